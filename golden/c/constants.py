@@ -28,7 +28,7 @@ from bitpath.golden.tensix.declarations.formats import Fidelity, Format, Style
 from bitpath.golden.tensix.declarations.numerics import PRESETS as TENSIX_PRESETS
 from bitpath.golden.trainium3.declarations.quad_mx import PRESETS as TRAINIUM3_PRESETS
 from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
-from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL, XORWOW_INCREMENT
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_MATMUL, XORWOW_INCREMENT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class Machine:
     formats : float formats by number, for the arguments that name one.
     table : True if functions take formats by number.
     enumerations : names of integer arguments, a group each.
-    others : numerics besides the preset's, by the prefix of their names.
+    others : further numerics, by the prefix of their names in C: presets by name, the first is the default.
     constants : further names.
     """
 
@@ -51,8 +51,13 @@ class Machine:
     formats: tuple[FloatFormat, ...]
     table: bool
     enumerations: tuple[Mapping[str, int], ...]
-    others: Mapping[str, Preset]
+    others: Mapping[str, Mapping[str, Preset]]
     constants: Mapping[str, int]
+
+    @property
+    def names(self) -> list[str]:
+        """All presets' names, the default one first."""
+        return [name for group in (self.presets, *self.others.values()) for name in group]
 
 
 def numbered(members: Iterable[Any]) -> dict[str, int]:
@@ -75,7 +80,7 @@ MACHINES = {
         formats=TRAINIUM3_FORMATS,
         table=True,
         enumerations=(numbered(TRAINIUM3_FORMATS), numbered(ScaleRule)),
-        others={"MATMUL_": TRAINIUM3_MATMUL},
+        others={"MATMUL_": {each.name: each for each in (TRAINIUM3_MATMUL, TRAINIUM2_BF16_PRODUCTS)}},
         constants={"E8M0_BIAS": E8M0.bias, "E8M0_NAN": E8M0.nan_code, "XORWOW_INCREMENT": XORWOW_INCREMENT},
     ),
     "tensix": Machine(
@@ -131,12 +136,13 @@ def formats(machine: str) -> list[str]:
 
 
 def defines(machine: str, preset: str) -> list[str]:
-    """Return the numerics of a preset and the machine's other constants as C lines."""
+    """Return the numerics of a preset, the defaults of all others, and the machine's constants as C lines."""
     record = MACHINES[machine]
     lines = [f"#define {name} {_number(value)}" for name, value in record.constants.items()]
-    for prefix, each in {"": record.presets[preset], **record.others}.items():
-        for field in fields(each.numerics):
-            lines += _field(prefix + field.name.upper(), getattr(each.numerics, field.name))
+    for prefix, group in {"": record.presets, **record.others}.items():
+        numerics = group.get(preset, next(iter(group.values()))).numerics
+        for field in fields(numerics):
+            lines += _field(prefix + field.name.upper(), getattr(numerics, field.name))
     return lines
 
 

@@ -24,7 +24,7 @@ def export(machine: str, preset: str) -> dict[str, str]:
     Parameters
     ----------
     machine : "trainium3", "tensix" or "aie_ml_v2".
-    preset : name of its numerics, a key of ``MACHINES[machine].presets``.
+    preset : name of numerics, one of ``MACHINES[machine].names``; numerics that it does not name keep their defaults.
     """
     name, record = f"bitpath_{machine}", MACHINES[machine]
     declared = _text(f"{machine}.h")

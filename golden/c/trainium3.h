@@ -11,7 +11,7 @@ uint32_t bitpath_trainium3_column(int rows, const uint8_t *stationary, int stati
                                   uint32_t partial);
 
 /* One step of the unscaled matmul: x * y + partial, rounded once to FP32. Any format but E2M1; TF32 codes have 19
- * bits. */
+ * bits. With numerics trainium2_bf16_products x * y is rounded to BF16 first. */
 uint32_t bitpath_trainium3_multiply_add(uint32_t x, int x_format, uint32_t y, int y_format, uint32_t partial);
 
 /* A PSUM element after a write: incoming (FP32), or its FP32 sum with present where `accumulate`.
@@ -27,12 +27,13 @@ uint32_t bitpath_trainium3_xorwow(uint32_t state[6]);
 uint16_t bitpath_trainium3_column_bits(const uint32_t words[4], int column);
 
 /* quantize_mx on one block of 32 codes of BF16, FP16 or FP32: element codes, and the E8M0 scale max(E - offset, 0).
-   Elements are divided by the stored scale, rounded to nearest even, saturated. NaN is not allowed with E2M1. */
+   Elements are divided by the stored scale, rounded to nearest even, saturated. NaN becomes the largest number of E2M1,
+   which has no NaN. */
 uint8_t bitpath_trainium3_quantize_block(const uint32_t source[32], int source_format, int element_format,
                                          int scale_rule, uint8_t elements[32]);
 
 /* A code in another format, rounded once to nearest even; beyond the range infinity (NaN where there is none), or the
-   largest number if `saturate`. */
+   largest number if `saturate`. NaN becomes E2M1's largest number. */
 uint32_t bitpath_trainium3_convert(uint32_t code, int source_format, int destination_format, int saturate);
 
 /* result[m][n] = sum over k of a[m][k] * b[k][n], row by row, FP32 codes: rounded to BF16, quantised, K in tiles of

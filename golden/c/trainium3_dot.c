@@ -103,7 +103,7 @@ static uint32_t convert(const Format *from, uint32_t code, const Format *to, int
     Number x = decode(from, code);
     uint32_t sign = x.sign ? to->sign_mask : 0;
     if (x.kind == NOT_A_NUMBER)
-        return to->nan_code;
+        return to->nan_code ? to->nan_code : to->max_code;
     if (x.kind == FINITE)
         return encode(to, x.sign, x.significand, x.exponent, RNE, saturate);
     if (saturate)
@@ -168,9 +168,8 @@ uint32_t bitpath_trainium3_multiply_add(uint32_t x, int x_format, uint32_t y, in
     terms[0] = term(product(decode(format_of(x_format), x), decode(format_of(y_format), y)), 0);
     if (MATMUL_PRODUCT_ROUNDING >= 0 && terms[0].value.kind == FINITE) {
         Number exact = terms[0].value;
-        terms[0] = term(decode(&MATMUL_ACCUMULATOR, encode(&MATMUL_ACCUMULATOR, exact.sign, exact.significand,
-                                                           exact.exponent, MATMUL_PRODUCT_ROUNDING, 0)),
-                        0);
+        uint32_t code = encode(&MATMUL_PRODUCT, exact.sign, exact.significand, exact.exponent, MATMUL_PRODUCT_ROUNDING, 0);
+        terms[0] = term(decode(&MATMUL_PRODUCT, code), 0);
     }
     terms[1] = term(decode(&FP32, partial), 0);
     return add_terms(terms, 2, -1, RTZ, &MATMUL_ACCUMULATOR, MATMUL_ACCUMULATOR_ROUNDING, 0);

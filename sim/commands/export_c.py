@@ -36,8 +36,8 @@ def command(machine: str, out: Path, preset: str | None, shared: bool) -> None:
     from bitpath.rtl.common.files import write_whole
     from bitpath.sim.engine.compiler import shared_library
 
-    presets = RECORDS[machine].presets
-    texts = export(machine, check_choice("--preset", preset or next(iter(presets)), presets))
+    names = RECORDS[machine].names
+    texts = export(machine, check_choice("--preset", preset or names[0], names))
     out.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         write_whole(out / name, text)

@@ -14,6 +14,15 @@ class ScaleNan(Enum):
     INFINITY = "infinity"  # 2**128 taken as infinity, as the vendor's float32 golden does
 
 
+def check_fp32_exponents(name: str, fmt: FloatFormat) -> None:
+    """Raise ValueError unless a field's format has FP32's exponents, at most its fraction bits, and an infinity."""
+    same_exponents = fmt.signed and (fmt.exponent_bits, fmt.bias) == (FP32.exponent_bits, FP32.bias)
+    if not same_exponents or fmt.fraction_bits > FP32.fraction_bits or fmt.infinity_code is None:
+        raise ValueError(
+            f"{name} must have FP32's exponents, at most its fraction bits and an infinity, not be {fmt.name}"
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class DotNumerics:
     """One step of a scaled dot product: partial sum in, ``terms`` products and their scale, partial sum out.
@@ -60,12 +69,8 @@ class DotNumerics:
     overflow_to_infinity: bool
 
     def __post_init__(self) -> None:
-        fmt, bits = self.accumulator, self.align_fraction_bits
-        same_exponents = fmt.signed and (fmt.exponent_bits, fmt.bias) == (FP32.exponent_bits, FP32.bias)
-        if not same_exponents or fmt.fraction_bits > FP32.fraction_bits or fmt.infinity_code is None:
-            raise ValueError(
-                f"accumulator must have FP32's exponents, at most its fraction bits and an infinity, not be {fmt.name}"
-            )
+        bits = self.align_fraction_bits
+        check_fp32_exponents("accumulator", self.accumulator)
         for name in ("align_rounding", "accumulator_rounding"):
             if getattr(self, name) not in (Rounding.RNE, Rounding.RTZ):
                 raise ValueError(f"{name} must be RNE or RTZ, not {getattr(self, name).name}")

@@ -1,8 +1,11 @@
 """AWS Trainium3 besides the MX matmul: RMSNorm-Quant, TensorE's other modes, XORWOW and exp, as numerics and limits.
 
+Trainium2's matmul stands beside Trainium3's, as a hypothesis.
+
 Ref: "RMSNorm-Quant Kernel Design Specification", AWS Neuron documentation, 2025-12-02 (here SPEC), and the kernel that it
 describes (nki-library, ``rmsnorm_quant.py`` with its constants and test, 2026-04; here RQ); "Trainium3 Architecture Guide
-for NKI", 2025-12-01 (here ARCH3); ``nki.isa`` reference pages, NKI 0.3 to 0.5 (here ISA).
+for NKI", 2025-12-01 (here ARCH3); ``nki.isa`` reference pages, NKI 0.3 to 0.5 (here ISA); "What trn1 and trn2 tell us
+about the Ozaki frontier", trnsci.dev (here OZAKI).
 """
 
 from dataclasses import dataclass
@@ -13,6 +16,7 @@ from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP1
 from bitpath.golden.formats.presets import preset
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.formats.sources import choices, chosen, documented, inferred
+from bitpath.golden.trainium3.declarations.dot import check_fp32_exponents
 
 MAX_BATCH = 2
 """Largest B of a [B, S, H] input of RMSNorm-Quant."""
@@ -111,17 +115,28 @@ class MatmulNumerics:
     narrow_formats : formats of elements that may meet each other.
     wide_formats : formats of elements that meet only each other.
     accumulator : format to which product plus partial sum is rounded.
-    product_rounding : rounding of the product to ``accumulator`` before it is added; None adds it exactly.
-    accumulator_rounding : rounding of the sum.
+    product : format to which a product is rounded before it is added. It and ``accumulator`` have FP32's exponents, at most
+        its fraction bits, and an infinity.
+    product_rounding : RNE or RTZ, of a product to ``product``, beyond its range to infinity; None adds it exactly.
+    accumulator_rounding : RNE or RTZ, of the sum.
     tf32_rounding : rounding of FP32 operands to TF32, where they are used as such.
     """
 
     narrow_formats: tuple[FloatFormat, ...]
     wide_formats: tuple[FloatFormat, ...]
     accumulator: FloatFormat
+    product: FloatFormat
     product_rounding: Rounding | None
     accumulator_rounding: Rounding
     tf32_rounding: Rounding
+
+    def __post_init__(self) -> None:
+        check_fp32_exponents("accumulator", self.accumulator)
+        check_fp32_exponents("product", self.product)
+        if self.product_rounding not in (None, Rounding.RNE, Rounding.RTZ):
+            raise ValueError(f"product_rounding must be None, RNE or RTZ, not {self.product_rounding.name}")
+        if self.accumulator_rounding not in (Rounding.RNE, Rounding.RTZ):
+            raise ValueError(f"accumulator_rounding must be RNE or RTZ, not {self.accumulator_rounding.name}")
 
 
 TRAINIUM3_MATMUL = preset(
@@ -133,11 +148,36 @@ TRAINIUM3_MATMUL = preset(
     ),
     wide_formats=((TF32, FP32), documented("ISA nc_matmul: FP32 and TF32 mix only with each other")),
     accumulator=(FP32, documented("ARCH3, BF16 Matmul Results: accumulation within the array is FP32")),
-    product_rounding=(None, chosen("as for the MX modes: one rounding for product and sum")),
+    product=(FP32, chosen("no effect on an exact product")),
+    product_rounding=(
+        None,
+        chosen(
+            "as for the MX modes: one rounding for product and sum; OZAKI's rounding on Trainium2 may not carry over"
+        ),
+    ),
     accumulator_rounding=(Rounding.RNE, inferred("the device log of the MX modes")),
     tf32_rounding=(Rounding.RNE, chosen("no document says whether FP32 is rounded or truncated to TF32")),
 )
 """One exact product, added to the partial sum with one rounding to FP32."""
+
+TRAINIUM2_BF16_PRODUCTS = TRAINIUM3_MATMUL.variant(
+    "trainium2_bf16_products",
+    narrow_formats=(
+        (E4M3, E5M2, E3M4, BF16, FP16),
+        documented("ISA nc_matmul: any of these mix; float8_e4m3fn needs NeuronCore-v4, that is Trainium3"),
+    ),
+    accumulator=(FP32, documented("ISA nc_matmul: accumulation is FP32 inside")),
+    product=(
+        BF16,
+        inferred(
+            "OZAKI: more BF16 pieces per operand do not make a complex matmul more accurate on Trainium1 and 2; BF16 results "
+            "instead of BF16 products fit its errors about as well"
+        ),
+    ),
+    product_rounding=(Rounding.RNE, inferred("OZAKI, as product; that it is to nearest even is a guess")),
+    accumulator_rounding=(Rounding.RNE, chosen("as Trainium3; OZAKI does not separate it from truncation")),
+)
+"""A hypothesis about Trainium2, not Trainium3: products are rounded to BF16, then added with one rounding to FP32."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +229,10 @@ XORWOW_WORDS = 6
 XORWOW_INCREMENT = 362437
 """Increment of d for every number (Marsaglia 2003)."""
 
-PRESETS = {each.name: each for each in (TRAINIUM3_RMSNORM_QUANT, TRAINIUM3_MATMUL, TRAINIUM3_EXPONENTIAL)}
+PRESETS = {
+    each.name: each
+    for each in (TRAINIUM3_RMSNORM_QUANT, TRAINIUM3_MATMUL, TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_EXPONENTIAL)
+}
 """Presets by name. They are of three numerics dataclasses."""
 
 CHOICES = choices(

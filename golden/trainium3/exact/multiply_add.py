@@ -17,7 +17,7 @@ from bitpath.golden.trainium3.declarations.vector import MatmulNumerics
 def multiply_add(
     numerics: MatmulNumerics, x: int, x_format: FloatFormat, y: int, y_format: FloatFormat, partial_sum: int
 ) -> int:
-    """Return ``x * y + partial_sum``, rounded to the accumulator as `MatmulNumerics` says.
+    """Return ``x * y + partial_sum``, rounded to the accumulator, and the product before, as `MatmulNumerics` says.
 
     A zero sum is -0 where product and partial sum are negative, else +0. A sum beyond the accumulator's range becomes
     infinity, under RTZ too.
@@ -44,8 +44,8 @@ def multiply_add(
         )
     added, partial = product(decode(x_format, x), decode(y_format, y)), term(decode(FP32, partial_sum))
     if added.kind is Kind.FINITE and numerics.product_rounding is not None:
-        code = round_to_format(added.value, accumulator, numerics.product_rounding, zero_sign=added.sign)
-        added = term(decode(accumulator, code))
+        code = round_to_format(added.value, numerics.product, numerics.product_rounding, zero_sign=added.sign)
+        added = term(decode(numerics.product, code))
     special = special_sum([added, partial])
     if special is not None:
         return special

@@ -52,7 +52,8 @@ def nc_matmul(
         No effect on values.
     dst, dst_dtype, psum_accumulate_flag, rounding, random_bits : as `nc_matmul_mx`.
     stationary_tf32, moving_tf32 : True if that operand, float32, is rounded to TF32 on its way in.
-    numerics : default `TRAINIUM3_MATMUL`: exact product and partial sum, one RNE rounding to FP32.
+    numerics : default `TRAINIUM3_MATMUL`: exact product and partial sum, one RNE rounding to FP32. A hypothesis about
+        Trainium2 is `TRAINIUM2_BF16_PRODUCTS`, with products rounded to BF16.
 
     Returns
     -------

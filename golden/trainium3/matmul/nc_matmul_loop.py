@@ -23,7 +23,8 @@ def chain_rows(numerics: MatmulNumerics, x: np.ndarray, y: np.ndarray) -> np.nda
     result = np.empty((x.shape[1], y.shape[1]), np.float32)
     fmt, product_rounding = numerics.accumulator, numerics.product_rounding
     to_nearest = numerics.accumulator_rounding is Rounding.RNE
-    fields = product_rounding is not None, product_rounding is Rounding.RNE, fmt.fraction_bits, to_nearest
+    product_bits = -1 if product_rounding is None else numerics.product.fraction_bits
+    fields = product_bits, product_rounding is Rounding.RNE, fmt.fraction_bits, to_nearest
     plain = fmt == FP32 and to_nearest and product_rounding is None
     stationary = np.ascontiguousarray(x.T)
 
@@ -35,8 +36,8 @@ def chain_rows(numerics: MatmulNumerics, x: np.ndarray, y: np.ndarray) -> np.nda
 
 
 @kernel(fused=True)
-def _chain(x, y, plain, rounds_product, product_to_nearest, fraction_bits, to_nearest, result):
-    """Write the sums of x [M, K] and y [blocks, K, COLUMNS] to `result` [M, N]."""
+def _chain(x, y, plain, product_bits, product_to_nearest, fraction_bits, to_nearest, result):
+    """Write the sums of x [M, K] and y [blocks, K, COLUMNS] to `result` [M, N]; exact products if `product_bits` is -1."""
     partial = np.empty(COLUMNS, np.float32)
     for n in range(y.shape[0]):
         for m in range(x.shape[0]):
@@ -50,8 +51,8 @@ def _chain(x, y, plain, rounds_product, product_to_nearest, fraction_bits, to_ne
                 else:
                     for i in range(COLUMNS):
                         product = own * y[n, k, i]
-                        if rounds_product and np.isfinite(product):
-                            product = np.float64(rounded(product, fraction_bits, product_to_nearest, True, True))
+                        if product_bits >= 0 and np.isfinite(product):
+                            product = np.float64(rounded(product, product_bits, product_to_nearest, True, True))
                         total, error = two_sum(product, np.float64(partial[i]))
                         if np.isfinite(total):
                             partial[i] = rounded(to_odd(total, error), fraction_bits, to_nearest, True, True)

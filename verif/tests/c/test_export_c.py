@@ -63,6 +63,14 @@ def test_a_preset_changes_the_constants(bitpath, tmp_path):
     assert "numerics tensix_wormhole_fixed" in text
 
 
+def test_a_preset_of_the_unscaled_matmul_leaves_the_others(bitpath, tmp_path):
+    default = export("trainium3", NAMES["trainium3"])["bitpath_trainium3.c"].splitlines()
+    assert bitpath("export-c", "trainium3", "-o", "c", "--preset", "trainium2_bf16_products")[0] == 0
+    changed = (tmp_path / "c/bitpath_trainium3.c").read_text().splitlines()
+    differing = [line for line in changed if line not in default and not line.startswith("/*")]
+    assert differing == ["#define MATMUL_PRODUCT BF16", "#define MATMUL_PRODUCT_ROUNDING RNE"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -16,6 +16,7 @@ from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3, E4M3FN, E5M2, FP1
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.codec import Overflow
 from bitpath.golden.trainium3.declarations.quad_mx import PRESETS, TRAINIUM3_QUAD_MX
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_MATMUL
 from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.golden.trainium3.matmul.psum import psum_write
 from bitpath.verif.kit.c_library import counts
@@ -141,8 +142,18 @@ MATMUL_PAIRS = [
 
 
 @counts
-@pytest.mark.parametrize("pair", MATMUL_PAIRS, ids=lambda pair: f"{pair[0].name}_{pair[1].name}")
-def test_multiply_add(reference, pair, count):
+@pytest.mark.parametrize(
+    ("preset", "pair"),
+    [
+        pytest.param(preset, pair, id=f"{preset.name}-{pair[0].name}_{pair[1].name}")
+        for preset in (TRAINIUM3_MATMUL, TRAINIUM2_BF16_PRODUCTS)
+        for pair in MATMUL_PAIRS
+        if set(pair) <= {*preset.numerics.narrow_formats, *preset.numerics.wide_formats}
+    ],
+)
+def test_multiply_add(c_reference, preset, pair, count):
+    numerics = preset.numerics
+    reference = c_reference("trainium3", None if preset is TRAINIUM3_MATMUL else preset.name)
     rng, side, rows = np.random.default_rng(1), int((count / 8) ** 0.5), 8
     operands = [some(rng, fmt, (rows, side)) for fmt in pair]
     arrays = [
@@ -152,7 +163,7 @@ def test_multiply_add(reference, pair, count):
         for codes, fmt in zip(operands, pair, strict=True)
     ]
     tf32 = {name: fmt is TF32 for name, fmt in zip(("stationary_tf32", "moving_tf32"), pair, strict=True)}
-    expected = trainium3.nc_matmul(arrays[0][:, :128], arrays[1], **tf32).view(np.uint32)
+    expected = trainium3.nc_matmul(arrays[0][:, :128], arrays[1], numerics=numerics, **tf32).view(np.uint32)
     partial = np.zeros(expected.size, np.uint32)
     for x, y in zip(operands[0][:, :128], operands[1], strict=True):
         a, b = grid(x, y)
@@ -204,10 +215,11 @@ def test_quantize_block(reference, source, element, rule, count):
     codes |= rng.choice([0, source.sign_mask], fields.shape)
     codes = np.where(rng.random(fields.shape) < 0.02, rng.choice(corners(source), fields.shape), codes)
     codes[:, :, ::5] = rng.choice([0, 1, source.sign_mask, source.sign_mask | 3], codes[:, :, ::5].shape)
-    if element is E2M1:
+    if source is FP32 and element is E2M1:  # a host's source, whose NaN is an error
         codes = np.where(codes & source.sign_mask - 1 > source.infinity_code, 0, codes)
     tile = codes.reshape(128, columns).astype(f"u{DTYPES[source].itemsize}").view(DTYPES[source])
-    data, scale = trainium3.quantize_offline(tile, DTYPES[element], scale_rule=rule)
+    quantize = trainium3.quantize_offline if source is FP32 else trainium3.quantize_mx
+    data, scale = quantize(tile, DTYPES[element], scale_rule=rule)
     got_scale, elements = reference.array_form(
         "quantize_block",
         *(codes.transpose(0, 2, 1, 3).reshape(-1, 32), C[source.name], C[element.name], C[rule.upper()]),
@@ -229,12 +241,19 @@ def test_conversions(reference, fmt, count):
     exact = rng.integers(-3, 3, count) + (encode_array(FP32, decode_array(fmt, rng.integers(0, 1 << fmt.width, count))))
     ties = exact + (1 << 23 - min(fmt.fraction_bits, 22) - 1)
     for near in (codes, np.clip(exact, 0, (1 << 32) - 1), ties & 0xFFFFFFFF):
-        # E2M1 has no NaN, and can only saturate.
+        # E2M1 has no NaN, and can only saturate in golden.
         wide = near[~np.isnan(decode_array(FP32, near))] if fmt is E2M1 else near
         values = decode_array(FP32, wide)
         for overflow in (Overflow.SATURATE, *((Overflow.SPECIAL,) if fmt is not E2M1 else ())):
             got = reference.array_form("convert", wide, C["FP32"], C[fmt.name], overflow is Overflow.SATURATE)
             assert np.array_equal(got, encode_array(fmt, values, overflow=overflow))
+
+
+def test_nan_becomes_the_largest_e2m1(reference):
+    assert reference.array_form("convert", np.array([0x7FC00000, 0xFF800001]), C["FP32"], C["E2M1"], 0).tolist() == [
+        7,
+        7,
+    ]
 
 
 def matrices(rng, m, k, n):

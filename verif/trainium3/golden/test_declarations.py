@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
-from bitpath.golden.formats.catalogue import FP16
+from bitpath.golden.formats.catalogue import E5M2, FP16
 from bitpath.golden.formats.presets import Preset
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
@@ -15,6 +15,7 @@ from bitpath.golden.trainium3.declarations.rates import TRAINIUM2, TRAINIUM3
 from bitpath.golden.trainium3.declarations.vector import (
     CHOICES,
     PRESETS,
+    TRAINIUM2_BF16_PRODUCTS,
     TRAINIUM3_MATMUL,
     EpsPlacement,
     QuantType,
@@ -56,6 +57,28 @@ def test_numerics_of_a_dot_product_refuse(change, says):
     assert replace(numerics, align_fraction_bits=0).align_fraction_bits == 0
     with pytest.raises(ValueError, match=f"^{says}$"):
         replace(numerics, **change)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"accumulator": FP16}, "accumulator must have FP32's exponents, .* not be FP16"),
+        ({"product": E5M2}, "product must have FP32's exponents, .* not be E5M2"),
+        ({"product_rounding": Rounding.RNA}, "product_rounding must be None, RNE or RTZ, not RNA"),
+        ({"accumulator_rounding": Rounding.SR}, "accumulator_rounding must be RNE or RTZ, not SR"),
+    ],
+)
+def test_numerics_of_a_matmul_refuse(change, says):
+    with pytest.raises(ValueError, match=f"^{says}$"):
+        replace(TRAINIUM3_MATMUL.numerics, **change)
+
+
+def test_a_hypothesis_about_trainium2_names_its_rival():
+    preset = TRAINIUM2_BF16_PRODUCTS
+    assert preset.sources["product"].kind == preset.sources["product_rounding"].kind == "inferred"
+    assert "BF16 results" in preset.sources["product"].where
+    assert TRAINIUM3_MATMUL.numerics.product_rounding is None
+    assert TRAINIUM3_MATMUL.sources["product_rounding"].kind == "chosen"
 
 
 @pytest.mark.parametrize(

@@ -13,22 +13,25 @@ from hypothesis import strategies as st
 from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, encode_array
 from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.scalar.codec import decode
+from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.fp32 import add, convert, multiply
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3 import Xorwow, nc_matmul, psum_random_bits
-from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_MATMUL
 from bitpath.golden.trainium3.exact import multiply_add
 from bitpath.golden.trainium3.exact.psum import psum_write
 
 EXACT = TRAINIUM3_MATMUL.numerics
+BF16_PRODUCTS = TRAINIUM2_BF16_PRODUCTS.numerics
 S1E8M15 = replace(FP32, name="S1E8M15", fraction_bits=15, nan_code=0x7FC000)
 NUMERICS = {
     "exact": EXACT,
     "product": replace(EXACT, product_rounding=Rounding.RNE),
     "product_rtz": replace(EXACT, product_rounding=Rounding.RTZ, accumulator_rounding=Rounding.RTZ),
     "rtz": replace(EXACT, accumulator_rounding=Rounding.RTZ, tf32_rounding=Rounding.RTZ),
-    "m15": replace(EXACT, accumulator=S1E8M15, product_rounding=Rounding.RNE),
+    "m15": replace(EXACT, accumulator=S1E8M15, product=S1E8M15, product_rounding=Rounding.RNE),
+    "bf16_products": BF16_PRODUCTS,
+    "bf16_products_rtz": replace(BF16_PRODUCTS, product_rounding=Rounding.RTZ, accumulator_rounding=Rounding.RTZ),
 }
 PAIRS = [
     pair
@@ -77,6 +80,8 @@ def test_tiers_agree(pair, kind):
     rng = np.random.default_rng([PAIRS.index(pair), len(kind)])
     for index, numerics in enumerate(NUMERICS.values()):
         shape = (5, 4, 3) if index == 0 else (3, 2, 3)
+        if E4M3FN in pair and numerics.narrow_formats != EXACT.narrow_formats:
+            continue  # Trainium2 does not take it
         x, y = (element_codes(rng, fmt, (shape[0], free), kind) for fmt, free in zip(pair, shape[1:], strict=True))
         got = run(x, pair[0], y, pair[1], numerics=numerics).view(np.uint32)
         assert got.tolist() == chained(numerics, x, pair[0], y, pair[1]).tolist()
@@ -86,12 +91,20 @@ SPECIALS = (0, 1 << 31, 1, 0x007FFFFF, 0x00800000, 0x3F800000, 0x7F7FFFFF, 0x7F8
 codes32 = st.one_of(st.sampled_from(SPECIALS), st.integers(0, (1 << 32) - 1))
 
 
+def bf16_product(x, y):
+    """The product of two FP32 codes, rounded once to BF16, as an FP32 code."""
+    a, b = decode(FP32, x), decode(FP32, y)
+    if a.kind is not Kind.FINITE or b.kind is not Kind.FINITE:
+        return multiply(x, y)
+    return round_to_format(a.value * b.value, BF16, zero_sign=a.sign ^ b.sign) << 16
+
+
 @settings(max_examples=120, deadline=None)
 @given(codes32, codes32, codes32)
 def test_one_step_onto_anything(x, y, partial):
     """Arrays take the partial sum as FP32 times 1, the first of two rows; the scalar step is checked by its definition.
 
-    It is one rounding of the exact sum; with a rounded product, a multiplication and an addition of FP32.
+    It is one rounding of the exact sum; with a rounded product, a multiplication in its format and an addition of FP32.
     """
     for numerics in NUMERICS.values():
         start = partial & -(1 << 23 - numerics.accumulator.fraction_bits)
@@ -99,6 +112,8 @@ def test_one_step_onto_anything(x, y, partial):
         assert run(*sides, numerics=numerics).view(np.uint32) == chained(numerics, *sides)
     separate = multiply_add(NUMERICS["product"], x, FP32, y, FP32, partial)
     assert separate == add(multiply(x, y), partial)
+    halved = multiply_add(BF16_PRODUCTS, x, FP32, y, FP32, partial)
+    assert halved == add(bf16_product(x, y), partial)
     fused = multiply_add(EXACT, x, FP32, y, FP32, partial)
     operands = [decode(FP32, code) for code in (x, y, partial)]
     if all(each.kind.value == "finite" for each in operands):
@@ -115,6 +130,44 @@ def test_fused_and_separate_rounding_differ():
     y = np.array([[-1 - 2.0**-11], [1 + 2.0**-12]], np.float32)
     assert nc_matmul(x, y)[0, 0] == 2.0**-24
     assert nc_matmul(x, y, numerics=NUMERICS["product"])[0, 0] == 0
+
+
+def test_bf16_products_of_trainium2():
+    """1.0078125**2 is 1.015625 + 2**-14; in BF16 the last term is lost before the subtraction."""
+    x = np.array([[1.0078125], [-1.0]], ml_dtypes.bfloat16)
+    y = np.array([[1.0078125], [1.015625]], ml_dtypes.bfloat16)
+    assert nc_matmul(x, y)[0, 0] == 2.0**-14
+    assert nc_matmul(x, y, numerics=BF16_PRODUCTS)[0, 0] == 0
+    codes = [(0x3F81, 0x3F81), (0xBF80, 0x3F82)]
+    for numerics, expected in ((EXACT, 0x38800000), (BF16_PRODUCTS, 0)):
+        partial = 0
+        for a, b in codes:
+            partial = multiply_add(numerics, a, BF16, b, BF16, partial)
+        assert partial == expected
+
+
+@pytest.mark.parametrize("rounding", [Rounding.RNE, Rounding.RTZ], ids=lambda each: each.name)
+def test_every_bf16_product_of_two_binades(rounding):
+    """All pairs of fractions times signs, and exponents that leave BF16's range or reach its subnormals."""
+    numerics = replace(BF16_PRODUCTS, product_rounding=rounding)
+    fractions = np.arange(128, dtype=np.uint16)
+    for x_exponent, y_exponent in (
+        (127, 127),
+        (254, 127),
+        (254, 128),
+        (1, 127),
+        (60, 66),
+        (60, 60),
+        (0, 127),
+        (0, 130),
+    ):
+        x, y = x_exponent << 7 | fractions, y_exponent << 7 | fractions | 0x8000
+        got = nc_matmul(matrix(BF16, x[None]), matrix(BF16, y[None]), numerics=numerics).view(np.uint32)
+        values = [decode_array(BF16, codes) for codes in (x, y)]
+        exact = np.multiply.outer(*values)  # 16 bits
+        expected = encode_array(BF16, exact, rounding=rounding).astype(np.uint32) << 16
+        # A product that rounds to -0 becomes +0 with the partial sum.
+        assert np.array_equal(got, np.where(expected == 1 << 31, 0, expected))
 
 
 def test_deep_sums_are_near_the_exact_ones():
@@ -253,6 +306,8 @@ def test_scalar_arguments():
         ValueError, match="partial_sum is 0x00000001; its lowest 8 bits are 0 on the accumulator's grid"
     ):
         multiply_add(NUMERICS["m15"], 0, FP32, 0, FP32, 1)
+    with pytest.raises(ValueError, match=r"formats must be among E4M3, E5M2, .*, but x_format is E4M3FN"):
+        multiply_add(BF16_PRODUCTS, 0, E4M3FN, 0, BF16, 0)
     with pytest.raises(ValueError, match="formats must be among BF16, TF32, FP32, but y_format is E5M2"):
         multiply_add(replace(EXACT, narrow_formats=(BF16,)), 0, BF16, 0, E5M2, 0)
     with pytest.raises(ValueError, match="TF32 and FP32 must be multiplied with each other only, but x_format"):
