@@ -108,6 +108,12 @@ class FloatFormat:
         return (1 if self.has_subnormals else 0) - self.bias
 
     @cached_property
+    def shortens_fp32(self) -> bool:
+        """True if a code is an FP32 code without some of its low bits: FP32's sign, exponents, infinity, at most its fraction."""
+        same_exponents = self.signed and (self.exponent_bits, self.bias) == (FP32.exponent_bits, FP32.bias)
+        return same_exponents and self.fraction_bits <= FP32.fraction_bits and self.infinity_code is not None
+
+    @cached_property
     def max(self) -> Fraction:
         """The largest finite number, exactly."""
         significand = (self.max_code & self.fraction_mask) | (1 << self.fraction_bits)

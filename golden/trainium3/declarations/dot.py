@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from bitpath.golden.formats.catalogue import FP32, FloatFormat
+from bitpath.golden.formats.catalogue import FloatFormat
 from bitpath.golden.formats.rounding import Rounding
 
 
@@ -12,15 +12,6 @@ class ScaleNan(Enum):
 
     NAN = "nan"  # the whole block is NaN (OCP MX 1.0)
     INFINITY = "infinity"  # 2**128 taken as infinity, as the vendor's float32 golden does
-
-
-def check_fp32_exponents(name: str, fmt: FloatFormat) -> None:
-    """Raise ValueError unless a field's format has FP32's exponents, at most its fraction bits, and an infinity."""
-    same_exponents = fmt.signed and (fmt.exponent_bits, fmt.bias) == (FP32.exponent_bits, FP32.bias)
-    if not same_exponents or fmt.fraction_bits > FP32.fraction_bits or fmt.infinity_code is None:
-        raise ValueError(
-            f"{name} must have FP32's exponents, at most its fraction bits and an infinity, not be {fmt.name}"
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +61,11 @@ class DotNumerics:
 
     def __post_init__(self) -> None:
         bits = self.align_fraction_bits
-        check_fp32_exponents("accumulator", self.accumulator)
+        if not self.accumulator.shortens_fp32:
+            raise ValueError(
+                "accumulator must have FP32's exponents, at most its fraction bits and an infinity, not be "
+                f"{self.accumulator.name}"
+            )
         for name in ("align_rounding", "accumulator_rounding"):
             if getattr(self, name) not in (Rounding.RNE, Rounding.RTZ):
                 raise ValueError(f"{name} must be RNE or RTZ, not {getattr(self, name).name}")

@@ -16,7 +16,6 @@ from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP1
 from bitpath.golden.formats.presets import preset
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.formats.sources import choices, chosen, documented, inferred
-from bitpath.golden.trainium3.declarations.dot import check_fp32_exponents
 
 MAX_BATCH = 2
 """Largest B of a [B, S, H] input of RMSNorm-Quant."""
@@ -131,8 +130,12 @@ class MatmulNumerics:
     tf32_rounding: Rounding
 
     def __post_init__(self) -> None:
-        check_fp32_exponents("accumulator", self.accumulator)
-        check_fp32_exponents("product", self.product)
+        for name in ("accumulator", "product"):
+            fmt = getattr(self, name)
+            if not fmt.shortens_fp32:
+                raise ValueError(
+                    f"{name} must have FP32's exponents, at most its fraction bits and an infinity, not be {fmt.name}"
+                )
         if self.product_rounding not in (None, Rounding.RNE, Rounding.RTZ):
             raise ValueError(f"product_rounding must be None, RNE or RTZ, not {self.product_rounding.name}")
         if self.accumulator_rounding not in (Rounding.RNE, Rounding.RTZ):
