@@ -156,5 +156,7 @@ def _blocks(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the operands with the common leading axes as one, uint32 [n, 128]."""
     shape = *leading, BLOCK_ROWS, COLUMNS
-    d, b, a = (np.broadcast_to(each, shape).reshape(-1, BLOCK_ROWS * COLUMNS) for each in (dst, src_b, src_a))
+    # A view made by broadcast_to is read-only, and the loops copy those.
+    whole = (each if each.shape == shape else np.broadcast_to(each, shape) for each in (dst, src_b, src_a))
+    d, b, a = (each.reshape(-1, BLOCK_ROWS * COLUMNS) for each in whole)
     return d, b, a
