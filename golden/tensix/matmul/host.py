@@ -14,7 +14,7 @@ from bitpath.golden.tensix.convert.pack import pack
 from bitpath.golden.tensix.convert.unpack import unpack
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, FACE, TILE, Format, Style
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
-from bitpath.golden.tensix.matrix.accumulate import INT32_MAX
+from bitpath.golden.tensix.operands.registers import INT32_MAX
 
 
 @dataclass(frozen=True, kw_only=True)

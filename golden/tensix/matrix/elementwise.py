@@ -3,36 +3,18 @@
 Ref: tt-isa-documentation 3930471, ELWMUL and ELWADD; ttsim v1.10.0 for the bits.
 """
 
-from typing import Any
-
 import numpy as np
 
 from bitpath.golden.arrays.arguments import checked
-from bitpath.golden.arrays.rounding import shift_round
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, Format, Style
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.matrix.accumulate import SUM_FRACTION_BITS, accumulate_integers
-from bitpath.golden.tensix.matrix.accumulate import accumulate as add_to_dst
-from bitpath.golden.tensix.operands.arguments import check_operands, check_phase, check_words, numerics_with
-from bitpath.golden.tensix.operands.sources import (
-    ANY_ZERO,
-    ZERO_EXPONENT,
-    exponent_offset,
-    field_a,
-    field_b,
-    integer_field_a,
-    integer_field_b,
-    read_integers,
-    read_sources,
-)
+from bitpath.golden.tensix.operands.arguments import check_operands, check_phase, numerics_with
+from bitpath.golden.tensix.operands.registers import dst_fields
+from bitpath.golden.tensix.operands.sources import exponent_offset, integer_mask_a, integer_mask_b, source_fields
 
 ROWS = BLOCK_ROWS, BLOCK_ROWS
-PRODUCT_FRACTION_BITS = 10
-"""Fraction bits of a product of two fields, a value below 4."""
-SIGN = np.uint32(1 << 18)
-"""Sign bit of a logical source word."""
-LARGEST_SHIFT = 12
-"""Nothing is left of an 11-bit significand after this shift."""
+WIDENING = 127 - 15
+"""Added to an exponent of 5 bits, so that it has the bias of one of 8."""
 
 
 @checked
@@ -64,21 +46,19 @@ def elwmul(
     TypeError, ValueError : as `mvmul`.
     """
     numerics = numerics_with(quirk, numerics)
-    style, formats, _ = check_operands(dst, src_b, src_a, ROWS, style, dst32, srca_format, srcb_format)
+    style, formats, leading = check_operands(dst, src_b, src_a, ROWS, style, dst32, srca_format, srcb_format)
     phase = check_phase(phase)
+    # The compiler is loaded with the first call.
+    from bitpath.golden.tensix.matrix import elementwise_integer_loop, elementwise_loop
+
+    words = _blocks(leading, dst, src_b, src_a)
     if style is Style.INT8:
-        x, y = (read_integers(numerics, each) for each in (src_a, src_b))
-        return accumulate_integers(dst, integer_field_a(x, phase) * integer_field_b(y, phase))
-    a, b = read_sources(numerics, src_a, style, formats[0]), read_sources(numerics, src_b, style, formats[1])
-    offset = exponent_offset(style, dst32, phase)
-    exponent = a.exponent.astype(np.int64) + b.exponent + offset
-    product = (a.sign * field_a(a.significand, phase)).astype(np.int64) * b.sign * field_b(b.significand, phase)
-    empty = (exponent < ANY_ZERO) | (exponent <= 0)
-    if not numerics.empty_terms_in_maximum:
-        empty |= product == 0
-    zero_exponent = max(offset, 0) if numerics.zero_terms_keep_bias else 0
-    total = np.where(empty, 0, product << SUM_FRACTION_BITS - PRODUCT_FRACTION_BITS)
-    return add_to_dst(numerics, dst, [(total, np.where(empty, zero_exponent, exponent))], style=style, dst32=dst32)
+        masks = integer_mask_b(phase), integer_mask_a(phase)
+        new = elementwise_integer_loop.elementwise(*words, masks, numerics.int8_zero_exponent_flush)
+    else:
+        reading = source_fields(numerics, style, dst32, phase, formats)
+        new = elementwise_loop.elwmul(numerics, *words, reading, dst_fields(style, dst32))
+    return new.reshape(*leading, BLOCK_ROWS, COLUMNS)
 
 
 @checked
@@ -103,22 +83,9 @@ def elwadd(
     ------
     TypeError, ValueError : as `mvmul`.
     """
-    numerics = numerics_with(quirk, numerics)
-    style, formats, _ = check_operands(dst, src_b, src_a, ROWS, style, dst32, srca_format, srcb_format)
-    old = dst if accumulate else np.zeros_like(dst)
-    if style is Style.INT8:
-        return accumulate_integers(old, read_integers(numerics, src_a) + read_integers(numerics, src_b))
-    a, b = read_sources(numerics, src_a, style, formats[0]), read_sources(numerics, src_b, style, formats[1])
-    exponent = np.maximum(np.maximum(a.exponent, b.exponent), 0).astype(np.int64)
-    total = np.zeros_like(exponent)
-    for each in (a, b):
-        shift = np.minimum(exponent - each.exponent, LARGEST_SHIFT)
-        aligned = shift_round(each.sign * each.significand.astype(np.int64), shift, numerics.product_tie)
-        total += np.where(each.exponent == ZERO_EXPONENT, 0, aligned)
-    if style is Style.FP16 and dst32:
-        exponent = np.where(exponent > 0, exponent + 127 - 15, exponent_offset(style, dst32, 0))
-    sums = [(total << SUM_FRACTION_BITS - PRODUCT_FRACTION_BITS, exponent)]
-    return add_to_dst(numerics, old, sums, style=style, dst32=dst32)
+    return _added(
+        dst, src_b, src_a, False, style, dst32, accumulate, srca_format, srcb_format, numerics_with(quirk, numerics)
+    )
 
 
 @checked
@@ -143,13 +110,53 @@ def elwsub(
     ------
     TypeError, ValueError : as `mvmul`.
     """
-    check_words("src_b", src_b, BLOCK_ROWS, 19)
-    formats: dict[str, Any] = {"srca_format": srca_format, "srcb_format": srcb_format}
-    options: dict[str, Any] = {
-        "style": style,
-        "dst32": dst32,
-        "accumulate": accumulate,
-        "quirk": quirk,
-        "numerics": numerics,
-    }
-    return elwadd(dst, src_b ^ SIGN, src_a, **formats, **options)
+    return _added(
+        dst, src_b, src_a, True, style, dst32, accumulate, srca_format, srcb_format, numerics_with(quirk, numerics)
+    )
+
+
+def _added(
+    dst: np.ndarray,
+    src_b: np.ndarray,
+    src_a: np.ndarray,
+    subtract: bool,
+    style: str | Style,
+    dst32: bool,
+    accumulate: bool,
+    srca_format: Format | int | str | None,
+    srcb_format: Format | int | str | None,
+    numerics: TensixNumerics,
+) -> np.ndarray:
+    """Check the arguments and compute."""
+    style, formats, leading = check_operands(dst, src_b, src_a, ROWS, style, dst32, srca_format, srcb_format)
+    from bitpath.golden.tensix.matrix import elementwise_integer_loop, elementwise_loop
+
+    words = _blocks(leading, dst, src_b, src_a)
+    if style is Style.INT8:
+        flush = numerics.int8_zero_exponent_flush
+        new = elementwise_integer_loop.elementwise(*words, None, flush, subtract=subtract, accumulate=accumulate)
+    else:
+        # A sum of zeros has the exponent of a product of zeros in phase 0, whatever the numerics say.
+        zero_exponent = max(exponent_offset(style, dst32, 0), 0)
+        reading = source_fields(numerics, style, dst32, 0, formats)._replace(zero_exponent=zero_exponent)
+        new = elementwise_loop.elwadd(
+            numerics,
+            *words,
+            reading,
+            dst_fields(style, dst32),
+            rebias=WIDENING if style is Style.FP16 and dst32 else 0,
+            subtract=subtract,
+            accumulate=accumulate,
+        )
+    return new.reshape(*leading, BLOCK_ROWS, COLUMNS)
+
+
+def _blocks(
+    leading: tuple[int, ...], dst: np.ndarray, src_b: np.ndarray, src_a: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the operands with the common leading axes as one, uint32 [n, 128]."""
+    shape = *leading, BLOCK_ROWS, COLUMNS
+    # A view made by broadcast_to is read-only, and the loops copy those.
+    whole = (each if each.shape == shape else np.broadcast_to(each, shape) for each in (dst, src_b, src_a))
+    d, b, a = (each.reshape(-1, BLOCK_ROWS * COLUMNS) for each in whole)
+    return d, b, a

@@ -11,15 +11,9 @@ import numpy as np
 from bitpath.golden.arrays.arguments import checked
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.matrix.accumulate import dst_fields
 from bitpath.golden.tensix.operands.arguments import check_operands, check_phase, check_words, numerics_with
-from bitpath.golden.tensix.operands.sources import (
-    exponent_mask,
-    exponent_offset,
-    fraction_mask,
-    integer_mask_a,
-    integer_mask_b,
-)
+from bitpath.golden.tensix.operands.registers import dst_fields
+from bitpath.golden.tensix.operands.sources import integer_mask_a, integer_mask_b, source_fields
 
 ROW_BROADCAST_ROWS = (0, 2, 4, 6)
 """Dst rows that MVMUL with row broadcast adds to."""
@@ -157,7 +151,7 @@ def _blocks(
         masks = integer_mask_b(phase), integer_mask_a(phase)
         new = mvmul_integer_loop.mvmul(*operands, masks, numerics.int8_zero_exponent_flush)
     else:
-        reading = mvmul_loop.SourceFields(**_reading(numerics, style, dst32, phase, formats))
+        reading = source_fields(numerics, style, dst32, phase, formats)
         new = mvmul_loop.mvmul(numerics, *operands, reading, dst_fields(style, dst32))
     return new.reshape(*leading, rows, COLUMNS)
 
@@ -165,21 +159,3 @@ def _blocks(
 def _numbers(own: tuple[int, ...], leading: tuple[int, ...]) -> np.ndarray:
     """Return, for each block of the common shape, which of an operand's blocks it takes."""
     return np.broadcast_to(np.arange(prod(own)).reshape(own), leading).reshape(-1)
-
-
-def _reading(
-    numerics: TensixNumerics, style: Style, dst32: bool, phase: int, formats: tuple[Format, Format]
-) -> dict[str, int]:
-    """Return the masks and shifts by which the kernel does `read_sources`, `field_a` and `field_b`."""
-    offset = exponent_offset(style, dst32, phase)
-    return {
-        "offset": offset,
-        "zero_exponent": max(offset, 0) if numerics.zero_terms_keep_bias else 0,
-        "exponent_mask": exponent_mask(style),
-        "a_mask": fraction_mask(numerics, style, formats[0]),
-        "a_right": 1 if phase & 1 else 6,
-        "b_mask": fraction_mask(numerics, style, formats[1]),
-        "b_right": 0 if phase & 2 else 4,
-        "b_field": 0xF if phase & 2 else 0x7F,
-        "b_left": 3 if phase & 2 else 0,
-    }

@@ -9,11 +9,12 @@ from numba import njit
 from bitpath.golden.arrays.bits import kernel
 from bitpath.golden.arrays.parallel import in_parallel, owned, shares
 from bitpath.golden.tensix.declarations.formats import COLUMNS as WORD_COLUMNS
+from bitpath.golden.tensix.operands.registers import INT32_MAX as LARGEST_MAGNITUDE
 
 COLUMNS = WORD_COLUMNS
 BLOCKS = 128
 """Fewest blocks for a thread of their own."""
-INT32_MAX = (1 << 31) - 1
+INT32_MAX = LARGEST_MAGNITUDE
 
 
 def mvmul(
@@ -56,6 +57,14 @@ def _read(words, fields, mask, flush):
         fields[i] = -field if word >> 18 else field
 
 
+@njit(forceinline=True)
+def saturated_sum(word, value):
+    """Add an integer to a sign-magnitude INT32 Dst word, int64, saturating; zero is +0."""
+    magnitude = word & INT32_MAX
+    total = (-magnitude if word >> 31 else magnitude) + value
+    return min(abs(total), INT32_MAX) | np.int64(total < 0) << 31
+
+
 @kernel
 def _mvmul(dst, src_b, src_a, which_b, which_a, result, b_mask, a_mask, flush):
     rows = dst.shape[1] // COLUMNS
@@ -71,7 +80,4 @@ def _mvmul(dst, src_b, src_a, which_b, which_a, result, b_mask, a_mask, flush):
                 for i in range(COLUMNS):
                     sums[i] += b[k] * a[k, i]
             for i in range(COLUMNS):
-                word = np.int64(dst[block, row * COLUMNS + i])
-                magnitude = word & INT32_MAX
-                total = (-magnitude if word >> 31 else magnitude) + sums[i]
-                result[block, row * COLUMNS + i] = min(abs(total), INT32_MAX) | np.int64(total < 0) << 31
+                result[block, row * COLUMNS + i] = saturated_sum(np.int64(dst[block, row * COLUMNS + i]), sums[i])

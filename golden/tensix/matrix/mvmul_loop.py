@@ -1,83 +1,26 @@
 """Tensix MVMUL: 16-term dot products in one fidelity phase, added to float Dst words.
 
 Words, products and sums are float64 numbers s * 2**e of a significand s and a biased exponent e, in units of a product's
-last place. Products have 12 bits, a group's sum 29, Dst 24, and the total 30. One code rounds all ties::
-
-    x = t * away + abs(t) * up                    moves a tie of t
-    g = x + c - c,  c = 1.5 * 2**52 * q           rounds x to the grid q, ties to even
-    w = (code64(abs(x)) + half + last) >> below   rounds abs(x) to a Dst word of `below` bits less
-
-    tie    away        up       half                    last
-    RNE    1           0        2**(below - 1) - 1      the last bit that remains
-    RNA    1 + 2**-32  0        2**(below - 1)          0
-    RNU    1           2**-32   2**(below - 1)          0
-
-For w, RNA needs no step, and `away` is 1.
-
-Proof of x. A tie is half-way between two results, which are q apart. Let u be the smaller of q / 2 and the last place of t:
-t and all ties are multiples of u. The step is below u, because t has at most 30 bits and is below 2**30 * q. So a t that is
-a tie leaves it in the direction of the step, and no other t reaches a tie. x is rounded to 53 bits, but 2**-32 * t is above
-the last place of a float64 t, and t and the next multiple of u are float64 numbers: x stays between them.
-
-Proof of g. The addition of c rounds once, to nearest even, since the result's last place is q. The subtraction is exact.
-
-Proof of w. Without a step, `half` rounds a tie of abs(x) up: away from zero. RNU's step moves a negative tie towards zero,
-so that half does not reach the next word. RNE's half and last bit round a tie up from an odd word only. A carry goes on into
-the exponent.
+last place. Products have 12 bits and a group's sum 29. Ties are rounded as in `accumulate_loop`, whose proofs hold here.
 
 Sums are exact in any order. Fields of SrcA have the factor `away`: 5 + 32 bits times 7 bits of SrcB are exact.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 
-from bitpath.golden.arrays.bits import code64, kernel, value64
+from bitpath.golden.arrays.bits import kernel
 from bitpath.golden.arrays.parallel import in_parallel, owned, shares
-from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.formats import COLUMNS as WORD_COLUMNS
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.matrix.accumulate_loop import ON_GRID, STEP, STEPS, add_to_dst, addition, power_of_two
+from bitpath.golden.tensix.operands.sources import SourceFields
 
 COLUMNS = WORD_COLUMNS
 BLOCKS = 128
 """Fewest blocks for a thread of their own."""
 OCTET = 8
 """Products that are summed at a time."""
-PRODUCT_FRACTION_BITS, SUM_FRACTION_BITS, NARROW_FRACTION_BITS = 10, 23, 10
-"""Fraction bits of a product, of an addend, and of an addend rounded for a 16-bit Dst."""
-STEP = 2.0**-32
-STEPS = {Rounding.RNE: (1.0, 0.0), Rounding.RNA: (1 + STEP, 0.0), Rounding.RNU: (1.0, STEP)}
-"""`away` and `up` by tie."""
-ON_GRID = 1.5 * 2.0**52
-"""c of the grid 1."""
-BIAS = 1023 + PRODUCT_FRACTION_BITS
-"""Exponent field of a float64 number less that of its Dst word."""
-QUIRK = -(2.0 ** (4 + PRODUCT_FRACTION_BITS))
-"""-1.0, four binades up."""
-
-
-class SourceFields(NamedTuple):
-    """How both sources are taken apart.
-
-    Attributes
-    ----------
-    offset : added to two biased exponents.
-    zero_exponent : exponent of a product of a zero operand.
-    exponent_mask : mask of the exponents, shifted down.
-    a_mask, a_right : fraction bits of SrcA that are kept, and the shift that leaves the phase's 5 bits lowest.
-    b_mask, b_right, b_field, b_left : the same of SrcB, then the mask of the phase's bits and the shift up to their weight.
-    """
-
-    offset: int
-    zero_exponent: int
-    exponent_mask: int
-    a_mask: int
-    a_right: int
-    b_mask: int
-    b_right: int
-    b_field: int
-    b_left: int
 
 
 def mvmul(
@@ -103,31 +46,16 @@ def mvmul(
     numbers = [owned(each) for each in which]
     dst = owned(dst)
     result = np.empty(dst.shape, np.uint32)
-    is_dst32 = dst_fields[1] == SUM_FRACTION_BITS
     fields = [np.int32(each) for each in (*reading, numerics.group, numerics.product_guard_bits)]
     fields += [np.int32(numerics.empty_terms_in_maximum)]
     away, up = STEPS[numerics.product_tie]
-    ties = away, up > 0.0, (*STEPS[numerics.sum_tie], *STEPS[numerics.dst_tie], STEPS[numerics.final_tie][1])
-    flags = not is_dst32 and numerics.pre_round, is_dst32 and numerics.minus_one_quirk
-    last = [np.int64(each) for each in (*flags, *dst_fields, numerics.final_tie is Rounding.RNE)]
+    last = away, up > 0.0, *addition(numerics, dst_fields)
 
     def work(part: slice) -> None:
-        _mvmul(dst[part], *operands, *(each[part] for each in numbers), result[part], *fields, *ties, *last)
+        _mvmul(dst[part], *operands, *(each[part] for each in numbers), result[part], *fields, *last)
 
     in_parallel(work, shares(len(dst), BLOCKS))
     return result
-
-
-@njit(forceinline=True)
-def _power(exponent):
-    """Return ``2**exponent``, float64."""
-    return value64((np.int64(exponent) + 1023) << 52)
-
-
-@njit(forceinline=True)
-def _rounded(value, c, away, up):
-    """Move a tie, and round to the grid of `c`."""
-    return value * away + abs(value) * up + c - c
 
 
 @njit(forceinline=True)
@@ -142,7 +70,7 @@ def _read(
         word = np.int32(words[i])
         exponent = word >> 10 & exponent_mask
         field = ((word & fraction_mask | 1 << 10) >> right & field_mask) << left
-        power = _power(exponent + offset) if exponent else 0.0
+        power = power_of_two(exponent + offset) if exponent else 0.0
         least[i] = least[i] if exponent else max(least[i], zero_power)
         values[i] = np.float64(-field if word >> 18 else field) * power * factor
         powers[i] = power if (field != 0) | (empty_terms != 0) else 0.0
@@ -155,7 +83,7 @@ def _mvmul(
     away, goes_up, steps, narrow, quirk, exponent_bits, fraction_bits, to_even,
 ):  # fmt: skip
     rows, groups, octets = dst.shape[1] // COLUMNS, COLUMNS // group, max(COLUMNS // OCTET, COLUMNS // group)
-    zero_power, unit = _power(zero_exponent), ON_GRID * _power(-guard)
+    zero_power, unit = power_of_two(zero_exponent), ON_GRID * power_of_two(-guard)
     a, a_powers = np.empty((COLUMNS // OCTET, OCTET, COLUMNS)), np.empty((COLUMNS // OCTET, OCTET, COLUMNS))
     a_least, combined = np.empty((groups, COLUMNS)), np.empty((1, COLUMNS))
     b_least = np.empty(COLUMNS)
@@ -192,7 +120,7 @@ def _mvmul(
         if group > OCTET:
             sums[0] += sums[1]
         own = sums[:groups], highest[:groups], result[block]
-        _add(dst[block], *own, steps, narrow, quirk, exponent_bits, fraction_bits, to_even)
+        add_to_dst(dst[block], *own, steps, narrow, quirk, exponent_bits, fraction_bits, to_even)
 
 
 @njit(forceinline=True)
@@ -256,44 +184,3 @@ def _eight(b, row, k):
     """Return eight neighbours of a row."""
     low = b[row, k], b[row, k + 1], b[row, k + 2], b[row, k + 3]
     return *low, b[row, k + 4], b[row, k + 5], b[row, k + 6], b[row, k + 7]
-
-
-@kernel(fused=True)
-def _add(dst, sums, highest, result, steps, narrow, quirk, exponent_bits, fraction_bits, to_even):
-    """Add sums of products, and the powers of two of their exponents, [groups, datums], to Dst words."""
-    size = dst.shape[0]
-    powers, totals = np.empty(size), np.empty(size)
-    below, infinity = np.int64(52 - fraction_bits), np.int64((1 << exponent_bits) - 1)
-    sign_bit, half = exponent_bits + fraction_bits, (np.int64(1) << below - 1) - to_even
-    lowest, smallest = np.int64(BIAS) << fraction_bits, np.int64(1) << fraction_bits
-    largest = np.int64(0x7FFF) if exponent_bits == 5 else infinity << fraction_bits
-    sum_away, sum_up, dst_away, dst_up, final_up = steps
-    unit = _power(PRODUCT_FRACTION_BITS - (NARROW_FRACTION_BITS if narrow else SUM_FRACTION_BITS))
-    first, second = ON_GRID * _power(PRODUCT_FRACTION_BITS - SUM_FRACTION_BITS), ON_GRID * unit
-    for i in range(size):
-        powers[i] = _power(np.int64(dst[i]) >> fraction_bits & infinity)
-    for group in range(sums.shape[0]):
-        own = highest[group]
-        for i in range(size):
-            powers[i] = max(powers[i], own[i])
-    for i in range(size):
-        word = np.int64(dst[i])
-        exponent = word >> fraction_bits & infinity
-        code = (exponent + BIAS << 52) | (word & (1 << fraction_bits) - 1) << below | word >> sign_bit << 63
-        value = value64(code) if exponent else 0.0
-        value = _rounded(value, powers[i] * first, dst_away, dst_up)
-        totals[i] = _rounded(value, powers[i] * second, dst_away, dst_up)
-    for group in range(sums.shape[0]):
-        own, values = highest[group], sums[group]
-        for i in range(size):
-            # A group whose exponents are all 0 or below is 0.
-            addend = values[i] if own[i] > 1.0 else 0.0
-            addend = _rounded(addend, powers[i] * first, sum_away, sum_up)
-            totals[i] += _rounded(addend, powers[i] * second, sum_away, sum_up)
-    for i in range(size):
-        # The quirk: -1 unit becomes -1.0, four binades up.
-        total = QUIRK * powers[i] if (quirk != 0) & (totals[i] == -powers[i] * unit) else totals[i]
-        code = code64(abs(total + abs(total) * final_up))
-        code = (code + half + (code >> below & to_even) >> below) - lowest
-        # A total of 0 has a code below 0.
-        result[i] = 0 if code < smallest else min(code, largest) | np.int64(total < 0.0) << sign_bit

@@ -1,12 +1,22 @@
-"""Register rows: the 32-bit Dst within the 16-bit rows, and the rows at which an instruction may start.
+"""Registers: fields of Dst words, the 32-bit Dst within the 16-bit rows, and the rows at which an instruction may start.
 
 Ref: tt-isa-documentation 3930471, Dst and MVMUL.
 """
 
 from bitpath.golden.arrays.arguments import integer
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, SRC_ROWS
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, SRC_ROWS, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.arguments import numerics_or_default
+
+INT32_MAX = (1 << 31) - 1
+"""Largest magnitude of a sign-magnitude INT32 Dst word."""
+
+
+def dst_fields(style: Style, dst32: bool) -> tuple[int, int]:
+    """Return exponent and fraction bits of a float Dst word."""
+    if dst32:
+        return 8, 23
+    return (5, 10) if style is Style.FP16 else (8, 7)
 
 
 def dst32_rows(row: int) -> tuple[int, int]:

@@ -1,43 +1,52 @@
-"""SrcA and SrcB as the Matrix unit reads them: sign, exponent, significand, and the fields of each fidelity phase."""
+"""How the Matrix unit reads SrcA and SrcB: masks and shifts of exponents, fractions, and the fields of each fidelity phase.
 
-from dataclasses import dataclass
+Ref: tt-isa-documentation 3930471, SrcASrcB; ttsim v1.10.0 for the exponents of zeros.
+"""
 
-import numpy as np
+from typing import NamedTuple
 
 from bitpath.golden.tensix.declarations.formats import EXPONENT5_FORMATS, Format, Style
 from bitpath.golden.tensix.declarations.numerics import Masking, TensixNumerics
 
-ZERO_EXPONENT = -4096
-"""Exponent of a zero operand; its sum with any other is below every real product's exponent."""
-ANY_ZERO = ZERO_EXPONENT // 2
-"""Sums of exponents below this have a zero operand; all others stay above -1024."""
 
-
-@dataclass(frozen=True, eq=False)
-class Sources:
-    """Source datums, each int32 of one shape.
+class SourceFields(NamedTuple):
+    """How both sources are taken apart.
 
     Attributes
     ----------
-    sign : +1 or -1.
-    exponent : biased; `ZERO_EXPONENT` for a zero.
-    significand : 11 bits with the hidden one.
+    offset : added to two biased exponents.
+    zero_exponent : exponent of a product of a zero operand.
+    exponent_mask : mask of the exponents, shifted down.
+    a_mask, a_right : fraction bits of SrcA that are kept, and the shift that leaves the phase's 5 bits lowest.
+    b_mask, b_right, b_field, b_left : the same of SrcB, then the mask of the phase's bits and the shift up to their weight.
     """
 
-    sign: np.ndarray
-    exponent: np.ndarray
-    significand: np.ndarray
+    offset: int
+    zero_exponent: int
+    exponent_mask: int
+    a_mask: int
+    a_right: int
+    b_mask: int
+    b_right: int
+    b_field: int
+    b_left: int
 
 
-def read_sources(numerics: TensixNumerics, words: np.ndarray, style: Style, source_format: Format) -> Sources:
-    """Take logical 19-bit words apart, masked as their format or the style asks."""
-    words = words.astype(np.int32)
-    exponent = words >> 10 & exponent_mask(style)
-    fraction = words & fraction_mask(numerics, style, source_format)
-    return Sources(
-        sign=1 - (words >> 18 << 1),
-        exponent=np.where(exponent == 0, ZERO_EXPONENT, exponent),
-        significand=fraction | 1 << 10,
+def source_fields(
+    numerics: TensixNumerics, style: Style, dst32: bool, phase: int, formats: tuple[Format, Format]
+) -> SourceFields:
+    """Return how a fidelity phase takes apart the words of SrcA and SrcB, whose formats are given in this order."""
+    offset = exponent_offset(style, dst32, phase)
+    return SourceFields(
+        offset=offset,
+        zero_exponent=max(offset, 0) if numerics.zero_terms_keep_bias else 0,
+        exponent_mask=exponent_mask(style),
+        a_mask=fraction_mask(numerics, style, formats[0]),
+        a_right=1 if phase & 1 else 6,
+        b_mask=fraction_mask(numerics, style, formats[1]),
+        b_right=0 if phase & 2 else 4,
+        b_field=0xF if phase & 2 else 0x7F,
+        b_left=3 if phase & 2 else 0,
     )
 
 
@@ -55,29 +64,10 @@ def fraction_mask(numerics: TensixNumerics, style: Style, source_format: Format)
     return 0x3F8 if narrow else 0x3FF
 
 
-def field_a(significand: np.ndarray, phase: int) -> np.ndarray:
-    """Return the 5 bits of SrcA's significands that a fidelity phase multiplies."""
-    return significand >> 1 & 0x1F if phase & 1 else significand >> 6
-
-
-def field_b(significand: np.ndarray, phase: int) -> np.ndarray:
-    """Return the 7 bits of SrcB's significands that a fidelity phase multiplies."""
-    return (significand & 0xF) << 3 if phase & 2 else significand >> 4
-
-
 def exponent_offset(style: Style, dst32: bool, phase: int) -> int:
     """Return the offset added to two biased exponents: the rebias to Dst's format, less the phase's weight."""
     rebias = -127 if style is not Style.FP16 else 97 if dst32 else -15
     return rebias - (5 if phase & 1 else 0) - (7 if phase & 2 else 0)
-
-
-def read_integers(numerics: TensixNumerics, words: np.ndarray) -> np.ndarray:
-    """Return logical integer words as signed magnitudes of 10 bits, int64."""
-    words = words.astype(np.int64)
-    magnitude = words & 0x3FF
-    if numerics.int8_zero_exponent_flush:
-        magnitude = np.where(words >> 10 & 0xFF == 0, 0, magnitude)
-    return np.where(words >> 18 == 1, -magnitude, magnitude)
 
 
 def integer_mask_a(phase: int) -> int:
@@ -88,13 +78,3 @@ def integer_mask_a(phase: int) -> int:
 def integer_mask_b(phase: int) -> int:
     """Return the bits of SrcB's integer magnitudes that a phase multiplies: 3..0 or 9..4."""
     return 0xF if phase & 2 else 0x3F0
-
-
-def integer_field_a(values: np.ndarray, phase: int) -> np.ndarray:
-    """Return SrcA's integers reduced to the bits that a phase multiplies, in place."""
-    return np.sign(values) * (np.abs(values) & integer_mask_a(phase))
-
-
-def integer_field_b(values: np.ndarray, phase: int) -> np.ndarray:
-    """Return SrcB's integers reduced to the bits that a phase multiplies, in place."""
-    return np.sign(values) * (np.abs(values) & integer_mask_b(phase))

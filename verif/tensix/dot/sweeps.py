@@ -5,13 +5,16 @@ from collections.abc import Iterator
 import numpy as np
 
 from bitpath.golden.tensix.declarations.formats import PHASES
-from bitpath.golden.tensix.operands.sources import field_a, field_b, integer_field_a, integer_field_b
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE
+from bitpath.golden.tensix.exact import Source, fields, multiply_integer
 from bitpath.rtl.tensix.dot.config import MultiplierConfig
 from bitpath.rtl.tensix.dot.fidelity_multiplier import MAGNITUDE_BITS
 from bitpath.verif.kit.batches import WORD_BITS, Batch, Part, side_by_side
 from bitpath.verif.kit.volume import Generator, VolumeTask
 
 MAGNITUDES = 1 << MAGNITUDE_BITS
+EXPONENT = 16 << 10
+"""Exponent of an integer datum; with 0 it would be 0."""
 HALVES = 2
 """A block holds half of SrcA's magnitudes, in one phase."""
 
@@ -31,16 +34,22 @@ def multiplier(config: MultiplierConfig, rng: Generator, block: int) -> Iterator
             Part(a.astype(np.uint32)[:, np.newaxis], index[0], 2),
             Part(b.astype(np.uint32)[:, np.newaxis], index[1], 3),
         )
-        fields = _integer_fields(a, b, phase) if is_integer else (field_a(a, phase), field_b(b, phase))
+        both = _fields(a, phase, is_integer)[0], _fields(b, phase, is_integer)[1]
         kind = f"{'integers' if is_integer else 'floats'}, phase {phase}"
-        golden = lambda fields=fields: np.multiply.outer(*fields).astype(np.uint32).ravel()  # noqa: E731
+        golden = lambda both=both: np.multiply.outer(*both).astype(np.uint32).ravel()  # noqa: E731
         yield Batch(kind, parts, size * others, golden)
 
 
-def _integer_fields(a: np.ndarray, b: np.ndarray, phase: int) -> tuple[np.ndarray, np.ndarray]:
-    """Golden leaves fields in their places; the multiplier has both in its lowest bits, SrcB's low one moved up by 3."""
-    fields_b = integer_field_b(b, phase)
-    return integer_field_a(a, phase) >> (0 if phase & 1 else 5), fields_b << 3 if phase & 2 else fields_b >> 4
+def _fields(magnitudes: np.ndarray, phase: int, is_integer: int) -> tuple[np.ndarray, np.ndarray]:
+    """Golden's fields of SrcA and of SrcB. Those of integers move from their places to the multiplier's."""
+    if not is_integer:
+        sources = (Source(0, 1, each) for each in magnitudes.tolist())
+        a, b = np.array([fields(each, each, phase) for each in sources]).T
+        return a, b
+    words = (EXPONENT | each & 0x3FF for each in magnitudes.tolist())
+    products = [multiply_integer(WORMHOLE.numerics, each, each, phase) for each in words]
+    a, b = np.array([(each.field_a, each.field_b) for each in products]).T
+    return a >> (0 if phase & 1 else 5), b << 3 if phase & 2 else b >> 4
 
 
 SWEEPS = (

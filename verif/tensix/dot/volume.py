@@ -11,9 +11,9 @@ from itertools import product
 import numpy as np
 
 from bitpath.golden.tensix import mvmul
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, PHASES, Format, Style
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, PHASES, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.operands.sources import read_integers, read_sources
+from bitpath.golden.tensix.operands.sources import exponent_mask, fraction_mask
 from bitpath.rtl.tensix.dot.config import Dot16Config
 from bitpath.rtl.tensix.dot.dot16 import dot16_layout
 from bitpath.rtl.tensix.dot.layouts import Operand, StyleCode
@@ -170,15 +170,14 @@ def mvmul_batch(numerics: TensixNumerics, name: str, mode: Mode, phase: int, ope
 
 def as_operands(numerics: TensixNumerics, mode: Mode, words: np.ndarray) -> np.ndarray:
     """Logical words as the unit takes them, the integers of `Operand`."""
+    sign, exponent, fraction = words >> 18 & 1, words >> 10 & exponent_mask(mode.style), words & 0x3FF
     if mode.style is Style.INT8:
-        datums = read_integers(numerics, words)
-        # A zero keeps its sign.
-        return np.abs(datums) << OPERAND["magnitude"][0] | (words >> 18 & 1) << OPERAND["sign"][0]
-    source_format: Format = mode.source_format
-    sources = read_sources(numerics, words, mode.style, source_format)
-    zero = sources.exponent < 0
-    magnitude, exponent = (np.where(zero, 0, each) for each in (sources.significand, sources.exponent))
-    fields = {"magnitude": magnitude, "exponent": exponent, "sign": sources.sign < 0}
+        present = exponent != 0 if numerics.int8_zero_exponent_flush else True
+        fields = {"magnitude": np.where(present, fraction, 0), "sign": sign}
+    else:
+        significand = fraction & fraction_mask(numerics, mode.style, mode.source_format) | 1 << 10
+        fields = {"magnitude": np.where(exponent == 0, 0, significand), "exponent": exponent, "sign": sign}
+    # A zero keeps its sign.
     return sum(value.astype(np.int64) << OPERAND[field][0] for field, value in fields.items())
 
 

@@ -1,6 +1,7 @@
 """Compiled loops of Tensix equal the exact twins bit for bit."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -9,7 +10,13 @@ import pytest
 from bitpath.golden import tensix
 from bitpath.golden.tensix.declarations.formats import STYLE_OWN_FORMAT, Style
 from bitpath.golden.tensix.declarations.numerics import TIES, WORMHOLE, Masking
-from bitpath.golden.tensix.matrix import mvmul_integer_loop, mvmul_loop
+from bitpath.golden.tensix.exact import add, multiply_add
+from bitpath.golden.tensix.matrix import (
+    elementwise_integer_loop,
+    elementwise_loop,
+    mvmul_integer_loop,
+    mvmul_loop,
+)
 from bitpath.verif.tensix.golden.scalar_dot import scalar_dot
 
 BASE = WORMHOLE.numerics
@@ -47,6 +54,22 @@ def assert_exact(got, numerics, d, b, a, indices, **options):
         assert got[block, row, column] == scalar_dot(numerics, *scalars, **options, **formats)
 
 
+ELEMENTWISE = ("elwmul", "elwadd", "elwsub")
+
+
+def assert_exact_elements(got, operation, numerics, d, b, a, indices, *, phase=0, accumulate=True, **common):
+    """Compare datums of an element-wise operation, by block, row and column, with the exact twin."""
+    common |= dict.fromkeys(("srca_format", "srcb_format"), STYLE_OWN_FORMAT[common["style"]])
+    for index in map(tuple, indices):
+        scalars = (int(each[index]) for each in (d, b, a))
+        if operation == "elwmul":
+            expected = multiply_add(numerics, *scalars, phase=phase, **common)
+        else:
+            subtract = operation == "elwsub"
+            expected = add(numerics, *scalars, subtract=subtract, accumulating=accumulate, **common)
+        assert got[index] == expected
+
+
 def some(rng, blocks, count):
     return rng.integers(0, (blocks, 8, 16), (count, 3)).tolist()
 
@@ -60,6 +83,20 @@ def test_mvmul(kind, style, dst32):
         d, b, a = operands(rng, kind, style, dst32, 6)
         options = {"style": style, "dst32": dst32, "phase": phase}
         assert_exact(tensix.mvmul(d, b, a, **options), BASE, d, b, a, some(rng, 6, 25), **options)
+
+
+@pytest.mark.parametrize("dst32", [True, False], ids=["dst32", "dst16"])
+@pytest.mark.parametrize("style", [Style.BF16, Style.FP16, Style.TF32], ids=lambda style: style.value)
+@pytest.mark.parametrize("kind", KINDS)
+def test_elementwise(kind, style, dst32):
+    rng = np.random.default_rng(KINDS.index(kind))
+    d, b, a = operands(rng, kind, style, dst32, 6)
+    a, common = a[:, :8], {"style": style, "dst32": dst32}
+    forms = [("elwmul", {"phase": phase}) for phase in range(4)]
+    forms += [(name, {"accumulate": each}) for name in ("elwadd", "elwsub") for each in (True, False)]
+    for name, options in forms:
+        got = getattr(tensix, name)(d, b, a, **options, **common)
+        assert_exact_elements(got, name, BASE, d, b, a, some(rng, 6, 50), **options, **common)
 
 
 @pytest.mark.parametrize(
@@ -82,6 +119,10 @@ def test_fields_of_the_numerics(changes):
         options = {"style": style, "dst32": dst32, "phase": 0}
         got = tensix.mvmul(d, b, a, numerics=numerics, **options)
         assert_exact(got, numerics, d, b, a, some(rng, 4, 25), **options)
+        a = a[:, :8]
+        for name in ELEMENTWISE:
+            got = getattr(tensix, name)(d, b, a, numerics=numerics, style=style, dst32=dst32)
+            assert_exact_elements(got, name, numerics, d, b, a, some(rng, 4, 25), style=style, dst32=dst32)
 
 
 @pytest.mark.parametrize(
@@ -104,6 +145,26 @@ def test_ties(place, shape):
         for tie, got in zip(TIES, results, strict=True):
             assert_exact(got, replace(base, **{place: tie}), d, b, a, indices, **options)
     assert apart.all(), f"{place}: datums that tell two ties apart: {apart}"
+
+
+@pytest.mark.parametrize("place", TIE_FIELDS)
+@pytest.mark.parametrize("name", ["elwmul", "elwadd"])
+def test_elementwise_ties(name, place):
+    """As `test_ties`; a product alone is never aligned, so that `product_tie` must not matter to it."""
+    rng = np.random.default_rng(TIE_FIELDS.index(place))
+    apart = np.zeros(len(TIES), int)
+    for others, kind, dst32 in product(TIES, ("near", "ties", "cancelling"), (True, False)):
+        d, b, a = operands(rng, kind, Style.TF32, dst32, 96)
+        a, options = a[:, :8], {"style": Style.TF32, "dst32": dst32}
+        base = replace(BASE, **dict.fromkeys(TIE_FIELDS, others))
+        numerics = [replace(base, **{place: tie}) for tie in TIES]
+        results = [getattr(tensix, name)(d, b, a, numerics=each, **options) for each in numerics]
+        pairs = [(results[i] != results[i - 1]) for i in range(len(TIES))]
+        apart += [int(each.sum()) for each in pairs]
+        indices = [*(index for each in pairs for index in np.argwhere(each)[:4].tolist()), *some(rng, 96, 3)]
+        for each, got in zip(numerics, results, strict=True):
+            assert_exact_elements(got, name, each, d, b, a, indices, **options)
+    assert apart.all() == ((name, place) != ("elwmul", "product_tie")), f"{place}: datums apart: {apart}"
 
 
 @pytest.mark.parametrize("flush", [True, False], ids=["flush", "keep"])
@@ -149,21 +210,37 @@ def test_leading_axes_broadcast(style):
     options = {"style": style, "dst32": True}
     got, one = tensix.mvmul(d, b, a, phase=1, **options), tensix.mvmul(d[0, 0], b, a, phase=1, **options)
     pooled = tensix.gapool(d[0], b[:1, 0], a, **options)
+    added = tensix.elwadd(d[0, 0], b, a[:, :8], **options)
     for i, j in product(range(2), range(3)):
         assert np.array_equal(got[i, j], tensix.mvmul(d[i, j], b[i, 0], a[j], phase=1, **options))
         assert np.array_equal(one[i, j], tensix.mvmul(d[0, 0], b[i, 0], a[j], phase=1, **options))
+        assert np.array_equal(added[i, j], tensix.elwadd(d[0, 0], b[i, 0], a[j, :8], **options))
         assert np.array_equal(pooled[j], tensix.gapool(d[0, j], b[0, 0], a[j], **options))
     assert tensix.mvmul(d[:0], b[:1], a, phase=1, **options).shape == (0, 3, 8, 16)
+    assert tensix.elwmul(d[:0], b[:1], a[:, :8], **options).shape == (0, 3, 8, 16)
 
 
-@pytest.mark.parametrize(("loop", "style"), [(mvmul_loop, Style.BF16), (mvmul_integer_loop, Style.INT8)])
-def test_blocks_on_two_threads(monkeypatch, loop, style):
+@pytest.mark.parametrize(
+    ("loop", "name", "operation", "style"),
+    [
+        (mvmul_loop, "_mvmul", "mvmul", Style.BF16),
+        (mvmul_integer_loop, "_mvmul", "mvmul", Style.INT8),
+        (elementwise_loop, "_elwmul", "elwmul", Style.BF16),
+        (elementwise_loop, "_elwadd", "elwadd", Style.BF16),
+        (elementwise_integer_loop, "_elementwise", "elwmul", Style.INT8),
+        (elementwise_integer_loop, "_elementwise", "elwsub", Style.INT8),
+    ],
+)
+def test_blocks_on_two_threads(monkeypatch, loop, name, operation, style):
     d, b, a = operands(np.random.default_rng(12), "near", style, True, 5)
-    options = {"style": style, "dst32": True, "phase": 0}
-    whole = tensix.mvmul(d, b, a, **options)
+    if operation == "mvmul":
+        run = partial(tensix.mvmul, d, b, a, style=style, dst32=True, phase=0)
+    else:
+        run = partial(getattr(tensix, operation), d, b, a[:, :8], style=style, dst32=True)
+    whole = run()
     monkeypatch.setenv("BITPATH_THREADS", "2")
     monkeypatch.setattr(loop, "BLOCKS", 2)
-    sizes, kernel = [], loop._mvmul
-    monkeypatch.setattr(loop, "_mvmul", lambda dst, *rest: sizes.append(len(dst)) or kernel(dst, *rest))
-    assert np.array_equal(tensix.mvmul(d, b, a, **options), whole)
+    sizes, kernel = [], getattr(loop, name)
+    monkeypatch.setattr(loop, name, lambda dst, *rest: sizes.append(len(dst)) or kernel(dst, *rest))
+    assert np.array_equal(run(), whole)
     assert sorted(sizes) == [1, 4]

@@ -1,0 +1,136 @@
+"""Tensix ELWMUL, ELWADD and ELWSUB: a product or a sum of two source datums, added to each float Dst word.
+
+Datums are float64 numbers s * 2**e of a significand s and a biased exponent e, in units of a product's last place. A product
+has 5 + 7 bits. A sum's addends have 11 bits and are rounded to the grid of the larger exponent; the sum has 12. Ties are
+rounded as in `accumulate_loop`, whose proofs hold here: 11 bits, or 11 + 32 with the step, are exact. A sum is scaled by
+``2**rebias``, which is exact too.
+"""
+
+import numpy as np
+from numba import njit
+
+from bitpath.golden.arrays.bits import kernel
+from bitpath.golden.arrays.parallel import in_parallel, owned, shares
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.matrix.accumulate_loop import ON_GRID, STEPS, add_to_dst, addition, power_of_two, rounded
+from bitpath.golden.tensix.operands.sources import SourceFields
+
+SIZE = BLOCK_ROWS * COLUMNS
+"""Datums of a block."""
+BLOCKS = 512
+"""Fewest blocks for a thread of their own."""
+
+
+def elwmul(
+    numerics: TensixNumerics,
+    dst: np.ndarray,
+    src_b: np.ndarray,
+    src_a: np.ndarray,
+    reading: SourceFields,
+    dst_fields: tuple[int, int],
+) -> np.ndarray:
+    """Return Dst plus products, uint32 [n, 128].
+
+    Parameters
+    ----------
+    dst, src_b, src_a : words, uint32 [n, 128].
+    reading : masks and shifts that unpack the source words.
+    dst_fields : exponent and fraction bits of a Dst word.
+    """
+    dst, src_b, src_a = (owned(each) for each in (dst, src_b, src_a))
+    result = np.empty(dst.shape, np.uint32)
+    fields = [np.int64(each) for each in (*reading, numerics.empty_terms_in_maximum)]
+    last = addition(numerics, dst_fields)
+
+    def work(part: slice) -> None:
+        _elwmul(dst[part], src_b[part], src_a[part], result[part], *fields, *last)
+
+    in_parallel(work, shares(len(dst), BLOCKS))
+    return result
+
+
+def elwadd(
+    numerics: TensixNumerics,
+    dst: np.ndarray,
+    src_b: np.ndarray,
+    src_a: np.ndarray,
+    reading: SourceFields,
+    dst_fields: tuple[int, int],
+    *,
+    rebias: int,
+    subtract: bool,
+    accumulate: bool,
+) -> np.ndarray:
+    """Return Dst plus sums ``src_a + src_b``, uint32 [n, 128]; the arguments are those of `elwmul`.
+
+    Parameters
+    ----------
+    rebias : added to the exponent of a sum, so that it has Dst's bias.
+    subtract : True to negate SrcB.
+    accumulate : False to read Dst as zero.
+    """
+    dst, src_b, src_a = (owned(each) for each in (dst, src_b, src_a))
+    result = np.empty(dst.shape, np.uint32)
+    masks = reading.exponent_mask, reading.a_mask, reading.b_mask
+    fields = [np.int64(each) for each in (*masks, subtract, accumulate, rebias, reading.zero_exponent)]
+    last = *STEPS[numerics.product_tie], *addition(numerics, dst_fields)
+
+    def work(part: slice) -> None:
+        _elwadd(dst[part], src_b[part], src_a[part], result[part], *fields, *last)
+
+    in_parallel(work, shares(len(dst), BLOCKS))
+    return result
+
+
+@njit(forceinline=True)
+def _signed(field, negative):
+    return np.float64(-field if negative else field)
+
+
+@kernel(fused=True)
+def _elwmul(
+    dst, src_b, src_a, result,
+    offset, zero_exponent, exponent_mask, a_mask, a_right, b_mask, b_right, b_field, b_left, empty_terms,
+    steps, narrow, quirk, exponent_bits, fraction_bits, to_even,
+):  # fmt: skip
+    products, powers, zero_power = np.empty((1, SIZE)), np.empty((1, SIZE)), power_of_two(zero_exponent)
+    for block in range(dst.shape[0]):
+        for i in range(SIZE):
+            a, b = np.int64(src_a[block, i]), np.int64(src_b[block, i])
+            exponent_a, exponent_b = a >> 10 & exponent_mask, b >> 10 & exponent_mask
+            field_a = (a & a_mask | 1 << 10) >> a_right & 0x1F
+            field_b = ((b & b_mask | 1 << 10) >> b_right & b_field) << b_left
+            field, exponent = field_a * field_b, exponent_a + exponent_b + offset
+            present = (exponent_a != 0) & (exponent_b != 0) & (exponent > 0)
+            counts = present & ((field != 0) | (empty_terms != 0))
+            own = power_of_two(exponent)
+            products[0, i] = _signed(field, (a ^ b) >> 18) * own if counts else 0.0
+            powers[0, i] = own if counts else zero_power
+        add_to_dst(
+            dst[block], products, powers, result[block], steps, narrow, quirk, exponent_bits, fraction_bits, to_even
+        )
+
+
+@kernel(fused=True)
+def _elwadd(
+    dst, src_b, src_a, result,
+    exponent_mask, a_mask, b_mask, subtract, accumulate, rebias, zero_exponent, away, up,
+    steps, narrow, quirk, exponent_bits, fraction_bits, to_even,
+):  # fmt: skip
+    sums, powers, zeros = np.empty((1, SIZE)), np.empty((1, SIZE)), np.zeros(SIZE, np.uint32)
+    zero_power, scale = power_of_two(zero_exponent), power_of_two(rebias)
+    for block in range(dst.shape[0]):
+        for i in range(SIZE):
+            a, b = np.int64(src_a[block, i]), np.int64(src_b[block, i])
+            exponent_a, exponent_b = a >> 10 & exponent_mask, b >> 10 & exponent_mask
+            power_a = power_of_two(exponent_a) if exponent_a else 0.0
+            power_b = power_of_two(exponent_b) if exponent_b else 0.0
+            value_a = _signed(a & a_mask | 1 << 10, a >> 18) * power_a
+            value_b = _signed(b & b_mask | 1 << 10, b >> 18 ^ subtract) * power_b
+            largest = max(power_a, power_b)
+            grid = largest * ON_GRID
+            sums[0, i] = (rounded(value_a, grid, away, up) + rounded(value_b, grid, away, up)) * scale
+            powers[0, i] = max(largest * scale, zero_power)
+        old = dst[block] if accumulate else zeros
+        add_to_dst(old, sums, powers, result[block], steps, narrow, quirk, exponent_bits, fraction_bits, to_even)

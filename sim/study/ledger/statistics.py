@@ -1,0 +1,126 @@
+"""Errors of Tensix's element-wise BF16 operations over pairs of operands, in units in the last place of BF16.
+
+The error of a pair is the distance, in BF16 codes, from golden's result to the exact result rounded to nearest even. Tensix
+has no subnormal numbers, so the reference counts them as zeros. The error is ``inf`` if one result of both is infinite.
+
+Proof of the reference for sums ``x + y`` with abs(x) >= abs(y), both of 8 bits. If their exponents are at most 15 apart, the
+sum has at most 24 bits, and FP32 holds it. Else abs(y) is below ``2**-15 * abs(x)``, but x is a BF16 number and more than
+``2**-11 * abs(x)`` from the nearest tie: the exact sum and its FP32 rounding both round to x. Products have 16 bits, and FP32
+holds them.
+
+Ref: tt-metal #49944 (sums), #33701 (products).
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from math import inf
+
+import ml_dtypes
+import numpy as np
+
+from bitpath.golden.arrays.parallel import cuts, in_blocks, mapped
+from bitpath.golden.tensix import elwadd, elwmul, phases
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Fidelity
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+
+Signs = tuple[int, int]
+"""Sign bits of both operands."""
+PAIRS = 1 << 15
+"""Pairs at a time, so that their arrays stay in the cache."""
+INFINITY = 0x7F80
+SMALLEST_NORMAL = 0x0080
+
+NORMAL = np.arange(SMALLEST_NORMAL, INFINITY, dtype=np.uint32)
+"""Codes of all positive normal numbers, 32,512."""
+MANTISSAS = np.arange(0x3F80, 0x4000, dtype=np.uint32)
+"""Codes of 1.0 and above up to 2.0, 128."""
+
+
+def add_errors(
+    numerics: TensixNumerics, signs: Signs, operands: np.ndarray = NORMAL, rows: range | None = None
+) -> dict[float, int]:
+    """Count the errors of ``x + y`` by size, x and y each of `operands` with these signs; 16-bit Dst.
+
+    Parameters
+    ----------
+    operands : codes of positive normal numbers, uint32.
+    rows : positions of x among `operands`; None takes all.
+    """
+    return _errors(_add, np.add, numerics, operands if rows is None else operands[rows], operands, signs)
+
+
+def multiply_errors(
+    numerics: TensixNumerics, signs: Signs, operands: np.ndarray = MANTISSAS, rows: range | None = None
+) -> dict[float, int]:
+    """Count the errors of ``x * y`` by size, as `add_errors`; HiFi4, 16-bit Dst.
+
+    Errors depend on the fractions alone where the products of all phases are normal numbers.
+    """
+    return _errors(_multiply, np.multiply, numerics, operands if rows is None else operands[rows], operands, signs)
+
+
+def codes_between(low: float, high: float) -> np.ndarray:
+    """Return the codes of the positive normal numbers from `low` to `high`."""
+    values = _values(NORMAL)
+    return NORMAL[(values >= low) & (values <= high)]
+
+
+def _values(codes: np.ndarray) -> np.ndarray:
+    """Return the FP32 numbers of BF16 codes."""
+    return (codes << 16).view(np.float32)
+
+
+def _add(numerics: TensixNumerics, b: np.ndarray, a: np.ndarray) -> np.ndarray:
+    return elwadd(np.zeros_like(b), b, a, style="BF16", dst32=False, numerics=numerics)
+
+
+def _multiply(numerics: TensixNumerics, b: np.ndarray, a: np.ndarray) -> np.ndarray:
+    dst = np.zeros_like(b)
+    for phase in phases(Fidelity.HIFI4):
+        dst = elwmul(dst, b, a, style="BF16", dst32=False, phase=phase, numerics=numerics)
+    return dst
+
+
+def _errors(
+    golden: Callable[[TensixNumerics, np.ndarray, np.ndarray], np.ndarray],
+    exact: np.ufunc,
+    numerics: TensixNumerics,
+    xs: np.ndarray,
+    ys: np.ndarray,
+    signs: Signs,
+) -> dict[float, int]:
+    """Count the errors of all pairs of `xs` and `ys`, codes without signs, on all cores."""
+    xs, ys = (each | np.uint32(sign << 15) for each, sign in zip((xs, ys), signs, strict=True))
+
+    def count(rows: slice) -> Counter[float]:
+        x, y = np.repeat(xs[rows], len(ys)), np.tile(ys, len(xs[rows]))
+        with np.errstate(over="ignore"):
+            wanted = exact(_values(x), _values(y)).astype(ml_dtypes.bfloat16).view(np.uint16)
+        # A source word has three fraction bits more than BF16.
+        src_a, src_b = (in_blocks(each << 3, BLOCK_ROWS * COLUMNS).reshape(-1, BLOCK_ROWS, COLUMNS) for each in (x, y))
+        got = golden(numerics, src_b, src_a).ravel()[: len(x)]
+        return _histogram(got.astype(np.uint16), wanted)
+
+    total: Counter[float] = Counter()
+    for each in mapped(count, cuts(len(xs), PAIRS // len(ys) or 1)):
+        total.update(each)
+    return dict(sorted(total.items()))
+
+
+def _histogram(got: np.ndarray, wanted: np.ndarray) -> Counter[float]:
+    """Count the distances of BF16 codes."""
+    wanted = np.where(wanted & INFINITY == 0, np.uint16(0), wanted)
+    apart = got != wanted
+    got, wanted = got[apart], wanted[apart]
+    infinite = (got & 0x7FFF == INFINITY) != (wanted & 0x7FFF == INFINITY)
+    errors = np.abs(_position(got) - _position(wanted))[~infinite]
+    found = Counter[float]({0: len(apart) - len(got)})
+    found.update(dict(enumerate(np.bincount(errors).tolist())))
+    found[inf] = int(infinite.sum())
+    return +found
+
+
+def _position(codes: np.ndarray) -> np.ndarray:
+    """Return codes in the order of their numbers; both zeros are 0."""
+    magnitude = (codes & 0x7FFF).astype(np.int32)
+    return np.where(codes >> 15 == 1, -magnitude, magnitude)
