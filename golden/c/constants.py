@@ -28,7 +28,12 @@ from bitpath.golden.tensix.declarations.formats import Fidelity, Format, Style
 from bitpath.golden.tensix.declarations.numerics import PRESETS as TENSIX_PRESETS
 from bitpath.golden.trainium3.declarations.quad_mx import PRESETS as TRAINIUM3_PRESETS
 from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
-from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_MATMUL, XORWOW_INCREMENT
+from bitpath.golden.trainium3.declarations.vector import (
+    TRAINIUM2_BF16_PRODUCTS,
+    TRAINIUM3_MATMUL,
+    XORWOW_INCREMENT,
+    ProductRounding,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +156,7 @@ def _number(value: int) -> str:
 
 
 def _field(name: str, value: Any) -> list[str]:
-    """Return a field's lines: a number (-1 for None), a rounding, a format, or a member of an enumeration."""
+    """Return a field's lines: a number (-1 for None), a rounding, a format, a member of an enumeration, or a record's fields."""
     match value:
         case tuple():
             return []
@@ -162,6 +167,12 @@ def _field(name: str, value: Any) -> list[str]:
             return [f"enum {{ {members} }};", f"#define {name} {name}_{value.name}"]
         case FloatFormat():
             text = value.name
+        case ProductRounding():
+            return [
+                line
+                for each in fields(value)
+                for line in _field(f"{name}_{each.name.upper()}", getattr(value, each.name))
+            ]
         case None:
             text = "(-1)"
         case _:

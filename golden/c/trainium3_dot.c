@@ -166,11 +166,14 @@ uint32_t bitpath_trainium3_multiply_add(uint32_t x, int x_format, uint32_t y, in
 {
     Term terms[2];
     terms[0] = term(product(decode(format_of(x_format), x), decode(format_of(y_format), y)), 0);
-    if (MATMUL_PRODUCT_ROUNDING >= 0 && terms[0].value.kind == FINITE) {
+#ifdef MATMUL_PRODUCT_ROUNDING_FORMAT
+    if (terms[0].value.kind == FINITE) {
+        const Format *to = &MATMUL_PRODUCT_ROUNDING_FORMAT;
         Number exact = terms[0].value;
-        uint32_t code = encode(&MATMUL_PRODUCT, exact.sign, exact.significand, exact.exponent, MATMUL_PRODUCT_ROUNDING, 0);
-        terms[0] = term(decode(&MATMUL_PRODUCT, code), 0);
+        int rounding = MATMUL_PRODUCT_ROUNDING_ROUNDING;
+        terms[0] = term(decode(to, encode(to, exact.sign, exact.significand, exact.exponent, rounding, 0)), 0);
     }
+#endif
     terms[1] = term(decode(&FP32, partial), 0);
     return add_terms(terms, 2, -1, RTZ, &MATMUL_ACCUMULATOR, MATMUL_ACCUMULATOR_ROUNDING, 0);
 }

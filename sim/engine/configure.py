@@ -8,13 +8,17 @@ from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
 from bitpath.golden.arrays.arguments import check_choice
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
 from bitpath.golden.trainium3.declarations import quad_mx as trainium3
-from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL, TRAINIUM3_MATMUL
+from bitpath.golden.trainium3.declarations.vector import (
+    TRAINIUM2_BF16_PRODUCTS,
+    TRAINIUM3_EXPONENTIAL,
+    TRAINIUM3_MATMUL,
+)
 from bitpath.rtl.common.config import from_dict, to_dict
 from bitpath.rtl.units import find_unit
 
 PRESETS = (
     trainium3.PRESETS
-    | {preset.name: preset for preset in (TRAINIUM3_MATMUL, TRAINIUM3_EXPONENTIAL)}
+    | {preset.name: preset for preset in (TRAINIUM3_MATMUL, TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_EXPONENTIAL)}
     | tensix_numerics.PRESETS
     | aie_ml_v2_numerics.PRESETS
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from types import ModuleType
 
 from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
@@ -50,7 +51,7 @@ TRAINIUM3 = Machine(
     numerics=(
         (*quad_mx.PRESETS.values(),),
         quad_mx.CHOICES,
-        *((preset,) for preset in vector.PRESETS.values()),
+        *(tuple(group) for _, group in groupby(vector.PRESETS.values(), key=lambda preset: type(preset.numerics))),
         vector.CHOICES,
         (rates.TRAINIUM2, rates.TRAINIUM3),
     ),

@@ -106,6 +106,32 @@ TRAINIUM3_RMSNORM_QUANT = preset(
 
 
 @dataclass(frozen=True, kw_only=True)
+class ProductRounding:
+    """Rounding of a product before it is added.
+
+    Attributes
+    ----------
+    format : format to which it is rounded, with FP32's exponents, at most its fraction bits, and an infinity.
+    rounding : RNE or RTZ; beyond the format's range a product becomes infinity under both.
+    """
+
+    format: FloatFormat
+    rounding: Rounding
+
+    def __post_init__(self) -> None:
+        if not self.format.shortens_fp32:
+            raise ValueError(
+                "format of a product must have FP32's exponents, at most its fraction bits and an infinity, not be "
+                f"{self.format.name}"
+            )
+        if self.rounding not in (Rounding.RNE, Rounding.RTZ):
+            raise ValueError(f"rounding of a product must be RNE or RTZ, not {self.rounding.name}")
+
+    def __str__(self) -> str:
+        return f"{self.rounding.name} to {self.format.name}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class MatmulNumerics:
     """One step of TensorE's unscaled matmul: partial sum in, one product, partial sum out.
 
@@ -113,10 +139,9 @@ class MatmulNumerics:
     ----------
     narrow_formats : formats of elements that may meet each other.
     wide_formats : formats of elements that meet only each other.
-    accumulator : format to which product plus partial sum is rounded.
-    product : format to which a product is rounded before it is added. It and ``accumulator`` have FP32's exponents, at most
-        its fraction bits, and an infinity.
-    product_rounding : RNE or RTZ, of a product to ``product``, beyond its range to infinity; None adds it exactly.
+    accumulator : format to which product plus partial sum is rounded, with FP32's exponents, at most its fraction bits, and
+        an infinity.
+    product_rounding : rounding of a product before it is added; None adds it exactly.
     accumulator_rounding : RNE or RTZ, of the sum.
     tf32_rounding : rounding of FP32 operands to TF32, where they are used as such.
     """
@@ -124,20 +149,16 @@ class MatmulNumerics:
     narrow_formats: tuple[FloatFormat, ...]
     wide_formats: tuple[FloatFormat, ...]
     accumulator: FloatFormat
-    product: FloatFormat
-    product_rounding: Rounding | None
+    product_rounding: ProductRounding | None
     accumulator_rounding: Rounding
     tf32_rounding: Rounding
 
     def __post_init__(self) -> None:
-        for name in ("accumulator", "product"):
-            fmt = getattr(self, name)
-            if not fmt.shortens_fp32:
-                raise ValueError(
-                    f"{name} must have FP32's exponents, at most its fraction bits and an infinity, not be {fmt.name}"
-                )
-        if self.product_rounding not in (None, Rounding.RNE, Rounding.RTZ):
-            raise ValueError(f"product_rounding must be None, RNE or RTZ, not {self.product_rounding.name}")
+        if not self.accumulator.shortens_fp32:
+            raise ValueError(
+                "accumulator must have FP32's exponents, at most its fraction bits and an infinity, not be "
+                f"{self.accumulator.name}"
+            )
         if self.accumulator_rounding not in (Rounding.RNE, Rounding.RTZ):
             raise ValueError(f"accumulator_rounding must be RNE or RTZ, not {self.accumulator_rounding.name}")
 
@@ -151,7 +172,6 @@ TRAINIUM3_MATMUL = preset(
     ),
     wide_formats=((TF32, FP32), documented("ISA nc_matmul: FP32 and TF32 mix only with each other")),
     accumulator=(FP32, documented("ARCH3, BF16 Matmul Results: accumulation within the array is FP32")),
-    product=(FP32, chosen("no effect on an exact product")),
     product_rounding=(
         None,
         chosen(
@@ -170,14 +190,13 @@ TRAINIUM2_BF16_PRODUCTS = TRAINIUM3_MATMUL.variant(
         documented("ISA nc_matmul: any of these mix; float8_e4m3fn needs NeuronCore-v4, that is Trainium3"),
     ),
     accumulator=(FP32, documented("ISA nc_matmul: accumulation is FP32 inside")),
-    product=(
-        BF16,
+    product_rounding=(
+        ProductRounding(format=BF16, rounding=Rounding.RNE),
         inferred(
             "OZAKI: more BF16 pieces per operand do not make a complex matmul more accurate on Trainium1 and 2; BF16 results "
-            "instead of BF16 products fit its errors about as well"
+            "instead of BF16 products fit its errors about as well, and nearest even is a guess"
         ),
     ),
-    product_rounding=(Rounding.RNE, inferred("OZAKI, as product; that it is to nearest even is a guess")),
     accumulator_rounding=(Rounding.RNE, chosen("as Trainium3; OZAKI does not separate it from truncation")),
 )
 """A hypothesis about Trainium2, not Trainium3: products are rounded to BF16, then added with one rounding to FP32."""

@@ -43,9 +43,10 @@ def multiply_add(
             f"partial_sum is {partial_sum:#010x}; its lowest {unused} bits are 0 on the accumulator's grid"
         )
     added, partial = product(decode(x_format, x), decode(y_format, y)), term(decode(FP32, partial_sum))
-    if added.kind is Kind.FINITE and numerics.product_rounding is not None:
-        code = round_to_format(added.value, numerics.product, numerics.product_rounding, zero_sign=added.sign)
-        added = term(decode(numerics.product, code))
+    rounded = numerics.product_rounding
+    if added.kind is Kind.FINITE and rounded is not None:
+        code = round_to_format(added.value, rounded.format, rounded.rounding, zero_sign=added.sign)
+        added = term(decode(rounded.format, code))
     special = special_sum([added, partial])
     if special is not None:
         return special

@@ -21,11 +21,14 @@ COLUMNS = 128
 def chain_rows(numerics: MatmulNumerics, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return ``sum over k of x[k, m] * y[k, n]`` from +0, FP32 codes uint32 [M, N], of float64 [K, M] and [K, N]."""
     result = np.empty((x.shape[1], y.shape[1]), np.float32)
-    fmt, product_rounding = numerics.accumulator, numerics.product_rounding
+    fmt, product = numerics.accumulator, numerics.product_rounding
     to_nearest = numerics.accumulator_rounding is Rounding.RNE
-    product_bits = -1 if product_rounding is None else numerics.product.fraction_bits
-    fields = product_bits, product_rounding is Rounding.RNE, fmt.fraction_bits, to_nearest
-    plain = fmt == FP32 and to_nearest and product_rounding is None
+    fields = (
+        -1 if product is None else product.format.fraction_bits,
+        product is not None and product.rounding is Rounding.RNE,
+        *(fmt.fraction_bits, to_nearest),
+    )
+    plain = fmt == FP32 and to_nearest and product is None
     stationary = np.ascontiguousarray(x.T)
 
     def work(columns: slice) -> None:

@@ -63,7 +63,7 @@ class MultiplyAddConfig:
 
     Attributes
     ----------
-    numerics : accumulator and its rounding; products are exact.
+    numerics : roundings of product and sum; products are exact by default.
     element_formats : narrow formats of one width; each operand chooses one at run time. E4M3 and E4M3FN exclude each
         other.
     pipeline : pipeline stages of the multiply-add.
@@ -74,8 +74,6 @@ class MultiplyAddConfig:
     pipeline: PipelineConfig = field(default_factory=PipelineConfig)
 
     def __post_init__(self) -> None:
-        if self.numerics.product_rounding is not None:
-            raise ValueError(f"multiply_add: product_rounding must be None, not {self.numerics.product_rounding.name}")
         allowed = [fmt.name for fmt in self.numerics.narrow_formats]
         given = [fmt.name for fmt in self.element_formats]
         if not given or not set(given) <= set(allowed):

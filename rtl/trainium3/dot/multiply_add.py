@@ -2,7 +2,8 @@
 
     o = round(stationary * moving + partial)
 
-Steps: Decode, Multiply (exact), ExactAdd (exact for rounding, with a sticky bit), Normalize, Round.
+Steps: Decode, Multiply (exact), ExactAdd (exact for rounding, with a sticky bit), Normalize, Round. ProductRound follows
+Multiply where the numerics round products by themselves.
 
 Ref: ``nki.isa.nc_matmul`` reference page; "Trainium3 Architecture Guide for NKI", BF16 Matmul Results in PSUM.
 """
@@ -24,6 +25,7 @@ from bitpath.rtl.common.arithmetic.specials import sum_special
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.dot.config import MultiplyAddConfig
+from bitpath.rtl.trainium3.dot.product_round import ProductRound
 
 STEPS = {
     0: (),
@@ -86,8 +88,15 @@ class MultiplyAdd(wiring.Component):
         stationary, moving, partial = registers.hold("decode", **decoded)
         multiply = instantiate(m, platform, "multiply", Multiply, moving.shape())
         m.d.comb += [multiply.a.eq(stationary), multiply.b.eq(moving)]
-        special = sum_special(m, (multiply.o, partial))
-        product, partial, special = registers.hold("multiply", product=multiply.o, partial=partial, special=special)
+        product = multiply.o
+        if numerics.product_rounding is not None:
+            arguments = (product.shape(), offset, numerics.product_rounding)
+            product_round = instantiate(m, platform, "product_round", ProductRound, *arguments)
+            m.d.comb += product_round.i.eq(product)
+            fmt = numerics.product_rounding.format
+            product, offset = product_round.o, fmt.bias + fmt.fraction_bits
+        special = sum_special(m, (product, partial))
+        product, partial, special = registers.hold("multiply", product=product, partial=partial, special=special)
 
         m.submodules.add = add = ExactAdd(
             fixed_width=len(product.significand) + 1,

@@ -6,6 +6,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import (
     TRAINIUM3_QUAD_MX_ALIGNED,
     TRAINIUM3_QUAD_MX_E4M3,
 )
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.common.unit import (
     CLOCK,
@@ -101,13 +102,13 @@ UNITS = (
         build=Bf16Pe,
         summary="Trainium3: BF16 or FP16 multiply-add, its stationary element held twice",
         covered=Covered(MultiplyAddConfig(), 300),
-        judges=(Judge(5, MultiplyAddConfig()),),
+        judges=(Judge(5, MultiplyAddConfig()), Judge(24, MultiplyAddConfig(numerics=TRAINIUM2_BF16_PRODUCTS.numerics))),
         waves=(
             CLOCK,
             PE_INPUTS,
             WaveGroup("held operands", r"(stationary|second|moving|partial)\b"),
             WaveGroup("decode", r"multiply_add\.decode_"),
-            WaveGroup("product", r"multiply_add\.multiply"),
+            WaveGroup("product", r"multiply_add\.(multiply|product)"),
             WaveGroup("sum", r"multiply_add\.(add|special|total)"),
             WaveGroup("normalize", r"multiply_add\.normal"),
             WaveGroup("round", r"multiply_add\.round"),

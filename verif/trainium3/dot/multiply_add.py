@@ -10,12 +10,11 @@ from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format, ulp
-from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL, MatmulNumerics
 from bitpath.golden.trainium3.exact import multiply_add
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.values import code_text
 
-NUMERICS = TRAINIUM3_MATMUL.numerics
 FORMATS = (BF16, FP16)
 DISTANCES = (-260, *range(-52, 53), 260)
 """Binades from the partial sum's leading bit to the product's: through both clamps of the shifter and far beyond."""
@@ -23,19 +22,20 @@ DISTANCES = (-260, *range(-52, 53), 260)
 
 @dataclass(frozen=True)
 class ElementCase:
-    """One step's operands, as codes."""
+    """One step's operands, as codes, and its numerics."""
 
     stationary: int
     stationary_format: FloatFormat
     moving: int
     moving_format: FloatFormat
     partial: int = 0
+    numerics: MatmulNumerics = TRAINIUM3_MATMUL.numerics
 
     @property
     def result(self) -> int:
         """The step as the exact tier does it."""
         return multiply_add(
-            NUMERICS, self.stationary, self.stationary_format, self.moving, self.moving_format, self.partial
+            self.numerics, self.stationary, self.stationary_format, self.moving, self.moving_format, self.partial
         )
 
     @property

@@ -22,11 +22,13 @@ from bitpath.verif.kit.mismatches import Context
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.kit.values import code_text
-from bitpath.verif.trainium3.dot.multiply_add import FORMATS, ElementCase, corners, middle_case, power, random_case
+from bitpath.verif.trainium3.dot.multiply_add import FORMATS, ElementCase, corners, power, random_case
+from bitpath.verif.trainium3.dot.multiply_add_products import product_corners
 from bitpath.verif.trainium3.dot.multiply_add_sparse import ONE, sparse_cases
 from bitpath.verif.trainium3.dot.pe_player import STALLS, PePlayer, loads_and_swaps, one_after_another, tiles
 
 CONFIG = config_from_environment(MultiplyAddConfig)
+NUMERICS = CONFIG.numerics
 PE = Bf16Pe(CONFIG)
 CASES = int(os.environ.get("BITPATH_CASES", "500"))
 LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
@@ -38,8 +40,9 @@ def side(case: ElementCase, name: str) -> int:
 
 
 def step(held: ElementCase, work: ElementCase) -> tuple[int, Context]:
-    """One step with the stationary element of ``held`` and the rest of ``work``."""
-    case = replace(work, stationary=held.stationary, stationary_format=held.stationary_format)
+    """One step with the stationary element of ``held`` and the rest of ``work``, in the unit's numerics."""
+    stationary = {"stationary": held.stationary, "stationary_format": held.stationary_format}
+    case = replace(work, **stationary, numerics=NUMERICS)
     return case.result, case.shown
 
 
@@ -60,7 +63,8 @@ async def loads_and_swaps_at_random(dut, stall):
 
 @cocotb.test(**LIMIT)
 async def directed_corners(dut):
-    table = corners(pauses.rng("corners"))
+    exact = NUMERICS.product_rounding is None
+    table = corners(pauses.rng("corners")) if exact else product_corners(NUMERICS)
     bins = [corner.bin if corner.holds(corner.case) else None for corner in table]
     program = one_after_another([corner.case for corner in table], bins, PLAYER.latency)
     await PLAYER.play(dut, program, STALLS["none"](), dict.fromkeys(corner.bin for corner in table))
@@ -79,12 +83,7 @@ async def rows_of_a_matmul(dut, stationary, moving):
     rng = pauses.rng("matmul")
     x, y = CATALOGUE[stationary], CATALOGUE[moving]
     rows, columns = 8, max(2, CASES // 64)
-    cases = [
-        replace(
-            middle_case(rng), stationary_format=x, moving_format=y, stationary=any_code(x, rng), moving=any_code(y, rng)
-        )
-        for _ in range(rows * columns)
-    ]
+    cases = [ElementCase(any_code(x, rng), x, any_code(y, rng), y, numerics=NUMERICS) for _ in range(rows * columns)]
     for row in range(rows):
         for column in range(columns):
             index = row * columns + column
@@ -93,6 +92,7 @@ async def rows_of_a_matmul(dut, stationary, moving):
     result = trainium3.nc_matmul(
         np.array([[case.stationary] for case in cases[::columns]], np.uint16).view(DTYPES[x]),
         np.array([case.moving for case in cases], np.uint16).reshape(rows, columns).view(DTYPES[y]),
+        numerics=NUMERICS,
     )
     assert codes_of(result).ravel().tolist() == [case.result for case in cases[-columns:]]
     await PLAYER.play(dut, one_after_another(cases, [None] * len(cases), PLAYER.latency), STALLS["none"](), [])
@@ -106,12 +106,13 @@ def any_code(fmt, rng):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(gamma=[fmt.name for fmt in FORMATS])
 async def every_gamma_times_one(dut, gamma):
-    """RMSNorm-Quant's broadcast, K = 1: every code, exactly; -0 becomes +0 and every NaN the one NaN."""
+    """RMSNorm-Quant's broadcast, K = 1: every code, exactly where products are; -0 becomes +0 and every NaN the one NaN."""
     fmt = CATALOGUE[gamma]
     codes = np.arange(1 << fmt.width, dtype=np.uint16)
     ones = np.full((1, 1), ONE, np.uint16).view(DTYPES[BF16])
     tiles_of_gamma = codes.reshape(-1, 1, MAX_MOVING_FP32).view(DTYPES[fmt])
-    expected = np.concatenate([codes_of(trainium3.nc_matmul(ones, tile))[0] for tile in tiles_of_gamma]).tolist()
+    results = [trainium3.nc_matmul(ones, tile, numerics=NUMERICS) for tile in tiles_of_gamma]
+    expected = np.concatenate([codes_of(result)[0] for result in results]).tolist()
     assert expected[fmt.sign_mask] == 0
     payloads = [pack(PE.operand, {"code": code, "format": FORMATS.index(fmt)}) for code in codes.tolist()]
     async with bench(dut, PE.signature, drain=False) as frame:

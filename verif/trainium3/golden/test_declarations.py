@@ -63,8 +63,6 @@ def test_numerics_of_a_dot_product_refuse(change, says):
     ("change", "says"),
     [
         ({"accumulator": FP16}, "accumulator must have FP32's exponents, .* not be FP16"),
-        ({"product": E5M2}, "product must have FP32's exponents, .* not be E5M2"),
-        ({"product_rounding": Rounding.RNA}, "product_rounding must be None, RNE or RTZ, not RNA"),
         ({"accumulator_rounding": Rounding.SR}, "accumulator_rounding must be RNE or RTZ, not SR"),
     ],
 )
@@ -73,10 +71,24 @@ def test_numerics_of_a_matmul_refuse(change, says):
         replace(TRAINIUM3_MATMUL.numerics, **change)
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"format": E5M2}, "format of a product must have FP32's exponents, .* not be E5M2"),
+        ({"rounding": Rounding.RNA}, "rounding of a product must be RNE or RTZ, not RNA"),
+    ],
+)
+def test_rounding_of_a_product_refuses(change, says):
+    rounding = TRAINIUM2_BF16_PRODUCTS.numerics.product_rounding
+    assert str(rounding) == "RNE to BF16"
+    with pytest.raises(ValueError, match=f"^{says}$"):
+        replace(rounding, **change)
+
+
 def test_a_hypothesis_about_trainium2_names_its_rival():
     preset = TRAINIUM2_BF16_PRODUCTS
-    assert preset.sources["product"].kind == preset.sources["product_rounding"].kind == "inferred"
-    assert "BF16 results" in preset.sources["product"].where
+    assert preset.sources["product_rounding"].kind == "inferred"
+    assert "BF16 results" in preset.sources["product_rounding"].where
     assert TRAINIUM3_MATMUL.numerics.product_rounding is None
     assert TRAINIUM3_MATMUL.sources["product_rounding"].kind == "chosen"
 

@@ -17,21 +17,29 @@ from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.fp32 import add, convert, multiply
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3 import Xorwow, nc_matmul, psum_random_bits
-from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_MATMUL
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_MATMUL, ProductRounding
 from bitpath.golden.trainium3.exact import multiply_add
 from bitpath.golden.trainium3.exact.psum import psum_write
 
 EXACT = TRAINIUM3_MATMUL.numerics
 BF16_PRODUCTS = TRAINIUM2_BF16_PRODUCTS.numerics
 S1E8M15 = replace(FP32, name="S1E8M15", fraction_bits=15, nan_code=0x7FC000)
+
+
+def products(fmt, rounding=Rounding.RNE):
+    return ProductRounding(format=fmt, rounding=rounding)
+
+
 NUMERICS = {
     "exact": EXACT,
-    "product": replace(EXACT, product_rounding=Rounding.RNE),
-    "product_rtz": replace(EXACT, product_rounding=Rounding.RTZ, accumulator_rounding=Rounding.RTZ),
+    "product": replace(EXACT, product_rounding=products(FP32)),
+    "product_rtz": replace(EXACT, product_rounding=products(FP32, Rounding.RTZ), accumulator_rounding=Rounding.RTZ),
     "rtz": replace(EXACT, accumulator_rounding=Rounding.RTZ, tf32_rounding=Rounding.RTZ),
-    "m15": replace(EXACT, accumulator=S1E8M15, product=S1E8M15, product_rounding=Rounding.RNE),
+    "m15": replace(EXACT, accumulator=S1E8M15, product_rounding=products(S1E8M15)),
     "bf16_products": BF16_PRODUCTS,
-    "bf16_products_rtz": replace(BF16_PRODUCTS, product_rounding=Rounding.RTZ, accumulator_rounding=Rounding.RTZ),
+    "bf16_products_rtz": replace(
+        BF16_PRODUCTS, product_rounding=products(BF16, Rounding.RTZ), accumulator_rounding=Rounding.RTZ
+    ),
 }
 PAIRS = [
     pair
@@ -149,7 +157,7 @@ def test_bf16_products_of_trainium2():
 @pytest.mark.parametrize("rounding", [Rounding.RNE, Rounding.RTZ], ids=lambda each: each.name)
 def test_every_bf16_product_of_two_binades(rounding):
     """All pairs of fractions times signs, and exponents that leave BF16's range or reach its subnormals."""
-    numerics = replace(BF16_PRODUCTS, product_rounding=rounding)
+    numerics = replace(BF16_PRODUCTS, product_rounding=products(BF16, rounding))
     fractions = np.arange(128, dtype=np.uint16)
     for x_exponent, y_exponent in (
         (127, 127),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32
-from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_EXPONENTIAL
 from bitpath.golden.trainium3.exact.exponential import ln2, log2e, power_table
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.trainium3.array.config import PsumConfig
@@ -25,6 +25,8 @@ STAGES = [PipelineConfig(stages=stages) for stages in range(5)]
 ALL = 65_536
 """Codes of 16 bits."""
 PE_CORNERS = 789
+PRODUCT_CORNERS = 141
+BF16_PRODUCTS = MultiplyAddConfig(numerics=TRAINIUM2_BF16_PRODUCTS.numerics)
 BLOCKS = ALL // 32 + -(-ALL // 31)
 """That hold all codes twice."""
 
@@ -97,6 +99,7 @@ BENCHES = {
     # Loads and swaps, corners, columns of nc_matmul, every BF16 and FP16 gamma times one.
     "bf16_pe-verilator": (MultiplyAddConfig(pipeline=STAGES[0]), 300, None, 13, 2 * ALL + 4 * (6 * 280 + PE_CORNERS)),
     "bf16_pe-icarus": (MultiplyAddConfig(pipeline=STAGES[3]), 150, PE, 11, 4 * (6 * 140 + PE_CORNERS)),
+    "bf16_pe-bf16_products-verilator": (BF16_PRODUCTS, 300, None, 13, 2 * ALL + 4 * 6 * 280 + PRODUCT_CORNERS),
     # All codes of BF16 and FP16 to both elements under both rules, corners, random blocks at every pace, latency, resets.
     "quantize_mx-verilator": (QuantizeMxConfig(pipeline=STAGES[2]), 500, None, 22, 8 * BLOCKS + 2000 + 4 * 496 + 20),
     "quantize_mx-icarus": (QuantizeMxConfig(pipeline=STAGES[0]), 40, MX, 6, 100 + 4 * 40 + 20),
@@ -113,7 +116,7 @@ BENCHES = {
 
 @pytest.mark.parametrize("name", BENCHES)
 def test_bench(name):
-    unit, simulator = name.split("-")
+    unit, *_, simulator = name.split("-")
     config, cases, tests, ran, compared = BENCHES[name]
     bench(unit, config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
 
