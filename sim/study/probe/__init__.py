@@ -1,0 +1,1 @@
+"""Probes: few operands whose results on a device tell which variant of the numerics it has."""

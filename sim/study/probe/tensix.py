@@ -1,0 +1,243 @@
+"""Tensix' operations for probes: one output of MVMUL, ELWMUL and ELWADD in a fidelity, datums packed and unpacked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
+from bitpath.golden.tensix.convert.pack import pack
+from bitpath.golden.tensix.convert.unpack import unpack
+from bitpath.golden.tensix.declarations import numerics as declared
+from bitpath.golden.tensix.declarations.formats import (
+    BLOCK,
+    BLOCK_ROWS,
+    COLUMNS,
+    FIDELITY_PHASES,
+    STYLE_OWN_FORMAT,
+    Fidelity,
+    Format,
+    Style,
+)
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.exact import (
+    add,
+    add_to_l1,
+    dot16_integer,
+    early_float,
+    late_float,
+    multiply_add,
+    trace_dot16,
+    unpack_block,
+)
+from bitpath.golden.tensix.matrix.elementwise import elwadd, elwmul
+from bitpath.golden.tensix.matrix.mvmul import mvmul, mvmul_row
+from bitpath.sim.study.probe import tensix_dots as dots
+from bitpath.sim.study.probe.unit import Operand, Operation, Unit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """Settings of the Matrix unit: style, a SrcB of another format, width of Dst, fidelity."""
+
+    style: Style
+    dst32: bool
+    fidelity: Fidelity = Fidelity.LOFI
+    srcb_format: Format | None = None
+
+    @property
+    def name(self) -> str:
+        """As operations have it, such as bf16_dst32_lofi."""
+        second = f"_{self.srcb_format.name}" if self.srcb_format else ""
+        return f"{self.style.value}{second}_dst{32 if self.dst32 else 16}_{self.fidelity.value}".lower()
+
+    @property
+    def phases(self) -> Sequence[int]:
+        return FIDELITY_PHASES[self.fidelity]
+
+    @property
+    def formats(self) -> dict[str, Format]:
+        """Formats of the sources, as golden takes them."""
+        own = STYLE_OWN_FORMAT[self.style]
+        return {"srca_format": own, "srcb_format": self.srcb_format or own}
+
+    @property
+    def common(self) -> dict[str, Any]:
+        """Arguments that vectorised and exact functions share."""
+        return {"style": self.style, "dst32": self.dst32, **self.formats}
+
+
+def dot16(
+    numerics: TensixNumerics, dst: np.ndarray, src_b: np.ndarray, src_a: np.ndarray, *, setting: Setting
+) -> np.ndarray:
+    """Return Dst words [N, 1] of MVMULs, of which one output is looked at: dst [N], sources [N, 16]."""
+    # Eight dots a block: dot r is output [r, r].
+    blocks, places = -(-len(dst) // BLOCK_ROWS), np.arange(BLOCK_ROWS)
+    words, rows, columns = (np.zeros((blocks, each, COLUMNS), np.uint32) for each in (BLOCK_ROWS, BLOCK_ROWS, COLUMNS))
+    rows.reshape(-1, COLUMNS)[: len(dst)] = src_b
+    columns.swapaxes(1, 2)[:, :BLOCK_ROWS] = _filled(src_a, BLOCK_ROWS).reshape(blocks, BLOCK_ROWS, COLUMNS)
+    words[:, places, places] = _filled(dst, BLOCK_ROWS).reshape(blocks, BLOCK_ROWS)
+    for phase in setting.phases:
+        words = mvmul(words, rows, columns, phase=phase, numerics=numerics, **setting.common)
+    return words[:, places, places].reshape(-1, 1)[: len(dst)]
+
+
+def exact_dot16(
+    numerics: TensixNumerics, dst: int, src_b: Sequence[int], src_a: Sequence[int], *, setting: Setting
+) -> list[int]:
+    """Return the result of `dot16` for one dot."""
+    for phase in setting.phases:
+        if setting.style is Style.INT8:
+            dst = dot16_integer(numerics, dst, src_b, src_a, phase)
+        else:
+            dst = trace_dot16(numerics, dst, src_b, src_a, phase=phase, **setting.common).result
+    return [dst]
+
+
+def row_broadcast(numerics: TensixNumerics, dst: np.ndarray, src_b: np.ndarray, src_a: np.ndarray) -> np.ndarray:
+    """Return Dst rows 0 and 1 [N, 2] of MVMULs with row broadcast, BF16 and a 32-bit Dst."""
+    words, columns = (np.zeros((len(dst), each, COLUMNS), np.uint32) for each in (BLOCK_ROWS, COLUMNS))
+    words[:, :2, 0], columns[:, :, 0] = dst, src_a
+    row = src_b[:, np.newaxis]
+    return mvmul_row(words, row, columns, style="BF16", dst32=True, phase=0, numerics=numerics)[:, :2, 0]
+
+
+def exact_row_broadcast(
+    numerics: TensixNumerics, dst: Sequence[int], src_b: Sequence[int], src_a: Sequence[int]
+) -> list[int]:
+    """Return the result of `row_broadcast` for one dot."""
+    setting = Setting(style=Style.BF16, dst32=True)
+    (first,) = exact_dot16(numerics, dst[0], src_b, src_a, setting=setting)
+    (zeros,) = exact_dot16(numerics, dst[1], [0] * COLUMNS, src_a, setting=setting)
+    return [first, zeros if numerics.row_broadcast_writes_all else dst[1]]
+
+
+def product(
+    numerics: TensixNumerics, dst: np.ndarray, src_b: np.ndarray, src_a: np.ndarray, *, setting: Setting
+) -> np.ndarray:
+    """Return Dst words [N, 1] of ELWMULs: dst, src_b and src_a [N]."""
+    words, b, a = (_elements(each) for each in (dst, src_b, src_a))
+    for phase in setting.phases:
+        words = elwmul(words, b, a, phase=phase, numerics=numerics, **setting.common)
+    return words.reshape(-1, 1)[: len(dst)]
+
+
+def exact_product(numerics: TensixNumerics, dst: int, src_b: int, src_a: int, *, setting: Setting) -> list[int]:
+    """Return the result of `product` for one dot."""
+    for phase in setting.phases:
+        dst = multiply_add(numerics, dst, src_b, src_a, phase=phase, **setting.common)
+    return [dst]
+
+
+def total(
+    numerics: TensixNumerics, dst: np.ndarray, src_b: np.ndarray, src_a: np.ndarray, *, setting: Setting
+) -> np.ndarray:
+    """Return Dst words [N, 1] of ELWADDs onto Dst: dst, src_b and src_a [N]."""
+    words = elwadd(*(_elements(each) for each in (dst, src_b, src_a)), numerics=numerics, **setting.common)
+    return words.reshape(-1, 1)[: len(dst)]
+
+
+def exact_total(numerics: TensixNumerics, dst: int, src_b: int, src_a: int, *, setting: Setting) -> list[int]:
+    """Return the result of `total` for one dot."""
+    return [add(numerics, dst, src_b, src_a, subtract=False, accumulating=True, **setting.common)]
+
+
+def packed(numerics: TensixNumerics, dst: np.ndarray) -> np.ndarray:
+    """Return BF16 codes [N, 1] that the packer makes of FP32 Dst words [N]."""
+    return (
+        pack(dst, Format.BF16, Format.BF16, dst32=True, numerics=numerics).view("<u2").astype(np.uint16)[:, np.newaxis]
+    )
+
+
+def exact_packed(numerics: TensixNumerics, dst: int) -> list[int]:
+    """Return the result of `packed` for one dot."""
+    return [late_float(early_float(numerics, dst, Format.BF16, dst32=True), Format.BF16, Format.BF16)]
+
+
+def added(numerics: TensixNumerics, dst: np.ndarray, l1: np.ndarray) -> np.ndarray:
+    """Return FP16 codes [N, 1] of Dst words added to L1's, both [N]."""
+    l1 = np.ascontiguousarray(l1, "<u2").view(np.uint8)
+    return (
+        pack(dst, Format.FP16, Format.FP16, dst32=False, l1=l1, numerics=numerics)
+        .view("<u2")
+        .astype(np.uint16)[:, np.newaxis]
+    )
+
+
+def exact_added(numerics: TensixNumerics, dst: int, l1: int) -> list[int]:
+    """Return the result of `added` for one dot."""
+    return [add_to_l1(numerics, l1, early_float(numerics, dst, Format.FP16, dst32=False), Format.FP16)]
+
+
+def unpacked(numerics: TensixNumerics, exponent: np.ndarray, datums: np.ndarray, *, fmt: Format) -> np.ndarray:
+    """Return source words [N, 16] of blocks: exponents [N], datums [N, 16], each a byte."""
+    stream = np.zeros(exponent_stream_bytes(datums.size), np.uint8)
+    stream[: len(exponent)] = exponent
+    l1 = np.concatenate([stream, datums.reshape(-1)])
+    return unpack(l1, fmt, fmt, count=datums.size, numerics=numerics).reshape(-1, BLOCK)
+
+
+def exact_unpacked(numerics: TensixNumerics, exponent: int, datums: Sequence[int], *, fmt: Format) -> list[int]:
+    """Return the result of `unpacked` for one dot."""
+    return unpack_block(numerics, fmt, exponent, datums)
+
+
+def _elements(words: np.ndarray) -> np.ndarray:
+    """Return words [N] as blocks of 8x16."""
+    return _filled(words, BLOCK_ROWS * COLUMNS).reshape(-1, BLOCK_ROWS, COLUMNS)
+
+
+def _filled(array: np.ndarray, multiple: int) -> np.ndarray:
+    """Return [N, ...] with zeros up to a multiple."""
+    return np.pad(array, [(0, -len(array) % multiple)] + [(0, 0)] * (array.ndim - 1))
+
+
+FLOATS = (
+    Setting(style=Style.BF16, dst32=True),
+    Setting(style=Style.BF16, dst32=False, fidelity=Fidelity.HIFI4),
+    Setting(style=Style.BF16, dst32=True, fidelity=Fidelity.HIFI4, srcb_format=Format.TF32),
+    Setting(style=Style.TF32, dst32=True, fidelity=Fidelity.HIFI4),
+    Setting(style=Style.FP16, dst32=True, fidelity=Fidelity.HIFI2),
+    Setting(style=Style.FP16, dst32=False),
+)
+INTEGERS = Setting(style=Style.INT8, dst32=True, fidelity=Fidelity.HIFI4)
+
+
+def _operations() -> list[Operation]:
+    word, sources = Operand("u4"), Operand("u4", (COLUMNS,))
+    first, code = Operand("u4", (1,)), Operand("u2", (1,))
+    wide = {"dst": word, "src_b": sources, "src_a": sources}
+    narrow = dict.fromkeys(("dst", "src_b", "src_a"), word)
+    found = []
+    for setting in (*FLOATS, INTEGERS):
+        pool = partial(dots.dot_pool, setting.style, setting.formats["srcb_format"], setting.dst32)
+        given = f"mvmul_{setting.name}", wide, first
+        found.append(Operation(*given, dot16, exact_dot16, pool, {"setting": setting}))
+    rows = {**wide, "dst": Operand("u4", (2,))}
+    found.append(
+        Operation("mvmul_row_bf16_dst32", rows, Operand("u4", (2,)), row_broadcast, exact_row_broadcast, dots.row_pool)
+    )
+    for name, golden, exact in (("elwmul", product, exact_product), ("elwadd", total, exact_total)):
+        for setting in FLOATS[:2]:
+            pool = partial(dots.element_pool, setting.dst32)
+            given = f"{name}_{setting.name}", narrow, first
+            found.append(Operation(*given, golden, exact, pool, {"setting": setting}))
+    found.append(Operation("pack_bf16", {"dst": word}, code, packed, exact_packed, dots.pack_pool))
+    old = {"dst": word, "l1": Operand("u2")}
+    found.append(Operation("pack_l1_fp16", old, code, added, exact_added, dots.l1_pool))
+    block = {"exponent": Operand("u1"), "datums": Operand("u1", (BLOCK,))}
+    for fmt in (Format.BFP8, Format.BFP8A):
+        given = f"unpack_{fmt.name.lower()}", block, sources
+        found.append(Operation(*given, unpacked, exact_unpacked, dots.block_pool, {"fmt": fmt}))
+    return found
+
+
+MATRIX_UNIT = Unit(
+    name="Matrix unit",
+    presets=tuple(declared.PRESETS.values()),
+    operations=_operations(),
+    values={"group": (4, 8, 16), "product_guard_bits": range(14)},
+    left_out={"src_a_row_step": "it limits the rows at which an instruction may start and changes no value"},
+)
