@@ -26,7 +26,7 @@ explore_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(LIBERTY),--libe
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup icarus run test test-fast test-deep sim waves lint verilog formal mutate deep coverage bench synth explore report docs check clean agree
+.PHONY: help setup icarus run test test-fast test-deep sim waves lint verilog formal mutate deep coverage bench synth explore report docs check clean agree ledger
 
 help: ## show this list
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -96,6 +96,9 @@ mutate: ## small faults in datapaths and golden, which their tests must notice: 
 agree: icarus ## every simulator and the netlist of gates give the same bits: UNIT= SCHEDULER=
 	@$(PYTHON) -I sim/engine/bootstrap.py synth
 	@$(BITPATH) agree $(UNIT) $(if $(SEED),--seed "$(SEED)") $(cluster_options)
+
+ledger: setup ## public statements about the real chips, computed anew by golden: ROW=
+	@$(BITPATH) ledger $(ROW)
 
 explore: ## numerics swept, area against error: MACHINE= LIBERTY= SCHEDULER=
 	@$(PYTHON) -I sim/engine/bootstrap.py synth plot

@@ -8,13 +8,20 @@ from parts.records import figures
 README = Path(__file__).resolve().parents[2] / "README.md"
 PART = re.compile(r"(?<=<!-- figures -->\n).*?(?=\n<!-- /figures -->)", re.DOTALL)
 
+VERDICTS = ("reproduced", "refuted", "undecided", "not expressible")
+
 
 def lines() -> str:
     """Return one line for each command, from the records of its last whole run."""
-    names = ("tests", "mutation", "formal", "volume", "coverage", "agreement")
-    tests, mutation, formal, volume, coverage, agreement = map(figures, names)
+    names = ("tests", "ledger", "mutation", "formal", "volume", "coverage", "agreement")
+    tests, ledger, mutation, formal, volume, coverage, agreement = map(figures, names)
+    verdicts = [f"{ledger[each.replace(' ', '_')]} {each}" for each in VERDICTS]
     rows = (
         (tests, f"{tests['passed']} tests pass in {tests['minutes']} min on two cores"),
+        (
+            ledger,
+            f"{ledger['rows']} public statements about the chips: {', '.join(verdicts)}",
+        ),
         (
             mutation,
             f"{mutation['mutants']} faults in {mutation['rtl_files']} RTL files: {mutation['killed_percent']} % detected",

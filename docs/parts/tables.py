@@ -18,7 +18,7 @@ from bitpath.sim.flows.machines import RECORDS
 from bitpath.sim.study.numerics_table import numerics_table
 from bitpath.sim.study.numerics_table import standings as count_standings
 from bitpath.verif.properties import PROPERTIES
-from parts import datapaths, house, records, units
+from parts import datapaths, house, ledger, records, units
 from parts.records import markdown
 
 SIZES = (4, 32)
@@ -88,6 +88,8 @@ def names() -> Mapping[str, Callable[..., Any] | Mapping[str, str] | str | int]:
         "datapath": datapaths.svg,
         "latency_table": trainium3.latency_table,
         "emitted": emitted,
+        "ledger_rows": ledger.ledger,
+        "ledger_predictions": ledger.predictions,
         "house": house.matrix,
         "house_counts": lambda: markdown(
             ["wing", "folders", "files", "lines", "imports between folders", "reads the wings"], house.counts()

@@ -11,6 +11,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from bitpath.sim.study.ledger.run import changed, counts
+from bitpath.sim.study.ledger.table import rows
 from bitpath.sim.study.synth.configurations import QUOTED
 from parts.records import RECORDS, record
 
@@ -120,10 +122,29 @@ def synth(found: list[dict[str, Any]]) -> Taken:
     return {}, {"designs": rows}
 
 
+def ledger(found: list[dict[str, Any]]) -> Taken:
+    """Take golden's answer and the predictions of each row; a verdict that is not the acknowledged one stops it."""
+    if changes := changed(found):
+        raise SystemExit(f"ledger: {', '.join(each['id'] for each in changes)} changed")
+    found = sorted(found, key=lambda each: list(rows()).index(each["id"]))
+    predictions = [
+        [
+            each["id"],
+            prediction["experiment"],
+            "; ".join(f"{name}: {text}" for name, text in prediction["gives"].items()),
+        ]
+        for each in found
+        for prediction in each["predictions"]
+    ]
+    figures = {"rows": len(found), **{name.replace(" ", "_"): count for name, count in counts(found).items()}}
+    return figures, {"rows": [[each["id"], each["golden"]] for each in found], "predictions": predictions}
+
+
 TAKERS: dict[str, tuple[str, Callable[[list[dict[str, Any]]], Taken]]] = {
     "agreement": ("agreement.json", agreement),
     "coverage": ("coverage.json", coverage),
     "formal": ("formal.json", formal),
+    "ledger": ("ledger.json", ledger),
     "mutation": ("mutation.json", mutation),
     "synth": ("synth.json", synth),
     "volume": ("deep.json", volume),

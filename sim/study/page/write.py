@@ -22,6 +22,7 @@ SHOWN_RUNS = 100
 LISTED = 8
 """Entries of a list that a table's cell shows."""
 CAMPAIGNS = {
+    "ledger": ("Silicon ledger", "Public statements about the real chips, and what golden makes of them."),
     "mutation": ("Mutation", "Small faults put into the design and golden, and those that tests detect."),
     "formal": ("Formal", "Properties proved for all inputs, each with a sabotage that the proof detects."),
     "coverage": ("Coverage", "Bins, lines and bits that each unit's bench reaches."),

@@ -1,0 +1,139 @@
+"""The ledger's rows are whole, and a verdict that changes is a failure until it is acknowledged."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE
+from bitpath.sim.__main__ import cli
+from bitpath.sim.study.ledger import statistics, table
+from bitpath.sim.study.ledger.evidence import AbsentEvidenceError, Evidence
+from bitpath.sim.study.ledger.row import Verdict
+from bitpath.sim.study.ledger.run import chosen, computed
+from bitpath.sim.study.ledger.statistics import NORMAL, add_errors, multiply_errors
+
+ROWS = table.rows()
+STANDINGS = {"measured", "documented", "inferred"}
+EVIDENCE = {"printed", "stated equal", "stated"}
+
+
+@pytest.fixture
+def ledger(monkeypatch, tmp_path):
+    """Run `bitpath ledger` in a build folder of its own; the function takes the arguments."""
+    monkeypatch.setenv("BITPATH_BUILD", str(tmp_path))
+    return lambda *arguments: CliRunner().invoke(cli, ["ledger", *arguments])
+
+
+def test_every_row_has_its_function_and_every_function_its_row():
+    assert list(ROWS) == list(table.FUNCTIONS)
+    assert len(ROWS) >= 80
+    assert len(set(table.FUNCTIONS.values())) == len(ROWS)
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_a_row_is_whole(row):
+    assert re.fullmatch("[ATR][1-9][0-9]?b?", row.id)
+    assert row.standing in STANDINGS
+    assert row.evidence in EVIDENCE
+    for text in (row.chip, row.statement, row.why):
+        assert text
+        assert not text.endswith(".")
+    assert row.sources
+    assert all(table.address(each).startswith("https://") for each in row.sources)
+
+
+def test_addresses():
+    assert table.address("a/b#7") == "https://github.com/a/b/issues/7"
+    assert table.address("a/b@0f1:docs/c.md") == "https://github.com/a/b/blob/0f1/docs/c.md"
+    assert table.address("a/b") == "https://github.com/a/b"
+    assert table.address("https://c.dev/d") == "https://c.dev/d"
+
+
+def test_a_verdict_that_changes_ends_with_a_failure(ledger, monkeypatch):
+    """Until the row's file has the new verdict."""
+    assert ledger("A28").exit_code == 0
+    changed = {**ROWS, "A28": replace(ROWS["A28"], verdict=Verdict.REFUTED)}
+    monkeypatch.setattr("bitpath.sim.study.ledger.run.rows", lambda: changed)
+    failed = ledger("A28")
+    assert failed.exit_code == 1
+    assert "row A28: golden gives reproduced under aie_ml_v2, acknowledged is refuted under aie_ml_v2" in failed.output
+
+
+def test_absent_evidence_is_said_and_changes_no_verdict(ledger, monkeypatch, tmp_path):
+    monkeypatch.delenv("BITPATH_KAT_DIR", raising=False)
+    shown = ledger("A32")
+    assert shown.exit_code == 0
+    assert "not computed under aie_ml_v2" in shown.output
+    assert "aie_silicon.npz is absent: BITPATH_KAT_DIR is not set" in " ".join(shown.output.split())
+    monkeypatch.setenv("BITPATH_KAT_DIR", str(tmp_path))
+    assert "aie_silicon.npz is absent from the folder" in " ".join(ledger("A32").output.split())
+    with pytest.raises(AbsentEvidenceError):
+        Evidence(folder=tmp_path).rows("silicon_statistics.json")
+
+
+def test_a_folder_that_does_not_exist_is_refused(ledger, monkeypatch, tmp_path):
+    monkeypatch.setenv("BITPATH_KAT_DIR", str(tmp_path / "nowhere"))
+    with pytest.raises(FileNotFoundError, match="BITPATH_KAT_DIR must be the path of an existing folder"):
+        ledger("A28").exception and (_ for _ in ()).throw(ledger("A28").exception)
+
+
+def test_an_unknown_row_is_refused():
+    with pytest.raises(ValueError, match="row must be A1, A2"):
+        chosen(["A99"])
+
+
+def test_the_report_keeps_the_rows_of_earlier_runs(ledger, tmp_path):
+    ledger("A28", "--quiet")
+    printed = json.loads(ledger("A29", "--json").output)
+    assert [each["id"] for each in printed] == ["A29"]
+    report = {each["id"]: each for each in json.loads((tmp_path / "reports/ledger.json").read_text())}
+    assert set(report) == {"A28", "A29"}
+    assert report["A28"]["verdict"] == "reproduced"
+    assert report["A29"]["sources"][0]["address"] == "https://github.com/Xilinx/mlir-aie/issues/2987"
+
+
+def test_undecided_rows_predict():
+    """Falsifiable: bits in hexadecimal, by model."""
+    (record,) = computed(chosen(["T12"]), Evidence(folder=None))
+    (prediction,) = record["predictions"]
+    assert prediction["gives"]["tensix_wormhole"] == "0xc1800000"
+    assert prediction["gives"]["tensix_blackhole"] == "0xb4000000"
+
+
+def exponents(*fields):
+    """Return the codes of all BF16 numbers with these exponent fields."""
+    return np.concatenate([np.arange(each << 7, each + 1 << 7, dtype=np.uint32) for each in fields])
+
+
+def test_sums_of_equal_sign_from_a_slice():
+    """The whole count of 1,057,030,144 pairs, from a sixth of a percent of them.
+
+    Errors depend on the distance of the exponents, but where the larger one is 254, since sums overflow there. All blocks of
+    a distance are counted once, and those with an exponent of 254 directly.
+    """
+    numerics = WORMHOLE.numerics
+    off, infinite = 0, 0
+    for distance in range(253):
+        errors = add_errors(numerics, (0, 0), exponents(253), exponents(253 - distance)) if distance < 253 else {}
+        # Pairs of exponents 1 to 253 with this distance, in both orders.
+        off += errors.get(1, 0) * (253 - distance) * (1 if distance == 0 else 2)
+        assert max(errors) <= 1
+    top, square = (add_errors(numerics, (0, 0), exponents(254), each) for each in (NORMAL, exponents(254)))
+    off += 2 * top[1] - square.get(1, 0)
+    infinite += 2 * top.get(np.inf, 0) - square.get(np.inf, 0)
+    assert (off, infinite) == (8_132_678, 128)
+
+
+def test_products_from_a_slice():
+    """All pairs of significands and signs; no exponent matters from 1e-17 to 1e17."""
+    total = dict.fromkeys((0, 1, 2), 0)
+    for signs in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        for error, count in multiply_errors(WORMHOLE.numerics, signs).items():
+            total[error] += count
+    pairs = sum(total.values())
+    assert pairs == 4 * len(statistics.MANTISSAS) ** 2
+    assert [round(100 * count / pairs, 4) for count in total.values()] == [72.1008, 27.8961, 0.0031]

@@ -1,0 +1,18 @@
+"""Every row of the ledger has its acknowledged verdict, from the published answers of silicon."""
+
+import pytest
+
+from bitpath.sim.study.ledger import table
+from bitpath.sim.study.ledger.evidence import Evidence
+from bitpath.sim.study.ledger.run import changed, chosen, computed
+
+LONG = ("T2", "T3", "T4", "T25", "T27")
+"""Rows that take seconds: all pairs of BF16 numbers, and long products."""
+MARKED = [pytest.param(row, marks=[pytest.mark.deep] if row in LONG else []) for row in table.FUNCTIONS]
+
+
+@pytest.mark.parametrize("row", MARKED)
+def test_the_verdict_is_the_acknowledged_one(kat, row):
+    (record,) = computed(chosen([row]), Evidence.here())
+    assert record["verdicts"]
+    assert changed([record]) == []
