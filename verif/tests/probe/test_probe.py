@@ -1,8 +1,13 @@
 """Variants, the classes that a probe separates, and the blind test: a hidden variant's results name its class."""
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 import pytest
 
+from bitpath.golden.formats.presets import preset
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.sources import chosen
 from bitpath.golden.tensix.declarations.numerics import PRESETS, WORMHOLE
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.machines import MACHINES
@@ -15,6 +20,7 @@ from bitpath.sim.study.probe.make import make
 from bitpath.sim.study.probe.predictions import predictions
 from bitpath.sim.study.probe.probe import load, save
 from bitpath.sim.study.probe.tensix import MATRIX_UNIT
+from bitpath.sim.study.probe.unit import Unit
 from bitpath.sim.study.probe.variants import probed_fields, variants
 
 TRIALS = 100
@@ -177,3 +183,30 @@ def test_predictions_of_each_preset():
 def test_mistakes_of_predictions(operation, operands, says):
     with pytest.raises(ValueError, match=says):
         predictions("tensix", operation, **operands)
+
+
+def test_values_of_a_record_are_those_that_it_does_not_refuse():
+    @dataclass(frozen=True, kw_only=True)
+    class Inner:
+        flag: bool
+        tie: Rounding
+
+        def __post_init__(self):
+            if self.flag and self.tie is Rounding.RTZ:
+                raise ValueError("refused")
+
+    @dataclass(frozen=True, kw_only=True)
+    class Numerics:
+        inner: Inner | None
+        bits: int
+
+    presets = (preset("p", Numerics, inner=(None, chosen("why")), bits=(1, chosen("why"))),)
+    unit = Unit(
+        name="u", presets=presets, operations=(), values={Rounding: (Rounding.RNE, Rounding.RTZ), "bits": (1, 2)}
+    )
+    found = [each.numerics for each in variants(unit)[1:]]
+    inner = [(each.inner.flag, each.inner.tie.name) for each in found if each.bits == 1]
+    assert inner == [(False, "RNE"), (False, "RTZ"), (True, "RNE")]
+    assert [each.bits for each in found if each.inner is None] == [2]
+    with pytest.raises(ValueError, match="u must list the values of a field of type <class 'int'>"):
+        variants(replace(unit, values={}))
