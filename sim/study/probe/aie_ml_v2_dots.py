@@ -112,6 +112,8 @@ def _around(rng: np.random.Generator) -> list[Chain]:
         # The sum of equal numbers has bits below FP32's last place, which the last rounding drops.
         below = (sign * int(rng.choice([1, 3, 5])), -int(rng.integers(19, 24)))
         found.append([[], [(sign, 0)], [below], [(sign, 0)] * large + [below]])
+        # The same in a block, whose exponent is that of its largest codes: 64 times 64.
+        found.append([[], [(sign, 0)], [below], [(sign * 64, -6)] * large + [(sign, -12)]])
     return found
 
 

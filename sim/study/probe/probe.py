@@ -101,7 +101,7 @@ def load(path: Path) -> tuple[Probe, dict[str, np.ndarray]]:
 
 def _read(path: Path) -> dict[str, np.ndarray]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             return dict(archive)
     except FileNotFoundError:
         raise

@@ -107,9 +107,11 @@ def _smallest(
     """Return z3's smallest set, or `chosen` if time runs out, the bound that it proves, and what that rests on."""
     import z3
 
-    solver = z3.Optimize()
-    solver.set("timeout", SECONDS * 1000)
-    flags = {dot: z3.Bool(f"dot{dot}") for dot in candidates}
+    # Of several smallest sets, which one is found depends on what the context has seen before.
+    context = z3.Context()
+    solver = z3.Optimize(ctx=context)
+    solver.set("timeout", int(SECONDS * 1000))
+    flags = {dot: z3.Bool(f"dot{dot}", context) for dot in candidates}
     for clause in _clauses(masks, candidates, whole):
         solver.add(z3.Or([flags[dot] for dot in clause]))
     for flag in flags.values():

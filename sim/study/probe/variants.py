@@ -1,8 +1,9 @@
 """Variants of a unit's numerics: its presets, and its default preset with one field changed."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
+from itertools import product
 from typing import Any, get_args, get_type_hints
 
 from bitpath.golden.arrays.arguments import check_choice
@@ -80,7 +81,7 @@ def _of_field(unit: Unit, default: Any, name: str) -> Iterator[Variant]:
 
 
 def _values(unit: Unit, kind: Any) -> Sequence[Any]:
-    """Return the values of a type; those of a union are its members'."""
+    """Return the values of a type; those of a union are its members', those of a dataclass all that it does not refuse."""
     if kind in unit.values:
         return unit.values[kind]
     if kind is bool:
@@ -89,7 +90,18 @@ def _values(unit: Unit, kind: Any) -> Sequence[Any]:
         return (None,)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return list(kind)
+    if is_dataclass(kind):
+        return list(_records(unit, kind))
     members = get_args(kind)
     if not members:
         raise ValueError(f"{unit.name} must list the values of a field of type {kind!r}")
     return [value for member in members for value in _values(unit, member)]
+
+
+def _records(unit: Unit, kind: Any) -> Iterator[Any]:
+    hints = get_type_hints(kind)
+    for values in product(*(_values(unit, hints[each.name]) for each in fields(kind))):
+        try:
+            yield kind(**dict(zip(hints, values, strict=True)))
+        except ValueError:
+            continue

@@ -1,0 +1,124 @@
+"""The device scripts: Trainium3's runs on golden under the vendor's names, those in C++ compile against declarations."""
+
+import ast
+import json
+import runpy
+import shutil
+import subprocess
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bitpath.sim.engine.machines import MACHINES
+from bitpath.sim.study.probe.identify import as_hex, identify, predict
+from bitpath.sim.study.probe.probe import load
+from bitpath.sim.study.probe.write import SCRIPTS, c_array, write
+
+HERE = Path(__file__).parent
+KINDS = ("MVMUL", "ELWMUL", "ELWADD", "PACK")
+
+
+@pytest.fixture
+def folder(probes, tmp_path, monkeypatch):
+    """Return a function that writes a machine's folder and enters it."""
+
+    def enter(machine):
+        write(probes[machine][0], tmp_path / machine)
+        monkeypatch.chdir(tmp_path / machine)
+        return tmp_path / machine
+
+    return enter
+
+
+def firsts(file):
+    """Return the first variant of the class that a file of results fits, by unit."""
+    probe, words = load(file)
+    fits = identify(words, predict(probe, list(words)))
+    assert not any(fit.differences for found in fits.values() for fit in found)
+    return {unit: found[0].variants[0] for unit, found in fits.items()}
+
+
+def words_of(machine, probe, preset):
+    """Return the lines of words.txt as a device with a preset's numerics would give them."""
+    lines = []
+    for prediction in predict(probe, list(probe.dots)):
+        (words,) = (own for group, own in prediction.classes if preset in [each.name for each in group])
+        for name in probe.dots:
+            lines += [word for dot in words.get(name, []) for word in as_hex(dot).split()]
+    return lines
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_the_files(folder, probes, machine):
+    place = folder(machine)
+    probe, _ = probes[machine]
+    assert load(place / "probe.npz")[0].digest == probe.digest
+    predictions = json.loads((place / "predictions.json").read_text())
+    assert (predictions["machine"], predictions["digest"]) == (machine, probe.digest)
+    for prediction in predict(probe, list(probe.dots)):
+        for group, words in prediction.classes:
+            for variant in group:
+                kept = predictions["units"][prediction.unit.name][variant.name]
+                assert kept == {name: [as_hex(dot) for dot in own] for name, own in words.items()}
+    scripts = [place / name for name in SCRIPTS[machine]]
+    assert {each.name for each in place.iterdir()} == {"probe.npz", "predictions.json", *SCRIPTS[machine]}
+    for script in scripts:
+        text = script.read_text()
+        assert probe.digest in text
+        assert script.name == "collect.py" or "Nobody has run this" in text
+        if script.suffix == ".py":
+            ast.parse(text)
+
+
+def test_trainium3_s_script_on_golden(folder, monkeypatch):
+    spec = spec_from_file_location("fake_nki", HERE / "fake_nki.py")
+    fake = module_from_spec(spec)
+    spec.loader.exec_module(fake)
+    for name, module in fake.modules().items():
+        monkeypatch.setitem(sys.modules, name, module)
+    place = folder("trainium3")
+    runpy.run_path("device.py", run_name="__main__")
+    assert firsts(place / "results.npz") == {
+        "nc_matmul_mx": "trainium3_quad_mx",
+        "nc_matmul": "trainium3_matmul",
+        "quantize_mx": "quantize_mx_ocp",
+    }
+
+
+@pytest.mark.parametrize(("machine", "preset"), [("tensix", "tensix_wormhole_fixed"), ("aie_ml_v2", "aie_ml_v2_bump")])
+def test_words_are_collected(folder, machine, preset):
+    place = folder(machine)
+    probe, _ = load(place / "probe.npz")
+    lines = words_of(machine, probe, preset)
+    (place / "words.txt").write_text("\n".join(lines))
+    runpy.run_path("collect.py", run_name="__main__")
+    assert preset in firsts(place / "results.npz").values()
+    (place / "words.txt").write_text("\n".join(lines[:-1]))
+    with pytest.raises(AssertionError, match=r"words\.txt ends within"):
+        runpy.run_path("collect.py", run_name="__main__")
+    (place / "words.txt").write_text("\n".join([*lines, "0"]))
+    with pytest.raises(AssertionError, match="1 lines too many"):
+        runpy.run_path("collect.py", run_name="__main__")
+    (place / "words.txt").write_text("\n".join(["-"] * len(probe.dots)))
+    runpy.run_path("collect.py", run_name="__main__")
+    assert load(place / "results.npz")[1] == {}
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
+@pytest.mark.parametrize(
+    ("machine", "definition"),
+    [*(("tensix", f"KIND={kind}") for kind in KINDS), ("aie_ml_v2", "X"), ("aie_ml_v2", "PROBE_MX9=0")],
+)
+def test_the_syntax_of_c(folder, machine, definition):
+    command = ["g++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable"]
+    command += ["-Wno-unused-function", "-Wno-unused-const-variable", f"-D{definition}", f"-I{HERE / 'stubs'}"]
+    done = subprocess.run([*command, folder(machine) / "device.cpp"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_c_arrays():
+    assert c_array(np.array([[1, 255], [0, 16]], np.uint8)) == "{{0x1, 0xff}, {0x0, 0x10}}"
+    assert c_array(np.array([-128, 127], np.int8)) == "{-128, 127}"
