@@ -57,9 +57,9 @@ def tile_layout(evidence: Evidence) -> Finding:
     """A2: 64 codes, then 8 exponents."""
     rng = np.random.Generator(np.random.PCG64(31))
     blocks = aie.to_mx(rng.standard_normal(64).astype(np.float32), FORMAT)
-    image = aie.pack_mx(blocks)
+    image = aie.pack_tile(blocks)
     expected = [*blocks.codes.view(np.uint8).ravel(), *blocks.exponent]
-    return decided(f"{image.size} bytes: codes, then exponents", xdna2_bfp16ebs8=image.tolist() == expected)
+    return decided(f"{image.size} bytes: codes, then exponents", xdna2_bfp16ebs8=image.ravel().tolist() == expected)
 
 
 def initial_rounding(evidence: Evidence) -> Finding:

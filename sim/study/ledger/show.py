@@ -41,7 +41,7 @@ def show_row(console: Console, record: dict[str, Any]) -> None:
 
 def summary(records: Sequence[dict[str, Any]]) -> str:
     """Return the counts by verdict as a line."""
-    return f"{len(records)} rows: {', '.join(f'{count} {name}' for name, count in counts(records).items())}"
+    return f"{len(records)} row{'s' * (len(records) != 1)}: {', '.join(f'{count} {name}' for name, count in counts(records).items())}"
 
 
 def changes(records: Sequence[dict[str, Any]]) -> list[str]:

@@ -42,5 +42,9 @@ def products(evidence: Evidence) -> Finding:
 
 def _shown(errors: dict[float, int]) -> str:
     pairs = sum(errors.values())
-    parts = [f"{count:,} ({100 * count / pairs:.4f} %) off by {error:g}" for error, count in sorted(errors.items())]
+    parts = [f"{errors[0]:,} right"]
+    for error, count in sorted(errors.items()):
+        if error:
+            kind = "infinite on one side" if error == inf else f"off by {error:g}"
+            parts.append(f"{count:,} ({100 * count / pairs:.4f} %) {kind}")
     return f"{', '.join(parts)} of {pairs:,}"

@@ -16,7 +16,7 @@ from bitpath.golden.scalar.fp32 import convert
 from bitpath.golden.trainium3.declarations import quad_mx, vector
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
 from bitpath.golden.trainium3.declarations.quad_mx import MAX_STATIONARY, QUADRANT, SCALE_PARTITIONS, X4, ScaleRule
-from bitpath.golden.trainium3.declarations.vector import MatmulNumerics, ProductRounding
+from bitpath.golden.trainium3.declarations.vector import MatmulNumerics
 from bitpath.golden.trainium3.exact import multiply_add, psum_write, quantize_block
 from bitpath.golden.trainium3.exact.dot import trace_dot_product
 from bitpath.golden.trainium3.matmul.nc_matmul import nc_matmul
@@ -174,11 +174,7 @@ MATMUL = Unit(
     name="nc_matmul",
     presets=tuple(each for each in vector.PRESETS.values() if isinstance(each.numerics, MatmulNumerics)),
     operations=_dots(),
-    values={
-        Rounding: ROUNDINGS,
-        FloatFormat: ACCUMULATORS,
-        ProductRounding: [ProductRounding(format=fmt, rounding=each) for fmt in ACCUMULATORS for each in ROUNDINGS],
-    },
+    values={Rounding: ROUNDINGS, FloatFormat: ACCUMULATORS},
     left_out=dict.fromkeys(
         ("narrow_formats", "wide_formats"), "they say which operands golden takes, not what it computes of them"
     ),
