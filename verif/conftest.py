@@ -1,5 +1,6 @@
 """Shared fixtures, and a list of the deselected tests beside each JUnit file."""
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -38,17 +39,33 @@ def pytest_sessionfinish(session):
 
 
 @pytest.fixture(scope="session")
-def kat() -> Callable[[str], dict[str, np.ndarray]]:
-    """Load an archive of known answers from the folder that BITPATH_KAT_DIR names."""
+def kat_folder() -> Path:
+    """The folder of known answers that BITPATH_KAT_DIR names."""
     folder = os.environ.get("BITPATH_KAT_DIR")
     if folder is None:
         pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
     if not Path(folder).is_dir():
         raise FileNotFoundError(f"BITPATH_KAT_DIR must be the path of an existing folder, not {folder!r}")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def kat(kat_folder) -> Callable[[str], dict[str, np.ndarray]]:
+    """Load an archive of known answers."""
 
     def load(name: str) -> dict[str, np.ndarray]:
-        with np.load(Path(folder) / name) as archive:
+        with np.load(kat_folder / name) as archive:
             return dict(archive)
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def kat_json(kat_folder) -> Callable[[str], Any]:
+    """Load a JSON file of known answers."""
+
+    def load(name: str) -> Any:
+        return json.loads((kat_folder / name).read_text())
 
     return load
 
