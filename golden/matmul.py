@@ -29,7 +29,7 @@ def matmul(
         the machine's own conversion to the format follows. Leading axes broadcast as numpy's do.
     format : trainium3's "mxfp8_e4m3", "mxfp8_e5m2", "mxfp4" (weights; activations are mxfp8_e4m3); tensix's "bf16", "tf32",
         "fp16", "fp8", "bfp8", "bfp4", "bfp2" or "int8", followed by "_lofi", "_hifi2", "_hifi3" or "_hifi4"; aie_ml_v2's "mx9",
-        "mx6", "mx4", "bf16", "fp16", "fp8_e4m3", "fp8_e4m3fn", "fp8_e4m3fnuz", "fp8_e5m2", "fp8_e5m2fnuz", "int8", "int16",
+        "mx6", "mx4", "bfp16ebs8" (of XDNA2), "bf16", "fp16", "fp8_e4m3", "fp8_e4m3fn", "fp8_e4m3fnuz", "fp8_e5m2", "fp8_e5m2fnuz", "int8", "int16",
         "int16_64", "int32x16".
     machine : "trainium3", "tensix" or "aie_ml_v2"; None is the machine that has the format.
     numerics : the machine's numerics, or a preset's name; None is the machine's default.

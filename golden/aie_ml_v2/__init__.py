@@ -29,7 +29,15 @@ from bitpath.golden.aie_ml_v2.matmul.cycles import (
     total_cycles,
 )
 from bitpath.golden.aie_ml_v2.matmul.matmul import Program, matmul, matmul_program, result_matrix, run_program
-from bitpath.golden.aie_ml_v2.operands.layout import MxRegisters, from_registers, pack_mx, to_registers, unpack_mx
+from bitpath.golden.aie_ml_v2.operands.layout import (
+    MxRegisters,
+    from_registers,
+    pack_mx,
+    pack_tile,
+    to_registers,
+    unpack_mx,
+    unpack_tile,
+)
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
 from bitpath.golden.aie_ml_v2.operands.permute import push, shuffle, shuffle_mx, vector_shift
 
@@ -68,6 +76,7 @@ __all__ = [
     "matmul_program",
     "mx_mode",
     "pack_mx",
+    "pack_tile",
     "plan_matmul",
     "push",
     "result_matrix",
@@ -88,6 +97,7 @@ __all__ = [
     "to_sparse",
     "total_cycles",
     "unpack_mx",
+    "unpack_tile",
     "ups",
     "vector_op",
     "vector_shift",

@@ -1,17 +1,17 @@
 /* ---- AIE-ML v2: MX blocks, floats, integers. ---- */
 
-/* Rounds to codes before saturation, for given exponents of the pairs; sets exponent and shift byte. */
+/* Rounds to codes before saturation, for given exponents of the sub-tiles; sets exponent and shift byte. */
 static void round_block(const uint32_t x[16], const int pairs[8], int format, int rounding, uint8_t head[2],
                         int codes[16])
 {
     int i, shared = 0, shift = 0;
-    for (i = 0; i < BLOCK / 2; ++i)
+    for (i = 0; i < sub_tiles(format); ++i)
         shared = pairs[i] > shared ? pairs[i] : shared;
-    for (i = 0; i < BLOCK / 2; ++i)
+    for (i = 0; i < sub_tiles(format); ++i)
         shift |= (pairs[i] < shared) << i;
     head[0] = (uint8_t)shared;
     head[1] = (uint8_t)shift;
-    for (i = 0; i < BLOCK; ++i) {
+    for (i = 0; i < elements(format); ++i) {
         int exponent = x[i] >> 23 & 0xFF, negative = (int)(x[i] >> 31), code;
         uint32_t significand = exponent ? (x[i] & 0x7FFFFF) | 0x800000 : MX_FLUSH ? 0 : x[i] & 0x7FFFFF;
         /* From the significand's last place to the code's, whose magnitude bits start at the shared exponent. */
@@ -24,18 +24,20 @@ static void round_block(const uint32_t x[16], const int pairs[8], int format, in
 void bitpath_aie_ml_v2_to_mx(const uint32_t x[16], int format, int rounding, uint8_t head[2], int8_t codes[16])
 {
     int highest = (1 << magnitude_bits(format)) - 1, lowest = MX_MIN_CODE ? -highest - 1 : -highest;
-    int pairs[BLOCK / 2] = {0}, rounded[BLOCK], i, nan = 0;
-    for (i = 0; i < BLOCK; ++i) {
+    int pairs[BLOCK / 2] = {0}, rounded[BLOCK] = {0}, i, nan = 0;
+    int size = elements(format), tile = size / sub_tiles(format);
+    for (i = 0; i < size; ++i) {
         int exponent = x[i] >> 23 & 0xFF;
-        pairs[i / 2] = exponent > pairs[i / 2] ? exponent : pairs[i / 2];
+        pairs[i / tile] = exponent > pairs[i / tile] ? exponent : pairs[i / tile];
         nan |= MX_NAN_BLOCK && exponent == MX_NAN;
     }
     round_block(x, pairs, format, rounding_of(rounding), head, rounded);
     if (MX_BUMP) {
-        for (i = 0; i < BLOCK / 2; ++i) {
-            int even = rounded[2 * i], odd = rounded[2 * i + 1];
-            if (pairs[i] < MX_NAN - 1 && (even < lowest || even > highest || odd < lowest || odd > highest))
-                ++pairs[i];
+        for (i = 0; i < size; i += tile) {
+            int k, leaves = 0;
+            for (k = i; k < i + tile; ++k)
+                leaves |= rounded[k] < lowest || rounded[k] > highest;
+            pairs[i / tile] += leaves && pairs[i / tile] < MX_NAN - 1;
         }
         round_block(x, pairs, format, rounding_of(rounding), head, rounded);
     }
@@ -50,7 +52,9 @@ void bitpath_aie_ml_v2_to_mx(const uint32_t x[16], int format, int rounding, uin
 void bitpath_aie_ml_v2_from_mx(int format, const uint8_t head[2], const int8_t codes[16], uint32_t x[16])
 {
     int i;
-    for (i = 0; i < BLOCK; ++i) {
+    for (i = elements(format); i < BLOCK; ++i)
+        x[i] = 0;
+    for (i = 0; i < elements(format); ++i) {
         int negative = codes[i] < 0, magnitude = negative ? -codes[i] : codes[i];
         int exponent = head[0] - 127 - shift_of(head, i) + 1 - magnitude_bits(format);
         uint32_t code = encode(&FP32, negative, (uint64_t)magnitude, exponent, RTZ, 0);

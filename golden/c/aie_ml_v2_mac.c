@@ -17,7 +17,18 @@ static int rounding_of(int code)
 /* Bits of an MX code without its sign. */
 static int magnitude_bits(int format)
 {
-    return format == BITPATH_AIE_ML_V2_MX9 ? 7 : format == BITPATH_AIE_ML_V2_MX6 ? 4 : 2;
+    return format == BITPATH_AIE_ML_V2_MX6 ? 4 : format == BITPATH_AIE_ML_V2_MX4 ? 2 : 7;
+}
+
+/* Elements of a block, and sub-tiles that are scaled alike. */
+static int elements(int format)
+{
+    return format == BITPATH_AIE_ML_V2_BFP16EBS8 ? BLOCK / 2 : BLOCK;
+}
+
+static int sub_tiles(int format)
+{
+    return format == BITPATH_AIE_ML_V2_BFP16EBS8 ? 1 : BLOCK / 2;
 }
 
 static int shift_of(const uint8_t head[2], int element)
@@ -108,12 +119,13 @@ uint32_t bitpath_aie_ml_v2_mx_dot(int format, const uint8_t a_head[2], const int
                                   int control)
 {
     int mx4 = format == BITPATH_AIE_ML_V2_MX4, as_mx9 = format == BITPATH_AIE_ML_V2_MX9;
-    int size = MX_POST_ADD_FIRST ? BLOCK : 1, nan = MX_NAN_BLOCK && (a_head[0] == MX_NAN || b_head[0] == MX_NAN);
+    int size = MX_POST_ADD_FIRST ? elements(format) : 1;
+    int nan = MX_NAN_BLOCK && (a_head[0] == MX_NAN || b_head[0] == MX_NAN);
     int i, k, count = 0;
     Term terms[BLOCK + 2];
     if (MX9_SPLIT_ROUND && (as_mx9 || (mx4 && MX4_PATH == MX4_PATH_MX9)))
         size = BLOCK / 2;
-    for (i = 0; i < BLOCK; i += size) {
+    for (i = 0; i < elements(format); i += size) {
         int total = 0; /* in quarters of the block pair's last place, for two shifts of one bit */
         Term *t = &terms[count++];
         for (k = i; k < i + size; ++k) {

@@ -44,7 +44,7 @@ void bitpath_aie_ml_v2_mx_matmul(int m, int k, int n, const uint32_t *a, const u
     uint8_t head[2], heads[COLUMNS][2];
     int8_t row[BLOCK], columns[COLUMNS][BLOCK];
     int start, first, i, j;
-    for (start = 0; start < k; start += BLOCK)
+    for (start = 0; start < k; start += elements(format))
         for (first = 0; first < n; first += COLUMNS) {
             int count = n - first < COLUMNS ? n - first : COLUMNS;
             for (j = 0; j < count; ++j)

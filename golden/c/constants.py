@@ -108,7 +108,7 @@ MACHINES = {
         table=True,
         enumerations=(
             numbered(AIE_ML_V2_FORMATS),
-            numbered(name.upper() for name in codes.MX_FORMATS),
+            numbered(name.upper() for name in codes.BLOCK_FORMATS),
             numbered(RoundingCode),
             {f"SATURATION_{each.name}": int(each) for each in codes.Saturation},
             {name.upper(): 1 << bit for bit, name in enumerate(CONTROL_BITS)},

@@ -15,22 +15,24 @@ OUTPUT = click.option(
 )
 
 
-def _machine(name: str, preset: str) -> tuple[ModuleType, Any]:
-    """Return the machine's module of texts and the numerics of its preset."""
+def _machine(name: str, preset: str | None) -> tuple[ModuleType, Any]:
+    """Return the machine's module of texts and the numerics of its preset, None for those of the format."""
     from bitpath.golden.arrays.arguments import check_choice
     from bitpath.sim.flows.machines import RECORDS
 
     record = RECORDS[name]
+    if preset is None:
+        return record.explain, None
     return record.explain, record.presets[check_choice("--preset", preset, record.presets)].numerics
 
 
-def _matrices(preset: str) -> Callable[[Callable], Callable]:
-    """Return a decorator that adds the options of matrices and of the preset."""
+def _matrices(preset: str | None, shown: str | bool = True) -> Callable[[Callable], Callable]:
+    """Return a decorator that adds the options of matrices and of the preset, whose default is shown by another text."""
     return with_options(
         click.option("--a", type=FILE, help="Your own left matrix [M, K] as .npy; with --b."),
         click.option("--b", type=FILE, help="Your own right matrix [K, N]."),
         click.option("--slice", "slice_", metavar="MxKxN", help="The first M rows, K of the contraction, N columns."),
-        click.option("--preset", default=preset, show_default=True, help="Numerics by name."),
+        click.option("--preset", default=preset, show_default=shown, help="Numerics by name."),
     )
 
 
@@ -199,12 +201,15 @@ def tensix(
     epilog=examples(
         "bitpath explain aie_ml_v2 --x 1.5,2 --y 3,-0.25 --format bf16 --acc1 1",
         "bitpath explain aie_ml_v2 --x 7f/00/64,-3 --y 7f/01/64,-3",
+        "bitpath explain aie_ml_v2 --x 7f/64,-3 --y 7f/64,-3 --format bfp16ebs8",
         "bitpath explain aie_ml_v2 --output 3,5 --format mx6 --step 2",
     ),
 )
-@click.option("--x", metavar="OPERANDS", help="Up to 8 numbers (1.5) or codes (0x3fc0), 16 numbers or a block for MX.")
+@click.option("--x", metavar="OPERANDS", help="Up to 8 numbers (1.5) or codes (0x3fc0), a block or its numbers.")
 @click.option(
-    "--y", metavar="OPERANDS", help="Operands of the same lanes; an MX block is exponent/shifts/codes, as 7f/01/64,-3."
+    "--y",
+    metavar="OPERANDS",
+    help="Operands of the same lanes; an MX block is exponent/shifts/codes, as 7f/01/64,-3, of bfp16ebs8 7f/64,-3.",
 )
 @click.option("--y-format", metavar="NAME", help="Format of --y, of the same width.  [default: that of --format]")
 @click.option("--acc1", metavar="CODE", help="An accumulator: number, or FP32 code (0x3f800000).  [default: none]")
@@ -220,9 +225,11 @@ def tensix(
     help="As matmul names it, mx9, bf16 or int8 for example.",
 )
 @click.option("--rounding", type=int, default=12, show_default=True, help="crRnd code of conversions.")
-@_matrices("aie_ml_v2")
+@_matrices(None, "aie_ml_v2; xdna2_bfp16ebs8 for bfp16ebs8")
 @output_options
-def aie_ml_v2(format_name: str, rounding: int, step: int | None, preset: str, printer: Printer, **given: Any) -> None:
+def aie_ml_v2(
+    format_name: str, rounding: int, step: int | None, preset: str | None, printer: Printer, **given: Any
+) -> None:
     """Explain one lane of a multiply-accumulate (--x and --y), or an output of a whole matmul (--output)."""
     texts, numerics = _machine("aie_ml_v2", preset)
     lane = {name: given[name] for name in ("x", "y", "y_format", "acc1", "acc2", "negate")}

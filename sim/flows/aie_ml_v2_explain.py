@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK, MX_FORMATS, MxFormat, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.codes import BLOCK_FORMATS, MxFormat, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, FLOAT16, INTEGER_MODES, Mode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.exact import (
@@ -19,6 +19,7 @@ from bitpath.golden.aie_ml_v2.exact import (
 )
 from bitpath.golden.aie_ml_v2.matmul.explain import explain_lane
 from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS, FORMATS
+from bitpath.golden.aie_ml_v2.operands.arguments import numerics_or_default
 from bitpath.golden.arrays.arguments import check_choice, member, one_of
 from bitpath.golden.explain.explanation import Explanation
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
@@ -38,12 +39,12 @@ class Lane:
 
     Attributes
     ----------
-    x, y : operands, separated by commas: numbers or codes (0x3f80) of floats, numbers of integers, numbers that become an
-        MX block, or a block as exponent, shifts and codes (7f/01/64,-3).
+    x, y : operands, separated by commas: numbers or codes (0x3f80) of floats, numbers of integers, numbers that become a
+        block, or a block as exponent, shifts and codes (7f/01/64,-3), in bfp16ebs8 as exponent and codes (7f/64,-3).
     x_format, y_format : names of formats.
     acc1, acc2 : accumulators, numbers or FP32 codes; None for no accumulator.
     negate : names among `NEGATIONS`.
-    rounding : crRnd code of the conversion of numbers to MX.
+    rounding : crRnd code of the conversion of numbers to a block.
     """
 
     x: str
@@ -56,8 +57,8 @@ class Lane:
     rounding: int = RoundingCode.CONV_EVEN
 
 
-def lane(numerics: AieNumerics, given: Lane) -> Explanation:
-    """Explain one instruction on one lane.
+def lane(numerics: AieNumerics | None, given: Lane) -> Explanation:
+    """Explain one instruction on one lane; `numerics` None is the default of the format.
 
     Raises TypeError or ValueError for formats of different modes, too many operands, or text that is not an operand.
     """
@@ -68,14 +69,14 @@ def lane(numerics: AieNumerics, given: Lane) -> Explanation:
         known = one_of(name for name in FORMATS if _mode(name) is mode)
         raise ValueError(f"--y-format must be {known} with --format {given.x_format}, not {given.y_format!r}")
     negations = {f"negate_{name}": name in given.negate for name in NEGATIONS}
-    trace = _trace(numerics, mode, given, negations)
+    trace = _trace(numerics_or_default(numerics, given.x_format), mode, given, negations)
     return Explanation(explain_lane(trace), (("lane", trace),), trace.result)
 
 
 def _mode(format_name: str) -> Mode | MxFormat:
     """Return the mode that multiplies a format; operands of one lane share it."""
-    if format_name in MX_FORMATS:
-        return MX_FORMATS[format_name]
+    if format_name in BLOCK_FORMATS:
+        return BLOCK_FORMATS[format_name]
     if format_name in INTEGER_MODES:
         return INTEGER_MODES[format_name]
     return FLOAT8 if FLOAT_FORMATS[format_name] in FLOAT8.formats else FLOAT16
@@ -121,10 +122,12 @@ def _integers(option: str, text: str, bits: int, count: int) -> list[int]:
 def _block(numerics: AieNumerics, option: str, text: str, fmt: MxFormat, rounding: int) -> Block:
     """Read a block, or numbers that are converted to one."""
     if "/" not in text:
-        codes = [code for code, _ in _floats(option, text, FP32, MX_BLOCK)]
+        codes = [code for code, _ in _floats(option, text, FP32, fmt.elements)]
         return to_mx(numerics, codes, fmt, member("--rounding", rounding, RoundingCode))
-    match = re.fullmatch(r"([0-9a-fA-F]{1,2})/([0-9a-fA-F]{1,2})/([-+,\d]+)", text)
+    byte, shifts = r"([0-9a-fA-F]{1,2})/", r"([0-9a-fA-F]{1,2})/" if fmt.has_shifts else "()"
+    match = re.fullmatch(rf"{byte}{shifts}([-+,\d]+)", text)
     if not match:
-        raise ValueError(f"{option} must be two hexadecimal bytes and codes, as 7f/01/64,-3, not {text!r}")
-    codes = _integers(option, match[3], fmt.width, MX_BLOCK)
-    return Block(fmt, int(match[1], 16), int(match[2], 16), tuple(codes))
+        form = "two hexadecimal bytes and codes, as 7f/01" if fmt.has_shifts else "a hexadecimal byte and codes, as 7f"
+        raise ValueError(f"{option} must be {form}/64,-3, not {text!r}")
+    codes = _integers(option, match[3], fmt.width, fmt.elements)
+    return Block(fmt, int(match[1], 16), int(match[2] or "0", 16), tuple(codes))

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden import aie_ml_v2
+from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8
 from bitpath.golden.arrays.arguments import one_of, suggestion
 from bitpath.golden.arrays.parallel import Progress
 from bitpath.golden.machines import AIE_ML_V2
@@ -14,7 +15,9 @@ from bitpath.sim.flows.matmul import MatmulRun, resized
 
 FORMATS = ("mx9", "mx6", "mx4", "bf16")
 """Formats that run by default."""
-ALL_FORMATS = tuple(name for name in AIE_ML_V2.formats if name not in AIE_ML_V2.integers)
+GOLDEN_FORMATS = (BFP16EBS8.name,)
+"""Formats of other chips, which the engine lacks."""
+ALL_FORMATS = tuple(name for name in AIE_ML_V2.formats if name not in (*AIE_ML_V2.integers, *GOLDEN_FORMATS))
 FORMAT_NAMES = one_of(ALL_FORMATS)
 SIZES = ("lanes",)
 """Options of `engine_for`."""
@@ -31,6 +34,10 @@ ENGINES = {
 
 def formats_of(format_name: str) -> str:
     """Return the format of that name; raise ValueError for others, also integers, since the layer has floats."""
+    if format_name in GOLDEN_FORMATS:
+        raise ValueError(
+            f"format of aie_ml_v2 must be {FORMAT_NAMES}, not {format_name!r}, which only golden multiplies"
+        )
     if format_name not in ALL_FORMATS:
         raise ValueError(
             f"format of aie_ml_v2 must be {FORMAT_NAMES}, not {format_name!r}{suggestion(format_name, ALL_FORMATS)}"

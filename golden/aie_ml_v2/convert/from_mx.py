@@ -1,4 +1,4 @@
-"""MX9, MX6 and MX4 to FP32.
+"""MX9, MX6, MX4 and bfp16ebs8 to FP32.
 
 Ref: the AIE API, which multiplies by an identity block; UG1639 for the value of an element.
 """
@@ -16,15 +16,16 @@ from bitpath.golden.formats.catalogue import FP32
 
 @checked
 def from_mx(blocks: MxBlocks, *, numerics: AieNumerics | None = None) -> np.ndarray:
-    """Return the elements as float32 [..., 16 * B], exactly.
+    """Return the elements as float32 [..., 16 * B], of bfp16ebs8 [..., 8 * B], exactly.
 
-    What is below the normal numbers becomes a zero of its sign, -2**128 is -infinity, a NaN block 0x7FC00000.
+    What is below the normal numbers becomes a zero of its sign, what is from 2**128 on infinity, a NaN block 0x7FC00000.
+    `numerics` None is the default that `to_mx` has for the format.
 
     Raises
     ------
     TypeError : `blocks` are no MxBlocks.
     """
-    numerics = numerics_or_default(numerics)
+    numerics = numerics_or_default(numerics, blocks.fmt)
     weight = blocks.exponent.astype(np.int64)[..., np.newaxis] - MX_BIAS - blocks.element_shifts
     # Codes have at most 8 bits: exact in float64.
     values = np.ldexp(blocks.codes.astype(np.float64), weight + 1 - blocks.fmt.magnitude_bits)

@@ -1,13 +1,13 @@
-"""FP32 to MX9, MX6 and MX4.
+"""FP32 to MX9, MX6, MX4 and bfp16ebs8.
 
 Bit-identical to `bitpath.golden.exact.aie_ml_v2.to_mx` on every block.
 
-Ref: amd-quark 0.13; llvm-aie for what the conversion reads: crRnd, and no saturation code.
+Ref: amd-quark 0.13; llvm-aie for what the conversion reads: crRnd, and no saturation code; XDNA2 for bfp16ebs8.
 """
 
 import numpy as np
 
-from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK, MxFormat, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.codes import MxFormat, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.operands.arguments import mx_format, numerics_or_default
 from bitpath.golden.aie_ml_v2.operands.axes import in_groups
@@ -23,18 +23,19 @@ def to_mx(
     rounding: RoundingCode | int = RoundingCode.CONV_EVEN,
     numerics: AieNumerics | None = None,
 ) -> MxBlocks:
-    """Convert along the last axis, 16 elements a block.
+    """Convert along the last axis, 16 elements a block, in bfp16ebs8 8.
 
-    A block's exponent is the largest of its elements'; a pair whose two elements lie below it has its shift bit set and
-    one more bit of precision. Codes are rounded and saturated to plus and minus 2**m - 1. An infinity or a NaN makes
-    the block NaN: exponent 255, codes 0.
+    A block's exponent is the largest of its elements'; in MX a pair whose two elements lie below it has its shift bit set
+    and one more bit of precision. Codes are rounded. Those of MX saturate to plus and minus 2**m - 1, and an infinity or a
+    NaN makes the block NaN: exponent 255, codes 0. A block of bfp16ebs8 with a code above 2**m - 1 is converted again with
+    the next higher exponent, and exponent 255 is an ordinary one.
 
     Parameters
     ----------
-    x : float32 [..., 16 * B].
-    fmt : "mx9", "mx6" or "mx4".
+    x : float32 [..., 16 * B], or [..., 8 * B].
+    fmt : "mx9", "mx6", "mx4" or "bfp16ebs8".
     rounding : crRnd code. The machine's own default after reset is 0, floor, which is biased.
-    numerics : None is `AIE_ML_V2`'s.
+    numerics : None is `AIE_ML_V2`'s, for bfp16ebs8 `XDNA2_BFP16EBS8`'s.
 
     Raises
     ------
@@ -42,14 +43,14 @@ def to_mx(
     """
     fmt = mx_format(fmt)
     code = member("rounding", rounding, RoundingCode)
-    numerics = numerics_or_default(numerics)
+    numerics = numerics_or_default(numerics, fmt)
     check_array("x", x, np.float32)
-    if x.ndim < 1 or x.shape[-1] == 0 or x.shape[-1] % MX_BLOCK:
-        raise ValueError(f"x must have shape [..., 16 * B] with B of at least 1, not {x.shape}")
-    words = in_groups(np.ascontiguousarray(x).view(np.uint32), MX_BLOCK)
+    if x.ndim < 1 or x.shape[-1] == 0 or x.shape[-1] % fmt.elements:
+        raise ValueError(f"x must have shape [..., {fmt.elements} * B] with B of at least 1, not {x.shape}")
+    words = in_groups(np.ascontiguousarray(x).view(np.uint32), fmt.elements)
     # The compiler is loaded with the first call.
     from bitpath.golden.aie_ml_v2.convert import to_mx_loop
 
-    shared, shift, codes = to_mx_loop.to_mx(words.reshape(-1, MX_BLOCK), fmt, code, numerics)
+    shared, shift, codes = to_mx_loop.to_mx(words.reshape(-1, fmt.elements), fmt, code, numerics)
     shape = words.shape[:-1]
     return MxBlocks(fmt, shared.reshape(shape), shift.reshape(shape), codes.reshape(words.shape))

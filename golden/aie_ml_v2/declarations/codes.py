@@ -4,7 +4,9 @@ Ref: AM027 "Versal Adaptive SoC AIE-ML v2 Architecture Manual" v1.1, 2025-10-23 
 User Guide" 2025.1 (here UG1639); UG1603 "AIE-ML Kernel and Graph Programming Guide" (here UG1603); UG1583 "AI Engine-ML
 Intrinsics User Guide" (here UG1583); Xilinx/llvm-aie, target aie2ps (here LLVM); AIE API (here API); amd-quark 0.13 (here
 QUARK); arXiv 2302.08007, shared microexponents (here PAPER); conversions and matmuls measured on first-generation AIE2
-silicon, published in FIM43-Redeye/xdna-emu (here SIL).
+silicon, published in FIM43-Redeye/xdna-emu (here SIL); blocks and products measured on XDNA2 silicon (AIE2P), published in
+MicroPerceptron/virtio-accel, issues #146 and #148, pull requests #161 and #165 (here XDNA2). Names such as XDNA2 A5 are the
+rows of this project's ledger of public measurements.
 """
 
 from dataclasses import dataclass
@@ -17,28 +19,32 @@ from bitpath.golden.formats.rounding import Rounding
 
 @dataclass(frozen=True, kw_only=True)
 class MxFormat:
-    """A block of 16 two's-complement codes with one shared exponent and one shift bit for each pair.
+    """A block of two's-complement codes with one shared exponent, and in MX one shift bit for each pair.
 
-    Element i is ``code * 2**(exponent - 127) * 2**-shift[i // 2] * 2**(1 - magnitude_bits)``.
+    Element i is ``code * 2**(exponent - 127) * 2**-shift[i // 2] * 2**(1 - magnitude_bits)``; without shifts these are 0.
 
     Attributes
     ----------
     name : name in `to_mx` and on the command line.
     magnitude_bits : m; codes reach from -2**m to 2**m - 1.
     store_bits : bits that one store pushes into the FIFO. Ref: LLVM.
+    elements : elements of a block.
+    has_shifts : True if each pair has a shift bit.
     """
 
     name: str
     magnitude_bits: int
     store_bits: int
+    elements: int = 16
+    has_shifts: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("magnitude_bits", "store_bits"):  # numpy's integers would overflow in the properties
+        for name in ("magnitude_bits", "store_bits", "elements"):  # numpy's integers would overflow in the properties
             object.__setattr__(self, name, index(getattr(self, name)))
 
     def __reduce__(self) -> str | tuple:
-        """Pickle and copy MX9, MX6 and MX4 as their names here, so that they stay the same objects."""
-        return self.name.upper() if MX_FORMATS.get(self.name) is self else super().__reduce__()
+        """Pickle and copy the formats here as their names, so that they stay the same objects."""
+        return self.name.upper() if BLOCK_FORMATS.get(self.name) is self else super().__reduce__()
 
     @property
     def width(self) -> int:
@@ -55,15 +61,20 @@ class MxFormat:
         return -(1 << self.magnitude_bits)
 
     @property
+    def sub_tile(self) -> int:
+        """Elements that are scaled alike: a pair, or without shifts the block."""
+        return 2 if self.has_shifts else self.elements
+
+    @property
     def block_bytes(self) -> int:
-        """Bytes of a block in memory: the exponent, the shifts, then the codes."""
-        return 2 + MX_BLOCK * self.width // 8
+        """Bytes of a block in memory: the exponent, the shifts where there are any, the codes."""
+        return 1 + self.has_shifts + self.elements * self.width // 8
 
 
 MX_BLOCK = 16
-"""Elements of a block. Ref: AM027."""
+"""Elements of an MX block. Ref: AM027."""
 MX_PAIRS = MX_BLOCK // 2
-"""Sub-tiles of a block, each with a shift bit. Ref: UG1639."""
+"""Sub-tiles of an MX block, each with a shift bit. Ref: UG1639."""
 MX_BIAS = 127
 MX_NAN_EXPONENT = 255
 
@@ -72,6 +83,11 @@ MX6 = MxFormat(name="mx6", magnitude_bits=4, store_bits=768)
 MX4 = MxFormat(name="mx4", magnitude_bits=2, store_bits=512)
 MX_FORMATS = {fmt.name: fmt for fmt in (MX9, MX6, MX4)}
 """MX9, MX6 and MX4 are also called BFP16, BFP13 and BFP11 there. Ref: LLVM."""
+BFP16EBS8 = MxFormat(name="bfp16ebs8", magnitude_bits=7, store_bits=576, elements=8, has_shifts=False)
+"""XDNA2's block format, which AIE-ML v2 lacks: an element is ``code * 2**(exponent - 133)``. Ref: XDNA2 A1; API."""
+BLOCK_FORMATS = MX_FORMATS | {BFP16EBS8.name: BFP16EBS8}
+TILE_BLOCKS = 8
+"""Blocks of BFP16EBS8 that lie in memory as one tile of 64 elements: `store_bits`. Ref: XDNA2 A2."""
 
 
 @dataclass(frozen=True, kw_only=True)

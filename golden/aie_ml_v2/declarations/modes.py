@@ -6,7 +6,7 @@ The references are those of :mod:`bitpath.golden.aie_ml_v2.declarations.codes`.
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 
-from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX6, MX9, MxFormat
+from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, MX4, MX6, MX9, MxFormat
 from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, FP16, FloatFormat
 
 
@@ -17,6 +17,7 @@ class Datapath(Enum):
     FLOAT = "float"
     MX6 = "mx6"
     MX9 = "mx9"
+    BFP16 = "bfp16"  # XDNA2's; no source gives its cycles, so that `TIMINGS` lacks it
 
 
 class AMode(IntEnum):
@@ -47,7 +48,7 @@ class Shape:
 
 @dataclass(frozen=True, kw_only=True)
 class Mode:
-    """A row of Table 7.
+    """A row of Table 7, or XDNA2's product of bfp16ebs8.
 
     Attributes
     ----------
@@ -187,6 +188,15 @@ MX9_MODE = Mode(
     bmode=1,
     shapes=(Shape(m=4, k=16, n=16, transposed=True),),
 )
+BFP16EBS8_MODE = Mode(
+    name="bfp16ebs8",
+    datapath=Datapath.BFP16,
+    mx=(BFP16EBS8,),
+    amode=AMode.FP32,
+    bmode=MX9_MODE.bmode,
+    shapes=(Shape(m=8, k=8, n=8, transposed=True),),
+)
+"""XDNA2's product, which Table 7 lacks: of two matrices by rows, as one cycle of MX9. Ref: XDNA2 A11."""
 MODES = {mode.name: mode for mode in (INT8, INT16, INT16_64, INT32X16, FLOAT16, FLOAT8, MX6_MODE, MX9_MODE)}
 """Table 7 with LLVM's shapes. 8 of MX9's 16 products belong to either of its two cycles, so that 8 is its depth there."""
 VARIANTS = {

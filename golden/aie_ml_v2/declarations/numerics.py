@@ -30,8 +30,8 @@ class AieNumerics:
     Attributes
     ----------
     mx_flush : FP32 subnormals become zeros before they are converted to MX.
-    mx_bump : a pair whose rounded code leaves the range takes the next higher exponent: its shift bit is cleared, or the
-        block's exponent grows by one (else the code is saturated).
+    mx_bump : a pair whose rounded code leaves the range takes the next higher exponent, of 254 at most: its shift bit is
+        cleared, or the block's exponent grows by one (else the code is saturated). A block without shifts does so as one.
     mx_min_code : conversion may make the most negative code.
     mx_nan_block : exponent byte 255 makes a block NaN; else 255 is an ordinary exponent.
     mx_lossless_shift : products keep the bits that sub-tile shifts would lose; else they are floored. MX4's lose none, since
@@ -74,12 +74,39 @@ class AieNumerics:
 AIE_ML_V2 = preset(
     "aie_ml_v2",
     AieNumerics,
-    mx_flush=(True, inferred("QUARK, which says that the hardware does")),
-    mx_bump=(False, inferred("QUARK saturates MX; its kernel for plain BFP16 that is to match AMD's compiler bumps")),
-    mx_min_code=(False, inferred("QUARK clamps MX to plus and minus 2**m - 1; its kernel for plain BFP16 does not")),
-    mx_nan_block=(True, inferred("QUARK's ONNX kernel; its torch code passes specials through")),
+    mx_flush=(
+        True,
+        inferred("QUARK, which says that the hardware does. XDNA2 silicon agrees for bfp16ebs8 (A8)"),
+    ),
+    mx_bump=(
+        False,
+        inferred(
+            "QUARK saturates MX; its kernel for plain BFP16 that is to match AMD's compiler bumps. "
+            "XDNA2 silicon contradicts it for bfp16ebs8 (A5)"
+        ),
+    ),
+    mx_min_code=(
+        False,
+        inferred(
+            "QUARK clamps MX to plus and minus 2**m - 1; its kernel for plain BFP16 does not. "
+            "XDNA2 silicon contradicts it for bfp16ebs8 (A6)"
+        ),
+    ),
+    mx_nan_block=(
+        True,
+        inferred(
+            "QUARK's ONNX kernel; its torch code passes specials through. "
+            "XDNA2 silicon contradicts it for bfp16ebs8 (A9)"
+        ),
+    ),
     mx_lossless_shift=(True, inferred("16 products of a block pair fit 22 bits exactly; no document says")),
-    mx_post_add_first=(True, inferred("AM027's figure has post-add before the shifter; the pair shares one exponent")),
+    mx_post_add_first=(
+        True,
+        inferred(
+            "AM027's figure has post-add before the shifter; the pair shares one exponent. "
+            "XDNA2 silicon agrees for bfp16ebs8 (A13)"
+        ),
+    ),
     mx9_split_round=(False, inferred("LLVM's itinerary reads and writes the accumulator once for both halves")),
     mx_zero_term=(
         True,
@@ -87,10 +114,16 @@ AIE_ML_V2 = preset(
     ),
     mx4_path=(Mx4Path.MX6, documented("UG1639, LLVM and API; AM027 contradicts: MX4 is emulated using MX9")),
     float_zero_term=(False, chosen("SIL does not decide")),
-    align_fraction_bits=(23, documented("AM027; SIL: 22 and 24 fail measured lanes")),
+    align_fraction_bits=(
+        23,
+        documented("AM027; SIL: 22 and 24 fail measured lanes, as they do on XDNA2 (A13, A14)"),
+    ),
     align_rounding=(
         RoundingCode.CONV_EVEN,
-        measured("SIL: floor fails 73 of 864 lanes, truncation 9, ties away 2, ties up 1"),
+        measured(
+            "SIL: floor fails 73 of 864 lanes, truncation 9, ties away 2, ties up 1. "
+            "XDNA2, a second chip: none of the others fits A13, A14 and A16"
+        ),
     ),
     accumulator_align_rounding=(RoundingCode.CONV_EVEN, chosen("as the products; SIL's accumulators are zero")),
     result_rounding=(
@@ -103,10 +136,11 @@ AIE_ML_V2 = preset(
 
 AIE_ML_V2_BUMP = AIE_ML_V2.variant(
     "aie_ml_v2_bump",
-    mx_bump=(True, inferred("QUARK's kernel for plain BFP16, carried over to MX")),
-    mx_min_code=(True, inferred("QUARK's kernel for plain BFP16, carried over to MX")),
+    mx_bump=(True, inferred("what XDNA2 silicon does for bfp16ebs8 (A5), carried over to MX")),
+    mx_min_code=(True, inferred("what XDNA2 silicon does for bfp16ebs8 (A6), carried over to MX")),
+    mx_nan_block=(False, inferred("what XDNA2 silicon does for bfp16ebs8 (A9), carried over to MX")),
 )
-"""The same with the other published handling of rounding overflow."""
+"""The same with XDNA2's handling of rounding overflow, infinity and NaN."""
 
 AIE_ML_V2_SPLIT = AIE_ML_V2.variant(
     "aie_ml_v2_split",
@@ -121,7 +155,50 @@ AIE_ML_V2_DOCUMENTED = AIE_ML_V2.variant(
 )
 """The same where the architecture manual contradicts compiler and intrinsics guide: values are equal, cycles are not."""
 
-PRESETS = {each.name: each for each in (AIE_ML_V2, AIE_ML_V2_BUMP, AIE_ML_V2_SPLIT, AIE_ML_V2_DOCUMENTED)}
+XDNA2_BFP16EBS8 = preset(
+    "xdna2_bfp16ebs8",
+    AieNumerics,
+    mx_flush=(True, measured("XDNA2 A8: a block of subnormals has exponent and codes 0")),
+    mx_bump=(
+        True,
+        measured(
+            "XDNA2 A5: all of a block with 127.5 is converted with the next exponent in the modes that round it up; "
+            "past exponent 254 no probe says"
+        ),
+    ),
+    mx_min_code=(
+        True,
+        measured("XDNA2 A6: floor makes -128 of -127.5; no probe of conv even has -127.5 without 127.5"),
+    ),
+    mx_nan_block=(False, measured("XDNA2 A9: exponent 255, infinities plus and minus 64, NaN plus and minus 96")),
+    mx_lossless_shift=(True, chosen("no effect: blocks have no shifts")),
+    mx_post_add_first=(True, measured("XDNA2 A13, A14: no and one lane off the FP32 chain; else 52 and 54 would be")),
+    mx9_split_round=(False, chosen("no effect: a product adds eight terms")),
+    mx_zero_term=(True, inferred("as AIE-ML v2; no row of XDNA2 decides")),
+    mx4_path=(Mx4Path.MX6, chosen("no effect: XDNA2 has no MX4")),
+    float_zero_term=(False, chosen("as AIE-ML v2; no effect on blocks, and no row of XDNA2 decides")),
+    align_fraction_bits=(
+        23,
+        measured(
+            "XDNA2 A13, A14: 22 would put 52 and 53 lanes off the FP32 chain, 24 54 and 53; silicon has none and one"
+        ),
+    ),
+    align_rounding=(
+        RoundingCode.CONV_EVEN,
+        measured("XDNA2 A13, A14, A16: each other rounding misses a lane; ties to zero miss only the odd lane of A14"),
+    ),
+    accumulator_align_rounding=(RoundingCode.CONV_EVEN, chosen("as the products; no row of XDNA2 decides")),
+    result_rounding=(
+        RoundingCode.CONV_EVEN,
+        inferred("SIL, carried over from the first generation; no row of XDNA2 decides"),
+    ),
+    flushed_zero_keeps_sign=(True, chosen("as AIE-ML v2; no row of XDNA2 decides")),
+)
+"""XDNA2 (AIE2P) with bfp16ebs8, the reference of this format; AIE-ML v2 lacks it."""
+
+PRESETS = {
+    each.name: each for each in (AIE_ML_V2, AIE_ML_V2_BUMP, AIE_ML_V2_SPLIT, AIE_ML_V2_DOCUMENTED, XDNA2_BFP16EBS8)
+}
 """Presets by the names that the command line takes."""
 
 CHOICES = choices(
@@ -131,6 +208,13 @@ CHOICES = choices(
         ),
         "A block in memory is exponent byte, shift byte (bit j = pair j), then codes as a little-endian bit stream, element 0 lowest": inferred(
             "UG1639's order of mention; QUARK's shift bits; the bit stream is chosen"
+        ),
+        "A block of bfp16ebs8 is eight elements with one exponent byte and no shifts; an element is code * 2**(exponent - 133)": measured(
+            "XDNA2 A1, A11, A12"
+        ),
+        "In memory 64 elements of bfp16ebs8 are 64 bytes of codes, then 8 exponent bytes": measured("XDNA2 A2"),
+        "Products of eight of bfp16ebs8 are added in order of K, each with one rounding to FP32": measured(
+            "XDNA2 A13 to A15, A17"
         ),
         "In registers an MX9 block's exponent stands twice, once for each half; the low nibbles of its two G bytes hold four shift bits each": inferred(
             "register widths of LLVM and API's constants; the nibbles are chosen"

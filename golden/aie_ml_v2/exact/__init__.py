@@ -5,10 +5,12 @@ from bitpath.golden.aie_ml_v2.exact.blocks import (
     BlockTrace,
     from_mx,
     pack_block,
+    pack_tile,
     register_bytes,
     to_mx,
     trace_to_mx,
     unpack_block,
+    unpack_tile,
 )
 from bitpath.golden.aie_ml_v2.exact.conversions import bf16_to_int32, narrow, piece_pairs, split_f32, widen
 from bitpath.golden.aie_ml_v2.exact.elementwise import float_op, integer_op
@@ -43,6 +45,7 @@ __all__ = [
     "load_group",
     "narrow",
     "pack_block",
+    "pack_tile",
     "pairs",
     "piece_pairs",
     "push",
@@ -59,6 +62,7 @@ __all__ = [
     "trace_mx_lane",
     "trace_to_mx",
     "unpack_block",
+    "unpack_tile",
     "ups",
     "vector_shift",
     "widen",

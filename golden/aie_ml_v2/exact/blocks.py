@@ -1,6 +1,6 @@
-"""MX blocks on scalars: 16 FP32 codes to a block and back, and the block's bytes and registers.
+"""Blocks on scalars: FP32 codes to a block and back, the block's bytes and registers, and tiles of bfp16ebs8.
 
-Ref: amd-quark 0.13 for the conversion; AM027, UG1639 and llvm-aie for the layouts.
+Ref: amd-quark 0.13 for the conversion; AM027, UG1639 and llvm-aie for the layouts; XDNA2 for bfp16ebs8.
 """
 
 from collections.abc import Sequence
@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from bitpath.golden.aie_ml_v2.declarations.codes import (
+    BFP16EBS8,
     MX4,
     MX4_PADDING,
     MX_BIAS,
     MX_BLOCK,
     MX_FORMS,
     MX_NAN_EXPONENT,
-    MX_PAIRS,
+    TILE_BLOCKS,
     MxFormat,
     RoundingCode,
 )
@@ -32,7 +33,10 @@ LARGEST_EXPONENT = MX_NAN_EXPONENT - 1
 @checked
 @dataclass(frozen=True)
 class Block:
-    """A block: one exponent byte, 8 shift bits (bit j for elements 2j and 2j + 1), 16 signed codes."""
+    """A block: one exponent byte, shift bits (bit j for elements 2j and 2j + 1), signed codes.
+
+    MX has 8 shift bits and 16 codes, BFP16EBS8 none (`shift` is 0) and 8.
+    """
 
     fmt: MxFormat
     exponent: int
@@ -60,8 +64,8 @@ class BlockTrace:
     numerics, rounding : numerics and rounding of the conversion.
     inputs : FP32 codes.
     exponents : their biased exponents.
-    pair_exponents : the largest of each pair, one higher where it was bumped.
-    rounded : the elements in units of their pair's last place, after rounding and before saturation.
+    pair_exponents : the largest of each sub-tile, a pair or without shifts the block, one higher where it was bumped.
+    rounded : the elements in units of their sub-tile's last place, after rounding and before saturation.
     block : the result.
     """
 
@@ -76,23 +80,20 @@ class BlockTrace:
 
 @checked
 def trace_to_mx(numerics: AieNumerics, inputs: Sequence[int], fmt: MxFormat, rounding: RoundingCode) -> BlockTrace:
-    """Convert 16 FP32 codes to a block."""
-    check_length("inputs", inputs, MX_BLOCK)
+    """Convert the FP32 codes of a block, 16 or in BFP16EBS8 8."""
+    check_length("inputs", inputs, fmt.elements)
     exponents = tuple(code >> FP32.fraction_bits & FP32.exponent_mask for code in inputs)
-    pairs = tuple(max(exponents[2 * j], exponents[2 * j + 1]) for j in range(MX_PAIRS))
+    pairs = tuple(map(max, _sub_tiles(exponents, fmt)))
     if numerics.mx_nan_block and max(pairs) == MX_NAN_EXPONENT:
-        nan = Block(fmt, MX_NAN_EXPONENT, 0, (0,) * MX_BLOCK)
+        nan = Block(fmt, MX_NAN_EXPONENT, 0, (0,) * fmt.elements)
         return BlockTrace(numerics, rounding, tuple(inputs), exponents, pairs, nan.codes, nan)
     values = [_value(numerics, code) for code in inputs]
     lowest = fmt.min_code if numerics.mx_min_code else -fmt.max_code
     rounded, shift = _round(values, pairs, fmt, rounding)
     if numerics.mx_bump:
         # A pair two binades or more below the block's exponent is rounded too coarsely to leave the range.
-        leaves = [not lowest <= code <= fmt.max_code for code in rounded]
-        pairs = tuple(
-            each + 1 if each < LARGEST_EXPONENT and (leaves[2 * j] or leaves[2 * j + 1]) else each
-            for j, each in enumerate(pairs)
-        )
+        leaves = [min(codes) < lowest or max(codes) > fmt.max_code for codes in _sub_tiles(rounded, fmt)]
+        pairs = tuple(each + 1 if each < LARGEST_EXPONENT and leaves[j] else each for j, each in enumerate(pairs))
         rounded, shift = _round(values, pairs, fmt, rounding)
     codes = tuple(min(max(code, lowest), fmt.max_code) for code in rounded)
     block = Block(fmt, max(pairs), shift, codes)
@@ -103,6 +104,11 @@ def trace_to_mx(numerics: AieNumerics, inputs: Sequence[int], fmt: MxFormat, rou
 def to_mx(numerics: AieNumerics, inputs: Sequence[int], fmt: MxFormat, rounding: RoundingCode) -> Block:
     """Return the block of `trace_to_mx`."""
     return trace_to_mx(numerics, inputs, fmt, rounding).block
+
+
+def _sub_tiles(values: Sequence[int], fmt: MxFormat) -> list[Sequence[int]]:
+    """Return the elements that are scaled alike."""
+    return [values[first : first + fmt.sub_tile] for first in range(0, fmt.elements, fmt.sub_tile)]
 
 
 def _value(numerics: AieNumerics, code: int) -> Fraction:
@@ -130,11 +136,11 @@ def _round(
 
 @checked
 def from_mx(numerics: AieNumerics, block: Block) -> list[int]:
-    """Return 16 FP32 codes: exact, flushed below the normal numbers, infinity from 2**128 on."""
+    """Return the elements' FP32 codes: exact, flushed below the normal numbers, infinity from 2**128 on."""
     if numerics.mx_nan_block and block.exponent == MX_NAN_EXPONENT:
-        return [FP32.nan_code] * MX_BLOCK
+        return [FP32.nan_code] * block.fmt.elements
     codes = []
-    for i in range(MX_BLOCK):
+    for i in range(block.fmt.elements):
         value = block.value(i)
         sign = FP32.sign_mask if value < 0 else 0
         exact = round_to_format(value, FP32, Rounding.RTZ)
@@ -143,8 +149,27 @@ def from_mx(numerics: AieNumerics, block: Block) -> list[int]:
 
 
 @checked
+def pack_tile(blocks: Sequence[Block]) -> bytes:
+    """Return the bytes of 8 blocks of BFP16EBS8 in memory: all codes, then the exponents."""
+    check_length("blocks", blocks, TILE_BLOCKS)
+    codes = [code % (1 << BFP16EBS8.width) for block in blocks for code in block.codes]
+    return bytes([*codes, *(block.exponent for block in blocks)])
+
+
+@checked
+def unpack_tile(data: bytes) -> list[Block]:
+    """Return the 8 blocks of their bytes in memory."""
+    size, elements = 1 << BFP16EBS8.width, BFP16EBS8.elements
+    codes = [code - size * (code > BFP16EBS8.max_code) for code in data[:-TILE_BLOCKS]]
+    return [
+        Block(BFP16EBS8, exponent, 0, tuple(codes[i * elements : (i + 1) * elements]))
+        for i, exponent in enumerate(data[-TILE_BLOCKS:])
+    ]
+
+
+@checked
 def pack_block(block: Block) -> bytes:
-    """Return a block's bytes in memory: exponent, shifts, codes as a little-endian bit stream."""
+    """Return an MX block's bytes in memory: exponent, shifts, codes as a little-endian bit stream."""
     stream = 0
     for i, code in enumerate(block.codes):
         stream |= code % (1 << block.fmt.width) << i * block.fmt.width
@@ -153,7 +178,7 @@ def pack_block(block: Block) -> bytes:
 
 @checked
 def unpack_block(data: bytes, fmt: MxFormat) -> Block:
-    """Return the block of its bytes in memory."""
+    """Return the MX block of its bytes in memory."""
     stream = int.from_bytes(data[2:], "little")
     codes = [stream >> i * fmt.width & (1 << fmt.width) - 1 for i in range(MX_BLOCK)]
     return Block(fmt, data[0], data[1], tuple(code - (code > fmt.max_code) * (1 << fmt.width) for code in codes))
@@ -161,7 +186,7 @@ def unpack_block(data: bytes, fmt: MxFormat) -> Block:
 
 @checked
 def register_bytes(block: Block) -> tuple[bytes, bytes, bytes, bytes]:
-    """Return a block's share of the vector, F, G and E registers, each as bytes."""
+    """Return an MX block's share of the vector, F, G and E registers, each as bytes."""
     form = MX_FORMS[block.fmt]
     padding = MX4_PADDING if block.fmt is MX4 else 0
     data, signs = 0, 0

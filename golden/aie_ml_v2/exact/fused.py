@@ -123,9 +123,9 @@ def trace_mx_lane(
     negate_acc1: bool = False,
     negate_acc2: bool = False,
 ) -> LaneTrace:
-    """Sum a block pair's 16 products and up to two accumulators."""
+    """Sum a block pair's products, 16 or in BFP16EBS8 8, and up to two accumulators."""
     sign = -1 if negate_products else 1
-    products = [sign * _mx_product(numerics, a, b, i) for i in range(MX_BLOCK)]
+    products = [sign * _mx_product(numerics, a, b, i) for i in range(a.fmt.elements)]
     exponents = a.exponent, b.exponent
     terms, post_add = [], []
     if numerics.mx_nan_block and MX_NAN_EXPONENT in exponents:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX9, MX_BLOCK, MX_FORMATS, MX_NAN_EXPONENT
+from bitpath.golden.aie_ml_v2.declarations.codes import BLOCK_FORMATS, MX4, MX9, MX_BLOCK, MX_NAN_EXPONENT
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, FLOAT16, Mode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics, Mx4Path
 from bitpath.golden.aie_ml_v2.mac.align import ABSENT, TERM_FRACTION_BITS, Terms, accumulator_terms, add_aligned
@@ -43,13 +43,13 @@ def fused_dot(
     Parameters
     ----------
     a, b : [..., 8], or [..., 1] for element-wise products of 16-bit floats, of the mode's dtypes: bfloat16 and float16,
-        or float8_e4m3, e4m3fn, e4m3fnuz, e5m2 and e5m2fnuz, each operand by itself. For MX, MxBlocks of `fmt` with one
-        block on the last axis. Leading axes broadcast.
+        or float8_e4m3, e4m3fn, e4m3fnuz, e5m2 and e5m2fnuz, each operand by itself. For blocks, MxBlocks of `fmt` with
+        one block on the last axis. Leading axes broadcast.
     acc1, acc2 : float32 [...]; None is not there.
-    fmt : "bf16", "fp16", "fp8", "mx9", "mx6" or "mx4".
+    fmt : "bf16", "fp16", "fp8", "mx9", "mx6", "mx4" or "bfp16ebs8".
     negate_products, negate_acc1, negate_acc2 : signs, turned before the sum.
     zero_acc1 : leave acc1 out, whatever it holds.
-    numerics : None is `AIE_ML_V2`'s.
+    numerics : None is `AIE_ML_V2`'s, for bfp16ebs8 `XDNA2_BFP16EBS8`'s.
 
     Returns
     -------
@@ -59,8 +59,8 @@ def fused_dot(
     ------
     TypeError, ValueError : another format, dtype or shape.
     """
-    numerics = numerics_or_default(numerics)
-    check_choice("fmt", fmt, (*FLOAT_MODES, *MX_FORMATS))
+    numerics = numerics_or_default(numerics, fmt)
+    check_choice("fmt", fmt, (*FLOAT_MODES, *BLOCK_FORMATS))
     if fmt in FLOAT_MODES:
         _check_floats(FLOAT_MODES[fmt], a=a, b=b)
     else:
@@ -139,7 +139,7 @@ def mx_terms(numerics: AieNumerics, a: MxBlocks, b: MxBlocks, negate: bool) -> T
         products = x * y << 2 - shift if lossless else (x * y >> shift) << 2
         size = 1
         if numerics.mx_post_add_first:
-            size = MX_BLOCK // 2 if splits(numerics, a) else MX_BLOCK
+            size = MX_BLOCK // 2 if splits(numerics, a) else a.fmt.elements
         total = np.moveaxis(in_groups(products, size).sum(axis=-1), -1, 0)
     counts = total != 0
     if numerics.mx_zero_term:

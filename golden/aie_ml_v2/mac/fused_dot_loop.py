@@ -93,8 +93,10 @@ def multiply_blocks(
 
 
 def _doubled(blocks: MxBlocks) -> np.ndarray:
-    """Return codes shifted left by 1 less their element shifts, int16."""
-    return blocks.codes.astype(np.int16) << 1 - blocks.element_shifts
+    """Return codes shifted left by 1 less their element shifts, int16, with zeros where a block has less than 16."""
+    codes = blocks.codes.astype(np.int16) << 1 - blocks.element_shifts
+    missing = MX_BLOCK - blocks.fmt.elements
+    return np.pad(codes, [(0, 0)] * (codes.ndim - 1) + [(0, missing)]) if missing else codes
 
 
 def _powers(numerics: AieNumerics, blocks: MxBlocks) -> tuple[np.ndarray, np.ndarray]:

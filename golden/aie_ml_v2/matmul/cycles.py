@@ -6,8 +6,8 @@ Ref: llvm-aie, AIE2PSGenSchedule.td, as `bitpath.golden.aie_ml_v2.declarations.m
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX_FORMATS
-from bitpath.golden.aie_ml_v2.declarations.modes import MODES, TIMINGS, Mode, Timing
+from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, BLOCK_FORMATS, MX4
+from bitpath.golden.aie_ml_v2.declarations.modes import BFP16EBS8_MODE, MODES, TIMINGS, Mode, Timing
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.operands.arguments import numerics_or_default
 from bitpath.golden.arrays.arguments import check_choice, checked
@@ -32,15 +32,16 @@ class MacInstruction:
 
 @checked
 def mx_mode(fmt: str, numerics: AieNumerics | None = None) -> Mode:
-    """Return the mode that multiplies an MX format. MX4 takes the mode that `AieNumerics.mx4_path` names.
+    """Return the mode that multiplies a block format. MX4 takes the mode that `AieNumerics.mx4_path` names.
 
     Raises
     ------
     ValueError : another format.
     """
-    check_choice("fmt", fmt, MX_FORMATS)
-    name = numerics_or_default(numerics).mx4_path.value if MX_FORMATS[fmt] is MX4 else fmt
-    return MODES[name]
+    check_choice("fmt", fmt, BLOCK_FORMATS)
+    if BLOCK_FORMATS[fmt] is BFP16EBS8:
+        return BFP16EBS8_MODE
+    return MODES[numerics_or_default(numerics).mx4_path.value if BLOCK_FORMATS[fmt] is MX4 else fmt]
 
 
 @checked

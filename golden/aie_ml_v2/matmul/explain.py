@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import cast
+from typing import Any, cast
 
-from bitpath.golden.aie_ml_v2.declarations.codes import MX_BIAS, MX_BLOCK, MX_NAN_EXPONENT, MX_PAIRS
+from bitpath.golden.aie_ml_v2.declarations.codes import MX_BIAS, MX_NAN_EXPONENT, MxFormat
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.exact import Block, IntegerLaneTrace, LaneTrace, Term
 from bitpath.golden.aie_ml_v2.exact.fused import QUARTERS
@@ -129,7 +129,8 @@ def _block(trace: LaneTrace, name: str, block: Block) -> str:
     start = f"block {name}      {block.fmt.name}, exponent {block.exponent:#04x}"
     if trace.numerics.mx_nan_block and block.exponent == MX_NAN_EXPONENT:
         return f"{start}: NaN"
-    return f"{start} = 2**{block.exponent - MX_BIAS}, shifts {block.shift:0{MX_PAIRS}b} (pair 0 last)"
+    start = f"{start} = 2**{block.exponent - MX_BIAS}"
+    return f"{start}, shifts {block.shift:0{block.fmt.elements // 2}b} (pair 0 last)" if block.fmt.has_shifts else start
 
 
 def _pair(pair: tuple[Block, Block], product: Fraction, k: int) -> str:
@@ -148,15 +149,16 @@ def _terms(trace: LaneTrace) -> list[str]:
         if code is not None
     ]
     products = trace.product_terms
-    if isinstance(trace.a, Block) or isinstance(trace.b, Block):
-        names = [(_range(i, len(products)), f"T {total}") for i, total in enumerate(trace.post_add)]
+    if isinstance(trace.a, Block):
+        names = [(_range(trace.a.fmt, i, len(products)), f"T {total}") for i, total in enumerate(trace.post_add)]
         names = names or [("T", "")]
         hidden = [False] * len(products)
     else:
-        columns = [[fields_text(fmt, code) for code, fmt in side] for side in (trace.a, trace.b)]
+        sides = cast(tuple[Any, Any], (trace.a, trace.b))
+        columns = [[fields_text(fmt, code) for code, fmt in side] for side in sides]
         left = max((len(each) for each in columns[0]), default=0) + 2
         names = [(str(k), f"{x:<{left}}{y}") for k, (x, y) in enumerate(zip(*columns, strict=True))]
-        hidden = both_zero(*([code for code, _ in side] for side in (trace.a, trace.b)))
+        hidden = both_zero(*([code for code, _ in side] for side in sides))
     width = max(len(text) for _, text in (*names, *accumulators)) + 2
     rows = [
         f"{name:>5}  {text:<{width}}{_alignment(trace, term)}"
@@ -170,9 +172,9 @@ def _terms(trace: LaneTrace) -> list[str]:
     ]
 
 
-def _range(index: int, count: int) -> str:
+def _range(fmt: MxFormat, index: int, count: int) -> str:
     """Return the range of elements that sum `index` of `count` adds."""
-    size = MX_BLOCK // count
+    size = fmt.elements // count
     return str(index) if size == 1 else f"{index * size}-{index * size + size - 1}"
 
 

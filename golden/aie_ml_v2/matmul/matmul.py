@@ -14,7 +14,7 @@ import numpy as np
 
 from bitpath.golden.aie_ml_v2.convert.narrow import f32_to_bf16, f32_to_fp8, f32_to_fp16
 from bitpath.golden.aie_ml_v2.convert.to_mx import to_mx
-from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, SPARSE_GROUP, SPARSE_KEPT, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.codes import BLOCK_FORMATS, SPARSE_GROUP, SPARSE_KEPT, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, FLOAT8_FORMATS, INTEGER_MODES, Mode, Shape
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.mac.sparsity import SPARSE_MODES, SparseVector, to_dense, to_sparse
@@ -38,7 +38,7 @@ from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat
 
 FLOAT_FORMATS = {"bf16": BF16, "fp16": FP16} | {f"fp8_{fmt.name.lower()}": fmt for fmt in FLOAT8_FORMATS}
 """Formats of floats by the names that `matmul` and the command line take."""
-FORMATS = (*MX_FORMATS, *FLOAT_FORMATS, *INTEGER_MODES)
+FORMATS = (*BLOCK_FORMATS, *FLOAT_FORMATS, *INTEGER_MODES)
 ROWS = 512
 """Rows of a block of a large product: its operands take more memory than those of other machines."""
 CONVERTED_AT_ONCE = 1 << 20
@@ -54,7 +54,7 @@ class Program:
     Attributes
     ----------
     fmt : as `matmul` names it.
-    mode : the row of Table 7.
+    mode : the row of Table 7, or XDNA2's of bfp16ebs8.
     tile : the native shape.
     a : operands [M/m, K/k, m, k]; MxBlocks of shape [M/m, K/k, m, 1].
     b : operands [K/k, N/n, n, k], k innermost; MxBlocks of shape [K/k, N/n, n, 1]; sparse ones in groups.
@@ -112,7 +112,7 @@ def matmul(
     ------
     TypeError, ValueError : as `matmul_program`.
     """
-    numerics = numerics_or_default(numerics)
+    numerics = numerics_or_default(numerics, fmt)
     _checked_mode(a, b, fmt, sparse, numerics)
     # Of the left operand each block of rows has its own part.
     program = matmul_program(a[:1], b, fmt=fmt, rounding=rounding, sparse=sparse, numerics=numerics)
@@ -142,17 +142,17 @@ def matmul_program(
     Parameters
     ----------
     a, b : [M, K] and [K, N], none of them 0: float32, or for integers any integer dtype within the mode's ranges.
-    fmt : "mx9", "mx6", "mx4" (blocks run along K); "bf16", "fp16"; "fp8_e4m3", "fp8_e4m3fn", "fp8_e4m3fnuz", "fp8_e5m2",
+    fmt : "mx9", "mx6", "mx4", "bfp16ebs8" (blocks run along K); "bf16", "fp16"; "fp8_e4m3", "fp8_e4m3fn", "fp8_e4m3fnuz", "fp8_e5m2",
         "fp8_e5m2fnuz" (saturating); "int8", "int16", "int16_64", "int32x16".
     rounding : crRnd code of the conversion.
     sparse : True if B has at most two nonzero numbers among four neighbours along K, and runs in a sparse shape.
-    numerics : None is `AIE_ML_V2`'s.
+    numerics : None is `AIE_ML_V2`'s, for bfp16ebs8 `XDNA2_BFP16EBS8`'s.
 
     Raises
     ------
     TypeError, ValueError : other dtypes, shapes, names or ranges; a dense B with `sparse`, or a format without sparsity.
     """
-    numerics = numerics_or_default(numerics)
+    numerics = numerics_or_default(numerics, fmt)
     mode = _checked_mode(a, b, fmt, sparse, numerics)
     tile = mode.sparse_shapes[0] if sparse else mode.shapes[0]
     code = member("rounding", rounding, RoundingCode)
@@ -240,7 +240,7 @@ def result_matrix(program: Program, tiles: np.ndarray) -> np.ndarray:
 
 
 def _mode(fmt: str, numerics: AieNumerics) -> Mode:
-    if fmt in MX_FORMATS:
+    if fmt in BLOCK_FORMATS:
         return mx_mode(fmt, numerics)
     if fmt in INTEGER_MODES:
         return INTEGER_MODES[fmt]
@@ -271,10 +271,12 @@ def _convert(tiles: np.ndarray, fmt: str, rounding: RoundingCode, numerics: AieN
         return tiles.astype(np.int64)
     step = max(CONVERTED_AT_ONCE // tiles[0].size, 1)
     parts = [tiles[each] for each in cuts(len(tiles), step)]
-    if fmt in MX_FORMATS:
+    if fmt in BLOCK_FORMATS:
         blocks = [to_mx(part, fmt, rounding=rounding, numerics=numerics) for part in parts]
         fields = ("exponent", "shift", "codes")
-        return MxBlocks(MX_FORMATS[fmt], *(np.concatenate([getattr(each, name) for each in blocks]) for name in fields))
+        return MxBlocks(
+            BLOCK_FORMATS[fmt], *(np.concatenate([getattr(each, name) for each in blocks]) for name in fields)
+        )
     return np.concatenate([_narrowed(part, FLOAT_FORMATS[fmt], rounding) for part in parts])
 
 

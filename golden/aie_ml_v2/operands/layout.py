@@ -1,6 +1,6 @@
-"""Layout of an MX block's bits in memory and in the vector, E, F and G registers.
+"""Layout of an MX block's bits in memory and in the vector, E, F and G registers, and of BFP16EBS8's tiles in memory.
 
-Ref: AM027 and UG1639; llvm-aie for the registers' widths. Open points are listed in
+Ref: AM027 and UG1639; llvm-aie for the registers' widths; XDNA2 for the tiles. Open points are listed in
 `bitpath.golden.aie_ml_v2.declarations.numerics.CHOICES`.
 """
 
@@ -8,8 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX4_PADDING, MX_BLOCK, MX_FORMS, MxFormat
-from bitpath.golden.aie_ml_v2.operands.arguments import mx_format
+from bitpath.golden.aie_ml_v2.declarations.codes import (
+    BFP16EBS8,
+    MX4,
+    MX4_PADDING,
+    MX_BLOCK,
+    MX_FORMATS,
+    MX_FORMS,
+    TILE_BLOCKS,
+    MxFormat,
+)
+from bitpath.golden.aie_ml_v2.operands.arguments import check_shifts, mx_format
 from bitpath.golden.aie_ml_v2.operands.axes import in_groups, joined
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
 from bitpath.golden.arrays.arguments import check_array, checked, one_of
@@ -39,7 +48,8 @@ class MxRegisters:
     e: np.ndarray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "fmt", mx_format(self.fmt))
+        object.__setattr__(self, "fmt", mx_format(self.fmt, MX_FORMATS))
+        check_shifts("fmt", self.fmt)
         for name in ("data", "f", "g", "e"):
             check_array(name, getattr(self, name), np.uint8)
         form = MX_FORMS[self.fmt]
@@ -62,8 +72,9 @@ def pack_mx(blocks: MxBlocks) -> np.ndarray:
 
     Raises
     ------
-    TypeError : `blocks` are no MxBlocks.
+    TypeError, ValueError : `blocks` are no MxBlocks, or of BFP16EBS8.
     """
+    check_shifts("blocks", blocks.fmt)
     codes = _bytes(_bits(blocks.codes.astype(np.int64), blocks.fmt.width))
     return np.concatenate([blocks.exponent[..., np.newaxis], blocks.shift[..., np.newaxis], codes], axis=-1)
 
@@ -76,12 +87,52 @@ def unpack_mx(data: np.ndarray, fmt: MxFormat | str) -> MxBlocks:
     ------
     TypeError, ValueError : another dtype, format, or number of bytes.
     """
-    fmt = mx_format(fmt)
+    fmt = mx_format(fmt, MX_FORMATS)
+    check_shifts("fmt", fmt)
     check_array("data", data, np.uint8)
     if data.ndim < 2 or data.shape[-1] != fmt.block_bytes:
         raise ValueError(f"data must have shape [..., B, {fmt.block_bytes}] for {fmt.name}, not {data.shape}")
     codes = _signed(_numbers(data[..., 2:], fmt.width), fmt.width)
     return MxBlocks(fmt, data[..., 0].copy(), data[..., 1].copy(), codes.astype(np.int8))
+
+
+@checked
+def pack_tile(blocks: MxBlocks) -> np.ndarray:
+    """Return blocks of BFP16EBS8 as memory holds them: uint8 [..., T, 72] of [..., 8 * T] blocks.
+
+    A tile is 64 bytes of codes, block by block, then the 8 exponents.
+
+    Raises
+    ------
+    TypeError, ValueError : no MxBlocks, another format, or a number of blocks that fills no tiles.
+    """
+    if blocks.fmt != BFP16EBS8:
+        raise ValueError(f"blocks must be in {BFP16EBS8.name}, not in {blocks.fmt.name}")
+    if blocks.shape[-1] % TILE_BLOCKS:
+        raise ValueError(
+            f"blocks must have a multiple of {TILE_BLOCKS} blocks on the last axis, not {blocks.shape[-1]}"
+        )
+    codes = in_groups(joined(blocks.codes), TILE_BLOCKS * BFP16EBS8.elements).view(np.uint8)
+    return np.concatenate([codes, in_groups(blocks.exponent, TILE_BLOCKS)], axis=-1)
+
+
+@checked
+def unpack_tile(data: np.ndarray) -> MxBlocks:
+    """Return the blocks [..., 8 * T] of tiles uint8 [..., T, 72]; the inverse of `pack_tile`.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype or number of bytes.
+    """
+    size = TILE_BLOCKS * BFP16EBS8.block_bytes
+    check_array("data", data, np.uint8)
+    if data.ndim < 2 or data.shape[-1] != size:
+        raise ValueError(f"data must have shape [..., T, {size}], not {data.shape}")
+    codes, exponent = np.split(data, [size - TILE_BLOCKS], axis=-1)
+    exponent = joined(exponent)
+    return MxBlocks(
+        BFP16EBS8, exponent.copy(), np.zeros_like(exponent), in_groups(joined(codes), BFP16EBS8.elements).view(np.int8)
+    )
 
 
 @checked
@@ -93,8 +144,9 @@ def to_registers(blocks: MxBlocks) -> MxRegisters:
 
     Raises
     ------
-    TypeError, ValueError : no MxBlocks, or another number of blocks.
+    TypeError, ValueError : no MxBlocks, of BFP16EBS8, or another number of blocks.
     """
+    check_shifts("blocks", blocks.fmt)
     form = MX_FORMS[blocks.fmt]
     if blocks.shape[-1] * MX_BLOCK not in form.elements:
         counts = one_of(elements // MX_BLOCK for elements in form.elements)

@@ -1,29 +1,29 @@
-"""Arrays of MX blocks: exponent, shift bits and element codes."""
+"""Arrays of blocks: exponent, shift bits and element codes."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK, MX_PAIRS, MxFormat
+from bitpath.golden.aie_ml_v2.declarations.codes import MxFormat
 from bitpath.golden.aie_ml_v2.operands.arguments import mx_format
 from bitpath.golden.arrays.arguments import check_array
 
 
 @dataclass(frozen=True, eq=False)
 class MxBlocks:
-    """Blocks of 16 elements along the last axis of a tensor.
+    """Blocks along the last axis of a tensor: of 16 elements, in BFP16EBS8 of 8.
 
     Attributes
     ----------
     fmt : the format, or its name.
     exponent : uint8 [..., B], the shared exponents, bias 127.
-    shift : uint8 [..., B]; bit j belongs to elements 2j and 2j + 1.
-    codes : int8 [..., B, 16], -2**m to 2**m - 1.
+    shift : uint8 [..., B]; bit j belongs to elements 2j and 2j + 1. BFP16EBS8 has no shifts: 0.
+    codes : int8 [..., B, 16 | 8], -2**m to 2**m - 1.
 
     Raises
     ------
-    TypeError, ValueError : another format, dtype, shape, or a code that does not fit.
+    TypeError, ValueError : another format, dtype, shape, or a shift or code that does not fit.
     """
 
     fmt: MxFormat
@@ -38,8 +38,10 @@ class MxBlocks:
         check_array("codes", self.codes, np.int8)
         if self.shift.shape != self.exponent.shape:
             raise ValueError(f"shift must have exponent's shape {self.exponent.shape}, not {self.shift.shape}")
-        if self.exponent.ndim < 1 or self.codes.shape != (*self.exponent.shape, MX_BLOCK):
-            expected = ", ".join(map(str, (*self.exponent.shape, MX_BLOCK)))
+        if not self.fmt.has_shifts and self.shift.any():
+            raise ValueError(f"shift must be 0 in {self.fmt.name}, not {self.shift.max():#x}")
+        if self.exponent.ndim < 1 or self.codes.shape != (*self.exponent.shape, self.fmt.elements):
+            expected = ", ".join(map(str, (*self.exponent.shape, self.fmt.elements)))
             raise ValueError(f"codes must have shape [{expected}] with at least two axes, not {self.codes.shape}")
         lowest, highest = self.fmt.min_code, self.fmt.max_code
         if self.codes.size and (self.codes.min() < lowest or self.codes.max() > highest):
@@ -54,8 +56,8 @@ class MxBlocks:
 
     @property
     def element_shifts(self) -> np.ndarray:
-        """The shift of every element, int8 [..., B, 16]."""
-        pairs = self.shift[..., np.newaxis] >> np.arange(MX_PAIRS, dtype=np.uint8) & 1
+        """The shift of every element, int8 [..., B, 16 | 8]."""
+        pairs = self.shift[..., np.newaxis] >> np.arange(self.fmt.elements // 2, dtype=np.uint8) & 1
         return pairs.repeat(2, axis=-1).view(np.int8)
 
     def __getitem__(self, key: Any) -> "MxBlocks":

@@ -8,7 +8,7 @@ import numpy as np
 
 from bitpath.golden import aie_ml_v2
 from bitpath.golden.aie_ml_v2 import exact
-from bitpath.golden.aie_ml_v2.declarations.codes import MX9, RoundingCode, Saturation, ShuffleMode, VectorOp
+from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, MX9, RoundingCode, Saturation, ShuffleMode, VectorOp
 from bitpath.golden.aie_ml_v2.declarations.modes import INT8
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 from bitpath.golden.formats.catalogue import BF16
@@ -22,6 +22,7 @@ LANE = np.ones(8, ml_dtypes.bfloat16)
 INTS = np.arange(8)
 VECTOR = np.arange(64, dtype=np.uint8)
 BLOCKS = aie_ml_v2.to_mx(X, "mx9")
+EIGHTS = aie_ml_v2.to_mx(X, "bfp16ebs8")
 REGISTERS = aie_ml_v2.to_registers(BLOCKS)
 SPARSE = aie_ml_v2.to_sparse(np.array([1, 0, 2, 0] * 4, np.float32).astype(ml_dtypes.bfloat16))
 STREAM = aie_ml_v2.compress(VECTOR % 2)
@@ -61,6 +62,7 @@ VECTORISED = {
     "matmul_program": MATRICES,
     "mx_mode": {"fmt": "mx4"},
     "pack_mx": {"blocks": BLOCKS},
+    "pack_tile": {"blocks": EIGHTS},
     "push": {"register": VECTOR, "scalar": 100, "bits": 16},
     "result_matrix": {"program": PROGRAM, "tiles": np.arange(32, dtype=np.float32).reshape(1, 1, 4, 8)},
     "run_program": {"program": PROGRAM},
@@ -79,11 +81,13 @@ VECTORISED = {
     "to_sparse": {"dense": np.array([1, 0, 2, 0], np.float32)},
     "total_cycles": {"instructions": MACS},
     "unpack_mx": {"data": aie_ml_v2.pack_mx(BLOCKS), "fmt": "mx9"},
+    "unpack_tile": {"data": aie_ml_v2.pack_tile(EIGHTS)},
     "ups": {"x": INTS, "shift": 30, "acc_bits": 32, "saturate": 1},
     "vector_op": {"op": 16, "a": VECTOR, "b": VECTOR[::-1], "bits": 8, "signed": False},
     "vector_shift": {"low": VECTOR, "count": 60},
 }
 BLOCK = exact.Block(MX9, 127, 0x81, tuple(range(-8, 8)))
+EIGHT = exact.Block(BFP16EBS8, 127, 0, tuple(range(-4, 4)))
 FLOATS = [(0x3F81, BF16), (0x4001, BF16)]
 LANES = {"acc1": 0x3F812345, "acc2": 0x40012345}
 EXACT = {
@@ -101,6 +105,7 @@ EXACT = {
     "load_group": {"entities": [1, 2, 3, 4], "mask": 0b1010},
     "narrow": {"code": 0x3F812345, "fmt": BF16, "rounding": RoundingCode.CONV_EVEN, "shift": 3},
     "pack_block": {"block": BLOCK},
+    "pack_tile": {"blocks": [EIGHT] * 8},
     "pairs": {"a": [1, 2, 3, 4], "slots": (5, 6), "mask": 0b1010},
     "piece_pairs": {"products": 6},
     "push": {"register": 123 << 100, "scalar": 100, "bits": 8, "at_top": True},
@@ -134,6 +139,7 @@ EXACT = {
         "rounding": RoundingCode.CONV_EVEN,
     },
     "unpack_block": {"data": exact.pack_block(BLOCK), "fmt": MX9},
+    "unpack_tile": {"data": exact.pack_tile([EIGHT] * 8)},
     "ups": {"x": 100, "shift": 30, "acc_bits": 32, "saturation": Saturation.SATURATE},
     "vector_shift": {"low": 123 << 100, "high": 7, "count": 60},
     "widen": {"code": 0x3F81, "fmt": BF16},

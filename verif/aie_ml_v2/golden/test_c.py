@@ -7,14 +7,24 @@ import numpy as np
 import pytest
 
 from bitpath.golden import aie_ml_v2 as aie
-from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, SRS_MODES, UPS_MODES, RoundingCode, Saturation
+from bitpath.golden.aie_ml_v2.declarations.codes import (
+    BFP16EBS8,
+    BLOCK_FORMATS,
+    MX_BLOCK,
+    MX_FORMATS,
+    SRS_MODES,
+    UPS_MODES,
+    RoundingCode,
+    Saturation,
+)
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS, FLOAT16_FORMATS, INTEGER_MODES
-from bitpath.golden.aie_ml_v2.declarations.numerics import PRESETS
+from bitpath.golden.aie_ml_v2.declarations.numerics import PRESETS, XDNA2_BFP16EBS8
 from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.c.constants import enumerations
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
+from bitpath.verif.aie_ml_v2.golden.xdna2 import SETS, operands
 from bitpath.verif.kit.c_library import FEW, MANY, counts
 
 C = {name.removeprefix("BITPATH_AIE_ML_V2_"): number for name, number in enumerations("aie_ml_v2").items()}
@@ -101,23 +111,31 @@ def blocks(rng, fmt, count):
     """Return blocks of any codes; exponents lie around 127, some at the ends."""
     exponent = np.clip(127 + rng.integers(-12, 12, count), 0, 255)
     exponent = np.where(rng.random(count) < 0.06, rng.choice([0, 1, 254, 255], count), exponent).astype(np.uint8)
-    codes = rng.integers(fmt.min_code, fmt.max_code + 1, (count, 1, 16)).astype(np.int8)
+    codes = rng.integers(fmt.min_code, fmt.max_code + 1, (count, 1, fmt.elements)).astype(np.int8)
     codes[::5] = rng.choice([0, fmt.min_code, fmt.max_code], codes[::5].shape)
     codes[::7] = 0
-    return MxBlocks(fmt, exponent[:, None], rng.integers(0, 256, (count, 1)).astype(np.uint8), codes)
+    shift = rng.integers(0, 256 if fmt.has_shifts else 1, (count, 1)).astype(np.uint8)
+    return MxBlocks(fmt, exponent[:, None], shift, codes)
 
 
 def head_and_codes(mx):
-    return np.stack([mx.exponent.reshape(-1), mx.shift.reshape(-1)], axis=1), mx.codes.reshape(-1, 16)
+    return np.stack([mx.exponent.reshape(-1), mx.shift.reshape(-1)], axis=1), padded(
+        mx.codes.reshape(-1, mx.fmt.elements)
+    )
+
+
+def padded(places):
+    """Return the places of blocks [..., 8 or 16] as C takes them: 16, with zeros behind the eight of bfp16ebs8."""
+    return np.pad(places, ((0, 0), (0, MX_BLOCK - places.shape[-1])))
 
 
 @counts
-@pytest.mark.parametrize("name", MX_FORMATS)
+@pytest.mark.parametrize("name", BLOCK_FORMATS)
 @pytest.mark.parametrize("preset", PRESETS)
 def test_mx_dot(c_reference, preset, name, count):
     rng = np.random.default_rng(3)
     for zeros in (False, True):
-        a, b = (blocks(rng, MX_FORMATS[name], count) for _ in range(2))
+        a, b = (blocks(rng, BLOCK_FORMATS[name], count) for _ in range(2))
         acc1, acc2 = accumulators(rng, count), accumulators(rng, count)
         acc1[zeros:2], acc2[: count // 2] = 0, 0
         options = {flag: bool(rng.integers(2)) for flag in FLAGS}
@@ -168,21 +186,25 @@ def fp32_blocks(rng, count):
 
 
 @counts
-@pytest.mark.parametrize("name", MX_FORMATS)
+@pytest.mark.parametrize("name", BLOCK_FORMATS)
 @pytest.mark.parametrize("preset", PRESETS)
 def test_to_mx_and_back(c_reference, preset, name, count):
     rng, numerics, compared = np.random.default_rng(5), PRESETS[preset].numerics, 0
     for code in RoundingCode:
-        x = fp32_blocks(rng, max(count // 16, 64))
+        x = np.ascontiguousarray(fp32_blocks(rng, max(count // 16, 64))[:, : BLOCK_FORMATS[name].elements])
         expected = aie.to_mx(x.view(np.float32), name, rounding=code, numerics=numerics)
         reference = c_reference("aie_ml_v2", preset)
-        head, codes = reference.array_form("to_mx", x, C[name.upper()], code, np.zeros((len(x), 2)), np.zeros(x.shape))
+        places = padded(x)
+        head, codes = reference.array_form(
+            "to_mx", places, C[name.upper()], code, np.zeros((len(x), 2)), np.zeros(places.shape)
+        )
         assert np.array_equal(head, head_and_codes(expected)[0])
-        assert np.array_equal(codes, expected.codes.reshape(-1, 16))
-        given = blocks(rng, MX_FORMATS[name], len(x))
+        assert np.array_equal(codes, head_and_codes(expected)[1])
+        given = blocks(rng, BLOCK_FORMATS[name], len(x))
         for mx in (expected, given):
-            got = reference.array_form("from_mx", C[name.upper()], *head_and_codes(mx), np.zeros(x.shape))
-            assert np.array_equal(got.reshape(-1), aie.from_mx(mx, numerics=numerics).view(np.uint32).reshape(-1))
+            got = reference.array_form("from_mx", C[name.upper()], *head_and_codes(mx), np.zeros(places.shape))
+            values = aie.from_mx(mx, numerics=numerics).view(np.uint32).reshape(x.shape)
+            assert np.array_equal(got, padded(values))
             compared += got.size
     assert compared > 10 * count
 
@@ -247,15 +269,18 @@ def test_srs_and_ups(reference, acc_bits, bits, count):
         assert np.array_equal(reference.array_form("ups", x, shift, acc_bits, saturation), expected)
 
 
-@pytest.mark.parametrize("fmt", [*MX_FORMATS, *FLOAT_FORMATS])
+@pytest.mark.parametrize("fmt", [*BLOCK_FORMATS, *FLOAT_FORMATS])
 @pytest.mark.parametrize(("m", "k", "n"), [(1, 1, 1), (5, 70, 35)])
-def test_matmul(reference, fmt, m, k, n):
+def test_matmul(c_reference, fmt, m, k, n):
+    reference = c_reference("aie_ml_v2", XDNA2_BFP16EBS8.name if fmt == BFP16EBS8.name else None)
     rng = np.random.default_rng(k)
     wide = [rng.standard_normal(shape) * np.exp2(rng.integers(-9, 9, shape)) for shape in ((m, k), (k, n))]
     a, b = (each.astype(np.float32) for each in wide)
     # The row before must not read the infinity as its own place behind K.
     a[m // 2, 0], b[-1, 0] = np.inf, 1e-42
-    name, number = ("mx_matmul", C[fmt.upper()]) if fmt in MX_FORMATS else ("float_matmul", C[FLOAT_FORMATS[fmt].name])
+    name, number = (
+        ("mx_matmul", C[fmt.upper()]) if fmt in BLOCK_FORMATS else ("float_matmul", C[FLOAT_FORMATS[fmt].name])
+    )
     for code in (RoundingCode.CONV_EVEN, RoundingCode.FLOOR):
         expected = aie.matmul(a, b, fmt=fmt, rounding=code)
         got = reference.matmul(name, a.view(np.uint32), b.view(np.uint32), number, code)
@@ -297,3 +322,31 @@ def test_known_answers_of_blocks(kat, reference, name):
     assert np.array_equal(codes, archive[f"{name}_codes"][finite])
     assert np.array_equal(head[:, 0].astype(int) - 127, archive[f"{name}_block_exp"][finite])
     assert np.array_equal(head[:, 1], archive[f"{name}_shift_bits"][finite])
+
+
+def every_lane(side, shape):
+    """Return the blocks of the rows or columns of a product, one for each lane."""
+    parts = (
+        np.broadcast_to(each, (*shape, *each.shape[2:])).copy() for each in (side.exponent, side.shift, side.codes)
+    )
+    return MxBlocks(side.fmt, *parts)
+
+
+def test_known_answers_of_xdna2(c_reference, kat):
+    """Every block and every product of bfp16ebs8 that silicon is known to give."""
+    reference, fmt = c_reference("aie_ml_v2", XDNA2_BFP16EBS8.name), C["BFP16EBS8"]
+    archive = kat("silicon_xdna2_convert.npz")
+    for code in RoundingCode:
+        chosen = archive["mode"] == code
+        bits = padded(archive["x_bits"][chosen])
+        head, codes = reference.array_form("to_mx", bits, fmt, code, np.zeros((len(bits), 2)), np.zeros(bits.shape))
+        assert np.array_equal(head, np.stack([archive["exponent"][chosen], np.zeros(len(bits))], axis=1))
+        assert np.array_equal(codes, padded(archive["codes"][chosen]))
+    archive = kat("silicon_xdna2_mmul.npz")
+    for name in SETS:
+        a, b, expected = operands(archive, name)
+        got, zeros = np.zeros(expected.size, np.uint32), np.zeros(expected.size, np.uint32)
+        for step in range(len(a.exponent)):
+            lanes = [head_and_codes(every_lane(side[step], expected.shape)) for side in (a, b)]
+            got = reference.array_form("mx_dot", fmt, *lanes[0], *lanes[1], got, zeros, 0 if step else C["ZERO_ACC1"])
+        assert np.array_equal(got.reshape(expected.shape), expected)

@@ -42,7 +42,7 @@ def steady_rate(mode, accumulators):
     return 60 * MODES[mode].lanes * MODES[mode].depth / (halves[1] - halves[0])
 
 
-@pytest.mark.parametrize("kind", Datapath)
+@pytest.mark.parametrize("kind", TIMINGS)
 def test_the_timing_table(kind):
     assert astuple(TIMINGS[kind]) == TIMING_TABLE[kind]
     assert TIMINGS[kind].forwarding == FORWARDING[kind]

@@ -54,7 +54,7 @@ SHUFFLES = "mode must be 0, 1, 18, 19, 45, 52, 53, 54, 55, 59, 72, 73, 90, 98, 9
 TYPES = [
     (lambda: aie.to_mx(DOUBLE, "mx9"), "x must be float32, not float64"),
     (lambda: aie.to_mx([1.0], "mx9"), "x must be a numpy array, not a list"),
-    (lambda: aie.to_mx(X, ["mx9"]), "fmt must be 'mx9', 'mx6' or 'mx4', not a list"),
+    (lambda: aie.to_mx(X, ["mx9"]), "fmt must be 'mx9', 'mx6', 'mx4' or 'bfp16ebs8', not a list"),
     (lambda: to_mx(rounding=True), "rounding must be 0, 1, 2, 3, 8"),
     (lambda: to_mx(rounding=1.0), "rounding must be 0, 1, 2, 3, 8"),
     (lambda: to_mx(numerics=AIE_ML_V2), "numerics must be an AieNumerics (preset.numerics), not a Preset"),
@@ -91,7 +91,7 @@ TYPES = [
     (lambda: matmul(A, A.T, fmt="int8"), "a must be an array of integers, not of float32"),
 ]
 VALUES = [
-    (lambda: aie.to_mx(X, "mx8"), "fmt must be 'mx9', 'mx6' or 'mx4', not 'mx8'"),
+    (lambda: aie.to_mx(X, "mx8"), "fmt must be 'mx9', 'mx6', 'mx4' or 'bfp16ebs8', not 'mx8'"),
     (lambda: to_mx(rounding=4), f"{ROUNDINGS}4"),
     (lambda: aie.to_mx(X[:9], "mx9"), "x must have shape [..., 16 * B] with B of at least 1, not (9,)"),
     (lambda: aie.MxBlocks("mx4", EXPONENT, SHIFT, CODES + np.int8(4)), "codes reach from 4 to 4; mx4 has -4 to 3"),
@@ -103,7 +103,10 @@ VALUES = [
     (lambda: aie.MxRegisters("mx9", VECTOR, F, VECTOR, E), "g must have shape (8,), not (64,)"),
     (lambda: aie.from_registers(LARGE_G), "g must be 0 to 0xf, not 0x10"),
     (lambda: aie.from_registers(MX4_OF_ONES), "data must hold zeros below the bits of mx4's codes, not ones"),
-    (lambda: dot(LANE, LANE, fmt="tf32"), "fmt must be 'bf16', 'fp16', 'fp8', 'mx9', 'mx6' or 'mx4', not 'tf32'"),
+    (
+        lambda: dot(LANE, LANE, fmt="tf32"),
+        "fmt must be 'bf16', 'fp16', 'fp8', 'mx9', 'mx6', 'mx4' or 'bfp16ebs8', not 'tf32'",
+    ),
     (lambda: dot(LANE[:4], LANE), "a must have shape [..., 8] or [..., 1], not (4,)"),
     (lambda: dot(FP8[:1], FP8[:1], fmt="fp8"), "a must have shape [..., 8], not (1,)"),
     (lambda: dot(LANE[:1], LANE), "a and b must have the same last axis, not shapes (1,) and (8,)"),
@@ -168,8 +171,8 @@ VALUES = [
     (lambda: sparse_dot(LANES[:2], aie.to_sparse(LANES)), f"{BROADCAST}a (2,), b (3,)"),
     (lambda: aie.Cascade().cycle(BITS), "write must have shape (16,), not (4,)"),
     (lambda: aie.timing("mx4"), "mode must be 'int8', 'int16', 'int16_64', 'int32x16', 'float16',"),
-    (lambda: aie.mx_mode("bf16"), "fmt must be 'mx9', 'mx6' or 'mx4', not 'bf16'"),
-    (lambda: matmul(A, A.T, fmt="fp8"), "fmt must be 'mx9', 'mx6', 'mx4', 'bf16', 'fp16', 'fp8_e4m3',"),
+    (lambda: aie.mx_mode("bf16"), "fmt must be 'mx9', 'mx6', 'mx4' or 'bfp16ebs8', not 'bf16'"),
+    (lambda: matmul(A, A.T, fmt="fp8"), "fmt must be 'mx9', 'mx6', 'mx4', 'bfp16ebs8', 'bf16', 'fp16', 'fp8_e4m3',"),
     (lambda: matmul(A, A), "b must have 16 rows, as many as a has columns, not 2"),
     (lambda: matmul(A[0], A), "a must have two dimensions of at least 1, not shape (16,)"),
     (lambda: matmul(A[:0], A.T), "a must have two dimensions of at least 1, not shape (0, 16)"),

@@ -16,6 +16,7 @@ from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS, FLOAT16_
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, PRESETS, Mx4Path
 from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array
 from bitpath.golden.formats.catalogue import BF16, E4M3, E5M2FNUZ, FP16
+from bitpath.verif.aie_ml_v2.golden.operands import NEGATIONS, accumulators, negations
 
 BASE = AIE_ML_V2.numerics
 FIELDS = ("align_rounding", "accumulator_align_rounding", "result_rounding")
@@ -37,7 +38,6 @@ NUMERICS = {name: preset.numerics for name, preset in PRESETS.items()} | {
 }
 FLOATS = [*product(FLOAT16_FORMATS, repeat=2), *product(FLOAT8_FORMATS, repeat=2)]
 KINDS = ("any", "finite", "near", "cancel", "edges")
-NEGATIONS = list(product((False, True), repeat=3))
 N = 24
 
 
@@ -57,21 +57,6 @@ def float_codes(rng, fmt, kind, count=N):
     if kind == "cancel":
         codes[:, 4:] = codes[:, :4]
     return codes.astype(f"u{fmt.width // 8}").view(DTYPES[fmt])
-
-
-def accumulators(rng, kind, sums):
-    """One third arbitrary codes, one third cancelling the sum or close to it, one third special or near a limit."""
-    bits = rng.integers(0, 1 << 32, sums.shape)
-    with np.errstate(over="ignore", invalid="ignore"):
-        near = (-sums).astype(np.float32).view(np.uint32) + rng.integers(-2, 3, sums.shape)
-    special = rng.choice([0, 1, 0x7FFFFF, 0x800000, 0x7F7FFFFF, 0x7F800000, 0x7F800001], sums.shape)
-    special |= rng.integers(0, 2, sums.shape) << 31
-    choice = rng.integers(0, 2 if kind == "finite" else 3, sums.shape)
-    return np.choose(choice, [near, bits, special]).astype(np.uint32).view(np.float32)
-
-
-def negations(values):
-    return dict(zip(("negate_products", "negate_acc1", "negate_acc2"), values, strict=True))
 
 
 def check_floats(numerics, a, b, acc1, acc2, **signs):

@@ -14,6 +14,7 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, PRESETS, M
 from bitpath.golden.aie_ml_v2.mac import fused_dot_loop as aie_lanes
 from bitpath.golden.aie_ml_v2.mac.sparsity import SparseVector
 from bitpath.golden.arrays.codec import codes_of, format_of
+from bitpath.verif.aie_ml_v2.golden.operands import KINDS, both, matrices
 
 BASE = AIE_ML_V2.numerics
 FORMATS = ("mx9", "mx6", "mx4", "bf16", "fp16", "fp8_e4m3", "fp8_e4m3fn", "fp8_e4m3fnuz", "fp8_e5m2", "fp8_e5m2fnuz")
@@ -63,35 +64,6 @@ def test_blocks_on_two_threads(monkeypatch):
         assert np.array_equal(getattr(whole, name), getattr(parts, name))
 
 
-def matrices(rng, kind):
-    """13 x 70 and 70 x 37: sizes that no shape divides."""
-    a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in ((13, 70), (70, 37)))
-    if kind == "spread":
-        a, b = (each * np.exp2(rng.integers(-60, 60, each.shape)).astype(np.float32) for each in (a, b))
-    elif kind == "specials":
-        a[3, 5], a[7, 9], a[7, 1], b[5, 3], b[20, 30] = np.inf, np.nan, -np.inf, -np.inf, np.nan
-        a[9], b[:, 9], a[10] = 0, 0, -0.0
-    elif kind == "overflow":
-        a, b = a * np.float32(2.0**62), b * np.float32(2.0**63)
-    elif kind == "underflow":
-        a, b = a * np.float32(2.0**-63), b * np.float32(2.0**-66)
-    elif kind == "ties":
-        a, b = (rng.integers(-3, 4, each.shape).astype(np.float32) for each in (a, b))
-        b *= np.exp2(rng.integers(0, 26, b.shape)).astype(np.float32)
-    return a, b
-
-
-def both(a, b, **options):
-    """Return a product by the steps of K in numpy, and by the loops."""
-    program, acc = aie.matmul_program(a, b, **options), None
-    fmt = "fp8" if options["fmt"].startswith("fp8") else options["fmt"]
-    for k in range(program.tiles[1]):
-        left, right = program.a[:, k, np.newaxis, :, np.newaxis], program.b[k][np.newaxis, :, np.newaxis]
-        acc = aie.fused_dot(left, right, acc, fmt=fmt, numerics=program.numerics)
-    return aie.result_matrix(program, acc), aie.matmul(a, b, **options)
-
-
-KINDS = ("plain", "spread", "specials", "overflow", "underflow", "ties")
 FIELDS = {
     "preset": BASE,
     "align20": replace(BASE, align_fraction_bits=20),

@@ -13,6 +13,7 @@ from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2 import exact
 from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX6, MX9, MX_FORMATS, MX_FORMS, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, PRESETS
+from bitpath.verif.aie_ml_v2.golden.operands import check, fp32_blocks
 
 BASE = AIE_ML_V2.numerics
 NUMERICS = {name: preset.numerics for name, preset in PRESETS.items()} | {
@@ -23,34 +24,6 @@ NUMERICS = {name: preset.numerics for name, preset in PRESETS.items()} | {
 }
 MX = list(MX_FORMATS.values())
 ids = {"ids": lambda each: getattr(each, "name", each)}
-
-
-def fp32_blocks(rng, fmt, count):
-    """Any codes; near one exponent; ties and all-ones significands of the format; few bits; subnormals and huge."""
-    shape = (count, 16)
-    bits = rng.integers(0, 1 << 32, shape)
-    near = rng.integers(0, 2, shape) << 31 | rng.integers(118, 130, shape) << 23 | rng.integers(0, 1 << 23, shape)
-    # A last place of the element, half of it, and the bits around: in the pair of the largest element and in others.
-    place = 24 - fmt.magnitude_bits
-    fraction = rng.integers(0, 1 << fmt.magnitude_bits, shape) << place - 1
-    fraction |= rng.choice([0, 1, (1 << place - 1) - 1, 1 << place - 2, (1 << place - 2) - 1], shape)
-    ties = rng.integers(0, 2, shape) << 31 | rng.integers(124, 128, shape) << 23 | fraction & 0x7FFFFF
-    ones = rng.integers(0, 2, shape) << 31 | rng.integers(125, 128, shape) << 23 | 0x7FFFFF
-    edges = rng.integers(0, 2, shape) << 31 | rng.choice([0, 0, 1, 2, 253, 254, 254], shape) << 23
-    edges |= rng.choice([0, 1, 0x400000, 0x7FFFFF], shape)
-    kinds = np.stack([bits, near, ties, ones, edges])
-    blocks = np.take_along_axis(kinds, rng.integers(0, 5, (1, count, 1)), axis=0)[0]
-    return blocks.astype(np.uint32)
-
-
-def check(numerics, bits, fmt, code):
-    got = aie.to_mx(bits.view(np.float32), fmt, rounding=code, numerics=numerics)
-    values = aie.from_mx(got, numerics=numerics).view(np.uint32)
-    for i, row in enumerate(bits.tolist()):
-        block = exact.to_mx(numerics, row, fmt, code)
-        assert (got.exponent[i, 0], got.shift[i, 0]) == (block.exponent, block.shift)
-        assert got.codes[i, 0].tolist() == list(block.codes)
-        assert values[i].tolist() == exact.from_mx(numerics, block)
 
 
 @pytest.mark.parametrize("name", NUMERICS)

@@ -1,0 +1,82 @@
+"""Operands of golden's tests, the comparison of both tiers' conversion to blocks, and a product by its steps of K."""
+
+from itertools import product
+
+import numpy as np
+
+from bitpath.golden import aie_ml_v2 as aie
+from bitpath.golden.aie_ml_v2 import exact
+
+NEGATIONS = list(product((False, True), repeat=3))
+KINDS = ("plain", "spread", "specials", "overflow", "underflow", "ties")
+
+
+def fp32_blocks(rng, fmt, count):
+    """Any codes; near one exponent; ties and all-ones significands of the format; few bits; subnormals and huge."""
+    shape = (count, 16)
+    bits = rng.integers(0, 1 << 32, shape)
+    near = rng.integers(0, 2, shape) << 31 | rng.integers(118, 130, shape) << 23 | rng.integers(0, 1 << 23, shape)
+    # A last place of the element, half of it, and the bits around: in the pair of the largest element and in others.
+    place = 24 - fmt.magnitude_bits
+    fraction = rng.integers(0, 1 << fmt.magnitude_bits, shape) << place - 1
+    fraction |= rng.choice([0, 1, (1 << place - 1) - 1, 1 << place - 2, (1 << place - 2) - 1], shape)
+    ties = rng.integers(0, 2, shape) << 31 | rng.integers(124, 128, shape) << 23 | fraction & 0x7FFFFF
+    ones = rng.integers(0, 2, shape) << 31 | rng.integers(125, 128, shape) << 23 | 0x7FFFFF
+    edges = rng.integers(0, 2, shape) << 31 | rng.choice([0, 0, 1, 2, 253, 254, 254], shape) << 23
+    edges |= rng.choice([0, 1, 0x400000, 0x7FFFFF], shape)
+    kinds = np.stack([bits, near, ties, ones, edges])
+    blocks = np.take_along_axis(kinds, rng.integers(0, 5, (1, count, 1)), axis=0)[0]
+    return blocks.astype(np.uint32)
+
+
+def check(numerics, bits, fmt, code):
+    got = aie.to_mx(bits.view(np.float32), fmt, rounding=code, numerics=numerics)
+    values = aie.from_mx(got, numerics=numerics).view(np.uint32)
+    for i, row in enumerate(bits.tolist()):
+        block = exact.to_mx(numerics, row, fmt, code)
+        assert (got.exponent[i, 0], got.shift[i, 0]) == (block.exponent, block.shift)
+        assert got.codes[i, 0].tolist() == list(block.codes)
+        assert values[i].tolist() == exact.from_mx(numerics, block)
+
+
+def accumulators(rng, kind, sums):
+    """One third arbitrary codes, one third cancelling the sum or close to it, one third special or near a limit."""
+    bits = rng.integers(0, 1 << 32, sums.shape)
+    with np.errstate(over="ignore", invalid="ignore"):
+        near = (-sums).astype(np.float32).view(np.uint32) + rng.integers(-2, 3, sums.shape)
+    special = rng.choice([0, 1, 0x7FFFFF, 0x800000, 0x7F7FFFFF, 0x7F800000, 0x7F800001], sums.shape)
+    special |= rng.integers(0, 2, sums.shape) << 31
+    choice = rng.integers(0, 2 if kind == "finite" else 3, sums.shape)
+    return np.choose(choice, [near, bits, special]).astype(np.uint32).view(np.float32)
+
+
+def negations(values):
+    return dict(zip(("negate_products", "negate_acc1", "negate_acc2"), values, strict=True))
+
+
+def matrices(rng, kind):
+    """13 x 70 and 70 x 37: sizes that no shape divides."""
+    a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in ((13, 70), (70, 37)))
+    if kind == "spread":
+        a, b = (each * np.exp2(rng.integers(-60, 60, each.shape)).astype(np.float32) for each in (a, b))
+    elif kind == "specials":
+        a[3, 5], a[7, 9], a[7, 1], b[5, 3], b[20, 30] = np.inf, np.nan, -np.inf, -np.inf, np.nan
+        a[9], b[:, 9], a[10] = 0, 0, -0.0
+    elif kind == "overflow":
+        a, b = a * np.float32(2.0**62), b * np.float32(2.0**63)
+    elif kind == "underflow":
+        a, b = a * np.float32(2.0**-63), b * np.float32(2.0**-66)
+    elif kind == "ties":
+        a, b = (rng.integers(-3, 4, each.shape).astype(np.float32) for each in (a, b))
+        b *= np.exp2(rng.integers(0, 26, b.shape)).astype(np.float32)
+    return a, b
+
+
+def both(a, b, **options):
+    """Return a product by the steps of K in numpy, and by the loops."""
+    program, acc = aie.matmul_program(a, b, **options), None
+    fmt = "fp8" if options["fmt"].startswith("fp8") else options["fmt"]
+    for k in range(program.tiles[1]):
+        left, right = program.a[:, k, np.newaxis, :, np.newaxis], program.b[k][np.newaxis, :, np.newaxis]
+        acc = aie.fused_dot(left, right, acc, fmt=fmt, numerics=program.numerics)
+    return aie.result_matrix(program, acc), aie.matmul(a, b, **options)
