@@ -12,16 +12,14 @@ Ref: tt-metal #49944 (sums), #33701 (products).
 """
 
 from collections import Counter
-from collections.abc import Callable
 from math import inf
 
 import ml_dtypes
 import numpy as np
 
-from bitpath.golden.arrays.parallel import cuts, in_blocks, mapped
-from bitpath.golden.tensix import elwadd, elwmul, phases
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Fidelity
+from bitpath.golden.arrays.parallel import cuts, mapped
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.sim.study.ledger.tensix_words import on_pairs
 
 Signs = tuple[int, int]
 """Sign bits of both operands."""
@@ -46,7 +44,7 @@ def add_errors(
     operands : codes of positive normal numbers, uint32.
     rows : positions of x among `operands`; None takes all.
     """
-    return _errors(_add, np.add, numerics, operands if rows is None else operands[rows], operands, signs)
+    return _errors("elwadd", np.add, numerics, operands if rows is None else operands[rows], operands, signs)
 
 
 def multiply_errors(
@@ -56,7 +54,7 @@ def multiply_errors(
 
     Errors depend on the fractions alone where the products of all phases are normal numbers.
     """
-    return _errors(_multiply, np.multiply, numerics, operands if rows is None else operands[rows], operands, signs)
+    return _errors("elwmul", np.multiply, numerics, operands if rows is None else operands[rows], operands, signs)
 
 
 def codes_between(low: float, high: float) -> np.ndarray:
@@ -70,19 +68,8 @@ def _values(codes: np.ndarray) -> np.ndarray:
     return (codes << 16).view(np.float32)
 
 
-def _add(numerics: TensixNumerics, b: np.ndarray, a: np.ndarray) -> np.ndarray:
-    return elwadd(np.zeros_like(b), b, a, style="BF16", dst32=False, numerics=numerics)
-
-
-def _multiply(numerics: TensixNumerics, b: np.ndarray, a: np.ndarray) -> np.ndarray:
-    dst = np.zeros_like(b)
-    for phase in phases(Fidelity.HIFI4):
-        dst = elwmul(dst, b, a, style="BF16", dst32=False, phase=phase, numerics=numerics)
-    return dst
-
-
 def _errors(
-    golden: Callable[[TensixNumerics, np.ndarray, np.ndarray], np.ndarray],
+    operation: str,
     exact: np.ufunc,
     numerics: TensixNumerics,
     xs: np.ndarray,
@@ -96,10 +83,7 @@ def _errors(
         x, y = np.repeat(xs[rows], len(ys)), np.tile(ys, len(xs[rows]))
         with np.errstate(over="ignore"):
             wanted = exact(_values(x), _values(y)).astype(ml_dtypes.bfloat16).view(np.uint16)
-        # A source word has three fraction bits more than BF16.
-        src_a, src_b = (in_blocks(each << 3, BLOCK_ROWS * COLUMNS).reshape(-1, BLOCK_ROWS, COLUMNS) for each in (x, y))
-        got = golden(numerics, src_b, src_a).ravel()[: len(x)]
-        return _histogram(got.astype(np.uint16), wanted)
+        return _histogram(on_pairs(operation, x, y, numerics=numerics).astype(np.uint16), wanted)
 
     total: Counter[float] = Counter()
     for each in mapped(count, cuts(len(xs), PAIRS // len(ys) or 1)):

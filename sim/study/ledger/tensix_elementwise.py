@@ -129,6 +129,24 @@ def rounded_twice(evidence: Evidence) -> Finding:
     return decided(f"{equal:,} of {compared:,} sums equal the two roundings", tensix_wormhole=equal == compared)
 
 
+def zero_flag(evidence: Evidence) -> Finding:
+    """T21: x of all patterns with exponent fields 1 to 11, and of two fields above, plus a zero whose flag is disabled."""
+    positive = np.arange(1 << 7, 14 << 7, dtype=np.uint16)
+    codes = np.concatenate([positive, positive | 0x8000])
+    x, field = bf16_values(codes).astype(np.float64), codes >> 7 & 0xFF
+    # The zero counts as 2**-127, and is rounded to 10 fraction bits of x, ties away from zero.
+    addend = np.select([field < 11, field == 11], [2.0**-127, 2.0**-126], 0.0)
+    exact = np.where(np.abs(x + addend) < 2.0**-126, 0, x + addend)
+    text, agrees = "", {}
+    for name in ("tensix_wormhole", "tensix_blackhole"):
+        numerics = replace(PRESETS[name].numerics, zero_flag_disabled=True)
+        got = on_pairs("elwadd", codes, np.zeros_like(codes), dst32=True, numerics=numerics).view(np.float32)
+        window = int(np.sum(got[field < 12] == exact[field < 12]))
+        text = f"{window:,} of {int(np.sum(field < 12)):,} patterns of the window; x above it"
+        agrees[name] = bool(np.all(got == exact))
+    return decided(text, **agrees)
+
+
 def _integers(codes: np.ndarray) -> np.ndarray:
     return (codes.astype(np.int64) & 0x7F) + 128
 

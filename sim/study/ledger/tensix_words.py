@@ -1,6 +1,6 @@
 """BF16 numbers through Tensix: register words, element-wise operations on pairs, and packing."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -11,7 +11,7 @@ from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Form
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
 
 BLOCK = BLOCK_ROWS * COLUMNS
-OPERATIONS = {"elwadd": tensix.elwadd, "elwsub": tensix.elwsub, "elwmul": tensix.elwmul}
+OPERATIONS: dict[str, Callable[..., np.ndarray]] = {"elwadd": tensix.elwadd, "elwsub": tensix.elwsub, "elwmul": tensix.elwmul}
 FIDELITIES = {"LoFi": (0,), "HiFi2": (0, 1), "HiFi3": (0, 1, 2), "HiFi4": (0, 1, 2, 3)}
 """Phases by fidelity."""
 

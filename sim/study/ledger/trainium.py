@@ -102,7 +102,7 @@ def _transform_error(count: int, name: str, size: int = 64) -> float:
 
     def product(i: int, j: int) -> np.ndarray:
         terms = [_matmul(w_pieces[i][first], x_pieces[j][second], name) for first, second in TERMS[count]]
-        return np.sum(terms, axis=0, dtype=np.float32)
+        return np.array(terms).sum(axis=0, dtype=np.float32)
 
     got = (product(0, 0) - product(1, 1)) + 1j * (product(0, 1) + product(1, 0))
     exact = (w[0] + 1j * w[1]) @ (x[0] + 1j * x[1])

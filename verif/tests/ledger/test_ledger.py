@@ -4,17 +4,14 @@ import json
 import re
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.sim.__main__ import cli
-from bitpath.sim.study.ledger import statistics, table
+from bitpath.sim.study.ledger import table
 from bitpath.sim.study.ledger.evidence import AbsentEvidenceError, Evidence
 from bitpath.sim.study.ledger.row import Verdict
 from bitpath.sim.study.ledger.run import chosen, computed
-from bitpath.sim.study.ledger.statistics import NORMAL, add_errors, multiply_errors
 
 ROWS = table.rows()
 STANDINGS = {"measured", "documented", "inferred"}
@@ -102,38 +99,3 @@ def test_undecided_rows_predict():
     (prediction,) = record["predictions"]
     assert prediction["gives"]["tensix_wormhole"] == "0xc1800000"
     assert prediction["gives"]["tensix_blackhole"] == "0xb4000000"
-
-
-def exponents(*fields):
-    """Return the codes of all BF16 numbers with these exponent fields."""
-    return np.concatenate([np.arange(each << 7, each + 1 << 7, dtype=np.uint32) for each in fields])
-
-
-def test_sums_of_equal_sign_from_a_slice():
-    """The whole count of 1,057,030,144 pairs, from a sixth of a percent of them.
-
-    Errors depend on the distance of the exponents, but where the larger one is 254, since sums overflow there. All blocks of
-    a distance are counted once, and those with an exponent of 254 directly.
-    """
-    numerics = WORMHOLE.numerics
-    off, infinite = 0, 0
-    for distance in range(253):
-        errors = add_errors(numerics, (0, 0), exponents(253), exponents(253 - distance)) if distance < 253 else {}
-        # Pairs of exponents 1 to 253 with this distance, in both orders.
-        off += errors.get(1, 0) * (253 - distance) * (1 if distance == 0 else 2)
-        assert max(errors) <= 1
-    top, square = (add_errors(numerics, (0, 0), exponents(254), each) for each in (NORMAL, exponents(254)))
-    off += 2 * top[1] - square.get(1, 0)
-    infinite += 2 * top.get(np.inf, 0) - square.get(np.inf, 0)
-    assert (off, infinite) == (8_132_678, 128)
-
-
-def test_products_from_a_slice():
-    """All pairs of significands and signs; no exponent matters from 1e-17 to 1e17."""
-    total = dict.fromkeys((0, 1, 2), 0)
-    for signs in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        for error, count in multiply_errors(WORMHOLE.numerics, signs).items():
-            total[error] += count
-    pairs = sum(total.values())
-    assert pairs == 4 * len(statistics.MANTISSAS) ** 2
-    assert [round(100 * count / pairs, 4) for count in total.values()] == [72.1008, 27.8961, 0.0031]
