@@ -89,11 +89,17 @@ def exact_dot16(
 ) -> list[int]:
     """Return the result of `dot16` for one dot."""
     for phase in setting.phases:
-        if setting.style is Style.INT8:
-            dst = dot16_integer(numerics, dst, src_b, src_a, phase)
-        else:
-            dst = trace_dot16(numerics, dst, src_b, src_a, phase=phase, **setting.common).result
+        dst = exact_phase(numerics, dst, src_b, src_a, setting=setting, phase=phase)
     return [dst]
+
+
+def exact_phase(
+    numerics: TensixNumerics, dst: int, src_b: Sequence[int], src_a: Sequence[int], *, setting: Setting, phase: int
+) -> int:
+    """Return the Dst word after one MVMUL, in one fidelity phase."""
+    if setting.style is Style.INT8:
+        return dot16_integer(numerics, dst, src_b, src_a, phase)
+    return trace_dot16(numerics, dst, src_b, src_a, phase=phase, **setting.common).result
 
 
 def row_broadcast(numerics: TensixNumerics, dst: np.ndarray, src_b: np.ndarray, src_a: np.ndarray) -> np.ndarray:

@@ -15,6 +15,8 @@ import pytest
 from bitpath.sim.engine.machines import MACHINES
 from bitpath.sim.study.probe.identify import as_hex, identify, predict
 from bitpath.sim.study.probe.probe import load
+from bitpath.sim.study.probe.tensix import FLOATS, INTEGERS, MATRIX_UNIT, exact_dot16, exact_phase
+from bitpath.sim.study.probe.variants import variants
 from bitpath.sim.study.probe.write import SCRIPTS, c_array, write
 
 HERE = Path(__file__).parent
@@ -117,6 +119,22 @@ def test_the_syntax_of_c(folder, machine, definition):
     command += ["-Wno-unused-function", "-Wno-unused-const-variable", f"-D{definition}", f"-I{HERE / 'stubs'}"]
     done = subprocess.run([*command, folder(machine) / "device.cpp"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_second_mvmul_of_zeros_changes_no_word(probes):
+    """A tile product of tt-metal issues one in each phase."""
+    dots, zeros, compared = probes["tensix"][0].dots, [0] * 16, 0
+    for setting in (*FLOATS, INTEGERS):
+        own = dots.get(f"mvmul_{setting.name}", {})
+        for dst, b, a in zip(*(own.get(name, np.empty(0)).tolist() for name in ("dst", "src_b", "src_a")), strict=True):
+            for variant in variants(MATRIX_UNIT):
+                word = dst
+                for phase in setting.phases:
+                    for operands in ((b, a), (zeros, zeros)):
+                        word = exact_phase(variant.numerics, word, *operands, setting=setting, phase=phase)
+                assert [word] == exact_dot16(variant.numerics, dst, b, a, setting=setting)
+                compared += 1
+    assert compared > 100
 
 
 def test_c_arrays():
