@@ -154,7 +154,7 @@ def mvmul_batch(numerics: TensixNumerics, name: str, mode: Mode, phase: int, ope
     parts = []
     for side, words in sides.items():
         lowest, _ = LAYOUT[f"{side}.0.magnitude"]
-        datums = as_operands(numerics, mode, words).reshape(-1, COLUMNS)
+        datums = as_operands(numerics, mode, words, is_src_b=side == "src_b").reshape(-1, COLUMNS)
         fields = [(k * OPERAND_BITS, OPERAND_BITS, datums[:, k]) for k in range(COLUMNS)]
         table = fill(len(datums), words_of(COLUMNS * OPERAND_BITS), fields)
         parts.append(Part(table, which[side], lowest // WORD_BITS))
@@ -168,15 +168,16 @@ def mvmul_batch(numerics: TensixNumerics, name: str, mode: Mode, phase: int, ope
     return Batch(kind, tuple(parts), count, lambda: answer(numerics, mode, phase, operands).ravel())
 
 
-def as_operands(numerics: TensixNumerics, mode: Mode, words: np.ndarray) -> np.ndarray:
+def as_operands(numerics: TensixNumerics, mode: Mode, words: np.ndarray, *, is_src_b: bool = False) -> np.ndarray:
     """Logical words as the unit takes them, the integers of `Operand`."""
     sign, exponent, fraction = words >> 18 & 1, words >> 10 & exponent_mask(mode.style), words & 0x3FF
+    present = (exponent != 0) | (is_src_b and numerics.zero_flag_disabled)
     if mode.style is Style.INT8:
-        present = exponent != 0 if numerics.int8_zero_exponent_flush else True
+        present |= not numerics.int8_zero_exponent_flush
         fields = {"magnitude": np.where(present, fraction, 0), "sign": sign}
     else:
         significand = fraction & fraction_mask(numerics, mode.style, mode.source_format) | 1 << 10
-        fields = {"magnitude": np.where(exponent == 0, 0, significand), "exponent": exponent, "sign": sign}
+        fields = {"magnitude": np.where(present, significand, 0), "exponent": exponent, "sign": sign}
     # A zero keeps its sign.
     return sum(value.astype(np.int64) << OPERAND[field][0] for field, value in fields.items())
 
