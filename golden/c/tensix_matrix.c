@@ -38,12 +38,13 @@ static int64_t shift_round(int64_t value, int shift, int rounding)
 
 /* ---- Matrix unit: sources, products, accumulation. ---- */
 
-/* significand has 10 fraction bits and the hidden one; exponent 0 makes the datum zero. */
+/* significand has 10 fraction bits and the hidden one, and is 0 for a zero. */
 typedef struct {
     int sign, exponent, significand;
 } Source;
 
-static Source read_source(uint32_t word, int style, int format)
+/* Exponent 0 makes a datum zero; with the zero flag disabled, SrcA's alone. */
+static Source read_source(uint32_t word, int style, int format, int is_src_b)
 {
     Source x;
     int masked = MASKING == MASKING_SRCA_STYLE ? style == BITPATH_TENSIX_STYLE_BF16
@@ -51,6 +52,8 @@ static Source read_source(uint32_t word, int style, int format)
     x.sign = (int)(word >> 18 & 1);
     x.exponent = (int)(word >> 10 & (style == BITPATH_TENSIX_STYLE_FP16 ? 0x1F : 0xFF));
     x.significand = (int)(word & (masked && style != BITPATH_TENSIX_STYLE_FP16 ? 0x3F8 : 0x3FF)) | 0x400;
+    if (!x.exponent && !(is_src_b && ZERO_FLAG_DISABLED))
+        x.significand = 0;
     return x;
 }
 
@@ -72,7 +75,7 @@ static Product multiply(Source a, Source b, int style, int dst32, int phase)
     int offset = rebias(style, dst32) - (phase & 1 ? 5 : 0) - (phase & 2 ? 7 : 0);
     int field_a = phase & 1 ? a.significand >> 1 & 0x1F : a.significand >> 6;
     int field_b = phase & 2 ? (b.significand & 0xF) << 3 : b.significand >> 4;
-    p.zero = !a.exponent || !b.exponent;
+    p.zero = !a.significand || !b.significand;
     p.value = p.zero ? 0 : a.sign ^ b.sign ? -field_a * field_b : field_a * field_b;
     p.exponent = !p.zero ? a.exponent + b.exponent + offset : ZERO_TERMS_KEEP_BIAS && offset > 0 ? offset : 0;
     return p;
@@ -139,9 +142,10 @@ static uint32_t accumulate(uint32_t dst, const Addend *sums, int count, int styl
     return (uint32_t)(total < 0) << (bits + width) | (uint32_t)biased << bits | (uint32_t)significand;
 }
 
-static int integer(uint32_t word)
+static int integer(uint32_t word, int is_src_b)
 {
-    int magnitude = INT8_ZERO_EXPONENT_FLUSH && !(word >> 10 & 0xFF) ? 0 : (int)(word & 0x3FF);
+    int flush = INT8_ZERO_EXPONENT_FLUSH && !(is_src_b && ZERO_FLAG_DISABLED);
+    int magnitude = flush && !(word >> 10 & 0xFF) ? 0 : (int)(word & 0x3FF);
     return word >> 18 & 1 ? -magnitude : magnitude;
 }
 
@@ -153,8 +157,8 @@ static int integer_field(int value, int mask)
 
 static int64_t integer_product(uint32_t a, uint32_t b, int phase)
 {
-    return (int64_t)integer_field(integer(a), phase & 1 ? 0x1F : 0xE0) *
-           integer_field(integer(b), phase & 2 ? 0xF : 0x3F0);
+    return (int64_t)integer_field(integer(a, 0), phase & 1 ? 0x1F : 0xE0) *
+           integer_field(integer(b, 1), phase & 2 ? 0xF : 0x3F0);
 }
 
 /* Adds to a word of sign and 31-bit magnitude, saturating; zero is +0. */
@@ -181,8 +185,8 @@ uint32_t bitpath_tensix_dot16(uint32_t dst, const uint32_t src_b[16], const uint
         int64_t total = 0;
         int highest = 0;
         for (i = 0; i < GROUP; ++i) {
-            Product p = multiply(read_source(src_a[start + i], style, srca_format),
-                                 read_source(src_b[start + i], style, srcb_format), style, dst32, phase);
+            Product p = multiply(read_source(src_a[start + i], style, srca_format, 0),
+                                 read_source(src_b[start + i], style, srcb_format, 1), style, dst32, phase);
             if ((EMPTY_TERMS_IN_MAXIMUM || p.zero || p.value) && p.exponent > highest)
                 highest = p.exponent;
             products[i] = p;
@@ -220,7 +224,8 @@ uint32_t bitpath_tensix_elwmul(uint32_t dst, uint32_t src_b, uint32_t src_a, int
     Product p;
     if (style == BITPATH_TENSIX_STYLE_INT8)
         return accumulate_integer(dst, integer_product(src_a, src_b, phase));
-    p = multiply(read_source(src_a, style, srca_format), read_source(src_b, style, srcb_format), style, dst32, phase);
+    p = multiply(read_source(src_a, style, srca_format, 0), read_source(src_b, style, srcb_format, 1), style, dst32,
+                 phase);
     if (p.zero || p.exponent <= 0 || !(EMPTY_TERMS_IN_MAXIMUM || p.value)) {
         Source zero = {0, 0, 0};
         p = multiply(zero, zero, style, dst32, phase);
@@ -234,14 +239,14 @@ uint32_t bitpath_tensix_elwadd(uint32_t dst, uint32_t src_b, uint32_t src_a, int
                                int style, int dst32, int srca_format, int srcb_format)
 {
     uint32_t old = accumulating ? dst : 0;
-    Source a = read_source(src_a, style, srca_format), b = read_source(src_b, style, srcb_format);
+    Source a = read_source(src_a, style, srca_format, 0), b = read_source(src_b, style, srcb_format, 1);
     int64_t x = a.sign ? -a.significand : a.significand, y = b.sign ^ !!subtract ? -b.significand : b.significand;
     Addend term;
     if (style == BITPATH_TENSIX_STYLE_INT8)
-        return accumulate_integer(old, integer(src_a) + (subtract ? -integer(src_b) : integer(src_b)));
+        return accumulate_integer(old, integer(src_a, 0) + (subtract ? -integer(src_b, 1) : integer(src_b, 1)));
     term.exponent = a.exponent > b.exponent ? a.exponent : b.exponent;
-    term.value = (a.exponent ? shift_round(x, term.exponent - a.exponent, PRODUCT_TIE) : 0) +
-                 (b.exponent ? shift_round(y, term.exponent - b.exponent, PRODUCT_TIE) : 0);
+    term.value = shift_round(x, term.exponent - a.exponent, PRODUCT_TIE) +
+                 shift_round(y, term.exponent - b.exponent, PRODUCT_TIE);
     term.value *= 1 << (SUM_BITS - PRODUCT_BITS);
     if (style == BITPATH_TENSIX_STYLE_FP16 && dst32)
         term.exponent = term.exponent ? term.exponent + 127 - 15 : rebias(style, dst32);

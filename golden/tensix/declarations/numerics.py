@@ -49,6 +49,8 @@ class TensixNumerics:
     zero_terms_keep_bias : a product of a zero operand has the exponent max(adj, 0), with adj the style's rebias less the
         phase's weight (else 0): 97 for FP16 style with 32-bit Dst in phase 0.
     int8_zero_exponent_flush : an integer datum whose exponent field is 0 is 0 whatever its magnitude bits.
+    zero_flag_disabled : a SrcB datum of exponent 0 is read as the number 1.fraction * 2**-bias, its zeros too, and an integer
+        as its magnitude; SrcA's datums of exponent 0 stay zeros. The field ALU_ACC_CTRL_Zero_Flag_disabled_src.
     row_broadcast_writes_all : MVMUL with row broadcast adds zero to Dst rows 1, 3 and 5, and so flushes them.
     bfp_range : 8-bit exponents of block floats below 0, when unpacked.
     bfp_a_range : 5-bit exponents of block floats below 0, when unpacked.
@@ -69,6 +71,7 @@ class TensixNumerics:
     empty_terms_in_maximum: bool
     zero_terms_keep_bias: bool
     int8_zero_exponent_flush: bool
+    zero_flag_disabled: bool
     row_broadcast_writes_all: bool
     bfp_range: BfpRange
     bfp_a_range: BfpRange
@@ -140,6 +143,14 @@ WORMHOLE = preset(
     ),
     zero_terms_keep_bias=(True, _ttsim("FP16 style with 32-bit Dst rounds a Dst far below exponent 97")),
     int8_zero_exponent_flush=(True, _ttsim("exponent byte 0 counts as 0; TT-ISA is silent")),
+    zero_flag_disabled=(
+        False,
+        documented(
+            "TT-ISA MOVB2D and SrcASrcB: reset leaves the flag on, which makes exponent 0 a zero. Off: tt-metal #54910, #55016 "
+            "measured on both chips that x + 0 gives x + 2**-127 for exponents of x to 10, rounded up at 11; that SrcA's zeros "
+            "stay is ttsim's, products in MVMUL are chosen by analogy"
+        ),
+    ),
     row_broadcast_writes_all=(False, documented("TT-ISA MVMUL: the functional model leaves the other rows")),
     bfp_range=(BfpRange.WRAP, _ttsim("the exponent wraps modulo 256; its comments say that silicon does")),
     bfp_a_range=(BfpRange.WRAP, chosen("TT-ISA calls it undefined; wrapping is what the 8-bit variants do")),

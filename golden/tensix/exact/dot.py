@@ -106,7 +106,7 @@ def trace_dot16(
     check_length("a", a, COLUMNS)
     check_length("b", b, COLUMNS)
     read_a = tuple(read_source(numerics, word, style, srca_format) for word in a)
-    read_b = tuple(read_source(numerics, word, style, srcb_format) for word in b)
+    read_b = tuple(read_source(numerics, word, style, srcb_format, is_src_b=True) for word in b)
     products = tuple(
         multiply(numerics, x, y, style=style, dst32=dst32, phase=phase) for x, y in zip(read_a, read_b, strict=True)
     )
@@ -183,7 +183,8 @@ def multiply_add(
         return accumulate_integer(dst, multiply_integer(numerics, a, b, phase).value)
 
     def product_of(a: int, b: int) -> Product:
-        x, y = read_source(numerics, a, style, srca_format), read_source(numerics, b, style, srcb_format)
+        x = read_source(numerics, a, style, srca_format)
+        y = read_source(numerics, b, style, srcb_format, is_src_b=True)
         return multiply(numerics, x, y, style=style, dst32=dst32, phase=phase)
 
     product = product_of(a, b)
@@ -213,9 +214,10 @@ def add(
     """ELWADD and ELWSUB on one datum: ``a + b`` or ``a - b``, added to a Dst word or replacing it."""
     old = dst if accumulating else 0
     if style is Style.INT8:
-        (a_sign, a_magnitude), (b_sign, b_magnitude) = integer_datum(numerics, a), integer_datum(numerics, b)
+        (a_sign, a_magnitude) = integer_datum(numerics, a)
+        (b_sign, b_magnitude) = integer_datum(numerics, b, is_src_b=True)
         return accumulate_integer(old, (-1) ** a_sign * a_magnitude + (-1) ** (b_sign ^ subtract) * b_magnitude)
-    x, y = read_source(numerics, a, style, srca_format), read_source(numerics, b, style, srcb_format)
+    x, y = read_source(numerics, a, style, srca_format), read_source(numerics, b, style, srcb_format, is_src_b=True)
     exponent = max(x.exponent, y.exponent)
     total = 0
     for each, flip in ((x, False), (y, subtract)):

@@ -20,8 +20,8 @@ class Source:
     Attributes
     ----------
     sign : 0 or 1.
-    exponent : the biased exponent; 0 makes the datum zero.
-    significand : 11 bits with the hidden one.
+    exponent : the biased exponent.
+    significand : 11 bits with the hidden one; 0 for a zero.
     """
 
     sign: int
@@ -30,7 +30,7 @@ class Source:
 
     @property
     def is_zero(self) -> bool:
-        return self.exponent == 0
+        return self.significand == 0
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,17 @@ class IntegerProduct:
 
 
 @checked
-def read_source(numerics: TensixNumerics, word: int, style: Style, source_format: Format) -> Source:
-    """Take a logical 19-bit word apart, masked as its format or the style asks."""
+def read_source(
+    numerics: TensixNumerics, word: int, style: Style, source_format: Format, *, is_src_b: bool = False
+) -> Source:
+    """Take a logical 19-bit word apart, masked as its format or the style asks. Exponent 0 makes it zero, by the zero flag."""
     exponent, fraction = word >> 10 & 0xFF, word & 0x3FF
     if style is Style.FP16:
         exponent &= 0x1F
     elif masked_to_bf16(numerics, style, source_format):
         fraction &= ~0b111
-    return Source(word >> 18 & 1, exponent, fraction | 1 << 10)
+    is_zero = exponent == 0 and not (is_src_b and numerics.zero_flag_disabled)
+    return Source(word >> 18 & 1, exponent, 0 if is_zero else fraction | 1 << 10)
 
 
 def masked_to_bf16(numerics: TensixNumerics, style: Style, source_format: Format) -> bool:
@@ -120,9 +123,10 @@ def multiply(numerics: TensixNumerics, a: Source, b: Source, *, style: Style, ds
     return Product(a.sign ^ b.sign, field_a, field_b, field_a * field_b, a.exponent + b.exponent + offset, False)
 
 
-def integer_datum(numerics: TensixNumerics, word: int) -> tuple[int, int]:
+def integer_datum(numerics: TensixNumerics, word: int, *, is_src_b: bool = False) -> tuple[int, int]:
     """Return sign and 10-bit magnitude of an integer datum in a logical 19-bit word."""
-    if numerics.int8_zero_exponent_flush and word >> 10 & 0xFF == 0:
+    flush = numerics.int8_zero_exponent_flush and not (is_src_b and numerics.zero_flag_disabled)
+    if flush and word >> 10 & 0xFF == 0:
         return 0, 0
     return word >> 18 & 1, word & 0x3FF
 
@@ -130,7 +134,7 @@ def integer_datum(numerics: TensixNumerics, word: int) -> tuple[int, int]:
 @checked
 def multiply_integer(numerics: TensixNumerics, a: int, b: int, phase: int) -> IntegerProduct:
     """Multiply the fields of two integer words in one fidelity phase, each with its weight."""
-    (a_sign, a_magnitude), (b_sign, b_magnitude) = integer_datum(numerics, a), integer_datum(numerics, b)
+    (a_sign, a_magnitude), (b_sign, b_magnitude) = integer_datum(numerics, a), integer_datum(numerics, b, is_src_b=True)
     field_a = a_magnitude & 0x1F if phase & 1 else a_magnitude & 0xE0
     field_b = b_magnitude & 0xF if phase & 2 else b_magnitude & 0x3F0
     return IntegerProduct(field_a, field_b, (-1) ** (a_sign ^ b_sign) * field_a * field_b)

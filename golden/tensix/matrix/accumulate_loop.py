@@ -76,8 +76,11 @@ def rounded(value, c, away, up):
 
 
 @kernel(fused=True)
-def add_to_dst(dst, sums, highest, result, steps, narrow, quirk, exponent_bits, fraction_bits, to_even):
-    """Add sums of products, and the powers of two of their exponents, [groups, datums], to Dst words."""
+def add_to_dst(dst, sums, highest, above, result, steps, narrow, quirk, exponent_bits, fraction_bits, to_even):
+    """Add sums of products, and the powers of two of their exponents, [groups, datums], to Dst words.
+
+    A sum whose power is not larger than `above` counts as 0.
+    """
     size = dst.shape[0]
     powers, totals = np.empty(size), np.empty(size)
     below, infinity = np.int64(52 - fraction_bits), np.int64((1 << exponent_bits) - 1)
@@ -103,8 +106,7 @@ def add_to_dst(dst, sums, highest, result, steps, narrow, quirk, exponent_bits, 
     for group in range(sums.shape[0]):
         own, values = highest[group], sums[group]
         for i in range(size):
-            # A group whose exponents are all 0 or below is 0.
-            addend = values[i] if own[i] > 1.0 else 0.0
+            addend = values[i] if own[i] > above else 0.0
             addend = rounded(addend, powers[i] * first, sum_away, sum_up)
             totals[i] += rounded(addend, powers[i] * second, sum_away, sum_up)
     for i in range(size):

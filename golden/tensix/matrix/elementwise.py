@@ -10,7 +10,13 @@ from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Form
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.arguments import check_operands, check_phase, numerics_with
 from bitpath.golden.tensix.operands.registers import dst_fields
-from bitpath.golden.tensix.operands.sources import exponent_offset, integer_mask_a, integer_mask_b, source_fields
+from bitpath.golden.tensix.operands.sources import (
+    exponent_offset,
+    integer_flushes,
+    integer_mask_a,
+    integer_mask_b,
+    source_fields,
+)
 
 ROWS = BLOCK_ROWS, BLOCK_ROWS
 WIDENING = 127 - 15
@@ -54,7 +60,7 @@ def elwmul(
     words = _blocks(leading, dst, src_b, src_a)
     if style is Style.INT8:
         masks = integer_mask_b(phase), integer_mask_a(phase)
-        new = elementwise_integer_loop.elementwise(*words, masks, numerics.int8_zero_exponent_flush)
+        new = elementwise_integer_loop.elementwise(*words, masks, integer_flushes(numerics))
     else:
         reading = source_fields(numerics, style, dst32, phase, formats)
         new = elementwise_loop.elwmul(numerics, *words, reading, dst_fields(style, dst32))
@@ -133,8 +139,8 @@ def _added(
 
     words = _blocks(leading, dst, src_b, src_a)
     if style is Style.INT8:
-        flush = numerics.int8_zero_exponent_flush
-        new = elementwise_integer_loop.elementwise(*words, None, flush, subtract=subtract, accumulate=accumulate)
+        flushes = integer_flushes(numerics)
+        new = elementwise_integer_loop.elementwise(*words, None, flushes, subtract=subtract, accumulate=accumulate)
     else:
         # A sum of zeros has the exponent of a product of zeros in phase 0, whatever the numerics say.
         zero_exponent = max(exponent_offset(style, dst32, 0), 0)

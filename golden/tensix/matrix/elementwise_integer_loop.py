@@ -21,7 +21,7 @@ def elementwise(
     src_b: np.ndarray,
     src_a: np.ndarray,
     masks: tuple[int, int] | None,
-    flush: bool,
+    flushes: tuple[bool, bool],
     *,
     subtract: bool = False,
     accumulate: bool = True,
@@ -32,13 +32,14 @@ def elementwise(
     ----------
     dst, src_b, src_a : words, uint32 [n, 128].
     masks : magnitude bits of SrcB and SrcA that are multiplied; None adds whole magnitudes.
-    flush : True if a word whose exponent field is 0 is 0.
+    flushes : True for SrcB and for SrcA if a word whose exponent field is 0 is 0.
     subtract : True to negate SrcB.
     accumulate : False to read Dst as zero.
     """
     dst, src_b, src_a = (owned(each) for each in (dst, src_b, src_a))
     result = np.empty(dst.shape, np.uint32)
-    fields = [np.int64(each) for each in (*(masks or (WHOLE, WHOLE)), masks is None, flush, subtract, accumulate)]
+    flags = masks is None, *flushes, subtract, accumulate
+    fields = [np.int64(each) for each in (*(masks or (WHOLE, WHOLE)), *flags)]
 
     def work(part: slice) -> None:
         _elementwise(dst[part], src_b[part], src_a[part], result[part], *fields)
@@ -55,9 +56,9 @@ def _read(word, mask, flush, negate):
 
 
 @kernel
-def _elementwise(dst, src_b, src_a, result, b_mask, a_mask, add, flush, subtract, accumulate):
+def _elementwise(dst, src_b, src_a, result, b_mask, a_mask, add, b_flush, a_flush, subtract, accumulate):
     for block in range(dst.shape[0]):
         for i in range(dst.shape[1]):
-            a = _read(np.int64(src_a[block, i]), a_mask, flush, 0)
-            b = _read(np.int64(src_b[block, i]), b_mask, flush, subtract)
+            a = _read(np.int64(src_a[block, i]), a_mask, a_flush, 0)
+            b = _read(np.int64(src_b[block, i]), b_mask, b_flush, subtract)
             result[block, i] = saturated_sum(np.int64(dst[block, i]) * accumulate, a + b if add else a * b)

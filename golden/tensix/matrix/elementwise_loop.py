@@ -2,8 +2,8 @@
 
 Datums are float64 numbers s * 2**e of a significand s and a biased exponent e, in units of a product's last place. A product
 has 5 + 7 bits. A sum's addends have 11 bits and are rounded to the grid of the larger exponent; the sum has 12. Ties are
-rounded as in `accumulate_loop`, whose proofs hold here: 11 bits, or 11 + 32 with the step, are exact. A sum is scaled by
-``2**rebias``, which is exact too.
+rounded as in `accumulate_loop`, whose proofs hold here: 11 bits, or 11 + 32 with the step, are exact. The power of two that
+gives a sum Dst's bias leaves it exact too.
 """
 
 import numpy as np
@@ -72,7 +72,7 @@ def elwadd(
     """
     dst, src_b, src_a = (owned(each) for each in (dst, src_b, src_a))
     result = np.empty(dst.shape, np.uint32)
-    masks = reading.exponent_mask, reading.a_mask, reading.b_mask
+    masks = reading.exponent_mask, reading.a_mask, reading.b_mask, reading.b_zeros
     fields = [np.int64(each) for each in (*masks, subtract, accumulate, rebias, reading.zero_exponent)]
     last = *STEPS[numerics.product_tie], *addition(numerics, dst_fields)
 
@@ -91,7 +91,7 @@ def _signed(field, negative):
 @kernel(fused=True)
 def _elwmul(
     dst, src_b, src_a, result,
-    offset, zero_exponent, exponent_mask, a_mask, a_right, b_mask, b_right, b_field, b_left, empty_terms,
+    offset, zero_exponent, exponent_mask, a_mask, a_right, b_mask, b_right, b_field, b_left, b_zeros, empty_terms,
     steps, narrow, quirk, exponent_bits, fraction_bits, to_even,
 ):  # fmt: skip
     products, powers, zero_power = np.empty((1, SIZE)), np.empty((1, SIZE)), power_of_two(zero_exponent)
@@ -102,20 +102,30 @@ def _elwmul(
             field_a = (a & a_mask | 1 << 10) >> a_right & 0x1F
             field_b = ((b & b_mask | 1 << 10) >> b_right & b_field) << b_left
             field, exponent = field_a * field_b, exponent_a + exponent_b + offset
-            present = (exponent_a != 0) & (exponent_b != 0) & (exponent > 0)
+            present = (exponent_a != 0) & ((exponent_b != 0) | (b_zeros == 0)) & (exponent > 0)
             counts = present & ((field != 0) | (empty_terms != 0))
             own = power_of_two(exponent)
             products[0, i] = _signed(field, (a ^ b) >> 18) * own if counts else 0.0
             powers[0, i] = own if counts else zero_power
         add_to_dst(
-            dst[block], products, powers, result[block], steps, narrow, quirk, exponent_bits, fraction_bits, to_even
+            dst[block],
+            products,
+            powers,
+            0.0,
+            result[block],
+            steps,
+            narrow,
+            quirk,
+            exponent_bits,
+            fraction_bits,
+            to_even,
         )
 
 
 @kernel(fused=True)
 def _elwadd(
     dst, src_b, src_a, result,
-    exponent_mask, a_mask, b_mask, subtract, accumulate, rebias, zero_exponent, away, up,
+    exponent_mask, a_mask, b_mask, b_zeros, subtract, accumulate, rebias, zero_exponent, away, up,
     steps, narrow, quirk, exponent_bits, fraction_bits, to_even,
 ):  # fmt: skip
     sums, powers, zeros = np.empty((1, SIZE)), np.empty((1, SIZE)), np.zeros(SIZE, np.uint32)
@@ -125,12 +135,14 @@ def _elwadd(
             a, b = np.int64(src_a[block, i]), np.int64(src_b[block, i])
             exponent_a, exponent_b = a >> 10 & exponent_mask, b >> 10 & exponent_mask
             power_a = power_of_two(exponent_a) if exponent_a else 0.0
-            power_b = power_of_two(exponent_b) if exponent_b else 0.0
+            power_b = power_of_two(exponent_b) if (exponent_b != 0) | (b_zeros == 0) else 0.0
             value_a = _signed(a & a_mask | 1 << 10, a >> 18) * power_a
             value_b = _signed(b & b_mask | 1 << 10, b >> 18 ^ subtract) * power_b
             largest = max(power_a, power_b)
             grid = largest * ON_GRID
-            sums[0, i] = (rounded(value_a, grid, away, up) + rounded(value_b, grid, away, up)) * scale
-            powers[0, i] = max(largest * scale, zero_power)
+            # A sum of two exponents 0 has the exponent of zeros.
+            own = scale if largest > 1.0 else zero_power
+            sums[0, i] = (rounded(value_a, grid, away, up) + rounded(value_b, grid, away, up)) * own
+            powers[0, i] = max(largest, 1.0) * own
         old = dst[block] if accumulate else zeros
-        add_to_dst(old, sums, powers, result[block], steps, narrow, quirk, exponent_bits, fraction_bits, to_even)
+        add_to_dst(old, sums, powers, 0.0, result[block], steps, narrow, quirk, exponent_bits, fraction_bits, to_even)

@@ -13,7 +13,7 @@ from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Form
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.arguments import check_operands, check_phase, check_words, numerics_with
 from bitpath.golden.tensix.operands.registers import dst_fields
-from bitpath.golden.tensix.operands.sources import integer_mask_a, integer_mask_b, source_fields
+from bitpath.golden.tensix.operands.sources import integer_flushes, integer_mask_a, integer_mask_b, source_fields
 
 ROW_BROADCAST_ROWS = (0, 2, 4, 6)
 """Dst rows that MVMUL with row broadcast adds to."""
@@ -149,7 +149,7 @@ def _blocks(
     )
     if style is Style.INT8:
         masks = integer_mask_b(phase), integer_mask_a(phase)
-        new = mvmul_integer_loop.mvmul(*operands, masks, numerics.int8_zero_exponent_flush)
+        new = mvmul_integer_loop.mvmul(*operands, masks, integer_flushes(numerics))
     else:
         reading = source_fields(numerics, style, dst32, phase, formats)
         new = mvmul_loop.mvmul(numerics, *operands, reading, dst_fields(style, dst32))

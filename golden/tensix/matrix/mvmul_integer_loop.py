@@ -23,7 +23,7 @@ def mvmul(
     src_a: np.ndarray,
     which: tuple[np.ndarray, np.ndarray],
     masks: tuple[int, int],
-    flush: bool,
+    flushes: tuple[bool, bool],
 ) -> np.ndarray:
     """Return the new Dst words, uint32 [n, rows * 16].
 
@@ -33,13 +33,13 @@ def mvmul(
     src_b, src_a : logical words, uint32 [m, rows, 16] and [l, 16, 16].
     which : for each of the n blocks, the numbers of its SrcB and its SrcA.
     masks : magnitude bits of SrcB and SrcA that the phase multiplies.
-    flush : True if a word whose exponent field is 0 is 0.
+    flushes : True for SrcB and for SrcA if a word whose exponent field is 0 is 0.
     """
     operands = [owned(each) for each in (src_b, src_a)]
     numbers = [owned(each) for each in which]
     dst = owned(dst)
     result = np.empty(dst.shape, np.uint32)
-    fields = [np.int32(each) for each in (*masks, flush)]
+    fields = [np.int32(each) for each in (*masks, *flushes)]
 
     def work(part: slice) -> None:
         _mvmul(dst[part], *operands, *(each[part] for each in numbers), result[part], *fields)
@@ -66,15 +66,15 @@ def saturated_sum(word, value):
 
 
 @kernel
-def _mvmul(dst, src_b, src_a, which_b, which_a, result, b_mask, a_mask, flush):
+def _mvmul(dst, src_b, src_a, which_b, which_a, result, b_mask, a_mask, b_flush, a_flush):
     rows = dst.shape[1] // COLUMNS
     b, a, sums = np.empty(COLUMNS, np.int32), np.empty((COLUMNS, COLUMNS), np.int32), np.empty(COLUMNS, np.int32)
     for block in range(dst.shape[0]):
         if block == 0 or which_a[block] != which_a[block - 1]:
             for k in range(COLUMNS):
-                _read(src_a[which_a[block], k], a[k], a_mask, flush)
+                _read(src_a[which_a[block], k], a[k], a_mask, a_flush)
         for row in range(rows):
-            _read(src_b[which_b[block], row], b, b_mask, flush)
+            _read(src_b[which_b[block], row], b, b_mask, b_flush)
             sums[:] = 0
             for k in range(COLUMNS):
                 for i in range(COLUMNS):

@@ -60,7 +60,7 @@ def mvmul(
 
 @njit(forceinline=True)
 def _read(
-    words, values, powers, least, offset, zero_power, exponent_mask, fraction_mask, right, field_mask, left, empty_terms, factor
+    words, values, powers, least, offset, zero_power, exponent_mask, fraction_mask, right, field_mask, left, zeros, empty_terms, factor
 ):  # fmt: skip
     """Write the signed fields of source words times their powers of two and a factor, and these powers.
 
@@ -70,8 +70,9 @@ def _read(
         word = np.int32(words[i])
         exponent = word >> 10 & exponent_mask
         field = ((word & fraction_mask | 1 << 10) >> right & field_mask) << left
-        power = power_of_two(exponent + offset) if exponent else 0.0
-        least[i] = least[i] if exponent else max(least[i], zero_power)
+        present = (exponent != 0) | (zeros == 0)
+        power = power_of_two(exponent + offset) if present else 0.0
+        least[i] = least[i] if present else max(least[i], zero_power)
         values[i] = np.float64(-field if word >> 18 else field) * power * factor
         powers[i] = power if (field != 0) | (empty_terms != 0) else 0.0
 
@@ -79,7 +80,7 @@ def _read(
 @kernel(fused=True)
 def _mvmul(
     dst, src_b, src_a, which_b, which_a, result,
-    offset, zero_exponent, exponent_mask, a_mask, a_right, b_mask, b_right, b_field, b_left, group, guard, empty_terms,
+    offset, zero_exponent, exponent_mask, a_mask, a_right, b_mask, b_right, b_field, b_left, b_zeros, group, guard, empty_terms,
     away, goes_up, steps, narrow, quirk, exponent_bits, fraction_bits, to_even,
 ):  # fmt: skip
     rows, groups, octets = dst.shape[1] // COLUMNS, COLUMNS // group, max(COLUMNS // OCTET, COLUMNS // group)
@@ -97,12 +98,25 @@ def _mvmul(
             for k in range(COLUMNS):
                 out = a[k // OCTET, k % OCTET], a_powers[k // OCTET, k % OCTET], a_least[k // group]
                 own = src_a[which_a[block], k]
-                _read(own, *out, 0, zero_power, exponent_mask, a_mask, a_right, 0x1F, 0, empty_terms, away)
+                _read(own, *out, 0, zero_power, exponent_mask, a_mask, a_right, 0x1F, 0, 1, empty_terms, away)
         if block == 0 or which_b[block] != which_b[block - 1]:
             for row in range(rows):
                 own, out = src_b[which_b[block], row], (b[row], b_powers[row], b_least)
                 b_least[:] = 1.0
-                _read(own, *out, offset, zero_power, exponent_mask, b_mask, b_right, b_field, b_left, empty_terms, 1.0)
+                _read(
+                    own,
+                    *out,
+                    offset,
+                    zero_power,
+                    exponent_mask,
+                    b_mask,
+                    b_right,
+                    b_field,
+                    b_left,
+                    b_zeros,
+                    empty_terms,
+                    1.0,
+                )
                 if group < OCTET:
                     _spread(b[row])
                     _spread(b_powers[row])
@@ -119,7 +133,8 @@ def _mvmul(
                 _products(a, a_powers, a_least, b, b_powers, least_by_groups, row, unit, False, combined, highest, sums)
         if group > OCTET:
             sums[0] += sums[1]
-        own = sums[:groups], highest[:groups], result[block]
+        # A group whose exponents are all 0 or below is 0.
+        own = sums[:groups], highest[:groups], 1.0, result[block]
         add_to_dst(dst[block], *own, steps, narrow, quirk, exponent_bits, fraction_bits, to_even)
 
 

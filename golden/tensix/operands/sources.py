@@ -19,6 +19,7 @@ class SourceFields(NamedTuple):
     exponent_mask : mask of the exponents, shifted down.
     a_mask, a_right : fraction bits of SrcA that are kept, and the shift that leaves the phase's 5 bits lowest.
     b_mask, b_right, b_field, b_left : the same of SrcB, then the mask of the phase's bits and the shift up to their weight.
+    b_zeros : 1 if exponent 0 makes SrcB's datum zero, as it does SrcA's; 0 with the zero flag disabled.
     """
 
     offset: int
@@ -30,6 +31,7 @@ class SourceFields(NamedTuple):
     b_right: int
     b_field: int
     b_left: int
+    b_zeros: int
 
 
 def source_fields(
@@ -47,6 +49,7 @@ def source_fields(
         b_right=0 if phase & 2 else 4,
         b_field=0xF if phase & 2 else 0x7F,
         b_left=3 if phase & 2 else 0,
+        b_zeros=int(not numerics.zero_flag_disabled),
     )
 
 
@@ -68,6 +71,12 @@ def exponent_offset(style: Style, dst32: bool, phase: int) -> int:
     """Return the offset added to two biased exponents: the rebias to Dst's format, less the phase's weight."""
     rebias = -127 if style is not Style.FP16 else 97 if dst32 else -15
     return rebias - (5 if phase & 1 else 0) - (7 if phase & 2 else 0)
+
+
+def integer_flushes(numerics: TensixNumerics) -> tuple[bool, bool]:
+    """Return whether exponent 0 makes an integer of SrcB and one of SrcA zero."""
+    flush = numerics.int8_zero_exponent_flush
+    return flush and not numerics.zero_flag_disabled, flush
 
 
 def integer_mask_a(phase: int) -> int:

@@ -38,12 +38,13 @@ SHIFT_BITS = 5
 class DstAlign(wiring.Component):
     """The largest exponent, and the shift that aligns each group sum and Dst to it.
 
-    An empty group and a Dst of exponent 0 get the shift 31. Integers have no exponent: the weights of their fields set the shifts, and
+    An empty group and a Dst of exponent 0 get the shift 31. With the zero flag disabled a sum of two addends of exponent 0 is
+    not empty, and is shifted as any other. Integers have no exponent: the weights of their fields set the shifts, and
     Dst is not shifted. Combinational: latency 0.
 
     Parameters
     ----------
-    numerics : group size.
+    numerics : group size and zero flag.
 
     Members
     -------
@@ -57,6 +58,7 @@ class DstAlign(wiring.Component):
     clocked = False
 
     def __init__(self, numerics: TensixNumerics):
+        self.numerics = numerics
         self.groups = COLUMNS // numerics.group
         super().__init__(
             {
@@ -86,8 +88,11 @@ class DstAlign(wiring.Component):
         m.d.comb += self.exponent.eq(largest.o)
         shifts = []
         for k, exponent in enumerate(exponents):
-            m.d.comb += [largest.i[k].eq(exponent), largest.counts[k].eq(exponent.any())]
-            shifts.append(largest.shifts[k] | (~exponent.any()).replicate(SHIFT_BITS))
+            present = exponent.any()
+            if self.numerics.zero_flag_disabled and k == 0:
+                present |= control.add
+            m.d.comb += [largest.i[k].eq(exponent), largest.counts[k].eq(present)]
+            shifts.append(largest.shifts[k] | (~present).replicate(SHIFT_BITS))
         weight = Mux(control.add, 0, Array(INTEGER_WEIGHTS)[control.phase])
         m.d.comb += [
             *(self.shifts[g].eq(Mux(integer, UNIT_SHIFT - weight, shifts[g])) for g in range(self.groups)),

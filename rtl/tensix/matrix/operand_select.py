@@ -129,12 +129,14 @@ class OperandSelect(wiring.Component):
         words = Signal(SrcRow.size, name=f"words_{row}")
         options = [self.src_b.word_select(k, SrcRow.size) for k in range(BLOCK_ROWS)]
         m.d.comb += words.eq(Mux(empty, 0, chosen(options, source_row)))
+        options = {"keeps_zeros": True} if config.numerics.zero_flag_disabled else {}
         return [
-            self._read(m, platform, f"b_{row}_{k}", words.word_select(k, SRC.width), narrow) for k in range(COLUMNS)
+            self._read(m, platform, f"b_{row}_{k}", words.word_select(k, SRC.width), narrow, **options)
+            for k in range(COLUMNS)
         ]
 
-    def _read(self, m: Module, platform: Any, name: str, word: Value, narrow: Value) -> Value:
-        read = instantiate(m, platform, f"read_{name}", ReadSource, self.config.numerics)
+    def _read(self, m: Module, platform: Any, name: str, word: Value, narrow: Value, **options: bool) -> Value:
+        read = instantiate(m, platform, f"read_{name}", ReadSource, self.config.numerics, **options)
         m.d.comb += [read.word.eq(word), read.style.eq(self.instruction.style), read.narrow.eq(narrow)]
         return read.o.as_value()
 

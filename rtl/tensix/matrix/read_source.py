@@ -4,7 +4,7 @@
       word   sign  exponent        fraction      masked if ``narrow``
                    FP16: 14:10     INT8: magnitude, 10 bits
 
-      magnitude = 1.fraction if exponent != 0 else 0
+      magnitude = 1.fraction if exponent != 0 or ``keeps_zeros`` else 0
 
 Ref: tt-isa-documentation 3930471, FloatBitPatterns and MVMUL.
 """
@@ -39,6 +39,7 @@ class ReadSource(wiring.Component):
     Parameters
     ----------
     numerics : ``int8_zero_exponent_flush`` alone.
+    keeps_zeros : True if exponent 0 is a normal exponent too, and an integer a magnitude, as in SrcB without its zero flag.
 
     Members
     -------
@@ -50,8 +51,9 @@ class ReadSource(wiring.Component):
 
     clocked = False
 
-    def __init__(self, numerics: TensixNumerics):
-        self.numerics = numerics
+    def __init__(self, numerics: TensixNumerics, *, keeps_zeros: bool = False):
+        self.keeps_zeros = keeps_zeros
+        self.flushes_integers = numerics.int8_zero_exponent_flush and not keeps_zeros
         super().__init__({"word": In(SRC.width), "style": In(StyleCode), "narrow": In(1), "o": Out(Operand)})
 
     def elaborate(self, platform):
@@ -63,8 +65,8 @@ class ReadSource(wiring.Component):
         masked = Cat(Mux(self.narrow, Const(0, BF16_LACKS), fraction[:BF16_LACKS]), fraction[BF16_LACKS:])
         m.d.comb += self.o.sign.eq(self.word[-1])
         with m.If(self.style == StyleCode.INT8):
-            counts = exponent_byte.any() if self.numerics.int8_zero_exponent_flush else Const(1)
+            counts = exponent_byte.any() if self.flushes_integers else Const(1)
             m.d.comb += self.o.magnitude.eq(Mux(counts, fraction, 0))
-        with m.Elif(exponent.any()):
+        with m.Elif(Const(1) if self.keeps_zeros else exponent.any()):
             m.d.comb += [self.o.magnitude.eq(Cat(masked, Const(1))), self.o.exponent.eq(exponent)]
         return m

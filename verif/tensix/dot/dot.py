@@ -124,7 +124,7 @@ class DotCase:
         b = [word ^ SRC_SIGN * subtract for word in self.b]
         return (
             side_bits("src_a", [operand(numerics, style, word, fmt) for word in self.a])
-            | side_bits("src_b", [operand(numerics, style, word, fmt) for word in b])
+            | side_bits("src_b", [operand(numerics, style, word, fmt, is_src_b=True) for word in b])
             | pack(LAYOUT, request_fields(self.mode, self.phase, self.dst, add=add))
         )
 
@@ -135,14 +135,15 @@ def request_fields(mode: Mode, phase: int, dst: int, *, add: bool = False) -> di
     return {"dst": dst, "control": control}
 
 
-def operand(numerics: TensixNumerics, style: Style, word: int, fmt: Format) -> dict[str, int]:
+def operand(
+    numerics: TensixNumerics, style: Style, word: int, fmt: Format, *, is_src_b: bool = False
+) -> dict[str, int]:
     """Return a logical word of SrcA or SrcB as the fields of ``Operand``."""
     if style is Style.INT8:
-        sign, magnitude = integer_datum(numerics, word)
+        sign, magnitude = integer_datum(numerics, word, is_src_b=is_src_b)
         return {"sign": sign, "exponent": 0, "magnitude": magnitude}
-    source = read_source(numerics, word, style, fmt)
-    magnitude = 0 if source.is_zero else source.significand
-    return {"sign": source.sign, "exponent": source.exponent, "magnitude": magnitude}
+    source = read_source(numerics, word, style, fmt, is_src_b=is_src_b)
+    return {"sign": source.sign, "exponent": source.exponent, "magnitude": source.significand}
 
 
 def side_bits(name: str, operands: list[dict[str, int]]) -> int:
@@ -166,7 +167,10 @@ def block_payloads(
     """Return the payloads of a whole MVMUL, Dst row by row, from SrcB rows, SrcA columns and their formats."""
     srca_format, srcb_format = formats or (mode.source_format,) * 2
     a = [side_bits("src_a", [operand(numerics, mode.style, word, srca_format) for word in words]) for words in columns]
-    b = [side_bits("src_b", [operand(numerics, mode.style, word, srcb_format) for word in words]) for words in rows]
+    b = [
+        side_bits("src_b", [operand(numerics, mode.style, word, srcb_format, is_src_b=True) for word in words])
+        for words in rows
+    ]
     return [
         a[j] | b[i] | pack(LAYOUT, request_fields(mode, phase, word))
         for i, row in enumerate(dst)

@@ -26,6 +26,7 @@ TURNED = replace(
     pre_round=False,
     empty_terms_in_maximum=False,
     zero_terms_keep_bias=False,
+    zero_flag_disabled=True,
 )
 """Numerics with every switch inverted."""
 EVEN = replace(REFERENCE, product_tie=Rounding.RNU, sum_tie=Rounding.RNE, dst_tie=Rounding.RNE, final_tie=Rounding.RNU)

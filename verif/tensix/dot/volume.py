@@ -10,7 +10,7 @@ from itertools import product
 
 import numpy as np
 
-from bitpath.golden.tensix import mvmul
+from bitpath.golden.tensix import elwadd, elwmul, mvmul
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, PHASES, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.sources import exponent_mask, fraction_mask
@@ -26,6 +26,7 @@ BLOCKS = 64
 COUNT = BLOCKS * BLOCK_ROWS * COLUMNS
 """Dot products in a batch."""
 B_SHAPE, A_SHAPE, DST_SHAPE = (BLOCKS, BLOCK_ROWS, COLUMNS), (BLOCKS, COLUMNS, COLUMNS), (BLOCKS, BLOCK_ROWS, COLUMNS)
+BF16_MODE = Mode(Style.BF16, dst32=False)
 LAYOUT = places(dot16_layout())
 WORDS = words_of(sum(width for _, width in LAYOUT.values()))
 OPERAND = places(Operand)
@@ -154,7 +155,7 @@ def mvmul_batch(numerics: TensixNumerics, name: str, mode: Mode, phase: int, ope
     parts = []
     for side, words in sides.items():
         lowest, _ = LAYOUT[f"{side}.0.magnitude"]
-        datums = as_operands(numerics, mode, words).reshape(-1, COLUMNS)
+        datums = as_operands(numerics, mode, words, is_src_b=side == "src_b").reshape(-1, COLUMNS)
         fields = [(k * OPERAND_BITS, OPERAND_BITS, datums[:, k]) for k in range(COLUMNS)]
         table = fill(len(datums), words_of(COLUMNS * OPERAND_BITS), fields)
         parts.append(Part(table, which[side], lowest // WORD_BITS))
@@ -168,17 +169,62 @@ def mvmul_batch(numerics: TensixNumerics, name: str, mode: Mode, phase: int, ope
     return Batch(kind, tuple(parts), count, lambda: answer(numerics, mode, phase, operands).ravel())
 
 
-def as_operands(numerics: TensixNumerics, mode: Mode, words: np.ndarray) -> np.ndarray:
+def as_operands(numerics: TensixNumerics, mode: Mode, words: np.ndarray, *, is_src_b: bool = False) -> np.ndarray:
     """Logical words as the unit takes them, the integers of `Operand`."""
     sign, exponent, fraction = words >> 18 & 1, words >> 10 & exponent_mask(mode.style), words & 0x3FF
+    present = (exponent != 0) | (is_src_b and numerics.zero_flag_disabled)
     if mode.style is Style.INT8:
-        present = exponent != 0 if numerics.int8_zero_exponent_flush else True
+        present |= not numerics.int8_zero_exponent_flush
         fields = {"magnitude": np.where(present, fraction, 0), "sign": sign}
     else:
         significand = fraction & fraction_mask(numerics, mode.style, mode.source_format) | 1 << 10
-        fields = {"magnitude": np.where(exponent == 0, 0, significand), "exponent": exponent, "sign": sign}
+        fields = {"magnitude": np.where(present, significand, 0), "exponent": exponent, "sign": sign}
     # A zero keeps its sign.
     return sum(value.astype(np.int64) << OPERAND[field][0] for field, value in fields.items())
+
+
+def elementwise_batches(config: Dot16Config, rng: Generator) -> Iterator[Batch]:
+    """Sums and products of pairs of normal BF16 numbers, as public measurements of the chips have them."""
+    shape = BLOCKS, BLOCK_ROWS, COLUMNS
+    empty = np.zeros(shape, np.uint32)
+    options = {"style": BF16_MODE.style, "dst32": BF16_MODE.dst32, "numerics": config.numerics}
+    for name, spread in (("any", 254), ("near", 12)):
+        low = rng.integers(1, 256 - spread, (BLOCKS, 1, 1))
+        b, a = (normal_words(rng, low + rng.integers(0, spread, shape)) for _ in range(2))
+        yield element_batch(config.numerics, f"sums, {name}", 0, True, empty, b, a, partial(elwadd, **options))
+    # No phase leaves the range of normal numbers.
+    dst, (b, a) = empty, (normal_words(rng, rng.integers(71, 183, shape)) for _ in range(2))
+    for phase in range(PHASES):
+        multiply = partial(elwmul, phase=phase, **options)
+        yield element_batch(config.numerics, f"products, phase {phase}", phase, False, dst, b, a, multiply)
+        dst = multiply(dst, b, a)
+
+
+def normal_words(rng: Generator, exponent: np.ndarray) -> np.ndarray:
+    """Source words of BF16 numbers with these exponents, any fraction and sign."""
+    words = rng.integers(0, 2, exponent.shape) << 18 | exponent << 10 | rng.integers(0, 1 << 7, exponent.shape) << 3
+    return words.astype(np.uint32)
+
+
+def element_batch(
+    numerics: TensixNumerics,
+    kind: str,
+    phase: int,
+    add: bool,
+    dst: np.ndarray,
+    src_b: np.ndarray,
+    src_a: np.ndarray,
+    golden: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray],
+) -> Batch:
+    """One product or sum for each Dst word: operands in lane 0, zeros in the others."""
+    control = {"style": StyleCode.of(BF16_MODE.style).value, "dst32": 0, "phase": phase, "add": int(add)}
+    fields = [(*LAYOUT["dst"], dst.ravel())]
+    fields += [(*LAYOUT[f"control.{field}"], value) for field, value in control.items()]
+    for side, words in {"src_b": src_b, "src_a": src_a}.items():
+        datums = as_operands(numerics, BF16_MODE, words, is_src_b=side == "src_b").ravel()
+        fields.append((LAYOUT[f"{side}.0.magnitude"][0], OPERAND_BITS, datums))
+    table = fill(dst.size, WORDS, fields)
+    return Batch(kind, (Part(table),), dst.size, lambda: golden(dst, src_b, src_a).ravel())
 
 
 VOLUMES = (
@@ -190,6 +236,16 @@ VOLUMES = (
         config=Dot16Config,
         block_vectors=PHASES * (len(FLOAT_MODES) + 1) * len(FLOAT_CLASSES) * COUNT,
         batches=partial(of_any_block, batches),
+        layout=lambda: side_by_side(("", dot16_layout())),
+    ),
+    VolumeTask(
+        name="volume-tensix-elementwise",
+        machine="tensix",
+        unit="dot16",
+        what="a sum, or a product in each phase, of two BF16 numbers onto a 16-bit Dst word",
+        config=Dot16Config,
+        block_vectors=(2 + PHASES) * COUNT,
+        batches=partial(of_any_block, elementwise_batches),
         layout=lambda: side_by_side(("", dot16_layout())),
     ),
 )

@@ -119,6 +119,35 @@ def test_elementwise(c_reference, preset, style, dst32, count):
             assert np.array_equal(got, operation(dst, b, a, accumulate=accumulate, **common).reshape(-1))
 
 
+@pytest.mark.parametrize(("style", "dst32"), WIDTHS, ids=lambda each: getattr(each, "value", f"dst{each}"))
+def test_without_the_zero_flag(c_reference, monkeypatch, style, dst32):
+    """Operands of exponent 0 beside small and middle ones; no preset disables the flag."""
+    source = WORMHOLE.sources["zero_flag_disabled"]
+    preset = WORMHOLE.variant("tensix_without_zero_flag", zero_flag_disabled=(True, source))
+    monkeypatch.setitem(PRESETS, preset.name, preset)
+    reference, rng, own = c_reference("tensix", preset.name), np.random.default_rng(8), STYLE_OWN_FORMAT[style]
+    middle = 15 if style is Style.FP16 else 127
+    b, a = (
+        rng.choice([0, 0, 1, 12, middle], shape) << 10
+        | rng.integers(0, 1 << 10, shape)
+        | rng.integers(0, 2, shape) << 18
+        for shape in ((32, 8, 16), (32, 16, 16))
+    )
+    b, a, dst = b.astype(np.uint32), a.astype(np.uint32), destinations(rng, style, dst32, (32, 8, 16), 3)
+    dst[::2] &= ~np.uint32(0x78000000 if dst32 else 0x7800)
+    common = {"style": style, "dst32": dst32, "numerics": preset.numerics}
+    options = C[f"STYLE_{style.name}"], dst32, 0, own, own
+    got = reference.array_form("mvmul", *(each.reshape(32, -1) for each in (dst, b, a)), *options)
+    assert np.array_equal(got.reshape(dst.shape), tensix.mvmul(dst, b, a, phase=0, **common))
+    flat = [each.reshape(-1) for each in (dst, b, a[:, :8])]
+    got = reference.array_form("elwmul", *flat, *options)
+    assert np.array_equal(got, tensix.elwmul(dst, b, a[:, :8], **common).reshape(-1))
+    got = reference.array_form("elwadd", *flat, True, True, *options[:2], own, own)
+    expected = tensix.elwsub(dst, b, a[:, :8], **common)
+    assert np.array_equal(got, expected.reshape(-1))
+    assert not np.array_equal(expected, tensix.elwsub(dst, b, a[:, :8], style=style, dst32=dst32))
+
+
 PLAIN = [(source, target) for source in L1_BYTES for target in CONVERSIONS[source]]
 
 

@@ -109,6 +109,7 @@ def test_elementwise(kind, style, dst32):
         {"pre_round": False},
         {"empty_terms_in_maximum": False},
         {"zero_terms_keep_bias": False},
+        {"zero_flag_disabled": True},
     ],
     ids=lambda changes: next(iter(changes)),
 )

@@ -2,17 +2,20 @@
 
 from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
 from math import inf
 
+import ml_dtypes
 import numpy as np
 import pytest
 
-from bitpath.golden.formats.catalogue import BF16
+from bitpath.golden import tensix
+from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.scalar.codec import decode
+from bitpath.golden.scalar.codec import decode, power_of_two
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.tensix.declarations.formats import Format, Style
-from bitpath.golden.tensix.declarations.numerics import WORMHOLE
+from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE
 from bitpath.golden.tensix.exact import add, multiply_add
 from bitpath.sim.study.ledger.statistics import MANTISSAS, NORMAL, add_errors, codes_between, multiply_errors
 
@@ -20,6 +23,7 @@ BASE = WORMHOLE.numerics
 BINADE, BINADES = 128, 254
 REACH = 13
 """Exponents this far apart leave the larger number as it is."""
+VALUES = "silicon_tensix_values.json"
 SIGNS = ((0, 0), (0, 1), (1, 0), (1, 1))
 
 
@@ -136,3 +140,110 @@ def distance(code, exact):
         return inf
     positions = [(1 - (each >> 15 << 1)) * (each & 0x7FFF) for each in (code, wanted)]
     return abs(positions[0] - positions[1])
+
+
+def test_elementwise_without_the_zero_flag(kat):
+    """ttsim v1.10.0 for Blackhole. It reads a zero of SrcB as zero in sums, which the chips do not: those datums are left out."""
+    archive = kat("tensix_bh_elw.npz")
+    compared = 0
+    for case in np.flatnonzero(archive["keep_denormals"]):
+        operation, style = (str(archive[f"{name}_names"][archive[name][case]]) for name in ("op", "style"))
+        formats = {"srca_format": int(archive["fmtA"][case]), "srcb_format": int(archive["fmtB"][case])}
+        options = {"style": style, "dst32": bool(archive["use32"][case]), **formats}
+        options["numerics"] = replace(BLACKHOLE.numerics, zero_flag_disabled=True)
+        spread = int(archive["broadcast"][case])
+        b = tensix.broadcast_src_b(archive["srcB"][case], row=0 if spread & 2 else None, column_0=bool(spread & 1))
+        defined = archive["dst_defined"][case] == 1
+        dst = np.where(defined[:, np.newaxis], archive["dst_in"][case], 0).astype(np.uint32)
+        counts = np.ones(b.shape, bool)
+        if operation == "ELWMUL":
+            options["phase"] = int(archive["phase"][case])
+        else:
+            options["accumulate"] = bool(archive["accum"][case])
+            # What the format lacks is masked first.
+            counts = (b & (0x3FFF8 if style == "BF16" else 0x3FFFF) != 0) | (style == "INT8")
+        got = getattr(tensix, operation.lower())(dst, b, archive["srcA"][case, :8], **options)
+        assert np.array_equal(got[counts], archive["dst_out"][case][counts]), (operation, options)
+        compared += int(counts.sum())
+    assert compared > 9_000
+
+
+def test_the_zero_flag_window():
+    """tt-metal #54910, #55016: x + 0 without SrcB's zero flag, for every normal x of both signs, into a 32-bit Dst.
+
+    The sum is x + 2**-127 for biased exponents of x to 10. At 11 the addend is half of x's last place and rounds up to it, from
+    12 it vanishes: 2,816 numbers change. With the flag no number does.
+    """
+    normal = np.concatenate([NORMAL, NORMAL | 0x8000]).reshape(-1, 8, 16)
+    zeros = np.zeros_like(normal)
+    options = {"style": Style.BF16, "dst32": True, "accumulate": False}
+    kept = tensix.elwadd(zeros, zeros, normal << 3, **options)
+    assert np.array_equal(kept, normal << 16)
+    got = tensix.elwadd(zeros, zeros, normal << 3, numerics=replace(BASE, zero_flag_disabled=True), **options)
+    changed = 0
+    for code, word in zip(normal.ravel().tolist(), got.ravel().tolist(), strict=True):
+        exponent = code >> 7 & 0xFF
+        x = decode(BF16, code).value
+        added = power_of_two(-127) if exponent <= 10 else power_of_two(-126) if exponent == 11 else 0
+        # A result below the smallest normal number is zero.
+        expected = x + added if abs(x + added) >= power_of_two(-126) else 0
+        assert decode(FP32, word).value == expected
+        changed += word != code << 16
+    assert changed == 2816
+
+
+def values(kat_json, issue):
+    [found] = [each for each in kat_json(VALUES)["rows"] if each["id"] == issue]
+    return found
+
+
+def bf16(number):
+    """Return the code of a BF16 number, or of a code given as a hexadecimal string."""
+    return int(number, 16) if isinstance(number, str) else round_to_format(Fraction(number), BF16)
+
+
+def one(operation, a, b, *, phases=(0,), **options):
+    """Return the 16-bit Dst word of one pair of BF16 codes."""
+    a, b = (np.full((8, 16), code << 3, np.uint32) for code in (a, b))
+    dst = np.zeros((8, 16), np.uint32)
+    for phase in phases:
+        extra = {"phase": phase} if operation == "elwmul" else {}
+        dst = getattr(tensix, operation)(dst, b, a, style="BF16", dst32=False, **extra, **options)
+    return int(dst[0, 0])
+
+
+@pytest.mark.parametrize("numerics", [WORMHOLE, BLACKHOLE], ids=lambda each: each.name)
+def test_sums_of_single_values(kat_json, numerics):
+    """tt-metal #34664, and #52141 with infinities."""
+    small = values(kat_json, "tt-metal#34664")
+    for a, b, out in zip(small["a"], small["b"], small["out"], strict=True):
+        assert one("elwadd", bf16(a), bf16(b), numerics=numerics.numerics) == bf16(out)
+    for operation, a, b, out in values(kat_json, "tt-metal#52141")["cases"]:
+        assert one(operation, bf16(a), bf16(b), numerics=numerics.numerics) == bf16(out)
+
+
+def test_products_by_fidelity(kat_json):
+    """tt-metal #12923: the low bits of SrcB take part in HiFi4 alone."""
+    for a, b, fidelity, out in values(kat_json, "tt-metal#12923")["cases"]:
+        codes = [bf16(float(each.split()[1])) for each in (a, b)]
+        assert one("elwmul", *codes, phases=tensix.phases(fidelity)) == bf16(out)
+
+
+def test_packed_values(kat_json):
+    """tt-metal #17018 and #57215: FP32 Dst words to BF16, and to FP16, whose largest exponent NaN marks."""
+    for issue, dtype in (("tt-metal#17018", ml_dtypes.bfloat16), ("tt-metal#57215", np.float16)):
+        given = values(kat_json, issue)
+        words = np.array(given["dst"], np.float32).view(np.uint32)
+        packed = tensix.pack(words, given["mid"], given["out"], dst32=given["dst32"]).view(dtype)
+        expected = np.array([float(each) for each in given["l1"]])
+        assert np.array_equal(packed.astype(float), expected, equal_nan=True)
+
+
+def test_signed_bytes(kat_json):
+    """tt-llk #1383: bytes in two's complement, read as sign and magnitude."""
+    for a, b, out in values(kat_json, "tt-llk#1383")["cases"]:
+        words = [tensix.unpack(np.full(128, each & 0xFF, np.uint8), "INT8", "INT8", count=128) for each in (a, b)]
+        src_a, src_b = (each.reshape(8, 16) for each in words)
+        dst = tensix.elwadd(np.zeros((8, 16), np.uint32), src_b, src_a, style="INT8", dst32=True)
+        l1 = tensix.pack(dst.ravel(), "INT8", "INT8", dst32=True)
+        assert l1[0] == out & 0xFF

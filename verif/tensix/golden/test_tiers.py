@@ -27,6 +27,7 @@ NUMERICS = {name: preset.numerics for name, preset in PRESETS.items()} | {
     "one_rounding": replace(BASE, pre_round=False),
     "empty_terms_out": replace(BASE, empty_terms_in_maximum=False),
     "zero_terms_at_0": replace(BASE, zero_terms_keep_bias=False),
+    "no_zero_flag": replace(BASE, zero_flag_disabled=True),
     "no_integer_flush": replace(BASE, int8_zero_exponent_flush=False),
 }
 CONFIGURATIONS = [(style, dst32) for style in Style for dst32 in (False, True) if dst32 or style is not Style.INT8]
@@ -89,7 +90,8 @@ def test_mvmul(name, style, dst32):
 
 
 @pytest.mark.parametrize(
-    "name", ["tensix_wormhole", "ties_even", "ties_up", "one_rounding", "zero_terms_at_0", "empty_terms_out"]
+    "name",
+    ["tensix_wormhole", "ties_even", "ties_up", "one_rounding", "zero_terms_at_0", "empty_terms_out", "no_zero_flag"],
 )
 @pytest.mark.parametrize(("style", "dst32"), CONFIGURATIONS)
 def test_elementwise(name, style, dst32):

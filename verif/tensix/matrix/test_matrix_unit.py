@@ -10,8 +10,8 @@ from bitpath.sim.engine.runner import run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20251123
-DOCUMENTED = replace(WORMHOLE_DOCUMENTED.numerics, row_broadcast_writes_all=True)
-"""SrcA from any 8-row block, masking by style, and row broadcasts that write every row."""
+DOCUMENTED = replace(WORMHOLE_DOCUMENTED.numerics, row_broadcast_writes_all=True, zero_flag_disabled=True)
+"""SrcA from any 8-row block, masking by style, row broadcasts that write every row, and SrcB without its zero flag."""
 ALL = 17
 """Names of all tests of the bench."""
 ROWS_ANSWERED = {"products": 559 * 8, "elementwise_and_pooling": 396 * 8}

@@ -13,7 +13,7 @@ MILLION = 1_000_000
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize("task", VOLUMES, ids=lambda task: task.machine)
+@pytest.mark.parametrize("task", VOLUMES, ids=lambda task: task.name)
 def test_a_million_dot_products_equal_golden(task):
     found = [run_block(task, 7, block) for block in range(task.block_count(MILLION))]
     assert sum(each.vectors for each in found) >= MILLION
@@ -21,7 +21,7 @@ def test_a_million_dot_products_equal_golden(task):
     assert all(each.vectors == task.block_vectors for each in found)
 
 
-@pytest.mark.parametrize("task", VOLUMES, ids=lambda task: task.machine)
+@pytest.mark.parametrize("task", VOLUMES, ids=lambda task: task.name)
 def test_a_block_is_made_again_from_its_number(task):
     """Another block number or another seed gives other vectors."""
     numbers = np.arange(64)
