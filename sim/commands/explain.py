@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bitpath.sim.commands._click import Command, Group, Printer, examples, output_options
-from bitpath.sim.engine.unit_options import FILE, with_options
+from bitpath.sim.engine.unit_options import FILE, SCALE_RULE, with_options
 
 OUTPUT = click.option(
     "--output", "place", metavar="M,N", help="A dot product: row and column of the layer's, or of --a @ --b."
@@ -114,9 +114,12 @@ def command() -> None:
 @OUTPUT
 @click.option("--row", "--step", type=int, help="With --output: one PE row of it in full.")
 @click.option("--format", "format_name", default="mxfp8_e4m3", show_default=True, help="Formats of the matrices.")
+@SCALE_RULE
 @_matrices("trainium3_quad_mx")
 @output_options
-def trainium3(format_name: str, row: int | None, preset: str, printer: Printer, **given: Any) -> None:
+def trainium3(
+    format_name: str, row: int | None, preset: str, scale_rule: str | None, printer: Printer, **given: Any
+) -> None:
     """Explain one step of a PE (--stationary and --moving), or a whole dot product (--output)."""
     texts, numerics = _machine("trainium3", preset)
     elements = [(f"--{side}", given[f"{side}_format"], given[side]) for side in ("stationary", "moving")]
@@ -124,12 +127,13 @@ def trainium3(format_name: str, row: int | None, preset: str, printer: Printer, 
         "trainium3",
         given,
         {"--stationary": given["stationary"], "--moving": given["moving"]},
-        {"--row": row},
+        {"--row": row, "--scale-rule": scale_rule},
         lambda: texts.step(numerics, elements, given["scales"], given["partial"]),
         printer,
         format_name=format_name,
         step=row,
         numerics=numerics,
+        **({} if scale_rule is None else {"scale_rule": scale_rule}),
     )
 
 

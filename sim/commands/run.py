@@ -11,7 +11,7 @@ import click
 
 from bitpath.sim.commands._click import Choice, Command, Printer, examples, output_options
 from bitpath.sim.engine.machines import MACHINES
-from bitpath.sim.engine.unit_options import FILE, SIMULATOR
+from bitpath.sim.engine.unit_options import FILE, SCALE_RULE, SIMULATOR
 
 FLOWS = ("matmul", "rmsnorm_quant", "layer")
 
@@ -24,6 +24,7 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer")
         "bitpath run --a X.npy --b W.npy --format mxfp8_e4m3 -o out.npz",
         "bitpath run --format mxfp4 --slice 8x128x8 --waves",
         "bitpath run --flow layer --json --quiet",
+        "bitpath run --machine trainium3 --scale-rule nki05",
     ),
 )
 @click.option("--machine", type=Choice(MACHINES), help="One machine; all of them when not given.")
@@ -41,6 +42,7 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer")
     "lofi, hifi2, hifi3 or hifi4; mx9, mx6, mx4, bf16, fp16, or fp8_ with e4m3, e4m3fn, e4m3fnuz, e5m2 or e5m2fnuz. Those of "
     "the real layer when not given.",
 )
+@SCALE_RULE
 @SIMULATOR
 @click.option(
     "--slice",
@@ -110,6 +112,7 @@ def _runs(
     flow: str,
     machine: str | None,
     format_name: str | None,
+    scale_rule: str | None,
     simulator: str,
     slice_: str | None,
     a: Path | None,
@@ -126,13 +129,14 @@ def _runs(
     else:
         flows = _other_flow(flow, machine, (a, b))
     given = _sizes(flows, sizes)
+    rules = _rules(flows, scale_rule)
     runs = []
     for name, module in flows.items():
         wanted = slice_ or (module.SLICES.get(simulator) if a is None else None)
         tensors = operands.cut(*pair, wanted) if flow == "matmul" else module.operands(wanted)
         engine = module.engine_for(simulator, **given[name])
         formats = module.FORMATS if format_name is None else (format_name,)
-        own = [module.Run(*tensors, each, engine, simulator) for each in formats]
+        own = [module.Run(*tensors, each, engine, simulator, **rules[name]) for each in formats]
         for run in own:
             run.waves = waves
             run.matrices = _options({"a": a, "b": b, "slice": wanted})
@@ -167,6 +171,16 @@ def _sizes(flows: dict[str, ModuleType], sizes: dict[str, int | None]) -> dict[s
     return {
         machine: {name: size for name, size in given.items() if name in flow.SIZES} for machine, flow in flows.items()
     }
+
+
+def _rules(flows: dict[str, ModuleType], scale_rule: str | None) -> dict[str, dict[str, str]]:
+    """Return the given scale rule for each flow that has scale rules; raise ValueError if none has."""
+    having = [name for name, flow in flows.items() if hasattr(flow, "SCALE_RULES")]
+    if scale_rule is not None and not having:
+        raise ValueError(
+            f"--scale-rule goes with trainium3's matmul and layer; {' and '.join(flows)} has no scale rule"
+        )
+    return {name: {"scale_rule": scale_rule} if scale_rule and name in having else {} for name in flows}
 
 
 def _flows(machine: str | None, format_name: str | None) -> dict[str, ModuleType]:

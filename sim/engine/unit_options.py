@@ -26,6 +26,12 @@ SIMULATOR = click.option(
     "--sim", "simulator", type=SIMULATORS, default="verilator", show_default=True, help="Simulator that runs the RTL."
 )
 
+SCALE_RULE = click.option(
+    "--scale-rule",
+    type=Choice(("ocp", "nki05")),
+    help="Rule of Trainium3's block scales: ocp, before NKI 0.5, or nki05, from it on.  [default: ocp]",
+)
+
 
 def with_options(*options: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that adds options to a command."""

@@ -32,6 +32,7 @@ class FlowRun:
     Attributes
     ----------
     matrices, sizes : options of ``bitpath run`` that gave this run its tensors and its engine.
+    scale_rule : how operands get their scales; None on a machine, or in a flow, without scale rules.
     waves : True to record waves of all its simulations.
     """
 
@@ -42,6 +43,7 @@ class FlowRun:
     simulator: str
     matrices: Sequence[str] = ()
     sizes: Sequence[str] = ()
+    scale_rule: str | None = None
     waves = False
 
     @property
@@ -54,10 +56,15 @@ class FlowRun:
         raise NotImplementedError
 
     @property
+    def rule_options(self) -> list[str]:
+        """The option of the scale rule, if it is not the default."""
+        return [] if self.scale_rule in (None, "ocp") else ["--scale-rule", str(self.scale_rule)]
+
+    @property
     def replay(self) -> str:
         """The command that repeats this run with waves."""
         words = ["--flow", self.flow, "--machine", self.machine, "--format", self.format_name, "--sim", self.simulator]
-        return shlex.join(["bitpath", "run", *words, *self.matrices, *self.sizes, "--waves"])
+        return shlex.join(["bitpath", "run", *words, *self.rule_options, *self.matrices, *self.sizes, "--waves"])
 
     def shown(self, *place: int) -> Shown:
         """Return the operands of an output, its number format, and the command that explains it."""

@@ -41,6 +41,11 @@ def console(*, quiet: bool = False) -> Console:
     return console if console.is_terminal else Console(quiet=quiet, width=WIDTH)
 
 
+def _format(name: str, scale_rule: str | None) -> str:
+    """The format's name, and the scale rule if it is not the default."""
+    return name if scale_rule in (None, "ocp") else f"{name} {scale_rule}"
+
+
 def show(console: Console, record: dict[str, Any], *, first: bool) -> None:
     """Print a record as a row, the first one below the headings. Columns have fixed widths: a later row is unknown now."""
     table = Table(box=None, pad_edge=False, collapse_padding=True, show_header=first)
@@ -48,13 +53,14 @@ def show(console: Console, record: dict[str, Any], *, first: bool) -> None:
     for heading, width in columns.values():
         text = heading in ("machine", "format", "simulator")
         table.add_column(heading, width=width, justify="left" if text else "right", overflow="fold")
-    table.add_row(*("-" if record[name] is None else str(record[name]) for name in columns))
+    shown = record | {"format": _format(record["format"], record.get("config", {}).get("scale_rule"))}
+    table.add_row(*("-" if shown[name] is None else str(shown[name]) for name in columns))
     console.print(table)
 
 
 def mismatch_report(run: FlowRun, outcome: Outcome) -> str:
     """Return the first place that differs with its operands, and one line for each further place; empty if none does."""
-    title = f"{run.machine} {run.format_name} on {run.simulator}"
+    title = f"{run.machine} {_format(run.format_name, run.scale_rule)} on {run.simulator}"
     parts: list[tuple[Any, ...]] = []
     if outcome.before is not None:
         parts.append((f"{title}, quantised", *outcome.before, run.shown_before, None))

@@ -19,12 +19,12 @@ from bitpath.sim.flows.accuracy import rmsnorm_reference
 from bitpath.sim.flows.builds import Builds, Part
 from bitpath.sim.flows.operands import cut, normalised_layer
 from bitpath.sim.flows.outcome import Outcome, codes, differences, play
-from bitpath.sim.flows.trainium3_matmul import FORMATS, SIZES, SLICES, engine_for
+from bitpath.sim.flows.trainium3_matmul import FORMATS, SCALE_RULES, SIZES, SLICES, engine_for
 from bitpath.sim.flows.trainium3_matmul import Run as MatmulRun
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.trainium3.vector.quantize_mx_tiles import Mode, blocks_tile, tile_blocks
 
-__all__ = ["FORMATS", "SIZES", "SLICES", "Run", "engine_for", "operands"]
+__all__ = ["FORMATS", "SCALE_RULES", "SIZES", "SLICES", "Run", "engine_for", "operands"]
 
 QUANTIZER = QuantizeMxConfig()
 QUANTIZER_PART = ("quantize_mx", QUANTIZER)
@@ -47,15 +47,15 @@ class Run(MatmulRun):
     hidden : float32 [M, K], rounded to BF16 first.
     gamma : float32 [K], rounded to BF16.
     weight : float32 [K, N], quantised by golden.
-    given : format name, engine and simulator, as `MatmulRun` has them.
+    given, rule : format name, engine, simulator and scale rule, as `MatmulRun` has them.
     """
 
     flow: ClassVar[str] = "layer"
 
-    def __init__(self, hidden: np.ndarray, gamma: np.ndarray, weight: np.ndarray, *given: Any):
+    def __init__(self, hidden: np.ndarray, gamma: np.ndarray, weight: np.ndarray, *given: Any, **rule: Any):
         self.hidden, self.gamma = (trainium3.round_to_bfloat16(x) for x in (hidden, gamma))
         normalised = trainium3.rmsnorm(self.hidden, self.gamma)
-        super().__init__(normalised.astype(np.float32), weight, *given)
+        super().__init__(normalised.astype(np.float32), weight, *given, **rule)
         self.golden_program = self.program
 
     def golden(self, progress: Progress | None = None) -> np.ndarray:
@@ -77,8 +77,10 @@ class Run(MatmulRun):
         start = time.monotonic()
         self.tiles = tiles = trainium3.operand_tiles(np.pad(self.a.T, ((0, 0), (0, self.a.shape[0] % 2))))
         quantised, cycles = zip(*(self._quantise(console, built, tile) for tile in tiles), strict=True)
-        expected = [trainium3.quantize_tile(tile, self.formats["a_format"]) for tile in tiles]
-        moving = [trainium3.quantize_tile(tile, self.formats["b_format"]) for tile in trainium3.operand_tiles(self.b)]
+        expected, moving = (
+            [trainium3.quantize_tile(tile, self.formats[side], scale_rule=self.scale_rule) for tile in made]
+            for side, made in (("a_format", tiles), ("b_format", trainium3.operand_tiles(self.b)))
+        )
         self.program = trainium3.tile_program(quantised, moving)
         between = time.monotonic() - start
         outcome = super().compare(console, builds)
@@ -113,7 +115,7 @@ class Run(MatmulRun):
     def _quantise(self, console: Console, built: Built, tile: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], int]:
         """Quantise a bfloat16 tile [P, F, 4] with QuantizeMX in RTL; return elements and scales, and the cycles."""
         element = MX_FORMATS[self.formats["a_format"]].element
-        mode = Mode(BF16, element, ScaleRule.OCP)
+        mode = Mode(BF16, element, ScaleRule(self.scale_rule))
 
         blocks = tile_blocks(tile.view(np.uint16)), mode.name
         title = f"{self.format_name} elements"

@@ -1,6 +1,6 @@
 """One matmul through Trainium3: quantise, multiply in golden and on the RTL tensor engine, compare."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,8 @@ from bitpath.golden.arrays.arguments import one_of, suggestion
 from bitpath.golden.arrays.parallel import Progress
 from bitpath.golden.machines import TRAINIUM3
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
-from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, ScaleRule
+from bitpath.golden.trainium3.operands.quantize_mx import ScaleRuleName
 from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.sim.flows.matmul import MatmulRun, resized
@@ -24,6 +25,8 @@ SIZES = ("rows", "cols")
 """Options of `engine_for`."""
 SLICES = {"icarus": "8x128x8"}
 """The slice of the layer that a slow simulator runs by default."""
+SCALE_RULES = tuple(rule.value for rule in ScaleRule)
+"""Values of ``--scale-rule``, the default one first."""
 
 ENGINES = {
     # The machine's 128x128 PEs, and a whole instruction in operand memory and PSUM at once.
@@ -54,20 +57,30 @@ def _range(extent: slice) -> range:
 
 
 class Run(MatmulRun):
-    """A product quantised and cut into instructions; made at once, so that mistakes show before any simulation.
+    """A product quantised by a scale rule and cut into instructions; made at once, so that mistakes show before any simulation.
 
     Raises ValueError for an unknown format, operands that `trainium3.matmul_program` refuses, or an engine too small
     for them.
     """
 
     machine = "trainium3"
+    scale_rule: ScaleRuleName
     error_metric = "relative RMS against float64 of the quantised operands"  # MXFP8 hides the error of the numerics
     bench = "bitpath.verif.trainium3.engine.tb_tensor_engine_run"
 
-    def __init__(self, a: np.ndarray, b: np.ndarray, format_name: str, engine: EngineConfig, simulator: str):
+    def __init__(
+        self,
+        a: np.ndarray,
+        b: np.ndarray,
+        format_name: str,
+        engine: EngineConfig,
+        simulator: str,
+        scale_rule: ScaleRuleName = "ocp",
+    ):
         super().__init__(a, b, format_name, engine, simulator)
         self.formats = formats_of(format_name)
-        self.program = trainium3.matmul_program(a, b, **self.formats)
+        self.scale_rule = scale_rule
+        self.program = trainium3.matmul_program(a, b, **self.formats, scale_rule=scale_rule)
         for each in self.program:
             check_fits(engine, each.stationary.shape[0], (each.stationary.shape[1], each.moving.shape[1]))
 
@@ -81,7 +94,10 @@ class Run(MatmulRun):
         return array.rows * array.cols * array.dot.numerics.terms
 
     def settings(self) -> dict[str, Any]:
-        return dict(self.formats)
+        return {**self.formats, "scale_rule": self.scale_rule}
+
+    def explain_options(self) -> Sequence[str]:
+        return (*super().explain_options(), *self.rule_options)
 
     def tile(self, m: int, n: int) -> str:
         holding = [each for each in self.program if m in _range(each.output[0]) and n in _range(each.output[1])]

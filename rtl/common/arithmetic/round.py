@@ -26,7 +26,8 @@ class Round(wiring.Component):
     Members
     -------
     i : In(normal_sum)
-    special : In(SPECIAL); overrides the sum if ``nan`` or ``inf`` is set, else has the sign of a zero sum
+    special : In(SPECIAL); overrides the sum if ``nan`` or ``inf`` is set, else has the sign of a zero sum. A format without
+        NaN gives its largest number for ``nan``
     o : Out(container.width), the code
     """
 
@@ -98,10 +99,11 @@ class Round(wiring.Component):
         largest = fmt.max_code << unused
         infinity = largest if fmt.infinity_code is None else fmt.infinity_code << unused
         beyond = infinity if self.overflow_to_infinity else largest
+        nan = largest if self.container.nan_code is None else self.container.nan_code
         magnitude = Signal(self.container.width - 1)
         sign = Signal()
         with m.If(self.special.nan):
-            m.d.comb += [magnitude.eq(self.container.nan_code), sign.eq(0)]
+            m.d.comb += [magnitude.eq(nan), sign.eq(0)]
         with m.Elif(self.special.inf):
             m.d.comb += [magnitude.eq(infinity), sign.eq(self.special.sign)]
         with m.Elif(i.zero):

@@ -1,44 +1,45 @@
-"""FP8 code of a normalised element and its block's scale.
+"""FP8 or FP4 code of a normalised element and its block's scale.
 
-Ref: ``nki.isa.quantize_mx`` reference page; OCP 8-bit Floating Point Specification (OFP8) 1.0.
+Ref: ``nki.isa.quantize_mx`` reference page; OCP 8-bit Floating Point Specification (OFP8) 1.0; OCP Microscaling Formats (MX)
+1.0, section 5.3.3.
 """
 
-from amaranth import Module, Mux, Signal, signed
+from amaranth import Array, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.formats.catalogue import E4M3FN, E5M2, E8M0
+from bitpath.golden.formats.catalogue import E2M1, E4M3FN, E5M2, E8M0
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.rtl.common.arithmetic.raw import normal_sum
 from bitpath.rtl.common.arithmetic.round import Round
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.vector.mx_source import EXPONENT_WIDTH, MX_NUMBER
 
-ELEMENTS = (E4M3FN, E5M2)
-"""Formats of the codes, in the order of their index."""
+ELEMENTS = (E4M3FN, E5M2, E2M1)
+"""Formats of the codes, in the order of their index; an index of 3 means the last one."""
 BEYOND = 1 << (EXPONENT_WIDTH - 1)
 """Exponent of an infinity, above every format's range, so that it saturates."""
 
 
 class MxCode(wiring.Component):
-    """Combinational ``o = fp8(i / 2**(scale - 127))``, rounded once to nearest even and saturated.
+    """Combinational ``o = element(i / 2**(scale - 127))``, rounded once to nearest even and saturated.
 
-    Infinity saturates too; NaN becomes the format's NaN. Division by a power of two keeps the significand, so only the
+    Infinity saturates too; NaN becomes the format's NaN, or +6 in E2M1, which has none. Division by a power of two keeps the significand, so only the
     code is rounded.
 
     Members
     -------
     i : In(MX_NUMBER)
     scale : In(8), E8M0
-    element : In(1), index into :data:`ELEMENTS`
-    o : Out(8)
+    element : In(2), index into :data:`ELEMENTS`
+    o : Out(8); the upper four bits of an E2M1 code are 0
     """
 
     clocked = False
     apart = True
     i: In(MX_NUMBER)
     scale: In(E8M0.width)
-    element: In(1)
+    element: In(range(len(ELEMENTS)))
     o: Out(E4M3FN.width)
 
     def elaborate(self, platform):
@@ -77,5 +78,5 @@ class MxCode(wiring.Component):
                 rounder.special.nan.eq(self.i.special.nan),
             ]
             codes.append(rounder.o)
-        m.d.comb += self.o.eq(Mux(self.element == ELEMENTS.index(E5M2), codes[1], codes[0]))
+        m.d.comb += self.o.eq(Array(codes)[self.element])
         return m

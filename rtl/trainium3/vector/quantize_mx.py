@@ -1,17 +1,17 @@
 """QuantizeMX on a group of VectorE's lanes: one block of 8 partitions by 4 elements a cycle.
 
     scale   = max(E - offset, 0)                   E: largest biased FP32 exponent of the block
-    code[k] = fp8(element[k] / 2**(scale - 127))   offset: emax of the element format, less 1 with NKI05
+    code[k] = rounded(element[k] / 2**(scale - 127))   offset: emax of the element format; FP8's less 1 with NKI05
 
 Ref: ``nki.isa.quantize_mx`` reference page, NKI 0.3 (rule "ocp") and 0.5 (rule "nki05"); OCP Microscaling Formats (MX)
 1.0, section 6.3.
 """
 
-from amaranth import Array, Cat, Module, Mux, Signal
+from amaranth import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.formats.catalogue import BF16, E4M3FN, E8M0, FP32
+from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E8M0, FP32
 from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, X4
 from bitpath.rtl.common.arithmetic.max_exponent import MaxExponent
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
@@ -43,7 +43,7 @@ class MxControl(data.Struct):
     """Control of a block, whose ``source`` and ``element`` index ``SOURCES`` and ``ELEMENTS``."""
 
     source: 1
-    element: 1
+    element: range(len(ELEMENTS))
     rule: Rule
 
 
@@ -55,14 +55,17 @@ class MxBeat(data.Struct):
 
 
 class MxQuantized(data.Struct):
-    """Codes of a block and their scale; partition p has the x4 word at ``4 * p``, element 0 lowest."""
+    """Codes of a block and their scale; partition p has the x4 word at ``4 * p``, element 0 lowest.
+
+    E2M1's x4 word has 16 bits: it takes the lower two of the partition's four bytes, and the others are 0.
+    """
 
     codes: data.ArrayLayout(E4M3FN.width, BLOCK)
     scale: E8M0.width
 
 
 class QuantizeMx(wiring.Component):
-    """Quantises a block to MXFP8: normalise, find the largest exponent, derive the scale, divide and round.
+    """Quantises a block to MXFP8 or MXFP4: normalise, find the largest exponent, derive the scale, divide and round.
 
     Latency is ``stages`` cycles, 0 to 4; throughput is one block a cycle. A stall of ``o`` holds the whole pipeline.
 
@@ -104,10 +107,12 @@ class QuantizeMx(wiring.Component):
         largest, control, *held = registers.hold("largest", largest=maximum.o, control=control, **numbers)
         numbers = dict(zip(numbers, held, strict=True))
 
+        fp4 = Signal()
         offset = Signal(range(max(fmt.emax for fmt in ELEMENTS) + 1))
         scale = Signal(E8M0.width)
         m.d.comb += [
-            offset.eq(Array(fmt.emax for fmt in ELEMENTS)[control.element] - (control.rule == Rule.NKI05)),
+            fp4.eq(control.element >= ELEMENTS.index(E2M1)),
+            offset.eq(Array(fmt.emax for fmt in ELEMENTS)[control.element] - ((control.rule == Rule.NKI05) & ~fp4)),
             scale.eq(Mux(largest > offset, largest - offset, 0)),
         ]
         scale, element, *held = registers.hold("scale", scale=scale, element=control.element, **numbers)
@@ -117,10 +122,21 @@ class QuantizeMx(wiring.Component):
             code = instantiate(m, platform, f"code_{k}", MxCode)
             m.d.comb += [code.i.eq(held[k]), code.scale.eq(scale), code.element.eq(element)]
             codes[f"code_{k}"] = code.o
-        scale, *held = registers.hold("codes", scale=scale, **codes)
+        is_fp4 = element >= ELEMENTS.index(E2M1)
+        words = {
+            f"word_{p}": self._word(m, p, is_fp4, [codes[f"code_{X4 * p + i}"] for i in range(X4)])
+            for p in range(BLOCK // X4)
+        }
+        scale, *held = registers.hold("codes", scale=scale, **words)
         m.d.comb += [
             self.o.p.eq(Cat(*held, scale)),
             self.o.valid.eq(registers.valid),
             self.i.ready.eq(registers.finish()),
         ]
         return m
+
+    def _word(self, m: Module, p: int, is_fp4: Value, codes: list[Value]) -> Signal:
+        """Partition p's x4 word: four bytes, or four half bytes below zeros."""
+        word = Signal(X4 * E4M3FN.width, name=f"word_{p}")
+        m.d.comb += word.eq(Mux(is_fp4, Cat(code[: E2M1.width] for code in codes), Cat(codes)))
+        return word

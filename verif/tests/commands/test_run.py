@@ -81,6 +81,17 @@ def test_every_machine_runs_by_default(bitpath, monkeypatch):
 
 
 @pytest.mark.simulator
+@pytest.mark.parametrize("flow", ["matmul", "layer"])
+def test_the_other_scale_rule(bitpath, flow):
+    """Golden, the program and QuantizeMX in RTL take the rule, which changes the error."""
+    line = f"--flow {flow} --machine trainium3 --sim icarus --slice 2x128x2 {SMALL} --format mxfp8_e4m3"
+    records = [passed(bitpath, f"{line} --scale-rule {rule}")[1][0] for rule in trainium3_matmul.SCALE_RULES]
+    assert [record["config"]["scale_rule"] for record in records] == ["ocp", "nki05"]
+    assert [record["mismatches"] for record in records] == [0, 0]
+    assert records[0]["sqnr_db"] != records[1]["sqnr_db"]
+
+
+@pytest.mark.simulator
 def test_rmsnorm_quant(bitpath):
     """Both quantisation types; the unit's last row and last lane are partially filled."""
     out, records = passed(bitpath, "--flow rmsnorm_quant --sim icarus --slice 3x10")

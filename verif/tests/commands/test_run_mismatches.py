@@ -51,6 +51,27 @@ def test_the_explain_line_ends_in_the_expected_code(bitpath, matrices, format_na
     assert re.findall(r"^(?:result|PSUM) +(0x\w+)", text, re.M)[-1] == code
 
 
+def test_report_explanation_and_replay_name_the_scale_rule(bitpath, matrices):
+    """E4M3 under both rules gives other bits here, so that an explanation under the wrong one ends in another code."""
+    engine = trainium3_matmul.engine_for("icarus")
+    runs = [
+        trainium3_matmul.Run(*matrices, "mxfp8_e4m3", engine, "icarus", rule) for rule in trainium3_matmul.SCALE_RULES
+    ]
+    ocp, golden = (np.ascontiguousarray(run.golden()[:5, :3]) for run in runs)
+    run = runs[1]
+    assert not np.array_equal(ocp, golden)
+    run.matrices = ["--a", "a.npy", "--b", "b.npy"]
+    rtl = golden.copy()
+    rtl.view(np.uint32)[3, 1] += 1
+    report = mismatch_report(run, Outcome(rtl, golden, {}))
+    assert "trainium3 mxfp8_e4m3 nki05 on icarus, [3, 1]\n" in report
+    assert "--scale-rule nki05" in run.replay
+    status, text, _ = bitpath(*shlex.split(rows(report)["explain"])[1:])
+    assert status == 0
+    assert re.findall(r"^PSUM +(0x\w+)", text, re.M)[-1] == f"0x{golden.view(np.uint32)[3, 1]:08x}"
+    assert run.settings()["scale_rule"] == "nki05"
+
+
 def test_the_first_mismatch_has_its_time_in_report_and_folder(elsewhere, matrices):
     """Each result was read in another cycle; the viewer of a wave opens at the first wrong one."""
     run = trainium3_matmul.Run(*matrices, "mxfp4", trainium3_matmul.engine_for("icarus"), "icarus")

@@ -50,6 +50,12 @@ MISTAKES = [
     ("run --flow layer --machine tensix", "--flow layer is trainium3's; --machine is tensix"),
     ("run --flow layer --a a.npy", "--a and --b go with --flow matmul"),
     ("run --flow layer --format row", "format of trainium3 must be mxfp8_e4m3"),
+    (
+        "run --machine tensix --scale-rule ocp",
+        "--scale-rule goes with trainium3's matmul and layer; tensix has no scale rule",
+    ),
+    ("run --flow rmsnorm_quant --scale-rule nki05", "matmul and layer; rmsnorm_quant has no scale rule"),
+    ("run --scale-rule nki06", "'nki06' is not one of 'ocp', 'nki05'"),
     ("run --flow layer --lanes 2", "--lanes is not a size of layer"),
     ("run --flow rmsnorm_quant --format mx9", "format of rmsnorm_quant must be row or static, not 'mx9'"),
     ("run --flow rmsnorm_quant --slice 8x16x8", "--slice must be MxK, for example 8x48, not '8x16x8'"),

@@ -9,12 +9,13 @@ import numpy as np
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import E8M0, FloatFormat
+from bitpath.golden.trainium3.declarations.quad_mx import X4
 from bitpath.rtl.trainium3.vector.quantize_mx import BLOCK, MxQuantized
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Request
 from bitpath.verif.kit.values import code_text, codes_text
-from bitpath.verif.trainium3.vector.quantize_mx_tiles import Mode, blocks_tile, tile_blocks
+from bitpath.verif.trainium3.vector.quantize_mx_tiles import Mode, blocks_tile, packed, tile_blocks
 
 GROUPS = 4
 """Blocks down a tile of 32 partitions."""
@@ -33,21 +34,32 @@ def golden_blocks(blocks: np.ndarray, mode: Mode) -> tuple[np.ndarray, np.ndarra
 
 
 def _shown(block: np.ndarray, mode: Mode, place: str) -> Shown:
-    """The element that differs, and the largest one; all of them if the scale differs."""
-    name, _, element = place.partition(".")
+    """The element or E2M1 elements that differ, and the largest one; all of them if the scale differs."""
+    name, _, byte = place.partition(".")
     finite = [code for code in block.tolist() if code & ~mode.source.sign_mask <= mode.source.max_code]
     largest = max(finite, key=lambda code: code & ~mode.source.sign_mask, default=None)
-    own = block[int(element) :][:1] if name == "codes" else block
+    own = block[_held(int(byte), mode)] if name == "codes" else block
     operands = {
         "mode": f"{mode.source.name} to {mode.element.name}, {mode.rule.value}",
-        "element" if name == "codes" else "block": codes_text(mode.source, own),
+        ("element" if len(own) == 1 else "elements") if name == "codes" else "block": codes_text(mode.source, own),
         "largest": "none is finite" if largest is None else code_text(mode.source, largest),
     }
-    return Shown(operands=operands, formats={"codes": mode.element, "scale": E8M0})
+    # A byte that holds two codes is shown as a word.
+    formats: dict[str, FloatFormat] = {"scale": E8M0}
+    return Shown(operands=operands, formats=formats | ({"codes": mode.element} if mode.element.width == 8 else {}))
+
+
+def _held(byte: int, mode: Mode) -> slice:
+    """The elements whose codes are in a byte of the result; for an unused byte of E2M1 its partition's."""
+    if mode.element.width == 8:
+        return slice(byte, byte + 1)
+    partition, place = divmod(byte, X4)
+    first = X4 * partition
+    return slice(first + 2 * place, first + 2 * place + 2) if place < X4 // 2 else slice(first, first + X4)
 
 
 def requests(blocks: np.ndarray, codes: np.ndarray, scales: np.ndarray, mode: Mode) -> list[Request]:
-    """Blocks with what must come of them."""
+    """Blocks with the element codes [n, 32] and scales that must come of them."""
     scale_place = pack(MxQuantized, {"scale": 1})
     control = mode.control
     return [
@@ -56,7 +68,7 @@ def requests(blocks: np.ndarray, codes: np.ndarray, scales: np.ndarray, mode: Mo
             int.from_bytes(code.tobytes(), "little") | scale * scale_place,
             partial(_shown, block, mode),
         )
-        for block, code, scale in zip(blocks, codes, scales.tolist(), strict=True)
+        for block, code, scale in zip(blocks, packed(codes, mode.element), scales.tolist(), strict=True)
     ]
 
 

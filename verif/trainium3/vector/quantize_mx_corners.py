@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
 
-from bitpath.golden.formats.catalogue import BF16, FP16, FP32
+from bitpath.golden.formats.catalogue import BF16, E2M1, FP16, FP32
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
 from bitpath.golden.trainium3.exact.quantize import quantize_block
@@ -80,15 +80,17 @@ def _scales(mode: Mode, rng: Random) -> Iterator[Corner]:
 
 
 def _specials(mode: Mode, rng: Random) -> Iterator[Corner]:
-    """Infinities saturate and NaN is +NaN; the scale is that of an exponent of 255, whatever else is in the block."""
+    """Infinities saturate and NaN is +NaN, or the largest number where there is none; the scale is that of an exponent of 255,
+    whatever else is in the block."""
     source, element = mode.source, mode.element
     infinity, nan = source.infinity_code, source.nan_code
     largest, smallest = source.max_code, 1
+    its_nan = element.max_code if element.nan_code is None else element.nan_code
     kinds = {
         "+inf": (infinity, element.max_code),
         "-inf": (infinity | source.sign_mask, element.max_code | element.sign_mask),
-        "nan": (nan, element.nan_code),
-        "-nan": (infinity + 1 | source.sign_mask, element.nan_code),
+        "nan": (nan, its_nan),
+        "-nan": (infinity + 1 | source.sign_mask, its_nan),
     }
     for name, (given, becomes) in kinds.items():
         for codes in (block(rng, given), block(rng, given, largest, smallest), (given,) * BLOCK):
@@ -123,7 +125,7 @@ def _saturation(mode: Mode, rng: Random) -> Iterator[Corner]:
     half = Fraction(1, 2 ** (element.fraction_bits + 1))
     fine = Fraction(1, 2**mode.source.fraction_bits)
     for value in (top, top + half - fine, top + half, top + half + fine, 2 - fine):
-        ocp = mode.rule is ScaleRule.OCP
+        ocp = mode.rule is ScaleRule.OCP or element is E2M1
         codes = block(rng, code(mode, value), code(mode, -value))
         # Half a unit above the largest is a tie that would go to infinity or NaN.
         saturates = ocp and value > top
@@ -144,7 +146,7 @@ def _ties(mode: Mode, rng: Random) -> Iterator[Corner]:
             # Under a larger element, so that nothing saturates.
             value = 1 + Fraction((2 * kept + 1 << dropped) + 2 * side, 2 << source.fraction_bits)
             even = (kept + (side > 0 or (side == 0 and kept % 2 == 1))) % (1 << element.fraction_bits)
-            codes = block(rng, code(mode, 16), code(mode, value), code(mode, -value))
+            codes = block(rng, code(mode, 2), code(mode, value), code(mode, -value))
             yield Corner(
                 f"tie {kept} {'<=>'[side + 1]}",
                 mode,

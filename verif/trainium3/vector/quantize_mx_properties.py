@@ -4,7 +4,8 @@ from itertools import product
 
 from amaranth import Cat, Mux, Signal, Value, signed
 
-from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat
+from bitpath.golden.formats.catalogue import BF16, E2M1, FP32, FloatFormat
+from bitpath.golden.trainium3.declarations.quad_mx import X4
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
 from bitpath.rtl.trainium3.vector.mx_code import ELEMENTS, MxCode
@@ -45,7 +46,7 @@ def element_code(claim: Claim, source: FloatFormat, fmt: FloatFormat) -> None:
     )
     spec = float_code(claim, significand, weight, fmt, "spec")
     finite = claim.value(Mux(special | (spec > fmt.max_code), fmt.max_code, spec), "finite", fmt.width - 1)
-    claim.ensure(second.o == Mux(nan, fmt.nan_code, Cat(finite, code[-1])))
+    claim.ensure(second.o == Mux(nan, fmt.max_code if fmt.nan_code is None else fmt.nan_code, Cat(finite, code[-1])))
 
 
 @PROPERTIES.of(
@@ -64,8 +65,8 @@ def half_unit(claim: Claim, source: FloatFormat, fmt: FloatFormat) -> None:
     places = biased + FP32.bias - second.scale - (source.bias + source.fraction_bits) + grid
     shift = claim.value(places, "places", signed(12))
     claim.assume(first.code[source.fraction_bits : -1] != source.exponent_mask, shift >= 0, shift < 64)
-    within_half(claim, claim.value(significand << shift[:6], "x"), second.o, fmt, grid)
-    claim.ensure(second.o[-1] == first.code[-1])
+    within_half(claim, claim.value(significand << shift[:6], "x"), second.o[: fmt.width], fmt, grid)
+    claim.ensure(second.o[fmt.width - 1] == first.code[-1])
 
 
 def _element_value(claim: Claim, code: Value, scale: Value, fmt: FloatFormat, name: str) -> Value:
@@ -75,7 +76,7 @@ def _element_value(claim: Claim, code: Value, scale: Value, fmt: FloatFormat, na
     exponent = field + place - (fmt.bias + fmt.fraction_bits) + scale
     fraction = claim.value((got << BF16.fraction_bits) >> place, f"{name}_fraction")[: BF16.fraction_bits]
     value = Mux(got == 0, 0, Cat(fraction, claim.value(exponent, f"{name}_exponent", BF16.exponent_bits)))
-    return Cat(claim.value(value, name, BF16.width - 1), code[-1])
+    return Cat(claim.value(value, name, BF16.width - 1), code[fmt.width - 1])
 
 
 @PROPERTIES.of(
@@ -120,9 +121,11 @@ def block(claim: Claim) -> None:
         "dut", QuantizeMx(QuantizeMxConfig(pipeline=PipelineConfig(stages=0))), i__valid=1, o__ready=1
     )
     control, scale = dut.i.p.control, dut.o.p.scale
-    emax = Mux(control.element, ELEMENTS[1].emax, ELEMENTS[0].emax)
+    claim.assume(control.element < len(ELEMENTS))
+    fp4 = control.element == ELEMENTS.index(E2M1)
+    emax = Mux(fp4, E2M1.emax, Mux(control.element == 0, ELEMENTS[0].emax, ELEMENTS[1].emax))
     # What the scale has as the largest exponent: none is above it, and one is there unless the scale stops at 0.
-    largest = claim.value(scale + emax - (control.rule == Rule.NKI05), "largest")
+    largest = claim.value(scale + emax - ((control.rule == Rule.NKI05) & ~fp4), "largest")
     reached = []
     for k in range(BLOCK):
         code = dut.i.p.elements[k]
@@ -131,5 +134,10 @@ def block(claim: Claim) -> None:
         reached.append(field == largest)
         first = claim.instantiate(f"source_{k}", MxSource(), source=control.source, code=code)
         second = claim.instantiate(f"code_{k}", MxCode(), i=first.o, element=control.element, scale=scale)
-        claim.ensure(field <= largest, dut.o.p.codes[k] == second.o)
+        partition, place = divmod(k, X4)
+        word = Cat(dut.o.p.codes[X4 * partition + byte] for byte in range(X4))
+        half = word.word_select(place, E2M1.width)
+        claim.ensure(field <= largest, Mux(fp4, half, dut.o.p.codes[k]) == second.o)
+        if place >= X4 // 2:
+            claim.ensure(~fp4 | (dut.o.p.codes[k] == 0))
     claim.ensure((scale == 0) | Cat(reached).any())

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 
-from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, FP16, FloatFormat
+from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, FP16, FloatFormat
 from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, X4, ScaleRule
 from bitpath.rtl.trainium3.vector.mx_code import ELEMENTS
 from bitpath.rtl.trainium3.vector.mx_source import SOURCES
@@ -29,7 +29,7 @@ class Mode:
     @property
     def offset(self) -> int:
         """Difference between a block's largest exponent and its scale."""
-        return self.element.emax - (self.rule is ScaleRule.NKI05)
+        return self.element.emax - (self.rule is ScaleRule.NKI05 and self.element is not E2M1)
 
     @property
     def control(self) -> int:
@@ -42,7 +42,24 @@ class Mode:
         return pack(MxBeat, {"control": fields})
 
 
-MODES = {mode.name: mode for mode in (Mode(*each) for each in product((BF16, FP16), (E4M3FN, E5M2), ScaleRule))}
+MODES = {mode.name: mode for mode in (Mode(*each) for each in product((BF16, FP16), ELEMENTS, ScaleRule))}
+
+
+def packed(codes: np.ndarray, element: FloatFormat) -> np.ndarray:
+    """Element codes uint8 [n, 32] as the unit's bytes: E2M1's four of a partition in its two lower bytes."""
+    if element.width == E4M3FN.width:
+        return codes
+    pairs = codes.reshape(len(codes), -1, X4 // 2, 2)
+    halves = (pairs[..., 0] | pairs[..., 1] << E2M1.width).astype(np.uint8)
+    return np.pad(halves, ((0, 0), (0, 0), (0, X4 // 2))).reshape(len(codes), -1)
+
+
+def unpacked(codes: np.ndarray, element: FloatFormat) -> np.ndarray:
+    """Element codes uint8 [n, 32] of the unit's bytes; the inverse of :func:`packed`."""
+    if element.width == E4M3FN.width:
+        return codes
+    halves = codes.reshape(len(codes), -1, X4)[..., : X4 // 2]
+    return np.stack([halves & 15, halves >> E2M1.width], axis=-1).reshape(len(codes), -1)
 
 
 def tile_blocks(tile: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
 from bitpath.rtl.trainium3.vector.quantize_mx import BLOCK, QuantizeMx
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.exchange import read_input, show_share, write_result
-from bitpath.verif.trainium3.vector.quantize_mx_tiles import MODES
+from bitpath.verif.trainium3.vector.quantize_mx_tiles import MODES, unpacked
 
 CONFIG = config_from_environment(QuantizeMxConfig)
 SHARE_CYCLES = 256
@@ -22,7 +22,7 @@ SHARE_CYCLES = 256
 async def run_blocks(dut):
     """Run one block a cycle; ``cycles`` counts the cycles until the last result."""
     blocks, mode = read_input()
-    control = MODES[mode].control
+    control, element = MODES[mode].control, MODES[mode].element
     results: list[int] = []
     async with bench(dut, QuantizeMx(CONFIG).signature, drain=False) as frame:
         driver = frame.driver("i")
@@ -37,4 +37,4 @@ async def run_blocks(dut):
                 show_share(len(results) / len(blocks))
     words = b"".join(word.to_bytes(BLOCK + 1, "little") for word in results)
     table = np.frombuffer(words, np.uint8).reshape(-1, BLOCK + 1)
-    write_result(codes=table[:, :BLOCK], scales=table[:, BLOCK], cycles=cycles)
+    write_result(codes=unpacked(table[:, :BLOCK], element), scales=table[:, BLOCK], cycles=cycles)

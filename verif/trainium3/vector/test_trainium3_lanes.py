@@ -100,9 +100,9 @@ BENCHES = {
     "bf16_pe-verilator": (MultiplyAddConfig(pipeline=STAGES[0]), 300, None, 13, 2 * ALL + 4 * (6 * 280 + PE_CORNERS)),
     "bf16_pe-icarus": (MultiplyAddConfig(pipeline=STAGES[3]), 150, PE, 11, 4 * (6 * 140 + PE_CORNERS)),
     "bf16_pe-bf16_products-verilator": (BF16_PRODUCTS, 300, None, 13, 2 * ALL + 4 * 6 * 280 + PRODUCT_CORNERS),
-    # All codes of BF16 and FP16 to both elements under both rules, corners, random blocks at every pace, latency, resets.
-    "quantize_mx-verilator": (QuantizeMxConfig(pipeline=STAGES[2]), 500, None, 22, 8 * BLOCKS + 2000 + 4 * 496 + 20),
-    "quantize_mx-icarus": (QuantizeMxConfig(pipeline=STAGES[0]), 40, MX, 6, 100 + 4 * 40 + 20),
+    # All codes of BF16 and FP16 to three elements under both rules, corners, random blocks at every pace, latency, resets.
+    "quantize_mx-verilator": (QuantizeMxConfig(pipeline=STAGES[2]), 500, None, 30, 12 * BLOCKS + 2850 + 4 * 492 + 20),
+    "quantize_mx-icarus": (QuantizeMxConfig(pipeline=STAGES[0]), 40, MX, 6, 100 + 4 * 36 + 20),
     "xorwow-verilator": (XorwowConfig(lanes=16), 300, None, 6, 2 * (3 * 300 + 2 * 20)),
     "xorwow-icarus": (XorwowConfig(lanes=2), 300, None, 6, 2 * (3 * 300 + 2 * 20)),
     "stochastic_psum-verilator": (psum(10), 200, None, 14, 2 * 200 + 64),
@@ -123,7 +123,7 @@ def test_bench(name):
 
 VOLUMES = [
     *(("bf16_pe", MultiplyAddConfig(pipeline=stages), 20_000, PE, 11, 400_000) for stages in STAGES),
-    *(("quantize_mx", QuantizeMxConfig(pipeline=stages), 20_000, None, 21, 110_000) for stages in STAGES),
+    *(("quantize_mx", QuantizeMxConfig(pipeline=stages), 20_000, None, 29, 130_000) for stages in STAGES),
     ("stochastic_psum", PsumConfig(cols=4, bank_depth=16), 4_000, None, 14, 8_000),
     ("xorwow", XorwowConfig(lanes=4), 50_000, None, 6, 300_000),
     *(("exponential", exponential(*size), 20_000, None, 7, 80_000) for size in ((1, 0), (2, 1), (4, 2), (4, 4))),
