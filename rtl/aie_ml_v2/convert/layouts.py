@@ -3,10 +3,15 @@
 Rounding and saturation codes are those of the control registers: ``golden.aie_ml_v2.declarations.codes``.
 """
 
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
 from amaranth import signed, unsigned
 from amaranth.lib import data, enum
 
 from bitpath.golden.aie_ml_v2.declarations.codes import (
+    BFP16EBS8,
     MX4,
     MX6,
     MX9,
@@ -83,6 +88,80 @@ class MxResult(data.Struct):
 
     block: MxBlock
     image: IMAGE_BITS
+
+
+class Bfp16Control(data.Struct):
+    """Rounding code of a conversion to bfp16ebs8."""
+
+    rounding: ROUNDING_BITS
+
+
+class Bfp16Request(data.Struct):
+    """The 8 FP32 elements of a block of bfp16ebs8 and their control."""
+
+    lanes: data.ArrayLayout(FP32.width, BFP16EBS8.elements)
+    control: Bfp16Control
+
+
+class Bfp16Block(data.Struct):
+    """A block of bfp16ebs8: exponent and signed codes."""
+
+    exponent: MX_EXPONENT_BITS
+    codes: data.ArrayLayout(signed(BFP16EBS8.width), BFP16EBS8.elements)
+
+
+class Bfp16Result(data.Struct):
+    """A block of bfp16ebs8; memory holds eight as one tile, so that a block has no image of its own."""
+
+    block: Bfp16Block
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockLayouts:
+    """Layouts of a conversion to blocks of one size.
+
+    Attributes
+    ----------
+    formats : the formats, which the request chooses where there are several.
+    request, control, block, result : layouts of the streams and of their parts.
+    """
+
+    formats: tuple[MxFormat, ...]
+    request: Any
+    control: Any
+    block: Any
+    result: Any
+
+    @property
+    def elements(self) -> int:
+        """Elements of a block."""
+        return self.formats[0].elements
+
+    @property
+    def has_shifts(self) -> bool:
+        """Return True if pairs have shift bits."""
+        return self.formats[0].has_shifts
+
+
+class Blocks(Enum):
+    """Blocks that a conversion unit makes."""
+
+    MX = "mx"
+    BFP16EBS8 = "bfp16ebs8"
+
+    @property
+    def layouts(self) -> BlockLayouts:
+        return _LAYOUTS[self]
+
+
+_LAYOUTS = {
+    Blocks.MX: BlockLayouts(
+        formats=tuple(code.fmt for code in MxCode), request=MxRequest, control=MxControl, block=MxBlock, result=MxResult
+    ),
+    Blocks.BFP16EBS8: BlockLayouts(
+        formats=(BFP16EBS8,), request=Bfp16Request, control=Bfp16Control, block=Bfp16Block, result=Bfp16Result
+    ),
+}
 
 
 class SrsControl(data.Struct):

@@ -1,4 +1,4 @@
-"""Element of an MX block: an FP32 number as a signed code for a given block exponent.
+"""Element of a block: an FP32 number as a signed code for a given block exponent.
 
 ::
 
@@ -15,7 +15,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX9, RoundingCode
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.aie_ml_v2.convert.layouts import CODE_BITS, MX_EXPONENT_BITS, MxCode, MxControl
+from bitpath.rtl.aie_ml_v2.convert.layouts import CODE_BITS, MX_EXPONENT_BITS, Blocks, MxCode
 from bitpath.rtl.common.arithmetic.align import Align, Dropped, shift_of
 from bitpath.rtl.common.arithmetic.round_increment import RoundIncrement
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
@@ -37,13 +37,14 @@ class MxElement(wiring.Component):
     ----------
     flush : True to read subnormals as zeros.
     min_code : True if ``-2**m`` is a valid code.
+    blocks : the blocks whose elements it makes.
 
     Members
     -------
     i : In(32), FP32; exponent 255 is read like any other
     shared : In(8), the block's biased exponent
-    shifted : In(1), the pair's shift bit; if set, the float's exponent must be below ``shared``
-    control : In(MxControl)
+    shifted : In(1), the pair's shift bit; if set, the float's exponent must be below ``shared``; 0 without shifts
+    control : In(BlockLayouts.control)
     o : Out(signed(8))
     leaves : Out(1), 1 if the rounded number is out of range
     """
@@ -51,14 +52,14 @@ class MxElement(wiring.Component):
     clocked = False
     apart = True
 
-    def __init__(self, flush: bool, min_code: bool):
-        self.flush, self.min_code = flush, min_code
+    def __init__(self, flush: bool, min_code: bool, blocks: Blocks = Blocks.MX):
+        self.flush, self.min_code, self.blocks = flush, min_code, blocks
         super().__init__(
             {
                 "i": In(FP32.width),
                 "shared": In(MX_EXPONENT_BITS),
                 "shifted": In(1),
-                "control": In(MxControl),
+                "control": In(blocks.layouts.control),
                 "o": Out(signed(CODE_BITS)),
                 "leaves": Out(1),
             }
@@ -77,10 +78,14 @@ class MxElement(wiring.Component):
 
         fewer = Signal(range(MAGNITUDE_BITS))
         top = Signal(CODE_BITS)
-        with m.Switch(self.control.block_format):
-            for code in MxCode:
-                with m.Case(code) if code is not MxCode.MX4 else m.Default():
-                    m.d.comb += [fewer.eq(MAGNITUDE_BITS - code.fmt.magnitude_bits), top.eq(code.fmt.max_code)]
+        formats = self.blocks.layouts.formats
+        if len(formats) == 1:
+            m.d.comb += [fewer.eq(MAGNITUDE_BITS - formats[0].magnitude_bits), top.eq(formats[0].max_code)]
+        else:
+            with m.Switch(self.control.block_format):
+                for fmt in formats:
+                    with m.Case(MxCode.of(fmt)) if fmt is not formats[-1] else m.Default():
+                        m.d.comb += [fewer.eq(MAGNITUDE_BITS - fmt.magnitude_bits), top.eq(fmt.max_code)]
         distance = Signal(MX_EXPONENT_BITS + 1)
         # A set shift bit implies an exponent below the shared one, so the distance is not negative.
         m.d.comb += distance.eq(self.shared - exponent - self.shifted + fewer)

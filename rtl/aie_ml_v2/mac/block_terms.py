@@ -1,7 +1,7 @@
 """MX products or sums of one block pair as terms of the addition (cycle 4).
 
 The terms are, by ``AieNumerics``: the pair's sum (1 term), the sums of MX9's two beats (``mx9_split_round``, 2 terms), or
-all 16 products (``mx_post_add_first`` False). All terms of a pair share its exponent code ``ex + ey + 1``. Combinational;
+all 16 products (``mx_post_add_first`` False); of bfp16ebs8 the sum, or all 8 products. All terms of a pair share its exponent code ``ex + ey + 1``. Combinational;
 the lane registers ``to_hold`` of MX9's first beat and returns it as ``held`` with the second.
 """
 
@@ -70,7 +70,7 @@ class BlockTerms(wiring.Component):
         m = Module()
         plan, i, o = self.plan, self.i, self.o
         is_mx9 = is_one_of(i.control.mode, (MacMode.MX9,), self.config.modes)
-        values = self._values(m, is_mx9)
+        values = self._eights() if self.config.bfp16ebs8 else self._values(m, is_mx9)
         negative = Signal(plan.slots)
         nonzero = Signal(plan.mx_terms)
         for k, value in enumerate(values):
@@ -95,6 +95,10 @@ class BlockTerms(wiring.Component):
             o.minus_inf.eq(0),
         ]
         return m
+
+    def _eights(self) -> list[Value]:
+        """Return the signed terms of one beat of bfp16ebs8, which holds nothing."""
+        return [self.sum] if self.numerics.mx_post_add_first else [self.products[k] for k in range(DEPTH)]
 
     def _values(self, m: Module, is_mx9: Value) -> list[Value]:
         """Return the signed terms and drive ``to_hold``."""

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AieNumerics
+from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, MX9, MxFormat
+from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, XDNA2_BFP16EBS8, AieNumerics
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 
 
@@ -27,14 +28,24 @@ class MacLaneConfig:
     modes : supported modes, in the order of `MacMode`; control words must use no other. Hardware that no mode needs is
         left out.
     numerics : choices where the documents leave the result open.
+    bfp16ebs8 : True for XDNA2's products: MX9, which must be the only mode, takes blocks of eight without shift bits, in one
+        beat each.
     """
 
     modes: tuple[MacMode, ...] = tuple(MacMode)
     numerics: AieNumerics = AIE_ML_V2.numerics
+    bfp16ebs8: bool = False
 
     def __post_init__(self) -> None:
         if not self.modes or self.modes != tuple(mode for mode in MacMode if mode in self.modes):
             raise ValueError(f"mac_lane: modes must be distinct MacMode members in their order, not {self.modes!r}")
+        if self.bfp16ebs8 and self.modes != (MacMode.MX9,):
+            raise ValueError(f"mac_lane: modes must be (MacMode.MX9,) with bfp16ebs8, not {self.modes!r}")
+
+    @property
+    def widest_block(self) -> MxFormat:
+        """The block format with the largest products."""
+        return BFP16EBS8 if self.bfp16ebs8 else MX9
 
     def has(self, *modes: MacMode) -> bool:
         """Return True if the lane supports any of ``modes``."""
@@ -43,3 +54,5 @@ class MacLaneConfig:
 
 MX9_LANE = MacLaneConfig(modes=(MacMode.MX9,))
 """A lane that supports MX9 only."""
+BFP16EBS8_LANE = MacLaneConfig(modes=(MacMode.MX9,), numerics=XDNA2_BFP16EBS8.numerics, bfp16ebs8=True)
+"""XDNA2's lane of bfp16ebs8."""

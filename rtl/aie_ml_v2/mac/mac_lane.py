@@ -33,7 +33,7 @@ Each summand is shifted right by its distance to the largest exponent and rounde
 exact, and ``NormalizeFp32`` rounds it once to FP32. 8 bits above the fraction hold the sum: below 128, and a sign.
 
 Latency: 4 cycles for integers and MX (from MX9's second beat), 5 for floats. Throughput: one beat a cycle; an MX9
-instruction takes two beats.
+instruction takes two beats, one of XDNA2's bfp16ebs8 (``config.bfp16ebs8``) takes one.
 
 Ref: AM027, chapter 4, for the stages; llvm-aie, AIE2PSGenSchedule.td, for the cycles.
 """
@@ -172,17 +172,18 @@ class MacLane(wiring.Component):
         modes, mode = self.config.modes, products.control.mode
         post_add = instantiate(m, platform, "post_add", PostAdd, self.config)
         blocks = instantiate(m, platform, "block_terms", BlockTerms, self.config)
-        held = Signal.like(blocks.held, name="first_half", reset_less=True)
         m.d.comb += [
             post_add.i.eq(products),
             blocks.i.eq(products),
             blocks.products.eq(post_add.terms),
             blocks.sum.eq(post_add.o),
-            blocks.held.eq(held),
         ]
-        # Every valid beat overwrites it; only MX9's second beat, the next valid one after the first, reads it.
-        with m.If(valid):
-            m.d.sync += held.eq(blocks.to_hold)
+        if not self.config.bfp16ebs8:
+            held = Signal.like(blocks.held, name="first_half", reset_less=True)
+            m.d.comb += blocks.held.eq(held)
+            # Every valid beat overwrites it; only MX9's second beat, the next valid one after the first, reads it.
+            with m.If(valid):
+                m.d.sync += held.eq(blocks.to_hold)
 
         if not self.config.has(*FLOAT_MODES):
             return blocks.o, products.control, post_add.o

@@ -89,10 +89,16 @@ class PostAdd(wiring.Component):
         return m
 
     def _shifted(self, m: Module, name: str, product: Value, pair: int, drops_mx6: Value) -> Value:
-        """Return ``(product << 2) >> (x_shift + y_shift)``; without lossless shifts, floored to the product's own unit."""
+        """Return ``(product << 2) >> (x_shift + y_shift)``; without lossless shifts, floored to the product's own unit.
+
+        Blocks of bfp16ebs8 have no shifts.
+        """
         x, y = self.i.x_shift[pair], self.i.y_shift[pair]
         shifted = Signal(signed(len(product) + SHIFTS), name=f"shifted_{name}")
         extended = product << SHIFTS
+        if self.config.bfp16ebs8:
+            m.d.comb += shifted.eq(extended)
+            return shifted
         m.d.comb += shifted.eq(Mux(x & y, extended >> 2, Mux(x | y, extended >> 1, extended)))
         if self.numerics.mx_lossless_shift:
             return shifted

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from amaranth.lib import data
 from amaranth.utils import ceil_log2
 
-from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK
 from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig
 from bitpath.rtl.aie_ml_v2.mac.layouts import DEPTH
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import FLOAT_MODES
@@ -42,15 +41,16 @@ class TermPlan:
 
     @property
     def mx_terms(self) -> int:
-        """Terms of a block pair: its sum, the sums of MX9's two beats, or all 16 products."""
+        """Terms of a block pair: its sum, the sums of MX9's two beats, or all products."""
         if not self.config.numerics.mx_post_add_first:
-            return MX_BLOCK
-        return 2 if self.config.numerics.mx9_split_round else 1
+            return self.config.widest_block.elements
+        return 2 if self.config.numerics.mx9_split_round and not self.config.bfp16ebs8 else 1
 
     @property
     def mx_integer_bits(self) -> int:
-        """Integer bits of an MX term: a product is at most 4, a block pair's sum at most 64, both inclusive."""
-        return 3 if self.mx_terms == MX_BLOCK else 3 + ceil_log2(MX_BLOCK)
+        """Integer bits of an MX term: a product is at most 4, the sum of n products at most 4 * n, both inclusive."""
+        summed = self.config.numerics.mx_post_add_first
+        return 3 + ceil_log2(self.config.widest_block.elements) if summed else 3
 
     @property
     def narrow(self) -> int:

@@ -1,4 +1,4 @@
-"""Requests for the conversion to MX, with golden's results."""
+"""Requests for the conversion to blocks, with golden's results."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2.declarations.codes import MxFormat, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.aie_ml_v2.convert.layouts import MxBlock, MxCode, MxControl, MxRequest, MxResult
+from bitpath.rtl.aie_ml_v2.convert.layouts import BlockLayouts, Blocks, MxCode
 from bitpath.verif.aie_ml_v2.convert.bits import array_bits
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
@@ -18,9 +18,14 @@ from bitpath.verif.kit.pipeline import Request
 from bitpath.verif.kit.values import Integer, Word, code_text, codes_text
 
 
+def layouts_of(fmt: MxFormat) -> BlockLayouts:
+    """Return the layouts of the streams that carry blocks of a format."""
+    return (Blocks.MX if fmt.has_shifts else Blocks.BFP16EBS8).layouts
+
+
 @dataclass(frozen=True)
 class Conversion:
-    """One request: 16 FP32 codes, the block format and the rounding code."""
+    """One request: the FP32 codes of a block, its format and the rounding code."""
 
     lanes: tuple[int, ...]
     fmt: MxFormat
@@ -33,8 +38,10 @@ class Conversion:
     @property
     def payload(self) -> int:
         """Return the request's payload."""
-        control = pack(MxControl, {"block_format": MxCode.of(self.fmt).value, "rounding": self.rounding.value})
-        return pack(MxRequest, {"lanes": array_bits(np.array(self.lanes, np.uint32)), "control": control})
+        layouts = layouts_of(self.fmt)
+        choice = {"block_format": MxCode.of(self.fmt).value} if len(layouts.formats) > 1 else {}
+        control = pack(layouts.control, choice | {"rounding": self.rounding.value})
+        return pack(layouts.request, {"lanes": array_bits(np.array(self.lanes, np.uint32)), "control": control})
 
     def shown(self, path: str) -> Shown:
         """Return the lane that differs and the largest one, or all of a block whose exponent, shifts or image do."""
@@ -51,8 +58,9 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Converted:
-    """A block, and its bytes in memory."""
+    """A block, and its bytes in memory; those of bfp16ebs8, whose tiles hold eight, are empty."""
 
+    fmt: MxFormat
     exponent: int
     shift: int
     codes: tuple[int, ...]
@@ -61,17 +69,20 @@ class Converted:
     @property
     def bits(self) -> int:
         """Return the result's payload."""
+        layouts = layouts_of(self.fmt)
+        shift = {"shift": self.shift} if layouts.has_shifts else {}
+        image = {"image": int.from_bytes(self.image, "little")} if layouts.has_shifts else {}
         codes = array_bits(np.array(self.codes, np.int8))
-        block = pack(MxBlock, {"exponent": self.exponent, "shift": self.shift, "codes": codes})
-        return pack(MxResult, {"block": block, "image": int.from_bytes(self.image, "little")})
+        block = pack(layouts.block, {"exponent": self.exponent, **shift, "codes": codes})
+        return pack(layouts.result, {"block": block, **image})
 
 
 def results_of(blocks: aie.MxBlocks) -> list[Converted]:
     """Blocks [n, 1] one by one."""
-    images = aie.pack_mx(blocks)[:, 0]
+    images = aie.pack_mx(blocks)[:, 0] if blocks.fmt.has_shifts else np.zeros((len(blocks.exponent), 0), np.uint8)
     columns = (blocks.exponent[:, 0].tolist(), blocks.shift[:, 0].tolist(), blocks.codes[:, 0].tolist(), images)
     return [
-        Converted(exponent, shift, tuple(codes), image.tobytes())
+        Converted(blocks.fmt, exponent, shift, tuple(codes), image.tobytes())
         for exponent, shift, codes, image in zip(*columns, strict=True)
     ]
 
@@ -96,6 +107,6 @@ def with_golden(requests: Sequence[Conversion], numerics: AieNumerics) -> list[R
 
 
 def conversions(blocks: np.ndarray, fmt: MxFormat, rounding: RoundingCode) -> list[Conversion]:
-    """Requests of float32 or uint32 [n, 16]."""
+    """Requests of float32 or uint32 [n, elements]."""
     words = blocks.view(np.uint32) if blocks.dtype == np.float32 else blocks
     return [Conversion(tuple(row), fmt, rounding) for row in words.tolist()]

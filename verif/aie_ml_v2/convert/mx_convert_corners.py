@@ -1,12 +1,12 @@
-"""Directed corners of the conversion to MX: a block and its expected properties, derived from the rules.
+"""Directed corners of the conversion to blocks: a block and its expected properties, derived from the rules.
 
 A bin counts as hit only if golden agrees, so a wrongly stated corner leaves its bin unhit.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK, MX_FORMATS, MX_PAIRS, MxFormat, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.codes import MX_PAIRS, MxFormat, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.verif.aie_ml_v2.convert.mx_convert import Conversion, Converted
@@ -61,14 +61,14 @@ def block(
     rest: int = 0,
     rounding: RoundingCode = EVEN,
 ) -> MxCorner:
-    """Return a corner with the given words at their positions, and ``rest`` at the others."""
-    words = tuple(lanes.get(place, rest) for place in range(MX_BLOCK))
-    return MxCorner(name, Conversion(words, fmt, rounding), exponent, shift, codes)
+    """Return a corner with the given words at their positions, and ``rest`` at the others; shifts count where there are any."""
+    words = tuple(lanes.get(place, rest) for place in range(fmt.elements))
+    return MxCorner(name, Conversion(words, fmt, rounding), exponent, shift if fmt.has_shifts else 0, codes)
 
 
-def corners(numerics: AieNumerics) -> list[MxCorner]:
+def corners(numerics: AieNumerics, formats: Sequence[MxFormat]) -> list[MxCorner]:
     makers = (_ties, _masks, _distances, _zeros, _subnormals, _exponents, _specials, _carries)
-    return [each for maker in makers for fmt in MX_FORMATS.values() for each in maker(numerics, fmt)]
+    return [each for maker in makers for fmt in formats for each in maker(numerics, fmt)]
 
 
 def _goes_away(rounding: RoundingCode, side: str, sign: str, odd: str) -> bool:
@@ -89,7 +89,7 @@ def _ties(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
     below = dict(zip(SIDES, (0, 1, half - 1, half, half + 1), strict=True))
     top = 1 << fmt.magnitude_bits - 1
     for rounding in RoundingCode:
-        for shifted in (0, 1):
+        for shifted in (0, 1) if fmt.has_shifts else (0,):
             for sign, name in PLUS_MINUS:
                 for side, rest in below.items():
                     # The significand is as long as the magnitude: its first bit the hidden one, its last even or odd.
@@ -113,7 +113,7 @@ def _ties(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
 def _masks(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
     """Every shift byte that a block can have: not all bits, since one pair has the largest exponent."""
     one = 1 << fmt.magnitude_bits - 1
-    for mask in range(255):
+    for mask in range(255 if fmt.has_shifts else 0):
         lanes, codes = {}, {}
         for pair in range(MX_PAIRS):
             shifted = mask >> pair & 1
@@ -127,7 +127,7 @@ def _distances(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
     """A pair 0, 1, 2 and more binades below the block's exponent, until it rounds to zero, and one beyond."""
     one = 1 << fmt.magnitude_bits - 1
     for distance in (*range(fmt.magnitude_bits + 3), 30, 120):
-        code = one if distance == 0 else one << 1 >> distance
+        code = one if distance == 0 else one << fmt.has_shifts >> distance
         # Half of the last place with a shift bit is a tie, which goes to the even code 0.
         for sign, name in PLUS_MINUS:
             yield block(
@@ -145,7 +145,7 @@ def _zeros(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
     for sign, name in PLUS_MINUS:
         for rounding in RoundingCode:
             zero = word(0, sign=sign)
-            codes = dict.fromkeys(range(MX_BLOCK), 0)
+            codes = dict.fromkeys(range(fmt.elements), 0)
             name_of = f"{fmt.name}/zeros/{rounding.name}/{name}"
             yield block(name_of, fmt, {}, 0, 0, codes, rest=zero, rounding=rounding)
 
@@ -178,7 +178,7 @@ def _exponents(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
     """The smallest and largest exponents at every position."""
     one = 1 << fmt.magnitude_bits - 1
     for exponent in (1, 2, 253, 254):
-        for place in range(MX_BLOCK):
+        for place in range(fmt.elements):
             mask = 0xFF ^ 1 << place // 2
             yield block(
                 f"{fmt.name}/exponent {exponent}/{place}", fmt, {place: word(exponent)}, exponent, mask, {place: one}
@@ -188,12 +188,12 @@ def _exponents(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
 def _specials(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
     """Infinities and NaN of either sign at every position: a NaN block, or an ordinary exponent of 255."""
     one = 1 << fmt.magnitude_bits - 1
-    for place in range(MX_BLOCK):
+    for place in range(fmt.elements):
         for sign, name in PLUS_MINUS:
             for fraction, what in ((0, "infinity"), (1 << 22, "NaN"), (1, "signalling NaN")):
                 lanes = {place: word(255, fraction, sign)}
                 if numerics.mx_nan_block:
-                    shift, codes = 0, dict.fromkeys(range(MX_BLOCK), 0)
+                    shift, codes = 0, dict.fromkeys(range(fmt.elements), 0)
                 else:
                     code = one + (one >> 1 if what == "NaN" else 0)
                     shift, codes = 0xFF ^ 1 << place // 2, {place: -code if sign else code}
@@ -218,6 +218,20 @@ def _carries(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
                 0xFB,
                 {5: -code if sign else code},
             )
+        if not fmt.has_shifts:
+            # The bump gives all elements a new last place: 65 becomes 32.5, which goes to even.
+            last = word(127, 1 << FP32.fraction_bits + 1 - fmt.magnitude_bits)
+            bumps = numerics.mx_bump and not lowest
+            code = half if bumps else kept
+            yield block(
+                f"{fmt.name}/carry/beside an odd code/{name}",
+                fmt,
+                {5: word(127, ones, sign), 6: last},
+                127 + bumps,
+                0,
+                {5: -code if sign else code, 6: half >> 1 if bumps else half | 1},
+            )
+            continue
         # In a pair one binade below, whose shift bit the bump clears, and two below, where the code has room.
         bumps = numerics.mx_bump and not lowest
         code = half if bumps else kept

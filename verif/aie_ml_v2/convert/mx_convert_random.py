@@ -1,15 +1,13 @@
-"""Random blocks by classes for the conversion to MX, and every unit in the last place with its ties."""
+"""Random blocks by classes for the conversion to blocks, and every unit in the last place with its ties."""
 
 from random import Random
 
 import numpy as np
 
-from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK, MX_FORMATS, MxFormat, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK, MxFormat, RoundingCode
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.verif.aie_ml_v2.convert.mx_convert import Conversion
 
-COMBINATIONS = [(fmt, code) for fmt in MX_FORMATS.values() for code in RoundingCode]
-"""All combinations of block format and rounding code."""
 EDGES = (0, 0, 1, 2, 253, 254, 254, 255)
 """Exponents at the ends of the range."""
 FRACTIONS_OF_A_PLACE = (0, 2.0**-10, 0.5 - 2.0**-10, 0.5, 0.5 + 2.0**-10)
@@ -62,18 +60,22 @@ def random_conversion(combination: tuple[MxFormat, RoundingCode], source: Random
     """Return a block whose elements all have one class, or a class each."""
     fmt, rounding = combination
     kind = source.choice((*KINDS, None))
-    kinds = [kind or source.choice(KINDS) for _ in range(MX_BLOCK)]
+    kinds = [kind or source.choice(KINDS) for _ in range(fmt.elements)]
     return Conversion(tuple(each(source, fmt) for each in kinds), fmt, rounding)
 
 
 def every_place(fmt: MxFormat) -> np.ndarray:
-    """Return every magnitude and sign with every fraction of its last place, float32 [n, 16], in pairs with and without shift.
+    """Return every magnitude and sign with every fraction of its last place, float32 [n, elements], and in MX with and
+    without shift.
 
     Element 0 is 1.5, so that the exponent is 127; it stands alone in its pair.
     """
     place = 2.0 ** (1 - fmt.magnitude_bits)
     units = np.add.outer(np.arange(fmt.max_code + 1), FRACTIONS_OF_A_PLACE).ravel()
     units = np.concatenate([units, HALVES_AND_A_BIT, -units])
+    if not fmt.has_shifts:
+        beside = _rows(units * place, fmt.elements - 1)
+        return _with_first(np.concatenate([np.zeros((len(beside), 1)), beside], axis=1))
     # A pair whose other element is 1.0 has no shift; one of two elements below 1.0 has it, and half the place.
     alone = _rows(units * place, MX_BLOCK // 2 - 1)
     unshifted = np.ones((len(alone), MX_BLOCK))
@@ -81,7 +83,11 @@ def every_place(fmt: MxFormat) -> np.ndarray:
     both = _rows(units * place / 2, MX_BLOCK - 2)
     shifted = np.zeros((len(both), MX_BLOCK))
     shifted[:, 2:] = both
-    blocks = np.concatenate([unshifted, shifted])
+    return _with_first(np.concatenate([unshifted, shifted]))
+
+
+def _with_first(blocks: np.ndarray) -> np.ndarray:
+    """Return blocks as float32 with 1.5 as element 0."""
     blocks[:, 0] = 1.5
     floats = blocks.astype(np.float32)
     assert np.array_equal(floats, blocks), "a number is no FP32 number"

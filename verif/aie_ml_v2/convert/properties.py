@@ -4,10 +4,11 @@ from functools import partial
 
 from amaranth import Cat, Const, Mux, Signal, Value, signed
 
-from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, RoundingCode
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.rtl.aie_ml_v2.convert.config import IntegerLanesConfig, MxConvertConfig
+from bitpath.rtl.aie_ml_v2.convert.config import BFP16EBS8_CONVERT, IntegerLanesConfig, MxConvertConfig
+from bitpath.rtl.aie_ml_v2.convert.layouts import Blocks
 from bitpath.rtl.aie_ml_v2.convert.layouts import MxCode as BlockCode
 from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert
 from bitpath.rtl.aie_ml_v2.convert.mx_element import MxElement
@@ -19,6 +20,7 @@ from bitpath.verif.formal.property import Properties
 from bitpath.verif.formal.specification import leading_place, rounded
 
 _CONVERT = partial(MxConvert, MxConvertConfig())
+_BFP16EBS8 = partial(MxConvert, BFP16EBS8_CONVERT)
 INTEGERS = (
     ("aie_ml_v2.srs", partial(Srs, IntegerLanesConfig())),
     ("aie_ml_v2.ups", partial(Ups, IntegerLanesConfig())),
@@ -30,6 +32,7 @@ PROPERTIES = Properties(
     "aie_ml_v2/convert",
     pipeline_property("aie_ml_v2.mx_convert", _CONVERT, 3),
     *stream_properties("aie_ml_v2.mx_convert", _CONVERT),
+    pipeline_property("aie_ml_v2.mx_convert_bfp16ebs8", _BFP16EBS8, 4),
     *(pipeline_property(*unit, 2) for unit in INTEGERS),
     *(each for unit in INTEGERS for each in stream_properties(*unit, clear_overflow=0)),
 )
@@ -74,17 +77,32 @@ def ups_stalled(claim: Claim) -> None:
 def block_element(claim: Claim, block: BlockCode, rounding: RoundingCode) -> None:
     """A block's element: the number in units of its last place, rounded once, and the largest magnitude beyond."""
     dut = claim.instantiate("dut", MxElement(flush=True, min_code=False))
-    exponent = dut.i[FP32.fraction_bits : -1]
     _under(claim, dut, block, rounding)
-    bits = block.fmt.magnitude_bits
-    significand = Mux(exponent == 0, 0, Cat(dut.i[: FP32.fraction_bits], Const(1, 1)))
-    distance = dut.shared - dut.shifted - exponent + (FP32.precision - bits)
-    shift = claim.value(Mux(distance > 63, 63, distance), "shift", 6)
-    tie = Rounding.RNE if rounding is RoundingCode.CONV_EVEN else Rounding.RNA
-    number = rounded(claim, claim.value(significand, "significand"), shift, tie, "spec")
-    top = block.fmt.max_code
+    bits, top = block.fmt.magnitude_bits, block.fmt.max_code
+    number = _rounded(claim, dut, bits, rounding)
     magnitude = claim.value(Mux(number > top, top, number), "magnitude", bits)
     claim.ensure(dut.leaves == (number > top), dut.o == Mux(dut.i[-1], -magnitude, magnitude))
+
+
+@PROPERTIES.of(
+    "mx_element",
+    "mx_element_bfp16ebs8_{rounding.name}",
+    "BFP16EBS8, {rounding.name}: subnormals flushed, the most negative code taken: half a unit of error at most; "
+    "only a positive number leaves the range",
+    ("above & ~negative", "above"),
+    "rounding",
+    [RoundingCode.CONV_EVEN, RoundingCode.SYMMETRIC_INF],
+)
+def bfp16ebs8_element(claim: Claim, rounding: RoundingCode) -> None:
+    """An element of a block without shifts: the number in units of its last place, rounded once, -2**m included."""
+    dut = claim.instantiate("dut", MxElement(flush=True, min_code=True, blocks=Blocks.BFP16EBS8))
+    exponent = dut.i[FP32.fraction_bits : -1]
+    claim.assume(dut.control.rounding == rounding, dut.shifted == 0, exponent <= dut.shared)
+    bits, top = BFP16EBS8.magnitude_bits, BFP16EBS8.max_code
+    number, negative = _rounded(claim, dut, bits, rounding), dut.i[-1]
+    leaves = claim.value((number > top) & ~negative, "leaves", 1)
+    magnitude = claim.value(Mux(leaves, top, number), "magnitude", bits + 1)
+    claim.ensure(dut.leaves == leaves, dut.o == Mux(negative, -magnitude, magnitude))
 
 
 @PROPERTIES.of(
@@ -108,6 +126,16 @@ def block_element_again(claim: Claim, block: BlockCode) -> None:
     number = Mux(magnitude == 0, 0, Cat(fraction, claim.value(exponent, "exponent", FP32.exponent_bits)))
     claim.assume(dut.i[:-1] == number, dut.i[-1] == (code < 0))
     claim.ensure(dut.o == code)
+
+
+def _rounded(claim: Claim, dut: MxElement, bits: int, rounding: RoundingCode) -> Value:
+    """Return the element's magnitude in units of its last place, rounded to nearest."""
+    exponent = dut.i[FP32.fraction_bits : -1]
+    significand = Mux(exponent == 0, 0, Cat(dut.i[: FP32.fraction_bits], Const(1, 1)))
+    distance = dut.shared - dut.shifted - exponent + (FP32.precision - bits)
+    shift = claim.value(Mux(distance > 63, 63, distance), "shift", 6)
+    tie = Rounding.RNE if rounding is RoundingCode.CONV_EVEN else Rounding.RNA
+    return rounded(claim, claim.value(significand, "significand"), shift, tie, "spec")
 
 
 def _under(claim: Claim, dut: MxElement, block: BlockCode, rounding: RoundingCode) -> None:

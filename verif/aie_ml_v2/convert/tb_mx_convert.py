@@ -1,4 +1,4 @@
-"""Bench of the conversion to MX: every last place with ties, directed corners, random blocks at every pace, latency, resets.
+"""Bench of the conversion to blocks: every last place with ties, directed corners, random blocks at every pace, latency, resets.
 
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random blocks of a test.
 """
@@ -8,13 +8,12 @@ import os
 import cocotb
 import numpy as np
 
-from bitpath.golden.aie_ml_v2.declarations.codes import MX_BIAS, MX_BLOCK, MX_FORMATS, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.codes import BLOCK_FORMATS, MX_BIAS, RoundingCode
 from bitpath.rtl.aie_ml_v2.convert.config import MxConvertConfig
-from bitpath.rtl.aie_ml_v2.convert.layouts import MxResult
 from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert
 from bitpath.verif.aie_ml_v2.convert.mx_convert import conversions, expected, with_golden
 from bitpath.verif.aie_ml_v2.convert.mx_convert_corners import corners
-from bitpath.verif.aie_ml_v2.convert.mx_convert_random import COMBINATIONS, every_place, random_conversion
+from bitpath.verif.aie_ml_v2.convert.mx_convert_random import every_place, random_conversion
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import unpack
@@ -23,6 +22,9 @@ from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
 CONFIG = config_from_environment(MxConvertConfig)
 NUMERICS = CONFIG.numerics
 UNIT = MxConvert(CONFIG)
+FORMATS = [fmt.name for fmt in UNIT.layouts.formats]
+COMBINATIONS = [(fmt, code) for fmt in UNIT.layouts.formats for code in RoundingCode]
+"""All combinations of block format and rounding code."""
 SIGNATURE, LATENCY = UNIT.signature, UNIT.latency
 CASES = int(os.environ.get("BITPATH_CASES", "500"))
 BIAS_BLOCKS = 200
@@ -31,10 +33,10 @@ LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 
 
 @cocotb.test(**LIMIT)
-@cocotb.parametrize(fmt=list(MX_FORMATS), rounding=[code.name for code in RoundingCode])
+@cocotb.parametrize(fmt=FORMATS, rounding=[code.name for code in RoundingCode])
 async def every_last_place(dut, fmt, rounding):
     """Every magnitude, and every midpoint above it, exact and with its neighbours."""
-    fmt, code = MX_FORMATS[fmt], RoundingCode[rounding]
+    fmt, code = BLOCK_FORMATS[fmt], RoundingCode[rounding]
     requests = with_golden(conversions(every_place(fmt), fmt, code), NUMERICS)
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, LATENCY).sweep(requests)
@@ -42,7 +44,7 @@ async def every_last_place(dut, fmt, rounding):
 
 @cocotb.test(**LIMIT)
 async def directed_corners(dut):
-    table = corners(NUMERICS)
+    table = corners(NUMERICS, UNIT.layouts.formats)
     results = expected([each.request for each in table], NUMERICS)
     requests = [
         Request(each.request.payload, result.bits, each.request.shown)
@@ -72,17 +74,17 @@ async def random_blocks(dut, pace):
 
 
 @cocotb.test(**LIMIT)
-@cocotb.parametrize(fmt=list(MX_FORMATS))
+@cocotb.parametrize(fmt=FORMATS)
 async def mlir_air_1440_floor_is_biased_and_even_is_not(dut, fmt):
     """The mean error of the unit's blocks, in units of each element's last place: -1/2 with floor, the machine's own
     default, and 0 with even rounding."""
-    fmt, codes = MX_FORMATS[fmt], (RoundingCode.FLOOR, RoundingCode.CONV_EVEN)
-    x = np.random.default_rng(pauses.rng("numbers").getrandbits(32)).uniform(-1, 1, (BIAS_BLOCKS, MX_BLOCK))
+    fmt, codes = BLOCK_FORMATS[fmt], (RoundingCode.FLOOR, RoundingCode.CONV_EVEN)
+    x = np.random.default_rng(pauses.rng("numbers").getrandbits(32)).uniform(-1, 1, (BIAS_BLOCKS, fmt.elements))
     x = x.astype(np.float32)
     results = []
     async with bench(dut, SIGNATURE) as frame:
-        driver, board = frame.driver("i"), frame.scoreboard("o", MxResult)
-        frame.monitor("o", lambda bits: (board.got(bits), results.append(unpack(MxResult, bits).block)))
+        driver, board = frame.driver("i"), frame.scoreboard("o", UNIT.layouts.result)
+        frame.monitor("o", lambda bits: (board.got(bits), results.append(unpack(UNIT.layouts.result, bits).block)))
         for code in codes:
             for request in with_golden(conversions(x, fmt, code), NUMERICS):
                 board.expect(request.expected, request.shown)
@@ -93,7 +95,8 @@ async def mlir_air_1440_floor_is_biased_and_even_is_not(dut, fmt):
                 float(number) / place - block.codes[k]
                 for row, block in zip(x, blocks, strict=True)
                 for k, number in enumerate(row)
-                for place in [2.0 ** (block.exponent - MX_BIAS - (block.shift >> k // 2 & 1) + 1 - fmt.magnitude_bits)]
+                for shift in [block.shift >> k // 2 & 1 if fmt.has_shifts else 0]
+                for place in [2.0 ** (block.exponent - MX_BIAS - shift + 1 - fmt.magnitude_bits)]
                 if abs(block.codes[k]) < fmt.max_code  # numbers that round out of range saturate
             ]
             assert len(errors) > BIAS_BLOCKS

@@ -12,7 +12,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AIE_ML_V2_BUMP
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.rounding import round_to_integer
-from bitpath.rtl.aie_ml_v2.convert.config import IntegerLanesConfig, MxConvertConfig
+from bitpath.rtl.aie_ml_v2.convert.config import BFP16EBS8_CONVERT, IntegerLanesConfig, MxConvertConfig
 from bitpath.rtl.common.arithmetic.round_increment import RoundIncrement
 from bitpath.sim.engine.runner import run_bench
 
@@ -24,9 +24,10 @@ NUMERICS = {
     "no_flush": replace(BASE, mx_flush=False),
     "255_is_a_number": replace(BASE, mx_nan_block=False, mx_bump=True),
 }
-MX_CORNERS = 2559
+MX_CORNERS, BFP16EBS8_CORNERS = 2559, 342
 PLACES = 10 * (275 + 35 + 9)
 """Blocks with every last place of MX9, MX6 and MX4, without shift bits and with them, in ten rounding codes."""
+BFP16EBS8_PLACES = 10 * 192
 SRS_KINDS, UPS_KINDS = 4 * 10 * 3 * 2, 4 * 3 * 2
 ALL = 65_536
 
@@ -100,6 +101,33 @@ def test_other_numerics_of_mx_on_icarus(name):
     tests = "directed_corners|pace=both|latency"
     config = MxConvertConfig(numerics=NUMERICS[name])
     bench("mx_convert", config, "icarus", cases=60, tests=tests, min_tests=3, min_compared=MX_CORNERS + 60 + 20)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize(("simulator", "cases"), [("verilator", 500), ("icarus", 60)])
+def test_bfp16ebs8(simulator, cases):
+    """XDNA2's blocks of eight: every last place in every code, corners, random blocks at every pace, latency, resets."""
+    compared = BFP16EBS8_PLACES + BFP16EBS8_CORNERS + 4 * cases + 400 + 20
+    bench("mx_convert", BFP16EBS8_CONVERT, simulator, cases=cases, min_tests=18, min_compared=compared)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("field", ["mx_bump", "mx_min_code", "mx_flush", "mx_nan_block"])
+def test_other_numerics_of_bfp16ebs8_on_icarus(field):
+    """The other choice in each field of the conversion."""
+    numerics = BFP16EBS8_CONVERT.numerics
+    config = replace(BFP16EBS8_CONVERT, numerics=replace(numerics, **{field: not getattr(numerics, field)}))
+    compared = BFP16EBS8_CORNERS + 60 + 20
+    tests = "directed_corners|pace=both|latency"
+    bench("mx_convert", config, "icarus", cases=60, tests=tests, min_tests=3, min_compared=compared)
+
+
+@pytest.mark.simulator
+def test_silicon_blocks(replay, kat):
+    """Every conversion of XDNA2 silicon, in ten modes."""
+    count = len(kat("silicon_xdna2_convert.npz")["mode"])
+    bench = "aie_ml_v2.convert.tb_mx_convert_xdna2_known_answers"
+    replay("mx_convert", BFP16EBS8_CONVERT, bench, seed=SEED, min_tests=1, min_compared=count)
 
 
 @pytest.mark.simulator

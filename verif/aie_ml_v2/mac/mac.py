@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden.aie_ml_v2 import MxBlocks
-from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX6, MX9, MX_BLOCK, MxFormat
+from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, MX4, MX6, MX9, MX_BLOCK, MxFormat
 from bitpath.golden.aie_ml_v2.declarations.modes import INT8, INT16, MODES, Mode
 from bitpath.golden.aie_ml_v2.declarations.numerics import PRESETS, AieNumerics
 from bitpath.golden.aie_ml_v2.exact import (
@@ -48,6 +48,8 @@ def row_of(mode: MacMode) -> Mode:
 
 def mode_of(fmt: MxFormat, numerics: AieNumerics) -> MacMode:
     """Return the mode that multiplies blocks of a format."""
+    if fmt is BFP16EBS8:
+        return MacMode.MX9
     return MacMode[numerics.mx4_path.value.upper() if fmt is MX4 else fmt.name.upper()]
 
 
@@ -99,6 +101,11 @@ class LaneCase:
     options: MacOptions = PLAIN
 
     @property
+    def is_bfp16ebs8(self) -> bool:
+        """True for a product of eight of XDNA2, in one beat of MX9 without shifts."""
+        return isinstance(self.x, Block) and self.x.fmt is BFP16EBS8
+
+    @property
     def element_bits(self) -> int:
         """Bits of an element of x and y."""
         if self.mode in MX_MODES:
@@ -109,7 +116,7 @@ class LaneCase:
     def unread_bits(self) -> int:
         """Mask of the bits of ``LaneOperands`` that the mode ignores."""
         elements = {MacMode.MX6: MX_BLOCK, MacMode.MX9: HALF}.get(self.mode) or len(self.x)
-        return _unread_bits(self.mode, elements * self.element_bits)
+        return _unread_bits(self.mode, elements * self.element_bits, self.is_bfp16ebs8)
 
     def trace(self, numerics: AieNumerics) -> LaneTrace | IntegerLaneTrace:
         """Return the exact tier's trace of the lane."""
@@ -169,7 +176,7 @@ class LaneCase:
             if self.mode in MX_MODES:
                 formats = [self.x.fmt.name] * 2
                 x, y = (
-                    f"{side.exponent:02x}/{side.shift:02x}/{','.join(map(str, side.codes))}"
+                    f"{side.exponent:02x}/{f'{side.shift:02x}/' * side.fmt.has_shifts}{','.join(map(str, side.codes))}"
                     for side in (self.x, self.y)
                 )
             else:
@@ -208,7 +215,7 @@ class LaneCase:
             shifts = {"x_shift": self.x.shift, "y_shift": self.y.shift}
             yield common | shifts | {"x": stream_bits(x, MX6.width), "y": stream_bits(y, MX6.width)}
             return
-        for half in (0, 1):
+        for half in (0,) if self.is_bfp16ebs8 else (0, 1):
             part = slice(half * HALF, (half + 1) * HALF)
             shifts = {"x_shift": half_shifts(self.x.shift, half), "y_shift": half_shifts(self.y.shift, half)}
             data_bits = {"x": stream_bits(x[part], MX9.width), "y": stream_bits(y[part], MX9.width)}
@@ -222,15 +229,18 @@ class LaneCase:
 
 
 @cache
-def _unread_bits(mode: MacMode, read: int) -> int:
-    """Return the ignored bits of a mode that reads this many bits of either side."""
+def _unread_bits(mode: MacMode, read: int, eights: bool) -> int:
+    """Return the ignored bits of a mode that reads this many bits of either side; `eights` are blocks without shifts."""
     block_bytes = () if mode in MX_MODES else ("x_exponent", "y_exponent", "x_shift", "y_shift")
+    block_bytes = ("x_shift", "y_shift") if eights else block_bytes
     above = (1 << LANE_OPERAND_BITS) - (1 << read)
     fields = {name: (1 << LANE[name].width) - 1 for name in block_bytes}
     control = {} if mode in INTEGERS else {"x_signed": 1, "y_signed": 1, "shift16": 1}
     if mode not in FLOATS:
         control |= {name: (1 << CONTROL[name].width) - 1 for name in ("x_format", "y_format")}
-    return pack(LANE, fields | {"control": control, "x": above, "y": above, "high": int(mode is not MacMode.MX9)})
+    return pack(
+        LANE, fields | {"control": control, "x": above, "y": above, "high": int(eights or mode is not MacMode.MX9)}
+    )
 
 
 def lane_cases(

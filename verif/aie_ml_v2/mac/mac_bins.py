@@ -55,7 +55,8 @@ def _signs() -> Iterator[tuple]:
 
 
 def _mx_bins(numerics: AieNumerics, fmt: MxFormat) -> Iterator[str]:
-    yield from (f"shift/{side}/{mask}" for side in "xy" for mask in range(1 << MX_PAIRS))
+    if fmt.has_shifts:
+        yield from (f"shift/{side}/{mask}" for side in "xy" for mask in range(1 << MX_PAIRS))
     yield from (f"exponent/{side}/{end}" for side in "xy" for end in ENDS)
     yield from ("most negative codes", "zero sum/ignored")
     yield "zero sum/erases" if numerics.mx_zero_term else "zero sum/counts for nothing"

@@ -5,14 +5,14 @@ from dataclasses import replace
 from itertools import product
 from random import Random
 
-from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX_BLOCK, MX_PAIRS, MxFormat
+from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MxFormat
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.exact import Block
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.verif.aie_ml_v2.mac.mac import LaneCase, MacOptions, mode_of, row_of
 from bitpath.verif.aie_ml_v2.mac.mac_bins import DISTANCES
-from bitpath.verif.aie_ml_v2.mac.mac_random import random_case
+from bitpath.verif.aie_ml_v2.mac.mac_random import random_case, random_shift
 from bitpath.verif.aie_ml_v2.mac.mac_specials import float_corners, mx_corners
 
 REPEATS = 2
@@ -61,12 +61,13 @@ def _lone_block_product(
     numerics: AieNumerics, rng: Random, fmt: MxFormat, code: int, sign: int
 ) -> tuple[LaneCase, int]:
     first = rng.randint(max(1, code - 1 - 254), min(254, code - 2))
-    place = rng.randrange(MX_BLOCK)
+    place = rng.randrange(fmt.elements)
     blocks = []
     for exponent, minus in ((first, sign), (code - 1 - first, 0)):
         number = rng.randrange(1, fmt.max_code + 1, 2) * (-1) ** minus
-        codes = tuple(number if k == place else 0 for k in range(MX_BLOCK))
-        blocks.append(Block(fmt, exponent, rng.getrandbits(MX_PAIRS) | 1 << place // 2, codes))
+        codes = tuple(number if k == place else 0 for k in range(fmt.elements))
+        shift = random_shift(rng, fmt) | fmt.has_shifts << place // 2
+        blocks.append(Block(fmt, exponent, shift, codes))
     # MX4's codes are padded with zeros, so a shift discards nothing.
     lost = 0 if numerics.mx_lossless_shift or fmt is MX4 else 2
     return LaneCase(mode=mode_of(fmt, numerics), x=blocks[0], y=blocks[1]), 2 * fmt.magnitude_bits - lost

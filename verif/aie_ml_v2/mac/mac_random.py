@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
-from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX6, MX9, MX_BLOCK, MX_PAIRS, MxFormat
+from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, MX4, MX6, MX9, MxFormat
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.exact import Block
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
@@ -19,6 +19,8 @@ KINDS = (MX9, MX6, MX4, *FLOATS, *INTEGERS)
 
 def kinds_of(config: MacLaneConfig) -> tuple[MxFormat | MacMode, ...]:
     """Return the kinds of operands that a configuration supports."""
+    if config.bfp16ebs8:
+        return (BFP16EBS8,)
     modes = {kind: mode_of(kind, config.numerics) if isinstance(kind, MxFormat) else kind for kind in KINDS}
     return tuple(kind for kind in KINDS if modes[kind] in config.modes)
 
@@ -93,8 +95,13 @@ def random_block(rng: Random, fmt: MxFormat, exponent: int | None = None) -> Blo
         )
     high = fmt.max_code if rng.random() < 0.8 else rng.choice((0, 1))
     low = -high - 1 if rng.random() < 0.9 else fmt.min_code
-    codes = tuple(rng.randint(low, high) if rng.random() < 0.9 else rng.choice((low, 0)) for _ in range(MX_BLOCK))
-    return Block(fmt, exponent, rng.getrandbits(MX_PAIRS), codes)
+    codes = tuple(rng.randint(low, high) if rng.random() < 0.9 else rng.choice((low, 0)) for _ in range(fmt.elements))
+    return Block(fmt, exponent, random_shift(rng, fmt), codes)
+
+
+def random_shift(rng: Random, fmt: MxFormat) -> int:
+    """Return a shift byte; 0 where a format has none."""
+    return rng.getrandbits(fmt.elements // 2) if fmt.has_shifts else 0
 
 
 def any_code(rng: Random, fmt: FloatFormat) -> int:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import product
 from random import Random
 
-from bitpath.golden.aie_ml_v2.declarations.codes import MX9, MX_BLOCK, MX_PAIRS, MxFormat
+from bitpath.golden.aie_ml_v2.declarations.codes import MX9, MX_PAIRS, MxFormat
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.exact import Block
 from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat
@@ -13,7 +13,7 @@ from bitpath.rtl.aie_ml_v2.mac.layouts import DEPTH
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.verif.aie_ml_v2.mac.mac import LaneCase, MacOptions, mode_of, row_of
 from bitpath.verif.aie_ml_v2.mac.mac_bins import ENDS
-from bitpath.verif.aie_ml_v2.mac.mac_random import near_codes, random_block
+from bitpath.verif.aie_ml_v2.mac.mac_random import near_codes, random_block, random_shift
 
 TINY_EXPONENTS = (13, 14, 20, 30, 31, 40, 62, 63, 95, 126, 127)
 """Biased ones of zeros, beside which the smallest products are shifted out if they count; sums there are flushed.
@@ -133,9 +133,12 @@ def mx_corners(numerics: AieNumerics, rng: Random, fmt: MxFormat) -> Iterator[La
     def block(exponent: int) -> Block:
         return random_block(rng, fmt, exponent)
 
-    for mask in range(1 << MX_PAIRS):
+    all_pairs = (1 << fmt.elements // 2) - 1 if fmt.has_shifts else 0
+    for mask in range(all_pairs + 1):
         x, y = (block(rng.randint(120, 134)) for _ in range(2))
-        yield case(replace(x, shift=mask), replace(y, shift=mask * 181 + 77 & 0xFF), rng.choice((None, _near_one(rng))))
+        yield case(
+            replace(x, shift=mask), replace(y, shift=mask * 181 + 77 & all_pairs), rng.choice((None, _near_one(rng)))
+        )
     for end in ENDS:
         other = rng.randint(100, 150)
         for first, second in ((end, other), (other, end), *((end, each) for each in ENDS)):
@@ -145,37 +148,39 @@ def mx_corners(numerics: AieNumerics, rng: Random, fmt: MxFormat) -> Iterator[La
         for code, _ in product((124, -4), range(4)):
             infinite = Block(fmt, rng.randint(120, 134), 0, (0, code) * MX_PAIRS)
             yield from (case(*each, _near_one(rng)) for each in ((infinite, block(127)), (block(127), infinite)))
-    lowest = (fmt.min_code,) * MX_BLOCK
-    for shift in (0, (1 << MX_PAIRS) - 1):
+    lowest = (fmt.min_code,) * fmt.elements
+    for shift in (0, all_pairs):
         yield case(Block(fmt, 130, shift, lowest), Block(fmt, 125, 0, lowest), _near_one(rng))
     # A pair with an exponent of 0 takes part if its sum has a single bit set.
-    most, all_pairs = fmt.magnitude_bits, (1 << MX_PAIRS) - 1
-    for power in range(2 * most + MX_BLOCK.bit_length()):
+    most = fmt.magnitude_bits
+    for power in range(2 * most + fmt.elements.bit_length()):
         left, right = min(power, most), min(max(0, power - most), most)
         places = 1 << power - left - right
-        codes = (-1 << left,) * places + (0,) * (MX_BLOCK - places)
+        codes = (-1 << left,) * places + (0,) * (fmt.elements - places)
         for shifts in ((0, 0), (all_pairs, 0), (all_pairs, all_pairs)):
-            x, y = (Block(fmt, *each) for each in ((0, shifts[0], codes), (254, shifts[1], (-1 << right,) * MX_BLOCK)))
+            x, y = (
+                Block(fmt, *each) for each in ((0, shifts[0], codes), (254, shifts[1], (-1 << right,) * fmt.elements))
+            )
             yield case(x, y, None)
     # A wrong value in an unused slot would outweigh the smallest sum, which is flushed to a signed zero.
-    for place, exponent in product(range(MX_BLOCK), range(3)):
-        x, y = (Block(fmt, 0, all_pairs, tuple(code * (k == place) for k in range(MX_BLOCK))) for code in (-1, 1))
+    for place, exponent in product(range(fmt.elements), range(3)):
+        x, y = (Block(fmt, 0, all_pairs, tuple(code * (k == place) for k in range(fmt.elements))) for code in (-1, 1))
         yield case(x, replace(y, exponent=exponent), None)
     one = _near_one(rng)
     pairs = [(180, 127), (140, 130), (128, 133), (127, 127), (100, 120), (0, 254), (254, 0), (0, 0)]
     # A zero sum takes part if its exponents have a single bit set.
     pairs += [each for bit in range(FP32.exponent_bits) for each in ((1 << bit, 254), (254, 1 << bit))]
     for first, second in pairs:
-        for x in (Block(fmt, first, rng.getrandbits(MX_PAIRS), (0,) * MX_BLOCK), _cancelling(rng, fmt, first)):
-            y = Block(fmt, second, 0, (rng.randint(1, fmt.max_code),) * MX_BLOCK)
+        for x in (Block(fmt, first, random_shift(rng, fmt), (0,) * fmt.elements), _cancelling(rng, fmt, first)):
+            y = Block(fmt, second, 0, (rng.randint(1, fmt.max_code),) * fmt.elements)
             for acc in (one, one - (60 << FP32.fraction_bits)):
                 yield case(x, y, acc)
 
 
 def _cancelling(rng: Random, fmt: MxFormat, exponent: int) -> Block:
     """Each pair's codes are a number and its negative."""
-    numbers = [rng.randint(1, fmt.max_code) for _ in range(MX_PAIRS)]
-    return Block(fmt, exponent, rng.getrandbits(MX_PAIRS), tuple(each for n in numbers for each in (n, -n)))
+    numbers = [rng.randint(1, fmt.max_code) for _ in range(fmt.elements // 2)]
+    return Block(fmt, exponent, random_shift(rng, fmt), tuple(each for n in numbers for each in (n, -n)))
 
 
 def _near_one(rng: Random) -> int:

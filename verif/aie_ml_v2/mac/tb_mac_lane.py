@@ -10,7 +10,7 @@ import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.aie_ml_v2 import fused_dot
-from bitpath.golden.aie_ml_v2.declarations.codes import MX6, MX_FORMATS, MxFormat
+from bitpath.golden.aie_ml_v2.declarations.codes import BLOCK_FORMATS, MX6, MxFormat
 from bitpath.golden.aie_ml_v2.exact import Block
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig
@@ -64,7 +64,7 @@ async def random_classes(dut, pace):
 
 
 @cocotb.test(**LIMIT)
-@cocotb.parametrize(kind=named((*MX_FORMATS.values(), *FLOATS)))
+@cocotb.parametrize(kind=named((*BLOCK_FORMATS.values(), *FLOATS)))
 async def directed_corners(dut, kind):
     kind = KINDS[kind]
     table = list(corners(NUMERICS, pauses.rng("corners"), kind))
@@ -112,7 +112,7 @@ async def what_comes_with_a_reset(dut, before):
 
 
 @cocotb.test(**LIMIT)
-@cocotb.parametrize(kind=named((*MX_FORMATS.values(), *FLOATS)))
+@cocotb.parametrize(kind=named((*BLOCK_FORMATS.values(), *FLOATS)))
 async def volume(dut, kind):
     """Long chains against the vectorised model, in which each result is the next accumulator."""
     kind = KINDS[kind]

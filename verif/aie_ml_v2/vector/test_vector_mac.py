@@ -7,10 +7,11 @@ import pytest
 
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AIE_ML_V2_DOCUMENTED, AIE_ML_V2_SPLIT, Mx4Path
-from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig, PostAddConfig
+from bitpath.rtl.aie_ml_v2.mac.config import BFP16EBS8_LANE, MacLaneConfig, PostAddConfig
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.aie_ml_v2.golden.xdna2 import SETS
 
 pytestmark = pytest.mark.simulator
 SEED = 20251121
@@ -42,6 +43,12 @@ COARSE = replace(
     result_rounding=RoundingCode.SYMMETRIC_ZERO,
 )
 """The coarsest grid, and two rounding codes that no other configuration uses."""
+BFP16EBS8_FIELDS = (
+    {},
+    {"mx_post_add_first": False, "mx_zero_term": False, "align_fraction_bits": 26},
+    {"mx_nan_block": True, "mx_lossless_shift": False, "mx9_split_round": True, "align_fraction_bits": 20},
+)
+"""Fields of the lane of bfp16ebs8 that differ from its preset, those without effect among them."""
 NUMERICS = {"split": SPLIT, "documented": DOCUMENTED, "turned": TURNED, "coarse": COARSE}
 
 
@@ -75,6 +82,22 @@ def test_lane_of_mx9_alone():
     """Every corner of MX9 and of MX4 multiplied as MX9."""
     config = MacLaneConfig(modes=(MacMode.MX9,), numerics=DOCUMENTED)
     bench("mac_lane", config, "verilator", cases=60, min_tests=7, min_compared=1000)
+
+
+@pytest.mark.parametrize("fields", BFP16EBS8_FIELDS, ids=str)
+def test_lane_of_bfp16ebs8(fields):
+    """XDNA2's products of eight, a beat each: every corner, random classes at every pace, chains by the vectorised model."""
+    config = replace(BFP16EBS8_LANE, numerics=replace(BFP16EBS8_LANE.numerics, **fields))
+    bench("mac_lane", config, "verilator", cases=60, min_tests=5, min_compared=1500)
+
+
+def test_lane_of_bfp16ebs8_on_icarus():
+    bench("mac_lane", BFP16EBS8_LANE, "icarus", cases=60, tests="random_classes.*gaps", min_tests=1, min_compared=20)
+
+
+def test_bfp16ebs8_needs_mx9_alone():
+    with pytest.raises(ValueError, match="mac_lane: modes must be"):
+        MacLaneConfig(bfp16ebs8=True)
 
 
 def one_pace(modes):
@@ -130,6 +153,15 @@ def test_vector_unit_of_64_lanes_on_verilator():
 def test_silicon_lanes(replay):
     """Replay all 288 lanes measured on silicon."""
     replay("mac_lane", MacLaneConfig(), "aie_ml_v2.mac.tb_mac_lane_known_answers", seed=SEED, min_compared=288)
+
+
+def test_silicon_lanes_of_bfp16ebs8(replay, kat, kat_json):
+    """Replay every chain of products that was measured on XDNA2."""
+    archive, probes = kat("silicon_xdna2_mmul.npz"), kat_json("silicon_xdna2_chain.json")["probes"]
+    steps = sum(archive[f"{name}_out_bits"].size * len(archive[f"{name}_a_exp"]) for name in SETS)
+    steps += sum(len(each["chunks"]) for each in probes)
+    unit_bench = "aie_ml_v2.mac.tb_mac_lane_xdna2_known_answers"
+    replay("mac_lane", BFP16EBS8_LANE, unit_bench, seed=SEED, min_tests=4, min_compared=steps)
 
 
 @pytest.mark.deep

@@ -15,7 +15,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX_ALIGNED
-from bitpath.rtl.aie_ml_v2.mac.config import MX9_LANE
+from bitpath.rtl.aie_ml_v2.convert.config import BFP16EBS8_CONVERT
+from bitpath.rtl.aie_ml_v2.mac.config import BFP16EBS8_LANE, MX9_LANE
 from bitpath.rtl.common.config import PipelineConfig, from_dict, require_power_of_two, require_range
 from bitpath.rtl.common.pipeline.repeat import FAN_OUT
 from bitpath.rtl.emit import emit, emit_flat, port_names, verilog_text
@@ -32,6 +33,8 @@ VARIANTS = [(name, unit.config_type()) for name, unit in UNITS.items()] + [
     ("quad_mx_dot", DotConfig(numerics=TRAINIUM3_QUAD_MX_ALIGNED.numerics, pipeline=PipelineConfig(stages=4))),
     ("quad_mx_pe", DotConfig(pipeline=PipelineConfig(stages=2))),
     ("mac_lane", MX9_LANE),
+    ("mac_lane", BFP16EBS8_LANE),
+    ("mx_convert", BFP16EBS8_CONVERT),
 ]
 
 
