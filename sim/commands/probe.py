@@ -28,8 +28,8 @@ from bitpath.sim.engine.machines import MACHINES
 def command(machine: str, fields: tuple[str, ...], preset: str, out: Path | None, printer: Printer) -> None:
     """Write operands that separate the variants of a machine's numerics with a script for the device.
 
-    Variants are the presets, and one of them with one field changed. The dots are the fewest of a pool that separate all
-    variants. The folder gets the operands (probe.npz), golden's results of every variant (predictions.json), and the
+    Variants are the presets, and one of them with one field changed. The dots are the fewest of a pool that separate
+    all variants. The folder gets the operands (probe.npz), golden's results of every variant (predictions.json) and the
     script, which nobody has run on a device; it says what you must adapt. With the raw words that it brings back,
     `bitpath identify` names the variants that fit.
     """

@@ -107,7 +107,7 @@ def _bf16_operation() -> Operation:
 
 def _unit(fmt: MxFormat) -> Unit:
     """Return the vector unit with one block format; chips have MX9 or bfp16ebs8, never both."""
-    has_shifts = getattr(fmt, "has_shifts", True)
+    has_shifts = dots.has_shifts(fmt)
     mx_alone = dict.fromkeys(("mx_lossless_shift", "mx9_split_round"), f"{fmt.name} has no shifts")
     mx_alone["float_zero_term"] = "only products of floats read it, which are in the other unit"
     return Unit(

@@ -34,13 +34,19 @@ def elements(fmt: MxFormat) -> int:
     return getattr(fmt, "elements", MX_BLOCK)
 
 
+def has_shifts(fmt: MxFormat) -> bool:
+    """Return True if the pairs of a format's block have shift bits."""
+    return getattr(fmt, "has_shifts", True)
+
+
 def chain_pool(fmt: MxFormat, seed: int) -> Dots:
     """Return chains of block products, with random ones around the hand-made."""
     rng = np.random.default_rng([seed, fmt.magnitude_bits, elements(fmt)])
     chains = [*CHAINS.values(), *_around(rng), *_tiny(rng)]
     made = [_blocks(fmt, chain) for chain in chains]
+    made += [_zero_terms(fmt), *(_halves_and_shifts(fmt) if has_shifts(fmt) else [])]
     by_hand = {name: np.array([each[name] for each in made]) for name in made[0]}
-    return stacked(by_hand, _zero_terms(fmt), _random_blocks(fmt, rng))
+    return stacked(by_hand, _random_blocks(fmt, rng))
 
 
 def bf16_pool(seed: int) -> Dots:
@@ -144,7 +150,18 @@ def _zero_terms(fmt: MxFormat) -> dict[str, np.ndarray]:
     """Return the chain 1, then codes 0 under large exponents, which may push the 1 off the grid."""
     made = _blocks(fmt, [[], [], [(1, 0)], []])
     made["a_exponent"][3], made["b_exponent"][3] = 180, 127
-    return {name: each[np.newaxis] for name, each in made.items()}
+    return made
+
+
+def _halves_and_shifts(fmt: MxFormat) -> list[dict[str, np.ndarray]]:
+    """Return a block with small terms in both halves between 1 and -1, and 1 times 3 under one and two shifts."""
+    small = [(1, -26)] * 4
+    found = [_blocks(fmt, [[], [(1, 0)], [*small, *[(0, -26)] * 4, *small], [(-1, 0)]])]
+    for shifted in ("a", "ab"):
+        found.append(_blocks(fmt, [[], [], [], [(3, 0)]]))
+        for name in shifted:
+            found[-1][f"{name}_shift"][3] = 1
+    return found
 
 
 def _random_blocks(fmt: MxFormat, rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -157,7 +174,7 @@ def _random_blocks(fmt: MxFormat, rng: np.random.Generator) -> dict[str, np.ndar
         made[f"{name}_exponent"] = np.where(rng.random(size) < 0.03, rng.choice([0, 255], size), exponent).astype(
             np.uint8
         )
-        made[f"{name}_shift"] = rng.integers(0, 256 if getattr(fmt, "has_shifts", True) else 1, size, dtype=np.uint8)
+        made[f"{name}_shift"] = rng.integers(0, 256 if has_shifts(fmt) else 1, size, dtype=np.uint8)
         codes = rng.integers(fmt.min_code, fmt.max_code + 1, (*size, elements(fmt)))
         made[f"{name}_codes"] = np.where(rng.random(codes.shape) < 0.4, 0, codes).astype(np.int8)
     return made

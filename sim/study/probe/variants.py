@@ -81,7 +81,7 @@ def _of_field(unit: Unit, default: Any, name: str) -> Iterator[Variant]:
 
 
 def _values(unit: Unit, kind: Any) -> Sequence[Any]:
-    """Return the values of a type; those of a union are its members', those of a dataclass all that it does not refuse."""
+    """Return the values of a type: those of a union's members, and all that a dataclass does not refuse."""
     if kind in unit.values:
         return unit.values[kind]
     if kind is bool:

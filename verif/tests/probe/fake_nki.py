@@ -1,4 +1,4 @@
-"""The vendor's names that the device script of Trainium3 uses, computed by golden: it tests the script, not the device."""
+"""The vendor's names that Trainium3's device script uses, computed by golden: they test the script, not the device."""
 
 from types import ModuleType
 

@@ -71,6 +71,14 @@ def test_what_a_probe_separates(probes, machine):
             assert set(fields) <= known, "a variant that the pool should separate"
 
 
+@pytest.mark.deep  # the extra formal is there
+@pytest.mark.parametrize("machine", MACHINES)
+def test_no_smaller_set_of_the_pool_separates(probes, machine):
+    pytest.importorskip("z3", reason="the extra formal is not installed")
+    for each in probes[machine][1]:
+        assert each.selection.bound == len(each.selection.chosen)
+
+
 @pytest.mark.parametrize("machine", MACHINES)
 def test_a_hidden_variant_is_named(probes, results, machine):
     probe, separated = probes[machine]

@@ -1,4 +1,4 @@
-"""The device scripts: Trainium3's runs on golden under the vendor's names, those in C++ compile against declarations."""
+"""The device scripts: Trainium3's runs on golden under the vendor's names, C++ compiles against declarations."""
 
 import ast
 import json
