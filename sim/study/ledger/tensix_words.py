@@ -11,7 +11,11 @@ from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Form
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
 
 BLOCK = BLOCK_ROWS * COLUMNS
-OPERATIONS: dict[str, Callable[..., np.ndarray]] = {"elwadd": tensix.elwadd, "elwsub": tensix.elwsub, "elwmul": tensix.elwmul}
+OPERATIONS: dict[str, Callable[..., np.ndarray]] = {
+    "elwadd": tensix.elwadd,
+    "elwsub": tensix.elwsub,
+    "elwmul": tensix.elwmul,
+}
 FIDELITIES = {"LoFi": (0,), "HiFi2": (0, 1), "HiFi3": (0, 1, 2), "HiFi4": (0, 1, 2, 3)}
 """Phases by fidelity."""
 

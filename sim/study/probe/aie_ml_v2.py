@@ -6,9 +6,8 @@ from functools import partial
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.convert.to_mx import to_mx
-from bitpath.golden.aie_ml_v2.declarations import codes
 from bitpath.golden.aie_ml_v2.declarations import numerics as declared
-from bitpath.golden.aie_ml_v2.declarations.codes import MxFormat, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, MX9, MxFormat, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.exact import Block, trace_float_lane, trace_mx_lane
 from bitpath.golden.aie_ml_v2.exact import to_mx as exact_to_mx
@@ -89,11 +88,11 @@ def exact_convert(numerics: AieNumerics, fmt: MxFormat, x: Sequence[int], roundi
 
 
 def _block_operations(fmt: MxFormat) -> list[Operation]:
-    steps, elements = Operand("u1", (dots.STEPS,)), Operand("i1", (dots.STEPS, dots.elements(fmt)))
+    steps, elements = Operand("u1", (dots.STEPS,)), Operand("i1", (dots.STEPS, fmt.elements))
     parts = {"exponent": steps, "shift": steps, "codes": elements}
     products = {f"{name}_{part}": operand for name in "ab" for part, operand in parts.items()}
-    given = {"x": Operand("u4", (dots.elements(fmt),)), "rounding": Operand("u1")}
-    block, own = Operand("u1", (2 + dots.elements(fmt),)), {"fmt": fmt}
+    given = {"x": Operand("u4", (fmt.elements,)), "rounding": Operand("u1")}
+    block, own = Operand("u1", (2 + fmt.elements,)), {"fmt": fmt}
     return [
         Operation(f"chain_{fmt.name}", products, WORD, chain, exact_chain, partial(dots.chain_pool, fmt), own),
         Operation(f"to_{fmt.name}", given, block, convert, exact_convert, partial(dots.convert_pool, fmt), own),
@@ -107,20 +106,17 @@ def _bf16_operation() -> Operation:
 
 def _unit(fmt: MxFormat) -> Unit:
     """Return the vector unit with one block format; chips have MX9 or bfp16ebs8, never both."""
-    has_shifts = dots.has_shifts(fmt)
     mx_alone = dict.fromkeys(("mx_lossless_shift", "mx9_split_round"), f"{fmt.name} has no shifts")
     mx_alone["float_zero_term"] = "only products of floats read it, which are in the other unit"
     return Unit(
         name=f"vector unit, {fmt.name}",
         # The preset that is named after the format is the default.
         presets=sorted(declared.PRESETS.values(), key=lambda each: fmt.name not in each.name),
-        operations=[*([_bf16_operation()] if has_shifts else []), *_block_operations(fmt)],
+        operations=[*([_bf16_operation()] if fmt.has_shifts else []), *_block_operations(fmt)],
         values={"align_fraction_bits": range(20, 27)},
         no_effect={"mx4_path": "only MX4 takes it, whose values are equal on both paths"}
-        | ({} if has_shifts else mx_alone),
+        | ({} if fmt.has_shifts else mx_alone),
     )
 
 
-BLOCK_FORMATS = getattr(codes, "BLOCK_FORMATS", codes.MX_FORMATS)
-"""The MX formats, and others once they are declared."""
-VECTOR_UNITS = [_unit(BLOCK_FORMATS[name]) for name in ("mx9", "bfp16ebs8") if name in BLOCK_FORMATS]
+VECTOR_UNITS = [_unit(fmt) for fmt in (MX9, BFP16EBS8)]

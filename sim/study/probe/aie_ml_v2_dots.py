@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bitpath.golden.aie_ml_v2.declarations.codes import MX_BIAS, MX_BLOCK, MxFormat, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.codes import MX_BIAS, MxFormat, RoundingCode
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.sim.study.probe.unit import Dots, stacked
 
@@ -29,22 +29,12 @@ CHAINS: dict[str, Chain] = {
 """Hand-made chains."""
 
 
-def elements(fmt: MxFormat) -> int:
-    """Return the elements of a format's block."""
-    return getattr(fmt, "elements", MX_BLOCK)
-
-
-def has_shifts(fmt: MxFormat) -> bool:
-    """Return True if the pairs of a format's block have shift bits."""
-    return getattr(fmt, "has_shifts", True)
-
-
 def chain_pool(fmt: MxFormat, seed: int) -> Dots:
     """Return chains of block products, with random ones around the hand-made."""
-    rng = np.random.default_rng([seed, fmt.magnitude_bits, elements(fmt)])
+    rng = np.random.default_rng([seed, fmt.magnitude_bits, fmt.elements])
     chains = [*CHAINS.values(), *_around(rng), *_tiny(rng)]
     made = [_blocks(fmt, chain) for chain in chains]
-    made += [_zero_terms(fmt), *(_halves_and_shifts(fmt) if has_shifts(fmt) else [])]
+    made += [_zero_terms(fmt), *(_halves_and_shifts(fmt) if fmt.has_shifts else [])]
     by_hand = {name: np.array([each[name] for each in made]) for name in made[0]}
     return stacked(by_hand, _random_blocks(fmt, rng))
 
@@ -76,7 +66,7 @@ def bf16_pool(seed: int) -> Dots:
 
 def convert_pool(fmt: MxFormat, seed: int) -> Dots:
     """Return blocks of FP32 codes under every mode: the range's edge, ties, specials and subnormals."""
-    rng = np.random.default_rng([seed, fmt.magnitude_bits, elements(fmt)])
+    rng = np.random.default_rng([seed, fmt.magnitude_bits, fmt.elements])
     edge = 2.0 - 2.0**-fmt.magnitude_bits  # half a unit above the largest code, at exponent 127
     rows: list[list[float]] = [
         [edge, 1.0],
@@ -86,16 +76,16 @@ def convert_pool(fmt: MxFormat, seed: int) -> Dots:
         [float(FP32.max), 1.0],
         [np.inf, 1.0, -1.0],
         [np.nan, 1.0, -1.0],
-        [2.0**-127] * elements(fmt),
+        [2.0**-127] * fmt.elements,
         [2.0**-126, 2.0**-127, -(2.0**-127)],
         [0.0],
     ]
-    by_hand = np.zeros((len(rows), elements(fmt)), np.float32)
+    by_hand = np.zeros((len(rows), fmt.elements), np.float32)
     for row, values in zip(by_hand, rows, strict=True):
         row[: len(values)] = values
     # Significands just long enough for ties at an element's last place, in pairs of unequal exponents.
     bits = fmt.magnitude_bits + 2
-    size = (RANDOM // 4, elements(fmt))
+    size = (RANDOM // 4, fmt.elements)
     significand = rng.integers(1 << bits - 1, 1 << bits, size) * rng.choice([-1, 1], size)
     values = np.ldexp(significand, rng.integers(-3, 1, size) - bits).astype(np.float32)
     x = np.concatenate([by_hand, values]).view(np.uint32)
@@ -131,7 +121,7 @@ def _tiny(rng: np.random.Generator) -> list[Chain]:
 def _blocks(fmt: MxFormat, chain: Chain) -> dict[str, np.ndarray]:
     """Return blocks whose products are those of a chain; the steps' exponents are split between a and b."""
     made = {f"{name}_{part}": np.zeros(STEPS, np.uint8) for name in "ab" for part in ("exponent", "shift")}
-    made |= {f"{name}_codes": np.zeros((STEPS, elements(fmt)), np.int8) for name in "ab"}
+    made |= {f"{name}_codes": np.zeros((STEPS, fmt.elements), np.int8) for name in "ab"}
     for step, products in enumerate(chain):
         if not products:
             continue
@@ -174,8 +164,8 @@ def _random_blocks(fmt: MxFormat, rng: np.random.Generator) -> dict[str, np.ndar
         made[f"{name}_exponent"] = np.where(rng.random(size) < 0.03, rng.choice([0, 255], size), exponent).astype(
             np.uint8
         )
-        made[f"{name}_shift"] = rng.integers(0, 256 if has_shifts(fmt) else 1, size, dtype=np.uint8)
-        codes = rng.integers(fmt.min_code, fmt.max_code + 1, (*size, elements(fmt)))
+        made[f"{name}_shift"] = rng.integers(0, 256 if fmt.has_shifts else 1, size, dtype=np.uint8)
+        codes = rng.integers(fmt.min_code, fmt.max_code + 1, (*size, fmt.elements))
         made[f"{name}_codes"] = np.where(rng.random(codes.shape) < 0.4, 0, codes).astype(np.int8)
     return made
 

@@ -126,6 +126,7 @@ def test_operations_without_results_are_not_compared(probes):
     assert identify(prediction.classes[0][1], [prediction])["Matrix unit"][0].variants[0] == "tensix_wormhole"
 
 
+@pytest.mark.deep
 def test_a_probe_is_made_the_same_again(probes):
     for machine, (probe, _) in probes.items():
         assert make(machine)[0].digest == probe.digest
