@@ -44,8 +44,8 @@ class BlockTerms(wiring.Component):
     i : In(ProductWords), the products of the beat, for MX9 the second one
     products : In(ArrayLayout(signed(18), 16)), PostAdd's terms of the same beat
     sum : In(signed(22)), PostAdd's sum of the same beat
-    held : In(held_layout), the value of MX9's first beat
-    to_hold : Out(held_layout), the value of this beat
+    held : In(held_layout), the value of MX9's first beat; not for bfp16ebs8
+    to_hold : Out(held_layout), the value of this beat; not for bfp16ebs8
     o : Out(TermPlan.terms)
     """
 
@@ -55,13 +55,13 @@ class BlockTerms(wiring.Component):
         self.config, self.numerics = config, config.numerics
         self.plan = TermPlan(config)
         held = held_layout(config.numerics)
+        of_first_beat = {} if config.bfp16ebs8 else {"held": In(held), "to_hold": Out(held)}
         super().__init__(
             {
                 "i": In(ProductWords),
                 "products": In(data.ArrayLayout(signed(TERM_BITS), MX_BLOCK)),
                 "sum": In(signed(MX_SUM_BITS)),
-                "held": In(held),
-                "to_hold": Out(held),
+                **of_first_beat,
                 "o": Out(self.plan.terms),
             }
         )
