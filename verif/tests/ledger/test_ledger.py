@@ -74,8 +74,7 @@ def test_absent_evidence_is_said_and_changes_no_verdict(ledger, monkeypatch, tmp
 
 def test_a_folder_that_does_not_exist_is_refused(ledger, monkeypatch, tmp_path):
     monkeypatch.setenv("BITPATH_KAT_DIR", str(tmp_path / "nowhere"))
-    with pytest.raises(FileNotFoundError, match="BITPATH_KAT_DIR must be the path of an existing folder"):
-        ledger("A28").exception and (_ for _ in ()).throw(ledger("A28").exception)
+    assert "BITPATH_KAT_DIR must be the path of an existing folder" in str(ledger("A28").exception)
 
 
 def test_an_unknown_row_is_refused():
