@@ -32,7 +32,7 @@ PROPERTIES = Properties(
     "aie_ml_v2/convert",
     pipeline_property("aie_ml_v2.mx_convert", _CONVERT, 3),
     *stream_properties("aie_ml_v2.mx_convert", _CONVERT),
-    pipeline_property("aie_ml_v2.mx_convert_bfp16ebs8", _BFP16EBS8, 4),
+    pipeline_property("aie_ml_v2.mx_convert", _BFP16EBS8, 4, "_bfp16ebs8_pipeline"),
     *(pipeline_property(*unit, 2) for unit in INTEGERS),
     *(each for unit in INTEGERS for each in stream_properties(*unit, clear_overflow=0)),
 )

@@ -74,7 +74,7 @@ DECLARED = {
     "mac_lane": lambda config: {
         name for kind in (*MX_FORMATS.values(), *FLOATS) for name in aie_mac_bins.bins(config.numerics, kind)
     },
-    "mx_convert": lambda config: bins_of(aie_convert_corners.corners(config.numerics)),
+    "mx_convert": lambda config: bins_of(aie_convert_corners.corners(config.numerics, config.blocks.layouts.formats)),
     "srs": lambda config: bins_of(aie_srs.srs_corners()),
     "ups": lambda config: bins_of(aie_ups.ups_corners()),
     "rmsnorm_quant": lambda config: {corner.name for corner in rmsnorm_quant_corners.CORNERS},
