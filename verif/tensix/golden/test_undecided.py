@@ -182,6 +182,7 @@ def integer(value):
         # Zero operands have exponent 97, which shifts out 7 bits of this Dst.
         (Style.FP16, "mul", 90 << 23 | 1, 0, FP16_ONE, 90 << 23),
         (Style.FP16, "add", 90 << 23 | 1, 0, 0, 90 << 23),
+        (Style.FP16, "add", 90 << 23 | 1 << 7, 0, 0, 90 << 23 | 1 << 7),
         # A zero difference of ones has exponent 127.
         (Style.FP16, "sub", 90 << 23, FP16_ONE, FP16_ONE, 0),
         # Integers saturate.
