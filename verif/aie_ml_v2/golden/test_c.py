@@ -24,7 +24,7 @@ from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.c.constants import enumerations
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
-from bitpath.verif.aie_ml_v2.golden.xdna2 import SETS, operands
+from bitpath.verif.aie_ml_v2.golden.xdna2 import SETS, every_lane, operands
 from bitpath.verif.kit.c_library import FEW, MANY, counts
 
 C = {name.removeprefix("BITPATH_AIE_ML_V2_"): number for name, number in enumerations("aie_ml_v2").items()}
@@ -322,14 +322,6 @@ def test_known_answers_of_blocks(kat, reference, name):
     assert np.array_equal(codes, archive[f"{name}_codes"][finite])
     assert np.array_equal(head[:, 0].astype(int) - 127, archive[f"{name}_block_exp"][finite])
     assert np.array_equal(head[:, 1], archive[f"{name}_shift_bits"][finite])
-
-
-def every_lane(side, shape):
-    """Return the blocks of the rows or columns of a product, one for each lane."""
-    parts = (
-        np.broadcast_to(each, (*shape, *each.shape[2:])).copy() for each in (side.exponent, side.shift, side.codes)
-    )
-    return MxBlocks(side.fmt, *parts)
 
 
 def test_known_answers_of_xdna2(c_reference, kat):

@@ -22,6 +22,14 @@ def operands(archive, name):
     return *sides, archive[f"{name}_out_bits"]
 
 
+def every_lane(side, shape):
+    """Return the blocks of the rows or columns of a product, one for each lane."""
+    parts = (
+        np.broadcast_to(each, (*shape, *each.shape[2:])).copy() for each in (side.exponent, side.shift, side.codes)
+    )
+    return aie.MxBlocks(side.fmt, *parts)
+
+
 def chain(a, b, numerics=None):
     """Return the codes of the accumulators after all steps, from an empty one."""
     acc = None

@@ -11,7 +11,7 @@ from bitpath.golden.formats.rounding import Rounding
 from bitpath.rtl.aie_ml_v2.mac import mac_lane
 from bitpath.rtl.aie_ml_v2.mac.align_round import AlignRound
 from bitpath.rtl.aie_ml_v2.mac.compare import ACCUMULATOR_OFFSET
-from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig
+from bitpath.rtl.aie_ml_v2.mac.config import BFP16EBS8_LANE, MacLaneConfig
 from bitpath.rtl.aie_ml_v2.mac.layouts import BYTE, DEPTH, WORD_BITS
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import FLOAT_MODES, MacMode
 from bitpath.rtl.aie_ml_v2.mac.normalize import NormalizeFp32
@@ -50,18 +50,35 @@ def lane_pipeline(claim: Claim, mode: MacMode, latency: int) -> None:
 
     MX9's result comes from two beats; the first is held in a register of both lanes outside the pipeline.
     """
-    config = MacLaneConfig(modes=(mode,))
-    dut = claim.instantiate("dut", mac_lane.MacLane(config), valid=1)
-    claim.assume(dut.operands.control.mode == mode)
-    cycles = {"operands": latency, "acc1": 2, "acc2": 2}
-    inputs = {name: earlier(claim, Value.cast(getattr(dut, name)), count, name) for name, count in cycles.items()}
-    with patch.object(mac_lane, "_register", lambda m, name, **values: values):
-        flat = claim.instantiate("flat", mac_lane.MacLane(config), valid=1, **inputs)
-    same = dut.o == flat.o
+    dut, same = _equals_flat(claim, MacLaneConfig(modes=(mode,)), latency)
     if mode is MacMode.MX9:
         second = earlier(claim, dut.operands.high, latency, "second")
         same |= ~second | claim.register(second, "first")
     claim.ensure(same)
+
+
+@PROPERTIES.of(
+    "mac_lane",
+    "mac_lane_bfp16ebs8_pipeline",
+    f"bfp16ebs8: {says_stages(4)}",
+    ("held[key].eq(value) for", "held[key].eq(Value.cast(value) ^ (key == 'acc1')) for"),
+    depth=4,
+)
+def bfp16ebs8_lane_pipeline(claim: Claim) -> None:
+    """Products of eight are not held: a beat is an instruction."""
+    _, same = _equals_flat(claim, BFP16EBS8_LANE, 4)
+    claim.ensure(same)
+
+
+def _equals_flat(claim: Claim, config: MacLaneConfig, latency: int) -> tuple[mac_lane.MacLane, Value]:
+    """Return a lane of one mode, and whether its result is that of the combinational lane."""
+    dut = claim.instantiate("dut", mac_lane.MacLane(config), valid=1)
+    claim.assume(dut.operands.control.mode == config.modes[0])
+    cycles = {"operands": latency, "acc1": 2, "acc2": 2}
+    inputs = {name: earlier(claim, Value.cast(getattr(dut, name)), count, name) for name, count in cycles.items()}
+    with patch.object(mac_lane, "_register", lambda m, name, **values: values):
+        flat = claim.instantiate("flat", mac_lane.MacLane(config), valid=1, **inputs)
+    return dut, dut.o == flat.o
 
 
 @PROPERTIES.of(
