@@ -1,8 +1,9 @@
 """MX products or sums of one block pair as terms of the addition (cycle 4).
 
 The terms are, by ``AieNumerics``: the pair's sum (1 term), the sums of MX9's two beats (``mx9_split_round``, 2 terms), or
-all 16 products (``mx_post_add_first`` False); of bfp16ebs8 the sum, or all 8 products. All terms of a pair share its exponent code ``ex + ey + 1``. Combinational;
-the lane registers ``to_hold`` of MX9's first beat and returns it as ``held`` with the second.
+all 16 products (``mx_post_add_first`` False); of bfp16ebs8 the sum, or all 8 products. All terms of a pair share its
+exponent code ``ex + ey + 1``. Combinational; the lane registers ``to_hold`` of MX9's first beat and returns it as ``held``
+with the second.
 """
 
 from amaranth import Module, Mux, Signal, Value, signed

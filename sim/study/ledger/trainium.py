@@ -11,13 +11,19 @@ import numpy as np
 
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import encode_array
-from bitpath.golden.formats.catalogue import BF16
+from bitpath.golden.formats.catalogue import BF16, E8M0
+from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, X4
 from bitpath.golden.trainium3.declarations.vector import PRESETS, MatmulNumerics
 from bitpath.sim.study.ledger.evidence import Evidence
 from bitpath.sim.study.ledger.row import Finding, Prediction, Verdict, decided, undecided
+from bitpath.sim.study.probe.predictions import predictions
 
 QUAD_MX, MATMUL, BF16_PRODUCTS = "trainium3_quad_mx", "trainium3_matmul", "trainium2_bf16_products"
 BFLOAT16 = ml_dtypes.bfloat16
+PARTITIONS = 32
+"""Partitions of the smallest matmul."""
+ONE, SMALLEST = 0x38, 0x01
+"""1.0 and 2**-9 in E4M3FN."""
 LOG = Path(__file__).with_name("device_log.toml")
 TERMS = {1: ((0, 0),), 2: ((0, 0), (0, 1), (1, 0)), 3: ((0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (2, 0))}
 """Products of pieces by the number of BF16 pieces: matrix, vector."""
@@ -47,10 +53,27 @@ def log_values(evidence: Evidence) -> Finding:
 
 
 def odd_value(evidence: Evidence) -> Finding:
-    """R1b: the value that differs."""
+    """R1b: the value that differs, and a sum that tells an exact one from an aligned one."""
     device, golden = device_log()
     (index,) = _unequal()
-    return undecided(f"{golden[index].astype(BFLOAT16)} from {golden[index]}; the device has {device[index]}", QUAD_MX)
+    stationary, moving = np.zeros((2, PARTITIONS, X4), int)
+    stationary[0], moving[0] = [ONE, *[SMALLEST] * 3], [ONE, *[2 * SMALLEST] * 3]
+    scales = [E8M0.bias] * (PARTITIONS // SCALE_PARTITIONS)
+    gives = predictions(
+        "trainium3",
+        "nc_matmul_mx_e4m3fn",
+        stationary=stationary.tolist(),
+        moving=moving.tolist(),
+        stationary_scale=scales,
+        moving_scale=scales,
+    )
+    return undecided(
+        f"{golden[index].astype(BFLOAT16)} from {golden[index]}; the device has {device[index]}",
+        QUAD_MX,
+        Prediction(
+            experiment="nc_matmul_mx in E4M3FN of 1 * 1 and three products 2**-9 * 2**-8 in one quad", gives=gives
+        ),
+    )
 
 
 def rounding(evidence: Evidence) -> Finding:
