@@ -182,3 +182,31 @@ def test_integer_matrices_are_explained(saved, fmt):
 def test_an_empty_chain_is_refused():
     with pytest.raises(ValueError, match="steps must hold at least one instruction, not none"):
         explain_chain([])
+
+
+def test_a_lane_of_bfp16ebs8_is_that_of_its_preset():
+    """Eight numbers a block, no shifts; without --preset the format's own, whose infinity is a number."""
+    rng = np.random.default_rng(44)
+    x, y = rng.standard_normal((2, 8), dtype=np.float32)
+    x[3] = np.inf
+    expected = aie_ml_v2.fused_dot(*(aie_ml_v2.to_mx(each, "bfp16ebs8") for each in (x, y)), fmt="bfp16ebs8")
+    text = explain(f"--format bfp16ebs8 --x {codes(x)} --y {codes(y)}")
+    assert value_of(text, "result").startswith(f"{int(expected.view(np.uint32)):#010x} = ")
+    assert value_of(text, "block a") == "bfp16ebs8, exponent 0xff = 2**128"
+    assert value_of(explain(f"--format bfp16ebs8 --preset aie_ml_v2 --x {codes(x)} --y {codes(y)}"), "result").endswith(
+        "NaN"
+    )
+
+
+def test_a_block_of_bfp16ebs8_is_an_exponent_and_codes():
+    text = explain("--format bfp16ebs8 --x 7f/64,-128 --y 80/1")
+    assert row_of(text, "0") == "0 0 64 = 1 0 1 = 0.03125 0 64 256"
+    assert value_of(text, "result") == "0x3d000000 = 0.03125"
+
+
+def test_an_output_of_the_layer_in_bfp16ebs8_ends_in_the_bits_of_the_golden_matmul():
+    a, b = layer()
+    expected = aie_ml_v2.matmul(a[80:84], b[:, 496:512], fmt="bfp16ebs8")[3, 5]
+    text = explain("--output 83,501 --format bfp16ebs8")
+    assert text.startswith("48 instructions of output [83, 501], bfp16ebs8, 8x8x8 in mode bfp16ebs8")
+    assert value_of(text, "result") == f"{int(expected.view(np.uint32)):#010x} = {float(expected):.9g}"

@@ -84,6 +84,10 @@ MISTAKES = [
     ("aie_ml_v2 --x 1 --y 500 --format fp8_e4m3fn", no_word("--y", "E4M3FN", 8, "500")),
     (f"aie_ml_v2 --x 1{8 * ',1'} --y 1 --format fp16", "--x must have up to 8 operands, not 9"),
     (f"aie_ml_v2 --x 1{16 * ',1'} --y 1", "--x must have up to 16 operands, not 17"),
+    (
+        "aie_ml_v2 --format bfp16ebs8 --x 7f/00/64 --y 7f/1",
+        "--x must be a hexadecimal byte and codes, as 7f/64,-3, not '7f/00/64'",
+    ),
     ("aie_ml_v2 --x 7f/ --y 1", "--x must be two hexadecimal bytes and codes, as 7f/01/64,-3, not '7f/'"),
     ("aie_ml_v2 --x 7f/00/1 --y 7f/00/1,4 --format mx4", "--y must be -4 to 3, not '4'"),
     ("aie_ml_v2 --x 128 --y 1 --format int8", "--x must be -128 to 127, not '128'"),

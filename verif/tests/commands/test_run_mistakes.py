@@ -41,6 +41,8 @@ MISTAKES = [
     ("run --machine tensix --format bf16", "format of tensix must be bf16, tf32, fp16"),
     ("run --machine tensix --rows 3", "matrix_unit: rows must be a power of two from 1 to 8, not 3"),
     ("run --format mxfp6", "format must be trainium3's mxfp8_e4m3, mxfp8_e5m2 or mxfp4; tensix's bf16, tf32"),
+    ("run --machine aie_ml_v2 --format bfp16ebs8", "not 'bfp16ebs8', which only golden multiplies"),
+    ("run --format bfp16ebs8", "not 'bfp16ebs8', which no engine runs here"),
     ("run --format bf17", "aie_ml_v2's mx9, mx6, mx4, bf16, fp16, fp8_e4m3"),
     ("run --machine trainium9", "'trainium9' is not one of 'trainium3', 'tensix', 'aie_ml_v2'"),
     ("run --machine aie_ml_v2 --rows 4", "--rows is not a size of aie_ml_v2"),
