@@ -90,16 +90,10 @@ def number(code: int) -> float:
     return float(np.uint32(code).view(np.float32))
 
 
-class Lcg:
-    """The measurers' generator: x = 1664525 x + 1013904223 modulo 2**32."""
-
-    def __init__(self, seed: int):
-        self.state = seed
-
-    def draw(self, count: int) -> np.ndarray:
-        """Return the next states, uint32."""
-        states = np.empty(count, np.uint32)
-        for i in range(count):
-            self.state = (1664525 * self.state + 1013904223) & 0xFFFFFFFF
-            states[i] = self.state
-        return states
+def generated(seed: int, count: int) -> np.ndarray:
+    """Return states of the measurers' generator after a seed, uint32: x = 1664525 x + 1013904223 modulo 2**32."""
+    states = np.empty(count, np.uint32)
+    for i in range(count):
+        seed = (1664525 * seed + 1013904223) & 0xFFFFFFFF
+        states[i] = seed
+    return states

@@ -9,9 +9,9 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import PRESETS
 from bitpath.sim.study.ledger.amd_chains import (
     BIAS,
     XDNA2,
-    Lcg,
     Operand,
     chunks,
+    generated,
     golden_chain,
     lane,
     number,
@@ -19,7 +19,7 @@ from bitpath.sim.study.ledger.amd_chains import (
     rounded_once,
 )
 from bitpath.sim.study.ledger.evidence import Evidence
-from bitpath.sim.study.ledger.row import Finding, Prediction, decided, undecided
+from bitpath.sim.study.ledger.row import Finding, Prediction, Verdict, decided, undecided
 
 DEFAULT = "aie_ml_v2"
 MMUL, CHAIN = "silicon_xdna2_mmul.npz", "silicon_xdna2_chain.json"
@@ -78,7 +78,7 @@ def chain_of_64(evidence: Evidence) -> Finding:
 
 def order_operands() -> tuple[Operand, Operand]:
     """Return the operands of the order contract: seed 0x01481481, exponent 130 for the first group of 32, then 118."""
-    codes = (Lcg(0x01481481).draw(2 * 8 * K) >> 24).astype(np.uint8).view(np.int8).reshape(2, 8, K)
+    codes = (generated(0x01481481, 2 * 8 * K) >> 24).astype(np.uint8).view(np.int8).reshape(2, 8, K)
     exponents = np.full((K // 8, 8), 118, np.uint8)
     exponents[: GROUP // 8] = 130
     return tuple(Operand(each.reshape(8, K // 8, 8).swapaxes(0, 1), exponents) for each in codes)  # type: ignore[return-value]
@@ -101,7 +101,7 @@ def order_contract(evidence: Evidence) -> Finding:
 
 def quantised(seed: int) -> Operand:
     """Return eight rows of 512 numbers, states' upper halves / 2**14, as blocks of 32: MXINT8, nearest even."""
-    halves = (Lcg(seed).draw(8 * K) >> 16).astype(np.uint16).view(np.int16)
+    halves = (generated(seed, 8 * K) >> 16).astype(np.uint16).view(np.int16)
     values = (halves / np.float32(16384)).astype(np.float64).reshape(8, K // GROUP, GROUP)
     largest = np.abs(values).max(axis=-1)
     exponents = np.floor(np.log2(np.where(largest > 0, largest, 1))).astype(int) + 127
@@ -139,10 +139,9 @@ def crafted_ties(evidence: Evidence) -> Finding:
         name: number(lane([(-1, 0), (-3, -23), (-1, -24), (1, 0)], PRESETS[name].numerics)) for name in (XDNA2, DEFAULT)
     }
     agrees = {name: each == -3 * UNIT for name, each in negative.items()}
-    own = probes(evidence, "tie_odd").verdicts
     return decided(
         f"{finding.golden}; the negative gives {negative[XDNA2] / UNIT:g} units of 2**-23",
-        **{name: agrees[name] and own[name].value == "reproduced" for name in agrees},
+        **{name: each and finding.verdicts[name] is Verdict.REPRODUCED for name, each in agrees.items()},
     )
 
 
