@@ -66,7 +66,7 @@ FUNCTIONS: dict[str, Callable[[Evidence], Finding]] = {
     "T6": tensix_elementwise.specials,
     "T7": tensix_elementwise.infinity_squared,
     "T8": tensix_elementwise.two_fidelities,
-    "T9": tensix_elementwise.products_near_minus_one,
+    "T9": tensix_elementwise.two_products,
     "T10": tensix_elementwise.integers,
     "T11": tensix_elementwise.rounded_twice,
     "T12": tensix_products.minus_one,

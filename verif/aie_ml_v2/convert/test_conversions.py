@@ -111,6 +111,7 @@ def test_bfp16ebs8(simulator, cases):
     bench("mx_convert", BFP16EBS8_CONVERT, simulator, cases=cases, min_tests=18, min_compared=compared)
 
 
+@pytest.mark.deep
 @pytest.mark.simulator
 @pytest.mark.parametrize("field", ["mx_bump", "mx_min_code", "mx_flush", "mx_nan_block"])
 def test_other_numerics_of_bfp16ebs8_on_icarus(field):
