@@ -122,22 +122,24 @@ def synth(found: list[dict[str, Any]]) -> Taken:
     return {}, {"designs": rows}
 
 
+def predictions(found: dict[str, Any]) -> list[list[str]]:
+    """Return the rows of one record's predictions: id, experiment, and the result by model."""
+    return [
+        [found["id"], each["experiment"], "; ".join(f"{name}: {text}" for name, text in each["gives"].items())]
+        for each in found["predictions"]
+    ]
+
+
 def ledger(found: list[dict[str, Any]]) -> Taken:
     """Take golden's answer and the predictions of each row; a verdict that is not the acknowledged one stops it."""
     if changes := changed(found):
         raise SystemExit(f"ledger: {', '.join(each['id'] for each in changes)} changed")
     found = sorted(found, key=lambda each: list(rows()).index(each["id"]))
-    predictions = [
-        [
-            each["id"],
-            prediction["experiment"],
-            "; ".join(f"{name}: {text}" for name, text in prediction["gives"].items()),
-        ]
-        for each in found
-        for prediction in each["predictions"]
-    ]
     figures = {"rows": len(found), **{name.replace(" ", "_"): count for name, count in counts(found).items()}}
-    return figures, {"rows": [[each["id"], each["golden"]] for each in found], "predictions": predictions}
+    return figures, {
+        "rows": [[each["id"], each["golden"]] for each in found],
+        "predictions": [row for each in found for row in predictions(each)],
+    }
 
 
 TAKERS: dict[str, tuple[str, Callable[[list[dict[str, Any]]], Taken]]] = {

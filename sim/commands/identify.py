@@ -13,7 +13,7 @@ from bitpath.sim.engine.unit_options import FILE
 @click.argument("results", type=FILE)
 @output_options
 def command(results: Path, printer: Printer) -> None:
-    """Name the variants of a machine's numerics that fit what a device computed.
+    """Name the variants of a machine's numerics that fit the words of a device.
 
     RESULTS is the file that the script of `bitpath probe` writes. Golden computes every variant anew. Operations
     without results are not compared. Where no variant of a unit fits, the nearest ones are shown with the dots that

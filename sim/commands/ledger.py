@@ -9,7 +9,7 @@ from bitpath.sim.commands._click import Command, Printer, examples, output_optio
 @click.argument("row", nargs=-1)
 @output_options
 def command(row: tuple[str, ...], printer: Printer) -> None:
-    """Compare golden with what is publicly known about the real machines.
+    """Compare golden with public statements about the real machines.
 
     Each row of the ledger is a public measurement or a vendor's statement. Golden computes it anew, and the verdict says
     reproduced, refuted, undecided or not expressible. A row shows its sources, and for an open question the experiments

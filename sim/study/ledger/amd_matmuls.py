@@ -1,26 +1,18 @@
 """Rows of whole matrix products through bfp16ebs8."""
 
-import ml_dtypes
 import numpy as np
 
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.sim.study.ledger.amd_chains import FORMAT, XDNA2
 from bitpath.sim.study.ledger.evidence import Evidence
+from bitpath.sim.study.ledger.operands import matrices
 from bitpath.sim.study.ledger.row import Finding, decided, undecided
 
 STATISTICS = "silicon_statistics.json"
 EVEN, FLOOR = RoundingCode.CONV_EVEN, RoundingCode.FLOOR
 SIZE = 128
 """Rows and columns of the results."""
-
-
-def matrices(depth: int, *, uniform: bool = False, size: int = SIZE) -> tuple[np.ndarray, np.ndarray]:
-    """Return random BF16 matrices of N(0, 1), or uniform below 1, as float32; always the same."""
-    rng = np.random.Generator(np.random.PCG64(31))
-    draw = rng.random if uniform else rng.standard_normal
-    a, b = (draw(shape).astype(ml_dtypes.bfloat16).astype(np.float32) for shape in ((size, depth), (depth, size)))
-    return a, b
 
 
 def errors(a: np.ndarray, b: np.ndarray, rounding: RoundingCode) -> tuple[np.ndarray, np.ndarray]:
@@ -39,7 +31,7 @@ def norms(evidence: Evidence) -> Finding:
     stated = evidence.rows(STATISTICS)["Triton-XDNA#93"]
     found = {}
     for mode in (EVEN, FLOOR):
-        error, exact = errors(*matrices(256), mode)
+        error, exact = errors(*matrices(SIZE, 256, SIZE), mode)
         size = np.abs(error)
         found[mode] = size.max(), size.mean(), float(np.sqrt(np.mean(error**2))), correlation(error, exact)
     near = [
@@ -56,7 +48,7 @@ def relative_errors(evidence: Evidence) -> Finding:
     for uniform in (False, True):
         found = []
         for mode in (FLOOR, EVEN):
-            error, exact = errors(*matrices(1024, uniform=uniform), mode)
+            error, exact = errors(*matrices(SIZE, 1024, SIZE, uniform=uniform), mode)
             found.append(float(np.linalg.norm(error) / np.linalg.norm(exact)))
         texts.append(f"{found[0]:.4f} and {found[1]:.4f}, ratio {found[0] / found[1]:.2f}")
     return undecided(f"floor and conv even: {texts[0]} for N(0, 1); {texts[1]} for uniform inputs", XDNA2)
@@ -64,17 +56,17 @@ def relative_errors(evidence: Evidence) -> Finding:
 
 def bias(evidence: Evidence) -> Finding:
     """A25: mean error per step of K at K = 512, uniform inputs."""
-    found = [errors(*matrices(512, uniform=True), mode)[0].mean() / 512 for mode in (FLOOR, EVEN)]
+    found = [errors(*matrices(SIZE, 512, SIZE, uniform=True), mode)[0].mean() / 512 for mode in (FLOOR, EVEN)]
     return undecided(f"{found[0]:.5f} in floor, {found[1]:.5f} in conv even, for uniform inputs below 1", XDNA2)
 
 
 def one_side(evidence: Evidence) -> Finding:
     """A26: correlation with one operand quantised and with both, K = 64."""
-    a, b = matrices(64)
+    a, b = matrices(SIZE, 64, SIZE)
     exact = a.astype(np.float64) @ b.astype(np.float64)
     quantised = aie.from_mx(aie.to_mx(np.ascontiguousarray(b.T), FORMAT)).T.astype(np.float64)
     one = float(np.corrcoef((a.astype(np.float64) @ quantised).ravel(), exact.ravel())[0, 1])
-    both = [correlation(*errors(*matrices(64, uniform=uniform), EVEN)) for uniform in (False, True)]
+    both = [correlation(*errors(*matrices(SIZE, 64, SIZE, uniform=uniform), EVEN)) for uniform in (False, True)]
     return undecided(
         f"{one:.6f} with one operand quantised, {both[0]:.6f} with both, N(0, 1); {both[1]:.6f} with both, uniform",
         XDNA2,

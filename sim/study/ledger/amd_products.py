@@ -81,7 +81,8 @@ def order_operands() -> tuple[Operand, Operand]:
     codes = (generated(0x01481481, 2 * 8 * K) >> 24).astype(np.uint8).view(np.int8).reshape(2, 8, K)
     exponents = np.full((K // 8, 8), 118, np.uint8)
     exponents[: GROUP // 8] = 130
-    return tuple(Operand(each.reshape(8, K // 8, 8).swapaxes(0, 1), exponents) for each in codes)  # type: ignore[return-value]
+    a, b = (Operand(each.reshape(8, K // 8, 8).swapaxes(0, 1), exponents) for each in codes)
+    return a, b
 
 
 def order_contract(evidence: Evidence) -> Finding:

@@ -17,7 +17,7 @@ class AbsentEvidenceError(LookupError):
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """Where rows find published answers.
+    """Published answers in a folder.
 
     Attributes
     ----------

@@ -7,8 +7,9 @@ import numpy as np
 
 from bitpath.golden.tensix.declarations.numerics import PRESETS, WORMHOLE
 from bitpath.sim.study.ledger.evidence import Evidence
+from bitpath.sim.study.ledger.operands import bf16_codes, bf16_values
 from bitpath.sim.study.ledger.row import Finding, Prediction, decided, undecided
-from bitpath.sim.study.ledger.tensix_words import FIDELITIES, bf16_codes, bf16_values, on_pairs
+from bitpath.sim.study.ledger.tensix_words import FIDELITIES, on_pairs
 
 VALUES = "silicon_tensix_values.json"
 INFINITY, MINUS_INFINITY, LARGEST = 0x7F80, 0xFF80, 0x7F7F
@@ -131,14 +132,15 @@ def zero_flag(evidence: Evidence) -> Finding:
     # The zero counts as 2**-127, and is rounded to 10 fraction bits of x, ties away from zero.
     addend = np.select([field < 11, field == 11], [2.0**-127, 2.0**-126], 0.0)
     exact = np.where(np.abs(x + addend) < 2.0**-126, 0, x + addend)
-    text, agrees = "", {}
+    counts = {}
     for name in ("tensix_wormhole", "tensix_blackhole"):
         numerics = replace(PRESETS[name].numerics, zero_flag_disabled=True)
         got = on_pairs("elwadd", codes, np.zeros_like(codes), dst32=True, numerics=numerics).view(np.float32)
-        window = int(np.sum(got[field < 12] == exact[field < 12]))
-        text = f"{window:,} of {int(np.sum(field < 12)):,} patterns of the window; x above it"
-        agrees[name] = bool(np.all(got == exact))
-    return decided(text, **agrees)
+        counts[name] = [int(np.sum((got == exact)[part])) for part in (field < 12, field >= 12)]
+    sizes = [int(np.sum(part)) for part in (field < 12, field >= 12)]
+    (inside, above), (patterns, others) = counts["tensix_wormhole"], sizes
+    text = f"{inside:,} of {patterns:,} patterns of the window, {above} of {others} above it"
+    return decided(text, **{name: each == sizes for name, each in counts.items()})
 
 
 def _integers(codes: np.ndarray) -> np.ndarray:

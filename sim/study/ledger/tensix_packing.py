@@ -5,8 +5,9 @@ import numpy as np
 from bitpath.golden import tensix
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Format
 from bitpath.sim.study.ledger.evidence import Evidence
+from bitpath.sim.study.ledger.operands import bf16_codes, bf16_values
 from bitpath.sim.study.ledger.row import Finding, Prediction, Verdict, decided, undecided
-from bitpath.sim.study.ledger.tensix_words import BLOCK, bf16_codes, bf16_values, block_codes, fp32_words, packed
+from bitpath.sim.study.ledger.tensix_words import BLOCK, block_codes, fp32_words, packed
 
 VALUES = "silicon_tensix_values.json"
 COUNT = 1 << 16

@@ -8,8 +8,10 @@ from bitpath.golden import tensix
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Format
 from bitpath.golden.tensix.declarations.numerics import PRESETS
 from bitpath.sim.study.ledger.evidence import Evidence
+from bitpath.sim.study.ledger.operands import bf16_codes, bf16_values, matrices
 from bitpath.sim.study.ledger.row import Finding, Prediction, Verdict, decided, undecided
-from bitpath.sim.study.ledger.tensix_words import FIDELITIES, bf16_codes, bf16_values, on_pairs, packed, sources
+from bitpath.sim.study.ledger.tensix_packing import bf16_pack
+from bitpath.sim.study.ledger.tensix_words import FIDELITIES, fp32_words, on_pairs, packed, sources
 
 WORMHOLE = "tensix_wormhole"
 STATISTICS = "silicon_statistics.json"
@@ -17,18 +19,9 @@ SIZE = 64
 """Rows and columns of the results that stand for larger ones."""
 
 
-def matrices(*shape: int, uniform: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Return random BF16 matrices [M, K] and [K, N] of N(0, 1), or uniform below 1, as float32; always the same."""
-    rows, depth, columns = shape
-    rng = np.random.Generator(np.random.PCG64(31))
-    draw = rng.random if uniform else rng.standard_normal
-    left, right = (bf16_values(bf16_codes(draw(size))) for size in ((rows, depth), (depth, columns)))
-    return left, right
-
-
 def product(a: np.ndarray, b: np.ndarray, fidelity: str, *, dst32: bool = True) -> np.ndarray:
-    """Return the product as it is packed to BF16, float32."""
-    return bf16_values(bf16_codes(tensix.matmul(a, b, fidelity=fidelity, dst32=dst32)))
+    """Return the product as the packer writes it in BF16, float32."""
+    return bf16_values(bf16_pack(fp32_words(tensix.matmul(a, b, fidelity=fidelity, dst32=dst32)))).reshape(len(a), -1)
 
 
 def minus_one(evidence: Evidence) -> Finding:

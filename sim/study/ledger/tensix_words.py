@@ -1,13 +1,12 @@
-"""BF16 numbers through Tensix: register words, element-wise operations on pairs, and packing."""
+"""BF16 codes through Tensix: register words, element-wise operations on pairs, and packing."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from bitpath.golden import tensix
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Format
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, FIDELITY_PHASES, Format
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
 
 BLOCK = BLOCK_ROWS * COLUMNS
@@ -16,18 +15,8 @@ OPERATIONS: dict[str, Callable[..., np.ndarray]] = {
     "elwsub": tensix.elwsub,
     "elwmul": tensix.elwmul,
 }
-FIDELITIES = {"LoFi": (0,), "HiFi2": (0, 1), "HiFi3": (0, 1, 2), "HiFi4": (0, 1, 2, 3)}
-"""Phases by fidelity."""
-
-
-def bf16_codes(values: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Return the BF16 codes of numbers, uint16, rounded to nearest even."""
-    return np.asarray(values, np.float32).astype(ml_dtypes.bfloat16).view(np.uint16)
-
-
-def bf16_values(words: np.ndarray) -> np.ndarray:
-    """Return 16-bit BF16 words as float32."""
-    return words.astype(np.uint16).view(ml_dtypes.bfloat16).astype(np.float32)
+FIDELITIES = {each.value: phases for each, phases in FIDELITY_PHASES.items()}
+"""Phases by the name of a fidelity."""
 
 
 def sources(codes: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ LARGEST = 64
 
 @dataclass(frozen=True)
 class Separated:
-    """What a probe tells apart in a unit: classes of variants of equal results, and the dots for it."""
+    """Classes of variants with equal results in a unit, and the dots that separate them."""
 
     unit: Unit
     classes: Sequence[Sequence[Variant]]
@@ -30,7 +30,7 @@ class Separated:
 
 
 def make(machine: str, fields: Sequence[str] = (), base: str = "") -> tuple[Probe, list[Separated]]:
-    """Return a machine's probe and what it separates in each unit.
+    """Return a machine's probe and the classes that it separates in each unit.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def make(machine: str, fields: Sequence[str] = (), base: str = "") -> tuple[Prob
 
 
 def _separate(unit: Unit, found: Sequence[Variant]) -> tuple[Separated, dict[str, Dots]]:
-    """Return what the unit's pools separate, and the chosen dots of each operation."""
+    """Return the classes that the unit's pools separate, and the chosen dots of each operation."""
     pools = {each.name: each.pool(SEED) for each in unit.operations}
     words = [results(unit, each.numerics, pools) for each in found]
     groups = classes(found, words)

@@ -1,4 +1,4 @@
-"""What each preset of a machine gives for operands, in hexadecimal: predictions for a ledger of measurements."""
+"""Predictions for a ledger of measurements: the result of each preset for given operands, in hexadecimal."""
 
 from typing import Any
 

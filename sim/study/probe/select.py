@@ -72,7 +72,7 @@ def _undominated(masks: list[int]) -> list[int]:
 
 
 def _greedy(masks: list[int], candidates: list[int], whole: int) -> list[int]:
-    """Return dots, each the one that separates most of what is left; then without those that the others replace."""
+    """Return dots: add the dot that separates most of the remaining pairs until none remains, then drop redundant dots."""
     left, chosen = whole, []
     while left:
         best = max(candidates, key=lambda dot: (masks[dot] & left).bit_count(), default=None)
@@ -103,7 +103,7 @@ def _information_bound(labels: np.ndarray) -> int:
 
 
 def _disjoint(clauses: list[tuple[int, ...]]) -> int:
-    """Return a number of clauses without a common dot, each of which needs a dot of its own."""
+    """Return a lower bound of the dots: clauses without a common dot need one dot each."""
     used: set[int] = set()
     found = 0
     for clause in clauses:
@@ -119,7 +119,7 @@ def _smallest(
     """Return z3's smallest set, or `chosen` if time runs out, the bound that it proves, and what that rests on."""
     import z3
 
-    # Of several smallest sets, which one is found depends on what the context has seen before.
+    # There may be several smallest sets. z3's choice depends on the history of its context, so the context is new.
     context = z3.Context()
     solver = z3.Optimize(ctx=context)
     solver.set("timeout", int(SECONDS * 1000))
@@ -136,7 +136,7 @@ def _smallest(
 
 
 def _clauses(masks: list[int], candidates: list[int], whole: int) -> list[tuple[int, ...]]:
-    """Return the sets of dots one of which is needed, the shortest first, without those that contain another."""
+    """Return a set for each pair: one of its dots must be chosen. Shortest first, without supersets of others."""
     sets = {frozenset(dot for dot in candidates if masks[dot] >> pair & 1) for pair in range(whole.bit_length())}
     kept: list[frozenset[int]] = []
     for each in sorted(sets, key=lambda one: (len(one), sorted(one))):

@@ -1,4 +1,4 @@
-"""What a probe separates and what a device fits, as lines and as records."""
+"""Lines and records of a probe's classes and of a device's fits."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -10,7 +10,7 @@ from bitpath.sim.study.probe.variants import Variant, reason
 
 
 def separated_record(each: Separated) -> dict[str, Any]:
-    """Return what a probe separates in a unit as a record."""
+    """Return a unit's classes and dots as a record."""
     return {
         "unit": each.unit.name,
         "variants": sum(map(len, each.classes)),
@@ -53,7 +53,7 @@ def _group(each: Separated, group: Sequence[Variant]) -> dict[str, Any]:
 
 
 def fit_record(unit: str, fits: Sequence[Fit]) -> dict[str, Any]:
-    """Return what a device fits in a unit as a record."""
+    """Return a device's fits in a unit as a record."""
     return {
         "unit": unit,
         "fits": not fits[0].differences,

@@ -72,7 +72,7 @@ class Setting:
 def dot16(
     numerics: TensixNumerics, dst: np.ndarray, src_b: np.ndarray, src_a: np.ndarray, *, setting: Setting
 ) -> np.ndarray:
-    """Return Dst words [N, 1] of MVMULs, of which one output is looked at: dst [N], sources [N, 16]."""
+    """Return one Dst word of each MVMUL, [N, 1]: dst [N], sources [N, 16]."""
     # Eight dots a block: dot r is output [r, r].
     blocks, places = -(-len(dst) // BLOCK_ROWS), np.arange(BLOCK_ROWS)
     words, rows, columns = (np.zeros((blocks, each, COLUMNS), np.uint32) for each in (BLOCK_ROWS, BLOCK_ROWS, COLUMNS))

@@ -101,7 +101,7 @@ def l1_pool(seed: int) -> Dots:
 
 
 def block_pool(seed: int) -> Dots:
-    """Return blocks of small exponents, from which leading zeros of a datum lead below 0."""
+    """Return blocks of small exponents: a datum's leading zeros take the exponent below 0."""
     rng = np.random.default_rng([seed, 5])
     return {"exponent": np.arange(8, dtype=np.uint8), "datums": rng.integers(0, 256, (8, BLOCK), dtype=np.uint8)}
 

@@ -53,7 +53,7 @@ def scaled_pool(fmt: FloatFormat, seed: int) -> Dots:
         made[name][:, ::SCALE_PARTITIONS] = codes
         scale = 127 + rng.integers(-9, 10, (RANDOM, GROUPS))
         made[f"{name}_scale"][:] = np.where(rng.random(scale.shape) < 0.02, 255, scale)
-    # The last group takes off the first one, so that what was lost between shows.
+    # The last group cancels the first one, so that the result shows the bits lost between them.
     half = slice(0, RANDOM // 2)
     for name in ("stationary", "moving"):
         made[name][half, -SCALE_PARTITIONS] = made[name][half, 0]

@@ -46,7 +46,7 @@ class Operation:
 
 @dataclass(frozen=True, kw_only=True)
 class Unit:
-    """A numerics dataclass of a machine, and what it computes.
+    """A numerics dataclass of a machine, and the operations that read it.
 
     Attributes
     ----------

@@ -1,6 +1,7 @@
 """Every row of the ledger has its acknowledged verdict, from the published answers of silicon."""
 
 import pytest
+from parts import records, take
 
 from bitpath.sim.study.ledger import table
 from bitpath.sim.study.ledger.evidence import Evidence
@@ -16,3 +17,6 @@ def test_the_verdict_is_the_acknowledged_one(kat, row):
     (record,) = computed(chosen([row]), Evidence.here())
     assert record["verdicts"]
     assert changed([record]) == []
+    # The page's predictions are those of golden now, bit for bit.
+    recorded = records.record("ledger")["tables"]["predictions"]["rows"]
+    assert take.predictions(record) == [each for each in recorded if each[0] == row]
