@@ -1,0 +1,191 @@
+"""A NeuronCore: its memories, engines and DMA queues, which run a program; results bit by bit, times from the cycle rules.
+
+Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation. What it leaves open is in the CHOICES of the
+declarations of memory, DMA and TensorE, and in `CHOICES` here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bitpath.golden.arrays.arguments import checked
+from bitpath.golden.trainium3.core.hazards import check_order
+from bitpath.golden.trainium3.core.program import Compute, Instruction, Operand, Transfer
+from bitpath.golden.trainium3.core.timeline import Span, banks, timeline
+from bitpath.golden.trainium3.dma.read_add_write import read_add_write
+from bitpath.golden.trainium3.dma.schedule import DEFAULT_CLASSES, DEFAULT_QUEUES, QueueConfig, TrafficClass
+from bitpath.golden.trainium3.memory.memory import Hbm, Sbuf
+from bitpath.golden.trainium3.memory.psum import Psum
+from bitpath.golden.trainium3.operands.cast import cast
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassTraffic:
+    """What a traffic class moved: transfers, descriptors and bytes, from the first start to the last end."""
+
+    transfers: int
+    descriptors: int
+    bytes: int
+    ticks: int
+
+    @property
+    def gb_per_s(self) -> float:
+        """Bytes in 10**9 a second, 2.4 ticks a nanosecond."""
+        return 2.4 * self.bytes / self.ticks
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoreReport:
+    """What a program took, in ticks of 1/2.4 ns.
+
+    Attributes
+    ----------
+    spans : when each instruction ran, in the order of starts.
+    end : tick at which the last one ended.
+    busy : ticks in which an engine had at least one instruction, by engine; of "dma" those of all 16 engines together.
+    stalls : ticks in which an engine was free and its next instruction waited, by engine and by the engine that it waited for.
+    traffic : by traffic class, what was moved.
+    banks : PSUM banks that were written.
+    """
+
+    spans: tuple[Span, ...]
+    end: int
+    busy: Mapping[str, int]
+    stalls: Mapping[str, Mapping[str, int]]
+    traffic: Mapping[int, ClassTraffic]
+    banks: tuple[int, ...]
+
+
+class Core:
+    """Memories and engines of a core.
+
+    Attributes
+    ----------
+    sbuf, psum, hbm : its memories, which a program changes.
+
+    Parameters
+    ----------
+    hbm_bytes : size of the part of HBM that it uses.
+    queues, classes : of each DMA engine, as `dma_schedule` takes them.
+    """
+
+    @checked
+    def __init__(
+        self,
+        *,
+        hbm_bytes: int,
+        queues: Sequence[QueueConfig] = DEFAULT_QUEUES,
+        classes: Sequence[TrafficClass] = DEFAULT_CLASSES,
+    ):
+        self.sbuf, self.psum, self.hbm = Sbuf(), Psum(), Hbm(hbm_bytes)
+        self.queues, self.classes = tuple(queues), tuple(classes)
+
+    @checked
+    def run(self, program: Sequence[Instruction]) -> CoreReport:
+        """Run a program, and return its times.
+
+        Instructions that use the same bytes must be ordered, by `after` or by their engine. Results are those of any
+        schedule; times are those of an idle core.
+
+        Parameters
+        ----------
+        program : `Compute` and `Transfer` instructions with names of their own; `after` names earlier ones.
+
+        Raises
+        ------
+        TypeError : something else in the program.
+        ValueError : an unknown or repeated name, an order that is missing, and what the instructions themselves raise; nothing
+            has run then, but for the last.
+        """
+        _check_names(program)
+        check_order(program)
+        times = timeline(program, self.queues, self.classes)
+        named = {each.name: each for each in program}
+        for span in times.spans:
+            self._execute(named[span.name])
+        return CoreReport(
+            spans=times.spans,
+            end=max((span.end for span in times.spans), default=0),
+            busy=_busy(times.spans) | {"dma": sum(times.dma_busy)},
+            stalls=_stalls(times.spans),
+            traffic=self._traffic(program, times.spans, {name: len(each) for name, each in times.moved.items()}),
+            banks=tuple(sorted({bank for each in program for bank in banks(each)})),
+        )
+
+    def read(self, operand: Operand) -> np.ndarray:
+        """Return the elements of an operand, of its pattern's shape."""
+        return getattr(self, operand.memory).read(operand.pattern)
+
+    def write(self, operand: Operand, values: np.ndarray) -> None:
+        """Write the elements of an operand."""
+        getattr(self, operand.memory).write(operand.pattern, values)
+
+    def _execute(self, instruction: Instruction) -> None:
+        if isinstance(instruction, Compute):
+            made = instruction.values([self.read(each) for each in instruction.reads])
+            for operand, values in zip(instruction.writes, made, strict=True):
+                self.write(operand, values)
+            return
+        pattern = instruction.destination.pattern
+        values = cast(self.read(instruction.source), pattern.dtype).reshape(pattern.shape)
+        if instruction.add:
+            values = read_add_write(self.read(instruction.destination), values)
+        self.write(instruction.destination, values)
+
+    def _traffic(
+        self, program: Sequence[Instruction], spans: Sequence[Span], moved: Mapping[str, int]
+    ) -> dict[int, ClassTraffic]:
+        named = {span.name: span for span in spans}
+        found: dict[int, list[Transfer]] = {}
+        for each in program:
+            if isinstance(each, Transfer):
+                found.setdefault(self.queues[each.queue].traffic_class, []).append(each)
+        return {
+            number: ClassTraffic(
+                transfers=len(transfers),
+                descriptors=sum(moved[each.name] for each in transfers),
+                bytes=sum(_moved_bytes(each) for each in transfers),
+                ticks=max(named[each.name].end for each in transfers) - min(named[each.name].start for each in transfers),
+            )
+            for number, transfers in sorted(found.items())
+        }
+
+
+def _moved_bytes(transfer: Transfer) -> int:
+    sides = (transfer.source.pattern, transfer.destination.pattern)
+    return max(each.size * each.dtype.itemsize for each in sides)
+
+
+def _check_names(program: Sequence[Instruction]) -> None:
+    known: set[str] = set()
+    for each in program:
+        if not isinstance(each, Compute | Transfer):
+            raise TypeError(f"program must hold Compute and Transfer instructions, not {type(each).__name__}")
+        if each.name in known:
+            raise ValueError(f"name must be unique in its program, not {each.name!r} again")
+        for name in each.after:
+            if name not in known:
+                raise ValueError(f"after of {each.name} must name earlier instructions, not {name!r}")
+        known.add(each.name)
+
+
+def _busy(spans: Sequence[Span]) -> dict[str, int]:
+    """Return the ticks of each compute engine in which at least one of its instructions runs."""
+    busy: dict[str, int] = {}
+    until: dict[str, int] = {}
+    for span in spans:
+        if span.engine != "dma":
+            begin = max(span.start, until.get(span.engine, 0))
+            busy[span.engine] = busy.get(span.engine, 0) + max(0, span.end - begin)
+            until[span.engine] = max(span.end, until.get(span.engine, 0))
+    return busy
+
+
+def _stalls(spans: Sequence[Span]) -> dict[str, dict[str, int]]:
+    stalls: dict[str, dict[str, int]] = {}
+    for span in spans:
+        if span.cause and span.start > span.free:
+            causes = stalls.setdefault(span.engine, {})
+            causes[span.cause] = causes.get(span.cause, 0) + span.start - span.free
+    return stalls
