@@ -17,6 +17,7 @@ from bitpath.golden.trainium3.matmul.matmul import (
 )
 from bitpath.golden.trainium3.matmul.nc_matmul import nc_matmul
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import nc_matmul_mx
+from bitpath.golden.trainium3.operands.cast import cast
 from bitpath.golden.trainium3.operands.layout import (
     from_partitions,
     gather_scale,
@@ -46,6 +47,7 @@ __all__ = [
     "Xorwow",
     "activation",
     "activation_reduce",
+    "cast",
     "dequantize",
     "exponential",
     "flow_latency",

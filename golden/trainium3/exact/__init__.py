@@ -1,5 +1,6 @@
 """Trainium3's TensorE, PSUM and VectorE on scalars, in unbounded integers and fractions."""
 
+from bitpath.golden.trainium3.exact.cast import cast
 from bitpath.golden.trainium3.exact.exponential import exponential
 from bitpath.golden.trainium3.exact.multiply_add import check_formats, multiply_add
 from bitpath.golden.trainium3.exact.psum import psum_write
@@ -14,6 +15,7 @@ from bitpath.golden.trainium3.exact.rmsnorm_quant import (
 from bitpath.golden.trainium3.exact.xorwow import column_bits, uniform, xorwow_lane, xorwow_step
 
 __all__ = [
+    "cast",
     "check_formats",
     "column_bits",
     "exponential",
