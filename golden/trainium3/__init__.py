@@ -1,9 +1,14 @@
 """AWS Trainium3 as numpy models, vectorised, bit-identical to `golden.exact`.
 
 TensorE's quad-MX and unscaled matmuls, VectorE's quantize_mx, exponential and XORWOW, the ScalarE and VectorE
-instructions of RMSNorm-Quant, and that flow.
+instructions of RMSNorm-Quant, and that flow. The DMA engines' casts, additions, queues and times.
 """
 
+from bitpath.golden.trainium3.dma.compute import dma_compute, dma_gather_add, dma_scatter_add
+from bitpath.golden.trainium3.dma.read_add_write import read_add_write
+from bitpath.golden.trainium3.dma.schedule import Grant, QueueConfig, QueuedDescriptor, TrafficClass, dma_schedule
+from bitpath.golden.trainium3.dma.time import descriptor_cycles
+from bitpath.golden.trainium3.dma.transfer import DmaTime, transfer_cycles
 from bitpath.golden.trainium3.matmul.matmul import (
     MatmulInstruction,
     Program,
@@ -17,6 +22,7 @@ from bitpath.golden.trainium3.matmul.matmul import (
 )
 from bitpath.golden.trainium3.matmul.nc_matmul import nc_matmul
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import nc_matmul_mx
+from bitpath.golden.trainium3.operands.cast import cast
 from bitpath.golden.trainium3.operands.layout import (
     from_partitions,
     gather_scale,
@@ -41,12 +47,23 @@ from bitpath.golden.trainium3.vector.xorwow import Xorwow, psum_random_bits, ran
 plan_matmul, plan_tiles, run_plan = matmul_program, tile_program, run_program
 
 __all__ = [
+    "DmaTime",
+    "Grant",
     "MatmulInstruction",
     "Program",
+    "QueueConfig",
+    "QueuedDescriptor",
+    "TrafficClass",
     "Xorwow",
     "activation",
     "activation_reduce",
+    "cast",
     "dequantize",
+    "descriptor_cycles",
+    "dma_compute",
+    "dma_gather_add",
+    "dma_scatter_add",
+    "dma_schedule",
     "exponential",
     "flow_latency",
     "from_partitions",
@@ -66,6 +83,7 @@ __all__ = [
     "quantize_offline",
     "quantize_tile",
     "rand2",
+    "read_add_write",
     "reciprocal",
     "rmsnorm",
     "rmsnorm_quant",
@@ -80,5 +98,6 @@ __all__ = [
     "tile_latency",
     "tile_program",
     "to_partitions",
+    "transfer_cycles",
     "unpack_x4",
 ]

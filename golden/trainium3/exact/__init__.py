@@ -1,5 +1,8 @@
-"""Trainium3's TensorE, PSUM and VectorE on scalars, in unbounded integers and fractions."""
+"""Trainium3's TensorE, PSUM, VectorE and DMA engines on scalars, in unbounded integers and fractions."""
 
+from bitpath.golden.trainium3.exact.cast import cast
+from bitpath.golden.trainium3.exact.dma import dma_compute, read_add_write
+from bitpath.golden.trainium3.exact.dma_schedule import dma_schedule
 from bitpath.golden.trainium3.exact.exponential import exponential
 from bitpath.golden.trainium3.exact.multiply_add import check_formats, multiply_add
 from bitpath.golden.trainium3.exact.psum import psum_write
@@ -14,8 +17,11 @@ from bitpath.golden.trainium3.exact.rmsnorm_quant import (
 from bitpath.golden.trainium3.exact.xorwow import column_bits, uniform, xorwow_lane, xorwow_step
 
 __all__ = [
+    "cast",
     "check_formats",
     "column_bits",
+    "dma_compute",
+    "dma_schedule",
     "exponential",
     "load_row",
     "multiply_add",
@@ -23,6 +29,7 @@ __all__ = [
     "quantize_block",
     "quantize_row",
     "quantize_row_static",
+    "read_add_write",
     "rmsnorm_row",
     "row_bytes",
     "uniform",

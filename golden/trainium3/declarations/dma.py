@@ -1,0 +1,123 @@
+"""DMA engines of a NeuronCore: sizes, times, queues, and the rules of their additions, priorities and traffic classes.
+
+Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation, 2026-08 (here ARCH3), and that of Trainium2 (here
+ARCH2); "DMA overview" (here DMA) and "DMA bandwidth guide" (here BW) of the NKI guides; ``nki.isa`` reference pages, NKI 0.6
+(here ISA); the Neuron driver, 2026-08 (here DRV).
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from bitpath.golden.formats.presets import preset
+from bitpath.golden.formats.sources import choices, chosen, documented, inferred
+
+DMA_ENGINES = 16
+"""DMA engines of a core."""
+DMA_QUEUES = 16
+"""Queues of a DMA engine."""
+PRIORITIES = 4
+"""Priorities of a queue; the lower one is served first."""
+TRAFFIC_CLASSES = 4
+"""Traffic classes of a DMA engine."""
+MAX_DESCRIPTOR_BYTES = 1 << 16
+"""Largest descriptor, in bytes."""
+TOKENS_PER_BYTE = 256
+"""Tokens that a byte takes; a class's rate is in tokens a cycle."""
+MAX_RATE = (1 << 16) - 1
+"""Largest rate of a class, in tokens a cycle."""
+MAX_BURST = (1 << 20) - 1
+"""Largest burst of a class, in bytes."""
+MAX_SOURCES = 16
+"""Most sources of a DMA computation."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DmaTimes:
+    """Time of descriptors and transfers, in cycles of `ghz`.
+
+    A counter, cleared with each descriptor, gains `beat_gain` in every cycle and gives a beat for `beat_price`, so a
+    descriptor takes ``max(descriptor_cycles, ceil(beats * beat_price / beat_gain))`` cycles.
+
+    Attributes
+    ----------
+    ghz : clock.
+    beat_bytes : bytes that an engine's bus moves in a cycle.
+    beat_gain, beat_price : as above.
+    descriptor_cycles : the shortest descriptor.
+    compute_factor : cycles of a computing descriptor for one of a copy.
+    start_cycles : from the semaphore to the first byte.
+    hwdge_cycles : descriptor generation in hardware, an instruction; its descriptors follow one a cycle and engine.
+    swdge_cycles, swdge_descriptor_cycles : generation by GpSimd, an instruction and a descriptor.
+    hbm_bytes : bytes a cycle of the HBM, all cores together.
+    hbm_descriptor_bytes : bytes of a read and a write descriptor that the host leaves in HBM.
+    """
+
+    ghz: float
+    beat_bytes: int
+    beat_gain: int
+    beat_price: int
+    descriptor_cycles: int
+    compute_factor: int
+    start_cycles: int
+    hwdge_cycles: int
+    swdge_cycles: int
+    swdge_descriptor_cycles: int
+    hbm_bytes: Fraction
+    hbm_descriptor_bytes: int
+
+
+TRAINIUM3_DMA = preset(
+    "trainium3_dma",
+    DmaTimes,
+    ghz=(1.2, inferred("DMA: 38.4 GB/s an engine are 32 bytes at 1.2 GHz")),
+    beat_bytes=(32, inferred("DMA: 38.4 GB/s an engine are 32 bytes at 1.2 GHz")),
+    beat_gain=(55, documented("BW, DMA: 33 bytes a ns achieved, 55/64 of 38.4 GB/s")),
+    beat_price=(64, documented("BW, DMA: 33 bytes a ns achieved, 55/64 of 38.4 GB/s")),
+    descriptor_cycles=(
+        90,
+        chosen("BW's figure has its knee at 2485 bytes on Trainium2; the same knee at Trainium3's rate"),
+    ),
+    compute_factor=(2, documented("ARCH3: the DMA engines' own arithmetic at half the rate of a copy")),
+    start_cycles=(1560, documented("BW: 1300 ns from the semaphore to the start")),
+    hwdge_cycles=(720, documented("ARCH2: about 600 ns an instruction")),
+    swdge_cycles=(150, inferred("the fixed cost of a GpSimd instruction")),
+    swdge_descriptor_cycles=(1, chosen("no document states GpSimd's rate")),
+    hbm_bytes=(Fraction(11750, 3), documented("ARCH3: 4.7 TB/s; the product page says 4.9")),
+    hbm_descriptor_bytes=(32, inferred("DRV: a read and a write descriptor of 16 bytes each")),
+)
+"""Trainium3's DMA engines."""
+
+CHOICES = choices(
+    {
+        "Read-add-write adds in BF16 or FP32, rounded once to nearest even, with subnormals and the canonical NaN": chosen(
+            "ARCH3 names the operation and its dtypes; no document states its rounding"
+        ),
+        "A DMA computation converts its sources to FP32 and adds them in the order of the list, each sum rounded": chosen(
+            "ISA dma_compute: sources are added; their order is not said"
+        ),
+        "The first source of a DMA computation is not added to +0, so that -0 and -0 give -0": chosen(
+            "no document says"
+        ),
+        "Indices of a DMA computation must be unique; rows outside the table are skipped on request": chosen(
+            "ISA dma_compute: unique indices are the caller's promise; here they are checked"
+        ),
+        "A queue of a lower priority number is served first, strictly": documented("ARCH3; ISA priority"),
+        "Queues of one priority are served round robin, behind the one served last at that priority": chosen(
+            "DMA: round robin in earlier generations; no document speaks of ties between priorities"
+        ),
+        "A descriptor is not interrupted; the next is chosen in the cycle in which it ends": chosen("no document says"),
+        "A queue has priority 3 and class 0, and no class has a limit, unless configured": chosen("no document says"),
+        "A class has a bucket of tokens for each engine: full at reset, filled every cycle, and a queue of the class may be "
+        "served while it holds more than 0": chosen(
+            "ARCH3 names four classes and no algorithm; DRV's rate limiter registers suggest tokens"
+        ),
+        "A descriptor takes 256 tokens a byte when it is granted, below 0 too, so that the rate is exact in the long run": chosen(
+            "no document describes the algorithm"
+        ),
+        "A transfer takes the time of its slowest engine, or that of its bytes in the HBM where it is longer": chosen(
+            "no document describes contention in the HBM"
+        ),
+        "Bandwidth that a limited class leaves is not given to another limited one": chosen("no document says"),
+    }
+)
+"""Rules that no field switches."""

@@ -1,0 +1,113 @@
+"""Time of a DMA transfer on idle engines: generation of its descriptors, the start, and the slowest engine or HBM."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Protocol, runtime_checkable
+
+from bitpath.golden.arrays.arguments import check_choice, checked, integer, numerics_of
+from bitpath.golden.trainium3.declarations.dma import DMA_ENGINES, DMA_QUEUES, TRAINIUM3_DMA, DmaTimes
+from bitpath.golden.trainium3.dma.schedule import (
+    DEFAULT_CLASSES,
+    DEFAULT_QUEUES,
+    QueueConfig,
+    QueuedDescriptor,
+    TrafficClass,
+    dma_schedule,
+)
+
+GENERATION_MODES = ("none", "swdge", "hwdge")
+"""Who generates descriptors: the host beforehand, GpSimd, or the hardware behind a sequencer."""
+
+
+@runtime_checkable
+class EngineRun(Protocol):
+    """One descriptor: the number of its DMA engine, and its bytes."""
+
+    @property
+    def engine(self) -> int: ...
+
+    @property
+    def bytes(self) -> int: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class DmaTime:
+    """Cycles of a transfer: ``total = generation + start + max(*engines, hbm)``.
+
+    Attributes
+    ----------
+    generation : of its descriptors.
+    start : from the semaphore to the first byte.
+    engines : of each of the 16 engines, from its first descriptor to the end of its last; 0 without descriptors.
+    hbm : that the HBM takes for the bytes that are read and written there, rounded up.
+    total : all of it.
+    """
+
+    generation: int
+    start: int
+    engines: tuple[int, ...]
+    hbm: int
+    total: int
+
+
+@checked
+def transfer_cycles(
+    descriptors: Sequence[EngineRun],
+    *,
+    mode: str,
+    queues: Sequence[QueueConfig] = DEFAULT_QUEUES,
+    classes: Sequence[TrafficClass] = DEFAULT_CLASSES,
+    queue: int = 0,
+    computes: bool = False,
+    hbm_sides: int = 1,
+    cores: int = 1,
+    times: DmaTimes | None = None,
+) -> DmaTime:
+    """Return the time of a transfer in cycles of 1.2 GHz, no other transfer being under way.
+
+    Parameters
+    ----------
+    descriptors : objects with `engine` and `bytes`, as `descriptors` returns them.
+    mode : "none", "swdge" or "hwdge", the generation of descriptors.
+    queues, classes : as `dma_schedule` takes them, the same on each engine.
+    queue : number of the queue that takes the descriptors, on each engine.
+    computes : True if the DMA engines add.
+    hbm_sides : sides of the transfer in HBM, 0 to 2.
+    cores : cores that share the HBM and run the same transfer.
+    times : `TRAINIUM3_DMA` by default.
+
+    Raises
+    ------
+    TypeError, ValueError : an argument of another type or range; a traffic class that stops for good.
+    """
+    times = numerics_of(times, TRAINIUM3_DMA)
+    check_choice("mode", mode, GENERATION_MODES)
+    integer("queue", queue, range(DMA_QUEUES))
+    integer("hbm_sides", hbm_sides, range(3))
+    if cores < 1:
+        raise ValueError(f"cores must be 1 or more, not {cores}")
+    waiting: list[list[QueuedDescriptor]] = [[] for _ in range(DMA_ENGINES)]
+    for each in descriptors:
+        engine = integer("engine", each.engine, range(DMA_ENGINES))
+        waiting[engine].append(QueuedDescriptor(queue=queue, arrival=0, bytes=each.bytes, computes=computes))
+    engines = []
+    for number, mine in enumerate(waiting):
+        grants = dma_schedule(queues, classes, mine, times=times)
+        if len(grants) < len(mine):
+            raise ValueError(
+                f"classes[{queues[queue].traffic_class}] must have a rate and a burst for all of a transfer; it stops "
+                f"engine {number} after {len(grants)} of {len(mine)} descriptors"
+            )
+        engines.append(grants[-1].end if grants else 0)
+    moved = hbm_sides * sum(each.bytes for each in descriptors)
+    if mode == "none":
+        moved += times.hbm_descriptor_bytes * len(descriptors)
+    hbm = ceil(cores * moved / times.hbm_bytes)
+    generation = {
+        "none": 0,
+        "swdge": times.swdge_cycles + times.swdge_descriptor_cycles * len(descriptors),
+        "hwdge": times.hwdge_cycles,
+    }[mode]
+    total = generation + times.start_cycles + max(*engines, hbm)
+    return DmaTime(generation=generation, start=times.start_cycles, engines=tuple(engines), hbm=hbm, total=total)
