@@ -1,9 +1,14 @@
 """AWS Trainium3 as numpy models, vectorised, bit-identical to `golden.exact`.
 
 TensorE's quad-MX and unscaled matmuls, VectorE's quantize_mx, exponential and XORWOW, the ScalarE and VectorE
-instructions of RMSNorm-Quant, and that flow.
+instructions of RMSNorm-Quant, and that flow; SBUF, PSUM and HBM with their access patterns, indirect access, and what DMA
+moves between them.
 """
 
+from bitpath.golden.trainium3.dma.descriptors import Descriptor, descriptors
+from bitpath.golden.trainium3.dma.generation import GenerationTime, choose_mode, generation_time
+from bitpath.golden.trainium3.dma.rows import dma_gather, dma_scatter
+from bitpath.golden.trainium3.dma.transpose import dma_gather_transpose, dma_transpose, transpose_cycles
 from bitpath.golden.trainium3.matmul.matmul import (
     MatmulInstruction,
     Program,
@@ -17,6 +22,12 @@ from bitpath.golden.trainium3.matmul.matmul import (
 )
 from bitpath.golden.trainium3.matmul.nc_matmul import nc_matmul
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import nc_matmul_mx
+from bitpath.golden.trainium3.memory.access_pattern import AccessPattern, HbmPattern
+from bitpath.golden.trainium3.memory.copy import copy_elements
+from bitpath.golden.trainium3.memory.indirect import gather, indirect_offsets, scatter
+from bitpath.golden.trainium3.memory.memory import Hbm, Sbuf
+from bitpath.golden.trainium3.memory.psum import Psum
+from bitpath.golden.trainium3.memory.scales import fetch_scales
 from bitpath.golden.trainium3.operands.layout import (
     from_partitions,
     gather_scale,
@@ -41,16 +52,34 @@ from bitpath.golden.trainium3.vector.xorwow import Xorwow, psum_random_bits, ran
 plan_matmul, plan_tiles, run_plan = matmul_program, tile_program, run_program
 
 __all__ = [
+    "AccessPattern",
+    "Descriptor",
+    "GenerationTime",
+    "Hbm",
+    "HbmPattern",
     "MatmulInstruction",
     "Program",
+    "Psum",
+    "Sbuf",
     "Xorwow",
     "activation",
     "activation_reduce",
+    "choose_mode",
+    "copy_elements",
     "dequantize",
+    "descriptors",
+    "dma_gather",
+    "dma_gather_transpose",
+    "dma_scatter",
+    "dma_transpose",
     "exponential",
+    "fetch_scales",
     "flow_latency",
     "from_partitions",
+    "gather",
     "gather_scale",
+    "generation_time",
+    "indirect_offsets",
     "latency_rows",
     "latency_table",
     "matmul",
@@ -73,6 +102,7 @@ __all__ = [
     "run_plan",
     "run_program",
     "scalar_tensor_tensor",
+    "scatter",
     "scatter_scale",
     "tensor_reduce",
     "tensor_scalar",
@@ -80,5 +110,6 @@ __all__ = [
     "tile_latency",
     "tile_program",
     "to_partitions",
+    "transpose_cycles",
     "unpack_x4",
 ]
