@@ -1,14 +1,19 @@
 """AWS Trainium3 as numpy models, vectorised, bit-identical to `golden.exact`.
 
 TensorE's quad-MX and unscaled matmuls, VectorE's quantize_mx, exponential and XORWOW, the ScalarE and VectorE
-instructions of RMSNorm-Quant, and that flow. The DMA engines' casts, additions, queues and times.
+instructions of RMSNorm-Quant, and that flow; SBUF, PSUM and HBM with their access patterns, indirect access, and the DMA
+engines that move, cast and add between them.
 """
 
 from bitpath.golden.trainium3.dma.compute import dma_compute, dma_gather_add, dma_scatter_add
+from bitpath.golden.trainium3.dma.descriptors import Descriptor, descriptors
+from bitpath.golden.trainium3.dma.generation import GenerationTime, choose_mode, generation_time
 from bitpath.golden.trainium3.dma.read_add_write import read_add_write
+from bitpath.golden.trainium3.dma.rows import dma_gather, dma_scatter
 from bitpath.golden.trainium3.dma.schedule import Grant, QueueConfig, QueuedDescriptor, TrafficClass, dma_schedule
 from bitpath.golden.trainium3.dma.time import descriptor_cycles
 from bitpath.golden.trainium3.dma.transfer import DmaTime, transfer_cycles
+from bitpath.golden.trainium3.dma.transpose import dma_gather_transpose, dma_transpose, transpose_cycles
 from bitpath.golden.trainium3.matmul.matmul import (
     MatmulInstruction,
     Program,
@@ -22,6 +27,12 @@ from bitpath.golden.trainium3.matmul.matmul import (
 )
 from bitpath.golden.trainium3.matmul.nc_matmul import nc_matmul
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import nc_matmul_mx
+from bitpath.golden.trainium3.memory.access_pattern import AccessPattern, HbmPattern
+from bitpath.golden.trainium3.memory.copy import copy_elements
+from bitpath.golden.trainium3.memory.indirect import gather, indirect_offsets, scatter
+from bitpath.golden.trainium3.memory.memory import Hbm, Sbuf
+from bitpath.golden.trainium3.memory.psum import Psum
+from bitpath.golden.trainium3.memory.scales import fetch_scales
 from bitpath.golden.trainium3.operands.cast import cast
 from bitpath.golden.trainium3.operands.layout import (
     from_partitions,
@@ -47,27 +58,45 @@ from bitpath.golden.trainium3.vector.xorwow import Xorwow, psum_random_bits, ran
 plan_matmul, plan_tiles, run_plan = matmul_program, tile_program, run_program
 
 __all__ = [
+    "AccessPattern",
+    "Descriptor",
     "DmaTime",
+    "GenerationTime",
     "Grant",
+    "Hbm",
+    "HbmPattern",
     "MatmulInstruction",
     "Program",
+    "Psum",
     "QueueConfig",
     "QueuedDescriptor",
+    "Sbuf",
     "TrafficClass",
     "Xorwow",
     "activation",
     "activation_reduce",
     "cast",
+    "choose_mode",
+    "copy_elements",
     "dequantize",
     "descriptor_cycles",
+    "descriptors",
     "dma_compute",
+    "dma_gather",
     "dma_gather_add",
+    "dma_gather_transpose",
+    "dma_scatter",
     "dma_scatter_add",
     "dma_schedule",
+    "dma_transpose",
     "exponential",
+    "fetch_scales",
     "flow_latency",
     "from_partitions",
+    "gather",
     "gather_scale",
+    "generation_time",
+    "indirect_offsets",
     "latency_rows",
     "latency_table",
     "matmul",
@@ -91,6 +120,7 @@ __all__ = [
     "run_plan",
     "run_program",
     "scalar_tensor_tensor",
+    "scatter",
     "scatter_scale",
     "tensor_reduce",
     "tensor_scalar",
@@ -99,5 +129,6 @@ __all__ = [
     "tile_program",
     "to_partitions",
     "transfer_cycles",
+    "transpose_cycles",
     "unpack_x4",
 ]

@@ -1,7 +1,7 @@
 """A NeuronCore: its memories, engines and DMA queues, which run a program; results bit by bit, times from the cycle rules.
 
 Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation. What it leaves open is in the CHOICES of the
-declarations of memory, DMA and TensorE, and in `CHOICES` here.
+declarations of memory, DMA, TensorE and core.
 """
 
 from collections.abc import Mapping, Sequence
@@ -146,7 +146,8 @@ class Core:
                 transfers=len(transfers),
                 descriptors=sum(moved[each.name] for each in transfers),
                 bytes=sum(_moved_bytes(each) for each in transfers),
-                ticks=max(named[each.name].end for each in transfers) - min(named[each.name].start for each in transfers),
+                ticks=max(named[each.name].end for each in transfers)
+                - min(named[each.name].start for each in transfers),
             )
             for number, transfers in sorted(found.items())
         }

@@ -7,6 +7,7 @@ import numpy as np
 
 from bitpath.golden.trainium3.core.program import Instruction, Operand, Transfer
 from bitpath.golden.trainium3.core.timeline import lane
+from bitpath.golden.trainium3.memory.access_pattern import HbmPattern
 
 
 def check_order(program: Sequence[Instruction]) -> None:
@@ -40,8 +41,11 @@ def check_order(program: Sequence[Instruction]) -> None:
 
 
 def _adds_in_order(own: Instruction, other: Instruction) -> bool:
-    both = isinstance(own, Transfer) and isinstance(other, Transfer)
-    return both and own.add and other.add and own.queue == other.queue and not _touch(own.source, other.destination)
+    if not (isinstance(own, Transfer) and isinstance(other, Transfer) and own.add and other.add):
+        return False
+    return own.queue == other.queue and not (
+        _touch(own.source, other.destination) or _touch(other.source, own.destination)
+    )
 
 
 def _shared(own: Instruction, other: Instruction) -> str:
@@ -57,15 +61,19 @@ def _shared(own: Instruction, other: Instruction) -> str:
 def _touch(first: Operand, second: Operand) -> bool:
     if first.memory != second.memory:
         return False
-    if first.memory != "hbm":
-        low = max(first.pattern.start, second.pattern.start)
-        high = min(each.pattern.start + each.pattern.partitions for each in (first, second))
-        if low >= high:
-            return False
+    if not set(_rows(first)) & set(_rows(second)):
+        return False
     mine, theirs = (_bytes(each) for each in (first, second))
     if mine[-1] < theirs[0] or theirs[-1] < mine[0]:
         return False
     return bool(np.intersect1d(mine, theirs, assume_unique=True).size)
+
+
+def _rows(operand: Operand) -> range:
+    pattern = operand.pattern
+    if isinstance(pattern, HbmPattern):
+        return range(1)
+    return range(pattern.start, pattern.start + pattern.partitions)
 
 
 def _bytes(operand: Operand) -> np.ndarray:

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_choice, check_length, checked, integer
 from bitpath.golden.trainium3.declarations.dma import DMA_QUEUES
-from bitpath.golden.trainium3.dma.generation import DgeMode, choose_mode
+from bitpath.golden.trainium3.dma.generation import DgeMode, Generator, choose_mode
 from bitpath.golden.trainium3.memory.access_pattern import AccessPattern, HbmPattern
 
 MEMORIES = ("sbuf", "psum", "hbm")
@@ -121,7 +121,7 @@ class Transfer:
         return self.destination.pattern.dtype != self.source.pattern.dtype
 
     @property
-    def generator(self) -> Literal["hwdge", "swdge", "none"]:
+    def generator(self) -> Generator:
         """Who generates the descriptors."""
         return choose_mode(self.mode, cast=self.casts, engine=self.engine)
 

@@ -68,9 +68,7 @@ class _Dma:
         generation = generation_time(transfer.generator, len(moved))
         arrival = ceil(start / TICKS["dma"]) + generation.cycles + TRAINIUM3_DMA.numerics.start_cycles
         for each in moved:
-            self.waiting[each.engine].append(
-                QueuedDescriptor(queue=transfer.queue, arrival=arrival, bytes=each.bytes)
-            )
+            self.waiting[each.engine].append(QueuedDescriptor(queue=transfer.queue, arrival=arrival, bytes=each.bytes))
             self.owners[each.engine].append(transfer.name)
         hbm = generation.hbm_bytes + sum(each.hbm_bytes for each in moved)
         self.least[transfer.name] = TICKS["dma"] * (arrival + ceil(hbm / TRAINIUM3_DMA.numerics.hbm_bytes))

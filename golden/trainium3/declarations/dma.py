@@ -12,7 +12,7 @@ from bitpath.golden.formats.presets import preset
 from bitpath.golden.formats.sources import choices, chosen, documented, inferred
 
 DMA_ENGINES = 16
-"""DMA engines of a core."""
+"""DMA engines of a core (ARCH3, DMA)."""
 DMA_QUEUES = 16
 """Queues of a DMA engine."""
 PRIORITIES = 4
@@ -20,7 +20,7 @@ PRIORITIES = 4
 TRAFFIC_CLASSES = 4
 """Traffic classes of a DMA engine."""
 MAX_DESCRIPTOR_BYTES = 1 << 16
-"""Largest descriptor, in bytes."""
+"""Most bytes that a descriptor moves: its length has 16 bits, and 0 stands for 65,536 (DRV)."""
 TOKENS_PER_BYTE = 256
 """Tokens that a byte takes; a class's rate is in tokens a cycle."""
 MAX_RATE = (1 << 16) - 1
@@ -46,10 +46,7 @@ class DmaTimes:
     descriptor_cycles : the shortest descriptor.
     compute_factor : cycles of a computing descriptor for one of a copy.
     start_cycles : from the semaphore to the first byte.
-    hwdge_cycles : descriptor generation in hardware, an instruction; its descriptors follow one a cycle and engine.
-    swdge_cycles, swdge_descriptor_cycles : generation by GpSimd, an instruction and a descriptor.
     hbm_bytes : bytes a cycle of the HBM, all cores together.
-    hbm_descriptor_bytes : bytes of a read and a write descriptor that the host leaves in HBM.
     """
 
     ghz: float
@@ -59,11 +56,7 @@ class DmaTimes:
     descriptor_cycles: int
     compute_factor: int
     start_cycles: int
-    hwdge_cycles: int
-    swdge_cycles: int
-    swdge_descriptor_cycles: int
     hbm_bytes: Fraction
-    hbm_descriptor_bytes: int
 
 
 TRAINIUM3_DMA = preset(
@@ -79,11 +72,7 @@ TRAINIUM3_DMA = preset(
     ),
     compute_factor=(2, documented("ARCH3: the DMA engines' own arithmetic at half the rate of a copy")),
     start_cycles=(1560, documented("BW: 1300 ns from the semaphore to the start")),
-    hwdge_cycles=(720, documented("ARCH2: about 600 ns an instruction")),
-    swdge_cycles=(150, inferred("the fixed cost of a GpSimd instruction")),
-    swdge_descriptor_cycles=(1, chosen("no document states GpSimd's rate")),
     hbm_bytes=(Fraction(11750, 3), documented("ARCH3: 4.7 TB/s; the product page says 4.9")),
-    hbm_descriptor_bytes=(32, inferred("DRV: a read and a write descriptor of 16 bytes each")),
 )
 """Trainium3's DMA engines."""
 

@@ -29,6 +29,8 @@ MAX_MOVING_FP32 = 512
 """Largest moving free size N with an FP32 destination: one PSUM bank (2 KiB a partition)."""
 MAX_MOVING_BF16 = 1024
 """The same with a BF16 destination."""
+PSUM_BANKS = 8
+"""Banks of PSUM."""
 TILE_SIZES = (32, 64, 128)
 """Row sizes that tile_size may name; nc_matmul's column sizes too, while nc_matmul_mx's is always 128."""
 

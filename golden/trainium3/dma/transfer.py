@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Protocol, runtime_checkable
 
-from bitpath.golden.arrays.arguments import check_choice, checked, integer, numerics_of
+from bitpath.golden.arrays.arguments import checked, integer, numerics_of
 from bitpath.golden.trainium3.declarations.dma import DMA_ENGINES, DMA_QUEUES, TRAINIUM3_DMA, DmaTimes
+from bitpath.golden.trainium3.dma.generation import Generator, generation_time
 from bitpath.golden.trainium3.dma.schedule import (
     DEFAULT_CLASSES,
     DEFAULT_QUEUES,
@@ -15,9 +16,6 @@ from bitpath.golden.trainium3.dma.schedule import (
     TrafficClass,
     dma_schedule,
 )
-
-GENERATION_MODES = ("none", "swdge", "hwdge")
-"""Who generates descriptors: the host beforehand, GpSimd, or the hardware behind a sequencer."""
 
 
 @runtime_checkable
@@ -55,7 +53,7 @@ class DmaTime:
 def transfer_cycles(
     descriptors: Sequence[EngineRun],
     *,
-    mode: str,
+    mode: Generator,
     queues: Sequence[QueueConfig] = DEFAULT_QUEUES,
     classes: Sequence[TrafficClass] = DEFAULT_CLASSES,
     queue: int = 0,
@@ -69,7 +67,7 @@ def transfer_cycles(
     Parameters
     ----------
     descriptors : objects with `engine` and `bytes`, as `descriptors` returns them.
-    mode : "none", "swdge" or "hwdge", the generation of descriptors.
+    mode : who generates the descriptors, as `generation_time` has it.
     queues, classes : as `dma_schedule` takes them, the same on each engine.
     queue : number of the queue that takes the descriptors, on each engine.
     computes : True if the DMA engines add.
@@ -82,7 +80,7 @@ def transfer_cycles(
     TypeError, ValueError : an argument of another type or range; a traffic class that stops for good.
     """
     times = numerics_of(times, TRAINIUM3_DMA)
-    check_choice("mode", mode, GENERATION_MODES)
+    generation = generation_time(mode, len(descriptors))
     integer("queue", queue, range(DMA_QUEUES))
     integer("hbm_sides", hbm_sides, range(3))
     if cores < 1:
@@ -100,14 +98,7 @@ def transfer_cycles(
                 f"engine {number} after {len(grants)} of {len(mine)} descriptors"
             )
         engines.append(grants[-1].end if grants else 0)
-    moved = hbm_sides * sum(each.bytes for each in descriptors)
-    if mode == "none":
-        moved += times.hbm_descriptor_bytes * len(descriptors)
+    moved = hbm_sides * sum(each.bytes for each in descriptors) + generation.hbm_bytes
     hbm = ceil(cores * moved / times.hbm_bytes)
-    generation = {
-        "none": 0,
-        "swdge": times.swdge_cycles + times.swdge_descriptor_cycles * len(descriptors),
-        "hwdge": times.hwdge_cycles,
-    }[mode]
-    total = generation + times.start_cycles + max(*engines, hbm)
-    return DmaTime(generation=generation, start=times.start_cycles, engines=tuple(engines), hbm=hbm, total=total)
+    total = generation.cycles + times.start_cycles + max(*engines, hbm)
+    return DmaTime(generation=generation.cycles, start=times.start_cycles, engines=tuple(engines), hbm=hbm, total=total)

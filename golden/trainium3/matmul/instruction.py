@@ -17,6 +17,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import (
     MAX_MOVING_FP32,
     MAX_STATIONARY,
     PARTITIONS,
+    PSUM_BANKS,
     SCALE_PARTITIONS,
     TILE_SIZES,
     TRAINIUM3_QUAD_MX,
@@ -110,16 +111,24 @@ def accumulates(psum_accumulate_flag: int) -> bool:
 
 
 def check_destination(
-    shape: tuple[int, int], dst: np.ndarray | None, dst_dtype: np.dtype | type, accumulate: bool
+    shape: tuple[int, int],
+    dst: np.ndarray | None,
+    dst_dtype: np.dtype | type,
+    accumulate: bool,
+    multi_bank: bool = False,
 ) -> np.dtype:
     """Check the destination of an M x N result and return its dtype: that of `dst` where given, else `dst_dtype`.
+
+    With `multi_bank` the destination may take all banks of PSUM, else one.
 
     Raises
     ------
     TypeError : `dst` is no array, or a dtype other than float32 and bfloat16.
-    ValueError : accumulating without `dst`, another shape, or N over one PSUM bank.
+    ValueError : accumulating without `dst`, another shape, or N over one PSUM bank or, with
+        `multi_bank`, over all of them.
     """
-    limits = {DTYPES[FP32]: MAX_MOVING_FP32, DTYPES[BF16]: MAX_MOVING_BF16}
+    banks = PSUM_BANKS if multi_bank else 1
+    limits = {DTYPES[FP32]: banks * MAX_MOVING_FP32, DTYPES[BF16]: banks * MAX_MOVING_BF16}
     if dst is None:
         dtype = dtype_of("dst_dtype", dst_dtype, *limits)
     else:
@@ -134,7 +143,7 @@ def check_destination(
     return dtype
 
 
-def check_rounding(rounding: str, random_bits: np.ndarray | None, dtype: np.dtype, shape: tuple[int, int]) -> Rounding:
+def check_rounding(rounding: str, random_bits: np.ndarray | None, dtype: np.dtype, shape: tuple[int, ...]) -> Rounding:
     """Check the rounding of the PSUM write and return it.
 
     Raises

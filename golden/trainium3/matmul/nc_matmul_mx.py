@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import checked, one_of
+from bitpath.golden.arrays.arguments import check_array, checked, one_of
 from bitpath.golden.arrays.codec import codes_of, decode_array, encode_array, format_of
 from bitpath.golden.formats.catalogue import E2M1, E4M3FN, FloatFormat
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
@@ -25,6 +25,7 @@ from bitpath.golden.trainium3.matmul.instruction import (
     check_tiling,
 )
 from bitpath.golden.trainium3.matmul.psum import psum_write
+from bitpath.golden.trainium3.operands.layout import check_partitions, check_scale_offset, gather_scale
 
 
 @checked
@@ -34,6 +35,8 @@ def nc_matmul_mx(
     stationary_scale: np.ndarray,
     moving_scale: np.ndarray,
     *,
+    stationary_scale_offset: int = 0,
+    moving_scale_offset: int = 0,
     dst: np.ndarray | None = None,
     dst_dtype: np.dtype | type = np.float32,
     tile_position: tuple[int, int] | None = None,
@@ -41,6 +44,7 @@ def nc_matmul_mx(
     psum_accumulate_flag: int = 3,
     rounding: Literal["rne", "sr"] = "rne",
     random_bits: np.ndarray | None = None,
+    multi_bank: bool = False,
     numerics: DotNumerics | None = None,
 ) -> np.ndarray:
     """Compute ``dst[m, n] (+)= sum over p, i of stationary[p, m, i] * moving[p, n, i]`` with both scales.
@@ -51,13 +55,17 @@ def nc_matmul_mx(
     ----------
     stationary, moving : [P, M, 4] and [P, N, 4] of float8_e4m3fn, float8_e5m2 or float4_e2m1fn, each by itself. P is 32,
         64, 96 or 128; M is even and at most 128; N is at most 512 with a float32 destination, 1024 with bfloat16.
-    stationary_scale, moving_scale : uint8 [P/8, M] and [P/8, N], E8M0.
+    stationary_scale, moving_scale : uint8 [P/8, M] and [P/8, N], E8M0; or [P, M] and [P, N] as SBUF holds them, four rows in
+        each quadrant (`scatter_scale`), of which the other rows are not read. Each by itself.
+    stationary_scale_offset, moving_scale_offset : partition in a quadrant from which its four rows lie, 0, 4, 8 or 12; 0 for
+        scales [P/8, F].
     dst : PSUM's present content [M, N], float32 or bfloat16; its dtype decides. Needed where the flag accumulates.
     dst_dtype : dtype of the result where `dst` is None.
     tile_position, tile_size : the row tile, (start row, 0) and (128 | 64 | 32, 128); both or neither. No effect on values.
     psum_accumulate_flag : bit 0 first of a group, overwrite; bit 1 last; bit 2 first, but accumulate.
     rounding : rounding of the BF16 write: "rne", or "sr" with `random_bits`.
     random_bits : uint16 [M, N], added below the BF16 fraction before truncation; see `psum_random_bits`.
+    multi_bank : whether the result may take several banks of PSUM: N up to 4096 with float32, 8192 with bfloat16.
     numerics : default `TRAINIUM3_QUAD_MX`: exact sum of four products and the partial sum, one RNE rounding to FP32.
 
     Returns
@@ -68,11 +76,13 @@ def nc_matmul_mx(
     ------
     TypeError, ValueError : anything outside these limits, see `instruction`.
     """
+    stationary_scale = _compact("stationary", stationary, stationary_scale, stationary_scale_offset)
+    moving_scale = _compact("moving", moving, moving_scale, moving_scale_offset)
     check_operands(stationary, moving, stationary_scale, moving_scale)
     check_tiling(stationary.shape[0], tile_position, tile_size)
     accumulate = accumulates(psum_accumulate_flag)
     shape = (stationary.shape[1], moving.shape[1])
-    dtype = check_destination(shape, dst, dst_dtype, accumulate)
+    dtype = check_destination(shape, dst, dst_dtype, accumulate, multi_bank)
     mode = check_rounding(rounding, random_bits, dtype, shape)
     numerics = check_numerics(numerics)
     x, x_format = as_fp8(numerics, "stationary", stationary)
@@ -87,6 +97,18 @@ def nc_matmul_mx(
         moving_scale.repeat(SCALE_PARTITIONS, axis=0),
     )
     return psum_write(result, dst if accumulate else None, dtype, mode, random_bits)
+
+
+def _compact(name: str, data: np.ndarray, scale: np.ndarray, offset: int) -> np.ndarray:
+    """Return scales [P/8, F]: taken from the quadrants where there are as many rows as data has partitions."""
+    check_array(name, data)
+    check_array(f"{name}_scale", scale, np.uint8)
+    if scale.ndim == 2 and data.ndim == 3 and len(scale) == len(data):
+        check_partitions(name, len(data))
+        return gather_scale(scale, check_scale_offset(f"{name}_scale_offset", offset))
+    if offset:
+        raise ValueError(f"{name}_scale_offset must be 0 unless {name}_scale lies in quadrants, not {offset}")
+    return scale
 
 
 def as_fp8(numerics: DotNumerics, name: str, array: np.ndarray) -> tuple[np.ndarray, FloatFormat]:

@@ -135,15 +135,20 @@ def check_partitions(name: str, partitions: int) -> None:
         raise ValueError(f"{name} must span 32, 64, 96 or 128 partitions, not {partitions}")
 
 
+def check_scale_offset(name: str, offset: int) -> int:
+    """Return the partition in a quadrant from which scales lie; raise TypeError or ValueError for a wrong one."""
+    if integer(name, offset) not in SCALE_OFFSETS:
+        raise ValueError(f"{name} must be {one_of(SCALE_OFFSETS)}, not {offset}")
+    return offset
+
+
 def check_k_order(k_order: str) -> None:
     """Raise TypeError or ValueError for an unknown order of K."""
     check_choice("k_order", k_order, get_args(KOrder))
 
 
 def _scale_partitions(partitions: int, offset: int) -> np.ndarray:
-    offset = integer("offset", offset)
-    if offset not in SCALE_OFFSETS:
-        raise ValueError(f"offset must be {one_of(SCALE_OFFSETS)}, not {offset}")
+    check_scale_offset("offset", offset)
     groups = np.arange(partitions // SCALE_PARTITIONS)
     per_quadrant = QUADRANT // SCALE_PARTITIONS
     return QUADRANT * (groups // per_quadrant) + groups % per_quadrant + offset

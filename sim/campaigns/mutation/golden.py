@@ -45,7 +45,7 @@ from bitpath.sim.engine.runner import FULL_BYTES
 GOLDEN_COUNT = 10
 FOLDER = Path(bitpath.golden.__file__).parent
 TESTS = FOLDER.parent / "verif"
-"""Root of the tests; those of golden are in its folders named golden."""
+"""Root of the tests; those of golden are in its folders named golden, and others that import neither RTL nor simulators."""
 REAL_SECONDS = 3600
 """Limit on the tests of a model as it is."""
 LEAST_SECONDS, TIMES_SECONDS = 300, 5
@@ -103,7 +103,13 @@ def tests_of(module: str) -> list[Path]:
 
 @once
 def _tests() -> dict[Path, frozenset[str]]:
-    return {file: imported_by(file) for file in sorted(TESTS.glob("*/golden/test_*.py"))}
+    imports = {file: imported_by(file) for file in sorted(TESTS.glob("*/*/test_*.py"))}
+    beyond = {"bitpath.rtl", "bitpath.sim"}
+    return {
+        file: names
+        for file, names in imports.items()
+        if file.parent.name == "golden" or not (names & beyond or file.is_relative_to(TESTS / "tests"))
+    }
 
 
 def judge_golden(target: str, count: int, seed: int, progress: Progress, *, again: bool = False) -> Judged:

@@ -70,7 +70,7 @@ def test_choices_are_stated_once():
 @pytest.mark.parametrize(
     ("change", "error", "says"),
     [
-        ({"mode": "fast"}, ValueError, "mode must be 'none', 'swdge' or 'hwdge', not 'fast'"),
+        ({"mode": "fast"}, ValueError, "dge_mode must be 'hwdge', 'swdge' or 'none', not 'fast'"),
         ({"queue": 16}, ValueError, "queue must be 0 to 15, not 16"),
         ({"hbm_sides": 3}, ValueError, "hbm_sides must be 0 to 2, not 3"),
         ({"cores": 0}, ValueError, "cores must be 1 or more, not 0"),

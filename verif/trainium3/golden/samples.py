@@ -38,18 +38,72 @@ STEP = {
     "partial_sum": 0x3F800001,
 }
 
+INDEX, ROWS_OF_TABLE = np.arange(16, dtype=np.uint32).reshape(16, 1), np.arange(4, dtype=np.int32).reshape(4, 1)
+COLUMNS = np.ones((16, 16), np.uint16)
+SBUF_WORDS = trainium3.AccessPattern(np.float32, 32, 4, 1, ((1, 2), (2, 3)))
+HBM_WORDS = trainium3.HbmPattern(np.float32, 1, ((8, 4), (1, 6)))
+
+
+def filled(memory, ap):
+    """Return a memory with zeros at a pattern."""
+    memory.write(ap, np.zeros(ap.shape, ap.dtype))
+    return memory
+
+
 VECTORISED = {
+    "AccessPattern": {
+        "dtype": np.dtype(np.float32),
+        "start": 32,
+        "partitions": 4,
+        "offset": 1,
+        "pattern": ((1, 2), (2, 3)),
+        "dma": False,
+    },
+    "Hbm": {"size": 1024},
+    "Hbm.read": {"self": lambda: filled(trainium3.Hbm(1024), HBM_WORDS), "ap": HBM_WORDS},
+    "Hbm.write": {
+        "self": lambda: trainium3.Hbm(1024),
+        "ap": HBM_WORDS,
+        "values": np.ones(HBM_WORDS.shape, np.float32),
+    },
+    "HbmPattern": {"dtype": np.dtype(np.float32), "offset": 1, "pattern": ((8, 4), (1, 6))},
+    "Psum.accumulate": {
+        "self": trainium3.Psum,
+        "ap": SBUF_WORDS,
+        "incoming": np.ones(SBUF_WORDS.shape, np.uint32),
+        "flag": 3,
+    },
+    "Psum.is_open": {"self": trainium3.Psum, "ap": SBUF_WORDS},
+    "Psum.read": {"self": lambda: filled(trainium3.Psum(), SBUF_WORDS), "ap": SBUF_WORDS},
+    "Psum.write": {"self": trainium3.Psum, "ap": SBUF_WORDS, "values": np.ones(SBUF_WORDS.shape, np.float32)},
+    "Sbuf": {"partitions": 4, "partition_bytes": 64},
     "MatmulInstruction": {name: getattr(PROGRAM[0], name) for name in trainium3.MatmulInstruction.__annotations__},
     "Xorwow": {"state": STATE},
     "Xorwow.next": {"self": lambda: trainium3.Xorwow(STATE), "n": 3},
     "Xorwow.elements": {"self": lambda: trainium3.Xorwow(STATE), "count": 5},
     "activation": {"data": MATRIX, "op": "copy"},
     "activation_reduce": {"data": MATRIX, "op": "square"},
+    "choose_mode": {},
+    "copy_elements": {
+        "destination": trainium3.Sbuf(64, 64),
+        "dst_ap": SBUF_WORDS,
+        "source": filled(trainium3.Sbuf(64, 64), SBUF_WORDS),
+        "src_ap": SBUF_WORDS,
+    },
     "dequantize": {"data": np.ones((32, 8), E4), "scale": SCALE},
+    "descriptors": {"dst_ap": SBUF_WORDS, "src_ap": HBM_WORDS},
+    "dma_gather": {"dst": MATRIX, "table": MATRIX, "indices": ROWS_OF_TABLE},
+    "dma_gather_transpose": {"src": COLUMNS, "indices": INDEX, "count": 16},
+    "dma_scatter": {"table": MATRIX, "indices": ROWS_OF_TABLE, "src": MATRIX},
+    "dma_transpose": {"src": COLUMNS, "axes": (1, 0)},
     "exponential": {"src": MATRIX, "max_value": 1.0},
+    "fetch_scales": {"tile": np.ones((32, 2), np.uint8), "data_partitions": 32, "offset": 4},
     "flow_latency": {"rates": TRAINIUM3.numerics, "tokens": 1000, "hidden_size": 100},
     "from_partitions": {"tile": CODES},
+    "gather": {"data": COLUMNS, "index": INDEX, "num_elem": 3, "engine": "vector"},
     "gather_scale": {"tile": np.ones((32, 2), np.uint8), "offset": 4},
+    "generation_time": {"dge_mode": "swdge", "descriptors": 8},
+    "indirect_offsets": {"index": INDEX, "num_elem": 3, "engine": "vector"},
     "latency_rows": {},
     "latency_table": {},
     "matmul": {"a": MATRIX, "b": MATRIX},
@@ -60,6 +114,8 @@ VECTORISED = {
         "moving": CODES,
         "stationary_scale": SCALE,
         "moving_scale": SCALE,
+        "stationary_scale_offset": 0,
+        "moving_scale_offset": 0,
     }
     | TILE,
     "operand_tiles": {"matrix": MATRIX},
@@ -75,6 +131,7 @@ VECTORISED = {
     "round_to_bfloat16": {"x": MATRIX},
     "run_program": {"program": PROGRAM},
     "scalar_tensor_tensor": {"data": MATRIX, "op1": "add", "operand1": MATRIX} | MULTIPLY,
+    "scatter": {"dst": COLUMNS, "index": INDEX, "src": COLUMNS[:, :3], "engine": "vector"},
     "scatter_scale": {"scale": SCALE, "offset": 4},
     "tensor_reduce": {"data": MATRIX, "op": "add"},
     "tensor_scalar": {"data": MATRIX} | MULTIPLY,
@@ -82,6 +139,7 @@ VECTORISED = {
     "tile_latency": {"rates": TRAINIUM3.numerics, "hidden_size": 100, "rows": 100},
     "tile_program": {"stationary": [(CODES, SCALE)], "moving": [(CODES, SCALE)]},
     "to_partitions": {"x": np.ones((128, 2))},
+    "transpose_cycles": {"shape": (512, 128), "itemsize": 2},
     "unpack_x4": {"words": np.ones((1, 1), np.uint32), "dtype": E4},
 }
 EXACT = {

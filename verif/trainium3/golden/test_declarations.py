@@ -9,6 +9,7 @@ from bitpath.golden.formats.catalogue import E5M2, FP16
 from bitpath.golden.formats.presets import Preset
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
+from bitpath.golden.trainium3.declarations import memory
 from bitpath.golden.trainium3.declarations import quad_mx as trainium3
 from bitpath.golden.trainium3.declarations import vector as trainium3_vector
 from bitpath.golden.trainium3.declarations.rates import TRAINIUM2, TRAINIUM3
@@ -28,15 +29,17 @@ from bitpath.golden.trainium3.vector.reduction import SumOrderName
 
 def test_presets_go_by_their_names():
     assert list(PRESETS) == [preset.name for preset in PRESETS.values()]
-    machines = (trainium3, trainium3_vector, tensix_numerics, aie_ml_v2_numerics)
+    machines = (trainium3, trainium3_vector, memory, tensix_numerics, aie_ml_v2_numerics)
     names = [name for machine in machines for name in machine.PRESETS]
     assert len(names) == len(set(names))
 
 
 def test_everything_has_a_source():
-    sources = [source for preset in (*PRESETS.values(), TRAINIUM2, TRAINIUM3) for source in preset.sources.values()]
-    sources += [choice.source for choice in CHOICES]
-    assert len({choice.statement for choice in CHOICES}) == len(CHOICES)
+    presets = (*PRESETS.values(), *memory.PRESETS.values(), TRAINIUM2, TRAINIUM3)
+    choices = (*CHOICES, *memory.CHOICES)
+    sources = [source for preset in presets for source in preset.sources.values()]
+    sources += [choice.source for choice in choices]
+    assert len({choice.statement for choice in choices}) == len(choices)
     assert len(sources) > 20
     assert all(source.where and source.kind in ("documented", "measured", "inferred", "chosen") for source in sources)
     with pytest.raises(ValueError, match="fields and sources differ"):

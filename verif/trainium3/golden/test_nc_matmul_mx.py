@@ -211,7 +211,20 @@ WRONG_VALUES = [
         for n in (513, 0)
     ),
     (side("moving", 32, 1025) | BF16_DST, "moving must have a free size N from 1 to 1024 with a bfloat16 dst,"),
-    ({"moving_scale": np.ones((32, 3), np.uint8)}, "moving_scale must have shape (4, 3) for moving (32, 3, 4), not"),
+    ({"moving_scale": np.ones((16, 3), np.uint8)}, "moving_scale must have shape (4, 3) for moving (32, 3, 4), not"),
+    (
+        {"moving_scale": np.ones((32, 4), np.uint8)},
+        "moving_scale must have shape (4, 3) for moving (32, 3, 4), not (4, 4)",
+    ),
+    ({"moving_scale_offset": 4}, "moving_scale_offset must be 0 unless moving_scale lies in quadrants, not 4"),
+    (
+        {"stationary_scale": np.ones((32, 2), np.uint8), "stationary_scale_offset": 16},
+        "stationary_scale_offset must be 0, 4, 8 or 12, not 16",
+    ),
+    (
+        side("moving", 32, 4097) | {"multi_bank": True},
+        "moving must have a free size N from 1 to 4096 with a float32 dst, not 4097",
+    ),
     ({"tile_size": (32, 128)}, "tile_position must be given with tile_size, not None"),
     ({"tile_position": (0, 0)}, "tile_size must be given with tile_position, not None"),
     *(
@@ -240,6 +253,29 @@ WRONG_VALUES = [
     (exact(terms=8), "numerics must have 4 terms, not 8"),
     (exact(element_formats=(E5M2,)), "stationary must be E5M2 at the array with these numerics, not E4M3FN"),
 ]
+
+
+@pytest.mark.parametrize(("p", "offsets"), [(32, (0, 12)), (96, (8, 4)), (128, (12, 12))])
+def test_scales_in_quadrants(p, offsets):
+    """Scales as SBUF holds them, each operand's by itself; every other row is poison."""
+    x, y, *scales = operands(p=p)
+    tiles = [np.full((p, scale.shape[1]), 255, np.uint8) for scale in scales]
+    for tile_, scale, offset in zip(tiles, scales, offsets, strict=True):
+        for group, row in enumerate(scale):
+            tile_[32 * (group // 4) + group % 4 + offset] = row
+    expected = nc_matmul_mx(x, y, *scales)
+    assert not np.isnan(expected).any()
+    in_quadrants = {"stationary_scale_offset": offsets[0], "moving_scale_offset": offsets[1]}
+    assert nc_matmul_mx(x, y, *tiles, **in_quadrants).tobytes() == expected.tobytes()
+    mixed = nc_matmul_mx(x, y, tiles[0], scales[1], stationary_scale_offset=offsets[0])
+    assert mixed.tobytes() == expected.tobytes()
+
+
+def test_a_result_may_span_banks():
+    x, y, x_scale, y_scale = operands(n=513)
+    one, rest = (nc_matmul_mx(x, y[:, part], x_scale, y_scale[:, part]) for part in (slice(512), slice(512, None)))
+    whole = nc_matmul_mx(x, y, x_scale, y_scale, multi_bank=True)
+    assert whole.tobytes() == np.concatenate((one, rest), axis=1).tobytes()
 
 
 @pytest.mark.parametrize(
