@@ -1,6 +1,6 @@
 """AWS Trainium3 as numpy models, vectorised, bit-identical to `golden.exact`.
 
-TensorE's quad-MX and unscaled matmuls, VectorE's quantize_mx, exponential and XORWOW, the ScalarE and VectorE
+TensorE's quad-MX, unscaled and sparse matmuls, its transposes and cycles, VectorE's quantize_mx, exponential and XORWOW, the ScalarE and VectorE
 instructions of RMSNorm-Quant, and that flow.
 """
 
@@ -17,6 +17,7 @@ from bitpath.golden.trainium3.matmul.matmul import (
 )
 from bitpath.golden.trainium3.matmul.nc_matmul import nc_matmul
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import nc_matmul_mx
+from bitpath.golden.trainium3.matmul.transpose import nc_transpose
 from bitpath.golden.trainium3.operands.layout import (
     from_partitions,
     gather_scale,
@@ -28,6 +29,9 @@ from bitpath.golden.trainium3.operands.layout import (
 from bitpath.golden.trainium3.operands.quantize_mx import dequantize, quantize_mx, quantize_offline
 from bitpath.golden.trainium3.rmsnorm.rmsnorm import rmsnorm
 from bitpath.golden.trainium3.rmsnorm.rmsnorm_quant import rmsnorm_quant
+from bitpath.golden.trainium3.tensor.issue import IssueSlot, TensorInstruction, issue, load_cycles, tensor_cycles
+from bitpath.golden.trainium3.tensor.nc_matmul_sparse import nc_matmul_sparse
+from bitpath.golden.trainium3.tensor.sparse import compress_sparse, expand_sparse, pack_tags, unpack_tags
 from bitpath.golden.trainium3.vector.activation import activation, activation_reduce
 from bitpath.golden.trainium3.vector.exponential import exponential
 from bitpath.golden.trainium3.vector.latency import flow_latency, latency_rows, latency_table, tile_latency
@@ -41,23 +45,32 @@ from bitpath.golden.trainium3.vector.xorwow import Xorwow, psum_random_bits, ran
 plan_matmul, plan_tiles, run_plan = matmul_program, tile_program, run_program
 
 __all__ = [
+    "IssueSlot",
     "MatmulInstruction",
     "Program",
+    "TensorInstruction",
     "Xorwow",
     "activation",
     "activation_reduce",
+    "compress_sparse",
     "dequantize",
+    "expand_sparse",
     "exponential",
     "flow_latency",
     "from_partitions",
     "gather_scale",
+    "issue",
     "latency_rows",
     "latency_table",
+    "load_cycles",
     "matmul",
     "matmul_program",
     "nc_matmul",
     "nc_matmul_mx",
+    "nc_matmul_sparse",
+    "nc_transpose",
     "operand_tiles",
+    "pack_tags",
     "pack_x4",
     "plan_matmul",
     "plan_tiles",
@@ -74,11 +87,13 @@ __all__ = [
     "run_program",
     "scalar_tensor_tensor",
     "scatter_scale",
+    "tensor_cycles",
     "tensor_reduce",
     "tensor_scalar",
     "tensor_scalar_reduce",
     "tile_latency",
     "tile_program",
     "to_partitions",
+    "unpack_tags",
     "unpack_x4",
 ]

@@ -1,6 +1,7 @@
 """Trainium3's TensorE, PSUM and VectorE on scalars, in unbounded integers and fractions."""
 
 from bitpath.golden.trainium3.exact.exponential import exponential
+from bitpath.golden.trainium3.exact.fp32_passes import fp32_halves, split12
 from bitpath.golden.trainium3.exact.multiply_add import check_formats, multiply_add
 from bitpath.golden.trainium3.exact.psum import psum_write
 from bitpath.golden.trainium3.exact.quantize import quantize_block
@@ -11,12 +12,14 @@ from bitpath.golden.trainium3.exact.rmsnorm_quant import (
     rmsnorm_row,
     row_bytes,
 )
+from bitpath.golden.trainium3.exact.sparse import selected
 from bitpath.golden.trainium3.exact.xorwow import column_bits, uniform, xorwow_lane, xorwow_step
 
 __all__ = [
     "check_formats",
     "column_bits",
     "exponential",
+    "fp32_halves",
     "load_row",
     "multiply_add",
     "psum_write",
@@ -25,6 +28,8 @@ __all__ = [
     "quantize_row_static",
     "rmsnorm_row",
     "row_bytes",
+    "selected",
+    "split12",
     "uniform",
     "xorwow_lane",
     "xorwow_step",
