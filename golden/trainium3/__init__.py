@@ -1,7 +1,7 @@
 """AWS Trainium3 as numpy models, vectorised, bit-identical to `golden.exact`.
 
-TensorE's quad-MX and unscaled matmuls, VectorE's quantize_mx, exponential and XORWOW, the ScalarE and VectorE
-instructions of RMSNorm-Quant, and that flow; SBUF, PSUM and HBM with their access patterns, indirect access, and the DMA
+TensorE's quad-MX, unscaled and sparse matmuls, its transposes and cycles; VectorE's quantize_mx, exponential and XORWOW; the
+ScalarE and VectorE instructions of RMSNorm-Quant, and that flow; SBUF, PSUM and HBM with their access patterns, indirect access, and the DMA
 engines that move, cast and add between them.
 """
 
@@ -27,6 +27,7 @@ from bitpath.golden.trainium3.matmul.matmul import (
 )
 from bitpath.golden.trainium3.matmul.nc_matmul import nc_matmul
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import nc_matmul_mx
+from bitpath.golden.trainium3.matmul.transpose import nc_transpose
 from bitpath.golden.trainium3.memory.access_pattern import AccessPattern, HbmPattern
 from bitpath.golden.trainium3.memory.copy import copy_elements
 from bitpath.golden.trainium3.memory.indirect import gather, indirect_offsets, scatter
@@ -45,6 +46,9 @@ from bitpath.golden.trainium3.operands.layout import (
 from bitpath.golden.trainium3.operands.quantize_mx import dequantize, quantize_mx, quantize_offline
 from bitpath.golden.trainium3.rmsnorm.rmsnorm import rmsnorm
 from bitpath.golden.trainium3.rmsnorm.rmsnorm_quant import rmsnorm_quant
+from bitpath.golden.trainium3.tensor.issue import IssueSlot, TensorInstruction, issue, load_cycles, tensor_cycles
+from bitpath.golden.trainium3.tensor.nc_matmul_sparse import nc_matmul_sparse
+from bitpath.golden.trainium3.tensor.sparse import compress_sparse, expand_sparse, pack_tags, unpack_tags
 from bitpath.golden.trainium3.vector.activation import activation, activation_reduce
 from bitpath.golden.trainium3.vector.exponential import exponential
 from bitpath.golden.trainium3.vector.latency import flow_latency, latency_rows, latency_table, tile_latency
@@ -65,18 +69,21 @@ __all__ = [
     "Grant",
     "Hbm",
     "HbmPattern",
+    "IssueSlot",
     "MatmulInstruction",
     "Program",
     "Psum",
     "QueueConfig",
     "QueuedDescriptor",
     "Sbuf",
+    "TensorInstruction",
     "TrafficClass",
     "Xorwow",
     "activation",
     "activation_reduce",
     "cast",
     "choose_mode",
+    "compress_sparse",
     "copy_elements",
     "dequantize",
     "descriptor_cycles",
@@ -89,6 +96,7 @@ __all__ = [
     "dma_scatter_add",
     "dma_schedule",
     "dma_transpose",
+    "expand_sparse",
     "exponential",
     "fetch_scales",
     "flow_latency",
@@ -97,13 +105,18 @@ __all__ = [
     "gather_scale",
     "generation_time",
     "indirect_offsets",
+    "issue",
     "latency_rows",
     "latency_table",
+    "load_cycles",
     "matmul",
     "matmul_program",
     "nc_matmul",
     "nc_matmul_mx",
+    "nc_matmul_sparse",
+    "nc_transpose",
     "operand_tiles",
+    "pack_tags",
     "pack_x4",
     "plan_matmul",
     "plan_tiles",
@@ -122,6 +135,7 @@ __all__ = [
     "scalar_tensor_tensor",
     "scatter",
     "scatter_scale",
+    "tensor_cycles",
     "tensor_reduce",
     "tensor_scalar",
     "tensor_scalar_reduce",
@@ -130,5 +144,6 @@ __all__ = [
     "to_partitions",
     "transfer_cycles",
     "transpose_cycles",
+    "unpack_tags",
     "unpack_x4",
 ]

@@ -9,7 +9,7 @@ from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
 from bitpath.golden.formats.presets import Preset
 from bitpath.golden.formats.sources import Choice
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
-from bitpath.golden.trainium3.declarations import dma, dtypes, memory, quad_mx, rates, vector
+from bitpath.golden.trainium3.declarations import dma, dtypes, memory, quad_mx, rates, tensor, vector
 from bitpath.sim.engine.machines import MACHINES
 from bitpath.sim.flows import (
     aie_ml_v2_explain,
@@ -58,6 +58,8 @@ TRAINIUM3 = Machine(
         dma.CHOICES,
         *(tuple(group) for _, group in groupby(memory.PRESETS.values(), key=lambda preset: type(preset.numerics))),
         memory.CHOICES,
+        *((each,) for each in tensor.PRESETS.values()),
+        tensor.CHOICES,
         (rates.TRAINIUM2, rates.TRAINIUM3),
     ),
 )

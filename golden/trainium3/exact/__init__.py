@@ -4,6 +4,7 @@ from bitpath.golden.trainium3.exact.cast import cast
 from bitpath.golden.trainium3.exact.dma import dma_compute, read_add_write
 from bitpath.golden.trainium3.exact.dma_schedule import dma_schedule
 from bitpath.golden.trainium3.exact.exponential import exponential
+from bitpath.golden.trainium3.exact.fp32_passes import fp32_halves, split12
 from bitpath.golden.trainium3.exact.multiply_add import check_formats, multiply_add
 from bitpath.golden.trainium3.exact.psum import psum_write
 from bitpath.golden.trainium3.exact.quantize import quantize_block
@@ -14,6 +15,7 @@ from bitpath.golden.trainium3.exact.rmsnorm_quant import (
     rmsnorm_row,
     row_bytes,
 )
+from bitpath.golden.trainium3.exact.sparse import selected
 from bitpath.golden.trainium3.exact.xorwow import column_bits, uniform, xorwow_lane, xorwow_step
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "dma_compute",
     "dma_schedule",
     "exponential",
+    "fp32_halves",
     "load_row",
     "multiply_add",
     "psum_write",
@@ -32,6 +35,8 @@ __all__ = [
     "read_add_write",
     "rmsnorm_row",
     "row_bytes",
+    "selected",
+    "split12",
     "uniform",
     "xorwow_lane",
     "xorwow_step",

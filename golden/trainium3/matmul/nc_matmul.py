@@ -2,25 +2,39 @@
 
 Bit-identical to chaining `bitpath.golden.trainium3.exact.multiply_add` from +0.
 
-Ref: ``nki.isa.nc_matmul`` reference page, NKI 0.3 to 0.5, and "Trainium3 Architecture Guide for NKI" (AWS Neuron
-documentation, 2025-12-01). `MatmulNumerics` has a field for each point that they leave open.
+Ref: ``nki.isa.nc_matmul`` reference page, NKI 0.3 to 0.6, and "Trainium3 Architecture Guide for NKI" (AWS Neuron
+documentation, 2025-12-01). `MatmulNumerics` has a field for each point that they leave open; modes have entries in
+`bitpath.golden.trainium3.declarations.tensor.CHOICES`.
 """
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, checked, numerics_of
+from bitpath.golden.arrays.arguments import check_array, check_choice, checked, numerics_of
 from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, encode_array, format_of
 from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32, FloatFormat
-from bitpath.golden.trainium3.declarations.quad_mx import MAX_STATIONARY, PARTITIONS
+from bitpath.golden.trainium3.declarations.dot import DotNumerics
+from bitpath.golden.trainium3.declarations.quad_mx import (
+    MAX_MOVING_BF16,
+    MAX_MOVING_FP32,
+    MAX_STATIONARY,
+    PARTITIONS,
+)
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL, MatmulNumerics
 from bitpath.golden.trainium3.exact import check_formats
+from bitpath.golden.trainium3.matmul.double_row import chain_pairs, check_double_row
+from bitpath.golden.trainium3.matmul.fp32_passes import chain_passes
 from bitpath.golden.trainium3.matmul.instruction import accumulates, check_destination, check_rounding, check_tiling
 from bitpath.golden.trainium3.matmul.psum import psum_write
+from bitpath.golden.trainium3.matmul.transpose import pick_partitions
 
 MATMUL_DTYPES = tuple(DTYPES[fmt] for fmt in (BF16, FP16, FP32, E4M3, E4M3FN, E5M2, E3M4))
 """Dtypes of elements; TF32 travels as float32."""
+
+
+PerfMode = Literal["none", "double_row"]
+Fp32Mode = Literal["fused", "split12"]
 
 
 @checked
@@ -37,7 +51,13 @@ def nc_matmul(
     random_bits: np.ndarray | None = None,
     stationary_tf32: bool = False,
     moving_tf32: bool = False,
+    perf_mode: PerfMode = "none",
+    is_transpose: bool = False,
+    is_stationary_onezero: bool = False,
+    is_moving_onezero: bool = False,
+    fp32_mode: Fp32Mode = "fused",
     numerics: MatmulNumerics | None = None,
+    double_row_numerics: DotNumerics | None = None,
 ) -> np.ndarray:
     """Compute ``dst[m, n] (+)= sum over k of stationary[k, m] * moving[k, n]``.
 
@@ -52,33 +72,101 @@ def nc_matmul(
         No effect on values.
     dst, dst_dtype, psum_accumulate_flag, rounding, random_bits : as `nc_matmul_mx`.
     stationary_tf32, moving_tf32 : True if that operand, float32, is rounded to TF32 on its way in.
+    perf_mode : "double_row" takes float8_e4m3, float8_e4m3fn and float8_e5m2 as [P, 2, M] and [P, 2, N], of K = 2P
+        places k = j * P + p, and adds the two products of a partition in one step. Tiles have all columns.
+    is_transpose : True to move bits: column n of the result is the row of `stationary` where column n of `moving` holds
+        its one 1. `psum_accumulate_flag` must overwrite, and no other mode goes with it.
+    is_stationary_onezero, is_moving_onezero : True as a promise that the operand holds only 0 and 1, which saves two of
+        FP32's four passes. It changes no bit.
+    fp32_mode : "fused" is one step a row; "split12" is four passes of 12-bit halves, see `fp32_passes`, for float32
+        operands and a float32 destination. An operand rounded to TF32 has no low half.
     numerics : default `TRAINIUM3_MATMUL`: exact product and partial sum, one RNE rounding to FP32. A hypothesis about
         Trainium2 is `TRAINIUM2_BF16_PRODUCTS`, with products rounded to BF16.
+    double_row_numerics : of double row, default `TRAINIUM3_DOUBLE_ROW`: both products and the partial sum exact, one
+        rounding.
 
     Returns
     -------
-    A new [M, N] array of `dst`'s dtype.
+    A new [M, N] array of `dst`'s dtype. With `is_transpose` [M, N] of `stationary`'s dtype, uint16 codes for 8-bit floats.
 
     Raises
     ------
     TypeError, ValueError : anything outside these limits.
     """
-    check_matrices(stationary, moving)
-    check_tiling(stationary.shape[0], tile_position, tile_size, stationary.shape[1])
-    accumulate = accumulates(psum_accumulate_flag)
-    shape = (stationary.shape[1], moving.shape[1])
+    check_choice("perf_mode", perf_mode, get_args(PerfMode))
+    check_choice("fp32_mode", fp32_mode, get_args(Fp32Mode))
+    double_row, split, accumulate = perf_mode != "none", fp32_mode != "fused", accumulates(psum_accumulate_flag)
+    tf32 = {"stationary_tf32": stationary_tf32, "moving_tf32": moving_tf32}
+    if double_row:
+        _refuse("perf_mode 'double_row'", tf32, is_transpose=is_transpose, split12=split, numerics=numerics is not None)
+        shape, pair_numerics = check_double_row(stationary, moving, double_row_numerics)
+        check_tiling(stationary.shape[0], tile_position, tile_size)
+    else:
+        _refuse("perf_mode 'none'", double_row_numerics=double_row_numerics is not None)
+        check_matrices(stationary, moving)
+        check_tiling(stationary.shape[0], tile_position, tile_size, stationary.shape[1])
+        shape = stationary.shape[1], moving.shape[1]
+    if is_transpose:
+        changes = {"dst": dst is not None, "accumulation": accumulate, "rounding": rounding != "rne"}
+        _refuse("is_transpose", tf32, changes, split12=split)
+        return _transposed(stationary, moving, numerics_of(numerics, TRAINIUM3_MATMUL))
     dtype = check_destination(shape, dst, dst_dtype, accumulate)
     mode = check_rounding(rounding, random_bits, dtype, shape)
+    _check_promise("stationary", stationary, is_stationary_onezero)
+    _check_promise("moving", moving, is_moving_onezero)
+    if double_row:
+        result = chain_pairs(pair_numerics, stationary, moving)
+        return psum_write(result, dst if accumulate else None, dtype, mode, random_bits)
     numerics = numerics_of(numerics, TRAINIUM3_MATMUL)
-    x, x_format = _read("stationary", stationary, stationary_tf32, numerics)
-    y, y_format = _read("moving", moving, moving_tf32, numerics)
-    said = (f"{name} is {each.dtype}" for name, each in (("stationary", stationary), ("moving", moving)))
-    check_formats(numerics, x_format, y_format, *said)
-    # The compiler is loaded with the first call.
-    from bitpath.golden.trainium3.matmul import nc_matmul_loop
+    x, x_format = read_operand("stationary", stationary, stationary_tf32, numerics)
+    y, y_format = read_operand("moving", moving, moving_tf32, numerics)
+    check_pair(numerics, (stationary, x_format), (moving, y_format))
+    if split:
+        if stationary.dtype != np.float32 or dtype != np.float32:
+            given = f"{stationary.dtype} and {dtype}"
+            raise ValueError(f"operands and dst must be float32 with fp32_mode 'split12', not {given}")
+        lows = {
+            "low_x": x_format is FP32 and not is_stationary_onezero,
+            "low_y": y_format is FP32 and not is_moving_onezero,
+        }
+        result, _ = chain_passes(numerics, x, y, **lows)
+    else:
+        # The compiler is loaded with the first call.
+        from bitpath.golden.trainium3.matmul import nc_matmul_loop
 
-    result = nc_matmul_loop.chain_rows(numerics, x, y)
+        result = nc_matmul_loop.chain_rows(numerics, x, y)
     return psum_write(result, dst if accumulate else None, dtype, mode, random_bits)
+
+
+def _refuse(mode: str, *options: dict[str, bool], **others: bool) -> None:
+    """Raise ValueError for the first option given that does not go with a mode."""
+    for name, given in ((name, given) for each in (*options, others) for name, given in each.items()):
+        if given:
+            raise ValueError(f"{name} must not be given with {mode}")
+
+
+def _check_promise(name: str, operand: np.ndarray, promised: bool) -> None:
+    if promised:
+        values = decode_array(format_of(operand.dtype), codes_of(operand, name))
+        if not np.all((values == 0) | (values == 1)):
+            raise ValueError(f"{name} must hold only 0 and 1 with is_{name}_onezero, not other numbers")
+
+
+def check_pair(
+    numerics: MatmulNumerics, stationary: tuple[np.ndarray, FloatFormat], moving: tuple[np.ndarray, FloatFormat]
+) -> None:
+    """Check that two operands, each with its format at the array, may meet; errors name their dtypes."""
+    said = (f"{name} is {side[0].dtype}" for name, side in (("stationary", stationary), ("moving", moving)))
+    check_formats(numerics, stationary[1], moving[1], *said)
+
+
+def _transposed(stationary: np.ndarray, moving: np.ndarray, numerics: MatmulNumerics) -> np.ndarray:
+    """Return PSUM's image of transpose mode, [M, N]; its elements of 16 or 32 bits fill at most one bank."""
+    check_pair(numerics, (stationary, format_of(stationary.dtype)), (moving, format_of(moving.dtype)))
+    limit = MAX_MOVING_FP32 if stationary.dtype.itemsize == FP32.width // 8 else MAX_MOVING_BF16
+    if not 0 < moving.shape[1] <= limit:
+        raise ValueError(f"moving must have a free size N from 1 to {limit} with is_transpose, not {moving.shape[1]}")
+    return pick_partitions(stationary, decode_array(format_of(moving.dtype), codes_of(moving, "moving")))
 
 
 def check_matrices(stationary: np.ndarray, moving: np.ndarray) -> None:
@@ -99,7 +187,7 @@ def check_matrices(stationary: np.ndarray, moving: np.ndarray) -> None:
         raise ValueError(f"stationary must have a free size M from 1 to {MAX_STATIONARY}, not {stationary.shape[1]}")
 
 
-def _read(name: str, matrix: np.ndarray, tf32: bool, numerics: MatmulNumerics) -> tuple[np.ndarray, FloatFormat]:
+def read_operand(name: str, matrix: np.ndarray, tf32: bool, numerics: MatmulNumerics) -> tuple[np.ndarray, FloatFormat]:
     """Return the exact values of an operand, float64, and its format at the array."""
     fmt = format_of(matrix.dtype)
     values = decode_array(fmt, codes_of(matrix, name))

@@ -11,6 +11,7 @@ from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
 from bitpath.golden.trainium3.declarations import memory
 from bitpath.golden.trainium3.declarations import quad_mx as trainium3
+from bitpath.golden.trainium3.declarations import tensor as trainium3_tensor
 from bitpath.golden.trainium3.declarations import vector as trainium3_vector
 from bitpath.golden.trainium3.declarations.rates import TRAINIUM2, TRAINIUM3
 from bitpath.golden.trainium3.declarations.vector import (
@@ -29,7 +30,7 @@ from bitpath.golden.trainium3.vector.reduction import SumOrderName
 
 def test_presets_go_by_their_names():
     assert list(PRESETS) == [preset.name for preset in PRESETS.values()]
-    machines = (trainium3, trainium3_vector, memory, tensix_numerics, aie_ml_v2_numerics)
+    machines = (trainium3, trainium3_tensor, trainium3_vector, memory, tensix_numerics, aie_ml_v2_numerics)
     names = [name for machine in machines for name in machine.PRESETS]
     assert len(names) == len(set(names))
 
