@@ -9,7 +9,7 @@ from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
 from bitpath.golden.formats.presets import Preset
 from bitpath.golden.formats.sources import Choice
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
-from bitpath.golden.trainium3.declarations import dtypes, quad_mx, rates, vector
+from bitpath.golden.trainium3.declarations import core_rates, dtypes, engines, quad_mx, rates, vector
 from bitpath.sim.engine.machines import MACHINES
 from bitpath.sim.flows import (
     aie_ml_v2_explain,
@@ -54,7 +54,10 @@ TRAINIUM3 = Machine(
         *(tuple(group) for _, group in groupby(vector.PRESETS.values(), key=lambda preset: type(preset.numerics))),
         vector.CHOICES,
         dtypes.CHOICES,
+        engines.CHOICES,
         (rates.TRAINIUM2, rates.TRAINIUM3),
+        (core_rates.CORE_RATES,),
+        core_rates.CHOICES,
     ),
 )
 TENSIX = Machine(

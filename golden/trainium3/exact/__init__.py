@@ -1,20 +1,26 @@
 """Trainium3's TensorE, PSUM and VectorE on scalars, in unbounded integers and fractions."""
 
+from bitpath.golden.trainium3.exact.activate2 import activate2, softmax
 from bitpath.golden.trainium3.exact.cast import cast
 from bitpath.golden.trainium3.exact.exponential import exponential
 from bitpath.golden.trainium3.exact.multiply_add import check_formats, multiply_add
+from bitpath.golden.trainium3.exact.operators import tensor_tensor
 from bitpath.golden.trainium3.exact.psum import psum_write
 from bitpath.golden.trainium3.exact.quantize import quantize_block
 from bitpath.golden.trainium3.exact.rmsnorm_quant import (
+    add_residual,
     load_row,
     quantize_row,
     quantize_row_static,
+    reference_row,
     rmsnorm_row,
     row_bytes,
 )
 from bitpath.golden.trainium3.exact.xorwow import column_bits, uniform, xorwow_lane, xorwow_step
 
 __all__ = [
+    "activate2",
+    "add_residual",
     "cast",
     "check_formats",
     "column_bits",
@@ -25,8 +31,11 @@ __all__ = [
     "quantize_block",
     "quantize_row",
     "quantize_row_static",
+    "reference_row",
     "rmsnorm_row",
     "row_bytes",
+    "softmax",
+    "tensor_tensor",
     "uniform",
     "xorwow_lane",
     "xorwow_step",
