@@ -3,7 +3,7 @@
 A format name belongs to one machine, so that it says alone which machine computes.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,16 +13,20 @@ from bitpath.golden import aie_ml_v2, tensix, trainium3
 from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
 from bitpath.golden.aie_ml_v2.declarations.modes import INTEGER_MODES
 from bitpath.golden.aie_ml_v2.matmul import explain_output as aie_ml_v2_explain
+from bitpath.golden.aie_ml_v2.matmul import rates as aie_ml_v2_rates
 from bitpath.golden.aie_ml_v2.matmul.matmul import FORMATS as AIE_ML_V2_FORMATS
 from bitpath.golden.arrays.arguments import check_choice
 from bitpath.golden.explain.explanation import Explanation
 from bitpath.golden.formats.presets import Preset
+from bitpath.golden.formats.rates import Rate
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
 from bitpath.golden.tensix.declarations.formats import Fidelity
 from bitpath.golden.tensix.matmul import explain_output as tensix_explain
+from bitpath.golden.tensix.matmul import rates as tensix_rates
 from bitpath.golden.tensix.matmul.host import FORMATS as TENSIX_FORMATS
 from bitpath.golden.trainium3.declarations import quad_mx
 from bitpath.golden.trainium3.matmul import explain_output as trainium3_explain
+from bitpath.golden.trainium3.vector import rates as trainium3_rates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +41,7 @@ class Machine:
     explain : explains one output of `matmul`: (a, b, output, step, **arguments).
     integers : names of the formats whose operands are integers; all others take float32.
     presets : numerics by name, the default one first.
+    rates : returns the machine's rates, declared and computed.
     """
 
     name: str
@@ -45,6 +50,7 @@ class Machine:
     formats: Mapping[str, Mapping[str, Any]]
     integers: frozenset[str]
     presets: Mapping[str, Preset]
+    rates: Callable[[], Sequence[Rate]]
 
 
 TRAINIUM3 = Machine(
@@ -59,6 +65,7 @@ TRAINIUM3 = Machine(
     },
     integers=frozenset(),
     presets=quad_mx.PRESETS,
+    rates=trainium3_rates.rates_table,
 )
 TENSIX = Machine(
     name="tensix",
@@ -71,6 +78,7 @@ TENSIX = Machine(
     },
     integers=frozenset(f"int8_{fidelity.value.lower()}" for fidelity in Fidelity),
     presets=tensix_numerics.PRESETS,
+    rates=tensix_rates.rates_table,
 )
 AIE_ML_V2 = Machine(
     name="aie_ml_v2",
@@ -79,6 +87,7 @@ AIE_ML_V2 = Machine(
     formats={name: {"fmt": name} for name in AIE_ML_V2_FORMATS},
     integers=frozenset(INTEGER_MODES),
     presets=aie_ml_v2_numerics.PRESETS,
+    rates=aie_ml_v2_rates.rates_table,
 )
 MACHINES = {each.name: each for each in (TRAINIUM3, TENSIX, AIE_ML_V2)}
 

@@ -1,8 +1,8 @@
 """AWS Trainium3 as numpy models, vectorised, bit-identical to `golden.exact`.
 
-TensorE's quad-MX, unscaled and sparse matmuls, its transposes and cycles; VectorE's quantize_mx, exponential and XORWOW; the
-ScalarE and VectorE instructions of RMSNorm-Quant, and that flow; SBUF, PSUM and HBM with their access patterns, indirect access, and the DMA
-engines that move, cast and add between them.
+TensorE's quad-MX, unscaled and sparse matmuls, its transposes and cycles; the instructions of ScalarE and VectorE; the flow
+RMSNorm-Quant; SBUF, PSUM and HBM with their access patterns, indirect access, and the DMA engines that move, cast and add
+between them; a core around all of these.
 """
 
 from bitpath.golden.trainium3.dma.compute import dma_compute, dma_gather_add, dma_scatter_add
@@ -46,16 +46,24 @@ from bitpath.golden.trainium3.operands.layout import (
 from bitpath.golden.trainium3.operands.quantize_mx import dequantize, quantize_mx, quantize_offline
 from bitpath.golden.trainium3.rmsnorm.rmsnorm import rmsnorm
 from bitpath.golden.trainium3.rmsnorm.rmsnorm_quant import rmsnorm_quant
+from bitpath.golden.trainium3.rmsnorm.rmsnorm_quant_reference import rmsnorm_quant_reference, unpack_rows
 from bitpath.golden.trainium3.tensor.issue import IssueSlot, TensorInstruction, issue, load_cycles, tensor_cycles
 from bitpath.golden.trainium3.tensor.nc_matmul_sparse import nc_matmul_sparse
 from bitpath.golden.trainium3.tensor.sparse import compress_sparse, expand_sparse, pack_tags, unpack_tags
+from bitpath.golden.trainium3.vector.activate2 import activate2
 from bitpath.golden.trainium3.vector.activation import activation, activation_reduce
+from bitpath.golden.trainium3.vector.cycles import engine_cycles
 from bitpath.golden.trainium3.vector.exponential import exponential
 from bitpath.golden.trainium3.vector.latency import flow_latency, latency_rows, latency_table, tile_latency
+from bitpath.golden.trainium3.vector.rates import rates_table
 from bitpath.golden.trainium3.vector.reciprocal import reciprocal
 from bitpath.golden.trainium3.vector.scalar_tensor_tensor import scalar_tensor_tensor
+from bitpath.golden.trainium3.vector.softmax import softmax
+from bitpath.golden.trainium3.vector.tensor_copy import tensor_copy
 from bitpath.golden.trainium3.vector.tensor_reduce import tensor_reduce
 from bitpath.golden.trainium3.vector.tensor_scalar import tensor_scalar, tensor_scalar_reduce
+from bitpath.golden.trainium3.vector.tensor_tensor import tensor_tensor
+from bitpath.golden.trainium3.vector.timeline import flow_timeline
 from bitpath.golden.trainium3.vector.xorwow import Xorwow, psum_random_bits, rand2
 
 # Former names, kept for callers of earlier releases.
@@ -79,6 +87,7 @@ __all__ = [
     "TensorInstruction",
     "TrafficClass",
     "Xorwow",
+    "activate2",
     "activation",
     "activation_reduce",
     "cast",
@@ -96,10 +105,12 @@ __all__ = [
     "dma_scatter_add",
     "dma_schedule",
     "dma_transpose",
+    "engine_cycles",
     "expand_sparse",
     "exponential",
     "fetch_scales",
     "flow_latency",
+    "flow_timeline",
     "from_partitions",
     "gather",
     "gather_scale",
@@ -125,25 +136,31 @@ __all__ = [
     "quantize_offline",
     "quantize_tile",
     "rand2",
+    "rates_table",
     "read_add_write",
     "reciprocal",
     "rmsnorm",
     "rmsnorm_quant",
+    "rmsnorm_quant_reference",
     "round_to_bfloat16",
     "run_plan",
     "run_program",
     "scalar_tensor_tensor",
     "scatter",
     "scatter_scale",
+    "softmax",
+    "tensor_copy",
     "tensor_cycles",
     "tensor_reduce",
     "tensor_scalar",
     "tensor_scalar_reduce",
+    "tensor_tensor",
     "tile_latency",
     "tile_program",
     "to_partitions",
     "transfer_cycles",
     "transpose_cycles",
+    "unpack_rows",
     "unpack_tags",
     "unpack_x4",
 ]

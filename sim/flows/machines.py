@@ -9,7 +9,17 @@ from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
 from bitpath.golden.formats.presets import Preset
 from bitpath.golden.formats.sources import Choice
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
-from bitpath.golden.trainium3.declarations import dma, dtypes, memory, quad_mx, rates, tensor, vector
+from bitpath.golden.trainium3.declarations import (
+    core_rates,
+    dma,
+    dtypes,
+    engines,
+    memory,
+    quad_mx,
+    rates,
+    tensor,
+    vector,
+)
 from bitpath.sim.engine.machines import MACHINES
 from bitpath.sim.flows import (
     aie_ml_v2_explain,
@@ -60,7 +70,10 @@ TRAINIUM3 = Machine(
         memory.CHOICES,
         *((each,) for each in tensor.PRESETS.values()),
         tensor.CHOICES,
+        engines.CHOICES,
         (rates.TRAINIUM2, rates.TRAINIUM3),
+        (core_rates.CORE_RATES,),
+        core_rates.CHOICES,
     ),
 )
 TENSIX = Machine(

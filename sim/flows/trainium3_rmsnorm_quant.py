@@ -93,7 +93,7 @@ class Run(FlowRun):
         built = builds.of(self, *self.parts)
         start = time.monotonic()
         quant_type: Any = self.format_name
-        golden = trainium3.rmsnorm_quant(self.hidden, self.gamma, quant_type=quant_type, in_scale=self.in_scale)
+        golden: Any = trainium3.rmsnorm_quant(self.hidden, self.gamma, quant_type=quant_type, in_scale=self.in_scale)
         left = play(console, built, self.bench, self.format_name, self.rows)
         rtl = np.ascontiguousarray(left["output"])
         size, cycles = self.hidden.size, int(left["cycles"])

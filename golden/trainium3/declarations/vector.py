@@ -45,6 +45,13 @@ class QuantType(Enum):
     STATIC = "static"  # an argument, one scale for each partition
 
 
+class DtypeMode(Enum):
+    """FP8 format of RMSNorm-Quant's result."""
+
+    NON_OCP = "non_ocp"  # float8_e4m3, to 240
+    OCP = "ocp"  # float8_e4m3fn, to 448
+
+
 class SumOrder(Enum):
     """Order and rounding in which the squares of a row are added."""
 
@@ -103,6 +110,13 @@ TRAINIUM3_RMSNORM_QUANT = preset(
     ),
 )
 """The kernel's instruction sequence in BF16, with FP32 statistics."""
+
+TRAINIUM3_RMSNORM_QUANT_OCP = TRAINIUM3_RMSNORM_QUANT.variant(
+    "trainium3_rmsnorm_quant_ocp",
+    output=(E4M3FN, documented("nki-library, rmsnorm_quant of 2026-05: dtype_mode OCP, for Trainium3")),
+    output_range=(448, documented("nki-library, rmsnorm_quant of 2026-05: the largest float8_e4m3fn")),
+)
+"""The same with OCP's FP8."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,7 +267,13 @@ XORWOW_INCREMENT = 362437
 
 PRESETS = {
     each.name: each
-    for each in (TRAINIUM3_RMSNORM_QUANT, TRAINIUM3_MATMUL, TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_EXPONENTIAL)
+    for each in (
+        TRAINIUM3_RMSNORM_QUANT,
+        TRAINIUM3_RMSNORM_QUANT_OCP,
+        TRAINIUM3_MATMUL,
+        TRAINIUM2_BF16_PRODUCTS,
+        TRAINIUM3_EXPONENTIAL,
+    )
 }
 """Presets by name. They are of three numerics dataclasses."""
 
@@ -279,6 +299,9 @@ CHOICES = choices(
         ),
         "Row r of the collapsed input takes the static scale of partition r mod 128, whatever the shards": chosen(
             "so that sharding changes no byte; in RQ it is the partition that the row lies in"
+        ),
+        "Pre-norm and residual come before the norm: pre_norm_gamma's RMSNorm in BF16, then a sum in FP32 rounded to BF16": inferred(
+            "nki-library's torch reference of rmsnorm_quant, 2026-05, for the order; the roundings are those of the other steps"
         ),
         "Row quantisation of a row with NaN, or of a normalised one with infinity, gives NaN in all elements and the scale": chosen(
             "what the declared operations give"

@@ -1,17 +1,21 @@
 """Trainium3's TensorE, PSUM, VectorE and DMA engines on scalars, in unbounded integers and fractions."""
 
+from bitpath.golden.trainium3.exact.activate2 import activate2, softmax
 from bitpath.golden.trainium3.exact.cast import cast
 from bitpath.golden.trainium3.exact.dma import dma_compute, read_add_write
 from bitpath.golden.trainium3.exact.dma_schedule import dma_schedule
 from bitpath.golden.trainium3.exact.exponential import exponential
 from bitpath.golden.trainium3.exact.fp32_passes import fp32_halves, split12
 from bitpath.golden.trainium3.exact.multiply_add import check_formats, multiply_add
+from bitpath.golden.trainium3.exact.operators import tensor_tensor
 from bitpath.golden.trainium3.exact.psum import psum_write
 from bitpath.golden.trainium3.exact.quantize import quantize_block
 from bitpath.golden.trainium3.exact.rmsnorm_quant import (
+    add_residual,
     load_row,
     quantize_row,
     quantize_row_static,
+    reference_row,
     rmsnorm_row,
     row_bytes,
 )
@@ -19,6 +23,8 @@ from bitpath.golden.trainium3.exact.sparse import selected
 from bitpath.golden.trainium3.exact.xorwow import column_bits, uniform, xorwow_lane, xorwow_step
 
 __all__ = [
+    "activate2",
+    "add_residual",
     "cast",
     "check_formats",
     "column_bits",
@@ -33,10 +39,13 @@ __all__ = [
     "quantize_row",
     "quantize_row_static",
     "read_add_write",
+    "reference_row",
     "rmsnorm_row",
     "row_bytes",
     "selected",
+    "softmax",
     "split12",
+    "tensor_tensor",
     "uniform",
     "xorwow_lane",
     "xorwow_step",

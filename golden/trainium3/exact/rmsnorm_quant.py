@@ -12,7 +12,7 @@ from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.scalar import fp32
 from bitpath.golden.scalar.arguments import check_length
 from bitpath.golden.scalar.checked import checked
-from bitpath.golden.scalar.codec import decode
+from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.scalar.terms import rounded_sum, term
 from bitpath.golden.trainium3.declarations.vector import EpsPlacement, RmsNormQuantNumerics, SumOrder
@@ -63,6 +63,19 @@ def load_row(numerics: RmsNormQuantNumerics, hidden: Sequence[int], source: Floa
 
 
 @checked
+def add_residual(
+    numerics: RmsNormQuantNumerics, row: Sequence[int], residual: Sequence[int], source: FloatFormat
+) -> list[int]:
+    """Return codes of ``numerics.compute`` plus codes of `source`, which are loaded as a row is."""
+    check_length("residual", residual, len(row), " as row")
+    sums = []
+    for x, y in zip(row, load_row(numerics, residual, source), strict=True):
+        total = fp32.add(*(fp32.convert(code, numerics.compute, FP32) for code in (x, y)))
+        sums.append(fp32.convert(total, FP32, numerics.compute))
+    return sums
+
+
+@checked
 def quantize_row(
     numerics: RmsNormQuantNumerics, row: Sequence[int], *, lower_bound: Fraction = Fraction(0)
 ) -> tuple[list[int], int]:
@@ -106,6 +119,39 @@ def quantize_row_static(numerics: RmsNormQuantNumerics, row: Sequence[int], in_s
 
 
 @checked
+def reference_row(
+    numerics: RmsNormQuantNumerics, row: Sequence[int], gamma: Sequence[int], eps: int, sum_order: SumOrder
+) -> tuple[list[int], int]:
+    """Return a row of SPEC's CPU golden, codes of ``numerics.output`` and the FP32 code of the scale.
+
+    Parameters
+    ----------
+    row, gamma : FP32 codes, as many.
+    eps : FP32 code, added to the root.
+
+    Raises
+    ------
+    ValueError : no finite scale follows from the row.
+    """
+    check_length("row", row)
+    check_length("gamma", gamma, len(row), " as row")
+    mean = _quotient(_sum([fp32.multiply(x, x) for x in row], sum_order), Fraction(len(row)))
+    factor = fp32.reciprocal(fp32.add(fp32.square_root(mean), eps))
+    norm = [fp32.multiply(fp32.multiply(x, factor), weight) for x, weight in zip(row, gamma, strict=True)]
+    largest = 0
+    for x in norm:
+        largest = fp32.maximum(largest, fp32.absolute(x))
+    top = decode(FP32, largest)
+    if top.kind is not Kind.FINITE or top.is_zero:
+        raise ValueError("row must have a finite scale")
+    scale = round_to_format(numerics.output_range / top.value, FP32)
+    if scale == FP32.infinity_code:
+        raise ValueError("row must have a finite scale")
+    data = [fp32.convert(fp32.multiply(x, scale), FP32, numerics.output) for x in norm]
+    return data, fp32.reciprocal(scale)
+
+
+@checked
 def row_bytes(codes: Sequence[int], scale: int) -> bytes:
     """Pack a row: element codes, then the scale, lowest byte first."""
     return bytes(codes) + scale.to_bytes(4, "little")
@@ -114,6 +160,12 @@ def row_bytes(codes: Sequence[int], scale: int) -> bytes:
 def _through(numerics: RmsNormQuantNumerics, code: int) -> int:
     """Round FP32 to ``numerics.compute`` and read it again."""
     return fp32.convert(fp32.convert(code, FP32, numerics.compute), numerics.compute, FP32)
+
+
+def _quotient(code: int, divisor: Fraction) -> int:
+    """Divide an FP32 code that is not negative by a number."""
+    x = decode(FP32, code)
+    return round_to_format(x.value / divisor, FP32) if x.kind is Kind.FINITE else code
 
 
 def _sum(codes: Sequence[int], order: SumOrder) -> int:

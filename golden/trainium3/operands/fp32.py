@@ -37,9 +37,10 @@ def _operation(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]
 add = _operation(np.add)
 subtract = _operation(np.subtract)
 multiply = _operation(np.multiply)
+divide = _operation(np.divide)
 square_root = _operation(np.sqrt)
 absolute = _operation(np.abs)
-"""Sum, difference, product and root, each rounded once to FP32, and x without its sign."""
+"""Sum, difference, product, quotient and root, each rounded once to FP32, and x without its sign."""
 
 
 @_operation
@@ -75,6 +76,12 @@ def minimum(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def absolute_maximum(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the operand of larger magnitude with its sign, y of equal ones; NaN where either is NaN."""
     return np.where(np.isnan(x), x, np.where(np.abs(x) > np.abs(y), x, y))
+
+
+@_operation
+def absolute_minimum(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the operand of smaller magnitude with its sign, y of equal ones; NaN where either is NaN."""
+    return np.where(np.isnan(x), x, np.where(np.abs(x) < np.abs(y), x, y))
 
 
 def read(array: np.ndarray) -> np.ndarray:

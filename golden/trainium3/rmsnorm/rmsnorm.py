@@ -63,7 +63,7 @@ def rmsnorm(
     TypeError, ValueError : anything outside these limits.
     """
     check_hidden(hidden)
-    check_gamma(gamma, hidden.shape[-1])
+    check_gamma("gamma", gamma, hidden.shape[-1])
     eps = eps_of(eps)
     placement, order = norm_options(eps_placement, sum_order)
     rows, psum = hidden.reshape(-1, hidden.shape[-1]), gamma_row(gamma)
@@ -114,37 +114,37 @@ def eps_in_compute(eps: float) -> np.ndarray:
     return encode_array(_NUMERICS.compute, np.array([[eps]])).astype(np.uint16).view(COMPUTE)
 
 
-def check_hidden(hidden: np.ndarray) -> None:
-    """Check dtype and shape of the input.
+def check_hidden(hidden: np.ndarray, name: str = "hidden") -> None:
+    """Check dtype and shape of the input, which errors call `name`.
 
     Raises
     ------
     TypeError : no array of bfloat16, float16 or float32.
     ValueError : a dimension of 0 or beyond its limit, or other than two or three of them.
     """
-    check_array("hidden", hidden, *(DTYPES[fmt] for fmt in (BF16, FP16, FP32)))
+    check_array(name, hidden, *(DTYPES[fmt] for fmt in (BF16, FP16, FP32)))
     limits = {
         3: (("B", MAX_BATCH), ("S", MAX_SEQUENCE), ("H", MAX_HIDDEN)),
         2: (("rows", MAX_BATCH * MAX_SEQUENCE), ("H", MAX_HIDDEN)),
     }
     if hidden.ndim not in limits:
-        raise ValueError(f"hidden must have shape [B, S, H] or [rows, H], not {hidden.shape}")
-    for size, (name, limit) in zip(hidden.shape, limits[hidden.ndim], strict=True):
+        raise ValueError(f"{name} must have shape [B, S, H] or [rows, H], not {hidden.shape}")
+    for size, (axis, limit) in zip(hidden.shape, limits[hidden.ndim], strict=True):
         if not 0 < size <= limit:
-            raise ValueError(f"hidden must have {name} from 1 to {limit}, not {size}")
+            raise ValueError(f"{name} must have {axis} from 1 to {limit}, not {size}")
 
 
-def check_gamma(gamma: np.ndarray, hidden_size: int) -> None:
-    """Check dtype and shape of gamma.
+def check_gamma(name: str, gamma: np.ndarray, hidden_size: int) -> None:
+    """Check dtype and shape of a gamma.
 
     Raises
     ------
     TypeError : no array of bfloat16 or float16. Ones are bfloat16, and float32 does not meet it in a matmul.
     ValueError : another shape than [H] or [1, H].
     """
-    check_array("gamma", gamma, DTYPES[BF16], DTYPES[FP16])
+    check_array(name, gamma, DTYPES[BF16], DTYPES[FP16])
     if gamma.shape not in ((hidden_size,), (1, hidden_size)):
-        raise ValueError(f"gamma must have shape ({hidden_size},) or (1, {hidden_size}), not {gamma.shape}")
+        raise ValueError(f"{name} must have shape ({hidden_size},) or (1, {hidden_size}), not {gamma.shape}")
 
 
 def eps_of(eps: float) -> float:

@@ -16,7 +16,15 @@ from bitpath.golden.arrays.arguments import check_array, checked, integer, membe
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.arrays.parallel import cuts, in_parallel
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.golden.trainium3.declarations.vector import ROW_TILE, SCALE_BYTES, TRAINIUM3_RMSNORM_QUANT, QuantType
+from bitpath.golden.trainium3.declarations.vector import (
+    ROW_TILE,
+    SCALE_BYTES,
+    TRAINIUM3_RMSNORM_QUANT,
+    TRAINIUM3_RMSNORM_QUANT_OCP,
+    DtypeMode,
+    QuantType,
+    RmsNormQuantNumerics,
+)
 from bitpath.golden.trainium3.rmsnorm.rmsnorm import (
     COMPUTE,
     ROWS_AT_ONCE,
@@ -34,11 +42,12 @@ from bitpath.golden.trainium3.vector.engine import real
 from bitpath.golden.trainium3.vector.reciprocal import reciprocal
 from bitpath.golden.trainium3.vector.reduction import SumOrderName
 from bitpath.golden.trainium3.vector.tensor_scalar import tensor_scalar, tensor_scalar_reduce
+from bitpath.golden.trainium3.vector.tensor_tensor import tensor_tensor
 
 QuantTypeName = Literal["row", "static"]
+DtypeModeName = Literal["non_ocp", "ocp"]
 _NUMERICS = TRAINIUM3_RMSNORM_QUANT.numerics
-_OUTPUT = DTYPES[_NUMERICS.output]
-_RANGE = float(_NUMERICS.output_range)
+NUMERICS = {DtypeMode.NON_OCP: _NUMERICS, DtypeMode.OCP: TRAINIUM3_RMSNORM_QUANT_OCP.numerics}
 
 
 @checked
@@ -54,11 +63,17 @@ def rmsnorm_quant(
     lower_bound: float = 0.0,
     sum_order: SumOrderName = "serial",
     shards: int = 1,
-) -> np.ndarray:
-    """Normalise rows, quantise them to float8_e4m3 with maximum 240, and pack each with its dequantisation scale.
+    residual: np.ndarray | None = None,
+    pre_norm_gamma: np.ndarray | None = None,
+    dtype_mode: DtypeModeName = "non_ocp",
+) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+    """Normalise rows, quantise them to FP8 with maximum 240 or 448, and pack each with its dequantisation scale.
 
     The input's outer dimensions are collapsed to rows, which the machine cuts into shards, and those into tiles of 128.
     No row depends on another, so the number of shards changes no byte.
+
+    A pre-norm multiplies hidden by its own inverse root mean square and `pre_norm_gamma`; then `residual` is added. Both are
+    rounded to bfloat16 and come before what the options select.
 
     A row's scale is ``max(absmax * (1/240), 1e-6)`` in FP32, and its elements are multiplied by the reciprocal; a row of
     zeros gives zeros and 1e-6. NaN, or infinity where the row is normalised, makes all elements 0x7F and the scale NaN.
@@ -79,9 +94,14 @@ def rmsnorm_quant(
     sum_order : "serial" adds the squares from the first on and rounds every sum to FP32; "exact" rounds once.
     shards : cores that share the rows: each takes rows // shards, the last one the remainder too.
 
+    residual : hidden's shape and dtypes, rounded to bfloat16 on its way in.
+    pre_norm_gamma : as `gamma`.
+    dtype_mode : "non_ocp" quantises to float8_e4m3 and 240, "ocp" to float8_e4m3fn and 448, which replaces 240 above.
+
     Returns
     -------
-    uint8 [B, S, H + 4] or [rows, H + 4]: codes, then the scale as FP32, lowest byte first. With "static" [.., H].
+    uint8 [B, S, H + 4] or [rows, H + 4]: codes, then the scale as FP32, lowest byte first. With "static" [.., H]. With
+    `residual` also the sum that is normalised, bfloat16 of hidden's shape.
 
     Raises
     ------
@@ -90,46 +110,63 @@ def rmsnorm_quant(
     check_hidden(hidden)
     _check_quantisation(quant_type, in_scale)
     if gamma is not None or not quant_only:
-        check_gamma(gamma, hidden.shape[-1])
+        check_gamma("gamma", gamma, hidden.shape[-1])
+    if pre_norm_gamma is not None:
+        check_gamma("pre_norm_gamma", pre_norm_gamma, hidden.shape[-1])
+    if residual is not None:
+        check_hidden(residual, "residual")
+        if residual.shape != hidden.shape:
+            raise ValueError(f"residual must have hidden's shape {hidden.shape}, not {residual.shape}")
+    numerics = NUMERICS[member("dtype_mode", dtype_mode, DtypeMode)]
     eps, lower_bound = eps_of(eps), _lower_bound_of(lower_bound)
     placement, order = norm_options(eps_placement, sum_order)
     rows = hidden.reshape(-1, hidden.shape[-1])
     # Computed once for all tiles.
     factors = None if in_scale is None else reciprocal(in_scale)
-    psum = None if quant_only else gamma_row(gamma)
+    psum, pre_psum = (
+        None if each is None else gamma_row(each) for each in (None if quant_only else gamma, pre_norm_gamma)
+    )
+    addends = None if residual is None else residual.reshape(rows.shape)
+    sums = None if residual is None else np.empty(rows.shape, COMPUTE)
 
     integer("shards", shards, range(1, len(rows) + 1), f" for {len(rows)} rows")
     packed = np.empty((len(rows), hidden.shape[-1] + (SCALE_BYTES if factors is None else 0)), np.uint8)
 
     def work(part: slice) -> None:
         tile = load_tile(rows[part])
-        if not quant_only:
+        if pre_psum is not None:
+            tile = normalise_tile(tile, pre_psum, eps, placement, order)
+        if addends is not None:
+            tile = sums[part] = tensor_tensor(tile, load_tile(addends[part]), "add", dtype=COMPUTE)
+        if psum is not None:
             tile = normalise_tile(tile, psum, eps, placement, order)
         if factors is None:
-            packed[part] = _quantize_row(tile, lower_bound)
+            packed[part] = _quantize_row(tile, lower_bound, numerics)
         else:
-            packed[part] = _quantize_static(tile, factors[np.arange(part.start, part.stop) % ROW_TILE])
+            packed[part] = _quantize_static(tile, factors[np.arange(part.start, part.stop) % ROW_TILE], numerics)
 
     in_parallel(work, cuts(len(rows), ROWS_AT_ONCE))
-    return packed.reshape(*hidden.shape[:-1], packed.shape[-1])
+    result = packed.reshape(*hidden.shape[:-1], packed.shape[-1])
+    return result if sums is None else (result, sums.reshape(hidden.shape))
 
 
-def _quantize_row(tile: np.ndarray, lower_bound: float) -> np.ndarray:
+def _quantize_row(tile: np.ndarray, lower_bound: float, numerics: RmsNormQuantNumerics) -> np.ndarray:
     """Quantise a tile [p, H] of bfloat16 by its rows' absolute maxima (steps 7 to 13); returns uint8 [p, H + 4]."""
     _, largest = tensor_scalar_reduce(tile, "abs", reduce_op="max", dtype=COMPUTE)
-    if Fraction(lower_bound) > _NUMERICS.min_dequant_scale:
+    if Fraction(lower_bound) > numerics.min_dequant_scale:
         largest = tensor_scalar(largest, "min", lower_bound)
         tile = tensor_scalar(tile, "min", lower_bound, "max", -lower_bound, dtype=COMPUTE)
-    scale = activation(largest, "copy", scale=1 / _RANGE)
-    scale = tensor_scalar(scale, "max", float(_NUMERICS.min_dequant_scale))
-    codes = tensor_scalar(tile, "multiply", reciprocal(scale), dtype=_OUTPUT).view(np.uint8)
+    scale = activation(largest, "copy", scale=1 / numerics.output_range)
+    scale = tensor_scalar(scale, "max", float(numerics.min_dequant_scale))
+    codes = tensor_scalar(tile, "multiply", reciprocal(scale), dtype=DTYPES[numerics.output]).view(np.uint8)
     return np.hstack([codes, scale.astype("<f4").view(np.uint8).reshape(-1, SCALE_BYTES)])
 
 
-def _quantize_static(tile: np.ndarray, factors: np.ndarray) -> np.ndarray:
+def _quantize_static(tile: np.ndarray, factors: np.ndarray, numerics: RmsNormQuantNumerics) -> np.ndarray:
     """Quantise a tile [p, H] of bfloat16 by given factors [p, 1]; returns uint8 [p, H]."""
     scaled = tensor_scalar(tile, "multiply", factors, "add", 0.0, dtype=COMPUTE)
-    return tensor_scalar(scaled, "min", _RANGE, "max", -_RANGE, dtype=_OUTPUT).view(np.uint8)
+    limit = numerics.output_range
+    return tensor_scalar(scaled, "min", limit, "max", -limit, dtype=DTYPES[numerics.output]).view(np.uint8)
 
 
 def _lower_bound_of(lower_bound: float) -> float:

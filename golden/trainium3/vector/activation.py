@@ -14,7 +14,7 @@ import numpy as np
 from bitpath.golden.arrays.arguments import check_choice, checked, member
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL, SumOrder
 from bitpath.golden.trainium3.operands import fp32
-from bitpath.golden.trainium3.vector.engine import output_dtype, read_operand, read_tile
+from bitpath.golden.trainium3.vector.engine import output_dtype, read_operand, read_tile, write
 from bitpath.golden.trainium3.vector.exponential import exponential_of
 from bitpath.golden.trainium3.vector.reduction import SumOrderName, check_reduction, reduce_free
 
@@ -26,6 +26,8 @@ FUNCTIONS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
     "reciprocal": fp32.reciprocal,
     "exp": lambda x: exponential_of(x, np.zeros((1, 1), np.float32), TRAINIUM3_EXPONENTIAL.numerics),
     "abs": fp32.absolute,
+    "relu": lambda x: np.where(np.signbit(x) & ~np.isnan(x), np.float32(0), x),
+    "sign": lambda x: np.where(np.isnan(x), fp32.NAN, np.sign(x) + np.float32(0)),
 }
 """Functions of float32, each rounded once to FP32."""
 
@@ -37,7 +39,7 @@ def activation(
     *,
     scale: float | np.ndarray = 1.0,
     bias: float | np.ndarray = 0.0,
-    dtype: np.dtype | type = np.float32,
+    dtype: np.dtype | type | str = np.float32,
 ) -> np.ndarray:
     """Return ``op(data * scale + bias)``.
 
@@ -46,10 +48,10 @@ def activation(
 
     Parameters
     ----------
-    data : [P, F], P from 1 to 128, of float32, bfloat16, float16 or an 8-bit float.
-    op : "copy", "square", "sqrt", "rsqrt", "reciprocal", "exp" or "abs".
+    data : [P, F], P from 1 to 128, of a dtype in `ENGINE_DTYPES`.
+    op : "copy", "square", "sqrt", "rsqrt", "reciprocal", "exp", "abs", "relu" or "sign".
     scale, bias : numbers, rounded to FP32, or arrays [P, 1] of data's dtypes.
-    dtype : dtype of the result.
+    dtype : dtype of the result, also "tf32".
 
     Returns
     -------
@@ -60,7 +62,7 @@ def activation(
     TypeError, ValueError : another dtype, shape or function.
     """
     dtype = output_dtype(dtype)
-    return fp32.write(_activate(data, op, scale, bias), dtype)
+    return write(_activate(data, op, scale, bias), dtype)
 
 
 @checked
@@ -71,14 +73,14 @@ def activation_reduce(
     reduce_op: str = "add",
     scale: float | np.ndarray = 1.0,
     bias: float | np.ndarray = 0.0,
-    dtype: np.dtype | type = np.float32,
+    dtype: np.dtype | type | str = np.float32,
     sum_order: SumOrderName = "serial",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute `activation`, and reduce the function's values, before the cast to `dtype`, along the free dimension.
 
     Parameters
     ----------
-    reduce_op : "add", "max", "min" or "abs_max".
+    reduce_op : "add", "max", "min", "abs_max" or "abs_min".
     sum_order : order of "add": "serial", from the first element on, or "exact" with one rounding.
     data, op, scale, bias, dtype : as `activation`.
 
@@ -94,7 +96,7 @@ def activation_reduce(
     check_reduction("reduce_op", reduce_op)
     order = member("sum_order", sum_order, SumOrder)
     values = _activate(data, op, scale, bias)
-    return fp32.write(values, dtype), reduce_free(values, reduce_op, order)
+    return write(values, dtype), reduce_free(values, reduce_op, order)
 
 
 def _activate(data: np.ndarray, op: str, scale: float | np.ndarray, bias: float | np.ndarray) -> np.ndarray:

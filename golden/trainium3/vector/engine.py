@@ -1,29 +1,23 @@
-"""Tiles, scalar operands and operators that the instructions of ScalarE and VectorE share, with their checks."""
+"""Tiles, scalar operands and results that the instructions of ScalarE and VectorE share, with their checks."""
 
-from collections.abc import Callable, Mapping
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, dtype_of, shown
+from bitpath.golden.arrays.arguments import check_array, dtype_of, integer, shown
 from bitpath.golden.arrays.codec import DTYPES
-from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32
+from bitpath.golden.formats.catalogue import E3M4
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 from bitpath.golden.trainium3.operands import fp32
+from bitpath.golden.trainium3.operands.cast import CAST_DTYPES, TF32_NAME, from_fp32, to_fp32
 
-FLOAT_DTYPES = tuple(DTYPES[fmt] for fmt in (FP32, BF16, FP16, E4M3, E4M3FN, E5M2, E3M4))
-"""Dtypes that the engines read and write."""
+ENGINE_DTYPES = (*CAST_DTYPES.values(), DTYPES[E3M4])
+"""Dtypes that the engines read and write, but for TF32, which lies in float32: an operand as `cast` leaves it, a result by
+the name "tf32"."""
 
-Binary = Callable[[np.ndarray, np.ndarray], np.ndarray]
-OPERATORS: Mapping[str, Binary] = {
-    "add": fp32.add,
-    "subtract": fp32.subtract,
-    "multiply": fp32.multiply,
-    "max": fp32.maximum,
-    "min": fp32.minimum,
-    "abs_max": fp32.absolute_maximum,
-}
-"""Operators of VectorE's instructions: of two FP32 numbers one, rounded once."""
+INTEGER_DTYPES = tuple(dtype for dtype in ENGINE_DTYPES if dtype.kind in "iu")
+"""Dtypes of bit operators."""
 
 
 def read_tile(name: str, data: np.ndarray) -> np.ndarray:
@@ -31,15 +25,20 @@ def read_tile(name: str, data: np.ndarray) -> np.ndarray:
 
     Raises
     ------
-    TypeError : no array, or another dtype than `FLOAT_DTYPES`.
+    TypeError : no array, or another dtype than `ENGINE_DTYPES`.
     ValueError : another shape.
     """
-    check_array(name, data, *FLOAT_DTYPES)
+    check_tile(name, data, *ENGINE_DTYPES)
+    return read(data)
+
+
+def check_tile(name: str, data: np.ndarray, *dtypes: np.dtype) -> None:
+    """Raise TypeError or ValueError unless a value is a tile [P, F] of one of the dtypes."""
+    check_array(name, data, *dtypes)
     if data.ndim != 2 or not 0 < data.shape[0] <= PARTITIONS or not data.shape[1]:
         raise ValueError(
             f"{name} must have shape [P, F] with P from 1 to {PARTITIONS} and F of at least 1, not {data.shape}"
         )
-    return fp32.read(data)
 
 
 def read_operand(name: str, operand: float | np.ndarray, partitions: int) -> np.ndarray:
@@ -47,14 +46,14 @@ def read_operand(name: str, operand: float | np.ndarray, partitions: int) -> np.
 
     Raises
     ------
-    TypeError : neither a number nor an array of `FLOAT_DTYPES`.
+    TypeError : neither a number nor an array of `ENGINE_DTYPES`.
     ValueError : an array of another shape, or a number beyond float64's range.
     """
     if isinstance(operand, np.ndarray):
-        check_array(name, operand, *FLOAT_DTYPES)
+        check_array(name, operand, *ENGINE_DTYPES)
         if operand.shape != (partitions, 1):
             raise ValueError(f"{name} must have shape {(partitions, 1)} or a number, not {operand.shape}")
-        return fp32.read(operand)
+        return read(operand)
     return fp32.one_nan(single(name, operand).reshape(1, 1))
 
 
@@ -94,6 +93,50 @@ def real(name: str, value: float, otherwise: str = "") -> float:
     return float(np.nextafter(nearest, np.inf if exact > nearest else -np.inf))
 
 
-def output_dtype(dtype: np.dtype | type) -> np.dtype:
-    """Return the dtype of a result; raise TypeError unless `FLOAT_DTYPES` holds it."""
-    return dtype_of("dtype", dtype, *FLOAT_DTYPES)
+def output_dtype(dtype: np.dtype | type | str) -> np.dtype | str:
+    """Return the dtype of a result; raise TypeError unless it is "tf32" or in `ENGINE_DTYPES`."""
+    if isinstance(dtype, str) and dtype == TF32_NAME:
+        return dtype
+    return dtype_of("dtype", dtype, *ENGINE_DTYPES)
+
+
+def read(array: np.ndarray) -> np.ndarray:
+    """Return an operand as float32; INT32 and UINT32 are rounded to nearest even."""
+    return fp32.read(array) if array.dtype == DTYPES[E3M4] else to_fp32(array)
+
+
+def write(values: np.ndarray, dtype: np.dtype | str) -> np.ndarray:
+    """Round float32 values to the dtype of a result, as `bitpath.golden.trainium3.operands.cast` does."""
+    if isinstance(dtype, str) or dtype != DTYPES[E3M4]:
+        return from_fp32(values, dtype)
+    return fp32.write(values, dtype)
+
+
+def bit_words(array: np.ndarray) -> np.ndarray:
+    """View integers as unsigned words of their size."""
+    return array.view(np.dtype(f"u{array.dtype.itemsize}"))
+
+
+def bit_dtype(dtype: np.dtype | type | str | None, data: np.dtype) -> np.dtype:
+    """Return the dtype of a bit operator's result, data's for None; raise TypeError unless it has data's size."""
+    if dtype is None:
+        return data
+    return dtype_of("dtype", dtype, *(each for each in INTEGER_DTYPES if each.itemsize == data.itemsize))
+
+
+def read_bit_operand(name: str, operand: Any, words: np.ndarray) -> np.ndarray:
+    """Return a scalar operand of a bit operator as unsigned words, [1, 1] or [P, 1].
+
+    Raises
+    ------
+    TypeError : neither an integer nor an array of integers of the words' size.
+    ValueError : another shape, or an integer that the size does not hold, with sign or without.
+    """
+    if isinstance(operand, np.ndarray):
+        check_array(name, operand, *(each for each in INTEGER_DTYPES if each.itemsize == words.dtype.itemsize))
+        if operand.shape != (len(words), 1):
+            raise ValueError(f"{name} must have shape {(len(words), 1)} or a number, not {operand.shape}")
+        return bit_words(operand)
+    width = 8 * words.dtype.itemsize
+    value = integer(name, operand, range(-(1 << width - 1), 1 << width), f" for bit operators on {width} bits")
+    return np.array([[value % (1 << width)]], words.dtype)

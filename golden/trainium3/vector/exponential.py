@@ -16,7 +16,7 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL, ExponentialNumerics
 from bitpath.golden.trainium3.exact.exponential import ln2, log2e, power_table
 from bitpath.golden.trainium3.operands import fp32
-from bitpath.golden.trainium3.vector.engine import output_dtype, read_operand, read_tile
+from bitpath.golden.trainium3.vector.engine import output_dtype, read_operand, read_tile, write
 from bitpath.golden.trainium3.vector.reduction import serial_sum
 
 ReduceCommand = Literal["idle", "reset_reduce", "reduce", "load_reduce"]
@@ -29,7 +29,7 @@ def exponential(
     src: np.ndarray,
     max_value: float | np.ndarray,
     *,
-    dtype: np.dtype | type = np.float32,
+    dtype: np.dtype | type | str = np.float32,
     reduce_cmd: ReduceCommand = "idle",
     accumulators: np.ndarray | None = None,
     reduce_init: float | np.ndarray | None = None,
@@ -39,9 +39,9 @@ def exponential(
 
     Parameters
     ----------
-    src : [P, F], P from 1 to 128, of float32, bfloat16, float16 or an 8-bit float.
+    src : [P, F], P from 1 to 128, of a dtype in `ENGINE_DTYPES`.
     max_value : a number, rounded to FP32, or an array [P, 1] of src's dtypes.
-    dtype : dtype of the result.
+    dtype : dtype of the result, also "tf32".
     reduce_cmd : "reset_reduce" adds a row onto 0, "reduce" onto `accumulators`, "load_reduce" onto `reduce_init`;
         "idle" adds nothing and leaves the accumulators undefined.
     accumulators : [P] float32, for "reduce".
@@ -61,7 +61,7 @@ def exponential(
     values = read_tile("src", src)
     start = _start(reduce_cmd, accumulators, reduce_init, len(values))
     powers = exponential_of(values, read_operand("max_value", max_value, len(values)), numerics)
-    result = fp32.write(powers, dtype)
+    result = write(powers, dtype)
     if start is None:
         return result, None
     added = powers if numerics.sum_before_cast else fp32.read(result)

@@ -14,7 +14,7 @@ from bitpath.golden.arrays.arguments import checked, integer
 from bitpath.golden.trainium3.declarations.rates import TARGETS, TRAINIUM2, TRAINIUM3, FlowRates, Target
 from bitpath.golden.trainium3.declarations.vector import MAX_BATCH, MAX_HIDDEN, MAX_SEQUENCE, ROW_TILE
 
-_IN_BYTES, _OUT_BYTES = 2, 1
+IN_BYTES, OUT_BYTES = 2, 1
 """Bytes of an element on its way in, BF16, and on its way out, FP8."""
 
 
@@ -67,7 +67,7 @@ def tile_latency(rates: FlowRates, hidden_size: int, rows: int = ROW_TILE) -> Ti
     rows = integer("rows", rows, range(1, ROW_TILE + 1))
     vector = rates.multiply_cycles + rates.maximum_cycles + rates.quantize_cycles
     return TileLatency(
-        dma=(_IN_BYTES + _OUT_BYTES) * hidden_size * rows / rates.dma_gb_per_s / 1000,
+        dma=(IN_BYTES + OUT_BYTES) * hidden_size * rows / rates.dma_gb_per_s / 1000,
         scalar=float(hidden_size * rates.square_cycles) / rates.scalar_ghz / 1000,
         vector=float(hidden_size * vector) / rates.vector_ghz / 1000,
         tensor=float(hidden_size * rates.broadcast_cycles) / rates.tensor_ghz / 1000,
@@ -82,13 +82,23 @@ def flow_latency(rates: FlowRates, tokens: int, hidden_size: int) -> float:
     ------
     TypeError, ValueError : as `tile_latency`; fewer tokens than cores.
     """
-    tile = tile_latency(rates, hidden_size).total
+    tiles = tile_rows(rates, tokens)
+    *_, last = tiles
+    return (len(tiles) - 1) * tile_latency(rates, hidden_size).total + tile_latency(rates, hidden_size, last).total
+
+
+def tile_rows(rates: FlowRates, tokens: int) -> list[int]:
+    """Return the rows of each tile of the core with the most rows, which also takes the remainder of the tokens.
+
+    Raises
+    ------
+    TypeError, ValueError : no integer, too many tokens, or fewer than cores.
+    """
     tokens = integer("tokens", tokens, range(1, MAX_BATCH * MAX_SEQUENCE + 1))
     if tokens < rates.cores:
         raise ValueError(f"tokens must be at least {rates.cores}, one for each core, not {tokens}")
-    # The last core also takes the remainder of the tokens.
-    tiles, rest = divmod(tokens - (rates.cores - 1) * (tokens // rates.cores), ROW_TILE)
-    return tiles * tile + (tile_latency(rates, hidden_size, rest).total if rest else 0)
+    rows = tokens - (rates.cores - 1) * (tokens // rates.cores)
+    return [min(ROW_TILE, rows - start) for start in range(0, rows, ROW_TILE)]
 
 
 @checked

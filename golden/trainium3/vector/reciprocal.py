@@ -8,17 +8,17 @@ import numpy as np
 
 from bitpath.golden.arrays.arguments import checked
 from bitpath.golden.trainium3.operands import fp32
-from bitpath.golden.trainium3.vector.engine import output_dtype, read_tile
+from bitpath.golden.trainium3.vector.engine import output_dtype, read_tile, write
 
 
 @checked
-def reciprocal(data: np.ndarray, *, dtype: np.dtype | type = np.float32) -> np.ndarray:
+def reciprocal(data: np.ndarray, *, dtype: np.dtype | type | str = np.float32) -> np.ndarray:
     """Return 1 / data, rounded to FP32, then cast to `dtype`; infinity of the sign for a zero.
 
     Parameters
     ----------
-    data : [P, F], P from 1 to 128, of float32, bfloat16, float16 or an 8-bit float.
-    dtype : dtype of the result.
+    data : [P, F], P from 1 to 128, of a dtype in `ENGINE_DTYPES`.
+    dtype : dtype of the result, also "tf32".
 
     Returns
     -------
@@ -29,4 +29,4 @@ def reciprocal(data: np.ndarray, *, dtype: np.dtype | type = np.float32) -> np.n
     TypeError, ValueError : another dtype or shape.
     """
     dtype = output_dtype(dtype)
-    return fp32.write(fp32.reciprocal(read_tile("data", data)), dtype)
+    return write(fp32.reciprocal(read_tile("data", data)), dtype)

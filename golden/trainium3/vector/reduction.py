@@ -15,14 +15,19 @@ from bitpath.golden.trainium3.declarations.vector import SumOrder
 from bitpath.golden.trainium3.operands import fp32
 
 SumOrderName = Literal["serial", "exact"]
-REDUCTIONS = {"max": fp32.maximum, "min": fp32.minimum, "abs_max": fp32.absolute_maximum}
-"""Reductions besides "add"; "abs_max" keeps the sign of the element that it takes, the last one of equal magnitudes."""
+REDUCTIONS = {
+    "max": fp32.maximum,
+    "min": fp32.minimum,
+    "abs_max": fp32.absolute_maximum,
+    "abs_min": fp32.absolute_minimum,
+}
+"""Reductions besides "add"; "abs_max" and "abs_min" keep the sign of the element they take, the last of equal magnitudes."""
 _BINS = FP32.exponent_mask
 """Biased exponents of finite numbers."""
 
 
 def check_reduction(name: str, op: str) -> None:
-    """Raise TypeError or ValueError unless a reduction is "add", "max", "min" or "abs_max"."""
+    """Raise TypeError or ValueError unless a reduction is "add" or in `REDUCTIONS`."""
     check_choice(name, op, ("add", *REDUCTIONS))
 
 

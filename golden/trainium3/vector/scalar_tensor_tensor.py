@@ -6,8 +6,8 @@ Ref: ``nki.isa.scalar_tensor_tensor`` reference page, NKI 0.3 (AWS Neuron docume
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_choice, checked
-from bitpath.golden.trainium3.operands import fp32
-from bitpath.golden.trainium3.vector.engine import OPERATORS, output_dtype, read_tile
+from bitpath.golden.trainium3.vector.engine import output_dtype, read_tile, write
+from bitpath.golden.trainium3.vector.operators import OPERATORS
 from bitpath.golden.trainium3.vector.tensor_scalar import apply_operator
 
 
@@ -21,18 +21,18 @@ def scalar_tensor_tensor(
     *,
     reverse0: bool = False,
     reverse1: bool = False,
-    dtype: np.dtype | type = np.float32,
+    dtype: np.dtype | type | str = np.float32,
 ) -> np.ndarray:
     """Return ``(data op0 operand0) op1 operand1``, each operation rounded to FP32, then the cast to `dtype`.
 
     Parameters
     ----------
-    data : [P, F], P from 1 to 128, of float32, bfloat16, float16 or an 8-bit float.
-    op0, op1 : "add", "subtract", "multiply", "max", "min" or "abs_max".
+    data : [P, F], P from 1 to 128, of a dtype in `ENGINE_DTYPES`.
+    op0, op1 : operators of `OPERATORS`.
     operand0 : a number, rounded to FP32, or an array [P, 1] of data's dtypes.
     operand1 : [P, F] of data's dtypes, not necessarily its own.
     reverse0, reverse1 : True if the operand is left of the operator.
-    dtype : dtype of the result.
+    dtype : dtype of the result, also "tf32".
 
     Returns
     -------
@@ -48,5 +48,5 @@ def scalar_tensor_tensor(
         raise ValueError(f"operand1 must have data's shape {values.shape}, not {other.shape}")
     for name, op in (("op0", op0), ("op1", op1)):
         check_choice(name, op, OPERATORS)
-    scaled = apply_operator("0", values, op0, operand0, reverse0)
-    return fp32.write(OPERATORS[op1](*((other, scaled) if reverse1 else (scaled, other))), dtype)
+    scaled = apply_operator(values, "0", op0, operand0, reverse0)
+    return write(OPERATORS[op1](*((other, scaled) if reverse1 else (scaled, other))), dtype)

@@ -7,8 +7,7 @@ import numpy as np
 
 from bitpath.golden.arrays.arguments import checked, member
 from bitpath.golden.trainium3.declarations.vector import SumOrder
-from bitpath.golden.trainium3.operands import fp32
-from bitpath.golden.trainium3.vector.engine import output_dtype, read_tile
+from bitpath.golden.trainium3.vector.engine import output_dtype, read_tile, write
 from bitpath.golden.trainium3.vector.reduction import SumOrderName, check_reduction, reduce_free
 
 
@@ -18,17 +17,18 @@ def tensor_reduce(
     op: str,
     *,
     negate: bool = False,
-    dtype: np.dtype | type = np.float32,
+    dtype: np.dtype | type | str = np.float32,
     sum_order: SumOrderName = "serial",
 ) -> np.ndarray:
     """Reduce a tile along its free dimension, in FP32, then cast to `dtype`.
 
     Parameters
     ----------
-    data : [P, F], P from 1 to 128, of float32, bfloat16, float16 or an 8-bit float.
-    op : "add", "max", "min", or "abs_max", the element of largest magnitude with its sign, the last of equal ones.
+    data : [P, F], P from 1 to 128, of a dtype in `ENGINE_DTYPES`.
+    op : "add", "max", "min", or "abs_max" or "abs_min", the element of largest or smallest magnitude with its sign, the
+        last of equal ones.
     negate : True to negate the result; NaN keeps its code.
-    dtype : dtype of the result.
+    dtype : dtype of the result, also "tf32".
     sum_order : order of "add": "serial", from the first element on, or "exact" with one rounding.
 
     Returns
@@ -43,4 +43,4 @@ def tensor_reduce(
     check_reduction("op", op)
     order = member("sum_order", sum_order, SumOrder)
     reduced = reduce_free(read_tile("data", data), op, order)
-    return fp32.write(-reduced if negate else reduced, dtype)
+    return write(-reduced if negate else reduced, dtype)

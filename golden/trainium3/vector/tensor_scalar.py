@@ -8,8 +8,18 @@ import numpy as np
 
 from bitpath.golden.arrays.arguments import check_choice, checked, member
 from bitpath.golden.trainium3.declarations.vector import SumOrder
-from bitpath.golden.trainium3.operands import fp32
-from bitpath.golden.trainium3.vector.engine import OPERATORS, output_dtype, read_operand, read_tile
+from bitpath.golden.trainium3.vector.engine import (
+    INTEGER_DTYPES,
+    bit_dtype,
+    bit_words,
+    check_tile,
+    output_dtype,
+    read_bit_operand,
+    read_operand,
+    read_tile,
+    write,
+)
+from bitpath.golden.trainium3.vector.operators import BIT_NOT, BIT_OPERATORS, OPERATORS, UNARY
 from bitpath.golden.trainium3.vector.reduction import SumOrderName, check_reduction, reduce_free
 
 
@@ -23,18 +33,21 @@ def tensor_scalar(
     *,
     reverse0: bool = False,
     reverse1: bool = False,
-    dtype: np.dtype | type = np.float32,
+    dtype: np.dtype | type | str | None = None,
 ) -> np.ndarray:
     """Return ``(data op0 operand0) op1 operand1``, each operation rounded to FP32, then the cast to `dtype`.
 
     Parameters
     ----------
-    data : [P, F], P from 1 to 128, of float32, bfloat16, float16 or an 8-bit float.
-    op0, op1 : "add", "subtract", "multiply", "max", "min", "abs_max" (the operand of larger magnitude, with its sign, the
-        right one of equal ones), or "abs", which takes no operand; no second operation for None.
-    operand0, operand1 : numbers, rounded to FP32, or arrays [P, 1] of data's dtypes.
+    data : [P, F], P from 1 to 128, of a dtype in `ENGINE_DTYPES`.
+    op0, op1 : an operator of `OPERATORS` ("abs_max" and "abs_min" give the operand of larger or smaller magnitude with its
+        sign, the right one of equal ones), or "abs" or "logical_not", which take no operand; no second operation for
+        None. Or both of `BIT_OPERATORS`, or "bitwise_not" without operand, on integers, which are not cast.
+    operand0, operand1 : numbers, rounded to FP32, or arrays [P, 1] of data's dtypes; for bit operators integers of data's
+        size.
     reverse0, reverse1 : True if the operand is left of the operator.
-    dtype : dtype of the result.
+    dtype : dtype of the result, also "tf32"; None is float32, or data's with bit operators, which take another integer
+        dtype of its size.
 
     Returns
     -------
@@ -44,13 +57,24 @@ def tensor_scalar(
     ------
     TypeError, ValueError : another dtype, shape or operator; an operand missing, or given where there is none to take.
     """
-    dtype = output_dtype(dtype)
-    values = apply_operator("0", read_tile("data", data), op0, operand0, reverse0)
-    if op1 is not None:
-        values = apply_operator("1", values, op1, operand1, reverse1)
-    elif operand1 is not None or reverse1:
+    if op1 is None and (operand1 is not None or reverse1):
         raise ValueError("op1 must be an operator with operand1 or reverse1, not None")
-    return fp32.write(values, dtype)
+    steps = [("0", op0, operand0, reverse0), *([] if op1 is None else [("1", op1, operand1, reverse1)])]
+    bits = [isinstance(op, str) and op in (*BIT_OPERATORS, BIT_NOT) for _, op, _, _ in steps]
+    if any(bits):
+        if not all(bits):
+            raise ValueError(f"op0 and op1 must both be bit operators or neither, not {op0!r} and {op1!r}")
+        check_tile("data", data, *INTEGER_DTYPES)
+        dtype = bit_dtype(dtype, data.dtype)
+        words = bit_words(data)
+        for step in steps:
+            words = _apply_bits(words, *step)
+        return words.view(dtype)
+    dtype = output_dtype(np.float32 if dtype is None else dtype)
+    values = read_tile("data", data)
+    for step in steps:
+        values = apply_operator(values, *step)
+    return write(values, dtype)
 
 
 @checked
@@ -61,14 +85,14 @@ def tensor_scalar_reduce(
     *,
     reduce_op: str,
     reverse0: bool = False,
-    dtype: np.dtype | type = np.float32,
+    dtype: np.dtype | type | str = np.float32,
     sum_order: SumOrderName = "serial",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute ``data op0 operand0``, and reduce it, before the cast to `dtype`, along the free dimension.
 
     Parameters
     ----------
-    reduce_op : "add", "max", "min" or "abs_max".
+    reduce_op : "add", "max", "min", "abs_max" or "abs_min".
     sum_order : order of "add", "serial" or "exact".
     data, op0, operand0, reverse0, dtype : as `tensor_scalar`.
 
@@ -83,18 +107,33 @@ def tensor_scalar_reduce(
     dtype = output_dtype(dtype)
     check_reduction("reduce_op", reduce_op)
     order = member("sum_order", sum_order, SumOrder)
-    values = apply_operator("0", read_tile("data", data), op0, operand0, reverse0)
-    return fp32.write(values, dtype), reduce_free(values, reduce_op, order)
+    values = apply_operator(read_tile("data", data), "0", op0, operand0, reverse0)
+    return write(values, dtype), reduce_free(values, reduce_op, order)
 
 
 def apply_operator(
-    number: str, values: np.ndarray, op: str, operand: float | np.ndarray | None, reverse: bool
+    values: np.ndarray, number: str, op: str, operand: float | np.ndarray | None, reverse: bool
 ) -> np.ndarray:
     """Apply an operator with a scalar operand to float32 [P, F]; errors call them op and operand with their number."""
-    check_choice(f"op{number}", op, (*OPERATORS, "abs"))
-    if op == "abs":
-        if operand is not None or reverse:
-            raise ValueError(f"op{number} must be a binary operator with an operand or reverse, not 'abs'")
-        return fp32.absolute(values)
+    check_choice(f"op{number}", op, (*OPERATORS, *UNARY))
+    if op in UNARY:
+        _check_no_operand(number, op, operand, reverse)
+        return UNARY[op](values)
     other = read_operand(f"operand{number}", operand, len(values))
     return OPERATORS[op](*((other, values) if reverse else (values, other)))
+
+
+def _apply_bits(
+    words: np.ndarray, number: str, op: str, operand: float | np.ndarray | None, reverse: bool
+) -> np.ndarray:
+    """Apply a bit operator with a scalar operand to unsigned words [P, F]."""
+    if op == BIT_NOT:
+        _check_no_operand(number, op, operand, reverse)
+        return ~words
+    other = read_bit_operand(f"operand{number}", operand, words)
+    return BIT_OPERATORS[op](*((np.broadcast_to(other, words.shape), words) if reverse else (words, other)))
+
+
+def _check_no_operand(number: str, op: str, operand: float | np.ndarray | None, reverse: bool) -> None:
+    if operand is not None or reverse:
+        raise ValueError(f"op{number} must be a binary operator with an operand or reverse, not {op!r}")

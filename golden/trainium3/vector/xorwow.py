@@ -12,7 +12,7 @@ from bitpath.golden.arrays.arguments import check_array, checked, integer
 from bitpath.golden.trainium3.declarations.quad_mx import MAX_STATIONARY, PARTITIONS
 from bitpath.golden.trainium3.declarations.vector import XORWOW_INCREMENT, XORWOW_STATES, XORWOW_WORDS
 from bitpath.golden.trainium3.operands import fp32
-from bitpath.golden.trainium3.vector.engine import output_dtype, read_operand
+from bitpath.golden.trainium3.vector.engine import output_dtype, read_operand, write
 
 LANE_COLUMNS = 2 * XORWOW_STATES
 """PSUM columns that a lane's four words serve in a write: 16 bits each."""
@@ -118,7 +118,7 @@ def rand2(
     low: float | np.ndarray,
     high: float | np.ndarray,
     *,
-    dtype: np.dtype | type = np.float32,
+    dtype: np.dtype | type | str = np.float32,
 ) -> np.ndarray:
     """Return uniform numbers: ``low + (high - low) * u`` with the upper 24 bits of a number as u, in [0, 1).
 
@@ -129,7 +129,7 @@ def rand2(
     source : generators, one lane a partition.
     count : elements of a partition.
     low, high : numbers, rounded to FP32, or arrays [P, 1].
-    dtype : dtype of the result.
+    dtype : dtype of the result, also "tf32".
 
     Returns
     -------
@@ -137,12 +137,14 @@ def rand2(
 
     Raises
     ------
-    TypeError, ValueError : no `Xorwow`, another count, dtype or shape.
+    TypeError, ValueError : no `Xorwow`, another count, dtype or shape; `low` not below `high`.
     """
     dtype = output_dtype(dtype)
     low, high = (read_operand(name, each, source.lanes) for name, each in (("low", low), ("high", high)))
+    if not (low < high).all():
+        raise ValueError("low must be below high in every partition")
     u = (source.elements(count) >> 8).astype(np.float32) * np.float32(2**-24)  # exact: u has 24 bits
-    return fp32.write(fp32.add(low, fp32.multiply(fp32.subtract(high, low), u)), dtype)
+    return write(fp32.add(low, fp32.multiply(fp32.subtract(high, low), u)), dtype)
 
 
 def _check_count(name: str, count: int) -> None:

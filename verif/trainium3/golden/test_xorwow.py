@@ -111,7 +111,7 @@ def test_half_words_by_hand():
 
 def test_rand2():
     state, count = random_state(3), 40
-    low, high = np.array([[0], [-3], [1e30]], np.float32), np.array([[1], [5], [-1e-30]], np.float32)
+    low, high = np.array([[0], [-3], [-1e30]], np.float32), np.array([[1], [5], [-1e-30]], np.float32)
     got = rand2(Xorwow(state), count, low, high)
     rounded = rand2(Xorwow(state), count, low, high, dtype=ml_dtypes.bfloat16)
     words = Xorwow(state).elements(count)
@@ -142,7 +142,9 @@ BAD = [
     (lambda s: rand2(None, 1, 0.0, 1.0), TypeError, "source must be a Xorwow, not None"),
     (lambda s: rand2(Xorwow(s), 1, None, 1.0), TypeError, r"low must be a number, or an array \[P, 1\], not None"),
     (lambda s: rand2(Xorwow(s), 1, 0.0, np.ones((3, 1), np.float32)), ValueError, r"high must have shape \(2, 1\) or a number, not \(3, 1\)"),
-    (lambda s: rand2(Xorwow(s), 1, 0.0, 1.0, dtype=np.uint32), TypeError, "dtype must be float32, bfloat16, float16, float8_e4m3, float8_e4m3fn,"),
+    (lambda s: rand2(Xorwow(s), 1, 0.0, 1.0, dtype=np.uint64), TypeError, "dtype must be float32, bfloat16, float16, float8_e4m3, float8_e4m3fn,"),
+    (lambda s: rand2(Xorwow(s), 1, 1.0, 1.0), ValueError, "low must be below high in every partition"),
+    (lambda s: rand2(Xorwow(s), 1, np.nan, 1.0), ValueError, "low must be below high in every partition"),
     (lambda s: xorwow_step((0,) * 5), ValueError, "state must be 6 words of 32 bits, not .*"),
     (lambda s: xorwow_step((0,) * 5 + (1 << 32,)), ValueError, r"state must be 6 words of 32 bits, not \(0, 0, 0, 0, 0, 4294967296\)"),
     (lambda s: xorwow_lane([(0,) * 6] * 3), ValueError, "states must have 4 elements, not 3"),

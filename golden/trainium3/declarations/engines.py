@@ -1,0 +1,67 @@
+"""ScalarE and VectorE: names that their instructions take, and the rules that no field switches.
+
+Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation, 2026-08 (here ARCH3), those of Trainium2 (here ARCH2)
+and Trainium1 (here ARCH1); ``nki.isa`` and ``nki.language`` reference pages, NKI 0.6 (here ISA, LANG); release notes of NKI
+(here RN).
+"""
+
+from enum import Enum
+
+from bitpath.golden.formats.sources import choices, chosen, documented, inferred
+
+BYPASS = "bypass"
+"""The operation of activate2 that leaves the value as it is."""
+ACTIVATE2_OPERATIONS = (
+    ("multiply", "add"),
+    ("multiply", "subtract"),
+    ("multiply", BYPASS),
+    ("add", BYPASS),
+    ("subtract", BYPASS),
+    (BYPASS, BYPASS),
+)
+"""Pairs (op0, op1) that activate2 takes. Ref: ISA activate2."""
+ACTIVATE2_REDUCTIONS = ("add", "max", "min", "abs_max", "abs_min")
+"""Reductions of activate2. Ref: ARCH3, ISA activate2."""
+
+
+class ReduceCommand(Enum):
+    """What an instruction does with the reduction registers."""
+
+    IDLE = "idle"  # nothing
+    RESET = "reset"  # sets them to the reduction's identity
+    REDUCE = "reduce"  # reduces the row onto them
+    RESET_REDUCE = "reset_reduce"  # sets them, then reduces the row onto them
+
+
+CHOICES = choices(
+    {
+        "activate2 rounds each operation to FP32; bypass does not touch the value, so that -0 stays": chosen(
+            "as activation; ISA states FP32 arithmetic"
+        ),
+        "activate2 reduces FP32 values before the cast, in the order of the row; add starts at +0 and rounds each sum": chosen(
+            "ISA speaks of reducing the result and not of its rounding"
+        ),
+        "abs_max and abs_min return the operand with its sign, of equal magnitudes the new element": inferred(
+            "LANG abs_max: y on a tie; that the accumulator is x is assumed"
+        ),
+        "Reading the reduction registers does not clear them": chosen("no document says"),
+        "relu turns every number with a sign bit into +0; prelu multiplies it; sign gives +0 for both zeros; NaN stays": chosen(
+            "ISA names the functions and does not describe edge cases"
+        ),
+        "Comparisons and logical operators give 1.0 or 0.0; NaN compares false, unequal true, and counts as true": chosen(
+            "IEEE 754 comparisons; no document says"
+        ),
+        "Bit operators take integers of one size on VectorE, and cast nothing": documented("ISA tensor_tensor, LANG"),
+        "A shift by the size or more gives 0; the count is read without sign": chosen("no document says"),
+        "tensor_tensor of INT32 or UINT32 on GpSimd adds, subtracts and multiplies exactly, modulo 2**32": inferred(
+            "ISA tensor_tensor: exact on GpSimd, FP32 on VectorE; the wrap-around is a guess"
+        ),
+        "tensor_copy and tensor_scalar give the same bits on ScalarE, VectorE and GpSimd": inferred(
+            "ISA: the engine is a choice of time; ARCH3: ScalarE runs them natively"
+        ),
+        "rand2 casts its FP32 number to the dtype of the result, so that both ends of an integer range count half": chosen(
+            "ISA rand2: FP32, then the conversion"
+        ),
+    }
+)
+"""Rules that no field switches; `bitpath numerics` lists them behind the presets."""
