@@ -5,6 +5,9 @@ RMSNorm-Quant; SBUF, PSUM and HBM with their access patterns, indirect access, a
 between them; a core around all of these.
 """
 
+from bitpath.golden.trainium3.core.core import Core, CoreReport
+from bitpath.golden.trainium3.core.layer import LayerResult, run_layer
+from bitpath.golden.trainium3.core.program import Compute, Operand, Transfer
 from bitpath.golden.trainium3.dma.compute import dma_compute, dma_gather_add, dma_scatter_add
 from bitpath.golden.trainium3.dma.descriptors import Descriptor, descriptors
 from bitpath.golden.trainium3.dma.generation import GenerationTime, choose_mode, generation_time
@@ -71,6 +74,9 @@ plan_matmul, plan_tiles, run_plan = matmul_program, tile_program, run_program
 
 __all__ = [
     "AccessPattern",
+    "Compute",
+    "Core",
+    "CoreReport",
     "Descriptor",
     "DmaTime",
     "GenerationTime",
@@ -78,7 +84,9 @@ __all__ = [
     "Hbm",
     "HbmPattern",
     "IssueSlot",
+    "LayerResult",
     "MatmulInstruction",
+    "Operand",
     "Program",
     "Psum",
     "QueueConfig",
@@ -86,6 +94,7 @@ __all__ = [
     "Sbuf",
     "TensorInstruction",
     "TrafficClass",
+    "Transfer",
     "Xorwow",
     "activate2",
     "activation",
@@ -143,6 +152,7 @@ __all__ = [
     "rmsnorm_quant",
     "rmsnorm_quant_reference",
     "round_to_bfloat16",
+    "run_layer",
     "run_plan",
     "run_program",
     "scalar_tensor_tensor",

@@ -10,6 +10,7 @@ from bitpath.golden.formats.presets import Preset
 from bitpath.golden.formats.sources import Choice
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
 from bitpath.golden.trainium3.declarations import (
+    core,
     core_rates,
     dma,
     dtypes,
@@ -74,6 +75,7 @@ TRAINIUM3 = Machine(
         (rates.TRAINIUM2, rates.TRAINIUM3),
         (core_rates.CORE_RATES,),
         core_rates.CHOICES,
+        core.CHOICES,
     ),
 )
 TENSIX = Machine(

@@ -13,6 +13,7 @@ from bitpath.golden.arrays.arguments import checked
 from bitpath.golden.trainium3.core.hazards import check_order
 from bitpath.golden.trainium3.core.program import Compute, Instruction, Operand, Transfer
 from bitpath.golden.trainium3.core.timeline import Span, banks, timeline
+from bitpath.golden.trainium3.declarations.core import TICKS_PER_NS
 from bitpath.golden.trainium3.dma.read_add_write import read_add_write
 from bitpath.golden.trainium3.dma.schedule import DEFAULT_CLASSES, DEFAULT_QUEUES, QueueConfig, TrafficClass
 from bitpath.golden.trainium3.memory.memory import Hbm, Sbuf
@@ -31,8 +32,8 @@ class ClassTraffic:
 
     @property
     def gb_per_s(self) -> float:
-        """Bytes in 10**9 a second, 2.4 ticks a nanosecond."""
-        return 2.4 * self.bytes / self.ticks
+        """Bytes in 10**9 a second."""
+        return TICKS_PER_NS * self.bytes / self.ticks
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -63,10 +63,13 @@ def _touch(first: Operand, second: Operand) -> bool:
         return False
     if not set(_rows(first)) & set(_rows(second)):
         return False
-    mine, theirs = (_bytes(each) for each in (first, second))
-    if mine[-1] < theirs[0] or theirs[-1] < mine[0]:
+    mine, theirs = (each.pattern.byte_offsets().ravel() for each in (first, second))
+    end = min(first.pattern.end(), second.pattern.end())
+    if max(mine.min(), theirs.min()) >= end:
         return False
-    return bool(np.intersect1d(mine, theirs, assume_unique=True).size)
+    marked = np.zeros(end, bool)
+    marked[_bytes(first, mine, end)] = True
+    return bool(marked[_bytes(second, theirs, end)].any())
 
 
 def _rows(operand: Operand) -> range:
@@ -76,8 +79,7 @@ def _rows(operand: Operand) -> range:
     return range(pattern.start, pattern.start + pattern.partitions)
 
 
-def _bytes(operand: Operand) -> np.ndarray:
-    """Return the bytes of a row that an operand touches, ascending."""
-    pattern = operand.pattern
-    places = pattern.byte_offsets().reshape(-1, 1) + np.arange(pattern.dtype.itemsize)
-    return np.unique(places)
+def _bytes(operand: Operand, places: np.ndarray, end: int) -> np.ndarray:
+    """Return the bytes below `end` of a row that an operand with elements at `places` touches."""
+    each = (places[:, np.newaxis] + np.arange(operand.pattern.dtype.itemsize)).ravel()
+    return each[each < end]
