@@ -32,9 +32,9 @@ def known_schedule(archive, number):
     ), [tuple(row) for row in part["trace"].tolist()]
 
 
-def random_schedule(rng: np.random.Generator, count: int) -> Schedule:
+def random_schedule(rng: np.random.Generator, count: int, queues_used: int = DMA_QUEUES) -> Schedule:
     """Return `count` descriptors in some queues; classes are unlimited, tight, stopped or never open."""
-    used = rng.choice(DMA_QUEUES, rng.integers(1, 7), replace=False).tolist()
+    used = rng.choice(queues_used, rng.integers(1, min(7, queues_used + 1)), replace=False).tolist()
     levels = rng.integers(0, 4, rng.integers(1, 5)).tolist()
     queues = [
         QueueConfig(priority=int(rng.choice(levels)), traffic_class=int(rng.integers(0, 4))) for _ in range(DMA_QUEUES)

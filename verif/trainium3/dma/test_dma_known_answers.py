@@ -1,14 +1,29 @@
-"""The DMA engines' additions, times and schedules against known answers."""
+"""Casts, and the DMA engines' additions, times and schedules against known answers."""
 
-from itertools import count
+from itertools import count, product
 
 import numpy as np
 
 from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.trainium3 import descriptor_cycles, dma_compute, dma_schedule, exact, read_add_write
+from bitpath.golden.trainium3.declarations.dtypes import FORMATS
 from bitpath.golden.trainium3.operands.cast import CAST_DTYPES
 from bitpath.verif.trainium3.dma.schedules import known_schedule
-from bitpath.verif.trainium3.dma.words import array_of, codes_of
+from bitpath.verif.trainium3.dma.words import array_of, cast_words, codes_of
+
+
+def test_casts_are_the_known_answers(kat):
+    archive = kat("trn_core_rmw.npz")
+    names = archive["cast_names"].tolist()
+    assert sorted(names) == sorted(FORMATS)
+    compared = 0
+    for source, destination in product(names, repeat=2):
+        codes, expected = archive[f"cast_{source}"], archive[f"cast_{source}_{destination}"]
+        assert codes.shape == expected.shape
+        assert np.array_equal(cast_words(codes, source, destination), expected), (source, destination)
+        assert [exact.cast(code, source, destination) for code in codes.tolist()] == expected.tolist()
+        compared += expected.size
+    assert compared == sum(archive[f"cast_{name}"].size for name in names) * len(names) > 0
 
 
 def test_read_add_write_is_the_known_answers(kat):

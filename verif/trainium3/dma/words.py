@@ -1,9 +1,10 @@
-"""Codes of the 13 dtypes as arrays, and casts of codes."""
+"""Codes of the 13 dtypes as arrays, casts of codes, and codes at the dtypes' limits."""
 
 import numpy as np
 
+from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3 import cast
-from bitpath.golden.trainium3.declarations.dtypes import container_bits
+from bitpath.golden.trainium3.declarations.dtypes import FORMATS, IntegerFormat, container_bits
 from bitpath.golden.trainium3.operands.cast import CAST_DTYPES
 
 
@@ -21,3 +22,21 @@ def cast_words(codes: np.ndarray, source: str, destination: str) -> np.ndarray:
     """Return codes of one dtype as codes of another, as golden casts them."""
     dtype = destination if destination == "tf32" else CAST_DTYPES[destination]
     return codes_of(cast(array_of(codes, source), dtype, source="tf32" if source == "tf32" else None))
+
+
+def corners(name: str) -> list[int]:
+    """Return codes of a dtype at its ends, around zero and at its specials; of FP32 and TF32 also numbers at other dtypes' limits."""
+    bits = container_bits(name)
+    around = [0, 1 << bits - 1, (1 << bits) - 1, 1 << bits - 2]
+    fmt = FORMATS[name]
+    if not isinstance(fmt, IntegerFormat):
+        ends = (fmt.fraction_mask + 1, fmt.max_code, fmt.nan_code or 0)
+        around += [each << bits - fmt.width | sign << bits - 1 for each in ends for sign in (0, 1)]
+    if isinstance(fmt, IntegerFormat):
+        around += [1 << 24, 3 << 24, (1 << 31) - 64, (1 << 31) - 65]
+    elif bits == FP32.width:
+        numbers = [0.5, 1.5, 2.5, 127.5, 128, 255.5, 32767.5, 65504, 65520, 65535.5, 2**31, 2**32, 240, 248, 448, 464]
+        numbers += [61440, 2.0**-7, 2.0**-10, 2.0**-17, 2.0**-25, np.inf]
+        around += [int(each) for each in np.array(numbers, np.float32).view(np.uint32)]
+        around += [each | 1 << 31 for each in around]
+    return sorted({(each + step) % (1 << bits) for each in around for step in (-1, 0, 1)})

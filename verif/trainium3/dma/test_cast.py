@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3 import cast
-from bitpath.golden.trainium3.declarations.dtypes import FORMATS, IntegerFormat, container_bits
+from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
 from bitpath.golden.trainium3.exact import cast as exact_cast
 from bitpath.golden.trainium3.operands.cast import CAST_DTYPES, from_fp32, to_fp32
 from bitpath.golden.trainium3.vector.tensor_scalar import tensor_scalar
-from bitpath.verif.trainium3.dma.words import array_of, cast_words
+from bitpath.verif.trainium3.dma.words import array_of, cast_words, corners
 
 PAIRS = list(product(FORMATS, repeat=2))
 
@@ -23,20 +23,6 @@ def test_there_are_13_dtypes():
     assert len(FORMATS) == 13
     assert {CAST_DTYPES[name].itemsize * 8 for name in CAST_DTYPES} == {8, 16, 32}
     assert all(CAST_DTYPES[name].itemsize * 8 == container_bits(name) for name in CAST_DTYPES)
-
-
-def corners(name):
-    """Codes of a dtype at its ends, around zero and at its specials, and of its kind FP32 numbers near integers' limits."""
-    bits = container_bits(name)
-    around = [0, 1 << bits - 1, (1 << bits) - 1, 1 << bits - 2]
-    if isinstance(FORMATS[name], IntegerFormat):
-        around += [1 << 24, 3 << 24, (1 << 31) - 64, (1 << 31) - 65]
-    elif bits == FP32.width:
-        numbers = [0.5, 1.5, 2.5, 127.5, 128, 255.5, 32767.5, 65504, 65520, 65535.5, 2**31, 2**32, 240, 248, 448, 464]
-        numbers += [61440, 2.0**-7, 2.0**-10, 2.0**-17, 2.0**-25, np.inf]
-        around += [int(each) for each in np.array(numbers, np.float32).view(np.uint32)]
-        around += [each | 1 << 31 for each in around]
-    return sorted({(each + step) % (1 << bits) for each in around for step in (-1, 0, 1)})
 
 
 @pytest.mark.parametrize("source", FORMATS)
