@@ -82,6 +82,9 @@ class Core:
         self.sbuf, self.psum, self.hbm = Sbuf(), Psum(), Hbm(hbm_bytes)
         self.queues, self.classes = tuple(queues), tuple(classes)
 
+    def __repr__(self) -> str:
+        return f"Core({self.sbuf!r}, {self.psum!r}, {self.hbm!r})"
+
     @checked
     def run(self, program: Sequence[Instruction]) -> CoreReport:
         """Run a program, and return its times.
@@ -114,10 +117,12 @@ class Core:
             banks=tuple(sorted({bank for each in program for bank in banks(each)})),
         )
 
+    @checked
     def read(self, operand: Operand) -> np.ndarray:
         """Return the elements of an operand, of its pattern's shape."""
         return getattr(self, operand.memory).read(operand.pattern)
 
+    @checked
     def write(self, operand: Operand, values: np.ndarray) -> None:
         """Write the elements of an operand."""
         getattr(self, operand.memory).write(operand.pattern, values)

@@ -56,7 +56,6 @@ CLASSES = (*DEFAULT_CLASSES[:3], TrafficClass(rate256=1760, burst=4096))
 """The other traffic has a quarter of an engine's 27.5 bytes a cycle."""
 
 
-@checked
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LayerResult:
     """What the layer left.

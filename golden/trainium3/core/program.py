@@ -72,6 +72,7 @@ class Compute:
         if self.engine == "gpsimd" and any(each.memory == "psum" for each in (*self.reads, *self.writes)):
             raise ValueError(f"operands of {self.name} must lie in SBUF, since GpSimd does not reach PSUM")
 
+    @checked
     def values(self, read: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Return an array for each result, in its pattern's shape."""
         result = self.compute(*read)

@@ -8,7 +8,7 @@ from functools import reduce
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_choice, check_length, check_shape
+from bitpath.golden.arrays.arguments import check_array, check_choice, check_length, check_shape, checked
 from bitpath.golden.trainium3.declarations.dma import MAX_SOURCES
 from bitpath.golden.trainium3.operands import fp32
 from bitpath.golden.trainium3.operands.cast import CAST_DTYPES, from_fp32, to_fp32
@@ -17,6 +17,7 @@ OUT_OF_BOUNDS = ("error", "skip")
 """What becomes of a row whose index is outside the table."""
 
 
+@checked
 def dma_compute(
     srcs: Sequence[np.ndarray], dtype: np.dtype | type | str, *, sources: Sequence[str | None] | None = None
 ) -> np.ndarray:

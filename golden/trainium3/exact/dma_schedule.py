@@ -5,6 +5,7 @@ The rules are in `bitpath.golden.trainium3.declarations.dma.CHOICES`.
 
 from collections.abc import Sequence
 
+from bitpath.golden.scalar.arguments import check_length
 from bitpath.golden.scalar.checked import checked
 from bitpath.golden.trainium3.declarations.dma import DMA_QUEUES, PRIORITIES, TOKENS_PER_BYTE, TRAFFIC_CLASSES
 
@@ -26,6 +27,13 @@ def dma_schedule(
     rates, bursts : of each of 4 traffic classes: 1/256 byte a cycle or None for unlimited, and bytes.
     descriptors : (queue, cycle of arrival, bytes, duration in cycles), those of a queue in its order.
     """
+    for name, given, count in (
+        ("priorities", priorities, DMA_QUEUES),
+        ("classes", classes, DMA_QUEUES),
+        ("rates", rates, TRAFFIC_CLASSES),
+        ("bursts", bursts, TRAFFIC_CLASSES),
+    ):
+        check_length(name, given, count)
     waiting = [[each for each in descriptors if each[0] == queue] for queue in range(DMA_QUEUES)]
     numbers = [0] * DMA_QUEUES
     next_queue = [0] * PRIORITIES

@@ -109,18 +109,6 @@ class TensorInstruction:
         if self.cycles < 1 or self.ready < 0:
             raise ValueError(f"cycles must be at least 1 and ready at least 0, not {self.cycles} and {self.ready}")
 
-    def excludes(self, other: "TensorInstruction") -> bool:
-        """True if two instructions may not run side by side: a common bank, one of them tiled, or overlapping tiles."""
-        if set(self.banks) & set(other.banks) or (self.tile is None) != (other.tile is None):
-            return True
-        if self.tile is None or other.tile is None:
-            return False
-        return all(
-            self.tile[side] < other.tile[side] + other.tile[side + 2]
-            and other.tile[side] < self.tile[side] + self.tile[side + 2]
-            for side in (0, 1)
-        )
-
 
 @dataclass(frozen=True, kw_only=True)
 class IssueSlot:
@@ -153,7 +141,7 @@ def issue(instructions: Sequence[TensorInstruction]) -> tuple[IssueSlot, ...]:
             whole = [slot for _, slot in running if own.tile is None]
             main_busy = any(not slot.background for slot in whole)
             background = own.tile is None and main_busy
-            blocked = any(own.excludes(other) for other, _ in running)
+            blocked = any(_excludes(own, other) for other, _ in running)
             if not (blocked or (background and not own.transpose) or len(whole) > 1):
                 break
             start = min(slot.end for _, slot in running)
@@ -161,3 +149,16 @@ def issue(instructions: Sequence[TensorInstruction]) -> tuple[IssueSlot, ...]:
         running.append((own, slots[-1]))
         earliest = start + 1
     return tuple(slots)
+
+
+def _excludes(own: TensorInstruction, other: TensorInstruction) -> bool:
+    """True if two instructions may not run side by side: a common bank, one of them tiled, or overlapping tiles."""
+    if set(own.banks) & set(other.banks) or (own.tile is None) != (other.tile is None):
+        return True
+    if own.tile is None or other.tile is None:
+        return False
+    return all(
+        own.tile[side] < other.tile[side] + other.tile[side + 2]
+        and other.tile[side] < own.tile[side] + own.tile[side + 2]
+        for side in (0, 1)
+    )

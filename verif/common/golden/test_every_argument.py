@@ -18,13 +18,14 @@ from bitpath.golden.formats import presets, sources
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.verif.aie_ml_v2.golden import samples as aie_samples
 from bitpath.verif.tensix.golden import samples as tensix_samples
+from bitpath.verif.trainium3.core import samples as core_samples
 from bitpath.verif.trainium3.golden import samples as trainium3_samples
 
 SAMPLES = {
-    trainium3: trainium3_samples.VECTORISED,
+    trainium3: trainium3_samples.VECTORISED | core_samples.VECTORISED,
     tensix: tensix_samples.VECTORISED,
     aie_ml_v2: aie_samples.VECTORISED,
-    exact.trainium3: trainium3_samples.EXACT,
+    exact.trainium3: trainium3_samples.EXACT | core_samples.EXACT,
     exact.tensix: tensix_samples.EXACT,
     exact.aie_ml_v2: aie_samples.EXACT,
     exact: trainium3_samples.EXACT | trainium3_samples.STEPS | trainium3_samples.SHARED,
@@ -166,7 +167,9 @@ def test_every_sample_has_its_function():
 def test_integers_of_any_type(function, sample):
     assert sample is not None, "add a sample of this function"
     integers = [each.name for each in parameters(function) if holds(each.annotation, int)]
-    missing = [name for name in integers if sample.get(name) is None and name not in ("numerics", "progress")]
+    missing = [
+        name for name in integers if sample.get(name) is None and not name.endswith("numerics") and name != "progress"
+    ]
     assert not missing, "add these integers to the sample"
     expected = call(function, sample)
     for name in integers:

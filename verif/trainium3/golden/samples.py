@@ -50,29 +50,7 @@ def filled(memory, ap):
     return memory
 
 
-CORE_WORDS = trainium3.Operand("sbuf", SBUF_WORDS)
-LOAD = {"destination": CORE_WORDS, "source": trainium3.Operand("hbm", HBM_WORDS)}
-COMPUTE = {
-    "name": "a",
-    "engine": "vector",
-    "reads": (),
-    "writes": (CORE_WORDS,),
-    "compute": lambda: np.zeros(SBUF_WORDS.shape, np.float32),
-    "cycles": 64,
-}
-BF16_LAYER = {
-    "hidden": np.ones((128, 384), BFLOAT),
-    "gamma": np.ones(384, BFLOAT),
-    "weight": np.ones((384, 512), np.float32),
-}
-
 VECTORISED = {
-    "Compute": COMPUTE,
-    "Core": {"hbm_bytes": 64},
-    "Core.run": {"self": lambda: trainium3.Core(hbm_bytes=64), "program": [trainium3.Compute(**COMPUTE)]},
-    "Operand": {"memory": "sbuf", "pattern": SBUF_WORDS},
-    "Transfer": {"name": "a", "queue": 1} | LOAD,
-    "run_layer": BF16_LAYER,
     "AccessPattern": {
         "dtype": np.dtype(np.float32),
         "start": 32,
