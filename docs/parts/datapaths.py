@@ -56,6 +56,23 @@ DATAPATHS = {
             6: (("XORWOW", "stochastic rounding", "logic"), "up"),
         },
     ),
+    "trainium3_core": Datapath(
+        "AWS Trainium3: a core",
+        (
+            ("HBM", "linear bytes", "memory"),
+            ("DGE", "runs to descriptors", "logic"),
+            ("16 DMA engines", "16 queues each", "logic"),
+            ("SBUF", "128 x 256 KiB", "memory"),
+            ("TensorE", "128 x 128 PEs", "sum"),
+            ("PSUM", "8 banks", "memory"),
+            ("VectorE, ScalarE", "back to SBUF", "convert"),
+        ),
+        {
+            2: (("cast, add", "through FP32", "convert"), ""),
+            3: (("scales", "4 rows a quadrant", "memory"), ""),
+            4: (("second slot", "transposes", "logic"), ""),
+        },
+    ),
     "tensix": Datapath(
         "Tenstorrent Wormhole: Tensix Matrix unit",
         (
@@ -86,6 +103,10 @@ DATAPATHS = {
         },
     ),
 }
+
+
+MACHINES = ("trainium3", "tensix", "aie_ml_v2")
+"""Datapaths of the README's picture."""
 
 
 def svg(*names: str) -> str:
@@ -123,7 +144,7 @@ def _box(drawing: schemdraw.Drawing, box: Box, column: int, y: float) -> flow.Bo
 def picture() -> str:
     """Return all datapaths as one SVG file, whose text adapts to dark pages by itself."""
     style = "<style>svg{color:#1f2328}@media(prefers-color-scheme:dark){svg{color:#e6edf3}}</style>"
-    return svg(*DATAPATHS).replace("><", f">{style}<", 1) + "\n"
+    return svg(*MACHINES).replace("><", f">{style}<", 1) + "\n"
 
 
 if __name__ == "__main__":

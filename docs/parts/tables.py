@@ -18,7 +18,7 @@ from bitpath.sim.flows.machines import RECORDS
 from bitpath.sim.study.numerics_table import numerics_table
 from bitpath.sim.study.numerics_table import standings as count_standings
 from bitpath.verif.properties import PROPERTIES
-from parts import datapaths, house, ledger, records, units
+from parts import core, datapaths, house, ledger, records, units
 from parts.records import markdown
 
 SIZES = (4, 32)
@@ -86,6 +86,8 @@ def names() -> Mapping[str, Callable[..., Any] | Mapping[str, str] | str | int]:
         "units": units.overview,
         "unit_sections": units.sections,
         "datapath": datapaths.svg,
+        "core_timeline": core.timeline,
+        "core_traffic": core.traffic,
         "latency_table": trainium3.latency_table,
         "emitted": emitted,
         "ledger_rows": ledger.ledger,
