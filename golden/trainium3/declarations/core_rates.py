@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from bitpath.golden.formats.presets import preset
 from bitpath.golden.formats.sources import choices, chosen, documented, inferred
-from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+from bitpath.golden.trainium3.declarations.dma import DMA_ENGINES, DMA_QUEUES, TRAINIUM3_DMA
+from bitpath.golden.trainium3.declarations.memory import HBM_BYTES, PSUM_PARTITION_BYTES, SBUF_PARTITION_BYTES
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, PSUM_BANKS
 
 ROWS, COLUMNS = PARTITIONS, 128
 """PEs of the array; a row is a partition of SBUF, a column one of PSUM."""
@@ -103,16 +105,16 @@ CORE_RATES = preset(
     fp32_operations=(1024, inferred("ARCH3: 1.2 TFLOPS at 1.2 GHz; no document says what makes 1024 a cycle")),
     random_words=(4, documented("ARCH3: four states of a lane, a word of each a cycle")),
     dma_engines=(128, documented("ARCH3")),
-    core_dma_engines=(16, inferred("ARCH3: 128 for eight cores")),
-    dma_queues=(16, documented("DMA")),
-    dma_bus_bytes=(32, inferred("DMA: 38.4 GB/s of an engine, at 1.2 GHz")),
+    core_dma_engines=(DMA_ENGINES, inferred("ARCH3: 128 for eight cores")),
+    dma_queues=(DMA_QUEUES, documented("DMA")),
+    dma_bus_bytes=(TRAINIUM3_DMA.numerics.beat_bytes, inferred("DMA: 38.4 GB/s of an engine, at 1.2 GHz")),
     dma_achieved_gb_per_s=(33, documented("DMA, BW")),
     cores=(8, documented("ARCH3")),
-    hbm_gib=(144, documented("ARCH3")),
+    hbm_gib=(HBM_BYTES >> 30, documented("ARCH3")),
     hbm_gb_per_s=(4700, documented("ARCH3: 4.7 TB/s; the product page has 4.9")),
-    sbuf_kib=(256, documented("ARCH3")),
-    psum_kib=(16, documented("ARCH3")),
-    psum_banks=(8, documented("ARCH1")),
+    sbuf_kib=(SBUF_PARTITION_BYTES >> 10, documented("ARCH3")),
+    psum_kib=(PSUM_PARTITION_BYTES >> 10, documented("ARCH3")),
+    psum_banks=(PSUM_BANKS, documented("ARCH1")),
     interval=(64, documented("COST: roughly 64 cycles")),
     read_register=(64, documented("ARCH1")),
     reciprocal_cycles=(8, documented("COST, of NeuronCore-v2")),
