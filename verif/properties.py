@@ -16,6 +16,7 @@ from bitpath.verif.tensix.matrix import properties as matrix
 from bitpath.verif.tensix.pack import properties as pack
 from bitpath.verif.tensix.unpack import properties as unpack
 from bitpath.verif.trainium3.array import properties as array
+from bitpath.verif.trainium3.dma import properties as trainium3_dma
 from bitpath.verif.trainium3.dot import properties as trainium3_dot
 from bitpath.verif.trainium3.rmsnorm_quant import properties as rmsnorm_quant
 from bitpath.verif.trainium3.vector import exponential_properties, quantize_mx_properties
@@ -33,6 +34,7 @@ MODULES = (
     exponential_properties,
     quantize_mx_properties,
     rmsnorm_quant,
+    trainium3_dma,
     tensix_dot,
     matrix,
     unpack,

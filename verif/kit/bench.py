@@ -94,8 +94,8 @@ class Bench:
         self.cycles, self.seconds = 0, 0.0
 
     def payload_shape(self, name: str) -> Any:
-        """Return the payload's shape of the stream port ``name``."""
-        return self.signature.members[name].signature.members["payload"].shape
+        """Return the payload's shape of the stream port ``name``; "i__3" is stream 3 of an array."""
+        return self.signature.members[name.partition("__")[0]].signature.members["payload"].shape
 
     def start(self, name: str, coroutine: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine for the whole test; it must not end early, since a dead monitor reports no errors."""

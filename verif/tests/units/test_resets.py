@@ -13,6 +13,8 @@ from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.tensix.dot.config import Dot16Config
 from bitpath.rtl.trainium3.array.systolic_array import Tiling
+from bitpath.rtl.trainium3.dma.config import DmaMoverConfig
+from bitpath.rtl.trainium3.dma.dma_mover import move_layout
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.rtl.trainium3.engine.instruction import instruction_layout
@@ -68,6 +70,14 @@ def loads_and_passes(source):
             yield instruction | sum(mode for mode in modes if source.random() < 0.8)
 
 
+def short_moves(source):
+    """Descriptors of at most 16 bytes, of any kind."""
+    layout = move_layout(DmaMoverConfig())
+    at, bits = places(layout)["length"]
+    other = (1 << layout.size) - 1 & ~((1 << bits) - 1 << at)
+    return drawn(lambda: source.getrandbits(layout.size) & other | source.randint(1, 16) << at)
+
+
 PE = Manners(
     # A PE's weights have no reset; a load and a swap must come first.
     settle=dict.fromkeys(("stationary_east", "moving_east", "partial_south"), 30),
@@ -81,6 +91,10 @@ MANNERS = {
     "bf16_pe": PE,
     "psum": Manners(keeps=SRAM, pace=Pace(gap=0.3, stall=0.7)),
     "stochastic_psum": Manners(keeps=SRAM),
+    "dma_cast": Manners(),
+    "read_add_write": Manners(),
+    "dma_mover": Manners(keeps=QUEUE, inputs={"i": short_moves}),
+    "dma_queues": Manners(keeps=QUEUE, inputs={"free": likely}),
     "rmsnorm_quant": Manners(keeps=SRAM, inputs={"command": row_command}, still=("retired", *ALWAYS_BUSY), cycles=600),
     "exponential": Manners(keeps=SRAM),
     "mac_lane": Manners(settle={"o": FLOAT_LATENCY}, inputs={"operands": lane_operands, "valid": lane_valid}),
@@ -123,6 +137,7 @@ UNSEEN = {"mac_lane": "who uses it counts the cycles: it has no output that says
 """Units whose outputs do not show a missing reset."""
 REGISTERED = PipelineConfig(stages=2)
 CONFIGS = {
+    "dma_mover": DmaMoverConfig(descriptor_cycles=4),
     "quad_mx_dot": DotConfig(pipeline=REGISTERED),
     "quad_mx_pe": DotConfig(pipeline=REGISTERED),
     "dot16": Dot16Config(pipeline=REGISTERED),

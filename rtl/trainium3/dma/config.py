@@ -1,0 +1,104 @@
+"""Configurations of the DMA units."""
+
+from dataclasses import dataclass, field
+
+from amaranth.utils import exact_log2
+
+from bitpath.golden.trainium3.declarations.dma import DMA_QUEUES, TRAINIUM3_DMA
+from bitpath.rtl.common.config import PipelineConfig, require_power_of_two, require_range
+
+TIMES = TRAINIUM3_DMA.numerics
+BEAT_BYTES = TIMES.beat_bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class DmaCastConfig:
+    """Configuration of a cast of beats.
+
+    Attributes
+    ----------
+    beat_bytes : bytes of a beat, a power of two from 4 to 32; the machine's have 32.
+    pipeline : pipeline stages, 0 to 2.
+    """
+
+    beat_bytes: int = 4
+    pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=2))
+
+    def __post_init__(self) -> None:
+        require_power_of_two("dma_cast", "beat_bytes", self.beat_bytes, 4, BEAT_BYTES)
+        require_range("dma_cast", "stages", self.pipeline.stages, 0, 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadAddWriteConfig:
+    """Configuration of read-add-write.
+
+    Attributes
+    ----------
+    beat_bytes : bytes of a beat, a power of two from 4 to 32; the machine's have 32.
+    address_bits : bits of a word's address.
+    """
+
+    beat_bytes: int = 4
+    address_bits: int = 4
+
+    def __post_init__(self) -> None:
+        require_power_of_two("read_add_write", "beat_bytes", self.beat_bytes, 4, BEAT_BYTES)
+        require_range("read_add_write", "address_bits", self.address_bits, 1, 40)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DmaQueuesConfig:
+    """Configuration of the queues of a DMA engine.
+
+    Attributes
+    ----------
+    queues : a power of two from 2 to 16; the machine's engines have 16.
+    depth : descriptors that a queue holds.
+    body_bits : bits of a descriptor beside its length.
+    """
+
+    queues: int = 4
+    depth: int = 2
+    body_bits: int = 8
+
+    def __post_init__(self) -> None:
+        require_power_of_two("dma_queues", "queues", self.queues, 2, DMA_QUEUES)
+        require_range("dma_queues", "depth", self.depth, 1, 1 << 10)
+        require_range("dma_queues", "body_bits", self.body_bits, 1, 1 << 10)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DmaMoverConfig:
+    """Configuration of the mover of a DMA engine.
+
+    Attributes
+    ----------
+    beat_bytes : bytes of a beat and of a word of memory, a power of two from 4 to 32; the machine's have 32.
+    address_bits : bits of a byte's address, in both memories.
+    descriptor_cycles : cycles of the shortest descriptor, 4 to 90; the machine's take 90.
+    """
+
+    beat_bytes: int = 4
+    address_bits: int = 8
+    descriptor_cycles: int = TIMES.descriptor_cycles
+
+    def __post_init__(self) -> None:
+        require_power_of_two("dma_mover", "beat_bytes", self.beat_bytes, 4, BEAT_BYTES)
+        require_range("dma_mover", "address_bits", self.address_bits, 4, 40)
+        require_range("dma_mover", "descriptor_cycles", self.descriptor_cycles, 4, TIMES.descriptor_cycles)
+
+    @property
+    def offset_bits(self) -> int:
+        """Bits of a byte's place in a word."""
+        return exact_log2(self.beat_bytes)
+
+    @property
+    def writes(self) -> ReadAddWriteConfig:
+        """The configuration of read-add-write behind the mover."""
+        return ReadAddWriteConfig(beat_bytes=self.beat_bytes, address_bits=self.address_bits - self.offset_bits)
+
+    @property
+    def cast(self) -> DmaCastConfig:
+        """The configuration of the cast in the mover."""
+        return DmaCastConfig(beat_bytes=self.beat_bytes)

@@ -1,0 +1,105 @@
+"""Queues of a DMA engine, with priorities and traffic classes."""
+
+from amaranth import Array, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for, ceil_log2
+
+from bitpath.golden.trainium3.declarations.dma import TRAFFIC_CLASSES
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.trainium3.dma.config import DmaQueuesConfig
+from bitpath.rtl.trainium3.dma.strict_priority import PRIORITY_BITS, StrictPriority
+from bitpath.rtl.trainium3.dma.token_bucket import LENGTH_BITS, ClassSettings, TokenBucket
+
+
+class QueueSettings(data.Struct):
+    """Priority of a queue, the lower one served first, and its traffic class."""
+
+    priority: PRIORITY_BITS
+    traffic_class: bits_for(TRAFFIC_CLASSES - 1)
+
+
+def descriptor_layout(config: DmaQueuesConfig) -> data.StructLayout:
+    """Layout of a descriptor: bytes, 0 for 65,536, and what only the mover reads."""
+    return data.StructLayout({"length": LENGTH_BITS, "body": config.body_bits})
+
+
+def grant_layout(config: DmaQueuesConfig) -> data.StructLayout:
+    """Layout of a grant: a descriptor and its queue."""
+    return data.StructLayout({"descriptor": descriptor_layout(config), "queue": ceil_log2(config.queues)})
+
+
+class DmaQueues(wiring.Component):
+    """A FIFO of descriptors for each queue; in a cycle in which the mover is free one of their heads is granted, if any may be.
+
+    A head may be granted from the cycle after its transfer into an empty queue on, while its class has tokens. Strict priority and
+    round robin among equals choose one. A grant is not an offer: it is made and taken in one cycle, since what arrives in
+    the next one may change the choice.
+
+    Parameters
+    ----------
+    config : numbers of queues and of descriptors in each, bits of a descriptor.
+
+    Members
+    -------
+    i : In(stream of descriptor_layout), of each queue
+    queues : In(array of QueueSettings)
+    classes : In(array of ClassSettings)
+    free : In(1), the mover takes a descriptor in this cycle
+    granted : Out(1), ``grant`` is taken in this cycle
+    grant : Out(grant_layout)
+    """
+
+    def __init__(self, config: DmaQueuesConfig):
+        self.config = config
+        super().__init__(
+            {
+                "i": In(stream.Signature(descriptor_layout(config))).array(config.queues),
+                "queues": In(data.ArrayLayout(QueueSettings, config.queues)),
+                "classes": In(data.ArrayLayout(ClassSettings, TRAFFIC_CLASSES)),
+                "free": In(1),
+                "granted": Out(1),
+                "grant": Out(grant_layout(config)),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        count = self.config.queues
+        arbiter = instantiate(m, platform, "arbiter", StrictPriority, count)
+        opens = Array(Signal(name=f"open_{each}") for each in range(TRAFFIC_CLASSES))
+        heads = Array(Signal(descriptor_layout(self.config), name=f"head_{each}").as_value() for each in range(count))
+        requests = []
+        for k in range(count):
+            settings = self.queues[k]
+            m.submodules[f"fifo_{k}"] = fifo = SyncFIFO(
+                width=descriptor_layout(self.config).size, depth=self.config.depth
+            )
+            m.d.comb += [
+                fifo.w_data.eq(Value.cast(self.i[k].p)),
+                fifo.w_en.eq(self.i[k].valid),
+                self.i[k].ready.eq(fifo.w_rdy),
+                heads[k].eq(fifo.r_data),
+                fifo.r_en.eq(self.granted & (self.grant.queue == k)),
+                arbiter.priorities[k].eq(settings.priority),
+            ]
+            requests.append(fifo.r_rdy & opens[settings.traffic_class])
+        m.d.comb += [
+            arbiter.requests.eq(Cat(requests)),
+            arbiter.serve.eq(self.free),
+            self.granted.eq(self.free & arbiter.found),
+            self.grant.queue.eq(arbiter.choice),
+            self.grant.descriptor.eq(Mux(arbiter.found, heads[arbiter.choice], 0)),
+        ]
+        chosen = Signal(QueueSettings)
+        m.d.comb += chosen.eq(self.queues[arbiter.choice])
+        for k in range(TRAFFIC_CLASSES):
+            bucket = instantiate(m, platform, f"bucket_{k}", TokenBucket)
+            m.d.comb += [
+                bucket.settings.eq(self.classes[k]),
+                bucket.take.eq(self.granted & (chosen.traffic_class == k)),
+                bucket.length.eq(self.grant.descriptor.length),
+                opens[k].eq(bucket.open),
+            ]
+        return m

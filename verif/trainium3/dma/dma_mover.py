@@ -1,0 +1,158 @@
+"""Descriptors for the mover of a DMA engine, its two memories, and the writes that golden says must follow."""
+
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+from cocotb.triggers import FallingEdge
+
+from bitpath.golden.trainium3.declarations.dma import MAX_DESCRIPTOR_BYTES
+from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
+from bitpath.rtl.trainium3.dma.config import TIMES, DmaMoverConfig
+from bitpath.rtl.trainium3.dma.dma_mover import move_layout
+from bitpath.rtl.trainium3.dma.dtype import Dtype
+from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import Bench
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.dma.read_add_write import Beat, Memory
+from bitpath.verif.trainium3.dma.words import cast_words
+
+COPY = ("uint8", "uint8")
+"""A copy moves bytes, whatever they are."""
+ADDED = {WriteMode.ADD_BF16: "bf16", WriteMode.ADD_FP32: "fp32"}
+
+
+@dataclass(frozen=True)
+class Move:
+    """A descriptor by its fields; `count` elements."""
+
+    source: int
+    destination: int
+    count: int
+    pair: tuple[str, str] = COPY
+    mode: WriteMode = WriteMode.STORE
+    signals: bool = True
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Bytes of an element on both sides."""
+        source, destination = (container_bits(name) // 8 for name in self.pair)
+        return source, destination
+
+    @property
+    def size(self) -> int:
+        """Bytes of the side with wider elements."""
+        return self.count * max(self.sizes)
+
+    def cycles(self, config: DmaMoverConfig) -> int:
+        """Cycles until the mover takes the next descriptor."""
+        beats = -(-self.size // config.beat_bytes)
+        return max(config.descriptor_cycles, -(-beats * TIMES.beat_price // TIMES.beat_gain))
+
+    def payload(self, config: DmaMoverConfig) -> int:
+        """The descriptor as the unit's port has it."""
+        fields = {
+            "source": self.source,
+            "destination": self.destination,
+            "length": self.size % MAX_DESCRIPTOR_BYTES,
+            "pair": {"source": Dtype[self.pair[0].upper()], "destination": Dtype[self.pair[1].upper()]},
+            "mode": self.mode,
+            "signals": self.signals,
+        }
+        return pack(move_layout(config), fields)
+
+    def beats(self, memory: bytes, config: DmaMoverConfig) -> list[Beat]:
+        """The words that the descriptor stores, or adds to, at its destination."""
+        sizes = self.sizes
+        run = np.frombuffer(memory[self.source : self.source + self.count * sizes[0]], f"<u{sizes[0]}")
+        moved = cast_words(run.astype(np.int64), *self.pair).astype(f"<u{sizes[1]}").tobytes()
+        width = config.beat_bytes
+        first, skipped = divmod(self.destination, width)
+        words = -(-(skipped + len(moved)) // width)
+        padded = bytes(skipped) + moved + bytes(words * width - skipped - len(moved))
+        covered = ((1 << len(moved)) - 1) << skipped
+        return [
+            Beat(
+                first + k,
+                padded[width * k : width * (k + 1)],
+                covered >> width * k & (1 << width) - 1,
+                self.mode,
+            )
+            for k in range(words)
+        ]
+
+
+def any_move(rng: Random, config: DmaMoverConfig, most: int, pair: tuple[str, str] | None = None) -> Move:
+    """A copy, cast or addition of up to `most` bytes, anywhere in the memories."""
+    mode = WriteMode.STORE if pair or rng.random() < 0.7 else rng.choice(list(ADDED))
+    if mode in ADDED:
+        pair = (ADDED[mode], ADDED[mode])
+    elif pair is None:
+        names = list(FORMATS)
+        pair = COPY if rng.random() < 0.4 else (rng.choice(names), rng.choice(names))
+    widest = max(container_bits(name) // 8 for name in pair)
+    count = rng.randint(1, max(1, most // widest))
+    return placed(rng, config, Move(0, 0, count, pair, mode, rng.random() < 0.5))
+
+
+def placed(rng: Random, config: DmaMoverConfig, move: Move) -> Move:
+    """The move at random places; one that adds begins at an element's place."""
+    room = 1 << config.address_bits
+    source, destination = (rng.randint(0, room - move.count * size) for size in move.sizes)
+    if move.mode in ADDED:
+        destination -= destination % move.sizes[1]
+    return Move(source, destination, move.count, move.pair, move.mode, move.signals)
+
+
+class Memories:
+    """Source and destination of a mover; `send` sends a descriptor and expects its writes.
+
+    Parameters
+    ----------
+    frame : of the test.
+    gap, stall : shares of cycles in which descriptors and words read are held back, and in which ports are not ready.
+    """
+
+    def __init__(self, frame: Bench, config: DmaMoverConfig, rng: Random, gap: float = 0.0, stall: float = 0.0):
+        self.dut, self.config, self._frame = frame.dut, config, frame
+        self.source = rng.randbytes(1 << config.address_bits)
+        self.target = Memory(frame, config.writes, rng, stall)
+        self.descriptors = frame.driver("i", pauses.scattered(gap, pauses.rng("descriptor gaps")))
+        self._words = frame.driver("data", pauses.scattered(gap, pauses.rng("word gaps")))
+        frame.monitor("read", self._read, pauses.scattered(stall, pauses.rng("read stalls")))
+        self.taken: list[int] = []
+        self.done: list[int] = []
+        self._last_writes: list[int] = []
+        self._writes = 0
+        frame.start("observer", self._observe())
+
+    def send(self, move: Move) -> None:
+        """Send a descriptor behind those before, and expect what it writes."""
+        beats = move.beats(self.source, self.config)
+        for beat in beats:
+            self.target.expect(beat)
+        self._writes += len(beats)
+        if move.signals:
+            self._last_writes.append(self._writes - 1)
+        self.descriptors.send_bits(move.payload(self.config))
+
+    def check(self) -> None:
+        """Check that the semaphore moved with the last write of each descriptor that signals, and no other."""
+        due = [self.target.write_cycles[number] for number in self._last_writes]
+        assert self.done == due, f"the semaphore moved in cycles {self.done}, not {due}"
+
+    def _read(self, address: int) -> None:
+        width = self.config.beat_bytes
+        word = self.source[address * width : (address + 1) * width]
+        self._words.send_bits(int.from_bytes(word, "little"))
+
+    async def _observe(self) -> None:
+        dut = self.dut
+        while True:
+            await FallingEdge(dut.clk)
+            if resolved(dut.i__valid) and resolved(dut.i__ready):
+                self.taken.append(self._frame.elapsed)
+            if resolved(dut.done):
+                self.done.append(self._frame.elapsed)

@@ -1,0 +1,188 @@
+"""Schedules for the queues of a DMA engine: settings, descriptors with arrivals and durations, and their grants."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import cocotb
+from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
+
+from bitpath.golden.trainium3 import dma_schedule, exact
+from bitpath.golden.trainium3.declarations.dma import (
+    DMA_QUEUES,
+    MAX_BURST,
+    MAX_DESCRIPTOR_BYTES,
+    MAX_RATE,
+    TRAFFIC_CLASSES,
+)
+from bitpath.rtl.trainium3.dma.config import DmaQueuesConfig
+from bitpath.rtl.trainium3.dma.dma_queues import DmaQueues, descriptor_layout, grant_layout
+from bitpath.verif.kit.bench import Bench
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.streams import StreamDriver, resolved
+from bitpath.verif.trainium3.dma.schedules import Schedule
+
+LEAD = 4
+"""Cycles between the end of the reset and cycle 0 of a schedule."""
+BEHIND = 40
+"""Cycles without a grant that are watched after the last one."""
+HORIZON = 120_000
+"""Cycles of a schedule that are played; a slow class may wait for millions."""
+Row = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class Play:
+    """A schedule and its grants before cycle `watched`, as rows (queue, number in the queue, cycle, end)."""
+
+    priorities: Sequence[int]
+    classes: Sequence[int]
+    rates: Sequence[int | None]
+    bursts: Sequence[int]
+    descriptors: Sequence[tuple[int, int, int]]
+    trace: Sequence[Row]
+    watched: int
+
+
+def of_schedule(schedule: Schedule, trace: Sequence[Row] | None = None) -> Play:
+    """A schedule with the durations of the machine's mover, and its trace or golden's."""
+    if trace is None:
+        grants = dma_schedule(schedule.queues, schedule.classes, schedule.descriptors)
+        trace = [(each.queue, each.number, each.grant, each.end) for each in grants]
+    first, later = ([row for row in trace if (row[2] < HORIZON) is early] for early in (True, False))
+    watched = min([row[2] for row in later[:1]] + [first[-1][3] + BEHIND if first else BEHIND])
+    return Play(
+        [each.priority for each in schedule.queues],
+        [each.traffic_class for each in schedule.queues],
+        [each.rate256 for each in schedule.classes],
+        [each.burst for each in schedule.classes],
+        [(each.queue, each.arrival, each.bytes) for each in schedule.descriptors],
+        first,
+        watched,
+    )
+
+
+def brief(rng: Random, queues: int, count: int) -> Play:
+    """Descriptors of 1 to 12 cycles, so that many decisions fall into few cycles; classes fill and empty."""
+    sizes = [rng.choice((1, 200, 4096, MAX_DESCRIPTOR_BYTES)) for _ in range(2)]
+    rates = [rng.choice((None, 0, 1, 4000, 30_000, MAX_RATE)) for _ in range(TRAFFIC_CLASSES)]
+    bursts = [rng.choice((0, 1, 4096, 100_000, MAX_BURST)) for _ in rates]
+    spread = rng.choice((1, 3 * count, 10 * count))
+    arrivals = sorted(rng.randrange(spread) for _ in range(count))
+    descriptors = [(rng.randrange(queues), arrival, rng.choice(sizes), rng.randint(1, 12)) for arrival in arrivals]
+    levels = rng.choices(range(4), k=rng.randint(1, 4))
+    priorities = [rng.choice(levels) for _ in range(DMA_QUEUES)]
+    classes = [rng.randrange(TRAFFIC_CLASSES) for _ in range(DMA_QUEUES)]
+    watched = 14 * count + spread
+    trace = exact.dma_schedule(priorities, classes, rates, bursts, descriptors, watched)
+    return Play(priorities, classes, rates, bursts, [each[:3] for each in descriptors], trace, watched)
+
+
+def deepest(queues: int) -> Play:
+    """Descriptors of 64 KiB in each class, until its largest burst is spent at the lowest rate."""
+    count = (MAX_BURST + 1) // MAX_DESCRIPTOR_BYTES + 2
+    kinds = [queue % TRAFFIC_CLASSES for queue in range(DMA_QUEUES)]
+    rates, bursts = [1] * TRAFFIC_CLASSES, [MAX_BURST] * TRAFFIC_CLASSES
+    descriptors = [(queue, 0, MAX_DESCRIPTOR_BYTES, 2) for queue in range(queues) for _ in range(count)]
+    watched = 2 * len(descriptors) + BEHIND
+    trace = exact.dma_schedule([3] * DMA_QUEUES, kinds, rates, bursts, descriptors, watched)
+    return Play([3] * DMA_QUEUES, kinds, rates, bursts, [each[:3] for each in descriptors], trace, watched)
+
+
+class Player:
+    """Feeds descriptors so that each arrives in its cycle, and grants as a mover does.
+
+    Parameters
+    ----------
+    frame : of the test.
+    """
+
+    def __init__(self, frame: Bench, config: DmaQueuesConfig, rng: Random):
+        self.frame, self.dut, self.config, self.rng = frame, frame.dut, config, rng
+        self.drivers: list[StreamDriver] = [frame.driver(f"i__{queue}") for queue in range(config.queues)]
+        self.board = frame.scoreboard("grant", grant_layout(config))
+        self.cycle = -LEAD
+        self._feeds: list[cocotb.task.Task] = []
+
+    async def play(self, play: Play) -> None:
+        """Play a schedule from behind a reset; compare each grant and its cycle."""
+        self._settle(play)
+        self._expect(play)
+        cycles = [(row[2], row[3]) for row in play.trace]
+        await self._until(0)
+        self.dut.free.value = 1
+        while cycles or self.cycle < play.watched:
+            await FallingEdge(self.dut.clk)
+            if not resolved(self.dut.granted):
+                assert not cycles or self.cycle < cycles[0][0], (
+                    f"no grant in cycle {self.cycle}, golden has {cycles[0][0]}"
+                )
+                await self._until(self.cycle + 1)
+                continue
+            self.board.got(resolved(self.dut.grant))
+            granted, end = cycles.pop(0)
+            assert self.cycle == granted, f"a grant in cycle {self.cycle}, golden's is in {granted}"
+            await self._until(self.cycle + 1)
+            if end > self.cycle:
+                self.dut.free.value = 0
+                await FallingEdge(self.dut.clk)
+                assert not resolved(self.dut.granted), "a grant though the mover is not free"
+                await self._until(end)
+                self.dut.free.value = 1
+
+    async def reset(self) -> None:
+        """Reset the unit and forget what waits for it."""
+        for driver in self.drivers:
+            driver.drop()
+        for task in self._feeds:
+            task.cancel()
+        self._feeds.clear()
+        await self.frame.reset()
+        self.cycle = -LEAD
+
+    async def _until(self, cycle: int) -> None:
+        """Step to the begin of a cycle."""
+        if cycle - self.cycle == 1:
+            await RisingEdge(self.dut.clk)
+        elif cycle > self.cycle:
+            await ClockCycles(self.dut.clk, cycle - self.cycle)
+        self.cycle = cycle
+
+    def _settle(self, play: Play) -> None:
+        members = DmaQueues(self.config).signature.members
+        queues = zip(play.priorities, play.classes, strict=True)
+        settings = [{"priority": priority, "traffic_class": kind} for priority, kind in queues]
+        self.dut.queues.value = pack(members["queues"].shape, settings[: self.config.queues])
+        limits: list[dict[str, Any]] = [
+            {
+                "limited": rate is not None,
+                "rate": rate if rate is not None else self.rng.randrange(MAX_RATE),
+                "burst": burst,
+            }
+            for rate, burst in zip(play.rates, play.bursts, strict=True)
+        ]
+        self.dut.classes.value = pack(members["classes"].shape, limits)
+
+    def _expect(self, play: Play) -> None:
+        """Expect the grants, and start to feed each queue's descriptors."""
+        layout = descriptor_layout(self.config)
+        payloads: list[list[int]] = [[] for _ in self.drivers]
+        arrivals: list[list[int]] = [[] for _ in self.drivers]
+        for queue, arrival, size in play.descriptors:
+            body = self.rng.getrandbits(self.config.body_bits)
+            payloads[queue].append(pack(layout, {"length": size % MAX_DESCRIPTOR_BYTES, "body": body}))
+            arrivals[queue].append(arrival)
+        for queue, number, _, _ in play.trace:
+            self.board.expect(pack(grant_layout(self.config), {"descriptor": payloads[queue][number], "queue": queue}))
+        for queue, driver in enumerate(self.drivers):
+            self._feeds.append(cocotb.start_soon(self._feed(driver, arrivals[queue], payloads[queue])))
+
+    async def _feed(self, driver: StreamDriver, arrivals: list[int], payloads: list[int]) -> None:
+        """Send each descriptor two cycles before it arrives: one to offer it, one to take it."""
+        now = -LEAD
+        for arrival, payload in zip(arrivals, payloads, strict=True):
+            if arrival - 2 > now:
+                await ClockCycles(self.dut.clk, arrival - 2 - now)
+                now = arrival - 2
+            driver.send_bits(payload)

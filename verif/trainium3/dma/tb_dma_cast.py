@@ -1,0 +1,103 @@
+"""Bench of the cast of a DMA engine: every code of 8 and 16 bits, limits of all dtypes, random beats, latency, resets.
+
+Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random beats of a test. A code of 16 bits
+meets each destination with ``BITPATH_EVERY=1``, else one of them.
+"""
+
+import os
+
+import cocotb
+import numpy as np
+
+from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
+from bitpath.rtl.trainium3.dma.config import DmaCastConfig
+from bitpath.rtl.trainium3.dma.dma_cast import DmaCast
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.pipeline import PACES, Pipeline
+from bitpath.verif.trainium3.dma.dma_cast import PAIRS, any_codes, elements, near_ties, requests
+from bitpath.verif.trainium3.dma.words import corners
+
+CONFIG = config_from_environment(DmaCastConfig)
+STAGES = CONFIG.pipeline.stages
+SIGNATURE = DmaCast(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "500"))
+EVERY = "BITPATH_EVERY" in os.environ
+LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+
+
+def beats_of(codes, pair):
+    return requests(codes, pair, CONFIG.beat_bytes)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(source=[name for name in FORMATS if container_bits(name) <= 16])
+async def every_code(dut, source):
+    """All codes of a dtype of 8 or 16 bits; a beat a cycle."""
+    codes = np.arange(1 << container_bits(source))
+    each = EVERY or container_bits(source) == 8
+    sent = []
+    for number, destination in enumerate(FORMATS):
+        part = codes if each else codes[number :: len(FORMATS)]
+        sent += beats_of(part, (source, destination))
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, STAGES).sweep(sent)
+
+
+@cocotb.test(**LIMIT)
+async def limits_of_every_pair(dut):
+    """Codes at the ends of both dtypes, around zero and half-way between results, in all 169 pairs and in every place."""
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(f"pair/{source}_{destination}" for source, destination in PAIRS)
+        sent = []
+        for pair in PAIRS:
+            codes, count = np.array(corners(pair[0])), elements(pair, CONFIG.beat_bytes)
+            codes = np.pad(codes, (0, -len(codes) % count), "wrap")
+            sent += [beat for place in range(count) for beat in beats_of(np.roll(codes, place), pair)]
+            coverage.hit("pair/{}_{}".format(*pair))
+        await Pipeline(frame, STAGES).sweep(sent)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(source=["fp32", "tf32"])
+async def numbers_near_ties(dut, source):
+    """Numbers of every exponent, half-way between shorter ones and beside that, to every dtype."""
+    rng, sent = pauses.rng("numbers"), []
+    for destination in FORMATS:
+        sent += beats_of(near_ties(rng, 1 + CASES // 50), (source, destination))
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, STAGES).sweep(sent)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_beats_of_all_pairs(dut, pace):
+    rng = pauses.rng("beats")
+    sent = []
+    for number in range(CASES):
+        pair = PAIRS[number] if number < len(PAIRS) else rng.choice(PAIRS)
+        sent += beats_of(any_codes(rng, pair[0], elements(pair, CONFIG.beat_bytes)), pair)
+    rng.shuffle(sent)
+    async with bench(dut, SIGNATURE) as frame:
+        await Pipeline(frame, STAGES).exchange(sent, pace)
+
+
+def some(count):
+    rng = pauses.rng("beats")
+    pairs = [rng.choice(PAIRS) for _ in range(count)]
+    return [
+        beat for pair in pairs for beat in beats_of(any_codes(rng, pair[0], elements(pair, CONFIG.beat_bytes)), pair)
+    ]
+
+
+@cocotb.test(**LIMIT)
+async def latency_is_the_number_of_stages(dut):
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, STAGES).one_at_a_time(some(20))
+
+
+@cocotb.test(**LIMIT, skip=not STAGES)
+async def resets(dut):
+    """Reset with beats in every pipeline stage; a combinational unit has no reset."""
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, STAGES).resets(lambda: some(2))

@@ -1,0 +1,125 @@
+"""Bench of the mover of a DMA engine: lengths and places of both ends, casts, additions, exact durations, semaphores, resets.
+
+Every write is compared with golden's. ``BITPATH_CASES`` sets the random descriptors of a test.
+"""
+
+import os
+from itertools import pairwise
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from bitpath.golden.trainium3.declarations.dma import MAX_DESCRIPTOR_BYTES
+from bitpath.rtl.trainium3.dma.config import DmaMoverConfig
+from bitpath.rtl.trainium3.dma.dma_mover import DmaMover
+from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.dma.dma_cast import PAIRS
+from bitpath.verif.trainium3.dma.dma_mover import ADDED, Memories, Move, any_move, placed
+
+CONFIG = config_from_environment(DmaMoverConfig)
+SIGNATURE = DmaMover(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "60"))
+LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+ROOM = 1 << CONFIG.address_bits
+PACES = {"full_speed": (0.0, 0.0), "gaps": (0.5, 0.0), "stalls": (0.0, 0.5), "both": (0.4, 0.4)}
+
+
+async def all_written(memories):
+    """Wait until every descriptor is taken and every write done, and check the semaphore."""
+    await memories.descriptors.drained()
+    while memories.target.board.pending:
+        await RisingEdge(memories.dut.clk)
+    memories.check()
+
+
+async def moved(dut, moves, pace="full_speed"):
+    """Send descriptors at a pace; return the cycles in which they were taken."""
+    async with bench(dut, SIGNATURE) as frame:
+        memories = Memories(frame, CONFIG, pauses.rng("memory"), *PACES[pace])
+        for move in moves:
+            memories.send(move)
+        await all_written(memories)
+    return memories.taken
+
+
+@cocotb.test(**LIMIT)
+async def every_length(dut):
+    """1 to 100 bytes, each end at any place in a word; each place of the source with each of the destination."""
+    rng, width = pauses.rng("moves"), CONFIG.beat_bytes
+    moves = [placed(rng, CONFIG, Move(0, 0, count)) for count in range(1, 101)]
+    moves += [Move(width + s, width + d, rng.randint(1, 2 * width)) for s in range(width) for d in range(width)]
+    await moved(dut, moves)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(part=range(4))
+async def casts_of_every_pair(dut, part):
+    """All 169 pairs, with whole and partial beats at any place."""
+    rng = pauses.rng("moves")
+    await moved(dut, [any_move(rng, CONFIG, 4 * CONFIG.beat_bytes, pair) for pair in PAIRS[part::4]])
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(mode=[mode.name for mode in ADDED])
+async def additions_onto_few_words(dut, mode):
+    """Descriptors one after the other onto the same words: sums of sums."""
+    rng, name = pauses.rng("moves"), ADDED[WriteMode[mode]]
+    moves = []
+    for _ in range(CASES // 2):
+        move = Move(0, 0, rng.randint(1, 2 * CONFIG.beat_bytes // 4), (name, name), WriteMode[mode])
+        source = placed(rng, CONFIG, move).source
+        moves.append(Move(source, rng.randrange(4) * move.sizes[1], move.count, move.pair, move.mode))
+    await moved(dut, moves)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def any_descriptors(dut, pace):
+    rng = pauses.rng("moves")
+    await moved(dut, [any_move(rng, CONFIG, 6 * CONFIG.beat_bytes) for _ in range(CASES)], pace)
+
+
+@cocotb.test(**LIMIT)
+async def durations_are_exact(dut):
+    """Descriptors next to the shortest time and far above, each at both ends of its words, copied and cast."""
+    rng = pauses.rng("moves")
+    knee = CONFIG.descriptor_cycles * 55 // 64 * CONFIG.beat_bytes
+    sizes = [1, knee - CONFIG.beat_bytes, knee, knee + 1, knee + CONFIG.beat_bytes, knee + CONFIG.beat_bytes + 1, 4096]
+    moves = []
+    for size in (*sizes, MAX_DESCRIPTOR_BYTES):
+        if 4 <= size < ROOM - 2 * CONFIG.beat_bytes or size == 1:
+            moves += [Move(0, 0, size), Move(1, 3, size), Move(3, 1, size)]
+            moves += [
+                placed(rng, CONFIG, Move(0, 0, -(-size // 4), pair)) for pair in (("int8", "fp32"), ("fp32", "e5m2"))
+            ]
+    moves.append(Move(0, 0, 1))
+    assert len(moves) > 20
+    taken = await moved(dut, moves)
+    durations = [after - before for before, after in pairwise(taken)]
+    assert durations == [move.cycles(CONFIG) for move in moves[:-1]]
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """Reset in the middle of descriptors: nothing of them is written, and later ones are."""
+    rng = pauses.rng("moves")
+    async with bench(dut, SIGNATURE) as frame:
+        for cycles in (1, 3, 6, 9, 14):
+            dut.i__payload.value = any_move(rng, CONFIG, 8 * CONFIG.beat_bytes).payload(CONFIG)
+            dut.i__valid.value, dut.data__valid.value = 1, 1
+            dut.read__ready.value, dut.fetch__ready.value = 1, 1
+            for _ in range(cycles):
+                await RisingEdge(dut.clk)
+            await frame.reset()
+            for _ in range(6):
+                assert resolved(dut.i__ready), "what was reset is empty, and takes a descriptor"
+                for port in ("read__valid", "fetch__valid", "write__valid", "done"):
+                    assert not resolved(getattr(dut, port)), f"{port} of before a reset"
+                await RisingEdge(dut.clk)
+        memories = Memories(frame, CONFIG, pauses.rng("memory"))
+        for _ in range(5):
+            memories.send(any_move(rng, CONFIG, 4 * CONFIG.beat_bytes))
+        await all_written(memories)

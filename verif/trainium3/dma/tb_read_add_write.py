@@ -1,0 +1,140 @@
+"""Bench of read-add-write: chains onto one word, pairs of special values, beats in any order at every pace, resets.
+
+Expected values come from golden. ``BITPATH_CASES`` sets the random beats of a test.
+"""
+
+import os
+from itertools import product
+from pathlib import Path
+
+import cocotb
+import numpy as np
+from cocotb.triggers import RisingEdge
+
+from bitpath.rtl.trainium3.dma.config import ReadAddWriteConfig
+from bitpath.rtl.trainium3.dma.read_add_write import ReadAddWrite, WriteMode
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.dma.read_add_write import FORMATS, Beat, Memory, any_beat
+
+CONFIG = config_from_environment(ReadAddWriteConfig)
+SIGNATURE = ReadAddWrite(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "300"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+ADDRESSES = 1 << CONFIG.address_bits
+MODES = list(WriteMode)
+PACES = {"full_speed": (0.0, 0.0), "gaps": (0.5, 0.0), "stalls": (0.0, 0.5), "both": (0.4, 0.4)}
+KNOWN = "BITPATH_KAT_DIR"
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def beats_in_any_order(dut, pace):
+    """Few words, so that beats of every mode meet words on their way, and many."""
+    gap, stall = PACES[pace]
+    rng = pauses.rng("beats")
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(
+            f"{before.name} then {after.name} onto one word" for before, after in product(MODES, MODES)
+        )
+        memory = Memory(frame, CONFIG, pauses.rng("memory"), stall)
+        driver = frame.driver("i", pauses.scattered(gap, pauses.rng("gaps")))
+        last = None
+        beats = [any_beat(rng, CONFIG, 1, [mode]) for pair in product(MODES, MODES) for mode in pair]
+        beats += [any_beat(rng, CONFIG, 2 if each < CASES // 2 else ADDRESSES, MODES) for each in range(CASES)]
+        for beat in beats:
+            if last is not None and last.address == beat.address:
+                coverage.hit(f"{last.mode.name} then {beat.mode.name} onto one word")
+            last = beat
+            driver.send_bits(memory.expect(beat))
+        await driver.drained()
+    assert memory.fetched > 0
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(mode=[mode.name for mode in MODES])
+async def a_chain_onto_one_word(dut, mode):
+    """A beat a cycle, each onto what the one before leaves."""
+    rng = pauses.rng("beats")
+    async with bench(dut, SIGNATURE) as frame:
+        memory = Memory(frame, CONFIG, pauses.rng("memory"))
+        driver = frame.driver("i")
+        for _ in range(CASES):
+            driver.send_bits(memory.expect(any_beat(rng, CONFIG, 1, [WriteMode[mode]])))
+        await driver.drained()
+        await frame.drain()
+        cycles = memory.write_cycles
+        assert cycles[-1] - cycles[0] == CASES - 1, "a beat must be written in every cycle"
+        assert memory.fetched == (CASES if WriteMode[mode] in FORMATS else 0)
+
+
+async def add_all(dut, mode, pairs, sums=None):
+    """Add pairs of codes, as many at once as a beat has elements; compare with golden's sums, which are those given."""
+    size = FORMATS[mode].width // 8
+    count = CONFIG.beat_bytes // size
+    async with bench(dut, SIGNATURE) as frame:
+        memory = Memory(frame, CONFIG, pauses.rng("memory"))
+        driver = frame.driver("i")
+        for place in range(0, len(pairs), count * ADDRESSES):
+            for address in range(ADDRESSES):
+                first = place + address * count
+                part = pairs[first : first + count]
+                if len(part) < count:
+                    break
+                present, added = (b"".join(int(each[k]).to_bytes(size, "little") for each in part) for k in range(2))
+                memory.set(address, present)
+                driver.send_bits(memory.expect(Beat(address, added, (1 << CONFIG.beat_bytes) - 1, mode)))
+                if sums is not None:
+                    known = b"".join(int(each).to_bytes(size, "little") for each in sums[first : first + count])
+                    assert memory.shadow[address] == known
+            await driver.drained()
+            while memory.board.pending:
+                await RisingEdge(dut.clk)
+        assert memory.board.compared == len(pairs) // count
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(mode=[mode.name for mode in FORMATS])
+async def edges_onto_edges(dut, mode):
+    """Zeros, subnormals, ties, largest, infinities and NaNs of both signs, each onto each; cancellation to the last place."""
+    fmt = FORMATS[WriteMode[mode]]
+    one, largest = fmt.bias << fmt.fraction_bits, fmt.max_code
+    edges = [0, 1, fmt.fraction_mask, fmt.fraction_mask + 1, one, one + 1, one - 1]
+    edges += [one - (each << fmt.fraction_bits) for each in (fmt.fraction_bits, fmt.precision, fmt.precision + 1)]
+    edges += [largest, largest - 1, fmt.infinity_code, fmt.infinity_code + 1, fmt.nan_code]
+    edges += [each | fmt.sign_mask for each in edges]
+    await add_all(dut, WriteMode[mode], list(product(edges, edges)))
+
+
+@cocotb.test(**LIMIT, skip=KNOWN not in os.environ)
+@cocotb.parametrize(mode=[mode.name for mode in FORMATS])
+async def known_answers(dut, mode):
+    name = FORMATS[WriteMode[mode]].name.lower()
+    with np.load(Path(os.environ[KNOWN]) / "trn_core_rmw.npz") as archive:
+        b, a, sums = (archive[f"raw_{name}_{part}"].tolist() for part in ("b", "a", "sum"))
+    await add_all(dut, WriteMode[mode], list(zip(b, a, strict=True)), sums)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(beats=[1, 2, 3])
+async def resets(dut, beats):
+    """Reset with beats that wait for their writes: none of them is written, and later ones are."""
+    rng = pauses.rng("beats")
+    async with bench(dut, SIGNATURE) as frame:
+        for stall in (1, 0):
+            dut.fetch__ready.value, dut.write__ready.value = 1, 1 - stall
+            for _ in range(beats):
+                dut.i__valid.value = 1
+                dut.i__payload.value = any_beat(rng, CONFIG, ADDRESSES, MODES).payload(CONFIG)
+                await RisingEdge(dut.clk)
+            await frame.reset()
+            for _ in range(4):
+                assert not resolved(dut.write__valid), "a write of before a reset"
+                assert not resolved(dut.fetch__valid), "a fetch of before a reset"
+                await RisingEdge(dut.clk)
+        memory = Memory(frame, CONFIG, pauses.rng("memory"))
+        driver = frame.driver("i")
+        for _ in range(10):
+            driver.send_bits(memory.expect(any_beat(rng, CONFIG, ADDRESSES, MODES)))
+        await driver.drained()

@@ -1,0 +1,113 @@
+"""Benches of the DMA units on both simulators."""
+
+import os
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from bitpath.rtl.common.config import PipelineConfig
+from bitpath.rtl.trainium3.dma.config import DmaCastConfig, DmaMoverConfig, DmaQueuesConfig, ReadAddWriteConfig
+from bitpath.rtl.units import find_unit
+from bitpath.sim.engine.runner import build, run, run_bench
+
+pytestmark = pytest.mark.simulator
+SEED = 20260821
+STAGES = [PipelineConfig(stages=stages) for stages in range(3)]
+bench = partial(run_bench, seed=SEED)
+
+
+def cast(beat_bytes, stages):
+    return DmaCastConfig(beat_bytes=beat_bytes, pipeline=STAGES[stages])
+
+
+PACED = "random|latency|resets"
+BENCHES = {
+    # Every code, the limits of every pair, random beats at every pace, latency, resets.
+    "dma_cast-verilator": (cast(8, 2), 200, "every_code/source=[^iu]|limits|ties|random|latency|resets", 14, 60_000),
+    "dma_cast-icarus": (cast(4, 1), 60, PACED, 6, 4 * 60 + 20),
+    # Beats at every pace, chains, pairs of specials, resets, and known answers where they are.
+    "read_add_write-verilator": (ReadAddWriteConfig(beat_bytes=8), 300, None, 12, 4 * 300 + 3 * 300 + 2 * 200 + 30),
+    "read_add_write-icarus": (ReadAddWriteConfig(), 60, "any_order|chain|resets", 10, 4 * 60 + 3 * 60 + 30),
+    # Known traces where they are, random schedules, starvation, rates over 10**5 cycles, resets.
+    "dma_queues-verilator": (DmaQueuesConfig(queues=16, depth=4), 200, None, 10, 1000),
+    "dma_queues-icarus": (DmaQueuesConfig(), 60, "brief|resets|starves", 6, 100),
+    # Lengths and places, all casts, additions, random descriptors at every pace, durations, resets.
+    "dma_mover-verilator": (DmaMoverConfig(beat_bytes=8, address_bits=13), 30, None, 13, 3000),
+    "dma_mover-icarus": (DmaMoverConfig(descriptor_cycles=8), 16, "onto|any|resets", 7, 150),
+}
+"""Configuration, cases, names of tests, and the least tests and comparisons."""
+
+
+@pytest.mark.parametrize("name", BENCHES)
+def test_bench(name):
+    unit, *_, simulator = name.split("-")
+    config, cases, tests, ran, compared = BENCHES[name]
+    bench(unit, config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
+
+
+def compare_known_answers(unit, config, min_compared):
+    """Run the bench of known answers that is named after the unit; without their folder the test is skipped."""
+    if "BITPATH_KAT_DIR" not in os.environ:
+        pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
+    built, known_bench = build(unit, config, "verilator"), f"{find_unit(unit).bench}_known_answers"
+    env = {"BITPATH_KAT_DIR": str(Path(os.environ["BITPATH_KAT_DIR"]).resolve())}
+    run(built, known_bench, seed=SEED, min_compared=min_compared, env=env)
+
+
+def test_read_add_write_known_answers():
+    """600 sums in each of BF16 and FP32."""
+    if "BITPATH_KAT_DIR" not in os.environ:
+        pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
+    config = ReadAddWriteConfig(beat_bytes=32)
+    folder = {"BITPATH_KAT_DIR": str(Path(os.environ["BITPATH_KAT_DIR"]).resolve())}
+    bench(
+        "read_add_write", config, "verilator", cases=1, env=folder, tests="known_answers", min_tests=2, min_compared=112
+    )
+
+
+def test_dma_cast_known_answers():
+    """30 codes of each of 169 pairs, 1 to 8 a beat."""
+    compare_known_answers("dma_cast", cast(8, 2), 169 * 30 // 8)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    "config", [DmaMoverConfig(beat_bytes=32, address_bits=18), DmaMoverConfig(beat_bytes=16, address_bits=9)]
+)
+def test_the_machine_moves_descriptors(config):
+    """Up to 64 KiB, at the machine's pace."""
+    bench("dma_mover", config, "verilator", cases=2000, min_tests=13, min_compared=20_000)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("queues", [2, 16])
+def test_many_schedules(queues):
+    config = DmaQueuesConfig(queues=queues, depth=3)
+    bench("dma_queues", config, "verilator", cases=3000, tests="brief|machine", min_tests=5, min_compared=8000)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("beat_bytes", [4, 32])
+def test_many_additions(beat_bytes):
+    config = ReadAddWriteConfig(beat_bytes=beat_bytes, address_bits=7)
+    bench("read_add_write", config, "verilator", cases=20_000, min_tests=12, min_compared=140_000)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("config", [cast(32, 2), cast(16, 1), cast(4, 0)])
+def test_every_code_meets_every_destination(config):
+    """The machine's beat and others, with all codes of 16 bits to all dtypes."""
+    bench("dma_cast", config, "verilator", cases=5000, env={"BITPATH_EVERY": "1"}, min_tests=15, min_compared=200_000)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"beat_bytes": 2}, "beat_bytes must be a power of two from 4 to 32, not 2"),
+        ({"pipeline": PipelineConfig(stages=3)}, "stages must be 0 to 2, not 3"),
+    ],
+)
+def test_configurations_of_a_cast_that_are_refused(fields, says):
+    with pytest.raises(ValueError, match=f"^dma_cast: {says}$"):
+        DmaCastConfig(**fields)
