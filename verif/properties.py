@@ -17,6 +17,7 @@ from bitpath.verif.tensix.pack import properties as pack
 from bitpath.verif.tensix.unpack import properties as unpack
 from bitpath.verif.trainium3.array import properties as array
 from bitpath.verif.trainium3.dot import properties as trainium3_dot
+from bitpath.verif.trainium3.memory import properties as trainium3_memory
 from bitpath.verif.trainium3.rmsnorm_quant import properties as rmsnorm_quant
 from bitpath.verif.trainium3.vector import exponential_properties, quantize_mx_properties
 from bitpath.verif.trainium3.vector import properties as trainium3_vector
@@ -32,6 +33,7 @@ MODULES = (
     trainium3_vector,
     exponential_properties,
     quantize_mx_properties,
+    trainium3_memory,
     rmsnorm_quant,
     tensix_dot,
     matrix,
