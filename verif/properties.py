@@ -18,6 +18,7 @@ from bitpath.verif.tensix.unpack import properties as unpack
 from bitpath.verif.trainium3.array import properties as array
 from bitpath.verif.trainium3.dma import properties as trainium3_dma
 from bitpath.verif.trainium3.dot import properties as trainium3_dot
+from bitpath.verif.trainium3.memory import properties as trainium3_memory
 from bitpath.verif.trainium3.rmsnorm_quant import properties as rmsnorm_quant
 from bitpath.verif.trainium3.vector import exponential_properties, quantize_mx_properties
 from bitpath.verif.trainium3.vector import properties as trainium3_vector
@@ -33,6 +34,7 @@ MODULES = (
     trainium3_vector,
     exponential_properties,
     quantize_mx_properties,
+    trainium3_memory,
     rmsnorm_quant,
     trainium3_dma,
     tensix_dot,

@@ -18,6 +18,8 @@ from bitpath.rtl.trainium3.dma.dma_mover import move_layout
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.rtl.trainium3.engine.instruction import instruction_layout
+from bitpath.rtl.trainium3.memory.config import IndirectConfig, WalkConfig
+from bitpath.rtl.trainium3.memory.indirect_offsets import indirect_command
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import length_width
 from bitpath.rtl.units import UNITS, find_unit
@@ -27,6 +29,7 @@ from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.engine_host import EARLY_WORDS
 from bitpath.verif.kit.traffic import Driven, Manners, Pace, broken_offer, drawn, first_difference, silent
 from bitpath.verif.trainium3.engine.programs import PLACES, program_bits, random_program
+from bitpath.verif.trainium3.memory.access_walker import random_command
 
 SRAM = "SRAM has no reset; what a program reads it has written"
 QUEUE = "the memory of a queue, whose counts are reset: nothing reads a word that was not written since"
@@ -78,6 +81,19 @@ def short_moves(source):
     return drawn(lambda: source.getrandbits(layout.size) & other | source.randint(1, 16) << at)
 
 
+def walk_commands(source):
+    """Patterns that stay in the partition, and now and then one that is rejected."""
+    return drawn(lambda: random_command(WalkConfig(), source))
+
+
+def short_lists(source):
+    """Lists of up to seven offsets, about half of them outside."""
+    layout = places(indirect_command(IndirectConfig()))
+    count, bits = layout["count"]
+    few = ((1 << bits) - 1 & ~7) << count
+    return drawn(lambda: source.getrandbits(sum(width for _, width in layout.values())) & ~few)
+
+
 PE = Manners(
     # A PE's weights have no reset; a load and a swap must come first.
     settle=dict.fromkeys(("stationary_east", "moving_east", "partial_south"), 30),
@@ -87,6 +103,9 @@ ALWAYS_BUSY = ("busy",)
 MANNERS = {
     **dict.fromkeys(("quad_mx_dot", "reciprocal", "square_root", "reciprocal_square_root", "quantize_mx"), Manners()),
     **dict.fromkeys(("xorwow", "dot16", "unpacker", "packer", "mx_convert", "srs", "ups"), Manners()),
+    "scale_fetch": Manners(),
+    "indirect_offsets": Manners(inputs={"i": short_lists}),
+    "access_walker": Manners(inputs={"i": walk_commands}, cycles=200),
     "quad_mx_pe": PE,
     "bf16_pe": PE,
     "psum": Manners(keeps=SRAM, pace=Pace(gap=0.3, stall=0.7)),

@@ -1,0 +1,38 @@
+"""Offers of the units that address memories stay until they are taken; the scale fetch equals its combinational form."""
+
+from functools import partial
+
+from bitpath.rtl.trainium3.memory.access_walker import AccessWalker
+from bitpath.rtl.trainium3.memory.config import IndirectConfig, ScaleFetchConfig, WalkConfig
+from bitpath.rtl.trainium3.memory.indirect_offsets import IndirectOffsets
+from bitpath.rtl.trainium3.memory.scale_fetch import ScaleFetch
+from bitpath.verif.formal.contracts import offer_property, pipeline_property, stream_properties
+from bitpath.verif.formal.property import Properties, Sabotage
+
+WALK = WalkConfig(address_bits=6, step_bits=4, num_bits=3)
+INDIRECT = IndirectConfig(offset_bits=3, count_bits=4)
+FETCH = partial(ScaleFetch, ScaleFetchConfig(quadrants=2))
+
+PROPERTIES = Properties(
+    "trainium3/memory",
+    offer_property(
+        "trainium3.access_walker",
+        partial(AccessWalker, WALK),
+        Sabotage(
+            "trainium3/memory/access_walker.py",
+            "with m.If(self.o.ready):\n            for level",
+            "with m.If(1):\n            for level",
+        ),
+        whole=False,
+    ),
+    pipeline_property("trainium3.scale_fetch", FETCH, 1),
+    *stream_properties("trainium3.scale_fetch", FETCH),
+    offer_property(
+        "trainium3.indirect_offsets",
+        partial(IndirectOffsets, INDIRECT),
+        Sabotage(
+            "trainium3/memory/indirect_offsets.py", "taken.eq(self.o.valid & self.o.ready)", "taken.eq(self.o.valid)"
+        ),
+        whole=False,
+    ),
+)

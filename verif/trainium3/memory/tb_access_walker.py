@@ -1,0 +1,243 @@
+"""Bench of the access walker: every num and sign, both ends of the partition, errors, throughput, paces, resets.
+
+Addresses come from golden's `AccessPattern` before anything is driven. ``BITPATH_CASES`` sets the random patterns of a test.
+"""
+
+import os
+from itertools import product
+
+import cocotb
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from bitpath.rtl.trainium3.memory.access_walker import AccessWalker, WalkError
+from bitpath.rtl.trainium3.memory.config import WalkConfig
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.pipeline import PACES
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.memory.access_walker import Walk, inside, random_walk
+
+CONFIG = config_from_environment(WalkConfig)
+SIGNATURE = AccessWalker(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "300"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+END = 1 << CONFIG.address_bits
+START = 2
+"""Cycles from a command to its first address."""
+
+
+class Table:
+    """Sends walks and expects golden's addresses."""
+
+    def __init__(self, frame, pace="full_speed"):
+        gaps, stalls = (make() for make in PACES[pace])
+        self.frame, self.dut = frame, frame.dut
+        self.driver = frame.driver("i", gaps)
+        self.board = frame.check_stream("o", stalls=stalls)
+
+    async def play(self, walks):
+        """Send walks and wait until the walker is empty."""
+        for walk in walks:
+            for address in walk.addresses(CONFIG):
+                self.board.expect(address, str(walk))
+            self.driver.send_bits(walk.command(CONFIG))
+        await self.driver.drained()
+        await FallingEdge(self.dut.clk)
+        while resolved(self.dut.busy):
+            await FallingEdge(self.dut.clk)
+        await RisingEdge(self.dut.clk)
+
+    async def error(self):
+        await FallingEdge(self.dut.clk)
+        found = WalkError(resolved(self.dut.error))
+        await RisingEdge(self.dut.clk)
+        return found
+
+    async def clear(self):
+        self.dut.clear.value = 1
+        await RisingEdge(self.dut.clk)
+        self.dut.clear.value = 0
+        assert await self.error() is WalkError.NONE
+
+
+def sign(step):
+    return "negative" if step < 0 else "zero" if step == 0 else "positive"
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(size=[0, 1, 2])
+async def every_num(dut, size):
+    """Nums 1 to 3 in every level, with steps of every sign in every level."""
+    rng = pauses.rng("walks")
+    walks = []
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage([*cross("abcd", (1, 2, 3), ("negative", "zero", "positive"))])
+        for nums in product((1, 2, 3), repeat=4):
+            walk = None
+            while walk is None:
+                steps = [rng.choice((-1, 0, 1)) * rng.randint(1, 3) for _ in nums]
+                walk = inside(CONFIG, list(zip(steps, nums, strict=True)), size, rng)
+            walks.append(walk)
+            for level, (step, num) in zip("abcd", walk.pairs, strict=True):
+                coverage.hit(level, num, sign(step))
+        await Table(frame).play(walks)
+
+
+@cocotb.test(**LIMIT)
+async def ends_of_the_partition(dut):
+    """The first and the last byte, and one element beyond either; a limit below the partition's end."""
+    rng = pauses.rng("walks")
+    most = (1 << CONFIG.step_bits - 1) - 1
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame)
+        coverage = frame.coverage(cross((0, 1, 2), ("first", "last", "before", "beyond", "limit", "below limit")))
+        for size in (0, 1, 2):
+            last = (END >> size) - 1
+            for steps in ((1,), (-1,), (most, -1), (-most - 1, 1), (1, -1, 2, -2)):
+                nums = [2] * len(steps)
+                pairs = [*((1, 1) for _ in range(4 - len(steps))), *zip(steps, nums, strict=True)]
+                at_start, at_end = (inside(CONFIG, pairs, size, rng, where) for where in (0, 1))
+                for walk, name in ((at_start, "first"), (at_end, "last")):
+                    if walk is not None:
+                        await table.play([walk])
+                        assert await table.error() is WalkError.NONE
+                        coverage.hit(size, name)
+                for offset, name in (
+                    (at_start.offset - 1 if at_start and at_start.offset else None, "before"),
+                    (at_end.offset + 1 if at_end and at_end.offset < last else None, "beyond"),
+                ):
+                    if offset is not None:
+                        await table.play([Walk(pairs, offset, size, END)])
+                        assert await table.error() is WalkError.RANGE
+                        await table.clear()
+                        coverage.hit(size, name)
+            for limit in (1, 2, 3, 4, 5, END // 2, END - 1):
+                walk = Walk([(1, 1)] * 3 + [(1, 2)], max(0, (limit >> size) - 2), size, limit)
+                await table.play([walk])
+                assert await table.error() is walk.error
+                coverage.hit(size, "below limit" if walk.error is WalkError.NONE else "limit")
+                await table.clear()
+        await table.play([random_walk(CONFIG, rng)])
+
+
+@cocotb.test(**LIMIT)
+async def far_outside(dut):
+    """The largest reaches of each level and of all, to either side: sums that must not wrap around into the partition."""
+    rng = pauses.rng("walks")
+    span, most = 1 << CONFIG.step_bits - 1, (1 << CONFIG.num_bits) - 1
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame)
+        coverage = frame.coverage(cross(range(1, 16), ("down", "up"), (0, 1, 2)))
+        for levels, (name, step), size in product(range(1, 16), (("down", -span), ("up", span - 1)), (0, 1, 2)):
+            pairs = [(step, most) if levels >> level & 1 else (rng.choice((step, 0)), 1) for level in range(4)]
+            low = sum(min(0, step * (num - 1)) for step, num in pairs)
+            for offset in (0, (END >> size) - 1, END - 1, min(END - 1, -low)):
+                walk = Walk(pairs, offset, size, rng.choice((END, END - 1, 1)))
+                await table.play([walk])
+                assert await table.error() is walk.error
+                if walk.error is WalkError.RANGE:
+                    coverage.hit(levels, name, size)
+                await table.clear()
+        await table.play([random_walk(CONFIG, rng)])
+
+
+@cocotb.test(**LIMIT)
+async def a_rejected_command_leaves_no_trace(dut):
+    """Every kind of error among good patterns; the first one stays until it is cleared."""
+    rng = pauses.rng("walks")
+    one = [(0, 1)] * 4
+    bad = {
+        "size": Walk(one, 0, 3, END),
+        **{f"num {level}": Walk([*one[:level], (0, 0), *one[level + 1 :]], 0, 0, END) for level in range(4)},
+        "range": Walk(one, 1, 0, 1),
+        "before": Walk([*one[:3], (-1, 2)], 0, 0, END),
+        "size and num": Walk([(0, 0)] * 4, 0, 3, END),
+        "num and range": Walk([(0, 0), *one[1:]], 1, 0, 1),
+    }
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame)
+        coverage = frame.coverage(cross(bad, ("alone", "first", "second")))
+        for name, walk in bad.items():
+            assert not walk.addresses(CONFIG)
+            await table.play([walk])
+            assert await table.error() is walk.error
+            coverage.hit(name, "alone")
+            await table.clear()
+            other = rng.choice([each for each in bad.values() if each.error is not walk.error])
+            for place, pair in (("first", (walk, other)), ("second", (other, walk))):
+                good = [random_walk(CONFIG, rng) for _ in range(3)]
+                await table.play([good[0], pair[0], good[1], pair[1], good[2]])
+                assert await table.error() is pair[0].error
+                coverage.hit(name, place)
+                await table.clear()
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_patterns(dut, pace):
+    rng = pauses.rng("walks")
+    async with bench(dut, SIGNATURE) as frame:
+        await Table(frame, pace).play([random_walk(CONFIG, rng) for _ in range(max(1, CASES // 4))])
+
+
+@cocotb.test(**LIMIT)
+async def an_address_in_every_cycle(dut):
+    """From the first address on, no cycle is without one, single elements included."""
+    rng = pauses.rng("walks")
+    single = [Walk([(0, 1)] * 4, offset, 0, END) for offset in range(6)]
+    walks = [*single, *(random_walk(CONFIG, rng) for _ in range(20)), *single]
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        board = frame.scoreboard("o", frame.payload_shape("o"))
+        driver = frame.driver("i")
+        dut.o__ready.value = 1
+        addresses = [address for walk in walks for address in walk.addresses(CONFIG)]
+        for walk in walks:
+            driver.send_bits(walk.command(CONFIG))
+        while not resolved(dut.i__valid):
+            await FallingEdge(dut.clk)
+        for cycle in range(START):
+            assert not resolved(dut.o__valid)
+            assert resolved(dut.busy) == (cycle > 0)
+            await FallingEdge(dut.clk)
+        for address in addresses:
+            assert resolved(dut.o__valid), "a cycle without an address"
+            assert resolved(dut.busy)
+            board.expect(address)
+            board.got(resolved(dut.o__payload))
+            await FallingEdge(dut.clk)
+        assert not resolved(dut.o__valid)
+        assert not resolved(dut.busy)
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """Reset while a pattern is walked and another waits; nothing of them is left, the error included."""
+    rng = pauses.rng("walks")
+    long = Walk([(0, 2), (0, 2), (1, 2), (1, 3)], 0, 0, END)
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        board = frame.scoreboard("o", frame.payload_shape("o"))
+        for cycles in range(1, 8):
+            for bad in (False, True):
+                dut.o__ready.value = 0
+                dut.i__valid.value = 1
+                dut.i__payload.value = Walk([(0, 0)] * 4, 0, 0, END).command(CONFIG) if bad else long.command(CONFIG)
+                for _ in range(cycles):
+                    await FallingEdge(dut.clk)
+                await frame.reset()
+                await FallingEdge(dut.clk)
+                assert not resolved(dut.o__valid)
+                assert not resolved(dut.busy)
+                assert resolved(dut.error) == WalkError.NONE.value
+                walk = random_walk(CONFIG, rng)
+                dut.i__payload.value, dut.i__valid.value, dut.o__ready.value = walk.command(CONFIG), 1, 1
+                await FallingEdge(dut.clk)
+                assert resolved(dut.i__ready)
+                dut.i__valid.value = 0
+                await FallingEdge(dut.clk)
+                for address in walk.addresses(CONFIG):
+                    board.expect(address)
+                    assert resolved(dut.o__valid)
+                    board.got(resolved(dut.o__payload))
+                    await FallingEdge(dut.clk)
+                assert not resolved(dut.o__valid)

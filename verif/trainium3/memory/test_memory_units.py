@@ -1,0 +1,57 @@
+"""Benches of the units that address memories on both simulators, with least counts of tests and comparisons."""
+
+from functools import partial
+
+import pytest
+
+from bitpath.rtl.trainium3.memory.config import IndirectConfig, ScaleFetchConfig, WalkConfig
+from bitpath.sim.engine.runner import run_bench
+
+pytestmark = pytest.mark.simulator
+SEED = 20260821
+MACHINE = WalkConfig(address_bits=18, step_bits=16, num_bits=16)
+"""SBUF's partitions and the engines' limits."""
+
+bench = partial(run_bench, seed=SEED)
+BENCHES = {
+    "access_walker-verilator": (MACHINE, 100, None, 12, 4_000),
+    "access_walker-icarus": (WalkConfig(), 60, "every_num|reject|random|cycle|resets", 9, 3_900),
+    "scale_fetch-verilator": (ScaleFetchConfig(), 100, None, 8, 600),
+    "scale_fetch-icarus": (ScaleFetchConfig(quadrants=1), 60, None, 8, 300),
+    "indirect_offsets-verilator": (IndirectConfig(offset_bits=32, count_bits=12), 60, None, 10, 5_000),
+    "indirect_offsets-icarus": (IndirectConfig(), 16, "marked|random|cycle|resets", 7, 900),
+}
+"""Configuration, cases, names of tests, and the least tests and comparisons."""
+
+
+@pytest.mark.parametrize("name", BENCHES)
+def test_bench(name):
+    unit, simulator = name.split("-")
+    config, cases, tests, ran, compared = BENCHES[name]
+    bench(unit, config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
+
+
+def test_access_walker_known_answers(replay):
+    config = WalkConfig(address_bits=13, step_bits=16, num_bits=16)
+    replay("access_walker", config, "trainium3.memory.tb_access_walker_known_answers", min_compared=460)
+
+
+def test_indirect_offsets_known_answers(replay):
+    config = IndirectConfig(offset_bits=16, count_bits=12)
+    replay("indirect_offsets", config, "trainium3.memory.tb_indirect_offsets_known_answers", min_compared=200)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (partial(WalkConfig, address_bits=2), "access_walker: address_bits must be 3 to 24, not 2"),
+        (partial(WalkConfig, step_bits=17), "access_walker: step_bits must be 2 to 16, not 17"),
+        (partial(WalkConfig, num_bits=0), "access_walker: num_bits must be 1 to 16, not 0"),
+        (partial(ScaleFetchConfig, quadrants=5), "scale_fetch: quadrants must be 1 to 4, not 5"),
+        (partial(IndirectConfig, offset_bits=33), "indirect_offsets: offset_bits must be 1 to 32, not 33"),
+        (partial(IndirectConfig, count_bits=0), "indirect_offsets: count_bits must be 1 to 16, not 0"),
+    ],
+)
+def test_configurations_refuse(make, says):
+    with pytest.raises(ValueError, match=f"^{says}$"):
+        make()
