@@ -54,7 +54,7 @@ async def known_answers(dut, number):
 async def brief_descriptors(dut, number):
     """Many decisions in few cycles, as the exact twin takes them."""
     rng = pauses.rng("schedule")
-    await played(dut, *(brief(rng, CONFIG.queues, max(10, CASES // 4)) for _ in range(4)))
+    await played(dut, *(brief(rng, CONFIG.queues, max(10, CASES // 4)) for _ in range(8)))
 
 
 @cocotb.test(**LIMIT)
