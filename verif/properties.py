@@ -18,6 +18,7 @@ from bitpath.verif.tensix.unpack import properties as unpack
 from bitpath.verif.trainium3.array import properties as array
 from bitpath.verif.trainium3.dot import properties as trainium3_dot
 from bitpath.verif.trainium3.rmsnorm_quant import properties as rmsnorm_quant
+from bitpath.verif.trainium3.tensor import properties as trainium3_tensor
 from bitpath.verif.trainium3.vector import exponential_properties, quantize_mx_properties
 from bitpath.verif.trainium3.vector import properties as trainium3_vector
 
@@ -29,6 +30,7 @@ MODULES = (
     pipeline,
     trainium3_dot,
     array,
+    trainium3_tensor,
     trainium3_vector,
     exponential_properties,
     quantize_mx_properties,
