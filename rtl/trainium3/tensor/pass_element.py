@@ -15,12 +15,9 @@ from bitpath.golden.formats.catalogue import FP32, TF32
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.tensor import LOW_BITS
 from bitpath.rtl.common.arithmetic.decode import Decode
-from bitpath.rtl.common.arithmetic.raw import raw_float
 from bitpath.rtl.common.arithmetic.round_increment import increment
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-
-WIDE = raw_float(FP32.exponent_bits, FP32.precision)
-"""A PE's operand outside the MX modes: ``(-1)**sign * significand * 2**(exponent - 150)``."""
+from bitpath.rtl.trainium3.tensor.operand import WIDE
 
 
 class Part(enum.Enum, shape=2):

@@ -1,4 +1,4 @@
-"""Parts of FP32 elements, and the order of their passes."""
+"""Parts of FP32 elements, the order of their passes, and the slots that tags select."""
 
 from functools import partial
 
@@ -9,7 +9,9 @@ from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.tensor import LOW_BITS
 from bitpath.rtl.trainium3.tensor.config import PassesConfig
 from bitpath.rtl.trainium3.tensor.fp32_passes import Fp32Passes, PassMode
+from bitpath.rtl.trainium3.tensor.operand import NARROW
 from bitpath.rtl.trainium3.tensor.pass_element import Part, PassElement
+from bitpath.rtl.trainium3.tensor.tag_select import SLOTS, TagSelect
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Properties
 
@@ -72,3 +74,18 @@ def order(claim: Claim) -> None:
     claim.ensure(column.number > before, column.number & skipped == skipped)
     for number in range(4):
         claim.ensure(~((before < number) & (number < column.number) & (number & skipped == skipped)))
+
+
+@PROPERTIES.of(
+    "tag_select",
+    "tag_select_slot",
+    "any slots: a legal tag selects its partition's slot, another one +0",
+    ("slot > self.pattern.last_slot", "slot >= self.pattern.last_slot"),
+)
+def selects(claim: Claim) -> None:
+    dut = claim.instantiate("dut", TagSelect(NARROW))
+    legal = (dut.tag[2:] <= dut.pattern.last_partition) & (dut.tag[:2] <= dut.pattern.last_slot)
+    for place in range(SLOTS * SLOTS):
+        chosen = Value.cast(dut.o) == Mux(legal, Value.cast(dut.slots[place]), 0)
+        claim.ensure((dut.tag != place) | chosen)
+    claim.ensure(dut.illegal == ~legal)
