@@ -20,10 +20,12 @@ from bitpath.rtl.trainium3.dot import units as trainium3_dot
 from bitpath.rtl.trainium3.engine import units as trainium3_engine
 from bitpath.rtl.trainium3.memory import units as trainium3_memory
 from bitpath.rtl.trainium3.rmsnorm_quant import units as trainium3_rmsnorm_quant
+from bitpath.rtl.trainium3.tensor import units as trainium3_tensor
 from bitpath.rtl.trainium3.vector import units as trainium3_vector
 
 ROOMS = (
     trainium3_dot,
+    trainium3_tensor,
     trainium3_array,
     trainium3_vector,
     trainium3_rmsnorm_quant,

@@ -20,6 +20,7 @@ from bitpath.verif.trainium3.dma import properties as trainium3_dma
 from bitpath.verif.trainium3.dot import properties as trainium3_dot
 from bitpath.verif.trainium3.memory import properties as trainium3_memory
 from bitpath.verif.trainium3.rmsnorm_quant import properties as rmsnorm_quant
+from bitpath.verif.trainium3.tensor import properties as trainium3_tensor
 from bitpath.verif.trainium3.vector import exponential_properties, quantize_mx_properties
 from bitpath.verif.trainium3.vector import properties as trainium3_vector
 
@@ -31,6 +32,7 @@ MODULES = (
     pipeline,
     trainium3_dot,
     array,
+    trainium3_tensor,
     trainium3_vector,
     exponential_properties,
     quantize_mx_properties,

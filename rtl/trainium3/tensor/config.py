@@ -1,0 +1,44 @@
+"""Configurations of TensorE's units for its modes beside quad MX."""
+
+from dataclasses import dataclass
+
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+from bitpath.golden.trainium3.declarations.tensor import TRAINIUM3_SPARSE, SparseNumerics, TagMap
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL, MatmulNumerics
+from bitpath.rtl.common.config import require_range
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassesConfig:
+    """Configuration of the FP32 passes at the edge of the array.
+
+    Attributes
+    ----------
+    rows : elements of a column.
+    numerics : rounding of FP32 to TF32.
+    """
+
+    rows: int = 4
+    numerics: MatmulNumerics = TRAINIUM3_MATMUL.numerics
+
+    def __post_init__(self) -> None:
+        require_range("fp32_passes", "rows", self.rows, 1, PARTITIONS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectConfig:
+    """Configuration of the sparse selection on four rows of PEs.
+
+    Attributes
+    ----------
+    cols : columns of PEs.
+    numerics : patterns and code of the tags; RTL decodes tags of two fields.
+    """
+
+    cols: int = 2
+    numerics: SparseNumerics = TRAINIUM3_SPARSE.numerics
+
+    def __post_init__(self) -> None:
+        require_range("sparse_select", "cols", self.cols, 1, PARTITIONS)
+        if self.numerics.tag_map is not TagMap.FIELDS:
+            raise ValueError(f"sparse_select: tag_map must be FIELDS, not {self.numerics.tag_map.name}")

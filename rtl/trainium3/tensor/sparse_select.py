@@ -1,0 +1,83 @@
+"""Selection of a sparse matmul on four rows of PEs: each reads its group's partitions, and each PE one slot by its tag.
+
+    kept 4: rows 0-3 read partitions 0-3      kept 2: rows 0, 1 read 0, 1; rows 2, 3 read 2, 3      kept 1: each its own
+
+Ref: "Trainium2 Architecture Guide for NKI", structured sparsity.
+"""
+
+from amaranth import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.trainium3.tensor.config import SelectConfig
+from bitpath.rtl.trainium3.tensor.operand import NARROW
+from bitpath.rtl.trainium3.tensor.tag_select import PATTERN, SLOTS, TAG, TagSelect
+
+
+def select_layout(config: SelectConfig) -> data.StructLayout:
+    """Layout of a column: slot r of partition p at ``slots[4 * p + r]``, the tag of row p and column c at ``tags[cols * p + c]``."""
+    return data.StructLayout(
+        {
+            "slots": data.ArrayLayout(NARROW, SLOTS * SLOTS),
+            "pattern": PATTERN,
+            "tags": data.ArrayLayout(TAG, SLOTS * config.cols),
+        }
+    )
+
+
+def selected_layout(config: SelectConfig) -> data.StructLayout:
+    """Layout of the elements that the PEs read, and a flag for each illegal tag, in the order of the tags."""
+    pes = SLOTS * config.cols
+    return data.StructLayout({"elements": data.ArrayLayout(NARROW, pes), "illegal": pes})
+
+
+class SparseSelect(wiring.Component):
+    """A moving column a cycle, combinational.
+
+    Parameters
+    ----------
+    config : columns of PEs.
+
+    Members
+    -------
+    i : In(stream of select_layout)
+    o : Out(stream of selected_layout)
+    """
+
+    clocked = False
+
+    def __init__(self, config: SelectConfig):
+        self.config = config
+        super().__init__(
+            {
+                "i": In(stream.Signature(select_layout(config))),
+                "o": Out(stream.Signature(selected_layout(config))),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        pattern, slots = self.i.p.pattern, self.i.p.slots
+        m.d.comb += [self.o.valid.eq(self.i.valid), self.i.ready.eq(self.o.ready)]
+        for row in range(SLOTS):
+            group = Signal(slots.shape(), name=f"group_{row}")
+            m.d.comb += group.eq(slots)
+            # The row's own partition comes first in a group of its own, and its pair's first in a group of two.
+            with m.Switch(pattern.last_partition):
+                with m.Case(0):
+                    m.d.comb += [group[slot].eq(slots[SLOTS * row + slot]) for slot in range(SLOTS)]
+                with m.Case(1):
+                    first = SLOTS * (row - row % 2)
+                    m.d.comb += [group[slot].eq(slots[first + slot]) for slot in range(2 * SLOTS)]
+            for col in range(self.config.cols):
+                place = self.config.cols * row + col
+                select = instantiate(m, platform, f"select_{row}_{col}", TagSelect, NARROW)
+                m.d.comb += [
+                    select.slots.eq(group),
+                    select.tag.eq(self.i.p.tags[place]),
+                    select.pattern.eq(pattern),
+                    self.o.p.elements[place].eq(select.o),
+                    self.o.p.illegal[place].eq(select.illegal),
+                ]
+        return m

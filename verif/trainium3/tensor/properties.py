@@ -1,0 +1,91 @@
+"""Parts of FP32 elements, the order of their passes, and the slots that tags select."""
+
+from functools import partial
+
+from amaranth import Cat, Mux, Value, signed
+
+from bitpath.golden.formats.catalogue import FP32, TF32
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.trainium3.declarations.tensor import LOW_BITS
+from bitpath.rtl.trainium3.tensor.config import PassesConfig
+from bitpath.rtl.trainium3.tensor.fp32_passes import Fp32Passes, PassMode
+from bitpath.rtl.trainium3.tensor.operand import NARROW
+from bitpath.rtl.trainium3.tensor.pass_element import Part, PassElement
+from bitpath.rtl.trainium3.tensor.tag_select import SLOTS, TagSelect
+from bitpath.verif.formal.claim import Claim
+from bitpath.verif.formal.property import Properties
+
+PROPERTIES = Properties("trainium3/tensor")
+_element = partial(PassElement, Rounding.RNE)
+
+
+@PROPERTIES.of(
+    "pass_element",
+    "pass_element_halves",
+    "both halves of any code: their significands add up to the number's, under its exponent and sign",
+    ("significand[:LOW_BITS]", "significand[1 : LOW_BITS + 1]"),
+)
+def halves(claim: Claim) -> None:
+    whole = claim.instantiate("whole", _element(), part=Part.WHOLE)
+    high, low = (
+        claim.instantiate(name, _element(), part=part, code=whole.code)
+        for name, part in (("high", Part.HIGH), ("low", Part.LOW))
+    )
+    total = claim.value(high.o.significand + (low.o.significand >> LOW_BITS), "total")
+    claim.ensure(total == whole.o.significand, ~low.o.significand[:LOW_BITS].any())
+    for half in (high, low):
+        claim.ensure(Value.cast(half.o)[FP32.precision :] == Value.cast(whole.o)[FP32.precision :])
+
+
+@PROPERTIES.of(
+    "pass_element",
+    "pass_element_tf32",
+    "a finite code to TF32: no more than half a unit away, a tie to even, with 13 zeros below",
+    ("guard=self.code[dropped - 1]", "guard=self.code[dropped]"),
+)
+def rounded(claim: Claim) -> None:
+    dut = claim.instantiate("dut", _element(), part=Part.TF32)
+    claim.assume(~dut.code[FP32.fraction_bits : -1].all())
+    # Codes without sign are in the order of their numbers, and a unit of TF32 is one distance in both.
+    code = claim.value(((dut.o.exponent - 1) << FP32.fraction_bits) + dut.o.significand, "code", FP32.width - 1)
+    unit = 1 << FP32.fraction_bits - TF32.fraction_bits
+    error = claim.value(code - dut.code[:-1], "error", signed(FP32.width + 1))
+    distance = claim.value(Mux(error < 0, -error, error), "distance")
+    even = ~code[FP32.fraction_bits - TF32.fraction_bits]
+    claim.ensure(code & unit - 1 == 0, (distance < unit // 2) | ((distance == unit // 2) & even))
+    claim.ensure(dut.o.sign == dut.code[-1], ~dut.o.nan)
+
+
+@PROPERTIES.of(
+    "fp32_passes",
+    "fp32_passes_order",
+    "from any state, a FUSED column that is not the last is followed by the next number that no onezero operand leaves out",
+    ("column.number + 1", "column.number"),
+    depth=1,
+)
+def order(claim: Claim) -> None:
+    dut = claim.instantiate("dut", Fp32Passes(PassesConfig(rows=1)), i__valid=1, o__ready=1)
+    request, column = dut.i.p, dut.o.p
+    before = claim.register(column.number, "number_before")
+    goes_on = claim.register(~column.last, "goes_on")
+    stays = claim.register(Value.cast(request), "request_before") == Value.cast(request)
+    skipped = Cat(request.moving_onezero, request.stationary_onezero)
+    claim.assume(request.mode == PassMode.FUSED, goes_on, stays)
+    claim.ensure(column.number > before, column.number & skipped == skipped)
+    for number in range(4):
+        claim.ensure(~((before < number) & (number < column.number) & (number & skipped == skipped)))
+
+
+@PROPERTIES.of(
+    "tag_select",
+    "tag_select_slot",
+    "any slots: a legal tag selects its partition's slot, another one +0",
+    ("slot > self.pattern.last_slot", "slot >= self.pattern.last_slot"),
+)
+def selects(claim: Claim) -> None:
+    dut = claim.instantiate("dut", TagSelect(NARROW))
+    legal = (dut.tag[2:] <= dut.pattern.last_partition) & (dut.tag[:2] <= dut.pattern.last_slot)
+    for place in range(SLOTS * SLOTS):
+        chosen = Value.cast(dut.o) == Mux(legal, Value.cast(dut.slots[place]), 0)
+        claim.ensure((dut.tag != place) | chosen)
+    claim.ensure(dut.illegal == ~legal)

@@ -1,0 +1,182 @@
+"""Bench of the FP32 passes: corners in every mode and number, onezero operands, random columns at every pace, resets.
+
+Expected columns come from golden's halves before anything is driven. ``BITPATH_CASES`` sets the random columns of a test.
+"""
+
+import os
+from collections.abc import Iterator
+from fractions import Fraction
+from random import Random
+
+import cocotb
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from bitpath.golden.formats.catalogue import FP32, TF32
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.codec import Kind, decode
+from bitpath.golden.scalar.fp32 import convert
+from bitpath.golden.trainium3.declarations.tensor import LOW_BITS
+from bitpath.golden.trainium3.exact import fp32_halves
+from bitpath.rtl.trainium3.tensor.config import PassesConfig
+from bitpath.rtl.trainium3.tensor.fp32_passes import Fp32Passes, PassMode, pass_layout, request_layout
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.pipeline import PACES
+from bitpath.verif.kit.streams import resolved
+
+CONFIG = config_from_environment(PassesConfig)
+SIGNATURE = Fp32Passes(CONFIG).signature
+REQUEST, COLUMN = request_layout(CONFIG), pass_layout(CONFIG)
+CASES = int(os.environ.get("BITPATH_CASES", "400"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+OFFSET = FP32.bias + FP32.fraction_bits
+TIES = [0x3F800000 | fraction for fraction in (0x0FFF, 0x1000, 0x1001, 0x2FFF, 0x3000, 0x3001, 0x7FF000, 0x7FEFFF)]
+CORNERS = [
+    sign | code
+    for sign in (0, 1 << 31)
+    for code in (0, 1, 0xFFF, 0x1000, 0x7FFFFF, 0x800000, 0x7F7FFFFF, 0x7F7FF000, 0x7F7FEFFF, 0x7F800000, 0x7F800001, *TIES)
+]  # fmt: skip
+
+
+def whole(code: int) -> dict[str, int]:
+    """The operand that has an FP32 code's value."""
+    x, biased = decode(FP32, code), code >> FP32.fraction_bits & FP32.exponent_mask
+    return {
+        "significand": code & FP32.fraction_mask | bool(biased) << FP32.fraction_bits,
+        "exponent": max(biased, 1),
+        "sign": code >> 31,
+        "inf": x.kind is Kind.INFINITY,
+        "nan": x.kind is Kind.NAN,
+    }
+
+
+def half(code: int, high: int) -> dict[str, int]:
+    """The operand of a half, which is at the top of the significand; a low half's value is 2**-12 of the operand's."""
+    fields = whole(code)
+    if fields["inf"] or fields["nan"]:
+        kept = fields["significand"] if high else fields["significand"] << LOW_BITS
+        return {**fields, "significand": kept >> LOW_BITS << LOW_BITS & (1 << FP32.precision) - 1}
+    value = abs(decode(FP32, fp32_halves(code)[not high]).value)
+    units = value * Fraction(2) ** (OFFSET - fields["exponent"])
+    assert units.denominator == 1
+    return {**fields, "significand": units.numerator << (0 if high else LOW_BITS)}
+
+
+def tf32(code: int) -> dict[str, int]:
+    """The operand of the code rounded to TF32; NaN keeps its payload, which no PE reads."""
+    if decode(FP32, code).kind is Kind.NAN:
+        return whole(code)
+    rounding: Rounding = CONFIG.numerics.tf32_rounding
+    return whole(convert(code, FP32, TF32, rounding) << FP32.fraction_bits - TF32.fraction_bits)
+
+
+def columns(codes: list[int], mode: PassMode, number: int, moving: int, stationary: int) -> list[int]:
+    """Every pass of a request, as payloads."""
+    skipped = 2 * stationary + moving
+    numbers = {PassMode.FUSED: [n for n in range(4) if n & skipped == skipped], PassMode.SPLIT: [number]}.get(mode, [3])
+    payloads = []
+    for each in numbers:
+        split = mode in (PassMode.FUSED, PassMode.SPLIT)
+        make = {PassMode.WHOLE: whole, PassMode.TF32: tf32}.get(mode)
+        elements = [half(code, each & 1) if split else make(code) for code in codes]
+        payloads.append(pack(COLUMN, {"elements": elements, "number": each, "last": each == numbers[-1]}))
+    return payloads
+
+
+def request(
+    codes: list[int], mode: PassMode, number: int, moving: int = 0, stationary: int = 0
+) -> tuple[int, list[int]]:
+    """A request's payload and the columns expected."""
+    fields = {"codes": codes, "mode": mode, "number": number}
+    onezero = {"moving_onezero": moving, "stationary_onezero": stationary}
+    return pack(REQUEST, fields | onezero), columns(codes, mode, number, moving, stationary)
+
+
+def random_code(rng: Random) -> int:
+    return rng.choice((rng.choice(CORNERS), rng.getrandbits(32)))
+
+
+def random_requests(rng: Random) -> Iterator[tuple[int, list[int]]]:
+    while True:
+        codes = [random_code(rng) for _ in range(CONFIG.rows)]
+        yield request(codes, rng.choice(list(PassMode)), rng.randrange(4), rng.getrandbits(1), rng.getrandbits(1))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(mode=[mode.name for mode in PassMode])
+async def corners(dut, mode):
+    """Zeros, subnormals, ties of TF32, the largest numbers, infinity and NaN, in every row."""
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(cross([f"{code:08x}" for code in CORNERS], range(4)))
+        driver, board = frame.driver("i"), frame.check_stream("o")
+        for place in range(len(CORNERS)):
+            codes = [CORNERS[(place + row) % len(CORNERS)] for row in range(CONFIG.rows)]
+            for number in range(4):
+                payload, expected = request(codes, PassMode[mode], number)
+                driver.send_bits(payload)
+                for column in expected:
+                    board.expect(column, f"{mode}, number {number}, row 0 {codes[0]:08x}")
+                coverage.hit(f"{codes[0]:08x}", number)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_columns(dut, pace):
+    """Requests of all modes in any order; a request of FUSED leaves out the passes of onezero operands."""
+    gaps, stalls = (make() for make in PACES[pace])
+    async with bench(dut, SIGNATURE) as frame:
+        driver, board = frame.driver("i", gaps), frame.check_stream("o", stalls=stalls)
+        source = random_requests(pauses.rng("requests"))
+        for index in range(CASES):
+            payload, expected = next(source)
+            driver.send_bits(payload)
+            for column in expected:
+                board.expect(column, f"request {index}")
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(moving=[0, 1], stationary=[0, 1])
+async def cycles_of_a_request(dut, moving, stationary):
+    """FUSED takes a cycle for each pass, and a column of another mode one; no cycle is lost between them."""
+    rng = pauses.rng("codes")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        board = frame.scoreboard("o", frame.payload_shape("o"))
+        frame.onlook("i")
+        frame.onlook("o")
+        dut.o__ready.value = 1
+        for mode in (PassMode.FUSED, PassMode.SPLIT, PassMode.FUSED, PassMode.WHOLE, PassMode.TF32, PassMode.FUSED):
+            codes = [random_code(rng) for _ in range(CONFIG.rows)]
+            payload, expected = request(codes, mode, rng.randrange(4), moving, stationary)
+            assert len(expected) == (4 >> moving + stationary if mode is PassMode.FUSED else 1)
+            dut.i__payload.value, dut.i__valid.value = payload, 1
+            for column in expected:
+                board.expect(column, mode.name)
+                await FallingEdge(dut.clk)
+                board.got(resolved(dut.o__payload))
+                assert resolved(dut.o__valid)
+                assert resolved(dut.i__ready) == (column is expected[-1])
+                await RisingEdge(dut.clk)
+        dut.i__valid.value = 0
+        await FallingEdge(dut.clk)
+        assert not resolved(dut.o__valid)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(passes=[1, 2, 3])
+async def resets(dut, passes):
+    """A reset between two passes: the next request begins with its first pass."""
+    rng = pauses.rng("codes")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        board = frame.scoreboard("o", frame.payload_shape("o"))
+        for again in range(2):
+            codes = [random_code(rng) for _ in range(CONFIG.rows)]
+            payload, expected = request(codes, PassMode.FUSED, 0)
+            dut.i__payload.value, dut.i__valid.value, dut.o__ready.value = payload, 1, 1
+            for column in expected if again else expected[:passes]:
+                board.expect(column, "behind the reset" if again else "before a reset")
+                await FallingEdge(dut.clk)
+                board.got(resolved(dut.o__payload))
+                await RisingEdge(dut.clk)
+            await frame.reset()

@@ -1,0 +1,75 @@
+"""Bench of the sparse selection: every tag in every row under every pattern, illegal ones too, random columns at every pace.
+
+Expected elements come from golden's rule before anything is driven. ``BITPATH_CASES`` sets the random columns of a test.
+"""
+
+import os
+from random import Random
+
+import cocotb
+
+from bitpath.golden.trainium3.declarations.tensor import PATTERNS, TRAINIUM3_SPARSE
+from bitpath.golden.trainium3.exact import selected
+from bitpath.rtl.trainium3.tensor.config import SelectConfig
+from bitpath.rtl.trainium3.tensor.operand import NARROW
+from bitpath.rtl.trainium3.tensor.sparse_select import SparseSelect, select_layout, selected_layout
+from bitpath.rtl.trainium3.tensor.tag_select import SLOTS, TAG
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.packing import pack, width
+from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+
+CONFIG = config_from_environment(SelectConfig)
+SIGNATURE = SparseSelect(CONFIG).signature
+COLUMN, SELECTED = select_layout(CONFIG), selected_layout(CONFIG)
+PES = SLOTS * CONFIG.cols
+ELEMENT = width(NARROW)
+TAGS = 1 << TAG
+CASES = int(os.environ.get("BITPATH_CASES", "400"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+
+
+def request(pattern: str, slots: list[int], tags: list[int]) -> Request:
+    """A column with slots as integers, and what golden's rule selects of it."""
+    shape = PATTERNS[pattern]
+    fields = {"last_partition": shape.kept - 1, "last_slot": shape.ratio - 1}
+    places = [selected(TRAINIUM3_SPARSE.numerics, shape, pe // CONFIG.cols, tag) for pe, tag in enumerate(tags)]
+    elements = sum(slots[SLOTS * at[0] + at[1]] << ELEMENT * pe for pe, at in enumerate(places) if at)
+    illegal = sum((at is None) << pe for pe, at in enumerate(places))
+    payload = pack(COLUMN, {"slots": 0, "pattern": fields, "tags": tags})
+    payload |= sum(slot << ELEMENT * place for place, slot in enumerate(slots))
+    return Request(payload, elements | illegal << ELEMENT * PES, f"{pattern}, tags {tags}")
+
+
+def random_slots(rng: Random) -> list[int]:
+    return [rng.getrandbits(ELEMENT) for _ in range(SLOTS * SLOTS)]
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pattern=list(PATTERNS))
+async def every_tag(dut, pattern):
+    """Every code in every PE, the legal ones and the others; slots with all bits set and cleared."""
+    rng = pauses.rng("slots")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(cross(range(SLOTS), range(TAGS)))
+        sent = []
+        for first in range(TAGS):
+            tags = [(first + 5 * pe) % TAGS for pe in range(PES)]
+            for pe, tag in enumerate(tags):
+                coverage.hit(pe // CONFIG.cols, tag)
+            ones = [(1 << ELEMENT) - 1] * (SLOTS * SLOTS)
+            sent += [request(pattern, slots, tags) for slots in (random_slots(rng), random_slots(rng), ones)]
+        await Pipeline(frame, 0).sweep(sent)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_columns(dut, pace):
+    rng = pauses.rng("columns")
+    sent = []
+    for _ in range(CASES):
+        tags = [rng.randrange(TAGS) for _ in range(PES)]
+        sent.append(request(rng.choice(list(PATTERNS)), random_slots(rng), tags))
+    async with bench(dut, SIGNATURE) as frame:
+        await Pipeline(frame, 0).exchange(sent, pace)

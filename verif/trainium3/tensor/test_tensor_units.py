@@ -1,0 +1,62 @@
+"""Benches of TensorE's modes on both simulators."""
+
+from functools import partial
+
+import pytest
+
+from bitpath.golden.trainium3.declarations.tensor import SparseNumerics, TagMap
+from bitpath.rtl.trainium3.tensor.config import PassesConfig, SelectConfig
+from bitpath.sim.engine.runner import run_bench
+
+pytestmark = pytest.mark.simulator
+bench = partial(run_bench, seed=20261126)
+
+BENCHES = {
+    # Corners in every mode and number, random columns at every pace, cycles of a request, resets.
+    "fp32_passes-verilator": (PassesConfig(rows=8), 200, None, 15, 4 * 200 + 4 * 160),
+    "fp32_passes-icarus": (PassesConfig(rows=1), 40, "random|cycles|resets", 11, 4 * 40),
+    # Every tag under every pattern, random columns at every pace.
+    "sparse_select-verilator": (SelectConfig(cols=2), 100, None, 11, 7 * 48 + 4 * 100),
+    "sparse_select-icarus": (SelectConfig(cols=1), 25, None, 11, 7 * 48 + 4 * 25),
+}
+"""Configuration, cases, names of tests, and the least tests and comparisons."""
+
+
+@pytest.mark.parametrize("name", BENCHES)
+def test_bench(name):
+    unit, simulator = name.split("-")
+    config, cases, tests, ran, compared = BENCHES[name]
+    bench(unit, config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
+
+
+VOLUMES = [
+    ("fp32_passes", PassesConfig(rows=4), 20_000, 15, 80_000),
+    ("sparse_select", SelectConfig(cols=4), 20_000, 11, 80_000),
+]
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("unit", "config", "cases", "ran", "compared"), VOLUMES)
+def test_volume(unit, config, cases, ran, compared):
+    bench(unit, config, "verilator", cases=cases, min_tests=ran, min_compared=compared)
+
+
+@pytest.mark.parametrize("rows", [0, 129])
+def test_rows_of_the_passes(rows):
+    with pytest.raises(ValueError, match=f"^fp32_passes: rows must be 1 to 128, not {rows}$"):
+        PassesConfig(rows=rows)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"cols": 0}, "cols must be 1 to 128, not 0"),
+        (
+            {"numerics": SparseNumerics(patterns=((1, 2),), tag_map=TagMap.POSITION)},
+            "tag_map must be FIELDS, not POSITION",
+        ),
+    ],
+)
+def test_selections_that_do_not_exist(change, says):
+    with pytest.raises(ValueError, match=f"^sparse_select: {says}$"):
+        SelectConfig(**change)
