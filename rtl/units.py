@@ -17,6 +17,7 @@ from bitpath.rtl.tensix.unpack import units as tensix_unpack
 from bitpath.rtl.trainium3.array import units as trainium3_array
 from bitpath.rtl.trainium3.dot import units as trainium3_dot
 from bitpath.rtl.trainium3.engine import units as trainium3_engine
+from bitpath.rtl.trainium3.lanes import units as trainium3_lanes
 from bitpath.rtl.trainium3.rmsnorm_quant import units as trainium3_rmsnorm_quant
 from bitpath.rtl.trainium3.vector import units as trainium3_vector
 
@@ -26,6 +27,7 @@ ROOMS = (
     trainium3_vector,
     trainium3_rmsnorm_quant,
     trainium3_engine,
+    trainium3_lanes,
     common_fp32,
     tensix_dot,
     tensix_unpack,

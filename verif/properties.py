@@ -17,6 +17,7 @@ from bitpath.verif.tensix.pack import properties as pack
 from bitpath.verif.tensix.unpack import properties as unpack
 from bitpath.verif.trainium3.array import properties as array
 from bitpath.verif.trainium3.dot import properties as trainium3_dot
+from bitpath.verif.trainium3.lanes import properties as trainium3_lanes
 from bitpath.verif.trainium3.rmsnorm_quant import properties as rmsnorm_quant
 from bitpath.verif.trainium3.vector import exponential_properties, quantize_mx_properties
 from bitpath.verif.trainium3.vector import properties as trainium3_vector
@@ -33,6 +34,7 @@ MODULES = (
     exponential_properties,
     quantize_mx_properties,
     rmsnorm_quant,
+    trainium3_lanes,
     tensix_dot,
     matrix,
     unpack,

@@ -82,6 +82,7 @@ MANNERS = {
     "psum": Manners(keeps=SRAM, pace=Pace(gap=0.3, stall=0.7)),
     "stochastic_psum": Manners(keeps=SRAM),
     "rmsnorm_quant": Manners(keeps=SRAM, inputs={"command": row_command}, still=("retired", *ALWAYS_BUSY), cycles=600),
+    "activation2_lane": Manners(),
     "exponential": Manners(keeps=SRAM),
     "mac_lane": Manners(settle={"o": FLOAT_LATENCY}, inputs={"operands": lane_operands, "valid": lane_valid}),
     "cascade_link": Manners(keeps=QUEUE),
