@@ -18,6 +18,7 @@ from bitpath.rtl.trainium3.array import units as trainium3_array
 from bitpath.rtl.trainium3.dma import units as trainium3_dma
 from bitpath.rtl.trainium3.dot import units as trainium3_dot
 from bitpath.rtl.trainium3.engine import units as trainium3_engine
+from bitpath.rtl.trainium3.lanes import units as trainium3_lanes
 from bitpath.rtl.trainium3.memory import units as trainium3_memory
 from bitpath.rtl.trainium3.rmsnorm_quant import units as trainium3_rmsnorm_quant
 from bitpath.rtl.trainium3.tensor import units as trainium3_tensor
@@ -32,6 +33,7 @@ ROOMS = (
     trainium3_engine,
     trainium3_dma,
     trainium3_memory,
+    trainium3_lanes,
     common_fp32,
     tensix_dot,
     tensix_unpack,

@@ -18,6 +18,7 @@ from bitpath.verif.tensix.unpack import properties as unpack
 from bitpath.verif.trainium3.array import properties as array
 from bitpath.verif.trainium3.dma import properties as trainium3_dma
 from bitpath.verif.trainium3.dot import properties as trainium3_dot
+from bitpath.verif.trainium3.lanes import properties as trainium3_lanes
 from bitpath.verif.trainium3.memory import properties as trainium3_memory
 from bitpath.verif.trainium3.rmsnorm_quant import properties as rmsnorm_quant
 from bitpath.verif.trainium3.tensor import properties as trainium3_tensor
@@ -39,6 +40,7 @@ MODULES = (
     trainium3_memory,
     rmsnorm_quant,
     trainium3_dma,
+    trainium3_lanes,
     tensix_dot,
     matrix,
     unpack,

@@ -1,0 +1,37 @@
+"""The order of two FP32 numbers is that of their values; streams of the lanes."""
+
+from functools import partial
+
+from amaranth import Mux, signed
+
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.rtl.trainium3.lanes.activation2_lane import Activation2Lane
+from bitpath.rtl.trainium3.lanes.config import Activation2Config
+from bitpath.rtl.trainium3.lanes.fp32_order import Fp32Order
+from bitpath.verif.formal.claim import Claim
+from bitpath.verif.formal.contracts import stream_properties
+from bitpath.verif.formal.property import Properties
+
+PROPERTIES = Properties(
+    "trainium3/lanes", *stream_properties("trainium3.activation2_lane", partial(Activation2Lane, Activation2Config()))
+)
+
+
+@PROPERTIES.of(
+    "fp32_order",
+    "fp32_order",
+    "relations of any two FP32 numbers: below, with -0 below +0, and those of magnitudes",
+    ("~code[-1]", "code[-1]"),
+)
+def order(claim: Claim) -> None:
+    """Codes as signed integers, -0 half a unit below +0."""
+    dut = claim.instantiate("dut", Fp32Order())
+    first, second = (
+        claim.value(Mux(code[-1], -(code[:-1] << 1) - 1, code[:-1] << 1), f"doubled_{name}", signed(FP32.width + 1))
+        for name, code in (("a", dut.a), ("b", dut.b))
+    )
+    claim.ensure(
+        dut.o.below == (first < second),
+        dut.o.smaller == (dut.a[:-1] < dut.b[:-1]),
+        dut.o.level == (dut.a[:-1] == dut.b[:-1]),
+    )

@@ -1,0 +1,150 @@
+"""Bench of the Activation2 lane: every instruction, edges, rows with kept registers, random beats at every pace, latency,
+resets.
+
+Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random beats of a test.
+"""
+
+import os
+from dataclasses import replace
+from functools import cache
+from random import Random
+
+import cocotb
+import numpy as np
+
+from bitpath.golden import trainium3
+from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations, ReduceCommand, Reduction
+from bitpath.rtl.trainium3.lanes.activation2_lane import Activation2Lane
+from bitpath.rtl.trainium3.lanes.config import Activation2Config
+from bitpath.verif.common.fp32 import numbers as fp32
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.pipeline import PACES, Pipeline
+from bitpath.verif.trainium3.lanes.activation2_lane import (
+    BINS,
+    PAIRS,
+    Value,
+    bins_of,
+    every_edge,
+    every_instruction,
+    one_bit,
+    random_value,
+    requests,
+    results,
+    row,
+)
+
+CONFIG = config_from_environment(Activation2Config)
+UNIT = Activation2Lane(CONFIG)
+SIGNATURE, LATENCY = UNIT.signature, UNIT.latency
+CASES = int(os.environ.get("BITPATH_CASES", "500"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+
+
+@cache
+def directed_results() -> tuple[list[Value], list[tuple[int, int]]]:
+    """Beats that hit all bins, and what must come of them: the same in every test."""
+    rng = Random(1)
+    values = [*every_edge(rng), *every_instruction(rng)]
+    return values, results(values)
+
+
+@cocotb.test(**LIMIT)
+async def instructions(dut):
+    """Six pairs, both sides, five reductions and six functions, in rows of four."""
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, LATENCY).sweep(requests(*directed_results()))
+
+
+@cocotb.test(**LIMIT)
+async def edges(dut):
+    """Every edge code under each function, as value and as immediate, and onto a register; other ones in every run."""
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, LATENCY).sweep(requests(every_edge(pauses.rng("edges"))))
+
+
+@cocotb.test(**LIMIT)
+async def bits(dut):
+    """One bit decides what the register keeps, and what is NaN."""
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, LATENCY).sweep(requests(one_bit(pauses.rng("bits"))))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_beats(dut, pace):
+    """Instructions in any order, behind those that hit all bins."""
+    rng = pauses.rng("beats")
+    directed, found = directed_results()
+    values = [random_value(rng) for _ in range(CASES)]
+    found = [*found, *results(values, found[-1][1])]
+    values = [*directed, *values]
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(BINS)
+        for name in bins_of(values, found):
+            coverage.hit(name)
+        await Pipeline(frame, LATENCY).exchange(requests(values, found), pace)
+
+
+@cocotb.test(**LIMIT)
+async def rows_of_two_instructions(dut):
+    """activation's rows and activate2's on one register, kept over idle rows, as golden's instructions have them."""
+    rng = pauses.rng("rows")
+    values, expected = [], []
+    registers = np.zeros(1, np.float32)
+    for number in range(max(CASES // 25, 12)):
+        idle = number % 3 == 2
+        first = replace(
+            random_value(rng),
+            operations=Operations.MULTIPLY_ADD if number % 2 else rng.choice(list(Operations)),
+            function=Function.ABS if number % 2 else rng.choice(list(Function)),
+            reduction=rng.choice(list(Reduction)),
+            command=ReduceCommand.IDLE if idle else rng.choice((ReduceCommand.REDUCE, ReduceCommand.RESET_REDUCE)),
+        )
+        beats = row([fp32.near_one(rng) for _ in range(rng.randint(1, 8))], first)
+        data = _array(*(each.value for each in beats))[np.newaxis]
+        pair = PAIRS[first.operations]
+        out, after = trainium3.activate2(
+            data, first.function.name.lower(), *pair, *(_array(code)[:, np.newaxis] for code in (first.imm0, first.imm1)),
+            relu_param=_array(first.relu_param)[0], reverse0=first.reverse and pair[0] != "bypass",
+            reverse1=first.reverse and pair[1] != "bypass", reduce_op=first.reduction.name.lower(),
+            reduce_cmd=first.command.name.lower(), registers=registers,
+        )  # fmt: skip
+        if number % 2 and first.command is ReduceCommand.RESET_REDUCE and first.reduction is Reduction.MAX:
+            scale, bias = (_array(code)[:, np.newaxis] for code in (first.imm0, first.imm1))
+            _, total = trainium3.activation_reduce(data, "abs", reduce_op="max", scale=scale, bias=bias)
+            assert total.tobytes() == after.tobytes()
+        values += beats
+        expected += out.view(np.uint32)[0].tolist()
+        registers = after
+        assert results(values)[-1][1] == int(registers.view(np.uint32)[0])
+    found = results(values)
+    assert [value for value, _ in found] == expected
+    async with bench(dut, SIGNATURE) as frame:
+        await Pipeline(frame, LATENCY).exchange(requests(values, found), "both")
+
+
+@cocotb.test(**LIMIT)
+async def latency(dut):
+    rng = pauses.rng("beats")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, LATENCY).one_at_a_time(requests([random_value(rng) for _ in range(20)]))
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """Reset with beats in every pipeline stage; the register becomes +0."""
+    rng = pauses.rng("beats")
+
+    def batch():
+        return requests([replace(random_value(rng), command=ReduceCommand.REDUCE) for _ in range(2)])
+
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, LATENCY).resets(batch)
+
+
+def _array(*codes: int) -> np.ndarray:
+    return np.array(codes, np.uint32).view(np.float32)
+
+
+assert Value(0).payload == 0, "the zero payload is a bypassed +0"

@@ -1,0 +1,67 @@
+"""Benches of ScalarE's and VectorE's lanes on both simulators, and their known answers."""
+
+import os
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from bitpath.rtl.common.config import PipelineConfig
+from bitpath.rtl.trainium3.lanes.config import Activation2Config
+from bitpath.rtl.units import find_unit
+from bitpath.sim.engine.runner import build, run, run_bench
+
+pytestmark = pytest.mark.simulator
+SEED = 20260826
+STAGES = [PipelineConfig(stages=stages) for stages in range(4)]
+bench = partial(run_bench, seed=SEED)
+
+DIRECTED, EDGES, BITS = 2100, 900, 800
+BENCHES = {
+    # Every instruction, edges, random beats at every pace, rows on one register, latency, resets.
+    "activation2_lane-verilator": (
+        Activation2Config(pipeline=STAGES[3]),
+        100,
+        None,
+        10,
+        5 * DIRECTED + EDGES + BITS + 400,
+    ),
+    "activation2_lane-icarus": (
+        Activation2Config(pipeline=STAGES[0]),
+        30,
+        "edges|bits|rows|latency|resets",
+        5,
+        EDGES + BITS + 50,
+    ),
+}
+"""Configuration, cases, names of tests, and the least tests and comparisons."""
+
+
+@pytest.mark.parametrize("name", BENCHES)
+def test_bench(name):
+    unit, simulator = name.split("-")
+    config, cases, tests, ran, compared = BENCHES[name]
+    bench(unit, config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
+
+
+def compare_known_answers(unit, config, min_compared):
+    """Run the bench of known answers that is named after the unit; without their folder the test is skipped."""
+    if "BITPATH_KAT_DIR" not in os.environ:
+        pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
+    built, known_bench = build(unit, config, "verilator"), f"{find_unit(unit).bench}_known_answers"
+    env = {"BITPATH_KAT_DIR": str(Path(os.environ["BITPATH_KAT_DIR"]).resolve())}
+    run(built, known_bench, seed=SEED, min_compared=min_compared, env=env)
+
+
+def test_activation2_known_answers():
+    """30 instructions on four rows of nine values."""
+    compare_known_answers("activation2_lane", Activation2Config(pipeline=STAGES[3]), 30 * 4 * 9)
+
+
+VOLUMES = [("activation2_lane", Activation2Config(pipeline=stages), 20_000, None, 10, 80_000) for stages in STAGES]
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("unit", "config", "cases", "tests", "ran", "compared"), VOLUMES)
+def test_volume(unit, config, cases, tests, ran, compared):
+    bench(unit, config, "verilator", cases=cases, tests=tests, min_tests=ran, min_compared=compared)
