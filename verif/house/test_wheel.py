@@ -153,6 +153,7 @@ print(*(name for name in ("amaranth", "cocotb", "click", "torch") if find_spec(n
 """
 
 
+@pytest.mark.deep
 def test_golden_alone_multiplies(golden_only, tmp_path):
     """The core dependencies suffice for each machine, and no simulator's package is there."""
     done = run(golden_only / "python", "-W", "error", "-c", PRODUCTS, cwd=tmp_path)

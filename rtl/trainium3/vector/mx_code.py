@@ -16,7 +16,7 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.vector.mx_source import EXPONENT_WIDTH, MX_NUMBER
 
 ELEMENTS = (E4M3FN, E5M2, E2M1)
-"""Formats of the codes, in the order of their index; an index of 3 means the last one."""
+"""Formats of the codes, in the order of their index; an index of 3 names none."""
 BEYOND = 1 << (EXPONENT_WIDTH - 1)
 """Exponent of an infinity, above every format's range, so that it saturates."""
 
@@ -24,8 +24,8 @@ BEYOND = 1 << (EXPONENT_WIDTH - 1)
 class MxCode(wiring.Component):
     """Combinational ``o = element(i / 2**(scale - 127))``, rounded once to nearest even and saturated.
 
-    Infinity saturates too; NaN becomes the format's NaN, or +6 in E2M1, which has none. Division by a power of two keeps the significand, so only the
-    code is rounded.
+    Infinity saturates too; NaN becomes the format's NaN, or +6 in E2M1, which has none. Division by a power of two keeps the
+    significand, so only the code is rounded.
 
     Members
     -------

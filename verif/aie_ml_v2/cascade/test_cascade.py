@@ -28,6 +28,7 @@ def test_chain_on_verilator():
     bench("cascade", CascadeConfig(), "verilator", cases=100, min_tests=8, min_compared=words)
 
 
+@pytest.mark.deep
 def test_chain_on_icarus():
     bench("cascade", CascadeConfig(), "icarus", cases=1, tests="back_pressure", min_tests=1, min_compared=8)
 

@@ -25,21 +25,22 @@ def bench(simulator, shape, numerics=WORMHOLE.numerics, *, min_tests=ALL, **chec
 
 
 @pytest.mark.parametrize(
-    ("shape", "numerics"),
+    ("shape", "numerics", "cases", "least"),
     [
-        ((2, 4), WORMHOLE.numerics),
-        ((8, 1), DOCUMENTED),
+        ((2, 4), WORMHOLE.numerics, 60, 8000),
+        ((2, 1), DOCUMENTED, 20, 12000),
         # The size of the machine; `bitpath run` compares a layer through it.
-        pytest.param((8, 16), WORMHOLE.numerics, marks=pytest.mark.deep),
+        pytest.param((8, 16), WORMHOLE.numerics, 60, 8000, marks=pytest.mark.deep),
     ],
-    ids=["2x4", "8x1-documented", "8x16"],
+    ids=["2x4", "2x1-documented", "8x16"],
 )
-def test_on_verilator(shape, numerics):
-    bench("verilator", shape, numerics, cases=60, min_compared=8000)
+def test_on_verilator(shape, numerics, cases, least):
+    bench("verilator", shape, numerics, cases=cases, min_compared=least)
 
 
+@pytest.mark.deep
 def test_2x4_on_icarus():
-    """Icarus runs a dozen cycles a second of this unit."""
+    """Icarus runs a dozen cycles a second of this unit; the tests of `bitpath run` multiply on it too."""
     bench("icarus", (2, 4), cases=1, tests="random_stream/pace=both", min_tests=1, min_compared=50)
 
 

@@ -158,9 +158,11 @@ def test_packer_on_verilator():
     bench("packer", ConversionConfig(), "verilator", cases=500, min_tests=16, min_compared=compared)
 
 
-def test_packer_on_icarus():
+@pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=pytest.mark.deep)])
+def test_other_packer(simulator):
+    """Icarus compiles a packer in a quarter of a minute; `bitpath agree` runs the default one on it too."""
     tests = "directed_corners|latency"
-    bench("packer", OTHER_CONVERSIONS, "icarus", cases=20, tests=tests, min_tests=2, min_compared=410)
+    bench("packer", OTHER_CONVERSIONS, simulator, cases=20, tests=tests, min_tests=2, min_compared=410)
 
 
 @pytest.mark.deep

@@ -137,7 +137,7 @@ MANNERS = {
         cycles=200,
     ),
 }
-BROKEN_OFF = {"tensor_engine": (30, 600), "tensix_engine": (8, 200), "aie_engine": (20, 400)}
+BROKEN_OFF = {"tensor_engine": (12, 600), "tensix_engine": (8, 200), "aie_engine": (20, 400)}
 """Engines with a reset bench of their own, and programs to interrupt at each pace, in `make test` and in the deep tests."""
 LARGE = (
     "packer",

@@ -40,6 +40,7 @@ def test_2x2_on_icarus():
     bench("icarus", (2, 2), EXACT, 0, depth=16, cases=4, min_compared=400)
 
 
+@pytest.mark.deep
 def test_4x4_on_icarus():
     """Short directed tests: Icarus runs about a hundred cycles a second."""
     tests = "partial_sums_pass|every_column"

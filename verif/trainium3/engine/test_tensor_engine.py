@@ -44,15 +44,20 @@ ON_VERILATOR = {
 }
 MORE_SHAPES = {"8x2-4": engine(8, 2, 4), "2x4-2": engine(2, 4, 2)}
 OF_ONE_RESULT = {
-    "verilator 32x8-0": ("verilator", ON_VERILATOR["32x8-0"]),
     "verilator 4x4-0": ("verilator", ON_VERILATOR["4x4-0"]),
     "icarus 2x4-2": ("icarus", MORE_SHAPES["2x4-2"]),
-    "icarus 8x2-4": ("icarus", MORE_SHAPES["8x2-4"]),
 }
 """Engines of one numerics."""
+MORE_OF_ONE_RESULT = {
+    "verilator 32x8-0": ("verilator", ON_VERILATOR["32x8-0"]),
+    "icarus 8x2-4": ("icarus", MORE_SHAPES["8x2-4"]),
+}
 
 
-@pytest.mark.parametrize(("name", "least"), [("32x8-0", 28000), ("4x4-0", 13500), ("2x2-2-aligned", 4700)])
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [pytest.param("32x8-0", 28000, marks=pytest.mark.deep), ("4x4-0", 13500), ("2x2-2-aligned", 4700)],
+)
 def test_on_verilator(name, least):
     bench(ON_VERILATOR[name], "verilator", cases=24, min_compared=least)
 
@@ -75,8 +80,13 @@ def test_loads_and_passes_in_any_order(name, programs):
     run(built, PASSES, seed=SEED, min_tests=3, min_compared=reads * places, env=env)
 
 
-def test_2x2_on_icarus():
-    bench(engine(2, 2, 2), "icarus", cases=1, tests=f"^(?!.*({SAME}|filled|gap=0.0))", min_tests=5, min_compared=100)
+@pytest.mark.parametrize(
+    ("tests", "count"),
+    [("row_tiling|shared_bank", 2), pytest.param(r"gap=0\.6|accumulation|throughput", 3, marks=pytest.mark.deep)],
+    ids=["tiles", "others"],
+)
+def test_2x2_on_icarus(tests, count):
+    bench(engine(2, 2, 2), "icarus", cases=1, tests=tests, min_tests=count, min_compared=14)
 
 
 @pytest.mark.deep
@@ -85,9 +95,11 @@ def test_4x4_on_icarus():
     bench(ENGINES["icarus"], "icarus", cases=1, tests="row_tiling", min_tests=1, min_compared=50)
 
 
-def test_one_result_from_every_shape_and_depth(tmp_path):
+@pytest.mark.parametrize("more", [{}, pytest.param(MORE_OF_ONE_RESULT, marks=pytest.mark.deep)], ids=["two", "four"])
+def test_one_result_from_every_shape_and_depth(tmp_path, more):
+    engines = OF_ONE_RESULT | more
     results = {}
-    for name, (simulator, config) in OF_ONE_RESULT.items():
+    for name, (simulator, config) in engines.items():
         file = tmp_path / f"{len(results)}.npy"
         ran = bench(
             config, simulator, cases=1, tests=SAME, min_tests=1, min_compared=FIXED, env={"BITPATH_PSUM": str(file)}
@@ -97,5 +109,5 @@ def test_one_result_from_every_shape_and_depth(tmp_path):
     first, *others = results.values()
     assert first.size == FIXED
     assert len(np.unique(first)) > FIXED // 2
-    assert len(others) == len(OF_ONE_RESULT) - 1
+    assert len(others) == len(engines) - 1
     assert all(np.array_equal(first, other) for other in others)
