@@ -11,7 +11,7 @@ import click
 
 from bitpath.sim.commands._click import Choice, Command, Printer, examples, output_options
 from bitpath.sim.engine.machines import MACHINES
-from bitpath.sim.engine.unit_options import FILE, SCALE_RULE, SIMULATOR
+from bitpath.sim.engine.unit_options import FILE, RMSNORM_OPTIONS, SCALE_RULE, SIMULATOR, rmsnorm_options
 
 FLOWS = ("matmul", "rmsnorm_quant", "layer")
 
@@ -24,6 +24,7 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer")
         "bitpath run --a X.npy --b W.npy --format mxfp8_e4m3 -o out.npz",
         "bitpath run --format mxfp4 --slice 8x128x8 --waves",
         "bitpath run --flow layer --json --quiet",
+        "bitpath run --flow rmsnorm_quant --hidden X.npy --gamma G.npy --lower-bound 2.5",
         "bitpath run --machine trainium3 --scale-rule nki05",
     ),
 )
@@ -56,6 +57,7 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer")
 @click.option("--rows", type=int, help="Rows of PEs or dot products.")
 @click.option("--cols", type=int, help="Columns of PEs or dot products.")
 @click.option("--lanes", type=int, help="Lanes of AIE-ML v2's vector unit, or of the RMSNorm-Quant unit.")
+@rmsnorm_options
 @click.option("--waves", is_flag=True, help="Record the waves of the simulations; bitpath waves UNIT opens them.")
 @output_options
 def command(output: Path | None, printer: Printer, **given: Any) -> None:
@@ -80,7 +82,8 @@ def command(output: Path | None, printer: Printer, **given: Any) -> None:
 
         if output is not None:
             results.check_writable(output)
-        runs = _runs(**given)
+        rmsnorm = {name: given.pop(name) for name in RMSNORM_OPTIONS}
+        runs = _runs(rmsnorm={name: value for name, value in rmsnorm.items() if value is not None}, **given)
     if output is not None and len(runs) > 1:
         raise ValueError("-o takes the results of one format; name it with --format")
 
@@ -109,6 +112,7 @@ def command(output: Path | None, printer: Printer, **given: Any) -> None:
 
 def _runs(
     *,
+    rmsnorm: dict[str, Any],
     flow: str,
     machine: str | None,
     format_name: str | None,
@@ -128,18 +132,22 @@ def _runs(
         flows = _flows(machine, format_name)
     else:
         flows = _other_flow(flow, machine, (a, b))
+    if rmsnorm and flow != "rmsnorm_quant":
+        raise ValueError(f"--{next(iter(rmsnorm)).replace('_', '-')} goes with --flow rmsnorm_quant")
     given = _sizes(flows, sizes)
     rules = _rules(flows, scale_rule)
     runs = []
     for name, module in flows.items():
-        wanted = slice_ or (module.SLICES.get(simulator) if a is None else None)
-        tensors = operands.cut(*pair, wanted) if flow == "matmul" else module.operands(wanted)
+        wanted = slice_ or (module.SLICES.get(simulator) if a is None and "hidden" not in rmsnorm else None)
+        tensors = operands.cut(*pair, wanted) if flow == "matmul" else module.operands(wanted, **rmsnorm)
         engine = module.engine_for(simulator, **given[name])
         formats = module.FORMATS if format_name is None else (format_name,)
+        if format_name is None and "in_scale" in rmsnorm:
+            formats = ("static",)
         own = [module.Run(*tensors, each, engine, simulator, **rules[name]) for each in formats]
         for run in own:
             run.waves = waves
-            run.matrices = _options({"a": a, "b": b, "slice": wanted})
+            run.matrices = _options({"a": a, "b": b, "slice": wanted, **rmsnorm})
             run.sizes = _options(given[name])
         runs += own
     return runs
@@ -147,7 +155,12 @@ def _runs(
 
 def _options(given: Mapping[str, Any]) -> list[str]:
     """Return the words of the options that were given."""
-    return [word for name, value in given.items() if value is not None for word in (f"--{name}", str(value))]
+    return [
+        word
+        for name, value in given.items()
+        if value is not None
+        for word in (f"--{name.replace('_', '-')}", *([] if value is True else [str(value)]))
+    ]
 
 
 def _other_flow(flow: str, machine: str | None, files: tuple[Path | None, Path | None]) -> dict[str, ModuleType]:

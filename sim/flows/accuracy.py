@@ -26,8 +26,10 @@ def accuracy(result: np.ndarray, reference: np.ndarray) -> dict[str, float | Non
     }
 
 
-def rmsnorm_reference(hidden: np.ndarray, gamma: np.ndarray) -> np.ndarray:
+def rmsnorm_reference(
+    hidden: np.ndarray, gamma: np.ndarray, eps: float = float(TRAINIUM3_RMSNORM_QUANT.numerics.eps)
+) -> np.ndarray:
     """RMSNorm in float64: hidden [M, H] over the root of its rows' mean square plus eps, times gamma [H]."""
     hidden, gamma = hidden.astype(np.float64), gamma.astype(np.float64)
     mean = np.square(hidden).mean(axis=1, keepdims=True)
-    return hidden / np.sqrt(mean + float(TRAINIUM3_RMSNORM_QUANT.numerics.eps)) * gamma
+    return hidden / np.sqrt(mean + eps) * gamma

@@ -46,8 +46,8 @@ def pair(a: Path | None, b: Path | None) -> tuple[np.ndarray, np.ndarray]:
     return layer() if a is None or b is None else (load("--a", a), load("--b", b))
 
 
-def load(option: str, path: Path) -> np.ndarray:
-    """A user's matrix as float32, which holds every float16.
+def load(option: str, path: Path, *, widen: bool = True) -> np.ndarray:
+    """A user's matrix as float32, which holds every float16; without `widen` as it is.
 
     Raises OSError for a file that cannot be read, ValueError for one that is not .npy or no matrix, and TypeError for a
     dtype that would be rounded.
@@ -57,7 +57,8 @@ def load(option: str, path: Path) -> np.ndarray:
         if not stat.S_ISREG(path.stat().st_mode):
             raise OSError("it is not a regular file")
         with path.open("rb") as file:
-            return _matrix(file)
+            matrix = _matrix(file)
+            return matrix.astype(np.float32, order="C") if widen else matrix
     except OSError as error:
         raise OSError(f"{option}: {path} cannot be read: {error.strerror or error}") from None
     except (ValueError, TypeError) as error:
@@ -74,7 +75,11 @@ def _matrix(file: BinaryIO) -> np.ndarray:
     size, left = math.prod(shape) * dtype.itemsize, os.fstat(file.fileno()).st_size - file.tell()
     if left != size:
         raise ValueError(f"is not a whole .npy file: shape {shape} has {size} bytes, the file has {left}")
-    return np.fromfile(file, dtype).reshape(shape, order="F" if fortran else "C").astype(np.float32, order="C")
+    return (
+        np.fromfile(file, dtype)
+        .reshape(shape, order="F" if fortran else "C")
+        .astype(dtype.newbyteorder("="), order="C")
+    )
 
 
 def _header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype]:

@@ -1,7 +1,7 @@
 """The real layer's RMSNorm-Quant through golden and through the RTL row unit, byte for byte."""
 
 import time
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,11 @@ from rich.console import Console
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.arguments import one_of, suggestion
 from bitpath.golden.arrays.codec import decode_array
-from bitpath.golden.trainium3.declarations.vector import SCALE_BYTES, TRAINIUM3_RMSNORM_QUANT
+from bitpath.golden.trainium3.declarations.vector import ROW_TILE, SCALE_BYTES, TRAINIUM3_RMSNORM_QUANT
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.sim.flows.accuracy import rmsnorm_reference
 from bitpath.sim.flows.builds import Builds, Part
-from bitpath.sim.flows.operands import extents, normalised_layer
+from bitpath.sim.flows.operands import extents, load, normalised_layer
 from bitpath.sim.flows.outcome import FlowRun, Outcome, compared, play
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.values import Word
@@ -23,6 +23,8 @@ from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import Options, Ro
 FORMATS = ("row", "static")
 """Quantisation types: a scale of each row's own, or one given for each partition."""
 FORMAT_NAMES = one_of(FORMATS)
+FILES = ("hidden", "gamma", "residual", "pre_norm_gamma", "in_scale")
+"""Tensors that a user may give, as .npy."""
 SIZES = ("lanes",)
 """Options of `engine_for`."""
 SLICES = {"icarus": "2x48"}
@@ -41,28 +43,62 @@ def engine_for(simulator: str, *, lanes: int | None = None) -> RmsNormQuantConfi
     return engine if lanes is None else replace(engine, lanes=lanes)
 
 
-def operands(wanted: str | None) -> tuple[np.ndarray, np.ndarray]:
-    """Hidden and gamma of the layer, or of its slice "MxK"; ValueError for one that it does not have."""
-    hidden, gamma, _ = normalised_layer()
-    if wanted is None:
-        return hidden, gamma
-    rows, length = extents(wanted, hidden.shape, "MxK", "8x48")
-    return hidden[:rows, :length], gamma[:length]
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Tensors:
+    """What a run quantises: arguments of golden's `rmsnorm_quant`, float32 or float16."""
+
+    hidden: np.ndarray
+    gamma: np.ndarray
+    residual: np.ndarray | None = None
+    pre_norm_gamma: np.ndarray | None = None
+    in_scale: np.ndarray | None = None
+    options: Options = field(default_factory=Options)
+
+
+def operands(wanted: str | None, **given: Any) -> tuple[Tensors]:
+    """The layer's tensors, or the user's files, cut to the slice "MxK"; and the user's options.
+
+    Raises
+    ------
+    OSError, TypeError, ValueError : a file that cannot be read, or of another shape; a slice beyond the tensors.
+    """
+    layer_hidden, layer_gamma, _ = normalised_layer()
+    files = {name: given.pop(name) for name in FILES if name in given}
+    loaded = {name: load(f"--{name.replace('_', '-')}", path, widen=False) for name, path in files.items()}
+    hidden = loaded.pop("hidden", None)
+    if hidden is None:
+        hidden, default = layer_hidden, layer_gamma
+    else:
+        default = np.ones(hidden.shape[1], np.float32)
+    gamma = loaded.pop("gamma", default[np.newaxis])
+    columns = hidden.shape[1]
+    expected = {
+        "gamma": (1, columns),
+        "pre_norm_gamma": (1, columns),
+        "residual": hidden.shape,
+        "in_scale": (ROW_TILE, 1),
+    }
+    for name, tensor in {"gamma": gamma, **loaded}.items():
+        if tensor.shape != expected[name]:
+            raise ValueError(f"--{name.replace('_', '-')} must have shape {expected[name]}, not {tensor.shape}")
+    rows, length = hidden.shape if wanted is None else extents(wanted, hidden.shape, "MxK", "8x48")
+    cut = {name: tensor if name == "in_scale" else tensor[:rows, :length] for name, tensor in loaded.items()}
+    return (Tensors(hidden=hidden[:rows, :length], gamma=gamma[:, :length], options=Options(**given), **cut),)
 
 
 class Run(FlowRun):
-    """hidden [M, H] and gamma [H], both rounded to BF16, to bytes [M, H + 4], or [M, H] with a static scale.
+    """Tensors to bytes [M, H + 4], or [M, H] with a static scale. Gammas are rounded to BF16.
 
-    The static scale maps the largest normalised element to 240, as a calibration would. Raises ValueError for an
-    unknown type, or rows that the unit cannot hold.
+    The unit rounds hidden to BF16; behind a pre-norm or a residual, it takes golden's BF16 sums. Without a static scale of
+    the user's, the largest normalised element becomes 240, as by a calibration. Raises ValueError for an unknown type, or
+    rows that the unit cannot hold.
     """
 
     machine, flow = "trainium3", "rmsnorm_quant"
     bench = "bitpath.verif.trainium3.rmsnorm_quant.tb_rmsnorm_quant_run"
 
-    def __init__(
-        self, hidden: np.ndarray, gamma: np.ndarray, format_name: str, engine: RmsNormQuantConfig, simulator: str
-    ):
+    def __init__(self, tensors: Tensors, format_name: str, engine: RmsNormQuantConfig, simulator: str):
+        hidden = tensors.hidden
         if format_name not in FORMATS:
             raise ValueError(
                 f"format of rmsnorm_quant must be {FORMAT_NAMES}, not {format_name!r}{suggestion(format_name, FORMATS)}"
@@ -71,15 +107,28 @@ class Run(FlowRun):
             raise ValueError(
                 f"rows must have up to {engine.max_row_length} elements on {simulator}, not {hidden.shape[1]}"
             )
-        self.hidden, self.gamma = (trainium3.round_to_bfloat16(x) for x in (hidden, gamma))
+        if tensors.in_scale is not None and format_name != "static":
+            raise ValueError(f"--in-scale goes with --format static, not {format_name}")
+        self.tensors, self.hidden = tensors, hidden
+        self.gamma = trainium3.round_to_bfloat16(tensors.gamma[0].astype(np.float32))
+        self.pre_norm_gamma = None
+        if tensors.pre_norm_gamma is not None:
+            self.pre_norm_gamma = trainium3.round_to_bfloat16(tensors.pre_norm_gamma[0].astype(np.float32))
         self.format_name, self.engine, self.simulator = format_name, engine, simulator
-        self.in_scale = None
-        if format_name == "static":
-            largest = np.abs(trainium3.rmsnorm(self.hidden, self.gamma).astype(np.float32)).max()
+        options = replace(tensors.options, quant_type=format_name)
+        norm: Any = {"eps": options.eps, "eps_placement": options.eps_placement}
+        entering = hidden if self.pre_norm_gamma is None else trainium3.rmsnorm(hidden, self.pre_norm_gamma, **norm)
+        if tensors.residual is not None:
+            # Quantisation alone leaves the sums as they are.
+            given: Any = {"residual": tensors.residual, "pre_norm_gamma": self.pre_norm_gamma, "quant_only": True}
+            _, entering = trainium3.rmsnorm_quant(hidden, None, **given, **norm)
+        self.in_scale = tensors.in_scale
+        if format_name == "static" and self.in_scale is None:
+            normal = entering if options.quant_only else trainium3.rmsnorm(entering, self.gamma, **norm)
             limit = np.float32(TRAINIUM3_RMSNORM_QUANT.numerics.output_range)
-            self.in_scale = np.full((128, 1), largest / limit, np.float32)
-        options = Options(quant_type=format_name)
-        self.rows = Rows(hidden=self.hidden, gamma=self.gamma, in_scale=self.in_scale, options=options)
+            self.in_scale = np.full((ROW_TILE, 1), np.abs(normal.astype(np.float32)).max() / limit, np.float32)
+        gamma = None if options.quant_only else self.gamma
+        self.rows = Rows(hidden=entering, gamma=gamma, in_scale=self.in_scale, options=options)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -92,8 +141,12 @@ class Run(FlowRun):
         """
         built = builds.of(self, *self.parts)
         start = time.monotonic()
-        quant_type: Any = self.format_name
-        golden: Any = trainium3.rmsnorm_quant(self.hidden, self.gamma, quant_type=quant_type, in_scale=self.in_scale)
+        golden: Any = trainium3.rmsnorm_quant(
+            self.hidden, self.rows.gamma, in_scale=self.in_scale, residual=self.tensors.residual,
+            pre_norm_gamma=self.pre_norm_gamma, **asdict(self.rows.options),
+        )  # fmt: skip
+        if self.tensors.residual is not None:
+            golden, _ = golden
         left = play(console, built, self.bench, self.format_name, self.rows)
         rtl = np.ascontiguousarray(left["output"])
         size, cycles = self.hidden.size, int(left["cycles"])
@@ -108,10 +161,20 @@ class Run(FlowRun):
         return replace(found, formats={"": (found.formats or {}).get("bytes") or Word(8)})
 
     def settings(self) -> dict[str, Any]:
-        return {}
+        changed = {
+            name: value for name, value in asdict(self.rows.options).items() if value != getattr(Options(), name)
+        }
+        changed.pop("quant_type", None)
+        return {"options": changed} if changed else {}
 
     def reference(self) -> np.ndarray:
-        return rmsnorm_reference(self.hidden, self.gamma)
+        options = self.rows.options
+        values = trainium3.round_to_bfloat16(self.hidden.astype(np.float32)).astype(np.float64)
+        if self.pre_norm_gamma is not None:
+            values = rmsnorm_reference(values, self.pre_norm_gamma, options.eps)
+        if self.tensors.residual is not None:
+            values = values + self.tensors.residual
+        return values if options.quant_only else rmsnorm_reference(values, self.gamma, options.eps)
 
     def values(self, packed: np.ndarray) -> np.ndarray:
         """The dequantised numbers of packed rows, float64 [M, H]."""

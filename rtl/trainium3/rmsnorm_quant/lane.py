@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
+from bitpath.rtl.trainium3.rmsnorm_quant.hidden_cast import HiddenCast
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import LANE_BYTE, OPTIONS, lane_control, to_fp32
 from bitpath.rtl.trainium3.rmsnorm_quant.normalize import NormalizePass
 from bitpath.rtl.trainium3.rmsnorm_quant.quantize import QuantizePass
@@ -15,9 +16,9 @@ from bitpath.rtl.trainium3.rmsnorm_quant.statistics import Statistics
 
 
 class RmsNormQuantLane(wiring.Component):
-    """Memory and datapath of one BF16 row; the sequencer's ``control`` drives all lanes alike::
+    """Memory and datapath of one row; the sequencer's ``control`` drives all lanes alike. Elements become BF16 first::
 
-        hidden ---> square sum -------------> statistics: 1 / RMS, scale, 1 / scale
+        hidden -+-> square sum -------------> statistics: 1 / RMS, scale, 1 / scale
            |                                    |
            +-> row memory --> normalise -+      v
                   ^    |                 |   quantise --> o
@@ -32,7 +33,7 @@ class RmsNormQuantLane(wiring.Component):
     -------
     control : In(lane_control)
     options : In(OPTIONS), in_scale : In(32), fields of the row's command
-    hidden : In(16), BF16
+    hidden : In(32), a code of the command's ``source``; 16-bit codes in the upper half
     gamma : In(32), FP32, GAMMA_LATENCY cycles after the read of its element
     o : Out(8), OUTPUT_LATENCY cycles of ``control.advance`` after the read of its element
     """
@@ -49,7 +50,7 @@ class RmsNormQuantLane(wiring.Component):
                 "control": In(lane_control(config)),
                 "options": In(OPTIONS),
                 "in_scale": In(FP32.width),
-                "hidden": In(BF16.width),
+                "hidden": In(FP32.width),
                 "gamma": In(FP32.width),
                 "o": Out(LANE_BYTE),
             }
@@ -60,20 +61,23 @@ class RmsNormQuantLane(wiring.Component):
         control = self.control
         m.submodules.cells = cells = memory.Memory(shape=BF16.width, depth=self.config.max_row_length, init=[])
         write, read = cells.write_port(), cells.read_port()
+        cast = instantiate(m, platform, "cast", HiddenCast)
         squares = instantiate(m, platform, "squares", SquareSum)
         statistics = instantiate(m, platform, "statistics", Statistics)
         normalize = instantiate(m, platform, "normalize", NormalizePass)
         quantize = instantiate(m, platform, "quantize", QuantizePass)
         stored = Signal(BF16.width)
         m.d.comb += [
-            stored.eq(Mux(control.put, normalize.o, self.hidden)),
+            cast.i.eq(self.hidden),
+            cast.source.eq(self.options.source),
+            stored.eq(Mux(control.put, normalize.o, cast.o)),
             write.addr.eq(control.write_address),
             write.en.eq(control.store | control.put),
             write.data.eq(stored),
             read.addr.eq(control.read_address),
             read.en.eq(control.read),
             squares.clear.eq(control.begin),
-            squares.i.eq(to_fp32(self.hidden)),
+            squares.i.eq(to_fp32(cast.o)),
             squares.add.eq(control.add),
             normalize.i.eq(to_fp32(read.data)),
             normalize.inverse.eq(statistics.o),

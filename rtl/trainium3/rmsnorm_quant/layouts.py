@@ -11,6 +11,7 @@ from amaranth.utils import bits_for, ceil_log2
 from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.trainium3.declarations.vector import SCALE_BYTES, TRAINIUM3_RMSNORM_QUANT
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
+from bitpath.rtl.trainium3.vector.exponential_difference import Source
 
 NUMERICS = TRAINIUM3_RMSNORM_QUANT.numerics
 """Numerics of the row unit, which sums the squares of a row serially."""
@@ -55,6 +56,7 @@ OPTIONS = data.StructLayout(
         "lower_bound": FP32.width,
         "eps": BF16.width,
         "reciprocal_length": FP32.width,
+        "source": Source,
     }
 )
 """Command fields that all lanes share.
@@ -62,7 +64,7 @@ OPTIONS = data.StructLayout(
 ``static`` takes the scale from ``in_scale`` and outputs no scale bytes; else each row has its own. ``quant_only`` skips
 the normalisation and takes no gamma. ``eps_after_root`` adds eps to the root (``EpsPlacement.GOLDEN``), else to the mean.
 ``reciprocal_length`` is 1 / row length in FP32. ``has_lower_bound`` must be set if and only if the bound exceeds
-``min_dequant_scale``, so the bound is positive; it has no effect with ``static``.
+``min_dequant_scale``, so the bound is positive; it has no effect with ``static``. ``source`` is the format of ``hidden``.
 """
 
 

@@ -1,4 +1,4 @@
-"""RMSNorm-Quant row unit: BF16 rows to FP8 rows and their scales.
+"""RMSNorm-Quant row unit: rows of BF16, FP16 or FP32 to FP8 rows and their scales.
 
 Ref: "RMSNorm-Quant Kernel Design Specification", and the kernel that it describes (SPEC and RQ of
 :mod:`bitpath.golden.trainium3.declarations.vector`).
@@ -25,7 +25,7 @@ ONE = BF16.bias << BF16.fraction_bits
 class RmsNormQuant(wiring.Component):
     """One row in each lane, in three passes of one element of each lane a cycle::
 
-        1  load: store the row, sum its squares serially
+        1  load: round to BF16, store the row, sum its squares serially
            1 / RMS
         2  normalise: multiply by 1 / RMS and gamma, round to BF16, write back, find the largest magnitude
            scale = largest / output range, 1 / scale
@@ -47,7 +47,8 @@ class RmsNormQuant(wiring.Component):
     Members
     -------
     command : In(stream of command_layout)
-    hidden : In(stream of ArrayLayout(16, lanes)), BF16, one element of each row a beat
+    hidden : In(stream of ArrayLayout(32, lanes)), one element of each row a beat, in the command's ``source``; 16-bit codes in
+        the upper half, above 16 zeros
     gamma : In(stream of 16), BF16 or FP16, by the command's ``gamma_fp16``
     o : Out(stream of output_layout)
     busy : Out(1), a command is pending or its output is not complete
@@ -60,7 +61,7 @@ class RmsNormQuant(wiring.Component):
         super().__init__(
             {
                 "command": In(stream.Signature(command_layout(config))),
-                "hidden": In(stream.Signature(data.ArrayLayout(BF16.width, config.lanes))),
+                "hidden": In(stream.Signature(data.ArrayLayout(FP32.width, config.lanes))),
                 "gamma": In(stream.Signature(BF16.width)),
                 "o": Out(stream.Signature(output_layout(config))),
                 "busy": Out(1),

@@ -5,7 +5,7 @@ from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.rtl.trainium3.rmsnorm_quant.rmsnorm_quant import RmsNormQuant
 
 RMSNORM_QUANT_LANE_GROUPS = (
-    WaveGroup("first lane, pass 1", r"lane_0\.(hidden|squares\.|largest|maximum)"),
+    WaveGroup("first lane, pass 1", r"lane_0\.(hidden|cast\.|squares\.|largest|maximum)"),
     WaveGroup("first lane, statistics", r"lane_0\.(statistics\.|in_scale)"),
     WaveGroup("first lane, pass 2", r"lane_0\.(gamma|normalize\.)"),
     WaveGroup("first lane, pass 3", r"lane_0\.(quantize\.|o$)"),
@@ -17,7 +17,7 @@ UNITS = (
         room="trainium3/rmsnorm_quant",
         config_type=RmsNormQuantConfig,
         build=RmsNormQuant,
-        summary="Trainium3: RMSNorm-Quant, rows in lanes: BF16 in, FP8 and scales out",
+        summary="Trainium3: RMSNorm-Quant, rows in lanes: BF16, FP16 or FP32 in, FP8 and scales out",
         covered=Covered(RmsNormQuantConfig(), 40),
         judges=(Judge(17, RmsNormQuantConfig()),),
         waves=(

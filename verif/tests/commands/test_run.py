@@ -106,6 +106,44 @@ def test_rmsnorm_quant(bitpath):
 
 
 @pytest.mark.simulator
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_rmsnorm_quant_of_own_tensors(bitpath, dtype):
+    """Every option; residual and pre-norm run in golden, and the unit takes FP16 and FP32."""
+    rng = np.random.default_rng(4)
+    shapes = {"hidden": (3, 10), "residual": (3, 10), "gamma": (1, 10), "pre_norm_gamma": (1, 10)}
+    given = {name: (rng.standard_normal(shape) + (shape[0] == 1)).astype(dtype) for name, shape in shapes.items()}
+    given["in_scale"] = np.exp2(rng.uniform(-8, -6, (128, 1))).astype(np.float32)
+    for name, array in given.items():
+        np.save(f"{name}.npy", array)
+    line = "--flow rmsnorm_quant --sim icarus --hidden hidden.npy --gamma gamma.npy -o out.npz"
+    options = "--eps 0.01 --eps-placement golden --lower-bound 1.5"
+    before = "--residual residual.npy --pre-norm-gamma pre_norm_gamma.npy"
+    gamma, pre = (
+        trainium3.round_to_bfloat16(given[name][0].astype(np.float32)) for name in ("gamma", "pre_norm_gamma")
+    )
+    arguments = {"eps": 0.01, "eps_placement": "golden", "lower_bound": 1.5}
+    for words, expected in (
+        (f"--format row {options}", trainium3.rmsnorm_quant(given["hidden"], gamma, **arguments)),
+        (
+            f"--format row {options} {before}",
+            trainium3.rmsnorm_quant(
+                given["hidden"], gamma, residual=given["residual"], pre_norm_gamma=pre, **arguments
+            )[0],
+        ),
+        (
+            "--quant-only --in-scale in_scale.npy",
+            trainium3.rmsnorm_quant(
+                given["hidden"], None, quant_only=True, quant_type="static", in_scale=given["in_scale"]
+            ),
+        ),
+    ):
+        _, (record,) = passed(bitpath, f"{line} {words}")
+        assert record["mismatches"] == 0
+        with np.load("out.npz") as saved:
+            assert saved["golden"].tobytes() == saved["result"].tobytes() == expected.tobytes()
+
+
+@pytest.mark.simulator
 def test_a_layer_from_the_normalisation_on(bitpath):
     """An odd number of rows, which is padded, and a K of less than a tile."""
     out, (record,) = passed(bitpath, "--flow layer --sim icarus --slice 3x130x2 --format mxfp8_e5m2 -o out.npz")

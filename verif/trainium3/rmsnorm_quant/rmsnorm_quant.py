@@ -5,15 +5,16 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from random import Random
 
-import ml_dtypes
 import numpy as np
 
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES
-from bitpath.golden.formats.catalogue import BF16, FP16
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat
 from bitpath.golden.trainium3.declarations.vector import ROW_TILE
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import Options, Rows
 
+SOURCES = (BF16, FP16, FP32)
+"""Formats of hidden."""
 BOUNDS = (0.5, 0.3, 1.0, 2.0**-6, 1.0000001e-6, 3e38)
 """Lower bounds that have an effect."""
 NO_BOUNDS = (0.0, 1e-6, 1e-30)
@@ -80,8 +81,9 @@ def _wide(rng: Random, length: int) -> np.ndarray:
 
 
 def _any(rng: Random, length: int) -> np.ndarray:
-    codes = np.array([rng.getrandbits(BF16.width) for _ in range(length)], np.uint16)
-    return codes.view(ml_dtypes.bfloat16).astype(np.float32)
+    """Any bits of FP32, half of which are numbers of BF16."""
+    codes = np.array([rng.getrandbits(16) << 16 | rng.getrandbits(16) * rng.getrandbits(1) for _ in range(length)])
+    return codes.astype(np.uint32).view(np.float32)
 
 
 def _special(rng: Random, length: int) -> np.ndarray:
@@ -111,11 +113,11 @@ def in_scales(rng: Random) -> np.ndarray:
     return np.array(values, np.float32).reshape(-1, 1)
 
 
-def random_case(mode: Mode, rng: Random, lanes: int, length: int) -> Case:
-    """A case of that mode with rows of any class."""
+def random_case(mode: Mode, rng: Random, lanes: int, length: int, source: FloatFormat | None = None) -> Case:
+    """A case of that mode with rows of any class, of a source or of any."""
     names = rng.choices(list(ROWS), weights=WEIGHTS, k=lanes)
     with np.errstate(all="ignore"):
-        hidden = np.stack([ROWS[name](rng, length) for name in names]).astype(DTYPES[BF16])
+        hidden = np.stack([ROWS[name](rng, length) for name in names]).astype(DTYPES[source or rng.choice(SOURCES)])
         gamma = None if mode.gamma is None else _gamma(rng, length).astype(mode.gamma)
     options = replace(mode.options, eps=rng.choice(EPS), lower_bound=rng.choice(BOUNDS if mode.bounded else NO_BOUNDS))
     in_scale = in_scales(rng) if options.static else None
@@ -133,13 +135,20 @@ def _gamma(rng: Random, length: int) -> np.ndarray:
     return gamma
 
 
-def every_bf16_code(lanes: int, length: int, commands: int, rng: Random) -> list[Case]:
-    """All codes, or as many random ones as the commands hold, through the static scale 1: the cast, its clamp, and +0."""
-    codes = np.arange(1 << BF16.width, dtype=np.uint16)
+def every_code(fmt: FloatFormat, lanes: int, length: int, commands: int, rng: Random) -> list[Case]:
+    """All codes of 16 bits, or as many random ones as the commands hold, through the static scale 1: the cast, its clamp,
+    and +0. Of FP32 as many codes, most of them next to half-way between two numbers of BF16."""
+    count = 1 << BF16.width
     size = lanes * length
-    if commands * size < len(codes):
-        codes = np.array(rng.sample(range(1 << BF16.width), commands * size), np.uint16)
-    hidden = np.resize(codes, (-(-len(codes) // size), lanes, length)).view(DTYPES[BF16])
+    if fmt is FP32:
+        below = np.array([rng.choice((0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF)) for _ in range(count)])
+        codes = np.arange(count) << 16 | below
+    else:
+        codes = np.arange(count)
+    if commands * size < count:
+        codes = codes[rng.sample(range(count), commands * size)]
+    codes = codes.astype(f"u{fmt.width // 8}")
+    hidden = np.resize(codes, (-(-len(codes) // size), lanes, length)).view(DTYPES[fmt])
     options = Options(quant_type="static", quant_only=True)
     ones = np.ones((ROW_TILE, 1), np.float32)
     return [Case(Rows(hidden=rows, gamma=None, in_scale=ones, options=options), "static plain") for rows in hidden]

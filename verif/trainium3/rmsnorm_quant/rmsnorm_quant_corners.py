@@ -9,7 +9,7 @@ import numpy as np
 
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES
-from bitpath.golden.formats.catalogue import BF16, FP16
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.trainium3.declarations.vector import ROW_TILE
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import Options, Rows
 
@@ -39,6 +39,7 @@ class Corner:
     codes, scale : expected results; scale as hexadecimal digits, lowest byte first, "" with a static scale.
     in_scale : static scale.
     gamma_dtype : BF16 or FP16.
+    hidden_dtype : BF16, FP16 or FP32.
     """
 
     name: str
@@ -49,13 +50,14 @@ class Corner:
     gamma: Sequence[float] | None = None
     in_scale: float = 1.0
     gamma_dtype: np.dtype = field(default=DTYPES[BF16])
+    hidden_dtype: np.dtype = field(default=DTYPES[BF16])
 
     @cached_property
     def rows(self) -> Rows:
         gamma = np.array(np.ones(len(self.row)) if self.gamma is None else self.gamma)
         scales = np.full((ROW_TILE, 1), self.in_scale, np.float32)
         return Rows(
-            hidden=np.array([self.row], np.float32).astype(DTYPES[BF16]),
+            hidden=np.array([self.row], np.float32).astype(self.hidden_dtype),
             gamma=None if self.options.quant_only else gamma.astype(self.gamma_dtype),
             in_scale=scales if self.options.static else None,
             options=self.options,
@@ -145,6 +147,21 @@ CORNERS = (
     Corner("bound of 1e-6", bounded(PLAIN, 1e-6), [1, 0.5], [0x77, 0x6F], _scale_of(1)),
     Corner("bound just above 1e-6", bounded(PLAIN, 1.0000001e-6), [1, -0.5], [0x38, 0xB8], LEAST_SCALE),
     Corner("bound, normalised", bounded(KERNEL, 0.5), [3, 3, -3], [0x77, 0x77, 0xF7], _scale_of(0.5)),
+    # BF16 has 1.0625, which is a tie of FP8 and goes to 1; one rounding would give 1.125.
+    Corner("FP32 becomes BF16 first", STATIC_PLAIN, [1.0625 + 2.0**-9, 1.125], [0x38, 0x39], hidden_dtype=DTYPES[FP32]),
+    Corner(
+        "FP16 becomes BF16 first", STATIC_PLAIN, [1.0625 + 2.0**-9, -1.125], [0x38, 0xB9], hidden_dtype=DTYPES[FP16]
+    ),
+    Corner("FP32 beyond BF16", STATIC_PLAIN, [3.4e38, -1], [0x77, 0xB8], hidden_dtype=DTYPES[FP32]),
+    Corner(
+        "subnormal hidden in FP16",
+        STATIC_PLAIN,
+        [2.0**-24, 3 * 2.0**-24],
+        [0x01, 0x03],
+        in_scale=2.0**-15,
+        hidden_dtype=DTYPES[FP16],
+    ),
+    Corner("NaN and infinity in FP16", STATIC_PLAIN, [np.nan, -np.inf], [NAN, 0xF7], hidden_dtype=DTYPES[FP16]),
     Corner("bound, static", bounded(STATIC_PLAIN, 0.5), [2, -4], [0x40, 0xC8]),
 )
 """Each with its codes and scale worked out from the flow's steps."""

@@ -19,6 +19,7 @@ from bitpath.golden.trainium3.declarations.vector import (
 from bitpath.golden.trainium3.vector.engine import real
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import command_layout
+from bitpath.rtl.trainium3.vector.exponential_difference import Source
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.values import code_text
@@ -61,7 +62,7 @@ class Rows:
 
     Attributes
     ----------
-    hidden : bfloat16 [rows, H].
+    hidden : bfloat16, float16 or float32 [rows, H].
     gamma : bfloat16 or float16 [H], or None where nothing is normalised.
     in_scale : float32 [128, 1] with a static scale, else None.
     options : all else.
@@ -81,7 +82,7 @@ class Rows:
         }
         if index >= length or lane >= len(self.hidden):
             return Shown(operands=operands)
-        operands["hidden"] = code_text(BF16, int(codes_of(self.hidden)[lane, index]))
+        operands["hidden"] = code_text(format_of(self.hidden.dtype), int(codes_of(self.hidden)[lane, index]))
         if self.gamma is not None:
             operands["gamma"] = code_text(format_of(self.gamma.dtype), int(codes_of(self.gamma)[index]))
         return Shown(operands=operands, formats={"bytes": NUMERICS.output})
@@ -119,7 +120,8 @@ def lower(config: RmsNormQuantConfig, rows: Rows) -> list[Batch]:
     count, length = rows.hidden.shape
     if not 0 < length <= config.max_row_length:
         raise ValueError(f"rmsnorm_quant: rows have {length} elements, row memory holds 1 to {config.max_row_length}")
-    codes = codes_of(rows.hidden)
+    # Codes of 16 bits stand above 16 zeros.
+    codes = codes_of(rows.hidden).astype(np.uint32) << FP32.width - 8 * rows.hidden.itemsize
     codes = np.pad(codes, ((0, -count % config.lanes), (0, 0)))
     gamma = [] if rows.options.quant_only else codes_of(rows.gamma).tolist()
     return [
@@ -173,6 +175,7 @@ def _command(config: RmsNormQuantConfig, rows: Rows, first: int) -> int:
                 "lower_bound": round_to_format(Fraction(options.lower_bound), FP32),
                 "eps": round_to_format(Fraction(options.eps), BF16),
                 "reciprocal_length": round_to_format(Fraction(1, length), FP32),
+                "source": Source[format_of(rows.hidden.dtype).name],
             },
             "in_scale": scales,
         },

@@ -15,13 +15,15 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 
+from bitpath.golden.arrays.codec import format_of
+from bitpath.golden.formats.catalogue import CATALOGUE
 from bitpath.golden.trainium3.declarations.vector import SCALE_BYTES
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.rtl.trainium3.rmsnorm_quant.rmsnorm_quant import RmsNormQuant
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench, bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant import MODES, Case, Mode, every_bf16_code, random_case
+from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant import MODES, SOURCES, Case, Mode, every_code, random_case
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_bins import BINS, bins_of, directed_cases
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_bits import cases_of_one_bit
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_corners import CORNERS
@@ -100,12 +102,17 @@ async def every_mode(dut, pace):
     rng = pauses.rng("cases")
     order = [*MODES, *rng.choices(MODES, k=max(0, CASES - len(MODES)))]
     rng.shuffle(order)
-    cases = [random_case(mode, rng, LANES, length) for mode, length in zip(order, lengths(), strict=False)]
+    cases = [
+        random_case(mode, rng, LANES, length, SOURCES[index % len(SOURCES)])
+        for index, (mode, length) in enumerate(zip(order, lengths(), strict=False))
+    ]
     async with bench(dut, SIGNATURE, drain=False) as frame:
         modes, results = frame.coverage(mode.name for mode in MODES), frame.coverage(BINS)
+        sources = frame.coverage(fmt.name for fmt in SOURCES)
         play = Play(frame, pace)
         for case in cases:
             modes.hit(case.mode)
+            sources.hit(format_of(case.rows.hidden.dtype).name)
         for case in (*directed_cases(LANES, min(LONGEST, 3)), *cases):
             for name in bins_of(case):
                 results.hit(name)
@@ -159,11 +166,12 @@ async def one_bit(dut):
 
 
 @cocotb.test(**LIMIT)
-async def bf16_codes(dut):
-    """Through the static scale 1: all of them where the cases suffice."""
+@cocotb.parametrize(source=[fmt.name for fmt in SOURCES])
+async def hidden_codes(dut, source):
+    """Through the static scale 1: all of 16 bits where the cases suffice."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         play = Play(frame)
-        for case in every_bf16_code(LANES, LONGEST, CASES, pauses.rng("codes")):
+        for case in every_code(CATALOGUE[source], LANES, LONGEST, CASES, pauses.rng("codes")):
             play.send_case(case)
         await play.settle()
 
