@@ -65,7 +65,7 @@ def of_schedule(schedule: Schedule, trace: Sequence[Row] | None = None) -> Play:
 
 def brief(rng: Random, queues: int, count: int) -> Play:
     """Descriptors of 1 to 12 cycles, so that many decisions fall into few cycles; classes fill and empty."""
-    sizes = [rng.choice((1, 200, 4096, MAX_DESCRIPTOR_BYTES)) for _ in range(2)]
+    sizes = [rng.choice((1, 200, 4096, MAX_DESCRIPTOR_BYTES)), rng.randrange(1, MAX_DESCRIPTOR_BYTES)]
     rates = [rng.choice((None, None, None, 0, 1, 4000, 30_000, MAX_RATE)) for _ in range(TRAFFIC_CLASSES)]
     bursts = [rng.choice((0, 1, 4096, 100_000, MAX_BURST)) for _ in rates]
     spread = rng.choice((1, 3 * count, 10 * count))
