@@ -26,7 +26,7 @@ _element = partial(PassElement, Rounding.RNE)
 @PROPERTIES.of(
     "pass_element",
     "pass_element_halves",
-    "both halves of any code: their significands add up to the number's, under its exponent and sign",
+    "both halves of any code: their significands add up to the number's, under its exponent; a low half of zero is +0",
     ("significand[:LOW_BITS]", "significand[1 : LOW_BITS + 1]"),
 )
 def halves(claim: Claim) -> None:
@@ -37,8 +37,10 @@ def halves(claim: Claim) -> None:
     )
     total = claim.value(high.o.significand + (low.o.significand >> LOW_BITS), "total")
     claim.ensure(total == whole.o.significand, ~low.o.significand[:LOW_BITS].any())
+    claim.ensure(high.o.sign == whole.o.sign, low.o.sign == whole.o.sign & low.o.significand.any())
     for half in (high, low):
-        claim.ensure(Value.cast(half.o)[FP32.precision :] == Value.cast(whole.o)[FP32.precision :])
+        for name in ("exponent", "inf", "nan"):
+            claim.ensure(half.o[name] == whole.o[name])
 
 
 @PROPERTIES.of(
