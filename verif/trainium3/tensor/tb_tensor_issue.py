@@ -177,6 +177,18 @@ async def long_instructions(dut):
 
 
 @cocotb.test(**LIMIT)
+async def each_tile_and_bank_alone(dut):
+    """The second of two instructions on one tile, or on one bank, waits for the first until its last cycle."""
+    program = []
+    for place in range(TILES):
+        tile = (SIDE * (place // ACROSS), SIDE * (place % ACROSS), SIDE, SIDE)
+        program += [TensorInstruction(cycles=5, banks=(bank,), tile=tile) for bank in (0, 1)]
+    for bank in range(CONFIG.banks):
+        program += [TensorInstruction(cycles=5, banks=(bank,), transpose=True)] * 2
+    await play(dut, program)
+
+
+@cocotb.test(**LIMIT)
 async def resets(dut):
     """A reset frees all slots and banks."""
     cycles, every = min(100, LONGEST), tuple(range(CONFIG.banks))

@@ -22,8 +22,8 @@ BENCHES = {
     "background_transpose-verilator": (TransposeConfig(size=4), 60, None, 11, 40 + 4 * 100),
     "background_transpose-icarus": (TransposeConfig(size=3), 15, None, 11, 18 + 4 * 20),
     # Chains of transposes, random programs, late instructions and stalls, long instructions, resets.
-    "tensor_issue-verilator": (IssueConfig(cycle_bits=9), 150, None, 8, 4 * 150),
-    "tensor_issue-icarus": (IssueConfig(banks=3, cycle_bits=5), 30, None, 8, 4 * 30),
+    "tensor_issue-verilator": (IssueConfig(cycle_bits=9), 150, None, 9, 4 * 150),
+    "tensor_issue-icarus": (IssueConfig(banks=3, cycle_bits=5), 30, None, 9, 4 * 30),
 }
 """Configuration, cases, names of tests, and the least tests and comparisons."""
 
