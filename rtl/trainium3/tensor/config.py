@@ -42,3 +42,39 @@ class SelectConfig:
         require_range("sparse_select", "cols", self.cols, 1, PARTITIONS)
         if self.numerics.tag_map is not TagMap.FIELDS:
             raise ValueError(f"sparse_select: tag_map must be FIELDS, not {self.numerics.tag_map.name}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransposeConfig:
+    """Configuration of the background transpose.
+
+    Attributes
+    ----------
+    size : rows and columns of the largest tile.
+    """
+
+    size: int = 4
+
+    def __post_init__(self) -> None:
+        require_range("background_transpose", "size", self.size, 2, PARTITIONS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IssueConfig:
+    """Configuration of the issue logic.
+
+    Attributes
+    ----------
+    banks : PSUM banks.
+    cycle_bits : bits of an instruction's cycles; 4 passes of 1024 columns need 13.
+    tag_bits : bits of the tag that a command takes from its instruction.
+    """
+
+    banks: int = 8
+    cycle_bits: int = 13
+    tag_bits: int = 8
+
+    def __post_init__(self) -> None:
+        require_range("tensor_issue", "banks", self.banks, 1, 8)
+        require_range("tensor_issue", "cycle_bits", self.cycle_bits, 1, 16)
+        require_range("tensor_issue", "tag_bits", self.tag_bits, 1, 32)

@@ -42,8 +42,10 @@ def request_layout(config: PassesConfig) -> data.StructLayout:
 
 
 def pass_layout(config: PassesConfig) -> data.StructLayout:
-    """Layout of a column in a pass; ``last`` marks a request's last one."""
-    return data.StructLayout({"elements": data.ArrayLayout(WIDE, config.rows), "number": range(PASSES), "last": 1})
+    """Layout of a column in a pass; ``first`` and ``last`` mark a request's first and last one."""
+    return data.StructLayout(
+        {"elements": data.ArrayLayout(WIDE, config.rows), "number": range(PASSES), "first": 1, "last": 1}
+    )
 
 
 class Fp32Passes(wiring.Component):
@@ -82,6 +84,7 @@ class Fp32Passes(wiring.Component):
         half = Mux(column.number[0], Part.HIGH, Part.LOW)
         m.d.comb += [
             column.number.eq(Mux(fused, following | skipped, Mux(split, request.number, PASSES - 1))),
+            column.first.eq(following == 0),
             column.last.eq(~fused | column.number.all()),
             part.eq(Mux(fused | split, half, Mux(request.mode == PassMode.TF32, Part.TF32, Part.WHOLE))),
             self.o.valid.eq(self.i.valid),

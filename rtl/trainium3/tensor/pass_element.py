@@ -30,7 +30,7 @@ class Part(enum.Enum, shape=2):
 
 
 class PassElement(wiring.Component):
-    """Combinational; infinity and NaN keep their flags in every part.
+    """Combinational; infinity and NaN keep their flags in every part. A low half of zero is +0.
 
     Parameters
     ----------
@@ -74,5 +74,9 @@ class PassElement(wiring.Component):
             with m.Case(Part.HIGH):
                 m.d.comb += self.o.significand.eq(Cat(Const(0, LOW_BITS), significand[LOW_BITS:]))
             with m.Case(Part.LOW):
-                m.d.comb += self.o.significand.eq(Cat(Const(0, LOW_BITS), significand[:LOW_BITS]))
+                low = significand[:LOW_BITS]
+                m.d.comb += [
+                    self.o.significand.eq(Cat(Const(0, LOW_BITS), low)),
+                    self.o.sign.eq(self.code[-1] & low.any()),
+                ]
         return m

@@ -1,9 +1,11 @@
 """Unit records of TensorE's modes beside quad MX."""
 
 from bitpath.rtl.common.unit import Covered, Judge, Unit
-from bitpath.rtl.trainium3.tensor.config import PassesConfig, SelectConfig
+from bitpath.rtl.trainium3.tensor.background_transpose import BackgroundTranspose
+from bitpath.rtl.trainium3.tensor.config import IssueConfig, PassesConfig, SelectConfig, TransposeConfig
 from bitpath.rtl.trainium3.tensor.fp32_passes import Fp32Passes
 from bitpath.rtl.trainium3.tensor.sparse_select import SparseSelect
+from bitpath.rtl.trainium3.tensor.tensor_issue import TensorIssue
 
 UNITS = (
     Unit(
@@ -23,5 +25,23 @@ UNITS = (
         summary="Trainium3: the moving elements that the tags of four rows of PEs select",
         covered=Covered(SelectConfig(), 100),
         judges=(Judge(42, SelectConfig(cols=1)),),
+    ),
+    Unit(
+        name="background_transpose",
+        room="trainium3/tensor",
+        config_type=TransposeConfig,
+        build=BackgroundTranspose,
+        summary="Trainium3: rows to columns in two banks of registers, beside the array",
+        covered=Covered(TransposeConfig(), 100),
+        judges=(Judge(44, TransposeConfig(size=2), 40),),
+    ),
+    Unit(
+        name="tensor_issue",
+        room="trainium3/tensor",
+        config_type=IssueConfig,
+        build=TensorIssue,
+        summary="Trainium3: instructions into the main, the background and the tiles' slots",
+        covered=Covered(IssueConfig(cycle_bits=5), 300),
+        judges=(Judge(45, IssueConfig(cycle_bits=5), 150),),
     ),
 )

@@ -1,4 +1,4 @@
-"""Parts of FP32 elements, the order of their passes, and the slots that tags select."""
+"""Parts of FP32 elements, the order of their passes, slots that tags select, the rules of issue, columns of a transpose."""
 
 from functools import partial
 
@@ -7,22 +7,26 @@ from amaranth import Cat, Mux, Value, signed
 from bitpath.golden.formats.catalogue import FP32, TF32
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.tensor import LOW_BITS
-from bitpath.rtl.trainium3.tensor.config import PassesConfig
+from bitpath.rtl.trainium3.tensor.background_transpose import BackgroundTranspose
+from bitpath.rtl.trainium3.tensor.config import IssueConfig, PassesConfig, TransposeConfig
 from bitpath.rtl.trainium3.tensor.fp32_passes import Fp32Passes, PassMode
 from bitpath.rtl.trainium3.tensor.operand import NARROW
 from bitpath.rtl.trainium3.tensor.pass_element import Part, PassElement
 from bitpath.rtl.trainium3.tensor.tag_select import SLOTS, TagSelect
+from bitpath.rtl.trainium3.tensor.tensor_issue import TILES, TensorIssue
 from bitpath.verif.formal.claim import Claim
-from bitpath.verif.formal.property import Properties
+from bitpath.verif.formal.property import Properties, Sabotage
+from bitpath.verif.formal.specification import stays
 
 PROPERTIES = Properties("trainium3/tensor")
+_ISSUE = "trainium3/tensor/tensor_issue"
 _element = partial(PassElement, Rounding.RNE)
 
 
 @PROPERTIES.of(
     "pass_element",
     "pass_element_halves",
-    "both halves of any code: their significands add up to the number's, under its exponent and sign",
+    "both halves of any code: their significands add up to the number's, under its exponent; a low half of zero is +0",
     ("significand[:LOW_BITS]", "significand[1 : LOW_BITS + 1]"),
 )
 def halves(claim: Claim) -> None:
@@ -33,8 +37,10 @@ def halves(claim: Claim) -> None:
     )
     total = claim.value(high.o.significand + (low.o.significand >> LOW_BITS), "total")
     claim.ensure(total == whole.o.significand, ~low.o.significand[:LOW_BITS].any())
+    claim.ensure(high.o.sign == whole.o.sign, low.o.sign == whole.o.sign & low.o.significand.any())
     for half in (high, low):
-        claim.ensure(Value.cast(half.o)[FP32.precision :] == Value.cast(whole.o)[FP32.precision :])
+        for name in ("exponent", "inf", "nan"):
+            claim.ensure(half.o[name] == whole.o[name])
 
 
 @PROPERTIES.of(
@@ -89,3 +95,56 @@ def selects(claim: Claim) -> None:
         chosen = Value.cast(dut.o) == Mux(legal, Value.cast(dut.slots[place]), 0)
         claim.ensure((dut.tag != place) | chosen)
     claim.ensure(dut.illegal == ~legal)
+
+
+@PROPERTIES.of(
+    "tensor_issue",
+    "tensor_issue_{rule}",
+    "from any state: {says}",
+    None,
+    "rule, says, sabotage",
+    (
+        (
+            "banks",
+            "a command's banks are idle, whatever its slot",
+            Sabotage(f"{_ISSUE}.py", "(own.banks & banks_busy).any()", "(own.banks & banks_busy).all()"),
+        ),
+        (
+            "background",
+            "only a transpose of the whole array runs in the background, and only beside a busy main slot",
+            Sabotage(f"{_ISSUE}.py", "(background_busy | ~own.transpose)", "background_busy"),
+        ),
+        (
+            "tiles",
+            "a tiled command runs beside disjoint tiles only",
+            Sabotage(f"{_ISSUE}.py", "main_busy | background_busy | (own.tiles", "background_busy | (own.tiles"),
+        ),
+    ),
+)
+def issues(claim: Claim, rule: str) -> None:
+    dut = claim.instantiate("dut", TensorIssue(IssueConfig(banks=2, cycle_bits=2, tag_bits=1)))
+    own, command = dut.i.p, dut.o
+    main, background = (claim.inside("dut", f"{name}_cycles").any() for name in ("main", "background"))
+    tiles = Cat(claim.inside("dut", f"tile_cycles_{tile}").any() for tile in range(TILES))
+    if rule == "banks":
+        banks = Cat(claim.inside("dut", f"bank_cycles_{bank}").any() for bank in range(2))
+        claim.ensure(~command.valid | ~(own.banks & banks).any())
+    elif rule == "background":
+        beside = own.transpose & ~own.tiles.any() & main & ~background & ~tiles.any()
+        claim.ensure(~command.valid | ~command.p.background | beside)
+        claim.ensure(~command.valid | command.p.background | ~main)
+    else:
+        alone = ~main & ~background & ~(own.tiles & tiles).any()
+        claim.ensure(~command.valid | ~own.tiles.any() | alone)
+
+
+@PROPERTIES.of(
+    "background_transpose",
+    "background_transpose_offer_stays",
+    "an offered column stays until it is taken, while rows of the next tile enter",
+    ("self.i.ready.eq(~Array(full)[filling])", "self.i.ready.eq(1)"),
+    depth=1,
+)
+def column_stays(claim: Claim) -> None:
+    dut = claim.instantiate("dut", BackgroundTranspose(TransposeConfig(size=2)))
+    stays(claim, dut.o)

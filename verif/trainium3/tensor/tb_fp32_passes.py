@@ -57,11 +57,13 @@ def half(code: int, high: int) -> dict[str, int]:
     fields = whole(code)
     if fields["inf"] or fields["nan"]:
         kept = fields["significand"] if high else fields["significand"] << LOW_BITS
-        return {**fields, "significand": kept >> LOW_BITS << LOW_BITS & (1 << FP32.precision) - 1}
-    value = abs(decode(FP32, fp32_halves(code)[not high]).value)
+        kept = kept >> LOW_BITS << LOW_BITS & (1 << FP32.precision) - 1
+        return {**fields, "significand": kept, "sign": fields["sign"] if high or kept else 0}
+    part = fp32_halves(code)[not high]
+    value = abs(decode(FP32, part).value)
     units = value * Fraction(2) ** (OFFSET - fields["exponent"])
     assert units.denominator == 1
-    return {**fields, "significand": units.numerator << (0 if high else LOW_BITS)}
+    return {**fields, "significand": units.numerator << (0 if high else LOW_BITS), "sign": part >> 31}
 
 
 def tf32(code: int) -> dict[str, int]:
@@ -81,7 +83,11 @@ def columns(codes: list[int], mode: PassMode, number: int, moving: int, stationa
         split = mode in (PassMode.FUSED, PassMode.SPLIT)
         make = {PassMode.WHOLE: whole, PassMode.TF32: tf32}.get(mode)
         elements = [half(code, each & 1) if split else make(code) for code in codes]
-        payloads.append(pack(COLUMN, {"elements": elements, "number": each, "last": each == numbers[-1]}))
+        payloads.append(
+            pack(
+                COLUMN, {"elements": elements, "number": each, "first": each == numbers[0], "last": each == numbers[-1]}
+            )
+        )
     return payloads
 
 

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from bitpath.golden.trainium3.declarations.tensor import SparseNumerics, TagMap
-from bitpath.rtl.trainium3.tensor.config import PassesConfig, SelectConfig
+from bitpath.rtl.trainium3.tensor.config import IssueConfig, PassesConfig, SelectConfig, TransposeConfig
 from bitpath.sim.engine.runner import run_bench
 
 pytestmark = pytest.mark.simulator
@@ -18,6 +18,12 @@ BENCHES = {
     # Every tag under every pattern, random columns at every pace.
     "sparse_select-verilator": (SelectConfig(cols=2), 100, None, 11, 7 * 48 + 4 * 100),
     "sparse_select-icarus": (SelectConfig(cols=1), 25, None, 11, 7 * 48 + 4 * 25),
+    # Tiles of every shape, random tiles at every pace, rates, full banks, resets.
+    "background_transpose-verilator": (TransposeConfig(size=4), 60, None, 11, 40 + 4 * 100),
+    "background_transpose-icarus": (TransposeConfig(size=3), 15, None, 11, 18 + 4 * 20),
+    # Chains of transposes, random programs, late instructions and stalls, long instructions, resets.
+    "tensor_issue-verilator": (IssueConfig(cycle_bits=9), 150, None, 9, 4 * 150),
+    "tensor_issue-icarus": (IssueConfig(banks=3, cycle_bits=5), 30, None, 9, 4 * 30),
 }
 """Configuration, cases, names of tests, and the least tests and comparisons."""
 
@@ -45,6 +51,25 @@ def test_volume(unit, config, cases, ran, compared):
 def test_rows_of_the_passes(rows):
     with pytest.raises(ValueError, match=f"^fp32_passes: rows must be 1 to 128, not {rows}$"):
         PassesConfig(rows=rows)
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        ({"banks": 9}, "banks must be 1 to 8, not 9"),
+        ({"cycle_bits": 0}, "cycle_bits must be 1 to 16, not 0"),
+        ({"tag_bits": 33}, "tag_bits must be 1 to 32, not 33"),
+    ],
+)
+def test_issue_logic_that_does_not_exist(config, says):
+    with pytest.raises(ValueError, match=f"^tensor_issue: {says}$"):
+        IssueConfig(**config)
+
+
+@pytest.mark.parametrize("size", [1, 129])
+def test_sizes_of_a_transpose(size):
+    with pytest.raises(ValueError, match=f"^background_transpose: size must be 2 to 128, not {size}$"):
+        TransposeConfig(size=size)
 
 
 @pytest.mark.parametrize(

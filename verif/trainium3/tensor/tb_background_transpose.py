@@ -1,0 +1,153 @@
+"""Bench of the background transpose: every shape, tiles in any order at every pace, square tiles without a gap, resets.
+
+Expected columns come from golden's transpose before anything is driven. ``BITPATH_CASES`` sets the random tiles of a test.
+"""
+
+import os
+from itertools import product
+from random import Random
+
+import cocotb
+import numpy as np
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from bitpath.golden.trainium3 import nc_transpose
+from bitpath.rtl.trainium3.tensor.background_transpose import BackgroundTranspose, column_layout, row_layout
+from bitpath.rtl.trainium3.tensor.config import TransposeConfig
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.pipeline import PACES
+from bitpath.verif.kit.streams import resolved
+
+CONFIG = config_from_environment(TransposeConfig)
+SIZE = CONFIG.size
+SIGNATURE = BackgroundTranspose(CONFIG).signature
+ROW, COLUMN = row_layout(CONFIG), column_layout(CONFIG)
+CASES = int(os.environ.get("BITPATH_CASES", "60"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+SHAPES = list(product(range(1, SIZE + 1), repeat=2))
+CODES = (0, 0xFFFF, 0x7FC0, 0x7F81, 0xFFA5, 0x7F80, 0x8000, 0x0001)
+"""Zeros, NaNs with payloads of BF16, infinity, a subnormal."""
+
+
+def tile(rows: int, columns: int, rng: Random) -> tuple[list[int], list[int]]:
+    """The rows of a random tile and its columns, as payloads; places beyond the tile's columns have any bits."""
+    bits = [[rng.choice((rng.choice(CODES), rng.getrandbits(16))) for _ in range(SIZE)] for _ in range(rows)]
+    sent = [
+        pack(ROW, {"elements": row, "last_column": columns - 1, "last": number == rows - 1})
+        for number, row in enumerate(bits)
+    ]
+    turned = nc_transpose(np.array(bits, np.uint16)[:, :columns]).tolist()
+    expected = [
+        pack(COLUMN, {"elements": [*column, *[0] * (SIZE - rows)], "last": number == columns - 1})
+        for number, column in enumerate(turned)
+    ]
+    return sent, expected
+
+
+@cocotb.test(**LIMIT)
+async def every_shape(dut):
+    rng = pauses.rng("tiles")
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(cross(range(1, SIZE + 1), range(1, SIZE + 1)))
+        driver, board = frame.driver("i"), frame.check_stream("o")
+        for rows, columns in SHAPES:
+            sent, expected = tile(rows, columns, rng)
+            for row in sent:
+                driver.send_bits(row)
+            for column in expected:
+                board.expect(column, f"a tile of {rows} rows and {columns} columns")
+            coverage.hit(rows, columns)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_tiles(dut, pace):
+    gaps, stalls = (make() for make in PACES[pace])
+    rng = pauses.rng("tiles")
+    async with bench(dut, SIGNATURE) as frame:
+        driver, board = frame.driver("i", gaps), frame.check_stream("o", stalls=stalls)
+        for number in range(CASES):
+            sent, expected = tile(*rng.choice(SHAPES), rng)
+            for row in sent:
+                driver.send_bits(row)
+            for column in expected:
+                board.expect(column, f"tile {number}")
+
+
+@cocotb.test(**LIMIT)
+async def square_tiles_without_a_gap(dut):
+    """A row in and a column out in every cycle; the first column comes a cycle behind the tile's last row."""
+    rng = pauses.rng("tiles")
+    tiles = [tile(SIZE, SIZE, rng) for _ in range(6)]
+    rows, columns = ([word for each in tiles for word in each[side]] for side in (0, 1))
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        board = frame.scoreboard("o", frame.payload_shape("o"))
+        frame.onlook("i")
+        frame.onlook("o")
+        dut.o__ready.value = 1
+        for cycle in range(len(rows) + SIZE):
+            dut.i__valid.value = int(cycle < len(rows))
+            if cycle < len(rows):
+                dut.i__payload.value = rows[cycle]
+            await FallingEdge(dut.clk)
+            assert resolved(dut.i__ready)
+            assert resolved(dut.o__valid) == (cycle >= SIZE)
+            if cycle >= SIZE:
+                board.expect(columns[cycle - SIZE], f"column {cycle - SIZE}")
+                board.got(resolved(dut.o__payload))
+            await RisingEdge(dut.clk)
+
+
+@cocotb.test(**LIMIT)
+async def both_banks_full(dut):
+    """Without a taker two tiles enter, and the third one waits; the first column stays."""
+    rng = pauses.rng("tiles")
+    sent, expected = zip(*(tile(SIZE, SIZE, rng) for _ in range(2)), strict=True)
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        board = frame.scoreboard("o", frame.payload_shape("o"))
+        dut.i__valid.value = 1
+        for row in (*sent[0], *sent[1]):
+            dut.i__payload.value = row
+            await FallingEdge(dut.clk)
+            assert resolved(dut.i__ready)
+            await RisingEdge(dut.clk)
+        for _ in range(3):
+            await FallingEdge(dut.clk)
+            assert not resolved(dut.i__ready)
+            board.expect(expected[0][0], "a column that nobody takes")
+            board.got(resolved(dut.o__payload))
+            await RisingEdge(dut.clk)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(rows=[1, SIZE, SIZE + 1, 2 * SIZE])
+async def resets(dut, rows):
+    """Reset with one and two tiles inside, whole and in part: none of their columns appears, and later tiles are whole."""
+    rng = pauses.rng("tiles")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        board = frame.scoreboard("o", frame.payload_shape("o"))
+        inside = [word for _ in range(2) for word in tile(SIZE, SIZE, rng)[0]][:rows]
+        for row in inside:
+            dut.i__payload.value, dut.i__valid.value = row, 1
+            dut.o__ready.value = int(rows == SIZE + 1)
+            await FallingEdge(dut.clk)
+            await RisingEdge(dut.clk)
+        await frame.reset()
+        sent, expected = tile(SIZE - 1, SIZE, rng)
+        dut.o__ready.value = 1
+        for row in sent:
+            dut.i__payload.value, dut.i__valid.value = row, 1
+            await FallingEdge(dut.clk)
+            assert resolved(dut.i__ready)
+            assert not resolved(dut.o__valid)
+            await RisingEdge(dut.clk)
+        dut.i__valid.value = 0
+        for column in expected:
+            await FallingEdge(dut.clk)
+            assert resolved(dut.o__valid)
+            board.expect(column, "behind a reset")
+            board.got(resolved(dut.o__payload))
+            await RisingEdge(dut.clk)
