@@ -116,6 +116,7 @@ MANNERS = {
     "dma_queues": Manners(keeps=QUEUE, inputs={"free": likely}),
     "rmsnorm_quant": Manners(keeps=SRAM, inputs={"command": row_command}, still=("retired", *ALWAYS_BUSY), cycles=600),
     "activation2_lane": Manners(),
+    **dict.fromkeys(("fp32_passes", "background_transpose", "tensor_issue"), Manners()),
     "exponential": Manners(keeps=SRAM),
     "mac_lane": Manners(settle={"o": FLOAT_LATENCY}, inputs={"operands": lane_operands, "valid": lane_valid}),
     "cascade_link": Manners(keeps=QUEUE),
@@ -137,7 +138,7 @@ MANNERS = {
         cycles=200,
     ),
 }
-BROKEN_OFF = {"tensor_engine": (12, 600), "tensix_engine": (8, 200), "aie_engine": (20, 400)}
+BROKEN_OFF = {"tensor_engine": (30, 600), "tensix_engine": (8, 200), "aie_engine": (20, 400)}
 """Engines with a reset bench of their own, and programs to interrupt at each pace, in `make test` and in the deep tests."""
 LARGE = (
     "packer",

@@ -33,6 +33,8 @@ def code(number):
 def scalar_uses(number):
     """Return float32 results of the functions that take this number as a scale, a bias or another scalar argument."""
     tile = np.linspace(-3, 3, 8, dtype=np.float32).reshape(2, 4)
+    # Above every magnitude here, and of their order, so that rand2's results show the number.
+    limit = 2.0 * float(np.max(np.abs(np.asarray(number, np.float64)))) + 1
     source = np.random.default_rng(9).integers(0, 1 << 32, (2, 4, 6), dtype=np.uint32)
     return [
         trainium3.activation(tile, "copy", scale=number),
@@ -44,8 +46,8 @@ def scalar_uses(number):
         trainium3.scalar_tensor_tensor(tile, "multiply", number, "add", tile),
         trainium3.exponential(tile, number)[0],
         trainium3.exponential(tile, 0.0, reduce_cmd="load_reduce", reduce_init=number)[1],
-        trainium3.rand2(trainium3.Xorwow(source), 5, number, 0.0),
-        trainium3.rand2(trainium3.Xorwow(source), 5, 0.0, number),
+        trainium3.rand2(trainium3.Xorwow(source), 5, number, limit),
+        trainium3.rand2(trainium3.Xorwow(source), 5, -limit, number),
     ]
 
 
