@@ -73,6 +73,9 @@ async def add_all(dut, mode, pairs, sums=None):
     """Add pairs of codes, as many at once as a beat has elements; compare with golden's sums, which are those given."""
     size = FORMATS[mode].width // 8
     count = CONFIG.beat_bytes // size
+    # The first pairs fill the last beat.
+    fill = -len(pairs) % count
+    pairs, sums = [*pairs, *pairs[:fill]], sums and [*sums, *sums[:fill]]
     async with bench(dut, SIGNATURE) as frame:
         memory = Memory(frame, CONFIG, pauses.rng("memory"))
         driver = frame.driver("i")
@@ -80,7 +83,7 @@ async def add_all(dut, mode, pairs, sums=None):
             for address in range(ADDRESSES):
                 first = place + address * count
                 part = pairs[first : first + count]
-                if len(part) < count:
+                if not part:
                     break
                 present, added = (b"".join(int(each[k]).to_bytes(size, "little") for each in part) for k in range(2))
                 memory.set(address, present)

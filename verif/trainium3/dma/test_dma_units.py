@@ -1,15 +1,12 @@
 """Benches of the DMA units on both simulators."""
 
-import os
 from functools import partial
-from pathlib import Path
 
 import pytest
 
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.trainium3.dma.config import DmaCastConfig, DmaMoverConfig, DmaQueuesConfig, ReadAddWriteConfig
-from bitpath.rtl.units import find_unit
-from bitpath.sim.engine.runner import build, run, run_bench
+from bitpath.sim.engine.runner import run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20260821
@@ -46,29 +43,29 @@ def test_bench(name):
     bench(unit, config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
 
 
-def compare_known_answers(unit, config, min_compared):
-    """Run the bench of known answers that is named after the unit; without their folder the test is skipped."""
-    if "BITPATH_KAT_DIR" not in os.environ:
-        pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
-    built, known_bench = build(unit, config, "verilator"), f"{find_unit(unit).bench}_known_answers"
-    env = {"BITPATH_KAT_DIR": str(Path(os.environ["BITPATH_KAT_DIR"]).resolve())}
-    run(built, known_bench, seed=SEED, min_compared=min_compared, env=env)
+def test_read_add_write_known_answers(kat, replay):
+    """Every sum of both formats, a beat of eight words or sixteen halves at a time."""
+    archive, config = kat("trn_core_rmw.npz"), ReadAddWriteConfig(beat_bytes=32)
+    beats = sum(-(-archive[f"raw_{name}_sum"].nbytes // 32) for name in ("bf16", "fp32"))
+    bench = "trainium3.dma.tb_read_add_write"
+    replay("read_add_write", config, bench, seed=SEED, tests="known_answers", min_tests=2, min_compared=beats)
 
 
-def test_read_add_write_known_answers():
-    """600 sums in each of BF16 and FP32."""
-    if "BITPATH_KAT_DIR" not in os.environ:
-        pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
-    config = ReadAddWriteConfig(beat_bytes=32)
-    folder = {"BITPATH_KAT_DIR": str(Path(os.environ["BITPATH_KAT_DIR"]).resolve())}
-    bench(
-        "read_add_write", config, "verilator", cases=1, env=folder, tests="known_answers", min_tests=2, min_compared=112
+def test_dma_queues_known_answers(kat, replay):
+    """Every grant of every trace, in its cycle."""
+    grants = sum(len(array) for name, array in kat("trn_core_dma.npz").items() if name.endswith("_trace"))
+    config, bench = DmaQueuesConfig(queues=16, depth=4), "trainium3.dma.tb_dma_queues"
+    replay("dma_queues", config, bench, seed=SEED, tests="known_answers", min_tests=1, min_compared=grants)
+
+
+def test_dma_cast_known_answers(kat, replay):
+    """Every code of each of the 169 pairs, one to eight a beat."""
+    codes = sum(
+        array.size
+        for name, array in kat("trn_core_rmw.npz").items()
+        if name.count("_") == 2 and name.startswith("cast_")
     )
-
-
-def test_dma_cast_known_answers():
-    """30 codes of each of 169 pairs, 1 to 8 a beat."""
-    compare_known_answers("dma_cast", cast(8, 2), 169 * 30 // 8)
+    replay("dma_cast", cast(8, 2), "trainium3.dma.tb_dma_cast_known_answers", seed=SEED, min_compared=codes // 8)
 
 
 @pytest.mark.deep

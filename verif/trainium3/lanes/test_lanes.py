@@ -1,15 +1,13 @@
 """Benches of ScalarE's and VectorE's lanes on both simulators, and their known answers."""
 
-import os
+import re
 from functools import partial
-from pathlib import Path
 
 import pytest
 
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.trainium3.lanes.config import Activation2Config
-from bitpath.rtl.units import find_unit
-from bitpath.sim.engine.runner import build, run, run_bench
+from bitpath.sim.engine.runner import run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20260826
@@ -44,18 +42,11 @@ def test_bench(name):
     bench(unit, config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
 
 
-def compare_known_answers(unit, config, min_compared):
-    """Run the bench of known answers that is named after the unit; without their folder the test is skipped."""
-    if "BITPATH_KAT_DIR" not in os.environ:
-        pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
-    built, known_bench = build(unit, config, "verilator"), f"{find_unit(unit).bench}_known_answers"
-    env = {"BITPATH_KAT_DIR": str(Path(os.environ["BITPATH_KAT_DIR"]).resolve())}
-    run(built, known_bench, seed=SEED, min_compared=min_compared, env=env)
-
-
-def test_activation2_known_answers():
-    """30 instructions on four rows of nine values."""
-    compare_known_answers("activation2_lane", Activation2Config(pipeline=STAGES[3]), 30 * 4 * 9)
+def test_activation2_known_answers(kat, replay):
+    """Every value of every instruction."""
+    values = sum(array.size for name, array in kat("trn_core_act.npz").items() if re.fullmatch(r"a\d+_out", name))
+    bench = "trainium3.lanes.tb_activation2_lane_known_answers"
+    replay("activation2_lane", Activation2Config(pipeline=STAGES[3]), bench, seed=SEED, min_compared=values)
 
 
 VOLUMES = [("activation2_lane", Activation2Config(pipeline=stages), 20_000, None, 10, 80_000) for stages in STAGES]

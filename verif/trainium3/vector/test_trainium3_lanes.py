@@ -1,9 +1,7 @@
 """Benches of the BF16 PE, QuantizeMX, XORWOW with PSUM's stochastic rounding, and the exponential, on both simulators."""
 
-import os
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -15,8 +13,7 @@ from bitpath.rtl.trainium3.array.config import PsumConfig
 from bitpath.rtl.trainium3.dot.config import MultiplyAddConfig
 from bitpath.rtl.trainium3.vector import exponential_constants
 from bitpath.rtl.trainium3.vector.config import ExponentialConfig, QuantizeMxConfig, XorwowConfig
-from bitpath.rtl.units import find_unit
-from bitpath.sim.engine.runner import build, run, run_bench
+from bitpath.sim.engine.runner import run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20251202
@@ -31,15 +28,6 @@ BLOCKS = ALL // 32 + -(-ALL // 31)
 """That hold all codes twice."""
 
 bench = partial(run_bench, seed=SEED)
-
-
-def compare_known_answers(unit, config, min_compared):
-    """Run the bench of known answers that is named after the unit; without their folder the test is skipped."""
-    if "BITPATH_KAT_DIR" not in os.environ:
-        pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
-    built, known_bench = build(unit, config, "verilator"), f"{find_unit(unit).bench}_known_answers"
-    env = {"BITPATH_KAT_DIR": str(Path(os.environ["BITPATH_KAT_DIR"]).resolve())}
-    run(built, known_bench, seed=SEED, min_compared=min_compared, env=env)
 
 
 @pytest.mark.parametrize("formats", [(BF16,), (FP16, BF16), (E4M3, E5M2, E3M4), (E4M3FN, E5M2, E3M4)])
@@ -62,14 +50,16 @@ def test_formats_that_do_not_meet_are_refused(formats, says):
         MultiplyAddConfig(element_formats=formats)
 
 
-def test_quantize_mx_known_answers():
+def test_quantize_mx_known_answers(replay):
     """49 tiles of BF16 and FP16 under both rules."""
-    compare_known_answers("quantize_mx", QuantizeMxConfig(pipeline=STAGES[2]), 2 * 5632)
+    bench = "trainium3.vector.tb_quantize_mx_known_answers"
+    replay("quantize_mx", QuantizeMxConfig(pipeline=STAGES[2]), bench, seed=SEED, min_compared=2 * 5632)
 
 
-def test_xorwow_known_answers():
+def test_xorwow_known_answers(replay):
     """16 lanes, 64 steps and the states after them."""
-    compare_known_answers("xorwow", XorwowConfig(lanes=16), 16 * 64 + 16)
+    bench = "trainium3.vector.tb_xorwow_known_answers"
+    replay("xorwow", XorwowConfig(lanes=16), bench, seed=SEED, min_compared=16 * 64 + 16)
 
 
 COARSE = replace(EXPONENTIAL, fraction_bits=24, table_bits=9, log2e_bits=30, power_bits=40, sum_before_cast=False)
