@@ -4,6 +4,7 @@ Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation. What it l
 declarations of memory, DMA, TensorE and core.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ import numpy as np
 from bitpath.golden.arrays.arguments import checked
 from bitpath.golden.trainium3.core.hazards import check_order
 from bitpath.golden.trainium3.core.program import Compute, Instruction, Operand, Transfer
-from bitpath.golden.trainium3.core.timeline import Span, banks, timeline
+from bitpath.golden.trainium3.core.timeline import TICKS, Move, Span, banks, timeline
 from bitpath.golden.trainium3.declarations.core import TICKS_PER_NS
 from bitpath.golden.trainium3.dma.read_add_write import read_add_write
 from bitpath.golden.trainium3.dma.schedule import DEFAULT_CLASSES, DEFAULT_QUEUES, QueueConfig, TrafficClass
@@ -43,6 +44,7 @@ class CoreReport:
     Attributes
     ----------
     spans : when each instruction ran, in the order of starts.
+    moves : descriptors of the transfers, engine after engine, each engine's in the order of their grants.
     end : tick at which the last one ended.
     busy : ticks in which an engine had at least one instruction, by engine; of "dma" those of all 16 engines together.
     stalls : ticks in which an engine was free and its next instruction waited, by engine and by the engine that it waited for.
@@ -51,6 +53,7 @@ class CoreReport:
     """
 
     spans: tuple[Span, ...]
+    moves: tuple[Move, ...]
     end: int
     busy: Mapping[str, int]
     stalls: Mapping[str, Mapping[str, int]]
@@ -107,13 +110,16 @@ class Core:
         times = timeline(program, self.queues, self.classes)
         named = {each.name: each for each in program}
         for span in times.spans:
-            self._execute(named[span.name])
+            self.step(named[span.name])
+        moved = Counter(move.transfer for move in times.moves)
+        dma_busy = sum(TICKS["dma"] * (move.end - move.grant) for move in times.moves)
         return CoreReport(
             spans=times.spans,
+            moves=times.moves,
             end=max((span.end for span in times.spans), default=0),
-            busy=_busy(times.spans) | {"dma": sum(times.dma_busy)},
+            busy=_busy(times.spans) | {"dma": dma_busy},
             stalls=_stalls(times.spans),
-            traffic=self._traffic(program, times.spans, {name: len(each) for name, each in times.moved.items()}),
+            traffic=self._traffic(program, times.spans, moved),
             banks=tuple(sorted({bank for each in program for bank in banks(each)})),
         )
 
@@ -127,7 +133,14 @@ class Core:
         """Write the elements of an operand."""
         getattr(self, operand.memory).write(operand.pattern, values)
 
-    def _execute(self, instruction: Instruction) -> None:
+    @checked
+    def step(self, instruction: Instruction) -> None:
+        """Execute one instruction, whatever it waits for.
+
+        Raises
+        ------
+        TypeError, ValueError : what the instruction itself raises.
+        """
         if isinstance(instruction, Compute):
             made = instruction.values([self.read(each) for each in instruction.reads])
             for operand, values in zip(instruction.writes, made, strict=True):

@@ -20,12 +20,12 @@ from bitpath.golden.trainium3.core.layer_places import (
     HBM_GAMMA,
     HBM_HIDDEN,
     HBM_OTHER,
-    HBM_OUT,
     HBM_SCALE,
     HBM_WEIGHT,
     HIDDEN,
     NORMALISED_AT,
     OTHER_RUNS,
+    OUTPUT,
     OUTPUTS,
     PARTS,
     ROWS,
@@ -39,6 +39,7 @@ from bitpath.golden.trainium3.core.layer_places import (
     scales,
 )
 from bitpath.golden.trainium3.core.layer_program import layer_program
+from bitpath.golden.trainium3.core.program import Instruction
 from bitpath.golden.trainium3.dma.schedule import DEFAULT_CLASSES, DEFAULT_QUEUES, QueueConfig, TrafficClass
 from bitpath.golden.trainium3.operands.layout import pack_x4, to_partitions
 from bitpath.golden.trainium3.operands.quantize_mx import ScaleRuleName, quantize_offline
@@ -78,7 +79,7 @@ class LayerResult:
 
 
 @checked
-def run_layer(
+def prepare_layer(
     hidden: np.ndarray,
     gamma: np.ndarray,
     weight: np.ndarray,
@@ -87,21 +88,8 @@ def run_layer(
     scale_rule: ScaleRuleName = "ocp",
     shaping: bool = True,
     qos: bool = True,
-) -> LayerResult:
-    """Compute ``rmsnorm(hidden, gamma) @ weight`` on a core.
-
-    Parameters
-    ----------
-    hidden, gamma : bfloat16 [128, 384] and [384].
-    weight : float32 [384, 512], quantised on the host.
-    fmt : "mxfp8_e4m3" or "mxfp8_e5m2", the format of both operands.
-    scale_rule : as `quantize_mx`.
-    shaping, qos : whether the traffic classes have their limits, and the queues their priorities. No effect on values.
-
-    Raises
-    ------
-    TypeError, ValueError : another dtype, shape, format or rule.
-    """
+) -> tuple[Core, list[Instruction]]:
+    """Return a core with the layer's tensors in HBM, and the layer's program; see `run_layer`."""
     check_array("hidden", hidden, BFLOAT16)
     check_array("gamma", gamma, BFLOAT16)
     check_array("weight", weight, FLOAT32)
@@ -126,10 +114,39 @@ def run_layer(
             core.write(place, scale[4 * quadrant : 4 * quadrant + 4])
     other = np.arange(OTHER_RUNS[0] * OTHER_RUNS[1], dtype=np.uint8).reshape(OTHER_RUNS)
     core.write(hbm(BYTE, HBM_OTHER, *OTHER_RUNS), other)
-    report = core.run(layer_program(dtype, scale_rule))
+    return core, layer_program(dtype, scale_rule)
+
+
+@checked
+def run_layer(
+    hidden: np.ndarray,
+    gamma: np.ndarray,
+    weight: np.ndarray,
+    *,
+    fmt: str = "mxfp8_e4m3",
+    scale_rule: ScaleRuleName = "ocp",
+    shaping: bool = True,
+    qos: bool = True,
+) -> LayerResult:
+    """Compute ``rmsnorm(hidden, gamma) @ weight`` on a core.
+
+    Parameters
+    ----------
+    hidden, gamma : bfloat16 [128, 384] and [384].
+    weight : float32 [384, 512], quantised on the host.
+    fmt : "mxfp8_e4m3" or "mxfp8_e5m2", the format of both operands.
+    scale_rule : as `quantize_mx`.
+    shaping, qos : whether the traffic classes have their limits, and the queues their priorities. No effect on values.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype, shape, format or rule.
+    """
+    core, program = prepare_layer(hidden, gamma, weight, fmt=fmt, scale_rule=scale_rule, shaping=shaping, qos=qos)
+    report = core.run(program)
     rows = np.vstack([core.read(scales(SCALES_AT, quadrant, TOKENS)) for quadrant in range(ROWS // 32)])
     return LayerResult(
-        output=core.read(hbm(BFLOAT16, HBM_OUT, TOKENS, OUTPUTS)),
+        output=core.read(OUTPUT),
         normalised=core.read(sbuf(BFLOAT16, TOKENS, NORMALISED_AT, (1, HIDDEN))),
         words=core.read(sbuf(WORD, ROWS, WORDS_AT, (1, TOKENS))),
         scales=rows,

@@ -54,3 +54,7 @@ def scales(byte: int, quadrant: int, columns: int) -> Operand:
 def product(part: int) -> Operand:
     """Return a part's product in PSUM, in a bank of its own."""
     return psum(FLOAT32, TOKENS, 5 + part, OUTPUTS)
+
+
+OUTPUT = hbm(BFLOAT16, HBM_OUT, TOKENS, OUTPUTS)
+"""The layer's result."""

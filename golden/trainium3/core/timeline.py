@@ -5,7 +5,7 @@ arrive in their queues after generation and start, and compete there with those 
 the order of their starts: a descriptor that arrives later changes no end that an earlier start has used.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -43,12 +43,23 @@ class Span:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Move:
+    """A descriptor of a transfer, and the cycles of 1.2 GHz in which it enters its queue, is granted, and ends."""
+
+    transfer: str
+    descriptor: Descriptor
+    queue: int
+    arrival: int
+    grant: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Timeline:
-    """Spans in the order of their starts, and the descriptors and busy ticks of the DMA engines by transfer."""
+    """Spans in the order of their starts, and the moves of all DMA engines, each engine's in the order of their grants."""
 
     spans: tuple[Span, ...]
-    moved: Mapping[str, tuple[Descriptor, ...]]
-    dma_busy: tuple[int, ...]
+    moves: tuple[Move, ...]
 
 
 class _Dma:
@@ -56,11 +67,8 @@ class _Dma:
 
     def __init__(self, queues: Sequence[QueueConfig], classes: Sequence[TrafficClass]):
         self.queues, self.classes = queues, classes
-        self.waiting: list[list[QueuedDescriptor]] = [[] for _ in range(DMA_ENGINES)]
-        self.owners: list[list[str]] = [[] for _ in range(DMA_ENGINES)]
+        self.waiting: list[list[tuple[str, Descriptor, QueuedDescriptor]]] = [[] for _ in range(DMA_ENGINES)]
         self.least: dict[str, int] = {}
-        self.moved: dict[str, tuple[Descriptor, ...]] = {}
-        self.busy = [0] * DMA_ENGINES
 
     def add(self, transfer: Transfer, start: int) -> int:
         """Queue a transfer's descriptors; return the tick at which their generation ends."""
@@ -68,27 +76,39 @@ class _Dma:
         generation = generation_time(transfer.generator, len(moved))
         arrival = ceil(start / TICKS["dma"]) + generation.cycles + TRAINIUM3_DMA.numerics.start_cycles
         for each in moved:
-            self.waiting[each.engine].append(QueuedDescriptor(queue=transfer.queue, arrival=arrival, bytes=each.bytes))
-            self.owners[each.engine].append(transfer.name)
+            queued = QueuedDescriptor(queue=transfer.queue, arrival=arrival, bytes=each.bytes)
+            self.waiting[each.engine].append((transfer.name, each, queued))
         hbm = generation.hbm_bytes + sum(each.hbm_bytes for each in moved)
         self.least[transfer.name] = TICKS["dma"] * (arrival + ceil(hbm / TRAINIUM3_DMA.numerics.hbm_bytes))
-        self.moved[transfer.name] = moved
         return start + TICKS["dma"] * generation.cycles
+
+    def moves(self) -> tuple[Move, ...]:
+        """Return the moves of those queued so far, engine after engine."""
+        return tuple(move for waiting in self.waiting for move in self._moves(waiting))
+
+    def _moves(self, waiting: Sequence[tuple[str, Descriptor, QueuedDescriptor]]) -> Iterator[Move]:
+        numbers: dict[int, list[tuple[str, Descriptor, QueuedDescriptor]]] = {}
+        for each in waiting:
+            numbers.setdefault(each[2].queue, []).append(each)
+        grants = dma_schedule(self.queues, self.classes, [queued for _, _, queued in waiting])
+        if len(grants) < len(waiting):
+            raise ValueError("classes must have a rate for every transfer that waits for one of them")
+        for grant in grants:
+            transfer, descriptor, queued = numbers[grant.queue][grant.number]
+            yield Move(
+                transfer=transfer,
+                descriptor=descriptor,
+                queue=grant.queue,
+                arrival=queued.arrival,
+                grant=grant.grant,
+                end=grant.end,
+            )
 
     def ends(self) -> dict[str, int]:
         """Return when each transfer ends, given those queued so far."""
         ends = dict(self.least)
-        for engine, (waiting, owners) in enumerate(zip(self.waiting, self.owners, strict=True)):
-            numbers: dict[int, list[str]] = {}
-            for each, owner in zip(waiting, owners, strict=True):
-                numbers.setdefault(each.queue, []).append(owner)
-            grants = dma_schedule(self.queues, self.classes, waiting)
-            if len(grants) < len(waiting):
-                raise ValueError("classes must have a rate for every transfer that waits for one of them")
-            for grant in grants:
-                owner = numbers[grant.queue][grant.number]
-                ends[owner] = max(ends[owner], TICKS["dma"] * grant.end)
-            self.busy[engine] = TICKS["dma"] * sum(grant.end - grant.grant for grant in grants)
+        for move in self.moves():
+            ends[move.transfer] = max(ends[move.transfer], TICKS["dma"] * move.end)
         return ends
 
 
@@ -167,7 +187,7 @@ def timeline(
         )
         for each in order
     )
-    return Timeline(spans=spans, moved=dma.moved, dma_busy=tuple(dma.busy))
+    return Timeline(spans=spans, moves=dma.moves())
 
 
 def _issued(instruction: Compute, ready: int) -> TensorInstruction:

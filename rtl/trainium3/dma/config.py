@@ -102,3 +102,21 @@ class DmaMoverConfig:
     def cast(self) -> DmaCastConfig:
         """The configuration of the cast in the mover."""
         return DmaCastConfig(beat_bytes=self.beat_bytes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DmaEngineConfig:
+    """Configuration of a DMA engine.
+
+    Attributes
+    ----------
+    queues, depth : as of `DmaQueuesConfig`.
+    mover : the mover behind the queues.
+    """
+
+    queues: int = 4
+    depth: int = 2
+    mover: DmaMoverConfig = field(default_factory=DmaMoverConfig)
+
+    def __post_init__(self) -> None:
+        DmaQueuesConfig(queues=self.queues, depth=self.depth)

@@ -20,7 +20,7 @@ WRITES = 2
 
 
 def move_layout(config: DmaMoverConfig) -> data.StructLayout:
-    """Layout of a descriptor for the mover.
+    """Layout of a descriptor for the mover: its length, then what `descriptor_layout` calls the body.
 
     ``source`` and ``destination`` are bytes' addresses, ``length`` the bytes of the side with wider elements, 0 for 65,536. A
     run that is cast or added consists of whole elements, and one that is added begins at an element's place. A run whose
@@ -28,9 +28,9 @@ def move_layout(config: DmaMoverConfig) -> data.StructLayout:
     """
     return data.StructLayout(
         {
+            "length": LENGTH_BITS,
             "source": config.address_bits,
             "destination": config.address_bits,
-            "length": LENGTH_BITS,
             "pair": Pair,
             "mode": WriteMode,
             "signals": 1,

@@ -13,7 +13,7 @@ from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.tensix.dot.config import Dot16Config
 from bitpath.rtl.trainium3.array.systolic_array import Tiling
-from bitpath.rtl.trainium3.dma.config import DmaMoverConfig
+from bitpath.rtl.trainium3.dma.config import DmaEngineConfig, DmaMoverConfig
 from bitpath.rtl.trainium3.dma.dma_mover import move_layout
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
@@ -114,6 +114,7 @@ MANNERS = {
     "read_add_write": Manners(),
     "dma_mover": Manners(keeps=QUEUE, inputs={"i": short_moves}),
     "dma_queues": Manners(keeps=QUEUE, inputs={"free": likely}),
+    "dma_engine": Manners(keeps=QUEUE, inputs={f"i__{queue}": short_moves for queue in range(4)}),
     "rmsnorm_quant": Manners(keeps=SRAM, inputs={"command": row_command}, still=("retired", *ALWAYS_BUSY), cycles=600),
     "activation2_lane": Manners(),
     **dict.fromkeys(("fp32_passes", "background_transpose", "tensor_issue"), Manners()),
@@ -159,6 +160,7 @@ UNSEEN = {"mac_lane": "who uses it counts the cycles: it has no output that says
 REGISTERED = PipelineConfig(stages=2)
 CONFIGS = {
     "dma_mover": DmaMoverConfig(descriptor_cycles=4),
+    "dma_engine": DmaEngineConfig(mover=DmaMoverConfig(descriptor_cycles=4)),
     "quad_mx_dot": DotConfig(pipeline=REGISTERED),
     "quad_mx_pe": DotConfig(pipeline=REGISTERED),
     "dot16": Dot16Config(pipeline=REGISTERED),

@@ -14,6 +14,7 @@ from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench
+from bitpath.verif.kit.handshakes import Look
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.dma.read_add_write import Beat, Memory
@@ -21,6 +22,8 @@ from bitpath.verif.trainium3.dma.words import cast_words
 
 COPY = ("uint8", "uint8")
 """A copy moves bytes, whatever they are."""
+PACES = {"full_speed": (0.0, 0.0), "gaps": (0.5, 0.0), "stalls": (0.0, 0.5), "both": (0.4, 0.4)}
+"""Shares of cycles with gaps of what enters, and with stalls of what leaves."""
 ADDED = {WriteMode.ADD_BF16: "bf16", WriteMode.ADD_FP32: "fp32"}
 
 
@@ -107,19 +110,32 @@ def placed(rng: Random, config: DmaMoverConfig, move: Move) -> Move:
 
 
 class Memories:
-    """Source and destination of a mover; `send` sends a descriptor and expects its writes.
+    """Source and destination of a mover; `taken` and `done` have the cycles in which it took descriptors and signalled.
 
     Parameters
     ----------
     frame : of the test.
-    gap, stall : shares of cycles in which descriptors and words read are held back, and in which ports are not ready.
+    takes : says whether a descriptor is taken in this cycle.
+    answers : False while words read are not to be sent, as during a reset.
+    gap, stall : shares of cycles in which words read are held back, and in which ports are not ready.
+    compares : as of `Memory`.
     """
 
-    def __init__(self, frame: Bench, config: DmaMoverConfig, rng: Random, gap: float = 0.0, stall: float = 0.0):
-        self.dut, self.config, self._frame = frame.dut, config, frame
+    def __init__(
+        self,
+        frame: Bench,
+        config: DmaMoverConfig,
+        takes: Look,
+        rng: Random,
+        gap: float = 0.0,
+        stall: float = 0.0,
+        *,
+        compares: bool = True,
+    ):
+        self.dut, self.config, self._frame, self._takes = frame.dut, config, frame, takes
+        self.answers = True
         self.source = rng.randbytes(1 << config.address_bits)
-        self.target = Memory(frame, config.writes, rng, stall)
-        self.descriptors = frame.driver("i", pauses.scattered(gap, pauses.rng("descriptor gaps")))
+        self.target = Memory(frame, config.writes, rng, stall, compares=compares)
         self._words = frame.driver("data", pauses.scattered(gap, pauses.rng("word gaps")))
         frame.monitor("read", self._read, pauses.scattered(stall, pauses.rng("read stalls")))
         self.taken: list[int] = []
@@ -128,15 +144,18 @@ class Memories:
         self._writes = 0
         frame.start("observer", self._observe())
 
-    def send(self, move: Move) -> None:
-        """Send a descriptor behind those before, and expect what it writes."""
+    def expect(self, move: Move) -> None:
+        """Expect what a descriptor writes, behind those before."""
         beats = move.beats(self.source, self.config)
         for beat in beats:
             self.target.expect(beat)
         self._writes += len(beats)
         if move.signals:
             self._last_writes.append(self._writes - 1)
-        self.descriptors.send_bits(move.payload(self.config))
+
+    def drop(self) -> None:
+        """Withdraw the words on their way, for a reset."""
+        self._words.drop()
 
     def check(self) -> None:
         """Check that the semaphore moved with the last write of each descriptor that signals, and no other."""
@@ -144,6 +163,8 @@ class Memories:
         assert self.done == due, f"the semaphore moved in cycles {self.done}, not {due}"
 
     def _read(self, address: int) -> None:
+        if not self.answers:
+            return
         width = self.config.beat_bytes
         word = self.source[address * width : (address + 1) * width]
         self._words.send_bits(int.from_bytes(word, "little"))
@@ -152,7 +173,7 @@ class Memories:
         dut = self.dut
         while True:
             await FallingEdge(dut.clk)
-            if resolved(dut.i__valid) and resolved(dut.i__ready):
+            if self._takes():
                 self.taken.append(self._frame.elapsed)
             if resolved(dut.done):
                 self.done.append(self._frame.elapsed)

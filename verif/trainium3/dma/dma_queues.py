@@ -6,6 +6,7 @@ from random import Random
 from typing import Any
 
 import cocotb
+from amaranth.lib import data
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 
 from bitpath.golden.trainium3 import dma_schedule, exact
@@ -17,7 +18,8 @@ from bitpath.golden.trainium3.declarations.dma import (
     TRAFFIC_CLASSES,
 )
 from bitpath.rtl.trainium3.dma.config import DmaQueuesConfig
-from bitpath.rtl.trainium3.dma.dma_queues import DmaQueues, descriptor_layout, grant_layout
+from bitpath.rtl.trainium3.dma.dma_queues import QueueSettings, descriptor_layout, grant_layout
+from bitpath.rtl.trainium3.dma.token_bucket import ClassSettings
 from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import StreamDriver, resolved
@@ -90,8 +92,8 @@ def deepest(queues: int) -> Play:
     return Play([3] * DMA_QUEUES, kinds, rates, bursts, [each[:3] for each in descriptors], trace, watched)
 
 
-class Player:
-    """Feeds descriptors so that each arrives in its cycle, and grants as a mover does.
+class Feeder:
+    """Settings of the queues, and descriptors so that each arrives in its cycle; cycle 0 is `LEAD` cycles behind a reset.
 
     Parameters
     ----------
@@ -101,13 +103,64 @@ class Player:
     def __init__(self, frame: Bench, config: DmaQueuesConfig, rng: Random):
         self.frame, self.dut, self.config, self.rng = frame, frame.dut, config, rng
         self.drivers: list[StreamDriver] = [frame.driver(f"i__{queue}") for queue in range(config.queues)]
+        self._feeds: list[cocotb.task.Task] = []
+
+    def settle(
+        self, priorities: Sequence[int], kinds: Sequence[int], rates: Sequence[int | None], bursts: Sequence[int]
+    ) -> None:
+        """Set each queue's priority and class, and each class's rate and burst."""
+        queues = zip(priorities, kinds, strict=True)
+        settings = [{"priority": priority, "traffic_class": kind} for priority, kind in queues]
+        shape = data.ArrayLayout(QueueSettings, self.config.queues)
+        self.dut.queues.value = pack(shape, settings[: self.config.queues])
+        limits: list[dict[str, Any]] = [
+            {
+                "limited": rate is not None,
+                "rate": rate if rate is not None else self.rng.randrange(MAX_RATE),
+                "burst": burst,
+            }
+            for rate, burst in zip(rates, bursts, strict=True)
+        ]
+        self.dut.classes.value = pack(data.ArrayLayout(ClassSettings, TRAFFIC_CLASSES), limits)
+
+    def feed(self, descriptors: Sequence[tuple[int, int, int]]) -> None:
+        """Start to send descriptors (queue, arrival, payload), those of a queue in order; to be called behind a reset."""
+        for queue, driver in enumerate(self.drivers):
+            own = [(arrival, payload) for number, arrival, payload in descriptors if number == queue]
+            self._feeds.append(cocotb.start_soon(self._feed(driver, own)))
+
+    async def reset(self) -> None:
+        """Reset the unit and forget what waits for it."""
+        for driver in self.drivers:
+            driver.drop()
+        for task in self._feeds:
+            task.cancel()
+        self._feeds.clear()
+        await self.frame.reset()
+
+    async def _feed(self, driver: StreamDriver, descriptors: list[tuple[int, int]]) -> None:
+        """Send each descriptor two cycles before it arrives: one to offer it, one to take it."""
+        now = -LEAD
+        for arrival, payload in descriptors:
+            if arrival - 2 > now:
+                await ClockCycles(self.dut.clk, arrival - 2 - now)
+                # Behind the edge at which an idle driver looks for a payload.
+                await FallingEdge(self.dut.clk)
+                now = arrival - 2
+            driver.send_bits(payload)
+
+
+class Player(Feeder):
+    """Feeds descriptors, and takes grants as a mover does."""
+
+    def __init__(self, frame: Bench, config: DmaQueuesConfig, rng: Random):
+        super().__init__(frame, config, rng)
         self.board = frame.scoreboard("grant", grant_layout(config))
         self.cycle = -LEAD
-        self._feeds: list[cocotb.task.Task] = []
 
     async def play(self, play: Play) -> None:
         """Play a schedule from behind a reset; compare each grant and its cycle."""
-        self._settle(play)
+        self.settle(play.priorities, play.classes, play.rates, play.bursts)
         self._expect(play)
         cycles = [(row[2], row[3]) for row in play.trace]
         await self._until(0)
@@ -132,13 +185,7 @@ class Player:
                 self.dut.free.value = 1
 
     async def reset(self) -> None:
-        """Reset the unit and forget what waits for it."""
-        for driver in self.drivers:
-            driver.drop()
-        for task in self._feeds:
-            task.cancel()
-        self._feeds.clear()
-        await self.frame.reset()
+        await super().reset()
         self.cycle = -LEAD
 
     async def _until(self, cycle: int) -> None:
@@ -149,42 +196,15 @@ class Player:
             await ClockCycles(self.dut.clk, cycle - self.cycle)
         self.cycle = cycle
 
-    def _settle(self, play: Play) -> None:
-        members = DmaQueues(self.config).signature.members
-        queues = zip(play.priorities, play.classes, strict=True)
-        settings = [{"priority": priority, "traffic_class": kind} for priority, kind in queues]
-        self.dut.queues.value = pack(members["queues"].shape, settings[: self.config.queues])
-        limits: list[dict[str, Any]] = [
-            {
-                "limited": rate is not None,
-                "rate": rate if rate is not None else self.rng.randrange(MAX_RATE),
-                "burst": burst,
-            }
-            for rate, burst in zip(play.rates, play.bursts, strict=True)
-        ]
-        self.dut.classes.value = pack(members["classes"].shape, limits)
-
     def _expect(self, play: Play) -> None:
-        """Expect the grants, and start to feed each queue's descriptors."""
+        """Expect the grants, and start to feed the descriptors."""
         layout = descriptor_layout(self.config)
         payloads: list[list[int]] = [[] for _ in self.drivers]
-        arrivals: list[list[int]] = [[] for _ in self.drivers]
+        fed = []
         for queue, arrival, size in play.descriptors:
             body = self.rng.getrandbits(self.config.body_bits)
             payloads[queue].append(pack(layout, {"length": size % MAX_DESCRIPTOR_BYTES, "body": body}))
-            arrivals[queue].append(arrival)
+            fed.append((queue, arrival, payloads[queue][-1]))
         for queue, number, _, _ in play.trace:
             self.board.expect(pack(grant_layout(self.config), {"descriptor": payloads[queue][number], "queue": queue}))
-        for queue, driver in enumerate(self.drivers):
-            self._feeds.append(cocotb.start_soon(self._feed(driver, arrivals[queue], payloads[queue])))
-
-    async def _feed(self, driver: StreamDriver, arrivals: list[int], payloads: list[int]) -> None:
-        """Send each descriptor two cycles before it arrives: one to offer it, one to take it."""
-        now = -LEAD
-        for arrival, payload in zip(arrivals, payloads, strict=True):
-            if arrival - 2 > now:
-                await ClockCycles(self.dut.clk, arrival - 2 - now)
-                # Behind the edge at which an idle driver looks for a payload.
-                await FallingEdge(self.dut.clk)
-                now = arrival - 2
-            driver.send_bits(payload)
+        self.feed(fed)

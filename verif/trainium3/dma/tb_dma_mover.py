@@ -17,32 +17,36 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.dma.dma_cast import PAIRS
-from bitpath.verif.trainium3.dma.dma_mover import ADDED, Memories, Move, any_move, placed
+from bitpath.verif.trainium3.dma.dma_mover import ADDED, PACES, Memories, Move, any_move, placed
 
 CONFIG = config_from_environment(DmaMoverConfig)
 SIGNATURE = DmaMover(CONFIG).signature
 CASES = int(os.environ.get("BITPATH_CASES", "60"))
 LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
 ROOM = 1 << CONFIG.address_bits
-PACES = {"full_speed": (0.0, 0.0), "gaps": (0.5, 0.0), "stalls": (0.0, 0.5), "both": (0.4, 0.4)}
 
 
-async def all_written(memories):
-    """Wait until every descriptor is taken and every write done, and check the semaphore."""
-    await memories.descriptors.drained()
+async def all_written(frame, moves, pace="full_speed"):
+    """Send descriptors at a pace, and check every write and the semaphore; return the cycles in which they were taken."""
+    dut, (gap, stall) = frame.dut, PACES[pace]
+    memories = Memories(
+        frame, CONFIG, lambda: resolved(dut.i__valid) & resolved(dut.i__ready), pauses.rng("memory"), gap, stall
+    )
+    driver = frame.driver("i", pauses.scattered(gap, pauses.rng("descriptor gaps")))
+    for move in moves:
+        memories.expect(move)
+        driver.send_bits(move.payload(CONFIG))
+    await driver.drained()
     while memories.target.board.pending:
-        await RisingEdge(memories.dut.clk)
+        await RisingEdge(dut.clk)
     memories.check()
+    return memories.taken
 
 
 async def moved(dut, moves, pace="full_speed"):
-    """Send descriptors at a pace; return the cycles in which they were taken."""
+    """`all_written` in a test of its own."""
     async with bench(dut, SIGNATURE) as frame:
-        memories = Memories(frame, CONFIG, pauses.rng("memory"), *PACES[pace])
-        for move in moves:
-            memories.send(move)
-        await all_written(memories)
-    return memories.taken
+        return await all_written(frame, moves, pace)
 
 
 @cocotb.test(**LIMIT)
@@ -119,7 +123,4 @@ async def resets(dut):
                 for port in ("read__valid", "fetch__valid", "write__valid", "done"):
                     assert not resolved(getattr(dut, port)), f"{port} of before a reset"
                 await RisingEdge(dut.clk)
-        memories = Memories(frame, CONFIG, pauses.rng("memory"))
-        for _ in range(5):
-            memories.send(any_move(rng, CONFIG, 4 * CONFIG.beat_bytes))
-        await all_written(memories)
+        await all_written(frame, [any_move(rng, CONFIG, 4 * CONFIG.beat_bytes) for _ in range(5)])

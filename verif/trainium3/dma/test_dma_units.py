@@ -5,7 +5,14 @@ from functools import partial
 import pytest
 
 from bitpath.rtl.common.config import PipelineConfig
-from bitpath.rtl.trainium3.dma.config import DmaCastConfig, DmaMoverConfig, DmaQueuesConfig, ReadAddWriteConfig
+from bitpath.rtl.trainium3.dma.config import (
+    DmaCastConfig,
+    DmaEngineConfig,
+    DmaMoverConfig,
+    DmaQueuesConfig,
+    ReadAddWriteConfig,
+)
+from bitpath.rtl.units import UNITS
 from bitpath.sim.engine.runner import run_bench
 
 pytestmark = pytest.mark.simulator
@@ -32,6 +39,9 @@ BENCHES = {
     # Lengths and places, all casts, additions, random descriptors at every pace, durations, resets.
     "dma_mover-verilator": (DmaMoverConfig(beat_bytes=8, address_bits=13), 30, None, 13, 3000),
     "dma_mover-icarus": (DmaMoverConfig(descriptor_cycles=8), 16, "onto|any|resets", 7, 150),
+    # Schedules, moves at every pace, resets.
+    "dma_engine-verilator": (UNITS["dma_engine"].covered.config, 100, None, 10, 30_000),
+    "dma_engine-icarus": (DmaEngineConfig(mover=DmaMoverConfig(descriptor_cycles=8)), 16, "any_pace|resets", 5, 150),
 }
 """Configuration, cases, names of tests, and the least tests and comparisons."""
 
@@ -75,6 +85,13 @@ def test_dma_cast_known_answers(kat, replay):
 def test_the_machine_moves_descriptors(config):
     """Up to 64 KiB, at the machine's pace."""
     bench("dma_mover", config, "verilator", cases=2000, min_tests=13, min_compared=20_000)
+
+
+@pytest.mark.deep
+def test_the_machine_s_engine():
+    """16 queues, whole beats, and the pace of the machine."""
+    config = DmaEngineConfig(queues=16, depth=4, mover=DmaMoverConfig(beat_bytes=32, address_bits=17))
+    bench("dma_engine", config, "verilator", cases=1000, min_tests=10, min_compared=20_000)
 
 
 @pytest.mark.deep

@@ -1,0 +1,83 @@
+"""A DMA engine: its queues, and the mover that serves them."""
+
+from amaranth import Module, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import ceil_log2
+
+from bitpath.golden.trainium3.declarations.dma import TRAFFIC_CLASSES
+from bitpath.rtl.trainium3.dma.config import DmaEngineConfig, DmaQueuesConfig
+from bitpath.rtl.trainium3.dma.dma_mover import DmaMover, move_layout
+from bitpath.rtl.trainium3.dma.dma_queues import DmaQueues, QueueSettings, descriptor_layout
+from bitpath.rtl.trainium3.dma.read_add_write import store_layout
+from bitpath.rtl.trainium3.dma.token_bucket import LENGTH_BITS, ClassSettings
+
+
+def queues_config(config: DmaEngineConfig) -> DmaQueuesConfig:
+    """Return the configuration of the queues, whose descriptors are those of the mover."""
+    body_bits = move_layout(config.mover).size - LENGTH_BITS
+    return DmaQueuesConfig(queues=config.queues, depth=config.depth, body_bits=body_bits)
+
+
+class DmaEngine(wiring.Component):
+    """Descriptors in queues; the one that priorities, classes and turns choose is moved, one after the other::
+
+        i[q] -> queue -> grant -> mover -> reads and writes
+
+    A descriptor is granted in the cycle in which the mover takes it, and the next one when its time is over, as `DmaQueues`
+    and `DmaMover` say.
+
+    Parameters
+    ----------
+    config : queues and mover.
+
+    Members
+    -------
+    i : In(stream of descriptor_layout), of each queue; its bits are those of move_layout
+    queues, classes : as of `DmaQueues`
+    granted, queue : Out(1) and Out(queue number), a descriptor of the queue is granted in this cycle
+    read, data, fetch, fetched, write, done : as of `DmaMover`
+    """
+
+    def __init__(self, config: DmaEngineConfig):
+        self.config = config
+        descriptors = stream.Signature(descriptor_layout(queues_config(config)))
+        address = stream.Signature(config.mover.writes.address_bits)
+        word = 8 * config.mover.beat_bytes
+        super().__init__(
+            {
+                "i": In(descriptors).array(config.queues),
+                "queues": In(data.ArrayLayout(QueueSettings, config.queues)),
+                "classes": In(data.ArrayLayout(ClassSettings, TRAFFIC_CLASSES)),
+                "granted": Out(1),
+                "queue": Out(ceil_log2(config.queues)),
+                "read": Out(address),
+                "data": In(stream.Signature(word)),
+                "fetch": Out(address),
+                "fetched": In(word),
+                "write": Out(stream.Signature(store_layout(config.mover.writes))),
+                "done": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dma_queues = queues = DmaQueues(queues_config(self.config))
+        m.submodules.dma_mover = mover = DmaMover(self.config.mover)
+        for own, inner in zip(self.i, queues.i, strict=True):
+            connect(m, flipped(own), inner)
+        m.d.comb += [
+            queues.queues.eq(self.queues),
+            queues.classes.eq(self.classes),
+            queues.free.eq(mover.i.ready),
+            mover.i.valid.eq(queues.granted),
+            Value.cast(mover.i.p).eq(Value.cast(queues.grant.descriptor)),
+            self.granted.eq(queues.granted),
+            self.queue.eq(queues.grant.queue),
+            mover.fetched.eq(self.fetched),
+            self.done.eq(mover.done),
+        ]
+        for name in ("read", "fetch", "write"):
+            connect(m, getattr(mover, name), flipped(getattr(self, name)))
+        connect(m, flipped(self.data), mover.data)
+        return m

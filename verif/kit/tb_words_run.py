@@ -1,0 +1,43 @@
+"""Bench of any unit with one stream in and one out: sends words and writes what comes; the caller compares it.
+
+`verif.kit.exchange` has the files.
+"""
+
+import json
+import os
+
+import cocotb
+import numpy as np
+from cocotb.triggers import RisingEdge
+
+from bitpath.rtl.common.config import from_dict
+from bitpath.rtl.units import find_unit
+from bitpath.verif.kit.bench import bench
+from bitpath.verif.kit.exchange import read_input, show_share, write_result
+from bitpath.verif.kit.packing import width
+
+SHARE_CYCLES = 256
+"""Between two looks at what is done."""
+
+
+@cocotb.test()
+async def run_words(dut):
+    """Send a word a cycle; ``cycles`` counts the cycles until the last result."""
+    given = read_input()
+    unit = find_unit(given.unit)
+    results: list[int] = []
+    signature = unit.build(from_dict(unit.config_type, json.loads(os.environ["BITPATH_CONFIG"]))).signature
+    async with bench(dut, signature, drain=False) as frame:
+        driver = frame.driver("i")
+        frame.monitor("o", results.append)
+        for word in given.words:
+            driver.send_bits(word)
+        cycles = 0
+        while len(results) < given.results:
+            await RisingEdge(dut.clk)
+            cycles += 1
+            if cycles % SHARE_CYCLES == 0:
+                show_share(len(results) / given.results)
+        size = -(-width(frame.payload_shape("o")) // 8)
+    table = np.frombuffer(b"".join(word.to_bytes(size, "little") for word in results), np.uint8)
+    write_result(words=table.reshape(-1, size), cycles=cycles)

@@ -1,0 +1,125 @@
+"""Bench of a DMA engine: schedules of moves in several queues, memories at every pace, resets.
+
+Every write is compared with golden's, and every grant with its queue and cycle. ``BITPATH_CASES`` sets the moves of a test.
+"""
+
+import os
+
+import cocotb
+import numpy as np
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from bitpath.golden.trainium3 import QueueConfig, TrafficClass
+from bitpath.golden.trainium3.declarations.dma import MAX_DESCRIPTOR_BYTES
+from bitpath.golden.trainium3.dma.schedule import DEFAULT_CLASSES, DEFAULT_QUEUES
+from bitpath.rtl.trainium3.dma.config import DmaEngineConfig
+from bitpath.rtl.trainium3.dma.dma_engine import DmaEngine
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.dma.dma_engine import Host, QueuedMove, grants
+from bitpath.verif.trainium3.dma.dma_mover import PACES, Move, any_move, placed
+from bitpath.verif.trainium3.dma.schedules import Schedule, random_schedule
+
+CONFIG = config_from_environment(DmaEngineConfig)
+SIGNATURE = DmaEngine(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "60"))
+LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+PATIENCE = 200_000
+"""Cycles: classes with low rates grant rarely."""
+BEHIND = 60
+"""Cycles that are watched behind the last grant."""
+MOST = 6 * CONFIG.mover.beat_bytes
+"""Bytes of a move."""
+
+
+def any_schedule(rng, count, spread):
+    """Moves in some queues within `spread` cycles; most classes are unlimited, so that most moves are granted."""
+    schedule = random_schedule(np.random.default_rng(rng.getrandbits(32)), count, CONFIG.queues)
+    queues = sorted({each.queue for each in schedule.descriptors})
+    arrivals = sorted(rng.randrange(spread) for _ in range(count))
+    return schedule, [
+        QueuedMove(rng.choice(queues), arrival, any_move(rng, CONFIG.mover, MOST)) for arrival in arrivals
+    ]
+
+
+async def moved(host, schedule, moves):
+    """Move what is granted, and check writes, semaphores, queues; return the cycles of golden's grants and of the engine's."""
+    expected = grants(CONFIG, schedule, moves)
+    for _, move in expected:
+        host.memories.expect(move)
+    host.start(schedule, moves)
+    while host.memories.target.board.pending or len(host.granted) < len(expected):
+        await RisingEdge(host.frame.dut.clk)
+    for _ in range(BEHIND):
+        await RisingEdge(host.frame.dut.clk)
+    host.memories.check()
+    found = host.granted
+    assert [queue for queue, _ in found] == [grant.queue for grant, _ in expected], "queues in another order"
+    return [grant.grant for grant, _ in expected], [cycle for _, cycle in found]
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(number=range(4))
+async def schedules(dut, number):
+    """Priorities, turns, rates and bursts: each grant in its cycle, none of a class without tokens."""
+    rng = pauses.rng("moves")
+    async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
+        host = Host(frame, CONFIG, pauses.rng("memory"))
+        compared = 0
+        for play in range(4):
+            if play:
+                await host.reset()
+            expected, found = await moved(host, *any_schedule(rng, CASES // 4, rng.choice((1, 200, 2000))))
+            assert found == expected, "grants in other cycles"
+            compared += len(found)
+        assert compared >= CASES // 4
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def any_pace(dut, pace):
+    """All moves are there from the first cycle on: their order does not depend on the memories' pace."""
+    rng = pauses.rng("moves")
+    async with bench(dut, SIGNATURE) as frame:
+        host = Host(frame, CONFIG, pauses.rng("memory"), *PACES[pace])
+        schedule, moves = any_schedule(rng, CASES, 1)
+        await moved(host, Schedule(schedule.queues, DEFAULT_CLASSES, schedule.descriptors), moves)
+
+
+@cocotb.test(**LIMIT)
+async def the_longest_moves(dut):
+    """Up to 64 KiB, or half a memory, each time with its bytes odd at one end; they spend a class's burst."""
+    rng = pauses.rng("moves")
+    longest = min(MAX_DESCRIPTOR_BYTES, 1 << CONFIG.mover.address_bits - 1)
+    sizes = (longest, longest - 1, longest // 2 + 1)
+    moves = [QueuedMove(1, 0, placed(rng, CONFIG.mover, Move(0, 0, size))) for size in sizes]
+    classes = (DEFAULT_CLASSES[0], TrafficClass(rate256=60_000, burst=3 * longest // 2), *DEFAULT_CLASSES[2:])
+    queues = (DEFAULT_QUEUES[0], QueueConfig(traffic_class=1), *DEFAULT_QUEUES[2:])
+    async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
+        host = Host(frame, CONFIG, pauses.rng("memory"))
+        expected, found = await moved(host, Schedule(queues, classes, ()), moves)
+        assert found == expected, "grants in other cycles"
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """Reset with moves waiting and in the mover: nothing of them is granted, read or written, and later ones are moved."""
+    rng = pauses.rng("moves")
+    async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
+        host = Host(frame, CONFIG, pauses.rng("memory"))
+        for cycles in (1, 4, 8, 13):
+            schedule, moves = any_schedule(rng, 8, 1)
+            host.memories.target.stall = 1.0
+            host.start(schedule, moves)
+            for _ in range(cycles):
+                await RisingEdge(dut.clk)
+            await host.reset()
+            for _ in range(6):
+                await FallingEdge(dut.clk)
+                for port in ("granted", "read__valid", "fetch__valid", "write__valid", "done"):
+                    assert not resolved(getattr(dut, port)), f"{port} of before a reset"
+                await RisingEdge(dut.clk)
+            host.memories.target.stall = 0.0
+            await moved(host, *any_schedule(rng, 8, 40))
+            await host.reset()

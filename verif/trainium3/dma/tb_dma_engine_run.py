@@ -1,0 +1,46 @@
+"""Runs the moves of DMA engines, one engine after the other, and writes grants and memories; the caller compares them.
+
+`verif.kit.exchange` has the files.
+"""
+
+import cocotb
+import numpy as np
+from cocotb.triggers import RisingEdge
+
+from bitpath.rtl.trainium3.dma.config import DmaEngineConfig
+from bitpath.rtl.trainium3.dma.dma_engine import DmaEngine
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.exchange import read_input, show_share, write_result
+from bitpath.verif.trainium3.dma.dma_engine import Host
+
+CONFIG = config_from_environment(DmaEngineConfig)
+BEHIND = 40
+"""Cycles behind the last grant's time, in which its last writes follow."""
+
+
+@cocotb.test()
+async def run_engines(dut):
+    """Run each engine's moves from a reset on; ``grants`` are rows (engine, queue, cycle)."""
+    loads = read_input()
+    grants, images, cycles = [], [], 0
+    async with bench(dut, DmaEngine(CONFIG).signature, drain=False, patience=None) as frame:
+        host = Host(frame, CONFIG, pauses.rng("memory"), compares=False)
+        for number, load in enumerate(loads):
+            await host.reset()
+            host.memories.source = load.source
+            host.memories.target.words = list(load.target)
+            host.start(load.schedule, load.moves)
+            while len(host.granted) < len(load.moves):
+                await RisingEdge(dut.clk)
+            for _ in range(load.moves[-1].move.cycles(CONFIG.mover) + BEHIND):
+                await RisingEdge(dut.clk)
+            grants += [(number, *each) for each in host.granted]
+            images.append(b"".join(host.memories.target.words))
+            cycles = max(cycles, host.granted[-1][1])
+            show_share((number + 1) / len(loads))
+        write_result(
+            grants=np.array(grants, np.int64),
+            images=np.frombuffer(b"".join(images), np.uint8).reshape(len(loads), -1),
+            cycles=cycles,
+        )
