@@ -10,7 +10,8 @@ REPORTS := $(BUILD)/reports
 
 # User settings, passed on where they are given: make run MACHINE=trainium3 SIM=icarus
 run_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(FLOW),--flow "$(FLOW)") $(if $(FORMAT),--format "$(FORMAT)") \
-	$(if $(SCALE_RULE),--scale-rule "$(SCALE_RULE)") $(if $(SIM),--sim "$(SIM)") $(if $(filter-out 0,$(WAVES)),--waves)
+	$(if $(SCALE_RULE),--scale-rule "$(SCALE_RULE)") $(if $(SHAPING),--shaping "$(SHAPING)") $(if $(QOS),--qos "$(QOS)") \
+	$(if $(SIM),--sim "$(SIM)") $(if $(filter-out 0,$(WAVES)),--waves)
 sim_options = $(if $(SIM),--sim "$(SIM)") $(if $(SEED),--seed "$(SEED)") $(if $(filter-out 0,$(WAVES)),--waves) \
 	$(if $(BENCH),--bench "$(BENCH)") $(if $(FILTER),--filter "$(FILTER)") $(if $(CONFIG),--config "$(CONFIG)")
 
@@ -37,7 +38,7 @@ setup: ## make .venv with the pinned packages (at once when nothing changed)
 icarus: setup
 	@$(BITPATH) tools --need icarus --install
 
-run: $(if $(filter icarus,$(SIM)),icarus,setup) ## real tensors through golden and RTL: MACHINE= FLOW= FORMAT= SCALE_RULE= SIM=verilator|icarus WAVES=1
+run: $(if $(filter icarus,$(SIM)),icarus,setup) ## real tensors through golden and RTL: MACHINE= FLOW= FORMAT= SCALE_RULE= SHAPING= QOS= SIM=verilator|icarus WAVES=1
 	@$(BITPATH) run $(run_options)
 
 test: icarus ## every test but the deep ones, two at a time

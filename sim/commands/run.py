@@ -13,7 +13,8 @@ from bitpath.sim.commands._click import Choice, Command, Printer, examples, outp
 from bitpath.sim.engine.machines import MACHINES
 from bitpath.sim.engine.unit_options import FILE, RMSNORM_OPTIONS, SCALE_RULE, SIMULATOR, rmsnorm_options
 
-FLOWS = ("matmul", "rmsnorm_quant", "layer")
+SWITCH = ("on", "off")
+FLOWS = ("matmul", "rmsnorm_quant", "layer", "core", "softmax")
 
 
 @click.command(
@@ -24,6 +25,7 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer")
         "bitpath run --a X.npy --b W.npy --format mxfp8_e4m3 -o out.npz",
         "bitpath run --format mxfp4 --slice 8x128x8 --waves",
         "bitpath run --flow layer --json --quiet",
+        "bitpath run --flow core --shaping off",
         "bitpath run --flow rmsnorm_quant --hidden X.npy --gamma G.npy --lower-bound 2.5",
         "bitpath run --machine trainium3 --scale-rule nki05",
     ),
@@ -34,7 +36,8 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer")
     type=Choice(FLOWS),
     default="matmul",
     show_default=True,
-    help="A matmul; Trainium3's RMSNorm-Quant; or its RMSNorm, QuantizeMX and matmul, one after the other.",
+    help="A matmul; or Trainium3's RMSNorm-Quant, its RMSNorm, QuantizeMX and matmul one after the other, a layer from HBM back "
+    "to HBM, or softmax.",
 )
 @click.option(
     "--format",
@@ -58,6 +61,8 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer")
 @click.option("--cols", type=int, help="Columns of PEs or dot products.")
 @click.option("--lanes", type=int, help="Lanes of AIE-ML v2's vector unit, or of the RMSNorm-Quant unit.")
 @rmsnorm_options
+@click.option("--shaping", type=Choice(SWITCH), help="Core: limits of the traffic classes, on or off.  [default: on]")
+@click.option("--qos", type=Choice(SWITCH), help="Core: priorities of the DMA queues, on or off.  [default: on]")
 @click.option("--waves", is_flag=True, help="Record the waves of the simulations; bitpath waves UNIT opens them.")
 @output_options
 def command(output: Path | None, printer: Printer, **given: Any) -> None:
@@ -83,7 +88,12 @@ def command(output: Path | None, printer: Printer, **given: Any) -> None:
         if output is not None:
             results.check_writable(output)
         rmsnorm = {name: given.pop(name) for name in RMSNORM_OPTIONS}
-        runs = _runs(rmsnorm={name: value for name, value in rmsnorm.items() if value is not None}, **given)
+        switches = {name: given.pop(name) for name in ("shaping", "qos")}
+        runs = _runs(
+            switches={name: value for name, value in switches.items() if value is not None},
+            rmsnorm={name: value for name, value in rmsnorm.items() if value is not None},
+            **given,
+        )
     if output is not None and len(runs) > 1:
         raise ValueError("-o takes the results of one format; name it with --format")
 
@@ -113,6 +123,7 @@ def command(output: Path | None, printer: Printer, **given: Any) -> None:
 def _runs(
     *,
     rmsnorm: dict[str, Any],
+    switches: dict[str, str],
     flow: str,
     machine: str | None,
     format_name: str | None,
@@ -134,6 +145,10 @@ def _runs(
         flows = _other_flow(flow, machine, (a, b))
     if rmsnorm and flow != "rmsnorm_quant":
         raise ValueError(f"--{next(iter(rmsnorm)).replace('_', '-')} goes with --flow rmsnorm_quant")
+    for name in switches:
+        if not all(name in getattr(module, "SWITCHES", ()) for module in flows.values()):
+            raise ValueError(f"--{name} goes with --flow core")
+    states = {name: value == "on" for name, value in switches.items()}
     given = _sizes(flows, sizes)
     rules = _rules(flows, scale_rule)
     runs = []
@@ -144,10 +159,10 @@ def _runs(
         formats = module.FORMATS if format_name is None else (format_name,)
         if format_name is None and "in_scale" in rmsnorm:
             formats = ("static",)
-        own = [module.Run(*tensors, each, engine, simulator, **rules[name]) for each in formats]
+        own = [module.Run(*tensors, each, engine, simulator, **rules[name], **states) for each in formats]
         for run in own:
             run.waves = waves
-            run.matrices = _options({"a": a, "b": b, "slice": wanted, **rmsnorm})
+            run.matrices = _options({"a": a, "b": b, "slice": wanted, **rmsnorm, **switches})
             run.sizes = _options(given[name])
         runs += own
     return runs
@@ -191,7 +206,7 @@ def _rules(flows: dict[str, ModuleType], scale_rule: str | None) -> dict[str, di
     having = [name for name, flow in flows.items() if hasattr(flow, "SCALE_RULES")]
     if scale_rule is not None and not having:
         raise ValueError(
-            f"--scale-rule goes with trainium3's matmul and layer; {' and '.join(flows)} has no scale rule"
+            f"--scale-rule goes with trainium3's matmul, layer and core; {' and '.join(flows)} has no scale rule"
         )
     return {name: {"scale_rule": scale_rule} if scale_rule and name in having else {} for name in flows}
 

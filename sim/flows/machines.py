@@ -27,10 +27,12 @@ from bitpath.sim.flows import (
     aie_ml_v2_matmul,
     tensix_explain,
     tensix_matmul,
+    trainium3_core,
     trainium3_explain,
     trainium3_layer,
     trainium3_matmul,
     trainium3_rmsnorm_quant,
+    trainium3_softmax,
 )
 
 
@@ -56,7 +58,12 @@ class Machine:
 
 TRAINIUM3 = Machine(
     matmul=trainium3_matmul,
-    flows={"rmsnorm_quant": trainium3_rmsnorm_quant, "layer": trainium3_layer},
+    flows={
+        "rmsnorm_quant": trainium3_rmsnorm_quant,
+        "layer": trainium3_layer,
+        "core": trainium3_core,
+        "softmax": trainium3_softmax,
+    },
     explain=trainium3_explain,
     presets=quad_mx.PRESETS,
     numerics=(

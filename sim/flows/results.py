@@ -1,5 +1,6 @@
 """Prints and saves the results of a run."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,13 @@ COLUMNS = {
     "format": ("format", 12),
     "sim": ("simulator", 9),
     "quantized_compared": ("quantized", 9),
+    "staged_compared": ("in stages", 9),
     "outputs_compared": ("compared", 8),
     "mismatches": ("mismatches", 10),
     "sqnr_db": ("SQNR dB", 7),
     "max_rel_error": ("max error", 9),
     "cycles": ("cycles", 7),
+    "time_us": ("us", 7),
     "mac_per_cycle": ("MAC/cycle", 9),
     "peak_mac_per_cycle": ("peak", 7),
     "elements_per_cycle": ("elements/cycle", 14),
@@ -31,6 +34,8 @@ COLUMNS = {
 """Columns of a run's rows: heading and width by the name in its record. The error is relative to float64."""
 
 
+TABLES = ("stages", "engines", "classes")
+"""Fields of a record that are tables."""
 WIDTH = 145
 """Columns of a table that no terminal shows, as in a log."""
 
@@ -55,6 +60,21 @@ def show(console: Console, record: dict[str, Any], *, first: bool) -> None:
         table.add_column(heading, width=width, justify="left" if text else "right", overflow="fold")
     shown = record | {"format": _format(record["format"], record.get("config", {}).get("scale_rule"))}
     table.add_row(*("-" if shown[name] is None else str(shown[name]) for name in columns))
+    console.print(table)
+    for name in TABLES:
+        if record.get(name):
+            _show_rows(console, name, record[name])
+
+
+def _show_rows(console: Console, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print a table of a record: rows of one kind, whose fields are its columns."""
+    table = Table(box=None, pad_edge=False, title=f"\n{title}", title_justify="left", title_style="bold")
+    for column in rows[0]:
+        table.add_column(
+            column.replace("_", " "), justify="left" if isinstance(rows[0][column], str) else "right", no_wrap=True
+        )
+    for row in rows:
+        table.add_row(*(str(value) for value in row.values()))
     console.print(table)
 
 
@@ -98,6 +118,10 @@ def check_writable(path: Path) -> None:
 
 
 def save(path: Path, outcome: Outcome) -> None:
-    """Write both results to a .npz file, which never is left half written."""
+    """Write both results to a .npz file, which never is left half written; BF16 as float32, which numpy reads by itself."""
+    pair = {"result": outcome.rtl, "golden": outcome.golden}
     with replacing(path) as file:
-        np.savez(file, result=outcome.rtl, golden=outcome.golden)
+        np.savez(
+            file,
+            **{name: each if each.dtype.isbuiltin == 1 else each.astype(np.float32) for name, each in pair.items()},
+        )

@@ -1,4 +1,4 @@
-"""Bench of any unit with one stream in and one out: sends words and writes what comes; the caller compares it.
+"""Bench of any unit whose ports are streams: sends words and writes what comes out of `o`; the caller compares it.
 
 `verif.kit.exchange` has the files.
 """
@@ -22,16 +22,17 @@ SHARE_CYCLES = 256
 
 @cocotb.test()
 async def run_words(dut):
-    """Send a word a cycle; ``cycles`` counts the cycles until the last result."""
+    """Send a word of each stream a cycle; ``cycles`` counts the cycles until the last result."""
     given = read_input()
     unit = find_unit(given.unit)
     results: list[int] = []
     signature = unit.build(from_dict(unit.config_type, json.loads(os.environ["BITPATH_CONFIG"]))).signature
     async with bench(dut, signature, drain=False) as frame:
-        driver = frame.driver("i")
         frame.monitor("o", results.append)
-        for word in given.words:
-            driver.send_bits(word)
+        for name, words in given.words.items():
+            driver = frame.driver(name)
+            for word in words:
+                driver.send_bits(word)
         cycles = 0
         while len(results) < given.results:
             await RisingEdge(dut.clk)

@@ -1,23 +1,26 @@
-"""Words for a unit with one stream in and one out, and the fields of what it answers; the player is `tb_words_run`."""
+"""Words for a unit whose ports are streams, and the fields of what it answers; the player is `tb_words_run`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bitpath.verif.kit.packing import unpack
+from bitpath.verif.kit.batches import places
 
 
 @dataclass(frozen=True)
 class Words:
-    """Words for `i` of a unit, in their order, and how many come out of `o`."""
+    """Words for each input stream of a unit, in their order, and how many come out of `o`."""
 
     unit: str
-    words: Sequence[int]
+    words: Mapping[str, Sequence[int]]
     results: int
 
 
-def answers(shape: Any, table: np.ndarray) -> list[Any]:
-    """Return the fields of each answer of a table of bytes, uint8 [results, bytes]."""
-    return [unpack(shape, int.from_bytes(row.tobytes(), "little")) for row in table]
+def field(layout: Any, table: np.ndarray, path: str) -> np.ndarray:
+    """Return a field of each answer of a table of bytes, uint8 [results, bytes], as uint64; "o.3" is element 3 of `o`."""
+    lowest, bits = places(layout)[path]
+    mask = (1 << bits) - 1
+    answers = (int.from_bytes(row.tobytes(), "little") for row in table)
+    return np.array([answer >> lowest & mask for answer in answers], np.uint64)

@@ -33,7 +33,7 @@ async def run_engines(dut):
             host.start(load.schedule, load.moves)
             while len(host.granted) < len(load.moves):
                 await RisingEdge(dut.clk)
-            for _ in range(load.moves[-1].move.cycles(CONFIG.mover) + BEHIND):
+            for _ in range(max(each.move.cycles(CONFIG.mover) for each in load.moves) + BEHIND):
                 await RisingEdge(dut.clk)
             grants += [(number, *each) for each in host.granted]
             images.append(b"".join(host.memories.target.words))

@@ -1,0 +1,195 @@
+"""The layer from HBM back to HBM: each instruction of its program on the RTL unit that executes it, and all DMA traffic.
+
+Order and times of the instructions are golden's. The DMA engines move the bytes of all transfers in queues of their own, with
+priorities and classes; each grant is compared with golden's.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bitpath.golden import trainium3
+from bitpath.golden.arrays.arguments import one_of, suggestion
+from bitpath.golden.arrays.codec import DTYPES
+from bitpath.golden.formats.blocks import MX_FORMATS
+from bitpath.golden.trainium3.core.layer import FORMATS, prepare_layer
+from bitpath.golden.trainium3.core.layer_places import HIDDEN, OUTPUT
+from bitpath.golden.trainium3.core.program import Compute, Transfer
+from bitpath.golden.trainium3.declarations.core import TICKS_PER_NS
+from bitpath.golden.trainium3.operands.quantize_mx import ScaleRuleName
+from bitpath.sim.flows.accuracy import rmsnorm_reference
+from bitpath.sim.flows.operands import normalised_layer
+from bitpath.sim.flows.trainium3_matmul import SCALE_RULES
+from bitpath.sim.flows.trainium3_staged import CoreUnits, StagedRun, kind_of
+from bitpath.verif.trainium3.core import stages
+from bitpath.verif.trainium3.core.dma_loads import Images, dma_loads
+from bitpath.verif.trainium3.dma.schedules import Schedule
+
+__all__ = ["FORMATS", "SCALE_RULES", "SIZES", "SLICES", "SWITCHES", "Run", "engine_for", "operands"]
+
+SIZES: tuple[str, ...] = ()
+SLICES: Mapping[str, str] = {}
+SWITCHES = ("shaping", "qos")
+"""Options that change times alone."""
+
+
+def engine_for(simulator: str) -> CoreUnits:
+    """The units; ValueError for a simulator that would take days."""
+    if simulator != "verilator":
+        raise ValueError(f"--flow core runs the machine's array, on verilator alone, not on {simulator}")
+    return CoreUnits()
+
+
+def operands(wanted: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Hidden, gamma and weight of the layer; ValueError for a slice, since the program's places are the layer's."""
+    if wanted is not None:
+        raise ValueError(f"--flow core takes the whole layer, not its slice {wanted}")
+    hidden, gamma, weight = normalised_layer()
+    return trainium3.round_to_bfloat16(hidden), trainium3.round_to_bfloat16(gamma), weight
+
+
+HOST = ("set constants",)
+"""What GpSimd does, whose programs are not modelled."""
+Results = tuple[np.ndarray, ...]
+
+
+class Run(StagedRun):
+    """hidden, gamma, weight in HBM -> DMA -> RMSNorm -> QuantizeMX -> two products -> read-add-write -> BF16 in HBM."""
+
+    flow: ClassVar[str] = "core"
+    units = (
+        "activation2_lane",
+        "engine_lane",
+        "copy_lanes",
+        "reciprocal_square_root",
+        "background_transpose",
+        "quantize_mx",
+        "tensor_engine",
+        "dma_engine",
+    )
+
+    def __init__(
+        self,
+        hidden: np.ndarray,
+        gamma: np.ndarray,
+        weight: np.ndarray,
+        format_name: str,
+        engine: CoreUnits,
+        simulator: str,
+        scale_rule: ScaleRuleName = "ocp",
+        shaping: bool = True,
+        qos: bool = True,
+    ):
+        super().__init__(format_name, engine, simulator)
+        if format_name not in FORMATS:
+            raise ValueError(
+                f"format of core must be {one_of(FORMATS)}, not {format_name!r}{suggestion(format_name, FORMATS)}"
+            )
+        self.tensors = hidden, gamma, weight
+        self.scale_rule = self.rule = scale_rule
+        self.switches = {"shaping": shaping, "qos": qos}
+        self.dtype = DTYPES[MX_FORMATS[format_name].element]
+
+    def settings(self) -> dict[str, Any]:
+        return {"scale_rule": self.rule, **self.switches}
+
+    def reference(self) -> np.ndarray:
+        hidden, gamma, weight = self.tensors
+        return rmsnorm_reference(hidden, gamma) @ weight.astype(np.float64)
+
+    def values(self, rtl: np.ndarray) -> np.ndarray:
+        return rtl.astype(np.float64)
+
+    def compute(self, play: stages.Play) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+        (rtl, program), (golden, _), (timed, _) = (
+            prepare_layer(
+                *self.tensors,
+                fmt=self.format_name,
+                scale_rule=self.rule,
+                shaping=self.switches["shaping"],
+                qos=self.switches["qos"],
+            )
+            for _ in range(3)
+        )
+        report = timed.run(program)
+        named = {each.name: each for each in program}
+        images = {}
+        for span in report.spans:
+            each = named[span.name]
+            if isinstance(each, Transfer):
+                before = rtl.read(each.destination).tobytes() if each.add else bytes(_bytes(each))
+                source = rtl.read(each.source).tobytes()
+                rtl.step(each)
+                golden.step(each)
+                images[each.name] = Images(source, before, rtl.read(each.destination).tobytes())
+                continue
+            golden.step(each)
+            if kind_of(each.name) in HOST:
+                rtl.step(each)
+                continue
+            results = self._execute(play, each, [rtl.read(operand) for operand in each.reads])
+            for operand, values in zip(each.writes, results, strict=True):
+                rtl.write(operand, values.reshape(operand.pattern.shape))
+            ours, theirs = ([core.read(operand) for operand in each.writes] for core in (rtl, golden))
+            self.stage(each.name, ours, theirs, each.cycles)
+        transfers = {each.name: each for each in program if isinstance(each, Transfer)}
+        loads = dma_loads(
+            self.engine.dma_engine, Schedule(timed.queues, timed.classes, ()), transfers, report.moves, images
+        )
+        left = play("dma_engine", loads)
+        expected = np.stack([np.frombuffer(load.expected, np.uint8) for load in loads])
+        last = max(grant for load in loads for _, grant in load.grants)
+        grants = np.array([(number, *each) for number, load in enumerate(loads) for each in load.grants], np.int64)
+        self.stage("DMA", [left["images"], left["grants"]], [expected, grants], last)
+        figures = {
+            "time_us": _us(report.end),
+            "descriptors": len(report.moves),
+            "engines": [
+                {"engine": engine, "busy_us": _us(busy), "waits_us": _us(sum(report.stalls.get(engine, {}).values()))}
+                for engine, busy in report.busy.items()
+            ],
+            "classes": [
+                {
+                    "class": number,
+                    "bytes": each.bytes,
+                    "descriptors": each.descriptors,
+                    "gb_per_s": round(each.gb_per_s, 1),
+                }
+                for number, each in report.traffic.items()
+            ],
+        }
+        return rtl.read(OUTPUT), golden.read(OUTPUT), figures
+
+    def _execute(self, play: stages.Play, each: Compute, read: Sequence[np.ndarray]) -> Results:
+        """Return an instruction's results from the RTL units that run it."""
+        match kind_of(each.name), read:
+            case "sum of squares", (tile,):
+                return (stages.activate(play, tile, "square")[1],)
+            case "inverse root", (total, eps):
+                mean, _ = stages.activate(play, total, scale=1 / HIDDEN, bias=eps)
+                return (stages.recur(play, "reciprocal_square_root", mean),)
+            case "normalise", (tile, factor, gamma):
+                scaled = stages.operate(play, tile, "multiply", factor, "fp32")
+                return (stages.operate(play, scaled, "multiply", gamma, "bf16"),)
+            case "transpose", (tile,):
+                return (stages.transpose(play, tile),)
+            case "evict", (tile,):
+                return (stages.copy(play, tile, engine=each.engine, stride="short"),)
+            case "quantise", (tile,):
+                words, scales = stages.quantise(play, tile, self.dtype, self.rule)
+                return words, *(scales[4 * quadrant : 4 * quadrant + 4] for quadrant in range(len(scales) // 4))
+            case "multiply", (x, weight, *scales):
+                return (stages.multiply(play, self.dtype, x, weight, scales),)
+            case "copy product", (tile,):
+                return (stages.copy(play, tile, engine=each.engine),)
+        raise ValueError(f"no unit runs {each.name}")
+
+
+def _bytes(transfer: Transfer) -> int:
+    pattern = transfer.destination.pattern
+    return pattern.size * pattern.dtype.itemsize
+
+
+def _us(ticks: int) -> float:
+    return round(ticks / TICKS_PER_NS / 1000, 2)

@@ -1,0 +1,182 @@
+"""Runs of instructions on Trainium3's RTL units, one after the other, each compared with golden's.
+
+Later instructions take what the RTL gave, so that a wrong bit reaches them.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from rich.console import Console
+
+from bitpath.rtl.common.fp32.fp32_lanes import Fp32LanesConfig
+from bitpath.rtl.trainium3.dma.config import DmaEngineConfig, DmaMoverConfig
+from bitpath.rtl.trainium3.engine.config import EngineConfig
+from bitpath.rtl.trainium3.lanes.config import Activation2Config, CopyConfig, EngineLaneConfig
+from bitpath.rtl.trainium3.tensor.config import TransposeConfig
+from bitpath.rtl.trainium3.vector.config import ExponentialConfig, QuantizeMxConfig
+from bitpath.sim.flows.builds import Builds, Part
+from bitpath.sim.flows.outcome import FlowRun, Outcome, codes, compared, differences, play
+from bitpath.sim.flows.trainium3_matmul import ENGINES
+from bitpath.verif.kit.mismatches import Shown
+from bitpath.verif.kit.values import Word
+from bitpath.verif.trainium3.core.stages import LANE_WIDTH, TRANSPOSE, WORDS_BENCH
+
+BENCHES = {
+    "quantize_mx": "bitpath.verif.trainium3.vector.tb_quantize_mx_run",
+    "tensor_engine": "bitpath.verif.trainium3.engine.tb_tensor_engine_run",
+    "dma_engine": "bitpath.verif.trainium3.dma.tb_dma_engine_run",
+}
+"""Run benches of the units that `tb_words_run` does not play."""
+FP32_FUNCTION = Fp32LanesConfig(lanes=1)
+DMA_ENGINE = DmaEngineConfig(mover=DmaMoverConfig(beat_bytes=32, address_bits=18))
+"""Four queues, a memory of 256 KiB at each end, and the machine's pace."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoreUnits:
+    """The units that play a core's instructions, by their names: a lane for all partitions, the machine's array, a DMA engine."""
+
+    activation2_lane: Activation2Config = field(default_factory=Activation2Config)
+    engine_lane: EngineLaneConfig = field(default_factory=lambda: EngineLaneConfig(width=LANE_WIDTH))
+    copy_lanes: CopyConfig = field(default_factory=CopyConfig)
+    exponential: ExponentialConfig = field(default_factory=ExponentialConfig)
+    reciprocal: Fp32LanesConfig = FP32_FUNCTION
+    reciprocal_square_root: Fp32LanesConfig = FP32_FUNCTION
+    background_transpose: TransposeConfig = TRANSPOSE
+    quantize_mx: QuantizeMxConfig = field(default_factory=QuantizeMxConfig)
+    tensor_engine: EngineConfig = ENGINES["verilator"]
+    dma_engine: DmaEngineConfig = DMA_ENGINE
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Stage:
+    """What an instruction gave in RTL and in golden, arrays of the same shapes and dtypes, and the cycles of both."""
+
+    name: str
+    unit: str
+    rtl: Sequence[np.ndarray]
+    golden: Sequence[np.ndarray]
+    rtl_cycles: int
+    golden_cycles: int
+
+    @property
+    def compared(self) -> int:
+        """Elements of its results."""
+        return sum(each.size for each in self.golden)
+
+    @property
+    def mismatches(self) -> int:
+        """Elements that differ."""
+        return sum(differences(*pair) for pair in zip(self.rtl, self.golden, strict=True))
+
+
+def kind_of(name: str) -> str:
+    """Return an instruction's name without its number."""
+    return name.rstrip("0123456789 ")
+
+
+class StagedRun(FlowRun):
+    """A chain of instructions, each on its unit; a flow has a subclass.
+
+    Attributes
+    ----------
+    units : names of the units that it plays.
+    stages : its instructions so far, in the order of their results.
+    """
+
+    machine = "trainium3"
+    units: ClassVar[Sequence[str]]
+
+    def __init__(self, format_name: str, engine: CoreUnits, simulator: str):
+        self.format_name, self.engine, self.simulator = format_name, engine, simulator
+        self.stages: list[Stage] = []
+        self._played: dict[str, int] = {}
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(
+            (each.name, getattr(self.engine, each.name)) for each in fields(self.engine) if each.name in self.units
+        )
+
+    def settings(self) -> dict[str, Any]:
+        """Whatever the result depends on besides the units, as plain JSON values."""
+        return {}
+
+    def compute(self, play: Any) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+        """Return the flow's result of RTL and of golden, and its own figures; `play` simulates a unit on an input."""
+        raise NotImplementedError
+
+    def stage(self, name: str, rtl: Sequence[np.ndarray], golden: Sequence[np.ndarray], golden_cycles: int) -> None:
+        """Keep an instruction's results; the units played since the one before are its own."""
+        units, cycles = " + ".join(self._played), sum(self._played.values())
+        self._played.clear()
+        self.stages.append(
+            Stage(name=name, unit=units, rtl=rtl, golden=golden, rtl_cycles=cycles, golden_cycles=golden_cycles)
+        )
+
+    def compare(self, console: Console, builds: Builds) -> Outcome:
+        """Run each instruction in golden and in RTL, and return both results.
+
+        Raises SimulationError if a build or a simulation failed, or a unit did nothing.
+        """
+        start = time.monotonic()
+        rtl, golden, figures = self.compute(partial(self._play, console, builds))
+        built = builds.of(self, self.parts[-1])
+        before = (_bytes([each.rtl for each in self.stages]), _bytes([each.golden for each in self.stages]))
+        times = np.zeros(rtl.shape, np.uint64)
+        outcome = compared(self, built, rtl, golden, start, rtl.shape, None, times=times, **figures)
+        outcome.record.update(
+            stages=self._table(),
+            staged_compared=sum(each.compared for each in self.stages),
+            mismatches=outcome.record["mismatches"] + sum(each.mismatches for each in self.stages),
+        )
+        return replace(outcome, before=before)
+
+    def shown(self, *place: int) -> Shown:
+        return Shown(operands={"place": f"row {place[0]}, column {place[1]}"}, formats={"": Word(16)})
+
+    def shown_before(self, *place: int) -> Shown:
+        (byte,) = place
+        for each in self.stages:
+            for result in each.golden:
+                if byte < result.nbytes:
+                    where = f"{each.name}, byte {byte % result.itemsize} of element {byte // result.itemsize}"
+                    return Shown(operands={"place": where, "unit": each.unit}, formats={"": Word(8)})
+                byte -= result.nbytes
+        raise IndexError(f"no result has byte {place[0]}")
+
+    def _play(self, console: Console, builds: Builds, unit: str, content: Any) -> dict[str, Any]:
+        part = unit, getattr(self.engine, unit)
+        left = play(console, builds.of(self, part), BENCHES.get(unit, WORDS_BENCH), self.format_name, content)
+        self._played[unit] = self._played.get(unit, 0) + int(left["cycles"])
+        return left
+
+    def _table(self) -> list[dict[str, Any]]:
+        """Return a row for the instructions of each kind."""
+        rows: dict[str, dict[str, Any]] = {}
+        for each in self.stages:
+            kind = kind_of(each.name)
+            row = rows.setdefault(
+                kind,
+                {
+                    "instruction": kind,
+                    "unit": each.unit,
+                    "count": 0,
+                    "compared": 0,
+                    "mismatches": 0,
+                    "golden_cycles": 0,
+                    "rtl_cycles": 0,
+                },
+            )
+            found = {"count": 1, "compared": each.compared, "mismatches": each.mismatches}
+            for name, value in {**found, "golden_cycles": each.golden_cycles, "rtl_cycles": each.rtl_cycles}.items():
+                row[name] += value
+        return list(rows.values())
+
+
+def _bytes(results: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
+    return np.concatenate([codes(each).view(np.uint8).ravel() for arrays in results for each in arrays])

@@ -1,0 +1,130 @@
+"""``bitpath run`` of instructions on units, one after the other: the core's layer, and softmax."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bitpath.golden import trainium3
+from bitpath.golden.arrays.codec import DTYPES
+from bitpath.golden.trainium3.declarations import dtypes
+from bitpath.golden.trainium3.operands import fp32
+from bitpath.sim.flows import builds, trainium3_core, trainium3_softmax, trainium3_staged
+from bitpath.verif.trainium3.core import stages
+
+
+def report():
+    return json.loads(Path("build/reports/run.json").read_text())
+
+
+def passed(bitpath, line):
+    """Run a line that must pass; return its output and its records."""
+    status, out, _ = bitpath("run", *line.split())
+    assert status == 0
+    return out, report()
+
+
+@pytest.mark.simulator
+def test_softmax(bitpath):
+    """Rows whose last beats are partly filled, on four units."""
+    out, records = passed(bitpath, "--flow softmax --sim icarus --slice 3x10 -o out.npz --format bf16")
+    assert "tensor_scalar" in out
+    (record,) = records
+    assert (record["outputs_compared"], record["mismatches"]) == (30, 0)
+    assert [row["instruction"] for row in record["stages"]] == [
+        "tensor_reduce",
+        "exponential",
+        "reciprocal",
+        "tensor_scalar",
+    ]
+    assert record["staged_compared"] == 3 + 33 + 3 + 30
+    (scores,) = trainium3_softmax.operands("3x10")
+    with np.load("out.npz") as saved:
+        assert saved["result"].tobytes() == trainium3.softmax(scores, dtype=scores.dtype).astype(np.float32).tobytes()
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+def test_the_whole_core(bitpath):
+    """Each instruction of the layer on its unit, all DMA traffic, and each grant in golden's cycle."""
+    _, records = passed(bitpath, "--flow core")
+    assert [record["format"] for record in records] == list(trainium3_core.FORMATS)
+    for record in records:
+        assert (record["outputs_compared"], record["mismatches"]) == (128 * 512, 0)
+        assert {row["instruction"] for row in record["stages"]} > {"spread gamma", "multiply", "DMA"}
+    _, (free,) = passed(bitpath, "--flow core --format mxfp8_e4m3 --shaping off --qos off")
+    assert free["mismatches"] == 0
+    assert free["classes"][3]["gb_per_s"] > records[0]["classes"][3]["gb_per_s"]
+
+
+def with_golden_in_place_of_rtl(monkeypatch, wrong=None):
+    """Replace the units of the core by golden's operations; the transpose of that number has a wrong bit."""
+    count = iter(range(100))
+
+    def transpose(play, data):
+        turned = trainium3.nc_transpose(data).copy()
+        if next(count) == wrong:
+            turned.view(np.uint16)[0, 0] ^= 1
+        return turned
+
+    def operate(play, x, operator, y, result):
+        kind = trainium3.tensor_scalar if y.shape[1] == 1 else trainium3.tensor_tensor
+        order = (x, operator, y) if y.shape[1] == 1 else (x, y, operator)
+        return kind(*order, dtype=DTYPES[dtypes.FORMATS[result]])
+
+    def quantise(play, tile, dtype, rule):
+        data, scales = trainium3.quantize_mx(tile, dtype, scale_rule=rule)
+        return trainium3.pack_x4(data), scales
+
+    def multiply(play, dtype, x, weight, scales):
+        count = len(scales) // 2
+        sides = (trainium3.unpack_x4(words, dtype).reshape(len(words), -1, 4) for words in (x, weight))
+        return trainium3.nc_matmul_mx(*sides, np.vstack(scales[:count]), np.vstack(scales[count:]))
+
+    def play(self, console, builds, unit, content):
+        assert unit == "dma_engine"
+        grants = [(number, *each) for number, load in enumerate(content) for each in load.grants]
+        images = np.stack([np.frombuffer(load.expected, np.uint8) for load in content])
+        return {"images": images, "grants": np.array(grants, np.int64)}
+
+    def activate(play, data, function="copy", reduction="add", *, scale=1.0, bias=None):
+        bias = 0.0 if bias is None else bias
+        return trainium3.activation_reduce(data, function, reduce_op=reduction, scale=scale, bias=bias)
+
+    for name, made in {
+        "activate": activate,
+        "recur": lambda play, unit, data: fp32.reciprocal_square_root(data),
+        "operate": operate,
+        "copy": lambda play, data, **_: data,
+        "transpose": transpose,
+        "quantise": quantise,
+        "multiply": multiply,
+        "matmul": lambda play, x, y: trainium3.nc_matmul(x, y),
+    }.items():
+        monkeypatch.setattr(stages, name, made)
+    monkeypatch.setattr(trainium3_staged.StagedRun, "_play", play)
+    monkeypatch.setattr(
+        builds, "build", lambda *_, **__: type("Built", (), {"top": "unit", "digest": "0" * 8, "seconds": 0})
+    )
+
+
+def test_a_core_whose_units_agree(bitpath, monkeypatch):
+    with_golden_in_place_of_rtl(monkeypatch)
+    _, (record,) = passed(bitpath, "--flow core --format mxfp8_e5m2 -o out.npz")
+    hidden, gamma, weight = trainium3_core.operands(None)
+    expected = trainium3.run_layer(hidden, gamma, weight, fmt="mxfp8_e5m2")
+    with np.load("out.npz") as saved:
+        assert saved["result"].tobytes() == expected.output.astype(np.float32).tobytes()
+    assert record["time_us"] == round(expected.report.end / 2.4e3, 2)
+    assert [row["class"] for row in record["classes"]] == [0, 1, 2, 3]
+
+
+def test_a_wrong_bit_reaches_the_core_s_later_instructions(bitpath, monkeypatch):
+    with_golden_in_place_of_rtl(monkeypatch, wrong=5)
+    status, out, _ = bitpath("run", "--flow", "core", "--format", "mxfp8_e4m3")
+    (record,) = report()
+    wrong = {row["instruction"]: row["mismatches"] for row in record["stages"]}
+    assert status == 1
+    assert (wrong["normalise"], wrong["transpose"], wrong["evict"]) == (0, 1, 1)
+    assert "transpose 5, byte 0 of element 0" in out

@@ -1,0 +1,202 @@
+"""Instructions on RTL units: operands to the words that a unit takes, and its answers to results.
+
+One unit stands for all partitions, and takes them one after the other. `play` simulates a unit.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from bitpath.golden.arrays.codec import DTYPES, codes_of, format_of
+from bitpath.golden.formats.catalogue import BF16
+from bitpath.golden.trainium3 import MatmulInstruction
+from bitpath.golden.trainium3.declarations.dtypes import FORMATS
+from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
+from bitpath.golden.trainium3.operands.layout import pack_x4, unpack_x4
+from bitpath.rtl.trainium3.dma.dtype import Dtype
+from bitpath.rtl.trainium3.lanes.activation2_control import Beat, Function, Operations, ReduceCommand, Reduction, Result
+from bitpath.rtl.trainium3.lanes.copy_control import WORD_BYTES, CopyCommand, CopyWord, Engine, Stride
+from bitpath.rtl.trainium3.lanes.engine_control import Operator, engine_beat, engine_result
+from bitpath.rtl.trainium3.tensor.background_transpose import column_layout, row_layout
+from bitpath.rtl.trainium3.tensor.config import TransposeConfig
+from bitpath.rtl.trainium3.vector.config import ExponentialConfig
+from bitpath.rtl.trainium3.vector.exponential import Reduce, beat_layout, result_layout
+from bitpath.rtl.trainium3.vector.exponential_difference import Source
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.words import Words, field
+from bitpath.verif.trainium3.vector.quantize_mx_tiles import Mode, blocks_tile, tile_blocks
+
+Play = Callable[[str, Any], dict[str, Any]]
+"""Simulates a unit, by name, on an input, and returns what its run bench wrote."""
+WORDS_BENCH = "bitpath.verif.kit.tb_words_run"
+LANE_WIDTH = 4
+"""Elements a cycle of VectorE's lane."""
+TRANSPOSE = TransposeConfig(size=32)
+"""The unit that takes blocks of 32 by 32."""
+
+
+def _dtype(array: np.ndarray) -> Dtype:
+    return Dtype[format_of(array.dtype).name]
+
+
+def _fp32_codes(data: np.ndarray) -> np.ndarray:
+    """Return the FP32 codes of elements of FP32 or of a narrower format, which it holds exactly."""
+    return data.astype(np.float32).view(np.uint32)
+
+
+def _words(play: Play, unit: str, words: dict[str, list[int]], results: int) -> np.ndarray:
+    return play(unit, Words(unit, words, results))["words"]
+
+
+def activate(
+    play: Play,
+    data: np.ndarray,
+    function: str = "copy",
+    reduction: str = "add",
+    *,
+    scale: float = 1.0,
+    bias: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``function(data * scale + bias)`` and its reduction, float32 [P, F] and [P, 1]; bias is [P, 1], +0 by default."""
+    biases = np.zeros((len(data), 1), np.float32) if bias is None else bias.astype(np.float32)
+    words = []
+    for row, imm1 in zip(_fp32_codes(data), _fp32_codes(biases).ravel(), strict=True):
+        control: dict[str, Any] = {"operations": Operations.MULTIPLY_ADD, "function": Function[function.upper()]}
+        control |= {
+            "reduction": Reduction[reduction.upper()],
+            "imm0": int(np.float32(scale).view(np.uint32)),
+            "imm1": int(imm1),
+        }
+        starts, others = (
+            pack(Beat, {"control": control | {"command": command}})
+            for command in (ReduceCommand.RESET_REDUCE, ReduceCommand.REDUCE)
+        )
+        words += [int(code) | (others if place else starts) for place, code in enumerate(row)]
+    table = _words(play, "activation2_lane", {"i": words}, len(words))
+    values, registers = (
+        field(Result, table, name).astype(np.uint32).view(np.float32).reshape(data.shape)
+        for name in ("value", "register")
+    )
+    return values, registers[:, -1:]
+
+
+def recur(play: Play, unit: str, data: np.ndarray) -> np.ndarray:
+    """Return a function that is computed digit by digit, of float32 [P, 1]: "reciprocal" or "reciprocal_square_root"."""
+    codes = data.view(np.uint32).ravel()
+    table = _words(play, unit, {"i": [int(code) for code in codes]}, len(codes))
+    return np.ascontiguousarray(table).view(np.float32).reshape(data.shape)
+
+
+def operate(play: Play, x: np.ndarray, operator: str, y: np.ndarray, result: str) -> np.ndarray:
+    """Return ``x operator y`` of a dtype by name; y is [P, F] like x, or [P, 1], a scalar for each partition."""
+    layout = engine_beat(LANE_WIDTH)
+    scalar = y.shape[1] == 1
+    control = {
+        "first": {"operator": Operator[operator.upper()]},
+        "second": {"operator": Operator.BYPASS},
+        "scalar": scalar,
+    }
+    control |= {"x": _dtype(x), "y": _dtype(y), "result": Dtype[result.upper()]}
+    fixed = pack(layout, {"control": control})
+    width = x.shape[1]
+    padded = np.pad(codes_of(x).astype(np.uint64), ((0, 0), (0, -width % LANE_WIDTH)))
+    other = codes_of(y).astype(np.uint64)
+    other = np.repeat(other, padded.shape[1], axis=1) if scalar else np.pad(other, ((0, 0), (0, -width % LANE_WIDTH)))
+    groups = [each.astype("<u4").reshape(-1, LANE_WIDTH) for each in (padded, other)]
+    words = [
+        fixed | int.from_bytes(left.tobytes() + right.tobytes(), "little") for left, right in zip(*groups, strict=True)
+    ]
+    table = _words(play, "engine_lane", {"i": words}, len(words))
+    columns = [field(engine_result(LANE_WIDTH), table, f"o.{k}") for k in range(LANE_WIDTH)]
+    dtype = DTYPES[FORMATS[result]]
+    found = np.stack(columns, axis=1).reshape(len(x), -1)[:, :width]
+    return np.ascontiguousarray(found.astype(f"u{dtype.itemsize}")).view(dtype)
+
+
+def copy(play: Play, data: np.ndarray, *, engine: str = "vector", stride: str = "none") -> np.ndarray:
+    """Return a tile [P, F] as tensor_copy has it, which reads it from PSUM."""
+    mode = {"pair": {"source": _dtype(data), "destination": _dtype(data)}, "engine": Engine[engine.upper()]}
+    command = pack(CopyCommand, {"mode": mode | {"psum": 1, "stride": Stride[stride.upper()]}, "count": data.shape[1]})
+    raw = data.view(np.uint8)
+    rows = np.pad(raw, ((0, 0), (0, -raw.shape[1] % WORD_BYTES))).reshape(len(data), -1, WORD_BYTES)
+    words = [int.from_bytes(word.tobytes(), "little") for row in rows for word in row]
+    table = _words(play, "copy_lanes", {"command": [command] * len(data), "i": words}, len(words))
+    found = field(CopyWord, table, "data").astype("<u8").view(np.uint8).reshape(len(data), -1)
+    return np.ascontiguousarray(found[:, : raw.shape[1]]).view(data.dtype)
+
+
+def transpose(play: Play, data: np.ndarray) -> np.ndarray:
+    """Return the transpose of a tile of 16-bit elements whose sides are multiples of the unit's."""
+    size, (rows, columns) = TRANSPOSE.size, data.shape
+    row, column = row_layout(TRANSPOSE), column_layout(TRANSPOSE)
+    codes = data.view(np.uint16)
+    blocks = [codes[r : r + size, c : c + size] for c in range(0, columns, size) for r in range(0, rows, size)]
+    ends = [pack(row, {"last_column": size - 1, "last": place == size - 1}) for place in range(size)]
+    words = [
+        int.from_bytes(line.astype("<u2").tobytes(), "little") | end
+        for block in blocks
+        for line, end in zip(block, ends, strict=True)
+    ]
+    table = _words(play, "background_transpose", {"i": words}, len(words))
+    turned = np.stack([field(column, table, f"elements.{k}") for k in range(size)], axis=1).astype(np.uint16)
+    # Blocks of a strip of columns stand side by side.
+    strips = turned.reshape(columns // size, rows // size, size, size).transpose(0, 2, 1, 3)
+    return np.ascontiguousarray(strips.reshape(columns, rows)).view(data.dtype)
+
+
+def quantise(play: Play, tile: np.ndarray, dtype: np.dtype, rule: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the x4 words [P, F] and the scales [P/8, F] of a bfloat16 tile [P, 4F]."""
+    blocks = np.ascontiguousarray(tile).reshape(len(tile), -1, 4)
+    free = blocks.shape[1]
+    mode = Mode(BF16, format_of(dtype), ScaleRule(rule))
+    left = play("quantize_mx", (tile_blocks(blocks.view(np.uint16)), mode.name))
+    elements = blocks_tile(left["codes"], free).reshape(tile.shape).view(dtype)
+    return pack_x4(elements), left["scales"].reshape(-1, free)
+
+
+def multiply(
+    play: Play, dtype: np.dtype, stationary: np.ndarray, moving: np.ndarray, scales: Sequence[np.ndarray]
+) -> np.ndarray:
+    """Return the MX product, float32 [M, N], of x4 words [P, M] and [P, N] and their scales in rows of quadrants."""
+    count = len(scales) // 2
+    x, weight = (unpack_x4(words, dtype).reshape(len(words), -1, 4) for words in (stationary, moving))
+    x_scale, weight_scale = (np.vstack(each) for each in (scales[:count], scales[count:]))
+    instruction = MatmulInstruction(
+        stationary=x,
+        moving=weight,
+        stationary_scale=x_scale,
+        moving_scale=weight_scale,
+        psum_accumulate_flag=3,
+        output=(slice(0, x.shape[1]), slice(0, weight.shape[1])),
+    )
+    return play("tensor_engine", [instruction])["output"].view(np.float32)
+
+
+def exponentiate(play: Play, data: np.ndarray, largest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``exp(data - largest)``, float32 [P, F], and its sums, [P, 1]; data is bfloat16, largest float32 [P, 1]."""
+    config = ExponentialConfig()
+    layout, width = beat_layout(config), config.width
+    rows, columns = data.shape
+    # Codes of 16 bits take the upper half.
+    codes = np.pad(data.view(np.uint16), ((0, 0), (0, -columns % width))).astype(np.uint32) << 16
+    words = []
+    for row, maximum in zip(codes.reshape(rows, -1, width), largest.view(np.uint32).ravel(), strict=True):
+        for place, elements in enumerate(row):
+            control = {
+                "reduce": Reduce.REDUCE if place else Reduce.RESET_REDUCE,
+                "count": min(width, columns - place * width),
+            }
+            fields = {
+                "elements": elements.tolist(),
+                "max_value": int(maximum),
+                "source": Source.BF16,
+                "control": control,
+            }
+            words.append(pack(layout, fields))
+    table = _words(play, "exponential", {"i": words}, len(words))
+    result = result_layout(config)
+    powers = np.stack([field(result, table, f"powers.{k}") for k in range(width)], axis=1)
+    sums = field(result, table, "sum").reshape(rows, -1)[:, -1:]
+    values = powers.reshape(rows, -1)[:, :columns]
+    return tuple(np.ascontiguousarray(each.astype(np.uint32)).view(np.float32) for each in (values, sums))
