@@ -28,6 +28,7 @@ from bitpath.golden.trainium3.matmul.matmul import (
     run_program,
     tile_program,
 )
+from bitpath.golden.trainium3.matmul.modes import mode_program, run_mode_program
 from bitpath.golden.trainium3.matmul.nc_matmul import nc_matmul
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import nc_matmul_mx
 from bitpath.golden.trainium3.matmul.transpose import nc_transpose
@@ -131,6 +132,7 @@ __all__ = [
     "load_cycles",
     "matmul",
     "matmul_program",
+    "mode_program",
     "nc_matmul",
     "nc_matmul_mx",
     "nc_matmul_sparse",
@@ -153,6 +155,7 @@ __all__ = [
     "rmsnorm_quant_reference",
     "round_to_bfloat16",
     "run_layer",
+    "run_mode_program",
     "run_plan",
     "run_program",
     "scalar_tensor_tensor",

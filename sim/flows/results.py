@@ -119,9 +119,8 @@ def check_writable(path: Path) -> None:
 
 def save(path: Path, outcome: Outcome) -> None:
     """Write both results to a .npz file, which never is left half written; BF16 as float32, which numpy reads by itself."""
-    pair = {"result": outcome.rtl, "golden": outcome.golden}
+    result, golden = (
+        each if each.dtype.isbuiltin == 1 else each.astype(np.float32) for each in (outcome.rtl, outcome.golden)
+    )
     with replacing(path) as file:
-        np.savez(
-            file,
-            **{name: each if each.dtype.isbuiltin == 1 else each.astype(np.float32) for name, each in pair.items()},
-        )
+        np.savez(file, result=result, golden=golden)

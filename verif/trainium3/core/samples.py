@@ -49,6 +49,7 @@ VECTORISED = {
     "Compute": COMPUTE,
     "Compute.values": {"self": trainium3.Compute(**COMPUTE), "read": ()},
     "Core": {"hbm_bytes": 64, "queues": QUEUES, "classes": CLASSES},
+    "Core.step": {"self": core, "instruction": trainium3.Compute(**COMPUTE)},
     "Core.read": {"self": core, "operand": CORE_WORDS},
     "Core.run": {"self": core, "program": [trainium3.Compute(**COMPUTE)]},
     "Core.write": {"self": core, "operand": CORE_WORDS, "values": np.zeros(SBUF_WORDS.shape, np.float32)},
@@ -73,6 +74,7 @@ VECTORISED = {
     "expand_sparse": {"values": VALUES, "tags": TAGS, "pattern": "2:4"},
     "issue": {"instructions": [trainium3.TensorInstruction(**INSTRUCTION)]},
     "load_cycles": {"kind": "matmul", "m": 64, "dtype": BFLOAT},
+    "mode_program": {"a": MATRIX, "b": np.ascontiguousarray(MATRIX.T), "mode": "bf16"},
     "nc_matmul_sparse": {
         "stationary": VALUES,
         "moving": np.ones((4, 2, 3), np.float32),
@@ -84,6 +86,7 @@ VECTORISED = {
     "pack_tags": {"tags": TAGS, "pattern": "2:4"},
     "read_add_write": {"b": MATRIX, "a": MATRIX},
     "run_layer": BF16_LAYER,
+    "run_mode_program": {"program": trainium3.mode_program(MATRIX, np.ascontiguousarray(MATRIX.T), "bf16")},
     "tensor_cycles": {"kind": "matmul", "m": 64, "n": 128, "dtype": BFLOAT},
     "transfer_cycles": {
         "descriptors": trainium3.descriptors(SBUF_WORDS, HBM_WORDS),
