@@ -218,8 +218,10 @@ def _flows(machine: str | None, format_name: str | None) -> dict[str, ModuleType
     from bitpath.sim.flows.machines import RECORDS
 
     flows = {name: record.matmul for name, record in RECORDS.items()}
+    modes = {name: record.modes for name, record in RECORDS.items() if record.modes is not None}
     if machine is not None:
-        return {machine: flows[machine]}
+        further = modes.get(machine)
+        return {machine: further if further and format_name in further.FORMATS else flows[machine]}
     if format_name is None:
         return flows
     found = {}
@@ -232,5 +234,8 @@ def _flows(machine: str | None, format_name: str | None) -> dict[str, ModuleType
         names = [name for each in KNOWN.values() for name in each.formats]
         # Golden multiplies more formats than the engines do.
         hint = ", which no engine runs here" if format_name in names else suggestion(format_name, names)
+        for name, flow in modes.items():
+            if format_name in flow.FORMATS:
+                hint = f", which runs with --machine {name}"
         raise ValueError(f"format must be {known}, not {format_name!r}{hint}")
     return found

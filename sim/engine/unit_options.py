@@ -67,6 +67,11 @@ rmsnorm_options = with_options(
     click.option(
         "--eps-placement", type=Choice(("kernel", "golden")), help="RMSNorm-Quant: eps in the root or added to it."
     ),
+    click.option(
+        "--dtype-mode",
+        type=Choice(("non_ocp", "ocp")),
+        help="RMSNorm-Quant: E4M3 up to 240, or E4M3FN up to 448.  [default: non_ocp]",
+    ),
     click.option("--lower-bound", type=float, help="RMSNorm-Quant: bound of the absolute maximum.  [default: none]"),
     click.option("--quant-only", is_flag=True, default=None, help="RMSNorm-Quant: leave the normalisation out."),
 )
@@ -79,6 +84,7 @@ RMSNORM_OPTIONS = (
     "in_scale",
     "eps",
     "eps_placement",
+    "dtype_mode",
     "lower_bound",
     "quant_only",
 )

@@ -31,6 +31,7 @@ from bitpath.sim.flows import (
     trainium3_explain,
     trainium3_layer,
     trainium3_matmul,
+    trainium3_modes,
     trainium3_rmsnorm_quant,
     trainium3_softmax,
 )
@@ -43,6 +44,7 @@ class Machine:
     Attributes
     ----------
     matmul : the matmul flow, a module with FORMATS, FORMAT_NAMES, SIZES, SLICES, `formats_of`, `engine_for` and `Run`.
+    modes : a matmul flow of further formats, which run when they are named; or None.
     flows : other flows by name, modules with FORMATS, SIZES, SLICES, `engine_for`, `operands` and `Run`.
     explain : the module whose texts ``bitpath explain`` prints.
     presets : numerics by the names that ``bitpath explain --preset`` takes.
@@ -50,6 +52,7 @@ class Machine:
     """
 
     matmul: ModuleType
+    modes: ModuleType | None = None
     flows: Mapping[str, ModuleType] = field(default_factory=dict)
     explain: ModuleType
     presets: Mapping[str, Preset]
@@ -58,6 +61,7 @@ class Machine:
 
 TRAINIUM3 = Machine(
     matmul=trainium3_matmul,
+    modes=trainium3_modes,
     flows={
         "rmsnorm_quant": trainium3_rmsnorm_quant,
         "layer": trainium3_layer,

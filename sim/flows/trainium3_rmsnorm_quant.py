@@ -10,7 +10,7 @@ from rich.console import Console
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.arguments import one_of, suggestion
 from bitpath.golden.arrays.codec import decode_array
-from bitpath.golden.trainium3.declarations.vector import ROW_TILE, SCALE_BYTES, TRAINIUM3_RMSNORM_QUANT
+from bitpath.golden.trainium3.declarations.vector import ROW_TILE, SCALE_BYTES
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.sim.flows.accuracy import rmsnorm_reference
 from bitpath.sim.flows.builds import Builds, Part
@@ -34,7 +34,6 @@ ENGINES = {
     "icarus": RmsNormQuantConfig(lanes=2, max_row_length=64),
 }
 """The unit that each simulator runs."""
-OUTPUT = TRAINIUM3_RMSNORM_QUANT.numerics.output
 
 
 def engine_for(simulator: str, *, lanes: int | None = None) -> RmsNormQuantConfig:
@@ -90,7 +89,7 @@ class Run(FlowRun):
     """Tensors to bytes [M, H + 4], or [M, H] with a static scale. Gammas are rounded to BF16.
 
     The unit rounds hidden to BF16; behind a pre-norm or a residual, it takes golden's BF16 sums. Without a static scale of
-    the user's, the largest normalised element becomes 240, as by a calibration. Raises ValueError for an unknown type, or
+    the user's, the largest normalised element becomes 240 or 448, as by a calibration. Raises ValueError for an unknown type, or
     rows that the unit cannot hold.
     """
 
@@ -125,7 +124,7 @@ class Run(FlowRun):
         self.in_scale = tensors.in_scale
         if format_name == "static" and self.in_scale is None:
             normal = entering if options.quant_only else trainium3.rmsnorm(entering, self.gamma, **norm)
-            limit = np.float32(TRAINIUM3_RMSNORM_QUANT.numerics.output_range)
+            limit = np.float32(options.numerics.output_range)
             self.in_scale = np.full((ROW_TILE, 1), np.abs(normal.astype(np.float32)).max() / limit, np.float32)
         gamma = None if options.quant_only else self.gamma
         self.rows = Rows(hidden=entering, gamma=gamma, in_scale=self.in_scale, options=options)
@@ -179,7 +178,7 @@ class Run(FlowRun):
     def values(self, packed: np.ndarray) -> np.ndarray:
         """The dequantised numbers of packed rows, float64 [M, H]."""
         length = self.hidden.shape[1]
-        codes = decode_array(OUTPUT, packed[:, :length])
+        codes = decode_array(self.rows.options.numerics.output, packed[:, :length])
         if self.in_scale is not None:
             return codes * self.in_scale[np.arange(len(packed)) % len(self.in_scale)]
         scales = np.ascontiguousarray(packed[:, length : length + SCALE_BYTES]).view("<f4")

@@ -29,6 +29,8 @@ BENCHES = {
     "quantize_mx": "bitpath.verif.trainium3.vector.tb_quantize_mx_run",
     "tensor_engine": "bitpath.verif.trainium3.engine.tb_tensor_engine_run",
     "dma_engine": "bitpath.verif.trainium3.dma.tb_dma_engine_run",
+    "core_array": "bitpath.verif.trainium3.array.tb_core_array_run",
+    "psum": "bitpath.verif.trainium3.array.tb_psum_run",
 }
 """Run benches of the units that `tb_words_run` does not play."""
 FP32_FUNCTION = Fp32LanesConfig(lanes=1)
@@ -91,7 +93,7 @@ class StagedRun(FlowRun):
     machine = "trainium3"
     units: ClassVar[Sequence[str]]
 
-    def __init__(self, format_name: str, engine: CoreUnits, simulator: str):
+    def __init__(self, format_name: str, engine: Any, simulator: str):
         self.format_name, self.engine, self.simulator = format_name, engine, simulator
         self.stages: list[Stage] = []
         self._played: dict[str, int] = {}

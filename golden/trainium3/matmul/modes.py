@@ -5,7 +5,7 @@ As in `matmul`, golden and the RTL execute the same list of instructions.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, product
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from bitpath.golden.trainium3.declarations.tensor import PATTERNS, TAGS_IN_WORD
 from bitpath.golden.trainium3.matmul.nc_matmul import nc_matmul
 from bitpath.golden.trainium3.operands.cast import cast
 from bitpath.golden.trainium3.tensor.nc_matmul_sparse import nc_matmul_sparse
-from bitpath.golden.trainium3.tensor.sparse import compress_sparse, pack_tags
+from bitpath.golden.trainium3.tensor.sparse import compress_sparse, expand_sparse, pack_tags
 
 SPARSE = {f"sparse_{name.replace(':', '_')}": name for name in PATTERNS}
 """Patterns of the sparse modes: BF16, the right operand pruned by magnitude."""
@@ -108,20 +108,39 @@ def run_mode_program(program: Sequence[ModeInstruction]) -> np.ndarray:
     return output
 
 
+@checked
+def pruned(matrix: np.ndarray, mode: str) -> np.ndarray:
+    """Return what a sparse mode multiplies by: float32 [K, N] rounded to BF16, with zeros where pruning takes an element.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype or shape, or a mode that is not sparse.
+    """
+    check_array("matrix", matrix, np.float32)
+    check_shape("matrix", matrix, "K", "N")
+    pattern = PATTERNS[SPARSE[check_choice("mode", mode, SPARSE)]]
+    found = np.zeros(matrix.shape, np.float32)
+    for rows, columns in product(cuts(len(matrix), PARTITIONS * pattern.ratio), cuts(matrix.shape[1], MAX_STATIONARY)):
+        own = cast(np.ascontiguousarray(matrix[rows, columns]), DTYPES[BF16])
+        padded = np.pad(own, ((0, -len(own) % pattern.group), (0, 0)))
+        kept = expand_sparse(*compress_sparse(padded, SPARSE[mode], prune="magnitude"), SPARSE[mode])
+        found[rows, columns] = kept[: len(own)]
+    return found
+
+
 def _execute(instruction: ModeInstruction, psum: np.ndarray | None) -> np.ndarray:
     operands, flag = (instruction.stationary, instruction.moving), int(instruction.psum_accumulate_flag)
     if instruction.tag_words is not None:
         pattern = SPARSE[instruction.mode]
         return nc_matmul_sparse(*operands, instruction.tag_words, pattern, dst=psum, psum_accumulate_flag=flag)
     tf32 = instruction.mode == "tf32"
-    double = "double_row" if instruction.mode == DOUBLE_ROW else "none"
     return nc_matmul(
         *operands,
         dst=psum,
         psum_accumulate_flag=flag,
         stationary_tf32=tf32,
         moving_tf32=tf32,
-        perf_mode=double,
+        perf_mode="double_row" if instruction.mode == DOUBLE_ROW else "none",
     )
 
 

@@ -17,11 +17,13 @@ EXPONENT_WIDTH = bits_for(FP32.bias + 1) + 1
 
 
 class Fp32Cast(wiring.Component):
-    """Combinational conversion, rounded once to nearest even; subnormals are kept, and overflow gives infinity.
+    """Combinational conversion, rounded once to nearest even; subnormals are kept.
+
+    Overflow gives infinity. A format without infinity gives its largest number, and NaN for infinity.
 
     Parameters
     ----------
-    fmt : IEEE-like format with fewer fraction bits and a smaller range than FP32.
+    fmt : format with NaN, fewer fraction bits and a smaller range than FP32.
 
     Members
     -------
@@ -33,8 +35,8 @@ class Fp32Cast(wiring.Component):
 
     def __init__(self, fmt: FloatFormat):
         # FP32's subnormals have no leading bit; they must be below half of fmt's smallest number and round to zero.
-        if fmt.emin - fmt.precision <= FP32.emin or fmt.infinity_code is None:
-            raise ValueError(f"cast: fmt must have an infinity and a smaller range than FP32, not be {fmt.name}")
+        if fmt.emin - fmt.precision <= FP32.emin or fmt.nan_code is None:
+            raise ValueError(f"cast: fmt must have NaN and a smaller range than FP32, not be {fmt.name}")
         self.fmt = fmt
         super().__init__({"i": In(FP32.width), "o": Out(fmt.width)})
 
@@ -43,6 +45,7 @@ class Fp32Cast(wiring.Component):
         fmt = self.fmt
         decode = instantiate(m, platform, "decode", Decode, (FP32,))
         number = decode.o
+        finite_alone = fmt.infinity_code is None
         normal = Signal(normal_sum(fmt.precision, EXPONENT_WIDTH))
         rounder = instantiate(
             m,
@@ -53,7 +56,7 @@ class Fp32Cast(wiring.Component):
             fmt,
             rounding=Rounding.RNE,
             subnormals=True,
-            overflow_to_infinity=True,
+            overflow_to_infinity=not finite_alone,
             container=fmt,
         )
         dropped = FP32.fraction_bits - fmt.fraction_bits
@@ -69,7 +72,7 @@ class Fp32Cast(wiring.Component):
             rounder.i.eq(normal),
             rounder.special.sign.eq(number.sign),
             rounder.special.inf.eq(number.inf),
-            rounder.special.nan.eq(number.nan),
+            rounder.special.nan.eq(number.nan | (number.inf if finite_alone else 0)),
             self.o.eq(rounder.o),
         ]
         return m

@@ -9,12 +9,18 @@ from amaranth.lib import data, enum
 from amaranth.utils import bits_for, ceil_log2
 
 from bitpath.golden.formats.catalogue import BF16, FP32
-from bitpath.golden.trainium3.declarations.vector import SCALE_BYTES, TRAINIUM3_RMSNORM_QUANT
+from bitpath.golden.trainium3.declarations.vector import (
+    SCALE_BYTES,
+    TRAINIUM3_RMSNORM_QUANT,
+    TRAINIUM3_RMSNORM_QUANT_OCP,
+)
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.rtl.trainium3.vector.exponential_difference import Source
 
 NUMERICS = TRAINIUM3_RMSNORM_QUANT.numerics
 """Numerics of the row unit, which sums the squares of a row serially."""
+OCP_NUMERICS = TRAINIUM3_RMSNORM_QUANT_OCP.numerics
+"""The same with another output, E4M3FN up to 448."""
 LANE_BYTE = NUMERICS.output.width
 """Output bits of a lane in a cycle: one element or one byte of the scale."""
 
@@ -52,6 +58,7 @@ OPTIONS = data.StructLayout(
         "quant_only": 1,
         "eps_after_root": 1,
         "gamma_fp16": 1,
+        "ocp": 1,
         "has_lower_bound": 1,
         "lower_bound": FP32.width,
         "eps": BF16.width,
@@ -63,7 +70,7 @@ OPTIONS = data.StructLayout(
 
 ``static`` takes the scale from ``in_scale`` and outputs no scale bytes; else each row has its own. ``quant_only`` skips
 the normalisation and takes no gamma. ``eps_after_root`` adds eps to the root (``EpsPlacement.GOLDEN``), else to the mean.
-``reciprocal_length`` is 1 / row length in FP32. ``has_lower_bound`` must be set if and only if the bound exceeds
+``ocp`` quantises to E4M3FN and 448, else to E4M3 and 240. ``reciprocal_length`` is 1 / row length in FP32. ``has_lower_bound`` must be set if and only if the bound exceeds
 ``min_dequant_scale``, so the bound is positive; it has no effect with ``static``. ``source`` is the format of ``hidden``.
 """
 

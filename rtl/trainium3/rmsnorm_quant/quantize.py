@@ -18,13 +18,13 @@ from bitpath.rtl.common.fp32.fp32_constant import fp32_constant
 from bitpath.rtl.common.fp32.fp32_multiply import Fp32Multiply
 from bitpath.rtl.common.fp32.fp32_to_bf16 import Fp32ToBf16
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.trainium3.rmsnorm_quant.layouts import LANE_BYTE, NUMERICS, OPTIONS, to_fp32
+from bitpath.rtl.trainium3.rmsnorm_quant.layouts import LANE_BYTE, NUMERICS, OCP_NUMERICS, OPTIONS, to_fp32
 
-RANGE = fp32_constant(Fraction(NUMERICS.output_range))
+RANGE, OCP_RANGE = (fp32_constant(Fraction(each.output_range)) for each in (NUMERICS, OCP_NUMERICS))
 
 
 class QuantizePass(wiring.Component):
-    """``o = fp8(i * factor)``, with a clamp before or after the product::
+    """``o = fp8(i * factor)``, with a clamp before or after the product; E4M3 and 240, or with ``ocp`` E4M3FN and 448::
 
         row's own scale   o = fp8(bf16(clamp(i, lower_bound)) * factor)    clamp only with ``has_lower_bound``
         static scale      o = fp8(clamp(bf16(i * factor + 0), output_range))
@@ -65,9 +65,14 @@ class QuantizePass(wiring.Component):
         add = instantiate(m, platform, "add", Fp32Add)
         m.d.comb += [add.a.eq(product), add.b.eq(0)]
         total = self._to_bf16(m, platform, "sum", add.o)
-        within_range = self._within(m, platform, "range", total, Const(RANGE, FP32.width - 1))
-        cast = instantiate(m, platform, "cast", Fp32Cast, NUMERICS.output)
-        m.d.comb += [cast.i.eq(Mux(self.options.static, within_range, product)), self.o.eq(cast.o)]
+        limit = Mux(self.options.ocp, Const(OCP_RANGE, FP32.width - 1), Const(RANGE, FP32.width - 1))
+        within_range = self._within(m, platform, "range", total, limit)
+        codes = []
+        for name, numerics in (("cast", NUMERICS), ("ocp_cast", OCP_NUMERICS)):
+            cast = instantiate(m, platform, name, Fp32Cast, numerics.output)
+            m.d.comb += cast.i.eq(Mux(self.options.static, within_range, product))
+            codes.append(cast.o)
+        m.d.comb += self.o.eq(Mux(self.options.ocp, codes[1], codes[0]))
         return m
 
     def _within(self, m: Module, platform: Any, name: str, number: Value, limit: Value) -> Value:

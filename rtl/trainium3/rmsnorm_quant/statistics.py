@@ -19,10 +19,10 @@ from bitpath.rtl.common.fp32.reciprocal import Reciprocal
 from bitpath.rtl.common.fp32.reciprocal_square_root import ReciprocalSquareRoot
 from bitpath.rtl.common.fp32.square_root import SquareRoot
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.trainium3.rmsnorm_quant.layouts import NUMERICS, OPTIONS, Phase, to_fp32
+from bitpath.rtl.trainium3.rmsnorm_quant.layouts import NUMERICS, OCP_NUMERICS, OPTIONS, Phase, to_fp32
 
-RECIPROCAL_RANGE = fp32_constant(Fraction(1, NUMERICS.output_range))
-"""Factor from largest magnitude to scale, in place of a division by the output range."""
+RECIPROCAL_RANGES = [fp32_constant(Fraction(1, each.output_range)) for each in (NUMERICS, OCP_NUMERICS)]
+"""Factors from largest magnitude to scale, in place of a division by the output range; without and with ``ocp``."""
 MIN_SCALE = fp32_constant(NUMERICS.min_dequant_scale)
 
 
@@ -63,9 +63,10 @@ class Statistics(wiring.Component):
         add = instantiate(m, platform, "add", Fp32Add)
         bound = instantiate(m, platform, "bound", Bf16Clamp)
         floor = Signal(FP32.width)
+        reciprocal_range = Mux(self.options.ocp, RECIPROCAL_RANGES[1], RECIPROCAL_RANGES[0])
         m.d.comb += [
             multiply.a.eq(number),
-            multiply.b.eq(Mux(self.phase == Phase.MEAN, self.options.reciprocal_length, RECIPROCAL_RANGE)),
+            multiply.b.eq(Mux(self.phase == Phase.MEAN, self.options.reciprocal_length, reciprocal_range)),
             add.a.eq(number),
             add.b.eq(to_fp32(self.options.eps)),
             bound.i.eq(self.largest),

@@ -6,7 +6,7 @@ from functools import partial
 from amaranth import Cat, Const, Mux, Signal, signed
 from amaranth.lib import wiring
 
-from bitpath.golden.formats.catalogue import BF16, E4M3, E5M2, FP16, FP32, FloatFormat
+from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E5M2, FP16, FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.rtl.common.fp32.bf16_clamp import Bf16Clamp
 from bitpath.rtl.common.fp32.digit_recurrence import DigitRecurrence
@@ -103,7 +103,7 @@ def narrow(claim: Claim) -> None:
     "FP32 to {fmt.name}, rounded once, for every code",
     ("number.significand[: dropped - 1].any()", "number.significand[0]"),
     "fmt",
-    (FP16, E5M2, E4M3),
+    (FP16, E5M2, E4M3, E4M3FN),
 )
 def cast(claim: Claim, fmt: FloatFormat) -> None:
     dut = claim.instantiate("dut", Fp32Cast(fmt))
@@ -112,9 +112,10 @@ def cast(claim: Claim, fmt: FloatFormat) -> None:
     weight = claim.value(Mux(field == 0, 1, field) - (FP32.bias + FP32.fraction_bits), "weight", signed(10))
     code = float_code(claim, magnitude, weight, fmt, "spec")
     nan, inf = dut.i[:-1] > FP32.infinity_code, dut.i[:-1] == FP32.infinity_code
-    finite = Mux(inf | (code > fmt.max_code), fmt.infinity_code, code)
+    beyond = fmt.max_code if fmt.infinity_code is None else fmt.infinity_code
+    finite = Mux(inf | (code > fmt.max_code), beyond, code)
     number = Cat(claim.value(finite, "finite", fmt.width - 1), dut.i[-1])
-    claim.ensure(dut.o == Mux(nan, fmt.nan_code, number))
+    claim.ensure(dut.o == Mux(nan | (inf if fmt.infinity_code is None else 0), fmt.nan_code, number))
 
 
 @PROPERTIES.of(

@@ -131,6 +131,10 @@ def test_rmsnorm_quant_of_own_tensors(bitpath, dtype):
             )[0],
         ),
         (
+            f"--format row {options} --dtype-mode ocp",
+            trainium3.rmsnorm_quant(given["hidden"], gamma, dtype_mode="ocp", **arguments),
+        ),
+        (
             "--quant-only --in-scale in_scale.npy",
             trainium3.rmsnorm_quant(
                 given["hidden"], None, quant_only=True, quant_type="static", in_scale=given["in_scale"]

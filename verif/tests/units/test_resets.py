@@ -41,7 +41,7 @@ BEFORE = (5, 17, 29)
 def row_command(source):
     """Rows of 1 to 8 elements with random other fields."""
     length_bits = length_width(RmsNormQuantConfig())
-    return drawn(lambda: source.getrandbits(151) << length_bits | source.randint(1, 8))
+    return drawn(lambda: source.getrandbits(152) << length_bits | source.randint(1, 8))
 
 
 def likely(source):

@@ -3,7 +3,7 @@
 from amaranth import Cat, Const, Mux, Signal, signed
 from amaranth.lib import data
 
-from bitpath.golden.formats.catalogue import BF16, E4M3, FP32
+from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.vector import SCALE_BYTES
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
@@ -19,10 +19,10 @@ from bitpath.verif.formal.specification import fields, float_code, leading_place
 PROPERTIES = Properties("trainium3/rmsnorm_quant")
 
 
-def _pass(claim: Claim, *, static: bool) -> tuple[QuantizePass, Signal]:
+def _pass(claim: Claim, *, static: bool, ocp: bool = False) -> tuple[QuantizePass, Signal]:
     """RMSNorm-Quant's last pass, and the product that it rounds: any one, in its register."""
     dut = claim.instantiate("dut", QuantizePass())
-    claim.assume(dut.options.static == static)
+    claim.assume(dut.options.static == static, dut.options.ocp == ocp)
     return dut, claim.inside("dut", "product")
 
 
@@ -58,22 +58,27 @@ def pass_half_unit(claim: Claim, *, static: bool) -> None:
 
 @PROPERTIES.of(
     "quantize",
-    "quantize_pass_static",
-    "static scale: any product to BF16, then to E4M3; exactly the largest code beyond the range; NaN",
-    ("Const(RANGE,", "Const(RANGE + (1 << 19),"),
+    "quantize_pass_static_{fmt.name}",
+    "static scale: any product to BF16, then to {fmt.name}; exactly the largest code beyond the range; NaN",
+    None,
+    "fmt, ocp, sabotage",
+    (
+        (E4M3, False, ("Const(RANGE,", "Const(RANGE + (1 << 19),")),
+        (E4M3FN, True, ("Const(OCP_RANGE,", "Const(OCP_RANGE - (1 << 20),")),
+    ),
 )
-def pass_static(claim: Claim) -> None:
-    dut, product = _pass(claim, static=True)
+def pass_static(claim: Claim, fmt: FloatFormat, *, ocp: bool) -> None:
+    dut, product = _pass(claim, static=True, ocp=ocp)
     code, below = product[:-1], FP32.fraction_bits - BF16.fraction_bits
     bf16 = claim.value(rounded(claim, code, Const(below), Rounding.RNE, "nearest") << below, "bf16", FP32.width)
     significand, biased = fields(claim, bf16, FP32, "x")
     weight = claim.value(biased - (FP32.bias + FP32.fraction_bits), "weight", signed(10))
-    spec = float_code(claim, significand, weight, E4M3, "spec")
-    beyond = (code >= FP32.infinity_code) | (spec > E4M3.max_code)
-    finite = claim.value(Mux(beyond, E4M3.max_code, spec), "finite", E4M3.width - 1)
+    spec = float_code(claim, significand, weight, fmt, "spec")
+    beyond = (code >= FP32.infinity_code) | (spec > fmt.max_code)
+    finite = claim.value(Mux(beyond, fmt.max_code, spec), "finite", fmt.width - 1)
     # A static scale adds 0 to the product: -0 becomes 0.
     sign = product[-1] & (code != 0)
-    claim.ensure(dut.o == Mux(code > FP32.infinity_code, E4M3.nan_code, Cat(finite, sign)))
+    claim.ensure(dut.o == Mux(code > FP32.infinity_code, fmt.nan_code, Cat(finite, sign)))
 
 
 @PROPERTIES.of(

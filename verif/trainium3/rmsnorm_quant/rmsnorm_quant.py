@@ -10,7 +10,7 @@ import numpy as np
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat
-from bitpath.golden.trainium3.declarations.vector import ROW_TILE
+from bitpath.golden.trainium3.declarations.vector import ROW_TILE, DtypeMode
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import Options, Rows
 
 SOURCES = (BF16, FP16, FP32)
@@ -119,7 +119,12 @@ def random_case(mode: Mode, rng: Random, lanes: int, length: int, source: FloatF
     with np.errstate(all="ignore"):
         hidden = np.stack([ROWS[name](rng, length) for name in names]).astype(DTYPES[source or rng.choice(SOURCES)])
         gamma = None if mode.gamma is None else _gamma(rng, length).astype(mode.gamma)
-    options = replace(mode.options, eps=rng.choice(EPS), lower_bound=rng.choice(BOUNDS if mode.bounded else NO_BOUNDS))
+    options = replace(
+        mode.options,
+        eps=rng.choice(EPS),
+        lower_bound=rng.choice(BOUNDS if mode.bounded else NO_BOUNDS),
+        dtype_mode=rng.choice(list(DtypeMode)).value,
+    )
     in_scale = in_scales(rng) if options.static else None
     return Case(Rows(hidden=hidden, gamma=gamma, in_scale=in_scale, options=options), mode.name)
 
@@ -149,6 +154,10 @@ def every_code(fmt: FloatFormat, lanes: int, length: int, commands: int, rng: Ra
         codes = codes[rng.sample(range(count), commands * size)]
     codes = codes.astype(f"u{fmt.width // 8}")
     hidden = np.resize(codes, (-(-len(codes) // size), lanes, length)).view(DTYPES[fmt])
-    options = Options(quant_type="static", quant_only=True)
+    options = [Options(quant_type="static", quant_only=True, dtype_mode=mode.value) for mode in DtypeMode]
     ones = np.ones((ROW_TILE, 1), np.float32)
-    return [Case(Rows(hidden=rows, gamma=None, in_scale=ones, options=options), "static plain") for rows in hidden]
+    return [
+        Case(Rows(hidden=rows, gamma=None, in_scale=ones, options=each), "static plain")
+        for each in options
+        for rows in hidden
+    ]

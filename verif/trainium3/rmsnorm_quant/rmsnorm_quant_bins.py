@@ -15,7 +15,6 @@ from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant import Case
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import Options, Rows
 
 NUMERICS = TRAINIUM3_RMSNORM_QUANT.numerics
-OUTPUT, RANGE = NUMERICS.output, np.float32(NUMERICS.output_range)
 FLOOR = np.float32(float(NUMERICS.min_dequant_scale))
 LARGE_EPS = 1e-3
 
@@ -32,6 +31,8 @@ BINS = (
     *cross(("row",), PLACEMENTS, OF_ROW_SCALES),
     *cross(("static",), PLACEMENTS, OF_STATIC_SCALES),
     *cross(("row", "static"), PLACEMENTS[1:], OF_MEANS),
+    *cross(("row", "static"), ("ocp",), OF_ALL),
+    "static/ocp/clamped",
 )
 
 
@@ -48,17 +49,19 @@ def bins_of(case: Case) -> list[str]:
         found = _of_all(case, given, values) | (_of_static if options.static else _of_row)(case, values)
         if gamma is not None:
             found |= _of_means(options, given)
-    return [f"{options.quant_type}/{placement}/{name}" for name, rows in found.items() if np.any(rows)]
+    hit = [name for name, rows in found.items() if np.any(rows)]
+    names = [f"{options.quant_type}/{placement}/{name}" for name in hit]
+    return names + [f"{options.quant_type}/ocp/{name}" for name in hit if options.ocp and name in (*OF_ALL, "clamped")]
 
 
 def _of_all(case: Case, given: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
-    codes = case.expected[:, : given.shape[1]]
-    magnitudes = codes & ~np.uint8(OUTPUT.sign_mask)
+    codes, output = case.expected[:, : given.shape[1]], case.rows.options.numerics.output
+    magnitudes = codes & ~np.uint8(output.sign_mask)
     return {
         "zero row": (given == 0).all(axis=1),
-        "NaN": codes == OUTPUT.nan_code,
-        "largest code": magnitudes == OUTPUT.max_code,
-        "subnormal code": (magnitudes > 0) & (magnitudes <= OUTPUT.fraction_mask),
+        "NaN": codes == output.nan_code,
+        "largest code": magnitudes == output.max_code,
+        "subnormal code": (magnitudes > 0) & (magnitudes <= output.fraction_mask),
         "zero of a number": (magnitudes == 0) & (values != 0),
     }
 
@@ -78,7 +81,8 @@ def _of_row(case: Case, values: np.ndarray) -> dict[str, np.ndarray]:
 
 def _of_static(case: Case, values: np.ndarray) -> dict[str, np.ndarray]:
     scaled = np.abs(values * (np.float32(1) / case.rows.in_scale[: len(values)]))
-    return {"clamped": (scaled > RANGE) & np.isfinite(scaled), "bound ignored": case.rows.options.bounded}
+    limit = np.float32(case.rows.options.numerics.output_range)
+    return {"clamped": (scaled > limit) & np.isfinite(scaled), "bound ignored": case.rows.options.bounded}
 
 
 def _of_means(options: Options, given: np.ndarray) -> dict[str, np.ndarray]:
@@ -100,6 +104,8 @@ def directed_cases(lanes: int, length: int) -> Iterator[Case]:
         base = Options(quant_type=quant_type, quant_only=True)
         # Static: in_scale is 1e-6 where the row's own scale stops too, 1/240 for one, and 1 for a thousand.
         yield from _cases(base, None, lanes, length, {0.0: 1, np.nan: 1, 1e-8: 1e-6, 1e-20: 1e-6, 1.0: 1 / 240})
+        ocp = replace(base, dtype_mode="ocp")
+        yield from _cases(ocp, None, lanes, length, {0.0: 1, np.nan: 1, 1e-8: 1e-6, 1e-20: 1e-6, 1.0: 1 / 448, 1e3: 1})
         for bound in (1e-6, 3e38):
             yield from _cases(replace(base, lower_bound=bound), None, lanes, length, {1.0: 1})
         yield from _cases(replace(base, lower_bound=0.5), None, lanes, length, {1000.0: 1})

@@ -20,6 +20,8 @@ PLAIN = Options(quant_only=True)
 STATIC = Options(quant_type="static")
 STATIC_GOLDEN = Options(quant_type="static", eps_placement="golden")
 STATIC_PLAIN = Options(quant_type="static", quant_only=True)
+OCP = Options(quant_only=True, dtype_mode="ocp")
+STATIC_OCP = Options(quant_type="static", quant_only=True, dtype_mode="ocp")
 
 
 def bounded(options: Options, bound: float) -> Options:
@@ -75,9 +77,9 @@ class Corner:
         return self.expected.tobytes() == bytes(self.codes) + bytes.fromhex(self.scale)
 
 
-def _scale_of(largest: float) -> str:
-    """The scale of a row with this largest absolute value, whose product with 1/240 numpy rounds."""
-    return (np.float32(largest) * np.float32(1 / 240)).tobytes().hex()
+def _scale_of(largest: float, limit: int = 240) -> str:
+    """The scale of a row with this largest absolute value, whose product with 1 / limit numpy rounds."""
+    return (np.float32(largest) * np.float32(1 / limit)).tobytes().hex()
 
 
 CORNERS = (
@@ -162,6 +164,12 @@ CORNERS = (
         hidden_dtype=DTYPES[FP16],
     ),
     Corner("NaN and infinity in FP16", STATIC_PLAIN, [np.nan, -np.inf], [NAN, 0xF7], hidden_dtype=DTYPES[FP16]),
+    Corner("the largest becomes 448", OCP, [1.5, -1.5, 0.75], [0x7E, 0xFE, 0x76], _scale_of(1.5, 448)),
+    Corner("zero row, OCP", OCP, [0, -0.0], [0x00, 0x80], LEAST_SCALE),
+    Corner("NaN in the row, OCP", OCP, [1, np.nan], [NAN] * 2, NAN_SCALE),
+    Corner("infinity in the row, OCP", OCP, [1, np.inf], [0x00, NAN], INFINITE_SCALE),
+    Corner("clamped to 448", STATIC_OCP, [448, 464, -480, 1e30, np.inf], [0x7E, 0x7E, 0xFE, 0x7E, 0x7E]),
+    Corner("ties to even, OCP", STATIC_OCP, [1.0625, 1.1875, 272, 304, 2.0**-10], [0x38, 0x3A, 0x78, 0x7A, 0x00]),
     Corner("bound, static", bounded(STATIC_PLAIN, 0.5), [2, -4], [0x40, 0xC8]),
 )
 """Each with its codes and scale worked out from the flow's steps."""

@@ -13,8 +13,11 @@ from bitpath.golden.trainium3.declarations.vector import (
     ROW_TILE,
     SCALE_BYTES,
     TRAINIUM3_RMSNORM_QUANT,
+    TRAINIUM3_RMSNORM_QUANT_OCP,
+    DtypeMode,
     EpsPlacement,
     QuantType,
+    RmsNormQuantNumerics,
 )
 from bitpath.golden.trainium3.vector.engine import real
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
@@ -36,11 +39,20 @@ class Options:
     quant_type: str = QuantType.ROW.value
     quant_only: bool = False
     lower_bound: float = 0.0
+    dtype_mode: str = DtypeMode.NON_OCP.value
 
     def __post_init__(self):
         """Numbers of numpy's become Python's, which fractions and files take."""
         for name in ("eps", "lower_bound"):
             object.__setattr__(self, name, real(name, getattr(self, name)))
+
+    @property
+    def ocp(self) -> bool:
+        return DtypeMode(self.dtype_mode) is DtypeMode.OCP
+
+    @property
+    def numerics(self) -> RmsNormQuantNumerics:
+        return TRAINIUM3_RMSNORM_QUANT_OCP.numerics if self.ocp else NUMERICS
 
     @property
     def static(self) -> bool:
@@ -85,7 +97,7 @@ class Rows:
         operands["hidden"] = code_text(format_of(self.hidden.dtype), int(codes_of(self.hidden)[lane, index]))
         if self.gamma is not None:
             operands["gamma"] = code_text(format_of(self.gamma.dtype), int(codes_of(self.gamma)[index]))
-        return Shown(operands=operands, formats={"bytes": NUMERICS.output})
+        return Shown(operands=operands, formats={"bytes": self.options.numerics.output})
 
     @property
     def row_bytes(self) -> int:
@@ -169,6 +181,7 @@ def _command(config: RmsNormQuantConfig, rows: Rows, first: int) -> int:
             "options": {
                 "static": options.static,
                 "quant_only": options.quant_only,
+                "ocp": options.ocp,
                 "eps_after_root": options.eps_after_root,
                 "gamma_fp16": rows.gamma is not None and format_of(rows.gamma.dtype) == FP16,
                 "has_lower_bound": options.bounded,

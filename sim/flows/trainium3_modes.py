@@ -1,0 +1,127 @@
+"""A matmul in one of TensorE's modes beside quad MX: the array of all modes in RTL, and PSUM behind it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bitpath.golden import trainium3
+from bitpath.golden.arrays.arguments import one_of, suggestion
+from bitpath.golden.trainium3.matmul.modes import DOUBLE_ROW, MODES, SPARSE, ModeInstruction, pruned
+from bitpath.golden.trainium3.tensor.issue import Kind, tensor_cycles
+from bitpath.rtl.common.unit import registered
+from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumConfig
+from bitpath.rtl.trainium3.tensor.config import CorePeConfig
+from bitpath.sim.flows.trainium3_staged import StagedRun
+from bitpath.verif.trainium3.array.core_modes import passes_of
+from bitpath.verif.trainium3.core.stages import Play
+
+FORMATS = MODES
+FORMAT_NAMES = one_of(FORMATS)
+SIZES: tuple[str, ...] = ()
+SLICES: Mapping[str, str] = {"icarus": "4x16x4"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModeUnits:
+    """The units that play a mode's instructions."""
+
+    core_array: CoreArrayConfig
+    psum: PsumConfig = field(init=False)
+
+    def __post_init__(self) -> None:
+        # As many places as an instruction of 128 by 512 has, in words of the array's columns.
+        places = 512 * -(-128 // self.core_array.cols)
+        banks = 8
+        object.__setattr__(
+            self, "psum", PsumConfig(cols=self.core_array.cols, lanes=1, banks=banks, bank_depth=places // banks)
+        )
+
+
+def _array(rows: int, cols: int, stages: int) -> ModeUnits:
+    pe = CorePeConfig(pipeline=registered(stages))
+    return ModeUnits(core_array=CoreArrayConfig(rows=rows, cols=cols, operand_depth=64, dot=pe))
+
+
+KINDS: Mapping[str, Kind] = {DOUBLE_ROW: "double_row", **dict.fromkeys(SPARSE, "sparse")}
+"""Kinds of instruction in golden's cycle rules, "matmul" for all other modes."""
+ENGINES = {"verilator": _array(16, 8, 2), "icarus": _array(4, 4, 0)}
+"""The array that each simulator runs."""
+
+
+def formats_of(format_name: str) -> str:
+    """Return the mode of that name; ValueError names the known ones."""
+    if format_name not in FORMATS:
+        raise ValueError(
+            f"format of trainium3 must be {FORMAT_NAMES}, not {format_name!r}{suggestion(format_name, FORMATS)}"
+        )
+    return format_name
+
+
+def engine_for(simulator: str) -> ModeUnits:
+    """The array that the simulator runs, and PSUM."""
+    return ENGINES[simulator]
+
+
+class Run(StagedRun):
+    """A product cast to the mode's dtype and cut into instructions; made at once, so that mistakes show before any simulation.
+
+    Raises ValueError for an unknown format, or operands that `trainium3.mode_program` refuses.
+    """
+
+    flow: ClassVar[str] = "matmul"
+    units = ("core_array", "psum")
+
+    def __init__(self, a: np.ndarray, b: np.ndarray, format_name: str, engine: ModeUnits, simulator: str):
+        super().__init__(formats_of(format_name), engine, simulator)
+        self.a, self.b = a, b
+        self.program = trainium3.mode_program(a, b, format_name)
+
+    def reference(self) -> np.ndarray:
+        # A sparse mode multiplies by pruned weights, whose loss is not an error of the numerics.
+        b = pruned(self.b, self.format_name) if self.format_name in SPARSE else self.b
+        return self.a.astype(np.float64) @ b.astype(np.float64)
+
+    def values(self, rtl: np.ndarray) -> np.ndarray:
+        return rtl
+
+    def compute(self, play: Play) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+        units: ModeUnits = self.engine
+        golden = trainium3.run_mode_program(self.program)
+        left = play("core_array", self.program)
+        array_cycles = int(left["cycles"])
+        last = []
+        for number, each in enumerate(self.program):
+            m = each.stationary.shape[-1]
+            found = np.ascontiguousarray(left[f"results_{number}"][:, :m])
+            below = passes_of(each, units.core_array.rows)
+            dtype = "tf32" if each.mode == "tf32" else each.stationary.dtype
+            cycles = tensor_cycles(KINDS.get(each.mode, "matmul"), m, each.moving.shape[-1], dtype)
+            self.stage(f"matmul {number}", [found], [below.astype(np.uint32)], cycles)
+            last.append(found[-1])
+        groups = [list(group) for _, group in groupby(zip(self.program, last, strict=True), key=lambda x: x[0].output)]
+        left = play("psum", [[self._written(*each) for each in group] for group in groups])
+        result = np.zeros_like(golden)
+        for number, group in enumerate(groups):
+            instruction = group[0][0]
+            words = left[f"group_{number}"]
+            shape = instruction.stationary.shape[-1], instruction.moving.shape[-1]
+            # [tiles, N, columns] -> [M, N]
+            tiles = words.reshape(-1, shape[1], units.psum.cols).transpose(0, 2, 1).reshape(-1, shape[1])[: shape[0]]
+            result[instruction.output] = instruction.placed(np.ascontiguousarray(tiles).view(np.float32))
+        self.stage("PSUM", [result], [golden], 0)
+        rows, columns = self.a.shape[0], self.b.shape[1]
+        macs = prod((rows, self.a.shape[1], columns))
+        figures = {"macs": macs, "cycles": array_cycles, "mac_per_cycle": round(macs / array_cycles, 1)}
+        kept, expected = (np.ascontiguousarray(each[:rows, :columns]) for each in (result, golden))
+        return kept, expected, figures
+
+    def _written(self, instruction: ModeInstruction, results: np.ndarray) -> tuple[int, np.ndarray]:
+        """Return the flag of an instruction, and its results [M, N] as PSUM's places have them, [tiles * N, columns]."""
+        columns = self.engine.psum.cols
+        padded = np.pad(results, ((0, -len(results) % columns), (0, 0)))
+        places = padded.reshape(-1, columns, results.shape[1]).transpose(0, 2, 1).reshape(-1, columns)
+        return int(instruction.psum_accumulate_flag), np.ascontiguousarray(places)

@@ -1,0 +1,55 @@
+"""Runs a program of TensorE's modes on the array and writes the results of each pass over its rows; the caller compares them.
+
+`verif.kit.exchange` has the files.
+"""
+
+import cocotb
+import numpy as np
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from bitpath.rtl.trainium3.array.systolic_array import Tiling
+from bitpath.verif.kit.bench import bench
+from bitpath.verif.kit.exchange import read_input, show_share, write_result
+from bitpath.verif.kit.pauses import rng
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.array.core_modes import column_tiles
+from bitpath.verif.trainium3.array.core_player import COLS, CONFIG, SIGNATURE, VECTOR_BITS, Player
+from bitpath.verif.trainium3.array.core_schedule import Schedule
+
+
+class Recorder(Player):
+    """Keeps the results instead of comparing them."""
+
+    def __init__(self, frame):
+        super().__init__(frame, 0.0)
+        self.vectors: list[np.ndarray] = []
+
+    async def _compare(self, leaders, vectors):
+        await FallingEdge(self.dut.clk)
+        if vectors:
+            assert resolved(self.dut.result_valid) & 1
+            words = resolved(self.dut.result) & (1 << VECTOR_BITS) - 1
+            self.vectors.append(np.frombuffer(words.to_bytes(VECTOR_BITS // 8, "little"), "<u4"))
+        await RisingEdge(self.dut.clk)
+
+
+@cocotb.test()
+async def run_program(dut):
+    """Results of instruction i, uint32 [passes, columns of the array, N, tiles]; ``cycles`` are those of all instructions."""
+    program = read_input()
+    found, cycles = {}, 0
+    async with bench(dut, SIGNATURE, drain=False, patience=None) as frame:
+        for number, instruction in enumerate(program):
+            tiles = []
+            for product in column_tiles(instruction, COLS):
+                player = Recorder(frame)
+                steps = Schedule(CONFIG, [[product]], rng("schedule")).steps
+                await player.play(Tiling.FULL, steps)
+                cycles += len(steps)
+                passes = -(-len(product.stationary) // CONFIG.rows)
+                # Results come pass after pass, moving word after moving word.
+                tiles.append(np.array(player.vectors).reshape(passes, -1, COLS))
+            # [passes, N, M] -> [passes, M, N]
+            found[f"results_{number}"] = np.concatenate(tiles, axis=2).transpose(0, 2, 1)
+            show_share((number + 1) / len(program))
+        write_result(**found, cycles=cycles)
