@@ -17,6 +17,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import (
     MAX_MOVING_FP32,
     MAX_STATIONARY,
     PARTITIONS,
+    QUADRANT,
     AccumulateFlag,
 )
 from bitpath.golden.trainium3.declarations.tensor import PATTERNS, TAGS_IN_WORD
@@ -72,7 +73,7 @@ def mode_program(a: np.ndarray, b: np.ndarray, mode: str) -> ModeProgram:
 
     Elements are rounded RNE to the mode's dtype, without a scale; where the mode is sparse, each group of `b` keeps its largest
     magnitudes. K is cut into instructions of 128 partitions, of 256 elements in double row and of CR * 128 where sparse, and
-    padded with zeros to whole partitions and groups. They accumulate in PSUM, in FP32. A sparse mode pads N to a multiple of 4.
+    padded with zeros to whole quadrants of 32 partitions. They accumulate in PSUM, in FP32. A sparse mode pads N to a multiple of 4.
 
     Parameters
     ----------
@@ -147,10 +148,10 @@ def _execute(instruction: ModeInstruction, psum: np.ndarray | None) -> np.ndarra
 def _dense(a: np.ndarray, b: np.ndarray, mode: str) -> Iterator[ModeInstruction]:
     double = mode == DOUBLE_ROW
     depth = 2 * PARTITIONS if double else PARTITIONS
-    x, y = (cast(np.ascontiguousarray(side), DENSE[mode]) for side in (a.T, b))
+    x, y = (cast(np.pad(side, _padding(len(side), depth // 4)), DENSE[mode]) for side in (a.T, b))
     for rows in cuts(a.shape[0], MAX_STATIONARY):
         for columns in cuts(b.shape[1], MAX_MOVING_FP32):
-            for part in cuts(a.shape[1], depth):
+            for part in cuts(len(x), depth):
                 stationary, moving = (
                     np.ascontiguousarray(_pairs(side) if double else side) for side in (x[part, rows], y[part, columns])
                 )
@@ -158,36 +159,39 @@ def _dense(a: np.ndarray, b: np.ndarray, mode: str) -> Iterator[ModeInstruction]
                     mode=mode,
                     stationary=stationary,
                     moving=moving,
-                    psum_accumulate_flag=_flag(part, a.shape[1]),
+                    psum_accumulate_flag=_flag(part, len(x)),
                     output=(rows, columns),
                 )
 
 
 def _pairs(side: np.ndarray) -> np.ndarray:
-    """Return [K, F] as [P, 2, F] with k = j * P + p, one zero row behind an odd K."""
-    padded = np.pad(side, ((0, len(side) % 2), (0, 0)))
-    return padded.reshape(2, -1, side.shape[1]).transpose(1, 0, 2)
+    """Return [2 P, F] as [P, 2, F] with k = j * P + p."""
+    return side.reshape(2, -1, side.shape[1]).transpose(1, 0, 2)
 
 
 def _sparse(a: np.ndarray, b: np.ndarray, mode: str) -> Iterator[ModeInstruction]:
     name = SPARSE[mode]
     pattern = PATTERNS[name]
-    x, y = (cast(np.ascontiguousarray(side), DTYPES[BF16]) for side in (a.T, b))
+    # A quadrant's groups are whole in all patterns.
+    x, y = (cast(np.pad(side, _padding(len(side), QUADRANT * pattern.ratio)), DTYPES[BF16]) for side in (a.T, b))
     # A word of tags has four columns.
     y = np.pad(y, ((0, 0), (0, -b.shape[1] % TAGS_IN_WORD)))
     for columns in cuts(y.shape[1], MAX_STATIONARY):
         for rows in cuts(a.shape[0], MAX_MOVING_FP32):
-            for part in cuts(a.shape[1], PARTITIONS * pattern.ratio):
-                own = ((0, (part.start - part.stop) % pattern.group), (0, 0))
-                values, tags = compress_sparse(np.pad(y[part, columns], own), name, prune="magnitude")
+            for part in cuts(len(x), PARTITIONS * pattern.ratio):
+                values, tags = compress_sparse(y[part, columns], name, prune="magnitude")
                 yield ModeInstruction(
                     mode=mode,
                     stationary=values,
-                    moving=np.pad(x[part, rows], own).reshape(len(values), pattern.ratio, -1),
+                    moving=x[part, rows].reshape(len(values), pattern.ratio, -1),
                     tag_words=pack_tags(tags, name),
-                    psum_accumulate_flag=_flag(part, a.shape[1]),
+                    psum_accumulate_flag=_flag(part, len(x)),
                     output=(rows, columns),
                 )
+
+
+def _padding(extent: int, multiple: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (0, -extent % multiple), (0, 0)
 
 
 def _flag(part: slice, depth: int) -> AccumulateFlag:

@@ -22,6 +22,8 @@ class Recorder(Player):
 
     def __init__(self, frame):
         super().__init__(frame, 0.0)
+        # One tile, and nothing is expected of it.
+        self.boards[0] = None
         self.vectors: list[np.ndarray] = []
 
     async def _compare(self, leaders, vectors):
@@ -35,14 +37,15 @@ class Recorder(Player):
 
 @cocotb.test()
 async def run_program(dut):
-    """Results of instruction i, uint32 [passes, columns of the array, N, tiles]; ``cycles`` are those of all instructions."""
+    """``results_i`` are those of instruction i, uint32 [passes, M, N], M padded to whole tiles of columns; ``cycles`` are those of all instructions."""
     program = read_input()
     found, cycles = {}, 0
     async with bench(dut, SIGNATURE, drain=False, patience=None) as frame:
+        player = Recorder(frame)
         for number, instruction in enumerate(program):
             tiles = []
             for product in column_tiles(instruction, COLS):
-                player = Recorder(frame)
+                player.vectors.clear()
                 steps = Schedule(CONFIG, [[product]], rng("schedule")).steps
                 await player.play(Tiling.FULL, steps)
                 cycles += len(steps)

@@ -43,10 +43,10 @@ def test_parts_of_k_accumulate_in_psum(mode):
 
 
 def test_double_row_takes_256_places_of_k():
-    """The second half of an instruction's K is its second row; an odd K has a zero behind it."""
+    """The second half of an instruction's K is its second row; the last instruction has a quadrant of 64 places."""
     a, b = matrices(3, 259, 5)
     program = trainium3.mode_program(a, b, DOUBLE_ROW)
-    assert [each.stationary.shape for each in program] == [(128, 2, 3), (2, 2, 3)]
+    assert [each.stationary.shape for each in program] == [(128, 2, 3), (32, 2, 3)]
     x, y = (trainium3.cast(each, NARROW[DOUBLE_ROW]) for each in (np.ascontiguousarray(a.T), b))
     assert np.array_equal(program[0].moving[7].view(np.uint8), y[[7, 135]].view(np.uint8))
     assert np.array_equal(
