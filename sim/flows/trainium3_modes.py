@@ -48,7 +48,7 @@ def _array(rows: int, cols: int, stages: int) -> ModeUnits:
 
 KINDS: Mapping[str, Kind] = {DOUBLE_ROW: "double_row", **dict.fromkeys(SPARSE, "sparse")}
 """Kinds of instruction in golden's cycle rules, "matmul" for all other modes."""
-ENGINES = {"verilator": _array(16, 8, 2), "icarus": _array(4, 4, 0)}
+ENGINES = {"verilator": _array(32, 32, 2), "icarus": _array(4, 4, 0)}
 """The array that each simulator runs."""
 
 

@@ -7,13 +7,15 @@ import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
+from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.trainium3.array.systolic_array import Tiling
 from bitpath.verif.kit.bench import bench
 from bitpath.verif.kit.exchange import read_input, show_share, write_result
+from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.pauses import rng
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.array.core_modes import column_tiles
-from bitpath.verif.trainium3.array.core_player import COLS, CONFIG, SIGNATURE, VECTOR_BITS, Player
+from bitpath.verif.trainium3.array.core_player import COLS, CONFIG, GROUPS, SIGNATURE, VECTOR_BITS, WORD, WRITE, Player
 from bitpath.verif.trainium3.array.core_schedule import Schedule
 
 
@@ -25,6 +27,23 @@ class Recorder(Player):
         # One tile, and nothing is expected of it.
         self.boards[0] = None
         self.vectors: list[np.ndarray] = []
+        self.wrote, self.partial = True, None
+
+    def _drive(self, leaders, step, *, frozen=False):
+        """Set what changes: a wide port takes long to set."""
+        dut, control = self.dut, self._control(step)
+        dut.advance.value = 1
+        if step.write:
+            address, words = step.write
+            packed = sum(word << width(WORD) * row for row, word in enumerate(words))
+            dut.write.value = pack(WRITE, {"words": packed, "address": address, "groups": (1 << GROUPS) - 1})
+        elif self.wrote:
+            dut.write.value = 0
+        self.wrote = step.write is not None
+        dut.control.value = control
+        if step.partial and step.partial != self.partial:
+            self.partial = step.partial
+            dut.partial.value = sum(code << FP32.width * c for c, code in enumerate(step.partial[0]))
 
     async def _compare(self, leaders, vectors):
         await FallingEdge(self.dut.clk)
