@@ -108,6 +108,8 @@ MANNERS = {
     "access_walker": Manners(inputs={"i": walk_commands}, cycles=200),
     "quad_mx_pe": PE,
     "bf16_pe": PE,
+    "core_pe": PE,
+    "weight_load": Manners(),
     "psum": Manners(keeps=SRAM, pace=Pace(gap=0.3, stall=0.7)),
     "stochastic_psum": Manners(keeps=SRAM),
     "dma_cast": Manners(),

@@ -1,4 +1,5 @@
-"""Parts of FP32 elements, the order of their passes, slots that tags select, the rules of issue, columns of a transpose."""
+"""Parts of FP32 elements, the order of their passes, slots that tags select, products of zero, the rules of issue, columns of a
+transpose, stationary columns."""
 
 from functools import partial
 
@@ -8,12 +9,14 @@ from bitpath.golden.formats.catalogue import FP32, TF32
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.tensor import LOW_BITS
 from bitpath.rtl.trainium3.tensor.background_transpose import BackgroundTranspose
-from bitpath.rtl.trainium3.tensor.config import IssueConfig, PassesConfig, TransposeConfig
+from bitpath.rtl.trainium3.tensor.config import CorePeConfig, IssueConfig, LoadConfig, PassesConfig, TransposeConfig
 from bitpath.rtl.trainium3.tensor.fp32_passes import Fp32Passes, PassMode
 from bitpath.rtl.trainium3.tensor.operand import NARROW
 from bitpath.rtl.trainium3.tensor.pass_element import Part, PassElement
 from bitpath.rtl.trainium3.tensor.tag_select import SLOTS, TagSelect
 from bitpath.rtl.trainium3.tensor.tensor_issue import TILES, TensorIssue
+from bitpath.rtl.trainium3.tensor.weight_load import WeightLoad
+from bitpath.rtl.trainium3.tensor.wide_multiply_add import WideMultiplyAdd
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Properties, Sabotage
 from bitpath.verif.formal.specification import stays
@@ -147,4 +150,30 @@ def issues(claim: Claim, rule: str) -> None:
 )
 def column_stays(claim: Claim) -> None:
     dut = claim.instantiate("dut", BackgroundTranspose(TransposeConfig(size=2)))
+    stays(claim, dut.o)
+
+
+@PROPERTIES.of(
+    "wide_multiply_add",
+    "wide_multiply_add_nothing",
+    "a pass of a zero, or of infinity and NaN before the last one, gives a finite partial sum back that is not zero",
+    ("significand.eq(Mux(left_out, 0, total))", "significand.eq(total)"),
+)
+def adds_nothing(claim: Claim) -> None:
+    dut = claim.instantiate("dut", WideMultiplyAdd(CorePeConfig()), fused=0)
+    special = dut.stationary.inf | dut.stationary.nan | dut.moving.inf | dut.moving.nan
+    claim.assume(Mux(special, ~dut.number.all(), ~dut.moving.significand.any()))
+    claim.assume(~dut.partial[FP32.fraction_bits : -1].all(), dut.partial[:-1].any())
+    claim.ensure(dut.o == dut.partial)
+
+
+@PROPERTIES.of(
+    "weight_load",
+    "weight_load_offer_stays",
+    "an offered word and its stationary columns stay until they are taken, while the next load enters",
+    ("(self.o.ready | ~self.o.valid) & (full", "(full"),
+    depth=1,
+)
+def columns_stay(claim: Claim) -> None:
+    dut = claim.instantiate("dut", WeightLoad(LoadConfig(rows=1, cols=2, moving_bits=1)))
     stays(claim, dut.o)
