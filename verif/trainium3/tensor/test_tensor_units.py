@@ -51,6 +51,31 @@ def test_bench(name):
     bench(unit, config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
 
 
+def test_fp32_passes_known_answers(kat, replay):
+    """Every matmul in four passes, fused and as TF32, and every single pass."""
+    archive = kat("trn_core_fp32.npz")
+    products = sum(7 * archive[f"p{case}_fused"].size for case, *_ in archive["meta"])
+    rows = int(archive["meta"][:, 1].max())
+    bench = "trainium3.tensor.tb_fp32_passes_known_answers"
+    replay("fp32_passes", PassesConfig(rows=rows), bench, seed=SEED, min_compared=products)
+
+
+def test_sparse_select_known_answers(kat, replay):
+    """Every column of four rows in all seven patterns."""
+    meta = kat("trn_core_sparse.npz")["meta"]
+    compared = sum(n * rows // 4 for _, _, _, rows, _, n, _ in meta.tolist())
+    bench = "trainium3.tensor.tb_sparse_select_known_answers"
+    replay("sparse_select", SelectConfig(cols=int(meta[0, 4])), bench, seed=SEED, min_compared=compared)
+
+
+def test_background_transpose_known_answers(kat, replay):
+    """Every column, of 32 bits in two halves."""
+    meta = kat("trn_core_transpose.npz")["te_meta"].tolist()
+    columns = sum(columns * max(1, bits // 16) for _, bits, _, columns in meta)
+    bench = "trainium3.tensor.tb_background_transpose_known_answers"
+    replay("background_transpose", TransposeConfig(size=16), bench, seed=SEED, min_compared=columns)
+
+
 VOLUMES = [
     ("fp32_passes", PassesConfig(rows=4), 20_000, 15, 80_000),
     ("sparse_select", SelectConfig(cols=4), 20_000, 11, 80_000),
