@@ -3,15 +3,17 @@
 ``BITPATH_KAT_DIR`` is the folder that holds them. What the RTL gives is compared with the archive, not with golden.
 """
 
+import os
 from itertools import product
+from pathlib import Path
 
 import cocotb
+import numpy as np
 
 from bitpath.rtl.trainium3.tensor.background_transpose import BackgroundTranspose, column_layout, row_layout
 from bitpath.rtl.trainium3.tensor.config import TransposeConfig
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
-from bitpath.verif.trainium3.tensor.known_answers import archive
 
 CONFIG = config_from_environment(TransposeConfig)
 SIZE = CONFIG.size
@@ -20,7 +22,8 @@ ROW, COLUMN = row_layout(CONFIG), column_layout(CONFIG)
 
 @cocotb.test(timeout_time=10, timeout_unit="ms")
 async def every_tile(dut):
-    files = archive("transpose")
+    with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "trn_core_transpose.npz") as archive:
+        files = dict(archive)
     async with bench(dut, BackgroundTranspose(CONFIG).signature) as frame:
         driver, board = frame.driver("i"), frame.check_stream("o")
         for case, bits, rows, columns in files["te_meta"].tolist():

@@ -3,22 +3,50 @@
 ``BITPATH_KAT_DIR`` is the folder that holds them. The exact tier multiplies; results are compared with the archive.
 """
 
+import os
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
 import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 
 from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.rounding import round_to_format
+from bitpath.golden.trainium3.declarations.tensor import LOW_BITS
+from bitpath.golden.trainium3.exact import multiply_add
 from bitpath.rtl.trainium3.tensor.config import PassesConfig
 from bitpath.rtl.trainium3.tensor.fp32_passes import PASSES, Fp32Passes, PassMode, pass_layout, request_layout
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack, unpack
-from bitpath.verif.trainium3.tensor.known_answers import archive, chain, fp32_code
 
 CONFIG = config_from_environment(PassesConfig)
 REQUEST, COLUMN = request_layout(CONFIG), pass_layout(CONFIG)
 ONE = FP32.bias << FP32.fraction_bits
 LOW, HIGH, TF32 = range(3)
 """Forms of a column."""
+
+
+def fp32_code(element: Any, bits: int) -> int:
+    """The FP32 code of an operand with a significand of ``bits`` bits whose highest one is that of FP32's."""
+    if element.nan:
+        return FP32.nan_code
+    sign = element.sign * FP32.sign_mask
+    if element.inf:
+        return FP32.infinity_code | sign
+    value = Fraction(element.significand) * Fraction(2) ** (element.exponent - FP32.bias - bits + 1)
+    code = round_to_format(value, FP32, Rounding.RTZ)
+    assert round_to_format(value, FP32, Rounding.RNA) == code, f"{element} is no FP32 number"
+    return code | sign
+
+
+def chain(pairs: Iterable[tuple[int, int]], start: int = 0) -> int:
+    """Multiply-adds of pairs of FP32 codes from a partial sum on, each with its rounding."""
+    return reduce(lambda total, pair: multiply_add(CONFIG.numerics, pair[0], FP32, pair[1], FP32, total), pairs, start)
 
 
 def requests(column: np.ndarray, *, fused: bool) -> list[int]:
@@ -33,7 +61,7 @@ def codes(form: int, payload: int, rows: int) -> list[int]:
     """A column's elements as FP32 codes."""
     elements = unpack(COLUMN, payload).elements
     # A low half's highest bit has the weight of the significand's twelfth.
-    return [fp32_code(elements[row], FP32.precision + 12 * (form == LOW)) for row in range(rows)]
+    return [fp32_code(elements[row], FP32.precision + LOW_BITS * (form == LOW)) for row in range(rows)]
 
 
 def special(code: int) -> bool:
@@ -52,7 +80,9 @@ def whole(low: int, high: int) -> int:
 
 @cocotb.test(timeout_time=10, timeout_unit="ms")
 async def every_product(dut):
-    files, seen = archive("fp32"), []
+    with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "trn_core_fp32.npz") as archive:
+        files = dict(archive)
+    seen: list[int] = []
     async with bench(dut, Fp32Passes(CONFIG).signature) as frame:
         driver, board = frame.driver("i"), frame.scoreboard("products", FP32.width, output="o")
         frame.monitor("o", seen.append)
