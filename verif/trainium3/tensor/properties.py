@@ -5,11 +5,12 @@ from functools import partial
 
 from amaranth import Cat, Mux, Value, signed
 
-from bitpath.golden.formats.catalogue import FP32, TF32
+from bitpath.golden.formats.catalogue import E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.tensor import LOW_BITS
 from bitpath.rtl.trainium3.tensor.background_transpose import BackgroundTranspose
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig, IssueConfig, LoadConfig, PassesConfig, TransposeConfig
+from bitpath.rtl.trainium3.tensor.element_decode import ElementDecode, OperandFormat
 from bitpath.rtl.trainium3.tensor.fp32_passes import Fp32Passes, PassMode
 from bitpath.rtl.trainium3.tensor.operand import NARROW
 from bitpath.rtl.trainium3.tensor.pass_element import Part, PassElement
@@ -63,6 +64,26 @@ def rounded(claim: Claim) -> None:
     even = ~code[FP32.fraction_bits - TF32.fraction_bits]
     claim.ensure(code & unit - 1 == 0, (distance < unit // 2) | ((distance == unit // 2) & even))
     claim.ensure(dut.o.sign == dut.code[-1], ~dut.o.nan)
+
+
+@PROPERTIES.of(
+    "element_decode",
+    "element_decode_{fmt.name}",
+    "a finite code of {fmt.name}: its number, in units of the smallest one",
+    ("+ FP32.bias - bias", "+ FP32.bias - 1 - bias"),
+    "fmt",
+    (FP16, E4M3, E4M3FN, E5M2, E3M4),
+)
+def decodes(claim: Claim, fmt: FloatFormat) -> None:
+    dut = claim.instantiate("dut", ElementDecode(Rounding.RNE), format=OperandFormat[fmt.name])
+    claim.assume(~dut.o.inf, ~dut.o.nan)
+    fraction, field = dut.code[: fmt.fraction_bits], dut.code[fmt.fraction_bits : fmt.width - 1]
+    unit = claim.value(Cat(fraction, field.any()) << Mux(field.any(), field - 1, 0)[: fmt.exponent_bits], "units")
+    spare = FP32.fraction_bits - fmt.fraction_bits
+    shift = claim.value(dut.o.exponent - (FP32.bias - fmt.bias + 1), "shift", fmt.exponent_bits)
+    claim.ensure(dut.o.sign == dut.code[fmt.width - 1], ~dut.o.significand[:spare].any())
+    claim.ensure(claim.value((dut.o.significand >> spare) << shift, "value") == unit)
+    claim.ensure(dut.o.exponent > FP32.bias - fmt.bias)
 
 
 @PROPERTIES.of(
