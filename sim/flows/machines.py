@@ -80,7 +80,7 @@ TRAINIUM3 = Machine(
         dma.CHOICES,
         *(tuple(group) for _, group in groupby(memory.PRESETS.values(), key=lambda preset: type(preset.numerics))),
         memory.CHOICES,
-        *((each,) for each in tensor.PRESETS.values()),
+        *(tuple(group) for _, group in groupby(tensor.PRESETS.values(), key=lambda preset: type(preset.numerics))),
         tensor.CHOICES,
         engines.CHOICES,
         (rates.TRAINIUM2, rates.TRAINIUM3),

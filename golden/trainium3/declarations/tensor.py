@@ -37,6 +37,16 @@ TRAINIUM3_DOUBLE_ROW = TRAINIUM3_QUAD_MX.variant(
 """Two exact products of FP8 elements, added to the partial sum with one rounding to FP32; scales are 1."""
 
 
+TRAINIUM3_CORE_PE = TRAINIUM3_QUAD_MX.variant(
+    "trainium3_core_pe",
+    element_formats=(
+        (E4M3FN, E5M2, E4M3),
+        documented("ISA nc_matmul_mx takes the first two; ISA nc_matmul takes all three in double row"),
+    ),
+)
+"""Quad MX and double row in one datapath: double row's other two products add nothing."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class SparsePattern:
     """At most ``kept`` of ``group`` contiguous elements along K are not zero.
@@ -96,7 +106,7 @@ PATTERNS = {
 }
 """Patterns by the names that instructions take."""
 
-PRESETS = {each.name: each for each in (TRAINIUM3_DOUBLE_ROW, TRAINIUM3_SPARSE)}
+PRESETS = {each.name: each for each in (TRAINIUM3_DOUBLE_ROW, TRAINIUM3_CORE_PE, TRAINIUM3_SPARSE)}
 """Presets by name. They are of two numerics dataclasses."""
 
 CHOICES = choices(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 from bitpath.rtl.common.config import require_power_of_two, require_range
 from bitpath.rtl.trainium3.dot.config import DotConfig
+from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 
 MAX_LANES = 4
 """Largest number of row groups; each has its own result stream."""
@@ -16,7 +17,7 @@ class RowConfig:
 
     cols: int
     operand_depth: int
-    dot: DotConfig
+    dot: DotConfig | CorePeConfig
 
     @property
     def row_latency(self) -> int:
@@ -63,6 +64,13 @@ class ArrayConfig:
     def row_latency(self) -> int:
         """Latency of a row in cycles; see :class:`RowConfig`."""
         return self.row.row_latency
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoreArrayConfig(ArrayConfig):
+    """Configuration of the same array with PEs of all modes: ``dot`` is that of :class:`CorePe`."""
+
+    dot: CorePeConfig = field(default_factory=CorePeConfig)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Systolic array of quad-MX PEs.
+"""Systolic array of PEs for quad MX, or for all of TensorE's modes.
 
 Ref: "Trainium3 Architecture Guide for NKI", LoadStationary and MultiplyMoving; ``nki.isa.nc_matmul_mx``, Tiling Mode.
 """
@@ -17,8 +17,8 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate, instantiat
 from bitpath.rtl.common.pipeline.wide import wide_array
 from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.array.group_edge import GroupEdge
-from bitpath.rtl.trainium3.array.operand_row import OperandRow, control_layout
-from bitpath.rtl.trainium3.dot.element_map import MapTable, OperandWord
+from bitpath.rtl.trainium3.array.operand_row import OperandRow, control_layout, delivers, operand_word
+from bitpath.rtl.trainium3.dot.element_map import MapTable
 
 
 class Tiling(enum.Enum, shape=2):
@@ -48,7 +48,7 @@ def operand_write_layout(config: ArrayConfig) -> data.StructLayout:
     """Layout of an operand write: one word for each row, and a write enable for each row group."""
     return data.StructLayout(
         {
-            "words": wide_array(OperandWord, config.rows),
+            "words": wide_array(operand_word(config), config.rows),
             "address": ceil_log2(config.operand_depth),
             "groups": config.groups,
         }
@@ -70,7 +70,8 @@ class SystolicArray(wiring.Component):
     of the columns are inside. ``tiling`` may change only while nothing is in flight.
 
     Stationary words shift in over ``cols`` cycles while moving words pass. A load may start ``cols`` cycles after a swap,
-    when the swap has passed the last column.
+    when the swap has passed the last column. With PEs of all modes (:class:`CoreArrayConfig`) a word has two or four
+    columns, and moves east with the moving words: a load may start in the cycle after a swap, and end in that of the next.
 
     Latency: ``tile_rows * row_latency + cols + 1`` cycles. Throughput: one moving word a cycle for each tile.
 
@@ -179,7 +180,7 @@ class SystolicArray(wiring.Component):
         last = {tiling: passed[group + tile_groups(config, tiling) - 1] for tiling in leads}
         valid = Signal(name=f"valid_{group}")
         self._select(m, bottom, {tiling: partial for tiling, (_, partial) in last.items()})
-        self._select(m, valid, {tiling: control.valid for tiling, (control, _) in last.items()})
+        self._select(m, valid, {tiling: delivers(config, control) for tiling, (control, _) in last.items()})
         # Control is a cycle ahead of its partial sums, which wait for the last column.
         delay = instantiate(m, platform, f"valid_delay_{group}", Delay, 1, config.cols + 1)
         m.d.comb += [

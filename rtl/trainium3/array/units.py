@@ -1,11 +1,12 @@
 """Unit records of the systolic array and PSUM."""
 
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup, registered
-from bitpath.rtl.trainium3.array.config import ArrayConfig, PsumConfig
+from bitpath.rtl.trainium3.array.config import ArrayConfig, CoreArrayConfig, PsumConfig
 from bitpath.rtl.trainium3.array.psum import Psum
 from bitpath.rtl.trainium3.array.stochastic_psum import StochasticPsum
 from bitpath.rtl.trainium3.array.systolic_array import SystolicArray
 from bitpath.rtl.trainium3.dot.config import DotConfig
+from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 
 UNITS = (
     Unit(
@@ -16,6 +17,15 @@ UNITS = (
         summary="Trainium3: rows x cols PEs, skewed and de-skewed, row tiling",
         covered=Covered(ArrayConfig(operand_depth=512, dot=DotConfig(pipeline=registered(2))), 24),
         judges=(Judge(19, ArrayConfig()),),
+    ),
+    Unit(
+        name="core_array",
+        room="trainium3/array",
+        config_type=CoreArrayConfig,
+        build=SystolicArray,
+        summary="Trainium3: the same array with PEs of all modes and fast weight load",
+        covered=Covered(CoreArrayConfig(operand_depth=64, dot=CorePeConfig(pipeline=registered(2))), 4),
+        judges=(Judge(47, CoreArrayConfig(rows=2, cols=2, operand_depth=64, dot=CorePeConfig(sparse=False)), 3),),
     ),
     Unit(
         name="psum",
@@ -47,6 +57,8 @@ UNITS = (
 CONTROL = (
     "group_edge",
     "systolic_array",
+    "core_column",
+    "core_edge",
     "edge_column",
     "operand_row",
     "psum",

@@ -13,15 +13,16 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.formats.catalogue import FP32
 
 
-def pe_ports(operand: data.StructLayout) -> dict[str, wiring.Member]:
-    """Return the members of a :class:`ProcessingElement`."""
+def pe_ports(operand: data.StructLayout, moving: data.StructLayout | None = None) -> dict[str, wiring.Member]:
+    """Return the members of a :class:`ProcessingElement`; moving operands have a layout of their own if one is given."""
+    moving = operand if moving is None else moving
     return {
         "advance": In(1),
         "load": In(1),
         "stationary_west": In(operand),
         "stationary_east": Out(operand),
-        "moving_west": In(operand),
-        "moving_east": Out(operand),
+        "moving_west": In(moving),
+        "moving_east": Out(moving),
         "swap_west": In(1),
         "swap_east": Out(1),
         "partial_north": In(FP32.width),
@@ -53,20 +54,21 @@ class ProcessingElement(wiring.Component):
 
     Parameters
     ----------
-    operand : layout of a stationary or moving operand.
+    operand : layout of a stationary operand.
+    moving : layout of a moving operand; that of a stationary one if not given.
 
     Members
     -------
     advance : In(1), clock enable of every register
     load : In(1), stationary_west : In(operand), stationary_east : Out(operand), the second copy
-    moving_west : In(operand), moving_east : Out(operand)
+    moving_west : In(moving), moving_east : Out(moving)
     swap_west : In(1), swap_east : Out(1)
     partial_north : In(32), partial_south : Out(32), FP32 codes
     """
 
-    def __init__(self, operand: data.StructLayout):
-        self.operand = operand
-        super().__init__(pe_ports(operand))
+    def __init__(self, operand: data.StructLayout, moving: data.StructLayout | None = None):
+        self.operand, self.moving_operand = operand, operand if moving is None else moving
+        super().__init__(pe_ports(operand, moving))
 
     @abstractmethod
     def step(self, m: Module, platform: Any, stationary: Value, moving: Value, partial: Value) -> Value:
@@ -77,7 +79,7 @@ class ProcessingElement(wiring.Component):
         # Operands need no reset: invalid ones are never read.
         stationary = Signal(self.operand, reset_less=True)
         second = Signal.like(stationary)
-        moving = Signal.like(stationary)
+        moving = Signal(self.moving_operand, reset_less=True)
         partial = Signal.like(self.partial_north, reset_less=True)
         with m.If(self.load):
             m.d.sync += second.eq(self.stationary_west)

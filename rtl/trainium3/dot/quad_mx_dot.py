@@ -44,6 +44,7 @@ from typing import Any
 from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.dot import DotNumerics, ScaleNan
@@ -78,7 +79,7 @@ def operand_layout(numerics: DotNumerics) -> data.StructLayout:
         {
             "elements": data.ArrayLayout(numerics.element_formats[0].width, numerics.terms),
             "scale": numerics.scale_format.width,
-            "format": 1,
+            "format": max(1, ceil_log2(len(numerics.element_formats))),
         }
     )
 

@@ -1,11 +1,13 @@
 """Configurations of TensorE's units for its modes beside quad MX."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
-from bitpath.golden.trainium3.declarations.tensor import TRAINIUM3_SPARSE, SparseNumerics, TagMap
+from bitpath.golden.trainium3.declarations.dot import DotNumerics
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, X4
+from bitpath.golden.trainium3.declarations.tensor import TRAINIUM3_CORE_PE, TRAINIUM3_SPARSE, SparseNumerics, TagMap
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL, MatmulNumerics
-from bitpath.rtl.common.config import require_range
+from bitpath.rtl.common.config import PipelineConfig, require_range
+from bitpath.rtl.trainium3.dot.config import DotConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,3 +80,48 @@ class IssueConfig:
         require_range("tensor_issue", "banks", self.banks, 1, 8)
         require_range("tensor_issue", "cycle_bits", self.cycle_bits, 1, 16)
         require_range("tensor_issue", "tag_bits", self.tag_bits, 1, 32)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorePeConfig:
+    """Configuration of TensorE's processing element.
+
+    Attributes
+    ----------
+    dot : numerics of the MX modes and of double row; four products.
+    numerics : numerics of the other modes; products are exact.
+    sparse : whether the PE has tags and reads 16 slots.
+    pipeline : pipeline stages of both datapaths.
+    """
+
+    dot: DotNumerics = TRAINIUM3_CORE_PE.numerics
+    numerics: MatmulNumerics = TRAINIUM3_MATMUL.numerics
+    sparse: bool = True
+    pipeline: PipelineConfig = field(default_factory=PipelineConfig)
+
+    def __post_init__(self) -> None:
+        DotConfig(numerics=self.dot)
+        if self.dot.terms != X4:
+            raise ValueError(f"core_pe: dot must have {X4} terms, not {self.dot.terms}")
+        if self.numerics.product_rounding is not None:
+            raise ValueError("core_pe: product_rounding must be None, since products are exact")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadConfig:
+    """Configuration of the fast weight load.
+
+    Attributes
+    ----------
+    rows, cols : rows of PEs that load together, and columns of PEs.
+    moving_bits : bits of a moving word, which passes by.
+    """
+
+    rows: int = 2
+    cols: int = 6
+    moving_bits: int = 8
+
+    def __post_init__(self) -> None:
+        require_range("weight_load", "rows", self.rows, 1, PARTITIONS)
+        require_range("weight_load", "cols", self.cols, 2, PARTITIONS)
+        require_range("weight_load", "moving_bits", self.moving_bits, 1, 1 << 10)

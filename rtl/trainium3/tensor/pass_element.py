@@ -64,7 +64,7 @@ class PassElement(wiring.Component):
         magnitude = Signal(TF32.width - 1)
         m.d.comb += magnitude.eq(self.code[dropped:-1] + up)
         rounded = Cat(Const(0, dropped), magnitude, self.code[-1])
-        decode = instantiate(m, platform, "decode", Decode, (FP32,))
+        decode = instantiate(m, platform, "decode", Decode, (FP32,), subnormals=True)
         significand = decode.o.significand
         m.d.comb += [
             decode.code.eq(Mux((self.part == Part.TF32) & ~special, rounded, self.code)),

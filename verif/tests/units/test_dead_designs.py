@@ -20,6 +20,7 @@ HANDSHAKES = ("valid", "ready")
 LARGE = (
     "packer",
     "systolic_array",
+    "core_array",
     "tensor_engine",
     "matrix_unit",
     "tensix_engine",

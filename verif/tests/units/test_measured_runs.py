@@ -17,6 +17,8 @@ MEASURED = (
     "fp32_passes",
     "background_transpose",
     "tensor_issue",
+    "core_pe",
+    "weight_load",
     "activation2_lane",
 )
 

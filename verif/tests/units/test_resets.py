@@ -12,6 +12,7 @@ from bitpath.rtl.aie_ml_v2.mac.mac_lane import FLOAT_LATENCY
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.tensix.dot.config import Dot16Config
+from bitpath.rtl.trainium3.array.config import CoreArrayConfig
 from bitpath.rtl.trainium3.array.systolic_array import Tiling
 from bitpath.rtl.trainium3.dma.config import DmaEngineConfig, DmaMoverConfig
 from bitpath.rtl.trainium3.dma.dma_mover import move_layout
@@ -108,6 +109,8 @@ MANNERS = {
     "access_walker": Manners(inputs={"i": walk_commands}, cycles=200),
     "quad_mx_pe": PE,
     "bf16_pe": PE,
+    "core_pe": PE,
+    "weight_load": Manners(),
     "psum": Manners(keeps=SRAM, pace=Pace(gap=0.3, stall=0.7)),
     "stochastic_psum": Manners(keeps=SRAM),
     "dma_cast": Manners(),
@@ -122,6 +125,13 @@ MANNERS = {
     "mac_lane": Manners(settle={"o": FLOAT_LATENCY}, inputs={"operands": lane_operands, "valid": lane_valid}),
     "cascade_link": Manners(keeps=QUEUE),
     "systolic_array": Manners(
+        keeps=f"operands: {SRAM}; skew: {RING}",
+        inputs={"tiling": lambda source: repeat(Tiling.FULL.value)},
+        valid_of={"result": "result_valid"},
+        settle={"result": 100},
+        cycles=200,
+    ),
+    "core_array": Manners(
         keeps=f"operands: {SRAM}; skew: {RING}",
         inputs={"tiling": lambda source: repeat(Tiling.FULL.value)},
         valid_of={"result": "result_valid"},
@@ -144,6 +154,7 @@ BROKEN_OFF = {"tensor_engine": (30, 600), "tensix_engine": (8, 200), "aie_engine
 LARGE = (
     "packer",
     "systolic_array",
+    "core_array",
     "matrix_unit",
     "vector_mac",
     "cascade",
@@ -163,6 +174,7 @@ CONFIGS = {
     "dma_engine": DmaEngineConfig(mover=DmaMoverConfig(descriptor_cycles=4)),
     "quad_mx_dot": DotConfig(pipeline=REGISTERED),
     "quad_mx_pe": DotConfig(pipeline=REGISTERED),
+    "core_array": CoreArrayConfig(cols=2, operand_depth=16),
     "dot16": Dot16Config(pipeline=REGISTERED),
 }
 """Configurations with registers, for units whose default has none."""

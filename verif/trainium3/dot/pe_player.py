@@ -69,7 +69,8 @@ class PePlayer:
     pe : the component, for its ports.
     stages : pipeline stages of its step.
     side : one side of a case, "stationary" or "moving", as the port's integer.
-    step : what golden makes of the stationary side of one case and the rest of another, and its context in a mismatch.
+    step : what golden makes of the stationary side of one case and the rest of another, and its context in a mismatch; None for
+        a result that has no meaning.
     """
 
     def __init__(
@@ -77,13 +78,12 @@ class PePlayer:
         pe: ProcessingElement,
         stages: int,
         side: Callable[[Any, str], int],
-        step: Callable[[Any, Any], tuple[int, Context]],
+        step: Callable[[Any, Any], tuple[int | None, Context]],
     ):
         self.signature, self.latency, self.side, self.step = pe.signature, stages + 1, side, step
-        operand = width(pe.operand)
         self._outputs = {
             "stationary_east": pe.operand,
-            "moving_east": pe.operand,
+            "moving_east": pe.moving_operand,
             "swap_east": 1,
             "partial_south": FP32.width,
         }
@@ -91,8 +91,8 @@ class PePlayer:
         self._inputs = {
             "load": 1,
             "swap_west": 1,
-            "stationary_west": operand,
-            "moving_west": operand,
+            "stationary_west": width(pe.operand),
+            "moving_west": width(pe.moving_operand),
             "partial_north": FP32.width,
         }
 

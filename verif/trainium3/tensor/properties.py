@@ -1,19 +1,23 @@
-"""Parts of FP32 elements, the order of their passes, slots that tags select, the rules of issue, columns of a transpose."""
+"""Parts of FP32 elements, the order of their passes, slots that tags select, products of zero, the rules of issue, columns of a
+transpose, stationary columns."""
 
 from functools import partial
 
 from amaranth import Cat, Mux, Value, signed
 
-from bitpath.golden.formats.catalogue import FP32, TF32
+from bitpath.golden.formats.catalogue import E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.tensor import LOW_BITS
 from bitpath.rtl.trainium3.tensor.background_transpose import BackgroundTranspose
-from bitpath.rtl.trainium3.tensor.config import IssueConfig, PassesConfig, TransposeConfig
+from bitpath.rtl.trainium3.tensor.config import CorePeConfig, IssueConfig, LoadConfig, PassesConfig, TransposeConfig
+from bitpath.rtl.trainium3.tensor.element_decode import ElementDecode, OperandFormat
 from bitpath.rtl.trainium3.tensor.fp32_passes import Fp32Passes, PassMode
 from bitpath.rtl.trainium3.tensor.operand import NARROW
 from bitpath.rtl.trainium3.tensor.pass_element import Part, PassElement
 from bitpath.rtl.trainium3.tensor.tag_select import SLOTS, TagSelect
 from bitpath.rtl.trainium3.tensor.tensor_issue import TILES, TensorIssue
+from bitpath.rtl.trainium3.tensor.weight_load import WeightLoad
+from bitpath.rtl.trainium3.tensor.wide_multiply_add import WideMultiplyAdd
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Properties, Sabotage
 from bitpath.verif.formal.specification import stays
@@ -60,6 +64,26 @@ def rounded(claim: Claim) -> None:
     even = ~code[FP32.fraction_bits - TF32.fraction_bits]
     claim.ensure(code & unit - 1 == 0, (distance < unit // 2) | ((distance == unit // 2) & even))
     claim.ensure(dut.o.sign == dut.code[-1], ~dut.o.nan)
+
+
+@PROPERTIES.of(
+    "element_decode",
+    "element_decode_{fmt.name}",
+    "a finite code of {fmt.name}: its number, in units of the smallest one",
+    ("+ FP32.bias - bias", "+ FP32.bias - 1 - bias"),
+    "fmt",
+    (FP16, E4M3, E4M3FN, E5M2, E3M4),
+)
+def decodes(claim: Claim, fmt: FloatFormat) -> None:
+    dut = claim.instantiate("dut", ElementDecode(Rounding.RNE), format=OperandFormat[fmt.name])
+    claim.assume(~dut.o.inf, ~dut.o.nan)
+    fraction, field = dut.code[: fmt.fraction_bits], dut.code[fmt.fraction_bits : fmt.width - 1]
+    unit = claim.value(Cat(fraction, field.any()) << Mux(field.any(), field - 1, 0)[: fmt.exponent_bits], "units")
+    spare = FP32.fraction_bits - fmt.fraction_bits
+    shift = claim.value(dut.o.exponent - (FP32.bias - fmt.bias + 1), "shift", fmt.exponent_bits)
+    claim.ensure(dut.o.sign == dut.code[fmt.width - 1], ~dut.o.significand[:spare].any())
+    claim.ensure(claim.value((dut.o.significand >> spare) << shift, "value") == unit)
+    claim.ensure(dut.o.exponent > FP32.bias - fmt.bias)
 
 
 @PROPERTIES.of(
@@ -147,4 +171,30 @@ def issues(claim: Claim, rule: str) -> None:
 )
 def column_stays(claim: Claim) -> None:
     dut = claim.instantiate("dut", BackgroundTranspose(TransposeConfig(size=2)))
+    stays(claim, dut.o)
+
+
+@PROPERTIES.of(
+    "wide_multiply_add",
+    "wide_multiply_add_nothing",
+    "a pass of a zero, or of infinity and NaN before the last one, gives a finite partial sum back that is not zero",
+    ("significand.eq(Mux(left_out, 0, total))", "significand.eq(total)"),
+)
+def adds_nothing(claim: Claim) -> None:
+    dut = claim.instantiate("dut", WideMultiplyAdd(CorePeConfig()), fused=0)
+    special = dut.stationary.inf | dut.stationary.nan | dut.moving.inf | dut.moving.nan
+    claim.assume(Mux(special, ~dut.number.all(), ~dut.moving.significand.any()))
+    claim.assume(~dut.partial[FP32.fraction_bits : -1].all(), dut.partial[:-1].any())
+    claim.ensure(dut.o == dut.partial)
+
+
+@PROPERTIES.of(
+    "weight_load",
+    "weight_load_offer_stays",
+    "an offered word and its stationary columns stay until they are taken, while the next load enters",
+    ("(self.o.ready | ~self.o.valid) & (full", "(full"),
+    depth=1,
+)
+def columns_stay(claim: Claim) -> None:
+    dut = claim.instantiate("dut", WeightLoad(LoadConfig(rows=1, cols=2, moving_bits=1)))
     stays(claim, dut.o)

@@ -4,12 +4,22 @@ from functools import partial
 
 import pytest
 
-from bitpath.golden.trainium3.declarations.tensor import SparseNumerics, TagMap
-from bitpath.rtl.trainium3.tensor.config import IssueConfig, PassesConfig, SelectConfig, TransposeConfig
+from bitpath.golden.trainium3.declarations.tensor import TRAINIUM3_DOUBLE_ROW, SparseNumerics, TagMap
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS
+from bitpath.rtl.common.config import PipelineConfig
+from bitpath.rtl.trainium3.tensor.config import (
+    CorePeConfig,
+    IssueConfig,
+    LoadConfig,
+    PassesConfig,
+    SelectConfig,
+    TransposeConfig,
+)
 from bitpath.sim.engine.runner import run_bench
 
 pytestmark = pytest.mark.simulator
-bench = partial(run_bench, seed=20261126)
+SEED = 20261126
+bench = partial(run_bench, seed=SEED)
 
 BENCHES = {
     # Corners in every mode and number, random columns at every pace, cycles of a request, resets.
@@ -24,6 +34,12 @@ BENCHES = {
     # Chains of transposes, random programs, late instructions and stalls, long instructions, resets.
     "tensor_issue-verilator": (IssueConfig(cycle_bits=9), 150, None, 9, 4 * 150),
     "tensor_issue-icarus": (IssueConfig(banks=3, cycle_bits=5), 30, None, 9, 4 * 30),
+    # Tiles of every mode with and without stalls, every mode behind every other, resets: four outputs a cycle.
+    "core_pe-verilator": (CorePeConfig(pipeline=PipelineConfig(stages=2)), 150, None, 16, 4 * 12 * 150),
+    "core_pe-icarus": (CorePeConfig(sparse=False), 60, "scattered|resets", 7, 4 * 5 * 60),
+    # Time of every load, loads beside moving words at every pace, resets.
+    "weight_load-verilator": (LoadConfig(cols=18), 60, None, 12, 5 * 18 + 4 * 120),
+    "weight_load-icarus": (LoadConfig(), 15, None, 12, 5 * 6 + 4 * 24),
 }
 """Configuration, cases, names of tests, and the least tests and comparisons."""
 
@@ -35,9 +51,36 @@ def test_bench(name):
     bench(unit, config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
 
 
+def test_fp32_passes_known_answers(kat, replay):
+    """Every matmul in four passes, fused and as TF32, and every single pass."""
+    archive = kat("trn_core_fp32.npz")
+    products = sum(7 * archive[f"p{case}_fused"].size for case, *_ in archive["meta"])
+    rows = int(archive["meta"][:, 1].max())
+    bench = "trainium3.tensor.tb_fp32_passes_known_answers"
+    replay("fp32_passes", PassesConfig(rows=rows), bench, seed=SEED, min_compared=products)
+
+
+def test_sparse_select_known_answers(kat, replay):
+    """Every column of four rows in all seven patterns."""
+    meta = kat("trn_core_sparse.npz")["meta"]
+    compared = sum(n * rows // 4 for _, _, _, rows, _, n, _ in meta.tolist())
+    bench = "trainium3.tensor.tb_sparse_select_known_answers"
+    replay("sparse_select", SelectConfig(cols=int(meta[0, 4])), bench, seed=SEED, min_compared=compared)
+
+
+def test_background_transpose_known_answers(kat, replay):
+    """Every column, of 32 bits in two halves."""
+    meta = kat("trn_core_transpose.npz")["te_meta"].tolist()
+    columns = sum(columns * max(1, bits // 16) for _, bits, _, columns in meta)
+    bench = "trainium3.tensor.tb_background_transpose_known_answers"
+    replay("background_transpose", TransposeConfig(size=16), bench, seed=SEED, min_compared=columns)
+
+
 VOLUMES = [
     ("fp32_passes", PassesConfig(rows=4), 20_000, 15, 80_000),
     ("sparse_select", SelectConfig(cols=4), 20_000, 11, 80_000),
+    *(("core_pe", CorePeConfig(pipeline=PipelineConfig(stages=stages)), 3000, 16, 120_000) for stages in range(5)),
+    ("weight_load", LoadConfig(rows=4, cols=32), 300, 12, 2400),
 ]
 
 
@@ -85,3 +128,21 @@ def test_sizes_of_a_transpose(size):
 def test_selections_that_do_not_exist(change, says):
     with pytest.raises(ValueError, match=f"^sparse_select: {says}$"):
         SelectConfig(**change)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (partial(CorePeConfig, dot=TRAINIUM3_DOUBLE_ROW.numerics), "core_pe: dot must have 4 terms, not 2"),
+        (
+            partial(CorePeConfig, numerics=TRAINIUM2_BF16_PRODUCTS.numerics),
+            "core_pe: product_rounding must be None, since products are exact",
+        ),
+        (partial(LoadConfig, rows=0), "weight_load: rows must be 1 to 128, not 0"),
+        (partial(LoadConfig, cols=1), "weight_load: cols must be 2 to 128, not 1"),
+        (partial(LoadConfig, moving_bits=1025), "weight_load: moving_bits must be 1 to 1024, not 1025"),
+    ],
+)
+def test_processing_elements_and_loads_that_do_not_exist(make, says):
+    with pytest.raises(ValueError, match=f"^{says}$"):
+        make()

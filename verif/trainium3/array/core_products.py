@@ -1,0 +1,182 @@
+"""Products in every mode of the array of all modes: words of operand memory, and what golden makes of them row by row."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from bitpath.golden.arrays.codec import DTYPES, codes_of, format_of
+from bitpath.golden.formats.catalogue import BF16, E2M1, E5M2, FP32
+from bitpath.golden.trainium3 import nc_matmul, nc_matmul_mx, nc_matmul_sparse
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
+from bitpath.golden.trainium3.declarations.tensor import PATTERNS
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL
+from bitpath.golden.trainium3.matmul.array import chain_rows
+from bitpath.golden.trainium3.matmul.fp32_passes import chain_passes
+from bitpath.golden.trainium3.matmul.nc_matmul_mx import as_fp8
+from bitpath.rtl.trainium3.tensor.core_pe import Mode
+from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
+from bitpath.rtl.trainium3.tensor.operand import PASS_BITS
+from bitpath.rtl.trainium3.tensor.tag_select import SLOTS
+
+NUMERICS = TRAINIUM3_QUAD_MX.numerics
+MX_ROWS = 32
+"""Rows of the smallest MX instruction; smaller arrays take several passes over their rows."""
+PASSES = tuple(range(4))
+Prefix = Callable[[int], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Product:
+    """A stationary and a moving operand of the array, and the results below any of its rows.
+
+    Attributes
+    ----------
+    stationary, moving : words of operand memory, [K, M] of 16 or 32 bits and [K, N] of up to 512.
+    prefix : for a number of rows, the FP32 codes below the last one of them: [results of a word, M, N], from golden.
+    numbers : the passes of a moving word; ``delivers`` are those with a result.
+    scales, tags : of stationary words [K, M]; scales of moving words [K, N].
+    """
+
+    mode: Mode
+    stationary_format: OperandFormat
+    moving_format: OperandFormat
+    stationary: np.ndarray
+    moving: np.ndarray
+    prefix: Prefix
+    numbers: tuple[int, ...] = (3,)
+    pattern: tuple[int, int] = (0, 0)
+    scales: tuple[np.ndarray, np.ndarray] | None = None
+    tags: np.ndarray | None = None
+    stationary_mode: Mode = Mode.NARROW
+
+    @property
+    def delivers(self) -> tuple[int, ...]:
+        return self.numbers[-1:] if self.mode is Mode.FUSED else self.numbers
+
+    @property
+    def wide(self) -> bool:
+        """Whether a stationary word has 32 bits."""
+        fp32 = self.stationary_format in (OperandFormat.FP32, OperandFormat.TF32)
+        return fp32 or (self.mode is Mode.MX and self.stationary_format is not OperandFormat.E2M1)
+
+
+def bits(array: np.ndarray) -> np.ndarray:
+    return codes_of(array).astype(object)
+
+
+def fp32(result: np.ndarray) -> np.ndarray:
+    return result.view(np.uint32)[np.newaxis]
+
+
+def named(array: np.ndarray) -> OperandFormat:
+    return OperandFormat[format_of(array.dtype).name]
+
+
+def matmul(x: np.ndarray, y: np.ndarray) -> Product:
+    """A product of 16- and 8-bit floats, [K, M] and [K, N]."""
+
+    def prefix(rows: int) -> np.ndarray:
+        return fp32(nc_matmul(x[:rows], y[:rows]))
+
+    return Product(Mode.NARROW, named(x), named(y), bits(x), bits(y), prefix)
+
+
+def tf32(x: np.ndarray, y: np.ndarray) -> Product:
+    """A product of FP32 codes that the array rounds to TF32."""
+
+    def prefix(rows: int) -> np.ndarray:
+        return fp32(nc_matmul(x[:rows], y[:rows], stationary_tf32=True, moving_tf32=True))
+
+    return Product(Mode.NARROW, OperandFormat.TF32, OperandFormat.TF32, bits(x), bits(y), prefix)
+
+
+def fused(x: np.ndarray, y: np.ndarray, onezero: int = 0) -> Product:
+    """FP32 in up to four passes; bits 0 and 1 of ``onezero`` stand for a moving and a stationary operand of zeros and ones."""
+    promises = {"is_moving_onezero": bool(onezero & 1), "is_stationary_onezero": bool(onezero & 2)}
+
+    def prefix(rows: int) -> np.ndarray:
+        return fp32(nc_matmul(x[:rows], y[:rows], **promises))
+
+    numbers = tuple(number for number in PASSES if number & onezero == onezero)
+    return Product(Mode.FUSED, named(x), named(y), bits(x), bits(y), prefix, numbers=numbers)
+
+
+def split12(x: np.ndarray, y: np.ndarray) -> Product:
+    """FP32 as four matmuls of halves, each a result of its own."""
+
+    def prefix(rows: int) -> np.ndarray:
+        with np.errstate(invalid="ignore"):
+            wide = x[:rows].astype(np.float64), y[:rows].astype(np.float64)
+        return np.stack(chain_passes(TRAINIUM3_MATMUL.numerics, *wide)[1])
+
+    return Product(Mode.NARROW, named(x), named(y), bits(x), bits(y), prefix, numbers=PASSES)
+
+
+def double_row(x: np.ndarray, y: np.ndarray) -> Product:
+    """A product of [K, 2, M] and [K, 2, N]."""
+
+    def prefix(rows: int) -> np.ndarray:
+        return fp32(nc_matmul(x[:rows], y[:rows], perf_mode="double_row"))
+
+    words = [bits(each)[:, 0] | bits(each)[:, 1] << 8 for each in (x, y)]
+    return Product(Mode.DOUBLE_ROW, named(x), named(y), *words, prefix, stationary_mode=Mode.DOUBLE_ROW)
+
+
+def quad_mx(x: np.ndarray, y: np.ndarray, x_scale: np.ndarray, y_scale: np.ndarray) -> Product:
+    """Of 32 rows, [32, M, 4] and [32, N, 4]; the array maps FP4 by :func:`fp4_table`."""
+    words = []
+    for side in (x, y):
+        size = format_of(side.dtype).width
+        words.append(sum(bits(side)[..., i] << size * i for i in range(4)))
+    scales = tuple(scale.repeat(MX_ROWS // len(scale), axis=0) for scale in (x_scale, y_scale))
+    sides = [(*as_fp8(NUMERICS, "side", side), scale) for side, scale in zip((x, y), scales, strict=True)]
+
+    def prefix(rows: int) -> np.ndarray:
+        if rows == MX_ROWS:
+            return fp32(nc_matmul_mx(x, y, x_scale, y_scale))
+        own = [part for codes, fmt, scale in sides for part in (codes[:rows], fmt, scale[:rows])]
+        return chain_rows(NUMERICS, *own)[np.newaxis]
+
+    return Product(Mode.MX, named(x), named(y), *words, prefix, scales=scales, stationary_mode=Mode.MX)
+
+
+def sparse(x: np.ndarray, y: np.ndarray, tag_words: np.ndarray, name: str) -> Product:
+    """A compressed operand [K, M] and [K, ratio, N]; each row's moving word has its group's slots."""
+    pattern = PATTERNS[name]
+    kept, ratio = pattern.kept, pattern.ratio
+    moving = np.zeros((len(y), y.shape[2]), object)
+    for p, q, slot in product(range(len(y)), range(kept), range(ratio)):
+        moving[p] |= bits(y)[p // kept * kept + q, slot] << 32 * (SLOTS * q + slot)
+    tags = np.stack([tag_words >> 4 * k & 15 for k in range(4)], axis=2).reshape(x.shape)
+    fmt = OperandFormat.TF32 if named(x) is OperandFormat.FP32 else named(x)
+
+    def prefix(rows: int) -> np.ndarray:
+        return fp32(nc_matmul_sparse(x[:rows], y[:rows], tag_words[:rows], name))
+
+    shape = (kept - 1, ratio - 1)
+    return Product(Mode.SPARSE, fmt, fmt, bits(x), moving, prefix, pattern=shape, tags=tags.astype(object))
+
+
+def transpose(data: np.ndarray, ones: np.ndarray | None = None) -> Product:
+    """Codes [K, M] moved by columns of one 1 each, [K, N], the identity by default; 32-bit data in two halves."""
+    moved, own = {1: (E5M2, BF16), 2: (BF16, BF16), 4: (FP32, FP32)}[data.itemsize]
+    ones = np.eye(len(data)).astype(DTYPES[own]) if ones is None else ones
+    halves = range(max(1, 8 * data.itemsize // PASS_BITS))
+    floats = data.view(DTYPES[moved])
+
+    def prefix(rows: int) -> np.ndarray:
+        image = nc_matmul(floats[:rows], ones[:rows], is_transpose=True)
+        image = image.view(f"u{image.itemsize}").astype(np.uint32)
+        return np.stack([image >> PASS_BITS * half & 0xFFFF for half in halves])
+
+    words = data.astype(object), bits(ones)
+    kind = Mode.PASS
+    return Product(kind, named(floats), named(ones), *words, prefix, numbers=tuple(halves), stationary_mode=kind)
+
+
+def fp4_table() -> dict[str, object]:
+    """E4M3FN's codes of the numbers of E2M1."""
+    mapped, _ = as_fp8(NUMERICS, "table", np.arange(16, dtype=np.uint8).view(DTYPES[E2M1]))
+    return {"codes": mapped.tolist(), "code_format": 0}

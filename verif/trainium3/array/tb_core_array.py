@@ -1,0 +1,175 @@
+"""Bench of the array of all modes: whole products of each mode, each mode behind each other, tiles, loads' cycles, freezes.
+
+Golden computes the sums below each pass over the rows, and a schedule gives the cycle of each, before anything is driven.
+``BITPATH_CASES`` sets the moving words of a product.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from random import Random
+
+import cocotb
+import numpy as np
+
+from bitpath.golden.arrays.codec import DTYPES
+from bitpath.golden.formats.catalogue import BF16, E2M1, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, FloatFormat
+from bitpath.golden.trainium3 import load_cycles, pack_tags
+from bitpath.golden.trainium3.declarations.tensor import PATTERNS
+from bitpath.rtl.trainium3.array.systolic_array import Tiling, tile_groups, tilings
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench
+from bitpath.verif.trainium3.array import core_products as make
+from bitpath.verif.trainium3.array.core_player import COLS, CONFIG, GROUPS, ROWS, SIGNATURE, Player
+from bitpath.verif.trainium3.array.core_schedule import Schedule
+
+CASES = int(os.environ.get("BITPATH_CASES", "3"))
+"""Moving words of a product; transposes have one for each row."""
+PACES = {"full_speed": (0.0, 0.0), "gaps": (0.3, 0.0), "both": (0.3, 0.3)}
+"""How often control pauses by itself, and how often the whole array is frozen."""
+LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
+TILINGS = tilings(CONFIG)
+Maker = Callable[[np.random.Generator, int], make.Product]
+"""Makes a product of K rows; MX has a K of its own."""
+
+
+def codes(rng: np.random.Generator, fmt: FloatFormat, shape: tuple[int, ...]) -> np.ndarray:
+    """Numbers within some binades of 1 and a few special codes, in the dtype of the format."""
+    exponent = rng.integers(max(fmt.emin, -5), min(fmt.emax, 5), shape) + fmt.bias
+    fraction = rng.integers(0, 1 << fmt.fraction_bits, shape)
+    drawn = exponent << fmt.fraction_bits | fraction | rng.integers(0, 2, shape) * fmt.sign_mask
+    any_code = rng.integers(0, 1 << fmt.width, shape)
+    return np.where(rng.random(shape) < 0.03, any_code, drawn).astype(f"u{DTYPES[fmt].itemsize}").view(DTYPES[fmt])
+
+
+def pair(build: Callable[..., make.Product], x: FloatFormat, y: FloatFormat, *inner: int) -> Maker:
+    return lambda rng, k: build(codes(rng, x, (k, *inner, COLS)), codes(rng, y, (k, *inner, CASES)))
+
+
+def fused(onezero: int) -> Maker:
+    def made(rng: np.random.Generator, k: int) -> make.Product:
+        sides = [codes(rng, FP32, (k, free)) for free in (COLS, CASES)]
+        for side, bit in zip(sides, (2, 1), strict=True):
+            if onezero & bit:
+                side[:] = rng.integers(0, 2, side.shape)
+        return make.fused(*sides, onezero)
+
+    return made
+
+
+def quad_mx(x: FloatFormat, y: FloatFormat) -> Maker:
+    def made(rng: np.random.Generator, k: int) -> make.Product:
+        sides = [codes(rng, fmt, (make.MX_ROWS, free, 4)) for fmt, free in ((x, COLS), (y, CASES))]
+        shapes = [(make.MX_ROWS // 8, free) for free in (COLS, CASES)]
+        scales = [
+            np.where(rng.random(shape) < 0.1, rng.integers(0, 256, shape), rng.integers(120, 134, shape))
+            for shape in shapes
+        ]
+        return make.quad_mx(*sides, *(scale.astype(np.uint8) for scale in scales))
+
+    return made
+
+
+def transpose(bits: int) -> Maker:
+    return lambda rng, k: make.transpose(rng.integers(0, 1 << bits, (k, COLS)).astype(f"u{bits // 8}"))
+
+
+def sparse(name: str, fmt: FloatFormat) -> Maker:
+    def made(rng: np.random.Generator, k: int) -> make.Product:
+        pattern = PATTERNS[name]
+        words = pack_tags(rng.integers(0, pattern.group, (k, COLS)).astype(np.uint8), name)
+        return make.sparse(codes(rng, fmt, (k, COLS)), codes(rng, fmt, (k, pattern.ratio, CASES)), words, name)
+
+    return made
+
+
+PAIRS = ((BF16, FP16), (FP16, E4M3), (E4M3, E3M4), (E4M3FN, BF16), (E5M2, E4M3FN), (E3M4, E5M2))
+DOUBLE_ROWS = ((E4M3, E5M2), (E4M3FN, E4M3FN), (E5M2, E4M3))
+QUAD_MX = ((E4M3FN, E5M2), (E2M1, E4M3FN), (E5M2, E2M1))
+KINDS: dict[str, Maker] = {
+    **{x.name.lower(): pair(make.matmul, x, y) for x, y in PAIRS},
+    "tf32": pair(make.tf32, FP32, FP32),
+    **{f"fused_{onezero}": fused(onezero) for onezero in range(4)},
+    "split12": pair(make.split12, FP32, FP32),
+    **{f"row2_{x.name.lower()[:5]}": pair(make.double_row, x, y, 2) for x, y in DOUBLE_ROWS},
+    **{f"mx_{x.name.lower()}": quad_mx(x, y) for x, y in QUAD_MX},
+    **{f"move_{bits}": transpose(bits) for bits in (8, 16, 32)},
+}
+"""Makers by the mode and the stationary format; cocotb shows names of up to ten letters."""
+SPARSE = {f"sparse{name.replace(':', '_')}": name for name in PATTERNS if CONFIG.dot.sparse}
+KINDS |= {kind: sparse(name, (BF16, FP16, FP32)[place % 3]) for place, (kind, name) in enumerate(SPARSE.items())}
+
+
+def tile_count(tiling: Tiling) -> int:
+    return GROUPS // tile_groups(CONFIG, tiling)
+
+
+def fitting(tiles: int) -> list[str]:
+    """Kinds of products for so many tiles: a sparse group lies in one tile."""
+    return [kind for kind in KINDS if kind not in SPARSE or PATTERNS[SPARSE[kind]].kept <= ROWS // tiles]
+
+
+def products(rng: Random, kind: str, tiles: int, passes: int = 1) -> list[make.Product]:
+    """A product for each tile, of so many passes over its rows."""
+    source = np.random.default_rng(rng.getrandbits(64))
+    return [KINDS[kind](source, ROWS // tiles * passes) for _ in range(tiles)]
+
+
+def first_rows(product: make.Product, rows: int) -> make.Product:
+    """The product up to a row."""
+    scales = None if product.scales is None else tuple(side[:rows] for side in product.scales)
+    return replace(product, stationary=product.stationary[:rows], moving=product.moving[:rows], scales=scales)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(kind=fitting(1))
+async def products_of_a_mode(dut, kind):
+    """Whole products, of one and of two passes over the rows, back to back."""
+    rng = pauses.rng("products")
+    async with bench(dut, SIGNATURE) as frame:
+        instructions = [products(rng, kind, 1, passes) for passes in (1, 2, 1)]
+        await Player(frame, 0.0).play(Tiling.FULL, Schedule(CONFIG, instructions, rng, 0.0).steps)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def any_mode_behind_any_other(dut, pace):
+    """Products of all modes in any order in every tiling, with loads beside the moving words of the product before."""
+    rng, (gap, freeze) = pauses.rng("products"), PACES[pace]
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(f"{tiling.name}/{kind}" for tiling in TILINGS for kind in fitting(tile_count(tiling)))
+        player = Player(frame, freeze)
+        for tiling in TILINGS:
+            tiles = tile_count(tiling)
+            names = fitting(tiles)
+            rng.shuffle(names)
+            for kind in names:
+                coverage.hit(tiling.name, kind)
+            instructions = [[first_rows(each, ROWS // tiles) for each in products(rng, kind, tiles)] for kind in names]
+            await player.play(tiling, Schedule(CONFIG, instructions, rng, gap).steps)
+
+
+LOADS = {
+    "bf16": ("matmul", BF16),
+    "fused_0": ("matmul", FP32),
+    "row2_e5m2": ("double_row", E5M2),
+    "mx_e4m3fn": ("mx", E4M3FN),
+    "mx_e2m1": ("mx", E2M1),
+}
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(kind=list(LOADS))
+async def a_product_takes_the_longer_of_load_and_multiplication(dut, kind):
+    """A swap comes every max(load, moving words) cycles, the load's as golden says."""
+    rng, (name, fmt) = pauses.rng("products"), LOADS[kind]
+    load = load_cycles(name, COLS, DTYPES[fmt])
+    async with bench(dut, SIGNATURE) as frame:
+        instructions = [[first_rows(product, ROWS) for product in products(rng, kind, 1)] for _ in range(3)]
+        schedule = Schedule(CONFIG, instructions, rng, written=True)
+        assert all(len(work.beats) == load for work in schedule.works)
+        swaps = [cycle for cycle, step in enumerate(schedule.steps) if step.swap]
+        taken = [max(load, len(work.moves)) for work in schedule.works[:-1]]
+        assert [after - before for before, after in pairwise(swaps)] == taken
+        await Player(frame, 0.0).play(Tiling.FULL, schedule.steps)

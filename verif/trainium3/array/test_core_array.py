@@ -1,0 +1,42 @@
+"""The bench of the array of all modes on both simulators, with the counts it must reach."""
+
+import pytest
+
+from bitpath.rtl.common.config import PipelineConfig
+from bitpath.rtl.trainium3.array.config import CoreArrayConfig
+from bitpath.rtl.trainium3.tensor.config import CorePeConfig
+from bitpath.sim.engine.runner import run_bench
+
+pytestmark = pytest.mark.simulator
+SEED = 20261126
+
+
+def bench(simulator, shape, stages, *, sparse=True, **checks):
+    core = CorePeConfig(sparse=sparse, pipeline=PipelineConfig(stages=stages))
+    config = CoreArrayConfig(rows=shape[0], cols=shape[1], operand_depth=64, dot=core)
+    run_bench("core_array", config, simulator, seed=SEED, **checks)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("shape", "stages"), [((8, 4), 2), ((4, 8), 4), ((32, 8), 2)], ids=str)
+def test_on_verilator(shape, stages):
+    bench("verilator", shape, stages, cases=12, min_tests=35, min_compared=3000)
+
+
+def test_4x2_on_icarus():
+    """Some modes without the sparse ones: Icarus runs about a hundred cycles a second."""
+    tests = "mode/kind=(bf16|fused_3|move_32)"
+    bench("icarus", (4, 2), 0, sparse=False, cases=2, tests=tests, min_tests=3, min_compared=20)
+
+
+def test_core_array_known_answers(kat, replay):
+    """Every product of FP32, TF32, mixed formats, double row and sparsity, and every transpose."""
+    fp32, sparse, moved = (kat(f"trn_core_{name}.npz") for name in ("fp32", "sparse", "transpose"))
+    columns = sum(6 * fp32[f"p{case}_fused"].shape[1] for case, *_ in fp32["meta"])
+    columns += sum(array.shape[1] for name, array in fp32.items() if name.endswith("_out"))
+    columns += sum(array.shape[1] for name, array in sparse.items() if name.endswith("_out"))
+    columns += sum(array.shape[1] for name, array in moved.items() if name.endswith("_psum"))
+    core = CorePeConfig(pipeline=PipelineConfig(stages=2))
+    config = CoreArrayConfig(operand_depth=64, dot=core)
+    bench = "trainium3.array.tb_core_array_known_answers"
+    replay("core_array", config, bench, seed=SEED, min_tests=4, min_compared=columns)

@@ -1,0 +1,78 @@
+"""Bench of TensorE's processing element: tiles of each mode, every mode behind every other, stalls, resets.
+
+A program has the inputs of every cycle; the exact tier computes the outputs before the first one. ``BITPATH_CASES`` sets the
+words of a test.
+"""
+
+import os
+
+import cocotb
+
+from bitpath.rtl.trainium3.tensor.config import CorePeConfig
+from bitpath.rtl.trainium3.tensor.core_pe import CorePe, Mode
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.trainium3.dot.pe_player import STALLS, Cycle, PePlayer
+from bitpath.verif.trainium3.tensor.core_pe import Maker, Tile, Word, mode_pairs
+
+CONFIG = config_from_environment(CorePeConfig)
+PE = CorePe(CONFIG)
+CASES = int(os.environ.get("BITPATH_CASES", "300"))
+LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+MODES = [mode for mode in Mode if CONFIG.sparse or mode is not Mode.SPARSE]
+
+
+def side(word: Word, name: str) -> int:
+    return word.held if name == "stationary" else word.moving
+
+
+def step(held: Word, work: Word) -> tuple[int | None, str | None]:
+    """A word's result, if the stationary word is its own."""
+    return (work.result, work.shown) if held.held == work.held else (None, None)
+
+
+PLAYER = PePlayer(PE, CONFIG.pipeline.stages, side, step)
+
+
+def program(tiles: list[Tile]) -> list[Cycle]:
+    """Each tile is loaded while the one before multiplies, and swapped in with its last word."""
+    rng, first = pauses.rng("loads"), tiles[0].words[0]
+    cycles = [Cycle(True, True, first, first)]
+    for tile, following in zip(tiles, [*tiles[1:], tiles[0]], strict=True):
+        begin = rng.randrange(len(tile.words))
+        before = tile.words[-1].mode
+        for place, word in enumerate(tile.words):
+            last = place == len(tile.words) - 1
+            change = f"{before.name}/{following.words[0].mode.name}" if last else None
+            cycles.append(Cycle(place >= begin, last, following.words[0], word, change))
+    return cycles + [Cycle(False, False, first, first)] * PLAYER.latency
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(mode=[mode.name for mode in MODES], stall=["none", "scattered"])
+async def tiles_of_a_mode(dut, mode, stall):
+    rng = pauses.rng("tiles")
+    maker, tiles, words = Maker(CONFIG, rng), [], 0
+    while words < CASES:
+        tiles.append(maker.tile(Mode[mode], rng.randint(1, 6)))
+        words += len(tiles[-1].words)
+    await PLAYER.play(dut, program(tiles), STALLS[stall](), [f"{mode}/{mode}"])
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(stall=list(STALLS))
+async def every_mode_behind_every_other(dut, stall):
+    """The words of two modes follow each other without a bubble."""
+    rng = pauses.rng("tiles")
+    maker = Maker(CONFIG, rng)
+    assert set(maker.modes) == set(MODES)
+    tiles = [maker.tile(mode, rng.randint(1, 3)) for mode in mode_pairs(MODES)]
+    names = [mode.name for mode in MODES]
+    await PLAYER.play(dut, program(tiles), STALLS[stall](), cross(names, names))
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    maker = Maker(CONFIG, pauses.rng("case"))
+    await PLAYER.resets(dut, maker.tile(Mode.MX, 1).words[0])
