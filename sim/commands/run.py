@@ -26,6 +26,7 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer", "core", "softmax")
         "bitpath run --format mxfp4 --slice 8x128x8 --waves",
         "bitpath run --flow layer --json --quiet",
         "bitpath run --flow core --shaping off",
+        "bitpath run --machine trainium3 --format sparse_4_16",
         "bitpath run --flow rmsnorm_quant --hidden X.npy --gamma G.npy --lower-bound 2.5",
         "bitpath run --machine trainium3 --scale-rule nki05",
     ),
@@ -42,7 +43,8 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer", "core", "softmax")
 @click.option(
     "--format",
     "format_name",
-    help="One format: mxfp8_e4m3, mxfp8_e5m2 or mxfp4; bf16_hifi4, or any of bf16, tf32, fp16, fp8, bfp8, bfp4, bfp2 with "
+    help="One format: mxfp8_e4m3, mxfp8_e5m2 or mxfp4; with --machine trainium3 also bf16, fp16, tf32, fp32, fp8_double_row "
+    "or sparse_ with 4_16, 4_12, 4_8, 2_8, 2_4, 1_4 or 1_2; bf16_hifi4, or any of bf16, tf32, fp16, fp8, bfp8, bfp4, bfp2 with "
     "lofi, hifi2, hifi3 or hifi4; mx9, mx6, mx4, bf16, fp16, or fp8_ with e4m3, e4m3fn, e4m3fnuz, e5m2 or e5m2fnuz. Those of "
     "the real layer when not given.",
 )

@@ -63,6 +63,7 @@ class Run(StagedRun):
         "engine_lane",
         "copy_lanes",
         "reciprocal_square_root",
+        "core_array",
         "background_transpose",
         "quantize_mx",
         "tensor_engine",
@@ -169,6 +170,8 @@ class Run(StagedRun):
             case "inverse root", (total, eps):
                 mean, _ = stages.activate(play, total, scale=1 / HIDDEN, bias=eps)
                 return (stages.recur(play, "reciprocal_square_root", mean),)
+            case "spread gamma", (ones, gamma):
+                return (stages.matmul(play, ones, gamma),)
             case "normalise", (tile, factor, gamma):
                 scaled = stages.operate(play, tile, "multiply", factor, "fp32")
                 return (stages.operate(play, scaled, "multiply", gamma, "bf16"),)

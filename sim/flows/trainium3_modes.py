@@ -12,10 +12,8 @@ from bitpath.golden import trainium3
 from bitpath.golden.arrays.arguments import one_of, suggestion
 from bitpath.golden.trainium3.matmul.modes import DOUBLE_ROW, MODES, SPARSE, ModeInstruction, pruned
 from bitpath.golden.trainium3.tensor.issue import Kind, tensor_cycles
-from bitpath.rtl.common.unit import registered
 from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumConfig
-from bitpath.rtl.trainium3.tensor.config import CorePeConfig
-from bitpath.sim.flows.trainium3_staged import StagedRun
+from bitpath.sim.flows.trainium3_staged import CORE_ARRAY, StagedRun
 from bitpath.verif.trainium3.array.core_modes import passes_of
 from bitpath.verif.trainium3.core.stages import Play
 
@@ -41,14 +39,12 @@ class ModeUnits:
         )
 
 
-def _array(rows: int, cols: int, stages: int) -> ModeUnits:
-    pe = CorePeConfig(pipeline=registered(stages))
-    return ModeUnits(core_array=CoreArrayConfig(rows=rows, cols=cols, operand_depth=64, dot=pe))
-
-
 KINDS: Mapping[str, Kind] = {DOUBLE_ROW: "double_row", **dict.fromkeys(SPARSE, "sparse")}
 """Kinds of instruction in golden's cycle rules, "matmul" for all other modes."""
-ENGINES = {"verilator": _array(32, 32, 2), "icarus": _array(4, 4, 0)}
+ENGINES = {
+    "verilator": ModeUnits(core_array=CORE_ARRAY),
+    "icarus": ModeUnits(core_array=CoreArrayConfig(operand_depth=64)),
+}
 """The array that each simulator runs."""
 
 

@@ -13,10 +13,12 @@ import numpy as np
 from rich.console import Console
 
 from bitpath.rtl.common.fp32.fp32_lanes import Fp32LanesConfig
+from bitpath.rtl.common.unit import registered
+from bitpath.rtl.trainium3.array.config import CoreArrayConfig
 from bitpath.rtl.trainium3.dma.config import DmaEngineConfig, DmaMoverConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.rtl.trainium3.lanes.config import Activation2Config, CopyConfig, EngineLaneConfig
-from bitpath.rtl.trainium3.tensor.config import TransposeConfig
+from bitpath.rtl.trainium3.tensor.config import CorePeConfig, TransposeConfig
 from bitpath.rtl.trainium3.vector.config import ExponentialConfig, QuantizeMxConfig
 from bitpath.sim.flows.builds import Builds, Part
 from bitpath.sim.flows.outcome import FlowRun, Outcome, codes, compared, differences, play
@@ -34,6 +36,8 @@ BENCHES = {
 }
 """Run benches of the units that `tb_words_run` does not play."""
 FP32_FUNCTION = Fp32LanesConfig(lanes=1)
+CORE_ARRAY = CoreArrayConfig(rows=32, cols=32, operand_depth=64, dot=CorePeConfig(pipeline=registered(2)))
+"""A quadrant's rows, and as many columns."""
 DMA_ENGINE = DmaEngineConfig(mover=DmaMoverConfig(beat_bytes=32, address_bits=18))
 """Four queues, a memory of 256 KiB at each end, and the machine's pace."""
 
@@ -48,6 +52,7 @@ class CoreUnits:
     exponential: ExponentialConfig = field(default_factory=ExponentialConfig)
     reciprocal: Fp32LanesConfig = FP32_FUNCTION
     reciprocal_square_root: Fp32LanesConfig = FP32_FUNCTION
+    core_array: CoreArrayConfig = CORE_ARRAY
     background_transpose: TransposeConfig = TRANSPOSE
     quantize_mx: QuantizeMxConfig = field(default_factory=QuantizeMxConfig)
     tensor_engine: EngineConfig = ENGINES["verilator"]

@@ -9,8 +9,9 @@ import pytest
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.trainium3.declarations import dtypes
+from bitpath.golden.trainium3.matmul.modes import MODES
 from bitpath.golden.trainium3.operands import fp32
-from bitpath.sim.flows import builds, trainium3_core, trainium3_softmax, trainium3_staged
+from bitpath.sim.flows import builds, operands, trainium3_core, trainium3_softmax, trainium3_staged
 from bitpath.verif.trainium3.core import stages
 
 
@@ -42,6 +43,34 @@ def test_softmax(bitpath):
     (scores,) = trainium3_softmax.operands("3x10")
     with np.load("out.npz") as saved:
         assert saved["result"].tobytes() == trainium3.softmax(scores, dtype=scores.dtype).astype(np.float32).tobytes()
+
+
+def product_of(format_name):
+    """Return what golden makes of the slice below."""
+    a, b = operands.cut(*operands.layer(), "2x40x3")
+    return trainium3.run_mode_program(trainium3.mode_program(a, b, format_name))[:2, :3]
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize(
+    "format_name", [each if each == "sparse_2_8" else pytest.param(each, marks=pytest.mark.deep) for each in MODES]
+)
+def test_a_mode_of_tensor_engine(bitpath, format_name):
+    """Columns and K that are padded, several passes over the array's rows, and PSUM behind it."""
+    line = f"--machine trainium3 --sim icarus --slice 2x40x3 --format {format_name} -o out.npz"
+    _, (record,) = passed(bitpath, line)
+    assert (record["outputs_compared"], record["mismatches"], record["macs"]) == (6, 0, 2 * 40 * 3)
+    assert [row["unit"] for row in record["stages"]] == ["core_array", "psum"]
+    with np.load("out.npz") as saved:
+        assert saved["result"].tobytes() == product_of(format_name).tobytes()
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+@pytest.mark.parametrize("format_name", ["bf16", "fp8_double_row", "fp32", "sparse_4_16"])
+def test_the_whole_layer_in_a_mode(bitpath, format_name):
+    _, (record,) = passed(bitpath, f"--machine trainium3 --format {format_name}")
+    assert (record["outputs_compared"], record["mismatches"]) == (128 * 512, 0)
 
 
 @pytest.mark.deep

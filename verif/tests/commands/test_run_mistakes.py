@@ -49,6 +49,8 @@ MISTAKES = [
     ("run --format bf16_lofi --lanes 4", "--lanes is not a size of tensix"),
     ("run --lanes 48", "vector_mac: lanes must be a power of two from 1 to 64, not 48"),
     ("run --flow attention", "'attention' is not one of 'matmul', 'rmsnorm_quant', 'layer'"),
+    ("run --format fp8_double_row", "not 'fp8_double_row', which runs with --machine trainium3"),
+    ("run --machine trainium3 --format bf16 --rows 4", "--rows is not a size of trainium3"),
     ("run --flow core --sim icarus", "--flow core runs the machine's array, on verilator alone, not on icarus"),
     ("run --flow core --slice 8x128x8", "--flow core takes the whole layer, not its slice 8x128x8"),
     ("run --flow core --format mxfp4", "format of core must be mxfp8_e4m3 or mxfp8_e5m2, not 'mxfp4'"),

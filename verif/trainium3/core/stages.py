@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES, codes_of, format_of
 from bitpath.golden.formats.catalogue import BF16
-from bitpath.golden.trainium3 import MatmulInstruction
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS
 from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
 from bitpath.golden.trainium3.operands.layout import pack_x4, unpack_x4
@@ -162,7 +162,7 @@ def multiply(
     count = len(scales) // 2
     x, weight = (unpack_x4(words, dtype).reshape(len(words), -1, 4) for words in (stationary, moving))
     x_scale, weight_scale = (np.vstack(each) for each in (scales[:count], scales[count:]))
-    instruction = MatmulInstruction(
+    instruction = trainium3.MatmulInstruction(
         stationary=x,
         moving=weight,
         stationary_scale=x_scale,
@@ -171,6 +171,15 @@ def multiply(
         output=(slice(0, x.shape[1]), slice(0, weight.shape[1])),
     )
     return play("tensor_engine", [instruction])["output"].view(np.float32)
+
+
+def matmul(play: Play, stationary: np.ndarray, moving: np.ndarray) -> np.ndarray:
+    """Return the BF16 product, float32 [M, N], of [K, M] and [K, N] with K up to 128."""
+    wide = (np.ascontiguousarray(each.astype(np.float32)) for each in (stationary.T, moving))
+    program = trainium3.mode_program(*wide, "bf16")
+    # The last pass over the rows has all of K.
+    codes = play("core_array", program)["results_0"][-1][: stationary.shape[1]]
+    return np.ascontiguousarray(codes.astype(np.uint32)).view(np.float32)
 
 
 def exponentiate(play: Play, data: np.ndarray, largest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
