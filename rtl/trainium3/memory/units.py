@@ -2,7 +2,8 @@
 
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.memory.access_walker import AccessWalker
-from bitpath.rtl.trainium3.memory.config import IndirectConfig, ScaleFetchConfig, WalkConfig
+from bitpath.rtl.trainium3.memory.config import DgeConfig, IndirectConfig, ScaleFetchConfig, WalkConfig
+from bitpath.rtl.trainium3.memory.dge import Dge
 from bitpath.rtl.trainium3.memory.indirect_offsets import IndirectOffsets
 from bitpath.rtl.trainium3.memory.scale_fetch import ScaleFetch
 
@@ -48,6 +49,24 @@ UNITS = (
             WaveGroup("offsets", r"(offset|inside|last|taken|outside|clear)$"),
             OUTPUT,
             WaveGroup("column", r"column"),
+        ),
+    ),
+    Unit(
+        name="dge",
+        room="trainium3/memory",
+        config_type=DgeConfig,
+        build=Dge,
+        summary="Trainium3: descriptor generation, a run of both sides a cycle",
+        covered=Covered(DgeConfig(), 200),
+        judges=(Judge(34, DgeConfig(), 120),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup("command", r"(command|fsm_state|step$|found|error|clear|busy)"),
+            WaveGroup("runs", r"(present|there|boundary|joins|chunk|room|bytes_|advance|finished|leaves)"),
+            WaveGroup("source", r"source\\."),
+            WaveGroup("destination", r"destination\\."),
+            OUTPUT,
         ),
     ),
 )

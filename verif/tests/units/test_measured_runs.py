@@ -9,6 +9,7 @@ from bitpath.sim.engine.runner import run_bench
 pytestmark = pytest.mark.simulator
 MEASURED = (
     "access_walker",
+    "dge",
     "indirect_offsets",
     "dma_cast",
     "read_add_write",

@@ -19,7 +19,7 @@ from bitpath.rtl.trainium3.dma.dma_mover import move_layout
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.rtl.trainium3.engine.instruction import instruction_layout
-from bitpath.rtl.trainium3.memory.config import IndirectConfig, WalkConfig
+from bitpath.rtl.trainium3.memory.config import DgeConfig, IndirectConfig, WalkConfig
 from bitpath.rtl.trainium3.memory.indirect_offsets import indirect_command
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import length_width
@@ -30,6 +30,7 @@ from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.engine_host import EARLY_WORDS
 from bitpath.verif.kit.traffic import Driven, Manners, Pace, broken_offer, drawn, first_difference, silent
 from bitpath.verif.trainium3.engine.programs import PLACES, program_bits, random_program
+from bitpath.verif.trainium3.memory import dge
 from bitpath.verif.trainium3.memory.access_walker import random_command
 
 SRAM = "SRAM has no reset; what a program reads it has written"
@@ -87,6 +88,11 @@ def walk_commands(source):
     return drawn(lambda: random_command(WalkConfig(), source))
 
 
+def copies(source):
+    """Short copies, and now and then one that is rejected."""
+    return drawn(lambda: dge.random_command(DgeConfig(), source))
+
+
 def short_lists(source):
     """Lists of up to seven offsets, about half of them outside."""
     layout = places(indirect_command(IndirectConfig()))
@@ -106,6 +112,7 @@ MANNERS = {
     **dict.fromkeys(("xorwow", "dot16", "unpacker", "packer", "mx_convert", "srs", "ups"), Manners()),
     "scale_fetch": Manners(),
     "indirect_offsets": Manners(inputs={"i": short_lists}),
+    "dge": Manners(inputs={"i": copies}, cycles=200),
     "access_walker": Manners(inputs={"i": walk_commands}, cycles=200),
     "quad_mx_pe": PE,
     "bf16_pe": PE,

@@ -3,7 +3,8 @@
 from functools import partial
 
 from bitpath.rtl.trainium3.memory.access_walker import AccessWalker
-from bitpath.rtl.trainium3.memory.config import IndirectConfig, ScaleFetchConfig, WalkConfig
+from bitpath.rtl.trainium3.memory.config import DgeConfig, IndirectConfig, ScaleFetchConfig, WalkConfig
+from bitpath.rtl.trainium3.memory.dge import Dge
 from bitpath.rtl.trainium3.memory.indirect_offsets import IndirectOffsets
 from bitpath.rtl.trainium3.memory.scale_fetch import ScaleFetch
 from bitpath.verif.formal.contracts import offer_property, pipeline_property, stream_properties
@@ -11,6 +12,7 @@ from bitpath.verif.formal.property import Properties, Sabotage
 
 WALK = WalkConfig(address_bits=6, step_bits=4, num_bits=3)
 INDIRECT = IndirectConfig(offset_bits=3, count_bits=4)
+DGE = DgeConfig(hbm_bits=4, partition_bits=3, step_bits=3, num_bits=2, cut_bits=2)
 FETCH = partial(ScaleFetch, ScaleFetchConfig(quadrants=2))
 
 PROPERTIES = Properties(
@@ -33,6 +35,12 @@ PROPERTIES = Properties(
         Sabotage(
             "trainium3/memory/indirect_offsets.py", "taken.eq(self.o.valid & self.o.ready)", "taken.eq(self.o.valid)"
         ),
+        whole=False,
+    ),
+    offer_property(
+        "trainium3.dge",
+        partial(Dge, DGE),
+        Sabotage("trainium3/memory/dge.py", "leaves.eq(free & (", "leaves.eq((free | self.o.p.first) & ("),
         whole=False,
     ),
 )

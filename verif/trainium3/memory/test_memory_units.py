@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from bitpath.rtl.trainium3.memory.config import IndirectConfig, ScaleFetchConfig, WalkConfig
+from bitpath.rtl.trainium3.memory.config import DgeConfig, IndirectConfig, ScaleFetchConfig, WalkConfig
 from bitpath.sim.engine.runner import run_bench
 
 pytestmark = pytest.mark.simulator
@@ -12,10 +12,15 @@ SEED = 20260821
 MACHINE = WalkConfig(address_bits=18, step_bits=16, num_bits=16)
 """SBUF's partitions and the engines' limits."""
 
+HBM = DgeConfig(hbm_bits=20, partition_bits=18, step_bits=19, num_bits=4, cut_bits=5)
+"""Addresses as wide as a machine's; runs are cut early, so that nums need not be large."""
+
 bench = partial(run_bench, seed=SEED)
 BENCHES = {
     "access_walker-verilator": (MACHINE, 100, None, 12, 4_000),
     "access_walker-icarus": (WalkConfig(), 60, "every_num|reject|random|cycle|resets", 9, 3_900),
+    "dge-verilator": (HBM, 120, None, 11, 3_000),
+    "dge-icarus": (DgeConfig(), 120, "directed|cycle|resets|pace=both", 4, 1_000),
     "scale_fetch-verilator": (ScaleFetchConfig(), 100, None, 8, 600),
     "scale_fetch-icarus": (ScaleFetchConfig(quadrants=1), 60, None, 8, 300),
     "indirect_offsets-verilator": (IndirectConfig(offset_bits=32, count_bits=12), 60, None, 10, 5_000),
@@ -36,6 +41,12 @@ def test_access_walker_known_answers(replay):
     replay("access_walker", config, "trainium3.memory.tb_access_walker_known_answers", min_compared=460)
 
 
+def test_dge_known_answers(replay):
+    """Rows, steps of two, single elements, pairs that merge, and runs of 150,000 bytes."""
+    config = DgeConfig(hbm_bits=20, partition_bits=18, step_bits=20, num_bits=18, cut_bits=16)
+    replay("dge", config, "trainium3.memory.tb_dge_known_answers", min_compared=1_800)
+
+
 def test_indirect_offsets_known_answers(replay):
     config = IndirectConfig(offset_bits=16, count_bits=12)
     replay("indirect_offsets", config, "trainium3.memory.tb_indirect_offsets_known_answers", min_compared=200)
@@ -49,6 +60,16 @@ def test_indirect_offsets_known_answers(replay):
         (partial(WalkConfig, num_bits=0), "access_walker: num_bits must be 1 to 16, not 0"),
         (partial(ScaleFetchConfig, quadrants=5), "scale_fetch: quadrants must be 1 to 4, not 5"),
         (partial(IndirectConfig, offset_bits=33), "indirect_offsets: offset_bits must be 1 to 32, not 33"),
+        *(
+            (partial(DgeConfig, **{name: high + 1}), f"dge: {name} must be {low} to {high}, not {high + 1}")
+            for name, low, high in (
+                ("hbm_bits", 3, 38),
+                ("partition_bits", 3, 18),
+                ("step_bits", 2, 38),
+                ("num_bits", 1, 18),
+                ("cut_bits", 2, 16),
+            )
+        ),
         (partial(IndirectConfig, count_bits=0), "indirect_offsets: count_bits must be 1 to 16, not 0"),
     ],
 )

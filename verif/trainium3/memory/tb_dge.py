@@ -1,0 +1,365 @@
+"""Bench of descriptor generation: random and directed copies, errors, throughput, paces, resets.
+
+Golden's `descriptors` gives the expected ones, cut further where the configuration is small. ``BITPATH_CASES`` sets the random
+copies of a test.
+"""
+
+import os
+from dataclasses import replace
+from itertools import product
+
+import cocotb
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from bitpath.rtl.trainium3.memory.config import DgeConfig
+from bitpath.rtl.trainium3.memory.dge import Dge, DgeError, dge_descriptor
+from bitpath.rtl.trainium3.memory.dge_side import SETUP_STEPS
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.packing import unpack
+from bitpath.verif.kit.pipeline import PACES
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.memory.dge import Copy, Side, random_copy
+
+CONFIG = config_from_environment(DgeConfig)
+SIGNATURE = Dge(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "200"))
+LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
+FIRST = SETUP_STEPS + 5
+"""Cycles from a command to the first of several descriptors."""
+PARTITION, HBM = 1 << CONFIG.partition_bits, 1 << CONFIG.hbm_bits
+MOST = (1 << CONFIG.num_bits) - 1
+FARTHEST = (1 << CONFIG.step_bits - 1) - 1
+
+
+class Table:
+    """Sends copies and expects golden's descriptors."""
+
+    def __init__(self, frame, pace="full_speed"):
+        gaps, stalls = (make() for make in PACES[pace])
+        self.dut = frame.dut
+        self.driver = frame.driver("i", gaps)
+        self.board = frame.check_stream("o", stalls=stalls)
+
+    async def play(self, copies):
+        for copy in copies:
+            for each in copy.descriptors(CONFIG):
+                self.board.expect(each, str(copy))
+            self.driver.send_bits(copy.command(CONFIG))
+        await self.driver.drained()
+        await FallingEdge(self.dut.clk)
+        while resolved(self.dut.busy):
+            await FallingEdge(self.dut.clk)
+        await RisingEdge(self.dut.clk)
+
+    async def error(self):
+        await FallingEdge(self.dut.clk)
+        found = DgeError(resolved(self.dut.error))
+        await RisingEdge(self.dut.clk)
+        return found
+
+    async def clear(self):
+        self.dut.clear.value = 1
+        await RisingEdge(self.dut.clk)
+        self.dut.clear.value = 0
+        assert await self.error() is DgeError.NONE
+
+
+def place(side):
+    return "hbm" if side.start is None else "sbuf"
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_copies(dut, pace):
+    """Both memories on both sides, elements of each size, runs that one side breaks, both, or neither."""
+    rng = pauses.rng("copies")
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(
+            [*cross(("hbm", "sbuf"), ("hbm", "sbuf"), (0, 1, 2)), "an element each", "cut", "between"]
+        )
+        copies, count = [], max(60, CASES // 2)
+        while len(copies) < count or (len(copies) < 20 * count and not all(coverage.counts.values())):
+            copy = random_copy(CONFIG, rng)
+            copies.append(copy)
+            coverage.hit(place(copy.source), place(copy.destination), copy.size)
+            rows = [unpack(dge_descriptor(CONFIG), each) for each in copy.descriptors(CONFIG)]
+            lengths = {row.length for row in rows}
+            kinds = {1 << copy.size: "an element each", 1 << CONFIG.cut_bits: "cut"}
+            coverage.hit(kinds.get(max(lengths), "between"))
+        await Table(frame, pace).play(copies)
+
+
+def row(step=1, num=MOST, **place):
+    return Side([(step, num)], **({"offset": 0} | place))
+
+
+@cocotb.test(**LIMIT)
+async def directed_copies(dut):
+    """Rows to partitions, steps of two, a run across a partition's end, merged pairs, both ends of both memories."""
+    wide = min(MOST, PARTITION // 4)
+    grid = [(3, 2), (1, 3)]
+    whole = [(8, PARTITION // 8)] if PARTITION // 8 <= MOST else [(MOST, 1)]
+    copies = {
+        "rows": Copy(row(offset=3, partition_step=MOST), row(offset=0, start=0), 9, 1),
+        "steps of two": Copy(row(partition_step=MOST), row(2, start=120), 8, 1),
+        "backwards": Copy(row(-1, offset=MOST), row(start=1), 2, 0),
+        "repeats": Copy(row(0), row(start=0), 3, 2),
+        "pairs merge": Copy(Side(grid, 0, partition_step=6), Side([(1, 6)], 2, 5), 4, 0),
+        "pairs do not": Copy(Side([(4, 2), (1, 3)], 0, partition_step=6), Side([(1, 6)], 2, 5), 4, 0),
+        "inner pairs of one": Copy(Side([(9, 1), (1, 3), (5, 1), (7, 1)], 0), Side([(1, 3)], 0, 0), 1, 1),
+        "continues by chance": Copy(
+            Side([(5, 2), (3, 2), (1, 2)], 0), Side([(1, 8)] if MOST > 7 else [(2, 4), (1, 2)], 0, 0), 1, 0
+        ),
+        "elements alone": Copy(Side([(0, 1)] * 4, 1), Side([(0, 1)], 1, 127), 1, 0),
+        "a run ends with the partition": Copy(
+            row(offset=0, partition_step=MOST), row(offset=PARTITION - MOST, start=3), 2, 0
+        ),
+        "whole partitions": Copy(Side(whole, 0, partition_step=0), Side(whole, 0, 0), 3, 0),
+        "HBM to HBM": Copy(row(partition_step=MOST), row(offset=HBM // 2, partition_step=MOST), 9, 0),
+        "one descriptor": Copy(row(num=2, partition_step=2), row(num=2, offset=9, partition_step=2), 3, 0),
+        "ends of HBM": Copy(row(offset=HBM - MOST), row(offset=0), 1, 0),
+        "ends of partitions": Copy(row(offset=PARTITION - MOST, start=127), row(offset=0, start=0), 1, 0),
+        "many engines": Copy(Side([(0, 1)], 0, partition_step=0), Side([(1, 1)], 0, 0), 128, 0),
+        "HBM down": Copy(row(offset=HBM - wide, num=wide, partition_step=-wide), row(num=wide, start=0), 4, 0),
+    }
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(copies)
+        table = Table(frame)
+        for name, copy in copies.items():
+            for queue in (0, 15):
+                await table.play([replace(copy, queue=queue)])
+                assert await table.error() is copy.error(CONFIG) is DgeError.NONE, name
+            coverage.hit(name)
+
+
+@cocotb.test(**LIMIT)
+async def a_rejected_command_leaves_no_trace(dut):
+    """Every kind of error, alone and among good copies; the first one stays until it is cleared."""
+    rng = pauses.rng("copies")
+    good = Copy(row(offset=3, partition_step=1), row(offset=1, start=4), 2, 0)
+    bad = {
+        "size": replace(good, size=3),
+        "no partition": replace(good, partitions=0),
+        "source's partitions": replace(good, source=row(start=126), partitions=3),
+        "destination's partitions": replace(good, destination=row(start=127), partitions=2),
+        **{
+            f"num of the {name}, pair {i}": replace(
+                good, **{name: Side([(1, 1)] * i + [(1, 0)] + [(1, 1)] * (3 - i), 0)}
+            )
+            for name in ("source", "destination")
+            for i in range(4)
+        },
+        "count": replace(good, source=row(num=MOST - 1)),
+        "count of pairs": replace(good, destination=Side([(1, MOST), (1, 2)], 0, 3)),
+        "large counts": replace(
+            good,
+            source=Side([(0, MOST), (0, MOST), (0, MOST), (0, MOST - 2)], 0),
+            destination=Side([(0, MOST), (0, MOST), (0, MOST - 1), (0, MOST - 1)], 0),
+        ),
+        "before": replace(good, source=row(-1, offset=MOST - 2)),
+        "beyond": replace(good, destination=row(offset=PARTITION - MOST + 1, start=3)),
+        "beyond HBM": replace(good, source=row(offset=HBM - 2 * MOST + 1, partition_step=MOST)),
+        "before HBM": replace(good, destination=row(offset=0, partition_step=-1)),
+        "far above": replace(
+            good, source=Side([(FARTHEST, MOST)], 0, partition_step=FARTHEST), destination=row(), partitions=128
+        ),
+        "far below": replace(good, destination=Side([(-FARTHEST, MOST)], 0, partition_step=-FARTHEST), partitions=128),
+        "far up in a partition": replace(good, destination=Side([(FARTHEST, MOST)], 0, 0)),
+        "size and partitions": replace(good, size=3, partitions=0),
+        "count and range": replace(good, source=row(-1, num=MOST - 1)),
+        "partitions and num": Copy(Side([(0, 0)], 0), Side([(0, 0)], 0, 0), 0, 0),
+    }
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame)
+        coverage = frame.coverage(cross(bad, ("alone", "first", "second")))
+        for name, copy in bad.items():
+            assert copy.error(CONFIG) is not DgeError.NONE, name
+            await table.play([copy])
+            assert await table.error() is copy.error(CONFIG), name
+            coverage.hit(name, "alone")
+            await table.clear()
+            other = rng.choice([each for each in bad.values() if each.error(CONFIG) is not copy.error(CONFIG)])
+            for order, pair in (("first", (copy, other)), ("second", (other, copy))):
+                await table.play([random_copy(CONFIG, rng), pair[0], good, pair[1], random_copy(CONFIG, rng)])
+                assert await table.error() is pair[0].error(CONFIG), name
+                coverage.hit(name, order)
+                await table.clear()
+
+
+@cocotb.test(**LIMIT)
+async def every_level(dut):
+    """Each of the four levels of each side with its largest num, between levels of two that do not join."""
+    rng = pauses.rng("copies")
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame)
+        coverage = frame.coverage(cross(("source", "destination"), range(4)))
+        for name, level in product(("source", "destination"), range(4)):
+            for num in (MOST, max(2, MOST // 2)):
+                nums = [2] * level + [num] + [2] * (3 - level)
+                for steps in ((3, 9, 5, 1), (-2, 7, -9, 2), (1, 2, 3, 4), (9, 1, 7, -1)):
+                    pairs = list(zip(steps, nums, strict=True))
+                    low = sum(min(0, step * (each - 1)) for step, each in pairs)
+                    spread = Side(pairs, -low + rng.randrange(4), partition_step=1)
+                    rows = Side([(0, each) for each in nums], rng.randrange(8), 2)
+                    sides = (spread, rows) if name == "source" else (rows, spread)
+                    copy = Copy(*sides, 2, 0)
+                    await table.play([copy])
+                    assert await table.error() is copy.error(CONFIG) is DgeError.NONE
+            coverage.hit(name, level)
+
+
+@cocotb.test(**LIMIT)
+async def a_step_almost_of_the_run(dut):
+    """Steps that differ in one bit from one, and from the run of the pairs inside them: neither continues the run."""
+    span = 1 << CONFIG.step_bits
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame)
+        coverage = frame.coverage(cross(("source", "destination"), ("one", "run")))
+        for name, bit, (kind, run) in product(
+            ("source", "destination"), range(CONFIG.step_bits), (("one", []), ("run", [(7, 7), (1, 7)]))
+        ):
+            step = (49 if run else 1) ^ 1 << bit
+            step -= span if step >= span // 2 else 0
+            almost = Side([(step, 2), *run], max(0, -step))
+            rows = Side([(49, 2), *run] if run else [(1, 2)], 0)
+            copy = Copy(*((almost, rows) if name == "source" else (rows, almost)), 1, 0)
+            await table.play([copy])
+            assert await table.error() is copy.error(CONFIG) is DgeError.NONE
+            coverage.hit(name, kind)
+
+
+@cocotb.test(**LIMIT, skip=CONFIG.partition_bits != 7)
+async def a_partition_ends_where_the_next_one_begins(dut):
+    """Whole partitions in pieces of two elements; the source goes on after each where the piece before it ended."""
+    words = 32
+    low, high = (
+        Side(pairs, offset, start, step)
+        for pairs, offset, start, step in (
+            ([(8, 4), (2, 4), (1, 2)], 0, 3, 0),
+            ([(-8, 4), (-2, 4), (1, 2)], 3 * words - 10, None, 4 - words),
+        )
+    )
+    copy = Copy(high, low, 3, CONFIG.partition_bits - 5)
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame)
+        await table.play([copy])
+        assert await table.error() is copy.error(CONFIG) is DgeError.NONE
+
+
+@cocotb.test(**LIMIT)
+async def far_outside(dut):
+    """The largest reaches of each level, of all and of the partitions: sums that must not wrap around into the memory."""
+    rng = pauses.rng("copies")
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame)
+        refused = {"down": 0, "up": 0}
+        for name, levels, (way, step) in product(
+            ("source", "destination"), range(1, 32), (("down", -FARTHEST - 1), ("up", FARTHEST))
+        ):
+            nums = [MOST if levels >> level & 1 else 1 for level in range(4)]
+            start = None if levels & 16 or rng.getrandbits(1) else 0
+            partitions = rng.randint(16, 128) if levels & 16 else 1
+            pairs = [(step if num > 1 else rng.choice((step, -step - 1)), num) for num in nums]
+            far = Side(pairs, rng.randrange(PARTITION), start, step if start is None else 0)
+            rows = Side([(0, num) for num in nums], rng.randrange(PARTITION), 0)
+            sides = (far, rows) if name == "source" else (rows, far)
+            copy = Copy(*sides, partitions, rng.randrange(3))
+            if copy.error(CONFIG) is not DgeError.NONE:
+                await table.play([copy])
+                assert await table.error() is copy.error(CONFIG)
+                await table.clear()
+                refused[way] += 1
+        assert min(refused.values()) > 40
+        await table.play([random_copy(CONFIG, rng)])
+
+
+@cocotb.test(**LIMIT)
+async def large_counts(dut):
+    """Thousands of elements in four pairs, in runs of one element; runs of every length up to the memory's; many partitions."""
+    rng = pauses.rng("copies")
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame)
+        copies = []
+        many = min(MOST, 7)
+        for nums in ([many] * 4, [many, 1, many, many]):
+            pairs = [(0, num) for num in nums]
+            copies.append(Copy(Side(pairs, 1), Side(pairs, 2, 3), 1, 0))
+        for first, second, third in product(range(2, min(MOST, 9) + 1), repeat=3):
+            run = [(first * second, third), (first, second), (1, first)]
+            if first * second * third <= HBM:
+                copies.append(Copy(Side(run, 0), Side(run, 0), 1, 0))
+        copies += [
+            Copy(Side([(0, 1)], 1, partition_step=1), Side([(1, 1)], 0, 0), rng.randint(16, 128), 0) for _ in "abcd"
+        ]
+        await table.play(copies)
+        assert await table.error() is DgeError.NONE
+
+
+@cocotb.test(**LIMIT)
+async def a_descriptor_in_every_cycle(dut):
+    """From the first descriptor on, where each is one run: whole rows, rows whose pairs merge, single elements."""
+    wide = min(MOST, 1 << CONFIG.cut_bits)
+    copies = [
+        Copy(row(num=wide, partition_step=wide), row(num=wide, start=0), 9, 0),
+        Copy(Side([(3, 2), (1, 3)], 0, partition_step=7), Side([(2, 3), (1, 2)], 0, 8), 9, 0),
+        Copy(row(partition_step=MOST), row(2, start=120), 8, 1),
+    ]
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        board = frame.scoreboard("o", frame.payload_shape("o"))
+        for copy in copies:
+            expected = copy.descriptors(CONFIG)
+            dut.o__ready.value = 1
+            dut.i__payload.value, dut.i__valid.value = copy.command(CONFIG), 1
+            await FallingEdge(dut.clk)
+            assert resolved(dut.i__ready)
+            assert not resolved(dut.busy)
+            for _ in range(FIRST):
+                await RisingEdge(dut.clk)
+                dut.i__valid.value = 0
+                await FallingEdge(dut.clk)
+                assert resolved(dut.busy)
+                assert not resolved(dut.i__ready)
+            for each in expected:
+                assert resolved(dut.o__valid), "a cycle without a descriptor"
+                board.expect(each)
+                board.got(resolved(dut.o__payload))
+                await FallingEdge(dut.clk)
+            assert not resolved(dut.o__valid)
+            assert not resolved(dut.busy)
+            await RisingEdge(dut.clk)
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """Reset in every step of a command, with an offer waiting and with an error set."""
+    rng = pauses.rng("copies")
+    long = Copy(row(2, num=3, partition_step=1), row(num=3, start=0), 9, 0)
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        board = frame.scoreboard("o", frame.payload_shape("o"))
+        for cycles in range(1, FIRST + 8):
+            for copy in (long, replace(long, partitions=0)):
+                dut.o__ready.value = rng.getrandbits(1)
+                dut.i__valid.value, dut.i__payload.value = 1, copy.command(CONFIG)
+                for _ in range(cycles):
+                    await RisingEdge(dut.clk)
+                await frame.reset()
+                await FallingEdge(dut.clk)
+                assert not resolved(dut.o__valid)
+                assert not resolved(dut.busy)
+                assert resolved(dut.error) == DgeError.NONE.value
+                after = random_copy(CONFIG, rng)
+                await RisingEdge(dut.clk)
+                dut.o__ready.value, dut.i__valid.value, dut.i__payload.value = 1, 1, after.command(CONFIG)
+                await RisingEdge(dut.clk)
+                dut.i__valid.value = 0
+                for each in after.descriptors(CONFIG):
+                    board.expect(each)
+                await FallingEdge(dut.clk)
+                while resolved(dut.busy):
+                    if resolved(dut.o__valid):
+                        board.got(resolved(dut.o__payload))
+                    await FallingEdge(dut.clk)
+                assert not board.pending
+                await RisingEdge(dut.clk)
