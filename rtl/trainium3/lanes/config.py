@@ -18,3 +18,15 @@ class Activation2Config:
 
     def __post_init__(self) -> None:
         require_range("activation2_lane", "stages", self.pipeline.stages, 0, 3)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rand2Config:
+    """Configuration of a lane of rand2.
+
+    Attributes
+    ----------
+    pipeline : pipeline stages, 0 to 4.
+    """
+
+    pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=4))

@@ -2,7 +2,8 @@
 
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup, registered
 from bitpath.rtl.trainium3.lanes.activation2_lane import Activation2Lane
-from bitpath.rtl.trainium3.lanes.config import Activation2Config
+from bitpath.rtl.trainium3.lanes.config import Activation2Config, Rand2Config
+from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Lane
 
 UNITS = (
     Unit(
@@ -19,6 +20,24 @@ UNITS = (
             WaveGroup("product and sum", r"(product|sum)"),
             WaveGroup("function", r"(function|after_function)"),
             WaveGroup("reduction", r"(register|start|identity|order|of_both|reduce)"),
+            OUTPUT,
+        ),
+    ),
+    Unit(
+        name="rand2_lane",
+        room="trainium3/lanes",
+        config_type=Rand2Config,
+        build=Rand2Lane,
+        summary="Trainium3: four random words of a VectorE lane to uniform numbers of any dtype",
+        covered=Covered(Rand2Config(pipeline=registered(4)), 300),
+        judges=(Judge(50, Rand2Config(), 200),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup("first word", r"(exact|uniform|multiply|add|from_fp32)_0"),
+            WaveGroup("width", r"(subtract|width)"),
+            WaveGroup("products and sums", r"(word|uniform|multiply|product|add|sum)"),
+            WaveGroup("elements", r"(from_fp32|packed|elements)"),
             OUTPUT,
         ),
     ),

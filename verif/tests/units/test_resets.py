@@ -126,7 +126,7 @@ MANNERS = {
     "dma_queues": Manners(keeps=QUEUE, inputs={"free": likely}),
     "dma_engine": Manners(keeps=QUEUE, inputs={f"i__{queue}": short_moves for queue in range(4)}),
     "rmsnorm_quant": Manners(keeps=SRAM, inputs={"command": row_command}, still=("retired", *ALWAYS_BUSY), cycles=600),
-    "activation2_lane": Manners(),
+    **dict.fromkeys(("activation2_lane", "rand2_lane"), Manners()),
     **dict.fromkeys(("fp32_passes", "background_transpose", "tensor_issue"), Manners()),
     "exponential": Manners(keeps=SRAM),
     "mac_lane": Manners(settle={"o": FLOAT_LATENCY}, inputs={"operands": lane_operands, "valid": lane_valid}),

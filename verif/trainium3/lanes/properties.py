@@ -1,4 +1,4 @@
-"""The order of two FP32 numbers is that of their values; streams of the lanes."""
+"""The order of two FP32 numbers is that of their values; pipelines and streams of the lanes."""
 
 from functools import partial
 
@@ -6,14 +6,23 @@ from amaranth import Mux, signed
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.trainium3.lanes.activation2_lane import Activation2Lane
-from bitpath.rtl.trainium3.lanes.config import Activation2Config
+from bitpath.rtl.trainium3.lanes.config import Activation2Config, Rand2Config
 from bitpath.rtl.trainium3.lanes.fp32_order import Fp32Order
+from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Lane
 from bitpath.verif.formal.claim import Claim
-from bitpath.verif.formal.contracts import stream_properties
+from bitpath.verif.formal.contracts import pipeline_property, staged, stream_properties
 from bitpath.verif.formal.property import Properties
 
 PROPERTIES = Properties(
-    "trainium3/lanes", *stream_properties("trainium3.activation2_lane", partial(Activation2Lane, Activation2Config()))
+    "trainium3/lanes",
+    *stream_properties("trainium3.activation2_lane", partial(Activation2Lane, Activation2Config())),
+    *(
+        pipeline_property(
+            "trainium3.rand2_lane", partial(staged, Rand2Lane, Rand2Config, stages), stages, f"_{stages}_stages"
+        )
+        for stages in (1, 4)
+    ),
+    *stream_properties("trainium3.rand2_lane", partial(Rand2Lane, Rand2Config())),
 )
 
 

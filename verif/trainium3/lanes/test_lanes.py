@@ -6,15 +6,18 @@ from functools import partial
 import pytest
 
 from bitpath.rtl.common.config import PipelineConfig
-from bitpath.rtl.trainium3.lanes.config import Activation2Config
+from bitpath.rtl.trainium3.lanes.config import Activation2Config, Rand2Config
 from bitpath.sim.engine.runner import run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20260826
-STAGES = [PipelineConfig(stages=stages) for stages in range(4)]
+STAGES = [PipelineConfig(stages=stages) for stages in range(5)]
 bench = partial(run_bench, seed=SEED)
 
 DIRECTED, EDGES, BITS = 2100, 900, 800
+RANGES = 13 * 18
+
+
 BENCHES = {
     # Every instruction, edges, random beats at every pace, rows on one register, latency, resets.
     "activation2_lane-verilator": (
@@ -31,6 +34,9 @@ BENCHES = {
         5,
         EDGES + BITS + 50,
     ),
+    # golden's rand2, ranges and edges, random beats at every pace, latency, resets.
+    "rand2_lane-verilator": (Rand2Config(pipeline=STAGES[4]), 100, None, 8, 13 * 5 + 5 * RANGES + 4 * 100 + 60),
+    "rand2_lane-icarus": (Rand2Config(pipeline=STAGES[0]), 40, "partitions|latency", 2, 13 * 5 + 20),
 }
 """Configuration, cases, names of tests, and the least tests and comparisons."""
 
@@ -49,7 +55,18 @@ def test_activation2_known_answers(kat, replay):
     replay("activation2_lane", Activation2Config(pipeline=STAGES[3]), bench, seed=SEED, min_compared=values)
 
 
-VOLUMES = [("activation2_lane", Activation2Config(pipeline=stages), 20_000, None, 10, 80_000) for stages in STAGES]
+def test_rand2_known_answers(kat, replay):
+    """Every number in FP32, BF16 and INT8, four a beat."""
+    archive = kat("trn_core_act.npz")
+    beats = sum(archive[f"rand2_{name}"].size for name in ("fp32", "bf16", "int8")) // 4
+    bench = "trainium3.lanes.tb_rand2_lane_known_answers"
+    replay("rand2_lane", Rand2Config(pipeline=STAGES[4]), bench, seed=SEED, min_compared=beats)
+
+
+VOLUMES = [
+    *(("activation2_lane", Activation2Config(pipeline=stages), 20_000, None, 10, 80_000) for stages in STAGES[:4]),
+    *(("rand2_lane", Rand2Config(pipeline=stages), 10_000, None, 7, 40_000) for stages in STAGES),
+]
 
 
 @pytest.mark.deep

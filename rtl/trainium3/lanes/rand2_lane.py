@@ -1,0 +1,126 @@
+"""rand2 of a VectorE lane: four random words to uniform numbers between two limits, and their cast.
+
+    width      high - low
+    number     low + width * u, where u = (word >> 8) * 2**-24 is exact
+    element    the number as the result's dtype
+
+Each of the three operations is rounded to FP32, to nearest even; a number can round up to ``high``.
+
+Ref: ``nki.isa.rand2`` reference page, NKI 0.6. Points that it leaves open are in
+`bitpath.golden.trainium3.declarations.vector.CHOICES`.
+"""
+
+from amaranth import Cat, Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.trainium3.declarations.vector import XORWOW_STATES
+from bitpath.rtl.common.arithmetic.raw import raw_sum
+from bitpath.rtl.common.fp32.fp32_add import Fp32Add
+from bitpath.rtl.common.fp32.fp32_multiply import Fp32Multiply
+from bitpath.rtl.common.fp32.fp32_result import Fp32Result
+from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.trainium3.dma.dma_cast import WIDTHS, log_bytes
+from bitpath.rtl.trainium3.dma.dtype import Dtype
+from bitpath.rtl.trainium3.dma.from_fp32 import FromFp32
+from bitpath.rtl.trainium3.lanes.config import Rand2Config
+from bitpath.rtl.trainium3.vector.xorwow_lane import WORD_BITS, LaneNumbers
+
+STEPS = {
+    0: (),
+    1: ("product",),
+    2: ("width", "product"),
+    3: ("width", "product", "sum"),
+    4: ("width", "product", "sum", "elements"),
+}
+"""Steps that end in a pipeline register, by ``stages``."""
+UNIFORM_BITS = 24
+"""Upper bits of a word that make its number."""
+
+
+class Rand2Beat(data.Struct):
+    """Words of the four states, the limits, FP32, and the dtype of the results."""
+
+    words: LaneNumbers
+    low: FP32.width
+    high: FP32.width
+    dtype: Dtype
+
+
+class Rand2Lane(wiring.Component):
+    """Four elements a cycle: element j comes from word j. They lie in the low bytes, packed, with zeros above.
+
+    Latency is ``stages`` cycles, 0 to 4. A stall of ``o`` holds the whole pipeline.
+
+    Parameters
+    ----------
+    config : pipeline.
+
+    Members
+    -------
+    i : In(stream of Rand2Beat)
+    o : Out(stream of 128 bits)
+    """
+
+    i: In(stream.Signature(Rand2Beat))
+    o: Out(stream.Signature(XORWOW_STATES * FP32.width))
+
+    def __init__(self, config: Rand2Config):
+        self.config = config
+        super().__init__()
+
+    @property
+    def clocked(self) -> bool:
+        """True if the component has registers."""
+        return self.config.pipeline.stages > 0
+
+    def elaborate(self, platform):
+        m = Module()
+        registers = PipelineRegisters(m, STEPS[self.config.pipeline.stages], valid=self.i.valid, ready=self.o.ready)
+        low, dtype, lanes = self.i.p.low, self.i.p.dtype, range(XORWOW_STATES)
+        subtract = instantiate(m, platform, "subtract", Fp32Add)
+        m.d.comb += [subtract.a.eq(self.i.p.high), subtract.b.eq(Cat(low[:-1], ~low[-1]))]
+        words = {f"word_{j}": self.i.p.words[j][WORD_BITS - UNIFORM_BITS :] for j in lanes}
+        width, low, dtype, *words = registers.hold("width", width=subtract.o, low=low, dtype=dtype, **words)
+
+        products = {}
+        for j in lanes:
+            exact = Signal(raw_sum(UNIFORM_BITS, FP32.exponent_bits), name=f"exact_{j}")
+            uniform = instantiate(m, platform, f"uniform_{j}", Fp32Result, exact.shape())
+            multiply = instantiate(m, platform, f"multiply_{j}", Fp32Multiply)
+            m.d.comb += [
+                exact.magnitude.eq(words[j]),
+                exact.exponent.eq(-UNIFORM_BITS),
+                uniform.i.eq(exact),
+                multiply.a.eq(width),
+                multiply.b.eq(uniform.o),
+            ]
+            products[f"product_{j}"] = multiply.o
+        low, dtype, *products = registers.hold("product", low=low, dtype=dtype, **products)
+
+        sums = {}
+        for j in lanes:
+            add = instantiate(m, platform, f"add_{j}", Fp32Add)
+            m.d.comb += [add.a.eq(low), add.b.eq(products[j])]
+            sums[f"sum_{j}"] = add.o
+        dtype, *sums = registers.hold("sum", dtype=dtype, **sums)
+
+        elements = []
+        for j in lanes:
+            cast = instantiate(m, platform, f"from_fp32_{j}", FromFp32, FP32.width)
+            m.d.comb += [cast.i.eq(sums[j]), cast.dtype.eq(dtype)]
+            elements.append(cast.o)
+        packed = Signal(self.o.p.shape())
+        with m.Switch(log_bytes(dtype)):
+            for log, bits in enumerate(WIDTHS):
+                with m.Case(log):
+                    m.d.comb += packed.eq(Cat(each[:bits] for each in elements))
+        (out,) = registers.hold("elements", packed=packed)
+        m.d.comb += [
+            self.o.p.eq(out),
+            self.o.valid.eq(registers.valid),
+            self.i.ready.eq(registers.finish()),
+        ]
+        return m

@@ -1,0 +1,95 @@
+"""Bench of the rand2 lane: golden's rand2 in every dtype, ranges and edges, random beats at every pace, latency, resets.
+
+Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random beats of a test.
+"""
+
+import os
+from functools import cache
+
+import cocotb
+import numpy as np
+
+from bitpath.golden import trainium3
+from bitpath.golden.trainium3.declarations.dtypes import FORMATS
+from bitpath.rtl.trainium3.lanes.config import Rand2Config
+from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Lane
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.pipeline import PACES, Pipeline
+from bitpath.verif.trainium3.dma.words import codes_of
+from bitpath.verif.trainium3.engines.codes import destination
+from bitpath.verif.trainium3.lanes.rand2_lane import (
+    BINS,
+    RANGES,
+    beats_of,
+    bins_of,
+    codes,
+    every_edge,
+    every_range,
+    random_value,
+    requests,
+)
+from bitpath.verif.trainium3.vector.xorwow import random_states
+
+CONFIG = config_from_environment(Rand2Config)
+STAGES = CONFIG.pipeline.stages
+SIGNATURE = Rand2Lane(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "500"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+
+
+@cache
+def directed():
+    """Beats that hit all bins: the same in every test."""
+    return every_range()
+
+
+@cocotb.test(**LIMIT)
+async def partitions(dut):
+    """golden's rand2 of four states in every dtype: element j from state j mod 4, a beat a cycle."""
+    rng = pauses.rng("states")
+    sent = []
+    for dtype in FORMATS:
+        states = random_states(rng)[np.newaxis]
+        low, high = rng.choice(RANGES)
+        count = 4 * max(CASES // 20, 5)
+        numbers = trainium3.rand2(trainium3.Xorwow(states), count, low, high, dtype=destination(dtype))
+        words = trainium3.Xorwow(states).elements(count)
+        sent += requests(beats_of(words, *codes(low, high), dtype), codes_of(numbers).reshape(-1, 4))
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, STAGES).sweep(sent)
+
+
+@cocotb.test(**LIMIT)
+async def ranges(dut):
+    """Every dtype between every two limits: within its range, at its ends and beyond; every edge of FP32 as limit."""
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, STAGES).sweep(requests([*directed(), *every_edge(pauses.rng("edges"))]))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_beats(dut, pace):
+    """Words, limits and dtypes in any order, behind those that hit all bins."""
+    rng = pauses.rng("beats")
+    values = [*directed(), *(random_value(rng) for _ in range(CASES))]
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(BINS)
+        for name in bins_of(values):
+            coverage.hit(name)
+        await Pipeline(frame, STAGES).exchange(requests(values), pace)
+
+
+@cocotb.test(**LIMIT)
+async def latency(dut):
+    rng = pauses.rng("beats")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, STAGES).one_at_a_time(requests([random_value(rng) for _ in range(20)]))
+
+
+@cocotb.test(**LIMIT, skip=not STAGES)
+async def resets(dut):
+    """Reset with beats in every pipeline stage; a combinational unit has no reset."""
+    rng = pauses.rng("beats")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, STAGES).resets(lambda: requests([random_value(rng) for _ in range(2)]))
