@@ -3,6 +3,7 @@ request gets one answer; and the records of these properties."""
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from amaranth import Value
 from amaranth.lib import wiring
@@ -61,10 +62,10 @@ def stands_still(claim: Claim, make: Callable[[], wiring.Component], **quiet: in
 def answers(claim: Claim, make: Callable[[], wiring.Component], asks: str, gives: str) -> None:
     """From any state, an answer is valid exactly one cycle after its request and stays until it is taken.
 
-    The unit accepts no request while an answer waits.
+    The unit accepts no request while an answer waits. "data__1" is stream 1 of an array.
     """
     dut = claim.instantiate("dut", make())
-    request, answer = getattr(dut, asks), getattr(dut, gives)
+    request, answer = (_stream(dut, name) for name in (asks, gives))
     arrives, waits = request.valid & request.ready, answer.valid & ~answer.ready
     if hasattr(request.p, "write"):  # of PSUM, which stores too
         arrives &= ~request.p.write
@@ -137,16 +138,23 @@ def staged_stream_properties(unit: str, cls: type, config: Callable) -> list[Pro
     ]
 
 
-def answer_property(unit: str, make: Callable, asks: str, gives: str, sabotage: Sabotage) -> Property:
+def answer_property(
+    unit: str, make: Callable, asks: str, gives: str, sabotage: Sabotage, *, name: str = ""
+) -> Property:
     """A request on stream ``asks`` is answered on stream ``gives`` one cycle later."""
     return Property(
-        f"{_name(unit)}_answers",
+        f"{name or _name(unit)}_answers",
         unit,
         "an answer is there the cycle after its request, and stays until taken; no request is taken while one waits",
         partial(answers, make=make, asks=asks, gives=gives),
         sabotage,
         depth=1,
     )
+
+
+def _stream(dut: wiring.Component, name: str) -> Any:
+    port, _, number = name.partition("__")
+    return getattr(dut, port)[int(number)] if number else getattr(dut, port)
 
 
 def _name(unit: str) -> str:

@@ -17,6 +17,8 @@ from bitpath.rtl.common.arithmetic.round import Round
 from bitpath.rtl.common.fp32.fp32_to_bf16 import DROPPED_BITS, Fp32ToBf16
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
+WORD_BYTES = FP32.width // 8
+"""Bytes of a word of a column."""
 OVERWRITING_FLAGS = [
     flag for flag in range(8) if flag & AccumulateFlag.FIRST_OVERWRITE and not flag & AccumulateFlag.FIRST_ACCUMULATE
 ]
@@ -40,6 +42,8 @@ class PsumColumn(wiring.Component):
     Parameters
     ----------
     depth : words of the bank.
+    masked : True for words of bytes that are written one by one: a BF16 number has two of them, the lower or the upper half,
+        while without it lies above 16 zeros.
 
     Members
     -------
@@ -49,15 +53,16 @@ class PsumColumn(wiring.Component):
     random : In(16), for stochastic rounding
     write : In(1), write enable
     store : In(1), write ``value`` unchanged
+    mask : In(4), bytes to write, with ``masked``; those of a BF16 number are one half
     present : Out(32), the word before the write, one cycle after ``index``
     """
 
-    def __init__(self, depth: int):
-        self.depth = depth
-        super().__init__(self.ports(depth))
+    def __init__(self, depth: int, masked: bool = False):
+        self.depth, self.masked = depth, masked
+        super().__init__(self.ports(depth, masked))
 
     @staticmethod
-    def ports(depth: int) -> dict[str, wiring.Member]:
+    def ports(depth: int, masked: bool = False) -> dict[str, wiring.Member]:
         """Return the members of one column."""
         return {
             "index": In(range(depth)),
@@ -67,12 +72,12 @@ class PsumColumn(wiring.Component):
             "write": In(1),
             "store": In(1),
             "present": Out(FP32.width),
-        }
+        } | ({"mask": In(WORD_BYTES)} if masked else {})
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.cells = cells = memory.Memory(shape=FP32.width, depth=self.depth, init=[])
-        write_port = cells.write_port()
+        write_port = cells.write_port(granularity=FP32.width // WORD_BYTES if self.masked else None)
         read_port = cells.read_port(transparent_for=(write_port,))
         write = Signal()
         index, value, mode, random, store = (
@@ -87,6 +92,13 @@ class PsumColumn(wiring.Component):
             write.eq(self.write),
         ]
 
+        present, enable = read_port.data, write
+        if self.masked:
+            mask = Signal.like(self.mask, reset_less=True)
+            m.d.sync += mask.eq(self.mask)
+            half = Mux(mask[-1], present[DROPPED_BITS:], present[:DROPPED_BITS])
+            present, enable = Mux(mode.bf16, half << DROPPED_BITS, present), Mux(write, mask, 0)
+
         left = instantiate(m, platform, "decode_value", Decode, (FP32,), subnormals=True)
         right = instantiate(m, platform, "decode_present", Decode, (FP32,), subnormals=True)
         offset = FP32.bias + FP32.fraction_bits
@@ -99,7 +111,7 @@ class PsumColumn(wiring.Component):
         )
         m.d.comb += [
             left.code.eq(value),
-            right.code.eq(read_port.data),
+            right.code.eq(present),
             add.fixed.eq(Mux(left.o.sign, -left.o.significand, left.o.significand)),
             add.fixed_exponent.eq(left.o.exponent - offset),
             add.number.eq(right.o),
@@ -128,6 +140,7 @@ class PsumColumn(wiring.Component):
         overwrite = Signal()
         total = Signal(FP32.width)
         narrow = instantiate(m, platform, "narrow", Fp32ToBf16)
+        narrowed = narrow.o[DROPPED_BITS:].replicate(2) if self.masked else narrow.o
         m.d.comb += [
             overwrite.eq(mode.flag.matches(*OVERWRITING_FLAGS)),
             # A NaN passes the adder even if it overwrites, and becomes the canonical NaN.
@@ -137,8 +150,8 @@ class PsumColumn(wiring.Component):
             narrow.random.eq(random),
             read_port.addr.eq(self.index),
             write_port.addr.eq(index),
-            write_port.en.eq(write),
-            write_port.data.eq(Mux(store, value, Mux(mode.bf16, narrow.o, total))),
+            write_port.en.eq(enable),
+            write_port.data.eq(Mux(store, value, Mux(mode.bf16, narrowed, total))),
             self.present.eq(read_port.data),
         ]
         return m

@@ -1,8 +1,9 @@
 """Unit records of the systolic array and PSUM."""
 
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup, registered
-from bitpath.rtl.trainium3.array.config import ArrayConfig, CoreArrayConfig, PsumConfig
+from bitpath.rtl.trainium3.array.config import ArrayConfig, CoreArrayConfig, PsumConfig, PsumMemoryConfig
 from bitpath.rtl.trainium3.array.psum import Psum
+from bitpath.rtl.trainium3.array.psum_memory import PsumMemory
 from bitpath.rtl.trainium3.array.stochastic_psum import StochasticPsum
 from bitpath.rtl.trainium3.array.systolic_array import SystolicArray
 from bitpath.rtl.trainium3.dot.config import DotConfig
@@ -50,6 +51,23 @@ UNITS = (
             WaveGroup("generators", r"(load__|shown|states|xorwow_)"),
             WaveGroup("first column", r"psum\.columns_0\.(psum_columns_0\.)*psum_column_0\."),
             WaveGroup("banks", r"psum\."),
+        ),
+    ),
+    Unit(
+        name="psum_memory",
+        room="trainium3/array",
+        config_type=PsumMemoryConfig,
+        build=PsumMemory,
+        summary="Trainium3: PSUM at byte addresses, two lanes of TensorE and the engines",
+        covered=Covered(PsumMemoryConfig(), 60),
+        judges=(Judge(36, PsumMemoryConfig(), 40),),
+        waves=(
+            CLOCK,
+            WaveGroup("main", r"(command__0|i__0|walker_main|.*_main)"),
+            WaveGroup("background", r"(command__1|i__1|walker_background|.*_background)"),
+            WaveGroup("engines", r"(access_|data__|answer_|shown_)"),
+            WaveGroup("errors and waits", r"(refused|error|clear|waits)"),
+            WaveGroup("banks", r"(chosen|serves|present|columns)_"),
         ),
     ),
 )

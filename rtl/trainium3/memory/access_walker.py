@@ -27,7 +27,7 @@ class WalkError(enum.Enum, shape=2):
 
 def walk_command(config: WalkConfig) -> data.StructLayout:
     """Layout of an access pattern: ``pairs[0]`` is innermost, ``size`` the logarithm of an element's bytes, offset and steps
-    are in elements, ``limit`` in bytes."""
+    are in elements, ``limit`` in bytes; ``tag``, if there is one, rides with the addresses."""
     pair = data.StructLayout({"step": signed(config.step_bits), "num": config.num_bits})
     return data.StructLayout(
         {
@@ -36,12 +36,17 @@ def walk_command(config: WalkConfig) -> data.StructLayout:
             "size": 2,
             "limit": config.address_bits + 1,
         }
+        | _tag(config)
     )
 
 
 def walk_address(config: WalkConfig) -> data.StructLayout:
     """Layout of an address; ``last`` marks the pattern's last one."""
-    return data.StructLayout({"byte": config.address_bits, "last": 1})
+    return data.StructLayout({"byte": config.address_bits, "last": 1} | _tag(config))
+
+
+def _tag(config: WalkConfig) -> dict[str, int]:
+    return {"tag": config.tag_bits} if config.tag_bits else {}
 
 
 class AccessWalker(wiring.Component):
@@ -146,3 +151,8 @@ class AccessWalker(wiring.Component):
                     mosts[level].eq(pair.num - 1),
                     deltas[level].eq(pair.step - sum(reaches[:level])),
                 ]
+        if self.config.tag_bits:
+            tag = Signal(self.config.tag_bits, reset_less=True)
+            m.d.comb += self.o.p.tag.eq(tag)
+            with m.If(starts):
+                m.d.sync += tag.eq(command.tag)

@@ -15,16 +15,19 @@ class WalkConfig:
     ----------
     address_bits : bits of a byte address in a partition.
     step_bits, num_bits : bits of a pair's step, which is signed, and of its num.
+    tag_bits : bits of a command that ride with its addresses; 0 for none.
     """
 
     address_bits: int = 8
     step_bits: int = 6
     num_bits: int = 4
+    tag_bits: int = 0
 
     def __post_init__(self) -> None:
         require_range("access_walker", "address_bits", self.address_bits, 3, 24)
         require_range("access_walker", "step_bits", self.step_bits, 2, 16)
         require_range("access_walker", "num_bits", self.num_bits, 1, 16)
+        require_range("access_walker", "tag_bits", self.tag_bits, 0, 256)
 
 
 @dataclass(frozen=True, kw_only=True)

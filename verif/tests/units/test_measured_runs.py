@@ -10,6 +10,7 @@ pytestmark = pytest.mark.simulator
 MEASURED = (
     "access_walker",
     "dge",
+    "psum_memory",
     "indirect_offsets",
     "dma_cast",
     "read_add_write",

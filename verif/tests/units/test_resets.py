@@ -12,7 +12,7 @@ from bitpath.rtl.aie_ml_v2.mac.mac_lane import FLOAT_LATENCY
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.tensix.dot.config import Dot16Config
-from bitpath.rtl.trainium3.array.config import CoreArrayConfig
+from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumMemoryConfig
 from bitpath.rtl.trainium3.array.systolic_array import Tiling
 from bitpath.rtl.trainium3.dma.config import DmaEngineConfig, DmaMoverConfig
 from bitpath.rtl.trainium3.dma.dma_mover import move_layout
@@ -29,6 +29,7 @@ from bitpath.sim.engine.runner import build, run
 from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.engine_host import EARLY_WORDS
 from bitpath.verif.kit.traffic import Driven, Manners, Pace, broken_offer, drawn, first_difference, silent
+from bitpath.verif.trainium3.array import psum_memory
 from bitpath.verif.trainium3.engine.programs import PLACES, program_bits, random_program
 from bitpath.verif.trainium3.memory import dge
 from bitpath.verif.trainium3.memory.access_walker import random_command
@@ -93,6 +94,11 @@ def copies(source):
     return drawn(lambda: dge.random_command(DgeConfig(), source))
 
 
+def tiles(source):
+    """Tiles of PSUM, and now and then one that is refused."""
+    return drawn(lambda: psum_memory.random_command(PsumMemoryConfig(), source))
+
+
 def short_lists(source):
     """Lists of up to seven offsets, about half of them outside."""
     layout = places(indirect_command(IndirectConfig()))
@@ -113,6 +119,7 @@ MANNERS = {
     "scale_fetch": Manners(),
     "indirect_offsets": Manners(inputs={"i": short_lists}),
     "dge": Manners(inputs={"i": copies}, cycles=200),
+    "psum_memory": Manners(keeps=SRAM, inputs={f"command__{lane}": tiles for lane in range(2)}, cycles=200),
     "access_walker": Manners(inputs={"i": walk_commands}, cycles=200),
     "quad_mx_pe": PE,
     "bf16_pe": PE,

@@ -100,7 +100,8 @@ async def directed_copies(dut):
     """Rows to partitions, steps of two, a run across a partition's end, merged pairs, both ends of both memories."""
     wide = min(MOST, PARTITION // 4)
     grid = [(3, 2), (1, 3)]
-    whole = [(8, PARTITION // 8)] if PARTITION // 8 <= MOST else [(MOST, 1)]
+    # 32 elements in pieces of two; the source goes on in each partition where it ended in the one before.
+    seam = Side([(-8, 4), (-2, 4), (1, 2)], 86, partition_step=-28)
     copies = {
         "rows": Copy(row(offset=3, partition_step=MOST), row(offset=0, start=0), 9, 1),
         "steps of two": Copy(row(partition_step=MOST), row(2, start=120), 8, 1),
@@ -116,7 +117,7 @@ async def directed_copies(dut):
         "a run ends with the partition": Copy(
             row(offset=0, partition_step=MOST), row(offset=PARTITION - MOST, start=3), 2, 0
         ),
-        "whole partitions": Copy(Side(whole, 0, partition_step=0), Side(whole, 0, 0), 3, 0),
+        "whole partitions": Copy(seam, Side([(8, 4), (2, 4), (1, 2)], 0, 3), 3, min(2, CONFIG.partition_bits - 5)),
         "HBM to HBM": Copy(row(partition_step=MOST), row(offset=HBM // 2, partition_step=MOST), 9, 0),
         "one descriptor": Copy(row(num=2, partition_step=2), row(num=2, offset=9, partition_step=2), 3, 0),
         "ends of HBM": Copy(row(offset=HBM - MOST), row(offset=0), 1, 0),
@@ -228,24 +229,6 @@ async def a_step_almost_of_the_run(dut):
             await table.play([copy])
             assert await table.error() is copy.error(CONFIG) is DgeError.NONE
             coverage.hit(name, kind)
-
-
-@cocotb.test(**LIMIT, skip=CONFIG.partition_bits != 7)
-async def a_partition_ends_where_the_next_one_begins(dut):
-    """Whole partitions in pieces of two elements; the source goes on after each where the piece before it ended."""
-    words = 32
-    low, high = (
-        Side(pairs, offset, start, step)
-        for pairs, offset, start, step in (
-            ([(8, 4), (2, 4), (1, 2)], 0, 3, 0),
-            ([(-8, 4), (-2, 4), (1, 2)], 3 * words - 10, None, 4 - words),
-        )
-    )
-    copy = Copy(high, low, 3, CONFIG.partition_bits - 5)
-    async with bench(dut, SIGNATURE) as frame:
-        table = Table(frame)
-        await table.play([copy])
-        assert await table.error() is copy.error(CONFIG) is DgeError.NONE
 
 
 @cocotb.test(**LIMIT)

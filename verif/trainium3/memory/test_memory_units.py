@@ -70,6 +70,7 @@ def test_indirect_offsets_known_answers(replay):
                 ("cut_bits", 2, 16),
             )
         ),
+        (partial(WalkConfig, tag_bits=257), "access_walker: tag_bits must be 0 to 256, not 257"),
         (partial(IndirectConfig, count_bits=0), "indirect_offsets: count_bits must be 1 to 16, not 0"),
     ],
 )

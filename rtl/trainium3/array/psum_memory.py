@@ -1,0 +1,262 @@
+"""PSUM at byte addresses: TensorE's two slots write through access patterns, engines read and write beside them.
+
+    lane: command -> access walker -> address --+-> bank: read, add, round, write
+          column of results --------------------+
+
+Ref: "Trainium/Inferentia2 Architecture Guide for NKI", "Trainium2 Architecture Guide for NKI" and "Trainium3 Architecture
+Guide for NKI", AWS Neuron documentation. Who waits in a bank is chosen: TensorE's main slot is first, then its background
+slot, then the engines by number.
+"""
+
+from amaranth import Array, Cat, Module, Mux, Signal, Value, signed
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.trainium3.declarations.memory import MAX_PAIRS
+from bitpath.rtl.common.fp32.fp32_to_bf16 import DROPPED_BITS
+from bitpath.rtl.common.pipeline.repeat import repeat
+from bitpath.rtl.common.pipeline.wide import wide_array
+from bitpath.rtl.trainium3.array.config import PsumMemoryConfig
+from bitpath.rtl.trainium3.array.psum import psum_address
+from bitpath.rtl.trainium3.array.psum_column import WORD_BYTES, PsumColumn, PsumMode
+from bitpath.rtl.trainium3.memory.access_walker import AccessWalker, WalkError
+from bitpath.rtl.trainium3.memory.held_answer import HeldAnswer
+
+LANES = ("main", "background")
+"""TensorE's slots; the first one goes first."""
+HALF, WORD = 1, 2
+"""Sizes of a result: logarithms of 2 bytes, BF16 or a transposed element of 16 bits, and of 4 bytes."""
+NO_SIZE = 3
+"""A size that the access walker refuses."""
+
+
+def psum_command(config: PsumMemoryConfig) -> data.StructLayout:
+    """Layout of a lane's command: a pattern in one bank, and how its results are written.
+
+    ``pairs[0]`` is innermost, offset and steps are in elements from the start of the bank. Results are FP32 with size 2, BF16
+    with size 1; with ``store`` the low bytes of each value are written as they are. ``columns`` has a bit for each partition.
+    """
+    pair = data.StructLayout({"step": signed(config.step_bits), "num": config.num_bits})
+    return data.StructLayout(
+        {
+            "pairs": data.ArrayLayout(pair, MAX_PAIRS),
+            "offset": config.walk.address_bits,
+            "size": 2,
+            "bank": range(config.banks),
+            "flag": 3,
+            "stochastic": 1,
+            "store": 1,
+            "columns": config.cols,
+        }
+    )
+
+
+def psum_access(config: PsumMemoryConfig) -> data.StructLayout:
+    """Layout of an engine's access: 4 bytes of each partition, read, or written where ``mask`` and ``columns`` have ones."""
+    return data.StructLayout(
+        {
+            "values": wide_array(FP32.width, config.cols),
+            "address": psum_address(config.psum),
+            "mask": WORD_BYTES,
+            "columns": config.cols,
+            "write": 1,
+        }
+    )
+
+
+def _tag(config: PsumMemoryConfig) -> data.StructLayout:
+    """Layout of what rides with a lane's addresses."""
+    return data.StructLayout({"mode": PsumMode, "store": 1, "bank": range(config.banks), "columns": config.cols})
+
+
+def _bank_access(config: PsumMemoryConfig) -> data.StructLayout:
+    """Layout of what a bank does in a cycle."""
+    return data.StructLayout(
+        {
+            "index": range(config.psum.bank_depth),
+            "values": FP32.width * config.cols,
+            "masks": WORD_BYTES * config.cols,
+            "random": DROPPED_BITS * config.cols,
+            "mode": PsumMode,
+            "store": 1,
+            "write": 1,
+        }
+    )
+
+
+class PsumMemory(wiring.Component):
+    """Banks of words of 4 bytes in each partition; FP32 numbers, or two of 2 bytes.
+
+    A pattern that leaves its bank, or has a size of 1 byte, is refused: it writes nothing, ``refused`` is 1 two cycles after
+    its command went over, and its results must not be sent.
+
+    Latency: a lane's first result can go over two cycles after its command; it is in place for a read in the next cycle, from
+    which the answer comes a cycle later. Throughput: one result of every partition a cycle and lane, one access a cycle and
+    engine, one of all these a cycle and bank.
+
+    Parameters
+    ----------
+    config : sizes, widths and number of engines.
+
+    Members
+    -------
+    command : In(stream of psum_command), of each lane
+    i : In(stream of 32 bits for each partition), of each lane: its results, in the order of its patterns
+    random : In(stream of 16 bits for each partition, always valid), of each lane; ready with a stochastic result
+    access : In(stream of psum_access), of each engine
+    data : Out(stream of 32 bits for each partition), of each engine: a beat for each of its reads
+    refused : Out, a bit for each lane
+    error : Out(WalkError), of the first refused command since reset or ``clear``
+    waits : Out, of the background lane and of each engine: cycles in which its bank served another one
+    clear : In(1), clears ``error`` and ``waits``
+    """
+
+    def __init__(self, config: PsumMemoryConfig):
+        self.config = config
+        columns = wide_array(FP32.width, config.cols)
+        random = wide_array(DROPPED_BITS, config.cols)
+        super().__init__(
+            {
+                "command": In(stream.Signature(psum_command(config))).array(len(LANES)),
+                "i": In(stream.Signature(columns)).array(len(LANES)),
+                "random": In(stream.Signature(random, always_valid=True)).array(len(LANES)),
+                "access": In(stream.Signature(psum_access(config))).array(config.engines),
+                "data": Out(stream.Signature(columns)).array(config.engines),
+                "refused": Out(len(LANES)),
+                "error": Out(WalkError),
+                "waits": Out(data.ArrayLayout(config.wait_bits, config.engines + 1)),
+                "clear": In(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        codes = [Signal(WalkError, name=f"code_{name}") for name in LANES]
+        lanes = [self._lane(m, number, code) for number, code in enumerate(codes)]
+        with m.If(self.refused.any() & (self.clear | (self.error == WalkError.NONE))):
+            m.d.sync += self.error.eq(Mux(self.refused[0], *codes))
+        with m.Elif(self.clear):
+            m.d.sync += self.error.eq(WalkError.NONE)
+        answers = []
+        for number in range(config.engines):
+            m.submodules[f"answer_{number}"] = answer = HeldAnswer(FP32.width * config.cols)
+            m.d.comb += [
+                self.data[number].valid.eq(answer.o.valid),
+                self.data[number].p.eq(answer.o.p),
+                answer.o.ready.eq(self.data[number].ready),
+            ]
+            answers.append(answer)
+        engines = [self._engine(m, number, answer) for number, answer in enumerate(answers)]
+        requests = [*lanes, *engines]
+        presents, served = [], []
+        for bank in range(config.banks):
+            present, serves = self._bank(m, platform, bank, requests)
+            presents.append(present)
+            served.append(serves)
+        for number, (valid, _, _, ready) in enumerate(requests):
+            m.d.comb += ready.eq(Cat(serves[number] for serves in served).any())
+            if number:
+                waits = self.waits[number - 1]
+                with m.If(self.clear):
+                    m.d.sync += waits.eq(0)
+                with m.Elif(valid & ~ready & ~waits.all()):
+                    m.d.sync += waits.eq(waits + 1)
+        for number, answer in enumerate(answers):
+            access = self.access[number]
+            shown = Signal.like(access.p.address.bank, name=f"shown_{number}", reset_less=True)
+            m.d.sync += shown.eq(access.p.address.bank)
+            m.d.comb += [
+                answer.asked.eq(access.valid & access.ready & ~access.p.write),
+                answer.word.eq(Array(presents)[shown]),
+            ]
+        return m
+
+    def _lane(self, m: Module, number: int, code: Signal) -> tuple[Value, Value, data.View, Value]:
+        """Walk a lane's commands, with the code of a refused one; return whether a result is there, its bank, its access, and the
+        signal that takes it."""
+        config, name = self.config, LANES[number]
+        command, values, random = self.command[number], self.i[number], self.random[number]
+        m.submodules[f"walker_{name}"] = walker = AccessWalker(config.walk)
+        tag, access = Signal(_tag(config), name=f"tag_{name}"), Signal(_bank_access(config), name=f"access_{name}")
+        valid, taken = Signal(name=f"valid_{name}"), Signal(name=f"taken_{name}")
+        given = data.View(_tag(config), walker.i.p.tag)
+        m.d.comb += [
+            walker.i.valid.eq(command.valid),
+            command.ready.eq(walker.i.ready),
+            walker.i.p.pairs.eq(command.p.pairs),
+            walker.i.p.offset.eq(command.p.offset),
+            walker.i.p.size.eq(Mux(command.p.size == 0, NO_SIZE, command.p.size)),
+            walker.i.p.limit.eq(config.bank_bytes),
+            given.mode.flag.eq(command.p.flag),
+            given.mode.bf16.eq(command.p.size == HALF),
+            given.mode.stochastic.eq(command.p.stochastic),
+            given.store.eq(command.p.store),
+            given.bank.eq(command.p.bank),
+            given.columns.eq(command.p.columns),
+            # The walker's error then shows for one cycle, with each refused command.
+            walker.clear.eq(1),
+            self.refused[number].eq(walker.error != WalkError.NONE),
+            code.eq(walker.error),
+        ]
+        mask = Signal(WORD_BYTES, name=f"mask_{name}")
+        m.d.comb += [
+            tag.eq(walker.o.p.tag),
+            valid.eq(walker.o.valid & values.valid),
+            walker.o.ready.eq(taken),
+            values.ready.eq(taken),
+            random.ready.eq(taken & tag.mode.bf16 & tag.mode.stochastic & ~tag.store),
+            mask.eq(Mux(tag.mode.bf16, Mux(walker.o.p.byte[1], 0b1100, 0b0011), 0b1111)),
+            access.index.eq(walker.o.p.byte >> WORD),
+            access.values.eq(Cat(Mux(tag.store & tag.mode.bf16, value[:16].replicate(2), value) for value in values.p)),
+            access.masks.eq(Cat(Mux(column, mask, 0) for column in tag.columns)),
+            access.random.eq(Value.cast(random.p)),
+            access.mode.eq(tag.mode),
+            access.store.eq(tag.store),
+            access.write.eq(1),
+        ]
+        return valid, tag.bank, access, taken
+
+    def _engine(self, m: Module, number: int, answer: HeldAnswer) -> tuple[Value, Value, data.View, Value]:
+        """As :meth:`_lane`, of an engine; its access is there while no answer waits."""
+        port = self.access[number]
+        access, valid = (
+            Signal(_bank_access(self.config), name=f"access_{number}"),
+            Signal(name=f"valid_{number}"),
+        )
+        m.d.comb += [
+            valid.eq(port.valid & answer.free),
+            access.index.eq(port.p.address.index),
+            access.values.eq(Value.cast(port.p.values)),
+            access.masks.eq(Cat(Mux(column, port.p.mask, 0) for column in port.p.columns)),
+            access.store.eq(1),
+            access.write.eq(port.p.write),
+        ]
+        return valid, port.p.address.bank, access, port.ready
+
+    def _bank(self, m: Module, platform, bank: int, requests: list) -> tuple[Signal, Signal]:
+        """Serve the first request of a bank; return its words, a cycle later, and a bit for the request served."""
+        config = self.config
+        chosen = Signal(_bank_access(config), name=f"chosen_{bank}")
+        serves, present = (
+            Signal(len(requests), name=f"serves_{bank}"),
+            Signal(FP32.width * config.cols, name=f"present_{bank}"),
+        )
+        for number, (valid, at, access, _) in reversed([*enumerate(requests)]):
+            with m.If(valid & (at == bank)):
+                m.d.comb += [chosen.eq(access), serves.eq(1 << number)]
+        values = {
+            "index": chosen.index,
+            "value": chosen.values,
+            "mask": chosen.masks,
+            "random": chosen.random,
+            "mode": chosen.mode,
+            "store": chosen.store,
+            "write": chosen.write,
+            "present": present,
+        }
+        spread = ("value", "mask", "random", "present")
+        args = (config.psum.bank_depth, True)
+        repeat(m, platform, f"columns_{bank}", values, PsumColumn, args, config.cols, spread=spread)
+        return present, serves

@@ -1,0 +1,240 @@
+"""Bench of PSUM at addresses: two lanes and the engines side by side, and every handshake in its cycle.
+
+Golden's `Psum` plays each access in the cycle in which it goes over. ``BITPATH_CASES`` sets the tiles of a test.
+"""
+
+import os
+from itertools import product
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from bitpath.rtl.trainium3.array.psum_memory import LANES
+from bitpath.rtl.trainium3.memory.access_walker import WalkError
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.pipeline import PACES
+from bitpath.verif.trainium3.array.psum_memory import (
+    GROUPS,
+    MODES,
+    Access,
+    Tile,
+    random_access,
+    random_tile,
+)
+from bitpath.verif.trainium3.array.psum_memory_table import CONFIG, DEPTH, SIGNATURE, WHOLE, Table
+
+CASES = int(os.environ.get("BITPATH_CASES", "60"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+REGIONS = (range(DEPTH // 2), range(DEPTH // 2, 3 * DEPTH // 4))
+"""Words of each lane, while engines use the others: nothing may use the words of an open accumulation group."""
+ENGINE_WORDS = range(3 * DEPTH // 4, DEPTH)
+
+
+def cover(frame, seen, names):
+    coverage = frame.coverage(names)
+    for name in names:
+        if name in seen:
+            coverage.hit(name)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def engines_alone(dut, pace):
+    """Reads and writes of any bytes of any partitions; engine 1 waits where engine 0 uses its bank."""
+    rng = pauses.rng("accesses")
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame, pace)
+        await table.fill()
+        for _ in range(2 * CASES):
+            for engine in range(CONFIG.engines):
+                table.access(engine, random_access(CONFIG, rng, range(DEPTH)))
+        await table.play()
+        cover(frame, table.seen, [f"engine {number} waits for an engine" for number in range(1, CONFIG.engines)])
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def lanes_beside_engines(dut, pace):
+    """Whole accumulation groups of every kind in both lanes, in one bank and in two, and engines in the same banks."""
+    rng = pauses.rng("tiles")
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage([*cross(LANES, MODES), *cross(LANES, ("".join(map(str, each)) for each in GROUPS))])
+        table = Table(frame, pace)
+        await table.fill()
+        kinds = list(product(MODES, GROUPS))
+        for turn in range(max(len(kinds), CASES)):
+            for lane, name in enumerate(LANES):
+                mode, flags = rng.choice(kinds) if turn >= len(kinds) else kinds[-1 - turn if lane else turn]
+                tile = random_tile(CONFIG, rng, REGIONS[lane], mode)
+                for flag in flags:
+                    table.send(lane, Tile(tile.pairs, tile.offset, tile.bank, mode, tile.columns, flag))
+                coverage.hit(name, mode)
+                coverage.hit(name, "".join(map(str, flags)))
+            for engine in range(CONFIG.engines):
+                for _ in range(6):
+                    table.access(engine, random_access(CONFIG, rng, ENGINE_WORDS))
+        await table.play()
+        await table.read_all()
+        names = [
+            "two banks",
+            "background waits",
+            *(f"engine {number} waits for a lane" for number in range(CONFIG.engines)),
+        ]
+        cover(frame, table.seen, names)
+
+
+@cocotb.test(**LIMIT)
+async def one_word_after_the_other_lane(dut):
+    """Both lanes add onto the same words in one bank and in turns: the sum keeps the order in which results go over."""
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage([mode for mode in MODES if mode.startswith(("fp32", "bf16"))])
+        table = Table(frame)
+        await table.fill()
+        for mode in coverage.counts:
+            for flag in (6, 3, 6):
+                for lane in [*range(len(LANES))] * 3:
+                    table.send(lane, Tile([(1, 4)], 0, CONFIG.banks - 1, mode, WHOLE, flag))
+                waits = table.waits[0]
+                await table.play()
+                # The main lane's three commands follow without a gap, so the background lane waits for all their results.
+                assert table.waits[0] == waits + 3 * 4
+            await table.read_all()
+            coverage.hit(mode)
+
+
+@cocotb.test(**LIMIT)
+async def a_refused_command_leaves_no_trace(dut):
+    """Beyond the bank's end, before its start, sizes of 1 and 8 bytes, no element: in each lane, among good ones, in any order."""
+    rng = pauses.rng("tiles")
+    good = Tile([(1, 2)], 0, 0, "fp32", WHOLE)
+    bad = {
+        "beyond": Tile([(1, 2)], DEPTH - 1, 0, "fp32", WHOLE),
+        "beyond by half a word": Tile([(1, 2)], 2 * DEPTH - 1, 0, "bf16_rne", WHOLE),
+        "before": Tile([(-1, 2)], 0, CONFIG.banks - 1, "fp32", WHOLE),
+        "size 0": Tile([(1, 2)], 0, 0, "fp32", WHOLE, size=0),
+        "size 3": Tile([(1, 2)], 0, 0, "bits32", WHOLE, size=3),
+        "no element": Tile([(1, 0)], 0, 1, "fp32", WHOLE),
+    }
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(cross(bad, LANES, ("alone", "among")))
+        table = Table(frame)
+        await table.fill()
+        for (name, tile), (lane, lane_name) in product(bad.items(), enumerate(LANES)):
+            assert tile.error(CONFIG) is not WalkError.NONE
+            table.send(lane, tile)
+            await table.play()
+            assert table.error is tile.error(CONFIG)
+            coverage.hit(name, lane_name, "alone")
+            await table.clear()
+            other = rng.choice([each for each in bad.values() if each.error(CONFIG) is not tile.error(CONFIG)])
+            for each in (good, tile, random_tile(CONFIG, rng, REGIONS[lane], "bf16_rne"), other):
+                table.send(lane, each)
+            table.send(1 - lane, random_tile(CONFIG, rng, REGIONS[1 - lane], "fp32"))
+            await table.play()
+            assert table.error is tile.error(CONFIG)
+            coverage.hit(name, lane_name, "among")
+            await table.clear()
+        for tiles in ((bad["before"], bad["size 0"]), (bad["size 0"], bad["before"])):
+            # Both in one cycle: the main lane's code stays.
+            for lane, tile in enumerate(tiles):
+                table.send(lane, tile)
+            await table.play()
+            assert table.error is tiles[0].error(CONFIG)
+            await table.clear()
+        await table.read_all()
+
+
+@cocotb.test(**LIMIT)
+async def far_outside(dut):
+    """The largest reaches of every set of levels, to either side, in each lane: sums that must not wrap around into the bank."""
+    rng = pauses.rng("tiles")
+    most, span = (1 << CONFIG.num_bits) - 1, 1 << CONFIG.step_bits - 1
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame)
+        await table.fill()
+        for levels, step, lane in product(range(1, 16), (-span, span - 1), range(len(LANES))):
+            pairs = [(step, most) if levels >> level & 1 else (rng.choice((step, -1 - step)), 1) for level in range(4)]
+            mode = rng.choice(list(MODES))
+            tile = Tile(pairs, rng.randrange(CONFIG.bank_bytes), rng.randrange(CONFIG.banks), mode, WHOLE)
+            assert tile.error(CONFIG) is WalkError.RANGE
+            table.send(lane, tile)
+            table.send(1 - lane, random_tile(CONFIG, rng, REGIONS[1 - lane], mode))
+            await table.play()
+            assert table.error is WalkError.RANGE
+            await table.clear()
+        await table.read_all()
+
+
+@cocotb.test(**LIMIT)
+async def cleared_in_any_cycle(dut):
+    """An error and a wait of the cycle in which they are cleared: the error stays, the wait does not."""
+    rng = pauses.rng("tiles")
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame, clears=0.3)
+        await table.fill()
+        for _ in range(CASES):
+            for lane in range(len(LANES)):
+                bad = Tile([(1, 2)], DEPTH - 1, 0, "fp32", WHOLE, size=rng.choice((None, 0)))
+                table.send(lane, rng.choice((bad, random_tile(CONFIG, rng, REGIONS[lane], "fp32"))))
+            for engine in range(CONFIG.engines):
+                table.access(engine, random_access(CONFIG, rng, ENGINE_WORDS))
+        await table.play()
+
+
+@cocotb.test(**LIMIT)
+async def ends_of_banks(dut):
+    """The last word and half word of each bank, and the first, from either side; the largest steps and nums."""
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame)
+        await table.fill()
+        most = (1 << CONFIG.num_bits) - 1
+        step = min((1 << CONFIG.step_bits - 1) - 1, DEPTH - 1)
+        for bank, (mode, elements) in product(
+            range(CONFIG.banks), (("fp32", DEPTH), ("bf16_rne", 2 * DEPTH), ("bits16", 2 * DEPTH))
+        ):
+            count = min(most, elements)
+            for tile in (
+                Tile([(1, count)], elements - count, bank, mode, WHOLE),
+                Tile([(-1, count)], count - 1, bank, mode, WHOLE),
+                Tile([(step, 2)], elements - 1 - step, bank, mode, WHOLE),
+                Tile([(-step, 2)], step, bank, mode, WHOLE),
+                *(
+                    Tile([(1, 1)] * level + [(1, count)] + [(1, 1)] * (3 - level), 0, bank, mode, WHOLE)
+                    for level in range(4)
+                ),
+            ):
+                assert tile.error(CONFIG) is WalkError.NONE
+                table.send(bank % 2, tile)
+        await table.play()
+        await table.read_all()
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """Reset with patterns walking and waiting, an answer waiting, a refusal and waits counted: none of them shows afterwards."""
+    rng = pauses.rng("tiles")
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame)
+        await table.fill()
+        for turn in range(12):
+            for monitor in table.monitors:
+                monitor.hold()
+            for lane in range(len(LANES)):
+                tile = Tile([(1, 2)], DEPTH - (1 if turn % 3 == lane else 2), 0, "fp32", WHOLE)
+                table.lanes[lane].commands.send_bits(tile.command(CONFIG))
+            for engine in [*range(CONFIG.engines)] * 2:
+                table.engines[engine].send_bits(Access(0, engine).payload(CONFIG))
+            for _ in range(1 + turn // 2):
+                await RisingEdge(dut.clk)
+            for driver in (*(lane.commands for lane in table.lanes), *table.engines):
+                driver.drop()
+            await frame.reset()
+            for monitor in table.monitors:
+                monitor.release()
+            table.error, table.waits = WalkError.NONE, [0] * len(table.waits)
+            for lane in range(len(LANES)):
+                table.send(lane, random_tile(CONFIG, rng, REGIONS[lane], "fp32"))
+            await table.play()
+        await table.read_all()
