@@ -35,7 +35,7 @@ BENCHES = {
         EDGES + BITS + 50,
     ),
     # golden's rand2, ranges and edges, random beats at every pace, latency, resets.
-    "rand2_lane-verilator": (Rand2Config(pipeline=STAGES[4]), 100, None, 8, 13 * 5 + 5 * RANGES + 4 * 100 + 60),
+    "rand2_lane-verilator": (Rand2Config(pipeline=STAGES[4]), 300, None, 8, 13 * 15 + 5 * RANGES + 4 * 300 + 60),
     "rand2_lane-icarus": (Rand2Config(pipeline=STAGES[0]), 40, "partitions|latency", 2, 13 * 5 + 20),
 }
 """Configuration, cases, names of tests, and the least tests and comparisons."""
