@@ -5,24 +5,9 @@ import pytest
 from bitpath.rtl.units import UNITS
 from bitpath.sim.campaigns.coverage.measure import SEED
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.trainium3.measured import MEASURED
 
 pytestmark = pytest.mark.simulator
-MEASURED = (
-    "access_walker",
-    "dge",
-    "psum_memory",
-    "indirect_offsets",
-    "dma_cast",
-    "read_add_write",
-    "dma_queues",
-    "dma_mover",
-    "fp32_passes",
-    "background_transpose",
-    "tensor_issue",
-    "core_pe",
-    "weight_load",
-    "activation2_lane",
-)
 
 
 @pytest.mark.parametrize("unit", MEASURED)

@@ -12,8 +12,8 @@ from bitpath.rtl.trainium3.dma.config import (
     DmaQueuesConfig,
     ReadAddWriteConfig,
 )
-from bitpath.rtl.units import UNITS
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.trainium3.measured import benches
 
 pytestmark = pytest.mark.simulator
 SEED = 20260821
@@ -40,13 +40,12 @@ BENCHES = {
     "dma_mover-verilator": (DmaMoverConfig(beat_bytes=8, address_bits=13), 30, None, 13, 3000),
     "dma_mover-icarus": (DmaMoverConfig(descriptor_cycles=8), 16, "onto|any|resets", 7, 150),
     # Schedules, moves at every pace, resets.
-    "dma_engine-verilator": (UNITS["dma_engine"].covered.config, 100, None, 10, 30_000),
     "dma_engine-icarus": (DmaEngineConfig(mover=DmaMoverConfig(descriptor_cycles=8)), 16, "any_pace|resets", 5, 150),
 }
 """Configuration, cases, names of tests, and the least tests and comparisons."""
 
 
-@pytest.mark.parametrize("name", BENCHES)
+@pytest.mark.parametrize("name", benches(BENCHES))
 def test_bench(name):
     unit, *_, simulator = name.split("-")
     config, cases, tests, ran, compared = BENCHES[name]

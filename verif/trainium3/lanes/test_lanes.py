@@ -8,6 +8,7 @@ import pytest
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.trainium3.lanes.config import Activation2Config, Rand2Config
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.trainium3.measured import benches
 
 pytestmark = pytest.mark.simulator
 SEED = 20260826
@@ -41,7 +42,7 @@ BENCHES = {
 """Configuration, cases, names of tests, and the least tests and comparisons."""
 
 
-@pytest.mark.parametrize("name", BENCHES)
+@pytest.mark.parametrize("name", benches(BENCHES))
 def test_bench(name):
     unit, simulator = name.split("-")
     config, cases, tests, ran, compared = BENCHES[name]

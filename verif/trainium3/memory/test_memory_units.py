@@ -6,6 +6,7 @@ import pytest
 
 from bitpath.rtl.trainium3.memory.config import DgeConfig, IndirectConfig, ScaleFetchConfig, WalkConfig
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.trainium3.measured import benches
 
 pytestmark = pytest.mark.simulator
 SEED = 20260821
@@ -29,7 +30,7 @@ BENCHES = {
 """Configuration, cases, names of tests, and the least tests and comparisons."""
 
 
-@pytest.mark.parametrize("name", BENCHES)
+@pytest.mark.parametrize("name", benches(BENCHES))
 def test_bench(name):
     unit, simulator = name.split("-")
     config, cases, tests, ran, compared = BENCHES[name]

@@ -16,6 +16,7 @@ from bitpath.rtl.trainium3.tensor.config import (
     TransposeConfig,
 )
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.trainium3.measured import benches
 
 pytestmark = pytest.mark.simulator
 SEED = 20261126
@@ -44,7 +45,7 @@ BENCHES = {
 """Configuration, cases, names of tests, and the least tests and comparisons."""
 
 
-@pytest.mark.parametrize("name", BENCHES)
+@pytest.mark.parametrize("name", benches(BENCHES))
 def test_bench(name):
     unit, simulator = name.split("-")
     config, cases, tests, ran, compared = BENCHES[name]
