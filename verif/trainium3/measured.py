@@ -9,6 +9,7 @@ MEASURED = (
     "access_walker",
     "dge",
     "psum_memory",
+    "sbuf",
     "indirect_offsets",
     "dma_cast",
     "read_add_write",

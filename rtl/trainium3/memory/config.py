@@ -2,9 +2,15 @@
 
 from dataclasses import dataclass
 
-from bitpath.golden.trainium3.declarations.memory import MAX_PAIRS
+from amaranth.utils import exact_log2
+
+from bitpath.golden.trainium3.declarations.memory import ENGINE_PARTITIONS, MAX_PAIRS
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, QUADRANT
-from bitpath.rtl.common.config import require_range
+from bitpath.rtl.common.config import require_power_of_two, require_range
+from bitpath.rtl.trainium3.dma.config import ReadAddWriteConfig
+
+SBUF_WORD_BYTES = 8
+"""Bytes that an engine reads or writes in an SBUF partition and cycle."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,3 +113,59 @@ class DgeConfig:
     def run_bits(self) -> int:
         """Bits of the elements of a run, which lies in one memory."""
         return max(self.address_bits + 1, self.num_bits)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SbufConfig:
+    """Configuration of SBUF; the machine has 128 partitions of 256 KiB, in four quadrants.
+
+    Attributes
+    ----------
+    partitions : a power of two from 4 to 128.
+    partition_bytes : a power of two from 64 to 4096.
+    banks : 8-byte words of a DMA access: 2, or 4 as on the machine.
+    engines : engines with a read port and a write port each.
+    wait_bits : bits of the counter of a DMA port's waits, which stops at its largest value.
+    """
+
+    partitions: int = 8
+    partition_bytes: int = 64
+    banks: int = 2
+    engines: int = 2
+    wait_bits: int = 5
+
+    def __post_init__(self) -> None:
+        require_power_of_two("sbuf", "partitions", self.partitions, 4, PARTITIONS)
+        require_power_of_two("sbuf", "partition_bytes", self.partition_bytes, 64, 4096)
+        require_power_of_two("sbuf", "banks", self.banks, 2, 4)
+        require_range("sbuf", "engines", self.engines, 1, 6)
+        require_range("sbuf", "wait_bits", self.wait_bits, 1, 32)
+
+    @property
+    def group(self) -> int:
+        """Partitions of a DMA port."""
+        return min(ENGINE_PARTITIONS, self.partitions)
+
+    @property
+    def groups(self) -> int:
+        return self.partitions // self.group
+
+    @property
+    def dma_bytes(self) -> int:
+        """Bytes of a row, which a DMA access takes."""
+        return self.banks * SBUF_WORD_BYTES
+
+    @property
+    def word_bits(self) -> int:
+        """Bits of a word's place in its partition."""
+        return exact_log2(self.partition_bytes // SBUF_WORD_BYTES)
+
+    @property
+    def row_bits(self) -> int:
+        """Bits of a row's place in its partition."""
+        return exact_log2(self.partition_bytes // self.dma_bytes)
+
+    @property
+    def beats(self) -> ReadAddWriteConfig:
+        """Beats of a DMA port: the address of a row, with its partition above it."""
+        return ReadAddWriteConfig(beat_bytes=self.dma_bytes, address_bits=self.row_bits + exact_log2(self.group))

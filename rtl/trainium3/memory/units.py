@@ -2,9 +2,16 @@
 
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.memory.access_walker import AccessWalker
-from bitpath.rtl.trainium3.memory.config import DgeConfig, IndirectConfig, ScaleFetchConfig, WalkConfig
+from bitpath.rtl.trainium3.memory.config import (
+    DgeConfig,
+    IndirectConfig,
+    SbufConfig,
+    ScaleFetchConfig,
+    WalkConfig,
+)
 from bitpath.rtl.trainium3.memory.dge import Dge
 from bitpath.rtl.trainium3.memory.indirect_offsets import IndirectOffsets
+from bitpath.rtl.trainium3.memory.sbuf import Sbuf
 from bitpath.rtl.trainium3.memory.scale_fetch import ScaleFetch
 
 UNITS = (
@@ -67,6 +74,22 @@ UNITS = (
             WaveGroup("source", r"source\\."),
             WaveGroup("destination", r"destination\\."),
             OUTPUT,
+        ),
+    ),
+    Unit(
+        name="sbuf",
+        room="trainium3/memory",
+        config_type=SbufConfig,
+        build=Sbuf,
+        summary="Trainium3: SBUF, engines at full rate and DMA ports that give way",
+        covered=Covered(SbufConfig(), 100),
+        judges=(Judge(37, SbufConfig(), 40),),
+        waves=(
+            CLOCK,
+            WaveGroup("engines", r"(read__|write__|data__|uses|shown|used|first)"),
+            WaveGroup("DMA", r"dma_"),
+            WaveGroup("errors and waits", r"(error|clear|waits)"),
+            WaveGroup("cells", r"cells_"),
         ),
     ),
 )

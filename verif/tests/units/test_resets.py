@@ -119,6 +119,7 @@ MANNERS = {
     "scale_fetch": Manners(),
     "indirect_offsets": Manners(inputs={"i": short_lists}),
     "dge": Manners(inputs={"i": copies}, cycles=200),
+    "sbuf": Manners(keeps=SRAM, cycles=200),
     "psum_memory": Manners(keeps=SRAM, inputs={f"command__{lane}": tiles for lane in range(2)}, cycles=200),
     "access_walker": Manners(inputs={"i": walk_commands}, cycles=200),
     "quad_mx_pe": PE,
@@ -178,6 +179,7 @@ LARGE = (
     "tensor_engine",
     "rmsnorm_quant",
     "exponential",
+    "sbuf",
     "mac_lane",
 )
 UNSEEN = {"mac_lane": "who uses it counts the cycles: it has no output that says when a result has come"}

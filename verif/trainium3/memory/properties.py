@@ -3,11 +3,18 @@
 from functools import partial
 
 from bitpath.rtl.trainium3.memory.access_walker import AccessWalker
-from bitpath.rtl.trainium3.memory.config import DgeConfig, IndirectConfig, ScaleFetchConfig, WalkConfig
+from bitpath.rtl.trainium3.memory.config import (
+    DgeConfig,
+    IndirectConfig,
+    SbufConfig,
+    ScaleFetchConfig,
+    WalkConfig,
+)
 from bitpath.rtl.trainium3.memory.dge import Dge
 from bitpath.rtl.trainium3.memory.indirect_offsets import IndirectOffsets
+from bitpath.rtl.trainium3.memory.sbuf_dma import SbufDma
 from bitpath.rtl.trainium3.memory.scale_fetch import ScaleFetch
-from bitpath.verif.formal.contracts import offer_property, pipeline_property, stream_properties
+from bitpath.verif.formal.contracts import answer_property, offer_property, pipeline_property, stream_properties
 from bitpath.verif.formal.property import Properties, Sabotage
 
 WALK = WalkConfig(address_bits=6, step_bits=4, num_bits=3)
@@ -42,5 +49,16 @@ PROPERTIES = Properties(
         partial(Dge, DGE),
         Sabotage("trainium3/memory/dge.py", "leaves.eq(free & (", "leaves.eq((free | self.o.p.first) & ("),
         whole=False,
+    ),
+    answer_property(
+        "trainium3.sbuf_dma",
+        partial(SbufDma, SbufConfig(partitions=4)),
+        "read",
+        "data",
+        Sabotage(
+            "trainium3/memory/sbuf_dma.py",
+            "idle & answer.free),\n            answer.asked",
+            "idle),\n            answer.asked",
+        ),
     ),
 )

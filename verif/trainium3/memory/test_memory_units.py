@@ -4,7 +4,13 @@ from functools import partial
 
 import pytest
 
-from bitpath.rtl.trainium3.memory.config import DgeConfig, IndirectConfig, ScaleFetchConfig, WalkConfig
+from bitpath.rtl.trainium3.memory.config import (
+    DgeConfig,
+    IndirectConfig,
+    SbufConfig,
+    ScaleFetchConfig,
+    WalkConfig,
+)
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.trainium3.measured import benches
 
@@ -16,12 +22,18 @@ MACHINE = WalkConfig(address_bits=18, step_bits=16, num_bits=16)
 HBM = DgeConfig(hbm_bits=20, partition_bits=18, step_bits=19, num_bits=4, cut_bits=5)
 """Addresses as wide as a machine's; runs are cut early, so that nums need not be large."""
 
+
+SBUF = SbufConfig(partitions=16, partition_bytes=128, banks=4, engines=3, wait_bits=8)
+"""Two DMA ports."""
+
 bench = partial(run_bench, seed=SEED)
 BENCHES = {
     "access_walker-verilator": (MACHINE, 100, None, 12, 4_000),
     "access_walker-icarus": (WalkConfig(), 60, "every_num|reject|random|cycle|resets", 9, 3_900),
     "dge-verilator": (HBM, 120, None, 11, 3_000),
     "dge-icarus": (DgeConfig(), 120, "directed|cycle|resets|pace=both", 4, 1_000),
+    "sbuf-verilator": (SBUF, 30, "busy=0.3/pause=0.5|waits|errors|resets", 4, 1_000),
+    "sbuf-icarus": (SbufConfig(partitions=4), 20, "busy=0.3/pause=0.5|errors|waits", 3, 400),
     "scale_fetch-verilator": (ScaleFetchConfig(), 100, None, 8, 600),
     "scale_fetch-icarus": (ScaleFetchConfig(quadrants=1), 60, None, 8, 300),
     "indirect_offsets-verilator": (IndirectConfig(offset_bits=32, count_bits=12), 60, None, 10, 5_000),
@@ -35,6 +47,13 @@ def test_bench(name):
     unit, simulator = name.split("-")
     config, cases, tests, ran, compared = BENCHES[name]
     bench(unit, config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
+
+
+@pytest.mark.deep
+def test_sbuf_of_the_machines_width():
+    """128 partitions of 4 KiB, sixteen DMA ports."""
+    config = SbufConfig(partitions=128, partition_bytes=4096, banks=4, wait_bits=16)
+    bench("sbuf", config, "verilator", cases=12, tests="busy=0.05/pause=0.5|waits", min_tests=2, min_compared=15_000)
 
 
 def test_access_walker_known_answers(replay):
@@ -71,6 +90,14 @@ def test_indirect_offsets_known_answers(replay):
                 ("cut_bits", 2, 16),
             )
         ),
+        (partial(SbufConfig, partitions=2), "sbuf: partitions must be a power of two from 4 to 128, not 2"),
+        (
+            partial(SbufConfig, partition_bytes=8192),
+            "sbuf: partition_bytes must be a power of two from 64 to 4096, not 8192",
+        ),
+        (partial(SbufConfig, banks=1), "sbuf: banks must be a power of two from 2 to 4, not 1"),
+        (partial(SbufConfig, engines=7), "sbuf: engines must be 1 to 6, not 7"),
+        (partial(SbufConfig, wait_bits=0), "sbuf: wait_bits must be 1 to 32, not 0"),
         (partial(WalkConfig, tag_bits=257), "access_walker: tag_bits must be 0 to 256, not 257"),
         (partial(IndirectConfig, count_bits=0), "indirect_offsets: count_bits must be 1 to 16, not 0"),
     ],

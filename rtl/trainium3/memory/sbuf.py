@@ -1,0 +1,175 @@
+"""SBUF: partitions that all engines read and write at full rate, and DMA ports that give way.
+
+Ref: "Trainium/Inferentia2 Architecture Guide for NKI" and "Trainium3 Architecture Guide for NKI", AWS Neuron documentation.
+That DMA waits, and only in the partitions that an engine uses, is chosen.
+"""
+
+from functools import reduce
+from operator import or_
+
+from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, enum, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from bitpath.golden.trainium3.declarations.memory import PARTITION_STARTS
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+from bitpath.rtl.common.pipeline.repeat import repeat
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.pipeline.wide import wide_array
+from bitpath.rtl.trainium3.dma.read_add_write import beat_layout
+from bitpath.rtl.trainium3.memory.config import SBUF_WORD_BYTES, SbufConfig
+from bitpath.rtl.trainium3.memory.sbuf_dma import SbufDma
+from bitpath.rtl.trainium3.memory.sbuf_partition import SbufPartition
+
+
+class SbufError(enum.Enum, shape=2):
+    """Reason for which an engine's access was refused."""
+
+    NONE = 0
+    PARTITIONS = 1  # no partition, or more than there are
+    START = 2  # these may not start there
+
+
+def sbuf_place(config: SbufConfig) -> data.StructLayout:
+    """Layout of an engine's access: partitions from ``start`` on, and an 8-byte word of each."""
+    return data.StructLayout(
+        {
+            "start": range(config.partitions),
+            "partitions": range(config.partitions + 1),
+            "word": config.word_bits,
+        }
+    )
+
+
+def sbuf_write(config: SbufConfig) -> data.StructLayout:
+    """Layout of an engine's write: a word and a bit for each byte, in every partition of the memory."""
+    return data.StructLayout(
+        {
+            "place": sbuf_place(config),
+            "words": wide_array(8 * SBUF_WORD_BYTES, config.partitions),
+            "masks": wide_array(SBUF_WORD_BYTES, config.partitions),
+        }
+    )
+
+
+class Sbuf(wiring.Component):
+    """Partitions of bytes in four quadrants; eight partitions share a DMA port.
+
+    An engine's access is refused, and sets ``error``, unless it starts as the guides say: at any quadrant for one quadrant's
+    partitions, at the first or third for two, else at 0. A refused read finds zeros, a refused write writes nothing.
+
+    Latency: data come one cycle after their request; a word that is written in that cycle is read as it was. Throughput: 8 bytes
+    a partition, port and cycle for engines, which never wait; for DMA see :class:`SbufDma`.
+
+    Parameters
+    ----------
+    config : sizes and number of engines.
+
+    Members
+    -------
+    read : In(stream of sbuf_place, always ready), data : Out(stream of a word for each partition, always ready), of each engine
+    write : In(stream of sbuf_write, always ready), of each engine
+    dma_read, dma_data, dma_write : as ``read``, ``data`` and ``write`` of :class:`SbufDma`, of each eight partitions
+    error : Out(SbufError), of the first refused access since reset or ``clear``; in one cycle reads count as first
+    waits : Out, for each DMA port the cycles in which it waited for an engine since reset or ``clear``
+    clear : In(1), clears ``error`` and ``waits``
+    """
+
+    def __init__(self, config: SbufConfig):
+        self.config = config
+        words = wide_array(8 * SBUF_WORD_BYTES, config.partitions)
+        row = stream.Signature(8 * config.dma_bytes)
+        super().__init__(
+            {
+                "read": In(stream.Signature(sbuf_place(config), always_ready=True)).array(config.engines),
+                "data": Out(stream.Signature(words, always_ready=True)).array(config.engines),
+                "write": In(stream.Signature(sbuf_write(config), always_ready=True)).array(config.engines),
+                "dma_read": In(stream.Signature(config.beats.address_bits)).array(config.groups),
+                "dma_data": Out(row).array(config.groups),
+                "dma_write": In(stream.Signature(beat_layout(config.beats))).array(config.groups),
+                "error": Out(SbufError),
+                "waits": Out(data.ArrayLayout(config.wait_bits, config.groups)),
+                "clear": In(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        ports = [(self.read[engine].valid, self.read[engine].p) for engine in range(config.engines)]
+        ports += [(self.write[engine].valid, self.write[engine].p.place) for engine in range(config.engines)]
+        uses = [Signal(config.partitions, name=f"uses_{number}") for number in range(len(ports))]
+        first = Signal(SbufError)
+        for (valid, place), use in reversed([*zip(ports, uses, strict=True)]):
+            fault = self._fault(place)
+            with m.If(valid & (fault != SbufError.NONE)):
+                m.d.comb += first.eq(fault)
+            with m.Elif(valid):
+                m.d.comb += use.eq(((1 << place.partitions) - 1 << place.start)[: config.partitions])
+        with m.If((first != SbufError.NONE) & (self.clear | (self.error == SbufError.NONE))):
+            m.d.sync += self.error.eq(first)
+        with m.Elif(self.clear):
+            m.d.sync += self.error.eq(SbufError.NONE)
+        used = Signal(config.partitions)
+        m.d.comb += used.eq(reduce(or_, uses))
+        reads, writes = uses[: config.engines], uses[config.engines :]
+        for engine, use in enumerate(reads):
+            shown = Signal.like(use, name=f"shown_{engine}")
+            m.d.sync += [shown.eq(use), self.data[engine].valid.eq(self.read[engine].valid)]
+            reads[engine] = shown
+        for group in range(config.groups):
+            self._group(m, platform, group, reads, writes, used)
+        return m
+
+    def _fault(self, place) -> Value:
+        """What is wrong with partitions and start; the rules are scaled to the configuration's quadrants."""
+        config = self.config
+        scale = PARTITIONS // config.partitions
+        found: Value = Mux(place.start == 0, SbufError.NONE, SbufError.START)
+        for most, starts in reversed(PARTITION_STARTS.items()):
+            allowed = place.start.matches(*(start // scale for start in starts))
+            found = Mux(place.partitions <= most // scale, Mux(allowed, SbufError.NONE, SbufError.START), found)
+        wrong = (place.partitions == 0) | (place.partitions > config.partitions)
+        return Mux(wrong, SbufError.PARTITIONS, found)
+
+    def _group(self, m: Module, platform, group: int, shown: list, writes: list, used: Signal) -> None:
+        """Eight partitions and their DMA port."""
+        config = self.config
+        engines, each = range(config.engines), range(group * config.group, (group + 1) * config.group)
+        dma = instantiate(m, platform, f"dma_{group}", SbufDma, config)
+        connect(m, flipped(self.dma_read[group]), dma.read)
+        connect(m, dma.data, flipped(self.dma_data[group]))
+        connect(m, flipped(self.dma_write[group]), dma.write)
+        m.d.comb += dma.used.eq(used[each.start : each.stop])
+        with m.If(self.clear):
+            m.d.sync += self.waits[group].eq(0)
+        with m.Elif(dma.waits & ~self.waits[group].all()):
+            m.d.sync += self.waits[group].eq(self.waits[group] + 1)
+
+        word_bits = 8 * SBUF_WORD_BYTES
+        words = Signal(config.group * config.engines * word_bits, name=f"words_{group}")
+        rows = Signal(config.group * 8 * config.dma_bytes, name=f"rows_{group}")
+        for place, p in enumerate(each):
+            for engine in engines:
+                word = words.word_select(place * config.engines + engine, word_bits)
+                m.d.comb += self.data[engine].p[p].eq(Mux(shown[engine][p], word, 0))
+        read_row, write_row = (at[: config.row_bits] for at in (dma.read_at, dma.write_at))
+        read_partition, write_partition = (at[config.row_bits :] for at in (dma.read_at, dma.write_at))
+        masks = (Mux(writes[engine][p], self.write[engine].p.masks[p], 0) for p in each for engine in engines)
+        values = {
+            "read_word": Cat(self.read[engine].p.word for engine in engines),
+            "read_data": words,
+            "write_mask": Cat(masks),
+            "write_word": Cat(self.write[engine].p.place.word for engine in engines),
+            "write_data": Cat(self.write[engine].p.words[p] for p in each for engine in engines),
+            "dma_reads": Cat(dma.reads & (read_partition == place) for place in range(config.group)),
+            "dma_read_row": read_row,
+            "dma_read_data": rows,
+            "dma_writes": Cat(dma.writes & (write_partition == place) for place in range(config.group)),
+            "dma_write_row": write_row,
+            "dma_mask": dma.mask,
+            "dma_data": dma.bytes,
+        }
+        m.d.comb += dma.found.eq(rows)
+        spread = ("read_data", "write_mask", "write_data", "dma_reads", "dma_read_data", "dma_writes")
+        repeat(m, platform, f"cells_{group}", values, SbufPartition, (config,), config.group, spread=spread)

@@ -1,0 +1,343 @@
+"""Bench of SBUF: engines and DMA ports beside a shadow of every byte; handshakes, errors and waits in each cycle.
+
+``BITPATH_CASES`` sets the cycles of the random traffic.
+"""
+
+import os
+from collections import deque
+from dataclasses import dataclass, field
+from itertools import product
+
+import cocotb
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
+from bitpath.rtl.trainium3.memory.config import SbufConfig
+from bitpath.rtl.trainium3.memory.sbuf import Sbuf, SbufError
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.memory.sbuf import (
+    ON_THE_WAY,
+    Beat,
+    Place,
+    Shadow,
+    Write,
+    lay,
+    legal_places,
+    random_beat,
+    random_write,
+)
+
+CONFIG = config_from_environment(SbufConfig)
+SIGNATURE = Sbuf(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "200"))
+LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
+WORDS = 1 << CONFIG.word_bits
+ADDRESSES = 1 << CONFIG.beats.address_bits
+ENGINES, GROUPS = range(CONFIG.engines), range(CONFIG.groups)
+MOST_WAITS = (1 << CONFIG.wait_bits) - 1
+FULL = (1 << CONFIG.dma_bytes) - 1
+LEGAL = legal_places(CONFIG)
+
+
+@dataclass
+class Cycle:
+    """What the engines do in a cycle, by engine, and whether it clears."""
+
+    reads: dict[int, Place] = field(default_factory=dict)
+    writes: dict[int, Write] = field(default_factory=dict)
+    clear: bool = False
+
+
+class Table:
+    """Plays cycles of the engines and queues of the DMA ports. With ``pause`` DMA offers late and takes answers late."""
+
+    def __init__(self, frame, pause=0.0):
+        self.dut, self.pause = frame.dut, pause
+        self.shadow = Shadow(CONFIG)
+        self.boards = [frame.scoreboard(f"data__{e}", frame.payload_shape(f"data__{e}")) for e in ENGINES]
+        self.answers = [frame.scoreboard(f"dma_data__{g}", 8 * CONFIG.dma_bytes) for g in GROUPS]
+        self.reads, self.beats = [deque() for _ in GROUPS], [deque() for _ in GROUPS]
+        self.offered = {(name, g): False for name in ("dma_read", "dma_write") for g in GROUPS}
+        self.waits, self.error = [0 for _ in GROUPS], SbufError.NONE
+        self.rng = pauses.rng("pauses")
+        self.seen = set()
+
+    def put(self, name, value):
+        getattr(self.dut, name).value = value
+
+    def get(self, name):
+        return resolved(getattr(self.dut, name))
+
+    async def fill(self):
+        """Write every byte by DMA."""
+        rng = pauses.rng("content")
+        for group, address in product(GROUPS, range(ADDRESSES)):
+            self.beats[group].append(Beat(address, rng.getrandbits(8 * CONFIG.dma_bytes), FULL))
+        await self.play([])
+
+    async def read_all(self):
+        """Read every byte, by the engines and then by DMA."""
+        await self.play(
+            Cycle(reads={word % CONFIG.engines: Place(0, CONFIG.partitions, word)}) for word in range(WORDS)
+        )
+        for group, address in product(GROUPS, range(ADDRESSES)):
+            self.reads[group].append(address)
+        await self.play([])
+
+    @property
+    def busy(self):
+        on_the_way = any(port.on_the_way for port in self.shadow.ports)
+        return (
+            on_the_way
+            or any((*self.reads, *self.beats))
+            or any(board.pending for board in (*self.answers, *self.boards))
+        )
+
+    async def play(self, cycles):
+        """Play cycles, then quiet ones until DMA has been served; begins and ends just behind a rising edge."""
+        cycles = iter(cycles)
+        cycle = next(cycles, None)
+        while cycle is not None or self.busy:
+            await self.step(cycle or Cycle())
+            cycle = next(cycles, None)
+        await self.step(Cycle())
+
+    async def step(self, cycle):
+        for engine in ENGINES:
+            for name, access in (("read", cycle.reads.get(engine)), ("write", cycle.writes.get(engine))):
+                port = getattr(self.dut, f"{name}__{engine}__payload")
+                self.put(f"{name}__{engine}__valid", access is not None)
+                port.value = self.rng.getrandbits(len(port)) if access is None else access.payload(CONFIG)
+        for group in GROUPS:
+            for name, queue in (("dma_read", self.reads[group]), ("dma_write", self.beats[group])):
+                self.offered[name, group] |= bool(queue) and self.rng.random() >= self.pause
+                port = getattr(self.dut, f"{name}__{group}__payload")
+                self.put(f"{name}__{group}__valid", self.offered[name, group])
+                given = queue[0] if self.offered[name, group] else self.rng.getrandbits(len(port))
+                port.value = given if isinstance(given, int) else given.payload(CONFIG)
+            self.put(f"dma_data__{group}__ready", self.rng.random() >= self.pause)
+        self.put("clear", cycle.clear)
+        await FallingEdge(self.dut.clk)
+        self._see(cycle)
+        await RisingEdge(self.dut.clk)
+
+    def _see(self, cycle):
+        """Compare answers of the cycle before, errors, waits and handshakes; then do this cycle's accesses in the shadow."""
+        assert self.get("error") == self.error.value
+        assert self.get("waits") == pack(SIGNATURE.members["waits"].shape, [min(w, MOST_WAITS) for w in self.waits])
+        for engine, board in enumerate(self.boards):
+            assert self.get(f"data__{engine}__valid") == board.pending
+            if board.pending:
+                board.got(self.get(f"data__{engine}__payload"))
+        places = [*(cycle.reads.get(e) for e in ENGINES), *(w and w.place for w in map(cycle.writes.get, ENGINES))]
+        used = {p for place in places if place for p in place.rows(CONFIG)}
+        for engine, read in cycle.reads.items():
+            self.boards[engine].expect(self.shadow.read(read), str(read))
+        self.waits = [0 if cycle.clear else wait for wait in self.waits]
+        for group in GROUPS:
+            waits = self._dma(group, {p - group * CONFIG.group for p in used})
+            self.waits[group] += waits and not cycle.clear
+        for write in cycle.writes.values():
+            self.shadow.write(write)
+        errors = [place.error(CONFIG) for place in places if place]
+        self.error = SbufError.NONE if cycle.clear else self.error
+        if self.error is SbufError.NONE:
+            self.error = next((each for each in errors if each is not SbufError.NONE), SbufError.NONE)
+
+    def _dma(self, group, used):
+        """One cycle of a DMA port; returns whether it waits for an engine."""
+        port, board, seen = self.shadow.ports[group], self.answers[group], self.seen
+        answer = bool(board.pending)
+        assert self.get(f"dma_data__{group}__valid") == answer
+        free = not answer or self.get(f"dma_data__{group}__ready")
+        if answer and free:
+            board.got(self.get(f"dma_data__{group}__payload"))
+        read = self.reads[group][0] if self.offered["dma_read", group] else None
+        beat = self.beats[group][0] if self.offered["dma_write", group] else None
+        idle, room = not port.on_the_way, len(port.on_the_way) < ON_THE_WAY
+        adds = beat is not None and beat.mode is not WriteMode.STORE
+        fetches = adds and room
+        asks = read is not None and idle and free
+        read_blocked = port.partition(beat.address if fetches else read if asks else 0) in used
+        at_once = idle and beat is not None and not adds
+        head = beat.address if at_once else port.on_the_way[0][0] if port.on_the_way else None
+        write_blocked = head is not None and port.partition(head) in used
+        reads = asks and not fetches and not read_blocked
+        takes = beat is not None and (not write_blocked if at_once else room and not (adds and read_blocked))
+        if read is not None:
+            assert self.get(f"dma_read__{group}__ready") == reads
+        if beat is not None:
+            assert self.get(f"dma_write__{group}__ready") == takes
+        if reads:
+            self.reads[group].popleft()
+            self.offered["dma_read", group] = False
+            board.expect(int.from_bytes(port.rows[read], "little"), f"address {read}")
+        leaves = port.on_the_way[0] if port.on_the_way and not write_blocked else None
+        if takes:
+            self.beats[group].popleft()
+            self.offered["dma_write", group] = False
+            if at_once:
+                lay(port.rows[beat.address], beat.mask, beat.data.to_bytes(CONFIG.dma_bytes, "little"))
+            else:
+                if any(address == beat.address for address, *_ in port.on_the_way):
+                    seen.add(f"{beat.mode.name} onto a word on its way")
+                port.take(beat)
+        if leaves:
+            port.on_the_way.remove(leaves)
+            lay(port.rows[leaves[0]], leaves[1], leaves[2])
+        waits = write_blocked or ((fetches or asks) and read_blocked)
+        seen.update(["waits"] if waits else [], ["read beside write"] if reads and takes else [])
+        return waits
+
+
+def random_cycle(rng, number, busy):
+    """Engines that write at once have words of their own."""
+    cycle = Cycle()
+    for engine in ENGINES:
+        if rng.random() < busy:
+            place = rng.choice(LEGAL)
+            cycle.reads[engine] = Place(place.start, place.partitions, rng.randrange(WORDS))
+        if rng.random() < busy:
+            place = rng.choice(LEGAL)
+            own = [word for word in range(WORDS) if word % CONFIG.engines == (engine + number) % CONFIG.engines]
+            cycle.writes[engine] = random_write(CONFIG, Place(place.start, place.partitions, rng.choice(own)), rng)
+    return cycle
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(busy=[0.05, 0.3, 0.6], pause=[0.0, 0.5])
+async def engines_beside_dma(dut, busy, pause):
+    """Stores, additions in both formats, also onto the same row at once, and reads, while engines use any partitions."""
+    rng = pauses.rng("traffic")
+    modes = [f"{mode.name} onto a word on its way" for mode in WriteMode]
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        table = Table(frame, pause)
+        coverage = frame.coverage([*modes, "waits", "read beside write"])
+        await table.fill()
+        for group in GROUPS:
+            for _ in range(8):
+                table.beats[group].append(Beat(rng.randrange(ADDRESSES), rng.getrandbits(8 * CONFIG.dma_bytes), FULL))
+                table.reads[group].append(rng.randrange(ADDRESSES))
+            for mode in [*WriteMode] * 8:
+                beat = random_beat(CONFIG, rng, mode=WriteMode.ADD_FP32)
+                table.beats[group] += [beat, random_beat(CONFIG, rng, beat.address, mode)]
+            for _ in range(CASES // 2):
+                beat = random_beat(CONFIG, rng)
+                table.beats[group] += [
+                    beat,
+                    *(random_beat(CONFIG, rng, beat.address) for _ in range(rng.choice((0, 1, 2)))),
+                ]
+                table.reads[group] += [rng.choice((beat.address, rng.randrange(ADDRESSES))) for _ in "ab"]
+        await table.play(random_cycle(rng, number, busy) for number in range(CASES))
+        await table.read_all()
+        for name in coverage.counts:
+            if name in table.seen:
+                coverage.hit(name)
+
+
+@cocotb.test(**LIMIT)
+async def start_rules(dut):
+    """Every start with every partition count, read and written by each engine; a refused access finds zeros, writes nothing."""
+    rng = pauses.rng("places")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        table = Table(frame)
+        coverage = frame.coverage([error.name for error in SbufError])
+        await table.fill()
+        most = (1 << CONFIG.partitions.bit_length()) - 1
+        counts = range(most + 1) if CONFIG.partitions <= 16 else sorted(rng.sample(range(most + 1), 12))
+        for start, count in product(range(CONFIG.partitions), counts):
+            place = Place(start, count, rng.randrange(WORDS))
+            error = place.error(CONFIG)
+            for engine in ENGINES:
+                await table.play([Cycle(writes={engine: random_write(CONFIG, place, rng)})])
+                assert table.error is error
+                await table.play([Cycle(reads={engine: place}, clear=True)])
+                assert table.error is error
+                await table.play([Cycle(clear=True)])
+            coverage.hit(error.name)
+        await table.read_all()
+
+
+@cocotb.test(**LIMIT)
+async def errors_at_once(dut):
+    """Several ports refused in one cycle, or one after the other, with clears in any cycle: the first code stays."""
+    rng = pauses.rng("places")
+    places = [Place(0, 0, 0), Place(1, 1, 0), Place(0, CONFIG.partitions, 0), Place(0, 1, 1)]
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        table = Table(frame)
+        await table.fill()
+        cycles = []
+        for _ in range(2 * CASES):
+            cycle = Cycle(clear=rng.random() < 0.3)
+            for engine in ENGINES:
+                if rng.random() < 0.4:
+                    cycle.reads[engine] = rng.choice(places)
+                if rng.random() < 0.4:
+                    place = rng.choice(places)
+                    cycle.writes[engine] = random_write(CONFIG, Place(place.start, place.partitions, engine), rng)
+            cycles.append(cycle)
+        for group in GROUPS:
+            table.reads[group] += [rng.randrange(ADDRESSES) for _ in range(CASES)]
+        await table.play(cycles)
+        await table.read_all()
+
+
+@cocotb.test(**LIMIT)
+async def waits_of_every_partition(dut):
+    """An engine in one quadrant keeps DMA out of its partitions alone, reading or writing, for as long as it stays."""
+    rng = pauses.rng("places")
+    quadrant = CONFIG.partitions // 4
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        table = Table(frame)
+        coverage = frame.coverage(cross(range(4), ("read", "write"), ("STORE", "ADD_FP32", "dma read")))
+        await table.fill()
+        for q, kind, access in product(range(4), ("read", "write"), ("STORE", "ADD_FP32", "dma read")):
+            place = Place(q * quadrant, quadrant, 0)
+            empty = Write(place, (0,) * CONFIG.partitions, (0,) * CONFIG.partitions)
+            stays = [Cycle(reads={0: place}) if kind == "read" else Cycle(writes={0: empty}) for _ in range(5)]
+            for partition in range(CONFIG.partitions):
+                group, inside = divmod(partition, CONFIG.group)
+                address = inside << CONFIG.row_bits | rng.randrange(1 << CONFIG.row_bits)
+                if access == "dma read":
+                    table.reads[group].append(address)
+                else:
+                    data = rng.getrandbits(8 * CONFIG.dma_bytes)
+                    table.beats[group].append(Beat(address, data, FULL, WriteMode[access]))
+                await table.play(stays)
+                assert table.waits[group] == (5 if partition // quadrant == q else 0)
+                await table.play([Cycle(clear=True)])
+            coverage.hit(q, kind, access)
+        await table.read_all()
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """Reset with additions on their way, answers waiting, errors and waits counted: nothing of them shows afterwards."""
+    rng = pauses.rng("traffic")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        for turn in range(12):
+            table = Table(frame, pause=0.5)
+            await table.fill()
+            for group in GROUPS:
+                table.beats[group] += [random_beat(CONFIG, rng, address=turn % 2) for _ in range(9)]
+                table.reads[group] += [rng.randrange(ADDRESSES) for _ in range(9)]
+            for number in range(2 + turn):
+                cycle = random_cycle(rng, number, 0.5)
+                cycle.reads[0] = Place(0, turn % 2, 0)
+                await table.step(cycle)
+            await frame.reset()
+            for board in (*table.boards, *table.answers):
+                frame.scoreboards.remove(board)
+            await FallingEdge(dut.clk)
+            assert not table.get("error")
+            assert not table.get("waits")
+            for name in (*(f"data__{e}" for e in ENGINES), *(f"dma_data__{g}" for g in GROUPS)):
+                assert not table.get(f"{name}__valid")
+            await RisingEdge(dut.clk)
+        table = Table(frame)
+        await table.fill()
+        await table.read_all()
