@@ -1,10 +1,17 @@
 """Unit records of the DMA engines."""
 
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup, registered
-from bitpath.rtl.trainium3.dma.config import DmaCastConfig, DmaMoverConfig, DmaQueuesConfig, ReadAddWriteConfig
+from bitpath.rtl.trainium3.dma.config import (
+    DmaCastConfig,
+    DmaMoverConfig,
+    DmaQueuesConfig,
+    DmaTransposeConfig,
+    ReadAddWriteConfig,
+)
 from bitpath.rtl.trainium3.dma.dma_cast import DmaCast
 from bitpath.rtl.trainium3.dma.dma_mover import DmaMover
 from bitpath.rtl.trainium3.dma.dma_queues import DmaQueues
+from bitpath.rtl.trainium3.dma.dma_transpose import DmaTranspose
 from bitpath.rtl.trainium3.dma.read_add_write import ReadAddWrite
 
 UNITS = (
@@ -77,6 +84,26 @@ UNITS = (
             WaveGroup("cast", r"cast"),
             WaveGroup("beats at the destination", r"destination"),
             WaveGroup("writes", r"(fetch|write|read_add_write|marks|done)"),
+        ),
+    ),
+    Unit(
+        name="dma_transpose",
+        room="trainium3/dma",
+        config_type=DmaTransposeConfig,
+        build=DmaTranspose,
+        summary="Trainium3: an engine's part of a DMA transpose, rows in and columns out",
+        covered=Covered(DmaTransposeConfig(), 100),
+        judges=(Judge(46, DmaTransposeConfig(), 40),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup(
+                "requests", r"(fetch|command|first|middle|address|start|place|row|low_|high_|both|last|end|takes|waits)"
+            ),
+            WaveGroup("pace", r"(credit|gained|price|busy|over|tile_over)"),
+            WaveGroup("beats", r"(data__|notes|note|fill)"),
+            WaveGroup("banks", r"(bank_|full_|held_|count)"),
+            OUTPUT,
         ),
     ),
 )

@@ -17,6 +17,7 @@ MEASURED = (
     "read_add_write",
     "dma_queues",
     "dma_mover",
+    "dma_transpose",
     "fp32_passes",
     "background_transpose",
     "tensor_issue",

@@ -1,11 +1,18 @@
 """Benches of the DMA units on both simulators."""
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
 
 from bitpath.rtl.common.config import PipelineConfig
-from bitpath.rtl.trainium3.dma.config import DmaCastConfig, DmaMoverConfig, DmaQueuesConfig, ReadAddWriteConfig
+from bitpath.rtl.trainium3.dma.config import (
+    DmaCastConfig,
+    DmaMoverConfig,
+    DmaQueuesConfig,
+    DmaTransposeConfig,
+    ReadAddWriteConfig,
+)
 from bitpath.sim.engine.runner import run_bench
 
 pytestmark = pytest.mark.simulator
@@ -18,6 +25,8 @@ def cast(beat_bytes, stages):
     return DmaCastConfig(beat_bytes=beat_bytes, pipeline=STAGES[stages])
 
 
+TRANSPOSE = DmaTransposeConfig(columns=8, elements=16, address_bits=16, count_bits=8, row_bits=8, depth=16)
+"""As in the machine's engines."""
 PACED = "random|latency|resets"
 BENCHES = {
     # Every code, the limits of every pair, random beats at every pace, latency, resets.
@@ -32,6 +41,9 @@ BENCHES = {
     # Lengths and places, all casts, additions, random descriptors at every pace, durations, resets.
     "dma_mover-verilator": (DmaMoverConfig(beat_bytes=8, address_bits=13), 30, None, 13, 3000),
     "dma_mover-icarus": (DmaMoverConfig(descriptor_cycles=8), 16, "onto|any|resets", 7, 150),
+    # The machine's tiles; every number of elements, durations, refused commands, resets, random transposes at every pace.
+    "dma_transpose-verilator": (TRANSPOSE, 30, "random|count|durations|refused", 7, 2500),
+    "dma_transpose-icarus": (DmaTransposeConfig(), 30, "pace=both|count|durations|refused|resets", 5, 450),
 }
 """Configuration, cases, names of tests, and the least tests and comparisons."""
 
@@ -66,6 +78,15 @@ def test_dma_cast_known_answers(kat, replay):
         if name.count("_") == 2 and name.startswith("cast_")
     )
     replay("dma_cast", cast(8, 2), "trainium3.dma.tb_dma_cast_known_answers", seed=SEED, min_compared=codes // 8)
+
+
+def test_dma_transpose_known_answers(kat, replay):
+    """Every array, eight partitions at a time."""
+    archive, config = kat("trn_core_transpose.npz"), replace(TRANSPOSE, address_bits=17)
+    bytes_ = sum(array.nbytes for name, array in archive.items() if name.startswith("dma") and name.endswith("_dst"))
+    bench = "trainium3.dma.tb_dma_transpose"
+    results = bytes_ // config.row_bytes
+    replay("dma_transpose", config, bench, seed=SEED, tests="known_answers", min_tests=1, min_compared=results)
 
 
 @pytest.mark.deep
@@ -108,3 +129,19 @@ def test_every_code_meets_every_destination(config):
 def test_configurations_of_a_cast_that_are_refused(fields, says):
     with pytest.raises(ValueError, match=f"^dma_cast: {says}$"):
         DmaCastConfig(**fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"columns": 16}, "columns must be a power of two from 2 to 8, not 16"),
+        ({"elements": 2}, "elements must be a power of two from 4 to 16, not 2"),
+        ({"address_bits": 41}, "address_bits must be 4 to 40, not 41"),
+        ({"count_bits": 0}, "count_bits must be 1 to 16, not 0"),
+        ({"row_bits": 17}, "row_bits must be 1 to 16, not 17"),
+        ({"depth": 1}, "depth must be 2 to 64, not 1"),
+    ],
+)
+def test_configurations_of_a_transpose_that_are_refused(fields, says):
+    with pytest.raises(ValueError, match=f"^dma_transpose: {says}$"):
+        DmaTransposeConfig(**fields)
