@@ -16,6 +16,7 @@ MEASURED = (
     "dma_queues",
     "dma_mover",
     "dma_engine",
+    "dma_transpose",
     "fp32_passes",
     "background_transpose",
     "tensor_issue",

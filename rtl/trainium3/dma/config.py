@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from amaranth.utils import exact_log2
 
 from bitpath.golden.trainium3.declarations.dma import DMA_QUEUES, TRAINIUM3_DMA
+from bitpath.golden.trainium3.declarations.memory import ENGINE_PARTITIONS, TRAINIUM3_TRANSPOSE
 from bitpath.rtl.common.config import PipelineConfig, require_power_of_two, require_range
 
 TIMES = TRAINIUM3_DMA.numerics
@@ -120,3 +121,43 @@ class DmaEngineConfig:
 
     def __post_init__(self) -> None:
         DmaQueuesConfig(queues=self.queues, depth=self.depth)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DmaTransposeConfig:
+    """Configuration of an engine's part of a DMA transpose; the machine's engines have 8 partitions, and tiles of 16 elements.
+
+    Attributes
+    ----------
+    columns : partitions of the engine, a power of two from 2 to 8.
+    elements : elements of a partition in a tile, a power of two from 4 to 16.
+    address_bits : bits of a byte's address in the source.
+    count_bits : bits of the number of elements of an axis.
+    row_bits : bits of the place of a result in its partition.
+    depth : beats that may be on their way behind their requests.
+    """
+
+    columns: int = 2
+    elements: int = 4
+    address_bits: int = 8
+    count_bits: int = 4
+    row_bits: int = 5
+    depth: int = 4
+
+    def __post_init__(self) -> None:
+        require_power_of_two("dma_transpose", "columns", self.columns, 2, ENGINE_PARTITIONS)
+        require_power_of_two("dma_transpose", "elements", self.elements, 4, TRAINIUM3_TRANSPOSE.numerics.tile_elements)
+        require_range("dma_transpose", "address_bits", self.address_bits, 4, 40)
+        require_range("dma_transpose", "count_bits", self.count_bits, 1, 16)
+        require_range("dma_transpose", "row_bits", self.row_bits, 1, 16)
+        require_range("dma_transpose", "depth", self.depth, 2, 64)
+
+    @property
+    def beat_bytes(self) -> int:
+        """Bytes of a beat: an element of 4 bytes, or two of 2 bytes, of each partition."""
+        return 4 * self.columns
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a result: a partition's elements of 2 bytes, or half of those of 4 bytes."""
+        return 2 * self.elements

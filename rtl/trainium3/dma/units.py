@@ -6,12 +6,14 @@ from bitpath.rtl.trainium3.dma.config import (
     DmaEngineConfig,
     DmaMoverConfig,
     DmaQueuesConfig,
+    DmaTransposeConfig,
     ReadAddWriteConfig,
 )
 from bitpath.rtl.trainium3.dma.dma_cast import DmaCast
 from bitpath.rtl.trainium3.dma.dma_engine import DmaEngine
 from bitpath.rtl.trainium3.dma.dma_mover import DmaMover
 from bitpath.rtl.trainium3.dma.dma_queues import DmaQueues
+from bitpath.rtl.trainium3.dma.dma_transpose import DmaTranspose
 from bitpath.rtl.trainium3.dma.read_add_write import ReadAddWrite
 
 UNITS = (
@@ -103,6 +105,26 @@ UNITS = (
             WaveGroup("writes", r"(fetch|write__|done)"),
             WaveGroup("queues inside", r"dma_queues\."),
             WaveGroup("mover inside", r"dma_mover\."),
+        ),
+    ),
+    Unit(
+        name="dma_transpose",
+        room="trainium3/dma",
+        config_type=DmaTransposeConfig,
+        build=DmaTranspose,
+        summary="Trainium3: an engine's part of a DMA transpose, rows in and columns out",
+        covered=Covered(DmaTransposeConfig(), 100),
+        judges=(Judge(46, DmaTransposeConfig(), 40),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup(
+                "requests", r"(fetch|command|first|middle|address|start|place|row|low_|high_|both|last|end|takes|waits)"
+            ),
+            WaveGroup("pace", r"(credit|gained|price|busy|over|tile_over)"),
+            WaveGroup("beats", r"(data__|notes|note|fill)"),
+            WaveGroup("banks", r"(bank_|full_|held_|count)"),
+            OUTPUT,
         ),
     ),
 )

@@ -14,7 +14,7 @@ from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.tensix.dot.config import Dot16Config
 from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumMemoryConfig
 from bitpath.rtl.trainium3.array.systolic_array import Tiling
-from bitpath.rtl.trainium3.dma.config import DmaEngineConfig, DmaMoverConfig
+from bitpath.rtl.trainium3.dma.config import DmaEngineConfig, DmaMoverConfig, DmaTransposeConfig
 from bitpath.rtl.trainium3.dma.dma_mover import move_layout
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
@@ -30,6 +30,7 @@ from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.engine_host import EARLY_WORDS
 from bitpath.verif.kit.traffic import Driven, Manners, Pace, broken_offer, drawn, first_difference, silent
 from bitpath.verif.trainium3.array import psum_memory
+from bitpath.verif.trainium3.dma import dma_transpose
 from bitpath.verif.trainium3.engine.programs import PLACES, program_bits, random_program
 from bitpath.verif.trainium3.memory import dge
 from bitpath.verif.trainium3.memory.access_walker import random_command
@@ -84,6 +85,11 @@ def short_moves(source):
     return drawn(lambda: source.getrandbits(layout.size) & other | source.randint(1, 16) << at)
 
 
+def transposes(source):
+    """Small transposes, and now and then one that is refused."""
+    return drawn(lambda: dma_transpose.random_command(DmaTransposeConfig(), source))
+
+
 def walk_commands(source):
     """Patterns that stay in the partition, and now and then one that is rejected."""
     return drawn(lambda: random_command(WalkConfig(), source))
@@ -133,6 +139,7 @@ MANNERS = {
     "dma_mover": Manners(keeps=QUEUE, inputs={"i": short_moves}),
     "dma_queues": Manners(keeps=QUEUE, inputs={"free": likely}),
     "dma_engine": Manners(keeps=QUEUE, inputs={f"i__{queue}": short_moves for queue in range(4)}),
+    "dma_transpose": Manners(keeps=QUEUE, inputs={"i": transposes}, cycles=200),
     "rmsnorm_quant": Manners(keeps=SRAM, inputs={"command": row_command}, still=("retired", *ALWAYS_BUSY), cycles=600),
     **dict.fromkeys(("activation2_lane", "rand2_lane"), Manners()),
     **dict.fromkeys(("fp32_passes", "background_transpose", "tensor_issue"), Manners()),

@@ -6,9 +6,10 @@ from amaranth import Array, Mux, Signal, Value, signed
 
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
-from bitpath.rtl.trainium3.dma.config import DmaCastConfig, DmaMoverConfig, ReadAddWriteConfig
+from bitpath.rtl.trainium3.dma.config import DmaCastConfig, DmaMoverConfig, DmaTransposeConfig, ReadAddWriteConfig
 from bitpath.rtl.trainium3.dma.destination_align import DestinationAlign
 from bitpath.rtl.trainium3.dma.dma_cast import DmaCast
+from bitpath.rtl.trainium3.dma.dma_transpose import DmaTranspose
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.dma.from_fp32 import FromFp32
 from bitpath.rtl.trainium3.dma.read_add_write import ReadAddWrite
@@ -234,3 +235,29 @@ def in_order(claim: Claim, name: str) -> None:
     before, after = (each.o[:bits].as_signed() if FORMATS[name].signed else each.o[:bits] for each in (first, second))
     negative = first.i[-1]
     claim.ensure((negative & (after <= before)) | (~negative & (after >= before)))
+
+
+@PROPERTIES.of(
+    "dma_transpose",
+    "dma_transpose_{port}_stays",
+    "what is offered at {port} stays until it is taken",
+    None,
+    "port, sabotage",
+    [
+        (
+            "fetch",
+            (
+                "with m.If(takes):\n            m.d.sync += [own",
+                "with m.If(self.fetch.valid):\n            m.d.sync += [own",
+            ),
+        ),
+        ("o", ("with m.If(gives):", "with m.If(self.o.valid):")),
+    ],
+    depth=1,
+)
+def transposed_offers_stay(claim: Claim, port: str) -> None:
+    """From any state in which the queue of notes holds no more than it can."""
+    config = DmaTransposeConfig(address_bits=4, count_bits=2, row_bits=2, depth=2)
+    dut = claim.instantiate("dut", DmaTranspose(config))
+    claim.assume(claim.inside("dut.notes", "level") <= config.depth)
+    stays(claim, getattr(dut, port))

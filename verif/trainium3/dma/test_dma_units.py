@@ -1,5 +1,6 @@
 """Benches of the DMA units on both simulators."""
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -10,6 +11,7 @@ from bitpath.rtl.trainium3.dma.config import (
     DmaEngineConfig,
     DmaMoverConfig,
     DmaQueuesConfig,
+    DmaTransposeConfig,
     ReadAddWriteConfig,
 )
 from bitpath.sim.engine.runner import run_bench
@@ -25,6 +27,8 @@ def cast(beat_bytes, stages):
     return DmaCastConfig(beat_bytes=beat_bytes, pipeline=STAGES[stages])
 
 
+TRANSPOSE = DmaTransposeConfig(columns=8, elements=16, address_bits=16, count_bits=8, row_bits=8, depth=16)
+"""As in the machine's engines."""
 PACED = "random|latency|resets"
 BENCHES = {
     # Every code, the limits of every pair, random beats at every pace, latency, resets.
@@ -41,6 +45,9 @@ BENCHES = {
     "dma_mover-icarus": (DmaMoverConfig(descriptor_cycles=8), 16, "onto|any|resets", 7, 150),
     # Schedules, moves at every pace, resets.
     "dma_engine-icarus": (DmaEngineConfig(mover=DmaMoverConfig(descriptor_cycles=8)), 16, "any_pace|resets", 5, 150),
+    # The machine's tiles; every number of elements, durations, refused commands, resets, random transposes at every pace.
+    "dma_transpose-verilator": (TRANSPOSE, 30, "random|count|durations|refused", 7, 2500),
+    "dma_transpose-icarus": (DmaTransposeConfig(), 30, "pace=both|count|durations|refused|resets", 5, 450),
 }
 """Configuration, cases, names of tests, and the least tests and comparisons."""
 
@@ -75,6 +82,15 @@ def test_dma_cast_known_answers(kat, replay):
         if name.count("_") == 2 and name.startswith("cast_")
     )
     replay("dma_cast", cast(8, 2), "trainium3.dma.tb_dma_cast_known_answers", seed=SEED, min_compared=codes // 8)
+
+
+def test_dma_transpose_known_answers(kat, replay):
+    """Every array, eight partitions at a time."""
+    archive, config = kat("trn_core_transpose.npz"), replace(TRANSPOSE, address_bits=17)
+    bytes_ = sum(array.nbytes for name, array in archive.items() if name.startswith("dma") and name.endswith("_dst"))
+    bench = "trainium3.dma.tb_dma_transpose"
+    results = bytes_ // config.row_bytes
+    replay("dma_transpose", config, bench, seed=SEED, tests="known_answers", min_tests=1, min_compared=results)
 
 
 @pytest.mark.deep
@@ -124,3 +140,19 @@ def test_every_code_meets_every_destination(config):
 def test_configurations_of_a_cast_that_are_refused(fields, says):
     with pytest.raises(ValueError, match=f"^dma_cast: {says}$"):
         DmaCastConfig(**fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"columns": 16}, "columns must be a power of two from 2 to 8, not 16"),
+        ({"elements": 2}, "elements must be a power of two from 4 to 16, not 2"),
+        ({"address_bits": 41}, "address_bits must be 4 to 40, not 41"),
+        ({"count_bits": 0}, "count_bits must be 1 to 16, not 0"),
+        ({"row_bits": 17}, "row_bits must be 1 to 16, not 17"),
+        ({"depth": 1}, "depth must be 2 to 64, not 1"),
+    ],
+)
+def test_configurations_of_a_transpose_that_are_refused(fields, says):
+    with pytest.raises(ValueError, match=f"^dma_transpose: {says}$"):
+        DmaTransposeConfig(**fields)

@@ -1,0 +1,212 @@
+"""Bench of the DMA transpose: axes, sizes, partial tiles, golden's durations, paces, refused commands, resets, known answers.
+
+A memory of random bytes answers the requests. ``BITPATH_CASES`` sets the random transposes of a test; ``BITPATH_KAT_DIR`` is the
+folder of the known answers.
+"""
+
+import os
+from itertools import product
+from pathlib import Path
+
+import cocotb
+import numpy as np
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from bitpath.rtl.trainium3.dma.config import DmaTransposeConfig
+from bitpath.rtl.trainium3.dma.dma_transpose import DmaTranspose, fetch_layout
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.packing import pack, unpack
+from bitpath.verif.kit.pipeline import PACES
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.dma.dma_transpose import DTYPES, Job, cut, random_job
+
+CONFIG = config_from_environment(DmaTransposeConfig)
+SIGNATURE = DmaTranspose(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "60"))
+LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
+BYTES = 1 << CONFIG.address_bits
+FETCH = fetch_layout(CONFIG)
+
+
+class Table:
+    """Sends jobs; answers requests out of a memory and compares them and the results."""
+
+    def __init__(self, frame, pace="full_speed"):
+        gaps, stalls = PACES[pace]
+        self.frame, self.dut = frame, frame.dut
+        self.memory = pauses.rng("memory").randbytes(BYTES)
+        self.driver = frame.driver("i", gaps())
+        self.data = frame.driver("data", gaps())
+        self.requests = frame.scoreboard("fetch", FETCH)
+        self.board = frame.check_stream("o", stalls=stalls())
+        frame.monitor("fetch", self.answer, stalls())
+
+    def answer(self, payload):
+        """Take a request; the beat that answers it has other bytes where there is no second row."""
+        fetch = unpack(FETCH, payload)
+        self.requests.got(pack(FETCH, {"low": fetch.low, "high": fetch.high if fetch.both else 0, "both": fetch.both}))
+        size = 2 if fetch.both else 4
+        rows = [self.bytes_at(fetch.low, size * CONFIG.columns)]
+        rows += [self.bytes_at(fetch.high, 2 * CONFIG.columns)] if fetch.both else []
+        self.data.send_bits(int.from_bytes(b"".join(rows), "little"))
+
+    def bytes_at(self, address, count):
+        return (self.memory + self.memory)[address : address + count]
+
+    def send(self, job, expected=None):
+        for fetch in job.fetches(CONFIG):
+            self.requests.expect(fetch, str(job))
+        for result in job.results(CONFIG, self.memory) if expected is None else expected:
+            self.board.expect(result, str(job))
+        self.driver.send_bits(job.command(CONFIG))
+
+    async def clear(self):
+        self.dut.clear.value = 1
+        await RisingEdge(self.dut.clk)
+        self.dut.clear.value = 0
+        await FallingEdge(self.dut.clk)
+        assert not resolved(self.dut.refused)
+        await RisingEdge(self.dut.clk)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_transposes(dut, pace):
+    rng = pauses.rng("jobs")
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage([*cross((2, 3, 4), (2, 4)), "a whole tile", "a part of a tile"])
+        table = Table(frame, pace)
+        count = 0
+        while count < CASES or not all(coverage.counts.values()):
+            job = random_job(CONFIG, rng)
+            count += 1
+            coverage.hit(len(job.shape), job.size)
+            coverage.hit("a part of a tile" if job.shape[0] * job.middle % CONFIG.elements else "a whole tile")
+            table.send(job)
+        await table.driver.drained()
+
+
+@cocotb.test(**LIMIT)
+async def every_count(dut):
+    """Each number of elements up to two tiles and one, with each number of columns and both sizes."""
+    rng = pauses.rng("jobs")
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame)
+        for size, count, columns in product((2, 4), range(1, 2 * CONFIG.elements + 2), range(1, CONFIG.columns + 1)):
+            first = rng.choice([each for each in range(1, count + 1) if count % each == 0])
+            table.send(Job((first, count // first, columns), size, size * rng.randrange(4), 0, columns))
+        await table.driver.drained()
+
+
+@cocotb.test(**LIMIT)
+async def durations(dut):
+    """From one command to the next: golden's cycles, of both sizes and both memories, whole and partial tiles."""
+    rng = pauses.rng("jobs")
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame)
+        coverage = frame.coverage(cross((2, 4), ("HBM", "SBUF")))
+        most = min((1 << CONFIG.count_bits) - 1, BYTES // 8 // CONFIG.columns // 2)
+        jobs = []
+        for size, from_sbuf, count in product(
+            (2, 4), (False, True), sorted({1, 2, most, *(rng.randint(1, most) for _ in "abcd")})
+        ):
+            jobs.append(Job((count, CONFIG.columns), size, 0, 0, CONFIG.columns, 0, from_sbuf))
+            coverage.hit(size, "SBUF" if from_sbuf else "HBM")
+        for job in jobs:
+            table.send(job)
+        last = None
+        for job in [*jobs, None]:
+            cycles = 0
+            while True:
+                await FallingEdge(dut.clk)
+                cycles += 1
+                if resolved(dut.i__ready) and (job is None or resolved(dut.i__valid)):
+                    break
+            if last is not None:
+                assert cycles == last.cycles(CONFIG), last
+            last = job
+
+
+@cocotb.test(**LIMIT)
+async def refused_commands_leave_no_trace(dut):
+    """No column, too many, no element of either axis: alone and among good ones."""
+    rng = pauses.rng("jobs")
+    good = Job((2, 1, 2), 2, 0, 0, 2)
+    empty = {"step": 0, "num": 0}
+    whole = {"step": 2, "num": 1}
+    bad = {
+        "no column": {"columns": 0},
+        "too many columns": {"columns": CONFIG.columns + 1},
+        "no first": {"axes": [empty, whole]},
+        "no middle": {"axes": [whole, empty]},
+    }
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame)
+        coverage = frame.coverage(bad)
+        for name, fields in bad.items():
+            table.send(good)
+            table.driver.send_bits(good.command(CONFIG, **fields))
+            table.send(random_job(CONFIG, rng))
+            await table.driver.drained()
+            await FallingEdge(dut.clk)
+            assert resolved(dut.refused)
+            await RisingEdge(dut.clk)
+            await table.clear()
+            table.send(good)
+            await table.driver.drained()
+            await FallingEdge(dut.clk)
+            assert not resolved(dut.refused)
+            await RisingEdge(dut.clk)
+            coverage.hit(name)
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """Reset in every step of a transpose, with requests, beats and results on their way, and a command refused."""
+    rng = pauses.rng("jobs")
+    async with bench(dut, SIGNATURE) as frame:
+        for cycles in range(1, 25):
+            job = Job((2 * CONFIG.elements, CONFIG.columns), rng.choice((2, 4)), 0, 0, CONFIG.columns)
+            for fields in ({"columns": 0}, {}):
+                dut.i__payload.value, dut.i__valid.value = job.command(CONFIG, **fields), 1
+                await RisingEdge(dut.clk)
+            dut.i__valid.value = 0
+            for _ in range(cycles):
+                dut.fetch__ready.value, dut.o__ready.value = rng.getrandbits(1), rng.getrandbits(1)
+                dut.data__valid.value, dut.data__payload.value = (
+                    rng.getrandbits(1),
+                    rng.getrandbits(8 * CONFIG.beat_bytes),
+                )
+                await RisingEdge(dut.clk)
+            await frame.reset()
+            await FallingEdge(dut.clk)
+            assert not resolved(dut.fetch__valid)
+            assert not resolved(dut.o__valid)
+            assert not resolved(dut.refused)
+            await RisingEdge(dut.clk)
+        Table(frame).send(random_job(CONFIG, rng))
+
+
+@cocotb.test(**LIMIT, skip="BITPATH_KAT_DIR" not in os.environ or CONFIG.address_bits < 17)
+async def known_answers(dut):
+    """Every source of the archive, a part of the last axis after the other; results are compared with the archive, not golden."""
+    with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "trn_core_transpose.npz") as archive:
+        names = [name.removesuffix("_axes") for name in archive if name.endswith("_axes")]
+        cases = [(archive[f"{name}_src"], archive[f"{name}_dst"]) for name in names]
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame)
+        image = bytearray(BYTES)
+        end = 0
+        for source, transposed in cases:
+            size = source.dtype.itemsize
+            assert source.dtype == DTYPES[size]
+            image[end : end + source.nbytes] = source.tobytes()
+            for first in range(0, source.shape[-1], CONFIG.columns):
+                columns = min(CONFIG.columns, source.shape[-1] - first)
+                job = Job(source.shape, size, end, first, columns)
+                table.send(job, cut(job, CONFIG, transposed))
+            end += source.nbytes
+        table.memory = bytes(image)
+        await table.driver.drained()
