@@ -2,7 +2,11 @@
 
 from dataclasses import dataclass, field
 
+from bitpath.golden.trainium3.declarations.core_rates import CORE_RATES
 from bitpath.rtl.common.config import PipelineConfig, require_range
+
+INTERVAL = CORE_RATES.numerics.interval
+"""Cycles of the shortest instruction of an engine."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,3 +34,21 @@ class Rand2Config:
     """
 
     pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=4))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CopyConfig:
+    """Configuration of the copy lanes.
+
+    Attributes
+    ----------
+    interval : cycles of the shortest row, 1 to 64; the machine's instructions take 64.
+    pipeline : pipeline stages before the word out, 0 to 2.
+    """
+
+    interval: int = INTERVAL
+    pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=2))
+
+    def __post_init__(self) -> None:
+        require_range("copy_lanes", "interval", self.interval, 1, INTERVAL)
+        require_range("copy_lanes", "stages", self.pipeline.stages, 0, 2)

@@ -18,6 +18,7 @@ from bitpath.rtl.trainium3.dma.dma_mover import move_layout
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.rtl.trainium3.engine.instruction import instruction_layout
+from bitpath.rtl.trainium3.lanes.config import CopyConfig
 from bitpath.rtl.trainium3.memory.config import IndirectConfig, WalkConfig
 from bitpath.rtl.trainium3.memory.indirect_offsets import indirect_command
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
@@ -29,6 +30,7 @@ from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.engine_host import EARLY_WORDS
 from bitpath.verif.kit.traffic import Driven, Manners, Pace, broken_offer, drawn, first_difference, silent
 from bitpath.verif.trainium3.engine.programs import PLACES, program_bits, random_program
+from bitpath.verif.trainium3.lanes.copy_lanes import any_row
 from bitpath.verif.trainium3.memory.access_walker import random_command
 
 SRAM = "SRAM has no reset; what a program reads it has written"
@@ -94,6 +96,11 @@ def short_lists(source):
     return drawn(lambda: source.getrandbits(sum(width for _, width in layout.values())) & ~few)
 
 
+def short_rows(source):
+    """Copies of one to seven elements in any mode."""
+    return drawn(lambda: any_row(source, 7).command)
+
+
 PE = Manners(
     # A PE's weights have no reset; a load and a swap must come first.
     settle=dict.fromkeys(("stationary_east", "moving_east", "partial_south"), 30),
@@ -116,6 +123,7 @@ MANNERS = {
     "dma_queues": Manners(keeps=QUEUE, inputs={"free": likely}),
     "rmsnorm_quant": Manners(keeps=SRAM, inputs={"command": row_command}, still=("retired", *ALWAYS_BUSY), cycles=600),
     **dict.fromkeys(("activation2_lane", "rand2_lane"), Manners()),
+    "copy_lanes": Manners(inputs={"command": short_rows}),
     **dict.fromkeys(("fp32_passes", "background_transpose", "tensor_issue"), Manners()),
     "exponential": Manners(keeps=SRAM),
     "mac_lane": Manners(settle={"o": FLOAT_LATENCY}, inputs={"operands": lane_operands, "valid": lane_valid}),
@@ -159,6 +167,7 @@ UNSEEN = {"mac_lane": "who uses it counts the cycles: it has no output that says
 REGISTERED = PipelineConfig(stages=2)
 CONFIGS = {
     "dma_mover": DmaMoverConfig(descriptor_cycles=4),
+    "copy_lanes": CopyConfig(interval=4),
     "quad_mx_dot": DotConfig(pipeline=REGISTERED),
     "quad_mx_pe": DotConfig(pipeline=REGISTERED),
     "dot16": Dot16Config(pipeline=REGISTERED),

@@ -5,12 +5,16 @@ from functools import partial
 from amaranth import Mux, signed
 
 from bitpath.golden.formats.catalogue import FP32
+from bitpath.rtl.trainium3.dma.dma_cast import log_bytes
 from bitpath.rtl.trainium3.lanes.activation2_lane import Activation2Lane
-from bitpath.rtl.trainium3.lanes.config import Activation2Config, Rand2Config
+from bitpath.rtl.trainium3.lanes.config import Activation2Config, CopyConfig, Rand2Config
+from bitpath.rtl.trainium3.lanes.copy_control import WORD_BYTES
+from bitpath.rtl.trainium3.lanes.copy_lanes import CopyLanes
+from bitpath.rtl.trainium3.lanes.copy_width import CopyWidth
 from bitpath.rtl.trainium3.lanes.fp32_order import Fp32Order
 from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Lane
 from bitpath.verif.formal.claim import Claim
-from bitpath.verif.formal.contracts import pipeline_property, staged, stream_properties
+from bitpath.verif.formal.contracts import offer_property, pipeline_property, staged, stream_properties
 from bitpath.verif.formal.property import Properties
 
 PROPERTIES = Properties(
@@ -23,6 +27,7 @@ PROPERTIES = Properties(
         for stages in (1, 4)
     ),
     *stream_properties("trainium3.rand2_lane", partial(Rand2Lane, Rand2Config())),
+    offer_property("trainium3.copy_lanes", partial(CopyLanes, CopyConfig()), whole=False),
 )
 
 
@@ -44,3 +49,18 @@ def order(claim: Claim) -> None:
         dut.o.smaller == (dut.a[:-1] < dut.b[:-1]),
         dut.o.level == (dut.a[:-1] == dut.b[:-1]),
     )
+
+
+@PROPERTIES.of(
+    "copy_width",
+    "copy_width_fits_a_word",
+    "the elements of a cycle fit a word of 8 bytes on both sides, and lanes of 16 bits where there are four",
+    ("fast = narrow & contiguous", "fast = contiguous"),
+)
+def fits_a_word(claim: Claim) -> None:
+    """In every mode with dtypes that exist."""
+    dut = claim.instantiate("dut", CopyWidth())
+    for name in ("source", "destination"):
+        dtype = dut.mode.pair[name]
+        size = claim.value(1 << log_bytes(dtype), f"bytes_{name}")
+        claim.ensure(dut.o * size <= WORD_BYTES, (dut.o <= 2) | (size <= 2))

@@ -6,8 +6,11 @@ from functools import partial
 import pytest
 
 from bitpath.rtl.common.config import PipelineConfig
-from bitpath.rtl.trainium3.lanes.config import Activation2Config, Rand2Config
+from bitpath.rtl.trainium3.lanes.config import Activation2Config, CopyConfig, Rand2Config
+from bitpath.rtl.trainium3.lanes.copy_control import CopyMode
+from bitpath.rtl.trainium3.lanes.copy_width import CopyWidth
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.trainium3.lanes.copy_lanes import every_mode
 
 pytestmark = pytest.mark.simulator
 SEED = 20260826
@@ -36,6 +39,10 @@ BENCHES = {
     ),
     # golden's rand2, ranges and edges, random beats at every pace, latency, resets.
     "rand2_lane-verilator": (Rand2Config(pipeline=STAGES[4]), 300, None, 8, 13 * 15 + 5 * RANGES + 4 * 300 + 60),
+    # Every pair, tails, equal dtypes, long rows, durations, ties, any rows at every pace, resets.
+    "copy_lanes-verilator": (CopyConfig(interval=8), 100, None, 11, 27_000),
+    "copy_lanes-machine-verilator": (CopyConfig(), 0, "durations", 1, 1000),
+    "copy_lanes-icarus": (CopyConfig(interval=4, pipeline=STAGES[1]), 0, "tails|resets", 2, 500),
     "rand2_lane-icarus": (Rand2Config(pipeline=STAGES[0]), 40, "partitions|latency", 2, 13 * 5 + 20),
 }
 """Configuration, cases, names of tests, and the least tests and comparisons."""
@@ -43,9 +50,18 @@ BENCHES = {
 
 @pytest.mark.parametrize("name", BENCHES)
 def test_bench(name):
-    unit, simulator = name.split("-")
+    unit, *_, simulator = name.split("-")
     config, cases, tests, ran, compared = BENCHES[name]
     bench(unit, config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
+
+
+def test_copy_width(evaluate):
+    """Every mode of every pair: golden's elements a cycle."""
+    rows = list(every_mode())
+    assert len(rows) == 169 * 2 * 2 * 3 * 2
+    mode = CopyMode.as_shape().size
+    widths = evaluate(CopyWidth(), [{"mode": CopyMode.from_bits(row.command & (1 << mode) - 1)} for row in rows])
+    assert widths == [row.width for row in rows]
 
 
 def test_activation2_known_answers(kat, replay):
@@ -53,6 +69,15 @@ def test_activation2_known_answers(kat, replay):
     values = sum(array.size for name, array in kat("trn_core_act.npz").items() if re.fullmatch(r"a\d+_out", name))
     bench = "trainium3.lanes.tb_activation2_lane_known_answers"
     replay("activation2_lane", Activation2Config(pipeline=STAGES[3]), bench, seed=SEED, min_compared=values)
+
+
+def test_copy_known_answers(kat, replay):
+    """Every code of each of the 169 pairs on both engines, in words of 8 bytes."""
+    codes = {
+        name.split("_", 1)[1]: array for name, array in kat("trn_core_rmw.npz").items() if name.startswith("cast_")
+    }
+    words = sum(-(-array.nbytes // 8) for name, array in codes.items() if "_" in name)
+    replay("copy_lanes", CopyConfig(), "trainium3.lanes.tb_copy_lanes_known_answers", seed=SEED, min_compared=2 * words)
 
 
 def test_rand2_known_answers(kat, replay):
@@ -66,6 +91,10 @@ def test_rand2_known_answers(kat, replay):
 VOLUMES = [
     *(("activation2_lane", Activation2Config(pipeline=stages), 20_000, None, 10, 80_000) for stages in STAGES[:4]),
     *(("rand2_lane", Rand2Config(pipeline=stages), 10_000, None, 7, 40_000) for stages in STAGES),
+    *(
+        ("copy_lanes", CopyConfig(interval=interval, pipeline=STAGES[stages]), 3000, None, 11, 100_000)
+        for interval, stages in ((64, 2), (1, 0), (7, 1))
+    ),
 ]
 
 
