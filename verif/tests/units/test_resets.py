@@ -122,7 +122,7 @@ MANNERS = {
     "dma_mover": Manners(keeps=QUEUE, inputs={"i": short_moves}),
     "dma_queues": Manners(keeps=QUEUE, inputs={"free": likely}),
     "rmsnorm_quant": Manners(keeps=SRAM, inputs={"command": row_command}, still=("retired", *ALWAYS_BUSY), cycles=600),
-    **dict.fromkeys(("activation2_lane", "rand2_lane"), Manners()),
+    **dict.fromkeys(("activation2_lane", "engine_lane", "rand2_lane"), Manners()),
     "copy_lanes": Manners(inputs={"command": short_rows}),
     **dict.fromkeys(("fp32_passes", "background_transpose", "tensor_issue"), Manners()),
     "exponential": Manners(keeps=SRAM),
