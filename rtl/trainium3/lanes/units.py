@@ -2,7 +2,9 @@
 
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup, registered
 from bitpath.rtl.trainium3.lanes.activation2_lane import Activation2Lane
-from bitpath.rtl.trainium3.lanes.config import Activation2Config, Rand2Config
+from bitpath.rtl.trainium3.lanes.config import Activation2Config, CopyConfig, EngineLaneConfig, Rand2Config
+from bitpath.rtl.trainium3.lanes.copy_lanes import CopyLanes
+from bitpath.rtl.trainium3.lanes.engine_lane import EngineLane
 from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Lane
 
 UNITS = (
@@ -41,6 +43,44 @@ UNITS = (
             OUTPUT,
         ),
     ),
+    Unit(
+        name="copy_lanes",
+        room="trainium3/lanes",
+        config_type=CopyConfig,
+        build=CopyLanes,
+        summary="Trainium3: tensor_copy of VectorE and ScalarE, 4, 2 or 1 elements a cycle",
+        covered=Covered(CopyConfig(interval=8), 100),
+        judges=(Judge(51, CopyConfig(interval=4), 60),),
+        waves=(
+            CLOCK,
+            WaveGroup("commands", r"command__"),
+            INPUTS,
+            WaveGroup("row", r"(busy|rest|pair|width|pace|copy_width)"),
+            WaveGroup("group", r"(place|fill|taken|given|exists|element)"),
+            WaveGroup("first element", r"(to_fp32_0|from_fp32_0)\."),
+            WaveGroup("elements", r"(to_fp32|fp32_|from_fp32|group)"),
+            WaveGroup("words", r"(before|word|whole)"),
+            OUTPUT,
+        ),
+    ),
+    Unit(
+        name="engine_lane",
+        room="trainium3/lanes",
+        config_type=EngineLaneConfig,
+        build=EngineLane,
+        summary="Trainium3: tensor_scalar and tensor_tensor of VectorE and ScalarE over 13 dtypes",
+        covered=Covered(EngineLaneConfig(width=1), 300),
+        judges=(Judge(39, EngineLaneConfig(width=1), 200),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup("read", r"(to_fp32|bits|read)_"),
+            WaveGroup("first step", r"first"),
+            WaveGroup("second step", r"second"),
+            WaveGroup("write", r"(from_fp32|write)"),
+            OUTPUT,
+        ),
+    ),
 )
-CONTROL = ("activation2_control",)
+CONTROL = ("activation2_control", "copy_control", "engine_control")
 """Files without arithmetic."""

@@ -45,10 +45,11 @@ HOSTS = tuple(
         ((judge, unit) for unit in UNITS.values() for judge in unit.judges), key=lambda pair: pair[0].place
     )
 )
-"""The judges of all units, from the smallest netlist to the largest, with three exceptions. The BF16 PE precedes the
+"""The judges of all units, from the smallest netlist to the largest, with these exceptions. The BF16 PE precedes the
 reciprocal, since the reciprocal never rounds a tie. Stochastic PSUM replaces psum, which never rounds stochastically. The lane
 alone judges logic that post_add has too, since post_add drops exponents and signs of floats. The aligned dot product has logic
-that the exact one lacks; only a row broadcast that writes the rows between shows that they are zero.
+that the exact one lacks; only a row broadcast that writes the rows between shows that they are zero. The engine lane precedes
+the DMA's cast, whose narrow lanes have states that no number reaches.
 """
 
 OWN_BENCH = {"rtl/trainium3/dot/pe": "quad_mx_pe", "rtl/common/arithmetic/round_increment": "srs"}

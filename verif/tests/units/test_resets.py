@@ -19,6 +19,7 @@ from bitpath.rtl.trainium3.dma.dma_mover import move_layout
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.rtl.trainium3.engine.instruction import instruction_layout
+from bitpath.rtl.trainium3.lanes.config import CopyConfig
 from bitpath.rtl.trainium3.memory.config import DgeConfig, IndirectConfig, WalkConfig
 from bitpath.rtl.trainium3.memory.indirect_offsets import indirect_command
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
@@ -32,6 +33,7 @@ from bitpath.verif.kit.traffic import Driven, Manners, Pace, broken_offer, drawn
 from bitpath.verif.trainium3.array import psum_memory
 from bitpath.verif.trainium3.dma import dma_transpose
 from bitpath.verif.trainium3.engine.programs import PLACES, program_bits, random_program
+from bitpath.verif.trainium3.lanes.copy_lanes import any_row
 from bitpath.verif.trainium3.memory import dge
 from bitpath.verif.trainium3.memory.access_walker import random_command
 
@@ -113,6 +115,11 @@ def short_lists(source):
     return drawn(lambda: source.getrandbits(sum(width for _, width in layout.values())) & ~few)
 
 
+def short_rows(source):
+    """Copies of one to seven elements in any mode."""
+    return drawn(lambda: any_row(source, 7).command)
+
+
 PE = Manners(
     # A PE's weights have no reset; a load and a swap must come first.
     settle=dict.fromkeys(("stationary_east", "moving_east", "partial_south"), 30),
@@ -141,7 +148,8 @@ MANNERS = {
     "dma_engine": Manners(keeps=QUEUE, inputs={f"i__{queue}": short_moves for queue in range(4)}),
     "dma_transpose": Manners(keeps=QUEUE, inputs={"i": transposes}, cycles=200),
     "rmsnorm_quant": Manners(keeps=SRAM, inputs={"command": row_command}, still=("retired", *ALWAYS_BUSY), cycles=600),
-    **dict.fromkeys(("activation2_lane", "rand2_lane"), Manners()),
+    **dict.fromkeys(("activation2_lane", "engine_lane", "rand2_lane"), Manners()),
+    "copy_lanes": Manners(inputs={"command": short_rows}),
     **dict.fromkeys(("fp32_passes", "background_transpose", "tensor_issue"), Manners()),
     "exponential": Manners(keeps=SRAM),
     "mac_lane": Manners(settle={"o": FLOAT_LATENCY}, inputs={"operands": lane_operands, "valid": lane_valid}),
@@ -195,6 +203,7 @@ REGISTERED = PipelineConfig(stages=2)
 CONFIGS = {
     "dma_mover": DmaMoverConfig(descriptor_cycles=4),
     "dma_engine": DmaEngineConfig(mover=DmaMoverConfig(descriptor_cycles=4)),
+    "copy_lanes": CopyConfig(interval=4),
     "quad_mx_dot": DotConfig(pipeline=REGISTERED),
     "quad_mx_pe": DotConfig(pipeline=REGISTERED),
     "core_array": CoreArrayConfig(cols=2, operand_depth=16),

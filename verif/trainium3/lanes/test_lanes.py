@@ -6,8 +6,11 @@ from functools import partial
 import pytest
 
 from bitpath.rtl.common.config import PipelineConfig
-from bitpath.rtl.trainium3.lanes.config import Activation2Config, Rand2Config
+from bitpath.rtl.trainium3.lanes.config import Activation2Config, CopyConfig, EngineLaneConfig, Rand2Config
+from bitpath.rtl.trainium3.lanes.copy_control import CopyMode
+from bitpath.rtl.trainium3.lanes.copy_width import CopyWidth
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.trainium3.lanes.copy_lanes import every_mode
 from bitpath.verif.trainium3.measured import benches
 
 pytestmark = pytest.mark.simulator
@@ -17,6 +20,10 @@ bench = partial(run_bench, seed=SEED)
 
 DIRECTED, EDGES, BITS = 2100, 900, 800
 RANGES = 13 * 18
+
+
+def engine(width, stages):
+    return EngineLaneConfig(width=width, pipeline=STAGES[stages])
 
 
 BENCHES = {
@@ -37,6 +44,13 @@ BENCHES = {
     ),
     # golden's rand2, ranges and edges, random beats at every pace, latency, resets.
     "rand2_lane-verilator": (Rand2Config(pipeline=STAGES[4]), 300, None, 8, 13 * 15 + 5 * RANGES + 4 * 300 + 60),
+    # Every pair, tails, equal dtypes, long rows, durations, ties, any rows at every pace, resets.
+    "copy_lanes-verilator": (CopyConfig(interval=8), 100, None, 11, 27_000),
+    "copy_lanes-machine-verilator": (CopyConfig(), 0, "durations", 1, 1000),
+    "copy_lanes-icarus": (CopyConfig(interval=4, pipeline=STAGES[1]), 0, "tails|resets", 2, 500),
+    # Pairs of INT8, INT32, casts, golden's rows, every operator, random beats at every pace, latency, resets.
+    "engine_lane-verilator": (EngineLaneConfig(width=1), 300, None, 12, 65_536 + 11_000 + 4000 + 4 * 300),
+    "engine_lane-icarus": (engine(2, 2), 20, "golden_s|latency|resets", 4, 44 * 8 + 40),
     "rand2_lane-icarus": (Rand2Config(pipeline=STAGES[0]), 40, "partitions|latency", 2, 13 * 5 + 20),
 }
 """Configuration, cases, names of tests, and the least tests and comparisons."""
@@ -44,9 +58,34 @@ BENCHES = {
 
 @pytest.mark.parametrize("name", benches(BENCHES))
 def test_bench(name):
-    unit, simulator = name.split("-")
+    unit, *_, simulator = name.split("-")
     config, cases, tests, ran, compared = BENCHES[name]
     bench(unit, config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("width", [2, 4])
+def test_every_int8_pair_under_every_operator(width):
+    """On ScalarE's two elements a cycle and on VectorE's four."""
+    config, pairs = engine(width, 4), 65_536 // width
+    bench(
+        "engine_lane",
+        config,
+        "verilator",
+        env={"BITPATH_EVERY": "1"},
+        tests="int8",
+        min_tests=1,
+        min_compared=21 * pairs,
+    )
+
+
+def test_copy_width(evaluate):
+    """Every mode of every pair: golden's elements a cycle."""
+    rows = list(every_mode())
+    assert len(rows) == 169 * 2 * 2 * 3 * 2
+    mode = CopyMode.as_shape().size
+    widths = evaluate(CopyWidth(), [{"mode": CopyMode.from_bits(row.command & (1 << mode) - 1)} for row in rows])
+    assert widths == [row.width for row in rows]
 
 
 def test_activation2_known_answers(kat, replay):
@@ -54,6 +93,30 @@ def test_activation2_known_answers(kat, replay):
     values = sum(array.size for name, array in kat("trn_core_act.npz").items() if re.fullmatch(r"a\d+_out", name))
     bench = "trainium3.lanes.tb_activation2_lane_known_answers"
     replay("activation2_lane", Activation2Config(pipeline=STAGES[3]), bench, seed=SEED, min_compared=values)
+
+
+def test_copy_known_answers(kat, replay):
+    """Every code of each of the 169 pairs on both engines, in words of 8 bytes."""
+    codes = {
+        name.split("_", 1)[1]: array for name, array in kat("trn_core_rmw.npz").items() if name.startswith("cast_")
+    }
+    words = sum(-(-array.nbytes // 8) for name, array in codes.items() if "_" in name)
+    replay("copy_lanes", CopyConfig(), "trainium3.lanes.tb_copy_lanes_known_answers", seed=SEED, min_compared=2 * words)
+
+
+@pytest.mark.parametrize("width", [1, pytest.param(4, marks=pytest.mark.deep)])
+def test_engine_known_answers(kat, replay, width):
+    """Every sum of read-add-write and of dma_compute with two sources, every value of activate2's copy."""
+    archive, config = kat("trn_core_rmw.npz"), engine(width, 4)
+    sums = sum(archive[f"raw_{name}_sum"].size for name in ("fp32", "bf16"))
+    sums += sum(
+        archive[f"{key.removesuffix('_formats')}_dst"].size
+        for key, names in archive.items()
+        if key.endswith("_formats") and len(names) == 3
+    )
+    values = sum(36 for row in kat("trn_core_act.npz")["meta"].tolist() if row[3] == "copy")
+    bench = "trainium3.lanes.tb_engine_lane_known_answers"
+    replay("engine_lane", config, bench, seed=SEED, min_compared=(sums + 2 * values) // width)
 
 
 def test_rand2_known_answers(kat, replay):
@@ -65,8 +128,16 @@ def test_rand2_known_answers(kat, replay):
 
 
 VOLUMES = [
+    *(
+        ("engine_lane", engine(width, stages), 20_000, None, 10, 80_000)
+        for width, stages in ((1, 0), (2, 1), (2, 3), (4, 4))
+    ),
     *(("activation2_lane", Activation2Config(pipeline=stages), 20_000, None, 10, 80_000) for stages in STAGES[:4]),
     *(("rand2_lane", Rand2Config(pipeline=stages), 10_000, None, 7, 40_000) for stages in STAGES),
+    *(
+        ("copy_lanes", CopyConfig(interval=interval, pipeline=STAGES[stages]), 3000, None, 11, 100_000)
+        for interval, stages in ((64, 2), (1, 0), (7, 1))
+    ),
 ]
 
 

@@ -1,0 +1,152 @@
+"""tensor_copy of a lane of VectorE or ScalarE: rows in 8-byte words, cast on their way, 4, 2 or 1 elements a cycle.
+
+    word in   elements of the source's dtype, side by side from byte 0
+    group     the next w elements: to FP32 and to the destination's dtype; of equal dtypes the bits
+    word out  groups side by side from byte 0; a whole word, or the end of the row
+
+Ref: ``nki.isa.tensor_copy`` reference page, NKI 0.6; "Trainium3 Architecture Guide for NKI". Points that they leave open are
+in `bitpath.golden.trainium3.declarations.core_rates.CHOICES` and in `dtypes.CHOICES` beside it.
+"""
+
+from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.trainium3.dma.dma_cast import WIDTHS, Pair, log_bytes
+from bitpath.rtl.trainium3.dma.from_fp32 import FromFp32
+from bitpath.rtl.trainium3.dma.to_fp32 import ToFp32
+from bitpath.rtl.trainium3.lanes.config import CopyConfig
+from bitpath.rtl.trainium3.lanes.copy_control import WORD_BYTES, CopyCommand, CopyWord
+from bitpath.rtl.trainium3.lanes.copy_width import CopyWidth
+
+STEPS = {0: ("word",), 1: ("fp32", "word"), 2: ("fp32", "group", "word")}
+"""Steps that end in a pipeline register, by ``stages``; the word out always does."""
+LANES = (32, 32, 16, 16)
+"""Bits of the elements of a group; only narrow floats come in groups of four."""
+
+
+class CopyLanes(wiring.Component):
+    """Copies rows, a group of w elements a cycle; `CopyWidth` gives w.
+
+    A row of n elements takes ``max(interval, ceil(n / w))`` cycles from its command to the next one's, unless a word is
+    late or a result waits. Its first group follows the command by a cycle. A word out follows its last group by
+    ``stages + 1`` cycles. A stall of ``o`` holds the whole pipeline.
+
+    Parameters
+    ----------
+    config : cycles of the shortest row, and pipeline.
+
+    Members
+    -------
+    command : In(stream of CopyCommand)
+    i : In(stream of 64 bits), words of the rows; each row begins a word
+    o : Out(stream of CopyWord)
+    """
+
+    command: In(stream.Signature(CopyCommand))
+    i: In(stream.Signature(8 * WORD_BYTES))
+    o: Out(stream.Signature(CopyWord))
+
+    def __init__(self, config: CopyConfig):
+        self.config = config
+        super().__init__()
+
+    def elaborate(self, platform):
+        m = Module()
+        busy, rest = Signal(), Signal.like(self.command.p.rest)  # elements behind the next one
+        pair, width = Signal(Pair), Signal(3)
+        pace = Signal(range(self.config.interval))  # cycles that the row still has to take
+        place, fill = Signal(range(WORD_BYTES)), Signal(range(WORD_BYTES))  # the group's byte in the word in and out
+        registers = PipelineRegisters(
+            m, STEPS[self.config.pipeline.stages], valid=busy & self.i.valid, ready=self.o.ready
+        )
+        found = instantiate(m, platform, "copy_width", CopyWidth)
+        last, step = Signal(), Signal()
+        taken, given = Signal(range(WORD_BYTES + 1)), Signal(range(WORD_BYTES + 1))  # bytes of the group, in and out
+        m.d.comb += [
+            found.mode.eq(self.command.p.mode),
+            last.eq(rest < width),
+            step.eq(registers.valid & registers.advance),
+            taken.eq(width << log_bytes(pair.source)),
+            given.eq(width << log_bytes(pair.destination)),
+            self.i.ready.eq(busy & registers.advance & (last | (place + taken == WORD_BYTES))),
+            self.command.ready.eq(~pace.any() & (~busy | (step & last))),
+        ]
+        with m.If(step):
+            m.d.sync += [
+                busy.eq(~last),
+                rest.eq(rest - width),
+                place.eq(Mux(last, 0, place + taken)),
+                fill.eq(Mux(last, 0, fill + given)),
+            ]
+        with m.If(self.command.valid & self.command.ready):
+            m.d.sync += [
+                busy.eq(1),
+                rest.eq(self.command.p.rest),
+                pair.eq(self.command.p.mode.pair),
+                width.eq(found.o),
+                pace.eq(self.config.interval - 1),
+            ]
+        with m.Elif(pace.any()):
+            m.d.sync += pace.eq(pace - 1)
+
+        exists = Signal(len(LANES))
+        m.d.comb += exists.eq(Cat(1, ((rest >= k) & (width > k) for k in range(1, len(LANES)))))
+        control = {"pair": pair, "exists": exists, "fill": fill, "last": last, "given": given}
+        self._group(m, platform, registers, place, control)
+        registers.finish()
+        return m
+
+    def _group(
+        self, m: Module, platform, registers: PipelineRegisters, place: Value, control: dict[str, Value]
+    ) -> None:
+        """Cast a group, and put it behind those before it."""
+        window = Signal(8 * WORD_BYTES)
+        m.d.comb += window.eq(self.i.p >> (place << 3))
+        numbers, codes = {}, {}
+        for k, bits in enumerate(LANES):
+            code = Signal(bits, name=f"element_{k}")
+            with m.Switch(log_bytes(control["pair"].source)):
+                for log, width in enumerate(WIDTHS):
+                    if width <= bits:
+                        with m.Case(log):
+                            m.d.comb += code.eq(window.word_select(k, width))
+            convert = instantiate(m, platform, f"to_fp32_{k}", ToFp32, bits)
+            m.d.comb += [convert.code.eq(code), convert.dtype.eq(control["pair"].source)]
+            numbers[f"number_{k}"], codes[f"code_{k}"] = convert.o, code
+        held = registers.hold("fp32", **control, **numbers, **codes)
+        pair, exists, fill, last, given, *elements = held
+
+        group, mask = Signal(8 * WORD_BYTES), Signal(WORD_BYTES)
+        results = []
+        for k, bits in enumerate(LANES):
+            convert = instantiate(m, platform, f"from_fp32_{k}", FromFp32, bits)
+            m.d.comb += [convert.i.eq(elements[k]), convert.dtype.eq(pair.destination)]
+            kept = pair.source == pair.destination
+            results.append(Mux(exists[k], Mux(kept, elements[len(LANES) + k], convert.o), 0))
+        with m.Switch(log_bytes(pair.destination)):
+            for log, bits in enumerate(WIDTHS):
+                with m.Case(log):
+                    m.d.comb += [
+                        group.eq(Cat(each[:bits] for each in results)),
+                        mask.eq(Cat(each.replicate(1 << log) for each in exists)),
+                    ]
+        group, mask, fill, last, given = registers.hold(
+            "group", group=group, mask=mask, fill=fill, last=last, given=given
+        )
+
+        # Groups before this one in its word; they lie below it.
+        before, before_mask = Signal(8 * (WORD_BYTES - 1)), Signal(WORD_BYTES - 1)
+        word, word_mask, whole = Signal(8 * WORD_BYTES), Signal(WORD_BYTES), Signal()
+        m.d.comb += [
+            word.eq(before | (group << (fill << 3))),
+            word_mask.eq(before_mask | (mask << fill)),
+            whole.eq(last | (fill + given == WORD_BYTES)),
+        ]
+        with m.If(registers.valid & registers.advance):
+            m.d.sync += [before.eq(Mux(whole, 0, word)), before_mask.eq(Mux(whole, 0, word_mask))]
+        registers.valid = registers.valid & whole
+        word, word_mask, last = registers.hold("word", word=word, mask=word_mask, last=last)
+        m.d.comb += [self.o.p.eq(Cat(word, word_mask, last)), self.o.valid.eq(registers.valid)]

@@ -1,0 +1,166 @@
+"""Bench of the copy lanes: every pair of dtypes, tails, all modes with exact durations, equal dtypes, any rows at every pace,
+resets.
+
+Every word is compared with golden's tensor_copy, and durations with golden's cycles. ``BITPATH_CASES`` sets the random rows
+of a test.
+"""
+
+import os
+from itertools import pairwise, product
+
+import cocotb
+import numpy as np
+from cocotb.triggers import RisingEdge
+
+from bitpath.golden.trainium3.declarations.dtypes import FORMATS, FloatFormat, container_bits
+from bitpath.rtl.trainium3.lanes.config import CopyConfig
+from bitpath.rtl.trainium3.lanes.copy_control import Engine, Stride
+from bitpath.rtl.trainium3.lanes.copy_lanes import CopyLanes
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.dma.dma_cast import PAIRS, any_codes, near_ties
+from bitpath.verif.trainium3.dma.words import corners
+from bitpath.verif.trainium3.lanes.copy_lanes import BINS, MOST, Lanes, Row, any_row, bins_of
+
+CONFIG = config_from_environment(CopyConfig)
+SIGNATURE = CopyLanes(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "60"))
+LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+PACES = {"full_speed": (0.0, 0.0), "gaps": (0.5, 0.0), "stalls": (0.0, 0.5), "both": (0.4, 0.4)}
+SIZES = {8: ("e4m3", "int8"), 16: ("bf16", "uint16"), 32: ("fp32", "int32")}
+"""A float and an integer of each size."""
+
+
+async def copied(dut, rows, pace="full_speed", bins=()):
+    """Send rows at a pace; return the cycles in which their commands were taken."""
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(bins)
+        for name in set(bins_of(rows)) & set(bins):
+            coverage.hit(name)
+        lanes = Lanes(frame, *PACES[pace])
+        for row in rows:
+            lanes.send(row)
+        await lanes.all_taken()
+    assert len(lanes.taken) == len(rows)
+    return lanes.taken
+
+
+@cocotb.test(**LIMIT)
+async def every_pair(dut):
+    """Limits of both dtypes in all 169 pairs, on both engines."""
+    rng = pauses.rng("rows")
+    rows = []
+    for pair in PAIRS:
+        codes = np.array(rng.choices(corners(pair[0]), k=24))
+        rows += [Row(codes, pair, engine) for engine in Engine]
+    await copied(dut, rows)
+
+
+@cocotb.test(**LIMIT)
+async def tails(dut):
+    """Rows of 1 to 17 elements between all sizes, on both engines."""
+    rng = pauses.rng("rows")
+    rows = [
+        Row(any_codes(rng, source, count), (source, result), engine)
+        for sources in SIZES.values()
+        for results in SIZES.values()
+        for source, result in zip(sources, results, strict=True)
+        for engine in Engine
+        for count in range(1, 18)
+    ]
+    await copied(dut, rows)
+
+
+@cocotb.test(**LIMIT)
+async def long_rows(dut):
+    """65,536 elements, 4 a cycle, and rows whose numbers of elements have every bit set and cleared."""
+    codes = any_codes(pauses.rng("row"), "e4m3", MOST)
+    counts = (MOST, 0x5555, 0xAAAA, 9)
+    taken = await copied(dut, [Row(codes[:count], ("e4m3", "e5m2")) for count in counts])
+    assert [after - before for before, after in pairwise(taken)] == [-(-count // 4) for count in counts[:-1]]
+
+
+@cocotb.test(**LIMIT)
+async def equal_dtypes_keep_bits(dut):
+    """Every dtype to itself, NaN payloads among the codes, 1 to 4 elements a cycle."""
+    rng = pauses.rng("rows")
+    rows = []
+    for name, fmt in FORMATS.items():
+        codes = list(corners(name))
+        if isinstance(fmt, FloatFormat):
+            nan = fmt.infinity_code + 1 if fmt.infinity_code else fmt.nan_code
+            codes += [nan << container_bits(name) - fmt.width, (1 << container_bits(name)) - 1]
+        rows += [
+            Row(np.array([*codes, *any_codes(rng, name, 8)]), (name, name), engine, stride=stride)
+            for engine in Engine
+            for stride in Stride
+        ]
+    await copied(dut, rows)
+
+
+@cocotb.test(**LIMIT)
+async def durations_are_golden_s(dut):
+    """Every mode of dtypes of every size, short and long rows one after the other; the next command never waits longer."""
+    rng = pauses.rng("rows")
+    rows = []
+    for source, result in ((s, r) for s in sum(SIZES.values(), ()) for r in sum(SIZES.values(), ())):
+        for engine in Engine:
+            mode = rng.random() < 0.5, rng.choice(list(Stride)), rng.random() < 0.2
+            for psum, stride, indirect in ((False, Stride.NONE, False), mode):
+                count = rng.choice((1, CONFIG.interval, 3 * CONFIG.interval + rng.randint(0, 7)))
+                codes = any_codes(rng, source, count)
+                rows.append(Row(codes, (source, result), engine, psum, stride, indirect))
+    for pair in (("bf16", "e4m3"), ("e5m2", "int16"), ("fp32", "fp16")):
+        for mode in product(Engine, (False, True), Stride, (False, True)):
+            rows.append(Row(any_codes(rng, pair[0], 3 * CONFIG.interval + 5), pair, *mode))
+    rng.shuffle(rows)
+    rows.append(Row(np.zeros(1, np.int64), ("fp32", "fp32")))
+    taken = await copied(dut, rows)
+    durations = [after - before for before, after in pairwise(taken)]
+    assert durations == [row.cycles(CONFIG) for row in rows[:-1]]
+    if CONFIG.interval == 64:
+        assert durations == [row.engine_cycles(len(row.codes)) for row in rows[:-1]]
+
+
+@cocotb.test(**LIMIT)
+async def numbers_near_ties(dut):
+    """FP32 numbers of every exponent, half-way between shorter ones and beside that, to every dtype."""
+    rng = pauses.rng("numbers")
+    await copied(dut, [Row(near_ties(rng, 1), ("fp32", result), rng.choice(list(Engine))) for result in FORMATS])
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def any_rows(dut, pace):
+    """Rows in any mode, every pair among them."""
+    rng = pauses.rng("rows")
+    rows = [any_row(rng, 24, pair) for pair in PAIRS] + [any_row(rng, 60) for _ in range(CASES)]
+    rows += [Row(any_codes(rng, "e4m3", count), ("e4m3", "e5m2")) for count in range(1, 9)]
+    rng.shuffle(rows)
+    await copied(dut, rows, pace, BINS)
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """Reset in the middle of rows, with words half full and in every stage: nothing of them comes, and later rows do."""
+    rng = pauses.rng("rows")
+    async with bench(dut, SIGNATURE) as frame:
+        for cycles in (1, 2, 3, 4, 5, 7):
+            for ready in (0, 1):
+                row = Row(any_codes(rng, "uint8", 40), ("uint8", "int8"), Engine.SCALAR)
+                dut.command__payload.value, dut.i__payload.value = row.command, row.words[0]
+                dut.command__valid.value, dut.i__valid.value, dut.o__ready.value = 1, 1, ready
+                for _ in range(cycles):
+                    await RisingEdge(dut.clk)
+                await frame.reset()
+                dut.o__ready.value = ready
+                for _ in range(6):
+                    assert resolved(dut.command__ready), "what was reset is empty, and takes a command"
+                    assert not resolved(dut.i__ready), "no word is taken without a command"
+                    assert not resolved(dut.o__valid), "a word of before a reset"
+                    await RisingEdge(dut.clk)
+        lanes = Lanes(frame)
+        for _ in range(5):
+            lanes.send(any_row(rng, 20))
+        await lanes.all_taken()

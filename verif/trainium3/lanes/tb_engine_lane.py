@@ -1,0 +1,178 @@
+"""Bench of the engine lane: every pair of INT8, INT32 beyond 2**24, casts, golden's instructions on rows, every operator on every
+dtype, random beats at every pace, latency, resets.
+
+Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random beats of a test. A pair of INT8
+meets each operator with ``BITPATH_EVERY=1``, else one of them.
+"""
+
+import os
+from dataclasses import replace
+
+import cocotb
+import numpy as np
+
+from bitpath.golden import trainium3
+from bitpath.golden.trainium3.declarations.dtypes import container_bits
+from bitpath.rtl.trainium3.lanes.config import EngineLaneConfig
+from bitpath.rtl.trainium3.lanes.engine_control import Operator
+from bitpath.rtl.trainium3.lanes.engine_lane import EngineLane
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.pipeline import PACES, Pipeline
+from bitpath.verif.trainium3.dma.dma_cast import PAIRS, near_ties
+from bitpath.verif.trainium3.dma.words import array_of, codes_of, corners
+from bitpath.verif.trainium3.engines.codes import destination
+from bitpath.verif.trainium3.lanes.engine_lane import (
+    BINS,
+    INTEGERS,
+    NAMES,
+    ON_BITS,
+    ONES,
+    Instruction,
+    any_instruction,
+    beats_of,
+    bins_of,
+    code_of,
+    every_operator,
+    random_value,
+    requests,
+)
+
+CONFIG = config_from_environment(EngineLaneConfig)
+STAGES, WIDTH = CONFIG.pipeline.stages, CONFIG.width
+SIGNATURE = EngineLane(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "500"))
+EVERY = "BITPATH_EVERY" in os.environ
+LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+BINARY = [each for each in Operator if each not in ONES]
+
+
+def tensors(xs, ys, own):
+    """Beats of two tensors with golden's results."""
+    x, y = (array_of(np.asarray(codes), name)[np.newaxis] for codes, name in ((xs, own.x), (ys, own.y)))
+    got = trainium3.tensor_tensor(x, y, own.first.name.lower(), dtype=destination(own.result))
+    return _with_results(beats_of(xs, ys, own, WIDTH), codes_of(got)[0])
+
+
+def _with_results(values, codes):
+    """Requests of a row; what fills up its last beat is computed by the exact tier."""
+    spare = len(values) * WIDTH - len(codes)
+    expected = [*codes.tolist(), *(values[-1].results[WIDTH - spare :] if spare else ())]
+    return requests(values, [expected[at : at + WIDTH] for at in range(0, len(expected), WIDTH)])
+
+
+@cocotb.test(**LIMIT)
+async def every_int8_pair(dut):
+    """All 65,536 pairs, to a dtype that holds all results, or to INT8, which saturates."""
+    x, y = (each.ravel() for each in np.indices((256, 256)))
+    sent = []
+    for number, operator in enumerate(BINARY):
+        part = slice(None) if EVERY else slice(number, None, len(BINARY))
+        result = "int8" if operator in ON_BITS or number % 2 else "int16"
+        sent += tensors(x[part].tolist(), y[part].tolist(), Instruction(operator, "int8", "int8", result))
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, STAGES).sweep(sent)
+
+
+@cocotb.test(**LIMIT)
+async def int32_beyond_fp32(dut):
+    """INT32 and UINT32 around 2**24 and at their ends: operands round before each operator, results saturate."""
+    numbers = [sign * (1 << bits) + step for bits in (24, 25, 30, 31) for sign in (1, -1) for step in (-1, 0, 1, 2, 3)]
+    codes = [number % (1 << 32) for number in (*numbers, 0, 1, 2, 3)]
+    pairs = [(x, y) for x in codes for y in codes]
+    rng, sent = pauses.rng("results"), []
+    for operator in (each for each in BINARY if each not in ON_BITS):
+        x, y = zip(*rng.sample(pairs, 60), strict=True)
+        names = (rng.choice(INTEGERS[32]), rng.choice(INTEGERS[32]), rng.choice((*INTEGERS[32], "fp32")))
+        sent += tensors(x, y, Instruction(operator, *names))
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, STAGES).sweep(sent)
+
+
+@cocotb.test(**LIMIT)
+async def casts(dut):
+    """Limits of every dtype, and FP32 numbers half-way between two results and beside it, to every dtype without an operator."""
+    rng, sent = pauses.rng("numbers"), []
+    for source, result in PAIRS:
+        codes = [*corners(source), *(near_ties(rng, 1 + CASES // 200).tolist() if source == "fp32" else ())]
+        values = beats_of(codes, [0] * len(codes), Instruction(Operator.BYPASS, source, "fp32", result), WIDTH)
+        sent += requests(values)
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, STAGES).sweep(sent)
+
+
+@cocotb.test(**LIMIT)
+async def golden_s_tensor_scalar(dut):
+    """Rows of one instruction with one or two operators and scalars, as golden's tensor_scalar has them."""
+    rng, sent = pauses.rng("rows"), []
+    for first in (each for each in Operator if each is not Operator.BYPASS):
+        own = replace(any_instruction(rng, first), scalar=True)
+        # TF32 operands have no dtype of their own in golden.
+        own = replace(own, **{key: "fp32" for key in ("x", "y", "second_dtype") if getattr(own, key) == "tf32"})
+        xs = [code_of(rng, own.x) % (1 << container_bits(own.x)) for _ in range(16)]
+        scalars = {
+            place: None if step in ONES else code_of(rng, name) % (1 << container_bits(name))
+            for place, step, name in ((0, own.first, own.y), (1, own.second, own.second_dtype))
+        }
+        operands = [
+            None if code is None else array_of(np.array([[code]]), name)
+            for code, name in ((scalars[0], own.y), (scalars[1], own.second_dtype))
+        ]
+        second = None if own.second is Operator.BYPASS else own.second.name.lower()
+        got = trainium3.tensor_scalar(
+            array_of(np.array([xs]), own.x), first.name.lower(), operands[0], second, operands[1],
+            reverse0=own.reverse, reverse1=own.second_reverse and second is not None, dtype=destination(own.result),
+        )  # fmt: skip
+        values = beats_of(xs, [scalars[0] or 0] * 16, own, WIDTH, scalars[1] or 0)
+        sent += _with_results(values, codes_of(got)[0])
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, STAGES).sweep(sent)
+
+
+@cocotb.test(**LIMIT)
+async def golden_s_tensor_tensor(dut):
+    """Rows of every operator on two tensors of any dtypes."""
+    rng, sent = pauses.rng("rows"), []
+    for operator in BINARY:
+        names = INTEGERS[rng.choice((8, 16, 32))] if operator in ON_BITS else [name for name in NAMES if name != "tf32"]
+        x, y = rng.choice(names), rng.choice(names)
+        own = Instruction(operator, x, y, rng.choice(names))
+        codes = [[code_of(rng, name) % (1 << container_bits(name)) for _ in range(16)] for name in (x, y)]
+        sent += tensors(*codes, own)
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, STAGES).sweep(sent)
+
+
+@cocotb.test(**LIMIT)
+async def every_operator_and_dtype(dut):
+    """Each operator on each dtype, on either side and in either step; comparisons that one bit decides; shifts by every count."""
+    values = every_operator(pauses.rng("operators"), WIDTH)
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(BINS)
+        for name in bins_of(values):
+            coverage.hit(name)
+        await Pipeline(frame, STAGES).sweep(requests(values))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_beats(dut, pace):
+    """Instructions in any order."""
+    rng = pauses.rng("beats")
+    async with bench(dut, SIGNATURE) as frame:
+        await Pipeline(frame, STAGES).exchange(requests([random_value(rng, WIDTH) for _ in range(CASES)]), pace)
+
+
+@cocotb.test(**LIMIT)
+async def latency(dut):
+    rng = pauses.rng("beats")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, STAGES).one_at_a_time(requests([random_value(rng, WIDTH) for _ in range(20)]))
+
+
+@cocotb.test(**LIMIT, skip=not STAGES)
+async def resets(dut):
+    """Reset with beats in every pipeline stage; a combinational unit has no reset."""
+    rng = pauses.rng("beats")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, STAGES).resets(lambda: requests([random_value(rng, WIDTH) for _ in range(2)]))
