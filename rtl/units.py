@@ -15,6 +15,7 @@ from bitpath.rtl.tensix.matrix import units as tensix_matrix
 from bitpath.rtl.tensix.pack import units as tensix_pack
 from bitpath.rtl.tensix.unpack import units as tensix_unpack
 from bitpath.rtl.trainium3.array import units as trainium3_array
+from bitpath.rtl.trainium3.core import units as trainium3_core
 from bitpath.rtl.trainium3.dma import units as trainium3_dma
 from bitpath.rtl.trainium3.dot import units as trainium3_dot
 from bitpath.rtl.trainium3.engine import units as trainium3_engine
@@ -34,6 +35,7 @@ ROOMS = (
     trainium3_dma,
     trainium3_memory,
     trainium3_lanes,
+    trainium3_core,
     common_fp32,
     tensix_dot,
     tensix_unpack,

@@ -28,7 +28,6 @@ from bitpath.golden.trainium3.matmul.matmul import (
     run_program,
     tile_program,
 )
-from bitpath.golden.trainium3.matmul.modes import mode_program, run_mode_program
 from bitpath.golden.trainium3.matmul.nc_matmul import nc_matmul
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import nc_matmul_mx
 from bitpath.golden.trainium3.matmul.transpose import nc_transpose
@@ -52,6 +51,7 @@ from bitpath.golden.trainium3.rmsnorm.rmsnorm import rmsnorm
 from bitpath.golden.trainium3.rmsnorm.rmsnorm_quant import rmsnorm_quant
 from bitpath.golden.trainium3.rmsnorm.rmsnorm_quant_reference import rmsnorm_quant_reference, unpack_rows
 from bitpath.golden.trainium3.tensor.issue import IssueSlot, TensorInstruction, issue, load_cycles, tensor_cycles
+from bitpath.golden.trainium3.tensor.modes import mode_program, run_mode_program
 from bitpath.golden.trainium3.tensor.nc_matmul_sparse import nc_matmul_sparse
 from bitpath.golden.trainium3.tensor.sparse import compress_sparse, expand_sparse, pack_tags, unpack_tags
 from bitpath.golden.trainium3.vector.activate2 import activate2

@@ -10,8 +10,8 @@ import numpy as np
 
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.arguments import one_of, suggestion
-from bitpath.golden.trainium3.matmul.modes import DOUBLE_ROW, MODES, SPARSE, ModeInstruction, pruned
 from bitpath.golden.trainium3.tensor.issue import Kind, tensor_cycles
+from bitpath.golden.trainium3.tensor.modes import DOUBLE_ROW, MODES, SPARSE, ModeInstruction, pruned
 from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumConfig
 from bitpath.sim.flows.trainium3_staged import CORE_ARRAY, StagedRun
 from bitpath.verif.trainium3.array.core_modes import passes_of

@@ -15,7 +15,8 @@ from rich.console import Console
 from bitpath.rtl.common.fp32.fp32_lanes import Fp32LanesConfig
 from bitpath.rtl.common.unit import registered
 from bitpath.rtl.trainium3.array.config import CoreArrayConfig
-from bitpath.rtl.trainium3.dma.config import DmaEngineConfig, DmaMoverConfig
+from bitpath.rtl.trainium3.core.config import DmaEngineConfig
+from bitpath.rtl.trainium3.dma.config import DmaMoverConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.rtl.trainium3.lanes.config import Activation2Config, CopyConfig, EngineLaneConfig
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig, TransposeConfig
@@ -30,7 +31,7 @@ from bitpath.verif.trainium3.core.stages import LANE_WIDTH, TRANSPOSE, WORDS_BEN
 BENCHES = {
     "quantize_mx": "bitpath.verif.trainium3.vector.tb_quantize_mx_run",
     "tensor_engine": "bitpath.verif.trainium3.engine.tb_tensor_engine_run",
-    "dma_engine": "bitpath.verif.trainium3.dma.tb_dma_engine_run",
+    "dma_engine": "bitpath.verif.trainium3.core.tb_dma_engine_run",
     "core_array": "bitpath.verif.trainium3.array.tb_core_array_run",
     "psum": "bitpath.verif.trainium3.array.tb_psum_run",
 }

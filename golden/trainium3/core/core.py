@@ -139,8 +139,9 @@ class Core:
 
         Raises
         ------
-        TypeError, ValueError : what the instruction itself raises.
+        TypeError, ValueError : something else, and what the instruction itself raises.
         """
+        _check_kind(instruction)
         if isinstance(instruction, Compute):
             made = instruction.values([self.read(each) for each in instruction.reads])
             for operand, values in zip(instruction.writes, made, strict=True):
@@ -177,11 +178,15 @@ def _moved_bytes(transfer: Transfer) -> int:
     return max(each.size * each.dtype.itemsize for each in sides)
 
 
+def _check_kind(instruction: Instruction) -> None:
+    if not isinstance(instruction, Compute | Transfer):
+        raise TypeError(f"program must hold Compute and Transfer instructions, not {type(instruction).__name__}")
+
+
 def _check_names(program: Sequence[Instruction]) -> None:
     known: set[str] = set()
     for each in program:
-        if not isinstance(each, Compute | Transfer):
-            raise TypeError(f"program must hold Compute and Transfer instructions, not {type(each).__name__}")
+        _check_kind(each)
         if each.name in known:
             raise ValueError(f"name must be unique in its program, not {each.name!r} again")
         for name in each.after:

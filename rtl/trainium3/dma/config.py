@@ -106,24 +106,6 @@ class DmaMoverConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DmaEngineConfig:
-    """Configuration of a DMA engine.
-
-    Attributes
-    ----------
-    queues, depth : as of `DmaQueuesConfig`.
-    mover : the mover behind the queues.
-    """
-
-    queues: int = 4
-    depth: int = 2
-    mover: DmaMoverConfig = field(default_factory=DmaMoverConfig)
-
-    def __post_init__(self) -> None:
-        DmaQueuesConfig(queues=self.queues, depth=self.depth)
-
-
-@dataclass(frozen=True, kw_only=True)
 class DmaTransposeConfig:
     """Configuration of an engine's part of a DMA transpose; the machine's engines have 8 partitions, and tiles of 16 elements.
 

@@ -3,14 +3,12 @@
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup, registered
 from bitpath.rtl.trainium3.dma.config import (
     DmaCastConfig,
-    DmaEngineConfig,
     DmaMoverConfig,
     DmaQueuesConfig,
     DmaTransposeConfig,
     ReadAddWriteConfig,
 )
 from bitpath.rtl.trainium3.dma.dma_cast import DmaCast
-from bitpath.rtl.trainium3.dma.dma_engine import DmaEngine
 from bitpath.rtl.trainium3.dma.dma_mover import DmaMover
 from bitpath.rtl.trainium3.dma.dma_queues import DmaQueues
 from bitpath.rtl.trainium3.dma.dma_transpose import DmaTranspose
@@ -86,25 +84,6 @@ UNITS = (
             WaveGroup("cast", r"cast"),
             WaveGroup("beats at the destination", r"destination"),
             WaveGroup("writes", r"(fetch|write|read_add_write|marks|done)"),
-        ),
-    ),
-    Unit(
-        name="dma_engine",
-        room="trainium3/dma",
-        config_type=DmaEngineConfig,
-        build=DmaEngine,
-        summary="Trainium3: a DMA engine, queues with priorities and classes before a mover",
-        covered=Covered(DmaEngineConfig(mover=DmaMoverConfig(address_bits=17, descriptor_cycles=8)), 100),
-        judges=(Judge(44, DmaEngineConfig(mover=DmaMoverConfig(descriptor_cycles=8)), 30),),
-        waves=(
-            CLOCK,
-            WaveGroup("descriptors", r"i__"),
-            WaveGroup("settings", r"(queues|classes)$"),
-            WaveGroup("grants", r"grant"),
-            WaveGroup("reads", r"(read__|data__)"),
-            WaveGroup("writes", r"(fetch|write__|done)"),
-            WaveGroup("queues inside", r"dma_queues\."),
-            WaveGroup("mover inside", r"dma_mover\."),
         ),
     ),
     Unit(

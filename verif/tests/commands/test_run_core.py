@@ -9,8 +9,8 @@ import pytest
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.trainium3.declarations import dtypes
-from bitpath.golden.trainium3.matmul.modes import MODES
 from bitpath.golden.trainium3.operands import fp32
+from bitpath.golden.trainium3.tensor.modes import MODES
 from bitpath.sim.flows import builds, operands, trainium3_core, trainium3_softmax, trainium3_staged
 from bitpath.verif.trainium3.core import stages
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.trainium3.matmul.modes import DOUBLE_ROW, SPARSE, ModeInstruction
+from bitpath.golden.trainium3.tensor.modes import DOUBLE_ROW, SPARSE, ModeInstruction
 from bitpath.verif.trainium3.array import core_products
 from bitpath.verif.trainium3.array.core_products import Product
 

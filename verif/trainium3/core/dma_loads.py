@@ -11,9 +11,9 @@ from bitpath.golden.trainium3.core.program import Transfer
 from bitpath.golden.trainium3.core.timeline import Move as Moved
 from bitpath.golden.trainium3.declarations.dma import DMA_ENGINES
 from bitpath.golden.trainium3.dma.descriptors import descriptors
-from bitpath.rtl.trainium3.dma.config import DmaEngineConfig
+from bitpath.rtl.trainium3.core.config import DmaEngineConfig
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
-from bitpath.verif.trainium3.dma.dma_engine import QueuedMove
+from bitpath.verif.trainium3.core.dma_engine import QueuedMove
 from bitpath.verif.trainium3.dma.dma_mover import COPY, Move
 from bitpath.verif.trainium3.dma.schedules import Schedule
 

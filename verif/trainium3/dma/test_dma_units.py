@@ -8,7 +8,6 @@ import pytest
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.trainium3.dma.config import (
     DmaCastConfig,
-    DmaEngineConfig,
     DmaMoverConfig,
     DmaQueuesConfig,
     DmaTransposeConfig,
@@ -43,8 +42,6 @@ BENCHES = {
     # Lengths and places, all casts, additions, random descriptors at every pace, durations, resets.
     "dma_mover-verilator": (DmaMoverConfig(beat_bytes=8, address_bits=13), 30, None, 13, 3000),
     "dma_mover-icarus": (DmaMoverConfig(descriptor_cycles=8), 16, "onto|any|resets", 7, 150),
-    # Schedules, moves at every pace, resets.
-    "dma_engine-icarus": (DmaEngineConfig(mover=DmaMoverConfig(descriptor_cycles=8)), 16, "any_pace|resets", 5, 150),
     # The machine's tiles; every number of elements, durations, refused commands, resets, random transposes at every pace.
     "dma_transpose-verilator": (TRANSPOSE, 30, "random|count|durations|refused", 7, 2500),
     "dma_transpose-icarus": (DmaTransposeConfig(), 30, "pace=both|count|durations|refused|resets", 5, 450),
@@ -100,13 +97,6 @@ def test_dma_transpose_known_answers(kat, replay):
 def test_the_machine_moves_descriptors(config):
     """Up to 64 KiB, at the machine's pace."""
     bench("dma_mover", config, "verilator", cases=2000, min_tests=13, min_compared=20_000)
-
-
-@pytest.mark.deep
-def test_the_machine_s_engine():
-    """16 queues, whole beats, and the pace of the machine."""
-    config = DmaEngineConfig(queues=16, depth=4, mover=DmaMoverConfig(beat_bytes=32, address_bits=17))
-    bench("dma_engine", config, "verilator", cases=1000, min_tests=10, min_compared=20_000)
 
 
 @pytest.mark.deep

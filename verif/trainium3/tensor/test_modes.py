@@ -6,8 +6,8 @@ import pytest
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, E4M3, FP16, FP32
-from bitpath.golden.trainium3.matmul.modes import DOUBLE_ROW, MODES, SPARSE, pruned
 from bitpath.golden.trainium3.operands import fp32
+from bitpath.golden.trainium3.tensor.modes import DOUBLE_ROW, MODES, SPARSE, pruned
 
 NARROW = {
     "bf16": DTYPES[BF16],

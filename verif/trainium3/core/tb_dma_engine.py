@@ -12,12 +12,12 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from bitpath.golden.trainium3 import QueueConfig, TrafficClass
 from bitpath.golden.trainium3.declarations.dma import MAX_DESCRIPTOR_BYTES
 from bitpath.golden.trainium3.dma.schedule import DEFAULT_CLASSES, DEFAULT_QUEUES
-from bitpath.rtl.trainium3.dma.config import DmaEngineConfig
-from bitpath.rtl.trainium3.dma.dma_engine import DmaEngine
+from bitpath.rtl.trainium3.core.config import DmaEngineConfig
+from bitpath.rtl.trainium3.core.dma_engine import DmaEngine
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.trainium3.dma.dma_engine import Host, QueuedMove, grants
+from bitpath.verif.trainium3.core.dma_engine import Host, QueuedMove, grants
 from bitpath.verif.trainium3.dma.dma_mover import PACES, Move, any_move, placed
 from bitpath.verif.trainium3.dma.schedules import Schedule, random_schedule
 

@@ -9,7 +9,14 @@ from itertools import groupby, product
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_choice, check_contraction, check_shape, checked
+from bitpath.golden.arrays.arguments import (
+    check_array,
+    check_choice,
+    check_contraction,
+    check_length,
+    check_shape,
+    checked,
+)
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.arrays.parallel import cuts
 from bitpath.golden.formats.catalogue import BF16, E4M3, FP16, FP32
@@ -98,8 +105,9 @@ def run_mode_program(program: Sequence[ModeInstruction]) -> np.ndarray:
 
     Raises
     ------
-    TypeError, ValueError : as `nc_matmul` and `nc_matmul_sparse`.
+    TypeError, ValueError : no instruction, and as `nc_matmul` and `nc_matmul_sparse`.
     """
+    check_length("program", program)
     output = np.zeros([max(each.output[side].stop for each in program) for side in range(2)], np.float32)
     for place, group in groupby(program, key=lambda each: each.output):
         psum = None

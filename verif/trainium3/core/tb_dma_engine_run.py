@@ -7,12 +7,12 @@ import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 
-from bitpath.rtl.trainium3.dma.config import DmaEngineConfig
-from bitpath.rtl.trainium3.dma.dma_engine import DmaEngine
+from bitpath.rtl.trainium3.core.config import DmaEngineConfig
+from bitpath.rtl.trainium3.core.dma_engine import DmaEngine
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.exchange import read_input, show_share, write_result
-from bitpath.verif.trainium3.dma.dma_engine import Host
+from bitpath.verif.trainium3.core.dma_engine import Host
 
 CONFIG = config_from_environment(DmaEngineConfig)
 BEHIND = 40

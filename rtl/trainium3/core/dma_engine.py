@@ -6,7 +6,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from bitpath.golden.trainium3.declarations.dma import TRAFFIC_CLASSES
-from bitpath.rtl.trainium3.dma.config import DmaEngineConfig, DmaQueuesConfig
+from bitpath.rtl.trainium3.core.config import DmaEngineConfig
+from bitpath.rtl.trainium3.dma.config import DmaQueuesConfig
 from bitpath.rtl.trainium3.dma.dma_mover import DmaMover, move_layout
 from bitpath.rtl.trainium3.dma.dma_queues import DmaQueues, QueueSettings, descriptor_layout
 from bitpath.rtl.trainium3.dma.read_add_write import store_layout

@@ -6,8 +6,8 @@ from random import Random
 
 from bitpath.golden.trainium3 import Grant, QueuedDescriptor, dma_schedule
 from bitpath.golden.trainium3.declarations.dma import TRAINIUM3_DMA
-from bitpath.rtl.trainium3.dma.config import DmaEngineConfig
-from bitpath.rtl.trainium3.dma.dma_engine import queues_config
+from bitpath.rtl.trainium3.core.config import DmaEngineConfig
+from bitpath.rtl.trainium3.core.dma_engine import queues_config
 from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.dma.dma_mover import Memories, Move
