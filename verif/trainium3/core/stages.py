@@ -93,8 +93,8 @@ def operate(play: Play, x: np.ndarray, operator: str, y: np.ndarray, result: str
     layout = engine_beat(LANE_WIDTH)
     scalar = y.shape[1] == 1
     control = {
-        "first": {"operator": Operator[operator.upper()]},
-        "second": {"operator": Operator.BYPASS},
+        "first": {"op": Operator[operator.upper()]},
+        "second": {"op": Operator.BYPASS},
         "scalar": scalar,
     }
     control |= {"x": _dtype(x), "y": _dtype(y), "result": Dtype[result.upper()]}
