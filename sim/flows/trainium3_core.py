@@ -139,10 +139,16 @@ class Run(StagedRun):
             self.engine.dma_engine, Schedule(timed.queues, timed.classes, ()), transfers, report.moves, images
         )
         left = play("dma_engine", loads)
-        expected = np.stack([np.frombuffer(load.expected, np.uint8) for load in loads])
+        moved, beyond, expected = [], [], []
+        for image, load in zip(left["images"], loads, strict=True):
+            moved.append(image[: load.used])
+            beyond.append(image[load.used :].any())
+            expected.append(np.frombuffer(load.expected, np.uint8)[: load.used])
+        # A write to another place is a mismatch, too.
+        found = [np.concatenate(moved), np.array(beyond, np.uint8), left["grants"]]
         last = max(grant for load in loads for _, grant in load.grants)
         grants = np.array([(number, *each) for number, load in enumerate(loads) for each in load.grants], np.int64)
-        self.stage("DMA", [left["images"], left["grants"]], [expected, grants], last)
+        self.stage("DMA", found, [np.concatenate(expected), np.zeros(len(loads), np.uint8), grants], last)
         figures = {
             "time_us": _us(report.end),
             "descriptors": len(report.moves),

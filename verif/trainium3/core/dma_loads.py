@@ -32,7 +32,10 @@ class Images:
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """What one DMA engine moves: ``source`` and the words of ``target`` are its memories, ``expected`` the target after."""
+    """What one DMA engine moves: ``source`` and the words of ``target`` are its memories, ``expected`` the target after.
+
+    Nothing writes from byte ``used`` of the target on.
+    """
 
     schedule: Schedule
     moves: tuple[QueuedMove, ...]
@@ -40,6 +43,7 @@ class Load:
     source: bytes
     target: tuple[bytes, ...]
     expected: bytes
+    used: int
 
 
 def dma_loads(
@@ -120,4 +124,5 @@ def _load(
         source=bytes(source),
         target=tuple(words),
         expected=bytes(expected),
+        used=ends[1],
     )

@@ -117,7 +117,9 @@ def operate(play: Play, x: np.ndarray, operator: str, y: np.ndarray, result: str
 def copy(play: Play, data: np.ndarray, *, engine: str = "vector", stride: str = "none") -> np.ndarray:
     """Return a tile [P, F] as tensor_copy has it, which reads it from PSUM."""
     mode = {"pair": {"source": _dtype(data), "destination": _dtype(data)}, "engine": Engine[engine.upper()]}
-    command = pack(CopyCommand, {"mode": mode | {"psum": 1, "stride": Stride[stride.upper()]}, "count": data.shape[1]})
+    command = pack(
+        CopyCommand, {"mode": mode | {"psum": 1, "stride": Stride[stride.upper()]}, "rest": data.shape[1] - 1}
+    )
     raw = data.view(np.uint8)
     rows = np.pad(raw, ((0, 0), (0, -raw.shape[1] % WORD_BYTES))).reshape(len(data), -1, WORD_BYTES)
     words = [int.from_bytes(word.tobytes(), "little") for row in rows for word in row]
