@@ -14,7 +14,7 @@ from bitpath.golden.trainium3.tensor.issue import Kind, tensor_cycles
 from bitpath.golden.trainium3.tensor.modes import DOUBLE_ROW, MODES, SPARSE, ModeInstruction, pruned
 from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumConfig
 from bitpath.sim.flows.trainium3_staged import CORE_ARRAY, StagedRun
-from bitpath.verif.trainium3.array.core_modes import passes_of
+from bitpath.verif.trainium3.core.core_modes import passes_of
 from bitpath.verif.trainium3.core.stages import Play
 
 FORMATS = MODES

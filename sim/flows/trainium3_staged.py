@@ -32,8 +32,8 @@ BENCHES = {
     "quantize_mx": "bitpath.verif.trainium3.vector.tb_quantize_mx_run",
     "tensor_engine": "bitpath.verif.trainium3.engine.tb_tensor_engine_run",
     "dma_engine": "bitpath.verif.trainium3.core.tb_dma_engine_run",
-    "core_array": "bitpath.verif.trainium3.array.tb_core_array_run",
-    "psum": "bitpath.verif.trainium3.array.tb_psum_run",
+    "core_array": "bitpath.verif.trainium3.core.tb_core_array_run",
+    "psum": "bitpath.verif.trainium3.core.tb_psum_run",
 }
 """Run benches of the units that `tb_words_run` does not play."""
 FP32_FUNCTION = Fp32LanesConfig(lanes=1)
