@@ -215,7 +215,7 @@ def _rules(flows: dict[str, ModuleType], scale_rule: str | None) -> dict[str, di
 
 def _flows(machine: str | None, format_name: str | None) -> dict[str, ModuleType]:
     """Return the flow of each machine to run: the given one, those with the format, or all."""
-    from bitpath.golden.arrays.arguments import suggestion
+    from bitpath.golden.arrays.arguments import check_choice, suggestion
     from bitpath.golden.machines import MACHINES as KNOWN
     from bitpath.sim.flows.machines import RECORDS
 
@@ -223,7 +223,12 @@ def _flows(machine: str | None, format_name: str | None) -> dict[str, ModuleType
     modes = {name: record.modes for name, record in RECORDS.items() if record.modes is not None}
     if machine is not None:
         further = modes.get(machine)
-        return {machine: further if further and format_name in further.FORMATS else flows[machine]}
+        if further is None or format_name is None:
+            return {machine: flows[machine]}
+        if format_name in further.FORMATS:
+            return {f"{machine}'s {format_name}": further}
+        check_choice(f"format of {machine}", format_name, (*flows[machine].FORMATS, *further.FORMATS))
+        return {machine: flows[machine]}
     if format_name is None:
         return flows
     found = {}

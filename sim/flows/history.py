@@ -70,7 +70,8 @@ class Kept:
     @property
     def compared(self) -> int:
         """Compared values of all formats."""
-        return sum(record["outputs_compared"] + record.get("quantized_compared", 0) for record in self.records)
+        inner = ("quantized_compared", "staged_compared")
+        return sum(record["outputs_compared"] + sum(record.get(name, 0) for name in inner) for record in self.records)
 
 
 def folder() -> Path:

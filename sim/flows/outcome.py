@@ -45,6 +45,8 @@ class FlowRun:
     sizes: Sequence[str] = ()
     scale_rule: str | None = None
     waves = False
+    before = "quantised"
+    """What a report calls the results before the last one, in a flow that has them."""
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -149,7 +151,7 @@ def compared(
     shape: Sequence[int],
     folder: Path | None,
     *,
-    times: np.ndarray,
+    times: np.ndarray | None,
     **figures: Any,
 ) -> Outcome:
     """Return the outcome of a flow's run that began at ``start``; ``figures`` are its own fields of the record.
@@ -175,6 +177,6 @@ def compared(
     if folder is not None:
         kept["folder"] = folder.relative_to(paths.build_root()).as_posix()
     outcome = Outcome(rtl, golden, record, kept=kept, times=times)
-    if outcome.first is not None and folder is not None:
+    if outcome.first is not None and folder is not None and times is not None:
         (folder / FIRST_MISMATCH).write_text(f"{times[outcome.first]}\n")
     return outcome

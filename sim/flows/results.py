@@ -16,7 +16,7 @@ from bitpath.verif.kit.bench import PERIOD_NS
 
 COLUMNS = {
     "machine": ("machine", 9),
-    "format": ("format", 12),
+    "format": ("format", 14),
     "sim": ("simulator", 9),
     "quantized_compared": ("quantized", 9),
     "staged_compared": ("in stages", 9),
@@ -36,7 +36,7 @@ COLUMNS = {
 
 TABLES = ("stages", "engines", "classes")
 """Fields of a record that are tables."""
-WIDTH = 145
+WIDTH = 147
 """Columns of a table that no terminal shows, as in a log."""
 
 
@@ -53,7 +53,9 @@ def _format(name: str, scale_rule: str | None) -> str:
 
 def show(console: Console, record: dict[str, Any], *, first: bool) -> None:
     """Print a record as a row, the first one below the headings. Columns have fixed widths: a later row is unknown now."""
-    table = Table(box=None, pad_edge=False, collapse_padding=True, show_header=first)
+    table = Table(
+        box=None, pad_edge=False, collapse_padding=True, show_header=first or any(record.get(name) for name in TABLES)
+    )
     columns = {name: column for name, column in COLUMNS.items() if name in record}
     for heading, width in columns.values():
         text = heading in ("machine", "format", "simulator")
@@ -74,7 +76,7 @@ def _show_rows(console: Console, title: str, rows: Sequence[Mapping[str, Any]]) 
             column.replace("_", " "), justify="left" if isinstance(rows[0][column], str) else "right", no_wrap=True
         )
     for row in rows:
-        table.add_row(*(str(value) for value in row.values()))
+        table.add_row(*("-" if value is None else str(value) for value in row.values()))
     console.print(table)
 
 
@@ -83,7 +85,7 @@ def mismatch_report(run: FlowRun, outcome: Outcome) -> str:
     title = f"{run.machine} {_format(run.format_name, run.scale_rule)} on {run.simulator}"
     parts: list[tuple[Any, ...]] = []
     if outcome.before is not None:
-        parts.append((f"{title}, quantised", *outcome.before, run.shown_before, None))
+        parts.append((f"{title}, {run.before}", *outcome.before, run.shown_before, None))
     parts.append((title, outcome.rtl, outcome.golden, run.shown, outcome.times))
     found: list[tuple[str, list[mismatches.Difference], mismatches.Shown]] = []
     count = 0

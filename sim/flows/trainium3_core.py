@@ -1,7 +1,8 @@
 """The layer from HBM back to HBM: each instruction of its program on the RTL unit that executes it, and all DMA traffic.
 
-Order and times of the instructions are golden's. The DMA engines move the bytes of all transfers in queues of their own, with
-priorities and classes; each grant is compared with golden's.
+An instruction takes what the RTL gave before it. Golden moves the bytes of a transfer; the DMA engines in RTL then repeat all moves,
+with queues, priorities and classes, and must write the same bytes, each in the cycle of golden's grant. Order and times of the
+instructions are golden's.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,7 +51,7 @@ def operands(wanted: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 HOST = ("set constants",)
-"""What GpSimd does, whose programs are not modelled."""
+"""Instructions that golden executes: GpSimd's programs are not modelled."""
 Results = tuple[np.ndarray, ...]
 
 
@@ -119,7 +120,7 @@ class Run(StagedRun):
         for span in report.spans:
             each = named[span.name]
             if isinstance(each, Transfer):
-                before = rtl.read(each.destination).tobytes() if each.add else bytes(_bytes(each))
+                before = rtl.read(each.destination).tobytes() if each.add else bytes(byte_count(each))
                 source = rtl.read(each.source).tobytes()
                 rtl.step(each)
                 golden.step(each)
@@ -153,7 +154,11 @@ class Run(StagedRun):
             "time_us": _us(report.end),
             "descriptors": len(report.moves),
             "engines": [
-                {"engine": engine, "busy_us": _us(busy), "waits_us": _us(sum(report.stalls.get(engine, {}).values()))}
+                {
+                    "engine": engine if engine != "dma" else "dma, all 16",
+                    "busy_us": _us(busy),
+                    "waits_us": _us(sum(report.stalls.get(engine, {}).values())),
+                }
                 for engine, busy in report.busy.items()
             ],
             "classes": [
@@ -195,7 +200,7 @@ class Run(StagedRun):
         raise ValueError(f"no unit runs {each.name}")
 
 
-def _bytes(transfer: Transfer) -> int:
+def byte_count(transfer: Transfer) -> int:
     pattern = transfer.destination.pattern
     return pattern.size * pattern.dtype.itemsize
 

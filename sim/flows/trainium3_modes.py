@@ -1,9 +1,11 @@
-"""A matmul in one of TensorE's modes beside quad MX: the array of all modes in RTL, and PSUM behind it."""
+"""A matmul in one of TensorE's modes beside quad MX: the array of all modes in RTL, and PSUM behind it.
+
+An array of fewer rows than an instruction has takes several passes. Each begins with golden's partial sums, and the results of all are compared.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
-from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -96,7 +98,7 @@ class Run(StagedRun):
             below = passes_of(each, units.core_array.rows)
             dtype = "tf32" if each.mode == "tf32" else each.stationary.dtype
             cycles = tensor_cycles(KINDS.get(each.mode, "matmul"), m, each.moving.shape[-1], dtype)
-            self.stage(f"matmul {number}", [found], [below.astype(np.uint32)], cycles)
+            self.stage(f"matmul {number}", [found], [below.astype(np.uint32)], cycles, unit="core_array")
             last.append(found[-1])
         groups = [list(group) for _, group in groupby(zip(self.program, last, strict=True), key=lambda x: x[0].output)]
         left = play("psum", [[self._written(*each) for each in group] for group in groups])
@@ -108,9 +110,9 @@ class Run(StagedRun):
             # [tiles, N, columns] -> [M, N]
             tiles = words.reshape(-1, shape[1], units.psum.cols).transpose(0, 2, 1).reshape(-1, shape[1])[: shape[0]]
             result[instruction.output] = instruction.placed(np.ascontiguousarray(tiles).view(np.float32))
-        self.stage("PSUM", [result], [golden], 0)
+        self.stage("PSUM", [result], [golden], None, is_output=True)
         rows, columns = self.a.shape[0], self.b.shape[1]
-        macs = prod((rows, self.a.shape[1], columns))
+        macs = rows * self.a.shape[1] * columns
         figures = {"macs": macs, "cycles": array_cycles, "mac_per_cycle": round(macs / array_cycles, 1)}
         kept, expected = (np.ascontiguousarray(each[:rows, :columns]) for each in (result, golden))
         return kept, expected, figures

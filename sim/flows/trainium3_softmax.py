@@ -77,6 +77,6 @@ class Run(StagedRun):
         self.stage("reciprocal", [inverse], [golden_inverse], cycles("reciprocal", 1, wide, wide))
         result = stages.operate(play, powers, "multiply", inverse, self.format_name)
         golden = trainium3.softmax(scores, dtype=dtype)
-        self.stage("tensor_scalar", [result], [golden], cycles("tensor_scalar", count, wide, dtype))
+        self.stage("tensor_scalar", [result], [golden], cycles("tensor_scalar", count, wide, dtype), is_output=True)
         total_cycles = sum(each.rtl_cycles for each in self.stages)
         return result, golden, {"cycles": total_cycles, "elements": result.size}

@@ -1,10 +1,7 @@
-"""Runs of instructions on Trainium3's RTL units, one after the other, each compared with golden's.
-
-Later instructions take what the RTL gave, so that a wrong bit reaches them.
-"""
+"""Runs of instructions on Trainium3's RTL units, one after the other, each result compared with golden's."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -12,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from rich.console import Console
 
+from bitpath.golden.arrays.codec import format_of
 from bitpath.rtl.common.fp32.fp32_lanes import Fp32LanesConfig
 from bitpath.rtl.common.unit import registered
 from bitpath.rtl.trainium3.array.config import CoreArrayConfig
@@ -62,14 +60,18 @@ class CoreUnits:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Stage:
-    """What an instruction gave in RTL and in golden, arrays of the same shapes and dtypes, and the cycles of both."""
+    """What an instruction gave in RTL and in golden, arrays of the same shapes and dtypes, and the cycles of both.
+
+    ``golden_cycles`` are None for what golden's rules count elsewhere. ``is_output`` marks the run's output, which counts there.
+    """
 
     name: str
     unit: str
     rtl: Sequence[np.ndarray]
     golden: Sequence[np.ndarray]
     rtl_cycles: int
-    golden_cycles: int
+    golden_cycles: int | None
+    is_output: bool
 
     @property
     def compared(self) -> int:
@@ -96,13 +98,15 @@ class StagedRun(FlowRun):
     stages : its instructions so far, in the order of their results.
     """
 
-    machine = "trainium3"
+    machine, before = "trainium3", "in stages"
     units: ClassVar[Sequence[str]]
 
     def __init__(self, format_name: str, engine: Any, simulator: str):
         self.format_name, self.engine, self.simulator = format_name, engine, simulator
         self.stages: list[Stage] = []
         self._played: dict[str, int] = {}
+        self._digests: dict[str, str] = {}
+        self._waited = self._build_seconds = 0.0
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -118,12 +122,29 @@ class StagedRun(FlowRun):
         """Return the flow's result of RTL and of golden, and its own figures; `play` simulates a unit on an input."""
         raise NotImplementedError
 
-    def stage(self, name: str, rtl: Sequence[np.ndarray], golden: Sequence[np.ndarray], golden_cycles: int) -> None:
-        """Keep an instruction's results; the units played since the one before are its own."""
-        units, cycles = " + ".join(self._played), sum(self._played.values())
+    def stage(
+        self,
+        name: str,
+        rtl: Sequence[np.ndarray],
+        golden: Sequence[np.ndarray],
+        golden_cycles: int | None,
+        *,
+        unit: str = "",
+        is_output: bool = False,
+    ) -> None:
+        """Keep an instruction's results; its units are those played since the one before, or the one named."""
+        units, cycles = unit or " + ".join(self._played), sum(self._played.values())
         self._played.clear()
         self.stages.append(
-            Stage(name=name, unit=units, rtl=rtl, golden=golden, rtl_cycles=cycles, golden_cycles=golden_cycles)
+            Stage(
+                name=name,
+                unit=units,
+                rtl=rtl,
+                golden=golden,
+                rtl_cycles=cycles,
+                golden_cycles=golden_cycles,
+                is_output=is_output,
+            )
         )
 
     def compare(self, console: Console, builds: Builds) -> Outcome:
@@ -134,22 +155,27 @@ class StagedRun(FlowRun):
         start = time.monotonic()
         rtl, golden, figures = self.compute(partial(self._play, console, builds))
         built = builds.of(self, self.parts[-1])
-        before = (_bytes([each.rtl for each in self.stages]), _bytes([each.golden for each in self.stages]))
-        times = np.zeros(rtl.shape, np.uint64)
-        outcome = compared(self, built, rtl, golden, start, rtl.shape, None, times=times, **figures)
-        outcome.record.update(
+        inner = [each for each in self.stages if not each.is_output]
+        pair = (_bytes([each.rtl for each in inner]), _bytes([each.golden for each in inner]))
+        self._dtype = golden.dtype
+        outcome = compared(self, built, rtl, golden, start, rtl.shape, None, times=None, **figures)
+        record = outcome.record
+        record.update(
             stages=self._table(),
-            staged_compared=sum(each.compared for each in self.stages),
-            mismatches=outcome.record["mismatches"] + sum(each.mismatches for each in self.stages),
+            staged_compared=sum(each.compared for each in inner),
+            mismatches=record["mismatches"] + sum(each.mismatches for each in inner),
+            digests=self._digests,
+            wall_seconds=round(record["wall_seconds"] - self._waited, 2),
+            build_seconds=round(self._build_seconds, 2),
         )
-        return replace(outcome, before=before)
+        return replace(outcome, before=pair)
 
     def shown(self, *place: int) -> Shown:
-        return Shown(operands={"place": f"row {place[0]}, column {place[1]}"}, formats={"": Word(16)})
+        return Shown(operands={"place": f"row {place[0]}, column {place[1]}"}, formats={"": format_of(self._dtype)})
 
     def shown_before(self, *place: int) -> Shown:
         (byte,) = place
-        for each in self.stages:
+        for each in (stage for stage in self.stages if not stage.is_output):
             for result in each.golden:
                 if byte < result.nbytes:
                     where = f"{each.name}, byte {byte % result.itemsize} of element {byte // result.itemsize}"
@@ -158,32 +184,37 @@ class StagedRun(FlowRun):
         raise IndexError(f"no result has byte {place[0]}")
 
     def _play(self, console: Console, builds: Builds, unit: str, content: Any) -> dict[str, Any]:
-        part = unit, getattr(self.engine, unit)
-        left = play(console, builds.of(self, part), BENCHES.get(unit, WORDS_BENCH), self.format_name, content)
+        start = time.monotonic()
+        built = builds.of(self, (unit, getattr(self.engine, unit)))
+        self._waited += time.monotonic() - start
+        self._build_seconds += built.seconds
+        self._digests[unit] = built.digest
+        left = play(console, built, BENCHES.get(unit, WORDS_BENCH), self.format_name, content)
         self._played[unit] = self._played.get(unit, 0) + int(left["cycles"])
         return left
 
     def _table(self) -> list[dict[str, Any]]:
         """Return a row for the instructions of each kind."""
-        rows: dict[str, dict[str, Any]] = {}
+        kinds: dict[str, list[Stage]] = {}
         for each in self.stages:
-            kind = kind_of(each.name)
-            row = rows.setdefault(
-                kind,
-                {
-                    "instruction": kind,
-                    "unit": each.unit,
-                    "count": 0,
-                    "compared": 0,
-                    "mismatches": 0,
-                    "golden_cycles": 0,
-                    "rtl_cycles": 0,
-                },
-            )
-            found = {"count": 1, "compared": each.compared, "mismatches": each.mismatches}
-            for name, value in {**found, "golden_cycles": each.golden_cycles, "rtl_cycles": each.rtl_cycles}.items():
-                row[name] += value
-        return list(rows.values())
+            kinds.setdefault(kind_of(each.name), []).append(each)
+        return [
+            {
+                "instruction": kind,
+                "unit": own[0].unit,
+                "count": len(own),
+                "compared": sum(each.compared for each in own),
+                "mismatches": sum(each.mismatches for each in own),
+                "golden_cycles": _sum(each.golden_cycles for each in own),
+                "rtl_cycles": sum(each.rtl_cycles for each in own),
+            }
+            for kind, own in kinds.items()
+        ]
+
+
+def _sum(cycles: Iterable[int | None]) -> int | None:
+    known = [each for each in cycles if each is not None]
+    return sum(known) if known else None
 
 
 def _bytes(results: Sequence[Sequence[np.ndarray]]) -> np.ndarray:

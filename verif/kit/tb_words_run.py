@@ -3,16 +3,12 @@
 `verif.kit.exchange` has the files.
 """
 
-import json
-import os
-
 import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 
-from bitpath.rtl.common.config import from_dict
 from bitpath.rtl.units import find_unit
-from bitpath.verif.kit.bench import bench
+from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.exchange import read_input, show_share, write_result
 from bitpath.verif.kit.packing import width
 
@@ -26,7 +22,7 @@ async def run_words(dut):
     given = read_input()
     unit = find_unit(given.unit)
     results: list[int] = []
-    signature = unit.build(from_dict(unit.config_type, json.loads(os.environ["BITPATH_CONFIG"]))).signature
+    signature = unit.build(config_from_environment(unit.config_type)).signature
     async with bench(dut, signature, drain=False) as frame:
         frame.monitor("o", results.append)
         for name, words in given.words.items():

@@ -1,4 +1,4 @@
-"""Words for a unit whose ports are streams, and the fields of what it answers; the player is `tb_words_run`."""
+"""Input words of a unit whose ports are streams, and fields of its results; the player is `tb_words_run`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -84,7 +84,7 @@ def mode_program(a: np.ndarray, b: np.ndarray, mode: str) -> ModeProgram:
 
     Parameters
     ----------
-    a, b : float32 [M, K] and [K, N], none of them 0.
+    a, b : float32 [M, K] and [K, N]; M, K and N are at least 1.
     mode : a name of `MODES`.
 
     Raises

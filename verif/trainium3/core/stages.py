@@ -179,7 +179,7 @@ def matmul(play: Play, stationary: np.ndarray, moving: np.ndarray) -> np.ndarray
     """Return the BF16 product, float32 [M, N], of [K, M] and [K, N] with K up to 128."""
     wide = (np.ascontiguousarray(each.astype(np.float32)) for each in (stationary.T, moving))
     program = trainium3.mode_program(*wide, "bf16")
-    # The last pass over the rows has all of K.
+    # The last pass over the rows ends with all of K.
     codes = play("core_array", program)["results_0"][-1][: stationary.shape[1]]
     return np.ascontiguousarray(codes.astype(np.uint32)).view(np.float32)
 

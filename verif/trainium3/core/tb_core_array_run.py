@@ -1,5 +1,7 @@
 """Runs a program of TensorE's modes on the array and writes the results of each pass over its rows; the caller compares them.
 
+A pass begins with golden's partial sums below the rows of the pass before.
+
 `verif.kit.exchange` has the files.
 """
 

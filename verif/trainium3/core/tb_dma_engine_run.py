@@ -15,6 +15,8 @@ from bitpath.verif.kit.exchange import read_input, show_share, write_result
 from bitpath.verif.trainium3.core.dma_engine import Host
 
 CONFIG = config_from_environment(DmaEngineConfig)
+PATIENCE = 200_000
+"""Cycles without a grant: a class with a low rate waits long."""
 BEHIND = 40
 """Cycles behind the last grant's time, in which its last writes follow."""
 
@@ -24,7 +26,7 @@ async def run_engines(dut):
     """Run each engine's moves from a reset on; ``grants`` are rows (engine, queue, cycle)."""
     loads = read_input()
     grants, images, cycles = [], [], 0
-    async with bench(dut, DmaEngine(CONFIG).signature, drain=False, patience=None) as frame:
+    async with bench(dut, DmaEngine(CONFIG).signature, drain=False, patience=PATIENCE) as frame:
         host = Host(frame, CONFIG, pauses.rng("memory"), compares=False)
         for number, load in enumerate(loads):
             await host.reset()
@@ -35,6 +37,7 @@ async def run_engines(dut):
                 await RisingEdge(dut.clk)
             for _ in range(max(each.move.cycles(CONFIG.mover) for each in load.moves) + BEHIND):
                 await RisingEdge(dut.clk)
+            assert len(host.granted) == len(load.moves), "a grant that no descriptor asked for"
             grants += [(number, *each) for each in host.granted]
             images.append(b"".join(host.memories.target.words))
             cycles = max(cycles, host.granted[-1][1])
