@@ -7,7 +7,7 @@ import os
 from itertools import product
 
 import cocotb
-from cocotb.triggers import FallingEdge, RisingEdge
+from cocotb.triggers import FallingEdge
 
 from bitpath.rtl.trainium3.memory.access_walker import AccessWalker, WalkError
 from bitpath.rtl.trainium3.memory.config import WalkConfig
@@ -17,6 +17,7 @@ from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.pipeline import PACES
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.memory.access_walker import Walk, inside, random_walk
+from bitpath.verif.trainium3.memory.commands import Commands
 
 CONFIG = config_from_environment(WalkConfig)
 SIGNATURE = AccessWalker(CONFIG).signature
@@ -27,38 +28,13 @@ START = 2
 """Cycles from a command to its first address."""
 
 
-class Table:
+class Table(Commands):
     """Sends walks and expects golden's addresses."""
 
-    def __init__(self, frame, pace="full_speed"):
-        gaps, stalls = (make() for make in PACES[pace])
-        self.frame, self.dut = frame, frame.dut
-        self.driver = frame.driver("i", gaps)
-        self.board = frame.check_stream("o", stalls=stalls)
+    errors, config = WalkError, CONFIG
 
-    async def play(self, walks):
-        """Send walks and wait until the walker is empty."""
-        for walk in walks:
-            for address in walk.addresses(CONFIG):
-                self.board.expect(address, str(walk))
-            self.driver.send_bits(walk.command(CONFIG))
-        await self.driver.drained()
-        await FallingEdge(self.dut.clk)
-        while resolved(self.dut.busy):
-            await FallingEdge(self.dut.clk)
-        await RisingEdge(self.dut.clk)
-
-    async def error(self):
-        await FallingEdge(self.dut.clk)
-        found = WalkError(resolved(self.dut.error))
-        await RisingEdge(self.dut.clk)
-        return found
-
-    async def clear(self):
-        self.dut.clear.value = 1
-        await RisingEdge(self.dut.clk)
-        self.dut.clear.value = 0
-        assert await self.error() is WalkError.NONE
+    def answers(self, walk):
+        return walk.addresses(CONFIG)
 
 
 def sign(step):

@@ -20,6 +20,7 @@ from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import unpack
 from bitpath.verif.kit.pipeline import PACES
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.memory.commands import Commands
 from bitpath.verif.trainium3.memory.dge import Copy, Side, random_copy
 
 CONFIG = config_from_environment(DgeConfig)
@@ -33,37 +34,13 @@ MOST = (1 << CONFIG.num_bits) - 1
 FARTHEST = (1 << CONFIG.step_bits - 1) - 1
 
 
-class Table:
+class Table(Commands):
     """Sends copies and expects golden's descriptors."""
 
-    def __init__(self, frame, pace="full_speed"):
-        gaps, stalls = (make() for make in PACES[pace])
-        self.dut = frame.dut
-        self.driver = frame.driver("i", gaps)
-        self.board = frame.check_stream("o", stalls=stalls)
+    errors, config = DgeError, CONFIG
 
-    async def play(self, copies):
-        for copy in copies:
-            for each in copy.descriptors(CONFIG):
-                self.board.expect(each, str(copy))
-            self.driver.send_bits(copy.command(CONFIG))
-        await self.driver.drained()
-        await FallingEdge(self.dut.clk)
-        while resolved(self.dut.busy):
-            await FallingEdge(self.dut.clk)
-        await RisingEdge(self.dut.clk)
-
-    async def error(self):
-        await FallingEdge(self.dut.clk)
-        found = DgeError(resolved(self.dut.error))
-        await RisingEdge(self.dut.clk)
-        return found
-
-    async def clear(self):
-        self.dut.clear.value = 1
-        await RisingEdge(self.dut.clk)
-        self.dut.clear.value = 0
-        assert await self.error() is DgeError.NONE
+    def answers(self, copy):
+        return copy.descriptors(CONFIG)
 
 
 def place(side):
