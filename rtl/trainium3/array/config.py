@@ -74,7 +74,14 @@ class ArrayConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class CoreArrayConfig(ArrayConfig):
-    """Configuration of the same array with PEs of all modes: ``dot`` is that of :class:`CorePe`."""
+    """Configuration of the same array with PEs of all modes.
+
+    Attributes
+    ----------
+    rows, cols : PEs down and across; powers of two from 2 to 128.
+    operand_depth : words in each row's operand memory; a power of two.
+    dot : configuration of each PE of all modes.
+    """
 
     dot: CorePeConfig = field(default_factory=CorePeConfig)
 

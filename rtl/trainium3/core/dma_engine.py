@@ -36,7 +36,7 @@ class DmaEngine(wiring.Component):
     -------
     i : In(stream of descriptor_layout), of each queue; its bits are those of move_layout
     queues, classes : as of `DmaQueues`
-    granted, queue : Out(1) and Out(queue number), a descriptor of the queue is granted in this cycle
+    granted, granted_queue : Out(1) and Out(queue number), a descriptor of that queue is granted in this cycle
     read, data, fetch, fetched, write, done : as of `DmaMover`
     """
 
@@ -51,7 +51,7 @@ class DmaEngine(wiring.Component):
                 "queues": In(data.ArrayLayout(QueueSettings, config.queues)),
                 "classes": In(data.ArrayLayout(ClassSettings, TRAFFIC_CLASSES)),
                 "granted": Out(1),
-                "queue": Out(ceil_log2(config.queues)),
+                "granted_queue": Out(ceil_log2(config.queues)),
                 "read": Out(address),
                 "data": In(stream.Signature(word)),
                 "fetch": Out(address),
@@ -74,7 +74,7 @@ class DmaEngine(wiring.Component):
             mover.i.valid.eq(queues.granted),
             Value.cast(mover.i.p).eq(Value.cast(queues.grant.descriptor)),
             self.granted.eq(queues.granted),
-            self.queue.eq(queues.grant.queue),
+            self.granted_queue.eq(queues.grant.queue),
             mover.fetched.eq(self.fetched),
             self.done.eq(mover.done),
         ]

@@ -82,5 +82,5 @@ class Host:
     def _takes(self) -> int:
         granted = resolved(self.frame.dut.granted)
         if granted:
-            self.queues.append(resolved(self.frame.dut.queue))
+            self.queues.append(resolved(self.frame.dut.granted_queue))
         return granted
