@@ -29,7 +29,7 @@ async def run_writes(dut):
     """Write each group's results, uint32 [places, columns] with a flag, a place a cycle; read the places of the group."""
     groups = read_input()
     left, cycles = [], 0
-    async with bench(dut, Psum(CONFIG).signature, drain=False, patience=PLACES * len(groups)) as frame:
+    async with bench(dut, Psum(CONFIG).signature, drain=False, patience=2 * PLACES * max(map(len, groups))) as frame:
         host = frame.driver("host")
         answers: list[int] = []
         frame.monitor("data", answers.append)
