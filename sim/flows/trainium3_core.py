@@ -59,6 +59,7 @@ class Run(StagedRun):
     """hidden, gamma, weight in HBM -> DMA -> RMSNorm -> QuantizeMX -> two products -> read-add-write -> BF16 in HBM."""
 
     flow: ClassVar[str] = "core"
+    scale_rule: ScaleRuleName
     units = (
         "activation2_lane",
         "engine_lane",
@@ -89,12 +90,12 @@ class Run(StagedRun):
                 f"format of core must be {one_of(FORMATS)}, not {format_name!r}{suggestion(format_name, FORMATS)}"
             )
         self.tensors = hidden, gamma, weight
-        self.scale_rule = self.rule = scale_rule
+        self.scale_rule = scale_rule
         self.switches = {"shaping": shaping, "qos": qos}
         self.dtype = DTYPES[MX_FORMATS[format_name].element]
 
     def settings(self) -> dict[str, Any]:
-        return {"scale_rule": self.rule, **self.switches}
+        return {"scale_rule": self.scale_rule, **self.switches}
 
     def reference(self) -> np.ndarray:
         hidden, gamma, weight = self.tensors
@@ -108,7 +109,7 @@ class Run(StagedRun):
             prepare_layer(
                 *self.tensors,
                 fmt=self.format_name,
-                scale_rule=self.rule,
+                scale_rule=self.scale_rule,
                 shaping=self.switches["shaping"],
                 qos=self.switches["qos"],
             )
@@ -191,7 +192,7 @@ class Run(StagedRun):
             case "evict", (tile,):
                 return (stages.copy(play, tile, engine=each.engine, stride="short"),)
             case "quantise", (tile,):
-                words, scales = stages.quantise(play, tile, self.dtype, self.rule)
+                words, scales = stages.quantise(play, tile, self.dtype, self.scale_rule)
                 return words, *(scales[4 * quadrant : 4 * quadrant + 4] for quadrant in range(len(scales) // 4))
             case "multiply", (x, weight, *scales):
                 return (stages.multiply(play, self.dtype, x, weight, scales),)

@@ -1,6 +1,7 @@
 """A matmul in one of TensorE's modes beside quad MX: the array of all modes in RTL, and PSUM behind it.
 
-An array of fewer rows than an instruction has takes several passes. Each begins with golden's partial sums, and the results of all are compared.
+An array of fewer rows than an instruction has takes several passes. Each pass begins with golden's partial sums, and its results
+are compared.
 """
 
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ import numpy as np
 
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.arguments import one_of, suggestion
+from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_FP32, MAX_STATIONARY, PSUM_BANKS
 from bitpath.golden.trainium3.tensor.issue import Kind, tensor_cycles
 from bitpath.golden.trainium3.tensor.modes import DOUBLE_ROW, MODES, SPARSE, ModeInstruction, pruned
 from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumConfig
@@ -33,12 +35,10 @@ class ModeUnits:
     psum: PsumConfig = field(init=False)
 
     def __post_init__(self) -> None:
-        # As many places as an instruction of 128 by 512 has, in words of the array's columns.
-        places = 512 * -(-128 // self.core_array.cols)
-        banks = 8
-        object.__setattr__(
-            self, "psum", PsumConfig(cols=self.core_array.cols, lanes=1, banks=banks, bank_depth=places // banks)
-        )
+        # The places of the largest instruction, in words of the array's columns.
+        places = MAX_MOVING_FP32 * -(-MAX_STATIONARY // self.core_array.cols)
+        psum = PsumConfig(cols=self.core_array.cols, lanes=1, banks=PSUM_BANKS, bank_depth=places // PSUM_BANKS)
+        object.__setattr__(self, "psum", psum)
 
 
 KINDS: Mapping[str, Kind] = {DOUBLE_ROW: "double_row", **dict.fromkeys(SPARSE, "sparse")}

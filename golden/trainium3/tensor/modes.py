@@ -119,7 +119,7 @@ def run_mode_program(program: Sequence[ModeInstruction]) -> np.ndarray:
 
 @checked
 def pruned(matrix: np.ndarray, mode: str) -> np.ndarray:
-    """Return what a sparse mode multiplies by: float32 [K, N] rounded to BF16, with zeros where pruning takes an element.
+    """Prune a sparse mode's right operand; return float32 [K, N], rounded to BF16, with zeros for the elements that pruning drops.
 
     Raises
     ------

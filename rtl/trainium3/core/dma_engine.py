@@ -21,7 +21,7 @@ def queues_config(config: DmaEngineConfig) -> DmaQueuesConfig:
 
 
 class DmaEngine(wiring.Component):
-    """Descriptors in queues; the one that priorities, classes and turns choose is moved, one after the other::
+    """Descriptors wait in queues. Priorities, classes and turns choose one, and the mover takes it::
 
         i[q] -> queue -> grant -> mover -> reads and writes
 
