@@ -24,9 +24,11 @@ MEASURED = (
     "weight_load",
     "activation2_lane",
 )
+AGAIN = ("activation2_lane", "engine_lane", "rand2_lane", "dma_cast", "sparse_select", "core_pe")
+"""Pipelines without memories, whose bench on Icarus repeats the one on Verilator: a deep test."""
 
 
 def benches(names: Iterable[str]) -> list[Any]:
     """Return names "unit-simulator" of benches as parameters of a test."""
-    deep = {f"{unit}-verilator" for unit in MEASURED}
+    deep = {f"{unit}-verilator" for unit in MEASURED} | {f"{unit}-icarus" for unit in AGAIN}
     return [pytest.param(name, marks=pytest.mark.deep) if name in deep else name for name in names]

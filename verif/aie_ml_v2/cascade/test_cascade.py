@@ -17,7 +17,9 @@ FORMATS = 9
 bench = partial(run_bench, seed=SEED)
 
 
-@pytest.mark.parametrize(("simulator", "cycles"), [("icarus", 300), ("verilator", 2000)])
+@pytest.mark.parametrize(
+    ("simulator", "cycles"), [pytest.param("icarus", 300, marks=pytest.mark.deep), ("verilator", 2000)]
+)
 def test_link(simulator, cycles):
     bench("cascade_link", CascadeLinkConfig(), simulator, cases=cycles, min_tests=7, min_compared=2 * cycles)
 

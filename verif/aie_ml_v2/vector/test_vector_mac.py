@@ -56,8 +56,8 @@ bench = partial(run_bench, seed=SEED)
 
 
 def test_post_add_on_verilator():
-    """65,536 pairs of MX9 in eight places with all shifts; all of MX6 and MX4; integers."""
-    bench("post_add", PostAddConfig(), "verilator", cases=500, min_tests=8, min_compared=65_536 + 4096 + 256)
+    """65,536 pairs of MX9, deep in eight places with all shifts; all of MX6 and MX4; integers."""
+    bench("post_add", PostAddConfig(), "verilator", cases=200, min_tests=8, min_compared=65_536 // 8 + 4096 + 256)
 
 
 def test_post_add_on_icarus():
@@ -72,8 +72,9 @@ def test_lane_on_verilator():
     bench("mac_lane", MacLaneConfig(), "verilator", cases=300, min_tests=15, min_compared=7500)
 
 
+@pytest.mark.deep
 def test_lane_on_icarus():
-    """One case of each format, with gaps."""
+    """One case of each format, with gaps; `make test` has other numerics on Icarus, and test_agree these."""
     tests = "random_classes.*gaps|volume.*(mx9|float8)"
     bench("mac_lane", MacLaneConfig(), "icarus", cases=45, tests=tests, min_tests=3, min_compared=112 + 32)
 
@@ -95,6 +96,7 @@ def test_lane_of_bfp16ebs8(fields):
     bench("mac_lane", config, "verilator", cases=60, min_tests=5, min_compared=1500)
 
 
+@pytest.mark.deep
 def test_lane_of_bfp16ebs8_on_icarus():
     bench("mac_lane", BFP16EBS8_LANE, "icarus", cases=60, tests="random_classes.*gaps", min_tests=1, min_compared=20)
 
@@ -110,6 +112,7 @@ def one_pace(modes):
     bench("mac_lane", MacLaneConfig(modes=modes), "icarus", cases=60, tests=tests, min_tests=1, min_compared=20)
 
 
+@pytest.mark.deep
 def test_lane_of_some_modes():
     one_pace((MacMode.INT8, MacMode.FLOAT16, MacMode.MX9))
 
@@ -128,9 +131,19 @@ def test_modes_that_are_refused(modes):
         MacLaneConfig(modes=modes)
 
 
-@pytest.mark.parametrize("numerics", NUMERICS.values(), ids=NUMERICS)
+@pytest.mark.parametrize(
+    "numerics",
+    [
+        pytest.param(numerics, marks=[pytest.mark.deep] if name in ("split", "documented") else [])
+        for name, numerics in NUMERICS.items()
+    ],
+    ids=NUMERICS,
+)
 def test_other_numerics_on_icarus(numerics):
-    """Random classes of every format; every corner goes to the deep tests."""
+    """Random classes of every format; every corner goes to the deep tests.
+
+    So do the presets: "coarse" is split too, and MX9's own lane above is the documented one.
+    """
     config = MacLaneConfig(numerics=numerics)
     bench("mac_lane", config, "icarus", cases=12, tests="random_classes.*full", min_tests=1, min_compared=35)
 
@@ -140,6 +153,7 @@ def test_vector_unit_on_verilator():
     bench("vector_mac", VectorMacConfig(), "verilator", cases=200, min_tests=6, min_compared=3000)
 
 
+@pytest.mark.deep
 def test_vector_unit_of_one_lane_on_icarus():
     """A program with gaps, and host traffic."""
     tests = "random_programs.*scattered|outside_traffic"
@@ -176,7 +190,9 @@ def test_lane_volume(numerics):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("numerics", [DOCUMENTED, TURNED, COARSE], ids=["documented", "turned", "coarse"])
+@pytest.mark.parametrize(
+    "numerics", [REFERENCE, DOCUMENTED, TURNED, COARSE], ids=["reference", "documented", "turned", "coarse"]
+)
 def test_post_add_volume(numerics):
     config = PostAddConfig(numerics=numerics)
     bench("post_add", config, "verilator", cases=500, min_tests=8, min_compared=65_536 + 4096 + 256)

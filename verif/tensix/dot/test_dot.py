@@ -45,7 +45,7 @@ def test_on_verilator():
     bench(dot(REFERENCE, 3), "verilator", cases=500, min_tests=15, min_compared=4 * 500 + 10_000)
 
 
-@pytest.mark.parametrize("stages", [0, 1, 2, 4])
+@pytest.mark.parametrize("stages", [0, 4, *(pytest.param(stages, marks=pytest.mark.deep) for stages in (1, 2))])
 def test_on_icarus(stages):
     compared = 4 * 60 + 20
     tests = "random_classes|latency"
@@ -53,7 +53,9 @@ def test_on_icarus(stages):
 
 
 @pytest.mark.parametrize(
-    ("numerics", "stages"), [(GUARDED, 2), (TURNED, 1), (EVEN, 3)], ids=["guarded", "turned", "even"]
+    ("numerics", "stages"),
+    [(GUARDED, 2), (TURNED, 1), pytest.param(EVEN, 3, marks=pytest.mark.deep)],
+    ids=["guarded", "turned", "even"],
 )
 def test_other_numerics(numerics, stages):
     """Corners of every style, and additions, which guard bits must not change; Icarus takes minutes for them."""

@@ -8,10 +8,7 @@ from amaranth import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
-from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.emit import emit as emit_unit
-from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.units import UNITS
 from bitpath.sim.campaigns.agreement import agree as module
 from bitpath.sim.campaigns.agreement import flat, netlist, recorded, reference
@@ -28,20 +25,15 @@ SIMULATORS = tuple(engine for engine in ENGINES if engine != NETLIST)
 # These configurations are also built for Verilator by other tests.
 SMALL = {
     "fidelity_multiplier": {"tests": "integer=True"},
-    "quad_mx_dot": {
-        "config": DotConfig(numerics=TRAINIUM3_QUAD_MX.numerics, pipeline=PipelineConfig(stages=2)),
-        "tests": "random|latency",
-    },
     "psum": {"tests": "lanes.*both/busy=0.5", "cases": 250},
-    "unpacker": {"tests": "random_rows|thirty_two|block_floats"},
     "mx_convert": {"tests": "random|corners"},
     # The unit has no valid signal for its results.
     "mac_lane": {"tests": "random"},
 }
 """Units whose simulators are compared in every run of the tests: their configuration where it is another than in the
-others, and the tests of their benches whose inputs are taken."""
-SMALL_NETLISTS = ("element_map", "bf16_pe", "xorwow", "fidelity_multiplier", "unpacker", "cascade_link")
-"""Units that every run of the tests compares as gates too: each takes at most 17 s of processor time with all builds."""
+others, and the tests of their benches whose inputs are taken. The benches of the other units of `make test` run on both."""
+SMALL_NETLISTS = ("element_map", "xorwow", "fidelity_multiplier", "cascade_link")
+"""Units that every run of the tests compares as gates too: each takes at most 8 s of processor time with all builds."""
 
 
 def deep_unless(condition, value):

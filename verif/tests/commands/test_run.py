@@ -84,7 +84,7 @@ def test_every_machine_runs_by_default(bitpath, monkeypatch):
 @pytest.mark.parametrize("flow", ["matmul", pytest.param("layer", marks=pytest.mark.deep)])
 def test_the_other_scale_rule(bitpath, flow):
     """Golden, the program and QuantizeMX in RTL take the rule, which changes the error."""
-    line = f"--flow {flow} --machine trainium3 --sim icarus --slice 2x128x2 {SMALL} --format mxfp8_e4m3"
+    line = f"--flow {flow} --machine trainium3 --slice 2x128x2 {SMALL} --format mxfp8_e4m3"
     records = [passed(bitpath, f"{line} --scale-rule {rule}")[1][0] for rule in trainium3_matmul.SCALE_RULES]
     assert [record["config"]["scale_rule"] for record in records] == ["ocp", "nki05"]
     assert [record["mismatches"] for record in records] == [0, 0]
@@ -106,7 +106,7 @@ def test_rmsnorm_quant(bitpath):
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.parametrize("dtype", [np.float16, pytest.param(np.float32, marks=pytest.mark.deep)])
 def test_rmsnorm_quant_of_own_tensors(bitpath, dtype):
     """Every option; residual and pre-norm run in golden, and the unit takes FP16 and FP32."""
     rng = np.random.default_rng(4)
@@ -173,6 +173,7 @@ def stated(flow):
     return {row[1]: (row[2], row[4], quoted.shown(row[6])) for row in rows if row[0] == flow}
 
 
+@pytest.mark.deep
 @pytest.mark.simulator
 def test_the_whole_of_rmsnorm_quant(bitpath):
     """The figures in the docs, from the unit that the known answers use."""

@@ -129,11 +129,11 @@ def test_the_replay_line_records_a_wave(bitpath, monkeypatch):
         return honest(self, output)
 
     monkeypatch.setattr(trainium3_matmul.Run, "matrix", flipped)
-    status, out, _ = bitpath("run", "--sim", "icarus", "--slice", "2x128x2", "--format", "mxfp8_e4m3")
+    status, out, _ = bitpath("run", "--sim", "icarus", "--slice", "2x32x2", "--format", "mxfp8_e4m3")
     assert status == 1
     replay = rows(out)["replay"]
-    assert "--sim icarus --slice 2x128x2" in replay
-    assert "bitpath explain trainium3 --output 1,0 --format mxfp8_e4m3 --slice 2x128x2" in out
+    assert "--sim icarus --slice 2x32x2" in replay
+    assert "bitpath explain trainium3 --output 1,0 --format mxfp8_e4m3 --slice 2x32x2" in out
     status, again, err = bitpath(*shlex.split(replay)[1:])
     assert status == 1
     assert "wave: build/runs/tensor_engine-" in err

@@ -223,8 +223,8 @@ def test_a_mismatch_shows_inputs_numbers_and_distance():
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_a_hanging_simulator_is_killed(simulator):
     start = time.monotonic()
-    with pytest.raises(SimulationError, match=r"(?s)no end after 5 s.*replay: make sim"):
-        run_toy(build_toy(simulator), "bad_hang", timeout=5)
+    with pytest.raises(SimulationError, match=r"(?s)no end after 3 s.*replay: make sim"):
+        run_toy(build_toy(simulator), "bad_hang", timeout=3)
     assert time.monotonic() - start < 30
 
 

@@ -27,6 +27,11 @@ LARGE = (
     "vector_mac",
     "cascade",
     "aie_engine",
+    "psum",
+    "stochastic_psum",
+    "rmsnorm_quant",
+    "exponential",
+    "quantize_mx",
 )
 """Slow units: with live handshakes much logic remains, since registers that feed themselves are not optimised away."""
 
@@ -66,7 +71,7 @@ def dead(unit, config, *, alive_handshakes):
 @pytest.mark.parametrize(
     ("unit", "alive_handshakes"),
     [
-        # Zero data with live handshakes is the hardest case; it is left to the deep tests only if it takes a minute.
+        # Zero data with live handshakes is the hardest case; it is left to the deep tests only if it is slow.
         pytest.param(unit, alive, marks=[pytest.mark.deep] if alive == (unit in LARGE) else [])
         for unit in UNITS
         for alive in (False, True)

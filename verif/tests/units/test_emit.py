@@ -37,6 +37,9 @@ VARIANTS = [(name, unit.config_type()) for name, unit in UNITS.items()] + [
     ("mx_convert", BFP16EBS8_CONVERT),
 ]
 
+COMPOSED = ("cascade", "core_array", "tensor_engine", "tensix_engine", "aie_engine")
+"""Units whose parts are linted as units; Verilator takes up to 20 s to lint them whole, which is left to the deep tests."""
+
 
 def modules(text):
     return re.findall(r"^module ([^(; ]+)", text, re.MULTILINE)
@@ -64,6 +67,12 @@ def flat(variant, tmp_path_factory):
 
 
 @pytest.mark.simulator
+@pytest.mark.parametrize(
+    "variant",
+    [pytest.param(each, marks=[pytest.mark.deep] if each[0] in COMPOSED else []) for each in VARIANTS],
+    ids=[name for name, _ in VARIANTS],
+    indirect=True,
+)
 def test_lint_clean_with_its_flat_wrapper(variant, flat):
     tools.require("verilator", "iverilog")
     unit, _, emitted = variant

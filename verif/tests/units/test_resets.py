@@ -28,6 +28,7 @@ from bitpath.rtl.trainium3.rmsnorm_quant.layouts import length_width
 from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.campaigns.coverage.measure import SEED
 from bitpath.sim.engine.runner import build, run
+from bitpath.sim.flows.trainium3_matmul import engine_for
 from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.engine_host import EARLY_WORDS
 from bitpath.verif.kit.traffic import Driven, Manners, Pace, broken_offer, drawn, first_difference, silent
@@ -296,6 +297,9 @@ def test_a_register_without_reset_is_found(name):
 def test_programs_broken_off(unit, deep):
     """Short programs in random order, each interrupted by a reset and followed by a complete one, with and without pauses."""
     programs, config = BROKEN_OFF[unit][deep], UNITS[unit].covered.config
+    if unit == "tensor_engine" and not deep:
+        # A size that the tests of `bitpath run` build too.
+        config = engine_for("verilator", rows=4, cols=4)
     built = build(unit, config, "verilator")
     in_psum = unit == "tensor_engine"
     words = config.psum_banks * config.array.cols * PLACES if in_psum else config.result_depth + EARLY_WORDS

@@ -62,8 +62,15 @@ def emitted(tmp_path_factory):
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize("simulator", PROGRAMS)
-@pytest.mark.parametrize("unit", SMALL)
+@pytest.mark.parametrize(
+    ("unit", "simulator"),
+    [
+        ("fidelity_multiplier", "verilator"),
+        ("unpacker", "icarus"),
+        pytest.param("fidelity_multiplier", "icarus", marks=pytest.mark.deep),
+        pytest.param("unpacker", "verilator", marks=pytest.mark.deep),
+    ],
+)
 def test_a_testbench_passes_and_fails_on_plain_simulators(unit, simulator, emitted):
     tools.require("iverilog", "verilator")
     result, found = emitted(unit)

@@ -11,9 +11,10 @@ SEED = 20261126
 bench = partial(run_bench, "psum_memory", seed=SEED)
 
 
+@pytest.mark.deep
 @pytest.mark.simulator
 def test_on_verilator():
-    """Four partitions and banks; what differs with their number."""
+    """Four partitions and banks; what differs with their number. `measured` has the run of `make test`."""
     config = PsumMemoryConfig(cols=4, banks=4, bank_bytes=128, step_bits=16, num_bits=12)
     tests = "lanes.*(full|both)|one_word|refused|ends"
     bench(config, "verilator", cases=30, tests=tests, min_tests=5, min_compared=1_000)

@@ -25,7 +25,7 @@ def bench(simulator, shape, numerics, stages, *, depth=64, min_tests=ALL, **chec
     ("shape", "numerics", "stages", "depth", "cases", "least"),
     [
         ((4, 4), EXACT, 2, 512, 24, 4000),
-        ((2, 2), ALIGNED, 4, 64, 40, 3000),
+        pytest.param((2, 2), ALIGNED, 4, 64, 40, 3000, marks=pytest.mark.deep),
         # The engine that `bitpath run` builds has as many PEs.
         pytest.param((32, 8), EXACT, 2, 64, 20, 4000, marks=pytest.mark.deep),
     ],
@@ -36,8 +36,13 @@ def test_on_verilator(shape, numerics, stages, depth, cases, least):
     bench("verilator", shape, numerics, stages, depth=depth, cases=cases, min_compared=least)
 
 
-def test_2x2_on_icarus():
-    bench("icarus", (2, 2), EXACT, 0, depth=16, cases=4, min_compared=400)
+@pytest.mark.parametrize(
+    ("tests", "ran", "compared"),
+    [("partial_sums|pace=freezes", 2, 100), pytest.param(None, ALL, 400, marks=pytest.mark.deep)],
+    ids=["some", "all"],
+)
+def test_2x2_on_icarus(tests, ran, compared):
+    bench("icarus", (2, 2), EXACT, 0, depth=16, cases=4, tests=tests, min_tests=ran, min_compared=compared)
 
 
 @pytest.mark.deep

@@ -46,12 +46,10 @@ MORE_SHAPES = {"8x2-4": engine(8, 2, 4), "2x4-2": engine(2, 4, 2)}
 OF_ONE_RESULT = {
     "verilator 4x4-0": ("verilator", ON_VERILATOR["4x4-0"]),
     "icarus 2x4-2": ("icarus", MORE_SHAPES["2x4-2"]),
-}
-"""Engines of one numerics."""
-MORE_OF_ONE_RESULT = {
     "verilator 32x8-0": ("verilator", ON_VERILATOR["32x8-0"]),
     "icarus 8x2-4": ("icarus", MORE_SHAPES["8x2-4"]),
 }
+"""Engines of one numerics."""
 
 
 @pytest.mark.parametrize(
@@ -82,10 +80,12 @@ def test_loads_and_passes_in_any_order(name, programs):
 
 @pytest.mark.parametrize(
     ("tests", "count"),
-    [("row_tiling|shared_bank", 2), pytest.param(r"gap=0\.6|accumulation|throughput", 3, marks=pytest.mark.deep)],
+    [("row_tiling|shared_bank", 2), (r"gap=0\.6|accumulation|throughput", 3)],
     ids=["tiles", "others"],
 )
+@pytest.mark.deep
 def test_2x2_on_icarus(tests, count):
+    """`make test` has the programs of `bitpath run` on Icarus."""
     bench(engine(2, 2, 2), "icarus", cases=1, tests=tests, min_tests=count, min_compared=14)
 
 
@@ -95,9 +95,10 @@ def test_4x4_on_icarus():
     bench(ENGINES["icarus"], "icarus", cases=1, tests="row_tiling", min_tests=1, min_compared=50)
 
 
-@pytest.mark.parametrize("more", [{}, pytest.param(MORE_OF_ONE_RESULT, marks=pytest.mark.deep)], ids=["two", "four"])
-def test_one_result_from_every_shape_and_depth(tmp_path, more):
-    engines = OF_ONE_RESULT | more
+@pytest.mark.deep
+def test_one_result_from_every_shape_and_depth(tmp_path):
+    """What each gives is golden's, here and in `make test`."""
+    engines = OF_ONE_RESULT
     results = {}
     for name, (simulator, config) in engines.items():
         file = tmp_path / f"{len(results)}.npy"

@@ -56,7 +56,9 @@ EVERYTHING = (
     ("config", "simulator", "cases", "tests", "ran", "compared"),
     [
         (DEFAULT, "verilator", 40, None, 12, EVERYTHING),
-        (DEFAULT, "icarus", 16, "pace=both|stated_corners|reset", 3, 16 + CORNER_BYTES + 6),
+        pytest.param(
+            *(DEFAULT, "icarus", 16, "pace=both|stated_corners|reset", 3, 16 + CORNER_BYTES + 6), marks=pytest.mark.deep
+        ),
         (RmsNormQuantConfig(lanes=1, max_row_length=1), "icarus", 20, "every_mode.*both|every_length", 2, 20),
     ],
     ids=["verilator", "icarus", "one lane of one element on icarus"],

@@ -102,9 +102,13 @@ BENCHES = {
     "exponential-icarus": (exponential(1, 0), 60, "corners|random|rows|latency|resets", 9, 493 + 4 * 60 + 2 * 27 + 20),
 }
 """Configuration, cases, names of tests, and the least tests and comparisons."""
+AGAIN = ("quantize_mx-icarus", "exponential-icarus")
+"""Benches on a second simulator of units without memories or state that a reset would miss: deep tests."""
 
 
-@pytest.mark.parametrize("name", BENCHES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.deep] if name in AGAIN else []) for name in BENCHES]
+)
 def test_bench(name):
     unit, *_, simulator = name.split("-")
     config, cases, tests, ran, compared = BENCHES[name]
