@@ -45,7 +45,7 @@ UNITS = (
         config_type=PostAddConfig,
         build=ProductSum,
         summary="AIE-ML v2: sum of 16 shifted MX products or of integer products",
-        covered=Covered(PostAddConfig(), 200),
+        covered=Covered(PostAddConfig(), 500),
         waves=(
             WaveGroup("inputs", r"i\b"),
             WaveGroup("decode", r"multiply\.(mx|float)_decode_"),

@@ -56,8 +56,8 @@ bench = partial(run_bench, seed=SEED)
 
 
 def test_post_add_on_verilator():
-    """65,536 pairs of MX9, deep in eight places with all shifts; all of MX6 and MX4; integers."""
-    bench("post_add", PostAddConfig(), "verilator", cases=200, min_tests=8, min_compared=65_536 // 8 + 4096 + 256)
+    """65,536 pairs of MX9 in eight places with all shifts; all of MX6 and MX4; integers."""
+    bench("post_add", PostAddConfig(), "verilator", cases=500, min_tests=8, min_compared=65_536 + 4096 + 256)
 
 
 def test_post_add_on_icarus():
@@ -190,9 +190,7 @@ def test_lane_volume(numerics):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize(
-    "numerics", [REFERENCE, DOCUMENTED, TURNED, COARSE], ids=["reference", "documented", "turned", "coarse"]
-)
+@pytest.mark.parametrize("numerics", [DOCUMENTED, TURNED, COARSE], ids=["documented", "turned", "coarse"])
 def test_post_add_volume(numerics):
     config = PostAddConfig(numerics=numerics)
     bench("post_add", config, "verilator", cases=500, min_tests=8, min_compared=65_536 + 4096 + 256)
