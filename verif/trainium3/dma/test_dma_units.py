@@ -43,8 +43,8 @@ BENCHES = {
     "dma_mover-verilator": (DmaMoverConfig(beat_bytes=8, address_bits=13), 30, None, 13, 3000),
     "dma_mover-icarus": (DmaMoverConfig(descriptor_cycles=8), 16, "onto|any|resets", 7, 150),
     # The machine's tiles; every number of elements, durations, refused commands, resets, random transposes at every pace.
-    "dma_transpose-verilator": (TRANSPOSE, 30, "random|count|durations|refused", 7, 2500),
-    "dma_transpose-icarus": (DmaTransposeConfig(), 30, "pace=both|count|durations|refused|resets", 5, 450),
+    "dma_transpose-verilator": (TRANSPOSE, 30, "random|count|durations|refused", 8, 2500),
+    "dma_transpose-icarus": (DmaTransposeConfig(), 30, "pace=both|count|durations|refused|resets", 6, 450),
 }
 """Configuration, cases, names of tests, and the least tests and comparisons."""
 
