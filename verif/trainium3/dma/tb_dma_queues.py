@@ -72,7 +72,7 @@ async def the_deepest_debts(dut):
 @cocotb.test(**LIMIT)
 async def every_token_counts(dut):
     """Each bit of a burst, of a length and of the tokens decides a grant or its cycle."""
-    await played(dut, *every_token(CONFIG.queues))
+    await played(dut, *every_token(pauses.rng("tokens"), CONFIG.queues))
 
 
 def waiting(queue, count, size=4096):
@@ -124,3 +124,19 @@ async def resets(dut):
                 assert not resolved(dut.granted), "a grant of before a reset"
                 await RisingEdge(dut.clk)
             await player.reset()
+
+
+@cocotb.test(**LIMIT)
+async def a_reset_fills_the_buckets_of_slow_classes(dut):
+    """To the token: limits are there before the reset ends, so that no unlimited cycle fills the buckets."""
+    play = every_token(pauses.rng("tokens"), CONFIG.queues)[-1]
+    async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
+        player = Player(frame, CONFIG, pauses.rng("descriptors"))
+
+        async def settle_within_the_reset():
+            await FallingEdge(dut.clk)
+            player.settle(play.priorities, play.classes, play.rates, play.bursts)
+
+        cocotb.start_soon(settle_within_the_reset())
+        await player.reset()
+        await player.play(play)

@@ -37,7 +37,7 @@ BENCHES = {
     "read_add_write-verilator": (ReadAddWriteConfig(beat_bytes=8), 300, None, 12, 4 * 300 + 3 * 300 + 2 * 200 + 30),
     "read_add_write-icarus": (ReadAddWriteConfig(), 60, "any_order|chain|resets", 10, 4 * 60 + 3 * 60 + 30),
     # Known traces where they are, random schedules, starvation, tokens, rates over 10**5 cycles, resets.
-    "dma_queues-verilator": (DmaQueuesConfig(queues=16, depth=4), 200, None, 11, 1000),
+    "dma_queues-verilator": (DmaQueuesConfig(queues=16, depth=4), 200, None, 12, 1000),
     "dma_queues-icarus": (DmaQueuesConfig(), 60, "brief|resets|starves", 6, 100),
     # Lengths and places, all casts, additions, random descriptors at every pace, durations, the longest one, resets.
     "dma_mover-verilator": (DmaMoverConfig(beat_bytes=8, address_bits=13), 30, None, 14, 3000),
