@@ -76,10 +76,12 @@ class DmaCast(wiring.Component):
 
         # Element k has a lane of 32 bits in the beat's first quarter, of 16 in its second, of 8 in its upper half.
         widths = [32 if 4 * k < count else 16 if 2 * k < count else 8 for k in range(count)]
+        size = Signal(2)
+        m.d.comb += size.eq(log_bytes(self.i.p.pair.source))
         numbers, codes = {}, {}
         for k, bits in enumerate(widths):
             code = Signal(bits, name=f"element_{k}")
-            with m.Switch(log_bytes(self.i.p.pair.source)):
+            with m.Switch(size):
                 for log, width in enumerate(WIDTHS):
                     if width <= bits:
                         with m.Case(log):
@@ -89,11 +91,13 @@ class DmaCast(wiring.Component):
             numbers[f"number_{k}"], codes[f"code_{k}"] = convert.o, code
         pair, *held = registers.hold("fp32", pair=self.i.p.pair, **numbers, **codes)
 
+        kept = Signal()
+        m.d.comb += kept.eq(pair.source == pair.destination)
         results = []
         for k, bits in enumerate(widths):
             convert = instantiate(m, platform, f"from_fp32_{k}", FromFp32, bits)
             m.d.comb += [convert.i.eq(held[k]), convert.dtype.eq(pair.destination)]
-            results.append(Mux(pair.source == pair.destination, held[count + k], convert.o))
+            results.append(Mux(kept, held[count + k], convert.o))
         packed = Signal(8 * count)
         source, destination = log_bytes(pair.source), log_bytes(pair.destination)
         with m.Switch(Cat(source, destination)):

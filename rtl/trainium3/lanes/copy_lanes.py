@@ -63,23 +63,28 @@ class CopyLanes(wiring.Component):
             m, STEPS[self.config.pipeline.stages], valid=busy & self.i.valid, ready=self.o.ready
         )
         found = instantiate(m, platform, "copy_width", CopyWidth)
-        last, step = Signal(), Signal()
-        taken, given = Signal(range(WORD_BYTES + 1)), Signal(range(WORD_BYTES + 1))  # bytes of the group, in and out
+        last, step, count = Signal(), Signal(), Signal(3)  # elements of the group
+        size_in, size_out = Signal(2), Signal(2)  # binary logarithms of an element's bytes
+        # Bytes of the words in and out up to the group's end.
+        place_end, fill_end = Signal(range(WORD_BYTES + 1)), Signal(range(WORD_BYTES + 1))
         m.d.comb += [
             found.mode.eq(self.command.p.mode),
             last.eq(rest < width),
             step.eq(registers.valid & registers.advance),
-            taken.eq(width << log_bytes(pair.source)),
-            given.eq(width << log_bytes(pair.destination)),
-            self.i.ready.eq(busy & registers.advance & (last | (place + taken == WORD_BYTES))),
+            count.eq(Mux(last, rest[:2] + 1, width)),
+            size_in.eq(log_bytes(pair.source)),
+            size_out.eq(log_bytes(pair.destination)),
+            place_end.eq(place + (width << size_in)),
+            fill_end.eq(fill + (count << size_out)),
+            self.i.ready.eq(busy & registers.advance & (last | (place_end == WORD_BYTES))),
             self.command.ready.eq(~pace.any() & (~busy | (step & last))),
         ]
         with m.If(step):
             m.d.sync += [
                 busy.eq(~last),
                 rest.eq(rest - width),
-                place.eq(Mux(last, 0, place + taken)),
-                fill.eq(Mux(last, 0, fill + given)),
+                place.eq(Mux(last, 0, place_end)),
+                fill.eq(Mux(last, 0, fill_end)),
             ]
         with m.If(self.command.valid & self.command.ready):
             m.d.sync += [
@@ -92,15 +97,13 @@ class CopyLanes(wiring.Component):
         with m.Elif(pace.any()):
             m.d.sync += pace.eq(pace - 1)
 
-        exists = Signal(len(LANES))
-        m.d.comb += exists.eq(Cat(1, ((rest >= k) & (width > k) for k in range(1, len(LANES)))))
-        control = {"pair": pair, "exists": exists, "fill": fill, "last": last, "given": given}
-        self._group(m, platform, registers, place, control)
+        control = {"pair": pair, "count": count, "size": size_out, "fill": fill, "end": fill_end, "last": last}
+        self._group(m, platform, registers, place, size_in, control)
         registers.finish()
         return m
 
     def _group(
-        self, m: Module, platform, registers: PipelineRegisters, place: Value, control: dict[str, Value]
+        self, m: Module, platform, registers: PipelineRegisters, place: Value, size: Value, control: dict[str, Value]
     ) -> None:
         """Cast a group, and put it behind those before it."""
         window = Signal(8 * WORD_BYTES)
@@ -108,7 +111,7 @@ class CopyLanes(wiring.Component):
         numbers, codes = {}, {}
         for k, bits in enumerate(LANES):
             code = Signal(bits, name=f"element_{k}")
-            with m.Switch(log_bytes(control["pair"].source)):
+            with m.Switch(size):
                 for log, width in enumerate(WIDTHS):
                     if width <= bits:
                         with m.Case(log):
@@ -117,36 +120,31 @@ class CopyLanes(wiring.Component):
             m.d.comb += [convert.code.eq(code), convert.dtype.eq(control["pair"].source)]
             numbers[f"number_{k}"], codes[f"code_{k}"] = convert.o, code
         held = registers.hold("fp32", **control, **numbers, **codes)
-        pair, exists, fill, last, given, *elements = held
+        pair, count, size, fill, end, last, *elements = held
 
-        group, mask = Signal(8 * WORD_BYTES), Signal(WORD_BYTES)
+        group, kept = Signal(8 * WORD_BYTES), Signal()
+        m.d.comb += kept.eq(pair.source == pair.destination)
         results = []
         for k, bits in enumerate(LANES):
             convert = instantiate(m, platform, f"from_fp32_{k}", FromFp32, bits)
             m.d.comb += [convert.i.eq(elements[k]), convert.dtype.eq(pair.destination)]
-            kept = pair.source == pair.destination
-            results.append(Mux(exists[k], Mux(kept, elements[len(LANES) + k], convert.o), 0))
-        with m.Switch(log_bytes(pair.destination)):
+            results.append(Mux(count > k, Mux(kept, elements[len(LANES) + k], convert.o), 0))
+        with m.Switch(size):
             for log, bits in enumerate(WIDTHS):
                 with m.Case(log):
-                    m.d.comb += [
-                        group.eq(Cat(each[:bits] for each in results)),
-                        mask.eq(Cat(each.replicate(1 << log) for each in exists)),
-                    ]
-        group, mask, fill, last, given = registers.hold(
-            "group", group=group, mask=mask, fill=fill, last=last, given=given
-        )
+                    m.d.comb += group.eq(Cat(each[:bits] for each in results))
+        group, fill, end, last = registers.hold("group", group=group, fill=fill, end=end, last=last)
 
         # Groups before this one in its word; they lie below it.
-        before, before_mask = Signal(8 * (WORD_BYTES - 1)), Signal(WORD_BYTES - 1)
-        word, word_mask, whole = Signal(8 * WORD_BYTES), Signal(WORD_BYTES), Signal()
+        before = Signal(8 * (WORD_BYTES - 1))
+        word, mask, whole = Signal(8 * WORD_BYTES), Signal(WORD_BYTES), Signal()
         m.d.comb += [
             word.eq(before | (group << (fill << 3))),
-            word_mask.eq(before_mask | (mask << fill)),
-            whole.eq(last | (fill + given == WORD_BYTES)),
+            mask.eq(Cat(end > k for k in range(WORD_BYTES))),
+            whole.eq(last | mask[-1]),
         ]
         with m.If(registers.valid & registers.advance):
-            m.d.sync += [before.eq(Mux(whole, 0, word)), before_mask.eq(Mux(whole, 0, word_mask))]
+            m.d.sync += before.eq(Mux(whole, 0, word))
         registers.valid = registers.valid & whole
-        word, word_mask, last = registers.hold("word", word=word, mask=word_mask, last=last)
-        m.d.comb += [self.o.p.eq(Cat(word, word_mask, last)), self.o.valid.eq(registers.valid)]
+        word, mask, last = registers.hold("word", word=word, mask=mask, last=last)
+        m.d.comb += [self.o.p.eq(Cat(word, mask, last)), self.o.valid.eq(registers.valid)]

@@ -56,7 +56,7 @@ UNITS = (
             WaveGroup("commands", r"command__"),
             INPUTS,
             WaveGroup("row", r"(busy|rest|pair|width|pace|copy_width)"),
-            WaveGroup("group", r"(place|fill|taken|given|exists|element)"),
+            WaveGroup("group", r"(place|fill|count|size|element)"),
             WaveGroup("first element", r"(to_fp32_0|from_fp32_0)\."),
             WaveGroup("elements", r"(to_fp32|fp32_|from_fp32|group)"),
             WaveGroup("words", r"(before|word|whole)"),

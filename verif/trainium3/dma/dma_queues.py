@@ -87,9 +87,46 @@ def deepest(queues: int) -> Play:
     kinds = [queue % TRAFFIC_CLASSES for queue in range(DMA_QUEUES)]
     rates, bursts = [1] * TRAFFIC_CLASSES, [MAX_BURST] * TRAFFIC_CLASSES
     descriptors = [(queue, 0, MAX_DESCRIPTOR_BYTES, 2) for queue in range(queues) for _ in range(count)]
-    watched = 2 * len(descriptors) + BEHIND
-    trace = exact.dma_schedule([3] * DMA_QUEUES, kinds, rates, bursts, descriptors, watched)
-    return Play([3] * DMA_QUEUES, kinds, rates, bursts, [each[:3] for each in descriptors], trace, watched)
+    return _equals(kinds, rates, bursts, descriptors, 2 * len(descriptors) + BEHIND)
+
+
+def every_token(rng: Random, queues: int) -> list[Play]:
+    """Bursts of a single bit, spent to the last byte without a rate; then the cycles in which buckets of a byte open again:
+    behind descriptors that take a few cycles at any rate, of any single bit, and of many tokens at a low rate."""
+    kinds = [queue % TRAFFIC_CLASSES for queue in range(DMA_QUEUES)]
+    plays = []
+    for low in range(0, MAX_BURST.bit_length(), TRAFFIC_CLASSES):
+        bursts = [1 << low + k for k in range(TRAFFIC_CLASSES)]
+        spent = [(queue, size) for queue, burst in enumerate(bursts) for size in (*_cut(burst - 1), 1, 1)]
+        descriptors = [(queue, 0, size, 2) for queue, size in spent if queue < queues]
+        plays.append(_equals(kinds, [0] * TRAFFIC_CLASSES, bursts, descriptors, 2 * len(descriptors) + BEHIND))
+    for _ in range(10):
+        rates = [1 + rng.getrandbits(rng.randint(8, 16)) for _ in range(TRAFFIC_CLASSES)]
+        filled = [(queue, rng.randint(1, 1 + rate // 64)) for queue, rate in enumerate(rates) for _ in range(10)]
+        descriptors = [(queue, 0, size, 2) for queue, size in filled if queue < queues]
+        plays.append(_equals(kinds, rates, [1] * TRAFFIC_CLASSES, descriptors, 200))
+    rates, sizes = [MAX_RATE, 1, 611, 30_011], [[1 << bit for bit in range(16)], [8], [2048], [MAX_DESCRIPTOR_BYTES]]
+    descriptors = [(queue, 0, size, 2) for queue in range(min(queues, len(sizes))) for size in (*sizes[queue], 1)]
+    return [*plays, _equals(kinds, rates, [1] * TRAFFIC_CLASSES, descriptors, 2000)]
+
+
+def _cut(size: int) -> list[int]:
+    """The largest descriptors, and one of the rest."""
+    whole, rest = divmod(size, MAX_DESCRIPTOR_BYTES)
+    return [MAX_DESCRIPTOR_BYTES] * whole + [rest] * (rest > 0)
+
+
+def _equals(
+    kinds: Sequence[int],
+    rates: Sequence[int],
+    bursts: Sequence[int],
+    descriptors: Sequence[tuple[int, int, int, int]],
+    watched: int,
+) -> Play:
+    """Descriptors (queue, arrival, bytes, cycles) of queues with one priority, and their grants by the exact twin."""
+    priorities = [3] * DMA_QUEUES
+    trace = exact.dma_schedule(priorities, kinds, rates, bursts, descriptors, watched)
+    return Play(priorities, kinds, rates, bursts, [each[:3] for each in descriptors], trace, watched)
 
 
 class Feeder:

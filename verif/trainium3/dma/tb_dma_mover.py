@@ -7,7 +7,7 @@ import os
 from itertools import pairwise
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from bitpath.golden.trainium3.declarations.dma import MAX_DESCRIPTOR_BYTES
 from bitpath.rtl.trainium3.dma.config import DmaMoverConfig
@@ -91,7 +91,10 @@ async def durations_are_exact(dut):
     """Descriptors next to the shortest time and far above, each at both ends of its words, copied and cast."""
     rng = pauses.rng("moves")
     knee = CONFIG.descriptor_cycles * 55 // 64 * CONFIG.beat_bytes
-    sizes = [1, knee - CONFIG.beat_bytes, knee, knee + 1, knee + CONFIG.beat_bytes, knee + CONFIG.beat_bytes + 1, 4096]
+    # The counter has had each of its values after 64 beats.
+    long = min(64 * CONFIG.beat_bytes, ROOM - 3 * CONFIG.beat_bytes)
+    sizes = [1, knee - CONFIG.beat_bytes, knee, knee + 1, knee + CONFIG.beat_bytes, knee + CONFIG.beat_bytes + 1]
+    sizes += [long, 4096]
     moves = []
     for size in (*sizes, MAX_DESCRIPTOR_BYTES):
         if 4 <= size < ROOM - 2 * CONFIG.beat_bytes or size == 1:
@@ -104,6 +107,31 @@ async def durations_are_exact(dut):
     taken = await moved(dut, moves)
     durations = [after - before for before, after in pairwise(taken)]
     assert durations == [move.cycles(CONFIG) for move in moves[:-1]]
+
+
+@cocotb.test(**LIMIT)
+async def the_longest_descriptor(dut):
+    """64 KiB, for which length 0 stands, and a beat less: the last write signals, and the next descriptor is taken in golden's
+    cycle, three later because the first read waits. Addresses wrap."""
+    rng = pauses.rng("moves")
+    most = MAX_DESCRIPTOR_BYTES // CONFIG.beat_bytes
+    async with bench(dut, SIGNATURE, patience=4 * most) as frame:
+        for beats in (most, most - 1):
+            move = Move(0, 0, beats * CONFIG.beat_bytes)
+            dut.i__payload.value, dut.i__valid.value = move.payload(CONFIG), 1
+            for port in ("read__ready", "data__valid", "write__ready"):
+                getattr(dut, port).value = 1
+            await RisingEdge(dut.clk)
+            dut.i__valid.value, dut.read__ready.value = 0, 0
+            taken = frame.elapsed
+            await ClockCycles(dut.clk, 3)
+            dut.read__ready.value = 1
+            await RisingEdge(dut.done)
+            assert 0 <= frame.elapsed - taken - beats < 10, "the semaphore moved before the last write, or late"
+            await RisingEdge(dut.i__ready)
+            assert frame.elapsed + 1 - taken == move.cycles(CONFIG) + 3
+            await frame.reset()
+        await all_written(frame, [any_move(rng, CONFIG, 4 * CONFIG.beat_bytes) for _ in range(5)])
 
 
 @cocotb.test(**LIMIT)

@@ -18,7 +18,7 @@ from bitpath.rtl.trainium3.dma.dma_queues import DmaQueues
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.trainium3.dma.dma_queues import HORIZON, Player, brief, deepest, of_schedule
+from bitpath.verif.trainium3.dma.dma_queues import HORIZON, Player, brief, deepest, every_token, of_schedule
 from bitpath.verif.trainium3.dma.schedules import Schedule, known_schedule, random_schedule
 
 CONFIG = config_from_environment(DmaQueuesConfig)
@@ -67,6 +67,12 @@ async def descriptors_of_the_machine(dut):
 async def the_deepest_debts(dut):
     """Each class spends its largest burst, and a descriptor of 64 KiB more."""
     await played(dut, deepest(CONFIG.queues), deepest(CONFIG.queues))
+
+
+@cocotb.test(**LIMIT)
+async def every_token_counts(dut):
+    """Each bit of a burst, of a length and of the tokens decides a grant or its cycle."""
+    await played(dut, *every_token(pauses.rng("tokens"), CONFIG.queues))
 
 
 def waiting(queue, count, size=4096):
@@ -118,3 +124,19 @@ async def resets(dut):
                 assert not resolved(dut.granted), "a grant of before a reset"
                 await RisingEdge(dut.clk)
             await player.reset()
+
+
+@cocotb.test(**LIMIT)
+async def a_reset_fills_the_buckets_of_slow_classes(dut):
+    """To the token: limits are there before the reset ends, so that no unlimited cycle fills the buckets."""
+    play = every_token(pauses.rng("tokens"), CONFIG.queues)[-1]
+    async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
+        player = Player(frame, CONFIG, pauses.rng("descriptors"))
+
+        async def settle_within_the_reset():
+            await FallingEdge(dut.clk)
+            player.settle(play.priorities, play.classes, play.rates, play.bursts)
+
+        cocotb.start_soon(settle_within_the_reset())
+        await player.reset()
+        await player.play(play)

@@ -33,7 +33,7 @@ FETCH = fetch_layout(CONFIG)
 class Table:
     """Sends jobs; answers requests out of a memory and compares them and the results."""
 
-    def __init__(self, frame, pace="full_speed"):
+    def __init__(self, frame, pace="full_speed", fetch_stalls=None):
         gaps, stalls = PACES[pace]
         self.frame, self.dut = frame, frame.dut
         self.memory = pauses.rng("memory").randbytes(BYTES)
@@ -41,7 +41,7 @@ class Table:
         self.data = frame.driver("data", gaps())
         self.requests = frame.scoreboard("fetch", FETCH)
         self.board = frame.check_stream("o", stalls=stalls())
-        frame.monitor("fetch", self.answer, stalls())
+        frame.monitor("fetch", self.answer, fetch_stalls or stalls())
 
     def answer(self, payload):
         """Take a request; the beat that answers it has other bytes where there is no second row."""
@@ -101,11 +101,13 @@ async def every_count(dut):
 
 
 @cocotb.test(**LIMIT)
-async def durations(dut):
-    """From one command to the next: golden's cycles, of both sizes and both memories, whole and partial tiles."""
+@cocotb.parametrize(stalls=[0.0, 0.3])
+async def durations(dut, stalls):
+    """From one command to the next: golden's cycles and those in which a request waited, of both sizes and both memories,
+    whole and partial tiles."""
     rng = pauses.rng("jobs")
     async with bench(dut, SIGNATURE) as frame:
-        table = Table(frame)
+        table = Table(frame, fetch_stalls=pauses.scattered(stalls, pauses.rng("stalls")))
         coverage = frame.coverage(cross((2, 4), ("HBM", "SBUF")))
         most = min((1 << CONFIG.count_bits) - 1, BYTES // 8 // CONFIG.columns // 2)
         jobs = []
@@ -118,14 +120,15 @@ async def durations(dut):
             table.send(job)
         last = None
         for job in [*jobs, None]:
-            cycles = 0
+            cycles = waited = 0
             while True:
                 await FallingEdge(dut.clk)
                 cycles += 1
+                waited += resolved(dut.fetch__valid) and not resolved(dut.fetch__ready)
                 if resolved(dut.i__ready) and (job is None or resolved(dut.i__valid)):
                     break
             if last is not None:
-                assert cycles == last.cycles(CONFIG), last
+                assert cycles == last.cycles(CONFIG) + waited, last
             last = job
 
 

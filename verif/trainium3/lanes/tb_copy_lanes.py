@@ -114,6 +114,8 @@ async def durations_are_golden_s(dut):
     for pair in (("bf16", "e4m3"), ("e5m2", "int16"), ("fp32", "fp16")):
         for mode in product(Engine, (False, True), Stride, (False, True)):
             rows.append(Row(any_codes(rng, pair[0], 3 * CONFIG.interval + 5), pair, *mode))
+    for name in FORMATS:
+        rows += [Row(any_codes(rng, s, 3 * CONFIG.interval + 5), (s, r)) for s, r in ((name, "bf16"), ("e4m3", name))]
     rng.shuffle(rows)
     rows.append(Row(np.zeros(1, np.int64), ("fp32", "fp32")))
     taken = await copied(dut, rows)
