@@ -1,8 +1,16 @@
-"""Configuration of a DMA engine."""
+"""Configurations of a DMA engine and of a core."""
 
 from dataclasses import dataclass, field
 
+from amaranth.utils import ceil_log2, exact_log2
+
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+from bitpath.rtl.common.config import require_power_of_two
+from bitpath.rtl.common.unit import registered
+from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumMemoryConfig
 from bitpath.rtl.trainium3.dma.config import DmaMoverConfig, DmaQueuesConfig
+from bitpath.rtl.trainium3.memory.config import DgeConfig, SbufConfig, WalkConfig
+from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,3 +29,97 @@ class DmaEngineConfig:
 
     def __post_init__(self) -> None:
         DmaQueuesConfig(queues=self.queues, depth=self.depth)
+
+
+SBUF_PORTS = ("operands", "scales", "vector", "scalar")
+"""Ports of SBUF for the engines: two of TensorE, and one of each other engine."""
+LANE_ENGINES = ("vector", "scalar")
+"""Engines of one lane a partition, in the order of PSUM's ports."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoreConfig:
+    """Configuration of a core; the machine has 128 partitions of 256 KiB, 8 banks of 2 KiB and HBM of GiB.
+
+    Attributes
+    ----------
+    size : partitions of SBUF and of PSUM, rows and columns of the array; a power of two from 4 to 128. MX needs 32.
+    partition_bytes : bytes of an SBUF partition; a power of two from 64 to 4096.
+    banks, bank_bytes : PSUM banks, and bytes of a partition in a bank; powers of two.
+    hbm_bytes : bytes of HBM; a power of two.
+    step_bits, num_bits : bits of a pair's step, which is signed, and of its num.
+    dot : configuration of a PE of the array.
+    queues : queues of each DMA engine.
+    descriptor_cycles : cycles of the shortest descriptor; the machine's take 90.
+    """
+
+    size: int = 4
+    partition_bytes: int = 256
+    banks: int = 2
+    bank_bytes: int = 64
+    hbm_bytes: int = 2048
+    step_bits: int = 8
+    num_bits: int = 6
+    dot: CorePeConfig = field(default_factory=lambda: CorePeConfig(sparse=False, pipeline=registered(1)))
+    queues: int = 4
+    descriptor_cycles: int = 8
+
+    def __post_init__(self) -> None:
+        require_power_of_two("core", "size", self.size, 4, PARTITIONS)
+        require_power_of_two("core", "hbm_bytes", self.hbm_bytes, 64, 1 << 30)
+        if self.dot.sparse:
+            raise ValueError("core: dot.sparse must be False, since its instructions have no tags")
+        # The parts check the other fields.
+        _ = self.sbuf, self.psum, self.mover, self.dge, DmaEngineConfig(queues=self.queues)
+
+    @property
+    def sbuf(self) -> SbufConfig:
+        return SbufConfig(partitions=self.size, partition_bytes=self.partition_bytes, engines=len(SBUF_PORTS))
+
+    @property
+    def psum(self) -> PsumMemoryConfig:
+        return PsumMemoryConfig(
+            cols=self.size,
+            banks=self.banks,
+            bank_bytes=self.bank_bytes,
+            step_bits=self.step_bits,
+            num_bits=self.num_bits,
+            engines=len(LANE_ENGINES),
+            wait_bits=32,
+        )
+
+    @property
+    def array(self) -> CoreArrayConfig:
+        """The array; a row's operand memory holds twice the words that are on their way through the rows."""
+        row = CoreArrayConfig(rows=self.size, cols=self.size, dot=self.dot).row_latency
+        depth = 1 << ceil_log2(2 * (self.size * row + 4))
+        return CoreArrayConfig(rows=self.size, cols=self.size, operand_depth=depth, dot=self.dot)
+
+    @property
+    def walk(self) -> WalkConfig:
+        """Access patterns of SBUF or PSUM."""
+        longest = max(self.partition_bytes, self.banks * self.bank_bytes)
+        return WalkConfig(address_bits=exact_log2(longest), step_bits=self.step_bits, num_bits=self.num_bits)
+
+    @property
+    def dge(self) -> DgeConfig:
+        return DgeConfig(
+            hbm_bits=exact_log2(self.hbm_bytes),
+            partition_bits=exact_log2(self.partition_bytes),
+            step_bits=max(self.step_bits, exact_log2(self.hbm_bytes)),
+            num_bits=self.num_bits,
+            cut_bits=min(16, exact_log2(self.hbm_bytes)),
+        )
+
+    @property
+    def mover(self) -> DmaMoverConfig:
+        """Moves between HBM and the partitions of a DMA engine; the highest bit of an address is 1 in SBUF."""
+        longest = max(exact_log2(self.hbm_bytes), exact_log2(self.sbuf.group * self.partition_bytes))
+        return DmaMoverConfig(
+            beat_bytes=self.sbuf.dma_bytes, address_bits=longest + 1, descriptor_cycles=self.descriptor_cycles
+        )
+
+    @property
+    def dma_engine(self) -> DmaEngineConfig:
+        """Each of eight partitions."""
+        return DmaEngineConfig(queues=self.queues, mover=self.mover)

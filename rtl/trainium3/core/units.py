@@ -1,7 +1,8 @@
-"""Unit record of a core's DMA engine."""
+"""Unit records of a core and of its DMA engine."""
 
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
-from bitpath.rtl.trainium3.core.config import DmaEngineConfig
+from bitpath.rtl.trainium3.core.config import CoreConfig, DmaEngineConfig
+from bitpath.rtl.trainium3.core.core import Core
 from bitpath.rtl.trainium3.core.dma_engine import DmaEngine
 from bitpath.rtl.trainium3.dma.config import DmaMoverConfig
 
@@ -25,6 +26,37 @@ UNITS = (
             WaveGroup("mover inside", r"dma_mover\."),
         ),
     ),
+    Unit(
+        name="core",
+        room="trainium3/core",
+        config_type=CoreConfig,
+        build=Core,
+        summary="Trainium3: a core, HBM, SBUF, PSUM and four engines that run instructions",
+        covered=Covered(CoreConfig(), 20),
+        waves=(
+            CLOCK,
+            WaveGroup("program", r"(program__|idle|fault|number_)"),
+            WaveGroup("host", r"host_"),
+            WaveGroup("counters", r"(busy|grants|waits)"),
+            WaveGroup("TensorE", r"tensor\."),
+            WaveGroup("VectorE", r"vector\."),
+            WaveGroup("ScalarE", r"scalar\."),
+            WaveGroup("DMA", r"dma\."),
+        ),
+    ),
 )
-CONTROL = ("dma_engine",)
+CONTROL = (
+    "core",
+    "core_dma",
+    "dma_engine",
+    "dma_port",
+    "instruction",
+    "lane_engine",
+    "lane_reader",
+    "lane_units",
+    "lane_writer",
+    "pattern_check",
+    "quarters",
+    "tensor_sequencer",
+)
 """Files without arithmetic."""

@@ -21,6 +21,7 @@ LARGE = (
     "packer",
     "systolic_array",
     "core_array",
+    "core",
     "tensor_engine",
     "matrix_unit",
     "tensix_engine",

@@ -14,7 +14,7 @@ from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.tensix.dot.config import Dot16Config
 from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumMemoryConfig
 from bitpath.rtl.trainium3.array.systolic_array import Tiling
-from bitpath.rtl.trainium3.core.config import DmaEngineConfig
+from bitpath.rtl.trainium3.core.config import CoreConfig, DmaEngineConfig
 from bitpath.rtl.trainium3.dma.config import DmaMoverConfig, DmaTransposeConfig
 from bitpath.rtl.trainium3.dma.dma_mover import move_layout
 from bitpath.rtl.trainium3.dot.config import DotConfig
@@ -33,6 +33,7 @@ from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.engine_host import EARLY_WORDS
 from bitpath.verif.kit.traffic import Driven, Manners, Pace, broken_offer, drawn, first_difference, silent
 from bitpath.verif.trainium3.array import psum_memory
+from bitpath.verif.trainium3.core import core_programs
 from bitpath.verif.trainium3.dma import dma_transpose
 from bitpath.verif.trainium3.engine.programs import PLACES, program_bits, random_program
 from bitpath.verif.trainium3.lanes.copy_lanes import any_row
@@ -122,6 +123,14 @@ def short_rows(source):
     return drawn(lambda: any_row(source, 7).command)
 
 
+def core_program(source):
+    """Instructions of all kinds, each in the share of its engine."""
+    config = CoreConfig()
+    while True:
+        for each in core_programs.program(config, source, list(core_programs.kinds(config)), beside=True):
+            yield each.word(config)
+
+
 PE = Manners(
     # A PE's weights have no reset; a load and a swap must come first.
     settle=dict.fromkeys(("stationary_east", "moving_east", "partial_south"), 30),
@@ -149,6 +158,7 @@ MANNERS = {
     "dma_queues": Manners(keeps=QUEUE, inputs={"free": likely}),
     "dma_engine": Manners(keeps=QUEUE, inputs={f"i__{queue}": short_moves for queue in range(4)}),
     "dma_transpose": Manners(keeps=QUEUE, inputs={"i": transposes}, cycles=200),
+    "core": Manners(keeps=f"{SRAM}; {QUEUE}; skew: {RING}", inputs={"program": core_program}, cycles=300),
     "rmsnorm_quant": Manners(keeps=SRAM, inputs={"command": row_command}, still=("retired", *ALWAYS_BUSY), cycles=600),
     **dict.fromkeys(("activation2_lane", "engine_lane", "rand2_lane"), Manners()),
     "copy_lanes": Manners(inputs={"command": short_rows}),
@@ -187,6 +197,7 @@ LARGE = (
     "packer",
     "systolic_array",
     "core_array",
+    "core",
     "matrix_unit",
     "vector_mac",
     "cascade",

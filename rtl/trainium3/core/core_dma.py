@@ -1,0 +1,227 @@
+"""DMA of a core: descriptor generation, an engine for each eight partitions, and HBM."""
+
+from typing import Any
+
+from amaranth import Array, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, memory, stream, wiring
+from amaranth.lib.wiring import In, Out, connect
+from amaranth.utils import exact_log2
+
+from bitpath.golden.trainium3.declarations.dma import TRAFFIC_CLASSES
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.trainium3.core.config import CoreConfig
+from bitpath.rtl.trainium3.core.dma_engine import queues_config
+from bitpath.rtl.trainium3.core.dma_port import DmaPort
+from bitpath.rtl.trainium3.core.instruction import Fault, dma_layout
+from bitpath.rtl.trainium3.dma.dma_cast import log_bytes
+from bitpath.rtl.trainium3.dma.dma_mover import move_layout
+from bitpath.rtl.trainium3.dma.dma_queues import QueueSettings, descriptor_layout
+from bitpath.rtl.trainium3.dma.dtype import Dtype
+from bitpath.rtl.trainium3.dma.read_add_write import WriteMode, beat_layout
+from bitpath.rtl.trainium3.dma.token_bucket import ClassSettings
+from bitpath.rtl.trainium3.memory.dge import Dge, DgeError
+
+FAULTS = {
+    DgeError.SIZE: Fault.DTYPE,
+    DgeError.PARTITIONS: Fault.PARTITIONS,
+    DgeError.NUM: Fault.NUM,
+    DgeError.COUNT: Fault.COUNT,
+    DgeError.RANGE: Fault.RANGE,
+}
+COPIED = {WriteMode.STORE: Dtype.UINT8, WriteMode.ADD_BF16: Dtype.BF16, WriteMode.ADD_FP32: Dtype.FP32}
+"""Dtype of a copy's elements on their way: a store moves bytes."""
+
+
+def host_members(config: CoreConfig) -> dict[str, wiring.Member]:
+    """Return the members that the host drives: settings of the queues, and a port of HBM."""
+    word = 8 * config.mover.beat_bytes
+    return {
+        "queues": In(data.ArrayLayout(QueueSettings, config.queues)),
+        "classes": In(data.ArrayLayout(ClassSettings, TRAFFIC_CLASSES)),
+        "host_address": In(exact_log2(config.hbm_bytes // config.mover.beat_bytes)),
+        "host_write": In(1),
+        "host_word": In(word),
+        "host_data": Out(word),
+    }
+
+
+class CoreDma(wiring.Component):
+    """Takes DMA instructions while others are under way; a refused one moves nothing.
+
+    Copies between two places of SBUF are refused, since an engine reaches the partitions of its own port alone.
+
+    Parameters
+    ----------
+    config : the core's.
+
+    Members
+    -------
+    i : In(stream of dma_layout)
+    fault : Out(Fault), other than NONE for one cycle if the instruction is refused
+    busy : Out(1), an instruction is inside, or bytes are on their way
+    queues, classes : as of `DmaEngine`, for all engines
+    granted : Out, a bit for each engine: it begins a descriptor
+    read, data, write : as of `DmaPort`'s side of SBUF, of each engine
+    host_address, host_write, host_word : In, a word of HBM, written if the second is 1; host_data : Out, read, a cycle later
+    """
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        sbuf, groups = config.sbuf, config.sbuf.groups
+        super().__init__(
+            {
+                "i": In(stream.Signature(dma_layout(config))),
+                "fault": Out(Fault),
+                "busy": Out(1),
+                "granted": Out(groups),
+                "read": Out(stream.Signature(sbuf.beats.address_bits)).array(groups),
+                "data": In(stream.Signature(8 * config.mover.beat_bytes)).array(groups),
+                "write": Out(stream.Signature(beat_layout(sbuf.beats))).array(groups),
+            }
+            | host_members(config)
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config, groups = self.config, self.config.sbuf.groups
+        m.submodules.hbm = hbm = memory.Memory(
+            shape=8 * config.mover.beat_bytes, depth=config.hbm_bytes // config.mover.beat_bytes, init=[]
+        )
+        ports = [self._port(m, platform, number, hbm) for number in range(groups)]
+        host_read, host_write = hbm.read_port(), hbm.write_port()
+        m.d.comb += [
+            host_read.addr.eq(self.host_address),
+            self.host_data.eq(host_read.data),
+            host_write.addr.eq(self.host_address),
+            host_write.data.eq(self.host_word),
+            host_write.en.eq(self.host_write),
+        ]
+
+        dge = instantiate(m, platform, "dge", Dge, config.dge)
+        copy, i = self.i.p.copy, self.i.p
+        wrong, mode, quiet = Signal(Fault), Signal(WriteMode), Signal()
+        m.d.comb += [
+            wrong.eq(Mux(i.direct, self._direct_fault(i), self._copy_fault(i))),
+            dge.i.p.eq(copy),
+            dge.clear.eq(1),
+            # A cycle has one fault.
+            quiet.eq(dge.error == DgeError.NONE),
+            dge.i.valid.eq(self.i.valid & quiet & ~i.direct & (wrong == Fault.NONE)),
+        ]
+        with m.If(dge.i.valid & dge.i.ready):
+            m.d.sync += mode.eq(i.mode)
+        with m.Switch(dge.error):
+            for error, fault in FAULTS.items():
+                with m.Case(error):
+                    m.d.comb += self.fault.eq(fault)
+        with m.If(self.i.valid & self.i.ready & (wrong != Fault.NONE)):
+            m.d.comb += self.fault.eq(wrong)
+
+        # A direct descriptor waits for those before it, so that a queue keeps the order of its instructions.
+        move = Signal(move_layout(config.mover))
+        queue, engine = Signal(range(config.queues)), Signal(range(max(2, groups)))
+        direct, offers = Signal(), Signal()
+        m.d.comb += [
+            direct.eq(self.i.valid & quiet & i.direct & ~dge.busy & (wrong == Fault.NONE)),
+            offers.eq(dge.o.valid | direct),
+            move.signals.eq(offers),
+        ]
+        with m.If(direct):
+            m.d.comb += [
+                *(move[name].eq(i[name]) for name in ("length", "source", "destination", "pair", "mode")),
+                queue.eq(i.queue),
+                engine.eq(i.engine),
+            ]
+        with m.Else():
+            m.d.comb += [
+                move.length.eq(dge.o.p.length),
+                *(move[side].eq(self._address(dge.o.p[side])) for side in ("source", "destination")),
+                move.mode.eq(mode),
+                queue.eq(dge.o.p.queue),
+                engine.eq(dge.o.p.engine[: exact_log2(groups)]),
+            ]
+            for side in ("source", "destination"):
+                with m.Switch(mode):
+                    for each, dtype in COPIED.items():
+                        with m.Case(each):
+                            m.d.comb += move.pair[side].eq(dtype)
+        room = Signal()
+        waiting = Signal(range(1 << 16))
+        descriptor = Signal(descriptor_layout(queues_config(config.dma_engine)))
+        m.d.comb += [
+            Value.cast(descriptor).eq(Value.cast(move)),
+            room.eq(Array(Array(each.ready for each in port.i)[queue] for port in ports)[engine]),
+            dge.o.ready.eq(room),
+            self.i.ready.eq(quiet & Mux(wrong != Fault.NONE, 1, Mux(i.direct, direct & room, dge.i.ready))),
+            self.busy.eq(dge.busy | waiting.any()),
+        ]
+        for number, port in enumerate(ports):
+            for k, own in enumerate(port.i):
+                m.d.comb += [own.p.eq(descriptor), own.valid.eq(offers & (engine == number) & (queue == k))]
+        done = sum(port.done for port in ports)
+        m.d.sync += waiting.eq(waiting + (offers & room) - done)
+        return m
+
+    def _port(self, m: Module, platform: Any, number: int, hbm: memory.Memory) -> Any:
+        """Add an engine with its ports of HBM."""
+        port = instantiate(m, platform, f"port_{number}", DmaPort, self.config)
+        read, fetch, write = hbm.read_port(), hbm.read_port(), hbm.write_port(granularity=8)
+        m.d.comb += [
+            port.queues.eq(self.queues),
+            port.classes.eq(self.classes),
+            self.granted[number].eq(port.granted),
+            read.addr.eq(port.hbm_read),
+            fetch.addr.eq(port.hbm_fetch),
+            port.hbm_data.eq(read.data),
+            port.hbm_fetched.eq(fetch.data),
+            write.addr.eq(port.hbm_write.p.address),
+            write.data.eq(port.hbm_write.p.data),
+            write.en.eq(Mux(port.hbm_write.valid, port.hbm_write.p.mask, 0)),
+        ]
+        connect(m, port.sbuf_read, wiring.flipped(self.read[number]))
+        connect(m, wiring.flipped(self.data[number]), port.sbuf_data)
+        connect(m, port.sbuf_write, wiring.flipped(self.write[number]))
+        return port
+
+    def _address(self, address: Value) -> Value:
+        """The mover's address of the DGE's: the place in the engine's partitions, with the memory above it."""
+        config = self.config
+        place = address.byte[: config.mover.address_bits - 1]
+        inside = exact_log2(config.sbuf.group * config.partition_bytes)
+        return Cat(Mux(address.sbuf, address.byte[:inside], place)[: config.mover.address_bits - 1], address.sbuf)
+
+    def _copy_fault(self, i: Value) -> Value:
+        """What the DGE does not know: how large this core is, and what its engines reach."""
+        sides = (i.copy.source, i.copy.destination)
+        beyond = [side.sbuf & (side.start + i.copy.partitions > self.config.size) for side in sides]
+        narrow = ((i.mode == WriteMode.ADD_BF16) & (i.copy.size != 1)) | (
+            (i.mode == WriteMode.ADD_FP32) & (i.copy.size != 2)
+        )
+        wrong_mode = i.mode.as_value() > WriteMode.ADD_FP32.value
+        found = Mux(beyond[0] | beyond[1], Fault.PARTITIONS, Fault.NONE)
+        found = Mux(narrow, Fault.DTYPE, found)
+        return Mux(
+            wrong_mode | (sides[0].sbuf & sides[1].sbuf) | (i.copy.queue >= self.config.queues), Fault.OPERATION, found
+        )
+
+    def _direct_fault(self, i: Value) -> Value:
+        """What is wrong with a descriptor: it has whole elements, and stays in HBM or in a partition."""
+        config = self.config
+        length = Cat(i.length, ~i.length.any())
+        widths = [log_bytes(i.pair[side]) for side in ("source", "destination")]
+        wider = Mux(widths[0] > widths[1], *widths)
+        unknown = Cat(~i.pair[side].as_value().matches(*Dtype) for side in ("source", "destination")).any()
+        outside, odd = [], [(length & ((1 << wider) - 1)) != 0]
+        for side, width in zip(("source", "destination"), widths, strict=True):
+            place, in_sbuf = i[side][:-1], i[side][-1]
+            end = Mux(in_sbuf, place[: exact_log2(config.partition_bytes)], place) + (length >> (wider - width)[:2])
+            outside.append(end > Mux(in_sbuf, config.partition_bytes, config.hbm_bytes))
+            outside.append(in_sbuf & (place >= config.sbuf.group * config.partition_bytes))
+        adds = i.mode != WriteMode.STORE
+        wanted = Mux(i.mode == WriteMode.ADD_FP32, Dtype.FP32, Dtype.BF16)
+        mixed = adds & ((i.pair.source != i.pair.destination) | (i.pair.source.as_value() != wanted))
+        odd.append(adds & ((i.destination & ((1 << widths[1]) - 1)) != 0))
+        found = Mux(Cat(*outside, *odd).any(), Fault.RANGE, Fault.NONE)
+        found = Mux(unknown | mixed, Fault.DTYPE, found)
+        beyond = (i.engine >= config.sbuf.groups) | (i.mode.as_value() > WriteMode.ADD_FP32.value)
+        return Mux(beyond | (i.source[-1] & i.destination[-1]), Fault.OPERATION, found)

@@ -1,0 +1,182 @@
+"""Instructions of a core, and why one is refused.
+
+Ref: the instructions are those of NKI 0.6; their code is chosen.
+"""
+
+from typing import Any
+
+from amaranth import Value, signed
+from amaranth.lib import data, enum
+
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.trainium3.declarations.memory import MAX_PAIRS
+from bitpath.golden.trainium3.declarations.quad_mx import SCALE_OFFSETS
+from bitpath.rtl.trainium3.core.config import CoreConfig
+from bitpath.rtl.trainium3.dma.dma_cast import Pair
+from bitpath.rtl.trainium3.dma.dtype import Dtype
+from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
+from bitpath.rtl.trainium3.dma.token_bucket import LENGTH_BITS
+from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations, Reduction
+from bitpath.rtl.trainium3.lanes.engine_control import Step
+from bitpath.rtl.trainium3.memory.dge import dge_command
+from bitpath.rtl.trainium3.tensor.core_pe import Mode
+from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
+from bitpath.rtl.trainium3.vector.quantize_mx import MxControl
+
+NUMBER_BITS = 16
+"""Bits of an instruction's number, which wraps round."""
+
+
+class Engine(enum.Enum, shape=2):
+    """Engine of an instruction."""
+
+    TENSOR = 0
+    VECTOR = 1
+    SCALAR = 2
+    DMA = 3
+
+
+class Fault(enum.Enum, shape=4):
+    """Why an instruction was refused; of several the first here."""
+
+    NONE = 0
+    OPERATION = 1  # the engine, or a core of this size, has no such operation
+    DTYPE = 2  # dtypes that the operation does not take
+    PARTITIONS = 3  # no partition, or one beyond the last; in MX not whole quadrants, or an odd number of columns
+    START = 4  # so many partitions may not start there
+    NUM = 5  # a pair of no elements
+    COUNT = 6  # operands of different numbers of elements
+    RANGE = 7  # an element outside its memory or bank
+
+
+class Operation(enum.Enum, shape=2):
+    """What VectorE and ScalarE do with elements."""
+
+    OPERATE = 0  # tensor_scalar or tensor_tensor
+    ACTIVATE = 1  # Activation2, on ScalarE alone
+    ROOT = 2  # 1 / sqrt(Activation2), on ScalarE alone
+    QUANTIZE = 3  # QuantizeMX, on VectorE alone
+
+
+class Second(enum.Enum, shape=2):
+    """The second operand of an instruction of VectorE or ScalarE."""
+
+    IMMEDIATE = 0  # `second_scalar`, or the immediates of Activation2
+    COLUMN = 1  # an element of each partition; y, or Activation2's second immediate
+    TENSOR = 2  # as many elements as the first one has
+
+
+def pattern_layout(config: CoreConfig) -> data.StructLayout:
+    """Layout of an access pattern in a partition: ``pairs[0]`` is innermost, offset and steps are in elements."""
+    pair = data.StructLayout({"step": signed(config.step_bits), "num": config.num_bits})
+    return data.StructLayout({"pairs": data.ArrayLayout(pair, MAX_PAIRS), "offset": config.walk.address_bits})
+
+
+def operand_layout(config: CoreConfig) -> data.StructLayout:
+    """Layout of an operand: its memory, the quarter of the partitions in which it starts, its elements."""
+    return data.StructLayout({"pattern": pattern_layout(config), "dtype": Dtype, "start": 2, "psum": 1})
+
+
+def lane_layout(config: CoreConfig) -> data.StructLayout:
+    """Layout of an instruction of VectorE or ScalarE.
+
+    The result is ``register``, one element a partition after the last value, or as many elements as ``x``; of QUANTIZE an x4
+    word for each four of them, whose scales are bytes from ``scales`` on in rows ``4 * scale_offset`` of each quadrant.
+    ``step`` and ``immediate`` are of OPERATE, ``operations`` to ``relu_param`` of ACTIVATE and ROOT, ``mx`` of QUANTIZE.
+    """
+    operand = operand_layout(config)
+    return data.StructLayout(
+        {
+            "x": operand,
+            "y": operand,
+            "result": operand,
+            "partitions": range(config.size + 1),
+            "operation": Operation,
+            "second": Second,
+            "register": 1,
+            "step": Step,
+            "immediate": FP32.width,
+            "immediate_dtype": Dtype,
+            "operations": Operations,
+            "function": Function,
+            "reduction": Reduction,
+            "reverse": 1,
+            "imm0": FP32.width,
+            "imm1": FP32.width,
+            "relu_param": FP32.width,
+            "mx": MxControl,
+            "scales": config.walk.address_bits,
+            "scale_offset": range(len(SCALE_OFFSETS)),
+        }
+    )
+
+
+def tensor_layout(config: CoreConfig) -> data.StructLayout:
+    """Layout of an instruction of TensorE: ``result[m][n] = sum over rows k of stationary[k][m] * moving[k][n]``.
+
+    ``stationary`` is the byte of the first of ``columns`` elements that follow each other, a multiple of 8. Scales of both
+    operands are bytes, one for each element, from ``stationary_scales``, a multiple of 4, and ``moving_scales`` on, in rows
+    ``4 * scale_offset`` of each quadrant. Mode PASS transposes: it has no moving operand, but a column for each row. Results are
+    written as `psum_command` of :mod:`bitpath.rtl.trainium3.array.psum_memory` has it.
+    """
+    return data.StructLayout(
+        {
+            "stationary": config.walk.address_bits,
+            "columns": range(config.size + 1),
+            "moving": pattern_layout(config),
+            "start": 2,
+            "rows": range(config.size + 1),
+            "mode": Mode,
+            "stationary_format": OperandFormat,
+            "moving_format": OperandFormat,
+            "stationary_scales": config.walk.address_bits,
+            "moving_scales": config.walk.address_bits,
+            "scale_offset": range(len(SCALE_OFFSETS)),
+            "result": pattern_layout(config),
+            "bank": range(config.banks),
+            "flag": 3,
+            "bf16": 1,
+        }
+    )
+
+
+def dma_layout(config: CoreConfig) -> data.StructLayout:
+    """Layout of a DMA instruction: a copy, whose descriptors the DGE makes, or with ``direct`` one descriptor.
+
+    A copy has its queue and takes ``mode``; between two places of SBUF there is none. A descriptor goes to ``queue`` of
+    ``engine``; its addresses are those of the engine's mover, ``length`` the bytes of the side with wider elements, 0 for 65,536.
+    """
+    address = config.mover.address_bits
+    return data.StructLayout(
+        {
+            "copy": dge_command(config.dge),
+            "mode": WriteMode,
+            "direct": 1,
+            "engine": range(max(2, config.sbuf.groups)),
+            "queue": range(config.queues),
+            "source": address,
+            "destination": address,
+            "length": LENGTH_BITS,
+            "pair": Pair,
+        }
+    )
+
+
+BODIES = {
+    Engine.TENSOR: tensor_layout,
+    Engine.VECTOR: lane_layout,
+    Engine.SCALAR: lane_layout,
+    Engine.DMA: dma_layout,
+}
+
+
+def instruction_layout(config: CoreConfig) -> data.StructLayout:
+    """Layout of an instruction: its engine, a bit for each engine that must be idle before it starts, and the engine's part."""
+    bits = max(layout(config).size for layout in BODIES.values())
+    return data.StructLayout({"body": bits, "engine": Engine, "after": len(Engine)})
+
+
+def body_of(config: CoreConfig, instruction: Any, engine: Engine) -> data.View:
+    """Return an instruction's body as the engine's layout."""
+    layout = BODIES[engine](config)
+    return data.View(layout, Value.cast(instruction.body)[: layout.size])

@@ -1,0 +1,188 @@
+"""Arithmetic of VectorE or ScalarE: a lane for each partition, and QuantizeMX for each eight."""
+
+from typing import Any
+
+from amaranth import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.formats.catalogue import E8M0
+from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, SCALE_PARTITIONS, X4
+from bitpath.rtl.common.fp32.reciprocal_square_root import ReciprocalSquareRoot
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.trainium3.core.config import CoreConfig
+from bitpath.rtl.trainium3.core.instruction import Operation, Second, lane_layout
+from bitpath.rtl.trainium3.core.lane_reader import LANE_BITS, elements_layout
+from bitpath.rtl.trainium3.core.lane_writer import results_layout
+from bitpath.rtl.trainium3.dma.from_fp32 import FromFp32
+from bitpath.rtl.trainium3.dma.to_fp32 import ToFp32
+from bitpath.rtl.trainium3.lanes.activation2_control import Function, ReduceCommand
+from bitpath.rtl.trainium3.lanes.activation2_lane import Activation2Lane
+from bitpath.rtl.trainium3.lanes.config import Activation2Config, EngineLaneConfig
+from bitpath.rtl.trainium3.lanes.engine_control import Operator
+from bitpath.rtl.trainium3.lanes.engine_lane import EngineLane
+from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
+from bitpath.rtl.trainium3.vector.quantize_mx import QuantizeMx
+
+HALF = 16
+"""Bits of an element that QuantizeMX takes."""
+
+
+def operations(config: CoreConfig, engine: str) -> tuple[Operation, ...]:
+    """Return what an engine does; a core smaller than a quadrant does not quantise."""
+    if engine == "scalar":
+        return Operation.OPERATE, Operation.ACTIVATE, Operation.ROOT
+    return (Operation.OPERATE, Operation.QUANTIZE) if config.size >= QUADRANT else (Operation.OPERATE,)
+
+
+class LaneUnits(wiring.Component):
+    """Elements of all lanes through the units of one operation; the lanes have one handshake.
+
+    Throughput is an element of each lane a cycle, of ROOT one in the cycles of :class:`ReciprocalSquareRoot`.
+
+    Parameters
+    ----------
+    config : the core's.
+    engine : "vector" or "scalar".
+
+    Members
+    -------
+    start : In(1), an instruction begins
+    control : In(lane_layout), stays as it is until the last result is taken
+    i : In(stream of elements_layout), o : Out(stream of results_layout)
+    """
+
+    def __init__(self, config: CoreConfig, engine: str):
+        self.config, self.engine = config, engine
+        super().__init__(
+            {
+                "start": In(1),
+                "control": In(lane_layout(config)),
+                "i": In(stream.Signature(elements_layout(config))),
+                "o": Out(stream.Signature(results_layout(config))),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        elements, control = self.i.p.elements, self.control
+        column = [Signal(LANE_BITS, name=f"column_{p}", reset_less=True) for p in range(self.config.size)]
+        first, fed = Signal(), Signal()
+        with m.If(self.i.valid & self.i.p.second):
+            m.d.sync += [held.eq(element) for held, element in zip(column, elements, strict=True)]
+        with m.If(self.start):
+            m.d.sync += first.eq(1)
+        with m.Elif(fed):
+            m.d.sync += first.eq(0)
+        m.d.comb += fed.eq(self.i.valid & self.i.ready & ~self.i.p.second)
+        ready = Signal()
+        m.d.comb += self.i.ready.eq(self.i.p.second | ready)
+        results = [Signal(LANE_BITS, name=f"result_{p}") for p in range(self.config.size)]
+        scales: list[Any] = [Const(0, E8M0.width)] * len(self.o.p.scales)
+        for operation in operations(self.config, self.engine):
+            if operation is Operation.ROOT:
+                continue  # a function of ACTIVATE
+            chosen = control.operation == operation
+            if operation is Operation.ACTIVATE:
+                chosen |= control.operation == Operation.ROOT
+            feed = Signal(name=f"feed_{operation.name.lower()}")
+            m.d.comb += feed.eq(self.i.valid & ~self.i.p.second & chosen)
+            units = getattr(self, f"_{operation.name.lower()}")
+            taken, valid, own, *found = units(m, platform, feed, column, first)
+            with m.If(chosen):
+                m.d.comb += [ready.eq(taken), self.o.valid.eq(valid)]
+                m.d.comb += [result.eq(value) for result, value in zip(results, own, strict=True)]
+            scales = found or scales
+        scaled = control.operation == Operation.QUANTIZE
+        m.d.comb += Value.cast(self.o.p).eq(Cat(*results, *scales, scaled))
+        return m
+
+    # Each returns whether its units take an element, whether they offer results, the results of all lanes, and the scales.
+
+    def _operate(self, m: Module, platform: Any, feed: Value, column: list, first: Value) -> tuple:
+        control, lanes = self.control, []
+        immediate = control.second == Second.IMMEDIATE
+        for p, element in enumerate(self.i.p.elements):
+            lane = instantiate(m, platform, f"operate_{p}", EngineLane, EngineLaneConfig(width=1))
+            beat = lane.i.p
+            m.d.comb += [
+                lane.i.valid.eq(feed),
+                lane.o.ready.eq(self.o.ready),
+                beat.x[0].eq(element),
+                beat.y[0].eq(Mux(immediate, control.immediate, column[p])),
+                beat.control.first.eq(control.step),
+                beat.control.second.op.eq(Operator.BYPASS),
+                beat.control.x.eq(control.x.dtype),
+                beat.control.y.eq(Mux(immediate, control.immediate_dtype.as_value(), control.y.dtype.as_value())),
+                beat.control.result.eq(control.result.dtype),
+            ]
+            lanes.append(lane)
+        return lanes[0].i.ready, lanes[0].o.valid, [lane.o.p.o[0] for lane in lanes]
+
+    def _activate(self, m: Module, platform: Any, feed: Value, column: list, first: Value) -> tuple:
+        control, results, lanes, roots = self.control, [], [], []
+        is_root, passes = control.operation == Operation.ROOT, Signal()
+        for p, element in enumerate(self.i.p.elements):
+            lane = instantiate(m, platform, f"activate_{p}", Activation2Lane, Activation2Config())
+            root = instantiate(m, platform, f"root_{p}", ReciprocalSquareRoot)
+            value, bias = (instantiate(m, platform, f"{name}_{p}", ToFp32, LANE_BITS) for name in ("value", "bias"))
+            cast = instantiate(m, platform, f"cast_{p}", FromFp32, LANE_BITS)
+            own = lane.i.p.control
+            m.d.comb += [
+                value.code.eq(element),
+                value.dtype.eq(control.x.dtype),
+                bias.code.eq(column[p]),
+                bias.dtype.eq(control.y.dtype),
+                lane.i.valid.eq(feed),
+                lane.i.p.value.eq(value.o),
+                *(own[name].eq(control[name]) for name in ("operations", "reduction", "reverse")),
+                own.function.eq(Mux(is_root, Function.COPY, control.function.as_value())),
+                own.command.eq(Mux(first, ReduceCommand.RESET_REDUCE, ReduceCommand.REDUCE)),
+                own.imm0.eq(control.imm0),
+                own.imm1.eq(Mux(control.second == Second.COLUMN, bias.o, control.imm1)),
+                own.relu_param.eq(control.relu_param),
+                own.last.eq(self.i.p.last),
+                root.i.p.eq(lane.o.p.value),
+                root.i.valid.eq(lane.o.valid & is_root),
+                root.o.ready.eq(self.o.ready),
+                lane.o.ready.eq(Mux(is_root, root.i.ready, self.o.ready | ~passes)),
+                cast.i.eq(Mux(is_root, root.o.p, Mux(control.register, lane.o.p.register, lane.o.p.value))),
+                cast.dtype.eq(control.result.dtype),
+            ]
+            lanes.append(lane)
+            roots.append(root)
+            results.append(cast.o)
+        m.d.comb += passes.eq(~control.register | lanes[0].o.p.last)
+        return lanes[0].i.ready, Mux(is_root, roots[0].o.valid, lanes[0].o.valid & passes), results
+
+    def _quantize(self, m: Module, platform: Any, feed: Value, column: list, first: Value) -> tuple:
+        config, elements = self.config, self.i.p.elements
+        gathered = [
+            [Signal(HALF, name=f"element_{p}_{i}", reset_less=True) for i in range(X4 - 1)] for p in range(config.size)
+        ]
+        place = Signal(range(X4))
+        units, results = [], []
+        for block in range(config.size // SCALE_PARTITIONS):
+            unit = instantiate(m, platform, f"quantize_{block}", QuantizeMx, QuantizeMxConfig())
+            m.d.comb += [
+                unit.i.valid.eq(feed & (place == X4 - 1)),
+                unit.o.ready.eq(self.o.ready),
+                unit.i.p.control.eq(self.control.mx),
+            ]
+            for row in range(SCALE_PARTITIONS):
+                p = SCALE_PARTITIONS * block + row
+                for i in range(X4):
+                    own = gathered[p][i] if i < X4 - 1 else elements[p]
+                    m.d.comb += unit.i.p.elements[X4 * row + i].eq(own)
+                results.append(Cat(unit.o.p.codes[X4 * row + i] for i in range(X4)))
+            units.append(unit)
+        takes = Signal()
+        m.d.comb += takes.eq((place != X4 - 1) | units[0].i.ready)
+        with m.If(self.start):
+            m.d.sync += place.eq(0)
+        with m.Elif(feed & takes):
+            m.d.sync += place.eq(place + 1)
+            for i in range(X4 - 1):
+                with m.If(place == i):
+                    m.d.sync += [own[i].eq(element) for own, element in zip(gathered, elements, strict=True)]
+        return takes, units[0].o.valid, results, *(unit.o.p.scale for unit in units)

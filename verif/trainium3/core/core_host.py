@@ -1,0 +1,152 @@
+"""The host of a core: loads HBM, runs programs on the core and on golden, and compares memories."""
+
+from collections.abc import Sequence
+from random import Random
+
+import numpy as np
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from bitpath.rtl.trainium3.core.config import CoreConfig
+from bitpath.rtl.trainium3.core.instruction import Engine, Fault
+from bitpath.rtl.trainium3.dot.element_map import MapTable
+from bitpath.rtl.trainium3.lanes.engine_control import Operator
+from bitpath.verif.common.fp32 import numbers as fp32
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import Bench
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.array.core_products import fp4_table
+from bitpath.verif.trainium3.core.core_instructions import Copy, Instruction, Operate, Side
+from bitpath.verif.trainium3.core.core_memories import Memories, Operand, Pattern
+
+
+class Host:
+    """Runs programs, and keeps what golden makes of them in ``memories``."""
+
+    def __init__(self, frame: Bench, config: CoreConfig, gaps: float = 0.0):
+        self.frame, self.dut, self.config = frame, frame.dut, config
+        self.memories = Memories(config)
+        self.driver = frame.driver("program", pauses.scattered(gaps, pauses.rng("program")))
+        self.word = config.mover.beat_bytes
+        self.board = frame.scoreboard("host_data", 8 * self.word)
+        frame.onlook("host_address")
+        self.start()
+
+    def start(self) -> None:
+        """Set the inputs that stay, also behind a reset."""
+        self.dut.fp4_table.value = pack(MapTable, fp4_table())
+
+    async def load(self, rng: Random) -> None:
+        """Fill all memories with numbers, many of ordinary size, through HBM."""
+        config = self.config
+        values = [fp32.mixed(rng) if rng.random() < 0.3 else _ordinary(rng) for _ in range(config.hbm_bytes // 4)]
+        self.memories.hbm[:] = np.array(values, np.uint32).view(np.uint8)
+        await self.write_hbm()
+        await self.run([*self._fill_sbuf(), *self._copy_psum(from_psum=False), *self._fill_sbuf()])
+
+    async def write_hbm(self) -> None:
+        """Write golden's HBM to the core's."""
+        for address, word in enumerate(self.memories.hbm.reshape(-1, self.word)):
+            self.dut.host_address.value = address
+            self.dut.host_word.value = int.from_bytes(word.tobytes(), "little")
+            self.dut.host_write.value = 1
+            await RisingEdge(self.dut.clk)
+        self.dut.host_write.value = 0
+
+    async def compare(self, label: str) -> None:
+        """Compare all memories: HBM, then SBUF and PSUM through it."""
+        await self.compare_hbm(label)
+        await self.run(self._store_sbuf())
+        await self.compare_hbm(f"{label}, SBUF")
+        await self.run([*self._copy_psum(from_psum=True), *self._store_sbuf()])
+        await self.compare_hbm(f"{label}, PSUM")
+
+    async def compare_hbm(self, label: str) -> None:
+        """Compare HBM word by word."""
+        words = self.memories.hbm.reshape(-1, self.word)
+        for address in range(len(words) + 1):
+            self.dut.host_address.value = min(address, len(words) - 1)
+            await FallingEdge(self.dut.clk)
+            if address:
+                self.board.expect(
+                    int.from_bytes(words[address - 1].tobytes(), "little"), f"{label}, word {address - 1}"
+                )
+                self.board.got(resolved(self.dut.host_data))
+            await RisingEdge(self.dut.clk)
+
+    async def run(self, program: Sequence[Instruction]) -> int:
+        """Run instructions on both; return the cycles that they took."""
+        for each in program:
+            self.driver.send_bits(each.word(self.config))
+            each.run(self.memories)
+        return await self.finish()
+
+    async def finish(self) -> int:
+        """Wait until all instructions are done; return the cycles."""
+        began = self.frame.elapsed
+        await self.driver.drained()
+        await FallingEdge(self.dut.clk)
+        while not resolved(self.dut.idle):
+            await RisingEdge(self.dut.clk)
+            await FallingEdge(self.dut.clk)
+        cycles = self.frame.elapsed - began
+        # A fault and counters show a cycle later.
+        for _ in range(2):
+            await RisingEdge(self.dut.clk)
+        return cycles
+
+    async def clear(self) -> None:
+        """Clear fault and counters."""
+        self.dut.clear.value = 1
+        await RisingEdge(self.dut.clk)
+        self.dut.clear.value = 0
+        await RisingEdge(self.dut.clk)
+
+    def busy(self) -> list[int]:
+        """Return the cycles in which each engine had an instruction."""
+        return list(self.frame.signature.members["busy"].shape.from_bits(resolved(self.dut.busy)))
+
+    def fault(self) -> tuple[Fault, int]:
+        """Return the first fault and the number of its instruction."""
+        return Fault(resolved(self.dut.fault)), resolved(self.dut.fault_number)
+
+    def _fill_sbuf(self) -> list[Instruction]:
+        return [self._sbuf_copy(to_sbuf=True)]
+
+    def _store_sbuf(self) -> list[Instruction]:
+        return [self._sbuf_copy(to_sbuf=False)]
+
+    def _sbuf_copy(self, *, to_sbuf: bool) -> Copy:
+        """All of SBUF from the start of HBM, or to it."""
+        config = self.config
+        words = config.partition_bytes // 4
+        row = Pattern(((words // 2, 2), (1, words // 2)))
+        sbuf, hbm = Side(row, 0), Side(row, None, words)
+        source, destination = (hbm, sbuf) if to_sbuf else (sbuf, hbm)
+        return Copy(source=source, destination=destination, partitions=config.size, size=2, after=tuple(Engine))
+
+    def _copy_psum(self, *, from_psum: bool) -> list[Instruction]:
+        """All of PSUM's bits to SBUF, or from it, bank after bank."""
+        config = self.config
+        words, made = config.bank_bytes // 4, []
+        for bank in range(config.banks):
+            row = Pattern(((words // 2, 2), (1, words // 2)), bank * words)
+            psum, sbuf = Operand(row, "uint32", psum=True), Operand(row, "uint32")
+            x, result = (psum, sbuf) if from_psum else (sbuf, psum)
+            made.append(
+                Operate(
+                    engine=Engine.VECTOR,
+                    x=x,
+                    result=result,
+                    partitions=config.size,
+                    op=Operator.BITWISE_OR,
+                    immediate_dtype="uint32",
+                    after=tuple(Engine),
+                )
+            )
+        return made
+
+
+def _ordinary(rng: Random) -> int:
+    """Two BF16 numbers between 1/16 and 16, of any sign; as FP32 of the same size."""
+    return sum((rng.getrandbits(1) << 15 | rng.randrange(123, 131) << 7 | rng.getrandbits(7)) << 16 * k for k in (0, 1))

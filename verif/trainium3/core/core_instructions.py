@@ -1,0 +1,374 @@
+"""Instructions of a core: their words, and what golden makes of them on plain memories."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from bitpath.golden.arrays.codec import DTYPES
+from bitpath.golden.formats.catalogue import BF16, E2M1, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, FloatFormat
+from bitpath.golden.trainium3 import quantize_mx, read_add_write
+from bitpath.golden.trainium3.declarations.dtypes import container_bits
+from bitpath.golden.trainium3.declarations.engines import ReduceCommand
+from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, ScaleRule
+from bitpath.golden.trainium3.exact import activate2
+from bitpath.golden.trainium3.exact.cast import from_fp32, to_fp32
+from bitpath.golden.trainium3.matmul.instruction import accumulates
+from bitpath.golden.trainium3.matmul.psum import psum_write
+from bitpath.golden.trainium3.operands.layout import pack_x4, unpack_x4
+from bitpath.rtl.trainium3.core.config import CoreConfig
+from bitpath.rtl.trainium3.core.instruction import BODIES, Engine, Operation, Second, instruction_layout
+from bitpath.rtl.trainium3.dma.dtype import Dtype
+from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
+from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations, Reduction
+from bitpath.rtl.trainium3.lanes.engine_control import Operator
+from bitpath.rtl.trainium3.tensor.core_pe import Mode
+from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
+from bitpath.rtl.trainium3.vector.mx_code import ELEMENTS
+from bitpath.rtl.trainium3.vector.mx_source import SOURCES
+from bitpath.rtl.trainium3.vector.quantize_mx import Rule
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.trainium3.array import core_products
+from bitpath.verif.trainium3.array.core_products import Product
+from bitpath.verif.trainium3.core.core_memories import Memories, Operand, Pattern, load, store
+from bitpath.verif.trainium3.dma.words import array_of, cast_words, codes_of
+from bitpath.verif.trainium3.lanes import engine_lane
+from bitpath.verif.trainium3.lanes.activation2_lane import PAIRS
+
+FORMATS: dict[OperandFormat, FloatFormat] = {
+    OperandFormat[fmt.name]: fmt for fmt in (E4M3FN, E5M2, E2M1, E4M3, E3M4, FP16, BF16, FP32)
+} | {OperandFormat.TF32: FP32}
+SCALES = 4
+"""Scales of a quadrant."""
+_OTHER_FIELDS = ("engine", "after", "x", "y", "result", "partitions", "root")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Instruction:
+    """An instruction and the engines that it waits for."""
+
+    engine: Engine
+    after: tuple[Engine, ...] = ()
+
+    def word(self, config: CoreConfig) -> int:
+        """Return the instruction as the program's port has it."""
+        layout = BODIES[self.engine](config)
+        after = sum(1 << each.value for each in self.after)
+        body = pack(layout, self.body())
+        return pack(instruction_layout(config), {"body": body, "engine": self.engine, "after": after})
+
+    def body(self) -> dict[str, Any]:
+        """Return the engine's fields."""
+        raise NotImplementedError
+
+    def run(self, memories: Memories) -> None:
+        """Do what the instruction says."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matmul(Instruction):
+    """A product, or a transpose with mode PASS; ``mode`` decides what ``formats``, stationary and moving, may be."""
+
+    engine: Engine = Engine.TENSOR
+    mode: Mode = Mode.NARROW
+    formats: tuple[OperandFormat, OperandFormat] = (OperandFormat.BF16, OperandFormat.BF16)
+    rows: int
+    columns: int
+    start: int = 0
+    stationary: int = 0
+    moving: Pattern = field(default_factory=Pattern)
+    scales: tuple[int, int] = (0, 0)
+    scale_offset: int = 0
+    result: Pattern = field(default_factory=Pattern)
+    bank: int = 0
+    flag: int = 3
+    bf16: bool = False
+
+    def body(self) -> dict[str, Any]:
+        names = ("mode", "rows", "columns", "start", "stationary", "scale_offset", "bank", "flag", "bf16")
+        return {name: getattr(self, name) for name in names} | {
+            "stationary_format": self.formats[0],
+            "moving_format": self.formats[1],
+            "stationary_scales": self.scales[0],
+            "moving_scales": self.scales[1],
+            "moving": self.moving.fields,
+            "result": self.result.fields,
+        }
+
+    def run(self, memories: Memories) -> None:
+        config = memories.config
+        first = self.start * config.size // 4
+        rows = memories.sbuf[first : first + self.rows]
+        size = self.size(0)
+        stationary = load(rows, [self.stationary // size + m for m in range(self.columns)], size)
+        moving = None if self.mode is Mode.PASS else load(rows, self.moving.elements, self.size(1))
+        product = self._product(stationary, moving, memories, first)
+        (incoming,) = product.prefix(self.rows)
+        bank = memories.psum[: self.columns, self.bank * config.bank_bytes : (self.bank + 1) * config.bank_bytes]
+        places, width = self.result.elements, 2 if self.bf16 else 4
+        if self.mode is Mode.PASS:
+            store(bank, places, width, incoming)
+            return
+        dtype = DTYPES[BF16 if self.bf16 else FP32]
+        present = load(bank, places, width).astype(f"u{width}").view(dtype) if accumulates(self.flag) else None
+        store(bank, places, width, codes_of(psum_write(np.ascontiguousarray(incoming), present, dtype)))
+
+    def size(self, side: int) -> int:
+        """Bytes of an element of an operand; of an x4 word in MX, of two elements in double row."""
+        element = FORMATS[self.formats[side]].width
+        return element * {Mode.MX: 4, Mode.DOUBLE_ROW: 2}.get(self.mode, 1) // 8
+
+    def _product(self, x: np.ndarray, y: np.ndarray | None, memories: Memories, first: int) -> Product:
+        if y is None:
+            return core_products.transpose(x.astype(np.uint16))
+        dtypes = [DTYPES[FORMATS[each]] for each in self.formats]
+        if self.mode is Mode.MX:
+            sides = [unpack_x4(each.astype(f"u{self.size(k)}"), dtypes[k]) for k, each in enumerate((x, y))]
+            count = x.shape[1], y.shape[1]
+            scales = [self._scales(memories, first, at, each) for at, each in zip(self.scales, count, strict=True)]
+            sides = [each.reshape(self.rows, -1, 4) for each in sides]
+            return core_products.quad_mx(*sides, *scales)
+        if self.mode is Mode.DOUBLE_ROW:
+            halves = [np.stack([each & 0xFF, each >> 8], axis=1).astype(np.uint8) for each in (x, y)]
+            return core_products.double_row(*(each.view(dtypes[k]) for k, each in enumerate(halves)))
+        sides = [each.astype(f"u{self.size(k)}").view(dtypes[k]) for k, each in enumerate((x, y))]
+        make: Callable[..., Product] = core_products.matmul
+        if self.mode is Mode.FUSED:
+            make = core_products.fused
+        elif self.formats[0] is OperandFormat.TF32:
+            make = core_products.tf32
+        return make(*sides)
+
+    def _scales(self, memories: Memories, first: int, byte: int, count: int) -> np.ndarray:
+        """Scales [rows / 8, count], four rows of each quadrant."""
+        rows = [first + quadrant * QUADRANT + SCALES * self.scale_offset for quadrant in range(self.rows // QUADRANT)]
+        return np.vstack([memories.sbuf[row : row + SCALES, byte : byte + count] for row in rows])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lanes(Instruction):
+    """An instruction of VectorE or ScalarE."""
+
+    x: Operand
+    result: Operand
+    partitions: int
+    y: Operand | None = None
+
+    def second(self) -> Second:
+        """Return what the second operand is."""
+        if self.y is None:
+            return Second.IMMEDIATE
+        return Second.COLUMN if len(self.y.pattern.elements) == 1 else Second.TENSOR
+
+    def body(self) -> dict[str, Any]:
+        operands = {"x": self.x.fields, "result": self.result.fields, "y": (self.y or self.x).fields}
+        return operands | {"partitions": self.partitions, "second": self.second()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operate(Lanes):
+    """``x operator y``, of elements of y, a column, or ``immediate``."""
+
+    op: Operator = Operator.BYPASS
+    reverse: bool = False
+    immediate: int = 0
+    immediate_dtype: str = "fp32"
+
+    def body(self) -> dict[str, Any]:
+        return super().body() | {
+            "operation": Operation.OPERATE,
+            "step": {"op": self.op, "reverse": self.reverse},
+            "immediate": self.immediate,
+            "immediate_dtype": Dtype[self.immediate_dtype.upper()],
+        }
+
+    def run(self, memories: Memories) -> None:
+        x = memories.read(self.x, self.partitions)
+        if self.y is None:
+            y, dtype = np.full_like(x, self.immediate), self.immediate_dtype
+        else:
+            y, dtype = np.broadcast_to(memories.read(self.y, self.partitions), x.shape), self.y.dtype
+        own = engine_lane.Instruction(self.op, self.x.dtype, dtype, self.result.dtype, reverse=self.reverse)
+        values = [[own.value(int(a), int(b), 0) for a, b in zip(*rows, strict=True)] for rows in zip(x, y, strict=True)]
+        memories.write(self.result, np.array(values))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Activate(Lanes):
+    """Activation2, its register, or with ``root`` one over the square root of its values; a column y is its second immediate."""
+
+    engine: Engine = Engine.SCALAR
+    root: bool = False
+    register: bool = False
+    operations: Operations = Operations.BYPASS
+    function: Function = Function.COPY
+    reduction: Reduction = Reduction.ADD
+    reverse: bool = False
+    imm0: int = 0
+    imm1: int = 0
+    relu_param: int = 0
+
+    def body(self) -> dict[str, Any]:
+        own = {each.name: getattr(self, each.name) for each in fields(Activate) if each.name not in _OTHER_FIELDS}
+        return super().body() | own | {"operation": Operation.ROOT if self.root else Operation.ACTIVATE}
+
+    def run(self, memories: Memories) -> None:
+        columns = None if self.y is None else memories.read(self.y, self.partitions)[:, 0]
+        results = []
+        for p, row in enumerate(memories.read(self.x, self.partitions)):
+            imm1 = self.imm1 if columns is None else to_fp32(int(columns[p]), self.y.dtype)
+            values, register = activate2(
+                [to_fp32(int(code), self.x.dtype) for code in row], "fp32",
+                "rsqrt" if self.root else self.function.name.lower(), PAIRS[self.operations], (self.imm0, imm1),
+                reverse=(self.reverse, self.reverse), relu_param=self.relu_param, register=0,
+                reduce_op=self.reduction.name.lower(), reduce_cmd=ReduceCommand.RESET_REDUCE,
+            )  # fmt: skip
+            own = [register] if self.register else values
+            results.append([from_fp32(code, self.result.dtype) for code in own])
+        memories.write(self.result, np.array(results))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quantize(Lanes):
+    """QuantizeMX of BF16 or FP16; scales at a byte of rows ``4 * scale_offset`` of each quadrant."""
+
+    engine: Engine = Engine.VECTOR
+    element: FloatFormat = E4M3FN
+    rule: ScaleRule = ScaleRule.OCP
+    scales: int = 0
+    scale_offset: int = 0
+
+    def body(self) -> dict[str, Any]:
+        source = next(k for k, fmt in enumerate(SOURCES) if fmt.name.lower() == self.x.dtype)
+        control = {"source": source, "element": ELEMENTS.index(self.element), "rule": Rule[self.rule.name]}
+        return super().body() | {
+            "operation": Operation.QUANTIZE,
+            "mx": control,
+            "scales": self.scales,
+            "scale_offset": self.scale_offset,
+        }
+
+    def run(self, memories: Memories) -> None:
+        tile = array_of(memories.read(self.x, self.partitions), self.x.dtype)
+        data, scale = quantize_mx(tile, DTYPES[self.element], scale_rule=self.rule.value)
+        memories.write(self.result, codes_of(pack_x4(data)))
+        for quadrant in range(self.partitions // QUADRANT):
+            row = quadrant * QUADRANT + SCALES * self.scale_offset
+            own = scale[SCALES * quadrant : SCALES * (quadrant + 1)]
+            memories.sbuf[row : row + SCALES, self.scales : self.scales + own.shape[1]] = own
+
+
+@dataclass(frozen=True)
+class Side:
+    """A side of a copy: elements of SBUF from partition ``start`` on, or of HBM, where ``start`` is None."""
+
+    pattern: Pattern
+    start: int | None = None
+    partition_step: int = 0
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        own = {"sbuf": self.start is not None, "start": self.start or 0, "partition_step": self.partition_step}
+        return self.pattern.fields | own
+
+    def rows(self, memories: Memories, partitions: int) -> tuple[np.ndarray, list[list[int]]]:
+        """Return the rows of bytes, and the places of the elements of each."""
+        if self.start is not None:
+            return memories.sbuf[self.start : self.start + partitions], [self.pattern.elements] * partitions
+        shifts = [p * self.partition_step for p in range(partitions)]
+        rows = np.broadcast_to(memories.hbm, (partitions, len(memories.hbm)))
+        return rows, [[place + shift for place in self.pattern.elements] for shift in shifts]
+
+
+ADDED = {WriteMode.ADD_BF16: "bf16", WriteMode.ADD_FP32: "fp32"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copy(Instruction):
+    """A copy whose descriptors the DGE makes, or a read-add-write."""
+
+    engine: Engine = Engine.DMA
+    source: Side
+    destination: Side
+    partitions: int
+    size: int = 0
+    queue: int = 0
+    mode: WriteMode = WriteMode.STORE
+
+    def body(self) -> dict[str, Any]:
+        own = {"partitions": self.partitions, "size": self.size, "queue": self.queue}
+        sides = {"source": self.source.fields, "destination": self.destination.fields}
+        return {"copy": own | sides, "mode": self.mode}
+
+    def run(self, memories: Memories) -> None:
+        width = 1 << self.size
+        rows, places = self.source.rows(memories, self.partitions)
+        codes = [load(rows[p : p + 1], places[p], width)[0] for p in range(self.partitions)]
+        for p in range(self.partitions):
+            values = codes[p]
+            _, places = self.destination.rows(memories, self.partitions)
+            target = memories.hbm[np.newaxis] if self.destination.start is None else memories.sbuf[
+                self.destination.start + p : self.destination.start + p + 1
+            ]  # fmt: skip
+            values = self._sum(load(target, places[p], width)[0], values)
+            store(target, places[p], width, values[np.newaxis])
+
+    def _sum(self, present: np.ndarray, values: np.ndarray) -> np.ndarray:
+        if self.mode is WriteMode.STORE:
+            return values
+        dtype = ADDED[self.mode]
+        return codes_of(read_add_write(array_of(present, dtype), array_of(values, dtype)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Descriptor(Instruction):
+    """One descriptor, with a cast if its dtypes differ; sides are (partition or None, byte)."""
+
+    engine: Engine = Engine.DMA
+    source: tuple[int | None, int]
+    destination: tuple[int | None, int]
+    count: int
+    pair: tuple[str, str] = ("uint8", "uint8")
+    mode: WriteMode = WriteMode.STORE
+    queue: int = 0
+    config: CoreConfig
+
+    def body(self) -> dict[str, Any]:
+        group = self.config.sbuf.group
+        partitions = [each for each, _ in (self.source, self.destination) if each is not None]
+        length = self.count * max(container_bits(each) for each in self.pair) // 8
+        return {
+            "direct": 1,
+            "engine": partitions[0] // group if partitions else 0,
+            "queue": self.queue,
+            "source": self._address(*self.source),
+            "destination": self._address(*self.destination),
+            "length": length % (1 << 16),
+            "pair": {"source": Dtype[self.pair[0].upper()], "destination": Dtype[self.pair[1].upper()]},
+            "mode": self.mode,
+        }
+
+    def _address(self, partition: int | None, byte: int) -> int:
+        if partition is None:
+            return byte
+        inside = partition % self.config.sbuf.group * self.config.partition_bytes + byte
+        return inside | 1 << self.config.mover.address_bits - 1
+
+    def run(self, memories: Memories) -> None:
+        sizes = [container_bits(each) // 8 for each in self.pair]
+        source, destination = (
+            memories.hbm if each is None else memories.sbuf[each] for each in (self.source[0], self.destination[0])
+        )
+        first, at = self.source[1], self.destination[1]
+        words = source[first : first + self.count * sizes[0]].copy()
+        codes = cast_words(codes_of(words.view(f"u{sizes[0]}")), *self.pair)
+        if self.pair[0] == self.pair[1]:
+            codes = codes_of(words.view(f"u{sizes[0]}"))
+        target = destination[at : at + self.count * sizes[1]]
+        if self.mode is not WriteMode.STORE:
+            dtype = ADDED[self.mode]
+            present = codes_of(target.copy().view(f"u{sizes[1]}"))
+            codes = codes_of(read_add_write(array_of(present, dtype), array_of(codes, dtype)))
+        target[:] = codes.astype(f"u{sizes[1]}").view(np.uint8)

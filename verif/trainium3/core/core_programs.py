@@ -1,0 +1,307 @@
+"""Random instructions of a core within a region of its memories, and programs of them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from random import Random
+
+from bitpath.golden.formats.catalogue import E2M1, E4M3FN, E5M2
+from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
+from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, ScaleRule
+from bitpath.rtl.trainium3.core.config import CoreConfig
+from bitpath.rtl.trainium3.core.instruction import Engine
+from bitpath.rtl.trainium3.core.tensor_sequencer import DOUBLE_ROW_FORMATS, MX_FORMATS, NARROW_FORMATS
+from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
+from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations, Reduction
+from bitpath.rtl.trainium3.tensor.core_pe import Mode
+from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
+from bitpath.verif.common.fp32 import numbers as fp32
+from bitpath.verif.trainium3.core.core_instructions import (
+    Activate,
+    Copy,
+    Descriptor,
+    Instruction,
+    Matmul,
+    Operate,
+    Quantize,
+    Side,
+)
+from bitpath.verif.trainium3.core.core_memories import Operand, Pattern
+from bitpath.verif.trainium3.lanes.engine_lane import INTEGERS, ON_BITS, ON_NUMBERS
+
+MOST = 8
+"""Elements of a partition in an instruction."""
+EVERYTHING = tuple(Engine)
+NARROW_PAIRS = [
+    pair for pair in product(NARROW_FORMATS, NARROW_FORMATS) if set(pair) != {OperandFormat.E4M3, OperandFormat.E4M3FN}
+] + 10 * [(OperandFormat.TF32, OperandFormat.TF32)]
+
+
+@dataclass(frozen=True)
+class Region:
+    """Bytes of SBUF's partitions, of PSUM's, and of HBM that instructions may use; PSUM's banks from the first of them on."""
+
+    sbuf: range
+    psum: range
+    hbm: range
+
+
+def whole(config: CoreConfig) -> Region:
+    return Region(range(config.partition_bytes), range(config.banks * config.bank_bytes), range(config.hbm_bytes))
+
+
+def shares(config: CoreConfig) -> Mapping[Engine, Region]:
+    """A region for each engine; TensorE has the first bank, ScalarE and VectorE share the others' ends, DMA has all HBM."""
+    part, bank = config.partition_bytes // len(Engine), config.bank_bytes
+    psums = {
+        Engine.TENSOR: range(bank),
+        Engine.VECTOR: range(bank, bank + bank // 2),
+        Engine.SCALAR: range(bank + bank // 2, 2 * bank),
+        Engine.DMA: range(0),
+    }
+    return {
+        each: Region(range(k * part, (k + 1) * part), psums[each], range(config.hbm_bytes))
+        for k, each in enumerate(Engine)
+    }
+
+
+def any_pattern(rng: Random, count: int, size: int, place: range) -> Pattern | None:
+    """Return a pattern of ``count`` different elements of ``size`` bytes in a place, or None if it has no room."""
+    if count * size > len(place):
+        return None
+    first, end = -(-place.start // size), place.stop // size
+    while True:
+        outer = rng.choice([each for each in range(1, count + 1) if count % each == 0])
+        inner = count // outer
+        step = rng.choice((1, 1, 1, 2, -1, 3))
+        outer_step = rng.choice((abs(step) * inner, -abs(step) * inner, abs(step) * inner + 1))
+        pairs = ((outer_step, outer), (step, inner)) if outer > 1 else ((step, inner),)
+        reach = Pattern(pairs).elements
+        low, high = min(reach), max(reach)
+        if end - first > high - low:
+            return Pattern(pairs, rng.randrange(first - low, end - high))
+        if step == 1 and outer == 1:
+            return None
+
+
+def halves(rng: Random, place: range) -> tuple[range, range]:
+    """Cut a place in two, in any order, at a multiple of 8 bytes."""
+    middle = place.start + len(place) // 2 // 8 * 8
+    parts = [range(place.start, middle), range(middle, place.stop)]
+    rng.shuffle(parts)
+    return parts[0], parts[1]
+
+
+class Maker:
+    """Makes instructions within a region."""
+
+    def __init__(self, config: CoreConfig, region: Region, rng: Random):
+        self.config, self.region, self.rng = config, region, rng
+        self.sources, self.targets = zip(
+            *(halves(rng, each) for each in (region.sbuf, region.psum, region.hbm)), strict=True
+        )
+
+    def partitions(self) -> tuple[int, Callable[[], int]]:
+        """Return a number of partitions, and what chooses a quarter in which so many may start."""
+        size = self.config.size
+        most, starts = self.rng.choice(((size // 4, (0, 1, 2, 3)), (size // 2, (0, 2)), (size, (0,)), (size, (0,))))
+        return self.rng.randint(max(1, most // 2), most), lambda: self.rng.choice(starts)
+
+    def operand(self, count: int, dtype: str, places: Sequence[range], start: int) -> Operand:
+        """Return an operand in SBUF or PSUM, of the first that has room."""
+        size = container_bits(dtype) // 8
+        for psum in (False, True) if self.rng.getrandbits(1) else (True, False):
+            pattern = any_pattern(self.rng, count, size, places[psum])
+            if pattern is not None:
+                return Operand(pattern, dtype, psum, start)
+        raise ValueError(f"no room for {count} elements of {dtype}")
+
+    def lanes(self, dtypes: tuple[str, str, str], *, result: int | None = None, tensor: bool = True) -> dict:
+        """Return operands of an instruction of VectorE or ScalarE; y is a tensor, a column or missing."""
+        partitions, start = self.partitions()
+        count = self.rng.randint(1, MOST)
+        x = self.operand(count, dtypes[0], self.sources, start())
+        second = self.rng.choice(("none", "column", "tensor") if tensor else ("none", "column"))
+        y = None
+        if second != "none":
+            y = self.operand(1 if second == "column" else count, dtypes[1], self.sources, start())
+        to = self.operand(count if result is None else result, dtypes[2], self.targets, start())
+        return {"x": x, "y": y, "result": to, "partitions": partitions}
+
+    def operate(self, engine: Engine) -> Operate:
+        rng = self.rng
+        if rng.random() < 0.4:
+            names = [rng.choice(INTEGERS[rng.choice((8, 16, 32))])]
+            names += [rng.choice(INTEGERS[container_bits(names[0])]) for _ in range(3)]
+            op = rng.choice(ON_BITS)
+        else:
+            names, op = [rng.choice(tuple(FORMATS)) for _ in range(4)], rng.choice(ON_NUMBERS)
+        own = self.lanes((names[0], names[1], names[2]))
+        return Operate(
+            engine=engine,
+            op=op,
+            reverse=bool(rng.getrandbits(1)),
+            immediate=rng.choice((fp32.mixed(rng), rng.getrandbits(container_bits(names[3])))) % (1 << 32),
+            immediate_dtype=names[3],
+            **own,
+        )
+
+    def activate(self) -> Activate:
+        rng = self.rng
+        names = [rng.choice(("fp32", "bf16", "fp32", rng.choice(tuple(FORMATS)))) for _ in range(3)]
+        root = rng.random() < 0.2
+        register = not root and rng.random() < 0.4
+        return Activate(
+            root=root,
+            register=register,
+            operations=rng.choice(tuple(Operations)),
+            function=rng.choice(tuple(Function)),
+            reduction=rng.choice(tuple(Reduction)),
+            reverse=bool(rng.getrandbits(1)),
+            imm0=fp32.mixed(rng),
+            imm1=fp32.mixed(rng),
+            relu_param=fp32.mixed(rng),
+            **self.lanes((names[0], names[1], names[2]), result=1 if register else None, tensor=False),
+        )
+
+    def matmul(self, mode: Mode) -> Matmul:
+        rng, config = self.rng, self.config
+        pairs = {
+            Mode.MX: lambda: (rng.choice(MX_FORMATS), rng.choice(MX_FORMATS)),
+            Mode.DOUBLE_ROW: lambda: (rng.choice(DOUBLE_ROW_FORMATS),) * 2,
+            Mode.NARROW: lambda: rng.choice(NARROW_PAIRS),
+            Mode.FUSED: lambda: (OperandFormat.FP32,) * 2,
+            Mode.PASS: lambda: (rng.choice((OperandFormat.BF16, OperandFormat.FP16)), OperandFormat.BF16),
+        }
+        rows, start = self.partitions()
+        if mode is Mode.MX:
+            rows, start = config.size, lambda: 0
+        passes = mode is Mode.PASS
+        each = Matmul(
+            mode=mode,
+            formats=pairs[mode](),
+            rows=rows,
+            columns=2 * rng.randint(1, config.size // 2) if mode is Mode.MX else rng.randint(1, config.size),
+            start=start(),
+            flag=rng.choice((3, 3, 4, 0, 1)),
+            bf16=passes or bool(rng.getrandbits(1)),
+        )
+        bank = rng.randrange(self.region.psum.start // config.bank_bytes, self.region.psum.stop // config.bank_bytes)
+        count = rows if passes else rng.randint(1, MOST)
+        width = 2 if each.bf16 else 4
+        count = min(count, config.bank_bytes // width)
+        source, other = self.sources[0], self.targets[0]
+        words = range(source.start // 8, (source.stop - each.columns * each.size(0)) // 8 + 1)
+        scales = rng.randrange(other.start // 4, (other.stop - each.columns) // 4 + 1) * 4
+        moving = Pattern() if passes else any_pattern(rng, count, each.size(1), other)
+        if moving is None:
+            count, moving = 1, any_pattern(rng, 1, each.size(1), other)
+        result = any_pattern(rng, count, width, range(config.bank_bytes))
+        if not words or result is None:
+            return self.matmul(mode)
+        return replace(
+            each,
+            rows=count if passes else rows,
+            stationary=8 * rng.choice(words),
+            moving=moving,
+            scales=(scales, rng.randrange(other.start, other.stop - count + 1)) if mode is Mode.MX else (0, 0),
+            scale_offset=rng.randrange(4) if mode is Mode.MX else 0,
+            result=result,
+            bank=bank,
+        )
+
+    def quantize(self) -> Quantize:
+        rng, count = self.rng, 4 * self.rng.randint(1, MOST // 4)
+        element = rng.choice((E4M3FN, E5M2, E2M1))
+        x = self.operand(count, rng.choice(("bf16", "fp16")), self.sources, 0)
+        rest, scales = halves(rng, self.targets[0])
+        word = "uint16" if element is E2M1 else "uint32"
+        return Quantize(
+            x=x,
+            result=self.operand(count // 4, word, (rest, self.targets[1]), 0),
+            partitions=self.config.size // QUADRANT * QUADRANT,
+            element=element,
+            rule=rng.choice(tuple(ScaleRule)),
+            scales=rng.randrange(scales.start, scales.stop - count // 4 + 1),
+            scale_offset=rng.randrange(4),
+        )
+
+    def side(self, in_sbuf: bool, partitions: int, start: int, count: int, size: int, target: bool) -> Side:
+        places = self.targets if target else self.sources
+        if in_sbuf:
+            return Side(any_pattern(self.rng, count, size, places[0]), start)
+        place = places[2]
+        row = len(place) // max(1, partitions) // size * size
+        pattern = any_pattern(self.rng, count, size, range(place.start, place.start + row))
+        return Side(pattern, None, row // size if partitions > 1 else 0)
+
+    def copy(self) -> Copy:
+        rng, config = self.rng, self.config
+        mode = rng.choice((WriteMode.STORE, WriteMode.STORE, WriteMode.ADD_BF16, WriteMode.ADD_FP32))
+        size = {WriteMode.STORE: rng.randrange(3), WriteMode.ADD_BF16: 1, WriteMode.ADD_FP32: 2}[mode]
+        in_sbuf = rng.choice(((False, False), (True, False), (False, True)))
+        partitions = rng.randint(1, config.size)
+        start = rng.randrange(config.size - partitions + 1)
+        count = rng.randint(1, MOST // 2)
+        source, destination = (
+            self.side(each, partitions, start, count, 1 << size, target) for target, each in enumerate(in_sbuf)
+        )
+        queue = rng.randrange(config.queues)
+        return Copy(
+            source=source, destination=destination, partitions=partitions, size=size, queue=queue, mode=mode,
+            after=(Engine.DMA,),
+        )  # fmt: skip
+
+    def descriptor(self) -> Descriptor:
+        rng, config = self.rng, self.config
+        if rng.random() < 0.3:
+            mode, name = rng.choice(((WriteMode.ADD_BF16, "bf16"), (WriteMode.ADD_FP32, "fp32")))
+            pair = name, name
+        else:
+            mode, pair = WriteMode.STORE, (rng.choice(tuple(FORMATS)), rng.choice(tuple(FORMATS)))
+        in_sbuf = rng.choice(((False, False), (True, False), (False, True)))
+        count = rng.randint(1, MOST)
+        sides = []
+        for each, places, name in zip(in_sbuf, (self.sources, self.targets), pair, strict=True):
+            size = container_bits(name) // 8
+            place = places[0] if each else places[2]
+            last = place.stop - count * size
+            byte = rng.randrange(place.start, last + 1)
+            if mode is not WriteMode.STORE:
+                byte -= byte % size
+            sides.append((rng.randrange(config.size) if each else None, byte))
+        return Descriptor(
+            source=sides[0], destination=sides[1], count=count, pair=pair, mode=mode, queue=rng.randrange(config.queues),
+            config=config, after=(Engine.DMA,),
+        )  # fmt: skip
+
+
+def kinds(config: CoreConfig) -> dict[str, Callable[[Maker], Instruction]]:
+    """Return what makes an instruction of each kind that the core has."""
+    modes = [each for each in Mode if each is not Mode.SPARSE and (each is not Mode.MX or config.size >= QUADRANT)]
+    made: dict[str, Callable[[Maker], Instruction]] = {
+        each.name.lower(): lambda maker, mode=each: maker.matmul(mode) for each in modes
+    }
+    made |= {
+        "vector": lambda maker: maker.operate(Engine.VECTOR),
+        "scalar": lambda maker: maker.operate(Engine.SCALAR),
+        "activate": Maker.activate,
+        "copy": Maker.copy,
+        "descriptor": Maker.descriptor,
+    }
+    return made | ({"quantize": Maker.quantize} if config.size >= QUADRANT else {})
+
+
+def program(config: CoreConfig, rng: Random, names: Sequence[str], *, beside: bool = False) -> list[Instruction]:
+    """Return an instruction of each kind: one after the other, or each in the share of its engine and beside the others."""
+    made, own = [], kinds(config)
+    for name in names:
+        if beside:
+            # The engine of a kind does not depend on the region.
+            engine = own[name](Maker(config, whole(config), Random(0))).engine
+            each = own[name](Maker(config, shares(config)[engine], rng))
+            others = [engine for engine in Engine if engine not in each.after and rng.random() < 0.1]
+            made.append(replace(each, after=(*each.after, *others)))
+        else:
+            made.append(replace(own[name](Maker(config, whole(config), rng)), after=EVERYTHING))
+    return made

@@ -1,0 +1,169 @@
+"""Instructions that a core refuses, each with its fault."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT
+from bitpath.rtl.trainium3.core.config import CoreConfig
+from bitpath.rtl.trainium3.core.instruction import Engine, Fault, Operation
+from bitpath.rtl.trainium3.lanes.engine_control import Operator
+from bitpath.rtl.trainium3.tensor.core_pe import Mode
+from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
+from bitpath.verif.trainium3.core.core_instructions import (
+    Activate,
+    Copy,
+    Descriptor,
+    Instruction,
+    Matmul,
+    Operate,
+    Quantize,
+    Side,
+)
+from bitpath.verif.trainium3.core.core_memories import Memories, Operand, Pattern
+
+_FOUR = Pattern(((1, 4),))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refused(Instruction):
+    """An instruction, with other fields in its body, that does nothing."""
+
+    of: Instruction
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+    def body(self) -> dict[str, Any]:
+        return self.of.body() | self.changes
+
+    def run(self, memories: Memories) -> None:
+        """Leave no trace."""
+
+
+def refused(config: CoreConfig) -> Iterator[tuple[Fault, Refused]]:
+    """Yield faults with instructions that have just this one, of every engine."""
+    for part in (_of_lanes, _of_tensor, _of_dma):
+        for fault, each in part(config):
+            yield fault, each if isinstance(each, Refused) else Refused(engine=each.engine, of=each)
+
+
+def _changed(of: Instruction, **changes: Any) -> Refused:
+    return Refused(engine=of.engine, of=of, changes=changes)
+
+
+def _of_lanes(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
+    size, partition = config.size, config.partition_bytes
+    legal = Operate(
+        engine=Engine.VECTOR,
+        x=Operand(_FOUR),
+        y=Operand(_FOUR),
+        result=Operand(Pattern(((1, 4),), 8)),
+        partitions=size,
+        op=Operator.ADD,
+    )
+
+    def at(name: str, pattern: Pattern = _FOUR, **place: Any) -> Instruction:
+        return replace(legal, **{name: Operand(pattern, **place)})
+
+    activate = Activate(x=legal.x, result=legal.result, partitions=size)
+    half = Operand(_FOUR, "bf16")
+    quantize = Quantize(x=half, result=Operand(Pattern(((1, 1),), 8), "uint32"), partitions=size)
+    yield Fault.OPERATION, _changed(legal, operation=Operation.ACTIVATE)
+    yield Fault.OPERATION, _changed(replace(legal, engine=Engine.SCALAR), operation=Operation.QUANTIZE)
+    yield Fault.OPERATION, _changed(legal, second=3)
+    yield Fault.OPERATION, _changed(legal, step={"op": 19})
+    yield Fault.OPERATION, _changed(legal, register=1)
+    yield Fault.OPERATION, _changed(activate, second=2)
+    yield Fault.OPERATION, _changed(replace(activate, root=True), register=1)
+    yield Fault.DTYPE, _changed(legal, x=legal.x.fields | {"dtype": 13})
+    yield Fault.DTYPE, _changed(replace(legal, y=None), immediate_dtype=14)
+    yield Fault.DTYPE, replace(legal, op=Operator.BITWISE_AND)
+    words = Operand(_FOUR, "int32"), Operand(_FOUR, "int16"), Operand(Pattern(((1, 4),), 8), "int32")
+    yield Fault.DTYPE, replace(legal, op=Operator.LEFT_SHIFT, x=words[0], y=words[1], result=words[2])
+    yield Fault.PARTITIONS, replace(legal, partitions=0)
+    yield Fault.PARTITIONS, _changed(legal, partitions=size + 1)
+    yield Fault.START, at("x", start=1)
+    yield Fault.START, at("result", start=3)
+    yield Fault.START, replace(at("y", start=1), partitions=size // 2)
+    yield Fault.NUM, at("x", Pattern(((1, 0),)))
+    yield Fault.NUM, at("result", Pattern(((1, 4), (1, 0))))
+    yield Fault.COUNT, at("y", Pattern(((1, 3),)))
+    yield Fault.COUNT, at("result", Pattern(((1, 5),), 8))
+    yield Fault.COUNT, _changed(legal, second=1)
+    yield Fault.COUNT, replace(activate, register=True)
+    yield Fault.RANGE, at("x", Pattern(((-1, 4),), 2))
+    yield Fault.RANGE, at("y", Pattern(((1, 4),), partition // 4 - 3))
+    yield Fault.RANGE, at("result", Pattern(((1, 4),), config.banks * config.bank_bytes // 4 - 3), psum=True)
+    if size < QUADRANT:
+        yield Fault.OPERATION, quantize
+        return
+    yield Fault.OPERATION, _changed(quantize, mx={"element": 3})
+    yield Fault.OPERATION, _changed(quantize, second=1)
+    yield Fault.DTYPE, _changed(quantize, mx={"source": 1})
+    yield Fault.DTYPE, replace(quantize, result=Operand(Pattern(((1, 1),), 8), "uint16"))
+    yield Fault.PARTITIONS, replace(quantize, partitions=size - 1)
+    yield Fault.COUNT, replace(quantize, x=Operand(Pattern(((1, 5),)), "bf16"))
+    yield Fault.RANGE, replace(quantize, scales=partition)
+
+
+def _of_tensor(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
+    size, partition = config.size, config.partition_bytes
+    legal = Matmul(rows=size, columns=size, moving=_FOUR, result=_FOUR)
+    passes = Matmul(mode=Mode.PASS, rows=4, columns=size, result=_FOUR, bf16=True)
+    bf16 = OperandFormat.BF16
+    yield Fault.OPERATION, replace(legal, mode=Mode.SPARSE)
+    yield Fault.OPERATION, _changed(legal, mode=6)
+    for formats in ((OperandFormat.FP32, bf16), (OperandFormat.TF32, bf16), (bf16, OperandFormat.E2M1)):
+        yield Fault.DTYPE, replace(legal, formats=formats)
+    yield Fault.DTYPE, replace(legal, formats=(OperandFormat.E4M3, OperandFormat.E4M3FN))
+    yield Fault.DTYPE, replace(legal, mode=Mode.FUSED)
+    yield Fault.DTYPE, replace(legal, mode=Mode.DOUBLE_ROW)
+    yield Fault.DTYPE, _changed(legal, moving_format=9)
+    yield Fault.DTYPE, replace(passes, bf16=False)
+    yield Fault.DTYPE, replace(passes, formats=(OperandFormat.FP32, bf16))
+    for change in ({"rows": 0}, {"columns": 0}, {"rows": size + 1}, {"columns": size + 1}):
+        yield Fault.PARTITIONS, _changed(legal, **change)
+    yield Fault.START, replace(legal, start=2)
+    yield Fault.NUM, replace(legal, moving=Pattern(((1, 0),)))
+    yield Fault.NUM, replace(legal, result=Pattern(((1, 0),)))
+    yield Fault.COUNT, replace(legal, moving=Pattern(((1, 5),)))
+    yield Fault.COUNT, replace(passes, rows=3)
+    yield Fault.RANGE, replace(legal, stationary=4)
+    yield Fault.RANGE, replace(legal, formats=(OperandFormat.TF32,) * 2, stationary=partition - 8)
+    yield Fault.RANGE, replace(legal, moving=Pattern(((1, 4),), partition // 2 - 3))
+    yield Fault.RANGE, replace(legal, result=Pattern(((1, 4),), config.bank_bytes // 4 - 3))
+    if size < QUADRANT:
+        yield Fault.OPERATION, replace(legal, mode=Mode.MX, formats=(OperandFormat.E5M2,) * 2)
+        return
+    quad = replace(legal, mode=Mode.MX, formats=(OperandFormat.E5M2,) * 2)
+    yield Fault.DTYPE, replace(quad, formats=(bf16, bf16))
+    yield Fault.PARTITIONS, replace(quad, rows=size - 1)
+    yield Fault.PARTITIONS, replace(quad, columns=3)
+    yield Fault.RANGE, replace(quad, scales=(2, 0))
+    yield Fault.RANGE, replace(quad, scales=(partition - 4, 0))
+    yield Fault.RANGE, replace(quad, scales=(0, partition - 3))
+
+
+def _of_dma(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
+    partition = config.partition_bytes
+    here, there = Side(_FOUR, 0), Side(_FOUR, None, 4)
+    legal = Copy(source=there, destination=here, partitions=4, size=2)
+    yield Fault.OPERATION, replace(legal, source=here)
+    yield Fault.OPERATION, _changed(legal, mode=3)
+    yield Fault.DTYPE, _changed(legal, copy=legal.body()["copy"] | {"size": 3})
+    yield Fault.DTYPE, _changed(legal, mode=1)
+    yield Fault.PARTITIONS, replace(legal, partitions=0)
+    yield Fault.PARTITIONS, replace(legal, destination=Side(_FOUR, config.size - 3))
+    yield Fault.NUM, replace(legal, source=Side(Pattern(((1, 0),))))
+    yield Fault.COUNT, replace(legal, source=Side(Pattern(((1, 3),)), None, 4))
+    yield Fault.RANGE, replace(legal, destination=Side(Pattern(((1, 4),), partition // 4 - 3), 0))
+    yield Fault.RANGE, replace(legal, source=Side(_FOUR, None, -1))
+    direct = Descriptor(source=(None, 0), destination=(1, 0), count=4, pair=("fp32", "bf16"), config=config)
+    yield Fault.OPERATION, replace(direct, source=(0, 0))
+    yield Fault.OPERATION, _changed(direct, mode=3)
+    yield Fault.DTYPE, _changed(direct, pair={"source": 13})
+    yield Fault.DTYPE, _changed(direct, mode=2)
+    yield Fault.RANGE, _changed(direct, length=15)
+    yield Fault.RANGE, replace(direct, source=(None, config.hbm_bytes - 12))
+    yield Fault.RANGE, replace(direct, destination=(1, partition - 6))
+    add = replace(direct, pair=("fp32", "fp32"))
+    yield Fault.RANGE, _changed(replace(add, destination=(1, 2)), mode=2)

@@ -1,0 +1,145 @@
+"""Bench of a core: programs on its engines, from HBM back to HBM, against golden's instructions on plain memories.
+
+``BITPATH_CASES`` sets the instructions of a test.
+"""
+
+import os
+from dataclasses import replace
+
+import cocotb
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from bitpath.rtl.trainium3.core.config import CoreConfig
+from bitpath.rtl.trainium3.core.core import Core
+from bitpath.rtl.trainium3.core.instruction import Engine, Fault
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, bench, config_from_environment
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.core.core_host import Host
+from bitpath.verif.trainium3.core.core_instructions import Copy, Side
+from bitpath.verif.trainium3.core.core_memories import Pattern
+from bitpath.verif.trainium3.core.core_programs import kinds, program
+from bitpath.verif.trainium3.core.core_refused import Refused, refused
+
+CONFIG = config_from_environment(CoreConfig)
+SIGNATURE = Core(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "20"))
+LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+KINDS = list(kinds(CONFIG))
+PACES = {"full_speed": 0.0, "gaps": 0.9}
+"""Shares of cycles without an instruction."""
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(kind=KINDS)
+async def instructions(dut, kind):
+    """Instructions of one kind, one after the other."""
+    rng = pauses.rng("program")
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+        host = Host(frame, CONFIG)
+        await host.load(rng)
+        await host.run(program(CONFIG, rng, [kind] * CASES))
+        await host.compare(kind)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_programs(dut, pace):
+    """Instructions of all kinds in any order, refused ones between them, one after the other."""
+    rng = pauses.rng("program")
+    bad = [each for _, each in refused(CONFIG)]
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+        host = Host(frame, CONFIG, PACES[pace])
+        await host.load(rng)
+        await host.clear()
+        made = program(CONFIG, rng, [rng.choice(KINDS) for _ in range(CASES)])
+        for place in sorted(rng.sample(range(CASES), CASES // 5), reverse=True):
+            made.insert(place, replace(rng.choice(bad), after=tuple(Engine)))
+        await host.run(made)
+        _, number = host.fault()
+        assert number == next(k for k, each in enumerate(made) if isinstance(each, Refused))
+        await host.compare("program")
+
+
+@cocotb.test(**LIMIT)
+async def engines_beside_each_other(dut):
+    """Instructions in the shares of their engines, which wait for few others: the engines are busy together."""
+    rng = pauses.rng("program")
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+        host = Host(frame, CONFIG)
+        await host.load(rng)
+        await host.clear()
+        names = 3 * KINDS
+        rng.shuffle(names)
+        cycles = await host.run(program(CONFIG, rng, names, beside=True))
+        busy = host.busy()
+        assert all(busy), f"engines are busy {busy}"
+        assert sum(busy) > cycles, f"engines are busy {busy} of {cycles} cycles"
+        await host.compare("program")
+
+
+@cocotb.test(**LIMIT)
+async def refused_instructions(dut):
+    """Every fault of every engine: its code, its number, and no trace."""
+    rng = pauses.rng("memories")
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+        coverage = frame.coverage([each.name for each in Fault if each is not Fault.NONE])
+        host = Host(frame, CONFIG)
+        await host.load(rng)
+        for fault, each in refused(CONFIG):
+            await host.clear()
+            good = rng.randrange(3)
+            await host.run([*program(CONFIG, rng, ["vector"] * good), each, each])
+            assert host.fault() == (fault, good), f"{each.body()}"
+            coverage.hit(fault.name)
+        await host.clear()
+        assert host.fault()[0] is Fault.NONE
+        await host.compare("refused")
+
+
+@cocotb.test(**LIMIT)
+async def queues(dut):
+    """Copies in all queues at once, with priorities and classes: all descriptors are granted, all bytes arrive."""
+    rng = pauses.rng("program")
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+        host = Host(frame, CONFIG)
+        await host.load(rng)
+        settings = [{"priority": k, "traffic_class": k} for k in range(CONFIG.queues)]
+        dut.queues.value = pack(SIGNATURE.members["queues"].shape, settings)
+        dut.classes.value = pack(
+            SIGNATURE.members["classes"].shape, [{}, {"limited": 1, "rate": 200, "burst": 8}, {}, {}]
+        )
+        await host.clear()
+        part = CONFIG.hbm_bytes // 2 // CONFIG.queues
+        copies = []
+        for queue in range(CONFIG.queues):
+            row = Pattern(((2, part // 16), (1, 1)))
+            source, destination = (Side(replace(row, offset=part * (queue + side) // 4)) for side in (0, CONFIG.queues))
+            copies.append(Copy(source=source, destination=destination, partitions=1, size=2, queue=queue))
+        await host.run(copies)
+        assert resolved(dut.grants) == CONFIG.queues * (part // 16)
+        await host.compare_hbm("queues")
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """A reset amid a program: nothing of it goes on, and the core runs later programs."""
+    rng = pauses.rng("program")
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+        host = Host(frame, CONFIG)
+        for cycles in (3, 40):
+            for each in program(CONFIG, rng, rng.choices(KINDS, k=CASES), beside=True):
+                host.driver.send_bits(each.word(CONFIG))
+            for _ in range(cycles):
+                await RisingEdge(dut.clk)
+            host.driver.drop()
+            await frame.reset()
+            host.start()
+            await FallingEdge(dut.clk)
+            assert resolved(dut.idle)
+            assert host.fault() == (Fault.NONE, 0)
+            assert not any(host.busy())
+            await host.load(rng)
+            await host.run(program(CONFIG, rng, rng.choices(KINDS, k=4)))
+            await host.compare_hbm("after a reset")

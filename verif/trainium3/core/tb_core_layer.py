@@ -1,0 +1,39 @@
+"""A small layer on a core, from HBM back to HBM: every byte of its memories against golden's."""
+
+import cocotb
+import ml_dtypes
+import numpy as np
+
+from bitpath.rtl.trainium3.core.core import Core
+from bitpath.rtl.trainium3.core.instruction import Fault
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, bench
+from bitpath.verif.trainium3.core.core_host import Host
+from bitpath.verif.trainium3.core.core_layer import AT, LAYER, OUTPUTS, TOKENS, hbm_image, layer
+
+SIGNATURE = Core(LAYER).signature
+MOST_OF_THE_LAYER = 20
+"""Decibels that MXFP8 of both operands keeps; a wrong program keeps none."""
+
+
+@cocotb.test(timeout_time=100, timeout_unit="ms")
+async def layer_from_hbm_to_hbm(dut):
+    """All memories are golden's, and the product is that of the layer up to its rounding to MXFP8."""
+    rng = np.random.default_rng(pauses.rng("layer").getrandbits(32))
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+        host = Host(frame, LAYER)
+        await host.load(pauses.rng("memories"))
+        host.memories.hbm[:], exact = hbm_image(rng)
+        await host.write_hbm()
+        await host.clear()
+        cycles = await host.run(layer())
+        busy = dict(zip(("TensorE", "VectorE", "ScalarE", "DMA"), host.busy(), strict=True))
+        dut._log.info(f"{cycles} cycles; busy {busy}")
+        assert host.fault()[0] is Fault.NONE
+        await host.compare_hbm("layer")
+        output = host.memories.hbm[AT.output_hbm : AT.output_hbm + 2 * TOKENS * OUTPUTS].view(ml_dtypes.bfloat16)
+        error = output.reshape(TOKENS, OUTPUTS).astype(np.float64) - exact
+        sqnr = 10 * np.log10((exact**2).sum() / (error**2).sum())
+        dut._log.info(f"SQNR {sqnr:.1f} dB")
+        assert sqnr > MOST_OF_THE_LAYER, "the program is not the layer"
+        await host.compare("layer")
