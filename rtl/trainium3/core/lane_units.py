@@ -79,16 +79,18 @@ class LaneUnits(wiring.Component):
         m.d.comb += self.i.ready.eq(self.i.p.second | ready)
         results = [Signal(LANE_BITS, name=f"result_{p}") for p in range(self.config.size)]
         scales: list[Any] = [Const(0, E8M0.width)] * len(self.o.p.scales)
-        for operation in operations(self.config, self.engine):
-            if operation is Operation.ROOT:
-                continue  # a function of ACTIVATE
+        units = {
+            Operation.OPERATE: self._operate,
+            Operation.ACTIVATE: self._activate,
+            Operation.QUANTIZE: self._quantize,
+        }
+        for operation in (each for each in operations(self.config, self.engine) if each in units):
             chosen = control.operation == operation
             if operation is Operation.ACTIVATE:
                 chosen |= control.operation == Operation.ROOT
             feed = Signal(name=f"feed_{operation.name.lower()}")
             m.d.comb += feed.eq(self.i.valid & ~self.i.p.second & chosen)
-            units = getattr(self, f"_{operation.name.lower()}")
-            taken, valid, own, *found = units(m, platform, feed, column, first)
+            taken, valid, own, *found = units[operation](m, platform, feed, column, first)
             with m.If(chosen):
                 m.d.comb += [ready.eq(taken), self.o.valid.eq(valid)]
                 m.d.comb += [result.eq(value) for result, value in zip(results, own, strict=True)]

@@ -5,16 +5,14 @@ SBUF -> a word of each row -> operand memory, a ring -> load beats, then moving 
 
 from typing import Any
 
-from amaranth import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from bitpath.golden.formats.catalogue import BF16, E8M0
-from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, SCALE_PARTITIONS
+from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT
 from bitpath.golden.trainium3.declarations.tensor import LOAD_COLUMNS
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.trainium3.array.core_edge import core_word
 from bitpath.rtl.trainium3.array.operand_row import control_layout
 from bitpath.rtl.trainium3.array.psum_memory import HALF, WORD, psum_command
 from bitpath.rtl.trainium3.array.systolic_array import operand_write_layout
@@ -24,38 +22,19 @@ from bitpath.rtl.trainium3.core.lane_engine import first_of, starts_wrong
 from bitpath.rtl.trainium3.core.lane_reader import WORD_BITS
 from bitpath.rtl.trainium3.core.pattern_check import CHECK_CYCLES, PatternCheck
 from bitpath.rtl.trainium3.core.quarters import QUARTERS
+from bitpath.rtl.trainium3.core.tensor_operands import TensorOperands, element_log_bytes
 from bitpath.rtl.trainium3.memory.access_walker import AccessWalker
-from bitpath.rtl.trainium3.memory.config import SBUF_WORD_BYTES, ScaleFetchConfig
+from bitpath.rtl.trainium3.memory.config import SBUF_WORD_BYTES
 from bitpath.rtl.trainium3.memory.sbuf import sbuf_place
-from bitpath.rtl.trainium3.memory.scale_fetch import ROWS, SCALES, ScaleFetch
+from bitpath.rtl.trainium3.memory.scale_fetch import SCALES
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import BYTES, OperandFormat
 
-ONE = BF16.bias << BF16.fraction_bits
-"""Moving element of the row that a transpose takes a column from."""
 MX_FORMATS = (OperandFormat.E4M3FN, OperandFormat.E5M2, OperandFormat.E2M1)
 DOUBLE_ROW_FORMATS = (OperandFormat.E4M3FN, OperandFormat.E5M2, OperandFormat.E4M3)
 NARROW_FORMATS = (*BYTES, OperandFormat.FP16, OperandFormat.BF16)
-WIDE = (OperandFormat.TF32, OperandFormat.FP32)
 MODES = (Mode.MX, Mode.DOUBLE_ROW, Mode.NARROW, Mode.FUSED, Mode.PASS)
 """Modes of a core, whose instructions have no tags."""
-
-
-def _log_bytes(mode: Value, fmt: Value) -> Value:
-    """Return the logarithm of the bytes of an operand's element: an x4 word in MX, two elements in double row."""
-    byte = Value.cast(fmt).matches(*BYTES)
-    wide = Value.cast(fmt).matches(*WIDE)
-    own = Mux(byte, 0, Mux(wide, 2, 1))
-    return Mux(mode == Mode.MX, Mux(fmt == OperandFormat.E2M1, 1, 2), Mux(mode == Mode.DOUBLE_ROW, 1, own))
-
-
-def _minus_zeros(fmt: Value) -> Value:
-    """Return stationary elements of rows without an operand: times +0 they give -0, which adds nothing."""
-    half, byte, nibble = 1 << 15, 0x80, 0x88
-    found: Value = Const(half, 16).replicate(4)
-    found = Mux(Value.cast(fmt).matches(*WIDE), Const(half << 16, 32).replicate(2), found)
-    found = Mux(Value.cast(fmt).matches(*BYTES), Const(byte, 8).replicate(8), found)
-    return Mux(fmt == OperandFormat.E2M1, Const(nibble, 8).replicate(8), found)
 
 
 class TensorSequencer(wiring.Component):
@@ -108,7 +87,7 @@ class TensorSequencer(wiring.Component):
         start, taken, finished = Signal(), Signal(), Signal()
         step = Signal(range(CHECK_CYCLES))
         passes = held.mode == Mode.PASS
-        moving_size = _log_bytes(held.mode, held.moving_format)
+        moving_size = element_log_bytes(held.mode, held.moving_format)
         checks = []
         for name, size, limit in (
             ("moving", moving_size, config.partition_bytes),
@@ -180,7 +159,7 @@ class TensorSequencer(wiring.Component):
         m.d.comb += room.eq((asked - used)[: len(asked)] < depth - on_their_way)
 
         # Beats first, then moving words, of a transpose numbers of rows.
-        size = _log_bytes(held.mode, held.stationary_format)
+        size = element_log_bytes(held.mode, held.stationary_format)
         beat = Mux(size == WORD, LOAD_COLUMNS // 2, LOAD_COLUMNS)
         column, loaded = (Signal(range(config.size + LOAD_COLUMNS), name=name) for name in ("column", "loaded"))
         moves, all_asked, number = Signal(), Signal(), Signal(range(config.size))
@@ -209,7 +188,19 @@ class TensorSequencer(wiring.Component):
                 m.d.sync += [number.eq(number + 1), scale_at.eq(scale_at + 1), all_asked.eq(last)]
             with m.Else():
                 m.d.sync += [column.eq(column + beat), moves.eq(column + beat >= held.columns)]
-        self._operands(m, platform, held, asks, moves, byte, scale_byte, number, size, present)
+        operands = instantiate(m, platform, "operands", TensorOperands, config)
+        m.d.comb += [
+            operands.instruction.eq(held),
+            operands.asks.eq(asks),
+            operands.request.byte.eq(byte),
+            operands.request.scale.eq(scale_byte),
+            operands.request.number.eq(number),
+            operands.request.moves.eq(moves),
+            operands.data.eq(self.data),
+            operands.scale_data.eq(self.scale_data),
+            self.write.eq(operands.write),
+            present.eq(operands.present),
+        ]
 
         control = self.control
         there, load, uses = Signal(), Signal(), Signal()
@@ -241,85 +232,6 @@ class TensorSequencer(wiring.Component):
                 m.d.sync += number_of_pass.eq(number_of_pass + 1)
         m.d.sync += [used.eq(used + uses), left.eq(left + (uses & ~load) - self.taken)]
 
-    def _operands(
-        self,
-        m: Module,
-        platform: Any,
-        held,
-        asks: Value,
-        moves: Value,
-        byte: Value,
-        scale_byte: Value,
-        number: Value,
-        size: Value,
-        present: Signal,
-    ) -> None:
-        """Write what SBUF finds to operand memory, two cycles after it was asked for."""
-        config = self.config
-        place = data.StructLayout({"byte": WORD_BITS, "scale": WORD_BITS, "number": len(number), "moves": 1})
-        found, came = Signal(place, name="found", reset_less=True), Signal()
-        words, there = Signal(len(self.data), reset_less=True), Signal()
-        kept = Signal(place, name="kept", reset_less=True)
-        m.d.sync += [
-            came.eq(asks),
-            found.byte.eq(byte),
-            found.scale.eq(scale_byte),
-            found.number.eq(number),
-            found.moves.eq(moves),
-            there.eq(came),
-            words.eq(self.data),
-            kept.eq(found),
-            present.eq(present + there),
-        ]
-        m.d.comb += [self.write.address.eq(present), self.write.groups.eq(there.replicate(len(self.write.groups)))]
-        passes = held.mode == Mode.PASS
-        layout = core_word(config.dot)
-        rows = []
-        for p in range(config.size):
-            word = Signal(layout["bits"].shape, name=f"bits_{p}")
-            own = Signal(8 * SBUF_WORD_BYTES, name=f"bytes_{p}")
-            m.d.comb += own.eq(words.word_select(p, len(own)) >> (kept.byte << 3))
-            row = p - (held.start << exact_log2(config.size // QUARTERS))
-            spread = Cat(Cat(own.word_select(k, 8), Const(0, 8)) for k in range(LOAD_COLUMNS))
-            with m.If(kept.moves & passes):
-                m.d.comb += word.eq(Mux(row == kept.number, ONE, 0))
-            with m.Elif(~kept.moves & ((row < 0) | (row >= held.rows))):
-                m.d.comb += word.eq(_minus_zeros(held.stationary_format))
-            with m.Elif(kept.moves | (size != 0)):
-                m.d.comb += word.eq(own)
-            with m.Else():
-                m.d.comb += word.eq(spread)
-            rows.append(word)
-        scales = self._scales(m, platform, held, came, found.scale)
-        packed = [
-            Cat(word, (scales[k][p // SCALE_PARTITIONS % len(scales[k])] for k in range(LOAD_COLUMNS)))
-            for p, word in enumerate(rows)
-        ]
-        m.d.comb += Value.cast(self.write.words).eq(Cat(packed))
-
-    def _scales(self, m: Module, platform: Any, held, came: Value, byte: Value) -> list[Any]:
-        """Return scales of each eight rows, of the column at a byte and of the next ones; zeros in a core without MX."""
-        config = self.config
-        if config.size < QUADRANT:
-            return [[Const(0, E8M0.width)]] * LOAD_COLUMNS
-        fetched = []
-        fetch_config = ScaleFetchConfig(quadrants=config.size // QUADRANT)
-        for k in range(LOAD_COLUMNS):
-            fetch = instantiate(m, platform, f"scales_{k}", ScaleFetch, fetch_config)
-            at = (byte + k)[:WORD_BITS]
-            m.d.comb += [
-                fetch.i.valid.eq(came),
-                fetch.o.ready.eq(1),
-                fetch.i.p.offset.eq(held.scale_offset),
-                fetch.i.p.quadrants.eq((1 << fetch_config.quadrants) - 1),
-            ]
-            for p in range(config.size):
-                if p % QUADRANT < ROWS:
-                    column = self.scale_data.word_select(p, 8 * SBUF_WORD_BYTES)
-                    m.d.comb += fetch.i.p.rows[p // QUADRANT][p % QUADRANT].eq(column.word_select(at, E8M0.width))
-            fetched.append(fetch.o.p)
-        return fetched
-
     def _fault(self, held, moving: PatternCheck, result: PatternCheck) -> Value:
         """What is wrong with an instruction."""
         config, mode = self.config, held.mode
@@ -349,7 +261,7 @@ class TensorSequencer(wiring.Component):
             | (mx & (held.columns[0] | held.rows[: exact_log2(QUADRANT)].any()))
         )
         count = Mux(passes, held.rows, moving.count)
-        ends = [held.stationary + (held.columns << _log_bytes(mode, held.stationary_format))]
+        ends = [held.stationary + (held.columns << element_log_bytes(mode, held.stationary_format))]
         scale_ends = [held.stationary_scales + held.columns, held.moving_scales + moving.count]
         outside = Cat(
             held.stationary[:WORD_BITS].any(),

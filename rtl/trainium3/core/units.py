@@ -57,6 +57,7 @@ CONTROL = (
     "lane_writer",
     "pattern_check",
     "quarters",
+    "tensor_operands",
     "tensor_sequencer",
 )
 """Files without arithmetic."""

@@ -43,6 +43,7 @@ _SMALL_MEMORIES = "`make test` runs it with the memories that a layer needs, mos
 _FEW_LANES = "`make test` runs it on Verilator with 64 lanes, for the number of operands; its lanes are alike, and few are measured"
 ONLY_DEEP = {
     "tensor_engine": _SMALL_MEMORIES,
+    "core": "`make test` runs some programs on Icarus; to build a core on Verilator takes minutes",
     "core_array": "`make test` runs some modes on Icarus, and known answers; to build and run all modes takes a minute",
     **dict.fromkeys(("reciprocal", "square_root", "reciprocal_square_root", "srs", "ups"), _FEW_LANES),
 }

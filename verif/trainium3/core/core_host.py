@@ -16,8 +16,9 @@ from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.array.core_products import fp4_table
-from bitpath.verif.trainium3.core.core_instructions import Copy, Instruction, Operate, Side
+from bitpath.verif.trainium3.core.core_instructions import Instruction, Operate
 from bitpath.verif.trainium3.core.core_memories import Memories, Operand, Pattern
+from bitpath.verif.trainium3.core.core_transfers import Copy, Side
 
 
 class Host:

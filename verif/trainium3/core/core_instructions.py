@@ -8,8 +8,7 @@ import numpy as np
 
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, E2M1, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, FloatFormat
-from bitpath.golden.trainium3 import quantize_mx, read_add_write
-from bitpath.golden.trainium3.declarations.dtypes import container_bits
+from bitpath.golden.trainium3 import quantize_mx
 from bitpath.golden.trainium3.declarations.engines import ReduceCommand
 from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, ScaleRule
 from bitpath.golden.trainium3.exact import activate2
@@ -20,7 +19,6 @@ from bitpath.golden.trainium3.operands.layout import pack_x4, unpack_x4
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.instruction import BODIES, Engine, Operation, Second, instruction_layout
 from bitpath.rtl.trainium3.dma.dtype import Dtype
-from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
 from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations, Reduction
 from bitpath.rtl.trainium3.lanes.engine_control import Operator
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
@@ -32,7 +30,7 @@ from bitpath.verif.kit.packing import pack
 from bitpath.verif.trainium3.array import core_products
 from bitpath.verif.trainium3.array.core_products import Product
 from bitpath.verif.trainium3.core.core_memories import Memories, Operand, Pattern, load, store
-from bitpath.verif.trainium3.dma.words import array_of, cast_words, codes_of
+from bitpath.verif.trainium3.dma.words import array_of, codes_of
 from bitpath.verif.trainium3.lanes import engine_lane
 from bitpath.verif.trainium3.lanes.activation2_lane import PAIRS
 
@@ -258,117 +256,3 @@ class Quantize(Lanes):
             row = quadrant * QUADRANT + SCALES * self.scale_offset
             own = scale[SCALES * quadrant : SCALES * (quadrant + 1)]
             memories.sbuf[row : row + SCALES, self.scales : self.scales + own.shape[1]] = own
-
-
-@dataclass(frozen=True)
-class Side:
-    """A side of a copy: elements of SBUF from partition ``start`` on, or of HBM, where ``start`` is None."""
-
-    pattern: Pattern
-    start: int | None = None
-    partition_step: int = 0
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        own = {"sbuf": self.start is not None, "start": self.start or 0, "partition_step": self.partition_step}
-        return self.pattern.fields | own
-
-    def rows(self, memories: Memories, partitions: int) -> tuple[np.ndarray, list[list[int]]]:
-        """Return the rows of bytes, and the places of the elements of each."""
-        if self.start is not None:
-            return memories.sbuf[self.start : self.start + partitions], [self.pattern.elements] * partitions
-        shifts = [p * self.partition_step for p in range(partitions)]
-        rows = np.broadcast_to(memories.hbm, (partitions, len(memories.hbm)))
-        return rows, [[place + shift for place in self.pattern.elements] for shift in shifts]
-
-
-ADDED = {WriteMode.ADD_BF16: "bf16", WriteMode.ADD_FP32: "fp32"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Copy(Instruction):
-    """A copy whose descriptors the DGE makes, or a read-add-write."""
-
-    engine: Engine = Engine.DMA
-    source: Side
-    destination: Side
-    partitions: int
-    size: int = 0
-    queue: int = 0
-    mode: WriteMode = WriteMode.STORE
-
-    def body(self) -> dict[str, Any]:
-        own = {"partitions": self.partitions, "size": self.size, "queue": self.queue}
-        sides = {"source": self.source.fields, "destination": self.destination.fields}
-        return {"copy": own | sides, "mode": self.mode}
-
-    def run(self, memories: Memories) -> None:
-        width = 1 << self.size
-        rows, places = self.source.rows(memories, self.partitions)
-        codes = [load(rows[p : p + 1], places[p], width)[0] for p in range(self.partitions)]
-        for p in range(self.partitions):
-            values = codes[p]
-            _, places = self.destination.rows(memories, self.partitions)
-            target = memories.hbm[np.newaxis] if self.destination.start is None else memories.sbuf[
-                self.destination.start + p : self.destination.start + p + 1
-            ]  # fmt: skip
-            values = self._sum(load(target, places[p], width)[0], values)
-            store(target, places[p], width, values[np.newaxis])
-
-    def _sum(self, present: np.ndarray, values: np.ndarray) -> np.ndarray:
-        if self.mode is WriteMode.STORE:
-            return values
-        dtype = ADDED[self.mode]
-        return codes_of(read_add_write(array_of(present, dtype), array_of(values, dtype)))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Descriptor(Instruction):
-    """One descriptor, with a cast if its dtypes differ; sides are (partition or None, byte)."""
-
-    engine: Engine = Engine.DMA
-    source: tuple[int | None, int]
-    destination: tuple[int | None, int]
-    count: int
-    pair: tuple[str, str] = ("uint8", "uint8")
-    mode: WriteMode = WriteMode.STORE
-    queue: int = 0
-    config: CoreConfig
-
-    def body(self) -> dict[str, Any]:
-        group = self.config.sbuf.group
-        partitions = [each for each, _ in (self.source, self.destination) if each is not None]
-        length = self.count * max(container_bits(each) for each in self.pair) // 8
-        return {
-            "direct": 1,
-            "engine": partitions[0] // group if partitions else 0,
-            "queue": self.queue,
-            "source": self._address(*self.source),
-            "destination": self._address(*self.destination),
-            "length": length % (1 << 16),
-            "pair": {"source": Dtype[self.pair[0].upper()], "destination": Dtype[self.pair[1].upper()]},
-            "mode": self.mode,
-        }
-
-    def _address(self, partition: int | None, byte: int) -> int:
-        if partition is None:
-            return byte
-        inside = partition % self.config.sbuf.group * self.config.partition_bytes + byte
-        return inside | 1 << self.config.mover.address_bits - 1
-
-    def run(self, memories: Memories) -> None:
-        sizes = [container_bits(each) // 8 for each in self.pair]
-        source, destination = (
-            memories.hbm if each is None else memories.sbuf[each] for each in (self.source[0], self.destination[0])
-        )
-        first, at = self.source[1], self.destination[1]
-        words = source[first : first + self.count * sizes[0]].copy()
-        codes = cast_words(codes_of(words.view(f"u{sizes[0]}")), *self.pair)
-        if self.pair[0] == self.pair[1]:
-            codes = codes_of(words.view(f"u{sizes[0]}"))
-        target = destination[at : at + self.count * sizes[1]]
-        if self.mode is not WriteMode.STORE:
-            dtype = ADDED[self.mode]
-            present = codes_of(target.copy().view(f"u{sizes[1]}"))
-            codes = codes_of(read_add_write(array_of(present, dtype), array_of(codes, dtype)))
-        target[:] = codes.astype(f"u{sizes[1]}").view(np.uint8)

@@ -19,20 +19,12 @@ from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations
 from bitpath.rtl.trainium3.lanes.engine_control import Operator
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
-from bitpath.verif.trainium3.core.core_instructions import (
-    Activate,
-    Copy,
-    Descriptor,
-    Instruction,
-    Matmul,
-    Operate,
-    Quantize,
-    Side,
-)
+from bitpath.verif.trainium3.core.core_instructions import Activate, Instruction, Matmul, Operate, Quantize
 from bitpath.verif.trainium3.core.core_memories import Operand, Pattern
+from bitpath.verif.trainium3.core.core_transfers import Copy, Descriptor, Side
 
 LAYER = CoreConfig(
-    size=32, partition_bytes=4096, banks=4, bank_bytes=1024, hbm_bytes=1 << 16, step_bits=16, num_bits=10
+    size=32, partition_bytes=4096, banks=4, bank_bytes=1024, hbm_bytes=1 << 17, step_bits=16, num_bits=10
 )
 TOKENS = OUTPUTS = 32
 PARTS, PART = 2, 128
@@ -123,7 +115,7 @@ def _loads() -> Sequence[Instruction]:
             _load(weight, AT.weight + part * 4 * OUTPUTS, TOKENS, OUTPUTS, 2, queue=1),
             _load(AT.scale_hbm + 128 * part, AT.weight_scales, 4, OUTPUTS, 0, start=4 * part, queue=1),
         ]
-    # x - x would be NaN of an infinity; a shift by all bits is 0, and FP32's one is a bit pattern.
+    # Two BF16 ones in each word, whatever was there.
     one = Operand(_row(TOKENS // 2, AT.ones, 4), "uint32")
     ones = Operate(
         engine=Engine.VECTOR, x=one, result=one, partitions=1, op=Operator.BITWISE_AND, immediate_dtype="uint32"

@@ -16,17 +16,9 @@ from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
 from bitpath.verif.common.fp32 import numbers as fp32
-from bitpath.verif.trainium3.core.core_instructions import (
-    Activate,
-    Copy,
-    Descriptor,
-    Instruction,
-    Matmul,
-    Operate,
-    Quantize,
-    Side,
-)
+from bitpath.verif.trainium3.core.core_instructions import Activate, Instruction, Matmul, Operate, Quantize
 from bitpath.verif.trainium3.core.core_memories import Operand, Pattern
+from bitpath.verif.trainium3.core.core_transfers import Copy, Descriptor, Side
 from bitpath.verif.trainium3.lanes.engine_lane import INTEGERS, ON_BITS, ON_NUMBERS
 
 MOST = 8

@@ -10,17 +10,9 @@ from bitpath.rtl.trainium3.core.instruction import Engine, Fault, Operation
 from bitpath.rtl.trainium3.lanes.engine_control import Operator
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
-from bitpath.verif.trainium3.core.core_instructions import (
-    Activate,
-    Copy,
-    Descriptor,
-    Instruction,
-    Matmul,
-    Operate,
-    Quantize,
-    Side,
-)
+from bitpath.verif.trainium3.core.core_instructions import Activate, Instruction, Matmul, Operate, Quantize
 from bitpath.verif.trainium3.core.core_memories import Memories, Operand, Pattern
+from bitpath.verif.trainium3.core.core_transfers import Copy, Descriptor, Side
 
 _FOUR = Pattern(((1, 4),))
 

@@ -13,19 +13,21 @@ from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.core import Core
 from bitpath.rtl.trainium3.core.instruction import Engine, Fault
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, bench, config_from_environment
+from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.core.core_host import Host
-from bitpath.verif.trainium3.core.core_instructions import Copy, Side
 from bitpath.verif.trainium3.core.core_memories import Pattern
 from bitpath.verif.trainium3.core.core_programs import kinds, program
 from bitpath.verif.trainium3.core.core_refused import Refused, refused
+from bitpath.verif.trainium3.core.core_transfers import Copy, Side
 
 CONFIG = config_from_environment(CoreConfig)
 SIGNATURE = Core(CONFIG).signature
 CASES = int(os.environ.get("BITPATH_CASES", "20"))
 LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+PATIENCE = 6000
+"""Cycles: the host writes HBM without a stream, and DMA takes long."""
 KINDS = list(kinds(CONFIG))
 PACES = {"full_speed": 0.0, "gaps": 0.9}
 """Shares of cycles without an instruction."""
@@ -36,7 +38,7 @@ PACES = {"full_speed": 0.0, "gaps": 0.9}
 async def instructions(dut, kind):
     """Instructions of one kind, one after the other."""
     rng = pauses.rng("program")
-    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+    async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
         host = Host(frame, CONFIG)
         await host.load(rng)
         await host.run(program(CONFIG, rng, [kind] * CASES))
@@ -49,7 +51,7 @@ async def random_programs(dut, pace):
     """Instructions of all kinds in any order, refused ones between them, one after the other."""
     rng = pauses.rng("program")
     bad = [each for _, each in refused(CONFIG)]
-    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+    async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
         host = Host(frame, CONFIG, PACES[pace])
         await host.load(rng)
         await host.clear()
@@ -66,7 +68,7 @@ async def random_programs(dut, pace):
 async def engines_beside_each_other(dut):
     """Instructions in the shares of their engines, which wait for few others: the engines are busy together."""
     rng = pauses.rng("program")
-    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+    async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
         host = Host(frame, CONFIG)
         await host.load(rng)
         await host.clear()
@@ -83,7 +85,7 @@ async def engines_beside_each_other(dut):
 async def refused_instructions(dut):
     """Every fault of every engine: its code, its number, and no trace."""
     rng = pauses.rng("memories")
-    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+    async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
         coverage = frame.coverage([each.name for each in Fault if each is not Fault.NONE])
         host = Host(frame, CONFIG)
         await host.load(rng)
@@ -102,7 +104,7 @@ async def refused_instructions(dut):
 async def queues(dut):
     """Copies in all queues at once, with priorities and classes: all descriptors are granted, all bytes arrive."""
     rng = pauses.rng("program")
-    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+    async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
         host = Host(frame, CONFIG)
         await host.load(rng)
         settings = [{"priority": k, "traffic_class": k} for k in range(CONFIG.queues)]
@@ -126,7 +128,7 @@ async def queues(dut):
 async def resets(dut):
     """A reset amid a program: nothing of it goes on, and the core runs later programs."""
     rng = pauses.rng("program")
-    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+    async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
         host = Host(frame, CONFIG)
         for cycles in (3, 40):
             for each in program(CONFIG, rng, rng.choices(KINDS, k=CASES), beside=True):

@@ -1,0 +1,151 @@
+"""Operand memory of a core's array: what SBUF finds becomes a word of each row."""
+
+from typing import Any
+
+from amaranth import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2, exact_log2
+
+from bitpath.golden.formats.catalogue import BF16, E8M0
+from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, SCALE_PARTITIONS
+from bitpath.golden.trainium3.declarations.tensor import LOAD_COLUMNS
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.trainium3.array.core_edge import core_word
+from bitpath.rtl.trainium3.array.systolic_array import operand_write_layout
+from bitpath.rtl.trainium3.core.config import CoreConfig
+from bitpath.rtl.trainium3.core.instruction import tensor_layout
+from bitpath.rtl.trainium3.core.lane_reader import WORD_BITS
+from bitpath.rtl.trainium3.core.quarters import QUARTERS
+from bitpath.rtl.trainium3.memory.config import SBUF_WORD_BYTES, ScaleFetchConfig
+from bitpath.rtl.trainium3.memory.scale_fetch import ROWS, ScaleFetch
+from bitpath.rtl.trainium3.tensor.core_pe import Mode
+from bitpath.rtl.trainium3.tensor.element_decode import BYTES, OperandFormat
+
+ONE = BF16.bias << BF16.fraction_bits
+"""Moving element of the row that a transpose takes a column from."""
+WIDE = (OperandFormat.TF32, OperandFormat.FP32)
+
+
+def element_log_bytes(mode: Value, fmt: Value) -> Value:
+    """Return the logarithm of the bytes of an operand's element: an x4 word in MX, two elements in double row."""
+    byte = Value.cast(fmt).matches(*BYTES)
+    wide = Value.cast(fmt).matches(*WIDE)
+    own = Mux(byte, 0, Mux(wide, 2, 1))
+    return Mux(mode == Mode.MX, Mux(fmt == OperandFormat.E2M1, 1, 2), Mux(mode == Mode.DOUBLE_ROW, 1, own))
+
+
+def _minus_zeros(fmt: Value) -> Value:
+    """Return stationary elements of rows without an operand: times +0 they give -0, which adds nothing."""
+    half, byte, nibble = 1 << 15, 0x80, 0x88
+    found: Value = Const(half, 16).replicate(4)
+    found = Mux(Value.cast(fmt).matches(*WIDE), Const(half << 16, 32).replicate(2), found)
+    found = Mux(Value.cast(fmt).matches(*BYTES), Const(byte, 8).replicate(8), found)
+    return Mux(fmt == OperandFormat.E2M1, Const(nibble, 8).replicate(8), found)
+
+
+def request_layout(config: CoreConfig) -> data.StructLayout:
+    """Layout of what was asked of SBUF: bytes of operand and scale in their words, a moving word, and its number."""
+    return data.StructLayout({"byte": WORD_BITS, "scale": WORD_BITS, "number": ceil_log2(config.size), "moves": 1})
+
+
+class TensorOperands(wiring.Component):
+    """Writes operand memory two cycles after a request, in order, at rising places.
+
+    A beat with elements of one byte has four of them in its slots of 16 bits. Rows of the array outside the instruction's get
+    operands whose product adds nothing. Moving words of a transpose have a one in the row of their number.
+
+    Parameters
+    ----------
+    config : the core's.
+
+    Members
+    -------
+    instruction : In(tensor_layout), of all requests that are on their way
+    asks : In(1), request : In(request_layout); data, scale_data : In, SBUF's words, a cycle later
+    write : Out(operand_write_layout)
+    present : Out, the place behind the words in operand memory
+    """
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        words = 8 * SBUF_WORD_BYTES * config.size
+        super().__init__(
+            {
+                "instruction": In(tensor_layout(config)),
+                "asks": In(1),
+                "request": In(request_layout(config)),
+                "data": In(words),
+                "scale_data": In(words),
+                "write": Out(operand_write_layout(config.array)),
+                "present": Out(ceil_log2(config.array.operand_depth)),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config, held = self.config, self.instruction
+        found, came = Signal.like(self.request, name="found", reset_less=True), Signal()
+        kept, there = Signal.like(self.request, name="kept", reset_less=True), Signal()
+        words = Signal(len(self.data), reset_less=True)
+        m.d.sync += [
+            came.eq(self.asks),
+            found.eq(self.request),
+            there.eq(came),
+            words.eq(self.data),
+            kept.eq(found),
+            self.present.eq(self.present + there),
+        ]
+        m.d.comb += [
+            self.write.address.eq(self.present),
+            self.write.groups.eq(there.replicate(len(self.write.groups))),
+        ]
+        byte_elements = element_log_bytes(held.mode, held.stationary_format) == 0
+        passes = held.mode == Mode.PASS
+        layout = core_word(config.dot)
+        rows = []
+        for p in range(config.size):
+            word = Signal(layout["bits"].shape, name=f"bits_{p}")
+            own = Signal(8 * SBUF_WORD_BYTES, name=f"bytes_{p}")
+            m.d.comb += own.eq(words.word_select(p, len(own)) >> (kept.byte << 3))
+            row = p - (held.start << exact_log2(config.size // QUARTERS))
+            spread = Cat(Cat(own.word_select(k, 8), Const(0, 8)) for k in range(LOAD_COLUMNS))
+            with m.If(kept.moves & passes):
+                m.d.comb += word.eq(Mux(row == kept.number, ONE, 0))
+            with m.Elif(~kept.moves & ((row < 0) | (row >= held.rows))):
+                m.d.comb += word.eq(_minus_zeros(held.stationary_format))
+            with m.Elif(kept.moves | ~byte_elements):
+                m.d.comb += word.eq(own)
+            with m.Else():
+                m.d.comb += word.eq(spread)
+            rows.append(word)
+        scales = self._scales(m, platform, held, came, found.scale)
+        packed = [
+            Cat(word, (scales[k][p // SCALE_PARTITIONS % len(scales[k])] for k in range(LOAD_COLUMNS)))
+            for p, word in enumerate(rows)
+        ]
+        m.d.comb += Value.cast(self.write.words).eq(Cat(packed))
+        return m
+
+    def _scales(self, m: Module, platform: Any, held, came: Value, byte: Value) -> list[Any]:
+        """Return scales of each eight rows, of the column at a byte and of the next ones; zeros in a core without MX."""
+        config = self.config
+        if config.size < QUADRANT:
+            return [[Const(0, E8M0.width)]] * LOAD_COLUMNS
+        fetched = []
+        fetch_config = ScaleFetchConfig(quadrants=config.size // QUADRANT)
+        for k in range(LOAD_COLUMNS):
+            fetch = instantiate(m, platform, f"scales_{k}", ScaleFetch, fetch_config)
+            at = (byte + k)[:WORD_BITS]
+            m.d.comb += [
+                fetch.i.valid.eq(came),
+                fetch.o.ready.eq(1),
+                fetch.i.p.offset.eq(held.scale_offset),
+                fetch.i.p.quadrants.eq((1 << fetch_config.quadrants) - 1),
+            ]
+            for p in range(config.size):
+                if p % QUADRANT < ROWS:
+                    column = self.scale_data.word_select(p, 8 * SBUF_WORD_BYTES)
+                    m.d.comb += fetch.i.p.rows[p // QUADRANT][p % QUADRANT].eq(column.word_select(at, E8M0.width))
+            fetched.append(fetch.o.p)
+        return fetched
