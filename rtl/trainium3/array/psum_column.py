@@ -99,8 +99,8 @@ class PsumColumn(wiring.Component):
             half = Mux(mask[-1], present[DROPPED_BITS:], present[:DROPPED_BITS])
             present, enable = Mux(mode.bf16, half << DROPPED_BITS, present), Mux(write, mask, 0)
 
-        left = instantiate(m, platform, "decode_value", Decode, (FP32,), subnormals=True)
-        right = instantiate(m, platform, "decode_present", Decode, (FP32,), subnormals=True)
+        left = instantiate(m, platform, "decode_value", Decode, (FP32,))
+        right = instantiate(m, platform, "decode_present", Decode, (FP32,))
         offset = FP32.bias + FP32.fraction_bits
         m.submodules.add = add = ExactAdd(
             fixed_width=FP32.precision + 1,

@@ -76,7 +76,7 @@ class WideMultiplyAdd(wiring.Component):
         m = Module()
         numerics = self.config.numerics
         registers = PipelineRegisters(m, STEPS[self.config.pipeline.stages], valid=Const(1), ready=Const(1))
-        decode = instantiate(m, platform, "decode_partial", Decode, (FP32,), subnormals=True)
+        decode = instantiate(m, platform, "decode_partial", Decode, (FP32,))
         m.d.comb += decode.code.eq(self.partial)
         stationary, moving, partial, number, fused, first = registers.hold(
             "decode",
