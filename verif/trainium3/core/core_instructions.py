@@ -52,7 +52,7 @@ class Instruction:
     def word(self, config: CoreConfig) -> int:
         """Return the instruction as the program's port has it."""
         layout = BODIES[self.engine](config)
-        after = sum(1 << each.value for each in self.after)
+        after = sum(1 << each.value for each in set(self.after))
         body = pack(layout, self.body())
         return pack(instruction_layout(config), {"body": body, "engine": self.engine, "after": after})
 
