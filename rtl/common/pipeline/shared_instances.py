@@ -7,6 +7,7 @@ shared module while Verilog is emitted. In Amaranth's simulator, which cannot ru
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import Any
 
 from amaranth import ClockSignal, Const, Instance, Module, ResetSignal, Value
@@ -67,6 +68,9 @@ def instantiate_on(
 
 
 def _shared_module(platform: Emission, cls: type[wiring.Component], args: tuple, kwargs: dict[str, Any]) -> str:
+    parameters = signature(cls).parameters
+    # A default that is written out makes no second module.
+    kwargs = {name: value for name, value in kwargs.items() if value != parameters[name].default}
     module = platform.prefix + shared_module_name(cls, args, kwargs)
     if module not in platform.shared_modules:
         platform.shared_modules[module] = cls(*args, **kwargs)
