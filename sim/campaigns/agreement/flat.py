@@ -205,7 +205,10 @@ def _buffers(inputs: np.ndarray, outputs: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _memory(parameters: Mapping[str, str], at: Ports) -> Memory:
-    """Read a memory with combinational read ports. Writes happen at the rising edge; a later write port has priority."""
+    """Read a memory with combinational read ports. Writes happen at the rising edge; a later write port has priority.
+
+    Yosys drops the priority of ports that never meet (``opt_mem_priority``).
+    """
     words, width, reads, writes = (int(parameters[name], 2) for name in ("SIZE", "WIDTH", "RD_PORTS", "WR_PORTS"))
 
     def flags(name: str, count: int) -> str:
@@ -215,12 +218,12 @@ def _memory(parameters: Mapping[str, str], at: Ports) -> Memory:
     never = flags("RD_CLK_ENABLE", reads) + flags("RD_WIDE_CONTINUATION", reads)
     never += flags("WR_WIDE_CONTINUATION", writes) + flags("OFFSET", len(parameters["OFFSET"]))
     priority = flags("WR_PRIORITY_MASK", writes * writes)
+    never += "".join(priority[port * writes :][port:writes] for port in range(writes))
     always = flags("WR_CLK_ENABLE", writes) + flags("WR_CLK_POLARITY", writes)
-    always += "".join(priority[port * writes :][:port] for port in range(writes))
     if set(never) - {"0"} or set(always) - {"1"}:
         raise SimulationError(
             "there is no model of the netlist's memory: reads with a clock, ports of several words, writes without a clock or "
-            "at its falling edge, words from another address than 0 on, or no priority of later writes"
+            "at its falling edge, words from another address than 0 on, or a priority of earlier writes"
         )
     content = np.array([bit == "1" for bit in reversed(parameters["INIT"])], np.uint8)
     bits = np.zeros(words * width, np.uint8)
