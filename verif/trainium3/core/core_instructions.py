@@ -30,7 +30,7 @@ from bitpath.verif.kit.packing import pack
 from bitpath.verif.trainium3.array import core_products
 from bitpath.verif.trainium3.array.core_products import Product
 from bitpath.verif.trainium3.core.core_memories import Memories, Operand, Pattern, load, store
-from bitpath.verif.trainium3.dma.words import array_of, codes_of
+from bitpath.verif.trainium3.dtype_words import array_of, codes_of
 from bitpath.verif.trainium3.lanes import engine_lane
 from bitpath.verif.trainium3.lanes.activation2_lane import PAIRS
 

@@ -10,7 +10,7 @@ import numpy as np
 from bitpath.golden.trainium3.declarations.dtypes import container_bits
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.dma.dtype import Dtype
-from bitpath.verif.trainium3.dma.words import codes_of
+from bitpath.verif.trainium3.dtype_words import codes_of
 
 Pairs = tuple[tuple[int, int], ...]
 MAX_PAIRS = 4

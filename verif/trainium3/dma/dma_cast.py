@@ -13,7 +13,7 @@ from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Request
 from bitpath.verif.kit.values import codes_text
-from bitpath.verif.trainium3.dma.words import cast_words, corners
+from bitpath.verif.trainium3.dtype_words import cast_words, corners
 
 Pair = tuple[str, str]
 """Names of the source's and the destination's dtype."""

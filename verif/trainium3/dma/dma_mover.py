@@ -18,7 +18,7 @@ from bitpath.verif.kit.handshakes import Look
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.dma.read_add_write import Beat, Memory
-from bitpath.verif.trainium3.dma.words import cast_words
+from bitpath.verif.trainium3.dtype_words import cast_words
 
 COPY = ("uint8", "uint8")
 """A copy moves bytes, whatever they are."""

@@ -17,7 +17,7 @@ from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.kit.values import codes_text
-from bitpath.verif.trainium3.dma.words import array_of, codes_of
+from bitpath.verif.trainium3.dtype_words import array_of, codes_of
 
 FORMATS = {WriteMode.ADD_BF16: BF16, WriteMode.ADD_FP32: FP32}
 

@@ -16,7 +16,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline
 from bitpath.verif.trainium3.dma.dma_cast import PAIRS, any_codes, elements, near_ties, requests
-from bitpath.verif.trainium3.dma.words import corners
+from bitpath.verif.trainium3.dtype_words import corners
 
 CONFIG = config_from_environment(DmaCastConfig)
 STAGES = CONFIG.pipeline.stages

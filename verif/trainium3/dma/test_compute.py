@@ -10,7 +10,7 @@ from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.trainium3 import cast, dma_compute, dma_gather_add, dma_scatter_add, exact, read_add_write
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
 from bitpath.golden.trainium3.operands.cast import CAST_DTYPES
-from bitpath.verif.trainium3.dma.words import array_of, codes_of
+from bitpath.verif.trainium3.dtype_words import array_of, codes_of
 
 NAMES = st.sampled_from(list(FORMATS))
 BF16_DTYPE = np.dtype(ml_dtypes.bfloat16)

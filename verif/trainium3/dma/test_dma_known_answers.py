@@ -9,7 +9,7 @@ from bitpath.golden.trainium3 import descriptor_cycles, dma_compute, dma_schedul
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS
 from bitpath.golden.trainium3.operands.cast import CAST_DTYPES
 from bitpath.verif.trainium3.dma.schedules import known_schedule
-from bitpath.verif.trainium3.dma.words import array_of, cast_words, codes_of
+from bitpath.verif.trainium3.dtype_words import array_of, cast_words, codes_of
 
 
 def test_casts_are_the_known_answers(kat):

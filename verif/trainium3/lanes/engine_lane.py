@@ -17,7 +17,7 @@ from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Request
-from bitpath.verif.trainium3.dma.words import corners
+from bitpath.verif.trainium3.dtype_words import corners
 
 NAMES = tuple(FORMATS)
 INTEGERS = {bits: [name for name in NAMES if "int" in name and container_bits(name) == bits] for bits in (8, 16, 32)}

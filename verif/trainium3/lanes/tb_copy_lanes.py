@@ -20,7 +20,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.dma.dma_cast import PAIRS, any_codes, near_ties
-from bitpath.verif.trainium3.dma.words import corners
+from bitpath.verif.trainium3.dtype_words import corners
 from bitpath.verif.trainium3.lanes.copy_lanes import BINS, MOST, Lanes, Row, any_row, bins_of
 
 CONFIG = config_from_environment(CopyConfig)

@@ -20,7 +20,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline
 from bitpath.verif.trainium3.dma.dma_cast import PAIRS, near_ties
-from bitpath.verif.trainium3.dma.words import array_of, codes_of, corners
+from bitpath.verif.trainium3.dtype_words import array_of, codes_of, corners
 from bitpath.verif.trainium3.engines.codes import destination
 from bitpath.verif.trainium3.lanes.engine_lane import (
     BINS,

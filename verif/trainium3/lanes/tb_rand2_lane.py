@@ -16,7 +16,7 @@ from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Lane
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline
-from bitpath.verif.trainium3.dma.words import codes_of
+from bitpath.verif.trainium3.dtype_words import codes_of
 from bitpath.verif.trainium3.engines.codes import destination
 from bitpath.verif.trainium3.lanes.rand2_lane import (
     BINS,
