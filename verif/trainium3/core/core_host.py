@@ -43,7 +43,9 @@ class Host:
         values = [fp32.mixed(rng) if rng.random() < 0.3 else _ordinary(rng) for _ in range(config.hbm_bytes // 4)]
         self.memories.hbm[:] = np.array(values, np.uint32).view(np.uint8)
         await self.write_hbm()
-        await self.run([*self._fill_sbuf(), *self._copy_psum(from_psum=False), *self._fill_sbuf()])
+        await self.run(
+            [self._sbuf_copy(to_sbuf=True), *self._copy_psum(from_psum=False), self._sbuf_copy(to_sbuf=True)]
+        )
 
     async def write_hbm(self) -> None:
         """Write golden's HBM to the core's."""
@@ -57,9 +59,9 @@ class Host:
     async def compare(self, label: str) -> None:
         """Compare all memories: HBM, then SBUF and PSUM through it."""
         await self.compare_hbm(label)
-        await self.run(self._store_sbuf())
+        await self.run([self._sbuf_copy(to_sbuf=False)])
         await self.compare_hbm(f"{label}, SBUF")
-        await self.run([*self._copy_psum(from_psum=True), *self._store_sbuf()])
+        await self.run([*self._copy_psum(from_psum=True), self._sbuf_copy(to_sbuf=False)])
         await self.compare_hbm(f"{label}, PSUM")
 
     async def compare_hbm(self, label: str) -> None:
@@ -110,12 +112,6 @@ class Host:
     def fault(self) -> tuple[Fault, int]:
         """Return the first fault and the number of its instruction."""
         return Fault(resolved(self.dut.fault)), resolved(self.dut.fault_number)
-
-    def _fill_sbuf(self) -> list[Instruction]:
-        return [self._sbuf_copy(to_sbuf=True)]
-
-    def _store_sbuf(self) -> list[Instruction]:
-        return [self._sbuf_copy(to_sbuf=False)]
 
     def _sbuf_copy(self, *, to_sbuf: bool) -> Copy:
         """All of SBUF from the start of HBM, or to it."""
