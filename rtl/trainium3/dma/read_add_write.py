@@ -32,6 +32,18 @@ def beat_layout(config: ReadAddWriteConfig) -> data.StructLayout:
     return data.StructLayout({"store": store_layout(config), "mode": WriteMode})
 
 
+def adder_ports(config: ReadAddWriteConfig) -> wiring.Signature:
+    """Members of :class:`ReadAddWrite`."""
+    return wiring.Signature(
+        {
+            "i": In(stream.Signature(beat_layout(config))),
+            "fetch": Out(stream.Signature(config.address_bits)),
+            "fetched": In(8 * config.beat_bytes),
+            "write": Out(stream.Signature(store_layout(config))),
+        }
+    )
+
+
 class ReadAddWrite(wiring.Component):
     """Stores beats, or adds them to the words in memory: BF16 or FP32, one rounding to nearest even.
 
@@ -58,14 +70,7 @@ class ReadAddWrite(wiring.Component):
 
     def __init__(self, config: ReadAddWriteConfig):
         self.config = config
-        super().__init__(
-            {
-                "i": In(stream.Signature(beat_layout(config))),
-                "fetch": Out(stream.Signature(config.address_bits)),
-                "fetched": In(8 * config.beat_bytes),
-                "write": Out(stream.Signature(store_layout(config))),
-            }
-        )
+        super().__init__(adder_ports(config))
 
     def elaborate(self, platform):
         m = Module()

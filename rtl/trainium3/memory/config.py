@@ -126,6 +126,7 @@ class SbufConfig:
     banks : 8-byte words of a DMA access: 2, or 4 as on the machine.
     engines : engines with a read port and a write port each.
     wait_bits : bits of the counter of a DMA port's waits, which stops at its largest value.
+    adds : whether a DMA port has read-add-write; without it every beat stores.
     """
 
     partitions: int = 8
@@ -133,6 +134,7 @@ class SbufConfig:
     banks: int = 2
     engines: int = 2
     wait_bits: int = 5
+    adds: bool = True
 
     def __post_init__(self) -> None:
         require_power_of_two("sbuf", "partitions", self.partitions, 4, PARTITIONS)

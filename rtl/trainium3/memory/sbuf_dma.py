@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect
 
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.trainium3.dma.read_add_write import ReadAddWrite, WriteMode, beat_layout
+from bitpath.rtl.trainium3.dma.read_add_write import ReadAddWrite, WriteMode, adder_ports, beat_layout
 from bitpath.rtl.trainium3.memory.config import SbufConfig
 from bitpath.rtl.trainium3.memory.held_answer import HeldAnswer
 
@@ -56,7 +56,10 @@ class SbufDma(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        add = instantiate(m, platform, "read_add_write", ReadAddWrite, config.beats)
+        # Ports without a unit behind them stay 0.
+        add = adder_ports(config.beats).create(path=("read_add_write",))
+        if config.adds:
+            add = instantiate(m, platform, "read_add_write", ReadAddWrite, config.beats)
         m.submodules.answer = answer = HeldAnswer(8 * config.dma_bytes)
         connect(m, answer.o, wiring.flipped(self.data))
         partition = Signal(range(config.group), reset_less=True)
@@ -81,7 +84,7 @@ class SbufDma(wiring.Component):
         store = Mux(at_once, Value.cast(self.write.p.store), Value.cast(add.write.p))
         taken = Signal(self.write.p.store.shape())
         m.d.comb += [
-            at_once.eq(idle & (self.write.p.mode == WriteMode.STORE)),
+            at_once.eq(idle & ((self.write.p.mode == WriteMode.STORE) if config.adds else 1)),
             add.i.valid.eq(self.write.valid & ~at_once),
             Value.cast(add.i.p).eq(Value.cast(self.write.p)),
             Value.cast(taken).eq(store),

@@ -159,7 +159,7 @@ class Table:
         read = self.reads[group][0] if self.offered["dma_read", group] else None
         beat = self.beats[group][0] if self.offered["dma_write", group] else None
         idle, room = not port.on_the_way, len(port.on_the_way) < ON_THE_WAY
-        adds = beat is not None and beat.mode is not WriteMode.STORE
+        adds = CONFIG.adds and beat is not None and beat.mode is not WriteMode.STORE
         fetches = adds and room
         asks = read is not None and idle and free
         read_blocked = port.partition(beat.address if fetches else read if asks else 0) in used
@@ -213,7 +213,7 @@ def random_cycle(rng, number, busy):
 async def engines_beside_dma(dut, busy, pause):
     """Stores, additions in both formats, also onto the same row at once, and reads, while engines use any partitions."""
     rng = pauses.rng("traffic")
-    modes = [f"{mode.name} onto a word on its way" for mode in WriteMode]
+    modes = [f"{mode.name} onto a word on its way" for mode in WriteMode if CONFIG.adds]
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame, pause)
         coverage = frame.coverage([*modes, "waits", "read beside write"])
@@ -237,6 +237,22 @@ async def engines_beside_dma(dut, busy, pause):
         for name in coverage.counts:
             if name in table.seen:
                 coverage.hit(name)
+
+
+@cocotb.test(**LIMIT, skip=not CONFIG.adds)
+async def two_sums_wait(dut):
+    """A sum waits for an engine that uses its partition, the next one, of another partition, behind it."""
+    rng = pauses.rng("traffic")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        table = Table(frame)
+        await table.fill()
+        used = [Cycle(reads={0: Place(0, 1, 0)})] * 3
+        for mode in [WriteMode.ADD_BF16, WriteMode.ADD_FP32] * (CASES // 4):
+            for partition in (0, rng.randrange(1, CONFIG.group)):
+                address = partition << CONFIG.row_bits | rng.randrange(1 << CONFIG.row_bits)
+                table.beats[0].append(random_beat(CONFIG, rng, address, mode))
+            await table.play([Cycle(), *used])
+        await table.read_all()
 
 
 @cocotb.test(**LIMIT)
