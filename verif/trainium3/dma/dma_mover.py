@@ -22,8 +22,9 @@ from bitpath.verif.trainium3.dtype_words import cast_words
 
 COPY = ("uint8", "uint8")
 """A copy moves bytes, whatever they are."""
-PACES = {"full_speed": (0.0, 0.0), "gaps": (0.5, 0.0), "stalls": (0.0, 0.5), "both": (0.4, 0.4)}
-"""Shares of cycles with gaps of what enters, and with stalls of what leaves."""
+PACES = {"full_speed": (0.0, 0.0), "gaps": (0.5, 0.0), "stalls": (0.0, 0.5), "both": (0.4, 0.4), "trickle": (0.97, 0.0)}
+"""Shares of cycles with gaps of what enters, and with stalls of what leaves. Words that trickle in are far behind their
+descriptors."""
 ADDED = {WriteMode.ADD_BF16: "bf16", WriteMode.ADD_FP32: "fp32"}
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, product
 from random import Random
 
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
@@ -191,7 +191,8 @@ def random_value(rng: Random, width: int, instruction: Instruction | None = None
 
 def every_operator(rng: Random, width: int) -> list[Value]:
     """Beats that hit all bins: each operator on every dtype, of two tensors and with a scalar on either side, and as second
-    step; FP32 numbers below, equal to and above each other, and NaN; shifts by every count."""
+    step; FP32 numbers below, equal to and above each other, and NaN; truths of zeros; shifts by every count, with
+    any bits above both."""
     values = []
     for first in Operator:
         for scalar, reverse in ((False, False), (True, False), (True, True)):
@@ -210,11 +211,15 @@ def every_operator(rng: Random, width: int) -> list[Value]:
     for first in (Operator[name] for name in (*ORDERED, "MAX", "MIN", "ABS_MAX", "ABS_MIN")):
         for x, y in _pairs(rng):
             values += beats_of([x], [y], Instruction(first, "fp32", "fp32", "fp32"), width)
+    for first in (Operator.LOGICAL_AND, Operator.LOGICAL_OR, Operator.LOGICAL_XOR):
+        for x, y in product((0, FP32.sign_mask, fp32.near_one(rng)), repeat=2):
+            values += beats_of([x], [y], Instruction(first, "fp32", "fp32", "fp32"), width)
     for first in (Operator.LEFT_SHIFT, Operator.RIGHT_SHIFT):
         for size, names in INTEGERS.items():
-            for count in (*range(size + 1), 2 * size, 1 << size - 1, (1 << size) - 1):
-                x = rng.getrandbits(size) | 1 | 1 << size - 1
-                values += beats_of([x], [count], Instruction(first, *names, names[0]), width)
+            for count in sorted({*range(size + 1), *(1 << bit for bit in range(size)), (1 << size) - 1}):
+                x = rng.getrandbits(32) | 1 | 1 << size - 1
+                y = count | rng.getrandbits(32) >> size << size
+                values += beats_of([x], [y], Instruction(first, *names, names[0]), width)
     return values
 
 
