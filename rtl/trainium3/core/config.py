@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from amaranth.utils import ceil_log2, exact_log2
 
-from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
-from bitpath.rtl.common.config import require_power_of_two
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, QUADRANT
+from bitpath.rtl.common.config import require_power_of_two, require_range
 from bitpath.rtl.common.unit import registered
 from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumMemoryConfig
 from bitpath.rtl.trainium3.dma.config import DmaMoverConfig, DmaQueuesConfig
@@ -51,6 +51,7 @@ class CoreConfig:
     dot : configuration of a PE of the array.
     queues : queues of each DMA engine.
     descriptor_cycles : cycles of the shortest descriptor; the machine's take 90.
+    count_bits : bits of the counters of cycles, descriptors and instructions, which wrap.
     """
 
     size: int = 4
@@ -63,21 +64,32 @@ class CoreConfig:
     dot: CorePeConfig = field(default_factory=lambda: CorePeConfig(sparse=False, pipeline=registered(1)))
     queues: int = 4
     descriptor_cycles: int = 8
+    count_bits: int = 32
 
     def __post_init__(self) -> None:
         require_power_of_two("core", "size", self.size, 4, PARTITIONS)
         require_power_of_two("core", "hbm_bytes", self.hbm_bytes, 64, 1 << 30)
+        require_range("core", "count_bits", self.count_bits, 8, 64)
         if self.dot.sparse:
             raise ValueError("core: dot.sparse must be False, since its instructions have no tags")
         # The parts check the other fields.
         _ = self.sbuf, self.psum, self.mover, self.dge, DmaEngineConfig(queues=self.queues)
 
     @property
+    def has_mx(self) -> bool:
+        """MX and QuantizeMX need the scales of a quadrant."""
+        return self.size >= QUADRANT
+
+    @property
     def sbuf(self) -> SbufConfig:
-        return SbufConfig(partitions=self.size, partition_bytes=self.partition_bytes, engines=len(SBUF_PORTS))
+        """SBUF; the DMA engines' movers add, so it does not."""
+        return SbufConfig(
+            partitions=self.size, partition_bytes=self.partition_bytes, engines=len(SBUF_PORTS), adds=False
+        )
 
     @property
     def psum(self) -> PsumMemoryConfig:
+        """PSUM; nothing reads its counters of waits."""
         return PsumMemoryConfig(
             cols=self.size,
             banks=self.banks,
@@ -85,7 +97,7 @@ class CoreConfig:
             step_bits=self.step_bits,
             num_bits=self.num_bits,
             engines=len(LANE_ENGINES),
-            wait_bits=32,
+            wait_bits=1,
         )
 
     @property

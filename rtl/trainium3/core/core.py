@@ -19,13 +19,11 @@ from bitpath.rtl.trainium3.array.psum_memory import PsumMemory
 from bitpath.rtl.trainium3.array.systolic_array import SystolicArray
 from bitpath.rtl.trainium3.core.config import LANE_ENGINES, SBUF_PORTS, CoreConfig
 from bitpath.rtl.trainium3.core.core_dma import CoreDma, host_members
-from bitpath.rtl.trainium3.core.instruction import NUMBER_BITS, Engine, Fault, body_of, instruction_layout
+from bitpath.rtl.trainium3.core.instruction import Engine, Fault, body_of, instruction_layout
 from bitpath.rtl.trainium3.core.lane_engine import LaneEngine
 from bitpath.rtl.trainium3.core.tensor_sequencer import TensorSequencer
 from bitpath.rtl.trainium3.dot.element_map import MapTable
 from bitpath.rtl.trainium3.memory.sbuf import Sbuf
-
-CYCLE_BITS = 32
 
 
 class Core(wiring.Component):
@@ -59,10 +57,10 @@ class Core(wiring.Component):
                 "program": In(stream.Signature(instruction_layout(config))),
                 "idle": Out(1),
                 "fault": Out(Fault),
-                "fault_number": Out(NUMBER_BITS),
+                "fault_number": Out(config.count_bits),
                 "clear": In(1),
-                "busy": Out(data.ArrayLayout(CYCLE_BITS, len(Engine))),
-                "grants": Out(CYCLE_BITS),
+                "busy": Out(data.ArrayLayout(config.count_bits, len(Engine))),
+                "grants": Out(config.count_bits),
                 "waits": Out(data.ArrayLayout(config.sbuf.wait_bits, config.sbuf.groups)),
                 "fp4_table": In(MapTable),
             }
@@ -147,14 +145,14 @@ class Core(wiring.Component):
             program.ready.eq(may & Array(component.i.ready for component in engines.values())[program.p.engine]),
             self.idle.eq(~program.valid & ~busy.any()),
         ]
-        number, faults = Signal(NUMBER_BITS), []
+        number, faults = Signal(self.config.count_bits), []
         for engine, component in engines.items():
             takes = may & (program.p.engine == engine)
             m.d.comb += [
                 component.i.valid.eq(takes),
                 Value.cast(component.i.p).eq(Value.cast(body_of(self.config, program.p, engine))),
             ]
-            own = Signal(NUMBER_BITS, name=f"number_{engine.name.lower()}")
+            own = Signal(self.config.count_bits, name=f"number_{engine.name.lower()}")
             with m.If(takes & component.i.ready):
                 m.d.sync += own.eq(number)
             now = takes & component.i.ready if engine is Engine.DMA else 0

@@ -28,6 +28,8 @@ FAULTS = {
     DgeError.COUNT: Fault.COUNT,
     DgeError.RANGE: Fault.RANGE,
 }
+MOVING = 16
+"""More descriptors than an engine's mover has at a time: four before it, one in it, and one for each write on its way."""
 COPIED = {WriteMode.STORE: Dtype.UINT8, WriteMode.ADD_BF16: Dtype.BF16, WriteMode.ADD_FP32: Dtype.FP32}
 """Dtype of a copy's elements on their way: a store moves bytes."""
 
@@ -146,7 +148,7 @@ class CoreDma(wiring.Component):
                         with m.Case(each):
                             m.d.comb += move.pair[side].eq(dtype)
         room = Signal()
-        waiting = Signal(range(1 << 16))
+        waiting = Signal(range(groups * (config.queues * config.dma_engine.depth + MOVING)))
         descriptor = Signal(descriptor_layout(queues_config(config.dma_engine)))
         m.d.comb += [
             Value.cast(descriptor).eq(Value.cast(move)),

@@ -23,9 +23,6 @@ from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
 from bitpath.rtl.trainium3.vector.quantize_mx import MxControl
 
-NUMBER_BITS = 16
-"""Bits of an instruction's number, which wraps round."""
-
 
 class Engine(enum.Enum, shape=2):
     """Engine of an instruction."""
@@ -52,7 +49,7 @@ class Fault(enum.Enum, shape=4):
 class Operation(enum.Enum, shape=2):
     """What VectorE and ScalarE do with elements."""
 
-    OPERATE = 0  # tensor_scalar or tensor_tensor
+    OPERATE = 0  # tensor_scalar, with one step or two, or tensor_tensor
     ACTIVATE = 1  # Activation2, on ScalarE alone
     ROOT = 2  # 1 / sqrt(Activation2), on ScalarE alone
     QUANTIZE = 3  # QuantizeMX, on VectorE alone
@@ -82,7 +79,8 @@ def lane_layout(config: CoreConfig) -> data.StructLayout:
 
     The result is ``register``, one element a partition after the last value, or as many elements as ``x``; of QUANTIZE an x4
     word for each four of them, whose scales are bytes from ``scales`` on in rows ``4 * scale_offset`` of each quadrant.
-    ``step`` and ``immediate`` are of OPERATE, ``operations`` to ``relu_param`` of ACTIVATE and ROOT, ``mx`` of QUANTIZE.
+    ``step``, ``immediate``, and ``then``, a step with ``scalar``, are of OPERATE, ``operations`` to ``relu_param`` of ACTIVATE
+    and ROOT, ``mx`` of QUANTIZE.
     """
     operand = operand_layout(config)
     return data.StructLayout(
@@ -97,6 +95,9 @@ def lane_layout(config: CoreConfig) -> data.StructLayout:
             "step": Step,
             "immediate": FP32.width,
             "immediate_dtype": Dtype,
+            "then": Step,
+            "scalar": FP32.width,
+            "scalar_dtype": Dtype,
             "operations": Operations,
             "function": Function,
             "reduction": Reduction,

@@ -152,13 +152,15 @@ class LaneEngine(wiring.Component):
         x, y, result = checks
         has_y, quantizes = held.second != Second.IMMEDIATE, held.operation == Operation.QUANTIZE
         operates = held.operation == Operation.OPERATE
-        code = held.step.op.as_value()
+        code, then = held.step.op.as_value(), held.then.op.as_value()
         on_bits = operates & (code >= FIRST_BIT_OPERATOR)
+        two_steps = operates & (held.then.op != Operator.BYPASS)
         known = held.operation.as_value().matches(*operations(config, self.engine))
         operation = (
             ~known
             | ~held.second.as_value().matches(*Second)
-            | (operates & ~code.matches(*Operator))
+            | (operates & ~(code.matches(*Operator) & then.matches(*Operator)))
+            | (two_steps & ((held.second == Second.TENSOR) | (on_bits != (then >= FIRST_BIT_OPERATOR))))
             | (~operates & (held.second == Second.TENSOR))
             | (quantizes & (has_y | (Value.cast(held.mx.element) >= len(ELEMENTS))))
             | (held.register & (held.operation != Operation.ACTIVATE))
@@ -166,6 +168,7 @@ class LaneEngine(wiring.Component):
         second_dtype = Mux(has_y, held.y.dtype.as_value(), held.immediate_dtype.as_value())
         dtypes = [held.x.dtype.as_value(), held.result.dtype.as_value()]
         dtypes.append(Value.cast(Mux(has_y | operates, second_dtype, Dtype.FP32)))
+        dtypes.append(Mux(two_steps, held.scalar_dtype.as_value(), dtypes[0]))
         unknown = Cat(~each.matches(*Dtype) for each in dtypes).any()
         integers = Cat(each.matches(*INTEGERS) for each in dtypes).all()
         sizes = [log_bytes(each) for each in dtypes]
@@ -173,7 +176,7 @@ class LaneEngine(wiring.Component):
         fp4 = Value.cast(held.mx.element) == ELEMENTS.index(E2M1)
         dtype = (
             unknown
-            | (on_bits & (~integers | (sizes[0] != sizes[1]) | (sizes[0] != sizes[2])))
+            | (on_bits & (~integers | Cat(size != sizes[0] for size in sizes[1:]).any()))
             | (quantizes & (~source | (sizes[1] != Mux(fp4, 1, 2))))
         )
         partitions = (

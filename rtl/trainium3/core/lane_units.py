@@ -7,7 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import E8M0
-from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, SCALE_PARTITIONS, X4
+from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, X4
 from bitpath.rtl.common.fp32.reciprocal_square_root import ReciprocalSquareRoot
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.core.config import CoreConfig
@@ -19,7 +19,6 @@ from bitpath.rtl.trainium3.dma.to_fp32 import ToFp32
 from bitpath.rtl.trainium3.lanes.activation2_control import Function, ReduceCommand
 from bitpath.rtl.trainium3.lanes.activation2_lane import Activation2Lane
 from bitpath.rtl.trainium3.lanes.config import Activation2Config, EngineLaneConfig
-from bitpath.rtl.trainium3.lanes.engine_control import Operator
 from bitpath.rtl.trainium3.lanes.engine_lane import EngineLane
 from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
 from bitpath.rtl.trainium3.vector.quantize_mx import QuantizeMx
@@ -32,7 +31,7 @@ def operations(config: CoreConfig, engine: str) -> tuple[Operation, ...]:
     """Return what an engine does; a core smaller than a quadrant does not quantise."""
     if engine == "scalar":
         return Operation.OPERATE, Operation.ACTIVATE, Operation.ROOT
-    return (Operation.OPERATE, Operation.QUANTIZE) if config.size >= QUADRANT else (Operation.OPERATE,)
+    return (Operation.OPERATE, Operation.QUANTIZE) if config.has_mx else (Operation.OPERATE,)
 
 
 class LaneUnits(wiring.Component):
@@ -113,7 +112,10 @@ class LaneUnits(wiring.Component):
                 beat.x[0].eq(element),
                 beat.y[0].eq(Mux(immediate, control.immediate, column[p])),
                 beat.control.first.eq(control.step),
-                beat.control.second.op.eq(Operator.BYPASS),
+                beat.control.second.eq(control.then),
+                beat.control.scalar.eq(control.second != Second.TENSOR),
+                beat.control.second_scalar.eq(control.scalar),
+                beat.control.second_dtype.eq(control.scalar_dtype),
                 beat.control.x.eq(control.x.dtype),
                 beat.control.y.eq(Mux(immediate, control.immediate_dtype.as_value(), control.y.dtype.as_value())),
                 beat.control.result.eq(control.result.dtype),

@@ -66,7 +66,7 @@ class LaneWriter(wiring.Component):
         m = Module()
         config, place = self.config, self.place
         walker = instantiate(m, platform, "walker", AccessWalker, config.walk)
-        there, writes, scales_written = Signal(), Signal(), Signal()
+        there, writes, scaled, scales_written = Signal(), Signal(), Signal(), Signal()
         size, byte = log_bytes(place.dtype), walker.o.p.byte
         m.d.comb += [
             walker.i.valid.eq(self.start),
@@ -74,7 +74,8 @@ class LaneWriter(wiring.Component):
             walker.i.p.offset.eq(place.pattern.offset),
             walker.i.p.size.eq(size),
             walker.i.p.limit.eq(1 << config.walk.address_bits),
-            there.eq(self.i.valid & walker.o.valid & (~self.i.p.scaled | scales_written)),
+            scaled.eq(self.i.p.scaled if config.has_mx else 0),
+            there.eq(self.i.valid & walker.o.valid & (~scaled | scales_written)),
             writes.eq(there & (~place.psum | self.access.ready)),
             walker.o.ready.eq(writes),
             self.i.ready.eq(writes),
@@ -113,7 +114,7 @@ class LaneWriter(wiring.Component):
             scale_lanes.append(found)
             scale_bytes.append(Array(own)[row[: exact_log2(SCALES)]])
         scaling = Signal()
-        m.d.comb += scaling.eq(self.i.valid & self.i.p.scaled & ~scales_written)
+        m.d.comb += scaling.eq(self.i.valid & scaled & ~scales_written)
         with m.If(self.start):
             m.d.sync += [at.eq(self.scales), scales_written.eq(0)]
         with m.If(scaling):

@@ -130,7 +130,7 @@ class TensorOperands(wiring.Component):
     def _scales(self, m: Module, platform: Any, held, came: Value, byte: Value) -> list[Any]:
         """Return scales of each eight rows, of the column at a byte and of the next ones; zeros in a core without MX."""
         config = self.config
-        if config.size < QUADRANT:
+        if not config.has_mx:
             return [[Const(0, E8M0.width)]] * LOAD_COLUMNS
         fetched = []
         fetch_config = ScaleFetchConfig(quadrants=config.size // QUADRANT)

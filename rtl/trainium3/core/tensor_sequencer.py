@@ -252,7 +252,7 @@ class TensorSequencer(wiring.Component):
         known_formats = Mux(mx, Cat(allowed[Mode.MX]).all(), 0)
         for each in MODES[1:]:
             known_formats = Mux(mode == each, Cat(allowed[each]).all(), known_formats)
-        operation = ~Value.cast(mode).matches(*MODES) | (mx & (config.size < QUADRANT))
+        operation = ~Value.cast(mode).matches(*MODES) | (mx & (not config.has_mx))
         partitions = (
             (held.rows == 0)
             | (held.rows > config.size)

@@ -32,7 +32,7 @@ UNITS = (
         config_type=CoreConfig,
         build=Core,
         summary="Trainium3: a core, HBM, SBUF, PSUM and four engines that run instructions",
-        covered=Covered(CoreConfig(), 20),
+        covered=Covered(CoreConfig(count_bits=14), 60),
         waves=(
             CLOCK,
             WaveGroup("program", r"(program__|idle|fault|number_)"),

@@ -37,7 +37,7 @@ VARIANTS = [(name, unit.config_type()) for name, unit in UNITS.items()] + [
     ("mx_convert", BFP16EBS8_CONVERT),
 ]
 
-COMPOSED = ("cascade", "core_array", "tensor_engine", "tensix_engine", "aie_engine")
+COMPOSED = ("cascade", "core_array", "core", "tensor_engine", "tensix_engine", "aie_engine")
 """Units whose parts are linted as units; Verilator takes up to 20 s to lint them whole, which is left to the deep tests."""
 
 

@@ -6,6 +6,7 @@ from random import Random
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
+from bitpath.golden.trainium3.declarations.dma import MAX_BURST, MAX_RATE, TRAFFIC_CLASSES
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.instruction import Engine, Fault
 from bitpath.rtl.trainium3.dot.element_map import MapTable
@@ -28,6 +29,7 @@ class Host:
         self.frame, self.dut, self.config = frame, frame.dut, config
         self.memories = Memories(config)
         self.driver = frame.driver("program", pauses.scattered(gaps, pauses.rng("program")))
+        self.unused = pauses.rng("unused fields")
         self.word = config.mover.beat_bytes
         self.board = frame.scoreboard("host_data", 8 * self.word)
         frame.onlook("host_address")
@@ -36,6 +38,22 @@ class Host:
     def start(self) -> None:
         """Set the inputs that stay, also behind a reset."""
         self.dut.fp4_table.value = pack(MapTable, fp4_table())
+
+    def set_limits(self, rng: Random) -> None:
+        """Set any priorities, classes and limits of DMA."""
+        config, dut, members = self.config, self.dut, self.frame.signature.members
+        queues = [{name: rng.randrange(4) for name in ("priority", "traffic_class")} for _ in range(config.queues)]
+        classes = [
+            {
+                "limited": rng.getrandbits(1),
+                "rate": rng.randint(MAX_RATE // 64, MAX_RATE),
+                "burst": rng.randint(0, MAX_BURST),
+            }
+            for _ in range(TRAFFIC_CLASSES)
+        ]
+        dut.queues.value, dut.classes.value = (
+            pack(members[name].shape, each) for name, each in (("queues", queues), ("classes", classes))
+        )
 
     async def load(self, rng: Random) -> None:
         """Fill all memories with numbers, many of ordinary size, through HBM."""
@@ -77,10 +95,14 @@ class Host:
                 self.board.got(resolved(self.dut.host_data))
             await RisingEdge(self.dut.clk)
 
+    def send(self, instruction: Instruction) -> None:
+        """Offer an instruction to the core alone."""
+        self.driver.send_bits(instruction.word(self.config, self.unused))
+
     async def run(self, program: Sequence[Instruction]) -> int:
         """Run instructions on both; return the cycles that they took."""
         for each in program:
-            self.driver.send_bits(each.word(self.config))
+            self.send(each)
             each.run(self.memories)
         return await self.finish()
 

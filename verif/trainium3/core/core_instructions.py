@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -49,15 +50,16 @@ class Instruction:
     engine: Engine
     after: tuple[Engine, ...] = ()
 
-    def word(self, config: CoreConfig) -> int:
-        """Return the instruction as the program's port has it."""
-        layout = BODIES[self.engine](config)
+    def word(self, config: CoreConfig, rng: Random) -> int:
+        """Return the instruction as the program's port has it; fields that it does not use have any bits."""
+        layout, body = BODIES[self.engine](config), dict(self.body())
         after = sum(1 << each.value for each in set(self.after))
-        body = pack(layout, self.body())
+        body |= {name: rng.getrandbits(field.width) for name, field in layout if name not in body}
+        body = pack(layout, body)
         return pack(instruction_layout(config), {"body": body, "engine": self.engine, "after": after})
 
     def body(self) -> dict[str, Any]:
-        """Return the engine's fields."""
+        """Return the fields that the instruction uses."""
         raise NotImplementedError
 
     def run(self, memories: Memories) -> None:
@@ -85,15 +87,14 @@ class Matmul(Instruction):
     bf16: bool = False
 
     def body(self) -> dict[str, Any]:
-        names = ("mode", "rows", "columns", "start", "stationary", "scale_offset", "bank", "flag", "bf16")
-        return {name: getattr(self, name) for name in names} | {
-            "stationary_format": self.formats[0],
-            "moving_format": self.formats[1],
-            "stationary_scales": self.scales[0],
-            "moving_scales": self.scales[1],
-            "moving": self.moving.fields,
-            "result": self.result.fields,
-        }
+        names = ["mode", "rows", "columns", "start", "stationary", "bank", "flag", "bf16"]
+        own: dict[str, Any] = {"stationary_format": self.formats[0], "result": self.result.fields}
+        if self.mode is not Mode.PASS:
+            own |= {"moving_format": self.formats[1], "moving": self.moving.fields}
+        if self.mode is Mode.MX:
+            names.append("scale_offset")
+            own |= {"stationary_scales": self.scales[0], "moving_scales": self.scales[1]}
+        return own | {name: getattr(self, name) for name in names}
 
     def run(self, memories: Memories) -> None:
         config = memories.config
@@ -158,21 +159,25 @@ class Lanes(Instruction):
         """Return what the second operand is."""
         if self.y is None:
             return Second.IMMEDIATE
-        return Second.COLUMN if len(self.y.pattern.elements) == 1 else Second.TENSOR
+        return Second.COLUMN if self.y.pattern.count == 1 else Second.TENSOR
 
     def body(self) -> dict[str, Any]:
-        operands = {"x": self.x.fields, "result": self.result.fields, "y": (self.y or self.x).fields}
-        return operands | {"partitions": self.partitions, "second": self.second()}
+        operands = {"x": self.x.fields, "result": self.result.fields} | ({"y": self.y.fields} if self.y else {})
+        return operands | {"partitions": self.partitions, "second": self.second(), "register": 0}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Operate(Lanes):
-    """``x operator y``, of elements of y, a column, or ``immediate``."""
+    """``x operator y``, of elements of y, a column, or ``immediate``; ``then`` an operator of that and ``scalar``."""
 
     op: Operator = Operator.BYPASS
     reverse: bool = False
     immediate: int = 0
     immediate_dtype: str = "fp32"
+    then: Operator = Operator.BYPASS
+    then_reverse: bool = False
+    scalar: int = 0
+    scalar_dtype: str = "fp32"
 
     def body(self) -> dict[str, Any]:
         return super().body() | {
@@ -180,6 +185,9 @@ class Operate(Lanes):
             "step": {"op": self.op, "reverse": self.reverse},
             "immediate": self.immediate,
             "immediate_dtype": Dtype[self.immediate_dtype.upper()],
+            "then": {"op": self.then, "reverse": self.then_reverse},
+            "scalar": self.scalar,
+            "scalar_dtype": Dtype[self.scalar_dtype.upper()],
         }
 
     def run(self, memories: Memories) -> None:
@@ -188,8 +196,14 @@ class Operate(Lanes):
             y, dtype = np.full_like(x, self.immediate), self.immediate_dtype
         else:
             y, dtype = np.broadcast_to(memories.read(self.y, self.partitions), x.shape), self.y.dtype
-        own = engine_lane.Instruction(self.op, self.x.dtype, dtype, self.result.dtype, reverse=self.reverse)
-        values = [[own.value(int(a), int(b), 0) for a, b in zip(*rows, strict=True)] for rows in zip(x, y, strict=True)]
+        own = engine_lane.Instruction(
+            self.op, self.x.dtype, dtype, self.result.dtype, reverse=self.reverse,
+            second=self.then, second_dtype=self.scalar_dtype, second_reverse=self.then_reverse,
+        )  # fmt: skip
+        values = [
+            [own.value(int(a), int(b), self.scalar) for a, b in zip(*rows, strict=True)]
+            for rows in zip(x, y, strict=True)
+        ]
         memories.write(self.result, np.array(values))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,11 @@ class Pattern:
         steps = [step for step, _ in self.pairs]
         counters = product(*(range(num) for _, num in self.pairs))
         return [self.offset + sum(map(int.__mul__, each, steps)) for each in counters]
+
+    @property
+    def count(self) -> int:
+        """The number of elements."""
+        return prod(num for _, num in self.pairs)
 
     @property
     def fields(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from bitpath.golden.formats.catalogue import E2M1, E4M3FN, E5M2
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
 from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, ScaleRule
 from bitpath.rtl.trainium3.core.config import CoreConfig
-from bitpath.rtl.trainium3.core.instruction import Engine
+from bitpath.rtl.trainium3.core.instruction import Engine, Second
 from bitpath.rtl.trainium3.core.tensor_sequencer import DOUBLE_ROW_FORMATS, MX_FORMATS, NARROW_FORMATS
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
 from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations, Reduction
@@ -17,12 +17,16 @@ from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.trainium3.core.core_instructions import Activate, Instruction, Matmul, Operate, Quantize
-from bitpath.verif.trainium3.core.core_memories import Operand, Pattern
+from bitpath.verif.trainium3.core.core_memories import MAX_PAIRS, Operand, Pairs, Pattern
 from bitpath.verif.trainium3.core.core_transfers import Copy, Descriptor, Side
 from bitpath.verif.trainium3.lanes.engine_lane import INTEGERS, ON_BITS, ON_NUMBERS
 
-MOST = 8
-"""Elements of a partition in an instruction."""
+MOST = 16
+"""Elements of a partition in an instruction, where its region has room."""
+MOST_STEP = 127
+"""The largest step of a core with the fewest bits for it."""
+TRIES = 8
+"""Patterns that are tried before the plain one, which fits wherever any does."""
 EVERYTHING = tuple(Engine)
 NARROW_PAIRS = [
     pair for pair in product(NARROW_FORMATS, NARROW_FORMATS) if set(pair) != {OperandFormat.E4M3, OperandFormat.E4M3FN}
@@ -59,21 +63,33 @@ def shares(config: CoreConfig) -> Mapping[Engine, Region]:
 
 def any_pattern(rng: Random, count: int, size: int, place: range) -> Pattern | None:
     """Return a pattern of ``count`` different elements of ``size`` bytes in a place, or None if it has no room."""
-    if count * size > len(place):
-        return None
     first, end = -(-place.start // size), place.stop // size
-    while True:
-        outer = rng.choice([each for each in range(1, count + 1) if count % each == 0])
-        inner = count // outer
-        step = rng.choice((1, 1, 1, 2, -1, 3))
-        outer_step = rng.choice((abs(step) * inner, -abs(step) * inner, abs(step) * inner + 1))
-        pairs = ((outer_step, outer), (step, inner)) if outer > 1 else ((step, inner),)
+    if count > end - first:
+        return None
+    for _ in range(TRIES):
+        pairs = any_pairs(rng, count)
         reach = Pattern(pairs).elements
         low, high = min(reach), max(reach)
-        if end - first > high - low:
+        if end - first > high - low and all(abs(step) <= MOST_STEP for step, _ in pairs):
             return Pattern(pairs, rng.randrange(first - low, end - high))
-        if step == 1 and outer == 1:
-            return None
+    return Pattern(((1, count),), rng.randint(first, end - count))
+
+
+def any_pairs(rng: Random, count: int) -> Pairs:
+    """Return pairs of ``count`` different elements: a step is at least as large as the reach of the pairs inside it."""
+    nums = [1] * rng.randint(1, MAX_PAIRS)
+    while count > 1:
+        factor = next(each for each in range(2, count + 1) if count % each == 0)
+        nums[rng.randrange(len(nums))] *= factor
+        count //= factor
+    pairs, reach = [], 1
+    for num in nums:
+        step = rng.choice((1, -1)) * rng.choice((reach, reach, reach + 1, 2 * reach))
+        if num == 1:
+            step = rng.randint(-MOST_STEP, MOST_STEP)
+        pairs.append((step, num))
+        reach += abs(step) * (num - 1)
+    return tuple(reversed(pairs))
 
 
 def halves(rng: Random, place: range) -> tuple[range, range]:
@@ -92,6 +108,12 @@ class Maker:
         self.sources, self.targets = zip(
             *(halves(rng, each) for each in (region.sbuf, region.psum, region.hbm)), strict=True
         )
+        # So many elements of four bytes have room in either half of SBUF, which is no larger than a partition's part of HBM.
+        self.most = min(MOST, *(len(each) // 4 for each in (self.sources[0], self.targets[0])))
+
+    def count(self) -> int:
+        """Return a number of elements; the largest often, since it has many factors."""
+        return self.rng.choice((self.rng.randint(1, self.most), self.most))
 
     def partitions(self) -> tuple[int, Callable[[], int]]:
         """Return a number of partitions, and what chooses a quarter in which so many may start."""
@@ -111,7 +133,7 @@ class Maker:
     def lanes(self, dtypes: tuple[str, str, str], *, result: int | None = None, tensor: bool = True) -> dict:
         """Return operands of an instruction of VectorE or ScalarE; y is a tensor, a column or missing."""
         partitions, start = self.partitions()
-        count = self.rng.randint(1, MOST)
+        count = self.count()
         x = self.operand(count, dtypes[0], self.sources, start())
         second = self.rng.choice(("none", "column", "tensor") if tensor else ("none", "column"))
         y = None
@@ -124,18 +146,26 @@ class Maker:
         rng = self.rng
         if rng.random() < 0.4:
             names = [rng.choice(INTEGERS[rng.choice((8, 16, 32))])]
-            names += [rng.choice(INTEGERS[container_bits(names[0])]) for _ in range(3)]
-            op = rng.choice(ON_BITS)
+            names += [rng.choice(INTEGERS[container_bits(names[0])]) for _ in range(4)]
+            operators = ON_BITS
         else:
-            names, op = [rng.choice(tuple(FORMATS)) for _ in range(4)], rng.choice(ON_NUMBERS)
-        own = self.lanes((names[0], names[1], names[2]))
-        return Operate(
+            names, operators = [rng.choice(tuple(FORMATS)) for _ in range(5)], ON_NUMBERS
+        one = Operate(
             engine=engine,
-            op=op,
+            op=rng.choice(operators),
             reverse=bool(rng.getrandbits(1)),
-            immediate=rng.choice((fp32.mixed(rng), rng.getrandbits(container_bits(names[3])))) % (1 << 32),
+            immediate=rng.choice((fp32.mixed(rng), rng.getrandbits(32))),
             immediate_dtype=names[3],
-            **own,
+            **self.lanes((names[0], names[1], names[2])),
+        )
+        if one.second() is Second.TENSOR or rng.getrandbits(1):
+            return one
+        return replace(
+            one,
+            then=rng.choice(operators),
+            then_reverse=bool(rng.getrandbits(1)),
+            scalar=rng.choice((fp32.mixed(rng), rng.getrandbits(32))),
+            scalar_dtype=names[4],
         )
 
     def activate(self) -> Activate:
@@ -179,17 +209,15 @@ class Maker:
             bf16=passes or bool(rng.getrandbits(1)),
         )
         bank = rng.randrange(self.region.psum.start // config.bank_bytes, self.region.psum.stop // config.bank_bytes)
-        count = rows if passes else rng.randint(1, MOST)
+        count = rows if passes else self.count()
         width = 2 if each.bf16 else 4
         count = min(count, config.bank_bytes // width)
         source, other = self.sources[0], self.targets[0]
         words = range(source.start // 8, (source.stop - each.columns * each.size(0)) // 8 + 1)
         scales = rng.randrange(other.start // 4, (other.stop - each.columns) // 4 + 1) * 4
         moving = Pattern() if passes else any_pattern(rng, count, each.size(1), other)
-        if moving is None:
-            count, moving = 1, any_pattern(rng, 1, each.size(1), other)
         result = any_pattern(rng, count, width, range(config.bank_bytes))
-        if not words or result is None:
+        if not words:
             return self.matmul(mode)
         return replace(
             each,
@@ -203,7 +231,7 @@ class Maker:
         )
 
     def quantize(self) -> Quantize:
-        rng, count = self.rng, 4 * self.rng.randint(1, MOST // 4)
+        rng, count = self.rng, 4 * self.rng.randint(1, self.most // 4)
         element = rng.choice((E4M3FN, E5M2, E2M1))
         x = self.operand(count, rng.choice(("bf16", "fp16")), self.sources, 0)
         rest, scales = halves(rng, self.targets[0])
@@ -234,7 +262,7 @@ class Maker:
         in_sbuf = rng.choice(((False, False), (True, False), (False, True)))
         partitions = rng.randint(1, config.size)
         start = rng.randrange(config.size - partitions + 1)
-        count = rng.randint(1, MOST // 2)
+        count = self.count()
         source, destination = (
             self.side(each, partitions, start, count, 1 << size, target) for target, each in enumerate(in_sbuf)
         )
@@ -252,7 +280,7 @@ class Maker:
         else:
             mode, pair = WriteMode.STORE, (rng.choice(tuple(FORMATS)), rng.choice(tuple(FORMATS)))
         in_sbuf = rng.choice(((False, False), (True, False), (False, True)))
-        count = rng.randint(1, MOST)
+        count = self.count()
         sides = []
         for each, places, name in zip(in_sbuf, (self.sources, self.targets), pair, strict=True):
             size = container_bits(name) // 8

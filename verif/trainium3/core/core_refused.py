@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from random import Random
 from typing import Any
 
 from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT
@@ -11,7 +12,7 @@ from bitpath.rtl.trainium3.lanes.engine_control import Operator
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
 from bitpath.verif.trainium3.core.core_instructions import Activate, Instruction, Matmul, Operate, Quantize
-from bitpath.verif.trainium3.core.core_memories import Memories, Operand, Pattern
+from bitpath.verif.trainium3.core.core_memories import MAX_PAIRS, Memories, Operand, Pattern
 from bitpath.verif.trainium3.core.core_transfers import Copy, Descriptor, Side
 
 _FOUR = Pattern(((1, 4),))
@@ -33,7 +34,7 @@ class Refused(Instruction):
 
 def refused(config: CoreConfig) -> Iterator[tuple[Fault, Refused]]:
     """Yield faults with instructions that have just this one, of every engine."""
-    for part in (_of_lanes, _of_tensor, _of_dma):
+    for part in (_of_lanes, _of_tensor, _of_dma, _of_vast_patterns):
         for fault, each in part(config):
             yield fault, each if isinstance(each, Refused) else Refused(engine=each.engine, of=each)
 
@@ -63,14 +64,21 @@ def _of_lanes(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
     yield Fault.OPERATION, _changed(replace(legal, engine=Engine.SCALAR), operation=Operation.QUANTIZE)
     yield Fault.OPERATION, _changed(legal, second=3)
     yield Fault.OPERATION, _changed(legal, step={"op": 19})
+    immediate = replace(legal, y=None)
+    yield Fault.OPERATION, _changed(immediate, then={"op": 20})
+    yield Fault.OPERATION, replace(legal, then=Operator.ADD)
+    yield Fault.OPERATION, replace(immediate, then=Operator.BITWISE_AND)
     yield Fault.OPERATION, _changed(legal, register=1)
     yield Fault.OPERATION, _changed(activate, second=2)
     yield Fault.OPERATION, _changed(replace(activate, root=True), register=1)
     yield Fault.DTYPE, _changed(legal, x=legal.x.fields | {"dtype": 13})
-    yield Fault.DTYPE, _changed(replace(legal, y=None), immediate_dtype=14)
+    yield Fault.DTYPE, _changed(immediate, immediate_dtype=14)
+    yield Fault.DTYPE, _changed(replace(immediate, then=Operator.ADD), scalar_dtype=13)
     yield Fault.DTYPE, replace(legal, op=Operator.BITWISE_AND)
     words = Operand(_FOUR, "int32"), Operand(_FOUR, "int16"), Operand(Pattern(((1, 4),), 8), "int32")
     yield Fault.DTYPE, replace(legal, op=Operator.LEFT_SHIFT, x=words[0], y=words[1], result=words[2])
+    bits = replace(immediate, op=Operator.BITWISE_OR, x=words[0], result=words[2], immediate_dtype="int32")
+    yield Fault.DTYPE, replace(bits, then=Operator.LEFT_SHIFT, scalar_dtype="uint8")
     yield Fault.PARTITIONS, replace(legal, partitions=0)
     yield Fault.PARTITIONS, _changed(legal, partitions=size + 1)
     yield Fault.START, at("x", start=1)
@@ -159,3 +167,21 @@ def _of_dma(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
     yield Fault.RANGE, replace(direct, destination=(1, partition - 6))
     add = replace(direct, pair=("fp32", "fp32"))
     yield Fault.RANGE, _changed(replace(add, destination=(1, 2)), mode=2)
+
+
+def _of_vast_patterns(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
+    """Patterns of large steps and nums, which leave every memory."""
+    rng = Random("vast")
+    step, num, size = (1 << config.step_bits - 1) - 1, (1 << config.num_bits) - 1, config.size
+    for log, dtype in enumerate(("uint8", "bf16", "fp32")):
+        pairs = [
+            (rng.choice((1, -1)) * rng.randint(step // 2, step), rng.randint(num // 2, num)) for _ in range(MAX_PAIRS)
+        ]
+        vast = Pattern(tuple(pairs), rng.randrange(config.bank_bytes))
+        operand = Operand(vast, dtype)
+        for engine in (Engine.VECTOR, Engine.SCALAR):
+            lanes = Operate(engine=engine, x=operand, y=operand, result=operand, partitions=size, op=Operator.ADD)
+            yield Fault.RANGE, lanes
+        yield Fault.RANGE, Matmul(rows=size, columns=size, moving=vast, result=vast)
+        source, destination = Side(vast, None, -1 << log), Side(vast, 0)
+        yield Fault.RANGE, Copy(source=source, destination=destination, partitions=4, size=log)

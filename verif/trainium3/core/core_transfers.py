@@ -61,7 +61,7 @@ class Copy(Instruction):
     def body(self) -> dict[str, Any]:
         own = {"partitions": self.partitions, "size": self.size, "queue": self.queue}
         sides = {"source": self.source.fields, "destination": self.destination.fields}
-        return {"copy": own | sides, "mode": self.mode}
+        return {"copy": own | sides, "mode": self.mode, "direct": 0}
 
     def run(self, memories: Memories) -> None:
         width = 1 << self.size

@@ -40,6 +40,7 @@ async def instructions(dut, kind):
     rng = pauses.rng("program")
     async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
         host = Host(frame, CONFIG)
+        host.set_limits(rng)
         await host.load(rng)
         await host.run(program(CONFIG, rng, [kind] * CASES))
         await host.compare(kind)
@@ -53,6 +54,7 @@ async def random_programs(dut, pace):
     bad = [each for _, each in refused(CONFIG)]
     async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
         host = Host(frame, CONFIG, PACES[pace])
+        host.set_limits(rng)
         await host.load(rng)
         await host.clear()
         made = program(CONFIG, rng, [rng.choice(KINDS) for _ in range(CASES)])
@@ -72,7 +74,7 @@ async def engines_beside_each_other(dut):
         host = Host(frame, CONFIG)
         await host.load(rng)
         await host.clear()
-        names = 3 * KINDS
+        names = 3 * KINDS + CASES // 2 * ["copy", "descriptor", "vector", "scalar"]
         rng.shuffle(names)
         cycles = await host.run(program(CONFIG, rng, names, beside=True))
         busy = host.busy()
@@ -132,7 +134,7 @@ async def resets(dut):
         host = Host(frame, CONFIG)
         for cycles in (3, 40):
             for each in program(CONFIG, rng, rng.choices(KINDS, k=CASES), beside=True):
-                host.driver.send_bits(each.word(CONFIG))
+                host.send(each)
             for _ in range(cycles):
                 await RisingEdge(dut.clk)
             host.driver.drop()
