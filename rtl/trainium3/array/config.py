@@ -120,6 +120,7 @@ class PsumMemoryConfig:
     step_bits, num_bits : bits of a pair's step, which is signed, and of its num.
     engines : engines that read and write beside TensorE.
     wait_bits : bits of each counter of waits, which stops at its largest value.
+    checks : whether TensorE's commands are checked; without it they must be right.
     """
 
     cols: int = 2
@@ -129,6 +130,7 @@ class PsumMemoryConfig:
     num_bits: int = 4
     engines: int = 2
     wait_bits: int = 6
+    checks: bool = True
 
     def __post_init__(self) -> None:
         require_range("psum_memory", "cols", self.cols, 1, PARTITIONS)
@@ -153,4 +155,5 @@ class PsumMemoryConfig:
             step_bits=self.step_bits,
             num_bits=self.num_bits,
             tag_bits=mode_bits + 1 + exact_log2(self.banks) + self.cols,
+            checks=self.checks,
         )

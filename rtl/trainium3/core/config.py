@@ -82,14 +82,18 @@ class CoreConfig:
 
     @property
     def sbuf(self) -> SbufConfig:
-        """SBUF; the DMA engines' movers add, so it does not."""
+        """SBUF; the DMA engines' movers add, and the engines check their instructions."""
         return SbufConfig(
-            partitions=self.size, partition_bytes=self.partition_bytes, engines=len(SBUF_PORTS), adds=False
+            partitions=self.size,
+            partition_bytes=self.partition_bytes,
+            engines=len(SBUF_PORTS),
+            adds=False,
+            checks=False,
         )
 
     @property
     def psum(self) -> PsumMemoryConfig:
-        """PSUM; nothing reads its counters of waits."""
+        """PSUM; the engines check their instructions, and nothing reads its counters of waits."""
         return PsumMemoryConfig(
             cols=self.size,
             banks=self.banks,
@@ -98,6 +102,7 @@ class CoreConfig:
             num_bits=self.num_bits,
             engines=len(LANE_ENGINES),
             wait_bits=1,
+            checks=False,
         )
 
     @property
@@ -109,9 +114,11 @@ class CoreConfig:
 
     @property
     def walk(self) -> WalkConfig:
-        """Access patterns of SBUF or PSUM."""
+        """Access patterns of SBUF or PSUM, which the engines have checked."""
         longest = max(self.partition_bytes, self.banks * self.bank_bytes)
-        return WalkConfig(address_bits=exact_log2(longest), step_bits=self.step_bits, num_bits=self.num_bits)
+        return WalkConfig(
+            address_bits=exact_log2(longest), step_bits=self.step_bits, num_bits=self.num_bits, checks=False
+        )
 
     @property
     def dge(self) -> DgeConfig:

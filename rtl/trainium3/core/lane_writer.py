@@ -111,8 +111,8 @@ class LaneWriter(wiring.Component):
             found = (row >= 0) & (row < SCALES) & (self.partitions > p // QUADRANT * QUADRANT)
             quadrant = p // QUADRANT * SCALES
             own = [self.i.p.scales[quadrant + j] for j in range(SCALES) if quadrant + j < len(self.i.p.scales)]
-            scale_lanes.append(found)
-            scale_bytes.append(Array(own)[row[: exact_log2(SCALES)]])
+            scale_lanes.append(found if config.has_mx else Const(0))
+            scale_bytes.append(Array(own)[row[: exact_log2(SCALES)]] if config.has_mx else Const(0, E8M0.width))
         scaling = Signal()
         m.d.comb += scaling.eq(self.i.valid & scaled & ~scales_written)
         with m.If(self.start):

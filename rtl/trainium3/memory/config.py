@@ -22,12 +22,14 @@ class WalkConfig:
     address_bits : bits of a byte address in a partition.
     step_bits, num_bits : bits of a pair's step, which is signed, and of its num.
     tag_bits : bits of a command that ride with its addresses; 0 for none.
+    checks : whether commands are checked; without it they must be right.
     """
 
     address_bits: int = 8
     step_bits: int = 6
     num_bits: int = 4
     tag_bits: int = 0
+    checks: bool = True
 
     def __post_init__(self) -> None:
         require_range("access_walker", "address_bits", self.address_bits, 3, 24)
@@ -127,6 +129,7 @@ class SbufConfig:
     engines : engines with a read port and a write port each.
     wait_bits : bits of the counter of a DMA port's waits, which stops at its largest value.
     adds : whether a DMA port has read-add-write; without it every beat stores.
+    checks : whether the engines' accesses are checked; without it they must be right.
     """
 
     partitions: int = 8
@@ -135,6 +138,7 @@ class SbufConfig:
     engines: int = 2
     wait_bits: int = 5
     adds: bool = True
+    checks: bool = True
 
     def __post_init__(self) -> None:
         require_power_of_two("sbuf", "partitions", self.partitions, 4, PARTITIONS)

@@ -101,7 +101,7 @@ class Sbuf(wiring.Component):
         uses = [Signal(config.partitions, name=f"uses_{number}") for number in range(len(ports))]
         first = Signal(SbufError)
         for (valid, place), use in reversed([*zip(ports, uses, strict=True)]):
-            fault = self._fault(place)
+            fault = self._fault(place) if config.checks else Value.cast(SbufError.NONE)
             with m.If(valid & (fault != SbufError.NONE)):
                 m.d.comb += first.eq(fault)
             with m.Elif(valid):

@@ -34,7 +34,8 @@ LARGE = (
     "exponential",
     "quantize_mx",
 )
-"""Slow units: with live handshakes much logic remains, since registers that feed themselves are not optimised away."""
+"""Slow units, left to the deep tests: with live handshakes much logic remains, since registers that feed themselves are not
+optimised away."""
 
 
 class Dead(wiring.Component):
@@ -72,8 +73,8 @@ def dead(unit, config, *, alive_handshakes):
 @pytest.mark.parametrize(
     ("unit", "alive_handshakes"),
     [
-        # Zero data with live handshakes is the hardest case; it is left to the deep tests only if it is slow.
-        pytest.param(unit, alive, marks=[pytest.mark.deep] if alive == (unit in LARGE) else [])
+        # Zero data with live handshakes is the hardest case.
+        pytest.param(unit, alive, marks=[pytest.mark.deep] if unit in LARGE or not alive else [])
         for unit in UNITS
         for alive in (False, True)
     ],

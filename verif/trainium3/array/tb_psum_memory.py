@@ -104,7 +104,7 @@ async def one_word_after_the_other_lane(dut):
             coverage.hit(mode)
 
 
-@cocotb.test(**LIMIT)
+@cocotb.test(**LIMIT, skip=not CONFIG.checks)
 async def a_refused_command_leaves_no_trace(dut):
     """Beyond the bank's end, before its start, sizes of 1 and 8 bytes, no element: in each lane, among good ones, in any order."""
     rng = pauses.rng("tiles")
@@ -146,7 +146,7 @@ async def a_refused_command_leaves_no_trace(dut):
         await table.read_all()
 
 
-@cocotb.test(**LIMIT)
+@cocotb.test(**LIMIT, skip=not CONFIG.checks)
 async def far_outside(dut):
     """The largest reaches of every set of levels, to either side, in each lane: sums that must not wrap around into the bank."""
     rng = pauses.rng("tiles")
@@ -167,7 +167,7 @@ async def far_outside(dut):
         await table.read_all()
 
 
-@cocotb.test(**LIMIT)
+@cocotb.test(**LIMIT, skip=not CONFIG.checks)
 async def cleared_in_any_cycle(dut):
     """An error and a wait of the cycle in which they are cleared: the error stays, the wait does not."""
     rng = pauses.rng("tiles")

@@ -56,9 +56,11 @@ class Host:
         )
 
     async def load(self, rng: Random) -> None:
-        """Fill all memories with numbers, many of ordinary size, through HBM."""
-        config = self.config
-        values = [fp32.mixed(rng) if rng.random() < 0.3 else _ordinary(rng) for _ in range(config.hbm_bytes // 4)]
+        """Fill all memories through HBM, with specials, and with numbers near 1 or, at times in the upper half of a partition,
+        near the smallest, whose products are subnormal."""
+        config, below = self.config, (0, rng.choice((0, 122)))
+        upper = [2 * byte // config.partition_bytes % 2 for byte in range(0, config.hbm_bytes, 4)]
+        values = [fp32.mixed(rng) if rng.random() < 0.3 else _near(rng, below[each]) for each in upper]
         self.memories.hbm[:] = np.array(values, np.uint32).view(np.uint8)
         await self.write_hbm()
         await self.run(
@@ -166,6 +168,7 @@ class Host:
         return made
 
 
-def _ordinary(rng: Random) -> int:
-    """Two BF16 numbers between 1/16 and 16, of any sign; as FP32 of the same size."""
-    return sum((rng.getrandbits(1) << 15 | rng.randrange(123, 131) << 7 | rng.getrandbits(7)) << 16 * k for k in (0, 1))
+def _near(rng: Random, below: int) -> int:
+    """Two BF16 numbers between 1/16 and 16 of any sign, by ``2**-below``; as FP32 of the same size."""
+    exponents = range(123 - below, 131 - below)
+    return sum((rng.getrandbits(1) << 15 | rng.choice(exponents) << 7 | rng.getrandbits(7)) << 16 * k for k in (0, 1))

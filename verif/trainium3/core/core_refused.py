@@ -172,16 +172,21 @@ def _of_dma(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
 def _of_vast_patterns(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
     """Patterns of large steps and nums, which leave every memory."""
     rng = Random("vast")
-    step, num, size = (1 << config.step_bits - 1) - 1, (1 << config.num_bits) - 1, config.size
+    size = config.size
+
+    def vast_pattern(step_bits: int) -> Pattern:
+        step, num = (1 << step_bits - 1) - 1, (1 << config.num_bits) - 1
+        signs = [rng.choice((1, -1)) for _ in range(MAX_PAIRS)]
+        pairs = tuple((sign * rng.randint(step // 2, step), rng.randint(num // 2, num)) for sign in signs)
+        return Pattern(pairs, rng.randrange(config.bank_bytes))
+
     for log, dtype in enumerate(("uint8", "bf16", "fp32")):
-        pairs = [
-            (rng.choice((1, -1)) * rng.randint(step // 2, step), rng.randint(num // 2, num)) for _ in range(MAX_PAIRS)
-        ]
-        vast = Pattern(tuple(pairs), rng.randrange(config.bank_bytes))
+        vast = vast_pattern(config.step_bits)
         operand = Operand(vast, dtype)
         for engine in (Engine.VECTOR, Engine.SCALAR):
             lanes = Operate(engine=engine, x=operand, y=operand, result=operand, partitions=size, op=Operator.ADD)
             yield Fault.RANGE, lanes
         yield Fault.RANGE, Matmul(rows=size, columns=size, moving=vast, result=vast)
+        vast = vast_pattern(config.dge.step_bits)
         source, destination = Side(vast, None, -1 << log), Side(vast, 0)
         yield Fault.RANGE, Copy(source=source, destination=destination, partitions=4, size=log)

@@ -12,15 +12,18 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.core import Core
 from bitpath.rtl.trainium3.core.instruction import Engine, Fault
+from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
+from bitpath.rtl.trainium3.lanes.engine_control import Operator
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.core.core_host import Host
-from bitpath.verif.trainium3.core.core_memories import Pattern
+from bitpath.verif.trainium3.core.core_instructions import Instruction, Operate
+from bitpath.verif.trainium3.core.core_memories import Operand, Pattern
 from bitpath.verif.trainium3.core.core_programs import kinds, program
 from bitpath.verif.trainium3.core.core_refused import Refused, refused
-from bitpath.verif.trainium3.core.core_transfers import Copy, Side
+from bitpath.verif.trainium3.core.core_transfers import Copy, Descriptor, Side
 
 CONFIG = config_from_environment(CoreConfig)
 SIGNATURE = Core(CONFIG).signature
@@ -81,6 +84,37 @@ async def engines_beside_each_other(dut):
         assert all(busy), f"engines are busy {busy}"
         assert sum(busy) > cycles, f"engines are busy {busy} of {cycles} cycles"
         await host.compare("program")
+
+
+@cocotb.test(**LIMIT)
+async def sums_wait_for_lanes(dut):
+    """Additions onto few words of SBUF, while VectorE and ScalarE use its partitions in every second cycle, or each other's
+    gaps: a sum waits, and the next one finds it on its way."""
+    rng = pauses.rng("program")
+    async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
+        host = Host(frame, CONFIG)
+        await host.load(rng)
+        made: list[Instruction] = []
+        for _ in range(CASES):
+            for bank, engine in enumerate((Engine.VECTOR, Engine.SCALAR)):
+                half = CONFIG.bank_bytes // 2
+                row, at = Pattern(((1, half),)), bank * CONFIG.bank_bytes
+                y, result = (Operand(replace(row, offset=at + part), "uint8", True) for part in (0, half))
+                own = {"x": Operand(row, "uint8"), "y": y, "result": result, "op": Operator.BITWISE_XOR}
+                made.append(Operate(engine=engine, partitions=rng.choice((1, CONFIG.size)), **own))
+            for _ in range(6):
+                mode, name = rng.choice(((WriteMode.ADD_BF16, "bf16"), (WriteMode.ADD_FP32, "fp32")))
+                word = CONFIG.partition_bytes // 2 + 4 * rng.randrange(4)
+                destination = rng.randrange(2), word
+                source = None, 4 * rng.randrange(CONFIG.hbm_bytes // 4 - 8)
+                made.append(
+                    Descriptor(
+                        source=source, destination=destination, count=rng.randint(1, 8), pair=(name, name), mode=mode,
+                        config=CONFIG,
+                    )
+                )  # fmt: skip
+        await host.run(made)
+        await host.compare("sums")
 
 
 @cocotb.test(**LIMIT)

@@ -60,7 +60,7 @@ async def every_num(dut, size):
         await Table(frame).play(walks)
 
 
-@cocotb.test(**LIMIT)
+@cocotb.test(**LIMIT, skip=not CONFIG.checks)
 async def ends_of_the_partition(dut):
     """The first and the last byte, and one element beyond either; a limit below the partition's end."""
     rng = pauses.rng("walks")
@@ -97,7 +97,7 @@ async def ends_of_the_partition(dut):
         await table.play([random_walk(CONFIG, rng)])
 
 
-@cocotb.test(**LIMIT)
+@cocotb.test(**LIMIT, skip=not CONFIG.checks)
 async def far_outside(dut):
     """The largest reaches of each level and of all, to either side: sums that must not wrap around into the partition."""
     rng = pauses.rng("walks")
@@ -118,7 +118,7 @@ async def far_outside(dut):
         await table.play([random_walk(CONFIG, rng)])
 
 
-@cocotb.test(**LIMIT)
+@cocotb.test(**LIMIT, skip=not CONFIG.checks)
 async def a_rejected_command_leaves_no_trace(dut):
     """Every kind of error among good patterns; the first one stays until it is cleared."""
     rng = pauses.rng("walks")

@@ -34,7 +34,7 @@ BENCHES = {
     "dge-icarus": (DgeConfig(), 120, "directed|cycle|resets|pace=both", 4, 1_000),
     "sbuf-verilator": (SBUF, 30, "busy=0.3/pause=0.5|waits|errors|resets", 4, 1_000),
     "sbuf-icarus": (SbufConfig(partitions=4), 20, "busy=0.3/pause=0.5|errors|waits", 3, 400),
-    "sbuf-icarus-stores": (SbufConfig(partitions=4, adds=False), 20, "busy=0.3/pause=0.5|waits", 2, 300),
+    "sbuf-icarus-stores": (SbufConfig(partitions=4, adds=False, checks=False), 20, "busy=0.3/pause=0.5|waits", 2, 300),
     "scale_fetch-verilator": (ScaleFetchConfig(), 100, None, 8, 600),
     "scale_fetch-icarus": (ScaleFetchConfig(quadrants=1), 60, None, 8, 300),
     "indirect_offsets-verilator": (IndirectConfig(offset_bits=32, count_bits=12), 60, None, 10, 5_000),
@@ -48,6 +48,11 @@ def test_bench(name):
     unit, simulator = name.split("-")[:2]
     config, cases, tests, ran, compared = BENCHES[name]
     bench(unit, config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
+
+
+@pytest.mark.deep
+def test_walks_without_checks():
+    bench("access_walker", WalkConfig(checks=False), "icarus", cases=40, min_tests=8, min_compared=3_000)
 
 
 @pytest.mark.deep
