@@ -154,7 +154,7 @@ class LaneEngine(wiring.Component):
         operates = held.operation == Operation.OPERATE
         code, then = held.step.op.as_value(), held.then.op.as_value()
         on_bits = operates & (code >= FIRST_BIT_OPERATOR)
-        two_steps = operates & (held.then.op != Operator.BYPASS)
+        two_steps = operates & ((held.then.op != Operator.BYPASS) | held.then.reverse)
         known = held.operation.as_value().matches(*operations(config, self.engine))
         operation = (
             ~known

@@ -73,7 +73,8 @@ def _of_lanes(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
     yield Fault.OPERATION, _changed(replace(activate, root=True), register=1)
     yield Fault.DTYPE, _changed(legal, x=legal.x.fields | {"dtype": 13})
     yield Fault.DTYPE, _changed(immediate, immediate_dtype=14)
-    yield Fault.DTYPE, _changed(replace(immediate, then=Operator.ADD), scalar_dtype=13)
+    for then in (replace(immediate, then=Operator.ADD), replace(immediate, then_reverse=True)):
+        yield Fault.DTYPE, _changed(then, scalar_dtype=13)
     yield Fault.DTYPE, replace(legal, op=Operator.BITWISE_AND)
     words = Operand(_FOUR, "int32"), Operand(_FOUR, "int16"), Operand(Pattern(((1, 4),), 8), "int32")
     yield Fault.DTYPE, replace(legal, op=Operator.LEFT_SHIFT, x=words[0], y=words[1], result=words[2])
