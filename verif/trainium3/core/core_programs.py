@@ -255,8 +255,25 @@ class Maker:
         pattern = any_pattern(self.rng, count, size, range(place.start, place.start + row))
         return Side(pattern, None, row // size if partitions > 1 else 0)
 
+    def long_copy(self) -> Copy:
+        """A copy in HBM of elements that follow each other, up to all that have room."""
+        rng, width = self.rng, 1 << self.config.num_bits - 1
+        size = rng.randrange(3)
+        source, destination = (
+            range(-(-each[2].start >> size), each[2].stop >> size) for each in (self.sources, self.targets)
+        )
+        rows = rng.randint(1, min(2 * width - 1, len(source) // width, len(destination) // width))
+        sides = [
+            Side(Pattern(((width, rows), (1, width)), rng.randint(place.start, place.stop - rows * width)))
+            for place in (source, destination)
+        ]
+        queue = rng.randrange(self.config.queues)
+        return Copy(source=sides[0], destination=sides[1], partitions=1, size=size, queue=queue, after=(Engine.DMA,))
+
     def copy(self) -> Copy:
         rng, config = self.rng, self.config
+        if rng.random() < 0.1:
+            return self.long_copy()
         mode = rng.choice((WriteMode.STORE, WriteMode.STORE, WriteMode.ADD_BF16, WriteMode.ADD_FP32))
         size = {WriteMode.STORE: rng.randrange(3), WriteMode.ADD_BF16: 1, WriteMode.ADD_FP32: 2}[mode]
         in_sbuf = rng.choice(((False, False), (True, False), (False, True)))
@@ -280,7 +297,7 @@ class Maker:
         else:
             mode, pair = WriteMode.STORE, (rng.choice(tuple(FORMATS)), rng.choice(tuple(FORMATS)))
         in_sbuf = rng.choice(((False, False), (True, False), (False, True)))
-        count = self.count()
+        count = self.count() if any(in_sbuf) else rng.randint(1, len(self.sources[2]) // 4)
         sides = []
         for each, places, name in zip(in_sbuf, (self.sources, self.targets), pair, strict=True):
             size = container_bits(name) // 8

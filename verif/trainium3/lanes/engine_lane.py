@@ -220,6 +220,8 @@ def every_operator(rng: Random, width: int) -> list[Value]:
                 x = rng.getrandbits(32) | 1 | 1 << size - 1
                 y = count | rng.getrandbits(32) >> size << size
                 values += beats_of([x], [y], Instruction(first, *names, names[0]), width)
+                second = Instruction(Operator.BITWISE_OR, *names, names[0], True, second=first, second_dtype=names[1])
+                values += beats_of([x], [0], second, width, y)
     return values
 
 
