@@ -84,7 +84,7 @@ def test_every_machine_runs_by_default(bitpath, monkeypatch):
 @pytest.mark.parametrize("flow", ["matmul", pytest.param("layer", marks=pytest.mark.deep)])
 def test_the_other_scale_rule(bitpath, flow):
     """Golden, the program and QuantizeMX in RTL take the rule, which changes the error."""
-    line = f"--flow {flow} --machine trainium3 --slice 2x128x2 {SMALL} --format mxfp8_e4m3"
+    line = f"--flow {flow} --machine trainium3 --sim icarus --slice 2x128x2 {SMALL} --format mxfp8_e4m3"
     records = [passed(bitpath, f"{line} --scale-rule {rule}")[1][0] for rule in trainium3_matmul.SCALE_RULES]
     assert [record["config"]["scale_rule"] for record in records] == ["ocp", "nki05"]
     assert [record["mismatches"] for record in records] == [0, 0]
