@@ -28,6 +28,12 @@ def test_on_icarus():
 
 @pytest.mark.deep
 @pytest.mark.simulator
+def test_without_checks():
+    bench(PsumMemoryConfig(checks=False), "icarus", cases=20, min_tests=11, min_compared=1_000)
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
 def test_of_the_machines_depth():
     """Eight banks of 2 KiB."""
     config = PsumMemoryConfig(cols=4, banks=8, bank_bytes=2048, step_bits=16, num_bits=16, wait_bits=16)

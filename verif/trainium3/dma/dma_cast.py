@@ -57,7 +57,7 @@ def _shown(pair: Pair, codes: np.ndarray, _: str) -> Shown:
 
 def near_ties(rng: Random, count: int) -> np.ndarray:
     """FP32 codes: of each exponent `count` numbers half-way between shorter ones, beside that, or with a run of equal bits; and
-    NaN of every single bit."""
+    NaN with each bit of the fraction alone."""
     codes = [FP32.exponent_mask << FP32.fraction_bits | 1 << bit for bit in range(FP32.fraction_bits)]
     for exponent in range(FP32.exponent_mask + 1):
         for _ in range(count):

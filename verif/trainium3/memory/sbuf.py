@@ -1,6 +1,7 @@
 """Accesses of SBUF's engines and DMA ports, and a shadow of its bytes that plays them cycle by cycle."""
 
 from dataclasses import dataclass, field
+from functools import cache
 from random import Random
 
 import ml_dtypes
@@ -51,10 +52,11 @@ class Place:
         return pack(sbuf_place(config), self.fields())
 
 
-def legal_places(config: SbufConfig) -> list[Place]:
+@cache
+def legal_places(config: SbufConfig) -> tuple[Place, ...]:
     """Return every legal set of partitions, at word 0."""
     every = (Place(s, n, 0) for n in range(1, config.partitions + 1) for s in range(config.partitions + 1 - n))
-    return [place for place in every if place.error(config) is SbufError.NONE]
+    return tuple(place for place in every if place.error(config) is SbufError.NONE)
 
 
 @dataclass(frozen=True)
@@ -162,3 +164,26 @@ class Shadow:
         for p in write.place.rows(self.config):
             row, start = self._row(p, write.place.word)
             lay(row, write.masks[p], write.words[p].to_bytes(SBUF_WORD_BYTES, "little"), start)
+
+
+@dataclass
+class Cycle:
+    """What the engines do in a cycle, by engine, and whether it clears."""
+
+    reads: dict[int, Place] = field(default_factory=dict)
+    writes: dict[int, Write] = field(default_factory=dict)
+    clear: bool = False
+
+
+def random_cycle(config: SbufConfig, rng: Random, number: int, busy: float) -> Cycle:
+    """Return reads and writes of any legal partitions, each with probability `busy`; engines write words of their own."""
+    cycle, legal, words = Cycle(), legal_places(config), range(1 << config.word_bits)
+    for engine in range(config.engines):
+        if rng.random() < busy:
+            place = rng.choice(legal)
+            cycle.reads[engine] = Place(place.start, place.partitions, rng.choice(words))
+        if rng.random() < busy:
+            place = rng.choice(legal)
+            own = [word for word in words if word % config.engines == (engine + number) % config.engines]
+            cycle.writes[engine] = random_write(config, Place(place.start, place.partitions, rng.choice(own)), rng)
+    return cycle

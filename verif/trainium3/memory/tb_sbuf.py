@@ -5,7 +5,6 @@
 
 import os
 from collections import deque
-from dataclasses import dataclass, field
 from itertools import product
 
 import cocotb
@@ -22,12 +21,13 @@ from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.memory.sbuf import (
     ON_THE_WAY,
     Beat,
+    Cycle,
     Place,
     Shadow,
     Write,
     lay,
-    legal_places,
     random_beat,
+    random_cycle,
     random_write,
 )
 
@@ -40,16 +40,6 @@ ADDRESSES = 1 << CONFIG.beats.address_bits
 ENGINES, GROUPS = range(CONFIG.engines), range(CONFIG.groups)
 MOST_WAITS = (1 << CONFIG.wait_bits) - 1
 FULL = (1 << CONFIG.dma_bytes) - 1
-LEGAL = legal_places(CONFIG)
-
-
-@dataclass
-class Cycle:
-    """What the engines do in a cycle, by engine, and whether it clears."""
-
-    reads: dict[int, Place] = field(default_factory=dict)
-    writes: dict[int, Write] = field(default_factory=dict)
-    clear: bool = False
 
 
 class Table:
@@ -194,20 +184,6 @@ class Table:
         return waits
 
 
-def random_cycle(rng, number, busy):
-    """Engines that write at once have words of their own."""
-    cycle = Cycle()
-    for engine in ENGINES:
-        if rng.random() < busy:
-            place = rng.choice(LEGAL)
-            cycle.reads[engine] = Place(place.start, place.partitions, rng.randrange(WORDS))
-        if rng.random() < busy:
-            place = rng.choice(LEGAL)
-            own = [word for word in range(WORDS) if word % CONFIG.engines == (engine + number) % CONFIG.engines]
-            cycle.writes[engine] = random_write(CONFIG, Place(place.start, place.partitions, rng.choice(own)), rng)
-    return cycle
-
-
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(busy=[0.05, 0.3, 0.6], pause=[0.0, 0.5])
 async def engines_beside_dma(dut, busy, pause):
@@ -232,7 +208,7 @@ async def engines_beside_dma(dut, busy, pause):
                     *(random_beat(CONFIG, rng, beat.address) for _ in range(rng.choice((0, 1, 2)))),
                 ]
                 table.reads[group] += [rng.choice((beat.address, rng.randrange(ADDRESSES))) for _ in "ab"]
-        await table.play(random_cycle(rng, number, busy) for number in range(CASES))
+        await table.play(random_cycle(CONFIG, rng, number, busy) for number in range(CASES))
         await table.read_all()
         for name in coverage.counts:
             if name in table.seen:
@@ -342,7 +318,7 @@ async def resets(dut):
                 table.beats[group] += [random_beat(CONFIG, rng, address=turn % 2) for _ in range(9)]
                 table.reads[group] += [rng.randrange(ADDRESSES) for _ in range(9)]
             for number in range(2 + turn):
-                cycle = random_cycle(rng, number, 0.5)
+                cycle = random_cycle(CONFIG, rng, number, 0.5)
                 cycle.reads[0] = Place(0, turn % 2, 0)
                 await table.step(cycle)
             await frame.reset()
