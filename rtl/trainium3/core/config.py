@@ -32,7 +32,7 @@ class DmaEngineConfig:
 
 
 SBUF_PORTS = ("operands", "scales", "vector", "scalar")
-"""Ports of SBUF for the engines: two of TensorE, and one of each other engine."""
+"""Read ports of SBUF for the engines: two of TensorE, which does not write, and one of each other engine."""
 LANE_ENGINES = ("vector", "scalar")
 """Engines of one lane a partition, in the order of PSUM's ports."""
 
@@ -86,7 +86,8 @@ class CoreConfig:
         return SbufConfig(
             partitions=self.size,
             partition_bytes=self.partition_bytes,
-            engines=len(SBUF_PORTS),
+            readers=len(SBUF_PORTS) - len(LANE_ENGINES),
+            engines=len(LANE_ENGINES),
             adds=False,
             checks=False,
         )

@@ -118,7 +118,7 @@ class Core(wiring.Component):
         for number, (name, lane) in enumerate(zip(LANE_ENGINES, lanes, strict=True)):
             port = SBUF_PORTS.index(name)
             connect(m, lane.read, sbuf.read[port])
-            connect(m, lane.write, sbuf.write[port])
+            connect(m, lane.write, sbuf.write[number])
             connect(m, lane.access, psum.access[number])
             m.d.comb += [
                 lane.data.eq(Value.cast(sbuf.data[port].p)),

@@ -126,6 +126,7 @@ class SbufConfig:
     partitions : a power of two from 4 to 128.
     partition_bytes : a power of two from 64 to 4096.
     banks : 8-byte words of a DMA access: 2, or 4 as on the machine.
+    readers : engines that only read: one read port each, before those of ``engines``.
     engines : engines with a read port and a write port each.
     wait_bits : bits of the counter of a DMA port's waits, which stops at its largest value.
     adds : whether a DMA port has read-add-write; without it every beat stores.
@@ -135,6 +136,7 @@ class SbufConfig:
     partitions: int = 8
     partition_bytes: int = 64
     banks: int = 2
+    readers: int = 0
     engines: int = 2
     wait_bits: int = 5
     adds: bool = True
@@ -145,7 +147,12 @@ class SbufConfig:
         require_power_of_two("sbuf", "partition_bytes", self.partition_bytes, 64, 4096)
         require_power_of_two("sbuf", "banks", self.banks, 2, 4)
         require_range("sbuf", "engines", self.engines, 1, 6)
+        require_range("sbuf", "readers", self.readers, 0, 6 - self.engines)
         require_range("sbuf", "wait_bits", self.wait_bits, 1, 32)
+
+    @property
+    def read_ports(self) -> int:
+        return self.readers + self.engines
 
     @property
     def group(self) -> int:

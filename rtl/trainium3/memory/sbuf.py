@@ -67,8 +67,9 @@ class Sbuf(wiring.Component):
 
     Members
     -------
-    read : In(stream of sbuf_place, always ready), data : Out(stream of a word for each partition, always ready), of each engine
-    write : In(stream of sbuf_write, always ready), of each engine
+    read : In(stream of sbuf_place, always ready), data : Out(stream of a word for each partition, always ready), of each engine,
+        those that only read first
+    write : In(stream of sbuf_write, always ready), of each engine that writes
     dma_read, dma_data, dma_write : as ``read``, ``data`` and ``write`` of :class:`SbufDma`, of each eight partitions
     error : Out(SbufError), of the first refused access since reset or ``clear``; in one cycle reads count as first
     waits : Out, for each DMA port the cycles in which it waited for an engine since reset or ``clear``
@@ -81,8 +82,8 @@ class Sbuf(wiring.Component):
         row = stream.Signature(8 * config.dma_bytes)
         super().__init__(
             {
-                "read": In(stream.Signature(sbuf_place(config), always_ready=True)).array(config.engines),
-                "data": Out(stream.Signature(words, always_ready=True)).array(config.engines),
+                "read": In(stream.Signature(sbuf_place(config), always_ready=True)).array(config.read_ports),
+                "data": Out(stream.Signature(words, always_ready=True)).array(config.read_ports),
                 "write": In(stream.Signature(sbuf_write(config), always_ready=True)).array(config.engines),
                 "dma_read": In(stream.Signature(config.beats.address_bits)).array(config.groups),
                 "dma_data": Out(row).array(config.groups),
@@ -96,8 +97,8 @@ class Sbuf(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        ports = [(self.read[engine].valid, self.read[engine].p) for engine in range(config.engines)]
-        ports += [(self.write[engine].valid, self.write[engine].p.place) for engine in range(config.engines)]
+        ports = [(self.read[port].valid, self.read[port].p) for port in range(config.read_ports)]
+        ports += [(self.write[port].valid, self.write[port].p.place) for port in range(config.engines)]
         uses = [Signal(config.partitions, name=f"uses_{number}") for number in range(len(ports))]
         first = Signal(SbufError)
         for (valid, place), use in reversed([*zip(ports, uses, strict=True)]):
@@ -112,11 +113,11 @@ class Sbuf(wiring.Component):
             m.d.sync += self.error.eq(SbufError.NONE)
         used = Signal(config.partitions)
         m.d.comb += used.eq(reduce(or_, uses))
-        reads, writes = uses[: config.engines], uses[config.engines :]
-        for engine, use in enumerate(reads):
-            shown = Signal.like(use, name=f"shown_{engine}")
-            m.d.sync += [shown.eq(use), self.data[engine].valid.eq(self.read[engine].valid)]
-            reads[engine] = shown
+        reads, writes = uses[: config.read_ports], uses[config.read_ports :]
+        for port, use in enumerate(reads):
+            shown = Signal.like(use, name=f"shown_{port}")
+            m.d.sync += [shown.eq(use), self.data[port].valid.eq(self.read[port].valid)]
+            reads[port] = shown
         for group in range(config.groups):
             self._group(m, platform, group, reads, writes, used)
         return m
@@ -135,7 +136,8 @@ class Sbuf(wiring.Component):
     def _group(self, m: Module, platform, group: int, shown: list, writes: list, used: Signal) -> None:
         """Eight partitions and their DMA port."""
         config = self.config
-        engines, each = range(config.engines), range(group * config.group, (group + 1) * config.group)
+        readers, writers = range(config.read_ports), range(config.engines)
+        each = range(group * config.group, (group + 1) * config.group)
         dma = instantiate(m, platform, f"dma_{group}", SbufDma, config)
         connect(m, flipped(self.dma_read[group]), dma.read)
         connect(m, dma.data, flipped(self.dma_data[group]))
@@ -147,21 +149,21 @@ class Sbuf(wiring.Component):
             m.d.sync += self.waits[group].eq(self.waits[group] + 1)
 
         word_bits = 8 * SBUF_WORD_BYTES
-        words = Signal(config.group * config.engines * word_bits, name=f"words_{group}")
+        words = Signal(config.group * config.read_ports * word_bits, name=f"words_{group}")
         rows = Signal(config.group * 8 * config.dma_bytes, name=f"rows_{group}")
         for place, p in enumerate(each):
-            for engine in engines:
-                word = words.word_select(place * config.engines + engine, word_bits)
-                m.d.comb += self.data[engine].p[p].eq(Mux(shown[engine][p], word, 0))
+            for port in readers:
+                word = words.word_select(place * config.read_ports + port, word_bits)
+                m.d.comb += self.data[port].p[p].eq(Mux(shown[port][p], word, 0))
         read_row, write_row = (at[: config.row_bits] for at in (dma.read_at, dma.write_at))
         read_partition, write_partition = (at[config.row_bits :] for at in (dma.read_at, dma.write_at))
-        masks = (Mux(writes[engine][p], self.write[engine].p.masks[p], 0) for p in each for engine in engines)
+        masks = (Mux(writes[port][p], self.write[port].p.masks[p], 0) for p in each for port in writers)
         values = {
-            "read_word": Cat(self.read[engine].p.word for engine in engines),
+            "read_word": Cat(self.read[port].p.word for port in readers),
             "read_data": words,
             "write_mask": Cat(masks),
-            "write_word": Cat(self.write[engine].p.place.word for engine in engines),
-            "write_data": Cat(self.write[engine].p.words[p] for p in each for engine in engines),
+            "write_word": Cat(self.write[port].p.place.word for port in writers),
+            "write_data": Cat(self.write[port].p.words[p] for p in each for port in writers),
             "dma_reads": Cat(dma.reads & (read_partition == place) for place in range(config.group)),
             "dma_read_row": read_row,
             "dma_read_data": rows,

@@ -168,7 +168,7 @@ class Shadow:
 
 @dataclass
 class Cycle:
-    """What the engines do in a cycle, by engine, and whether it clears."""
+    """What the engines do in a cycle, by read port and by write port, and whether it clears."""
 
     reads: dict[int, Place] = field(default_factory=dict)
     writes: dict[int, Write] = field(default_factory=dict)
@@ -178,12 +178,12 @@ class Cycle:
 def random_cycle(config: SbufConfig, rng: Random, number: int, busy: float) -> Cycle:
     """Return reads and writes of any legal partitions, each with probability `busy`; engines write words of their own."""
     cycle, legal, words = Cycle(), legal_places(config), range(1 << config.word_bits)
-    for engine in range(config.engines):
+    for port in range(config.read_ports):
         if rng.random() < busy:
             place = rng.choice(legal)
-            cycle.reads[engine] = Place(place.start, place.partitions, rng.choice(words))
-        if rng.random() < busy:
+            cycle.reads[port] = Place(place.start, place.partitions, rng.choice(words))
+        if port < config.engines and rng.random() < busy:
             place = rng.choice(legal)
-            own = [word for word in words if word % config.engines == (engine + number) % config.engines]
-            cycle.writes[engine] = random_write(config, Place(place.start, place.partitions, rng.choice(own)), rng)
+            own = [word for word in words if word % config.engines == (port + number) % config.engines]
+            cycle.writes[port] = random_write(config, Place(place.start, place.partitions, rng.choice(own)), rng)
     return cycle

@@ -37,9 +37,11 @@ CASES = int(os.environ.get("BITPATH_CASES", "200"))
 LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
 WORDS = 1 << CONFIG.word_bits
 ADDRESSES = 1 << CONFIG.beats.address_bits
-ENGINES, GROUPS = range(CONFIG.engines), range(CONFIG.groups)
+READERS, WRITERS, GROUPS = range(CONFIG.read_ports), range(CONFIG.engines), range(CONFIG.groups)
 MOST_WAITS = (1 << CONFIG.wait_bits) - 1
 FULL = (1 << CONFIG.dma_bytes) - 1
+PATIENCE = 1500 + 4 * ADDRESSES
+"""Cycles: DMA writes every row without an answer."""
 
 
 class Table:
@@ -48,7 +50,7 @@ class Table:
     def __init__(self, frame, pause=0.0):
         self.dut, self.pause = frame.dut, pause
         self.shadow = Shadow(CONFIG)
-        self.boards = [frame.scoreboard(f"data__{e}", frame.payload_shape(f"data__{e}")) for e in ENGINES]
+        self.boards = [frame.scoreboard(f"data__{e}", frame.payload_shape(f"data__{e}")) for e in READERS]
         self.answers = [frame.scoreboard(f"dma_data__{g}", 8 * CONFIG.dma_bytes) for g in GROUPS]
         self.reads, self.beats = [deque() for _ in GROUPS], [deque() for _ in GROUPS]
         self.offered = {(name, g): False for name in ("dma_read", "dma_write") for g in GROUPS}
@@ -72,7 +74,7 @@ class Table:
     async def read_all(self):
         """Read every byte, by the engines and then by DMA."""
         await self.play(
-            Cycle(reads={word % CONFIG.engines: Place(0, CONFIG.partitions, word)}) for word in range(WORDS)
+            Cycle(reads={word % CONFIG.read_ports: Place(0, CONFIG.partitions, word)}) for word in range(WORDS)
         )
         for group, address in product(GROUPS, range(ADDRESSES)):
             self.reads[group].append(address)
@@ -97,10 +99,11 @@ class Table:
         await self.step(Cycle())
 
     async def step(self, cycle):
-        for engine in ENGINES:
-            for name, access in (("read", cycle.reads.get(engine)), ("write", cycle.writes.get(engine))):
-                port = getattr(self.dut, f"{name}__{engine}__payload")
-                self.put(f"{name}__{engine}__valid", access is not None)
+        for name, numbers, accesses in (("read", READERS, cycle.reads), ("write", WRITERS, cycle.writes)):
+            for number in numbers:
+                access = accesses.get(number)
+                port = getattr(self.dut, f"{name}__{number}__payload")
+                self.put(f"{name}__{number}__valid", access is not None)
                 port.value = self.rng.getrandbits(len(port)) if access is None else access.payload(CONFIG)
         for group in GROUPS:
             for name, queue in (("dma_read", self.reads[group]), ("dma_write", self.beats[group])):
@@ -123,7 +126,7 @@ class Table:
             assert self.get(f"data__{engine}__valid") == board.pending
             if board.pending:
                 board.got(self.get(f"data__{engine}__payload"))
-        places = [*(cycle.reads.get(e) for e in ENGINES), *(w and w.place for w in map(cycle.writes.get, ENGINES))]
+        places = [*map(cycle.reads.get, READERS), *(w and w.place for w in map(cycle.writes.get, WRITERS))]
         used = {p for place in places if place for p in place.rows(CONFIG)}
         for engine, read in cycle.reads.items():
             self.boards[engine].expect(self.shadow.read(read), str(read))
@@ -190,7 +193,7 @@ async def engines_beside_dma(dut, busy, pause):
     """Stores, additions in both formats, also onto the same row at once, and reads, while engines use any partitions."""
     rng = pauses.rng("traffic")
     modes = [f"{mode.name} onto a word on its way" for mode in WriteMode if CONFIG.adds]
-    async with bench(dut, SIGNATURE, drain=False) as frame:
+    async with bench(dut, SIGNATURE, drain=False, patience=PATIENCE) as frame:
         table = Table(frame, pause)
         coverage = frame.coverage([*modes, "waits", "read beside write"])
         await table.fill()
@@ -219,7 +222,7 @@ async def engines_beside_dma(dut, busy, pause):
 async def two_sums_wait(dut):
     """A sum waits for an engine that uses its partition, the next one, of another partition, behind it."""
     rng = pauses.rng("traffic")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
+    async with bench(dut, SIGNATURE, drain=False, patience=PATIENCE) as frame:
         table = Table(frame)
         await table.fill()
         used = [Cycle(reads={0: Place(0, 1, 0)})] * 3
@@ -235,7 +238,7 @@ async def two_sums_wait(dut):
 async def start_rules(dut):
     """Every start with every partition count, read and written by each engine; a refused access finds zeros, writes nothing."""
     rng = pauses.rng("places")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
+    async with bench(dut, SIGNATURE, drain=False, patience=PATIENCE) as frame:
         table = Table(frame)
         coverage = frame.coverage([error.name for error in SbufError])
         await table.fill()
@@ -244,10 +247,10 @@ async def start_rules(dut):
         for start, count in product(range(CONFIG.partitions), counts):
             place = Place(start, count, rng.randrange(WORDS))
             error = place.error(CONFIG)
-            for engine in ENGINES:
-                await table.play([Cycle(writes={engine: random_write(CONFIG, place, rng)})])
+            for reader in READERS:
+                await table.play([Cycle(writes={reader % CONFIG.engines: random_write(CONFIG, place, rng)})])
                 assert table.error is error
-                await table.play([Cycle(reads={engine: place}, clear=True)])
+                await table.play([Cycle(reads={reader: place}, clear=True)])
                 assert table.error is error
                 await table.play([Cycle(clear=True)])
             coverage.hit(error.name)
@@ -259,18 +262,18 @@ async def errors_at_once(dut):
     """Several ports refused in one cycle, or one after the other, with clears in any cycle: the first code stays."""
     rng = pauses.rng("places")
     places = [Place(0, 0, 0), Place(1, 1, 0), Place(0, CONFIG.partitions, 0), Place(0, 1, 1)]
-    async with bench(dut, SIGNATURE, drain=False) as frame:
+    async with bench(dut, SIGNATURE, drain=False, patience=PATIENCE) as frame:
         table = Table(frame)
         await table.fill()
         cycles = []
         for _ in range(2 * CASES):
             cycle = Cycle(clear=rng.random() < 0.3)
-            for engine in ENGINES:
+            for port in READERS:
                 if rng.random() < 0.4:
-                    cycle.reads[engine] = rng.choice(places)
-                if rng.random() < 0.4:
+                    cycle.reads[port] = rng.choice(places)
+                if port in WRITERS and rng.random() < 0.4:
                     place = rng.choice(places)
-                    cycle.writes[engine] = random_write(CONFIG, Place(place.start, place.partitions, engine), rng)
+                    cycle.writes[port] = random_write(CONFIG, Place(place.start, place.partitions, port), rng)
             cycles.append(cycle)
         for group in GROUPS:
             table.reads[group] += [rng.randrange(ADDRESSES) for _ in range(CASES)]
@@ -283,7 +286,7 @@ async def waits_of_every_partition(dut):
     """An engine in one quadrant keeps DMA out of its partitions alone, reading or writing, for as long as it stays."""
     rng = pauses.rng("places")
     quadrant = CONFIG.partitions // 4
-    async with bench(dut, SIGNATURE, drain=False) as frame:
+    async with bench(dut, SIGNATURE, drain=False, patience=PATIENCE) as frame:
         table = Table(frame)
         coverage = frame.coverage(cross(range(4), ("read", "write"), ("STORE", "ADD_FP32", "dma read")))
         await table.fill()
@@ -310,7 +313,7 @@ async def waits_of_every_partition(dut):
 async def resets(dut):
     """Reset with additions on their way, answers waiting, errors and waits counted: nothing of them shows afterwards."""
     rng = pauses.rng("traffic")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
+    async with bench(dut, SIGNATURE, drain=False, patience=PATIENCE) as frame:
         for turn in range(12):
             table = Table(frame, pause=0.5)
             await table.fill()
@@ -327,7 +330,7 @@ async def resets(dut):
             await FallingEdge(dut.clk)
             assert not table.get("error")
             assert not table.get("waits")
-            for name in (*(f"data__{e}" for e in ENGINES), *(f"dma_data__{g}" for g in GROUPS)):
+            for name in (*(f"data__{e}" for e in READERS), *(f"dma_data__{g}" for g in GROUPS)):
                 assert not table.get(f"{name}__valid")
             await RisingEdge(dut.clk)
         table = Table(frame)

@@ -23,8 +23,11 @@ HBM = DgeConfig(hbm_bits=20, partition_bits=18, step_bits=19, num_bits=4, cut_bi
 """Addresses as wide as a machine's; runs are cut early, so that nums need not be large."""
 
 
-SBUF = SbufConfig(partitions=16, partition_bytes=128, banks=4, engines=3, wait_bits=8)
-"""Two DMA ports."""
+SBUF = SbufConfig(partitions=16, partition_bytes=128, banks=4, readers=1, engines=2, wait_bits=8)
+"""Two DMA ports, and an engine that only reads."""
+
+STORES = SbufConfig(partitions=4, readers=2, engines=2, adds=False, checks=False)
+"""As a core has it."""
 
 bench = partial(run_bench, seed=SEED)
 BENCHES = {
@@ -34,7 +37,7 @@ BENCHES = {
     "dge-icarus": (DgeConfig(), 120, "directed|cycle|resets|pace=both", 4, 1_000),
     "sbuf-verilator": (SBUF, 30, "busy=0.3/pause=0.5|waits|errors|resets", 4, 1_000),
     "sbuf-icarus": (SbufConfig(partitions=4), 20, "busy=0.3/pause=0.5|errors|waits", 3, 400),
-    "sbuf-icarus-stores": (SbufConfig(partitions=4, adds=False, checks=False), 20, "busy=0.3/pause=0.5|waits", 2, 300),
+    "sbuf-icarus-stores": (STORES, 20, "busy=0.3/pause=0.5|waits", 2, 300),
     "scale_fetch-verilator": (ScaleFetchConfig(), 100, None, 8, 600),
     "scale_fetch-icarus": (ScaleFetchConfig(quadrants=1), 60, None, 8, 300),
     "indirect_offsets-verilator": (IndirectConfig(offset_bits=32, count_bits=12), 60, None, 10, 5_000),
@@ -103,6 +106,7 @@ def test_indirect_offsets_known_answers(replay):
         ),
         (partial(SbufConfig, banks=1), "sbuf: banks must be a power of two from 2 to 4, not 1"),
         (partial(SbufConfig, engines=7), "sbuf: engines must be 1 to 6, not 7"),
+        (partial(SbufConfig, readers=5), "sbuf: readers must be 0 to 4, not 5"),
         (partial(SbufConfig, wait_bits=0), "sbuf: wait_bits must be 1 to 32, not 0"),
         (partial(WalkConfig, tag_bits=257), "access_walker: tag_bits must be 0 to 256, not 257"),
         (partial(IndirectConfig, count_bits=0), "indirect_offsets: count_bits must be 1 to 16, not 0"),
