@@ -93,6 +93,12 @@ class Netlist:
                 if port["direction"] == "input":
                     yield from (bit for bit in port["bits"] if isinstance(bit, int))
 
+    def outputs(self, module: str) -> Iterator[str]:
+        """Return the bits of a module's outputs, ``name[3]``."""
+        for name, port in self._modules[module]["ports"].items():
+            if port["direction"] == "output":
+                yield from (f"{name}[{index}]" for index in range(len(port["bits"])))
+
     def drives(self, net: Net) -> bool:
         """Return True if the net's own module drives it."""
         return net.bit in self._drivers[net.module]

@@ -8,9 +8,8 @@ the Verilog, so a later run asks only for new candidates.
 """
 
 import re
-import shutil
 import tempfile
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bitpath.sim.campaigns.circuits import abc, aiger
@@ -26,9 +25,9 @@ OUTPUT = "bitpath_candidates"
 GRAPH = "candidates"
 MOST_BITS = 40_000
 """Most driven bits in one query, which mostly takes 1 to 2 min, and over 10 min for `exponential`. In a larger design the
-largest modules are left out: their outputs are free, and their own candidates stay open."""
+largest modules are left out: their outputs are free, but for those already proved constant, and their own candidates stay
+open."""
 _FLATTEN = """read_rtlil design.il
-{deletions}
 hierarchy -top {root}
 flatten
 write_rtlil flat.il
@@ -57,26 +56,28 @@ def constant_nets(netlist: Netlist, signals: Mapping[Net, str]) -> dict[Net, fro
     found: dict[Net, frozenset[int]] = {}
     for root, inside in netlist.roots.items():
         asked = {net: signal for net, signal in signals.items() if net not in found and net.module in inside}
-        found |= _constant_in(netlist, root, asked)
+        found |= _constant_in(netlist, root, asked, found)
     return found
 
 
-def _constant_in(netlist: Netlist, root: str, signals: Mapping[Net, str]) -> dict[Net, frozenset[int]]:
-    """Return the nets that are proved constant for any inputs of the module."""
+def _constant_in(
+    netlist: Netlist, root: str, signals: Mapping[Net, str], before: Mapping[Net, frozenset[int]]
+) -> dict[Net, frozenset[int]]:
+    """Return the nets that are proved constant for any inputs of the module, by what has been proved of others."""
     # The numbers of nets come from how the Verilog is read, and their answers from the rest of this package.
     here = cache.hash_files(
         [Path(str(module.__file__)) for module in (abc, aiger)]
         + [Path(__file__), Path(__file__).with_name("netlist.py")]
     )
-    key = cache.hash_json([netlist.digest(root), here, yosys_version()])
+    without = {module: _constant_outputs(netlist, module, before) for module in netlist.too_large(root, MOST_BITS)}
+    key = cache.hash_json([netlist.digest(root), without, here, yosys_version()])
     file = paths.build_root() / "coverage" / "constants" / f"{root}.jsonl"
     known = {
         Net(record["module"], record["bit"]): frozenset(record["constant"])
         for record in journal.read(file)
         if record["key"] == key
     }
-    without = netlist.too_large(root, MOST_BITS)
-    everywhere, left = netlist.instances(root), netlist.instances(root, without)
+    everywhere, left = netlist.instances(root), netlist.instances(root, without.keys())
     # One answer holds for all instances of a net's module.
     asked = [net for net in signals if net not in known and left.get(net.module) == everywhere[net.module]]
 
@@ -90,18 +91,34 @@ def _constant_in(netlist: Netlist, root: str, signals: Mapping[Net, str]) -> dic
     return {net: known[net] for net in signals if known.get(net)}
 
 
+def _constant_outputs(netlist: Netlist, module: str, known: Mapping[Net, frozenset[int]]) -> dict[str, int]:
+    """Return the bits of a module's outputs that are known to be the same constant in all instances."""
+    found = {}
+    for signal in netlist.outputs(module):
+        net, wired = netlist.net(module, signal), netlist.constant(module, signal)
+        values = known.get(net, frozenset()) if net is not None else frozenset() if wired is None else {wired}
+        if len(values) == 1:
+            (found[signal],) = values
+    return found
+
+
 def _answers(
-    netlist: Netlist, root: str, without: Set[str], asked: Mapping[Net, Sequence[tuple[str, int]]]
+    netlist: Netlist,
+    root: str,
+    without: Mapping[str, Mapping[str, int]],
+    asked: Mapping[Net, Sequence[tuple[str, int]]],
 ) -> tuple[dict[Net, frozenset[int]], bool]:
     """Return the proved values of each net's bits, empty if unproved; and True if all steps ended in time."""
     bits = [(net, bit) for net, each in asked.items() for bit in each]
     whole = True
     with tempfile.TemporaryDirectory(dir=netlist.folder.parent) as place:
         folder = Path(place)
-        shutil.copy(netlist.folder / DESIGN, folder)
+        design = (netlist.folder / DESIGN).read_text()
+        for module, constants in without.items():
+            design = hollow(design, module, constants)
+        (folder / DESIGN).write_text(design)
         try:
-            deletions = "\n".join(f"delete t:{module}" for module in sorted(without))
-            require_run(root, folder, "flatten", _FLATTEN.format(root=root, deletions=deletions), PROVE_SECONDS)
+            require_run(root, folder, "flatten", _FLATTEN.format(root=root), PROVE_SECONDS)
             text = with_output((folder / "flat.il").read_text(), [bit for _, bit in bits])
             (folder / "candidates.il").write_text(text)
             prepare = _PREPARE.format(top=root, words=MEMORY_WORDS, to_gates=abc.TO_GATES)
@@ -122,6 +139,16 @@ def _answers(
         values.setdefault(net, set()).add(each)
     proved = {net: {each for each in found if each is not None} for net, found in values.items()}
     return {net: frozenset(proved[net] if None not in found else ()) for net, found in values.items()}, whole
+
+
+def hollow(rtlil: str, module: str, constants: Mapping[str, int]) -> str:
+    """Leave a module nothing but its ports, and these bits of its outputs, ``o[3]``, at their constants."""
+    start = rtlil.index(f"\nmodule \\{module}\n") + 1
+    end = rtlil.index("\nend\n", start)
+    head, *body = rtlil[start:end].split("\n")
+    ports = [line for line in body if re.match(r"  wire .*(input|output) \d+ ", line)]
+    ties = [f"  connect \\{signal.replace('[', ' [')} 1'{value}" for signal, value in constants.items()]
+    return rtlil[:start] + "\n".join([head, *ports, *ties]) + rtlil[end:]
 
 
 def with_output(rtlil: str, bits: Sequence[tuple[str, int]]) -> str:

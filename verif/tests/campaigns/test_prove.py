@@ -11,7 +11,7 @@ from bitpath.sim.campaigns.coverage import prove
 from bitpath.sim.campaigns.coverage.measure import measure
 from bitpath.sim.campaigns.coverage.netlist import DESIGN, Net, read_netlist
 from bitpath.sim.campaigns.coverage.points import parse
-from bitpath.sim.campaigns.coverage.prove import constant_nets, with_output
+from bitpath.sim.campaigns.coverage.prove import constant_nets, hollow, with_output
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.yosys import YosysTimeoutError
 
@@ -58,7 +58,7 @@ def test_a_graph_that_a_time_out_cut_proves_nothing(tmp_path, monkeypatch):
             raise YosysTimeoutError("late")
 
     monkeypatch.setattr(prove, "require_run", run)
-    assert prove._answers(SimpleNamespace(folder=design), "top", frozenset(), {net: [("i", 0)]}) == (
+    assert prove._answers(SimpleNamespace(folder=design), "top", {}, {net: [("i", 0)]}) == (
         {net: frozenset()},
         False,
     )
@@ -116,6 +116,33 @@ def test_what_is_left_out_of_a_large_design_gives_anything(tmp_path, monkeypatch
     assert constant_nets(netlist, asked) == {netlist.net("top", "sum[2]"): {0}}
     monkeypatch.setattr(prove, "MOST_BITS", 1000)
     assert constant_nets(netlist, asked).keys() == {netlist.net("pass", "inner"), netlist.net("top", "sum[2]")}
+
+
+@pytest.mark.deep
+def test_what_is_proved_of_a_module_that_is_left_out_holds_outside(tmp_path, monkeypatch, elsewhere):
+    """Both instances have an output that is 0 for any input, which keeps the sum below 2."""
+    monkeypatch.setattr(prove, "MOST_BITS", 20)
+    verilog = tmp_path / "top.v"
+    text = COUNTERS.replace("input i, output o);", "input i, output o, output none);")
+    text = text.replace("assign o = inner;", "assign o = inner;\n  assign none = (i ^ o) == 0;")
+    text = text.replace(".o(p[0])", ".o(p[0]), .none(none[0])").replace(".o(p[1])", ".o(p[1]), .none(none[1])")
+    verilog.write_text(
+        text.replace("assign sum = {2'b0, i} + {2'b0, j}", "wire [1:0] none; assign sum = i + {2'b0, j & none[0]}")
+    )
+    netlist = read_netlist(verilog, "top")
+    assert netlist.too_large("top", 20) == {"pass"}
+    asked = {netlist.net(*name): name[1] for name in (("pass", "none"), ("top", "sum[1]"))}
+    assert constant_nets(netlist, asked) == {net: {0} for net in asked}
+    alone = {netlist.net("top", "sum[1]"): "sum[1]"}
+    assert constant_nets(netlist, alone) == {}
+
+
+def test_a_hollow_module_has_its_ports_and_constants():
+    text = f"# Yosys\n{RTLIL}\n{RTLIL.replace('top', 'other')}"
+    assert hollow(text, "top", {"o[0]": 1}) == (
+        "# Yosys\nmodule \\top\n  wire output 2 \\o\n  wire width 4 input 1 \\i\n  connect \\o [0] 1'1\nend\n\n"
+        + RTLIL.replace("top", "other")
+    )
 
 
 @pytest.mark.deep
