@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from math import prod
 from random import Random
 
 from bitpath.golden.formats.catalogue import E2M1, E4M3FN, E5M2
@@ -23,6 +24,8 @@ from bitpath.verif.trainium3.lanes.engine_lane import INTEGERS, ON_BITS, ON_NUMB
 
 MOST = 16
 """Elements of a partition in an instruction, where its region has room."""
+MOST_DESCRIPTORS = 512
+"""Elements of a long copy, which may take a descriptor each."""
 MOST_STEP = 127
 """The largest step of a core with the fewest bits for it."""
 TRIES = 8
@@ -256,19 +259,22 @@ class Maker:
         return Side(pattern, None, row // size if partitions > 1 else 0)
 
     def long_copy(self) -> Copy:
-        """A copy in HBM of elements that follow each other, up to all that have room."""
+        """A copy in HBM of up to all elements that have room: four pairs, a large num among them, in any order on each side."""
         rng, width = self.rng, 1 << self.config.num_bits - 1
         size = rng.randrange(3)
-        source, destination = (
-            range(-(-each[2].start >> size), each[2].stop >> size) for each in (self.sources, self.targets)
-        )
-        rows = rng.randint(1, min(2 * width - 1, len(source) // width, len(destination) // width))
-        sides = [
-            Side(Pattern(((width, rows), (1, width)), rng.randint(place.start, place.stop - rows * width)))
-            for place in (source, destination)
-        ]
-        queue = rng.randrange(self.config.queues)
-        return Copy(source=sides[0], destination=sides[1], partitions=1, size=size, queue=queue, after=(Engine.DMA,))
+        places = [range(-(-each[2].start >> size), each[2].stop >> size) for each in (self.sources, self.targets)]
+        room = min(MOST_DESCRIPTORS, *map(len, places))
+        nums = [rng.randint(width, min(2 * width - 1, room)), *rng.choices((1, 2, 3), k=MAX_PAIRS - 1)]
+        while prod(nums) > room:
+            nums[nums.index(max(nums[1:]), 1)] -= 1
+        rng.shuffle(nums)
+        pairs = [(prod(nums[:k]), num) for k, num in enumerate(nums)]
+        sides = []
+        for place in places:
+            order = rng.choice((pairs[::-1], rng.sample(pairs, len(pairs))))
+            sides.append(Side(Pattern(tuple(order), rng.randint(place.start, place.stop - prod(nums)))))
+        own = {"partitions": 1, "size": size, "queue": rng.randrange(self.config.queues), "after": (Engine.DMA,)}
+        return Copy(source=sides[0], destination=sides[1], **own)
 
     def copy(self) -> Copy:
         rng, config = self.rng, self.config
