@@ -45,7 +45,7 @@ class Core(wiring.Component):
     busy : Out, cycles of each engine with an instruction inside since reset or ``clear``
     grants : Out, descriptors that the DMA engines began since reset or ``clear``
     waits : Out, cycles in which an access of DMA waited for SBUF, of each engine
-    fp4_table : In(MapTable), for E2M1 operands
+    fp4_table : In(MapTable), for E2M1 operands, of a core that has MX
     queues, classes : as of `DmaEngine`, for all DMA engines
     host_address, host_write, host_word, host_data : a port of HBM, as of `CoreDma`
     """
@@ -62,8 +62,8 @@ class Core(wiring.Component):
                 "busy": Out(data.ArrayLayout(config.count_bits, len(Engine))),
                 "grants": Out(config.count_bits),
                 "waits": Out(data.ArrayLayout(config.sbuf.wait_bits, config.sbuf.groups)),
-                "fp4_table": In(MapTable),
             }
+            | ({"fp4_table": In(MapTable)} if config.has_mx else {})
             | host_members(config)
         )
 
@@ -104,7 +104,6 @@ class Core(wiring.Component):
             m.d.comb += words.eq(Value.cast(sbuf.data[port].p))
         m.d.comb += [
             array.advance.eq(~array.result_valid[0] | psum.i[0].ready),
-            array.fp4_table.eq(self.fp4_table),
             array.write.eq(tensor.write),
             array.control[0].eq(tensor.control),
             tensor.advance.eq(array.advance),
@@ -113,6 +112,8 @@ class Core(wiring.Component):
             tensor.taken.eq(psum.i[0].valid & psum.i[0].ready),
         ]
         connect(m, tensor.command, psum.command[0])
+        if self.config.has_mx:
+            m.d.comb += array.fp4_table.eq(self.fp4_table)
 
     def _lanes(self, m: Module, lanes: list[Any], sbuf: Any, psum: Any) -> None:
         for number, (name, lane) in enumerate(zip(LANE_ENGINES, lanes, strict=True)):

@@ -37,7 +37,8 @@ class Host:
 
     def start(self) -> None:
         """Set the inputs that stay, also behind a reset."""
-        self.dut.fp4_table.value = pack(MapTable, fp4_table())
+        if self.config.has_mx:
+            self.dut.fp4_table.value = pack(MapTable, fp4_table())
 
     def set_limits(self, rng: Random) -> None:
         """Set any priorities, classes and limits of DMA."""

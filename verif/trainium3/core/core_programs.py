@@ -22,7 +22,7 @@ from bitpath.verif.trainium3.core.core_memories import MAX_PAIRS, Operand, Pairs
 from bitpath.verif.trainium3.core.core_transfers import Copy, Descriptor, Side
 from bitpath.verif.trainium3.lanes.engine_lane import INTEGERS, ON_BITS, ON_NUMBERS
 
-MOST = 16
+MOST = 32
 """Elements of a partition in an instruction, where its region has room."""
 MOST_DESCRIPTORS = 512
 """Elements of a long copy, which may take a descriptor each."""
