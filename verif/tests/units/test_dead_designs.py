@@ -11,31 +11,12 @@ from amaranth.lib.wiring import Out
 
 from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.engine.runner import SimulationError, build, run
+from bitpath.verif.common.large import LARGE
 from bitpath.verif.kit.scoreboard import IMPATIENT
 
 pytestmark = pytest.mark.simulator
 
 HANDSHAKES = ("valid", "ready")
-
-LARGE = (
-    "packer",
-    "systolic_array",
-    "core_array",
-    "core",
-    "tensor_engine",
-    "matrix_unit",
-    "tensix_engine",
-    "vector_mac",
-    "cascade",
-    "aie_engine",
-    "psum",
-    "stochastic_psum",
-    "rmsnorm_quant",
-    "exponential",
-    "quantize_mx",
-)
-"""Slow units, left to the deep tests: with live handshakes much logic remains, since registers that feed themselves are not
-optimised away."""
 
 
 class Dead(wiring.Component):

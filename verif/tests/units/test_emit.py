@@ -27,6 +27,7 @@ from bitpath.rtl.units import UNITS
 from bitpath.sim.engine import tools
 from bitpath.sim.engine.build import emitted_files
 from bitpath.sim.engine.ports import module_ports
+from bitpath.verif.common.large import LARGE
 
 LARGER_ARRAYS = (8, 16, 32)
 VARIANTS = [(name, unit.config_type()) for name, unit in UNITS.items()] + [
@@ -36,9 +37,6 @@ VARIANTS = [(name, unit.config_type()) for name, unit in UNITS.items()] + [
     ("mac_lane", BFP16EBS8_LANE),
     ("mx_convert", BFP16EBS8_CONVERT),
 ]
-
-COMPOSED = ("cascade", "core_array", "core", "tensor_engine", "tensix_engine", "aie_engine")
-"""Units whose parts are linted as units; Verilator takes up to 20 s to lint them whole, which is left to the deep tests."""
 
 
 def modules(text):
@@ -69,7 +67,7 @@ def flat(variant, tmp_path_factory):
 @pytest.mark.simulator
 @pytest.mark.parametrize(
     "variant",
-    [pytest.param(each, marks=[pytest.mark.deep] if each[0] in COMPOSED else []) for each in VARIANTS],
+    [pytest.param(each, marks=[pytest.mark.deep] if each[0] in LARGE else []) for each in VARIANTS],
     ids=[name for name, _ in VARIANTS],
     indirect=True,
 )
