@@ -72,6 +72,7 @@ def test_every_int8_pair_under_every_operator(width):
         "engine_lane",
         config,
         "verilator",
+        cases=1,
         env={"BITPATH_EVERY": "1"},
         tests="int8",
         min_tests=1,
