@@ -1,0 +1,27 @@
+"""NKI kernels on golden: the vendor's names, each instruction computed bit for bit, with errors, cycles and standing.
+
+    with nki.installed():
+        import my_kernels
+    run = nki.run(my_kernels.kernel, x, w)
+"""
+
+from bitpath.golden.nki.errors import NkiValidationError, NkiWarning
+from bitpath.golden.nki.launch.host import HostTensor, host_tensor
+from bitpath.golden.nki.launch.kernel import Kernel, Run, jit, run, simulate
+from bitpath.golden.nki.launch.modules import install, installed
+from bitpath.golden.nki.machine.options import Options
+
+__all__ = [
+    "HostTensor",
+    "Kernel",
+    "NkiValidationError",
+    "NkiWarning",
+    "Options",
+    "Run",
+    "host_tensor",
+    "install",
+    "installed",
+    "jit",
+    "run",
+    "simulate",
+]

@@ -1,0 +1,28 @@
+"""``nki.isa``: a function for each instruction, which acts at once on the present core."""
+
+from bitpath.golden.nki.errors import NkiValidationError
+from bitpath.golden.nki.isa.activation import activate2, activation, activation_reduce
+from bitpath.golden.nki.isa.copy import memset, tensor_copy
+from bitpath.golden.nki.isa.cores import core_barrier, sendrecv
+from bitpath.golden.nki.isa.dma import dma_compute, dma_copy, dma_transpose
+from bitpath.golden.nki.isa.elementwise import reciprocal, scalar_tensor_tensor, tensor_scalar, tensor_tensor
+from bitpath.golden.nki.isa.enums import (
+    dge_mode,
+    dma_engine,
+    engine,
+    get_nc_sub_version,
+    get_nc_version,
+    matmul_perf_mode,
+    nc_version,
+    oob_mode,
+    reduce_cmd,
+)
+from bitpath.golden.nki.isa.matmul import nc_matmul, nc_matmul_mx
+from bitpath.golden.nki.isa.quantize import exponential, quantize_mx
+from bitpath.golden.nki.isa.registers import register_alloc, register_load, register_move, register_store
+from bitpath.golden.nki.isa.transpose import nc_transpose
+from bitpath.golden.nki.machine.record import NkiInstruction
+from bitpath.golden.nki.memory.registers import VirtualRegister
+
+tensor_engine, vector_engine, scalar_engine = engine.tensor, engine.vector, engine.scalar
+gpsimd_engine, dma_engine_, unknown_engine = engine.gpsimd, engine.dma, engine.unknown

@@ -1,0 +1,61 @@
+"""tensor_copy and memset: elements moved or set, on VectorE, ScalarE or GpSimd with the same bits."""
+
+import numpy as np
+
+from bitpath.golden import trainium3
+from bitpath.golden.nki.isa.enums import engine as engines
+from bitpath.golden.nki.isa.enums import engine_name
+from bitpath.golden.nki.machine.issue import CHIP, SBUF, Issue, byte_sizes, free_size, instruction
+from bitpath.golden.nki.memory.dtypes import INTEGERS, X4
+from bitpath.golden.nki.memory.tensor import NkiTensor
+
+
+def on_engine(issue: Issue, chosen: engines, *tensors: NkiTensor, factor: int = 1, default: str = "vector") -> str:
+    """Set engine and cycles of an elementwise instruction, and return the engine; GpSimd cannot reach PSUM."""
+    own = engine_name(chosen, default)
+    if own == "gpsimd":
+        for each in tensors:
+            if isinstance(each, NkiTensor) and each.allocation.buffer == "psum":
+                raise issue.fail(f"engine: GpSimd cannot reach PSUM, where {each.name} is")
+    issue.on(own, issue.rules.elementwise(own, free_size(*tensors), *byte_sizes(*tensors), factor=factor))
+    return own
+
+
+@instruction
+def tensor_copy(issue: Issue, dst: NkiTensor, src: NkiTensor, engine: engines = engines.unknown) -> None:
+    """Copy a tile: bits where the dtypes agree, else through FP32. Bits as `bitpath.golden.trainium3.tensor_copy`."""
+    issue.check("dst", dst, CHIP)
+    issue.check("src", src, CHIP)
+    on_engine(issue, engine, dst, src)
+    if dst.shape[0] != src.shape[0] or dst.size != src.size:
+        raise issue.fail(f"dst: must have the elements of {src.shape}, not {dst.shape}")
+    if dst.dtype == src.dtype:
+        issue.move(dst, src)
+        return
+    issue.put("dst", dst, trainium3.cast(issue.tile("src", src), issue.result(dst)))
+
+
+@instruction
+def memset(issue: Issue, dst: NkiTensor, value: float, engine: engines = engines.unknown) -> None:
+    """Set all elements to a number, rounded once to the dtype; x4 dtypes take 0 alone."""
+    issue.check("dst", dst, CHIP if engine_name(engine, "vector") != "gpsimd" else SBUF)
+    shape = dst.shape[0], dst.size // dst.shape[0]
+    if dst.dtype in X4:
+        if value != 0:
+            raise issue.fail(f"value: must be 0 for {dst.dtype}, not {value!r}")
+        values = np.zeros(shape, np.uint32 if dst.itemsize == 4 else np.uint16)
+    elif dst.dtype in (*INTEGERS, "bool", "float8_e8m0fnu"):
+        if isinstance(value, float) and dst.dtype != "bool":
+            raise issue.fail(f"value: must be an integer for {dst.dtype}, not {value!r}")
+        limits = np.iinfo(issue.result(dst))
+        if not limits.min <= value <= limits.max:
+            raise issue.fail(f"value: must be {limits.min} to {limits.max} for {dst.dtype}, not {value!r}")
+        values = np.full(shape, int(value), issue.result(dst))
+    else:
+        number = trainium3.cast(np.array([[value]], np.float32), issue.result(dst))
+        values = np.broadcast_to(number, shape)
+    issue.put("dst", dst, values)
+    own = engine_name(engine, "vector")
+    sizes = byte_sizes(dst)
+    halved = issue.rules.halves and sizes[0] <= 2 and value == 0
+    issue.on(own, issue.rules.elementwise(own, -(-shape[1] // 2) if halved else shape[1], *sizes))

@@ -1,0 +1,64 @@
+"""sendrecv and core_barrier: what two cores of a launch exchange, and where they wait for each other."""
+
+from typing import Any
+
+import numpy as np
+
+from bitpath.golden.nki.isa.enums import dma_engine as dma_engines
+from bitpath.golden.nki.isa.enums import engine as engines
+from bitpath.golden.nki.isa.enums import engine_name
+from bitpath.golden.nki.machine import access
+from bitpath.golden.nki.machine.cycles import LEAST, dma_cycles
+from bitpath.golden.nki.isa.dma import engine_bytes
+from bitpath.golden.nki.machine.issue import ANY, SBUF, Issue, instruction
+from bitpath.golden.nki.memory.storage import per_byte
+from bitpath.golden.nki.memory.tensor import NkiTensor
+
+GPSIMD_BYTES = {4: 1024, 2: 512, 1: 256}
+"""Most bytes of a partition that GpSimd's own DMA sends, by bytes of an element."""
+
+
+@instruction
+def core_barrier(issue: Issue, data: NkiTensor, cores: Any, engine: engines = engines.gpsimd) -> None:
+    """Wait until both cores are here; what each has written to shared HBM before, the other may read behind it."""
+    issue.check("data", data, ANY, starts=False)
+    if issue.core.machine.size > 1:
+        issue.core.meet(("core_barrier",), None)
+        if issue.core.number == 0:  # behind a meeting core 0 is the first to go on
+            issue.core.machine.barriers += 1
+    issue.on(engine_name(engine, "gpsimd"), LEAST)
+
+
+@instruction
+def sendrecv(
+    issue: Issue,
+    src: NkiTensor,
+    dst: NkiTensor,
+    send_to_rank: int,
+    recv_from_rank: int,
+    pipe_id: int,
+    dma_engine: dma_engines = dma_engines.dma,
+) -> None:
+    """Send a tile of SBUF to the other core, and receive one of its shape and dtype, bit for bit."""
+    issue.check("src", src, SBUF, starts=False)
+    issue.check("dst", dst, SBUF, starts=False)
+    if issue.core.machine.size < 2:
+        raise issue.fail("needs a launch of two cores")
+    if (src.shape, src.dtype) != (dst.shape, dst.dtype):
+        raise issue.fail(f"dst: must have src's shape {src.shape} and dtype {src.dtype}, not {dst.shape} and {dst.dtype}")
+    other = 1 - issue.core.number
+    if (int(send_to_rank), int(recv_from_rank)) != (other, other):
+        raise issue.fail(f"send_to_rank and recv_from_rank: must be {other}, not {send_to_rank} and {recv_from_rank}")
+    own = src.size // src.shape[0] * src.itemsize
+    if dma_engine is dma_engines.gpsimd_dma and own > GPSIMD_BYTES[src.itemsize]:
+        raise issue.fail(f"src: at most {GPSIMD_BYTES[src.itemsize]} bytes a partition with gpsimd_dma, not {own}")
+    access.check_written(issue.core, src)
+    sent = per_byte(src.allocation.storage.data, src.place(), src.itemsize).copy()
+    found = issue.core.meet(("sendrecv", int(pipe_id)), sent)
+    if found.shape != sent.shape:
+        raise issue.fail(f"src: the other core sends shape {found.shape[:-1]}, not {src.shape}")
+    values = np.ascontiguousarray(found).reshape(-1).view(f"V{src.itemsize}" if src.itemsize > 1 else np.uint8)
+    access.store(issue.core, dst, values.view(access.STORED[dst.dtype]).reshape(dst.shape))
+    issue.reads(src)
+    issue.writes(dst)
+    issue.on("dma", dma_cycles(engine_bytes(dst, src), issue.core.options.dma_start))

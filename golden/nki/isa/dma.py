@@ -1,0 +1,156 @@
+"""dma_copy, dma_transpose and dma_compute: what the DMA engines move, cast and add."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from bitpath.golden import trainium3
+from bitpath.golden.nki.isa.enums import dge_mode as dge_modes
+from bitpath.golden.nki.isa.enums import engine as engines
+from bitpath.golden.nki.isa.enums import oob_mode as oob_modes
+from bitpath.golden.nki.isa.operators import operator_name
+from bitpath.golden.nki.machine import access
+from bitpath.golden.nki.machine.cycles import DMA_ENGINES, dma_cycles
+from bitpath.golden.nki.machine.issue import Issue, instruction
+from bitpath.golden.nki.memory.dtypes import STORED, X4
+from bitpath.golden.nki.memory.tensor import NkiTensor
+from bitpath.golden.trainium3.declarations.memory import ENGINE_PARTITIONS
+
+MEMORIES = ("sbuf", "private_hbm", "shared_hbm")
+TRANSPOSE_SHARE = 0.9
+"""Share of the bandwidth that a transpose reaches. Ref: ARCH2."""
+MOST_SOURCES = 16
+
+
+@instruction
+def dma_copy(
+    issue: Issue,
+    dst: NkiTensor,
+    src: NkiTensor,
+    priority: Any = None,
+    oob_mode: oob_modes = oob_modes.error,
+    dge_mode: dge_modes = dge_modes.unknown,
+    engine: engines = engines.unknown,
+) -> None:
+    """Copy elements in row-major order: bits where the dtypes agree, else through FP32.
+
+    With indices that are read at run time, dimension 0's places are copied one by one; of equal ones in dst the last stays. With
+    ``oob_mode.skip`` an index that is out of range leaves its place as it is.
+    """
+    for name, each in (("dst", dst), ("src", src)):
+        issue.check(name, each, MEMORIES, starts=False)
+    if dst.is_indirect() and src.is_indirect():
+        raise issue.fail("dst and src: must not both have indices")
+    if dst.size != src.size:
+        raise issue.fail(f"dst: must have the {src.size} elements of src, not shape {dst.shape}")
+    if dge_mode is dge_modes.hwdge and dst.dtype != src.dtype:
+        raise issue.fail(f"dst: dtype must be src's {src.dtype} with hwdge, not {dst.dtype}")
+    skip = oob_mode is oob_modes.skip
+    if skip and not (dst.is_indirect() or src.is_indirect()):
+        raise issue.fail("oob_mode: skip needs indices that are read at run time")
+    for p, part in access.resolved(issue.core, dst, skip=skip):
+        for q, source in access.resolved(issue.core, src, skip=skip):
+            copy_elements(issue, access.row_of(access.direct(dst), q) if not dst.is_indirect() else part,
+                          access.row_of(access.direct(src), p) if not src.is_indirect() else source)  # fmt: skip
+    issue.reads(src)
+    issue.writes(dst)
+    issue.on("dma", dma_cycles(engine_bytes(dst, src), issue.core.options.dma_start))
+
+
+def copy_elements(issue: Issue, dst: NkiTensor, src: NkiTensor) -> None:
+    """Copy bits, or cast."""
+    if dst.dtype == src.dtype:
+        access.move(issue.core, dst, src)
+        return
+    if dst.dtype in X4 or src.dtype in X4:
+        raise issue.fail(f"dst: dtype must be src's {src.dtype}, not {dst.dtype}")
+    source = "tf32" if src.dtype == "tfloat32" else None
+    access.store(issue.core, dst, trainium3.cast(access.load(issue.core, src), issue.result(dst), source=source))
+
+
+def engine_bytes(dst: NkiTensor, src: NkiTensor) -> dict[int, int]:
+    """Return the bytes of each DMA engine: engine k serves partitions 8 k to 8 k + 7, of dst where both are on chip."""
+    row = max(dst.itemsize * dst.size, src.itemsize * src.size)
+    chip = dst if dst.on_chip else src
+    if not chip.on_chip:
+        return dict.fromkeys(range(DMA_ENGINES), -(-row // DMA_ENGINES))
+    first = chip.allocation.partition + chip.row
+    engines_of = Counter((first + p * chip.steps[0]) // ENGINE_PARTITIONS for p in range(chip.shape[0]))
+    return {each: count * row // chip.shape[0] for each, count in engines_of.items()}
+
+
+@instruction
+def dma_transpose(
+    issue: Issue,
+    dst: NkiTensor,
+    src: NkiTensor,
+    axes: Sequence[int] | None = None,
+    priority: Any = None,
+    dge_mode: dge_modes = dge_modes.unknown,
+    oob_mode: oob_modes = oob_modes.error,
+) -> None:
+    """Permute the dimensions (1, 0), (2, 1, 0) or (3, 1, 2, 0) of 2- or 4-byte elements, bit for bit.
+
+    dst lies in SBUF and has exactly the permuted shape. Bits as `bitpath.golden.trainium3.dma_transpose`.
+    """
+    issue.check("dst", dst, ("sbuf",), starts=False)
+    issue.check("src", src, MEMORIES, starts=False)
+    if dst.dtype != src.dtype:
+        raise issue.fail(f"dst: dtype must be src's {src.dtype}, not {dst.dtype}")
+    (view,) = (part for _, part in access.resolved(issue.core, src))
+    values = access.load(issue.core, view)
+    moved = trainium3.dma_transpose(values, None if axes is None else tuple(axes), dge_mode=dge_mode.name)
+    if moved.shape != dst.shape:
+        raise issue.fail(f"dst: must have shape {moved.shape}, not {dst.shape}")
+    access.store(issue.core, dst, moved)
+    issue.reads(src)
+    issue.writes(dst)
+    issue.on("dma", dma_cycles(engine_bytes(dst, src), issue.core.options.dma_start, TRANSPOSE_SHARE))
+
+
+@instruction
+def dma_compute(
+    issue: Issue,
+    dst: NkiTensor,
+    srcs: Sequence[NkiTensor],
+    reduce_op: Callable,
+    scales: Sequence[float] | None = None,
+    unique_indices: bool = True,
+    oob_mode: oob_modes = oob_modes.error,
+) -> None:
+    """Add up to 16 sources in FP32, left to right, and round once to dst's dtype.
+
+    A source or destination with indices that are read at run time is added to in place, row by row.
+    """
+    if operator_name(issue, "reduce_op", reduce_op) != "add":
+        raise issue.fail("reduce_op: must be add")
+    if scales is not None and any(scale != 1 for scale in scales):
+        raise issue.fail(f"scales: must all be 1, not {list(scales)}")
+    if not 1 <= len(srcs) <= MOST_SOURCES:
+        raise issue.fail(f"srcs: must be 1 to {MOST_SOURCES} tensors, not {len(srcs)}")
+    issue.check("dst", dst, MEMORIES, starts=False)
+    for k, each in enumerate(srcs):
+        issue.check(f"srcs[{k}]", each, MEMORIES, starts=False)
+        if each.size != dst.size:
+            raise issue.fail(f"srcs[{k}]: must have the {dst.size} elements of dst, not shape {each.shape}")
+    skip = oob_mode is oob_modes.skip
+    indirect = [each for each in srcs if each.is_indirect()]
+    if len(indirect) + dst.is_indirect() > 1 and not (len(indirect) == 1 and dst.is_indirect()):
+        raise issue.fail("srcs: at most one may have indices")
+    places = [p for p, _ in access.resolved(issue.core, indirect[0] if indirect else dst, skip=skip)]
+    views = [dict(access.resolved(issue.core, each, skip=skip)) if each.is_indirect() else each for each in (*srcs, dst)]
+    for p in places:
+        *parts, to = [
+            each[p] if isinstance(each, dict) else access.row_of(each, p) for each in views
+        ]  # fmt: skip
+        values = [access.load(issue.core, part).reshape(-1) for part in parts]
+        names = ["tf32" if part.dtype == "tfloat32" else None for part in parts]
+        total = trainium3.dma_compute(values, issue.result(dst), sources=names)
+        access.store(issue.core, to, np.asarray(total, STORED[dst.dtype]))
+    for each in srcs:
+        issue.reads(each)
+    issue.writes(dst)
+    issue.uses("dma_compute.order")
+    issue.on("dma", 2 * dma_cycles(engine_bytes(dst, srcs[0]), issue.core.options.dma_start))

@@ -1,0 +1,79 @@
+"""Enumerations of ``nki.isa``, with the vendor's names.
+
+Ref: ``nki.isa`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08-21).
+"""
+
+# ruff: noqa: N801
+from enum import Enum
+
+from bitpath.golden.nki.machine.core import present_core
+from bitpath.golden.nki.machine.options import nc_version
+
+__all__ = [
+    "dge_mode",
+    "dma_engine",
+    "engine",
+    "engine_name",
+    "get_nc_sub_version",
+    "get_nc_version",
+    "matmul_perf_mode",
+    "nc_version",
+    "oob_mode",
+    "reduce_cmd",
+]
+
+
+class engine(Enum):
+    unknown = 0
+    tensor = 1
+    scalar = 2
+    gpsimd = 3
+    dma = 4
+    vector = 5
+    sync = 6
+
+
+class reduce_cmd(Enum):
+    idle = 0
+    reset = 1
+    reduce = 2
+    reset_reduce = 3
+    load_reduce = 4
+
+
+class dge_mode(Enum):
+    unknown = 0
+    swdge = 1
+    hwdge = 2
+    none = 3
+
+
+class oob_mode(Enum):
+    error = 0
+    skip = 1
+
+
+class matmul_perf_mode(Enum):
+    none = "none"
+    double_row = "double_row"
+    double_row_gen3 = "double_row"  # the spelling of 2025
+
+
+class dma_engine(Enum):
+    dma = 1
+    gpsimd_dma = 2
+
+
+def engine_name(chosen: engine | None, default: str) -> str:
+    """Return the name of a chosen engine; the default for None and unknown."""
+    return default if chosen in (None, engine.unknown) else chosen.name
+
+
+def get_nc_version() -> nc_version:
+    """Return the generation whose limits hold."""
+    return present_core().options.limits.version
+
+
+def get_nc_sub_version() -> int:
+    """Return the revision of the silicon: 0, the first."""
+    return 0

@@ -1,0 +1,27 @@
+"""Operators and functions as kernels give them, ``nl.add`` or ``np.add``, by the names that golden takes."""
+
+from collections.abc import Callable
+from typing import Any
+
+from bitpath.golden.nki.machine.issue import Issue
+
+GOLDEN_NAMES = {
+    "maximum": "max",
+    "minimum": "min",
+    "absolute": "abs",
+    "invert": "bitwise_not",
+    "divide": "divide",
+    "true_divide": "divide",
+}
+"""Names of ``nl`` and numpy that differ from golden's."""
+
+
+def operator_name(issue: Issue, parameter: str, op: Callable | str | None) -> str:
+    """Return golden's name of an operator or function.
+
+    Raises NkiValidationError for anything without a name.
+    """
+    name: Any = op if isinstance(op, str) else getattr(op, "__name__", None)
+    if not isinstance(name, str):
+        raise issue.fail(f"{parameter}: must be a function of nki.language, not {op!r}")
+    return GOLDEN_NAMES.get(name, name)

@@ -1,0 +1,119 @@
+"""The vendor's module names: ``import nki`` and its parts find this package while it is installed.
+
+``neuronxcc.nki`` has typing alone; kernels of NKI 0.1 are out of scope.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+from bitpath.golden.nki import isa
+from bitpath.golden.nki.isa import enums
+from bitpath.golden.nki.language import control, functions, memory
+from bitpath.golden.nki.launch.host import host_tensor
+from bitpath.golden.nki.launch.kernel import Kernel, jit, run, simulate
+from bitpath.golden.nki.memory.dtypes import STORED
+from bitpath.golden.nki.memory.regions import MemoryRegion
+from bitpath.golden.nki.memory.tensor import NkiTensor
+
+OLD = "kernels of NKI 0.1 (masks, mgrid, block dimensions, neuronxcc.nki) are out of scope"
+
+
+class _Annotation:
+    """A type that annotations may index: ``nt.tensor[...]``."""
+
+    def __class_getitem__(cls, item: Any) -> type:
+        return cls
+
+
+class _Module(ModuleType):
+    """A module that says which of its names is not modelled."""
+
+    def __init__(self, name: str, contents: Mapping[str, Any], lacks: str):
+        super().__init__(name, f"{name} on bitpath's golden models.")
+        self.__path__: list[str] = []
+        self._lacks = lacks
+        vars(self).update(contents)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__} has no attribute {name}")
+        raise NotImplementedError(f"{self.__name__}.{name}: {self._lacks}")
+
+
+class ReplicaGroup:
+    """A group of chips; nothing can be sent between them here."""
+
+    def __init__(self, *groups: Any):
+        self.groups = groups
+
+
+def _public(*modules: Any) -> dict[str, Any]:
+    return {
+        name: value
+        for module in modules
+        for name, value in vars(module).items()
+        if not name.startswith("_") and not isinstance(value, ModuleType)
+    }
+
+
+def _language() -> dict[str, Any]:
+    dtypes = {name: name for name in STORED} | {"bool_": "bool"}
+    regions = {name: getattr(MemoryRegion, name) for name in MemoryRegion.__members__}
+    own = _public(control, functions, memory)
+    return own | dtypes | regions | {"range": range, "prod": own["prod_"], "NkiTensor": NkiTensor, "MemoryRegion": MemoryRegion}
+
+
+def modules() -> dict[str, ModuleType]:
+    """Return the modules by name."""
+    missing = "this name is not modelled"
+    typing = {"tensor": _Annotation, "mutable_tensor": _Annotation}
+    made: dict[str, ModuleType] = {
+        "nki": _Module("nki", {"jit": jit, "simulate": simulate, "dtype": str, "Kernel": Kernel, "run": run,
+                               "host_tensor": host_tensor}, missing),
+        "nki.language": _Module("nki.language", _language(), missing),
+        "nki.isa": _Module("nki.isa", _public(isa), missing),
+        "nki.isa.constants": _Module("nki.isa.constants", {name: getattr(enums, name) for name in enums.__all__}, missing),
+        "nki.typing": _Module("nki.typing", typing, missing),
+        "nki.collectives": _Module("nki.collectives", {"ReplicaGroup": ReplicaGroup, "rank_id": lambda: 0},
+                                   "transfers between chips are not modelled"),
+        "nki.compiler": _Module("nki.compiler", {}, missing),
+        "neuronxcc": _Module("neuronxcc", {}, OLD),
+        "neuronxcc.nki": _Module("neuronxcc.nki", {}, OLD),
+        "neuronxcc.nki.typing": _Module("neuronxcc.nki.typing", typing, OLD),
+    }  # fmt: skip
+    for name, module in made.items():
+        parent, _, own = name.rpartition(".")
+        if parent:
+            vars(made[parent])[own] = module
+    return made
+
+
+def install(*, replace: bool = False) -> dict[str, ModuleType | None]:
+    """Put the modules where ``import nki`` finds them; return what stood there before.
+
+    Raises ImportError if the vendor's own packages are loaded, unless ``replace`` is True.
+    """
+    made = modules()
+    before = {name: sys.modules.get(name) for name in made}
+    foreign = [name for name, each in before.items() if each is not None and not isinstance(each, _Module)]
+    if foreign and not replace:
+        raise ImportError(f"{foreign[0]} is loaded from elsewhere; pass replace=True to put bitpath's in its place")
+    sys.modules.update(made)
+    return before
+
+
+@contextmanager
+def installed(*, replace: bool = False) -> Iterator[ModuleType]:
+    """Install the modules for a block, and yield ``nki``; kernels that are imported inside keep them."""
+    before = install(replace=replace)
+    try:
+        yield sys.modules["nki"]
+    finally:
+        for name, module in before.items():
+            if module is None:
+                sys.modules.pop(name, None)
+            else:
+                sys.modules[name] = module

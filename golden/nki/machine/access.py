@@ -1,0 +1,132 @@
+"""How instructions read and write views: elements in order, what is known of their bytes, and indices read at run time."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bitpath.golden.nki.errors import invalid
+from bitpath.golden.nki.machine.core import NeuronCore
+from bitpath.golden.nki.machine.record import Access
+from bitpath.golden.nki.memory.dtypes import STORED
+from bitpath.golden.nki.memory.registers import VirtualRegister
+from bitpath.golden.nki.memory.shapes import span
+from bitpath.golden.nki.memory.storage import NOBODY, elements, per_byte
+from bitpath.golden.nki.memory.tensor import NkiTensor
+
+
+def load(core: NeuronCore, tensor: NkiTensor) -> np.ndarray:
+    """Return a copy of a view's elements, of their dtype in memory, [shape]; warn of bytes that nothing has written."""
+    check_written(core, tensor)
+    return elements(tensor.allocation.storage.data, tensor.place(), STORED[tensor.dtype]).copy()
+
+
+def check_written(core: NeuronCore, tensor: NkiTensor) -> None:
+    """Warn of bytes that nothing has written, or that another allocation or core wrote."""
+    storage, place = tensor.allocation.storage, tensor.place()
+    if not per_byte(storage.written, place, tensor.itemsize).all():
+        core.machine.warn("unwritten", f"{tensor.name}: bytes are read that nothing has written")
+    _check_origin(core, tensor)
+
+
+def _check_origin(core: NeuronCore, tensor: NkiTensor) -> None:
+    storage, place = tensor.allocation.storage, tensor.place()
+    if storage.owner is not None and tensor.allocation.addressed:
+        owners = per_byte(storage.owner, place, 1)
+        if ((owners != tensor.allocation.number) & per_byte(storage.written, place, 1)).any():
+            core.machine.warn("aliased_read", f"{tensor.name}: bytes are read that another tensor at this address wrote")
+    if storage.writer is not None and storage.epoch is not None:
+        writers, epochs = per_byte(storage.writer, place, 1), per_byte(storage.epoch, place, 1)
+        others = (writers != NOBODY) & (writers != core.number)
+        if (others & (epochs == core.machine.barriers)).any():
+            core.machine.warn("race", f"{tensor.name}: bytes are read that the other core wrote since the last barrier")
+
+
+def store(core: NeuronCore, tensor: NkiTensor, values: np.ndarray) -> None:
+    """Write elements of the view's dtype in memory, in row-major order."""
+    elements(tensor.allocation.storage.data, tensor.place(), STORED[tensor.dtype])[...] = values.reshape(tensor.shape)
+    _mark(core, tensor)
+
+
+def move(core: NeuronCore, dst: NkiTensor, src: NkiTensor) -> None:
+    """Copy bits, and with them what is known of each byte, between views of as many elements of one size."""
+    size = src.itemsize
+    data = per_byte(src.allocation.storage.data, src.place(), size).copy()
+    written = per_byte(src.allocation.storage.written, src.place(), size).copy()
+    _check_origin(core, src)
+    shape = (*dst.shape, size)
+    per_byte(dst.allocation.storage.data, dst.place(), size)[...] = data.reshape(shape)
+    _mark(core, dst)
+    per_byte(dst.allocation.storage.written, dst.place(), size)[...] = written.reshape(shape)
+
+
+def _mark(core: NeuronCore, tensor: NkiTensor) -> None:
+    storage, place, size = tensor.allocation.storage, tensor.place(), tensor.itemsize
+    per_byte(storage.written, place, size)[...] = True
+    if storage.owner is not None:
+        per_byte(storage.owner, place, size)[...] = tensor.allocation.number
+    if storage.writer is not None and storage.epoch is not None:
+        per_byte(storage.writer, place, size)[...] = core.number
+        per_byte(storage.epoch, place, size)[...] = core.machine.barriers
+
+
+def resolved(core: NeuronCore, tensor: NkiTensor, *, skip: bool = False) -> Iterator[tuple[int | None, NkiTensor]]:
+    """Yield the direct views of an indirect one, each with the index of dimension 0 it stands for; None for all of it.
+
+    With ``skip`` views whose index is out of range are left out, else they are an error.
+    """
+    made = tensor.indirect
+    if made is None:
+        yield None, tensor
+        return
+    plain = direct(tensor)
+    if not made.vector:
+        value = int(made.index) if isinstance(made.index, VirtualRegister) else int(load(core, made.index).reshape(-1)[0])
+        numbered: list[tuple[int | None, int]] = [(None, value)]
+    else:
+        assert isinstance(made.index, NkiTensor)
+        numbered = [(p, int(value)) for p, value in enumerate(load(core, made.index).reshape(-1)[: tensor.shape[0]])]
+    for p, value in numbered:
+        if not 0 <= value < made.limit:
+            if not skip:
+                raise invalid(f"{tensor.name}: an index must be below {made.limit}, not {value}")
+            continue
+        part = plain if p is None else _row(plain, p)
+        moved = shifted(part, value * made.step)
+        moved.check()
+        yield p, moved
+
+
+def direct(tensor: NkiTensor) -> NkiTensor:
+    """Return the view without its indices."""
+    return NkiTensor(tensor.allocation, tensor.dtype, tensor.row, tensor.start, tensor.shape, tensor.steps)
+
+
+def shifted(tensor: NkiTensor, count: int) -> NkiTensor:
+    """Return the view ``count`` elements further."""
+    return NkiTensor(
+        tensor.allocation, tensor.dtype, tensor.row, tensor.start + count, tensor.shape, tensor.steps
+    )  # fmt: skip
+
+
+def _row(tensor: NkiTensor, p: int) -> NkiTensor:
+    """Return the p-th place of dimension 0, kept as a dimension of one."""
+    start, row = tensor.start, tensor.row
+    if tensor.on_chip:
+        row += p * tensor.steps[0]
+    else:
+        start += p * tensor.steps[0]
+    return NkiTensor(tensor.allocation, tensor.dtype, row, start, (1, *tensor.shape[1:]), tensor.steps)
+
+
+def row_of(tensor: NkiTensor, p: int | None) -> NkiTensor:
+    """Return the part of a direct view that an indirect one's index stands for; all of it for None."""
+    return tensor if p is None else _row(tensor, p)
+
+
+def box(tensor: NkiTensor) -> Access:
+    """Return the smallest box of bytes around a view."""
+    own, size = tensor.allocation, tensor.itemsize
+    low, high = span(tensor.dims, tensor.start)
+    first = own.partition + tensor.row
+    rows = (first, first + tensor.steps[0] * (tensor.shape[0] - 1) + 1) if tensor.on_chip else (0, 1)
+    return Access(own.storage.number, rows, (own.byte + low * size, own.byte + high * size))

@@ -1,0 +1,200 @@
+"""A NeuronCore while a kernel runs: SBUF, PSUM, HBM tensors, accumulators, and what has happened."""
+
+import warnings
+from collections.abc import Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from bitpath.golden.nki.errors import NkiWarning, invalid, kernel_line
+from bitpath.golden.nki.machine.options import Options
+from bitpath.golden.nki.machine.record import NkiInstruction
+from bitpath.golden.nki.machine.turns import Turns
+from bitpath.golden.nki.memory.allocation import Allocation, Allocator
+from bitpath.golden.nki.memory.dtypes import STORED, X4, dtype_name, is_float
+from bitpath.golden.nki.memory.regions import MemoryRegion
+from bitpath.golden.nki.memory.storage import Storage
+from bitpath.golden.nki.memory.tensor import NkiTensor, fresh
+from bitpath.golden.trainium3.declarations.memory import PSUM_BANK_BYTES, PSUM_PARTITION_BYTES
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+
+UNWRITTEN_INTEGER = 4
+"""What new automatic memory of integers holds, as the vendor's simulator has it; memory of floats holds NaN."""
+
+
+@dataclass(eq=False)
+class Machine:
+    """One or two cores that share HBM tensors.
+
+    Attributes
+    ----------
+    options : of the run.
+    size : cores.
+    instructions : all that have run, in their order.
+    messages : warnings, each once, in their order.
+    shared : shared HBM tensors by the number of the call that allocated them, which all cores do in one order.
+    barriers : barriers so far.
+    turns : hands the turn between two cores; None for one.
+    """
+
+    options: Options
+    size: int
+    instructions: list[NkiInstruction] = field(default_factory=list)
+    messages: dict[str, str] = field(default_factory=dict)
+    shared: dict[int, NkiTensor] = field(default_factory=dict)
+    barriers: int = 0
+    turns: Turns | None = None
+
+    def warn(self, kind: str, sentence: str) -> None:
+        """Keep a warning, once for each kind and line of the kernel; raise it in a strict run."""
+        line = kernel_line()
+        if self.options.strict:
+            raise invalid(sentence)
+        key = f"{kind} {line}"
+        if key not in self.messages:
+            self.messages[key] = f"{sentence} ({line})"
+            warnings.warn(self.messages[key], NkiWarning, stacklevel=2)
+
+
+class NeuronCore:
+    """State of one core.
+
+    Attributes
+    ----------
+    machine, number : what it belongs to, and which of its cores it is.
+    grid : whether the launch gave a grid, if only of one core.
+    sbuf, psum : bytes.
+    scalar_registers, vector_registers : accumulators of ScalarE and VectorE, float32 [128].
+    """
+
+    def __init__(self, machine: Machine, number: int = 0, *, grid: bool = False):
+        self.machine, self.number, self.grid = machine, number, grid
+        limits = machine.options.limits
+        self.sbuf = Storage.empty("SBUF", PARTITIONS, limits.partition_bytes, owned=True)
+        self.psum = Storage.empty("PSUM", PARTITIONS, PSUM_PARTITION_BYTES, owned=True)
+        self._allocators = {
+            "sbuf": Allocator(limits.usable_bytes, 64),
+            "psum": Allocator(self.psum.row_bytes, PSUM_BANK_BYTES),
+        }
+        self.scalar_registers = np.zeros(PARTITIONS, np.float32)
+        self.vector_registers = np.zeros(PARTITIONS, np.float32)
+        self.random: dict[str, Any] = {}
+        self._shared_calls = 0
+        self._names = 0
+
+    @property
+    def options(self) -> Options:
+        return self.machine.options
+
+    def meet(self, what: tuple, given: Any) -> Any:
+        """Wait for the other core, which meets for the same; return what it gives."""
+        assert self.machine.turns is not None
+        return self.machine.turns.meet(self.number, what, given)
+
+    def high_water(self) -> dict[str, int]:
+        """Return the most bytes of a partition that tensors of SBUF and of PSUM reached."""
+        return {name: each.high for name, each in self._allocators.items()}
+
+    def allocate(
+        self, shape: Sequence[int], dtype: Any, buffer: Any, name: str = "", address: tuple[int, int] | None = None
+    ) -> NkiTensor:
+        """Return a new tensor of any memory; ``address`` is (partition, byte) on chip."""
+        own = dtype_name(dtype)
+        shape = tuple(map(int, shape))
+        region = MemoryRegion.sbuf if buffer is None else MemoryRegion(buffer)
+        self._names += 1
+        name = name or f"tensor_{self._names}"
+        if not shape or any(num < 1 for num in shape):
+            raise invalid(f"{name}: shape must have positive dimensions, not {shape}")
+        if region in (MemoryRegion.sbuf, MemoryRegion.psum):
+            return self._on_chip(shape, own, region.value, name, address)
+        if address is not None:
+            raise invalid(f"{name}: address must be None in HBM, not {address}")
+        return self._hbm(shape, own, region, name)
+
+    def _on_chip(
+        self, shape: tuple[int, ...], dtype: str, buffer: str, name: str, address: tuple[int, int] | None
+    ) -> NkiTensor:
+        if len(shape) < 2 or shape[0] > PARTITIONS:
+            raise invalid(f"{name}: shape must have 1 to {PARTITIONS} partitions and a free dimension, not {shape}")
+        size, storage = STORED[dtype].itemsize, self.sbuf if buffer == "sbuf" else self.psum
+        length, allocator = prod(shape[1:]) * size, self._allocators[buffer]
+        partition, byte = (0, allocator.place(length)) if address is None else map(int, address)
+        if byte is None:
+            sentence = f"{name}: {length} bytes a partition do not fit into {storage.name}"
+            if self.options.strict_memory:
+                raise invalid(sentence)
+            self.machine.warn("spilled", f"{sentence}; it gets memory of its own")
+            storage = Storage.empty(f"{storage.name} beyond its end", PARTITIONS, length, owned=True)
+            byte = 0
+        if address is not None:
+            self._check_address(storage, name, partition, byte, shape[0], length, size)
+        made = Allocation(buffer, storage, partition, byte, shape[0], length, dtype, address is not None, name)
+        box = slice(partition, partition + shape[0]), slice(byte, byte + length)
+        storage.written[box] = False
+        if storage in (self.sbuf, self.psum):
+            allocator.take(made)
+        if address is None:
+            storage.data[box] = np.tile(_filler(dtype), length // size)
+        return fresh(made, dtype, shape)
+
+    def _check_address(
+        self, storage: Storage, name: str, partition: int, byte: int, partitions: int, length: int, size: int
+    ) -> None:
+        if not 0 <= partition <= PARTITIONS - partitions:
+            raise invalid(f"{name}: partitions {partition} to {partition + partitions - 1} must be below {PARTITIONS}")
+        if not 0 <= byte <= storage.row_bytes - length or byte % size:
+            raise invalid(
+                f"{name}: bytes {byte} to {byte + length - 1} must start at a multiple of {size} and lie below"
+                f" {storage.row_bytes}"
+            )
+        if storage is self.psum and byte % PSUM_BANK_BYTES:
+            raise invalid(f"{name}: a PSUM address must start a bank of {PSUM_BANK_BYTES} bytes, not {byte}")
+
+    def _hbm(self, shape: tuple[int, ...], dtype: str, region: MemoryRegion, name: str) -> NkiTensor:
+        is_shared = region is MemoryRegion.shared_hbm and self.machine.size > 1
+        if is_shared:
+            self._shared_calls += 1
+            present = self.machine.shared.get(self._shared_calls)
+            if present is not None:
+                if (present.shape, present.dtype) != (shape, dtype):
+                    raise invalid(f"{name}: both cores must allocate the same shared tensor, not {shape} after {present.shape}")
+                return present
+        made = hbm_tensor(shape, dtype, region.value, name, shared=is_shared)
+        made.allocation.storage.data[:] = np.tile(_filler(dtype), prod(shape))
+        if is_shared:
+            self.machine.shared[self._shared_calls] = made
+        return made
+
+
+def hbm_tensor(shape: Sequence[int], dtype: str, buffer: str, name: str, *, shared: bool = False) -> NkiTensor:
+    """Return an HBM tensor of unwritten bytes."""
+    length = prod(shape) * STORED[dtype].itemsize
+    storage = Storage.empty(f"HBM ({name})", 1, length, shared=shared)
+    return fresh(Allocation(buffer, storage, 0, 0, 1, length, dtype, False, name), dtype, shape)
+
+
+def _filler(dtype: str) -> np.ndarray:
+    """Return the bytes of an element of new memory: NaN where the dtype has it."""
+    stored = STORED[dtype]
+    if dtype in X4 or dtype == "float8_e8m0fnu":
+        return np.full(stored.itemsize, 0xFF, np.uint8)
+    value = np.array(np.nan if is_float(dtype) else UNWRITTEN_INTEGER).astype(stored)
+    return np.frombuffer(value.tobytes(), np.uint8)
+
+
+PRESENT: ContextVar[NeuronCore | None] = ContextVar("neuron_core", default=None)
+
+
+def present_core() -> NeuronCore:
+    """Return the core on which the present kernel runs.
+
+    Raises NkiValidationError outside a kernel.
+    """
+    core = PRESENT.get()
+    if core is None:
+        raise invalid("no kernel is running: call a function with @nki.jit, or nki.run")
+    return core

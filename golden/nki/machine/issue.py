@@ -1,0 +1,209 @@
+"""One instruction on its way: reads and checks its operands, writes its results, and is recorded."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import wraps
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from bitpath.golden import trainium3
+from bitpath.golden.nki.errors import NkiValidationError, invalid, kernel_line
+from bitpath.golden.nki.machine import access
+from bitpath.golden.nki.machine.core import NeuronCore, present_core
+from bitpath.golden.nki.machine.cycles import RULES, CycleRules
+from bitpath.golden.nki.machine.record import Access, NkiInstruction
+from bitpath.golden.nki.memory.dtypes import STORED, X4
+from bitpath.golden.nki.memory.shapes import merged
+from bitpath.golden.nki.memory.tensor import NkiTensor
+from bitpath.golden.trainium3.declarations.memory import PARTITION_STARTS
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+
+CHIP = ("sbuf", "psum")
+SBUF = ("sbuf",)
+PSUM = ("psum",)
+ANY = ("sbuf", "psum", "private_hbm", "shared_hbm")
+MOST_FREE_DIMS = 4
+"""Free dimensions of an operand, counted after those that continue each other are merged. Ref: ARCH1."""
+
+
+class Issue:
+    """An instruction while it runs.
+
+    Attributes
+    ----------
+    core : where it runs.
+    opcode : its name.
+    cycles, engine : to be set by the instruction.
+    """
+
+    def __init__(self, core: NeuronCore, opcode: str, name: str):
+        self.core, self.opcode, self.name = core, opcode, name
+        self.engine, self.cycles = "sync", 1
+        self._reads: list[Access] = []
+        self._writes: list[Access] = []
+        self._keys: set[str] = set()
+        self._operands: dict[str, str] = {}
+
+    @property
+    def rules(self) -> CycleRules:
+        return RULES[self.core.options.cycles]
+
+    def fail(self, sentence: str) -> NkiValidationError:
+        """Return the error of a broken rule."""
+        return invalid(f"{self.opcode} {sentence}")
+
+    def uses(self, *keys: str) -> None:
+        """Say which choices the result depends on."""
+        self._keys.update(keys)
+
+    def on(self, engine: str, cycles: int) -> None:
+        """Set engine and cycles."""
+        self.engine, self.cycles = engine, int(cycles)
+
+    def check(
+        self,
+        name: str,
+        tensor: Any,
+        memories: Sequence[str] = CHIP,
+        dtypes: Sequence[str] | None = None,
+        *,
+        starts: bool = True,
+    ) -> NkiTensor:
+        """Return an operand that lies where the instruction can reach it.
+
+        Raises NkiValidationError unless it is a tensor of one of the memories and dtypes, on chip in 1 to 128 partitions that
+        start where so many may.
+        """
+        if not isinstance(tensor, NkiTensor):
+            raise self.fail(f"{name}: must be a tensor, not {type(tensor).__name__}")
+        self._operands[name] = repr(tensor)
+        if tensor.allocation.buffer not in memories:
+            raise self.fail(f"{name}: must be in {' or '.join(memories)}, not in {tensor.allocation.buffer}")
+        if dtypes is not None and tensor.dtype not in dtypes:
+            raise self.fail(f"{name}: dtype must be {', '.join(dtypes)}, not {tensor.dtype}")
+        if tensor.is_indirect() and starts:
+            raise NotImplementedError(f"{self.opcode} {name}: views with indices on chip are not modelled ({kernel_line()})")
+        if tensor.on_chip and starts:
+            self._check_partitions(name, tensor)
+        return tensor
+
+    def _check_partitions(self, name: str, tensor: NkiTensor) -> None:
+        count, first = tensor.shape[0], tensor.allocation.partition + tensor.row
+        if count > PARTITIONS or (count > 1 and tensor.steps[0] != 1):
+            raise self.fail(f"{name}: must have 1 to {PARTITIONS} partitions that follow each other")
+        allowed = next(starts for most, starts in PARTITION_STARTS.items() if count <= most)
+        if first not in allowed:
+            raise self.fail(
+                f"{name}: {count} partitions must start at {', '.join(map(str, allowed))}, not at {first}"
+            )
+        if len(merged(tensor.dims)) > MOST_FREE_DIMS:
+            raise self.fail(f"{name}: must have at most {MOST_FREE_DIMS} free dimensions, not shape {tensor.shape}")
+
+    def tile(
+        self, name: str, tensor: Any, memories: Sequence[str] = CHIP, dtypes: Sequence[str] | None = None, *, starts: bool = True
+    ) -> np.ndarray:
+        """Return the elements of an operand, [P, N] as they lie in memory; TF32 as float32."""
+        view = self.check(name, tensor, memories, dtypes, starts=starts)
+        if view.dtype in X4 and dtypes is None:
+            raise self.fail(f"{name}: must have single elements, not {view.dtype}")
+        self.reads(view)
+        values = access.load(self.core, view).reshape(view.shape[0], -1)
+        return trainium3.cast(values, np.float32, source="tf32") if view.dtype == "tfloat32" else values
+
+    def scalar(self, name: str, operand: Any, partitions: int, dtypes: Sequence[str] | None = None) -> Any:
+        """Return a number as it is, or a tensor of one element for each partition as an array [P, 1]."""
+        if not isinstance(operand, NkiTensor):
+            self._operands[name] = repr(operand)
+            return operand
+        values = self.tile(name, operand, dtypes=dtypes)
+        if values.shape != (partitions, 1):
+            raise self.fail(f"{name}: must have shape {(partitions, 1)}, not {operand.shape}")
+        return values
+
+    def reads(self, tensor: NkiTensor) -> None:
+        self._reads.append(access.box(access.direct(tensor)))
+
+    def put(self, name: str, dst: NkiTensor, values: np.ndarray) -> None:
+        """Write [P, N] values of the destination's dtype in memory."""
+        if values.size != dst.size or values.shape[0] != dst.shape[0]:
+            raise self.fail(
+                f"{name}: must have {values.shape[0]} partitions of {values.size // len(values)} elements, not shape {dst.shape}"
+            )
+        access.store(self.core, dst, values)
+        self.writes(dst)
+
+    def writes(self, tensor: NkiTensor) -> None:
+        self._writes.append(access.box(access.direct(tensor)))
+
+    def move(self, dst: NkiTensor, src: NkiTensor) -> None:
+        """Copy bits and what is known of them."""
+        access.move(self.core, dst, src)
+        self.reads(src)
+        self.writes(dst)
+
+    def result(self, dst: NkiTensor) -> Any:
+        """Return the dtype by which golden writes a destination's elements."""
+        if dst.dtype in X4:
+            raise self.fail(f"dst: must have single elements, not {dst.dtype}")
+        return "tf32" if dst.dtype == "tfloat32" else STORED[dst.dtype]
+
+    def not_both_psum(self, **operands: Any) -> None:
+        """Raise if more than one of the operands lies in PSUM."""
+        there = [name for name, each in operands.items() if isinstance(each, NkiTensor) and each.allocation.buffer == "psum"]
+        if len(there) > 1:
+            raise self.fail(f"{' and '.join(there)}: must not both be in PSUM")
+
+    def finish(self) -> NkiInstruction:
+        """Record the instruction."""
+        made = NkiInstruction(
+            opcode=self.opcode,
+            engine=self.engine,
+            core=self.core.number,
+            cycles=self.cycles,
+            line=kernel_line(),
+            name=self.name,
+            operands=self._operands,
+            keys=frozenset(self._keys),
+            reads=tuple(self._reads),
+            writes=tuple(self._writes),
+        )
+        self.core.machine.instructions.append(made)
+        return made
+
+
+def free_size(*tensors: Any) -> int:
+    """Return N: the elements of a partition in the largest operand."""
+    return max(prod(each.shape[1:]) for each in tensors if isinstance(each, NkiTensor))
+
+
+def byte_sizes(*tensors: Any) -> list[int]:
+    """Return the bytes of an element of each operand that is a tensor."""
+    return [each.itemsize for each in tensors if isinstance(each, NkiTensor)]
+
+
+def instruction(function: Callable[..., None]) -> Callable[..., NkiInstruction]:
+    """Make an instruction of a function whose first parameter is its `Issue`; it takes ``name`` too, and returns its record.
+
+    Errors of golden become NkiValidationError with the kernel's line.
+    """
+    opcode = function.__name__
+
+    @wraps(function)
+    def run(*args: Any, name: str | None = None, **kwargs: Any) -> NkiInstruction:
+        issue = Issue(present_core(), opcode, name or "")
+        try:
+            function(issue, *args, **kwargs)
+        except NkiValidationError:
+            raise
+        except NotImplementedError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise invalid(f"{opcode} {error}") from error
+        return issue.finish()
+
+    own = inspect.signature(function)
+    shown = [*list(own.parameters.values())[1:], inspect.Parameter("name", inspect.Parameter.KEYWORD_ONLY, default=None)]
+    run.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]
+    return run

@@ -1,0 +1,50 @@
+"""What a run keeps of each instruction: its engine, cycles, places and the choices that its result depends on."""
+
+from dataclasses import dataclass, field
+
+ENGINES = ("tensor", "vector", "scalar", "gpsimd", "dma", "sync")
+"""Engines, in the order of reports."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """A box of bytes that an instruction reads or writes: partitions and bytes of a storage, ends not included."""
+
+    storage: int
+    rows: tuple[int, int]
+    bytes: tuple[int, int]
+
+
+@dataclass(eq=False)
+class NkiInstruction:
+    """An instruction that has run.
+
+    Attributes
+    ----------
+    opcode : name of the function of ``nki.isa``.
+    engine, core : where it ran.
+    cycles : its initiation interval, in cycles of its engine's clock.
+    line : file and line of the kernel.
+    name : the kernel's name for it, or "".
+    operands : operands by name, as text.
+    keys : choices that its result depends on; see `bitpath.golden.nki.standing`.
+    reads, writes : bytes that it touched.
+    after : instructions that it must follow, by ``depends_on``.
+    """
+
+    opcode: str
+    engine: str
+    core: int
+    cycles: int
+    line: str
+    name: str = ""
+    operands: dict[str, str] = field(default_factory=dict)
+    keys: frozenset[str] = frozenset()
+    reads: tuple[Access, ...] = ()
+    writes: tuple[Access, ...] = ()
+    after: list["NkiInstruction"] = field(default_factory=list)
+
+    def depends_on(self, *producers: "NkiInstruction") -> "NkiInstruction":
+        """Let this instruction follow others; return it."""
+        self.after += producers
+        return self

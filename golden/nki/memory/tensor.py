@@ -1,0 +1,342 @@
+"""NkiTensor: a view of elements in SBUF, PSUM or HBM.
+
+    byte(i0, i1, ..) = allocation + size * (start + i1 * step1 + ..), in partition row + i0 * step0     on chip
+    byte(i0, i1, ..) = size * (start + i0 * step0 + i1 * step1 + ..)                                     in HBM
+
+Ref: ``nki.language`` reference page and "NKI access patterns", AWS Neuron documentation, 2026-08. Where they differ the
+reference page holds: an offset of ``.ap`` is added to the view's own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bitpath.golden.nki.errors import invalid
+from bitpath.golden.nki.memory.allocation import Allocation
+from bitpath.golden.nki.memory.dtypes import STORED, dtype_name
+from bitpath.golden.nki.memory.index import Item, items
+from bitpath.golden.nki.memory.regions import MemoryRegion
+from bitpath.golden.nki.memory.shapes import Dims, Names, merged, rearrangement, reshaped, span
+
+if TYPE_CHECKING:
+    from bitpath.golden.nki.memory.registers import VirtualRegister
+
+MOST_DIMS = 5
+"""Dimensions of a view. Ref: "NKI language guide"."""
+
+
+@dataclass(frozen=True, eq=False)
+class Indirect:
+    """Indices that an instruction reads when it runs.
+
+    Attributes
+    ----------
+    index : a tensor of one element or a register, or with ``vector`` a tensor [P, 1], an index for each place of dimension 0.
+    step : elements from one index to the next.
+    limit : indices must be below it.
+    vector : True for an index of each partition.
+    """
+
+    index: "NkiTensor | VirtualRegister"
+    step: int
+    limit: int
+    vector: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NkiTensor:
+    """A view. Its methods make other views and copy nothing.
+
+    Attributes
+    ----------
+    allocation : its bytes.
+    dtype : name of its elements' dtype.
+    row : its first partition, counted from the allocation's; 0 in HBM.
+    start : its first element in a partition, or in HBM.
+    shape, steps : num and step of each dimension; step 0 counts partitions on chip.
+    indirect : indices to be added when an instruction runs; None for none.
+    """
+
+    allocation: Allocation
+    dtype: str
+    row: int
+    start: int
+    shape: tuple[int, ...]
+    steps: tuple[int, ...]
+    indirect: Indirect | None = None
+
+    def __repr__(self) -> str:
+        return f"{self.name}{list(self.shape)} {self.dtype} in {self.allocation.buffer}"
+
+    @property
+    def name(self) -> str:
+        return self.allocation.name
+
+    @property
+    def buffer(self) -> MemoryRegion:
+        return MemoryRegion(self.allocation.buffer)
+
+    @property
+    def on_chip(self) -> bool:
+        return self.allocation.on_chip
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return STORED[self.dtype].itemsize
+
+    @property
+    def free(self) -> int:
+        """Elements of this dtype in a partition of the allocation: the step of dimension 0 on chip."""
+        return self.allocation.partition_bytes // self.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Steps in elements; that of dimension 0 on chip is the number of elements of a partition."""
+        return (self.steps[0] * self.free, *self.steps[1:]) if self.on_chip else self.steps
+
+    @property
+    def offset(self) -> int:
+        """First element from the allocation's first."""
+        return self.row * self.free + self.start if self.on_chip else self.start
+
+    @property
+    def dims(self) -> Dims:
+        """Num and step of the dimensions: on chip, of those within a partition."""
+        every = list(zip(self.shape, self.steps, strict=True))
+        return every[1:] if self.on_chip else every
+
+    def get_pattern(self) -> list[list[int]]:
+        return [[step, num] for step, num in zip(self.strides, self.shape, strict=True)]
+
+    def is_contiguous(self) -> bool:
+        """Return True if elements follow each other, on chip within each partition."""
+        return len(dims := merged(self.dims)) == 0 or (len(dims) == 1 and dims[0][1] == 1)
+
+    def is_indirect(self) -> bool:
+        return self.indirect is not None
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> "NkiTensor":
+        start, row, pairs = self.start, self.row, []
+        for dim, (num_step, item) in enumerate(zip(self._pairs(), self._items(key), strict=True)):
+            step = num_step[1]
+            if self.on_chip and dim == 0:
+                row += item.first * step
+            else:
+                start += item.first * step
+            if not item.drops or (self.on_chip and dim == 0):
+                pairs.append((item.num, step * item.step))
+        pairs += [(1, 1)] * ((2 if self.on_chip else 1) - len(pairs))
+        return replace(self, start=start, row=row)._with_dims(pairs)
+
+    def _items(self, key: Any) -> list[Item]:
+        try:
+            return items(key, self.shape)
+        except ValueError as error:
+            raise invalid(f"{self.name}: {error}") from None
+
+    def slice(self, dim: int, start: int, end: int, step: int = 1) -> "NkiTensor":
+        return self[(*[slice(None)] * self._dim(dim), slice(start, end, step))]
+
+    def select(self, dim: int, index: "int | NkiTensor") -> "NkiTensor":
+        """Take one element of a dimension, which goes away; the index may be a tensor of one element."""
+        dim = self._dim(dim)
+        if isinstance(index, NkiTensor):
+            return self._with_dims(
+                [each for k, each in enumerate(self._pairs()) if k != dim],
+                indirect=self._indirect(Indirect(index, self.steps[dim], self.shape[dim])),
+            )
+        return self[(*[slice(None)] * dim, index)]
+
+    def vector_select(self, dim: int, vector_offset: "NkiTensor") -> "NkiTensor":
+        """Take for each partition of ``vector_offset`` the element of dimension 0 that it names."""
+        if dim != 0 or self.on_chip:
+            raise invalid(f"{self.name}: vector_select takes dimension 0 of a tensor in HBM")
+        made = self._indirect(Indirect(vector_offset, self.steps[0], self.shape[0], vector=True))
+        return self._with_dims([(vector_offset.shape[0], 0), *self._pairs()[1:]], indirect=made)
+
+    def _indirect(self, made: Indirect) -> Indirect:
+        if self.indirect is not None:
+            raise invalid(f"{self.name}: an indirect view cannot be made indirect again")
+        return made
+
+    def permute(self, dims: Sequence[int]) -> "NkiTensor":
+        if sorted(dims) != list(range(self.ndim)) or (self.on_chip and dims[0]):
+            raise invalid(f"{self.name}: dims must permute {self.ndim} dimensions and keep partitions first, not {tuple(dims)}")
+        return self._with_dims([self._pairs()[dim] for dim in dims])
+
+    def broadcast(self, dim: int, size: int) -> "NkiTensor":
+        dim = self._free_dim(dim)
+        if self.shape[dim] != 1:
+            raise invalid(f"{self.name}: dimension {dim} must have one element to be broadcast, not {self.shape[dim]}")
+        pairs = self._pairs()
+        pairs[dim] = size, 0
+        return self._with_dims(pairs)
+
+    def expand_dim(self, dim: int) -> "NkiTensor":
+        pairs = self._pairs()
+        pairs.insert(self._free_dim(dim, self.ndim + 1), (1, 1))
+        return self._with_dims(pairs)
+
+    def squeeze_dim(self, dim: int) -> "NkiTensor":
+        dim = self._free_dim(dim)
+        if self.shape[dim] != 1:
+            raise invalid(f"{self.name}: dimension {dim} must have one element to go away, not {self.shape[dim]}")
+        return self._with_dims([each for k, each in enumerate(self._pairs()) if k != dim])
+
+    def reshape(self, shape: Sequence[int]) -> "NkiTensor":
+        shape = tuple(shape)
+        if self.on_chip and (not shape or shape[0] not in (self.shape[0], -1)):
+            raise invalid(f"{self.name}: reshape must keep {self.shape[0]} partitions, not give {shape}")
+        if not self.on_chip:
+            return self._with_dims(self._reshaped(self._pairs(), shape))
+        return self._with_dims([self._pairs()[0], *self._reshaped(self.dims, shape[1:])])
+
+    def reshape_dim(self, dim: int, shape: Sequence[int]) -> "NkiTensor":
+        dim, pairs = self._dim(dim), self._pairs()
+        if self.on_chip and dim == 0:
+            return self.reshape((*shape, *self.shape[1:]))
+        return self._with_dims([*pairs[:dim], *self._reshaped([pairs[dim]], shape), *pairs[dim + 1 :]])
+
+    def flatten_dims(self, start_dim: int, end_dim: int) -> "NkiTensor":
+        first, last = self._free_dim(start_dim), self._dim(end_dim)
+        pairs = self._pairs()
+        joined = self._reshaped(pairs[first : last + 1], [prod(self.shape[first : last + 1])])
+        return self._with_dims([*pairs[:first], *joined, *pairs[last + 1 :]])
+
+    def rearrange(self, src_pattern: Names, dst_pattern: Names, fixed_sizes: Mapping[str, int] | None = None) -> "NkiTensor":
+        try:
+            split, order, joined = rearrangement(src_pattern, dst_pattern, fixed_sizes or {}, self.shape)
+        except ValueError as error:
+            raise invalid(f"{self.name}: {error}") from None
+        return self.reshape(split).permute(order).reshape(joined)
+
+    def view(self, dtype: Any) -> "NkiTensor":
+        """Take the same bytes as another dtype; the last dimension grows or shrinks."""
+        name = dtype_name(dtype)
+        old, new = self.itemsize, STORED[name].itemsize
+        if old == new:
+            return replace(self, dtype=name)
+        num, step = self._pairs()[-1]
+        if (num > 1 and step != 1) or num * old % new or (len(self.dims) == 0):
+            raise invalid(f"{self.name}: the last dimension must be contiguous and have a multiple of {new} bytes")
+        pairs = [*self._pairs()[:-1], (num * old // new, 1)]
+        own = range(1 if self.on_chip else 0, len(pairs) - 1)
+        if self.start * old % new or any(pairs[k][1] * old % new for k in own if pairs[k][0] > 1):
+            raise invalid(f"{self.name}: rows must start at multiples of {new} bytes to be viewed as {name}")
+        scaled = [(n, s * old // new) if k in own else (n, s) for k, (n, s) in enumerate(pairs)]
+        return replace(self._with_dims(scaled), dtype=name, start=self.start * old // new)
+
+    reinterpret_cast = view
+
+    def ap(
+        self,
+        pattern: Sequence[Sequence[int]],
+        offset: int | None = None,
+        scalar_offset: "NkiTensor | VirtualRegister | None" = None,
+        vector_offset: "NkiTensor | None" = None,
+        indirect_dim: int = 0,
+        dtype: Any = None,
+    ) -> "NkiTensor":
+        """Address the storage by pairs of step and num, in elements of ``dtype`` from the view's first element on."""
+        name = self.dtype if dtype is None else dtype_name(dtype)
+        size = STORED[name].itemsize
+        if self.offset * self.itemsize % size:
+            raise invalid(f"{self.name}: a view as {name} must start at a multiple of {size} bytes")
+        first = self.offset * self.itemsize // size + (offset or 0)
+        pairs = [(int(num), int(step)) for step, num in pattern]
+        made = self.indirect
+        if scalar_offset is not None and vector_offset is not None:
+            raise invalid(f"{self.name}: a view takes scalar_offset or vector_offset, not both")
+        if scalar_offset is not None or vector_offset is not None:
+            dim = self._dim(indirect_dim)
+            step = self.strides[dim] * self.itemsize // size
+            if self.on_chip and dim == 0:
+                raise invalid(f"{self.name}: an index of the partitions must be known before the run")
+            index = scalar_offset if vector_offset is None else vector_offset
+            made = self._indirect(Indirect(index, step, self.shape[dim], vector_offset is not None))
+        free = self.allocation.partition_bytes // size
+        view = replace(self, dtype=name, indirect=made)
+        if not self.on_chip:
+            if made is not None and made.vector:
+                pairs[0] = pairs[0][0], 0
+            return replace(view, start=first)._with_dims(pairs)
+        if pairs[0][0] > 1 and pairs[0][1] != free:
+            raise invalid(f"{self.name}: the first step must be {free}, the elements of a partition, not {pairs[0][1]}")
+        pairs[0] = pairs[0][0], 1
+        return replace(view, row=first // free if free else 0, start=first % free if free else 0)._with_dims(pairs)
+
+    def _reshaped(self, pairs: Dims, shape: Sequence[int]) -> Dims:
+        try:
+            return reshaped(pairs, shape)
+        except ValueError as error:
+            raise invalid(f"{self.name}: {error}") from None
+
+    def _pairs(self) -> Dims:
+        return list(zip(self.shape, self.steps, strict=True))
+
+    def _dim(self, dim: int, count: int | None = None) -> int:
+        count = self.ndim if count is None else count
+        if not -count <= dim < count:
+            raise invalid(f"{self.name}: dim must be below {count}, not {dim}")
+        return dim % count
+
+    def _free_dim(self, dim: int, count: int | None = None) -> int:
+        dim = self._dim(dim, count)
+        if self.on_chip and dim == 0:
+            raise invalid(f"{self.name}: dimension 0, the partitions, cannot change")
+        return dim
+
+    def _with_dims(self, pairs: Dims, **changes: Any) -> "NkiTensor":
+        made = replace(self, shape=tuple(num for num, _ in pairs), steps=tuple(step for _, step in pairs), **changes)
+        made.check()
+        return made
+
+    def check(self) -> None:
+        """Raise unless the view stays inside its allocation. Indices that are read at run time are checked then."""
+        if self.ndim > MOST_DIMS:
+            raise invalid(f"{self.name}: a view must have at most {MOST_DIMS} dimensions, not {self.ndim}")
+        if not self.size:
+            raise invalid(f"{self.name}: a view must have elements, not shape {self.shape}")
+        low, high = span(self.dims, self.start)
+        length = self.allocation.partition_bytes // self.itemsize
+        if low < 0 or high > length:
+            raise invalid(f"{self.name}: elements must be 0 to {length - 1}, not {low} to {high - 1}")
+        last = self.row + self.steps[0] * (self.shape[0] - 1) if self.on_chip else 0
+        if self.row < 0 or last >= self.allocation.partitions:
+            raise invalid(f"{self.name}: partitions must be 0 to {self.allocation.partitions - 1}, not {self.row} to {last}")
+
+    def place(self) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+        """Return the first byte in the storage, nums and byte steps, without indices that are read at run time."""
+        own, size = self.allocation, self.itemsize
+        pitch = own.storage.row_bytes
+        first = (own.partition + self.row) * pitch + own.byte + self.start * size
+        steps = [step * size for step in self.steps]
+        if self.on_chip:
+            steps[0] = self.steps[0] * pitch
+        return first, self.shape, tuple(steps)
+
+
+def fresh(allocation: Allocation, dtype: str, shape: Sequence[int]) -> NkiTensor:
+    """Return the tensor of a whole allocation."""
+    inner = tuple(int(prod(shape[k + 1 :])) for k in range(len(shape)))
+    steps = (1, *inner[1:]) if allocation.on_chip else inner
+    return NkiTensor(allocation, dtype, 0, 0, tuple(map(int, shape)), steps)
+
+
+def as_array(values: Any, dtype: str) -> np.ndarray:
+    """Return values as an array of a dtype's elements in memory."""
+    return np.ascontiguousarray(values, STORED[dtype])

@@ -1,0 +1,60 @@
+"""Who says so: the choices that instructions' results depend on, and the standing of a run."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from bitpath.golden.formats.sources import Source, chosen, inferred
+from bitpath.golden.nki.machine.record import NkiInstruction
+
+ORDER = ("documented", "measured", "inferred", "chosen")
+"""Standings, the strongest first."""
+_FUNCTION = chosen("the polynomials of ScalarE's functions are not public; here the nearest FP32 number")
+
+KEYS: Mapping[str, Source] = {
+    "matmul.order": inferred("ARCH guides: rows 0 to P - 1, one after the other"),
+    "matmul.rounding": inferred("each product-sum is rounded to nearest even; one of 72 published values disagrees"),
+    "matmul.double_row": chosen("exact pair, one rounding, by analogy with quad-MX"),
+    "matmul.fp32": chosen("one fused FP32 step; the decomposition into four passes is not documented"),
+    "quantize_mx.ocp": inferred("the vendor's reference for programs compiled before NKI 0.5"),
+    "quantize_mx.nki05": inferred("release notes of NKI 0.5: the scale twice as large"),
+    "exponential": chosen("the algorithm is declared by this project"),
+    "activation.exp": chosen("the algorithm of `trainium3.exponential`, declared by this project"),
+    "reciprocal.rounding": chosen("one rounding of the quotient"),
+    "reduction.order": inferred("ISA's pseudo code: serially, from the first element; VectorE takes several elements a cycle"),
+    "scan.rounding": inferred("the state is FP32 and every step is rounded"),
+    "bn_stats": chosen("the results are documented, how they are computed is not"),
+    "select.order": inferred("comparisons in FP32; the fill becomes -infinity in narrow dtypes"),
+    "dma_compute.order": inferred("FP32 sums left to right, one cast"),
+    "rng": chosen("XORWOW's low bits; how seeds become states is declared by this project"),
+    "gpsimd.order": chosen("partitions are combined from 0 on"),
+    "power": chosen("one rounding of the real power"),
+}
+"""Sources of the choices, by key. Functions of ScalarE are ``activation.NAME``."""
+
+
+def source_of(key: str) -> Source:
+    """Return the source of a key."""
+    return KEYS[key] if key in KEYS or not key.startswith("activation.") else _FUNCTION
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The standing of a run.
+
+    Attributes
+    ----------
+    word : the weakest of the choices' standings, "documented" without choices.
+    keys : the choices that influenced the run, with the standing of each.
+    """
+
+    word: str
+    keys: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return self.word
+
+
+def standing_of(instructions: Iterable[NkiInstruction]) -> Standing:
+    """Return the standing of instructions."""
+    keys = {key: source_of(key).kind for each in instructions for key in sorted(each.keys)}
+    return Standing(max(keys.values(), key=ORDER.index, default=ORDER[0]), dict(sorted(keys.items())))
