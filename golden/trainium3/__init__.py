@@ -17,6 +17,8 @@ from bitpath.golden.trainium3.dma.schedule import Grant, QueueConfig, QueuedDesc
 from bitpath.golden.trainium3.dma.time import descriptor_cycles
 from bitpath.golden.trainium3.dma.transfer import DmaTime, transfer_cycles
 from bitpath.golden.trainium3.dma.transpose import dma_gather_transpose, dma_transpose, transpose_cycles
+from bitpath.golden.trainium3.gpsimd.affine_select import affine_select
+from bitpath.golden.trainium3.gpsimd.iota import iota
 from bitpath.golden.trainium3.matmul.matmul import (
     MatmulInstruction,
     Program,
@@ -100,6 +102,7 @@ __all__ = [
     "activate2",
     "activation",
     "activation_reduce",
+    "affine_select",
     "cast",
     "choose_mode",
     "compress_sparse",
@@ -126,6 +129,7 @@ __all__ = [
     "gather_scale",
     "generation_time",
     "indirect_offsets",
+    "iota",
     "issue",
     "latency_rows",
     "latency_table",

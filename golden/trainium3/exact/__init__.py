@@ -1,6 +1,7 @@
 """Trainium3's TensorE, PSUM, VectorE and DMA engines on scalars, in unbounded integers and fractions."""
 
 from bitpath.golden.trainium3.exact.activate2 import activate2, softmax
+from bitpath.golden.trainium3.exact.affine import affine_select, iota
 from bitpath.golden.trainium3.exact.cast import cast
 from bitpath.golden.trainium3.exact.dma import dma_compute, read_add_write
 from bitpath.golden.trainium3.exact.dma_schedule import dma_schedule
@@ -25,6 +26,7 @@ from bitpath.golden.trainium3.exact.xorwow import column_bits, uniform, xorwow_l
 __all__ = [
     "activate2",
     "add_residual",
+    "affine_select",
     "cast",
     "check_formats",
     "column_bits",
@@ -32,6 +34,7 @@ __all__ = [
     "dma_schedule",
     "exponential",
     "fp32_halves",
+    "iota",
     "load_row",
     "multiply_add",
     "psum_write",

@@ -57,7 +57,7 @@ def read_operand(name: str, operand: float | np.ndarray, partitions: int) -> np.
     return fp32.one_nan(single(name, operand).reshape(1, 1))
 
 
-def single(name: str, value: float) -> np.ndarray:
+def single(name: str, value: float, otherwise: str = ", or an array [P, 1]") -> np.ndarray:
     """Return a number as a float32 scalar array, rounded once, to nearest even; infinity beyond FP32's range.
 
     Raises
@@ -65,7 +65,7 @@ def single(name: str, value: float) -> np.ndarray:
     TypeError, ValueError : as `real`.
     """
     with np.errstate(over="ignore"):
-        return np.asarray(real(name, value, ", or an array [P, 1]")).astype(np.float32)
+        return np.asarray(real(name, value, otherwise)).astype(np.float32)
 
 
 def real(name: str, value: float, otherwise: str = "") -> float:

@@ -26,6 +26,7 @@ WORDS = [1, 2, 3, 4, 5, 6]
 NUMERICS, ROWS = TRAINIUM3_QUAD_MX.numerics, TRAINIUM3_RMSNORM_QUANT.numerics
 MULTIPLY = {"op0": "add", "operand0": 1.0}
 TILE = {"tile_size": (32, 128), "tile_position": (0, 0), "psum_accumulate_flag": 3}
+AFFINE = {"pattern": ((4, 2), (1, 2)), "offset": 3, "channel_multiplier": -2}
 PROGRAM = trainium3.matmul_program(MATRIX, MATRIX)
 STEP = {
     "numerics": NUMERICS,
@@ -84,6 +85,7 @@ VECTORISED = {
     "activate2": {"data": MATRIX, "op": "prelu", "op0": "multiply", "op1": "add"},
     "activation": {"data": MATRIX, "op": "copy"},
     "activation_reduce": {"data": MATRIX, "op": "square"},
+    "affine_select": {"on_true_tile": MATRIX, "on_false_value": 2.0} | AFFINE,
     "choose_mode": {},
     "copy_elements": {
         "destination": trainium3.Sbuf(64, 64),
@@ -114,6 +116,7 @@ VECTORISED = {
     "gather_scale": {"tile": np.ones((32, 2), np.uint8), "offset": 4},
     "generation_time": {"dge_mode": "swdge", "descriptors": 8},
     "indirect_offsets": {"index": INDEX, "num_elem": 3, "engine": "vector"},
+    "iota": {"partitions": 3} | AFFINE,
     "latency_rows": {},
     "latency_table": {},
     "matmul": {"a": MATRIX, "b": MATRIX},
@@ -169,9 +172,19 @@ EXACT = {
         "register": 0x40000000,
     },
     "add_residual": {"numerics": ROWS, "row": [0x3F80], "residual": [0x3F80], "source": BF16},
+    "affine_select": {
+        "partition": 2,
+        "row": [1, 2, 3, 4],
+        "source": "bf16",
+        "on_false": 0x3F800000,
+        "cmp_op": "less",
+        "dtype": "fp32",
+    }
+    | AFFINE,
     "check_formats": {"numerics": TRAINIUM3_MATMUL.numerics, "x_format": BF16, "y_format": BF16},
     "column_bits": {"words": WORDS[:4], "column": 3},
     "exponential": {"numerics": TRAINIUM3_EXPONENTIAL.numerics, "source": 0x3F800000, "max_value": 0x40000000},
+    "iota": {"partition": 2, "dtype": "bf16"} | AFFINE,
     "load_row": {"numerics": ROWS, "hidden": WORDS, "source": BF16},
     "multiply_add": {
         "numerics": TRAINIUM3_MATMUL.numerics,
