@@ -19,6 +19,9 @@ from bitpath.golden.trainium3.dma.transfer import DmaTime, transfer_cycles
 from bitpath.golden.trainium3.dma.transpose import dma_gather_transpose, dma_transpose, transpose_cycles
 from bitpath.golden.trainium3.gpsimd.affine_select import affine_select
 from bitpath.golden.trainium3.gpsimd.iota import iota
+from bitpath.golden.trainium3.gpsimd.local_gather import local_gather
+from bitpath.golden.trainium3.gpsimd.nc_n_gather import nc_n_gather
+from bitpath.golden.trainium3.gpsimd.nc_stream_shuffle import nc_stream_shuffle
 from bitpath.golden.trainium3.matmul.matmul import (
     MatmulInstruction,
     Program,
@@ -134,12 +137,15 @@ __all__ = [
     "latency_rows",
     "latency_table",
     "load_cycles",
+    "local_gather",
     "matmul",
     "matmul_program",
     "mode_program",
     "nc_matmul",
     "nc_matmul_mx",
     "nc_matmul_sparse",
+    "nc_n_gather",
+    "nc_stream_shuffle",
     "nc_transpose",
     "operand_tiles",
     "pack_tags",

@@ -13,6 +13,12 @@ MAX_AFFINE_PAIRS = 4
 """Most pairs of step and num in a pattern of iota and affine_select (ISA)."""
 COMPARISONS = ("equal", "not_equal", "greater", "greater_equal", "less", "less_equal")
 """Comparisons of affine_select's value with 0 (ISA)."""
+UNCHANGED = 255
+"""Entry of nc_stream_shuffle's mask that leaves a partition as it is (ISA)."""
+RUNS = (1, 2, 4, 8, 16, 32)
+"""Elements that local_gather takes at each index (ISA)."""
+MAX_LOCAL_INDICES = 4096
+"""Most indices of a core in local_gather (ISA)."""
 CHOICES = choices(
     {
         "iota and affine_select compute their affine value in INT32, modulo 2**32": inferred(
@@ -29,6 +35,18 @@ CHOICES = choices(
         ),
         "affine_select rounds its number to FP32, then to the destination's dtype": documented(
             "ISA affine_select: the number is FP32; the roundings are those of every cast"
+        ),
+        "An entry of nc_stream_shuffle's mask counts partitions from the quadrant's first in src's tile; one that src lacks is an "
+        "error, one that dst lacks is not used": chosen("ISA's text counts from the start of each quadrant of 32"),
+        "nc_stream_shuffle reads all of src before it writes": chosen("ISA allows dst to be src and gives no order"),
+        "local_gather's index is the first element of a run, in elements": inferred(
+            "TEST of local_gather multiplies its indices by the run's length beforehand; ISA says partition offsets"
+        ),
+        "local_gather takes a core's indices down its 16 partitions, then along the columns": documented(
+            "ISA local_gather: flattened along the partition dimension first; TEST: column-major order"
+        ),
+        "A gather beyond the operand's last element is an error": chosen(
+            "ISA local_gather: undefined; nc_n_gather: not allowed"
         ),
     }
 )

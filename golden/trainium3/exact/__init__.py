@@ -7,6 +7,7 @@ from bitpath.golden.trainium3.exact.dma import dma_compute, read_add_write
 from bitpath.golden.trainium3.exact.dma_schedule import dma_schedule
 from bitpath.golden.trainium3.exact.exponential import exponential
 from bitpath.golden.trainium3.exact.fp32_passes import fp32_halves, split12
+from bitpath.golden.trainium3.exact.gathers import local_gather, nc_n_gather, nc_stream_shuffle
 from bitpath.golden.trainium3.exact.multiply_add import check_formats, multiply_add
 from bitpath.golden.trainium3.exact.operators import tensor_tensor
 from bitpath.golden.trainium3.exact.psum import psum_write
@@ -36,7 +37,10 @@ __all__ = [
     "fp32_halves",
     "iota",
     "load_row",
+    "local_gather",
     "multiply_add",
+    "nc_n_gather",
+    "nc_stream_shuffle",
     "psum_write",
     "quantize_block",
     "quantize_row",

@@ -119,6 +119,7 @@ VECTORISED = {
     "iota": {"partitions": 3} | AFFINE,
     "latency_rows": {},
     "latency_table": {},
+    "local_gather": {"src_buffer": COLUMNS, "index": COLUMNS, "num_elem_per_idx": 2, "num_valid_indices": 20},
     "matmul": {"a": MATRIX, "b": MATRIX},
     "matmul_program": {"a": MATRIX, "b": MATRIX},
     "nc_matmul": {"stationary": MATRIX, "moving": MATRIX} | TILE,
@@ -131,6 +132,8 @@ VECTORISED = {
         "moving_scale_offset": 0,
     }
     | TILE,
+    "nc_n_gather": {"data": COLUMNS, "indices": INDEX},
+    "nc_stream_shuffle": {"dst": MATRIX, "src": MATRIX, "shuffle_mask": [1, 255] * 16},
     "operand_tiles": {"matrix": MATRIX},
     "pack_x4": {"data": np.ones((1, 4), E4)},
     "psum_random_bits": {"source": lambda: trainium3.Xorwow(STATE), "columns": 3, "writes": 2},
@@ -186,6 +189,12 @@ EXACT = {
     "exponential": {"numerics": TRAINIUM3_EXPONENTIAL.numerics, "source": 0x3F800000, "max_value": 0x40000000},
     "iota": {"partition": 2, "dtype": "bf16"} | AFFINE,
     "load_row": {"numerics": ROWS, "hidden": WORDS, "source": BF16},
+    "local_gather": {
+        "rows": [WORDS] * 16,
+        "index": [WORDS[:2]] * 16,
+        "num_elem_per_idx": 2,
+        "num_valid_indices": 3,
+    },
     "multiply_add": {
         "numerics": TRAINIUM3_MATMUL.numerics,
         "x": 0x3F80,
@@ -194,6 +203,8 @@ EXACT = {
         "y_format": BF16,
         "partial_sum": 0x3F800001,
     },
+    "nc_n_gather": {"row": WORDS, "indices": [5, 0]},
+    "nc_stream_shuffle": {"dst": [WORDS], "src": [WORDS], "shuffle_mask": [0] * 32},
     "psum_write": {
         "incoming": 0x3F800001,
         "present": 0x3F80,
