@@ -22,6 +22,8 @@ from bitpath.golden.trainium3.gpsimd.iota import iota
 from bitpath.golden.trainium3.gpsimd.local_gather import local_gather
 from bitpath.golden.trainium3.gpsimd.nc_n_gather import nc_n_gather
 from bitpath.golden.trainium3.gpsimd.nc_stream_shuffle import nc_stream_shuffle
+from bitpath.golden.trainium3.gpsimd.nonzero_with_count import nonzero_with_count
+from bitpath.golden.trainium3.gpsimd.tensor_partition_reduce import tensor_partition_reduce
 from bitpath.golden.trainium3.matmul.matmul import (
     MatmulInstruction,
     Program,
@@ -147,6 +149,7 @@ __all__ = [
     "nc_n_gather",
     "nc_stream_shuffle",
     "nc_transpose",
+    "nonzero_with_count",
     "operand_tiles",
     "pack_tags",
     "pack_x4",
@@ -174,6 +177,7 @@ __all__ = [
     "softmax",
     "tensor_copy",
     "tensor_cycles",
+    "tensor_partition_reduce",
     "tensor_reduce",
     "tensor_scalar",
     "tensor_scalar_reduce",

@@ -9,6 +9,8 @@ from bitpath.golden.formats.sources import choices, chosen, documented, inferred
 
 CORE_PARTITIONS = 16
 """Consecutive SBUF partitions of a GpSimd core (ISA local_gather, nonzero_with_count)."""
+INT32_RANGE = range(-(1 << 31), 1 << 31)
+"""Numbers that iota, affine_select and nonzero_with_count take (ISA)."""
 MAX_AFFINE_PAIRS = 4
 """Most pairs of step and num in a pattern of iota and affine_select (ISA)."""
 COMPARISONS = ("equal", "not_equal", "greater", "greater_equal", "less", "less_equal")
@@ -19,6 +21,8 @@ RUNS = (1, 2, 4, 8, 16, 32)
 """Elements that local_gather takes at each index (ISA)."""
 MAX_LOCAL_INDICES = 4096
 """Most indices of a core in local_gather (ISA)."""
+PARTITION_REDUCTIONS = ("add", "average", "max", "bitwise_and", "bitwise_or")
+"""Operators of tensor_partition_reduce (ISA)."""
 CHOICES = choices(
     {
         "iota and affine_select compute their affine value in INT32, modulo 2**32": inferred(
@@ -47,6 +51,18 @@ CHOICES = choices(
         ),
         "A gather beyond the operand's last element is an error": chosen(
             "ISA local_gather: undefined; nc_n_gather: not allowed"
+        ),
+        "nonzero_with_count reads and writes rows 0, 16, ... of the tile; its indices wrap modulo 2**32": documented(
+            "ISA nonzero_with_count: partitions 0, 16, ... 112; the wrap-around is chosen"
+        ),
+        "For nonzero_with_count NaN and subnormals are nonzero, and zeros of both signs are zero": chosen(
+            "ISA compares with 0 by !=; IEEE 754 without flushing"
+        ),
+        "tensor_partition_reduce computes in FP32 from partition 0 on, each sum rounded, and casts once": chosen(
+            "ISA names the operators alone"
+        ),
+        "tensor_partition_reduce's average is the sum divided by the number of partitions, rounded once more": chosen(
+            "ISA names the operator alone"
         ),
     }
 )

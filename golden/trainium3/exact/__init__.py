@@ -8,6 +8,7 @@ from bitpath.golden.trainium3.exact.dma_schedule import dma_schedule
 from bitpath.golden.trainium3.exact.exponential import exponential
 from bitpath.golden.trainium3.exact.fp32_passes import fp32_halves, split12
 from bitpath.golden.trainium3.exact.gathers import local_gather, nc_n_gather, nc_stream_shuffle
+from bitpath.golden.trainium3.exact.gpsimd import nonzero_with_count, tensor_partition_reduce
 from bitpath.golden.trainium3.exact.multiply_add import check_formats, multiply_add
 from bitpath.golden.trainium3.exact.operators import tensor_tensor
 from bitpath.golden.trainium3.exact.psum import psum_write
@@ -41,6 +42,7 @@ __all__ = [
     "multiply_add",
     "nc_n_gather",
     "nc_stream_shuffle",
+    "nonzero_with_count",
     "psum_write",
     "quantize_block",
     "quantize_row",
@@ -52,6 +54,7 @@ __all__ = [
     "selected",
     "softmax",
     "split12",
+    "tensor_partition_reduce",
     "tensor_tensor",
     "uniform",
     "xorwow_lane",

@@ -11,10 +11,8 @@ from math import prod
 import numpy as np
 
 from bitpath.golden.arrays.arguments import integer
-from bitpath.golden.trainium3.declarations.gpsimd import MAX_AFFINE_PAIRS
+from bitpath.golden.trainium3.declarations.gpsimd import INT32_RANGE, MAX_AFFINE_PAIRS
 from bitpath.golden.trainium3.declarations.memory import SBUF_PARTITION_BYTES
-
-INT32 = range(-(1 << 31), 1 << 31)
 
 
 def affine_values(
@@ -30,12 +28,12 @@ def affine_values(
     if not 0 < len(pattern) <= MAX_AFFINE_PAIRS:
         raise ValueError(f"pattern must have 1 to {MAX_AFFINE_PAIRS} pairs of step and num, not {len(pattern)}")
     for i, (step, num) in enumerate(pattern):
-        integer(f"step of pattern[{i}]", step, INT32)
+        integer(f"step of pattern[{i}]", step, INT32_RANGE)
         integer(f"num of pattern[{i}]", num, range(1, SBUF_PARTITION_BYTES + 1))
     elements = prod(num for _, num in pattern)
     integer("number of elements in pattern", elements, range(1, SBUF_PARTITION_BYTES + 1))
-    integer("offset", offset, INT32)
-    integer("channel_multiplier", channel_multiplier, INT32)
+    integer("offset", offset, INT32_RANGE)
+    integer("channel_multiplier", channel_multiplier, INT32_RANGE)
     values = _multiples(channel_multiplier, partitions) + _word(offset)
     for step, num in pattern:
         values = values[..., np.newaxis] + _multiples(step, num)

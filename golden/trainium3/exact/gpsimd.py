@@ -1,0 +1,87 @@
+"""Exact twins of GpSimd's instructions that count, reduce and order, on codes.
+
+The rules are in `bitpath.golden.trainium3.declarations.gpsimd.CHOICES`.
+"""
+
+from collections.abc import Sequence
+from functools import reduce
+
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.scalar import fp32
+from bitpath.golden.scalar.arguments import check_choice, check_length, integer
+from bitpath.golden.scalar.checked import checked
+from bitpath.golden.scalar.codec import Kind, decode
+from bitpath.golden.scalar.rounding import round_to_format
+from bitpath.golden.scalar.terms import rounded_sum, term
+from bitpath.golden.trainium3.declarations.dtypes import FORMATS, IntegerFormat
+from bitpath.golden.trainium3.declarations.gpsimd import INT32_RANGE, PARTITION_REDUCTIONS
+from bitpath.golden.trainium3.declarations.vector import SumOrder
+from bitpath.golden.trainium3.exact.cast import from_fp32, to_fp32
+from bitpath.golden.trainium3.exact.operators import BIT_OPERATORS
+
+_WORDS = 1 << 32
+
+
+@checked
+def nonzero_with_count(row: Sequence[int], source: str, index_offset: int, padding_val: int) -> list[int]:
+    """Return the INT32 codes of a row's nonzero places, padding, and their count: one code more than the row has.
+
+    Parameters
+    ----------
+    row, source : codes, and the name of their dtype, "fp32" or "int32".
+    index_offset, padding_val : as the instruction's.
+
+    Raises
+    ------
+    ValueError : another dtype, or a number beyond int32.
+    """
+    check_choice("source", source, ("fp32", "int32"))
+    integer("index_offset", index_offset, INT32_RANGE)
+    integer("padding_val", padding_val, INT32_RANGE)
+    zeros = (0, FP32.sign_mask) if source == "fp32" else (0,)
+    places = [i + index_offset for i, code in enumerate(row) if code not in zeros]
+    padding = [padding_val] * (len(row) - len(places))
+    return [value % _WORDS for value in (*places, *padding, len(places))]
+
+
+@checked
+def tensor_partition_reduce(
+    column: Sequence[int], source: str, op: str, dtype: str, sum_order: SumOrder = SumOrder.SERIAL
+) -> int:
+    """Return the code of a column of partitions, reduced.
+
+    Parameters
+    ----------
+    column, source : codes from partition 0 on, and the name of their dtype.
+    op : one of `PARTITION_REDUCTIONS`.
+    dtype : name of the result's dtype.
+    sum_order : order and rounding of sums.
+
+    Raises
+    ------
+    ValueError : no element, another operator or dtype, or bit operators on anything but integers of one size.
+    """
+    check_length("column", column)
+    check_choice("op", op, PARTITION_REDUCTIONS)
+    formats = [FORMATS[check_choice(name, each, FORMATS)] for name, each in (("source", source), ("dtype", dtype))]
+    if op in BIT_OPERATORS:
+        sizes = {each.width for each in formats if isinstance(each, IntegerFormat)}
+        if len(sizes) != 1 or not all(isinstance(each, IntegerFormat) for each in formats):
+            raise ValueError(f"{op} takes integers of one size, not {source} and {dtype}")
+        words = range(1 << sizes.pop())
+        return reduce(BIT_OPERATORS[op], [integer("code", code, words) for code in column])
+    values = [to_fp32(code, source) for code in column]
+    if op == "max":
+        return from_fp32(reduce(fp32.maximum, values), dtype)
+    total = _exact_sum(values) if sum_order is SumOrder.EXACT else reduce(fp32.add, values)
+    return from_fp32(_quotient(total, len(column)) if op == "average" else total, dtype)
+
+
+def _exact_sum(values: Sequence[int]) -> int:
+    return rounded_sum([term(decode(FP32, code)) for code in values])
+
+
+def _quotient(code: int, count: int) -> int:
+    """Return an FP32 number divided by a positive integer, rounded once to nearest even."""
+    x = decode(FP32, code)
+    return round_to_format(x.value / count, FP32, zero_sign=x.sign) if x.kind is Kind.FINITE else code
