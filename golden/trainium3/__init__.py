@@ -23,7 +23,9 @@ from bitpath.golden.trainium3.gpsimd.local_gather import local_gather
 from bitpath.golden.trainium3.gpsimd.nc_n_gather import nc_n_gather
 from bitpath.golden.trainium3.gpsimd.nc_stream_shuffle import nc_stream_shuffle
 from bitpath.golden.trainium3.gpsimd.nonzero_with_count import nonzero_with_count
+from bitpath.golden.trainium3.gpsimd.sequence_bounds import sequence_bounds
 from bitpath.golden.trainium3.gpsimd.tensor_partition_reduce import tensor_partition_reduce
+from bitpath.golden.trainium3.gpsimd.topk import topk
 from bitpath.golden.trainium3.matmul.matmul import (
     MatmulInstruction,
     Program,
@@ -174,6 +176,7 @@ __all__ = [
     "scalar_tensor_tensor",
     "scatter",
     "scatter_scale",
+    "sequence_bounds",
     "softmax",
     "tensor_copy",
     "tensor_cycles",
@@ -185,6 +188,7 @@ __all__ = [
     "tile_latency",
     "tile_program",
     "to_partitions",
+    "topk",
     "transfer_cycles",
     "transpose_cycles",
     "unpack_rows",

@@ -23,6 +23,10 @@ MAX_LOCAL_INDICES = 4096
 """Most indices of a core in local_gather (ISA)."""
 PARTITION_REDUCTIONS = ("add", "average", "max", "bitwise_and", "bitwise_or")
 """Operators of tensor_partition_reduce (ISA)."""
+TOPK_SOURCES = range(8, 65536)
+"""Numbers of elements that topk takes (ISA)."""
+TOPK_MOST = 32767
+"""Most results of topk (ISA)."""
 CHOICES = choices(
     {
         "iota and affine_select compute their affine value in INT32, modulo 2**32": inferred(
@@ -64,6 +68,22 @@ CHOICES = choices(
         "tensor_partition_reduce's average is the sum divided by the number of partitions, rounded once more": chosen(
             "ISA names the operator alone"
         ),
+        "topk reads 16 partitions as one sequence, down each column, and writes its results in the same order": documented(
+            "ISA07 topk; ISA speaks of each partition by itself"
+        ),
+        "topk's results are in ascending order": documented(
+            "ISA topk; ISA07 leaves the order open unless it is asked for"
+        ),
+        "topk leaves destination bytes behind the last result": chosen(
+            "ISA07: whole columns are written; what the rest of the last one holds is not known"
+        ),
+        "topk puts NaN above infinity, and of equal numbers the one of the smaller place above": chosen(
+            "no document says"
+        ),
+        "sequence_bounds gives runs of equal neighbours, so a segment number that comes again begins a new segment": documented(
+            "TEST of sequence_bounds, its numpy reference"
+        ),
+        "A segment number below 0 or not whole is an error": chosen("ISA sequence_bounds: not allowed"),
     }
 )
 """Rules that no field switches; `bitpath numerics` lists them behind the presets."""

@@ -8,7 +8,7 @@ from bitpath.golden.trainium3.exact.dma_schedule import dma_schedule
 from bitpath.golden.trainium3.exact.exponential import exponential
 from bitpath.golden.trainium3.exact.fp32_passes import fp32_halves, split12
 from bitpath.golden.trainium3.exact.gathers import local_gather, nc_n_gather, nc_stream_shuffle
-from bitpath.golden.trainium3.exact.gpsimd import nonzero_with_count, tensor_partition_reduce
+from bitpath.golden.trainium3.exact.gpsimd import nonzero_with_count, sequence_bounds, tensor_partition_reduce, topk
 from bitpath.golden.trainium3.exact.multiply_add import check_formats, multiply_add
 from bitpath.golden.trainium3.exact.operators import tensor_tensor
 from bitpath.golden.trainium3.exact.psum import psum_write
@@ -52,10 +52,12 @@ __all__ = [
     "rmsnorm_row",
     "row_bytes",
     "selected",
+    "sequence_bounds",
     "softmax",
     "split12",
     "tensor_partition_reduce",
     "tensor_tensor",
+    "topk",
     "uniform",
     "xorwow_lane",
     "xorwow_step",

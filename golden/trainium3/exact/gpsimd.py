@@ -4,13 +4,14 @@ The rules are in `bitpath.golden.trainium3.declarations.gpsimd.CHOICES`.
 """
 
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import reduce
 
-from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.scalar import fp32
 from bitpath.golden.scalar.arguments import check_choice, check_length, integer
 from bitpath.golden.scalar.checked import checked
-from bitpath.golden.scalar.codec import Kind, decode
+from bitpath.golden.scalar.codec import Kind, Unpacked, decode
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.scalar.terms import rounded_sum, term
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, IntegerFormat
@@ -75,6 +76,64 @@ def tensor_partition_reduce(
         return from_fp32(reduce(fp32.maximum, values), dtype)
     total = _exact_sum(values) if sum_order is SumOrder.EXACT else reduce(fp32.add, values)
     return from_fp32(_quotient(total, len(column)) if op == "average" else total, dtype)
+
+
+@checked
+def topk(elements: Sequence[int], k: int) -> tuple[list[int], list[int]]:
+    """Return the k largest of a core's BF16 elements in ascending order, as codes, and their places.
+
+    Raises
+    ------
+    ValueError : k below 1 or above the number of elements.
+    """
+    check_length("elements", elements)
+    integer("k", k, range(1, len(elements) + 1))
+    left = [*range(len(elements))]
+    taken: list[int] = []
+    while len(taken) < k:
+        best = left[0]
+        for place in left:
+            if _above(elements[place], elements[best]):
+                best = place
+        left.remove(best)
+        taken.insert(0, best)
+    return [elements[place] for place in taken], taken
+
+
+@checked
+def sequence_bounds(segments: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return the first place, and the last place + 1, of the run of equal numbers around each element.
+
+    Parameters
+    ----------
+    segments : whole numbers of 0 or more; elements of segment 0 get the number of elements, and -1.
+    """
+    count = len(segments)
+    first, end = [], []
+    for place, segment in enumerate(segments):
+        low = high = place
+        while low and segments[low - 1] == segment:
+            low -= 1
+        while high < count and segments[high] == segment:
+            high += 1
+        first.append(low if segment else count)
+        end.append(high if segment else -1)
+    return first, end
+
+
+def _above(code: int, other: int) -> bool:
+    """Return True if a BF16 number is above another, where NaN is above infinity and equal to NaN."""
+    x, y = decode(BF16, code), decode(BF16, other)
+    if Kind.NAN in (x.kind, y.kind):
+        return y.kind is not Kind.NAN
+    return _extended(x) > _extended(y)
+
+
+def _extended(x: Unpacked) -> tuple[int, Fraction]:
+    """Return a number in the order of values: infinities outside of all numbers."""
+    if x.kind is Kind.INFINITY:
+        return (-1 if x.sign else 1), Fraction(0)
+    return 0, x.value
 
 
 def _exact_sum(values: Sequence[int]) -> int:
