@@ -9,6 +9,7 @@ from bitpath.golden.trainium3.core.core import Core, CoreReport
 from bitpath.golden.trainium3.core.layer import LayerResult, run_layer
 from bitpath.golden.trainium3.core.program import Compute, Operand, Transfer
 from bitpath.golden.trainium3.dma.compute import dma_compute, dma_gather_add, dma_scatter_add
+from bitpath.golden.trainium3.dma.copy import dma_copy
 from bitpath.golden.trainium3.dma.descriptors import Descriptor, descriptors
 from bitpath.golden.trainium3.dma.generation import GenerationTime, choose_mode, generation_time
 from bitpath.golden.trainium3.dma.read_add_write import read_add_write
@@ -118,6 +119,7 @@ __all__ = [
     "descriptor_cycles",
     "descriptors",
     "dma_compute",
+    "dma_copy",
     "dma_gather",
     "dma_gather_add",
     "dma_gather_transpose",

@@ -87,6 +87,15 @@ CHOICES = choices(
         "The first source of a DMA computation is not added to +0, so that -0 and -0 give -0": chosen(
             "no document says"
         ),
+        "A DMA copy takes both sides' elements in row-major order; equal dtypes move bits, others go through FP32": documented(
+            "ISA dma_copy; the order is that of access patterns"
+        ),
+        "Rows that a DMA gathers or scatters are cast as those of a plain copy": inferred(
+            "ISA dma_copy: the conversion is not limited to plain copies"
+        ),
+        "A gathering DMA transpose that skips a row leaves its elements of the destination as they are": inferred(
+            "ISA dma_transpose: operations of an index out of bounds are skipped"
+        ),
         "Indices of a DMA computation must be unique; rows outside the table are skipped on request": chosen(
             "ISA dma_compute: unique indices are the caller's promise; here they are checked"
         ),

@@ -1,6 +1,6 @@
 """The DMA engines' own additions, through FP32: of several sources, and of rows by index.
 
-Bit-identical to `bitpath.golden.trainium3.exact.dma_compute`. Each takes twice the time of a copy.
+Bit-identical to `bitpath.golden.trainium3.exact.dma_compute`, `dma_scatter_add` and `dma_gather_add`. Each takes twice the time of a copy.
 """
 
 from collections.abc import Sequence
@@ -8,13 +8,11 @@ from functools import reduce
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_choice, check_length, check_shape, checked
+from bitpath.golden.arrays.arguments import check_array, check_length, check_shape, checked
 from bitpath.golden.trainium3.declarations.dma import MAX_SOURCES
+from bitpath.golden.trainium3.dma.rows import OutOfBounds, row_pairs
 from bitpath.golden.trainium3.operands import fp32
 from bitpath.golden.trainium3.operands.cast import CAST_DTYPES, from_fp32, to_fp32
-
-OUT_OF_BOUNDS = ("error", "skip")
-"""What becomes of a row whose index is outside the table."""
 
 
 @checked
@@ -44,14 +42,17 @@ def dma_compute(
     return from_fp32(reduce(fp32.add, values), dtype)
 
 
-def dma_scatter_add(table: np.ndarray, indices: np.ndarray, src: np.ndarray, *, oob: str = "error") -> np.ndarray:
+@checked
+def dma_scatter_add(
+    table: np.ndarray, indices: np.ndarray, src: np.ndarray, *, oob: OutOfBounds = "error"
+) -> np.ndarray:
     """Return a table in HBM after ``table[indices[p]] += src[p]`` for every partition p.
 
     Parameters
     ----------
     table : [R, ...] of any dtype that `cast` takes.
     indices : uint32 or int32 [P, 1], each row of the table at most once.
-    src : [P, ...] with the table's row shape, of any dtype that `cast` takes.
+    src : [P, ...] with the table's row shape, P from 1 to 128, of any dtype that `cast` takes.
     oob : an index outside the table raises ("error") or leaves out its row ("skip").
 
     Raises
@@ -65,7 +66,10 @@ def dma_scatter_add(table: np.ndarray, indices: np.ndarray, src: np.ndarray, *, 
     return result
 
 
-def dma_gather_add(dst: np.ndarray, table: np.ndarray, indices: np.ndarray, *, oob: str = "error") -> np.ndarray:
+@checked
+def dma_gather_add(
+    dst: np.ndarray, table: np.ndarray, indices: np.ndarray, *, oob: OutOfBounds = "error"
+) -> np.ndarray:
     """Return a destination [P, ...] after ``dst[p] += table[indices[p]]`` for every partition p.
 
     Parameters, errors: as `dma_scatter_add`; a skipped row keeps its bits.
@@ -81,19 +85,9 @@ def _rows(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the table's rows that take part, and the rows of the other operand that meet them."""
     check_array("table", table, *CAST_DTYPES.values())
-    check_array(name, other, *CAST_DTYPES.values())
-    check_array("indices", indices, np.uint32, np.int32)
-    if not table.ndim or not other.ndim:
-        raise ValueError(f"table and {name} must have rows, not be scalars")
-    check_shape("indices", indices, other.shape[0], 1, why=f", an index for each row of {name}")
-    check_shape(name, other, other.shape[0], *table.shape[1:], why=", rows as the table's")
-    check_choice("oob", oob, OUT_OF_BOUNDS)
-    rows = indices[:, 0].astype(np.int64)
-    inside = (rows >= 0) & (rows < table.shape[0])
-    if oob == "error" and not inside.all():
-        raise ValueError(f"indices must be 0 to {table.shape[0] - 1}, not {rows[~inside][0]}")
-    used = np.flatnonzero(inside)
-    row, times = np.unique(rows[used], return_counts=True)
+    used = row_pairs(name, other, table, indices, oob)
+    rows = indices[used, 0]
+    row, times = np.unique(rows, return_counts=True)
     if (times > 1).any():
         raise ValueError(f"indices must be unique, but {row[times > 1][0]} comes {times.max()} times")
-    return rows[used], used
+    return rows, used

@@ -1,5 +1,7 @@
 """Row gather and scatter by DMA: a table in HBM, one row index for each partition of SBUF.
 
+Bit-identical to `bitpath.golden.trainium3.exact.dma_gather` and `dma_scatter`.
+
 Ref: ``nki.isa`` reference pages, NKI 0.6, and "NKI access patterns", AWS Neuron documentation. Points that they leave open
 are in `bitpath.golden.trainium3.declarations.memory.CHOICES`.
 """
@@ -11,6 +13,7 @@ import numpy as np
 from bitpath.golden.arrays.arguments import check_array, check_choice, check_shape, checked
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 from bitpath.golden.trainium3.memory.access_pattern import ELEMENT_DTYPES
+from bitpath.golden.trainium3.operands.cast import CAST_DTYPES, cast
 
 OutOfBounds = Literal["error", "skip"]
 
@@ -22,7 +25,7 @@ def dma_gather(dst: np.ndarray, table: np.ndarray, indices: np.ndarray, *, oob: 
     Parameters
     ----------
     dst : [P, ...], P from 1 to 128: present content, which a skipped row keeps.
-    table : [R, ...] of dst's dtype and inner shape.
+    table : [R, ...] of dst's inner shape. Equal dtypes move bits; others, which `cast` must take, go through FP32.
     indices : uint32 or int32 [P, 1], rows of the table.
     oob : index outside the table: "error" raises, "skip" leaves the row of the destination as it is.
 
@@ -32,7 +35,7 @@ def dma_gather(dst: np.ndarray, table: np.ndarray, indices: np.ndarray, *, oob: 
     """
     kept = row_pairs("dst", dst, table, indices, oob)
     result = dst.copy()
-    result[kept] = table[indices[kept, 0]]
+    result[kept] = _moved(table[indices[kept, 0]], dst.dtype)
     return result
 
 
@@ -44,7 +47,7 @@ def dma_scatter(table: np.ndarray, indices: np.ndarray, src: np.ndarray, *, oob:
     """
     kept = row_pairs("src", src, table, indices, oob)
     result = table.copy()
-    result[indices[kept, 0]] = src[kept]
+    result[indices[kept, 0]] = _moved(src[kept], table.dtype)
     return result
 
 
@@ -56,7 +59,8 @@ def row_pairs(name: str, rows: np.ndarray, table: np.ndarray, indices: np.ndarra
     TypeError, ValueError : as `dma_gather`; `name` is that of the operand in SBUF.
     """
     check_array("table", table, *ELEMENT_DTYPES)
-    check_array(name, rows, table.dtype)
+    castable = [*CAST_DTYPES.values()]
+    check_array(name, rows, *(castable if table.dtype in castable else [table.dtype]))
     check_array("indices", indices, np.uint32, np.int32)
     check_choice("oob", oob, get_args(OutOfBounds))
     for each, array in (("table", table), (name, rows)):
@@ -72,3 +76,8 @@ def row_pairs(name: str, rows: np.ndarray, table: np.ndarray, indices: np.ndarra
             f"indices must be below the table's {len(table)} rows with oob 'error', not {indices[~inside, 0][0]}"
         )
     return np.flatnonzero(inside)
+
+
+def _moved(rows: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return rows as the destination's dtype."""
+    return rows if rows.dtype == dtype else cast(rows, dtype)

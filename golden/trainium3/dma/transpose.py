@@ -1,5 +1,7 @@
 """DMA transposes: the first and the last axis change places, bit for bit.
 
+Bit-identical to `bitpath.golden.trainium3.exact.dma_transpose` and `dma_gather_transpose`.
+
     cycles = ceil(tiles * bytes of a tile / (440 * e)),  e = 9/10 from HBM, 1/2 from SBUF
 
 Ref: ``nki.isa.dma_transpose``, NKI 0.6, and the architecture guides of Trainium2 and Trainium3, AWS Neuron documentation.
@@ -7,7 +9,7 @@ Points that they leave open are in `bitpath.golden.trainium3.declarations.memory
 """
 
 from math import ceil, prod
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -23,6 +25,7 @@ from bitpath.golden.arrays.arguments import (
 from bitpath.golden.trainium3.declarations.memory import TRAINIUM3_TRANSPOSE, TransposeRates
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 from bitpath.golden.trainium3.dma.generation import DgeMode, check_mode
+from bitpath.golden.trainium3.dma.rows import OutOfBounds
 from bitpath.golden.trainium3.memory.access_pattern import ELEMENT_DTYPES
 
 AXES = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
@@ -63,25 +66,61 @@ def dma_transpose(src: np.ndarray, axes: tuple[int, ...] | None = None, *, dge_m
 
 
 @checked
-def dma_gather_transpose(src: np.ndarray, indices: np.ndarray, count: int) -> np.ndarray:
-    """Return ``src[flat].T`` with ``flat = indices.T.flatten()[:count]``, [C, count]; swdge generates the descriptors.
+def dma_gather_transpose(
+    src: np.ndarray,
+    indices: np.ndarray,
+    count: int,
+    *,
+    dst: np.ndarray | None = None,
+    oob: OutOfBounds = "error",
+) -> np.ndarray:
+    """Return ``src[flat]`` with its first and last axis exchanged, ``flat = indices.T.flatten()[:count]``.
 
     Parameters
     ----------
-    src : [R, C] of 2-byte elements in HBM, C at most 128.
+    src : [R, C], [R, B, C] or [R, A, B, C] with A or B of 1, of 2-byte elements in HBM, C at most 128.
     indices : uint32 [16 to 128 and a multiple of 16, K] in SBUF; 128 rows if K is over 1.
     count : a multiple of 16, at most the number of indices.
+    dst : of the result's shape and dtype: present content, needed with "skip" alone.
+    oob : index of R or more: "error" raises, "skip" leaves the elements of that row as they are in `dst`.
+
+    Returns
+    -------
+    [C, count], [C, B, count] or [C, A, B, count] of src's dtype. swdge generates the descriptors.
 
     Raises
     ------
-    TypeError, ValueError : anything else, or an index of R or more.
+    TypeError, ValueError : anything else, or such an index with "error".
     """
+    _check_gathered(src)
+    check_choice("oob", oob, get_args(OutOfBounds))
+    flat = _flat_indices(indices, count)
+    inside = flat < len(src)
+    if oob == "error" and not inside.all():
+        raise ValueError(f"indices must be below the source's {len(src)} rows, not {flat[~inside][0]}")
+    result = np.ascontiguousarray(src[np.where(inside, flat, 0)].transpose(AXES[src.ndim]))
+    if oob == "skip":
+        if dst is None:
+            raise TypeError("dst must be an array with oob 'skip', not None")
+        check_array("dst", dst, src.dtype)
+        check_shape("dst", dst, *result.shape, why=", that of the result")
+        result[..., ~inside] = dst[..., ~inside]
+    return result
+
+
+def _check_gathered(src: np.ndarray) -> None:
+    """Raise unless rows of the source can be gathered into a transpose."""
     check_array("src", src, *ELEMENT_DTYPES)
     if src.dtype.itemsize != NARROW:
         raise TypeError(f"src must have elements of {NARROW} bytes, not {src.dtype}")
-    check_shape("src", src, "R", "C")
-    if not src.size or src.shape[1] > HWDGE_LAST:
+    if src.ndim not in AXES or (src.ndim == 4 and 1 not in src.shape[1:3]):
+        raise ValueError(f"src must have 2 to 4 axes, with 4 a middle one of 1, not shape {src.shape}")
+    if not src.size or src.shape[-1] > HWDGE_LAST:
         raise ValueError(f"src must have 1 to {HWDGE_LAST} columns and a row, not shape {src.shape}")
+
+
+def _flat_indices(indices: np.ndarray, count: int) -> np.ndarray:
+    """Return the first indices down the columns, int64 [count]."""
     check_array("indices", indices, np.uint32)
     check_shape("indices", indices, "rows", "K")
     rows, columns = indices.shape
@@ -93,10 +132,7 @@ def dma_gather_transpose(src: np.ndarray, indices: np.ndarray, count: int) -> np
     integer("count", count, range(HWDGE_ROWS, indices.size + 1), " with these indices")
     if count % HWDGE_ROWS:
         raise ValueError(f"count must be a multiple of {HWDGE_ROWS}, not {count}")
-    flat = indices.T.flatten()[:count]
-    if flat.max() >= len(src):
-        raise ValueError(f"indices must be below the source's {len(src)} rows, not {flat.max()}")
-    return np.ascontiguousarray(src[flat].T)
+    return indices.T.flatten()[:count].astype(np.int64)
 
 
 @checked

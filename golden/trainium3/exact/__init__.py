@@ -4,6 +4,15 @@ from bitpath.golden.trainium3.exact.activate2 import activate2, softmax
 from bitpath.golden.trainium3.exact.affine import affine_select, iota
 from bitpath.golden.trainium3.exact.cast import cast
 from bitpath.golden.trainium3.exact.dma import dma_compute, read_add_write
+from bitpath.golden.trainium3.exact.dma_rows import (
+    dma_copy,
+    dma_gather,
+    dma_gather_add,
+    dma_gather_transpose,
+    dma_scatter,
+    dma_scatter_add,
+    dma_transpose,
+)
 from bitpath.golden.trainium3.exact.dma_schedule import dma_schedule
 from bitpath.golden.trainium3.exact.exponential import exponential
 from bitpath.golden.trainium3.exact.fp32_passes import fp32_halves, split12
@@ -33,7 +42,14 @@ __all__ = [
     "check_formats",
     "column_bits",
     "dma_compute",
+    "dma_copy",
+    "dma_gather",
+    "dma_gather_add",
+    "dma_gather_transpose",
+    "dma_scatter",
+    "dma_scatter_add",
     "dma_schedule",
+    "dma_transpose",
     "exponential",
     "fp32_halves",
     "iota",

@@ -31,6 +31,7 @@ BF16_LAYER = {
     "weight": np.ones((384, 512), np.float32),
 }
 
+CODES, CAST = [[1, 2], [3, 4]], {"source": "bf16", "destination": "fp32"}
 QUEUES = (trainium3.QueueConfig(priority=0),) * 16
 CLASSES = (trainium3.TrafficClass(rate256=100, burst=64),) * 4
 INSTRUCTION = {"cycles": 64, "banks": (0, 1), "transpose": False, "ready": 3, "tile": (0, 0, 64, 128)}
@@ -63,6 +64,7 @@ VECTORISED = {
     "compress_sparse": {"dense": np.eye(8, 4, dtype=np.float32), "pattern": "2:4"},
     "descriptor_cycles": {"size": 100, "computes": True, "times": TRAINIUM3_DMA.numerics},
     "dma_compute": {"srcs": [MATRIX, MATRIX], "dtype": BFLOAT},
+    "dma_copy": {"src": MATRIX, "shape": (8, 4), "dtype": "tf32"},
     "dma_gather_add": {"dst": MATRIX, "table": MATRIX, "indices": ROWS},
     "dma_scatter_add": {"table": MATRIX, "indices": ROWS, "src": MATRIX},
     "dma_schedule": {
@@ -102,6 +104,19 @@ VECTORISED = {
 }
 EXACT = {
     "cast": {"code": 0x3F800001, "source": "fp32", "destination": "bf16"},
+    "dma_copy": {"codes": [1, 2], "source": "fp32", "destination": "bf16"},
+    "dma_gather": {"dst": CODES, "table": CODES, "indices": [1, 0]} | CAST,
+    "dma_gather_add": {"dst": CODES, "table": CODES, "indices": [1, 0]} | CAST,
+    "dma_gather_transpose": {
+        "rows": CODES,
+        "inner": [2],
+        "indices": [[1, 0], [0, 9]],
+        "count": 4,
+        "dst": [7, 8, 9, 10, 11, 12, 13, 14],
+    },
+    "dma_scatter": {"table": CODES, "indices": [1, 0], "src": CODES} | CAST,
+    "dma_scatter_add": {"table": CODES, "indices": [1, 0], "src": CODES} | CAST,
+    "dma_transpose": {"codes": [1, 2, 3, 4, 5, 6], "shape": [3, 2]},
     "dma_compute": {"codes": [1, 2], "sources": ["fp32", "int8"], "destination": "fp32"},
     "dma_schedule": {
         "priorities": [0] * 16,

@@ -117,7 +117,7 @@ TABLE = np.zeros((4, 3), np.float32)
         (
             lambda: dma_scatter_add(TABLE, np.array([[1], [4]], np.uint32), SINGLES),
             ValueError,
-            "indices must be 0 to 3, not 4",
+            "indices must be below the table's 4 rows with oob 'error', not 4",
         ),
         (
             lambda: dma_scatter_add(TABLE, np.array([[1], [1]], np.uint32), SINGLES),
@@ -127,12 +127,12 @@ TABLE = np.zeros((4, 3), np.float32)
         (
             lambda: dma_gather_add(SINGLES, TABLE, np.array([1, 2], np.uint32)),
             ValueError,
-            r"indices must have shape \[2, 1\], an index for each row of dst, not \(2,\)",
+            r"indices must have shape \[2, 1\] with dst's partitions, not \(2,\)",
         ),
         (
             lambda: dma_gather_add(SINGLES[:, :2], TABLE, np.array([[1], [2]], np.uint32)),
             ValueError,
-            r"dst must have shape \[2, 3\], rows as the table's, not \(2, 2\)",
+            r"dst must have shape \[P, 3\] with the table's rows, not \(2, 2\)",
         ),
         (
             lambda: dma_gather_add(SINGLES, TABLE, np.array([[1], [2]], np.uint32), oob="wrap"),
@@ -147,7 +147,7 @@ TABLE = np.zeros((4, 3), np.float32)
         (
             lambda: dma_scatter_add(TABLE, np.array([[1], [2]], np.uint32), np.array(1, np.float32)),
             ValueError,
-            "table and src must have rows, not be scalars",
+            "src must have at least 2 axes, not 0",
         ),
     ],
 )

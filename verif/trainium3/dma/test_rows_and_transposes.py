@@ -4,6 +4,7 @@ import re
 from math import prod
 from random import Random
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -160,6 +161,20 @@ WRONG_GATHERS = [
         "count must be a multiple of 16, not 40",
     ),
     (ValueError, {"indices": INDICES + np.uint32(4)}, "indices must be below the source's 4 rows, not 4"),
+    (ValueError, {"src": zeros(4)}, "src must have 2 to 4 axes, with 4 a middle one of 1, not shape (4,)"),
+    (
+        ValueError,
+        {"src": zeros(4, 2, 2, 4)},
+        "src must have 2 to 4 axes, with 4 a middle one of 1, not shape (4, 2, 2, 4)",
+    ),
+    (ValueError, {"oob": "drop"}, "oob must be 'error' or 'skip', not 'drop'"),
+    (TypeError, {"oob": "skip"}, "dst must be an array with oob 'skip', not None"),
+    (TypeError, {"oob": "skip", "dst": zeros(4, 16, dtype=np.int16)}, "dst must be uint16, not int16"),
+    (
+        ValueError,
+        {"oob": "skip", "dst": zeros(16, 4)},
+        "dst must have shape [4, 16], that of the result, not (16, 4)",
+    ),
 ]
 
 
@@ -188,7 +203,12 @@ def test_times_refuse(shape, changes, sentence):
 @pytest.mark.parametrize(
     ("error", "changes", "sentence"),
     [
-        (TypeError, {"dst": zeros(3, 4)}, "dst must be float32, not uint16"),
+        (TypeError, {"dst": zeros(3, 4, dtype=np.float64)}, "dst must be float32, bfloat16, "),
+        (
+            TypeError,
+            {"table": zeros(4, 4, dtype=ml_dtypes.float8_e3m4)},
+            "dst must be float8_e3m4, not float32",
+        ),
         (TypeError, {"indices": zeros(3, 1, dtype=np.int64)}, "indices must be uint32 or int32, not int64"),
         (ValueError, {"oob": "drop"}, "oob must be 'error' or 'skip', not 'drop'"),
         (ValueError, {"table": zeros(4, dtype=np.float32)}, "table must have at least 2 axes, not 1"),

@@ -96,7 +96,7 @@ VECTORISED = {
     "dequantize": {"data": np.ones((32, 8), E4), "scale": SCALE},
     "descriptors": {"dst_ap": SBUF_WORDS, "src_ap": HBM_WORDS},
     "dma_gather": {"dst": MATRIX, "table": MATRIX, "indices": ROWS_OF_TABLE},
-    "dma_gather_transpose": {"src": COLUMNS, "indices": INDEX, "count": 16},
+    "dma_gather_transpose": {"src": COLUMNS, "indices": INDEX, "count": 16, "dst": COLUMNS, "oob": "skip"},
     "dma_scatter": {"table": MATRIX, "indices": ROWS_OF_TABLE, "src": MATRIX},
     "dma_transpose": {"src": COLUMNS, "axes": (1, 0)},
     "engine_cycles": {
