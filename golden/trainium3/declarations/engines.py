@@ -1,8 +1,8 @@
 """ScalarE and VectorE: names that their instructions take, and the rules that no field switches.
 
 Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation, 2026-08 (here ARCH3), those of Trainium2 (here ARCH2)
-and Trainium1 (here ARCH1); ``nki.isa`` and ``nki.language`` reference pages, NKI 0.6 (here ISA, LANG); release notes of NKI
-(here RN).
+and Trainium1 (here ARCH1); ``nki.isa`` and ``nki.language`` reference pages, NKI 0.6 (here ISA, LANG) with their table of operators
+(``nki.api.shared``, here SHARED); release notes of NKI (here RN).
 """
 
 from enum import Enum
@@ -47,6 +47,9 @@ CHOICES = choices(
         "Reading the reduction registers does not clear them": chosen("no document says"),
         "relu turns every number with a sign bit into +0; prelu multiplies it; sign gives +0 for both zeros; NaN stays": chosen(
             "ISA names the functions and does not describe edge cases"
+        ),
+        "VectorE's square, rsqrt and reciprocal are correctly rounded, and its relu is ScalarE's": chosen(
+            "SHARED lists them as unary operators in FP32 and states no accuracy"
         ),
         "Comparisons and logical operators give 1.0 or 0.0; NaN compares false, unequal true, and counts as true": chosen(
             "IEEE 754 comparisons; no document says"

@@ -20,7 +20,7 @@ from bitpath.golden.trainium3.declarations.engines import (
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL
 from bitpath.golden.trainium3.exact.cast import from_fp32, to_fp32
 from bitpath.golden.trainium3.exact.exponential import exponential
-from bitpath.golden.trainium3.exact.operators import ONE, OPERATORS
+from bitpath.golden.trainium3.exact.operators import ONE, OPERATORS, UNARY
 
 _EXP = partial(exponential, TRAINIUM3_EXPONENTIAL.numerics)
 IDENTITIES = {
@@ -31,10 +31,6 @@ IDENTITIES = {
     "abs_min": FP32.infinity_code,
 }
 """FP32 codes to which "reset" sets a register."""
-
-
-def _relu(x: int) -> int:
-    return 0 if x & FP32.sign_mask and decode(FP32, x).kind is not Kind.NAN else x
 
 
 def _prelu(x: int, parameter: int) -> int:
@@ -50,13 +46,13 @@ def _sign(x: int) -> int:
 
 FUNCTIONS: Mapping[str, Callable[[int], int]] = {
     "copy": lambda x: x,
-    "square": lambda x: fp32.multiply(x, x),
+    "square": UNARY["square"],
     "sqrt": fp32.square_root,
-    "rsqrt": fp32.reciprocal_square_root,
-    "reciprocal": fp32.reciprocal,
+    "rsqrt": UNARY["rsqrt"],
+    "reciprocal": UNARY["reciprocal"],
     "exp": lambda x: _EXP(x, 0),
-    "abs": fp32.absolute,
-    "relu": _relu,
+    "abs": UNARY["abs"],
+    "relu": UNARY["relu"],
     "sign": _sign,
 }
 """Functions of an FP32 code, but for "prelu", which has a parameter."""

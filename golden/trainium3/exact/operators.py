@@ -73,6 +73,15 @@ OPERATORS: Mapping[str, Callable[[int, int], int]] = {
     "logical_xor": _logical(lambda x, y: x != y),
 }
 """Of two FP32 codes one."""
+UNARY: Mapping[str, Callable[[int], int]] = {
+    "abs": fp32.absolute,
+    "logical_not": lambda x: ONE if decode(FP32, x).is_zero else 0,
+    "square": lambda x: fp32.multiply(x, x),
+    "relu": lambda x: 0 if x & FP32.sign_mask and decode(FP32, x).kind is not Kind.NAN else x,
+    "rsqrt": fp32.reciprocal_square_root,
+    "reciprocal": fp32.reciprocal,
+}
+"""Of an FP32 code another."""
 BIT_OPERATORS: Mapping[str, Callable[[int, int], int]] = {
     "bitwise_and": lambda x, y: x & y,
     "bitwise_or": lambda x, y: x | y,

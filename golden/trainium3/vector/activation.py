@@ -16,17 +16,18 @@ from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL, 
 from bitpath.golden.trainium3.operands import fp32
 from bitpath.golden.trainium3.vector.engine import output_dtype, read_operand, read_tile, write
 from bitpath.golden.trainium3.vector.exponential import exponential_of
+from bitpath.golden.trainium3.vector.operators import UNARY
 from bitpath.golden.trainium3.vector.reduction import SumOrderName, check_reduction, reduce_free
 
 FUNCTIONS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
     "copy": lambda x: x,
-    "square": lambda x: fp32.multiply(x, x),
+    "square": UNARY["square"],
     "sqrt": fp32.square_root,
-    "rsqrt": fp32.reciprocal_square_root,
-    "reciprocal": fp32.reciprocal,
+    "rsqrt": UNARY["rsqrt"],
+    "reciprocal": UNARY["reciprocal"],
     "exp": lambda x: exponential_of(x, np.zeros((1, 1), np.float32), TRAINIUM3_EXPONENTIAL.numerics),
-    "abs": fp32.absolute,
-    "relu": lambda x: np.where(np.signbit(x) & ~np.isnan(x), np.float32(0), x),
+    "abs": UNARY["abs"],
+    "relu": UNARY["relu"],
     "sign": lambda x: np.where(np.isnan(x), fp32.NAN, np.sign(x) + np.float32(0)),
 }
 """Functions of float32, each rounded once to FP32."""

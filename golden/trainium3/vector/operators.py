@@ -42,8 +42,12 @@ OPERATORS: Mapping[str, Binary] = {
 UNARY: Mapping[str, Unary] = {
     "abs": fp32.absolute,
     "logical_not": lambda x: (x == 0).astype(np.float32),
+    "square": lambda x: fp32.multiply(x, x),
+    "relu": lambda x: np.where(np.signbit(x) & ~np.isnan(x), np.float32(0), x),
+    "rsqrt": fp32.reciprocal_square_root,
+    "reciprocal": fp32.reciprocal,
 }
-"""Of an FP32 number another."""
+"""Of an FP32 number another, rounded once."""
 
 
 def _shift(function: Binary) -> Binary:

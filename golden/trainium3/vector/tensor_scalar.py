@@ -41,8 +41,8 @@ def tensor_scalar(
     ----------
     data : [P, F], P from 1 to 128, of a dtype in `ENGINE_DTYPES`.
     op0, op1 : an operator of `OPERATORS` ("abs_max" and "abs_min" give the operand of larger or smaller magnitude with its
-        sign, the right one of equal ones), or "abs" or "logical_not", which take no operand; no second operation for
-        None. Or both of `BIT_OPERATORS`, or "bitwise_not" without operand, on integers, which are not cast.
+        sign, the right one of equal ones), or one of `UNARY`, which takes no operand; no second operation for None. Or both
+        of `BIT_OPERATORS`, or "bitwise_not" without operand, on integers, which are not cast.
     operand0, operand1 : numbers, rounded to FP32, or arrays [P, 1] of data's dtypes; for bit operators integers of data's
         size.
     reverse0, reverse1 : True if the operand is left of the operator.

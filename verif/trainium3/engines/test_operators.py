@@ -11,7 +11,7 @@ from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
 from bitpath.golden.trainium3.exact import cast as exact_cast
 from bitpath.golden.trainium3.exact import tensor_tensor as exact_tensor_tensor
 from bitpath.golden.trainium3.exact.cast import from_fp32, to_fp32
-from bitpath.golden.trainium3.exact.operators import BIT_OPERATORS, INTEGER_OPERATORS, OPERATORS
+from bitpath.golden.trainium3.exact.operators import BIT_OPERATORS, INTEGER_OPERATORS, OPERATORS, UNARY
 from bitpath.verif.trainium3.engines.codes import bits, destination, draw, tile
 
 NAMES = tuple(FORMATS)
@@ -99,28 +99,22 @@ def test_comparisons_of_nan():
 
 @pytest.mark.parametrize("name", FLAT)
 @pytest.mark.parametrize(
-    ("op0", "op1"), [("multiply", "add"), ("abs", "greater"), ("abs_min", "logical_not"), ("less", "subtract")]
+    ("op0", "op1"),
+    [("multiply", "add"), *((op, "subtract") for op in UNARY), ("abs_min", "logical_not"), ("less", "reciprocal")],
 )
 def test_tensor_scalar(name, op0, op1):
     rng = np.random.default_rng([FLAT.index(name), len(op0), len(op1)])
     data, result = draw(rng, name, SHAPE), NAMES[int(rng.integers(13))]
     kinds = [FLAT[int(rng.integers(len(FLAT)))] for _ in range(2)]
     scalars = [draw(rng, kind, (SHAPE[0], 1)) for kind in kinds]
-    unary = ("abs", "logical_not")
     operands = [
-        None if op in unary else tile(kind, each) for op, kind, each in zip((op0, op1), kinds, scalars, strict=True)
+        None if op in UNARY else tile(kind, each) for op, kind, each in zip((op0, op1), kinds, scalars, strict=True)
     ]
     got = bits(tensor_scalar(tile(name, data), op0, operands[0], op1, operands[1], dtype=destination(result)))
     for p, f in np.ndindex(SHAPE):
         x = to_fp32(int(data[p, f]), name)
         for op, kind, each in zip((op0, op1), kinds, scalars, strict=True):
-            match op:
-                case "abs":
-                    x = OPERATORS["abs_max"](x & 0x7FFFFFFF, 0)
-                case "logical_not":
-                    x = 0x3F800000 if x in (0, 1 << 31) else 0
-                case _:
-                    x = OPERATORS[op](x, to_fp32(int(each[p, 0]), kind))
+            x = UNARY[op](x) if op in UNARY else OPERATORS[op](x, to_fp32(int(each[p, 0]), kind))
         assert got[p][f] == from_fp32(x, result)
 
 
