@@ -1,8 +1,8 @@
 """ScalarE and VectorE: names that their instructions take, and the rules that no field switches.
 
 Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation, 2026-08 (here ARCH3), those of Trainium2 (here ARCH2)
-and Trainium1 (here ARCH1); ``nki.isa`` and ``nki.language`` reference pages, NKI 0.6 (here ISA, LANG) with their table of operators
-(``nki.api.shared``, here SHARED); release notes of NKI (here RN).
+and Trainium1 (here ARCH1); ``nki.isa`` and ``nki.language`` reference pages, NKI 0.6 (here ISA, LANG) with their table of
+operators (``nki.api.shared``, here SHARED); release notes of NKI (here RN).
 """
 
 from enum import Enum
@@ -47,6 +47,18 @@ CHOICES = choices(
         "Reading the reduction registers does not clear them": chosen("no document says"),
         "relu turns every number with a sign bit into +0; prelu multiplies it; sign gives +0 for both zeros; NaN stays": chosen(
             "ISA names the functions and does not describe edge cases"
+        ),
+        "tensor_reduce starts from the first element, activation_reduce too; sums and products are serial and rounded each": inferred(
+            "ISA: the results of the instruction are reduced; the order is a guess"
+        ),
+        "An accumulating instruction starts from the identity, 0, 1, -inf or +inf, so that a sum of -0 alone is +0": documented(
+            "ISA tensor_scalar_reduce, tensor_scalar_cumulative, select_reduce"
+        ),
+        "VectorE's accumulators hold FP32 and reduce FP32 values before the cast": chosen(
+            "ISA reduces the result and does not say whether before or after its rounding"
+        ),
+        "VectorE's abs_max and abs_min have ScalarE's identities, 0 and +inf": chosen(
+            "ISA has identities for four reductions"
         ),
         "VectorE's square, rsqrt and reciprocal are correctly rounded, and its relu is ScalarE's": chosen(
             "SHARED lists them as unary operators in FP32 and states no accuracy"

@@ -22,6 +22,7 @@ from bitpath.golden.trainium3.exact.multiply_add import check_formats, multiply_
 from bitpath.golden.trainium3.exact.operators import tensor_tensor
 from bitpath.golden.trainium3.exact.psum import psum_write
 from bitpath.golden.trainium3.exact.quantize import quantize_block
+from bitpath.golden.trainium3.exact.reduction import reduce_row
 from bitpath.golden.trainium3.exact.rmsnorm_quant import (
     add_residual,
     load_row,
@@ -64,6 +65,7 @@ __all__ = [
     "quantize_row",
     "quantize_row_static",
     "read_add_write",
+    "reduce_row",
     "reference_row",
     "rmsnorm_row",
     "row_bytes",

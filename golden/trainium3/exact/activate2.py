@@ -21,16 +21,9 @@ from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL
 from bitpath.golden.trainium3.exact.cast import from_fp32, to_fp32
 from bitpath.golden.trainium3.exact.exponential import exponential
 from bitpath.golden.trainium3.exact.operators import ONE, OPERATORS, UNARY
+from bitpath.golden.trainium3.exact.reduction import IDENTITIES, reduce_row
 
 _EXP = partial(exponential, TRAINIUM3_EXPONENTIAL.numerics)
-IDENTITIES = {
-    "add": 0,
-    "max": FP32.infinity_code | FP32.sign_mask,
-    "min": FP32.infinity_code,
-    "abs_max": 0,
-    "abs_min": FP32.infinity_code,
-}
-"""FP32 codes to which "reset" sets a register."""
 
 
 def _prelu(x: int, parameter: int) -> int:
@@ -100,8 +93,7 @@ def activate2(
     if reduce_cmd in (ReduceCommand.RESET, ReduceCommand.RESET_REDUCE):
         register = IDENTITIES[reduce_op]
     if reduce_cmd in (ReduceCommand.REDUCE, ReduceCommand.RESET_REDUCE):
-        for x in values:
-            register = OPERATORS[reduce_op](register, x)
+        register = reduce_row(values, reduce_op, register)
     return [from_fp32(x, destination) for x in values], register
 
 

@@ -21,10 +21,8 @@ from bitpath.golden.trainium3.operands import fp32
 from bitpath.golden.trainium3.vector.activation import FUNCTIONS
 from bitpath.golden.trainium3.vector.engine import output_dtype, read_operand, read_tile, real, single, write
 from bitpath.golden.trainium3.vector.operators import OPERATORS
-from bitpath.golden.trainium3.vector.reduction import reduce_free
+from bitpath.golden.trainium3.vector.reduction import IDENTITIES, reduce_free
 
-IDENTITIES = {"add": 0.0, "max": -np.inf, "min": np.inf, "abs_max": 0.0, "abs_min": np.inf}
-"""Numbers to which "reset" sets the registers, by reduction."""
 PRELU = "prelu"
 _STEPS = ("multiply", "add", "subtract", BYPASS)
 

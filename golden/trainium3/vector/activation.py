@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_choice, checked, member
+from bitpath.golden.trainium3.declarations.engines import ACTIVATE2_REDUCTIONS
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL, SumOrder
 from bitpath.golden.trainium3.operands import fp32
 from bitpath.golden.trainium3.vector.engine import output_dtype, read_operand, read_tile, write
 from bitpath.golden.trainium3.vector.exponential import exponential_of
 from bitpath.golden.trainium3.vector.operators import UNARY
-from bitpath.golden.trainium3.vector.reduction import SumOrderName, check_reduction, reduce_free
+from bitpath.golden.trainium3.vector.reduction import SumOrderName, reduce_free
 
 FUNCTIONS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
     "copy": lambda x: x,
@@ -94,7 +95,7 @@ def activation_reduce(
     TypeError, ValueError : as `activation`; another reduction or order.
     """
     dtype = output_dtype(dtype)
-    check_reduction("reduce_op", reduce_op)
+    check_choice("reduce_op", reduce_op, ACTIVATE2_REDUCTIONS)
     order = member("sum_order", sum_order, SumOrder)
     values = _activate(data, op, scale, bias)
     return write(values, dtype), reduce_free(values, reduce_op, order)

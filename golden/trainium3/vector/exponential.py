@@ -10,12 +10,13 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_choice, checked, numerics_of, shown
+from bitpath.golden.arrays.arguments import checked, numerics_of
 from bitpath.golden.arrays.codec import encode_array
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL, ExponentialNumerics
 from bitpath.golden.trainium3.exact.exponential import ln2, log2e, power_table
 from bitpath.golden.trainium3.operands import fp32
+from bitpath.golden.trainium3.vector.accumulators import start_of
 from bitpath.golden.trainium3.vector.engine import output_dtype, read_operand, read_tile, write
 from bitpath.golden.trainium3.vector.reduction import serial_sum
 
@@ -44,7 +45,7 @@ def exponential(
     dtype : dtype of the result, also "tf32".
     reduce_cmd : "reset_reduce" adds a row onto 0, "reduce" onto `accumulators`, "load_reduce" onto `reduce_init`;
         "idle" adds nothing and leaves the accumulators undefined.
-    accumulators : [P] float32, for "reduce".
+    accumulators : [P] or [P, 1] float32, for "reduce".
     reduce_init : a number or an array [P, 1], for "load_reduce".
     numerics : default `TRAINIUM3_EXPONENTIAL`; of another one, the algorithm's sizes are at most the default's.
 
@@ -59,7 +60,8 @@ def exponential(
     dtype = output_dtype(dtype)
     numerics = _check_numerics(numerics)
     values = read_tile("src", src)
-    start = _start(reduce_cmd, accumulators, reduce_init, len(values))
+    load = "reduce_init", reduce_init
+    start = start_of(0.0, len(values), reduce_cmd, get_args(ReduceCommand), accumulators, load)
     powers = exponential_of(values, read_operand("max_value", max_value, len(values)), numerics)
     result = write(powers, dtype)
     if start is None:
@@ -88,31 +90,6 @@ def exponential_of(values: np.ndarray, max_value: np.ndarray, numerics: Exponent
     y = (table << bits - dropped) + (table * past_one >> dropped)
     powers = encode_array(numerics.result, np.ldexp(y.astype(np.float64), (u >> bits) - 2 * bits + dropped))
     return np.where(np.isnan(t), fp32.NAN, powers.astype(np.uint32).view(np.float32))
-
-
-def _start(
-    command: str, accumulators: np.ndarray | None, reduce_init: float | np.ndarray | None, partitions: int
-) -> np.ndarray | None:
-    """Return the initial sums of the rows, float32 [P, 1]; None where nothing is added."""
-    check_choice("reduce_cmd", command, get_args(ReduceCommand))
-    for name, given, taken_by in (
-        ("accumulators", accumulators, "reduce"),
-        ("reduce_init", reduce_init, "load_reduce"),
-    ):
-        if (given is None) is (command == taken_by):
-            needed = "given" if given is None else "None"
-            raise ValueError(f"{name} must be {needed} with reduce_cmd {command!r}, not {shown(given)}")
-    match command:
-        case "reset_reduce":
-            return np.zeros((partitions, 1), np.float32)
-        case "load_reduce":
-            return np.broadcast_to(read_operand("reduce_init", reduce_init, partitions), (partitions, 1))
-        case "reduce":
-            check_array("accumulators", accumulators, np.float32)
-            if accumulators.shape != (partitions,):
-                raise ValueError(f"accumulators must have shape {(partitions,)}, not {accumulators.shape}")
-            return fp32.one_nan(accumulators)[:, np.newaxis]
-    return None
 
 
 def _check_numerics(numerics: ExponentialNumerics | None) -> ExponentialNumerics:

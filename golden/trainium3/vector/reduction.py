@@ -1,7 +1,9 @@
 """Reductions along a tile's free dimension, one FP32 number for each partition.
 
 Sums are added in FP32 from the first element on, or exactly with one rounding; which of them the machine does no document
-states, so every sum names its order.
+states, so every sum names its order. Products are rounded to FP32 from the first element on.
+
+Bit-identical to `bitpath.golden.trainium3.exact.reduce_row`.
 """
 
 from typing import Literal
@@ -21,18 +23,22 @@ REDUCTIONS = {
     "abs_max": fp32.absolute_maximum,
     "abs_min": fp32.absolute_minimum,
 }
-"""Reductions besides "add"; "abs_max" and "abs_min" keep the sign of the element they take, the last of equal magnitudes."""
+"""Reductions besides "add" and "multiply"; "abs_max" and "abs_min" keep the sign of the element they take, the last of equal magnitudes."""
+IDENTITIES = {"add": 0.0, "multiply": 1.0, "max": -np.inf, "min": np.inf, "abs_max": 0.0, "abs_min": np.inf}
+"""Numbers to which a reset sets the registers that a row is reduced onto, by reduction."""
 _BINS = FP32.exponent_mask
 """Biased exponents of finite numbers."""
 
 
 def check_reduction(name: str, op: str) -> None:
-    """Raise TypeError or ValueError unless a reduction is "add" or in `REDUCTIONS`."""
-    check_choice(name, op, ("add", *REDUCTIONS))
+    """Raise TypeError or ValueError unless a reduction is one of VectorE's."""
+    check_choice(name, op, IDENTITIES)
 
 
 def reduce_free(values: np.ndarray, op: str, order: SumOrder) -> np.ndarray:
-    """Reduce float32 [P, F] to [P, 1]."""
+    """Reduce float32 [P, F] to [P, 1]; `order` is that of a sum."""
+    if op == "multiply":
+        return _serial(np.multiply, values)[:, np.newaxis]
     if op == "add":
         return (serial_sum if order is SumOrder.SERIAL else exact_sum)(values)[:, np.newaxis]
     # Halves are combined, which is the same in any order but for equal magnitudes; those keep theirs.
@@ -43,12 +49,17 @@ def reduce_free(values: np.ndarray, op: str, order: SumOrder) -> np.ndarray:
 
 
 def serial_sum(values: np.ndarray) -> np.ndarray:
-    """Add float32 [P, F] along F, element after element, rounding every sum to FP32.
+    """Add float32 [P, F] along F, element after element, rounding every sum to FP32."""
+    return _serial(np.add, values)
 
-    An accumulation keeps every partial sum, so numpy can neither reorder nor widen it.
+
+def _serial(function: np.ufunc, values: np.ndarray) -> np.ndarray:
+    """Apply a function to the result so far and the next element, along F, rounding every result to FP32.
+
+    An accumulation keeps every partial result, so numpy can neither reorder nor widen it.
     """
     with np.errstate(all="ignore"):
-        return fp32.one_nan(np.add.accumulate(values, axis=1, dtype=np.float32)[:, -1])
+        return fp32.one_nan(function.accumulate(values, axis=1, dtype=np.float32)[:, -1])
 
 
 def exact_sum(values: np.ndarray) -> np.ndarray:

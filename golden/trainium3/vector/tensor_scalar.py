@@ -1,13 +1,17 @@
 """tensor_scalar and tensor_scalar_reduce: one or two operations of a tile with a number for each partition.
 
-Ref: ``nki.isa.tensor_scalar`` and ``nki.isa.tensor_scalar_reduce`` reference pages, NKI 0.3 (AWS Neuron documentation,
-2025-12-01).
+Ref: ``nki.isa.tensor_scalar`` and ``nki.isa.tensor_scalar_reduce`` reference pages, NKI 0.6 (AWS Neuron documentation,
+2026-08).
 """
+
+from typing import Literal
 
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_choice, checked, member
 from bitpath.golden.trainium3.declarations.vector import SumOrder
+from bitpath.golden.trainium3.operands import fp32
+from bitpath.golden.trainium3.vector.accumulators import start_of
 from bitpath.golden.trainium3.vector.engine import (
     INTEGER_DTYPES,
     bit_dtype,
@@ -20,7 +24,9 @@ from bitpath.golden.trainium3.vector.engine import (
     write,
 )
 from bitpath.golden.trainium3.vector.operators import BIT_NOT, BIT_OPERATORS, OPERATORS, UNARY
-from bitpath.golden.trainium3.vector.reduction import SumOrderName, check_reduction, reduce_free
+from bitpath.golden.trainium3.vector.reduction import IDENTITIES, SumOrderName, check_reduction, reduce_free
+
+_REDUCE_COMMANDS = ("reset_reduce", "reduce", "load_reduce")
 
 
 @checked
@@ -85,14 +91,26 @@ def tensor_scalar_reduce(
     *,
     reduce_op: str,
     reverse0: bool = False,
+    reduce_cmd: Literal["reset_reduce", "reduce", "load_reduce"] = "reset_reduce",
+    accumulators: np.ndarray | None = None,
+    reduce_init: float | np.ndarray | None = None,
+    reduce_res_negate: bool = False,
     dtype: np.dtype | type | str = np.float32,
     sum_order: SumOrderName = "serial",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute ``data op0 operand0``, and reduce it, before the cast to `dtype`, along the free dimension.
 
+    The reduction starts from a register, element after element.
+
     Parameters
     ----------
-    reduce_op : "add", "max", "min", "abs_max" or "abs_min".
+    reduce_op : "add", "multiply", "max", "min", "abs_max" or "abs_min".
+    reduce_cmd : "reset_reduce" starts from the reduction's identity, "reduce" from `accumulators`, "load_reduce" from
+        `reduce_init`.
+    accumulators : [P] or [P, 1] float32, for "reduce".
+    reduce_init : a number or an array [P, 1], for "load_reduce".
+    reduce_res_negate : True to negate the reduction that is returned; NaN keeps its code. The machine's registers keep it
+        as it is.
     sum_order : order of "add", "serial" or "exact".
     data, op0, operand0, reverse0, dtype : as `tensor_scalar`.
 
@@ -102,13 +120,17 @@ def tensor_scalar_reduce(
 
     Raises
     ------
-    TypeError, ValueError : as `tensor_scalar`; another reduction or order.
+    TypeError, ValueError : as `tensor_scalar`; another reduction, command or order; a register missing, or given where the
+        command takes none.
     """
     dtype = output_dtype(dtype)
     check_reduction("reduce_op", reduce_op)
     order = member("sum_order", sum_order, SumOrder)
     values = apply_operator(read_tile("data", data), "0", op0, operand0, reverse0)
-    return write(values, dtype), reduce_free(values, reduce_op, order)
+    load = "reduce_init", reduce_init
+    start = start_of(IDENTITIES[reduce_op], len(values), reduce_cmd, _REDUCE_COMMANDS, accumulators, load)
+    reduced = reduce_free(np.hstack([start, values]), reduce_op, order)
+    return write(values, dtype), fp32.one_nan(-reduced) if reduce_res_negate else reduced
 
 
 def apply_operator(

@@ -1,4 +1,4 @@
-"""tensor_tensor, tensor_scalar, tensor_reduce and tensor_copy over the 13 dtypes against the scalar tier."""
+"""tensor_tensor, tensor_scalar and tensor_copy over the 13 dtypes against the scalar tier."""
 
 from itertools import product
 
@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from bitpath.golden.trainium3 import cast, tensor_copy, tensor_reduce, tensor_scalar, tensor_tensor
+from bitpath.golden.trainium3 import cast, tensor_copy, tensor_scalar, tensor_tensor
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
 from bitpath.golden.trainium3.exact import cast as exact_cast
 from bitpath.golden.trainium3.exact import tensor_tensor as exact_tensor_tensor
@@ -116,19 +116,6 @@ def test_tensor_scalar(name, op0, op1):
         for op, kind, each in zip((op0, op1), kinds, scalars, strict=True):
             x = UNARY[op](x) if op in UNARY else OPERATORS[op](x, to_fp32(int(each[p, 0]), kind))
         assert got[p][f] == from_fp32(x, result)
-
-
-@pytest.mark.parametrize("name", FLAT)
-@pytest.mark.parametrize("op", ["add", "max", "min", "abs_max", "abs_min"])
-def test_tensor_reduce(name, op):
-    rng = np.random.default_rng([FLAT.index(name), len(op)])
-    data, result = draw(rng, name, (6, 7)), NAMES[int(rng.integers(13))]
-    got = bits(tensor_reduce(tile(name, data), op, dtype=destination(result)))
-    for p, row in enumerate(data):
-        total = to_fp32(int(row[0]), name)
-        for code in row[1:]:
-            total = OPERATORS[op](total, to_fp32(int(code), name))
-        assert got[p] == [from_fp32(total, result)]
 
 
 @pytest.mark.parametrize(("source", "result"), list(product(NAMES, NAMES)))

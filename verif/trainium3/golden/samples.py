@@ -235,6 +235,7 @@ EXACT = {
     },
     "quantize_row": {"numerics": ROWS, "row": [0x3F80, 0x4000]},
     "quantize_row_static": {"numerics": ROWS, "row": [0x3F80, 0x4000], "in_scale": 0x3F800000},
+    "reduce_row": {"row": [0x3F800000, 0x40000000], "op": "multiply", "register": 0x40400000},
     "reference_row": {
         "numerics": ROWS,
         "row": [0x3F800000],

@@ -159,7 +159,7 @@ BAD = [
     ((X, 0.0), {"reduce_cmd": "load_reduce"}, ValueError, "reduce_init must be given with reduce_cmd 'load_reduce', not None"),
     ((X, 0.0), {"accumulators": X[:, 0]}, ValueError, "accumulators must be None with reduce_cmd 'idle', not a ndarray"),
     ((X, 0.0), {"reduce_cmd": "reset_reduce", "reduce_init": 1.0}, ValueError, "reduce_init must be None with reduce_cmd 'reset_reduce', not 1.0"),
-    ((X, 0.0), {"reduce_cmd": "reduce", "accumulators": X}, ValueError, r"accumulators must have shape \(4,\), not \(4, 3\)"),
+    ((X, 0.0), {"reduce_cmd": "reduce", "accumulators": X}, ValueError, r"accumulators must have shape \(4,\) or \(4, 1\), not \(4, 3\)"),
     ((X, 0.0), {"reduce_cmd": "reduce", "accumulators": X[:, 0].astype(int)}, TypeError, "accumulators must be float32, not int64"),
     ((X, 0.0), {"numerics": 1}, TypeError, r"numerics must be an ExponentialNumerics \(preset.numerics\), not 1"),
     ((X, 0.0), {"numerics": replace(NUMERICS, fraction_bits=33)}, ValueError, "numerics must have result FP32, table_bits from 8, fraction_bits up"),
