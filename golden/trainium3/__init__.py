@@ -71,6 +71,8 @@ from bitpath.golden.trainium3.vector.exponential import exponential
 from bitpath.golden.trainium3.vector.latency import flow_latency, latency_rows, latency_table, tile_latency
 from bitpath.golden.trainium3.vector.rates import rates_table
 from bitpath.golden.trainium3.vector.reciprocal import reciprocal
+from bitpath.golden.trainium3.vector.rows.tensor_scalar_cumulative import tensor_scalar_cumulative
+from bitpath.golden.trainium3.vector.rows.tensor_tensor_scan import tensor_tensor_scan
 from bitpath.golden.trainium3.vector.scalar_tensor_tensor import scalar_tensor_tensor
 from bitpath.golden.trainium3.vector.softmax import softmax
 from bitpath.golden.trainium3.vector.tensor_copy import tensor_copy
@@ -185,8 +187,10 @@ __all__ = [
     "tensor_partition_reduce",
     "tensor_reduce",
     "tensor_scalar",
+    "tensor_scalar_cumulative",
     "tensor_scalar_reduce",
     "tensor_tensor",
+    "tensor_tensor_scan",
     "tile_latency",
     "tile_program",
     "to_partitions",

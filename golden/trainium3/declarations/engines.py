@@ -57,6 +57,10 @@ CHOICES = choices(
         "VectorE's accumulators hold FP32 and reduce FP32 values before the cast": chosen(
             "ISA reduces the result and does not say whether before or after its rounding"
         ),
+        "tensor_tensor_scan and tensor_scalar_cumulative go on from the FP32 state, not from its cast": inferred(
+            "ISA computes in FP32 and casts results; its pseudo code reads the result back"
+        ),
+        "tensor_scalar_cumulative's subtract takes the register from the value": documented("ISA, pseudo code"),
         "VectorE's abs_max and abs_min have ScalarE's identities, 0 and +inf": chosen(
             "ISA has identities for four reductions"
         ),

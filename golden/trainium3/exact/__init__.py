@@ -32,6 +32,7 @@ from bitpath.golden.trainium3.exact.rmsnorm_quant import (
     rmsnorm_row,
     row_bytes,
 )
+from bitpath.golden.trainium3.exact.scan import cumulate_row, scan_row
 from bitpath.golden.trainium3.exact.sparse import selected
 from bitpath.golden.trainium3.exact.xorwow import column_bits, uniform, xorwow_lane, xorwow_step
 
@@ -42,6 +43,7 @@ __all__ = [
     "cast",
     "check_formats",
     "column_bits",
+    "cumulate_row",
     "dma_compute",
     "dma_copy",
     "dma_gather",
@@ -69,6 +71,7 @@ __all__ = [
     "reference_row",
     "rmsnorm_row",
     "row_bytes",
+    "scan_row",
     "selected",
     "sequence_bounds",
     "softmax",

@@ -19,6 +19,9 @@ the name "tf32"."""
 INTEGER_DTYPES = tuple(dtype for dtype in ENGINE_DTYPES if dtype.kind in "iu")
 """Dtypes of bit operators."""
 
+NARROW_DTYPES = tuple(dtype for dtype in ENGINE_DTYPES if dtype not in (np.dtype(np.int32), np.dtype(np.uint32)))
+"""Dtypes of instructions that take no integers of 32 bits and no TF32."""
+
 
 def read_tile(name: str, data: np.ndarray) -> np.ndarray:
     """Return a tile [P, F] of 1 to 128 partitions as float32.
