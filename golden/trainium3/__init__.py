@@ -69,13 +69,16 @@ from bitpath.golden.trainium3.vector.activation import activation, activation_re
 from bitpath.golden.trainium3.vector.cycles import engine_cycles
 from bitpath.golden.trainium3.vector.exponential import exponential
 from bitpath.golden.trainium3.vector.latency import flow_latency, latency_rows, latency_table, tile_latency
+from bitpath.golden.trainium3.vector.range_select import range_select
 from bitpath.golden.trainium3.vector.rates import rates_table
 from bitpath.golden.trainium3.vector.reciprocal import reciprocal
 from bitpath.golden.trainium3.vector.rows.tensor_scalar_cumulative import tensor_scalar_cumulative
 from bitpath.golden.trainium3.vector.rows.tensor_tensor_scan import tensor_tensor_scan
 from bitpath.golden.trainium3.vector.scalar_tensor_tensor import scalar_tensor_tensor
+from bitpath.golden.trainium3.vector.select_reduce import select_reduce
 from bitpath.golden.trainium3.vector.softmax import softmax
 from bitpath.golden.trainium3.vector.tensor_copy import tensor_copy
+from bitpath.golden.trainium3.vector.tensor_copy_predicated import tensor_copy_predicated
 from bitpath.golden.trainium3.vector.tensor_reduce import tensor_reduce
 from bitpath.golden.trainium3.vector.tensor_scalar import tensor_scalar, tensor_scalar_reduce
 from bitpath.golden.trainium3.vector.tensor_tensor import tensor_tensor
@@ -166,6 +169,7 @@ __all__ = [
     "quantize_offline",
     "quantize_tile",
     "rand2",
+    "range_select",
     "rates_table",
     "read_add_write",
     "reciprocal",
@@ -181,8 +185,10 @@ __all__ = [
     "scatter",
     "scatter_scale",
     "sequence_bounds",
+    "select_reduce",
     "softmax",
     "tensor_copy",
+    "tensor_copy_predicated",
     "tensor_cycles",
     "tensor_partition_reduce",
     "tensor_reduce",

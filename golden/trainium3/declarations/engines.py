@@ -22,6 +22,10 @@ ACTIVATE2_OPERATIONS = (
 """Pairs (op0, op1) that activate2 takes. Ref: ISA activate2."""
 ACTIVATE2_REDUCTIONS = ("add", "max", "min", "abs_max", "abs_min")
 """Reductions of activate2. Ref: ARCH3, ISA activate2."""
+RANGE_SELECT_COMPARISONS = ("equal", "less", "less_equal", "greater", "greater_equal")
+"""Comparisons of range_select. Ref: ISA range_select."""
+RANGE_SELECT_INDICES = 1 << 24
+"""Magnitude that the indices of range_select stay below, so that FP32 holds them. Ref: ISA range_select."""
 
 
 class ReduceCommand(Enum):
@@ -61,6 +65,15 @@ CHOICES = choices(
             "ISA computes in FP32 and casts results; its pseudo code reads the result back"
         ),
         "tensor_scalar_cumulative's subtract takes the register from the value": documented("ISA, pseudo code"),
+        "tensor_copy_predicated moves bits; a number is rounded to FP32, then cast": chosen(
+            "ISA asks for one dtype and does not say how the number is converted"
+        ),
+        "select_reduce and range_select pass values through FP32 and cast them, so that NaN is canonical": inferred(
+            "ISA range_select: FP32's minimum becomes -infinity on the cast down; select_reduce has dtypes of its own"
+        ),
+        "range_select selects where both comparisons of the FP32 index hold; a NaN bound selects nothing": inferred(
+            "ISA range_select for the FP32 comparisons; IEEE 754 for NaN"
+        ),
         "VectorE's abs_max and abs_min have ScalarE's identities, 0 and +inf": chosen(
             "ISA has identities for four reductions"
         ),

@@ -33,6 +33,7 @@ from bitpath.golden.trainium3.exact.rmsnorm_quant import (
     row_bytes,
 )
 from bitpath.golden.trainium3.exact.scan import cumulate_row, scan_row
+from bitpath.golden.trainium3.exact.select import copy_row_predicated, select_range, select_row
 from bitpath.golden.trainium3.exact.sparse import selected
 from bitpath.golden.trainium3.exact.xorwow import column_bits, uniform, xorwow_lane, xorwow_step
 
@@ -43,6 +44,7 @@ __all__ = [
     "cast",
     "check_formats",
     "column_bits",
+    "copy_row_predicated",
     "cumulate_row",
     "dma_compute",
     "dma_copy",
@@ -72,6 +74,8 @@ __all__ = [
     "rmsnorm_row",
     "row_bytes",
     "scan_row",
+    "select_range",
+    "select_row",
     "selected",
     "sequence_bounds",
     "softmax",

@@ -16,12 +16,11 @@ from bitpath.golden.trainium3.declarations.engines import (
     BYPASS,
     ReduceCommand,
 )
-from bitpath.golden.trainium3.declarations.vector import SumOrder
 from bitpath.golden.trainium3.operands import fp32
 from bitpath.golden.trainium3.vector.activation import FUNCTIONS
 from bitpath.golden.trainium3.vector.engine import output_dtype, read_operand, read_tile, real, single, write
 from bitpath.golden.trainium3.vector.operators import OPERATORS
-from bitpath.golden.trainium3.vector.reduction import IDENTITIES, reduce_free
+from bitpath.golden.trainium3.vector.reduction import IDENTITIES, reduce_onto
 
 PRELU = "prelu"
 _STEPS = ("multiply", "add", "subtract", BYPASS)
@@ -94,8 +93,7 @@ def activate2(
     if start is None:
         return write(values, dtype), registers
     if ReduceCommand(reduce_cmd) is not ReduceCommand.RESET:
-        row = np.hstack([start[:, np.newaxis], values])
-        start = reduce_free(row, reduce_op, SumOrder.SERIAL)[:, 0]
+        start = reduce_onto(start[:, np.newaxis], values, reduce_op)[:, 0]
     return write(values, dtype), start
 
 

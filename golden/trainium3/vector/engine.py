@@ -19,6 +19,7 @@ the name "tf32"."""
 INTEGER_DTYPES = tuple(dtype for dtype in ENGINE_DTYPES if dtype.kind in "iu")
 """Dtypes of bit operators."""
 
+FLOAT_DTYPES = tuple(dtype for dtype in ENGINE_DTYPES if dtype not in INTEGER_DTYPES)
 NARROW_DTYPES = tuple(dtype for dtype in ENGINE_DTYPES if dtype not in (np.dtype(np.int32), np.dtype(np.uint32)))
 """Dtypes of instructions that take no integers of 32 bits and no TF32."""
 
@@ -42,6 +43,13 @@ def check_tile(name: str, data: np.ndarray, *dtypes: np.dtype) -> None:
         raise ValueError(
             f"{name} must have shape [P, F] with P from 1 to {PARTITIONS} and F of at least 1, not {data.shape}"
         )
+
+
+def check_shapes(**tiles: np.ndarray) -> None:
+    """Raise ValueError unless two tiles have one shape; the keywords are the names of the arguments."""
+    (first, tile), (second, other) = tiles.items()
+    if other.shape != tile.shape:
+        raise ValueError(f"{second} must have {first}'s shape {tile.shape}, not {other.shape}")
 
 
 def read_operand(name: str, operand: float | np.ndarray, partitions: int) -> np.ndarray:
@@ -116,7 +124,7 @@ def write(values: np.ndarray, dtype: np.dtype | str) -> np.ndarray:
 
 
 def bit_words(array: np.ndarray) -> np.ndarray:
-    """View integers as unsigned words of their size."""
+    """View elements as unsigned words of their size."""
     return array.view(np.dtype(f"u{array.dtype.itemsize}"))
 
 

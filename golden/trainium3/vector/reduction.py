@@ -48,6 +48,11 @@ def reduce_free(values: np.ndarray, op: str, order: SumOrder) -> np.ndarray:
     return values
 
 
+def reduce_onto(registers: np.ndarray, values: np.ndarray, op: str, order: SumOrder = SumOrder.SERIAL) -> np.ndarray:
+    """Reduce float32 [P, F] onto registers [P, 1]; return these after it."""
+    return reduce_free(np.hstack([registers, values]), op, order)
+
+
 def serial_sum(values: np.ndarray) -> np.ndarray:
     """Add float32 [P, F] along F, element after element, rounding every sum to FP32."""
     return _serial(np.add, values)

@@ -6,7 +6,7 @@ Ref: ``nki.isa.scalar_tensor_tensor`` reference page, NKI 0.3 (AWS Neuron docume
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_choice, checked
-from bitpath.golden.trainium3.vector.engine import output_dtype, read_tile, write
+from bitpath.golden.trainium3.vector.engine import check_shapes, output_dtype, read_tile, write
 from bitpath.golden.trainium3.vector.operators import OPERATORS
 from bitpath.golden.trainium3.vector.tensor_scalar import apply_operator
 
@@ -44,8 +44,7 @@ def scalar_tensor_tensor(
     """
     dtype = output_dtype(dtype)
     values, other = read_tile("data", data), read_tile("operand1", operand1)
-    if other.shape != values.shape:
-        raise ValueError(f"operand1 must have data's shape {values.shape}, not {other.shape}")
+    check_shapes(data=values, operand1=other)
     for name, op in (("op0", op0), ("op1", op1)):
         check_choice(name, op, OPERATORS)
     scaled = apply_operator(values, "0", op0, operand0, reverse0)

@@ -24,7 +24,7 @@ from bitpath.golden.trainium3.vector.engine import (
     write,
 )
 from bitpath.golden.trainium3.vector.operators import BIT_NOT, BIT_OPERATORS, OPERATORS, UNARY
-from bitpath.golden.trainium3.vector.reduction import IDENTITIES, SumOrderName, check_reduction, reduce_free
+from bitpath.golden.trainium3.vector.reduction import IDENTITIES, SumOrderName, check_reduction, reduce_onto
 
 _REDUCE_COMMANDS = ("reset_reduce", "reduce", "load_reduce")
 
@@ -129,7 +129,7 @@ def tensor_scalar_reduce(
     values = apply_operator(read_tile("data", data), "0", op0, operand0, reverse0)
     load = "reduce_init", reduce_init
     start = start_of(IDENTITIES[reduce_op], len(values), reduce_cmd, _REDUCE_COMMANDS, accumulators, load)
-    reduced = reduce_free(np.hstack([start, values]), reduce_op, order)
+    reduced = reduce_onto(start, values, reduce_op, order)
     return write(values, dtype), fp32.one_nan(-reduced) if reduce_res_negate else reduced
 
 

@@ -15,6 +15,7 @@ from bitpath.golden.trainium3.vector.engine import (
     INTEGER_DTYPES,
     bit_dtype,
     bit_words,
+    check_shapes,
     check_tile,
     output_dtype,
     read,
@@ -57,8 +58,7 @@ def tensor_tensor(
     bits = op in BIT_OPERATORS
     for name, tile in (("a", a), ("b", b)):
         check_tile(name, tile, *(INTEGER_DTYPES if bits else ENGINE_DTYPES))
-    if a.shape != b.shape:
-        raise ValueError(f"b must have a's shape {a.shape}, not {b.shape}")
+    check_shapes(a=a, b=b)
     if bits:
         if engine == "gpsimd":
             raise ValueError(f"engine must be 'vector' for {op}, not 'gpsimd'")

@@ -8,7 +8,7 @@ Ref: ``nki.isa.tensor_tensor_scan`` reference page, NKI 0.6 (AWS Neuron document
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_choice, checked
-from bitpath.golden.trainium3.vector.engine import output_dtype, read_operand, read_tile, write
+from bitpath.golden.trainium3.vector.engine import check_shapes, output_dtype, read_operand, read_tile, write
 from bitpath.golden.trainium3.vector.operators import OPERATORS
 
 
@@ -47,8 +47,7 @@ def tensor_tensor_scan(
     """
     dtype = output_dtype(dtype)
     first, second = read_tile("data0", data0), read_tile("data1", data1)
-    if first.shape != second.shape:
-        raise ValueError(f"data1 must have data0's shape {first.shape}, not {second.shape}")
+    check_shapes(data0=first, data1=second)
     for name, op in (("op0", op0), ("op1", op1)):
         check_choice(name, op, OPERATORS)
     state = np.broadcast_to(read_operand("initial", initial, len(first)), (len(first), 1))[:, 0]
