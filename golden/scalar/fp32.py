@@ -16,6 +16,7 @@ from bitpath.golden.scalar.codec import Kind, Overflow, decode, overflow_code
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.scalar.terms import product, rounded_sum, term
 
+_ONE = FP32.bias << FP32.fraction_bits
 _ROOT_BITS = 200
 """Fraction bits of a root before its rounding. The smallest root is 2**-75: 125 bits, of which FP32 needs 25."""
 
@@ -33,17 +34,26 @@ def multiply(x: int, y: int) -> int:
 
 
 @checked
+def divide(x: int, y: int) -> int:
+    """Return x / y; 0 / 0 and infinity / infinity give NaN, other numbers by zero infinity; signs as in a product."""
+    a, b = decode(FP32, x), decode(FP32, y)
+    sign = a.sign ^ b.sign
+    kinds = (a.kind, b.kind)
+    if Kind.NAN in kinds or (a.is_zero and b.is_zero) or kinds == (Kind.INFINITY, Kind.INFINITY):
+        return FP32.nan_code
+    if a.kind is Kind.INFINITY or b.is_zero:
+        return _infinity(sign)
+    quotient = Fraction(0) if b.kind is Kind.INFINITY else a.value / b.value
+    return round_to_format(quotient, FP32, zero_sign=sign)
+
+
+@checked
 def reciprocal(x: int) -> int:
     """Return 1 / x: infinity of the sign for a zero, zero of the sign for an infinity.
 
     The smallest subnormals overflow to infinity, and the largest numbers give subnormals.
     """
-    a = decode(FP32, x)
-    if a.kind is Kind.NAN:
-        return FP32.nan_code
-    if a.kind is Kind.INFINITY:
-        return FP32.sign_mask if a.sign else 0
-    return _infinity(a.sign) if a.is_zero else round_to_format(1 / a.value, FP32)
+    return divide(_ONE, x)
 
 
 @checked

@@ -72,6 +72,7 @@ from bitpath.golden.trainium3.vector.latency import flow_latency, latency_rows, 
 from bitpath.golden.trainium3.vector.range_select import range_select
 from bitpath.golden.trainium3.vector.rates import rates_table
 from bitpath.golden.trainium3.vector.reciprocal import reciprocal
+from bitpath.golden.trainium3.vector.rows.bn_stats import bn_aggr, bn_stats
 from bitpath.golden.trainium3.vector.rows.tensor_scalar_cumulative import tensor_scalar_cumulative
 from bitpath.golden.trainium3.vector.rows.tensor_tensor_scan import tensor_tensor_scan
 from bitpath.golden.trainium3.vector.scalar_tensor_tensor import scalar_tensor_tensor
@@ -116,6 +117,8 @@ __all__ = [
     "activation",
     "activation_reduce",
     "affine_select",
+    "bn_aggr",
+    "bn_stats",
     "cast",
     "choose_mode",
     "compress_sparse",

@@ -22,6 +22,8 @@ ACTIVATE2_OPERATIONS = (
 """Pairs (op0, op1) that activate2 takes. Ref: ISA activate2."""
 ACTIVATE2_REDUCTIONS = ("add", "max", "min", "abs_max", "abs_min")
 """Reductions of activate2. Ref: ARCH3, ISA activate2."""
+BN_STATS_ELEMENTS = 512
+"""Most elements of a row of bn_stats. Ref: ISA bn_stats."""
 RANGE_SELECT_COMPARISONS = ("equal", "less", "less_equal", "greater", "greater_equal")
 """Comparisons of range_select. Ref: ISA range_select."""
 RANGE_SELECT_INDICES = 1 << 24
@@ -73,6 +75,13 @@ CHOICES = choices(
         ),
         "range_select selects where both comparisons of the FP32 index hold; a NaN bound selects nothing": inferred(
             "ISA range_select for the FP32 comparisons; IEEE 754 for NaN"
+        ),
+        "bn_stats takes the mean first, a serial sum times fp32(1 / n), then a serial sum of squared deviations": chosen(
+            "ISA bn_stats documents the results and FP32"
+        ),
+        "bn_stats gives 0 for count, mean and squares of a part without elements": chosen("no document says"),
+        "bn_aggr adds n * mean and M2 + n * (mean - overall mean)**2 serially, and divides by the sum of counts": chosen(
+            "ISA bn_aggr documents the results and FP32"
         ),
         "VectorE's abs_max and abs_min have ScalarE's identities, 0 and +inf": chosen(
             "ISA has identities for four reductions"

@@ -35,12 +35,15 @@ from bitpath.golden.trainium3.exact.rmsnorm_quant import (
 from bitpath.golden.trainium3.exact.scan import cumulate_row, scan_row
 from bitpath.golden.trainium3.exact.select import copy_row_predicated, select_range, select_row
 from bitpath.golden.trainium3.exact.sparse import selected
+from bitpath.golden.trainium3.exact.statistics import bn_aggr_row, bn_stats_row
 from bitpath.golden.trainium3.exact.xorwow import column_bits, uniform, xorwow_lane, xorwow_step
 
 __all__ = [
     "activate2",
     "add_residual",
     "affine_select",
+    "bn_aggr_row",
+    "bn_stats_row",
     "cast",
     "check_formats",
     "column_bits",

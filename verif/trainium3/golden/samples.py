@@ -86,6 +86,8 @@ VECTORISED = {
     "activation": {"data": MATRIX, "op": "copy"},
     "activation_reduce": {"data": MATRIX, "op": "square"},
     "affine_select": {"on_true_tile": MATRIX, "on_false_value": 2.0} | AFFINE,
+    "bn_aggr": {"data": MATRIX[:, :3]},
+    "bn_stats": {"data": MATRIX},
     "choose_mode": {},
     "copy_elements": {
         "destination": trainium3.Sbuf(64, 64),
@@ -212,6 +214,8 @@ EXACT = {
         "dtype": "fp32",
     }
     | AFFINE,
+    "bn_aggr_row": {"row": [0x3F80, 0x4000, 0x4040], "source": "bf16"},
+    "bn_stats_row": {"row": [0x3F80, 0x4000, 0x4040], "source": "bf16"},
     "check_formats": {"numerics": TRAINIUM3_MATMUL.numerics, "x_format": BF16, "y_format": BF16},
     "column_bits": {"words": WORDS[:4], "column": 3},
     "copy_row_predicated": {"row": [1, 2], "source": [3, 4], "predicate": [0, 1]},
@@ -326,6 +330,6 @@ SHARED = {
     "round_to_integer": {"value": Fraction(3, 7), "mode": Rounding.RNE},
     "ulp": {"fmt": BF16, "value": Fraction(3, 7)},
     **{name: {"x": 0x3F800001} for name in ("reciprocal", "square_root", "reciprocal_square_root", "absolute")},
-    **{name: {"x": 0x3F800001, "y": 0x40000001} for name in ("add", "multiply", "maximum", "minimum")},
+    **{name: {"x": 0x3F800001, "y": 0x40000001} for name in ("add", "multiply", "divide", "maximum", "minimum")},
     "convert": {"code": 0x3F800001, "source": FP32, "destination": BF16},
 }

@@ -21,7 +21,7 @@ MAGNITUDES = (
     0x7E800000, 0x7E800001, 0x7F000000, 0x7F000001, 0x7F7FFFFE, 0x7F7FFFFF, INF, INF + 1, NAN, 0x7FFFFFFF,
 )  # fmt: skip
 CORNERS = (*MAGNITUDES, *(each | 1 << 31 for each in MAGNITUDES))
-BINARY = {name: getattr(exact, name) for name in ("add", "multiply", "maximum", "minimum")}
+BINARY = {name: getattr(exact, name) for name in ("add", "multiply", "divide", "maximum", "minimum")}
 BINARY["subtract"] = lambda x, y: exact.add(x, y ^ 1 << 31)
 UNARY = ("reciprocal", "square_root", "reciprocal_square_root", "absolute")
 
@@ -76,6 +76,11 @@ def test_specials_by_hand():
     assert (exact.minimum(0, minus), exact.minimum(minus, 0), exact.minimum(0, 0)) == (minus, minus, 0)
     assert (exact.maximum(NAN, ONE), exact.minimum(ONE, INF + 1)) == (NAN, NAN)
     assert (exact.add(INF, INF | minus), exact.add(ONE, ONE | minus), exact.add(minus, minus)) == (NAN, 0, minus)
+    assert [exact.divide(*each) for each in ((0, minus), (INF, INF), (minus, ONE), (ONE, minus), (INF, minus), (ONE, NAN))] == [
+        NAN, NAN, minus, INF | minus, INF | minus, NAN,
+    ]  # fmt: skip
+    assert exact.divide(0x40400000, INF | minus) == minus
+    assert exact.divide(ONE, 0x40400000) == 0x3EAAAAAB
     assert (exact.multiply(0, INF), exact.multiply(minus, ONE), exact.multiply(1, 0x3F000000)) == (NAN, minus, 0)
 
 
