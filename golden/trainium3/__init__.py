@@ -73,6 +73,7 @@ from bitpath.golden.trainium3.vector.range_select import range_select
 from bitpath.golden.trainium3.vector.rates import rates_table
 from bitpath.golden.trainium3.vector.reciprocal import reciprocal
 from bitpath.golden.trainium3.vector.rows.bn_stats import bn_aggr, bn_stats
+from bitpath.golden.trainium3.vector.rows.max8 import max8, nc_find_index8, nc_match_replace8
 from bitpath.golden.trainium3.vector.rows.tensor_scalar_cumulative import tensor_scalar_cumulative
 from bitpath.golden.trainium3.vector.rows.tensor_tensor_scan import tensor_tensor_scan
 from bitpath.golden.trainium3.vector.scalar_tensor_tensor import scalar_tensor_tensor
@@ -154,7 +155,10 @@ __all__ = [
     "local_gather",
     "matmul",
     "matmul_program",
+    "max8",
     "mode_program",
+    "nc_find_index8",
+    "nc_match_replace8",
     "nc_matmul",
     "nc_matmul_mx",
     "nc_matmul_sparse",

@@ -24,6 +24,10 @@ ACTIVATE2_REDUCTIONS = ("add", "max", "min", "abs_max", "abs_min")
 """Reductions of activate2. Ref: ARCH3, ISA activate2."""
 BN_STATS_ELEMENTS = 512
 """Most elements of a row of bn_stats. Ref: ISA bn_stats."""
+MAX8_VALUES = 8
+"""Values of max8, nc_find_index8 and nc_match_replace8."""
+MAX8_ELEMENTS = 16384
+"""Most elements of a row of theirs. Ref: ISA max8, nc_find_index8."""
 RANGE_SELECT_COMPARISONS = ("equal", "less", "less_equal", "greater", "greater_equal")
 """Comparisons of range_select. Ref: ISA range_select."""
 RANGE_SELECT_INDICES = 1 << 24
@@ -82,6 +86,19 @@ CHOICES = choices(
         "bn_stats gives 0 for count, mean and squares of a part without elements": chosen("no document says"),
         "bn_aggr adds n * mean and M2 + n * (mean - overall mean)**2 serially, and divides by the sum of counts": chosen(
             "ISA bn_aggr documents the results and FP32"
+        ),
+        "max8 gives NaN first, then numbers in descending order with +0 before -0": chosen(
+            "ISA max8: descending in FP32; the order is that of eight maxima"
+        ),
+        "nc_find_index8 and nc_match_replace8 compare FP32 numbers: -0 equals +0, NaN equals nothing": chosen(
+            "as the operator equal; no document says"
+        ),
+        "nc_find_index8: equal values take successive elements, an index without one is all ones": documented(
+            "RN NKI 0.6, ISA nc_find_index8"
+        ),
+        "nc_match_replace8 goes from the last value to the first": documented("RN NKI 0.6, ISA nc_match_replace8"),
+        "nc_match_replace8 gives all ones for a value without an element, and takes no element twice": chosen(
+            "as nc_find_index8; ISA says neither"
         ),
         "VectorE's abs_max and abs_min have ScalarE's identities, 0 and +inf": chosen(
             "ISA has identities for four reductions"

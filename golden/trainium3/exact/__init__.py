@@ -18,6 +18,7 @@ from bitpath.golden.trainium3.exact.exponential import exponential
 from bitpath.golden.trainium3.exact.fp32_passes import fp32_halves, split12
 from bitpath.golden.trainium3.exact.gathers import local_gather, nc_n_gather, nc_stream_shuffle
 from bitpath.golden.trainium3.exact.gpsimd import nonzero_with_count, sequence_bounds, tensor_partition_reduce, topk
+from bitpath.golden.trainium3.exact.largest import find_index8_row, match_replace8_row, max8_row
 from bitpath.golden.trainium3.exact.multiply_add import check_formats, multiply_add
 from bitpath.golden.trainium3.exact.operators import tensor_tensor
 from bitpath.golden.trainium3.exact.psum import psum_write
@@ -59,10 +60,13 @@ __all__ = [
     "dma_schedule",
     "dma_transpose",
     "exponential",
+    "find_index8_row",
     "fp32_halves",
     "iota",
     "load_row",
     "local_gather",
+    "match_replace8_row",
+    "max8_row",
     "multiply_add",
     "nc_n_gather",
     "nc_stream_shuffle",

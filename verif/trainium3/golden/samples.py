@@ -41,6 +41,7 @@ STEP = {
 
 INDEX, ROWS_OF_TABLE = np.arange(16, dtype=np.uint32).reshape(16, 1), np.arange(4, dtype=np.int32).reshape(4, 1)
 COLUMNS = np.ones((16, 16), np.uint16)
+EIGHT = {"row": [*range(9)], "source": "int8", "values": [*range(8)], "values_source": "uint8"}
 SBUF_WORDS = trainium3.AccessPattern(np.float32, 32, 4, 1, ((1, 2), (2, 3)))
 HBM_WORDS = trainium3.HbmPattern(np.float32, 1, ((8, 4), (1, 6)))
 
@@ -124,6 +125,9 @@ VECTORISED = {
     "local_gather": {"src_buffer": COLUMNS, "index": COLUMNS, "num_elem_per_idx": 2, "num_valid_indices": 20},
     "matmul": {"a": MATRIX, "b": MATRIX},
     "matmul_program": {"a": MATRIX, "b": MATRIX},
+    "max8": {"src": COLUMNS},
+    "nc_find_index8": {"data": COLUMNS, "vals": COLUMNS[:, :8]},
+    "nc_match_replace8": {"data": COLUMNS, "vals": COLUMNS[:, :8], "imm": 0.0},
     "nc_matmul": {"stationary": MATRIX, "moving": MATRIX} | TILE,
     "nc_matmul_mx": {
         "stationary": CODES,
@@ -235,6 +239,10 @@ EXACT = {
         "num_elem_per_idx": 2,
         "num_valid_indices": 3,
     },
+    "find_index8_row": EIGHT,
+    "load_row": {"numerics": ROWS, "hidden": WORDS, "source": BF16},
+    "match_replace8_row": EIGHT | {"immediate": 0x3F800000},
+    "max8_row": {"row": [*range(9)], "source": "int8"},
     "multiply_add": {
         "numerics": TRAINIUM3_MATMUL.numerics,
         "x": 0x3F80,
