@@ -67,11 +67,14 @@ from bitpath.golden.trainium3.tensor.sparse import compress_sparse, expand_spars
 from bitpath.golden.trainium3.vector.activate2 import activate2
 from bitpath.golden.trainium3.vector.activation import activation, activation_reduce
 from bitpath.golden.trainium3.vector.cycles import engine_cycles
+from bitpath.golden.trainium3.vector.dropout import dropout
 from bitpath.golden.trainium3.vector.exponential import exponential
 from bitpath.golden.trainium3.vector.latency import flow_latency, latency_rows, latency_table, tile_latency
+from bitpath.golden.trainium3.vector.memset import memset
 from bitpath.golden.trainium3.vector.range_select import range_select
 from bitpath.golden.trainium3.vector.rates import rates_table
 from bitpath.golden.trainium3.vector.reciprocal import reciprocal
+from bitpath.golden.trainium3.vector.rng import rng, seeded_state
 from bitpath.golden.trainium3.vector.rows.bn_stats import bn_aggr, bn_stats
 from bitpath.golden.trainium3.vector.rows.max8 import max8, nc_find_index8, nc_match_replace8
 from bitpath.golden.trainium3.vector.rows.tensor_scalar_cumulative import tensor_scalar_cumulative
@@ -136,6 +139,7 @@ __all__ = [
     "dma_scatter_add",
     "dma_schedule",
     "dma_transpose",
+    "dropout",
     "engine_cycles",
     "expand_sparse",
     "exponential",
@@ -156,6 +160,7 @@ __all__ = [
     "matmul",
     "matmul_program",
     "max8",
+    "memset",
     "mode_program",
     "nc_find_index8",
     "nc_match_replace8",
@@ -183,6 +188,7 @@ __all__ = [
     "rmsnorm",
     "rmsnorm_quant",
     "rmsnorm_quant_reference",
+    "rng",
     "round_to_bfloat16",
     "run_layer",
     "run_mode_program",
@@ -192,6 +198,7 @@ __all__ = [
     "scatter",
     "scatter_scale",
     "sequence_bounds",
+    "seeded_state",
     "select_reduce",
     "softmax",
     "tensor_copy",

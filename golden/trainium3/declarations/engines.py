@@ -28,6 +28,12 @@ MAX8_VALUES = 8
 """Values of max8, nc_find_index8 and nc_match_replace8."""
 MAX8_ELEMENTS = 16384
 """Most elements of a row of theirs. Ref: ISA max8, nc_find_index8."""
+SEED_INCREMENT = 0x9E3779B9
+"""Distance of the numbers that set_rng_seed mixes, 2**32 over the golden ratio. Odd, so that 2**32 of them differ."""
+SEED_ROUNDS = ((16, 0x85EBCA6B), (13, 0xC2B2AE35))
+"""Shift and factor of the mix's two rounds. Ref: A. Appleby, MurmurHash3 (2011), its final mix."""
+SEED_LAST_SHIFT = 16
+"""Shift at the mix's end."""
 RANGE_SELECT_COMPARISONS = ("equal", "less", "less_equal", "greater", "greater_equal")
 """Comparisons of range_select. Ref: ISA range_select."""
 RANGE_SELECT_INDICES = 1 << 24
@@ -99,6 +105,17 @@ CHOICES = choices(
         "nc_match_replace8 goes from the last value to the first": documented("RN NKI 0.6, ISA nc_match_replace8"),
         "nc_match_replace8 gives all ones for a value without an element, and takes no element twice": chosen(
             "as nc_find_index8; ISA says neither"
+        ),
+        "rng takes the lowest bits of a number": documented("ISA rng"),
+        "set_rng_seed makes all states of all lanes from the seed, each word a mix of the seed and the word's number": chosen(
+            "ISA set_rng_seed: the same seed gives the same numbers; how is not described"
+        ),
+        "dropout keeps an element, bit for bit, where rand2's number on [0, 1) is not below the probability": chosen(
+            "ISA dropout: 1.0 drops all, 0.0 keeps all; the comparison is not described"
+        ),
+        "dropout writes +0 and rescales nothing": inferred("ISA dropout: elements are replaced with zeros"),
+        "memset converts its number once; an integer beyond the dtype's range is an error": chosen(
+            "RN NKI 0.3: the number's type must be the dtype's; ISA says no more"
         ),
         "VectorE's abs_max and abs_min have ScalarE's identities, 0 and +inf": chosen(
             "ISA has identities for four reductions"

@@ -19,6 +19,7 @@ from bitpath.golden.trainium3.exact.fp32_passes import fp32_halves, split12
 from bitpath.golden.trainium3.exact.gathers import local_gather, nc_n_gather, nc_stream_shuffle
 from bitpath.golden.trainium3.exact.gpsimd import nonzero_with_count, sequence_bounds, tensor_partition_reduce, topk
 from bitpath.golden.trainium3.exact.largest import find_index8_row, match_replace8_row, max8_row
+from bitpath.golden.trainium3.exact.memset import memset_element
 from bitpath.golden.trainium3.exact.multiply_add import check_formats, multiply_add
 from bitpath.golden.trainium3.exact.operators import tensor_tensor
 from bitpath.golden.trainium3.exact.psum import psum_write
@@ -33,6 +34,7 @@ from bitpath.golden.trainium3.exact.rmsnorm_quant import (
     rmsnorm_row,
     row_bytes,
 )
+from bitpath.golden.trainium3.exact.rng import dropout_element, rng_element, seed_word
 from bitpath.golden.trainium3.exact.scan import cumulate_row, scan_row
 from bitpath.golden.trainium3.exact.select import copy_row_predicated, select_range, select_row
 from bitpath.golden.trainium3.exact.sparse import selected
@@ -59,6 +61,7 @@ __all__ = [
     "dma_scatter_add",
     "dma_schedule",
     "dma_transpose",
+    "dropout_element",
     "exponential",
     "find_index8_row",
     "fp32_halves",
@@ -67,6 +70,7 @@ __all__ = [
     "local_gather",
     "match_replace8_row",
     "max8_row",
+    "memset_element",
     "multiply_add",
     "nc_n_gather",
     "nc_stream_shuffle",
@@ -79,8 +83,10 @@ __all__ = [
     "reduce_row",
     "reference_row",
     "rmsnorm_row",
+    "rng_element",
     "row_bytes",
     "scan_row",
+    "seed_word",
     "select_range",
     "select_row",
     "selected",

@@ -143,8 +143,13 @@ def rand2(
     low, high = (read_operand(name, each, source.lanes) for name, each in (("low", low), ("high", high)))
     if not (low < high).all():
         raise ValueError("low must be below high in every partition")
-    u = (source.elements(count) >> 8).astype(np.float32) * np.float32(2**-24)  # exact: u has 24 bits
+    u = unit_numbers(source, count)
     return write(fp32.add(low, fp32.multiply(fp32.subtract(high, low), u)), dtype)
+
+
+def unit_numbers(source: Xorwow, count: int) -> np.ndarray:
+    """Return the upper 24 bits of each lane's next numbers as float32 in [0, 1), exactly."""
+    return (source.elements(count) >> 8).astype(np.float32) * np.float32(2**-24)
 
 
 def _check_count(name: str, count: int) -> None:
