@@ -20,7 +20,9 @@ KEYS: Mapping[str, Source] = {
     "exponential": chosen("the algorithm is declared by this project"),
     "activation.exp": chosen("the algorithm of `trainium3.exponential`, declared by this project"),
     "reciprocal.rounding": chosen("one rounding of the quotient"),
-    "reduction.order": inferred("ISA's pseudo code: serially, from the first element; VectorE takes several elements a cycle"),
+    "reduction.order": inferred(
+        "ISA's pseudo code: serially, from the first element; VectorE takes several elements a cycle"
+    ),
     "scan.rounding": inferred("the state is FP32 and every step is rounded"),
     "bn_stats": chosen("the results are documented, how they are computed is not"),
     "select.order": inferred("comparisons in FP32; the fill becomes -infinity in narrow dtypes"),

@@ -17,9 +17,30 @@ from bitpath.golden.nki.isa.enums import (
     oob_mode,
     reduce_cmd,
 )
+from bitpath.golden.nki.isa.gpsimd import (
+    iota,
+    local_gather,
+    nc_n_gather,
+    nc_stream_shuffle,
+    nonzero_with_count,
+    sequence_bounds,
+    topk,
+)
 from bitpath.golden.nki.isa.matmul import nc_matmul, nc_matmul_mx
 from bitpath.golden.nki.isa.quantize import exponential, quantize_mx
+from bitpath.golden.nki.isa.random import dropout, rand2, rand_get_state, rand_set_state, rng, set_rng_seed
+from bitpath.golden.nki.isa.reductions import tensor_partition_reduce, tensor_reduce, tensor_scalar_reduce
 from bitpath.golden.nki.isa.registers import register_alloc, register_load, register_move, register_store
+from bitpath.golden.nki.isa.rows import (
+    bn_aggr,
+    bn_stats,
+    max8,
+    nc_find_index8,
+    nc_match_replace8,
+    tensor_scalar_cumulative,
+    tensor_tensor_scan,
+)
+from bitpath.golden.nki.isa.selections import affine_select, range_select, select_reduce, tensor_copy_predicated
 from bitpath.golden.nki.isa.transpose import nc_transpose
 from bitpath.golden.nki.machine.record import NkiInstruction
 from bitpath.golden.nki.memory.registers import VirtualRegister

@@ -11,12 +11,14 @@ import numpy as np
 from bitpath.golden import trainium3
 from bitpath.golden.nki.isa.enums import reduce_cmd as commands
 from bitpath.golden.nki.isa.operators import operator_name
-from bitpath.golden.nki.machine.issue import Issue, byte_sizes, free_size, instruction
+from bitpath.golden.nki.machine.issue import Issue, instruction
 from bitpath.golden.nki.memory.tensor import NkiTensor
 
 EXACT_FUNCTIONS = ("copy", "abs", "relu", "sign", "square", "sqrt", "rsqrt", "reciprocal", "prelu")
 """Functions that are exact or rounded once on any machine; the others are this project's choice."""
 BYPASS = "bypass"
+READ_REGISTERS = 64
+"""Cycles of the second instruction, which reads the registers."""
 
 
 @instruction
@@ -88,7 +90,15 @@ def _step(issue: Issue, name: str, op: Any) -> str:
 
 
 def _activation(
-    issue: Issue, dst: NkiTensor, op: Any, data: NkiTensor, bias: Any, scale: Any, reduce_op: Any, reduce_res: Any, command: commands
+    issue: Issue,
+    dst: NkiTensor,
+    op: Any,
+    data: NkiTensor,
+    bias: Any,
+    scale: Any,
+    reduce_op: Any,
+    reduce_res: Any,
+    command: commands,
 ) -> None:
     partitions = data.shape[0]
     if reduce_op is not None and operator_name(issue, "reduce_op", reduce_op) != "add":
@@ -116,14 +126,11 @@ def _activate(
     **more: Any,
 ) -> None:
     issue.check("dst", dst)
+    issue.check("data", data)
     function = operator_name(issue, "op", op)
-    registers = issue.core.scalar_registers
-    rows = slice(data.row + data.allocation.partition, data.row + data.allocation.partition + data.shape[0])
     reduction = None if reduce_op is None else operator_name(issue, "reduce_op", reduce_op)
     if command is not commands.idle and reduction is None:
         reduction = "add"
-    issue.check("data", data)
-    issue.check_arguments(function, data)
     result, after = trainium3.activate2(
         issue.tile("data", data),
         function,
@@ -132,21 +139,14 @@ def _activate(
         *values,
         reduce_op=reduction,
         reduce_cmd=command.name,
-        registers=registers[rows].copy(),
+        registers=issue.registers("scalar", data),
         dtype=issue.result(dst),
         **more,
     )
     issue.put("dst", dst, result)
-    if after is not None:
-        registers[rows] = after
-    extra = 0
-    if reduce_res is not None:
-        issue.check("reduce_res", reduce_res)
-        issue.put("reduce_res", reduce_res, trainium3.cast(registers[rows].reshape(-1, 1), issue.result(reduce_res)))
-        extra = 64
+    issue.accumulated("scalar", data, after, reduce_res)
     if function not in EXACT_FUNCTIONS:
         issue.uses(f"activation.{function}")
     if command in (commands.reduce, commands.reset_reduce):
         issue.uses("reduction.order")
-    cycles = issue.rules.elementwise("scalar", free_size(dst, data), *byte_sizes(dst, data), extra=extra)
-    issue.on("scalar", cycles)
+    issue.elementwise("scalar", dst, data, extra=0 if reduce_res is None else READ_REGISTERS)

@@ -5,8 +5,8 @@ import numpy as np
 from bitpath.golden import trainium3
 from bitpath.golden.nki.isa.enums import engine as engines
 from bitpath.golden.nki.isa.enums import engine_name
-from bitpath.golden.nki.machine.issue import CHIP, SBUF, Issue, byte_sizes, free_size, instruction
-from bitpath.golden.nki.memory.dtypes import INTEGERS, X4
+from bitpath.golden.nki.machine.issue import CHIP, SBUF, Issue, byte_sizes, instruction
+from bitpath.golden.nki.memory.dtypes import STORED, X4
 from bitpath.golden.nki.memory.tensor import NkiTensor
 
 
@@ -17,7 +17,7 @@ def on_engine(issue: Issue, chosen: engines, *tensors: NkiTensor, factor: int = 
         for each in tensors:
             if isinstance(each, NkiTensor) and each.allocation.buffer == "psum":
                 raise issue.fail(f"engine: GpSimd cannot reach PSUM, where {each.name} is")
-    issue.on(own, issue.rules.elementwise(own, free_size(*tensors), *byte_sizes(*tensors), factor=factor))
+    issue.elementwise(own, *tensors, factor=factor)
     return own
 
 
@@ -43,17 +43,9 @@ def memset(issue: Issue, dst: NkiTensor, value: float, engine: engines = engines
     if dst.dtype in X4:
         if value != 0:
             raise issue.fail(f"value: must be 0 for {dst.dtype}, not {value!r}")
-        values = np.zeros(shape, np.uint32 if dst.itemsize == 4 else np.uint16)
-    elif dst.dtype in (*INTEGERS, "bool", "float8_e8m0fnu"):
-        if isinstance(value, float) and dst.dtype != "bool":
-            raise issue.fail(f"value: must be an integer for {dst.dtype}, not {value!r}")
-        limits = np.iinfo(issue.result(dst))
-        if not limits.min <= value <= limits.max:
-            raise issue.fail(f"value: must be {limits.min} to {limits.max} for {dst.dtype}, not {value!r}")
-        values = np.full(shape, int(value), issue.result(dst))
+        values = np.zeros(shape, STORED[dst.dtype])
     else:
-        number = trainium3.cast(np.array([[value]], np.float32), issue.result(dst))
-        values = np.broadcast_to(number, shape)
+        values = trainium3.memset(shape, value, dtype=issue.result(dst))
     issue.put("dst", dst, values)
     own = engine_name(engine, "vector")
     sizes = byte_sizes(dst)

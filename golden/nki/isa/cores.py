@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from bitpath.golden.nki.isa.dma import engine_bytes
 from bitpath.golden.nki.isa.enums import dma_engine as dma_engines
 from bitpath.golden.nki.isa.enums import engine as engines
 from bitpath.golden.nki.isa.enums import engine_name
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.cycles import LEAST, dma_cycles
-from bitpath.golden.nki.isa.dma import engine_bytes
 from bitpath.golden.nki.machine.issue import ANY, SBUF, Issue, instruction
 from bitpath.golden.nki.memory.storage import per_byte
 from bitpath.golden.nki.memory.tensor import NkiTensor
@@ -45,7 +45,9 @@ def sendrecv(
     if issue.core.machine.size < 2:
         raise issue.fail("needs a launch of two cores")
     if (src.shape, src.dtype) != (dst.shape, dst.dtype):
-        raise issue.fail(f"dst: must have src's shape {src.shape} and dtype {src.dtype}, not {dst.shape} and {dst.dtype}")
+        raise issue.fail(
+            f"dst: must have src's shape {src.shape} and dtype {src.dtype}, not {dst.shape} and {dst.dtype}"
+        )
     other = 1 - issue.core.number
     if (int(send_to_rank), int(recv_from_rank)) != (other, other):
         raise issue.fail(f"send_to_rank and recv_from_rank: must be {other}, not {send_to_rank} and {recv_from_rank}")

@@ -140,7 +140,9 @@ def dma_compute(
     if len(indirect) + dst.is_indirect() > 1 and not (len(indirect) == 1 and dst.is_indirect()):
         raise issue.fail("srcs: at most one may have indices")
     places = [p for p, _ in access.resolved(issue.core, indirect[0] if indirect else dst, skip=skip)]
-    views = [dict(access.resolved(issue.core, each, skip=skip)) if each.is_indirect() else each for each in (*srcs, dst)]
+    views = [
+        dict(access.resolved(issue.core, each, skip=skip)) if each.is_indirect() else each for each in (*srcs, dst)
+    ]
     for p in places:
         *parts, to = [
             each[p] if isinstance(each, dict) else access.row_of(each, p) for each in views

@@ -7,7 +7,7 @@ from bitpath.golden.nki.isa.copy import on_engine
 from bitpath.golden.nki.isa.enums import engine as engines
 from bitpath.golden.nki.isa.enums import engine_name
 from bitpath.golden.nki.isa.operators import operator_name
-from bitpath.golden.nki.machine.issue import Issue, byte_sizes, free_size, instruction
+from bitpath.golden.nki.machine.issue import Issue, free_size, instruction
 from bitpath.golden.nki.memory.tensor import NkiTensor
 
 UNARY = ("abs", "square", "relu", "rsqrt", "reciprocal", "bitwise_not", "logical_not")
@@ -30,10 +30,13 @@ def tensor_tensor(
     words = all(each.dtype in WORDS for each in tensors) and name not in BIT_OPERATORS and not in_psum
     own = engine_name(engine, "gpsimd" if words or name == "power" else "vector")
     fast = in_psum or (
-        all(each.dtype == "bfloat16" and each.is_contiguous() for each in tensors) and name in ("add", "subtract", "multiply")
+        all(each.dtype == "bfloat16" and each.is_contiguous() for each in tensors)
+        and name in ("add", "subtract", "multiply")
     )
-    issue.on(own, issue.rules.elementwise(own, free_size(*tensors), *byte_sizes(*tensors), factor=1 if fast else 2))
-    made = trainium3.tensor_tensor(left, right, name, engine="gpsimd" if own == "gpsimd" else "vector", dtype=issue.result(dst))
+    issue.elementwise(own, *tensors, factor=1 if fast else 2)
+    made = trainium3.tensor_tensor(
+        left, right, name, engine="gpsimd" if own == "gpsimd" else "vector", dtype=issue.result(dst)
+    )
     issue.put("dst", dst, made)
 
 
@@ -60,7 +63,13 @@ def tensor_scalar(
             name = operator_name(issue, f"op{number}", op)
             dtypes = None if name in BIT_OPERATORS else ("float32",)
             unary = name in UNARY
-            steps.append((name, None if unary else issue.scalar(f"operand{number}", operand, len(values), dtypes), reverse and not unary))
+            steps.append(
+                (
+                    name,
+                    None if unary else issue.scalar(f"operand{number}", operand, len(values), dtypes),
+                    reverse and not unary,
+                )
+            )
     if not steps:
         issue.put("dst", dst, trainium3.cast(values, issue.result(dst)))
         return
@@ -97,7 +106,7 @@ def scalar_tensor_tensor(
         dtype=issue.result(dst),
     )
     issue.put("dst", dst, made)
-    issue.on("vector", issue.rules.elementwise("vector", free_size(dst, data, operand1), *byte_sizes(dst, data, operand1), factor=2))
+    issue.elementwise("vector", dst, data, operand1, factor=2)
 
 
 @instruction

@@ -17,7 +17,7 @@ from bitpath.golden.nki.machine.issue import PSUM, SBUF, Issue, instruction
 from bitpath.golden.nki.memory.dtypes import SCALES, STORED, X4
 from bitpath.golden.nki.memory.storage import per_byte
 from bitpath.golden.nki.memory.tensor import NkiTensor
-from bitpath.golden.trainium3.declarations.quad_mx import AccumulateFlag, PARTITIONS
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, AccumulateFlag
 
 FLOATS = ("float32", "tfloat32", "bfloat16", "float16", "float8_e4m3", "float8_e4m3fn", "float8_e5m2")
 RESULTS = ("float32", "bfloat16")
@@ -46,7 +46,9 @@ def nc_matmul(
     any free dimensions with as many elements. Bits as `bitpath.golden.trainium3.nc_matmul`.
     """
     issue.check("dst", dst, PSUM)
-    left, right = (issue.tile(name, each, SBUF, FLOATS) for name, each in (("stationary", stationary), ("moving", moving)))
+    left, right = (
+        issue.tile(name, each, SBUF, FLOATS) for name, each in (("stationary", stationary), ("moving", moving))
+    )
     double = perf_mode is matmul_perf_mode.double_row
     options = {"tile_position": tuple(tile_position) or None, "tile_size": tuple(tile_size) or None}
     if is_transpose:
@@ -74,9 +76,16 @@ def nc_matmul(
             **options,
         )
 
-    _accumulate(issue, dst, (left.shape[-1], right.shape[-1]), _accumulation(issue, accumulate, psum_accumulate_flag), multiply)
+    _accumulate(
+        issue, dst, (left.shape[-1], right.shape[-1]), _accumulation(issue, accumulate, psum_accumulate_flag), multiply
+    )
     passes = 1 if stationary.itemsize < 4 else 2 if promised else 4
-    issue.uses("matmul.order", "matmul.rounding", *(["matmul.double_row"] if double else []), *(["matmul.fp32"] if passes > 1 else []))
+    issue.uses(
+        "matmul.order",
+        "matmul.rounding",
+        *(["matmul.double_row"] if double else []),
+        *(["matmul.fp32"] if passes > 1 else []),
+    )
     issue.on("tensor", matmul_cycles(left.shape[-1], right.shape[-1], passes))
 
 
@@ -102,7 +111,9 @@ def nc_matmul_mx(
     for name, data, scale in (("stationary", stationary, stationary_scale), ("moving", moving, moving_scale)):
         words = issue.tile(name, data, SBUF, tuple(X4))
         elements = trainium3.unpack_x4(words, DTYPES[X4[data.dtype]])
-        sides.append((elements.reshape(len(words), -1, 4), *_scales(issue, f"{name}_scale", scale, len(words), words.shape[1])))
+        sides.append(
+            (elements.reshape(len(words), -1, 4), *_scales(issue, f"{name}_scale", scale, len(words), words.shape[1]))
+        )
     (left, left_scale, left_offset), (right, right_scale, right_offset) = sides
     _check_columns(issue, dst, right.shape[1])
 
@@ -122,7 +133,9 @@ def nc_matmul_mx(
             multi_bank=True,
         )
 
-    _accumulate(issue, dst, (left.shape[1], right.shape[1]), _accumulation(issue, accumulate, psum_accumulate_flag), multiply)
+    _accumulate(
+        issue, dst, (left.shape[1], right.shape[1]), _accumulation(issue, accumulate, psum_accumulate_flag), multiply
+    )
     issue.uses("matmul.order", "matmul.rounding")
     issue.on("tensor", matmul_cycles(left.shape[1], right.shape[1]))
 
@@ -165,7 +178,9 @@ def _accumulate(issue: Issue, dst: NkiTensor, shape: tuple[int, int], accumulate
     elif not adds.any():
         values = multiply(OVERWRITE, None)
     else:
-        values = np.where(adds, multiply(ACCUMULATE, np.where(adds, present, np.zeros_like(present))), multiply(OVERWRITE, None))
+        values = np.where(
+            adds, multiply(ACCUMULATE, np.where(adds, present, np.zeros_like(present))), multiply(OVERWRITE, None)
+        )
     issue.put("dst", dst, values)
     seen[...] = True
 
@@ -196,7 +211,9 @@ def _scales(issue: Issue, name: str, scale: NkiTensor, partitions: int, columns:
         if 0 <= in_quadrant < 4:
             row = quadrant + p - view.allocation.partition
             if not 0 <= row < view.allocation.partitions:
-                raise issue.fail(f"{name}: partition {quadrant + p}, which holds scales of rows {p // 32 * 32} on, is not in its tensor")
+                raise issue.fail(
+                    f"{name}: partition {quadrant + p}, which holds scales of rows {p // 32 * 32} on, is not in its tensor"
+                )
             one = NkiTensor(view.allocation, view.dtype, row, view.start, (1, columns), (1, 1))
             found[p] = access.load(issue.core, one)[0]
     return found, offset
@@ -205,5 +222,7 @@ def _scales(issue: Issue, name: str, scale: NkiTensor, partitions: int, columns:
 def _put_bits(issue: Issue, dst: NkiTensor, words: np.ndarray) -> None:
     """Write the words that a transpose moved, as they are."""
     if dst.itemsize != words.dtype.itemsize:
-        raise NkiValidationError(f"{issue.opcode} dst: must have elements of {words.dtype.itemsize} bytes, not {dst.dtype}")
+        raise NkiValidationError(
+            f"{issue.opcode} dst: must have elements of {words.dtype.itemsize} bytes, not {dst.dtype}"
+        )
     issue.put("dst", dst, words.view(STORED[dst.dtype]))

@@ -55,22 +55,17 @@ def exponential(
     """
     issue.check("dst", dst)
     values = issue.tile("src", src)
-    first = src.allocation.partition + src.row
-    rows = slice(first, first + len(values))
-    registers = issue.core.vector_registers
     made, after = trainium3.exponential(
         values,
         issue.scalar("max_value", max_value, len(values)),
         dtype=issue.result(dst),
         reduce_cmd=reduce_cmd.name,
-        accumulators=registers[rows].copy() if reduce_cmd is commands.reduce else None,
-        reduce_init=issue.scalar("reduce_init", reduce_init, len(values)) if reduce_cmd is commands.load_reduce else None,
+        accumulators=issue.registers("vector", src),
+        reduce_init=issue.scalar("reduce_init", reduce_init, len(values))
+        if reduce_cmd is commands.load_reduce
+        else None,
     )
     issue.put("dst", dst, made)
-    if after is not None:
-        registers[rows] = after.reshape(-1)
-    if reduce_res is not None:
-        issue.check("reduce_res", reduce_res)
-        issue.put("reduce_res", reduce_res, trainium3.cast(registers[rows].reshape(-1, 1), issue.result(reduce_res)))
+    issue.accumulated("vector", src, after, reduce_res)
     issue.uses("exponential")
     issue.on("vector", max(64, -(-free_size(dst, src) // 4)))

@@ -4,7 +4,7 @@ from bitpath.golden import trainium3
 from bitpath.golden.nki.isa.enums import engine as engines
 from bitpath.golden.nki.isa.enums import engine_name
 from bitpath.golden.nki.machine.cycles import transpose_cycles
-from bitpath.golden.nki.machine.issue import CHIP, PSUM, SBUF, Issue, byte_sizes, free_size, instruction
+from bitpath.golden.nki.machine.issue import CHIP, PSUM, SBUF, Issue, instruction
 from bitpath.golden.nki.memory.dtypes import STORED, X4
 from bitpath.golden.nki.memory.tensor import NkiTensor
 
@@ -37,4 +37,4 @@ def nc_transpose(issue: Issue, dst: NkiTensor, data: NkiTensor, engine: engines 
     if tensor:
         issue.on("tensor", transpose_cycles(*values.shape, fp32=data.itemsize == 4))
     else:
-        issue.on("vector", issue.rules.elementwise("vector", free_size(dst, data), *byte_sizes(dst, data)))
+        issue.elementwise("vector", dst, data)

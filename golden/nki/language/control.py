@@ -117,5 +117,3 @@ def _field_names(cls: type) -> list[str]:
     for base in reversed(cls.__mro__):
         found |= dict.fromkeys(base.__dict__.get("__annotations__", {}))
     return list(found)
-
-

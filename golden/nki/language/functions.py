@@ -113,7 +113,8 @@ def _reduction(operator: Callable, name: str) -> Callable:
 
 
 sum, max, min, prod_ = (
-    _reduction(operator, name) for operator, name in ((add, "sum"), (maximum, "max"), (minimum, "min"), (multiply, "prod"))
+    _reduction(operator, name)
+    for operator, name in ((add, "sum"), (maximum, "max"), (minimum, "min"), (multiply, "prod"))
 )
 
 
@@ -266,5 +267,3 @@ def gather_flattened(data: NkiTensor, indices: NkiTensor, axis: int = 0, dtype: 
     made = ndarray(indices.shape, dtype or data.dtype)
     isa.nc_n_gather(made, data, indices)
     return made
-
-

@@ -65,13 +65,19 @@ tile_size = TileSize()
 
 
 def ndarray(
-    shape: Sequence[int], dtype: Any, buffer: Any = MemoryRegion.sbuf, name: str = "", address: tuple[int, int] | None = None
+    shape: Sequence[int],
+    dtype: Any,
+    buffer: Any = MemoryRegion.sbuf,
+    name: str = "",
+    address: tuple[int, int] | None = None,
 ) -> NkiTensor:
     """Return a new tensor, at ``address`` (partition, byte) where it is given."""
     return present_core().allocate(shape, dtype, buffer, name, address)
 
 
-def full(shape: Sequence[int], fill_value: Any, dtype: Any, buffer: Any = MemoryRegion.sbuf, name: str = "") -> NkiTensor:
+def full(
+    shape: Sequence[int], fill_value: Any, dtype: Any, buffer: Any = MemoryRegion.sbuf, name: str = ""
+) -> NkiTensor:
     """Return a tensor of one number: memset on chip; in HBM a tile that DMA spreads."""
     made = ndarray(shape, dtype, buffer, name)
     fill(made, fill_value)
@@ -148,4 +154,3 @@ def is_psum(buffer: Any) -> bool:
 
 def is_on_chip(buffer: Any) -> bool:
     return not is_hbm(buffer)
-

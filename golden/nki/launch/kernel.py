@@ -10,7 +10,7 @@ from typing import Any
 
 from bitpath.golden.nki.errors import NkiValidationError
 from bitpath.golden.nki.launch.host import give_back, given, results
-from bitpath.golden.nki.machine.core import Machine, NeuronCore, PRESENT
+from bitpath.golden.nki.machine.core import PRESENT, Machine, NeuronCore
 from bitpath.golden.nki.machine.options import Options
 from bitpath.golden.nki.machine.record import NkiInstruction
 from bitpath.golden.nki.machine.timeline import Times, times

@@ -63,7 +63,12 @@ def _language() -> dict[str, Any]:
     dtypes = {name: name for name in STORED} | {"bool_": "bool"}
     regions = {name: getattr(MemoryRegion, name) for name in MemoryRegion.__members__}
     own = _public(control, functions, memory)
-    return own | dtypes | regions | {"range": range, "prod": own["prod_"], "NkiTensor": NkiTensor, "MemoryRegion": MemoryRegion}
+    return (
+        own
+        | dtypes
+        | regions
+        | {"range": range, "prod": own["prod_"], "NkiTensor": NkiTensor, "MemoryRegion": MemoryRegion}
+    )
 
 
 def modules() -> dict[str, ModuleType]:

@@ -33,7 +33,9 @@ def _check_origin(core: NeuronCore, tensor: NkiTensor) -> None:
     if storage.owner is not None and tensor.allocation.addressed:
         owners = per_byte(storage.owner, place, 1)
         if ((owners != tensor.allocation.number) & per_byte(storage.written, place, 1)).any():
-            core.machine.warn("aliased_read", f"{tensor.name}: bytes are read that another tensor at this address wrote")
+            core.machine.warn(
+                "aliased_read", f"{tensor.name}: bytes are read that another tensor at this address wrote"
+            )
     if storage.writer is not None and storage.epoch is not None:
         writers, epochs = per_byte(storage.writer, place, 1), per_byte(storage.epoch, place, 1)
         others = (writers != NOBODY) & (writers != core.number)
@@ -80,7 +82,9 @@ def resolved(core: NeuronCore, tensor: NkiTensor, *, skip: bool = False) -> Iter
         return
     plain = direct(tensor)
     if not made.vector:
-        value = int(made.index) if isinstance(made.index, VirtualRegister) else int(load(core, made.index).reshape(-1)[0])
+        value = (
+            int(made.index) if isinstance(made.index, VirtualRegister) else int(load(core, made.index).reshape(-1)[0])
+        )
         numbered: list[tuple[int | None, int]] = [(None, value)]
     else:
         assert isinstance(made.index, NkiTensor)

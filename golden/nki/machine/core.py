@@ -161,7 +161,9 @@ class NeuronCore:
             present = self.machine.shared.get(self._shared_calls)
             if present is not None:
                 if (present.shape, present.dtype) != (shape, dtype):
-                    raise invalid(f"{name}: both cores must allocate the same shared tensor, not {shape} after {present.shape}")
+                    raise invalid(
+                        f"{name}: both cores must allocate the same shared tensor, not {shape} after {present.shape}"
+                    )
                 return present
         made = hbm_tensor(shape, dtype, region.value, name, shared=is_shared)
         made.allocation.storage.data[:] = np.tile(_filler(dtype), prod(shape))

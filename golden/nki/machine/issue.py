@@ -62,6 +62,13 @@ class Issue:
         """Set engine and cycles."""
         self.engine, self.cycles = engine, int(cycles)
 
+    def elementwise(self, engine: str, *tensors: Any, factor: int = 1, extra: int = 0) -> None:
+        """Set engine and cycles of an instruction on tiles: max(64, factor * N / w) + extra."""
+        self.on(
+            engine,
+            self.rules.elementwise(engine, free_size(*tensors), *byte_sizes(*tensors), factor=factor, extra=extra),
+        )
+
     def check(
         self,
         name: str,
@@ -84,7 +91,9 @@ class Issue:
         if dtypes is not None and tensor.dtype not in dtypes:
             raise self.fail(f"{name}: dtype must be {', '.join(dtypes)}, not {tensor.dtype}")
         if tensor.is_indirect() and starts:
-            raise NotImplementedError(f"{self.opcode} {name}: views with indices on chip are not modelled ({kernel_line()})")
+            raise NotImplementedError(
+                f"{self.opcode} {name}: views with indices on chip are not modelled ({kernel_line()})"
+            )
         if tensor.on_chip and starts:
             self._check_partitions(name, tensor)
         return tensor
@@ -95,14 +104,18 @@ class Issue:
             raise self.fail(f"{name}: must have 1 to {PARTITIONS} partitions that follow each other")
         allowed = next(starts for most, starts in PARTITION_STARTS.items() if count <= most)
         if first not in allowed:
-            raise self.fail(
-                f"{name}: {count} partitions must start at {', '.join(map(str, allowed))}, not at {first}"
-            )
+            raise self.fail(f"{name}: {count} partitions must start at {', '.join(map(str, allowed))}, not at {first}")
         if len(merged(tensor.dims)) > MOST_FREE_DIMS:
             raise self.fail(f"{name}: must have at most {MOST_FREE_DIMS} free dimensions, not shape {tensor.shape}")
 
     def tile(
-        self, name: str, tensor: Any, memories: Sequence[str] = CHIP, dtypes: Sequence[str] | None = None, *, starts: bool = True
+        self,
+        name: str,
+        tensor: Any,
+        memories: Sequence[str] = CHIP,
+        dtypes: Sequence[str] | None = None,
+        *,
+        starts: bool = True,
     ) -> np.ndarray:
         """Return the elements of an operand, [P, N] as they lie in memory; TF32 as float32."""
         view = self.check(name, tensor, memories, dtypes, starts=starts)
@@ -149,9 +162,38 @@ class Issue:
             raise self.fail(f"dst: must have single elements, not {dst.dtype}")
         return "tf32" if dst.dtype == "tfloat32" else STORED[dst.dtype]
 
+    def rows(self, tensor: NkiTensor) -> slice:
+        """Return the partitions of a tile, by which registers and generators are numbered."""
+        first = tensor.allocation.partition + tensor.row
+        return slice(first, first + tensor.shape[0])
+
+    def registers(self, engine: str, tensor: NkiTensor) -> np.ndarray:
+        """Return a copy of the accumulators of ScalarE or VectorE for a tile's partitions, [P]."""
+        own = self.core.scalar_registers if engine == "scalar" else self.core.vector_registers
+        return own[self.rows(tensor)].copy()
+
+    def accumulated(
+        self, engine: str, tensor: NkiTensor, after: np.ndarray | None, reduce_res: Any, shown: Any = None
+    ) -> None:
+        """Keep accumulators, and write them, or ``shown`` in their place, to the tile [P, 1] that asks for them.
+
+        None means an instruction that does not use them: VectorE's are undefined behind it, here NaN.
+        """
+        own = self.core.scalar_registers if engine == "scalar" else self.core.vector_registers
+        if after is not None:
+            own[self.rows(tensor)] = after.reshape(-1)
+        elif engine == "vector":
+            own[self.rows(tensor)] = np.nan
+        if reduce_res is not None:
+            view = self.check("reduce_res", reduce_res)
+            values = own[self.rows(tensor)] if shown is None else shown
+            self.put("reduce_res", view, trainium3.cast(np.ascontiguousarray(values).reshape(-1, 1), self.result(view)))
+
     def not_both_psum(self, **operands: Any) -> None:
         """Raise if more than one of the operands lies in PSUM."""
-        there = [name for name, each in operands.items() if isinstance(each, NkiTensor) and each.allocation.buffer == "psum"]
+        there = [
+            name for name, each in operands.items() if isinstance(each, NkiTensor) and each.allocation.buffer == "psum"
+        ]
         if len(there) > 1:
             raise self.fail(f"{' and '.join(there)}: must not both be in PSUM")
 
@@ -204,6 +246,9 @@ def instruction(function: Callable[..., None]) -> Callable[..., NkiInstruction]:
         return issue.finish()
 
     own = inspect.signature(function)
-    shown = [*list(own.parameters.values())[1:], inspect.Parameter("name", inspect.Parameter.KEYWORD_ONLY, default=None)]
+    shown = [
+        *list(own.parameters.values())[1:],
+        inspect.Parameter("name", inspect.Parameter.KEYWORD_ONLY, default=None),
+    ]
     run.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]
     return run

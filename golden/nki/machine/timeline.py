@@ -97,4 +97,6 @@ def times(instructions: Sequence[NkiInstruction]) -> Times:
     by_core: dict[int, float] = defaultdict(float)
     for (core, _), total in sums.items():
         by_core[core] += total
-    return Times(dict(sums), max(by_core.values(), default=0.0), max((span.end for span in spans), default=0.0), tuple(spans))
+    return Times(
+        dict(sums), max(by_core.values(), default=0.0), max((span.end for span in spans), default=0.0), tuple(spans)
+    )

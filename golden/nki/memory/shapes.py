@@ -65,7 +65,9 @@ def rearrangement(
     source: Names, destination: Names, sizes: Mapping[str, int], shape: Sequence[int]
 ) -> tuple[list[int], list[int], list[int]]:
     """Return the split shape, the new order of its dimensions, and the joined shape."""
-    before, after = ([(each,) if isinstance(each, str) else tuple(each) for each in side] for side in (source, destination))
+    before, after = (
+        [(each,) if isinstance(each, str) else tuple(each) for each in side] for side in (source, destination)
+    )
     order, moved = ([name for names in side for name in names] for side in (before, after))
     if sorted(order) != sorted(moved) or len(set(order)) != len(order):
         raise ValueError(f"patterns must name the same dimensions once each, not {source} and {destination}")

@@ -175,7 +175,9 @@ class NkiTensor:
 
     def permute(self, dims: Sequence[int]) -> "NkiTensor":
         if sorted(dims) != list(range(self.ndim)) or (self.on_chip and dims[0]):
-            raise invalid(f"{self.name}: dims must permute {self.ndim} dimensions and keep partitions first, not {tuple(dims)}")
+            raise invalid(
+                f"{self.name}: dims must permute {self.ndim} dimensions and keep partitions first, not {tuple(dims)}"
+            )
         return self._with_dims([self._pairs()[dim] for dim in dims])
 
     def broadcast(self, dim: int, size: int) -> "NkiTensor":
@@ -217,7 +219,9 @@ class NkiTensor:
         joined = self._reshaped(pairs[first : last + 1], [prod(self.shape[first : last + 1])])
         return self._with_dims([*pairs[:first], *joined, *pairs[last + 1 :]])
 
-    def rearrange(self, src_pattern: Names, dst_pattern: Names, fixed_sizes: Mapping[str, int] | None = None) -> "NkiTensor":
+    def rearrange(
+        self, src_pattern: Names, dst_pattern: Names, fixed_sizes: Mapping[str, int] | None = None
+    ) -> "NkiTensor":
         try:
             split, order, joined = rearrangement(src_pattern, dst_pattern, fixed_sizes or {}, self.shape)
         except ValueError as error:
@@ -317,7 +321,9 @@ class NkiTensor:
             raise invalid(f"{self.name}: elements must be 0 to {length - 1}, not {low} to {high - 1}")
         last = self.row + self.steps[0] * (self.shape[0] - 1) if self.on_chip else 0
         if self.row < 0 or last >= self.allocation.partitions:
-            raise invalid(f"{self.name}: partitions must be 0 to {self.allocation.partitions - 1}, not {self.row} to {last}")
+            raise invalid(
+                f"{self.name}: partitions must be 0 to {self.allocation.partitions - 1}, not {self.row} to {last}"
+            )
 
     def place(self) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
         """Return the first byte in the storage, nums and byte steps, without indices that are read at run time."""

@@ -1,0 +1,113 @@
+"""GpSimd's instructions, and nc_stream_shuffle: numbers of places, and elements moved between places and partitions."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bitpath.golden import trainium3
+from bitpath.golden.nki.machine import access
+from bitpath.golden.nki.machine.cycles import gpsimd_cycles
+from bitpath.golden.nki.machine.issue import SBUF, Issue, free_size, instruction
+from bitpath.golden.nki.memory.dtypes import STORED
+from bitpath.golden.nki.memory.tensor import NkiTensor
+
+
+def _present(dst: NkiTensor) -> np.ndarray:
+    """Return what a destination holds, [P, N], written or not."""
+    return access.elements(dst.allocation.storage.data, dst.place(), STORED[dst.dtype]).reshape(dst.shape[0], -1).copy()
+
+
+@instruction
+def iota(
+    issue: Issue, dst: NkiTensor, pattern: Sequence[Sequence[int]], offset: int = 0, channel_multiplier: int = 0
+) -> None:
+    """Write ``offset + partition * channel_multiplier + sum of step * index``, an int32, as dst's dtype."""
+    issue.check("dst", dst, SBUF)
+    pairs = [(int(step), int(num)) for step, num in pattern]
+    made = trainium3.iota(
+        pairs, dst.shape[0], offset=int(offset), channel_multiplier=int(channel_multiplier), dtype=issue.result(dst)
+    )
+    issue.put("dst", dst, made)
+    issue.on("gpsimd", gpsimd_cycles(free_size(dst)))
+
+
+@instruction
+def nc_stream_shuffle(issue: Issue, dst: NkiTensor, src: NkiTensor, shuffle_mask: Sequence[int]) -> None:
+    """Give partition i of each quadrant that of src which the mask names; 255 leaves it."""
+    issue.check("dst", dst)
+    values = issue.tile("src", src, dtypes=tuple(STORED))
+    if dst.dtype != src.dtype:
+        raise issue.fail(f"dst: dtype must be src's {src.dtype}, not {dst.dtype}")
+    made = trainium3.nc_stream_shuffle(_present(dst), values, [int(each) for each in shuffle_mask])
+    issue.put("dst", dst, made)
+    issue.elementwise("vector", dst, src)
+
+
+@instruction
+def local_gather(
+    issue: Issue,
+    dst: NkiTensor,
+    src_buffer: NkiTensor,
+    index: NkiTensor,
+    num_elem_per_idx: int = 1,
+    num_valid_indices: int | None = None,
+) -> None:
+    """Gather runs of elements in each 16 partitions, which share their indices."""
+    issue.check("dst", dst, SBUF)
+    made = trainium3.local_gather(
+        issue.tile("src_buffer", src_buffer, SBUF),
+        issue.tile("index", index, SBUF),
+        int(num_elem_per_idx),
+        num_valid_indices,
+    )
+    present = _present(dst)
+    present[:, : made.shape[1]] = made
+    issue.put("dst", dst, present)
+    size = int(num_elem_per_idx)
+    rate = ((28 + 4 * size) / (4 * size)) / min(4 / src_buffer.itemsize, size)
+    issue.on("gpsimd", gpsimd_cycles(round(made.shape[1] / rate)))
+
+
+@instruction
+def nc_n_gather(issue: Issue, dst: NkiTensor, data: NkiTensor, indices: NkiTensor) -> None:
+    """Write ``data[indices[i]]`` of each partition."""
+    issue.check("dst", dst, SBUF, (data.dtype,))
+    issue.put(
+        "dst",
+        dst,
+        trainium3.nc_n_gather(issue.tile("data", data, SBUF), issue.tile("indices", indices, SBUF, ("uint32",))),
+    )
+    issue.on("gpsimd", gpsimd_cycles(free_size(dst)))
+
+
+@instruction
+def nonzero_with_count(
+    issue: Issue, dst: NkiTensor, src: NkiTensor, index_offset: int = 0, padding_val: int = -1
+) -> None:
+    """Write the places of the elements that are not 0, padding, and their number, in partitions 0, 16, .. 112."""
+    issue.check("dst", dst, SBUF, ("int32",))
+    made = trainium3.nonzero_with_count(
+        _present(dst), issue.tile("src", src, SBUF), index_offset=int(index_offset), padding_val=int(padding_val)
+    )
+    issue.put("dst", dst, made)
+    issue.on("gpsimd", gpsimd_cycles(free_size(dst, src)))
+
+
+@instruction
+def topk(issue: Issue, val_dst: NkiTensor, idx_dst: NkiTensor, src: NkiTensor, n: int) -> None:
+    """Write the largest elements of each 16 partitions in ascending order, and their places."""
+    issue.check("val_dst", val_dst, SBUF, ("bfloat16",))
+    issue.check("idx_dst", idx_dst, SBUF, ("uint32",))
+    values, found = trainium3.topk(_present(val_dst), _present(idx_dst), issue.tile("src", src, SBUF), int(n))
+    issue.put("val_dst", val_dst, values)
+    issue.put("idx_dst", idx_dst, found)
+    issue.on("gpsimd", 4 * int(n) + free_size(val_dst))
+
+
+@instruction
+def sequence_bounds(issue: Issue, dst: NkiTensor, segment_ids: NkiTensor) -> None:
+    """Write where the segment of each element begins and ends."""
+    issue.check("dst", dst, SBUF)
+    made = trainium3.sequence_bounds(issue.tile("segment_ids", segment_ids, SBUF), dtype=issue.result(dst))
+    issue.put("dst", dst, made.reshape(dst.shape[0], -1))
+    issue.on("gpsimd", gpsimd_cycles(free_size(dst)))
