@@ -6,14 +6,11 @@ from bitpath.golden import trainium3
 from bitpath.golden.nki.isa.copy import on_engine
 from bitpath.golden.nki.isa.enums import engine as engines
 from bitpath.golden.nki.isa.enums import engine_name
-from bitpath.golden.nki.isa.operators import operator_name
+from bitpath.golden.nki.isa.operators import BIT_OPERATORS, operator_name, scalar_step
 from bitpath.golden.nki.machine.issue import Issue, free_size, instruction
 from bitpath.golden.nki.memory.tensor import NkiTensor
 
-UNARY = ("abs", "square", "relu", "rsqrt", "reciprocal", "bitwise_not", "logical_not")
-"""Operators without an operand."""
 WORDS = ("int32", "uint32")
-BIT_OPERATORS = ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "left_shift", "right_shift")
 
 
 @instruction
@@ -60,16 +57,7 @@ def tensor_scalar(
     steps = []
     for number, op, operand, reverse in (("0", op0, operand0, reverse0), ("1", op1, operand1, reverse1)):
         if op is not None:
-            name = operator_name(issue, f"op{number}", op)
-            dtypes = None if name in BIT_OPERATORS else ("float32",)
-            unary = name in UNARY
-            steps.append(
-                (
-                    name,
-                    None if unary else issue.scalar(f"operand{number}", operand, len(values), dtypes),
-                    reverse and not unary,
-                )
-            )
+            steps.append(scalar_step(issue, number, op, operand, len(values), reverse=reverse))
     if not steps:
         issue.put("dst", dst, trainium3.cast(values, issue.result(dst)))
         return

@@ -5,6 +5,10 @@ from typing import Any
 
 from bitpath.golden.nki.machine.issue import Issue
 
+UNARY = ("abs", "square", "relu", "rsqrt", "reciprocal", "bitwise_not", "logical_not")
+"""Operators that ignore their operand."""
+BIT_OPERATORS = ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "left_shift", "right_shift")
+
 GOLDEN_NAMES = {
     "maximum": "max",
     "minimum": "min",
@@ -25,3 +29,13 @@ def operator_name(issue: Issue, parameter: str, op: Callable | str | None) -> st
     if not isinstance(name, str):
         raise issue.fail(f"{parameter}: must be a function of nki.language, not {op!r}")
     return GOLDEN_NAMES.get(name, name)
+
+
+def scalar_step(
+    issue: Issue, number: str, op: Callable | str, operand: Any, partitions: int, *, reverse: bool = False
+) -> tuple[str, Any, bool]:
+    """Return name, operand and order of an operator with a scalar operand, which is FP32 in arithmetic."""
+    name = operator_name(issue, f"op{number}", op)
+    if name in UNARY:
+        return name, None, False
+    return name, issue.scalar(f"operand{number}", operand, partitions, None if name in BIT_OPERATORS else ("float32",)), reverse

@@ -7,7 +7,7 @@ import numpy as np
 
 from bitpath.golden import trainium3
 from bitpath.golden.nki.isa.enums import reduce_cmd as commands
-from bitpath.golden.nki.isa.operators import operator_name
+from bitpath.golden.nki.isa.operators import operator_name, scalar_step
 from bitpath.golden.nki.machine.issue import SBUF, Issue, instruction
 from bitpath.golden.nki.memory.tensor import NkiTensor
 
@@ -66,12 +66,13 @@ def tensor_scalar_reduce(
     issue.check("dst", dst)
     values = issue.tile("data", data)
     name = operator_name(issue, "reduce_op", reduce_op)
+    step, operand, reverse = scalar_step(issue, "0", op0, operand0, len(values), reverse=reverse0)
     made, after = trainium3.tensor_scalar_reduce(
         values,
-        operator_name(issue, "op0", op0),
-        issue.scalar("operand0", operand0, len(values)),
+        step,
+        operand,
         reduce_op=name,
-        reverse0=reverse0,
+        reverse0=reverse,
         reduce_cmd=reduce_cmd.name,
         accumulators=issue.registers("vector", data) if reduce_cmd is commands.reduce else None,
         reduce_init=None if reduce_init is None else issue.scalar("reduce_init", reduce_init, len(values)),
