@@ -117,6 +117,9 @@ CHOICES = choices(
         "memset converts its number once; an integer beyond the dtype's range is an error": chosen(
             "RN NKI 0.3: the number's type must be the dtype's; ISA says no more"
         ),
+        "GpSimd's power is correctly rounded, with IEEE 754's special cases; any x to the power of 0 is 1": chosen(
+            "ISA tensor_tensor names the operator, not its accuracy"
+        ),
         "VectorE's abs_max and abs_min have ScalarE's identities, 0 and +inf": chosen(
             "ISA has identities for four reductions"
         ),

@@ -22,6 +22,7 @@ from bitpath.golden.trainium3.exact.largest import find_index8_row, match_replac
 from bitpath.golden.trainium3.exact.memset import memset_element
 from bitpath.golden.trainium3.exact.multiply_add import check_formats, multiply_add
 from bitpath.golden.trainium3.exact.operators import tensor_tensor
+from bitpath.golden.trainium3.exact.power import power
 from bitpath.golden.trainium3.exact.psum import psum_write
 from bitpath.golden.trainium3.exact.quantize import quantize_block
 from bitpath.golden.trainium3.exact.reduction import reduce_row
@@ -75,6 +76,7 @@ __all__ = [
     "nc_n_gather",
     "nc_stream_shuffle",
     "nonzero_with_count",
+    "power",
     "psum_write",
     "quantize_block",
     "quantize_row",

@@ -12,6 +12,7 @@ from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.codec import Kind, Unpacked, decode
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, IntegerFormat
 from bitpath.golden.trainium3.exact.cast import from_fp32, to_fp32
+from bitpath.golden.trainium3.exact.power import power
 
 ONE = 0x3F800000
 
@@ -90,6 +91,8 @@ BIT_OPERATORS: Mapping[str, Callable[[int, int], int]] = {
     "right_shift": lambda x, y: x >> y,
 }
 """Of two unsigned integers a third, to be cut to their width."""
+GPSIMD_OPERATORS: Mapping[str, Callable[[int, int], int]] = {"power": power}
+"""Of two FP32 codes one, on GpSimd alone."""
 INTEGER_OPERATORS: Mapping[str, Callable[[int, int], int]] = {
     "add": lambda x, y: x + y,
     "subtract": lambda x, y: x - y,
@@ -111,8 +114,8 @@ def tensor_tensor(x: int, x_dtype: str, y: int, y_dtype: str, op: str, dtype: st
     ------
     ValueError : another operator, dtype or engine; bit operators on anything but integers of one size.
     """
-    check_choice("op", op, (*OPERATORS, *BIT_OPERATORS))
-    check_choice("engine", engine, ("vector", "gpsimd"))
+    check_choice("op", op, (*OPERATORS, *BIT_OPERATORS, *GPSIMD_OPERATORS))
+    check_choice("engine", engine, ("gpsimd",) if op in GPSIMD_OPERATORS else ("vector", "gpsimd"))
     formats = [FORMATS[check_choice("dtype", each, FORMATS)] for each in (x_dtype, y_dtype, dtype)]
     integers = [each for each in formats if isinstance(each, IntegerFormat)]
     width = integers[0].width if len({each.width for each in integers}) == 1 and len(integers) == len(formats) else None
@@ -124,4 +127,4 @@ def tensor_tensor(x: int, x_dtype: str, y: int, y_dtype: str, op: str, dtype: st
         return 0 if shifted_out else BIT_OPERATORS[op](x, y) % (1 << width)
     if engine == "gpsimd" and op in INTEGER_OPERATORS and width == 32:
         return INTEGER_OPERATORS[op](x, y) % (1 << width)
-    return from_fp32(OPERATORS[op](to_fp32(x, x_dtype), to_fp32(y, y_dtype)), dtype)
+    return from_fp32({**OPERATORS, **GPSIMD_OPERATORS}[op](to_fp32(x, x_dtype), to_fp32(y, y_dtype)), dtype)

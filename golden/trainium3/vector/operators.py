@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from bitpath.golden.trainium3.operands import fp32
+from bitpath.golden.trainium3.operands.power import power
 
 Unary = Callable[[np.ndarray], np.ndarray]
 Binary = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -69,5 +70,7 @@ BIT_OPERATORS: Mapping[str, Binary] = {
 }
 """Of two unsigned words of one size a third; "right_shift" is logical."""
 BIT_NOT = "bitwise_not"
+GPSIMD_OPERATORS: Mapping[str, Binary] = {"power": power}
+"""Of two FP32 numbers one, rounded once, on GpSimd alone."""
 INTEGER_OPERATORS: Mapping[str, Binary] = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply}
 """GpSimd's on 32-bit words, modulo 2**32."""

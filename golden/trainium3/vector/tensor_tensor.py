@@ -21,7 +21,7 @@ from bitpath.golden.trainium3.vector.engine import (
     read,
     write,
 )
-from bitpath.golden.trainium3.vector.operators import BIT_OPERATORS, INTEGER_OPERATORS, OPERATORS
+from bitpath.golden.trainium3.vector.operators import BIT_OPERATORS, GPSIMD_OPERATORS, INTEGER_OPERATORS, OPERATORS
 
 _WORD_DTYPES = (np.dtype(np.int32), np.dtype(np.uint32))
 
@@ -40,7 +40,8 @@ def tensor_tensor(
     Parameters
     ----------
     a, b : [P, F], P from 1 to 128, each of a dtype in `ENGINE_DTYPES`.
-    op : an operator of `OPERATORS`; or of `BIT_OPERATORS`, on integers of one size, which are not cast.
+    op : an operator of `OPERATORS`, or "power" on GpSimd; or one of `BIT_OPERATORS`, on integers of one size, which are not
+        cast.
     engine : "gpsimd" adds, subtracts and multiplies int32 and uint32 exactly, modulo 2**32, where a, b and the result are of
         these dtypes; else it gives VectorE's bits, but has no bit operators.
     dtype : dtype of the result, also "tf32"; None is float32, or a's where no FP32 is computed.
@@ -53,8 +54,10 @@ def tensor_tensor(
     ------
     TypeError, ValueError : another dtype, shape, operator or engine; bit operators on integers of two sizes.
     """
-    check_choice("op", op, (*OPERATORS, *BIT_OPERATORS))
+    check_choice("op", op, (*OPERATORS, *BIT_OPERATORS, *GPSIMD_OPERATORS))
     check_choice("engine", engine, ("vector", "gpsimd"))
+    if op in GPSIMD_OPERATORS and engine == "vector":
+        raise ValueError(f"engine must be 'gpsimd' for {op}, not 'vector'")
     bits = op in BIT_OPERATORS
     for name, tile in (("a", a), ("b", b)):
         check_tile(name, tile, *(INTEGER_DTYPES if bits else ENGINE_DTYPES))
@@ -70,4 +73,4 @@ def tensor_tensor(
         if result in _WORD_DTYPES:
             return INTEGER_OPERATORS[op](bit_words(a), bit_words(b)).view(result)
     dtype = output_dtype(np.float32 if dtype is None else dtype)
-    return write(OPERATORS[op](read(a), read(b)), dtype)
+    return write({**OPERATORS, **GPSIMD_OPERATORS}[op](read(a), read(b)), dtype)

@@ -257,6 +257,7 @@ EXACT = {
     "nc_n_gather": {"row": WORDS, "indices": [5, 0]},
     "nc_stream_shuffle": {"dst": [WORDS], "src": [WORDS], "shuffle_mask": [0] * 32},
     "nonzero_with_count": {"row": WORDS, "source": "int32", "index_offset": 7, "padding_val": -2},
+    "power": {"x": 0x40000000, "y": 0x3F000000},
     "psum_write": {
         "incoming": 0x3F800001,
         "present": 0x3F80,
