@@ -3,7 +3,6 @@
 Ref: ``nki.isa`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08-21).
 """
 
-# ruff: noqa: N801
 from enum import Enum
 
 from bitpath.golden.nki.machine.core import present_core

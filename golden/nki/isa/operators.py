@@ -38,4 +38,8 @@ def scalar_step(
     name = operator_name(issue, f"op{number}", op)
     if name in UNARY:
         return name, None, False
-    return name, issue.scalar(f"operand{number}", operand, partitions, None if name in BIT_OPERATORS else ("float32",)), reverse
+    return (
+        name,
+        issue.scalar(f"operand{number}", operand, partitions, None if name in BIT_OPERATORS else ("float32",)),
+        reverse,
+    )

@@ -5,7 +5,6 @@ They are operators, too: an instruction takes ``nl.add`` itself. Inputs have equ
 Ref: ``nki.language`` reference page, NKI 0.6, where they are experimental. Which instructions they become is chosen.
 """
 
-# ruff: noqa: A001: the vendor's names
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
@@ -16,13 +15,13 @@ from bitpath.golden.nki.language.memory import fill, ndarray
 from bitpath.golden.nki.memory.tensor import NkiTensor
 
 
-def new_like(x: NkiTensor, dtype: Any = None) -> NkiTensor:
+def _new_like(x: NkiTensor, dtype: Any = None) -> NkiTensor:
     return ndarray(x.shape, dtype or x.dtype)
 
 
 def _binary(name: str) -> Callable:
     def operator(x: NkiTensor, y: NkiTensor | float, dtype: Any = None) -> NkiTensor:
-        made = new_like(x if isinstance(x, NkiTensor) else y, dtype)
+        made = _new_like(x if isinstance(x, NkiTensor) else y, dtype)
         if isinstance(x, NkiTensor) and isinstance(y, NkiTensor):
             if x.shape != y.shape:
                 raise invalid(f"{name}: inputs must have one shape, not {x.shape} and {y.shape}")
@@ -38,7 +37,7 @@ def _binary(name: str) -> Callable:
 
 def _unary(name: str) -> Callable:
     def operator(x: NkiTensor, dtype: Any = None) -> NkiTensor:
-        made = new_like(x, dtype)
+        made = _new_like(x, dtype)
         isa.tensor_scalar(made, x, operator, None)
         return made
 
@@ -47,7 +46,7 @@ def _unary(name: str) -> Callable:
 
 def _function(name: str) -> Callable:
     def function(x: NkiTensor, dtype: Any = None) -> NkiTensor:
-        made = new_like(x, dtype)
+        made = _new_like(x, dtype)
         isa.activation(made, function, x)
         return made
 
@@ -83,14 +82,14 @@ silu, silu_dx, softplus, mish, erf, erf_dx, sin, arctan, prelu = map(
 
 def reciprocal(x: NkiTensor, dtype: Any = None) -> NkiTensor:
     """Return 1 / x of a tile, by VectorE."""
-    made = new_like(x, dtype)
+    made = _new_like(x, dtype)
     isa.reciprocal(made, x)
     return made
 
 
 def copy(x: NkiTensor, dtype: Any = None) -> NkiTensor:
     """Return a copy of a tile."""
-    made = new_like(x, dtype)
+    made = _new_like(x, dtype)
     isa.tensor_copy(made, x)
     return made
 
@@ -123,7 +122,7 @@ def mean(x: NkiTensor, axis: int | Sequence[int], dtype: Any = None, keepdims: b
     axes = (axis,) if isinstance(axis, int) else axis
     count = prod(x.shape[dim] for dim in axes)
     total = sum(x, axis, "float32", keepdims)
-    made = new_like(total, dtype or x.dtype)
+    made = _new_like(total, dtype or x.dtype)
     isa.tensor_scalar(made, total, multiply, 1.0 / count)
     return made
 
@@ -142,7 +141,7 @@ def softmax(x: NkiTensor, axis: int = -1, dtype: Any = None) -> NkiTensor:
     powers, total = ndarray(x.shape, "float32"), ndarray((x.shape[0], 1), "float32")
     isa.activation_reduce(powers, exp, x, add, total, bias=highest)
     share = reciprocal(total)
-    made = new_like(x, dtype)
+    made = _new_like(x, dtype)
     isa.tensor_scalar(made, powers, multiply, share)
     return made
 
@@ -156,7 +155,7 @@ def rms_norm(
     scale = ndarray((x.shape[0], 1), "float32")
     isa.tensor_scalar(scale, total, multiply, 1.0 / n, op1=add, operand1=epsilon)
     root = rsqrt(scale)
-    made = new_like(x, dtype)
+    made = _new_like(x, dtype)
     isa.scalar_tensor_tensor(made, x, multiply, root, multiply, w)
     return made
 
@@ -164,7 +163,7 @@ def rms_norm(
 def where(condition: NkiTensor, x: NkiTensor | float, y: NkiTensor | float, dtype: Any = None) -> NkiTensor:
     """Return x where the condition is not 0, else y."""
     shape_of = next(each for each in (x, y, condition) if isinstance(each, NkiTensor))
-    made = new_like(shape_of, dtype)
+    made = _new_like(shape_of, dtype)
     if isinstance(y, NkiTensor):
         isa.tensor_copy(made, y)
     else:
@@ -257,7 +256,7 @@ def rand(shape: Sequence[int], dtype: Any, buffer: Any = None, name: str = "") -
 
 def dropout(x: NkiTensor, rate: float, dtype: Any = None) -> NkiTensor:
     """Return a tile of which elements are dropped with a probability."""
-    made = new_like(x, dtype)
+    made = _new_like(x, dtype)
     isa.dropout(made, x, rate)
     return made
 

@@ -133,7 +133,7 @@ def shared_identity_matrix(n: int, dtype: Any = "uint8", dst: NkiTensor | None =
 
 def device_print(print_prefix: str, tensor: NkiTensor) -> None:
     """Print a tensor's elements."""
-    print(print_prefix, load(present_core(), tensor))  # noqa: T201: that is what a kernel asks for
+    print(print_prefix, load(present_core(), tensor))
 
 
 def _region(buffer: Any) -> MemoryRegion:

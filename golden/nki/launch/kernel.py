@@ -115,7 +115,7 @@ def _on_cores(machine: Machine, cores: list[NeuronCore], call: Callable[[], Any]
             found[core.number] = _on_core(core, call)
         except Stopped:
             pass
-        except BaseException as error:  # noqa: BLE001: it is raised in the caller's thread
+        except BaseException as error:
             turns.failed = True
             errors.append(error)
         finally:

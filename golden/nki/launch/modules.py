@@ -79,7 +79,7 @@ def modules() -> dict[str, ModuleType]:
         "nki": _Module("nki", {"jit": jit, "simulate": simulate, "dtype": str, "Kernel": Kernel, "run": run,
                                "host_tensor": host_tensor}, missing),
         "nki.language": _Module("nki.language", _language(), missing),
-        "nki.isa": _Module("nki.isa", _public(isa), missing),
+        "nki.isa": _Module("nki.isa", {name: getattr(isa, name) for name in isa.__all__}, missing),
         "nki.isa.constants": _Module("nki.isa.constants", {name: getattr(enums, name) for name in enums.__all__}, missing),
         "nki.typing": _Module("nki.typing", typing, missing),
         "nki.collectives": _Module("nki.collectives", {"ReplicaGroup": ReplicaGroup, "rank_id": lambda: 0},

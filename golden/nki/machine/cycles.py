@@ -65,6 +65,7 @@ def transpose_cycles(partitions: int, free: int, *, fp32: bool) -> int:
 
 
 def gpsimd_cycles(n: int) -> int:
+    """Return 150 + N."""
     return GPSIMD_START + n
 
 

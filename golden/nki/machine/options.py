@@ -7,7 +7,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
 from bitpath.golden.trainium3.declarations.vector import SumOrder
 
 
-class nc_version(Enum):  # noqa: N801: the vendor's name
+class nc_version(Enum):
     """Generations of the NeuronCore. Ref: ``nki.isa`` reference page."""
 
     gen2 = 2
