@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from bitpath.golden.formats.sources import Source, chosen, inferred
+from bitpath.golden.formats.sources import Source, choices, chosen, documented, inferred
 from bitpath.golden.nki.machine.record import NkiInstruction
 
 ORDER = ("documented", "measured", "inferred", "chosen")
@@ -32,6 +32,29 @@ KEYS: Mapping[str, Source] = {
     "power": chosen("one rounding of the real power"),
 }
 """Sources of the choices, by key. Functions of ScalarE are ``activation.NAME``."""
+
+
+CHOICES = choices(
+    {f"NKI, {key}": source for key, source in KEYS.items()}
+    | {
+        "NKI, activation.NAME of functions that are not exact or rounded once": _FUNCTION,
+        "NKI, a tensor without an address takes the first free bytes, and its own memory where it does not fit": chosen(
+            "the compiler places and spills as it likes"
+        ),
+        "NKI, address= counts bytes of a partition": inferred("every kernel's use; the migration guide says elements"),
+        "NKI, the first matmul that writes an element since its tensor was allocated overwrites it": inferred(
+            "kernels allocate PSUM tiles at one address and leave accumulate at None"
+        ),
+        "NKI, new memory without an address holds NaN, and integers 4": documented("the guide of the NKI simulator"),
+        "NKI, a slice or index beyond a dimension is an error": inferred("kernels clamp; numpy would cut a slice"),
+        "NKI, the offset of .ap is added to the view's own": inferred("LANG against the access-pattern guide"),
+        "NKI, two cores run by turns, core 0 first, and change at core_barrier and sendrecv": chosen(
+            "the vendor's simulator uses threads, whose order is open"
+        ),
+        "NKI, set_rng_seed makes the states of all lanes by one declared mix": chosen("no document says"),
+    }
+)
+"""The choices of NKI's layer; `bitpath numerics` lists them."""
 
 
 def source_of(key: str) -> Source:
