@@ -12,7 +12,7 @@ from bitpath.golden.nki.errors import NkiValidationError
 from bitpath.golden.nki.launch.host import give_back, given, results
 from bitpath.golden.nki.machine.core import PRESENT, Machine, NeuronCore
 from bitpath.golden.nki.machine.options import Options
-from bitpath.golden.nki.machine.record import NkiInstruction
+from bitpath.golden.nki.machine.record import Executed, NkiInstruction
 from bitpath.golden.nki.machine.timeline import Times, times
 from bitpath.golden.nki.machine.turns import Stopped, Turns
 from bitpath.golden.nki.standing import Standing, standing_of
@@ -64,7 +64,13 @@ def jit(function: Callable | None = None, **legacy: Any) -> Any:
     return Kernel if function is None else Kernel(function)
 
 
-def run(kernel: Kernel | Callable, *args: Any, options: Options | None = None, **kwargs: Any) -> Run:
+def run(
+    kernel: Kernel | Callable,
+    *args: Any,
+    options: Options | None = None,
+    watch: Callable[[Executed], None] | None = None,
+    **kwargs: Any,
+) -> Run:
     """Run a kernel and return its outputs with cycles, instructions, warnings and standing.
 
     Parameters
@@ -72,6 +78,7 @@ def run(kernel: Kernel | Callable, *args: Any, options: Options | None = None, *
     kernel : a kernel or a plain function, ``kernel[2]`` for two cores.
     args, kwargs : the kernel's arguments; numpy arrays become HBM tensors, and take back what the kernel writes into them.
     options : of the machine and its numerics.
+    watch : gets each instruction with the values that it read and wrote.
 
     Raises
     ------
@@ -79,7 +86,7 @@ def run(kernel: Kernel | Callable, *args: Any, options: Options | None = None, *
     NotImplementedError : it uses what is not modelled; the sentence names it.
     """
     own = kernel if isinstance(kernel, Kernel) else Kernel(kernel)
-    machine = Machine(options or Options(), own.cores or 1)
+    machine = Machine(options or Options(), own.cores or 1, watch=watch)
     names = list(signature(own.function).parameters)
     named = [*zip(names, args, strict=False), *kwargs.items()]
     tensors = {name: given(machine, name, value) for name, value in named}

@@ -1,7 +1,7 @@
 """A NeuronCore while a kernel runs: SBUF, PSUM, HBM tensors, accumulators, and what has happened."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from math import prod
@@ -11,7 +11,7 @@ import numpy as np
 
 from bitpath.golden.nki.errors import NkiWarning, invalid, kernel_line
 from bitpath.golden.nki.machine.options import Options
-from bitpath.golden.nki.machine.record import NkiInstruction
+from bitpath.golden.nki.machine.record import Executed, NkiInstruction
 from bitpath.golden.nki.machine.turns import Turns
 from bitpath.golden.nki.memory.allocation import Allocation, Allocator
 from bitpath.golden.nki.memory.dtypes import STORED, X4, dtype_name, is_float
@@ -38,6 +38,7 @@ class Machine:
     shared : shared HBM tensors by the number of the call that allocated them, which all cores do in one order.
     barriers : barriers so far.
     turns : hands the turn between two cores; None for one.
+    watch : gets each instruction with its values; None for nobody.
     """
 
     options: Options
@@ -47,6 +48,7 @@ class Machine:
     shared: dict[int, NkiTensor] = field(default_factory=dict)
     barriers: int = 0
     turns: Turns | None = None
+    watch: Callable[[Executed], None] | None = None
 
     def warn(self, kind: str, sentence: str) -> None:
         """Keep a warning, once for each kind and line of the kernel; raise it in a strict run."""

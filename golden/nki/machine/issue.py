@@ -45,6 +45,8 @@ class Issue:
         self._writes: list[Access] = []
         self._keys: set[str] = set()
         self._operands: dict[str, str] = {}
+        self._values: dict[str, np.ndarray] = {}
+        self._results: dict[str, np.ndarray] = {}
 
     @property
     def rules(self) -> CycleRules:
@@ -122,7 +124,7 @@ class Issue:
         if view.dtype in X4 and dtypes is None:
             raise self.fail(f"{name}: must have single elements, not {view.dtype}")
         self.reads(view)
-        values = access.load(self.core, view).reshape(view.shape[0], -1)
+        values = self._values[name] = access.load(self.core, view).reshape(view.shape[0], -1)
         return trainium3.cast(values, np.float32, source="tf32") if view.dtype == "tfloat32" else values
 
     def scalar(self, name: str, operand: Any, partitions: int, dtypes: Sequence[str] | None = None) -> Any:
@@ -145,6 +147,7 @@ class Issue:
                 f"{name}: must have {values.shape[0]} partitions of {values.size // len(values)} elements, not shape {dst.shape}"
             )
         access.store(self.core, dst, values)
+        self._results[name] = values
         self.writes(dst)
 
     def writes(self, tensor: NkiTensor) -> None:
@@ -197,8 +200,8 @@ class Issue:
         if len(there) > 1:
             raise self.fail(f"{' and '.join(there)}: must not both be in PSUM")
 
-    def finish(self) -> NkiInstruction:
-        """Record the instruction."""
+    def finish(self, arguments: Callable[[], dict[str, Any]]) -> NkiInstruction:
+        """Record the instruction, and show it to whoever watches; `arguments` returns what the kernel gave."""
         made = NkiInstruction(
             opcode=self.opcode,
             engine=self.engine,
@@ -211,7 +214,10 @@ class Issue:
             reads=tuple(self._reads),
             writes=tuple(self._writes),
         )
-        self.core.machine.instructions.append(made)
+        machine = self.core.machine
+        machine.instructions.append(made)
+        if machine.watch is not None:
+            machine.watch(Executed(made, arguments(), self._values, self._results))
         return made
 
 
@@ -243,7 +249,7 @@ def instruction(function: Callable[..., None]) -> Callable[..., NkiInstruction]:
             raise
         except (TypeError, ValueError) as error:
             raise invalid(f"{opcode} {error}") from error
-        return issue.finish()
+        return issue.finish(lambda: own.bind(issue, *args, **kwargs).arguments)
 
     own = inspect.signature(function)
     shown = [

@@ -1,5 +1,6 @@
 """What a run may choose: the machine, its numerics, and how strict the model is."""
 
+import os
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -41,6 +42,8 @@ LIMITS = {
     "trn3": Limits(nc_version.gen4, 256 * KIB, 256 * KIB - _RESERVED, {4: 4096, 2: 8192}),
 }
 """Limits by platform target."""
+TARGET = "NEURON_PLATFORM_TARGET_OVERRIDE"
+"""The vendor's environment variable. Ref: "NKI simulator" guide."""
 ALIASES = {"gen3": "trn2", "gen4": "trn3"}
 
 
@@ -50,7 +53,8 @@ class Options:
 
     Attributes
     ----------
-    target : "trn3" or "trn2", whose limits hold. The numerics are Trainium3's.
+    target : "trn3" or "trn2", whose limits hold; what the environment variable :data:`TARGET` says, or "trn3". The numerics
+        are Trainium3's.
     strict : whether warnings are errors: unwritten and aliased reads, races, undefined accumulation, invalid arguments.
     strict_memory : whether a tensor that finds no place is an error; else it gets memory of its own.
     scale_rule : rule of quantize_mx's scales.
@@ -59,7 +63,7 @@ class Options:
     dma_start : cycles of 1.2 GHz that each DMA instruction takes beside its bytes.
     """
 
-    target: str = "trn3"
+    target: str = field(default_factory=lambda: os.environ.get(TARGET, "trn3"))
     strict: bool = False
     strict_memory: bool = False
     scale_rule: ScaleRule = ScaleRule.OCP

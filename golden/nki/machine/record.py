@@ -1,6 +1,9 @@
 """What a run keeps of each instruction: its engine, cycles, places and the choices that its result depends on."""
 
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 ENGINES = ("tensor", "vector", "scalar", "gpsimd", "dma", "sync")
 """Engines, in the order of reports."""
@@ -13,6 +16,23 @@ class Access:
     storage: int
     rows: tuple[int, int]
     bytes: tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Executed:
+    """An instruction with its values, for those who compute it anew.
+
+    Attributes
+    ----------
+    instruction : its record.
+    arguments : what the kernel gave, by the function's parameters.
+    operands, results : arrays [P, N] that it read and wrote, by operand; as they lie in memory.
+    """
+
+    instruction: "NkiInstruction"
+    arguments: dict[str, Any]
+    operands: dict[str, np.ndarray]
+    results: dict[str, np.ndarray]
 
 
 @dataclass(eq=False)
