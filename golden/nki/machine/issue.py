@@ -13,7 +13,7 @@ from bitpath.golden.nki.errors import NkiValidationError, invalid, kernel_line
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.core import NeuronCore, present_core
 from bitpath.golden.nki.machine.cycles import RULES, CycleRules
-from bitpath.golden.nki.machine.record import Access, NkiInstruction
+from bitpath.golden.nki.machine.record import Access, Executed, NkiInstruction
 from bitpath.golden.nki.memory.dtypes import STORED, X4
 from bitpath.golden.nki.memory.shapes import merged
 from bitpath.golden.nki.memory.tensor import NkiTensor
