@@ -14,6 +14,7 @@ from bitpath.golden import aie_ml_v2, tensix, trainium3
 from bitpath.golden.aie_ml_v2.matmul.matmul import FORMATS as AIE_FORMATS
 from bitpath.golden.formats.blocks import MX_FORMATS
 from bitpath.golden.tensix.matmul.host import FORMATS as TENSIX_FORMATS
+from bitpath.golden.trainium3.vector.functions import NEAREST
 
 
 def words(name, *shape):
@@ -45,6 +46,8 @@ def results():
     yield "trainium3.rmsnorm_quant", trainium3.rmsnorm_quant(narrow, narrow[0])
     yield "trainium3.exponential", trainium3.exponential(tile, 1.5)[0]
     yield "trainium3.reciprocal", trainium3.reciprocal(tile)
+    for op in NEAREST:
+        yield f"trainium3.activation {op}", trainium3.activation(tile, op)
     for fmt in TENSIX_FORMATS:
         for fidelity in ("LoFi", "HiFi4"):
             operands = matrix("a", fmt, 40, 160), matrix("b", fmt, 160, 24)

@@ -3,9 +3,15 @@
 Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation, 2026-08 (here ARCH3), those of Trainium2 (here ARCH2)
 and Trainium1 (here ARCH1); ``nki.isa`` and ``nki.language`` reference pages, NKI 0.6 (here ISA, LANG) with their table of
 operators (``nki.api.shared``, here SHARED); release notes of NKI (here RN).
+and Trainium1 (here ARCH1); ``nki.isa`` and ``nki.language`` reference pages, NKI 0.6 (here ISA, LANG); release notes of NKI
+(here RN); "NKI ISA API Common Fields", NKI 0.6 (here SHARED).
 """
 
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 
 from bitpath.golden.formats.sources import choices, chosen, documented, inferred
 
@@ -38,6 +44,50 @@ RANGE_SELECT_COMPARISONS = ("equal", "less", "less_equal", "greater", "greater_e
 """Comparisons of range_select. Ref: ISA range_select."""
 RANGE_SELECT_INDICES = 1 << 24
 """Magnitude that the indices of range_select stay below, so that FP32 holds them. Ref: ISA range_select."""
+
+KEEPS_ZERO = ("tanh", "silu", "gelu", "gelu_apprx_tanh", "gelu_apprx_sigmoid", "erf", "mish", "sin", "arctan")
+"""Functions of ScalarE that are 0 at 0: a zero keeps its sign."""
+GROWING = ("silu", "gelu", "gelu_apprx_tanh", "gelu_apprx_sigmoid", "log", "softplus", "mish")
+"""Functions of ScalarE without an upper bound: infinity at infinity."""
+GELU_TANH_FACTOR = Fraction(44715, 10**6)
+"""Factor a of gelu_apprx_tanh, x / 2 * (1 + tanh(sqrt(2 / pi) * (x + a * x**3)))."""
+GELU_SIGMOID_FACTOR = Fraction(1702, 1000)
+"""Factor a of gelu_apprx_sigmoid, x * sigmoid(a * x)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArgumentRange:
+    """Arguments for which ScalarE's result is valid.
+
+    Attributes
+    ----------
+    low, high : ends, both valid.
+    of_magnitude : True if they are ends of the argument without its sign.
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+    of_magnitude: bool = False
+
+
+_PI = 13176795 / 2**22
+"""The FP32 number nearest to pi, which is above pi."""
+ARGUMENT_RANGES: Mapping[str, ArgumentRange] = {
+    **dict.fromkeys(
+        (
+            "copy", "square", "sigmoid", "relu", "prelu", "gelu", "gelu_dx", "gelu_apprx_tanh", "gelu_apprx_sigmoid",
+            "gelu_apprx_sigmoid_dx", "silu", "silu_dx", "tanh", "softplus", "mish", "erf", "erf_dx", "exp", "sign", "abs",
+        ),
+        ArgumentRange(),
+    ),
+    "log": ArgumentRange(low=2.0**-64, high=2.0**64),
+    "sin": ArgumentRange(low=-_PI, high=_PI),
+    "arctan": ArgumentRange(low=-_PI / 2, high=_PI / 2),
+    "sqrt": ArgumentRange(low=2.0**-116, high=2.0**118),
+    "rsqrt": ArgumentRange(low=2.0**-87, high=2.0**97),
+    "reciprocal": ArgumentRange(low=2.0**-42, high=2.0**42, of_magnitude=True),
+}  # fmt: skip
+"""Valid arguments of ScalarE's functions, after scale and bias; golden computes the function of any argument. Ref: SHARED."""
 
 
 class ReduceCommand(Enum):
@@ -125,6 +175,24 @@ CHOICES = choices(
         ),
         "VectorE's square, rsqrt and reciprocal are correctly rounded, and its relu is ScalarE's": chosen(
             "SHARED lists them as unary operators in FP32 and states no accuracy"
+        "ScalarE's functions other than exp give the FP32 number nearest to the mathematical function, ties to even": chosen(
+            "SHARED: piecewise polynomials, whose coefficients are not public"
+        ),
+        "They have their limits at infinities, a zero with the sign of the values that approach it; sin gives NaN": chosen(
+            "IEEE 754-2019, 9.2.1; no document says"
+        ),
+        "log of both zeros is -infinity, of negative numbers NaN": chosen("IEEE 754-2019, 9.2.1; no document says"),
+        "gelu_apprx_tanh is x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) with the real numbers": chosen(
+            "Hendrycks and Gimpel's approximation; ISA names the function and gives no constants"
+        ),
+        "gelu is x / 2 * (1 + erf(x / sqrt(2))); gelu_apprx_sigmoid is x * sigmoid(1.702 * x); the _dx are derivatives": chosen(
+            "the definitions in use; LANG names the functions and gives no formulas"
+        ),
+        "Outside its valid range a function's result is the mathematical one: sin does not extrapolate its cubic": chosen(
+            "SHARED calls the results invalid, and gives one of them, sin(9.0) of about 27.65"
+        ),
+        "The valid ranges of sin and arctan end at the FP32 numbers nearest to pi and pi/2": chosen(
+            "SHARED writes PI, whose nearest FP32 number is above pi"
         ),
         "Comparisons and logical operators give 1.0 or 0.0; NaN compares false, unequal true, and counts as true": chosen(
             "IEEE 754 comparisons; no document says"

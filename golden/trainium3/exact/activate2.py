@@ -20,6 +20,7 @@ from bitpath.golden.trainium3.declarations.engines import (
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL
 from bitpath.golden.trainium3.exact.cast import from_fp32, to_fp32
 from bitpath.golden.trainium3.exact.exponential import exponential
+from bitpath.golden.trainium3.exact.functions import FUNCTIONS as NEAREST
 from bitpath.golden.trainium3.exact.operators import ONE, OPERATORS, UNARY
 from bitpath.golden.trainium3.exact.reduction import IDENTITIES, reduce_row
 
@@ -47,6 +48,7 @@ FUNCTIONS: Mapping[str, Callable[[int], int]] = {
     "abs": UNARY["abs"],
     "relu": UNARY["relu"],
     "sign": _sign,
+    **NEAREST,
 }
 """Functions of an FP32 code, but for "prelu", which has a parameter."""
 

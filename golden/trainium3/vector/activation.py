@@ -1,10 +1,12 @@
 """activation and activation_reduce: ScalarE's function of scaled and biased data.
 
-Bit-identical to composing `bitpath.golden.scalar.fp32` and `bitpath.golden.trainium3.exact.exponential`.
+Bit-identical to composing `bitpath.golden.scalar.fp32`, `bitpath.golden.trainium3.exact.exponential` and
+`bitpath.golden.trainium3.exact.functions`.
 
 Ref: ``nki.isa.activation`` and ``nki.isa.activation_reduce`` reference pages, NKI 0.3 (AWS Neuron documentation,
 2025-12-01). The machine's functions are piecewise polynomials whose coefficients are not public; here each is correctly
-rounded, but for "exp", whose algorithm is declared.
+rounded, but for "exp", whose algorithm is declared. Formulas, limits and valid arguments are in
+`bitpath.golden.trainium3.exact.functions` and `bitpath.golden.trainium3.declarations.engines`.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,6 +19,7 @@ from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL, 
 from bitpath.golden.trainium3.operands import fp32
 from bitpath.golden.trainium3.vector.engine import output_dtype, read_operand, read_tile, write
 from bitpath.golden.trainium3.vector.exponential import exponential_of
+from bitpath.golden.trainium3.vector.functions import NEAREST
 from bitpath.golden.trainium3.vector.operators import UNARY
 from bitpath.golden.trainium3.vector.reduction import SumOrderName, reduce_free
 
@@ -30,6 +33,7 @@ FUNCTIONS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
     "abs": UNARY["abs"],
     "relu": UNARY["relu"],
     "sign": lambda x: np.where(np.isnan(x), fp32.NAN, np.sign(x) + np.float32(0)),
+    **NEAREST,
 }
 """Functions of float32, each rounded once to FP32."""
 
@@ -51,7 +55,9 @@ def activation(
     Parameters
     ----------
     data : [P, F], P from 1 to 128, of a dtype in `ENGINE_DTYPES`.
-    op : "copy", "square", "sqrt", "rsqrt", "reciprocal", "exp", "abs", "relu" or "sign".
+    op : "copy", "square", "sqrt", "rsqrt", "reciprocal", "exp", "abs", "relu", "sign", "sigmoid", "tanh", "silu",
+        "silu_dx", "gelu", "gelu_dx", "gelu_apprx_tanh", "gelu_apprx_sigmoid", "gelu_apprx_sigmoid_dx", "erf", "erf_dx",
+        "log", "softplus", "mish", "sin" or "arctan". Arguments outside of `ARGUMENT_RANGES` give the mathematical value.
     scale, bias : numbers, rounded to FP32, or arrays [P, 1] of data's dtypes.
     dtype : dtype of the result, also "tf32".
 

@@ -100,7 +100,7 @@ def test_softmax(name, result):
 
 REGISTERS = np.zeros(1, np.float32)
 BAD = [
-    ({"op": "gelu"}, ValueError, "op must be 'copy', 'square', 'sqrt', 'rsqrt', 'reciprocal', 'exp', 'abs', 'relu', 'sign' or"),
+    ({"op": "swish"}, ValueError, "op must be 'copy', 'square', 'sqrt', 'rsqrt', 'reciprocal', 'exp', 'abs', 'relu', 'sign', 'sigmoid',"),
     ({"op0": "add", "op1": "add"}, ValueError, r"op0 and op1 must be one of multiply and add, multiply and subtract,.*; not 'add' and 'add'$"),
     ({"op1": "max"}, ValueError, "op1 must be 'multiply', 'add', 'subtract' or 'bypass', not 'max'"),
     ({"op1": "bypass", "reverse1": True}, ValueError, "reverse1 must be False with op1 'bypass', not True"),
@@ -127,7 +127,7 @@ def test_arguments(changes, error, sentence):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"op": "gelu"}, "op must be 'copy',"),
+        ({"op": "swish"}, "op must be 'copy',"),
         ({"operations": ("add", "add")}, "operations must be one of"),
         ({"row": []}, "row must"),
     ],

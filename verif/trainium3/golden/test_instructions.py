@@ -219,7 +219,7 @@ BAD = [
     (lambda: activation(X[:0], "copy"), ValueError, r"data must have shape \[P, F\] with P from 1 to 128 and F of at least"),
     (lambda: activation(X[:, :0], "copy"), ValueError, r"data must have shape \[P, F\] with P from 1 to 128 and F of"),
     (lambda: activation(np.ones((129, 1), np.float32), "copy"), ValueError, r"data must have shape \[P, F\] with P from 1 to 128 and F of"),
-    (lambda: activation(X, "gelu"), ValueError, "op must be 'copy', 'square', 'sqrt', 'rsqrt', 'reciprocal', 'exp', 'abs', 'relu' or 'sign'"),
+    (lambda: activation(X, "swish"), ValueError, "op must be 'copy', 'square', 'sqrt', 'rsqrt', 'reciprocal', 'exp', 'abs', 'relu', 'sign', 'sigmoid',"),
     (lambda: activation(X, None), TypeError, "op must be 'copy', 'square', 'sqrt', 'rsqrt', 'reciprocal',"),
     (lambda: activation(X, "copy", scale="1"), TypeError, r"scale must be a number, or an array \[P, 1\], not '1'"),
     (lambda: activation(X, "copy", bias=True), TypeError, r"bias must be a number, or an array \[P, 1\], not True"),
