@@ -194,6 +194,9 @@ CHOICES = choices(
         "The valid ranges of sin and arctan end at the FP32 numbers nearest to pi and pi/2": chosen(
             "SHARED writes PI, whose nearest FP32 number is above pi"
         ),
+        "activation without a bias adds nothing, so that -0 stays; a bias of +0 is added": inferred(
+            "ISA activation: the bias is optional"
+        ),
         "Comparisons and logical operators give 1.0 or 0.0; NaN compares false, unequal true, and counts as true": chosen(
             "IEEE 754 comparisons; no document says"
         ),

@@ -44,13 +44,13 @@ def activation(
     op: str,
     *,
     scale: float | np.ndarray = 1.0,
-    bias: float | np.ndarray = 0.0,
+    bias: float | np.ndarray | None = 0.0,
     dtype: np.dtype | type | str = np.float32,
 ) -> np.ndarray:
     """Return ``op(data * scale + bias)``.
 
     Product, sum, function and the cast to `dtype` are rounded one after the other. A bias of +0 is added like any
-    other, so that -0 reaches no function.
+    other, so that -0 reaches no function; without a bias nothing is added.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def activation(
     op : "copy", "square", "sqrt", "rsqrt", "reciprocal", "exp", "abs", "relu", "sign", "sigmoid", "tanh", "silu",
         "silu_dx", "gelu", "gelu_dx", "gelu_apprx_tanh", "gelu_apprx_sigmoid", "gelu_apprx_sigmoid_dx", "erf", "erf_dx",
         "log", "softplus", "mish", "sin" or "arctan". Arguments outside of `ARGUMENT_RANGES` give the mathematical value.
-    scale, bias : numbers, rounded to FP32, or arrays [P, 1] of data's dtypes.
+    scale, bias : numbers, rounded to FP32, or arrays [P, 1] of data's dtypes; bias may be None.
     dtype : dtype of the result, also "tf32".
 
     Returns
@@ -80,7 +80,7 @@ def activation_reduce(
     *,
     reduce_op: str = "add",
     scale: float | np.ndarray = 1.0,
-    bias: float | np.ndarray = 0.0,
+    bias: float | np.ndarray | None = 0.0,
     dtype: np.dtype | type | str = np.float32,
     sum_order: SumOrderName = "serial",
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -107,8 +107,10 @@ def activation_reduce(
     return write(values, dtype), reduce_free(values, reduce_op, order)
 
 
-def _activate(data: np.ndarray, op: str, scale: float | np.ndarray, bias: float | np.ndarray) -> np.ndarray:
+def _activate(data: np.ndarray, op: str, scale: float | np.ndarray, bias: float | np.ndarray | None) -> np.ndarray:
     values = read_tile("data", data)
     check_choice("op", op, FUNCTIONS)
-    scale, bias = (read_operand(name, each, len(data)) for name, each in (("scale", scale), ("bias", bias)))
-    return FUNCTIONS[op](fp32.add(fp32.multiply(values, scale), bias))
+    values = fp32.multiply(values, read_operand("scale", scale, len(data)))
+    if bias is not None:
+        values = fp32.add(values, read_operand("bias", bias, len(data)))
+    return FUNCTIONS[op](values)

@@ -13,11 +13,11 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3 import activate2, activation, activation_reduce
-from bitpath.golden.trainium3.declarations.engines import ARGUMENT_RANGES
+from bitpath.golden.trainium3.declarations.engines import ARGUMENT_RANGES, BYPASS
 from bitpath.golden.trainium3.exact.functions import ENCLOSURES, evaluate
 from bitpath.golden.trainium3.vector import functions
 from bitpath.golden.trainium3.vector.activation import FUNCTIONS
-from bitpath.verif.trainium3.engines.codes import bits
+from bitpath.verif.trainium3.engines.codes import bits, tile
 
 NAN, INF, ONE, MINUS = 0x7FC00000, 0x7F800000, 0x3F800000, 1 << 31
 PRECISE = mpmath.mp.clone()
@@ -230,6 +230,15 @@ def test_instructions_take_them(name):
     values, total = activation_reduce(x, name, scale=0.5, bias=0.25, reduce_op="max")
     assert bits(values) == bits(expected)
     assert total[:, 0].tolist() == expected.max(axis=1).tolist()
+
+
+def test_no_bias_adds_nothing():
+    row = tile("fp32", [[MINUS, 1, 0xFFC00001, INF]])
+    assert bits(activation(row, "copy", bias=None)) == [[MINUS, 1, NAN, INF]]
+    assert bits(activation(row, "tanh", bias=None)) == [[MINUS, 1, NAN, ONE]]
+    assert bits(activation(row, "tanh")) == [[0, 1, NAN, ONE]]
+    assert bits(activation_reduce(row[:, :1], "sin", bias=None)[1]) == [[MINUS]]
+    assert bits(activation(row, "sqrt", bias=None)) == bits(activate2(row, "sqrt", "multiply", BYPASS, 1.0)[0])
 
 
 def test_argument_ranges():
