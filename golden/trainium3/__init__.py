@@ -1,7 +1,7 @@
 """AWS Trainium3 as numpy models, vectorised, bit-identical to `golden.exact`.
 
-TensorE's quad-MX, unscaled and sparse matmuls, its transposes and cycles; the instructions of ScalarE and VectorE; the flow
-RMSNorm-Quant; SBUF, PSUM and HBM with their access patterns, indirect access, and the DMA engines that move, cast and add
+TensorE's quad-MX, unscaled and sparse matmuls, its transposes and cycles; the instructions of ScalarE, VectorE and GpSimd; the
+flow RMSNorm-Quant; SBUF, PSUM and HBM with their access patterns, indirect access, and the DMA engines that move, cast and add
 between them; a core around all of these.
 """
 

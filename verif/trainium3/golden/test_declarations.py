@@ -9,7 +9,7 @@ from bitpath.golden.formats.catalogue import E5M2, FP16
 from bitpath.golden.formats.presets import Preset
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
-from bitpath.golden.trainium3.declarations import memory
+from bitpath.golden.trainium3.declarations import gpsimd, memory
 from bitpath.golden.trainium3.declarations import quad_mx as trainium3
 from bitpath.golden.trainium3.declarations import tensor as trainium3_tensor
 from bitpath.golden.trainium3.declarations import vector as trainium3_vector
@@ -37,7 +37,7 @@ def test_presets_go_by_their_names():
 
 def test_everything_has_a_source():
     presets = (*PRESETS.values(), *memory.PRESETS.values(), TRAINIUM2, TRAINIUM3)
-    choices = (*CHOICES, *memory.CHOICES)
+    choices = (*CHOICES, *memory.CHOICES, *gpsimd.CHOICES)
     sources = [source for preset in presets for source in preset.sources.values()]
     sources += [choice.source for choice in choices]
     assert len({choice.statement for choice in choices}) == len(choices)
