@@ -38,8 +38,8 @@ CHOICES = choices(
         "iota writes INT32 and UINT32 as the word itself; other dtypes get it through FP32": chosen(
             "ISA iota: the integers are cast to the destination's dtype; the way is not said"
         ),
-        "affine_select moves the bits of selected elements where the dtypes are equal, else it casts through FP32": documented(
-            "ISA affine_select; that equal dtypes move bits is inferred from it"
+        "affine_select moves the bits of selected elements where the dtypes are equal, else it casts through FP32": inferred(
+            "ISA affine_select: elements of another dtype go through FP32; so those of the same do not"
         ),
         "affine_select rounds its number to FP32, then to the destination's dtype": documented(
             "ISA affine_select: the number is FP32; the roundings are those of every cast"
@@ -56,9 +56,10 @@ CHOICES = choices(
         "A gather beyond the operand's last element is an error": chosen(
             "ISA local_gather: undefined; nc_n_gather: not allowed"
         ),
-        "nonzero_with_count reads and writes rows 0, 16, ... of the tile; its indices wrap modulo 2**32": documented(
-            "ISA nonzero_with_count: partitions 0, 16, ... 112; the wrap-around is chosen"
+        "nonzero_with_count reads and writes rows 0, 16, ... 112 of the tile alone": documented(
+            "ISA nonzero_with_count"
         ),
+        "Indices of nonzero_with_count are modulo 2**32": chosen("ISA makes them INT32 and does not speak of overflow"),
         "For nonzero_with_count NaN and subnormals are nonzero, and zeros of both signs are zero": chosen(
             "ISA compares with 0 by !=; IEEE 754 without flushing"
         ),
@@ -72,7 +73,7 @@ CHOICES = choices(
             "ISA07 topk; ISA speaks of each partition by itself"
         ),
         "topk's results are in ascending order": documented(
-            "ISA topk; ISA07 leaves the order open unless it is asked for"
+            "ISA topk; ISA07 has an option for sorted results, so the order without it may be open"
         ),
         "topk leaves destination bytes behind the last result": chosen(
             "ISA07: whole columns are written; what the rest of the last one holds is not known"
