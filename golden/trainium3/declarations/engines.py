@@ -175,6 +175,7 @@ CHOICES = choices(
         ),
         "VectorE's square, rsqrt and reciprocal are correctly rounded, and its relu is ScalarE's": chosen(
             "SHARED lists them as unary operators in FP32 and states no accuracy"
+        ),
         "ScalarE's functions other than exp give the FP32 number nearest to the mathematical function, ties to even": chosen(
             "SHARED: piecewise polynomials, whose coefficients are not public"
         ),
