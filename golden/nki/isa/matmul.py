@@ -216,6 +216,7 @@ def _scales(issue: Issue, name: str, scale: NkiTensor, partitions: int, columns:
                 )
             one = NkiTensor(view.allocation, view.dtype, row, view.start, (1, columns), (1, 1))
             found[p] = access.load(issue.core, one)[0]
+    issue.show(name, found)
     return found, offset
 
 

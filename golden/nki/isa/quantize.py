@@ -35,6 +35,7 @@ def quantize_mx(issue: Issue, dst: NkiTensor, src: NkiTensor, dst_scale: NkiTens
             raise issue.fail(f"dst_scale: must have partition {p}, not shape {dst_scale.shape}")
         access.store(issue.core, access.row_of(dst_scale, p), row)
     issue.writes(dst_scale)
+    issue.show("dst_scale", scale, result=True)
     issue.uses(f"quantize_mx.{rule.value}")
     issue.on("vector", max(64, values.shape[1] // 4))
 

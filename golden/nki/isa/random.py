@@ -93,7 +93,7 @@ def dropout(issue: Issue, dst: NkiTensor, data: NkiTensor, prob: float | NkiTens
     issue.check("dst", dst, dtypes=(data.dtype,))
     values = issue.tile("data", data)
     source = _generators(issue, data)
-    issue.put("dst", dst, trainium3.dropout(values, issue.scalar("prob", prob, len(values)), source))
+    issue.put("dst", dst, trainium3.dropout(source, values, issue.scalar("prob", prob, len(values))))
     _keep(issue, data, source)
     issue.uses("rng")
     issue.elementwise("vector", dst, data)

@@ -150,6 +150,10 @@ class Issue:
         self._results[name] = values
         self.writes(dst)
 
+    def show(self, name: str, values: np.ndarray, *, result: bool = False) -> None:
+        """Show values of an operand, or of a result, that lie in memory in a way of their own."""
+        (self._results if result else self._values)[name] = values
+
     def writes(self, tensor: NkiTensor) -> None:
         self._writes.append(access.box(access.direct(tensor)))
 

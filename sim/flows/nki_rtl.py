@@ -1,0 +1,199 @@
+"""Instructions of an NKI kernel on Trainium3's RTL units: each is computed anew, and its values are compared with golden's.
+
+A product is compared before it is added to PSUM. Instructions without a unit, and those whose dtypes or sizes no unit of the
+core takes, are counted and left out.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from bitpath.golden import trainium3
+from bitpath.golden.arrays.codec import DTYPES
+from bitpath.golden.formats.catalogue import BF16, FP32
+from bitpath.golden.nki.machine.record import Executed
+from bitpath.golden.nki.memory.dtypes import X4
+from bitpath.golden.nki.memory.tensor import NkiTensor
+from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS
+from bitpath.golden.trainium3.declarations.quad_mx import X4 as WORD_ELEMENTS
+from bitpath.golden.trainium3.operands.layout import unpack_x4
+from bitpath.sim.engine.runner import build
+from bitpath.sim.flows.outcome import differences, play
+from bitpath.sim.flows.trainium3_staged import BENCHES, CoreUnits
+from bitpath.verif.trainium3.core import stages
+
+NAMES = {DTYPES[BF16]: "bf16", DTYPES[FP32]: "fp32"}
+OPERATORS = {"add", "subtract", "multiply", "max", "min"}
+FUNCTIONS = {"square", "abs", "relu", "sign"}
+"""Functions of activation whose result does not depend on a zero's sign behind a missing bias."""
+SIDE = 32
+"""Side of the blocks that the transpose unit takes."""
+Pair = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What instructions of one kind gave on their unit.
+
+    Attributes
+    ----------
+    opcode, unit : what ran where.
+    count, values, mismatches : instructions, values compared, and those that differ.
+    cycles : the unit's.
+    """
+
+    opcode: str
+    unit: str
+    count: int
+    values: int
+    mismatches: int
+    cycles: int
+
+
+def compare(executed: Iterable[Executed], simulator: str, console: Console) -> tuple[list[Compared], Counter[str]]:
+    """Compute instructions on RTL units; return what each kind gave, and how many of each opcode no unit takes.
+
+    Raises SimulationError if a build or a simulation failed, or a unit did nothing.
+    """
+    units, left_out = CoreUnits(), Counter[str]()
+    found: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
+    for each in executed:
+        opcode, used = each.instruction.opcode, Counter[str]()
+        pairs = _pairs(each, partial(_play, units, simulator, console, used))
+        if pairs is None:
+            left_out[opcode] += 1
+            continue
+        values, wrong = sum(ours.size for ours, _ in pairs), sum(differences(*pair) for pair in pairs)
+        found.setdefault((opcode, " + ".join(used)), []).append((values, wrong, sum(used.values())))
+    rows = [Compared(*kind, len(own), *map(sum, zip(*own, strict=True))) for kind, own in found.items()]
+    return rows, left_out
+
+
+def _play(
+    units: CoreUnits, simulator: str, console: Console, used: Counter[str], unit: str, content: Any
+) -> dict[str, Any]:
+    built = build(unit, getattr(units, unit), simulator)
+    left = play(console, built, BENCHES.get(unit, stages.WORDS_BENCH), "nki", content)
+    used[unit] += int(left["cycles"])
+    return left
+
+
+def _pairs(each: Executed, own: stages.Play) -> list[Pair] | None:
+    """Return RTL's and golden's arrays of an instruction; None if no unit takes it."""
+    run = _RUNS.get(each.instruction.opcode)
+    return None if run is None else run(each, own)
+
+
+def _quantize_mx(each: Executed, own: stages.Play) -> list[Pair] | None:
+    source, dst = each.operands["src"], each.arguments["dst"]
+    if source.dtype != DTYPES[BF16]:
+        return None
+    rule = "nki05" if "quantize_mx.nki05" in each.instruction.keys else "ocp"
+    words, scales = stages.quantise(own, source, DTYPES[X4[dst.dtype]], rule)
+    return [(words, each.results["dst"]), (scales, each.results["dst_scale"])]
+
+
+def _nc_matmul_mx(each: Executed, own: stages.Play) -> list[Pair] | None:
+    sides = [each.operands[name] for name in ("stationary", "moving")]
+    dtypes = {X4[each.arguments[name].dtype] for name in ("stationary", "moving")}
+    if len(dtypes) > 1 or len(sides[0]) % SIDE or each.arguments.get("tile_position"):
+        return None
+    dtype = DTYPES[dtypes.pop()]
+    offsets = [_offset(each.arguments[f"{name}_scale"]) for name in ("stationary", "moving")]
+    scales = [each.operands[f"{name}_scale"] for name in ("stationary", "moving")]
+    rows = SIDE // SCALE_PARTITIONS
+    spread = [
+        scale[first + offset : first + offset + rows]
+        for scale, offset in zip(scales, offsets, strict=True)
+        for first in range(0, len(scale), SIDE)
+    ]
+    stationary, moving = sides
+    ours = stages.multiply(own, dtype, stationary, moving, spread)
+    elements = [unpack_x4(words, dtype).reshape(*words.shape, WORD_ELEMENTS) for words in sides]
+    compact = [np.vstack(spread[: len(spread) // 2]), np.vstack(spread[len(spread) // 2 :])]
+    return [(ours, trainium3.nc_matmul_mx(*elements, *compact, multi_bank=True))]
+
+
+def _offset(scale: NkiTensor) -> int:
+    return (scale.allocation.partition + scale.row) % SIDE
+
+
+def _nc_matmul(each: Executed, own: stages.Play) -> list[Pair] | None:
+    left, right = (each.operands[name] for name in ("stationary", "moving"))
+    plain = not any(each.arguments.get(name) for name in ("is_transpose", "tile_position"))
+    if {left.dtype, right.dtype} != {DTYPES[BF16]} or not plain or "matmul.double_row" in each.instruction.keys:
+        return None
+    return [(stages.matmul(own, left, right), trainium3.nc_matmul(left, right))]
+
+
+def _exponential(each: Executed, own: stages.Play) -> list[Pair] | None:
+    source, largest = each.operands["src"], each.operands.get("max_value")
+    if source.dtype != DTYPES[BF16] or largest is None or largest.dtype != DTYPES[FP32]:
+        return None
+    powers, _ = stages.exponentiate(own, source, largest)
+    return [_as(each, powers)]
+
+
+def _activation(each: Executed, own: stages.Play) -> list[Pair] | None:
+    data, name = each.operands["data"], getattr(each.arguments["op"], "__name__", "")
+    scale = each.arguments.get("scale", 1.0)
+    if data.dtype not in NAMES or name not in FUNCTIONS or isinstance(scale, NkiTensor):
+        return None
+    values, _ = stages.activate(own, data, name, scale=float(scale), bias=each.operands.get("bias"))
+    return [_as(each, values)]
+
+
+def _tensor_scalar(each: Executed, own: stages.Play) -> list[Pair] | None:
+    if each.arguments.get("op1") is not None or each.arguments.get("reverse0"):
+        return None
+    return _operate(each, own, "data", "operand0", each.arguments["op0"])
+
+
+def _tensor_tensor(each: Executed, own: stages.Play) -> list[Pair] | None:
+    return _operate(each, own, "data1", "data2", each.arguments["op"])
+
+
+def _operate(each: Executed, own: stages.Play, first: str, second: str, op: Any) -> list[Pair] | None:
+    x, y = each.operands[first], each.operands.get(second)
+    result = each.results["dst"]
+    name = {"maximum": "max", "minimum": "min"}.get(getattr(op, "__name__", ""), getattr(op, "__name__", ""))
+    if name not in OPERATORS or y is None or {x.dtype, y.dtype, result.dtype} - set(NAMES):
+        return None
+    return [(stages.operate(own, x, name, y, NAMES[result.dtype]), result)]
+
+
+def _reciprocal(each: Executed, own: stages.Play) -> list[Pair] | None:
+    data = each.operands["data"]
+    return [_as(each, stages.recur(own, "reciprocal", data))] if data.dtype == DTYPES[FP32] else None
+
+
+def _nc_transpose(each: Executed, own: stages.Play) -> list[Pair] | None:
+    data = each.operands["data"]
+    if data.dtype.itemsize != 2 or any(side % SIDE for side in data.shape):
+        return None
+    return [(stages.transpose(own, data), each.results["dst"])]
+
+
+def _as(each: Executed, values: np.ndarray) -> Pair:
+    """Return FP32 values of RTL, cast to the result's dtype by golden, and golden's result."""
+    result = each.results["dst"]
+    return (values if result.dtype == values.dtype else trainium3.cast(values, result.dtype)), result
+
+
+_RUNS: Mapping[str, Callable[[Executed, stages.Play], list[Pair] | None]] = {
+    "quantize_mx": _quantize_mx,
+    "nc_matmul_mx": _nc_matmul_mx,
+    "nc_matmul": _nc_matmul,
+    "exponential": _exponential,
+    "activation": _activation,
+    "activation_reduce": _activation,
+    "tensor_scalar": _tensor_scalar,
+    "tensor_tensor": _tensor_tensor,
+    "reciprocal": _reciprocal,
+    "nc_transpose": _nc_transpose,
+}
