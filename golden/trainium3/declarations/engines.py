@@ -5,6 +5,8 @@ and Trainium1 (here ARCH1); ``nki.isa`` and ``nki.language`` reference pages, NK
 operators (``nki.api.shared``, here SHARED); release notes of NKI (here RN).
 and Trainium1 (here ARCH1); ``nki.isa`` and ``nki.language`` reference pages, NKI 0.6 (here ISA, LANG); release notes of NKI
 (here RN); "NKI ISA API Common Fields", NKI 0.6 (here SHARED).
+and Trainium1 (here ARCH1); ``nki.isa`` and ``nki.language`` reference pages, NKI 0.6 (here ISA, LANG), with their table
+of operators (``nki.api.shared``, here SHARED); release notes of NKI (here RN).
 """
 
 import math
@@ -114,10 +116,10 @@ CHOICES = choices(
         "relu turns every number with a sign bit into +0; prelu multiplies it; sign gives +0 for both zeros; NaN stays": chosen(
             "ISA names the functions and does not describe edge cases"
         ),
-        "tensor_reduce starts from the first element, activation_reduce too; sums and products are serial and rounded each": inferred(
+        "Without a register a reduction starts from the first element; sums and products are serial": inferred(
             "ISA: the results of the instruction are reduced; the order is a guess"
         ),
-        "An accumulating instruction starts from the identity, 0, 1, -inf or +inf, so that a sum of -0 alone is +0": documented(
+        "VectorE's accumulators start from the identity, 0, 1, -inf or +inf: a sum of -0 alone is +0": documented(
             "ISA tensor_scalar_reduce, tensor_scalar_cumulative, select_reduce"
         ),
         "VectorE's accumulators hold FP32 and reduce FP32 values before the cast": chosen(
@@ -136,11 +138,11 @@ CHOICES = choices(
         "range_select selects where both comparisons of the FP32 index hold; a NaN bound selects nothing": inferred(
             "ISA range_select for the FP32 comparisons; IEEE 754 for NaN"
         ),
-        "bn_stats takes the mean first, a serial sum times fp32(1 / n), then a serial sum of squared deviations": chosen(
+        "bn_stats: the mean is a serial sum times fp32(1 / n); then squared deviations are summed serially": chosen(
             "ISA bn_stats documents the results and FP32"
         ),
         "bn_stats gives 0 for count, mean and squares of a part without elements": chosen("no document says"),
-        "bn_aggr adds n * mean and M2 + n * (mean - overall mean)**2 serially, and divides by the sum of counts": chosen(
+        "bn_aggr adds n * mean and M2 + n * (mean - overall)**2 serially, and divides by the sum of counts": chosen(
             "ISA bn_aggr documents the results and FP32"
         ),
         "max8 gives NaN first, then numbers in descending order with +0 before -0": chosen(
@@ -157,7 +159,7 @@ CHOICES = choices(
             "as nc_find_index8; ISA says neither"
         ),
         "rng takes the lowest bits of a number": documented("ISA rng"),
-        "set_rng_seed makes all states of all lanes from the seed, each word a mix of the seed and the word's number": chosen(
+        "set_rng_seed makes all states from the seed, each word a mix of the seed and the word's number": chosen(
             "ISA set_rng_seed: the same seed gives the same numbers; how is not described"
         ),
         "dropout keeps an element, bit for bit, where rand2's number on [0, 1) is not below the probability": chosen(

@@ -36,7 +36,9 @@ def max8_row(row: Sequence[int], source: str, destination: str = "fp32") -> list
 
 @checked
 def find_index8_row(row: Sequence[int], source: str, values: Sequence[int], values_source: str) -> list[int | None]:
-    """Return the index of the first element that equals each of eight values, equal values in turn; None where none is left.
+    """Return the index of the first element that equals each of eight values; None where none is left.
+
+    Equal values take successive elements.
 
     Parameters
     ----------

@@ -17,8 +17,8 @@ _FIRST_BITS = 256
 _ERROR_BITS = 48
 """The last bits of a power that may be wrong.
 
-A logarithm has 9 such bits. Where x**y is within FP32, y has at most 32 bits, as no x but 1 is nearer to 1 than 2**-24. That
-makes 41; the other steps add 2**18 units at most.
+A logarithm has 9 such bits. Where x**y is within FP32, y has at most 32 bits, as no x but 1 is nearer to 1 than 2**-24.
+That makes 41; the other steps add 2**18 units at most.
 """
 
 
@@ -26,8 +26,8 @@ makes 41; the other steps add 2**18 units at most.
 def power(x: int, y: int) -> int:
     """Return the FP32 code of x to the power of y, of two FP32 codes.
 
-    Any x to the power of 0, and 1 to the power of any y, are 1, NaN included. A negative x has powers for integers y only; their
-    sign is x's for odd ones.
+    Any x to the power of 0, and 1 to the power of any y, are 1, NaN included. A negative x has powers for integers y only;
+    their sign is x's for odd ones.
     """
     a, b = decode(FP32, x), decode(FP32, y)
     if b.is_zero or x == ONE:
@@ -82,7 +82,7 @@ def _of_few_bits(x: Fraction, y: Fraction) -> Fraction | None:
 
 
 def _bounds(x: Fraction, y: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-    """Return numbers below and above x**y, computed with so many fraction bits; both are beyond FP32 where it is far beyond."""
+    """Return numbers below and above x**y, from so many fraction bits; equal ones beyond FP32 where it is far beyond."""
     binade = floor_log2(x)
     ln2 = _logarithm(Fraction(2), bits)
     exponent = round((_logarithm(x / scaled(1, binade), bits) + binade * ln2) * y)
@@ -97,7 +97,7 @@ def _bounds(x: Fraction, y: Fraction, bits: int) -> tuple[Fraction, Fraction]:
 
 
 def _logarithm(x: Fraction, bits: int) -> int:
-    """Return ln x for x from 1 to 2, in units of 2**-bits: 2 artanh z, the sum of 2 z**k / k over odd k, z = (x-1) / (x+1)."""
+    """Return ln x for x from 1 to 2, in units of 2**-bits: the sum of 2 z**k / k over odd k, z = (x - 1) / (x + 1)."""
     z = (x - 1) / (x + 1)
     term, square = (2 * z.numerator << bits) // z.denominator, z * z
     total, k = 0, 1

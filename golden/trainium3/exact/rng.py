@@ -32,8 +32,8 @@ def rng_element(word: int, dtype: str) -> int:
 def seed_word(seed: int, lane: int, state: int, word: int) -> int:
     """Return a word of a generator's state after set_rng_seed.
 
-    The words are numbered, those of a state first, then the states of a lane. Each is the final mix of MurmurHash3 of the
-    seed plus as many increments as its number, counted from 1.
+    The words are numbered from 1, those of a state first, then the states of a lane. Each is MurmurHash3's final mix of the
+    seed plus as many increments as its number.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def seed_word(seed: int, lane: int, state: int, word: int) -> int:
 
 @checked
 def dropout_element(code: int, word: int, prob: int) -> int:
-    """Return an element's code, or 0 if the number that rand2 makes of a word in [0, 1) is below the probability, or that NaN.
+    """Return an element's code, or 0 unless the number in [0, 1) that rand2 makes of a word is at least the probability.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ LOWEST = FP32.sign_mask | FP32.max_code
 def copy_row_predicated(
     row: Sequence[int], source: Sequence[int], predicate: Sequence[int], *, reverse_pred: bool = False
 ) -> list[int]:
-    """Return the codes of a row, replaced by those of `source` where the predicate is not 0, or where it is 0 if reversed.
+    """Return the codes of a row, replaced by those of `source` where the predicate is not 0, or 0 if reversed.
 
     Raises
     ------

@@ -15,8 +15,8 @@ _DOUBT = 2.0**-40
 def power(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return x**y, with IEEE 754's results for zeros, infinities, NaN and negative x.
 
-    float64's power decides the rounding, except where an error of 2**-40 would change it: there the exact tier does. Squares,
-    which meet midpoints often, are products.
+    float64's power decides the rounding, except where an error of 2**-40 would change it: there the exact tier does.
+    Squares, which meet midpoints often, are products.
     """
     x, y = np.broadcast_arrays(x, y)
     with np.errstate(all="ignore"):

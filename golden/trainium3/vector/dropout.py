@@ -21,7 +21,7 @@ from bitpath.golden.trainium3.vector.xorwow import Xorwow, unit_numbers
 
 @checked
 def dropout(source: Xorwow, data: np.ndarray, prob: float | np.ndarray) -> np.ndarray:
-    """Return a tile with +0 where ``u < prob``, u being `rand2`'s number in [0, 1) for the element; nothing is rescaled.
+    """Return a tile with +0 where ``u < prob``; u is `rand2`'s number in [0, 1) for the element. Nothing is rescaled.
 
     The other elements keep their bits. A probability of 0 keeps all elements, 1 none; NaN drops them.
 

@@ -36,9 +36,9 @@ def range_select(
     accumulators: np.ndarray | None = None,
     dtype: np.dtype | type | str = np.float32,
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return ``x[i]`` where ``(range_start + i) comp_op0 bound0`` and ``(range_start + i) comp_op1 bound1``, and the maximum.
+    """Return ``x[i]`` where ``n comp_op0 bound0`` and ``n comp_op1 bound1`` hold for ``n = range_start + i``, and the maximum.
 
-    Elsewhere the result is FP32's lowest number, which the cast to a smaller float makes -infinity. Comparisons are those of
+    Elsewhere the result is FP32's lowest number, which the cast to a smaller float makes -infinity. Comparisons are in
     FP32. The maximum is that of the FP32 values, before the cast.
 
     Parameters
@@ -48,8 +48,8 @@ def range_select(
     bound0, bound1 : [P, 1] float32.
     range_start : index of the first element; every index is below 2**24 in magnitude, where FP32 holds all integers.
     on_false_value : FP32's lowest number, -3.4028235e38; the machine has no other.
-    reduce_cmd : "reset_reduce" starts the maximum from -infinity, "reduce" from `accumulators`; "idle" reduces nothing and
-        leaves the accumulators undefined.
+    reduce_cmd : "reset_reduce" starts the maximum from -infinity, "reduce" from `accumulators`; "idle" reduces nothing
+        and leaves the accumulators undefined.
     accumulators : [P] or [P, 1] float32, for "reduce".
     dtype : dtype of the result, also "tf32".
 
@@ -59,8 +59,8 @@ def range_select(
 
     Raises
     ------
-    TypeError, ValueError : another dtype, shape, comparison, index, value or command; accumulators missing, or given where
-        the command takes none.
+    TypeError, ValueError : another dtype, shape, comparison, index, value or command; accumulators missing, or given
+        where the command takes none.
     """
     dtype = output_dtype(dtype)
     check_tile("on_true_tile", on_true_tile, *FLOAT_DTYPES)

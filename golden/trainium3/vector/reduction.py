@@ -23,7 +23,10 @@ REDUCTIONS = {
     "abs_max": fp32.absolute_maximum,
     "abs_min": fp32.absolute_minimum,
 }
-"""Reductions besides "add" and "multiply"; "abs_max" and "abs_min" keep the sign of the element they take, the last of equal magnitudes."""
+"""Reductions besides "add" and "multiply".
+
+"abs_max" and "abs_min" keep the sign of the element that they take, the last of equal magnitudes.
+"""
 IDENTITIES = {"add": 0.0, "multiply": 1.0, "max": -np.inf, "min": np.inf, "abs_max": 0.0, "abs_min": np.inf}
 """Numbers to which a reset sets the registers that a row is reduced onto, by reduction."""
 _BINS = FP32.exponent_mask

@@ -47,8 +47,8 @@ def select_reduce(
     on_true : [P, F] of a dtype in `NARROW_DTYPES`.
     on_false : a number, rounded to FP32, or an array [P, 1] of `ENGINE_DTYPES`.
     reverse_pred : True to take `on_true` where the predicate is 0.
-    reduce_cmd : "reset_reduce" starts the maximum from -infinity, "reduce" from `accumulators`; "idle" reduces nothing and
-        leaves the accumulators undefined.
+    reduce_cmd : "reset_reduce" starts the maximum from -infinity, "reduce" from `accumulators`; "idle" reduces nothing
+        and leaves the accumulators undefined.
     accumulators : [P] or [P, 1] float32, for "reduce".
     dtype : dtype of the result, also "tf32".
 
@@ -58,7 +58,8 @@ def select_reduce(
 
     Raises
     ------
-    TypeError, ValueError : another dtype, shape or command; accumulators missing, or given where the command takes none.
+    TypeError, ValueError : another dtype, shape or command; accumulators missing, or given where the command takes
+        none.
     """
     dtype = output_dtype(dtype)
     check_tile("predicate", predicate, *PREDICATE_DTYPES)

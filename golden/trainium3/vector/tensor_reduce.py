@@ -25,8 +25,8 @@ def tensor_reduce(
     Parameters
     ----------
     data : [P, F], P from 1 to 128, of a dtype in `ENGINE_DTYPES`.
-    op : "add", "multiply", "max", "min", or "abs_max" or "abs_min", the element of largest or smallest magnitude with its sign, the
-        last of equal ones.
+    op : "add", "multiply", "max", "min", or "abs_max" or "abs_min", the element of largest or smallest magnitude with its
+        sign, the last of equal ones.
     negate : True to negate the result; NaN keeps its code.
     dtype : dtype of the result, also "tf32".
     sum_order : order of "add": "serial", from the first element on, or "exact" with one rounding; "multiply" is serial.

@@ -47,8 +47,8 @@ def tensor_scalar(
     ----------
     data : [P, F], P from 1 to 128, of a dtype in `ENGINE_DTYPES`.
     op0, op1 : an operator of `OPERATORS` ("abs_max" and "abs_min" give the operand of larger or smaller magnitude with its
-        sign, the right one of equal ones), or one of `UNARY`, which takes no operand; no second operation for None. Or both
-        of `BIT_OPERATORS`, or "bitwise_not" without operand, on integers, which are not cast.
+        sign, the right one of equal ones), or one of `UNARY`, which takes no operand; no second operation for None. Or
+        both of `BIT_OPERATORS`, or "bitwise_not" without operand, on integers, which are not cast.
     operand0, operand1 : numbers, rounded to FP32, or arrays [P, 1] of data's dtypes; for bit operators integers of data's
         size.
     reverse0, reverse1 : True if the operand is left of the operator.
@@ -109,8 +109,8 @@ def tensor_scalar_reduce(
         `reduce_init`.
     accumulators : [P] or [P, 1] float32, for "reduce".
     reduce_init : a number or an array [P, 1], for "load_reduce".
-    reduce_res_negate : True to negate the reduction that is returned; NaN keeps its code. The machine's registers keep it
-        as it is.
+    reduce_res_negate : True to negate the reduction that is returned; NaN keeps its code. The machine's registers hold
+        it without the negation.
     sum_order : order of "add", "serial" or "exact".
     data, op0, operand0, reverse0, dtype : as `tensor_scalar`.
 
@@ -120,8 +120,8 @@ def tensor_scalar_reduce(
 
     Raises
     ------
-    TypeError, ValueError : as `tensor_scalar`; another reduction, command or order; a register missing, or given where the
-        command takes none.
+    TypeError, ValueError : as `tensor_scalar`; another reduction, command or order; a register missing, or given where
+        the command takes none.
     """
     dtype = output_dtype(dtype)
     check_reduction("reduce_op", reduce_op)

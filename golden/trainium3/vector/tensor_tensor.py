@@ -40,8 +40,8 @@ def tensor_tensor(
     Parameters
     ----------
     a, b : [P, F], P from 1 to 128, each of a dtype in `ENGINE_DTYPES`.
-    op : an operator of `OPERATORS`, or "power" on GpSimd; or one of `BIT_OPERATORS`, on integers of one size, which are not
-        cast.
+    op : an operator of `OPERATORS`, or "power" on GpSimd; or one of `BIT_OPERATORS`, on integers of one size, which are
+        not cast.
     engine : "gpsimd" adds, subtracts and multiplies int32 and uint32 exactly, modulo 2**32, where a, b and the result are of
         these dtypes; else it gives VectorE's bits, but has no bit operators.
     dtype : dtype of the result, also "tf32"; None is float32, or a's where no FP32 is computed.

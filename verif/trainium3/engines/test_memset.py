@@ -14,7 +14,8 @@ from bitpath.verif.trainium3.engines.codes import bits, destination, draw, tile
 INTEGERS = [name for name in FORMATS if "int" in name]
 FLOATS = [name for name in FORMATS if name not in INTEGERS]
 NUMBERS = (
-    0, 0.0, -0.0, 1, -1, 0.1, -2.5, 1e-46, -1e-45, 2.0**-149, 3.4e38, 1e39, -1e300, np.inf, -np.inf, np.nan, (1 << 24) + 1,
+    0, 0.0, -0.0, 1, -1, 0.1, -2.5, 1e-46, -1e-45, 2.0**-149, 3.4e38, 1e39, -1e300, np.inf, -np.inf, np.nan,
+    (1 << 24) + 1,
     1 + 2.0**-8 + 2.0**-40, 1 + 2.0**-24 + 2.0**-52, 10**30 + 1, 240, 247.9, 448, 464, 465, 57344, 61440, 65504, 65520,
     np.float32(0.3), np.int64(-7), np.float64(1 / 3),
 )  # fmt: skip

@@ -77,7 +77,8 @@ def test_specials_by_hand():
 
 CORNERS = (
     *SPECIALS, ONE, ONE | MINUS, ONE + 1, ONE - 1, code(2), code(-2), code(3), code(-3), code(Fraction(1, 2)),
-    code(Fraction(-1, 2)), code(Fraction(5, 4)), code(127), code(128), code(-149), code(-150), code(Fraction(-301, 2)), code(4097), code(2**24),
+    code(Fraction(-1, 2)), code(Fraction(5, 4)), code(127), code(128), code(-149), code(-150), code(Fraction(-301, 2)),
+    code(4097), code(2**24),
     0x7F000000, 0xFF000000, 0x00800000, 0x4B7FFFFF, 0x42B17218,
 )  # fmt: skip
 

@@ -107,8 +107,9 @@ def test_arguments(changes, error, sentence):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"), [(([], "add"), "row must have at least 1 element"), (([1], "subtract"), "op must be 'add', 'multiply',")]
-)  # fmt: skip
+    ("arguments", "sentence"),
+    [(([], "add"), "row must have at least 1 element"), (([1], "subtract"), "op must be 'add', 'multiply',")],
+)
 def test_arguments_of_the_scalar_tier(arguments, sentence):
     with pytest.raises(ValueError, match=f"^{sentence}"):
         reduce_row(*arguments)

@@ -79,7 +79,7 @@ def test_tensor_scalar_cumulative(op0, op1):
 
 
 def test_where_a_cumulation_starts():
-    """subtract takes the register from the value; the last register is the reduction, and the next row goes on from it."""
+    """subtract takes the register from the value; the last register is the reduction; the next row goes on from it."""
     x = np.array([[1, 10, 100, 1000]], np.int16)
     assert tensor_scalar_cumulative(x, "add", "subtract", 0.0)[0].tolist() == [[1, 9, 91, 909]]
     for op in ("add", "multiply", "max", "min"):

@@ -76,9 +76,8 @@ def test_specials_by_hand():
     assert (exact.minimum(0, minus), exact.minimum(minus, 0), exact.minimum(0, 0)) == (minus, minus, 0)
     assert (exact.maximum(NAN, ONE), exact.minimum(ONE, INF + 1)) == (NAN, NAN)
     assert (exact.add(INF, INF | minus), exact.add(ONE, ONE | minus), exact.add(minus, minus)) == (NAN, 0, minus)
-    assert [exact.divide(*each) for each in ((0, minus), (INF, INF), (minus, ONE), (ONE, minus), (INF, minus), (ONE, NAN))] == [
-        NAN, NAN, minus, INF | minus, INF | minus, NAN,
-    ]  # fmt: skip
+    quotients = (0, minus), (INF, INF), (minus, ONE), (ONE, minus), (INF, minus), (ONE, NAN)
+    assert [exact.divide(*each) for each in quotients] == [NAN, NAN, minus, INF | minus, INF | minus, NAN]
     assert exact.divide(0x40400000, INF | minus) == minus
     assert exact.divide(ONE, 0x40400000) == 0x3EAAAAAB
     assert (exact.multiply(0, INF), exact.multiply(minus, ONE), exact.multiply(1, 0x3F000000)) == (NAN, minus, 0)

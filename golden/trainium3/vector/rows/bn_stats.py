@@ -19,8 +19,8 @@ from bitpath.golden.trainium3.vector.reduction import serial_sum
 def bn_stats(data: np.ndarray, *, dtype: np.dtype | type | str = np.float32) -> np.ndarray:
     """Return count n, mean and ``sum((x - mean)**2)`` of each row's even elements, then of its odd ones.
 
-    ``mean = sum(x) * fp32(1 / n)``. Each operation is rounded to FP32, sums are serial; then comes the cast to `dtype`. The
-    odd elements of a row of one element have 0 in all three.
+    ``mean = sum(x) * fp32(1 / n)``. Each operation is rounded to FP32, sums are serial; then comes the cast to `dtype`.
+    The odd elements of a row of one element have 0 in all three.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def bn_stats(data: np.ndarray, *, dtype: np.dtype | type | str = np.float32) -> 
 def bn_aggr(data: np.ndarray, *, dtype: np.dtype | type | str = np.float32) -> np.ndarray:
     """Return mean and variance of each row, from triples (n, mean, M2) of its parts, as `bn_stats` gives them.
 
-    ``mean = sum(n[i] * mean[i]) / N`` and ``variance = sum(M2[i] + n[i] * (mean[i] - mean)**2) / N`` with ``N = sum(n[i])``.
+    ``mean = sum(n[i] * mean[i]) / N`` and ``variance = sum(M2[i] + n[i] * (mean[i] - mean)**2) / N``; N is the sum of n.
     Each operation is rounded to FP32, sums are serial; then comes the cast to `dtype`.
 
     Parameters

@@ -3,8 +3,8 @@
 Bit-identical to `bitpath.golden.trainium3.exact.max8_row`, `find_index8_row` and `match_replace8_row`; the rules are in
 `bitpath.golden.trainium3.declarations.engines.CHOICES`.
 
-Ref: ``nki.isa.max8``, ``nki.isa.nc_find_index8`` and ``nki.isa.nc_match_replace8`` reference pages, and the release notes,
-NKI 0.6 (AWS Neuron documentation, 2026-08).
+Ref: ``nki.isa.max8``, ``nki.isa.nc_find_index8`` and ``nki.isa.nc_match_replace8`` reference pages, and the release
+notes, NKI 0.6 (AWS Neuron documentation, 2026-08).
 """
 
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ def max8(src: np.ndarray, *, dtype: np.dtype | type | str = np.float32) -> np.nd
     """
     dtype = output_dtype(dtype)
     codes = _read_row("src", src, MAX8_VALUES).view(np.int32)
-    # As integers, the lower bits of negative numbers inverted, codes have the order of their numbers; NaN is above infinity.
+    # With the lower bits of negative numbers inverted, codes as integers have the order of their numbers; NaN is on top.
     order = np.partition(_ordered(codes), -MAX8_VALUES, axis=1)[:, -MAX8_VALUES:]
     return write(_ordered(np.sort(order, axis=1)[:, ::-1]).view(np.float32), dtype)
 
@@ -82,8 +82,8 @@ def nc_match_replace8(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return each row with an element replaced for each of eight values, and the indices of these elements.
 
-    From the last value to the first, each takes the first element that equals it and is not yet taken. An index is all ones
-    where no element is left. Numbers are compared in FP32: -0 equals +0, and NaN equals nothing.
+    From the last value to the first, each takes the first element that equals it and is not yet taken. An index is all
+    ones where no element is left. Numbers are compared in FP32: -0 equals +0, and NaN equals nothing.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def _read_values(vals: np.ndarray, partitions: int) -> np.ndarray:
 
 
 def _matches(data: np.ndarray, vals: np.ndarray, order: Iterable[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return each value's index, int64 [P, 8] with -1 for none, and which elements are taken; values choose in an order."""
+    """Return each value's index, int64 [P, 8], -1 for none, and which elements are taken; values choose in an order."""
     rows = np.arange(len(data))
     indices = np.empty(vals.shape, np.int64)
     taken = np.zeros(data.shape, bool)

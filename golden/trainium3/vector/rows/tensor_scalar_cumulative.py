@@ -53,8 +53,8 @@ def tensor_scalar_cumulative(
 
     Raises
     ------
-    TypeError, ValueError : another dtype, shape, operator or command; a register missing, or given where the command takes
-        none.
+    TypeError, ValueError : another dtype, shape, operator or command; a register missing, or given where the command
+        takes none.
     """
     check_tile("src", src, *NARROW_DTYPES)
     dtype = dtype_of("dtype", dtype, *NARROW_DTYPES)
