@@ -10,6 +10,7 @@ from bitpath.golden import trainium3
 from bitpath.golden.nki.isa.enums import dge_mode as dge_modes
 from bitpath.golden.nki.isa.enums import engine as engines
 from bitpath.golden.nki.isa.enums import oob_mode as oob_modes
+from bitpath.golden.nki.isa.enums import word
 from bitpath.golden.nki.isa.operators import operator_name
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.cycles import DMA_ENGINES, dma_cycles
@@ -101,7 +102,7 @@ def dma_transpose(
         raise issue.fail(f"dst: dtype must be src's {src.dtype}, not {dst.dtype}")
     (view,) = (part for _, part in access.resolved(issue.core, src))
     values = access.load(issue.core, view)
-    moved = trainium3.dma_transpose(values, None if axes is None else tuple(axes), dge_mode=dge_mode.name)
+    moved = trainium3.dma_transpose(values, None if axes is None else tuple(axes), dge_mode=word(dge_mode.name))
     if moved.shape != dst.shape:
         raise issue.fail(f"dst: must have shape {moved.shape}, not {dst.shape}")
     access.store(issue.core, dst, moved)

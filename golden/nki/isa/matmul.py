@@ -5,12 +5,14 @@ that writes it since its tensor was allocated, and added to by later ones. Ref: 
 state belongs to the element of an allocation is inferred from kernels that allocate tiles at one address.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.nki.errors import NkiValidationError
-from bitpath.golden.nki.isa.enums import matmul_perf_mode
+from bitpath.golden.nki.isa.enums import matmul_perf_mode, word
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.cycles import matmul_cycles, transpose_cycles
 from bitpath.golden.nki.machine.issue import PSUM, SBUF, Issue, instruction
@@ -50,9 +52,9 @@ def nc_matmul(
         issue.tile(name, each, SBUF, FLOATS) for name, each in (("stationary", stationary), ("moving", moving))
     )
     double = perf_mode is matmul_perf_mode.double_row
-    options = {"tile_position": tuple(tile_position) or None, "tile_size": tuple(tile_size) or None}
+    position, size = _pair(tile_position), _pair(tile_size)
     if is_transpose:
-        words = trainium3.nc_matmul(left, right, is_transpose=True, **options)
+        words = trainium3.nc_matmul(left, right, is_transpose=True, tile_position=position, tile_size=size)
         _put_bits(issue, dst, words)
         issue.on("tensor", transpose_cycles(len(left), left.shape[1], fp32=stationary.itemsize == 4))
         return
@@ -70,10 +72,11 @@ def nc_matmul(
             psum_accumulate_flag=flag,
             stationary_tf32=stationary.dtype == "tfloat32",
             moving_tf32=moving.dtype == "tfloat32",
-            perf_mode=perf_mode.value,
+            perf_mode=word(perf_mode.value),
             is_stationary_onezero=is_stationary_onezero,
             is_moving_onezero=is_moving_onezero,
-            **options,
+            tile_position=position,
+            tile_size=size,
         )
 
     _accumulate(
@@ -127,8 +130,8 @@ def nc_matmul_mx(
             moving_scale_offset=right_offset,
             dst=present,
             dst_dtype=STORED[dst.dtype],
-            tile_position=tuple(tile_position) if tile_position else None,
-            tile_size=tuple(tile_size) if tile_size else None,
+            tile_position=_pair(tile_position),
+            tile_size=_pair(tile_size),
             psum_accumulate_flag=flag,
             multi_bank=True,
         )
@@ -138,6 +141,14 @@ def nc_matmul_mx(
     )
     issue.uses("matmul.order", "matmul.rounding")
     issue.on("tensor", matmul_cycles(left.shape[1], right.shape[1]))
+
+
+def _pair(values: tuple[int, ...] | None) -> tuple[int, int] | None:
+    """Return two numbers, or None where a kernel gives none."""
+    if not values:
+        return None
+    first, second = values
+    return int(first), int(second)
 
 
 def _accumulation(issue: Issue, accumulate: bool | None, flag: int | None) -> bool | None:
@@ -160,7 +171,9 @@ def _check_columns(issue: Issue, dst: NkiTensor, columns: int) -> None:
         )
 
 
-def _accumulate(issue: Issue, dst: NkiTensor, shape: tuple[int, int], accumulate: bool | None, multiply) -> None:
+def _accumulate(
+    issue: Issue, dst: NkiTensor, shape: tuple[int, int], accumulate: bool | None, multiply: Callable
+) -> None:
     """Write a product over, or add it to, the elements that an earlier matmul has written."""
     if dst.shape[0] != shape[0] or dst.size != shape[0] * shape[1]:
         raise issue.fail(f"dst: must have {shape[0]} partitions of {shape[1]} elements, not shape {dst.shape}")
@@ -169,18 +182,14 @@ def _accumulate(issue: Issue, dst: NkiTensor, shape: tuple[int, int], accumulate
     adds = before if accumulate is None else np.full(shape, accumulate)
     if accumulate and not before.all():
         issue.core.machine.warn("accumulate", f"{issue.opcode} dst: accumulate is True where no matmul has written")
-    present = None
     if adds.any():
         present = access.load(issue.core, dst).reshape(shape)
         issue.reads(dst)
-    if adds.all():
-        values = multiply(ACCUMULATE, present)
-    elif not adds.any():
-        values = multiply(OVERWRITE, None)
+        values = multiply(ACCUMULATE, np.where(adds, present, np.zeros_like(present)))
+        if not adds.all():
+            values = np.where(adds, values, multiply(OVERWRITE, None))
     else:
-        values = np.where(
-            adds, multiply(ACCUMULATE, np.where(adds, present, np.zeros_like(present))), multiply(OVERWRITE, None)
-        )
+        values = multiply(OVERWRITE, None)
     issue.put("dst", dst, values)
     seen[...] = True
 

@@ -3,6 +3,7 @@
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.nki.isa.enums import reduce_cmd as commands
+from bitpath.golden.nki.isa.enums import word
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.issue import CHIP, SBUF, Issue, free_size, instruction
 from bitpath.golden.nki.memory.dtypes import SCALES, X4
@@ -60,7 +61,7 @@ def exponential(
         values,
         issue.scalar("max_value", max_value, len(values)),
         dtype=issue.result(dst),
-        reduce_cmd=reduce_cmd.name,
+        reduce_cmd=word(reduce_cmd.name),
         accumulators=issue.registers("vector", src),
         reduce_init=issue.scalar("reduce_init", reduce_init, len(values))
         if reduce_cmd is commands.load_reduce

@@ -7,6 +7,7 @@ import numpy as np
 
 from bitpath.golden import trainium3
 from bitpath.golden.nki.isa.enums import reduce_cmd as commands
+from bitpath.golden.nki.isa.enums import word
 from bitpath.golden.nki.isa.operators import operator_name, scalar_step
 from bitpath.golden.nki.machine.issue import SBUF, Issue, instruction
 from bitpath.golden.nki.memory.tensor import NkiTensor
@@ -34,7 +35,7 @@ def tensor_reduce(
         raise issue.fail(f"axis: must be the last free dimensions of shape {data.shape}, not {axis}")
     count = prod(data.shape[dim] for dim in axes)
     name = operator_name(issue, "op", op)
-    order = issue.core.options.sum_order.value
+    order = word(issue.core.options.sum_order.value)
     groups = values.reshape(len(values), -1, count)
     made = [
         trainium3.tensor_reduce(
@@ -73,12 +74,12 @@ def tensor_scalar_reduce(
         operand,
         reduce_op=name,
         reverse0=reverse,
-        reduce_cmd=reduce_cmd.name,
+        reduce_cmd=word(reduce_cmd.name),
         accumulators=issue.registers("vector", data) if reduce_cmd is commands.reduce else None,
         reduce_init=None if reduce_init is None else issue.scalar("reduce_init", reduce_init, len(values)),
         reduce_res_negate=reduce_res_negate,
         dtype=issue.result(dst),
-        sum_order=issue.core.options.sum_order.value,
+        sum_order=word(issue.core.options.sum_order.value),
     )
     issue.put("dst", dst, made)
     # The registers keep the reduction as it is; a change of sign is exact.

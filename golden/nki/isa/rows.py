@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from bitpath.golden import trainium3
 from bitpath.golden.nki.isa.enums import reduce_cmd as commands
+from bitpath.golden.nki.isa.enums import word
 from bitpath.golden.nki.isa.operators import operator_name
 from bitpath.golden.nki.machine.issue import Issue, instruction
 from bitpath.golden.nki.memory.dtypes import STORED
@@ -63,7 +64,7 @@ def tensor_scalar_cumulative(
         operator_name(issue, "op1", op1),
         issue.scalar("imm0", imm0, len(values)),
         None if imm1 is None else issue.scalar("imm1", imm1, len(values)),
-        reduce_cmd=reduce_cmd.name,
+        reduce_cmd=word(reduce_cmd.name),
         accumulators=issue.registers("vector", src) if reduce_cmd is commands.reduce else None,
         dtype=issue.result(dst),
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 from bitpath.golden import trainium3
 from bitpath.golden.nki.isa.enums import reduce_cmd as commands
+from bitpath.golden.nki.isa.enums import word
 from bitpath.golden.nki.isa.operators import operator_name
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.cycles import gpsimd_cycles
@@ -66,7 +67,7 @@ def range_select(
         issue.scalar("bound1", bound1, len(values), ("float32",)),
         range_start=int(range_start),
         on_false_value=float(on_false_value),
-        reduce_cmd=reduce_cmd.name,
+        reduce_cmd=word(reduce_cmd.name),
         accumulators=issue.registers("vector", on_true_tile) if reduce_cmd is commands.reduce else None,
         dtype=issue.result(dst),
     )
@@ -101,7 +102,7 @@ def select_reduce(
         values,
         other,
         reverse_pred=reverse_pred,
-        reduce_cmd=reduce_cmd.name,
+        reduce_cmd=word(reduce_cmd.name),
         accumulators=issue.registers("vector", on_true) if reduce_cmd is commands.reduce else None,
         dtype=issue.result(dst),
     )

@@ -2,7 +2,7 @@
 
 from bitpath.golden import trainium3
 from bitpath.golden.nki.isa.enums import engine as engines
-from bitpath.golden.nki.isa.enums import engine_name
+from bitpath.golden.nki.isa.enums import engine_name, word
 from bitpath.golden.nki.machine.cycles import transpose_cycles
 from bitpath.golden.nki.machine.issue import CHIP, PSUM, SBUF, Issue, instruction
 from bitpath.golden.nki.memory.dtypes import STORED, X4
@@ -28,7 +28,7 @@ def nc_transpose(issue: Issue, dst: NkiTensor, data: NkiTensor, engine: engines 
     values = issue.tile("data", data, SBUF if tensor else CHIP, DTYPES)
     if dst.dtype != data.dtype:
         raise issue.fail(f"dst: dtype must be data's {data.dtype}, not {dst.dtype}")
-    moved = trainium3.nc_transpose(values, engine=own)
+    moved = trainium3.nc_transpose(values, engine=word(own))
     if moved.dtype.itemsize != dst.itemsize:
         if dst.steps[-1] != 2:
             raise issue.fail("dst: 8-bit elements must lie in every second byte of PSUM")

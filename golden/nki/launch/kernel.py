@@ -86,7 +86,8 @@ def run(
     NotImplementedError : it uses what is not modelled; the sentence names it.
     """
     own = kernel if isinstance(kernel, Kernel) else Kernel(kernel)
-    machine = Machine(options or Options(), own.cores or 1, watch=watch)
+    machine = Machine(options or Options(), own.cores or 1)
+    machine.watch = watch
     names = list(signature(own.function).parameters)
     named = [*zip(names, args, strict=False), *kwargs.items()]
     tensors = {name: given(machine, name, value) for name, value in named}

@@ -265,12 +265,12 @@ class NkiTensor:
         made = self.indirect
         if scalar_offset is not None and vector_offset is not None:
             raise invalid(f"{self.name}: a view takes scalar_offset or vector_offset, not both")
-        if scalar_offset is not None or vector_offset is not None:
+        index = scalar_offset if vector_offset is None else vector_offset
+        if index is not None:
             dim = self._dim(indirect_dim)
             step = self.strides[dim] * self.itemsize // size
             if self.on_chip and dim == 0:
                 raise invalid(f"{self.name}: an index of the partitions must be known before the run")
-            index = scalar_offset if vector_offset is None else vector_offset
             made = self._indirect(Indirect(index, step, self.shape[dim], vector_offset is not None))
         free = self.allocation.partition_bytes // size
         view = replace(self, dtype=name, indirect=made)
