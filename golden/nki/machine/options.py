@@ -2,14 +2,14 @@
 
 import os
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import IntEnum
 
 from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
 from bitpath.golden.trainium3.declarations.vector import SumOrder
 
 
-class nc_version(Enum):
-    """Generations of the NeuronCore. Ref: ``nki.isa`` reference page."""
+class nc_version(IntEnum):
+    """Generations of the NeuronCore; later ones compare as greater. Ref: ``nki.isa`` reference page."""
 
     gen2 = 2
     gen3 = 3
