@@ -5,7 +5,7 @@ with nki.installed():
 run = nki.run(my_kernels.kernel, x, w)
 """
 
-from bitpath.golden.nki.errors import NkiValidationError, NkiWarning
+from bitpath.golden.nki.declarations.errors import NkiValidationError, NkiWarning
 from bitpath.golden.nki.launch.host import HostTensor, host_tensor
 from bitpath.golden.nki.launch.kernel import Kernel, Run, jit, run, simulate
 from bitpath.golden.nki.launch.modules import install, installed

@@ -8,7 +8,7 @@ from types import ModuleType
 from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
 from bitpath.golden.formats.presets import Preset
 from bitpath.golden.formats.sources import Choice
-from bitpath.golden.nki import standing as nki_standing
+from bitpath.golden.nki.declarations import standing as nki_standing
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
 from bitpath.golden.trainium3.declarations import (
     core,

@@ -11,7 +11,7 @@ import numpy as np
 
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES
-from bitpath.golden.nki.errors import NkiValidationError
+from bitpath.golden.nki.declarations.errors import NkiValidationError
 from bitpath.golden.nki.isa.enums import matmul_perf_mode, word
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.cycles import matmul_cycles, transpose_cycles

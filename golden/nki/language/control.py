@@ -10,7 +10,7 @@ from dataclasses import Field, field, fields, is_dataclass
 from functools import partial
 from typing import Any
 
-from bitpath.golden.nki.errors import invalid
+from bitpath.golden.nki.declarations.errors import invalid
 from bitpath.golden.nki.machine.core import present_core
 from bitpath.golden.nki.memory.registers import VirtualRegister
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from bitpath.golden.nki import isa
-from bitpath.golden.nki.errors import invalid
+from bitpath.golden.nki.declarations.errors import invalid
+from bitpath.golden.nki.isa import instructions as isa
 from bitpath.golden.nki.language.memory import fill, ndarray
 from bitpath.golden.nki.memory.tensor import NkiTensor
 

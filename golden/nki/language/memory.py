@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden import trainium3
-from bitpath.golden.nki import isa
+from bitpath.golden.nki.isa import instructions as isa
 from bitpath.golden.nki.machine.access import load
 from bitpath.golden.nki.machine.core import hbm_tensor, present_core
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name

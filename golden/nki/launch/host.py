@@ -6,7 +6,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from bitpath.golden.nki.errors import NkiValidationError
+from bitpath.golden.nki.declarations.errors import NkiValidationError
 from bitpath.golden.nki.machine.core import Machine, hbm_tensor
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name
 from bitpath.golden.nki.memory.storage import elements

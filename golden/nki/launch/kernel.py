@@ -8,14 +8,14 @@ from functools import update_wrapper
 from inspect import signature
 from typing import Any
 
-from bitpath.golden.nki.errors import NkiValidationError
+from bitpath.golden.nki.declarations.errors import NkiValidationError
+from bitpath.golden.nki.declarations.standing import Standing, standing_of
 from bitpath.golden.nki.launch.host import give_back, given, results
 from bitpath.golden.nki.machine.core import PRESENT, Machine, NeuronCore
 from bitpath.golden.nki.machine.options import Options
 from bitpath.golden.nki.machine.record import Executed, NkiInstruction
 from bitpath.golden.nki.machine.timeline import Times, times
 from bitpath.golden.nki.machine.turns import Stopped, Turns
-from bitpath.golden.nki.standing import Standing, standing_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ def run(
         cycles=times(machine.instructions),
         instructions=tuple(machine.instructions),
         warnings=tuple(machine.messages.values()),
-        standing=standing_of(machine.instructions),
+        standing=standing_of(each.keys for each in machine.instructions),
         high_water={name: max(each[name] for each in high) for name in high[0]},
     )
 

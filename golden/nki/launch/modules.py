@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from bitpath.golden.nki import isa
 from bitpath.golden.nki.isa import enums
+from bitpath.golden.nki.isa import instructions as isa
 from bitpath.golden.nki.language import control, functions, memory
 from bitpath.golden.nki.launch.host import host_tensor
 from bitpath.golden.nki.launch.kernel import Kernel, jit, run, simulate

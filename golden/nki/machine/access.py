@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bitpath.golden.nki.errors import invalid
+from bitpath.golden.nki.declarations.errors import invalid
 from bitpath.golden.nki.machine.core import NeuronCore
 from bitpath.golden.nki.machine.record import Access
 from bitpath.golden.nki.memory.dtypes import STORED

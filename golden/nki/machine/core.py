@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.nki.errors import NkiWarning, invalid, kernel_line
+from bitpath.golden.nki.declarations.errors import NkiWarning, invalid, kernel_line
 from bitpath.golden.nki.machine.options import Options
 from bitpath.golden.nki.machine.record import Executed, NkiInstruction
 from bitpath.golden.nki.machine.turns import Turns

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden import trainium3
-from bitpath.golden.nki.errors import NkiValidationError, invalid, kernel_line
+from bitpath.golden.nki.declarations.errors import NkiValidationError, invalid, kernel_line
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.core import NeuronCore, present_core
 from bitpath.golden.nki.machine.cycles import RULES, CycleRules

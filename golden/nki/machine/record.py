@@ -47,7 +47,7 @@ class NkiInstruction:
     line : file and line of the kernel.
     name : the kernel's name for it, or "".
     operands : operands by name, as text.
-    keys : choices that its result depends on; see `bitpath.golden.nki.standing`.
+    keys : choices that its result depends on; see `bitpath.golden.nki.declarations.standing`.
     reads, writes : bytes that it touched.
     after : instructions that it must follow, by ``depends_on``.
     """

@@ -3,7 +3,7 @@
 import threading
 from typing import Any
 
-from bitpath.golden.nki.errors import invalid
+from bitpath.golden.nki.declarations.errors import invalid
 
 
 class Stopped(BaseException):

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from bitpath.golden.formats.catalogue import E2M1, E4M3FN, E5M2, FloatFormat
-from bitpath.golden.nki.errors import invalid
+from bitpath.golden.nki.declarations.errors import invalid
 
 STORED: Mapping[str, np.dtype] = {
     name: np.dtype(stored)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from bitpath.golden.nki.errors import invalid
+from bitpath.golden.nki.declarations.errors import invalid
 
 
 @dataclass(eq=False)

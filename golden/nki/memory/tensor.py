@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bitpath.golden.nki.errors import invalid
+from bitpath.golden.nki.declarations.errors import invalid
 from bitpath.golden.nki.memory.allocation import Allocation
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name
 from bitpath.golden.nki.memory.index import Item, items

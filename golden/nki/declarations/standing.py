@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from bitpath.golden.formats.sources import Source, choices, chosen, documented, inferred
-from bitpath.golden.nki.machine.record import NkiInstruction
 
 ORDER = ("documented", "measured", "inferred", "chosen")
 """Standings, the strongest first."""
@@ -79,7 +78,7 @@ class Standing:
         return self.word
 
 
-def standing_of(instructions: Iterable[NkiInstruction]) -> Standing:
-    """Return the standing of instructions."""
-    keys = {key: source_of(key).kind for each in instructions for key in sorted(each.keys)}
+def standing_of(used: Iterable[frozenset[str]]) -> Standing:
+    """Return the standing of instructions, given the keys of each."""
+    keys = {key: source_of(key).kind for each in used for key in sorted(each)}
     return Standing(max(keys.values(), key=ORDER.index, default=ORDER[0]), dict(sorted(keys.items())))

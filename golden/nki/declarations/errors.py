@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from types import FrameType
 
-_HERE = str(Path(__file__).parent)
+_HERE = str(Path(__file__).parents[1])
 
 
 class NkiValidationError(ValueError):
