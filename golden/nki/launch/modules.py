@@ -50,25 +50,22 @@ class ReplicaGroup:
         self.groups = groups
 
 
-def _public(*modules: Any) -> dict[str, Any]:
-    return {
-        name: value
-        for module in modules
-        for name, value in vars(module).items()
-        if not name.startswith("_") and not isinstance(value, ModuleType)
-    }
+def _public(*modules: ModuleType) -> dict[str, Any]:
+    """Return the names that modules' ``__all__`` lists, or that they define: none that they import for themselves."""
+    return {name: value for module in modules for name, value in vars(module).items() if name in _names(module)}
+
+
+def _names(module: ModuleType) -> list[str]:
+    defined = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
+    return getattr(module, "__all__", [name for name in defined if not name.startswith("_")])
 
 
 def _language() -> dict[str, Any]:
     dtypes = {name: name for name in STORED} | {"bool_": "bool"}
     regions = {name: getattr(MemoryRegion, name) for name in MemoryRegion.__members__}
     own = _public(control, functions, memory)
-    return (
-        own
-        | dtypes
-        | regions
-        | {"range": range, "prod": own["prod_"], "NkiTensor": NkiTensor, "MemoryRegion": MemoryRegion}
-    )
+    own["prod"] = own.pop("prod_")
+    return own | dtypes | regions | {"range": range, "NkiTensor": NkiTensor, "MemoryRegion": MemoryRegion}
 
 
 def modules() -> dict[str, ModuleType]:
@@ -87,6 +84,9 @@ def modules() -> dict[str, ModuleType]:
         "nki.compiler": _Module("nki.compiler", {}, missing),
         "neuronxcc": _Module("neuronxcc", {}, OLD),
         "neuronxcc.nki": _Module("neuronxcc.nki", {}, OLD),
+        "neuronxcc.nki.language": _Module("neuronxcc.nki.language", {}, OLD),
+        "neuronxcc.nki.isa": _Module("neuronxcc.nki.isa", {}, OLD),
+        "neuronxcc.nki.compiler": _Module("neuronxcc.nki.compiler", {}, OLD),
         "neuronxcc.nki.typing": _Module("neuronxcc.nki.typing", typing, OLD),
     }  # fmt: skip
     for name, module in made.items():
