@@ -183,6 +183,7 @@ def test_every_unit_has_its_configuration_and_its_ports(bitpath):
         "probe nosuch",
         "probe tensix --fields nosuch",
         "identify missing.npz",
+        "nki missing.py:kernel",
         "synth nosuch",
         "tools --need nosuch",
     ],

@@ -1,0 +1,77 @@
+"""``bitpath nki``: runs an NKI kernel of a file on Trainium3's golden models."""
+
+from pathlib import Path
+
+import click
+
+from bitpath.sim.commands._click import Command, Printer, examples, output_options
+from bitpath.sim.engine.unit_options import FILE
+
+
+@click.command(
+    cls=Command,
+    epilog=examples(
+        "bitpath nki rows.py:softmax --args x.npz -o out.npz",
+        "bitpath nki rows.py:softmax --args x.npz --cores 2 --strict",
+        "bitpath nki mm.py:matmul --args ab.npz --compare matmul --trace trace.json",
+        "bitpath nki rows.py:softmax --args x.npz --json",
+    ),
+)
+@click.argument("kernel", metavar="FILE:KERNEL")
+@click.option(
+    "--args",
+    type=FILE,
+    help="Arguments as .npz, by the name of the parameter. An array of no dimension is a number or a text. A key "
+    "NAME:DTYPE, as x:bfloat16, holds words (uint8, uint16 or uint32) of a dtype that .npz cannot name: bfloat16, "
+    "float8_e4m3, float8_e4m3fn, float8_e5m2, float8_e8m0fnu, tfloat32, float8_e4m3fn_x4, float8_e5m2_x4 or "
+    "float4_e2m1fn_x4.",
+)
+@click.option(
+    "-o", "--output", type=FILE, help="Write the outputs as .npz: out_0, out_1 and so on, or out_0:DTYPE with words."
+)
+@click.option("--cores", type=click.IntRange(1, 2), help="Launch grid.  [default: one core without a grid]")
+@click.option("--strict", is_flag=True, help="Make warnings errors: unwritten and aliased reads, races and the like.")
+@click.option("--trace", type=FILE, help="Write the schedule as JSON trace events for Perfetto or chrome://tracing.")
+@click.option(
+    "--compare",
+    metavar="NAME",
+    help="A function of the file, or of numpy, that gets the arguments in their order, floats as float64: print the "
+    "largest and the mean error in units in the last place of the output.",
+)
+@output_options
+def command(
+    kernel: str,
+    args: Path | None,
+    output: Path | None,
+    cores: int | None,
+    strict: bool,
+    trace: Path | None,
+    compare: str | None,
+    printer: Printer,
+) -> None:
+    """Run an NKI kernel of a file bit by bit on Trainium3's golden models.
+
+    The file imports nki as the vendor has it. Prints the instructions and cycles of each engine, serial and overlapped
+    time, the largest use of memory, warnings, and the choices that the result depends on with their standing. A
+    breakpoint() in the kernel starts the debugger.
+    """
+    from bitpath.golden.nki import Options
+    from bitpath.sim.study.nki import outputs, report
+    from bitpath.sim.study.nki import trace as traces
+    from bitpath.sim.study.nki.kernel_file import split
+    from bitpath.sim.study.nki.launch import launch
+
+    file, name = split(kernel)
+    outputs.check_writable("-o", output)
+    outputs.check_writable("--trace", trace)
+    options = Options(strict=strict)
+    made = launch(file, name, args, cores=cores, options=options, compare=compare, silent=printer.silent)
+    if output is not None and not made.outputs:
+        raise ValueError(f"-o: {name} returns no tensor")
+    if output is not None:
+        outputs.save(output, made.outputs)
+    if trace is not None:
+        traces.write(trace, made.run)
+    found = report.record(kernel, made.run, options, made.outputs, made.errors)
+    printer.say(report.text(found, made.errors))
+    printer.result(found)
