@@ -1,10 +1,12 @@
 """``bitpath nki``: runs an NKI kernel of a file on Trainium3's golden models."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from bitpath.sim.commands._click import Command, Printer, examples, output_options
+from bitpath.sim.engine.errors import FAILED
 from bitpath.sim.engine.unit_options import FILE
 
 
@@ -38,6 +40,12 @@ from bitpath.sim.engine.unit_options import FILE
     help="A function of the file, or of numpy, that gets the arguments in their order, floats as float64: print the "
     "largest and the mean error in units in the last place of the output.",
 )
+@click.option(
+    "--rtl",
+    is_flag=True,
+    help="Compute on RTL units what they take of the instructions, and compare: QuantizeMX, products, exponential, "
+    "operators, reciprocal, transposes. Units are built once.",
+)
 @output_options
 def command(
     kernel: str,
@@ -47,6 +55,7 @@ def command(
     strict: bool,
     trace: Path | None,
     compare: str | None,
+    rtl: bool,
     printer: Printer,
 ) -> None:
     """Run an NKI kernel of a file bit by bit on Trainium3's golden models.
@@ -65,7 +74,7 @@ def command(
     outputs.check_writable("-o", output)
     outputs.check_writable("--trace", trace)
     options = Options(strict=strict)
-    made = launch(file, name, args, cores=cores, options=options, compare=compare, silent=printer.silent)
+    made = launch(file, name, args, cores=cores, options=options, compare=compare, silent=printer.silent, watched=rtl)
     if output is not None and not made.outputs:
         raise ValueError(f"-o: {name} returns no tensor")
     if output is not None:
@@ -74,4 +83,17 @@ def command(
         traces.write(trace, made.run)
     found = report.record(kernel, made.run, options, made.outputs, made.errors)
     printer.say(report.text(found, made.errors))
+    if rtl:
+        from rich.console import Console
+
+        from bitpath.sim.flows.nki_rtl import compare as compare_rtl
+        from bitpath.sim.flows.nki_rtl import text
+
+        rows, left_out = compare_rtl(made.executed, "verilator", Console(stderr=True, quiet=printer.silent))
+        printer.say(text(rows, left_out))
+        found["rtl"] = {"compared": [asdict(each) for each in rows], "left_out": dict(left_out)}
+        if wrong := sum(each.mismatches for each in rows):
+            printer.fail(f"{wrong} values of RTL differ from golden's")
     printer.result(found)
+    if rtl and wrong:
+        raise SystemExit(FAILED)

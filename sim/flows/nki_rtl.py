@@ -74,6 +74,17 @@ def compare(executed: Iterable[Executed], simulator: str, console: Console) -> t
     return rows, left_out
 
 
+def text(rows: Iterable[Compared], left_out: Counter[str]) -> str:
+    """Return what RTL gave as text."""
+    lines = [
+        f"RTL {each.opcode} on {each.unit}: {each.count}, {each.values:,} values, {each.mismatches} mismatches,"
+        f" {each.cycles:,} cycles"
+        for each in rows
+    ]
+    others = ", ".join(f"{opcode} {count}" for opcode, count in sorted(left_out.items()))
+    return "\n".join([*lines, f"not on RTL: {others or 'nothing'}"])
+
+
 def _play(
     units: CoreUnits, simulator: str, console: Console, used: Counter[str], unit: str, content: Any
 ) -> dict[str, Any]:

@@ -12,17 +12,20 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden import nki
+from bitpath.golden.nki.machine.record import Executed
 from bitpath.sim.study.nki import arguments, outputs
 from bitpath.sim.study.nki.kernel_file import kernel_of, loaded, mistakes
+from bitpath.sim.study.nki.outputs import Error
 
 
 @dataclass(frozen=True, eq=False)
 class Launch:
-    """A run with its named outputs and their errors, none without a reference."""
+    """A run with its named outputs, their errors, none without a reference, and its instructions' values where asked for."""
 
     run: nki.Run
     outputs: dict[str, np.ndarray]
-    errors: list[outputs.Error]
+    errors: list[Error]
+    executed: list[Executed]
 
 
 def launch(
@@ -34,8 +37,9 @@ def launch(
     options: nki.Options,
     compare: str | None,
     silent: bool,
+    watched: bool = False,
 ) -> Launch:
-    """Run a kernel; with ``silent`` it prints to stderr.
+    """Run a kernel; with ``silent`` it prints to stderr, with ``watched`` the values of its instructions are kept.
 
     Raises
     ------
@@ -49,19 +53,27 @@ def launch(
         found = arguments.arguments(given, kernel.function, name)
         # The kernel may write into its arguments.
         reference = [arguments.in_float64(each) for each in _in_order(kernel.function, found)]
-        run = _run(kernel if cores is None else kernel[cores], found, options, str(file))
+        executed: list[Executed] = []
+        watch = executed.append if watched else None
+        run = _run(kernel if cores is None else kernel[cores], found, options, str(file), watch)
         made = outputs.named(run.outputs)
         errors = [] if function is None else outputs.errors(made, function, reference)
-    return Launch(run, made, errors)
+    return Launch(run, made, errors, executed)
 
 
-def _run(kernel: nki.Kernel, found: dict[str, Any], options: nki.Options, file: str) -> nki.Run:
+def _run(
+    kernel: nki.Kernel,
+    found: dict[str, Any],
+    options: nki.Options,
+    file: str,
+    watch: Callable[[Executed], None] | None,
+) -> nki.Run:
     bound = inspect.signature(kernel.function).bind(**found)
     bound.apply_defaults()
     with mistakes(file), warnings.catch_warnings():
         # The report has them.
         warnings.simplefilter("ignore", nki.NkiWarning)
-        return nki.run(kernel, *bound.args, options=options, **bound.kwargs)
+        return nki.run(kernel, *bound.args, options=options, watch=watch, **bound.kwargs)
 
 
 def _in_order(function: Callable, found: dict[str, Any]) -> list[Any]:
