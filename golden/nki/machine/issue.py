@@ -87,6 +87,7 @@ class Issue:
         """
         if not isinstance(tensor, NkiTensor):
             raise self.fail(f"{name}: must be a tensor, not {type(tensor).__name__}")
+        tensor.check()
         self._operands[name] = repr(tensor)
         if tensor.allocation.buffer not in memories:
             raise self.fail(f"{name}: must be in {' or '.join(memories)}, not in {tensor.allocation.buffer}")

@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from bitpath.golden.nki.declarations.errors import invalid
 from bitpath.golden.nki.memory.allocation import Allocation
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name
@@ -255,7 +253,10 @@ class NkiTensor:
         indirect_dim: int = 0,
         dtype: Any = None,
     ) -> "NkiTensor":
-        """Address the storage by pairs of step and num, in elements of ``dtype`` from the view's first element on."""
+        """Address the storage by pairs of step and num, in elements of ``dtype`` from the view's first element on.
+
+        Instructions check that its elements exist: kernels also make views that they do not use.
+        """
         name = self.dtype if dtype is None else dtype_name(dtype)
         size = STORED[name].itemsize
         if self.offset * self.itemsize % size:
@@ -277,11 +278,11 @@ class NkiTensor:
         if not self.on_chip:
             if made is not None and made.vector:
                 pairs[0] = pairs[0][0], 0
-            return replace(view, start=first)._with_dims(pairs)
+            return replace(view, start=first)._of_dims(pairs)
         if pairs[0][0] > 1 and pairs[0][1] != free:
             raise invalid(f"{self.name}: the first step must be {free}, the elements of a partition, not {pairs[0][1]}")
         pairs[0] = pairs[0][0], 1
-        return replace(view, row=first // free if free else 0, start=first % free if free else 0)._with_dims(pairs)
+        return replace(view, row=first // free if free else 0, start=first % free if free else 0)._of_dims(pairs)
 
     def _reshaped(self, pairs: Dims, shape: Sequence[int]) -> Dims:
         try:
@@ -304,8 +305,11 @@ class NkiTensor:
             raise invalid(f"{self.name}: dimension 0, the partitions, cannot change")
         return dim
 
+    def _of_dims(self, pairs: Dims, **changes: Any) -> "NkiTensor":
+        return replace(self, shape=tuple(num for num, _ in pairs), steps=tuple(step for _, step in pairs), **changes)
+
     def _with_dims(self, pairs: Dims, **changes: Any) -> "NkiTensor":
-        made = replace(self, shape=tuple(num for num, _ in pairs), steps=tuple(step for _, step in pairs), **changes)
+        made = self._of_dims(pairs, **changes)
         made.check()
         return made
 
@@ -341,8 +345,3 @@ def fresh(allocation: Allocation, dtype: str, shape: Sequence[int]) -> NkiTensor
     inner = tuple(int(prod(shape[k + 1 :])) for k in range(len(shape)))
     steps = (1, *inner[1:]) if allocation.on_chip else inner
     return NkiTensor(allocation, dtype, 0, 0, tuple(map(int, shape)), steps)
-
-
-def as_array(values: Any, dtype: str) -> np.ndarray:
-    """Return values as an array of a dtype's elements in memory."""
-    return np.ascontiguousarray(values, STORED[dtype])
