@@ -123,12 +123,10 @@ def shared_constant(constant: np.ndarray, dtype: Any = None) -> NkiTensor:
 
 
 def shared_identity_matrix(n: int, dtype: Any = "uint8", dst: NkiTensor | None = None) -> NkiTensor:
-    """Return an identity matrix in HBM, or write it into a tensor."""
-    made = shared_constant(np.eye(n, dtype=np.float32), dtype)
-    if dst is None:
-        return made
-    isa.dma_copy(dst, made)
-    return dst
+    """Return an identity matrix in SBUF, or write it into a tensor."""
+    made = ndarray((n, n), dtype) if dst is None else dst
+    isa.dma_copy(made, shared_constant(np.eye(n, dtype=np.float32), dtype))
+    return made
 
 
 def device_print(print_prefix: str, tensor: NkiTensor) -> None:
