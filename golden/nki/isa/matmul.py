@@ -75,6 +75,7 @@ def nc_matmul(
             perf_mode=word(perf_mode.value),
             is_stationary_onezero=is_stationary_onezero,
             is_moving_onezero=is_moving_onezero,
+            multi_bank=True,
             tile_position=position,
             tile_size=size,
         )

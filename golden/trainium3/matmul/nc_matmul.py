@@ -55,6 +55,7 @@ def nc_matmul(
     is_transpose: bool = False,
     is_stationary_onezero: bool = False,
     is_moving_onezero: bool = False,
+    multi_bank: bool = False,
     fp32_mode: Fp32Mode = "fused",
     numerics: MatmulNumerics | None = None,
     double_row_numerics: DotNumerics | None = None,
@@ -78,6 +79,7 @@ def nc_matmul(
         its one 1. `psum_accumulate_flag` must overwrite, and no other mode goes with it.
     is_stationary_onezero, is_moving_onezero : True as a promise that the operand holds only 0 and 1, which saves two of
         FP32's four passes. It changes no bit.
+    multi_bank : whether the result may take several banks of PSUM: N up to 4096 with float32, 8192 with bfloat16.
     fp32_mode : "fused" is one step a row; "split12" is four passes of 12-bit halves, see `fp32_passes`, for float32
         operands and a float32 destination. An operand rounded to TF32 has no low half.
     numerics : default `TRAINIUM3_MATMUL`: exact product and partial sum, one RNE rounding to FP32. A hypothesis about
@@ -110,7 +112,7 @@ def nc_matmul(
         changes = {"dst": dst is not None, "accumulation": accumulate, "rounding": rounding != "rne"}
         _refuse("is_transpose", tf32, changes, split12=split)
         return _transposed(stationary, moving, numerics_of(numerics, TRAINIUM3_MATMUL))
-    dtype = check_destination(shape, dst, dst_dtype, accumulate)
+    dtype = check_destination(shape, dst, dst_dtype, accumulate, multi_bank)
     mode = check_rounding(rounding, random_bits, dtype, shape)
     _check_promise("stationary", stationary, is_stationary_onezero)
     _check_promise("moving", moving, is_moving_onezero)

@@ -259,6 +259,12 @@ def test_e3m4():
     assert convert(0x7F7FFFFF, FP32, E3M4) == 0x70
 
 
+def test_a_result_may_span_banks():
+    x, y = (np.random.default_rng(1).standard_normal((5, n)).astype(BF) for n in (3, 513))
+    one, rest = (nc_matmul(x, y[:, part]) for part in (slice(512), slice(512, None)))
+    assert nc_matmul(x, y, multi_bank=True).tobytes() == np.concatenate((one, rest), axis=1).tobytes()
+
+
 def ones(dtype, *shape):
     return np.ones(shape, dtype)
 
@@ -274,6 +280,7 @@ BAD = [
     ((ones(BF, 2, 129), GOOD[1]), {}, ValueError, "stationary must have a free size M from 1 to 128, not 129"),
     ((GOOD[0], ones(BF, 2, 513)), {}, ValueError, "moving must have a free size N from 1 to 512 with a float32 dst, not"),
     ((GOOD[0], ones(BF, 2, 1025)), {"dst_dtype": BF}, ValueError, "moving must have a free size N from 1 to 1024 with a bfloat16 dst,"),
+    ((GOOD[0], ones(BF, 2, 4097)), {"multi_bank": True}, ValueError, "moving must have a free size N from 1 to 4096 with a float32 dst,"),
     ((ones(F32, 2, 4), GOOD[1]), {}, ValueError, "TF32 and FP32 must be multiplied with each other only, but stationary"),
     (
         (ones(E4, 2, 4), ones(E4FN, 2, 3)), {}, ValueError,
