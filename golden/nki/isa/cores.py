@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from bitpath.golden.nki.isa.dma import engine_bytes
 from bitpath.golden.nki.isa.enums import dma_engine as dma_engines
 from bitpath.golden.nki.isa.enums import engine as engines
@@ -11,7 +9,6 @@ from bitpath.golden.nki.isa.enums import engine_name
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.cycles import LEAST, dma_cycles
 from bitpath.golden.nki.machine.issue import ANY, SBUF, Issue, instruction
-from bitpath.golden.nki.memory.storage import per_byte
 from bitpath.golden.nki.memory.tensor import NkiTensor
 
 GPSIMD_BYTES = {4: 1024, 2: 512, 1: 256}
@@ -54,13 +51,10 @@ def sendrecv(
     own = src.size // src.shape[0] * src.itemsize
     if dma_engine is dma_engines.gpsimd_dma and own > GPSIMD_BYTES[src.itemsize]:
         raise issue.fail(f"src: at most {GPSIMD_BYTES[src.itemsize]} bytes a partition with gpsimd_dma, not {own}")
-    access.check_written(issue.core, src)
-    sent = per_byte(src.allocation.storage.data, src.place(), src.itemsize).copy()
-    found = issue.core.meet(("sendrecv", int(pipe_id)), sent)
-    if found.shape != sent.shape:
-        raise issue.fail(f"src: the other core sends shape {found.shape[:-1]}, not {src.shape}")
-    values = np.ascontiguousarray(found).reshape(-1).view(f"V{src.itemsize}" if src.itemsize > 1 else np.uint8)
-    access.store(issue.core, dst, values.view(access.STORED[dst.dtype]).reshape(dst.shape))
+    data, written = issue.core.meet(("sendrecv", int(pipe_id)), access.sent(issue.core, src))
+    if data.shape != (*src.shape, src.itemsize):
+        raise issue.fail(f"src: the other core sends shape {data.shape[:-1]}, not {src.shape}")
+    access.received(issue.core, dst, data, written)
     issue.reads(src)
     issue.writes(dst)
     issue.on("dma", dma_cycles(engine_bytes(dst, src), issue.core.options.dma_start))

@@ -33,13 +33,15 @@ def iota(
 
 @instruction
 def nc_stream_shuffle(issue: Issue, dst: NkiTensor, src: NkiTensor, shuffle_mask: Sequence[int]) -> None:
-    """Give partition i of each quadrant that of src which the mask names; 255 leaves it."""
+    """Give partition i of each quadrant that of src which the mask names; 255 leaves it. What is known of bytes moves along."""
     issue.check("dst", dst)
-    values = issue.tile("src", src, dtypes=tuple(STORED))
+    values = issue.tile("src", src, dtypes=tuple(STORED), moves=True)
     if dst.dtype != src.dtype:
         raise issue.fail(f"dst: dtype must be src's {src.dtype}, not {dst.dtype}")
-    made = trainium3.nc_stream_shuffle(_present(dst), values, [int(each) for each in shuffle_mask])
-    issue.put("dst", dst, made)
+    mask = [int(each) for each in shuffle_mask]
+    known = trainium3.nc_stream_shuffle(access.written(dst), access.written(src), mask)
+    issue.put("dst", dst, trainium3.nc_stream_shuffle(_present(dst), values, mask))
+    access.set_written(dst, known)
     issue.elementwise("vector", dst, src)
 
 

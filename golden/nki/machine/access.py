@@ -14,18 +14,16 @@ from bitpath.golden.nki.memory.storage import NOBODY, elements, per_byte
 from bitpath.golden.nki.memory.tensor import NkiTensor
 
 
-def load(core: NeuronCore, tensor: NkiTensor) -> np.ndarray:
-    """Return a copy of a view's elements, of their dtype in memory, [shape]; warn of bytes that nothing has written."""
-    check_written(core, tensor)
-    return elements(tensor.allocation.storage.data, tensor.place(), STORED[tensor.dtype]).copy()
+def load(core: NeuronCore, tensor: NkiTensor, *, moves: bool = False) -> np.ndarray:
+    """Return a copy of a view's elements, of their dtype in memory, [shape].
 
-
-def check_written(core: NeuronCore, tensor: NkiTensor) -> None:
-    """Warn of bytes that nothing has written, or that another allocation or core wrote."""
+    Warn of bytes that another allocation or core wrote; of bytes that nothing has written, unless the instruction ``moves`` them.
+    """
     storage, place = tensor.allocation.storage, tensor.place()
-    if not per_byte(storage.written, place, tensor.itemsize).all():
+    if not moves and not per_byte(storage.written, place, tensor.itemsize).all():
         core.machine.warn("unwritten", f"{tensor.name}: bytes are read that nothing has written")
     _check_origin(core, tensor)
+    return elements(storage.data, place, STORED[tensor.dtype]).copy()
 
 
 def _check_origin(core: NeuronCore, tensor: NkiTensor) -> None:
@@ -51,14 +49,35 @@ def store(core: NeuronCore, tensor: NkiTensor, values: np.ndarray) -> None:
 
 def move(core: NeuronCore, dst: NkiTensor, src: NkiTensor) -> None:
     """Copy bits, and with them what is known of each byte, between views of as many elements of one size."""
-    size = src.itemsize
-    data = per_byte(src.allocation.storage.data, src.place(), size).copy()
-    written = per_byte(src.allocation.storage.written, src.place(), size).copy()
-    _check_origin(core, src)
-    shape = (*dst.shape, size)
-    per_byte(dst.allocation.storage.data, dst.place(), size)[...] = data.reshape(shape)
-    _mark(core, dst)
-    per_byte(dst.allocation.storage.written, dst.place(), size)[...] = written.reshape(shape)
+    received(core, dst, *sent(core, src))
+
+
+def written(tensor: NkiTensor) -> np.ndarray:
+    """Return which bytes of a tile something has written, uint8 [P, bytes]."""
+    flags = per_byte(tensor.allocation.storage.written, tensor.place(), tensor.itemsize)
+    return flags.reshape(tensor.shape[0], -1).astype(np.uint8)
+
+
+def set_written(tensor: NkiTensor, flags: np.ndarray) -> None:
+    """Say which bytes of a tile count as written, [P, bytes]."""
+    known = per_byte(tensor.allocation.storage.written, tensor.place(), tensor.itemsize)
+    known[...] = flags.reshape(known.shape)
+
+
+def sent(core: NeuronCore, tensor: NkiTensor) -> tuple[np.ndarray, np.ndarray]:
+    """Return copies of a view's bytes and of what is known of each, [shape, size], for a copy to another place."""
+    _check_origin(core, tensor)
+    storage, place, size = tensor.allocation.storage, tensor.place(), tensor.itemsize
+    return per_byte(storage.data, place, size).copy(), per_byte(storage.written, place, size).copy()
+
+
+def received(core: NeuronCore, tensor: NkiTensor, data: np.ndarray, written: np.ndarray) -> None:
+    """Write bytes, and which of them are written, to a view of as many elements."""
+    storage, place, size = tensor.allocation.storage, tensor.place(), tensor.itemsize
+    shape = (*tensor.shape, size)
+    per_byte(storage.data, place, size)[...] = data.reshape(shape)
+    _mark(core, tensor)
+    per_byte(storage.written, place, size)[...] = written.reshape(shape)
 
 
 def _mark(core: NeuronCore, tensor: NkiTensor) -> None:

@@ -119,13 +119,17 @@ class Issue:
         dtypes: Sequence[str] | None = None,
         *,
         starts: bool = True,
+        moves: bool = False,
     ) -> np.ndarray:
-        """Return the elements of an operand, [P, N] as they lie in memory; TF32 as float32."""
+        """Return the elements of an operand, [P, N] as they lie in memory; TF32 as float32.
+
+        With ``moves`` the instruction only moves them, so that nobody is warned of bytes that nothing has written.
+        """
         view = self.check(name, tensor, memories, dtypes, starts=starts)
         if view.dtype in X4 and dtypes is None:
             raise self.fail(f"{name}: must have single elements, not {view.dtype}")
         self.reads(view)
-        values = self._values[name] = access.load(self.core, view).reshape(view.shape[0], -1)
+        values = self._values[name] = access.load(self.core, view, moves=moves).reshape(view.shape[0], -1)
         return trainium3.cast(values, np.float32, source="tf32") if view.dtype == "tfloat32" else values
 
     def scalar(self, name: str, operand: Any, partitions: int, dtypes: Sequence[str] | None = None) -> Any:
