@@ -6,6 +6,7 @@ Ref: ``nki.language`` reference page, NKI 0.6, where they are experimental. Whic
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -217,7 +218,7 @@ def matmul(x: NkiTensor, y: NkiTensor, transpose_x: bool = False) -> NkiTensor:
 
 
 def broadcast_to(x: NkiTensor, shape: Sequence[int], dtype: Any = None) -> NkiTensor:
-    """Return a tile repeated to a shape: over partitions by DMA, over free dimensions by a copy."""
+    """Return a tile repeated to a shape: over partitions by a DMA that reads one partition again and again, else by a copy."""
     view = x
     for dim, (num, wanted) in enumerate(zip(x.shape, shape, strict=True)):
         if num != wanted and dim:
@@ -228,8 +229,7 @@ def broadcast_to(x: NkiTensor, shape: Sequence[int], dtype: Any = None) -> NkiTe
         return made
     if x.shape[0] != 1:
         raise invalid(f"broadcast_to: x must have 1 or {shape[0]} partitions, not {x.shape[0]}")
-    for p in range(shape[0]):
-        isa.dma_copy(made[p], view)
+    isa.dma_copy(made, replace(view, shape=made.shape, steps=(0, *view.steps[1:])))
     return made
 
 
