@@ -12,10 +12,13 @@ from bitpath.golden.nki.memory.registers import VirtualRegister
 from bitpath.golden.nki.memory.tensor import NkiTensor
 
 
-def register_alloc(x: int | None = None) -> VirtualRegister:
-    """Return a new register that holds a number, or 0."""
+def register_alloc(x: int | NkiTensor | None = None) -> VirtualRegister:
+    """Return a new register that holds a number, what a tensor of one element holds, or 0."""
     made = VirtualRegister()
-    made.write(0 if x is None else x)
+    if isinstance(x, NkiTensor):
+        register_load(made, x)
+    else:
+        made.write(0 if x is None else x)
     return made
 
 
