@@ -45,6 +45,12 @@ CHOICES = choices(
             "kernels allocate PSUM tiles at one address and leave accumulate at None"
         ),
         "NKI, new memory without an address holds NaN, and integers 4": documented("the guide of the NKI simulator"),
+        "NKI, new x4 words without an address are 4, as integers are": inferred(
+            "the library's kernel of all experts multiplies words that nothing has written by weights of 0"
+        ),
+        "NKI, memset of 0.0 into integers is a warning": inferred(
+            "the library's kernels do it; release notes of NKI 0.3 make a float an error"
+        ),
         "NKI, a slice or index beyond a dimension is an error": inferred("kernels clamp; numpy would cut a slice"),
         "NKI, the offset of .ap is added to the view's own": inferred("LANG against the access-pattern guide"),
         "NKI, two cores run by turns, core 0 first, and change at core_barrier and sendrecv": chosen(

@@ -6,7 +6,7 @@ from bitpath.golden import trainium3
 from bitpath.golden.nki.isa.enums import engine as engines
 from bitpath.golden.nki.isa.enums import engine_name
 from bitpath.golden.nki.machine.issue import CHIP, SBUF, Issue, byte_sizes, instruction
-from bitpath.golden.nki.memory.dtypes import STORED, X4
+from bitpath.golden.nki.memory.dtypes import INTEGERS, STORED, X4
 from bitpath.golden.nki.memory.tensor import NkiTensor
 
 
@@ -37,9 +37,15 @@ def tensor_copy(issue: Issue, dst: NkiTensor, src: NkiTensor, engine: engines = 
 
 @instruction
 def memset(issue: Issue, dst: NkiTensor, value: float, engine: engines = engines.unknown) -> None:
-    """Set all elements to a number, rounded once to the dtype; x4 dtypes take 0 alone."""
+    """Set all elements to a number, rounded once to the dtype; x4 dtypes take 0 alone.
+
+    A float for integers is an error, but 0.0, which kernels of the vendor's library give, is a warning.
+    """
     issue.check("dst", dst, CHIP if engine_name(engine, "vector") != "gpsimd" else SBUF)
     shape = dst.shape[0], dst.size // dst.shape[0]
+    if dst.dtype in INTEGERS and isinstance(value, float) and value == 0:
+        issue.core.machine.warn("float_memset", f"{dst.name}: value must be an integer for {dst.dtype}, not {value!r}")
+        value = 0
     if dst.dtype in X4:
         if value != 0:
             raise issue.fail(f"value: must be 0 for {dst.dtype}, not {value!r}")

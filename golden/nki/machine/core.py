@@ -14,7 +14,7 @@ from bitpath.golden.nki.machine.options import Options
 from bitpath.golden.nki.machine.record import Executed, NkiInstruction
 from bitpath.golden.nki.machine.turns import Turns
 from bitpath.golden.nki.memory.allocation import Allocation, Allocator
-from bitpath.golden.nki.memory.dtypes import STORED, X4, dtype_name, is_float
+from bitpath.golden.nki.memory.dtypes import STORED, dtype_name, is_float
 from bitpath.golden.nki.memory.regions import MemoryRegion
 from bitpath.golden.nki.memory.storage import Storage
 from bitpath.golden.nki.memory.tensor import NkiTensor, fresh
@@ -22,7 +22,7 @@ from bitpath.golden.trainium3.declarations.memory import PSUM_BANK_BYTES, PSUM_P
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 
 UNWRITTEN_INTEGER = 4
-"""What new automatic memory of integers holds, as the vendor's simulator has it; memory of floats holds NaN."""
+"""What new automatic memory of integers and x4 words holds; memory of floats holds NaN."""
 
 
 @dataclass(eq=False)
@@ -140,7 +140,7 @@ class NeuronCore:
         if storage in (self.sbuf, self.psum):
             allocator.take(made)
         if address is None:
-            storage.data[box] = np.tile(_filler(dtype), length // size)
+            storage.data[box] = np.tile(_filler(dtype, self.options.new_memory), length // size)
         return fresh(made, dtype, shape)
 
     def _check_address(
@@ -168,7 +168,7 @@ class NeuronCore:
                     )
                 return present
         made = hbm_tensor(shape, dtype, region.value, name, shared=is_shared)
-        made.allocation.storage.data[:] = np.tile(_filler(dtype), prod(shape))
+        made.allocation.storage.data[:] = np.tile(_filler(dtype, self.options.new_memory), prod(shape))
         if is_shared:
             self.machine.shared[self._shared_calls] = made
         return made
@@ -181,10 +181,12 @@ def hbm_tensor(shape: Sequence[int], dtype: str, buffer: str, name: str, *, shar
     return fresh(Allocation(buffer, storage, 0, 0, 1, length, dtype, False, name), dtype, shape)
 
 
-def _filler(dtype: str) -> np.ndarray:
-    """Return the bytes of an element of new memory: NaN where the dtype has it."""
+def _filler(dtype: str, new_memory: str) -> np.ndarray:
+    """Return the bytes of an element of new memory: NaN where single elements have it, or 0."""
     stored = STORED[dtype]
-    if dtype in X4 or dtype == "float8_e8m0fnu":
+    if new_memory == "zero":
+        return np.zeros(stored.itemsize, np.uint8)
+    if dtype == "float8_e8m0fnu":
         return np.full(stored.itemsize, 0xFF, np.uint8)
     value = np.array(np.nan if is_float(dtype) else UNWRITTEN_INTEGER).astype(stored)
     return np.frombuffer(value.tobytes(), np.uint8)

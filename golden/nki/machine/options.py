@@ -56,6 +56,8 @@ class Options:
     target : "trn3" or "trn2", whose limits hold; what the environment variable :data:`TARGET` says, or "trn3". The numerics
         are Trainium3's.
     strict : whether warnings are errors: unwritten and aliased reads, races, undefined accumulation, invalid arguments.
+    new_memory : what memory without an address holds at first: "nan", and 4 in integers, or "zero", for kernels that multiply
+        what nothing has written by 0.
     strict_memory : whether a tensor that finds no place is an error; else it gets memory of its own.
     scale_rule : rule of quantize_mx's scales.
     sum_order : order of sums along the free dimensions.
@@ -65,6 +67,7 @@ class Options:
 
     target: str = field(default_factory=lambda: os.environ.get(TARGET, "trn3"))
     strict: bool = False
+    new_memory: str = "nan"
     strict_memory: bool = False
     scale_rule: ScaleRule = ScaleRule.OCP
     sum_order: SumOrder = SumOrder.SERIAL
@@ -76,4 +79,6 @@ class Options:
         target = ALIASES.get(self.target, self.target)
         if target not in LIMITS:
             raise ValueError(f"target must be trn3 (gen4) or trn2 (gen3), not {self.target!r}")
+        if self.new_memory not in ("nan", "zero"):
+            raise ValueError(f"new_memory must be nan or zero, not {self.new_memory!r}")
         object.__setattr__(self, "limits", LIMITS[target])
