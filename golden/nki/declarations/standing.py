@@ -1,7 +1,6 @@
 """Who says so: the choices that instructions' results depend on, and the standing of a run."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from bitpath.golden.formats.sources import Source, choices, chosen, documented, inferred
 
@@ -65,26 +64,3 @@ CHOICES = choices(
 def source_of(key: str) -> Source:
     """Return the source of a key."""
     return KEYS[key] if key in KEYS or not key.startswith("activation.") else _FUNCTION
-
-
-@dataclass(frozen=True)
-class Standing:
-    """The standing of a run.
-
-    Attributes
-    ----------
-    word : the weakest of the choices' standings, "documented" without choices.
-    keys : the choices that influenced the run, with the standing of each.
-    """
-
-    word: str
-    keys: Mapping[str, str]
-
-    def __str__(self) -> str:
-        return self.word
-
-
-def standing_of(used: Iterable[frozenset[str]]) -> Standing:
-    """Return the standing of instructions, given the keys of each."""
-    keys = {key: source_of(key).kind for each in used for key in sorted(each)}
-    return Standing(max(keys.values(), key=ORDER.index, default=ORDER[0]), dict(sorted(keys.items())))

@@ -9,8 +9,8 @@ from inspect import signature
 from typing import Any
 
 from bitpath.golden.nki.declarations.errors import NkiValidationError
-from bitpath.golden.nki.declarations.standing import Standing, standing_of
 from bitpath.golden.nki.launch.host import give_back, given, results
+from bitpath.golden.nki.launch.standing import Standing, standing_of
 from bitpath.golden.nki.machine.core import PRESENT, Machine, NeuronCore
 from bitpath.golden.nki.machine.options import Options
 from bitpath.golden.nki.machine.record import Executed, NkiInstruction
