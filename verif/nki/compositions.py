@@ -35,3 +35,9 @@ def matmul(stationary: Sequence[np.ndarray], moving: Sequence[np.ndarray]) -> np
         total = trainium3.nc_matmul(left, right, dst=total, psum_accumulate_flag=flag)
     assert total is not None
     return total
+
+
+def deviation(made: np.ndarray, exact: np.ndarray) -> float:
+    """Return the root mean square of the error, as a part of that of the exact values."""
+    error = made.astype(np.float64).reshape(exact.shape) - exact
+    return float(np.sqrt((error**2).mean() / (exact**2).mean()))
