@@ -47,6 +47,21 @@ def test_nki_qkv_is_near_float64_on_one_core_and_on_two(name):
         assert one.tobytes() == two.tobytes()
 
 
+@pytest.mark.parametrize("cores", [1, 2])
+def test_nki_qkv_writes_keys_and_values_into_slots_of_an_fp8_cache(cores):
+    slots = np.random.default_rng(15).permutation(256)[:128].astype(np.int32)
+    caches = {name: np.zeros((8, 32, 128), ml_dtypes.float8_e4m3) for name in ("k_cache", "v_cache")}
+    scales = {"k_scale": np.full((128, 1), 0.5, np.float32), "v_scale": np.full((128, 1), 0.25, np.float32)}
+    more = {"fp8_max": 240.0, "fp8_min": -240.0, "kv_dtype": "float8_e4m3", "use_block_kv": True, "block_size": 32}
+    case = Case(PREFILL, 128, "RMS_NORM", rope=True, more=more | caches | scales | {"slot_mapping": slots[None]})
+    query, key, value = np.split(case.exact()[0], [256, 384], axis=1)
+    assert deviation(run_qkv(case, cores), query) < 0.006
+    for made, exact, scale in ((caches["k_cache"], key, 0.5), (caches["v_cache"], value, 0.25)):
+        rows = made.reshape(256, 128)
+        assert deviation(rows[slots], exact / scale) < 0.03
+        assert not np.delete(rows, slots, axis=0).any()
+
+
 def normalised(x: np.ndarray) -> np.ndarray:
     """Return rows over their root mean square, BF16, as the prefill kernel does: its zeros and its epsilon are BF16."""
     zeros, eps = (np.full((len(x), 1), value, np.float32).astype(BF16) for value in (0, EPS))
