@@ -19,10 +19,12 @@ from bitpath.golden.nki.machine.issue import PSUM, SBUF, Issue, instruction
 from bitpath.golden.nki.memory.dtypes import SCALES, STORED, X4
 from bitpath.golden.nki.memory.storage import per_byte
 from bitpath.golden.nki.memory.tensor import NkiTensor
-from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, AccumulateFlag
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, QUADRANT, SCALE_PARTITIONS, AccumulateFlag
 
 FLOATS = ("float32", "tfloat32", "bfloat16", "float16", "float8_e4m3", "float8_e4m3fn", "float8_e5m2")
 RESULTS = ("float32", "bfloat16")
+SCALE_ROWS = QUADRANT // SCALE_PARTITIONS
+"""Partitions of a quadrant that hold its scales."""
 OVERWRITE = int(AccumulateFlag.FIRST_OVERWRITE | AccumulateFlag.LAST)
 ACCUMULATE = int(AccumulateFlag.FIRST_ACCUMULATE | AccumulateFlag.LAST)
 
@@ -209,23 +211,25 @@ def _scales(issue: Issue, name: str, scale: NkiTensor, partitions: int, columns:
     view = issue.check(name, scale, SBUF, SCALES, starts=False)
     issue.reads(view)
     first = view.allocation.partition + view.row
-    offset = first % 32
+    offset = first % QUADRANT
     if view.size // view.shape[0] != columns or not view.is_contiguous() or (view.shape[0] > 1 and view.steps[0] != 1):
         raise issue.fail(f"{name}: must have {columns} scales in each partition, not shape {view.shape}")
     quadrant = first - offset
     if quadrant + partitions > PARTITIONS:
-        raise issue.fail(f"{name}: {partitions} partitions from quadrant {quadrant // 32} on end beyond {PARTITIONS}")
+        raise issue.fail(
+            f"{name}: {partitions} partitions from quadrant {quadrant // QUADRANT} on end beyond {PARTITIONS}"
+        )
     found = np.zeros((partitions, columns), np.uint8)
-    for p in range(partitions):
-        in_quadrant = p % 32 - offset
-        if 0 <= in_quadrant < 4:
-            row = quadrant + p - view.allocation.partition
-            if not 0 <= row < view.allocation.partitions:
-                raise issue.fail(
-                    f"{name}: partition {quadrant + p}, which holds scales of rows {p // 32 * 32} on, is not in its tensor"
-                )
-            one = NkiTensor(view.allocation, view.dtype, row, view.start, (1, columns), (1, 1))
-            found[p] = access.load(issue.core, one)[0]
+    for p in range(offset, partitions, QUADRANT):
+        count = min(SCALE_ROWS, partitions - p)
+        row = quadrant + p - view.allocation.partition
+        if not 0 <= row <= view.allocation.partitions - count:
+            raise issue.fail(
+                f"{name}: partitions {quadrant + p} to {quadrant + p + count - 1}, which hold scales of rows {p - offset} on,"
+                " must be in its tensor"
+            )
+        rows = NkiTensor(view.allocation, view.dtype, row, view.start, (count, columns), (1, 1))
+        found[p : p + count] = access.load(issue.core, rows)
     issue.show(name, found)
     return found, offset
 
