@@ -1,7 +1,7 @@
 """The vendor's MXFP4 mixture of experts for decode: bit for bit as its instructions written out, and near float64.
 
-Hidden states come as [T, 4, H / 512, 128]: element q of the x4 word at partition p of tile h. Weights of gate and up are
-[128, 2, H / 512, I], I in the order tile, q, partition; those of down are [I / 4 or 128, I / 512, H].
+Hidden states come as [T, 4, H / 512, 128]: element q of the x4 word at partition p of tile h. Weights of gate and up
+are [128, 2, H / 512, I], I in the order tile, q, partition; those of down are [I / 4 or 128, I / 512, H].
 """
 
 from dataclasses import dataclass

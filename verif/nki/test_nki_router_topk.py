@@ -1,4 +1,4 @@
-"""The vendor's router_topk: indices as numpy's argsort gives them, affinities near float64, one mode written out bit for bit."""
+"""The vendor's router_topk: indices as numpy's argsort gives them, affinities near float64, one mode bit for bit."""
 
 from typing import Any
 

@@ -24,7 +24,7 @@ def normal(seed: str, *shape: int, dtype=np.float32) -> np.ndarray:
 
 
 def product(lhs: np.ndarray, rhs: np.ndarray, blocks: int = 1) -> np.ndarray:
-    """Write a product [K, M] by [K, N] out: rows of 128 summed in PSUM, blocks of K added in the dtype of the operands."""
+    """Write a product [K, M] by [K, N] out: rows of 128 summed in PSUM, blocks of K added in the operands' dtype."""
     total = np.zeros((lhs.shape[1], rhs.shape[1]), lhs.dtype) if blocks > 1 else None
     for block in np.split(np.arange(len(lhs)), blocks):
         tiles = []

@@ -33,7 +33,10 @@ def iota(
 
 @instruction
 def nc_stream_shuffle(issue: Issue, dst: NkiTensor, src: NkiTensor, shuffle_mask: Sequence[int]) -> None:
-    """Give partition i of each quadrant that of src which the mask names; 255 leaves it. What is known of bytes moves along."""
+    """Give partition i of each quadrant that of src which the mask names; 255 leaves it.
+
+    What is known of bytes moves along.
+    """
     issue.check("dst", dst)
     values = issue.tile("src", src, dtypes=tuple(STORED), moves=True)
     if dst.dtype != src.dtype:

@@ -218,7 +218,7 @@ def matmul(x: NkiTensor, y: NkiTensor, transpose_x: bool = False) -> NkiTensor:
 
 
 def broadcast_to(x: NkiTensor, shape: Sequence[int], dtype: Any = None) -> NkiTensor:
-    """Return a tile repeated to a shape: over partitions by a DMA that reads one partition again and again, else by a copy."""
+    """Return a tile repeated to a shape: over partitions by a DMA that reads one of them again, else by a copy."""
     view = x
     for dim, (num, wanted) in enumerate(zip(x.shape, shape, strict=True)):
         if num != wanted and dim:

@@ -17,7 +17,8 @@ from bitpath.golden.nki.memory.tensor import NkiTensor
 def load(core: NeuronCore, tensor: NkiTensor, *, moves: bool = False) -> np.ndarray:
     """Return a copy of a view's elements, of their dtype in memory, [shape].
 
-    Warn of bytes that another allocation or core wrote; of bytes that nothing has written, unless the instruction ``moves`` them.
+    Warn of bytes that another allocation or core wrote, and of bytes that nothing has written, unless the instruction
+    ``moves`` them.
     """
     storage, place = tensor.allocation.storage, tensor.place()
     if not moves and not per_byte(storage.written, place, tensor.itemsize).all():

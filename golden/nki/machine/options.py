@@ -56,8 +56,8 @@ class Options:
     target : "trn3" or "trn2", whose limits hold; what the environment variable :data:`TARGET` says, or "trn3". The numerics
         are Trainium3's.
     strict : whether warnings are errors: unwritten and aliased reads, races, undefined accumulation, invalid arguments.
-    new_memory : what memory without an address holds at first: "nan", and 4 in integers, or "zero", for kernels that multiply
-        what nothing has written by 0.
+    new_memory : what memory without an address holds at first: "nan", and 4 in integers, or "zero", for kernels that
+        multiply what nothing has written by 0.
     strict_memory : whether a tensor that finds no place is an error; else it gets memory of its own.
     scale_rule : rule of quantize_mx's scales.
     sum_order : order of sums along the free dimensions.
