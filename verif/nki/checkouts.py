@@ -16,7 +16,7 @@ LIBRARY = "nki-library/src"
 
 
 def kernel_module(name: str, folder: str = LIBRARY) -> ModuleType:
-    """Import a module of a checkout's folder, with the vendor's names on golden; skip the test where it is not there."""
+    """Import a module of a checkout's folder, with the vendor's names on golden; skip the test without the folder."""
     root = os.environ.get(VARIABLE)
     if not root:
         pytest.skip(f"{VARIABLE} must name a folder with checkouts of NKI kernels")

@@ -1,4 +1,4 @@
-"""What compositions of golden's instructions share: rows of scales, transposed tiles, sums over tiles of the contraction."""
+"""Parts of written-out kernels: rows of scales, transposed tiles, sums over tiles of the contraction."""
 
 from collections.abc import Sequence
 

@@ -117,7 +117,7 @@ def quarters(values: np.ndarray) -> np.ndarray:
 
 
 def quantised(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return MX weights [H / 4, columns, 4] of E4M3FN, four elements of the hidden dimension in a word, and their scales."""
+    """Return MX weights [H / 4, columns, 4] of E4M3FN, four of the hidden dimension in a word, and their scales."""
     hidden, columns = weights.shape
     words = np.ascontiguousarray(weights.reshape(hidden // 4, 4, columns).transpose(0, 2, 1)).reshape(hidden // 4, -1)
     tiles = [trainium3.quantize_mx(words[k : k + 128], ml_dtypes.float8_e4m3fn) for k in range(0, len(words), 128)]

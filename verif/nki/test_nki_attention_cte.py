@@ -98,7 +98,7 @@ class Case:
         made = np.empty(given["q"].shape)
         for head, q in enumerate(given["q"]):
             own = head * self.key_heads // self.heads
-            powers = np.where(kept, np.exp(q @ keys[own]), 0)
+            powers = np.where(kept, np.exp(q @ keys[own] * self.flags.get("scale", 1)), 0)
             total = powers.sum(axis=1, keepdims=True) + (np.exp(given["sink"][head]) if self.sink else 0)
             made[head] = powers @ values[own] / total
         return made.swapaxes(1, 2) if self.flags.get("tp_out") else made
@@ -114,10 +114,12 @@ CASES = {
     "packed_sequences_and_window": Case(packed=True, window=20),
     "transposed_result": Case(flags={"tp_out": True}),
     "transposed_queries": Case(flags={"tp_q": False}),
+    "scale": Case(flags={"scale": 0.5}),
     "sink": Case(sink=True),
     "sink_and_window": Case(sink=True, window=100),
     "two_heads_on_one_of_keys": Case(heads=2),
     "context_parallel": Case(queries=128, keys=512, offset=256),
+    "prefix_of_sections": pytest.param(Case(prior=12288, used=11000), marks=pytest.mark.deep),
     "sections": Case(queries=128, keys=12288, causal=False),
 }
 

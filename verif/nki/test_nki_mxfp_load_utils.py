@@ -16,7 +16,7 @@ def test_nki_mxfp_load_performance_wrapper_gives_the_bits_of_quantize_mx():
     run = nki.run(kernel, x, options=nki.Options(strict=True))
     data, scale = run.outputs
     for block in range(2):
-        # Words of two BF16, [row, partition, word of the partition]: elements 4 p to 4 p + 3 of a row go to partition p.
+        # Elements 4 p to 4 p + 3 of a row, two words of two BF16, go to partition p.
         words = x[:, block * BLOCK :][:, :BLOCK].reshape(128, 128, 4)
         swizzled = np.ascontiguousarray(words.transpose(1, 0, 2)).reshape(128, BLOCK)
         golden, golden_scale = trainium3.quantize_mx(swizzled, ml_dtypes.float8_e4m3fn)

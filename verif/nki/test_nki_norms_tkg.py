@@ -16,7 +16,7 @@ HIDDEN, KEPT, EPS = 512, 400, 1e-6
 
 
 def wrapped(module: ModuleType, function: str, flags: dict[str, Any]) -> nki.Kernel:
-    """Return a kernel that calls the norm on a tile of SBUF and stores it; with ``shard_on_h`` cores have a half each."""
+    """Return a kernel that stores the norm of a tile of SBUF; with ``shard_on_h`` cores have a half each."""
     nl, nisa = module.nl, module.nisa
 
     def kernel(x, gamma, **more):

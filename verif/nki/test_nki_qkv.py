@@ -1,4 +1,4 @@
-"""nki-library's QKV projection, prefill and decode, BF16 and MX, against float64 and the same instructions of golden."""
+"""nki-library's QKV projection, prefill and decode, BF16 and MX, against float64 and written-out instructions."""
 
 import ml_dtypes
 import numpy as np

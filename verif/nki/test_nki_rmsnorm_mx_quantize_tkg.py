@@ -1,4 +1,4 @@
-"""nki-library's rmsnorm_mx_quantize_tkg on two cores against the same instructions of golden, bit for bit, and float64."""
+"""nki-library's rmsnorm_mx_quantize_tkg on two cores against written-out instructions, bit for bit, and float64."""
 
 from types import ModuleType
 
