@@ -62,6 +62,33 @@ def test_nki_qkv_writes_keys_and_values_into_slots_of_an_fp8_cache(cores):
         assert not np.delete(rows, slots, axis=0).any()
 
 
+@pytest.mark.parametrize("cores", [1, 2])
+@pytest.mark.parametrize(("dtype", "most"), [(ml_dtypes.float8_e4m3fn, 0.006), (BF16, 0.035)])
+def test_nki_qkv_with_interleaved_mx_weights_is_near_float64(dtype, most, cores):
+    kernel, types = library("core.qkv.qkv").qkv, library("core.utils.common_types")
+    rng = np.random.default_rng(16)
+    x = rng.standard_normal(LONG).astype(dtype)
+    weights = (rng.standard_normal((LONG[2], 512)) / np.sqrt(LONG[2])).astype(ml_dtypes.float8_e4m3fn)
+    # A word holds two neighbours of each half of the hidden dimension, as pairs of bytes come out of DMA's transpose.
+    words = weights.reshape(2, LONG[2] // 4, 2, 512).transpose(1, 3, 0, 2).reshape(LONG[2] // 4, -1)
+    scales = {"qkv_w_scale": np.full((128, 3), (0.8, 0.9, 1.2), np.float32)}
+    more = scales | {"qkv_in_scale": np.full((128, 1), 0.5, np.float32)} if dtype is BF16 else {}
+    made = nki.run(
+        kernel if cores == 1 else kernel[cores],
+        x,
+        nki.host_tensor(trainium3.pack_x4(np.ascontiguousarray(words)), "float8_e4m3fn_x4"),
+        quantization_type=types.QuantizationType.MX,
+        weight_layout=types.QKVWeightLayout.MX_INTERLEAVED,
+        d_head=128,
+        num_q_heads=2,
+        num_kv_heads=1,
+        **more,
+        options=STRICT,
+    ).outputs
+    factors = np.repeat([0.8, 0.9, 1.2], [256, 128, 128]) if more else 1
+    assert deviation(made, x.astype(np.float64) @ weights.astype(np.float64) * factors) < most
+
+
 def normalised(x: np.ndarray) -> np.ndarray:
     """Return rows over their root mean square, BF16, as the prefill kernel does: its zeros and its epsilon are BF16."""
     zeros, eps = (np.full((len(x), 1), value, np.float32).astype(BF16) for value in (0, EPS))
