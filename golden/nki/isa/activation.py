@@ -13,9 +13,12 @@ from bitpath.golden.nki.isa.enums import reduce_cmd as commands
 from bitpath.golden.nki.isa.operators import operator_name
 from bitpath.golden.nki.machine.issue import Issue, instruction
 from bitpath.golden.nki.memory.tensor import NkiTensor
+from bitpath.golden.trainium3.declarations.engines import ARGUMENT_RANGES, ArgumentRange
 
 EXACT_FUNCTIONS = ("copy", "abs", "relu", "sign", "square", "sqrt", "rsqrt", "reciprocal", "prelu")
 """Functions that are exact or rounded once on any machine; the others are this project's choice."""
+ORDERLESS = ("max", "min", "abs_max", "abs_min")
+"""Reductions that give the same in any order."""
 BYPASS = "bypass"
 READ_REGISTERS = 64
 """Cycles of the second instruction, which reads the registers."""
@@ -131,8 +134,9 @@ def _activate(
     reduction = None if reduce_op is None else operator_name(issue, "reduce_op", reduce_op)
     if command is not commands.idle and reduction is None:
         reduction = "add"
+    tile = issue.tile("data", data)
     result, after = trainium3.activate2(
-        issue.tile("data", data),
+        tile,
         function,
         steps[0],
         steps[1],
@@ -145,8 +149,20 @@ def _activate(
     )
     issue.put("dst", dst, result)
     issue.accumulated("scalar", data, after, reduce_res)
+    _check_arguments(issue, function, lambda: trainium3.activate2(tile, "copy", steps[0], steps[1], *values, **more)[0])
     if function not in EXACT_FUNCTIONS:
         issue.uses(f"activation.{function}")
-    if command in (commands.reduce, commands.reset_reduce):
+    if command in (commands.reduce, commands.reset_reduce) and reduction not in ORDERLESS:
         issue.uses("reduction.order")
     issue.elementwise("scalar", dst, data, extra=0 if reduce_res is None else READ_REGISTERS)
+
+
+def _check_arguments(issue: Issue, function: str, arguments: Callable[[], np.ndarray]) -> None:
+    """Warn of arguments for which the hardware's result is invalid; NaN is none of them."""
+    valid = ARGUMENT_RANGES.get(function, ArgumentRange())
+    if valid == ArgumentRange():
+        return
+    given = np.abs(arguments()) if valid.of_magnitude else arguments()
+    if (given < valid.low).any() or (given > valid.high).any():
+        limits = f"{valid.low:.9g} to {valid.high:.9g}{' in magnitude' if valid.of_magnitude else ''}"
+        issue.core.machine.warn("argument", f"{issue.opcode} {function}: the result is valid for {limits} alone")

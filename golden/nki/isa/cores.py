@@ -51,10 +51,11 @@ def sendrecv(
     own = src.size // src.shape[0] * src.itemsize
     if dma_engine is dma_engines.gpsimd_dma and own > GPSIMD_BYTES[src.itemsize]:
         raise issue.fail(f"src: at most {GPSIMD_BYTES[src.itemsize]} bytes a partition with gpsimd_dma, not {own}")
-    data, written = issue.core.meet(("sendrecv", int(pipe_id)), access.sent(issue.core, src))
+    given = *access.sent(issue.core, src), access.box(src)
+    data, written, theirs = issue.core.meet(("sendrecv", int(pipe_id)), given)
     if data.shape != (*src.shape, src.itemsize):
         raise issue.fail(f"src: the other core sends shape {data.shape[:-1]}, not {src.shape}")
     access.received(issue.core, dst, data, written)
-    issue.reads(src)
+    issue.reads(src, theirs)
     issue.writes(dst)
     issue.on("dma", dma_cycles(engine_bytes(dst, src), issue.core.options.dma_start))

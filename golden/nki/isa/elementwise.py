@@ -27,7 +27,8 @@ def tensor_tensor(
     words = all(each.dtype in WORDS for each in tensors) and name not in BIT_OPERATORS and not in_psum
     own = engine_name(engine, "gpsimd" if words or name == "power" else "vector")
     fast = in_psum or (
-        all(each.dtype == "bfloat16" and each.is_contiguous() for each in tensors)
+        issue.rules.halves
+        and all(each.dtype == "bfloat16" and each.is_contiguous() for each in tensors)
         and name in ("add", "subtract", "multiply")
     )
     issue.elementwise(own, *tensors, factor=1 if fast else 2)
@@ -83,18 +84,21 @@ def scalar_tensor_tensor(
     issue.check("dst", dst)
     issue.not_both_psum(data=data, operand1=operand1)
     values = issue.tile("data", data)
+    names = operator_name(issue, "op0", op0), operator_name(issue, "op1", op1)
     made = trainium3.scalar_tensor_tensor(
         values,
-        operator_name(issue, "op0", op0),
+        names[0],
         issue.scalar("operand0", operand0, len(values)),
-        operator_name(issue, "op1", op1),
+        names[1],
         issue.tile("operand1", operand1),
         reverse0=reverse0,
         reverse1=reverse1,
         dtype=issue.result(dst),
     )
     issue.put("dst", dst, made)
-    issue.elementwise("vector", dst, data, operand1, factor=2)
+    halved = all(each.dtype == "bfloat16" for each in (dst, data, operand1)) and free_size(dst) % 2 == 0
+    fast = issue.rules.halves and halved and names == ("subtract", "multiply")
+    issue.elementwise("vector", dst, data, operand1, factor=1 if fast else 2)
 
 
 @instruction

@@ -183,8 +183,8 @@ def _accumulate(
     seen = _written_by_matmul(dst)
     before = np.array(seen).reshape(shape)
     adds = before if accumulate is None else np.full(shape, accumulate)
-    if accumulate and not before.all():
-        issue.core.machine.warn("accumulate", f"{issue.opcode} dst: accumulate is True where no matmul has written")
+    if accumulate and not (before | access.written(dst).reshape(*shape, dst.itemsize).all(axis=-1)).all():
+        issue.core.machine.warn("accumulate", f"{issue.opcode} dst: accumulate is True where nothing has written")
     if adds.any():
         present = access.load(issue.core, dst).reshape(shape)
         issue.reads(dst)

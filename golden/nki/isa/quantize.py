@@ -62,7 +62,7 @@ def exponential(
         issue.scalar("max_value", max_value, len(values)),
         dtype=issue.result(dst),
         reduce_cmd=word(reduce_cmd.name),
-        accumulators=issue.registers("vector", src),
+        accumulators=issue.registers("vector", src) if reduce_cmd is commands.reduce else None,
         reduce_init=issue.scalar("reduce_init", reduce_init, len(values))
         if reduce_cmd is commands.load_reduce
         else None,
@@ -70,4 +70,6 @@ def exponential(
     issue.put("dst", dst, made)
     issue.accumulated("vector", src, after, reduce_res)
     issue.uses("exponential")
+    if after is not None:
+        issue.uses("reduction.order")
     issue.on("vector", max(64, -(-free_size(dst, src) // 4)))

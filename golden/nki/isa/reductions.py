@@ -9,7 +9,7 @@ from bitpath.golden import trainium3
 from bitpath.golden.nki.isa.enums import reduce_cmd as commands
 from bitpath.golden.nki.isa.enums import word
 from bitpath.golden.nki.isa.operators import operator_name, scalar_step
-from bitpath.golden.nki.machine.issue import SBUF, Issue, instruction
+from bitpath.golden.nki.machine.issue import SBUF, Issue, byte_sizes, free_size, instruction
 from bitpath.golden.nki.memory.tensor import NkiTensor
 
 ORDERLESS = ("max", "min", "bitwise_and", "bitwise_or", "bitwise_xor")
@@ -46,7 +46,9 @@ def tensor_reduce(
     issue.put("dst", dst, np.concatenate(made, axis=1))
     if name not in ORDERLESS and count > 1:
         issue.uses("reduction.order")
-    issue.elementwise("vector", dst, data)
+    n = free_size(dst, data)
+    halved = issue.rules.halves and dst.dtype == data.dtype == "bfloat16" and name in ("add", "max")
+    issue.on("vector", issue.rules.elementwise("vector", -(-n // 2) if halved else n, *byte_sizes(dst, data)))
 
 
 @instruction

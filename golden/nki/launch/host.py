@@ -1,5 +1,6 @@
 """Arguments and results of a launch: numpy arrays of the caller, HBM tensors of the kernel."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,15 +73,16 @@ def give_back(value: Any, tensor: Any) -> None:
         array[...] = words.astype(bool) if array.dtype == bool else words.view(array.dtype).reshape(array.shape)
 
 
-def results(value: Any) -> Any:
+def results(value: Any, arguments: Collection[Any] = ()) -> Any:
     """Return what a kernel returns, tensors as arrays.
 
-    Raises NkiValidationError for a tensor that is not in shared HBM.
+    Raises NkiValidationError for a tensor that is neither in shared HBM nor one of the kernel's arguments.
     """
     if isinstance(value, NkiTensor):
-        if not value.allocation.buffer.endswith("hbm"):
+        own = [each.allocation for each in arguments if isinstance(each, NkiTensor)]
+        if value.allocation.buffer != "shared_hbm" and value.allocation not in own:
             raise NkiValidationError(f"a returned tensor must be in shared_hbm, not {value!r}")
         return contents(value)
     if isinstance(value, tuple | list):
-        return type(value)(results(each) for each in value)
+        return type(value)(results(each, arguments) for each in value)
     return value

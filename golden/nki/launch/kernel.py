@@ -100,7 +100,7 @@ def run(
         give_back(value, tensors[name])
     high = [core.high_water() for core in cores]
     return Run(
-        outputs=results(outputs),
+        outputs=results(outputs, [*positional, *keywords.values()]),
         cycles=times(machine.instructions),
         instructions=tuple(machine.instructions),
         warnings=tuple(machine.messages.values()),

@@ -142,8 +142,9 @@ class Issue:
             raise self.fail(f"{name}: must have shape {(partitions, 1)}, not {operand.shape}")
         return values
 
-    def reads(self, tensor: NkiTensor) -> None:
-        self._reads.append(access.box(access.direct(tensor)))
+    def reads(self, tensor: NkiTensor, *others: Access) -> None:
+        """Record that the instruction reads a tensor, and places of the other core."""
+        self._reads += [access.box(access.direct(tensor)), *others]
 
     def put(self, name: str, dst: NkiTensor, values: np.ndarray) -> None:
         """Write [P, N] values of the destination's dtype in memory."""

@@ -79,7 +79,8 @@ def times(instructions: Sequence[NkiInstruction]) -> Times:
         place = ENGINES.index(each.engine)
         latency = np.full(len(ENGINES), float(LEAST))
         latency[place] = 0
-        waits = [free[own], *(ends.get(producer, 0.0) for producer in each.after)]
+        before = [one for one in each.after if one in ends]
+        waits = [free[own], *(ends[one] + (LEAST if (one.core, one.engine) != own else 0) for one in before)]
         needed = [written[access.storage].view(access) for access in (*each.reads, *each.writes)]
         needed += [read[access.storage].view(access) for access in each.writes]
         for ended in needed:

@@ -240,7 +240,7 @@ class NkiTensor:
         if self.start * old % new or any(pairs[k][1] * old % new for k in own if pairs[k][0] > 1):
             raise invalid(f"{self.name}: rows must start at multiples of {new} bytes to be viewed as {name}")
         scaled = [(n, s * old // new) if k in own else (n, s) for k, (n, s) in enumerate(pairs)]
-        return replace(self._with_dims(scaled), dtype=name, start=self.start * old // new)
+        return replace(self, dtype=name, start=self.start * old // new)._with_dims(scaled)
 
     reinterpret_cast = view
 
