@@ -77,7 +77,7 @@ def test_arrays_of_ml_dtypes_need_no_view(bitpath, kernels, tmp_path):
 
 @pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2", "float4_e2m1fn"])
 def test_mx_words_and_scales(bitpath, kernels, tmp_path, name):
-    """The result is that of `nc_matmul_mx`, and in float64, where no sum is rounded, that of the elements and scales."""
+    """The result is that of `nc_matmul_mx`, and that of float64: no sum of these numbers is rounded."""
     rng = np.random.default_rng(7)
     dtype = np.dtype(getattr(ml_dtypes, name))
     sides = {}
@@ -94,8 +94,9 @@ def test_mx_words_and_scales(bitpath, kernels, tmp_path, name):
     with (tmp_path / "kernels.py").open("a") as file:
         file.write(
             "\n\ndef reference(a, b, s, t):\n"
-            "    left, right = (x.reshape(32, -1, 4) * y[:4].repeat(8, axis=0)[..., None] for x, y in ((a, s), (b, t)))\n"
-            "    return np.einsum('pmi,pni->mn', left, right)\n"
+            "    left, right = (x.reshape(32, -1, 4) for x in (a, b))\n"
+            "    scales = (x[:4].repeat(8, axis=0)[..., None] for x in (s, t))\n"
+            "    return np.einsum('pmi,pni->mn', left * next(scales), right * next(scales))\n"
         )
     status, out, err = bitpath(
         "nki", "kernels.py:product", "--args", "y.npz", "-o", "out.npz", "--compare", "reference"

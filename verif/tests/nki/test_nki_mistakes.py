@@ -31,9 +31,15 @@ MISTAKES = [
     ("kernels.py:Plan", f"kernels.py has no kernel 'Plan'; {HAS}"),
     ("helper.py:other", "helper.py has no kernel 'other'; it has no function with @nki.jit"),
     ("kernels.py:scaled", "--args must have x, which scaled needs"),
-    ("kernels.py:product", "--args must have stationary and moving and stationary_scale and moving_scale, which product needs"),
+    (
+        "kernels.py:product",
+        "--args must have stationary and moving and stationary_scale and moving_scale, which product needs",
+    ),
     ("kernels.py:scaled --args missing.npz", "--args: missing.npz is not a file that can be read"),
-    ("kernels.py:scaled --args kernels.py", "--args: kernels.py is not a whole .npz file of arrays without Python objects"),
+    (
+        "kernels.py:scaled --args kernels.py",
+        "--args: kernels.py is not a whole .npz file of arrays without Python objects",
+    ),
     ("kernels.py:nothing --args x.npz", "--args: nothing has no parameter 'x'; it has none"),
     (
         "kernels.py:scaled --args factr.npz",
@@ -43,7 +49,10 @@ MISTAKES = [
     ("kernels.py:scaled --args double.npz", f"--args: x {PLAIN} float64"),
     ("kernels.py:scaled --args long.npz", f"--args: x {PLAIN} int64"),
     ("kernels.py:scaled --args bytes.npz", f"--args: x {PLAIN} |V2"),
-    ("kernels.py:scaled --args objects.npz", "--args: objects.npz is not a whole .npz file of arrays without Python objects"),
+    (
+        "kernels.py:scaled --args objects.npz",
+        "--args: objects.npz is not a whole .npz file of arrays without Python objects",
+    ),
     ("kernels.py:scaled --args wide.npz", "--args: x:bfloat16 must have words of 2 bytes (uint16), not uint32"),
     ("kernels.py:scaled --args float.npz", "--args: x:bfloat16 must have words of 2 bytes (uint16), not float16"),
     (
@@ -53,16 +62,34 @@ MISTAKES = [
     ("kernels.py:nothing -o out.npz", "-o: nothing returns no tensor"),
     ("kernels.py:scaled --args x.npz -o missing/out.npz", "-o: missing/out.npz is not a file in a folder that exists"),
     ("kernels.py:scaled --args x.npz --trace missing/t", "--trace: missing/t is not a file in a folder that exists"),
-    ("kernels.py:scaled --args x.npz --compare twist", "--compare: 'twist' must be a function of kernels.py or of numpy"),
-    ("kernels.py:scaled --args x.npz --compare linalg.x", "--compare: 'linalg.x' must be a function of kernels.py or of numpy"),
-    ("kernels.py:scaled --args x.npz --compare flat", "--compare: the function must return shape (4, 8) for out_0, not (32,)"),
+    (
+        "kernels.py:scaled --args x.npz --compare twist",
+        "--compare: 'twist' must be a function of kernels.py or of numpy",
+    ),
+    (
+        "kernels.py:scaled --args x.npz --compare linalg.x",
+        "--compare: 'linalg.x' must be a function of kernels.py or of numpy",
+    ),
+    (
+        "kernels.py:scaled --args x.npz --compare flat",
+        "--compare: the function must return shape (4, 8) for out_0, not (32,)",
+    ),
     ("kernels.py:scaled --args x.npz --compare pair", "--compare: the function must return 1 arrays, not 2"),
-    ("kernels.py:unknown --args x.npz", "kernels.py: NotImplementedError: nki.isa.no_such_instruction: this name is not modelled (kernels.py:72)"),
+    (
+        "kernels.py:unknown --args x.npz",
+        "kernels.py: NotImplementedError: nki.isa.no_such_instruction: this name is not modelled (kernels.py:72)",
+    ),
     ("kernels.py:checks --args x.npz", "kernels.py: AssertionError: x must have one element (kernels.py:77)"),
     ("broken.py:kernel", "broken.py cannot be loaded: SyntaxError: '(' was never closed (broken.py, line 1)"),
-    ("lacks.py:kernel", "lacks.py cannot be loaded: ModuleNotFoundError: No module named 'no_such_module' (lacks.py:2)"),
-    ("old.py:kernel", f"old.py cannot be loaded: NotImplementedError: neuronxcc.nki.language.float32: {OLD} (old.py:2)"),
-]  # fmt: skip
+    (
+        "lacks.py:kernel",
+        "lacks.py cannot be loaded: ModuleNotFoundError: No module named 'no_such_module' (lacks.py:2)",
+    ),
+    (
+        "old.py:kernel",
+        f"old.py cannot be loaded: NotImplementedError: neuronxcc.nki.language.float32: {OLD} (old.py:2)",
+    ),
+]
 
 
 @pytest.fixture

@@ -1,0 +1,270 @@
+"""Rules of memories, partitions, allocations and indices: a kernel that breaks each, and one that just does not."""
+
+import re
+
+import numpy as np
+import pytest
+
+from bitpath.golden import nki
+from bitpath.verif.nki.machine.one_instruction import (
+    check_allowed,
+    check_broken,
+    filled,
+    hbm,
+    in_hbm,
+    in_psum,
+    matmul,
+    one,
+    psum,
+    quantize,
+    sbuf,
+    tile,
+)
+
+with nki.installed():
+    import nki.isa as nisa
+    import nki.language as nl
+    from nki import collectives
+
+ADD = nl.add
+
+
+def mx(first, tile=((0, 0), (32, 128))):
+    """Multiply MX words with scales that begin at a partition of their quadrant."""
+    left = right = sbuf(32, 4, dtype="float8_e4m3fn_x4")
+    scales = sbuf(32, 4, dtype="uint8")
+    view = scales[first : first + 4]
+    nisa.nc_matmul_mx(psum(4, 4), left, right, view, view, tile_position=tile[0], tile_size=tile[1])
+
+
+def gather(limit):
+    index = filled(nl.ndarray((4, 1), "int32", nl.sbuf), limit)
+    nisa.dma_copy(sbuf(4, 8), hbm(5, 8).ap([[8, 4], [1, 8]], vector_offset=index))
+
+
+RULES = {
+    # Memories.
+    "operand of a matmul": (
+        lambda: nisa.nc_matmul(psum(8, 8), psum(8, 8), sbuf(8, 8)),
+        "nc_matmul stationary: must be in sbuf, not in psum",
+        lambda: nisa.nc_matmul(psum(8, 8), sbuf(8, 8), sbuf(8, 8)),
+    ),
+    "result of a matmul": (lambda: matmul(dst=sbuf(8, 8)), "nc_matmul dst: must be in psum, not in sbuf", matmul),
+    "result of quantize_mx": (lambda: quantize(where=psum), "quantize_mx dst: must be in sbuf, not in psum", quantize),
+    "result of iota": (
+        lambda: nisa.iota(psum(4, 8, dtype="int32"), [[1, 8]]),
+        "iota dst: must be in sbuf, not in psum",
+        lambda: nisa.iota(sbuf(4, 8, dtype="int32"), [[1, 8]]),
+    ),
+    "tile of affine_select": (
+        lambda: nisa.affine_select(sbuf(4, 8), [[1, 8]], 1, psum(4, 8), 0.0),
+        "affine_select on_true_tile: must be in sbuf, not in psum",
+        lambda: nisa.affine_select(sbuf(4, 8), [[1, 8]], 1, sbuf(4, 8), 0.0),
+    ),
+    "source of a gather": (
+        lambda: nisa.nc_n_gather(sbuf(4, 8), psum(4, 8), sbuf(4, 8, dtype="uint32")),
+        "nc_n_gather data: must be in sbuf, not in psum",
+        lambda: nisa.nc_n_gather(sbuf(4, 8), sbuf(4, 8), sbuf(4, 8, dtype="uint32")),
+    ),
+    "DMA": (
+        one(nisa.dma_copy, in_hbm, in_psum),
+        "dma_copy src: must be in sbuf or private_hbm or shared_hbm, not in psum",
+        one(nisa.dma_copy, in_hbm, tile),
+    ),
+    "GpSimd": (
+        one(nisa.tensor_copy, tile, in_psum, engine=nisa.engine.gpsimd),
+        r"tensor_copy engine: GpSimd cannot reach PSUM, where tensor_\d+ is",
+        one(nisa.tensor_copy, tile, in_psum, engine=nisa.engine.vector),
+    ),
+    "compute on HBM": (
+        one(nisa.tensor_copy, tile, in_hbm),
+        "tensor_copy src: must be in sbuf or psum, not in shared_hbm",
+        one(nisa.tensor_copy, tile, tile),
+    ),
+    # Two operands in PSUM.
+    "tensor_tensor": (
+        one(nisa.tensor_tensor, tile, in_psum, in_psum, op=ADD),
+        "tensor_tensor data1 and data2: must not both be in PSUM",
+        one(nisa.tensor_tensor, in_psum, in_psum, tile, op=ADD),
+    ),
+    "scalar_tensor_tensor": (
+        one(nisa.scalar_tensor_tensor, tile, in_psum, ADD, 1.0, ADD, in_psum),
+        "scalar_tensor_tensor data and operand1: must not both be in PSUM",
+        one(nisa.scalar_tensor_tensor, in_psum, tile, ADD, 1.0, ADD, in_psum),
+    ),
+    "scan": (
+        one(nisa.tensor_tensor_scan, tile, in_psum, in_psum, 0.0, ADD, ADD),
+        "tensor_tensor_scan data0 and data1: must not both be in PSUM",
+        one(nisa.tensor_tensor_scan, in_psum, tile, in_psum, 0.0, ADD, ADD),
+    ),
+    "predicated copy": (
+        lambda: nisa.tensor_copy_predicated(sbuf(4, 8), psum(4, 8), psum(4, 8, dtype="uint8")),
+        "tensor_copy_predicated src and predicate: must not both be in PSUM",
+        lambda: nisa.tensor_copy_predicated(sbuf(4, 8), psum(4, 8), sbuf(4, 8, dtype="uint8")),
+    ),
+    # Partitions.
+    "96 partitions": (
+        lambda: filled(nl.ndarray((128, 4), "float32")[32:128], 0),
+        "memset dst: 96 partitions must start at 0, not at 32",
+        lambda: filled(nl.ndarray((128, 4), "float32")[0:96], 0),
+    ),
+    "33 partitions": (
+        lambda: filled(nl.ndarray((128, 4), "float32")[32:65], 0),
+        "memset dst: 33 partitions must start at 0, 64, not at 32",
+        lambda: filled(nl.ndarray((128, 4), "float32")[64:97], 0),
+    ),
+    "32 partitions": (
+        lambda: filled(nl.ndarray((128, 4), "float32")[16:48], 0),
+        "memset dst: 32 partitions must start at 0, 32, 64, 96, not at 16",
+        lambda: filled(nl.ndarray((128, 4), "float32")[96:128], 0),
+    ),
+    "partition of an allocation": (
+        lambda: (
+            filled(nl.ndarray((32, 4), "float32", nl.sbuf, address=(48, 0))[16:20], 0)
+            and filled(nl.ndarray((32, 4), "float32", nl.sbuf, address=(48, 0))[0:20], 0)
+        ),
+        "memset dst: 20 partitions must start at 0, 32, 64, 96, not at 48",
+        lambda: filled(nl.ndarray((64, 4), "float32", nl.sbuf, address=(48, 0))[16:36], 0),
+    ),
+    "partition of one row": (
+        lambda: filled(nl.ndarray((128, 4), "float32")[5], 0),
+        "memset dst: 1 partitions must start at 0, 32, 64, 96, not at 5",
+        lambda: nisa.dma_copy(nl.ndarray((128, 4), "float32")[5], sbuf(1, 4)),
+    ),
+    "step over partitions": (
+        lambda: filled(nl.ndarray((128, 4), "float32")[0:64:2], 0),
+        "memset dst: must have 1 to 128 partitions that follow each other",
+        lambda: nisa.dma_copy(nl.ndarray((128, 4), "float32")[0:64:2], sbuf(32, 4)),
+    ),
+    "row of MX scales": (
+        lambda: mx(5),
+        "nc_matmul_mx stationary_scale_offset must be 0, 4, 8 or 12, not 5",
+        lambda: mx(4),
+    ),
+    "free dimensions": (
+        lambda: sbuf(4, 400).ap([[400, 4], [100, 2], [40, 2], [10, 2], [3, 2]]).expand_dim(1),
+        r"tensor_\d+: a view must have at most 5 dimensions, not 6",
+        lambda: filled(sbuf(4, 400).ap([[400, 4], [100, 2], [40, 2], [10, 2], [3, 2]]), 0),
+    ),
+    # Allocations.
+    "partitions of a tensor": (
+        lambda: nl.ndarray((129, 4), "float32", name="tall"),
+        r"tall: shape must have 1 to 128 partitions and a free dimension, not \(129, 4\)",
+        lambda: nl.ndarray((128, 4), "float32"),
+    ),
+    "dimensions of a tensor": (
+        lambda: nl.ndarray((4,), "float32", name="flat"),
+        r"flat: shape must have 1 to 128 partitions and a free dimension, not \(4,\)",
+        lambda: nl.ndarray((4,), "float32", nl.shared_hbm),
+    ),
+    "end of SBUF": (
+        lambda: nl.ndarray((4, 8), "float32", nl.sbuf, "far", (0, 256 * 1024 - 28)),
+        "far: bytes 262116 to 262147 must start at a multiple of 4 and lie below 262144",
+        lambda: nl.ndarray((4, 8), "float32", nl.sbuf, "far", (0, 256 * 1024 - 32)),
+    ),
+    "last partition": (
+        lambda: nl.ndarray((32, 8), "float32", nl.sbuf, "low", (97, 0)),
+        "low: partitions 97 to 128 must be below 128",
+        lambda: nl.ndarray((32, 8), "float32", nl.sbuf, "low", (96, 0)),
+    ),
+    "start of a bank": (
+        lambda: psum(4, 8, address=(0, 1024)),
+        r"tensor_\d+: a PSUM address must start a bank of 2048 bytes, not 1024",
+        lambda: psum(4, 8, address=(0, 7 * 2048)),
+    ),
+    "alignment": (
+        lambda: nl.ndarray((4, 8), "float32", nl.sbuf, "odd", (0, 2)),
+        "odd: bytes 2 to 33 must start at a multiple of 4 and lie below 262144",
+        lambda: nl.ndarray((4, 8), "bfloat16", nl.sbuf, "odd", (0, 2)),
+    ),
+    "address in HBM": (
+        lambda: nl.ndarray((4, 8), "float32", nl.shared_hbm, "there", (0, 0)),
+        r"there: address must be None in HBM, not \(0, 0\)",
+        lambda: nl.ndarray((4, 8), "float32", nl.shared_hbm, "there"),
+    ),
+    "dtype of a tensor": (
+        lambda: nl.ndarray((4, 8), "float64"),
+        "dtype must be one of bool, .*, not 'float64'",
+        lambda: nl.ndarray((4, 8), np.float16),
+    ),
+    # Indices.
+    "end of a slice": (
+        lambda: sbuf(4, 8)[:, 4:9],
+        r"tensor_\d+: a slice of dimension 1 must lie in 0 to 8, not 4 to 9",
+        lambda: sbuf(4, 8)[:, 4:8],
+    ),
+    "index": (
+        lambda: sbuf(4, 8)[:, 8],
+        r"tensor_\d+: an index of dimension 1 must be 0 to 7, not 8",
+        lambda: sbuf(4, 8)[:, -8],
+    ),
+    "end of a pattern": (
+        lambda: filled(sbuf(4, 8).ap([[8, 4], [1, 9]]), 0),
+        r"tensor_\d+: elements must be 0 to 7, not 0 to 8",
+        lambda: filled(sbuf(4, 8).ap([[8, 4], [-1, 8]], offset=7), 0),
+    ),
+    "partition step of a pattern": (
+        lambda: sbuf(4, 8).ap([[4, 4], [1, 4]]),
+        r"tensor_\d+: the first step must be 8, the elements of a partition, not 4",
+        lambda: sbuf(4, 8).ap([[4, 1], [1, 4]]),
+    ),
+    "index read at run time": (lambda: gather(5), r"tensor_\d+: an index must be below 5, not 5", lambda: gather(4)),
+    "negative index read at run time": (
+        lambda: gather(-1),
+        r"tensor_\d+: an index must be below 5, not -1",
+        lambda: gather(0),
+    ),
+    "written loop variable": (
+        lambda: [nisa.register_move(i, 3) for i in nl.dynamic_range(2)],
+        "a loop's variable must not be written",
+        lambda: [nisa.register_move(nisa.register_alloc(1), i) for i in nl.dynamic_range(2)],
+    ),
+    "one core": (
+        one(nisa.sendrecv, tile, tile, 1, 1, 0),
+        "sendrecv needs a launch of two cores",
+        lambda: nisa.core_barrier(hbm(4, 8), (0, 1)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_broken_rule_is_one_sentence_with_its_line(name):
+    breaks, sentence, _ = RULES[name]
+    check_broken(breaks, sentence)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_nearest_that_is_allowed(name):
+    check_allowed(RULES[name][2])
+
+
+def returned(buffer):
+    made = nl.ndarray((4, 8), "float32", buffer)
+    nisa.memset(made, 0.0) if buffer is nl.sbuf else nisa.dma_copy(made, sbuf(4, 8))
+    return made
+
+
+@pytest.mark.parametrize("buffer", [nl.sbuf, nl.private_hbm])
+def test_a_returned_tensor_is_in_shared_hbm(buffer):
+    with pytest.raises(nki.NkiValidationError, match="a returned tensor must be in shared_hbm, not tensor_1"):
+        nki.run(returned, buffer)
+    assert nki.run(returned, nl.shared_hbm).outputs.shape == (4, 8)
+
+
+def test_an_argument_may_be_returned():
+    x = np.arange(4, dtype=np.float32)
+    assert (nki.run(lambda x: x, x).outputs == x).all()
+
+
+UNSUPPORTED = {
+    "nki.isa.no_such": lambda: nisa.no_such,
+    "nki.language.mgrid": lambda: nl.mgrid,
+    "nki.language.par_dim": lambda: nl.par_dim,
+    "nki.collectives.all_reduce": lambda: collectives.all_reduce,
+}
+
+
+@pytest.mark.parametrize("name", UNSUPPORTED)
+def test_what_is_not_modelled_says_its_name(name):
+    with pytest.raises(NotImplementedError, match=f"^{re.escape(name)}: "):
+        UNSUPPORTED[name]()

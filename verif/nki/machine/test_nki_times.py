@@ -1,0 +1,323 @@
+"""Cycles of instructions by closed formulas, and the schedule: sums, order, waits and lanes."""
+
+from collections import defaultdict
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from bitpath.golden import nki
+from bitpath.golden.nki.machine.cycles import CLOCKS
+from bitpath.verif.nki.machine.one_instruction import hbm, psum, sbuf
+
+with nki.installed():
+    import nki.isa as nisa
+    import nki.language as nl
+
+    from bitpath.verif.nki.kernels import attention, matmuls, moves, softmax
+
+BF, F32 = "bfloat16", "float32"
+RESET = nisa.reduce_cmd.reset_reduce
+
+
+def matmul(m, n, dtype=BF, **more):
+    nisa.nc_matmul(psum(m, n), sbuf(32, m, dtype=dtype), sbuf(32, n, dtype=dtype), **more)
+
+
+def mx(m, n):
+    scales = [sbuf(32, each, dtype="uint8") for each in (m, n)]
+    nisa.nc_matmul_mx(psum(m, n), *(sbuf(32, each, dtype="float8_e5m2_x4") for each in (m, n)), *scales)
+
+
+def double_row(m, n):
+    left, right = (sbuf(32, 2, each, dtype="float8_e5m2") for each in (m, n))
+    nisa.nc_matmul(psum(m, n), left, right, perf_mode=nisa.matmul_perf_mode.double_row)
+
+
+def transpose(p, f, dtype=BF, where=psum):
+    nisa.nc_transpose(where(f, p, dtype=dtype), sbuf(p, f, dtype=dtype))
+
+
+def activation(n, dtype=F32, **more):
+    nisa.activation(sbuf(4, n, dtype=dtype), nl.exp, sbuf(4, n, dtype=dtype), **more)
+
+
+def reduced(n):
+    nisa.activation_reduce(sbuf(4, n), nl.exp, sbuf(4, n), nl.add, sbuf(4, 1))
+
+
+def copy(n, dtypes=(F32, F32), **more):
+    nisa.tensor_copy(sbuf(4, n, dtype=dtypes[0]), sbuf(4, n, dtype=dtypes[1]), **more)
+
+
+def tensors(n, dtype=F32, op=nl.add, where=sbuf, **more):
+    nisa.tensor_tensor(sbuf(4, n, dtype=dtype), where(4, n, dtype=dtype), sbuf(4, n, dtype=dtype), op, **more)
+
+
+def three(n, dtype=F32, ops=(nl.multiply, nl.add), operand=2.0):
+    tiles = [sbuf(4, n, dtype=dtype) for _ in range(3)]
+    nisa.scalar_tensor_tensor(tiles[0], tiles[1], ops[0], operand, ops[1], tiles[2])
+
+
+def scalar_reduced(n):
+    nisa.tensor_scalar_reduce(sbuf(4, n), sbuf(4, n), nl.multiply, 2.0, nl.add, sbuf(4, 1))
+
+
+def row_sum(n, dtype=F32, op=nl.add):
+    nisa.tensor_reduce(sbuf(4, 1, dtype=dtype), op, sbuf(4, n, dtype=dtype), axis=1)
+
+
+def predicated(n, where=sbuf):
+    nisa.tensor_copy_predicated(sbuf(4, n), where(4, n), sbuf(4, n, dtype="uint8"))
+
+
+def scan(n):
+    nisa.tensor_tensor_scan(sbuf(4, n), sbuf(4, n), sbuf(4, n), 0.0, nl.multiply, nl.add)
+
+
+def exponential(n):
+    nisa.exponential(sbuf(4, n), sbuf(4, n), reduce_res=sbuf(4, 1), reduce_cmd=RESET)
+
+
+def quantize(n):
+    nisa.quantize_mx(sbuf(32, n // 4, dtype="float8_e5m2_x4"), sbuf(32, n, dtype=BF), sbuf(32, n // 4, dtype="uint8"))
+
+
+def stats(n):
+    nisa.bn_stats(sbuf(4, 6), sbuf(4, n))
+
+
+def aggregated(n):
+    nisa.bn_aggr(sbuf(4, 2), sbuf(4, n, value=1))
+
+
+def picked(n):
+    nisa.nc_n_gather(sbuf(4, n), sbuf(4, n), sbuf(4, n, dtype="uint32"))
+
+
+def over_partitions(n):
+    nisa.tensor_partition_reduce(sbuf(1, n), nl.add, sbuf(4, n))
+
+
+def gathered(count, run, dtype=F32):
+    index = sbuf(16, count // 16, dtype="uint16")
+    nisa.local_gather(sbuf(16, count * run, dtype=dtype), sbuf(16, 64, dtype=dtype), index, run)
+
+
+def moved(p, n, dtype=F32):
+    nisa.dma_copy(sbuf(p, n, dtype=dtype), hbm(p, n, dtype=dtype))
+
+
+def turned():
+    nisa.dma_transpose(sbuf(32, 64), hbm(64, 32))
+
+
+def summed():
+    nisa.dma_compute(sbuf(64, 32), [sbuf(64, 32), sbuf(64, 32)], nl.add)
+
+
+# Cycles are of the engine's own clock; the rates: VectorE takes 2 elements a cycle, 4 of 16 bits, ScalarE 1 and 2.
+CASES = [
+    ("nc_matmul", "tensor", 512, lambda: matmul(64, 512)),
+    ("nc_matmul", "tensor", 64, lambda: matmul(128, 16)),
+    ("nc_matmul", "tensor", 16, lambda: matmul(8, 16)),
+    ("nc_matmul", "tensor", 4 * 64, lambda: matmul(8, 64, F32)),
+    ("nc_matmul", "tensor", 2 * 64, lambda: matmul(8, 64, F32, is_moving_onezero=True)),
+    ("nc_matmul", "tensor", 256, lambda: double_row(64, 256)),
+    ("nc_matmul_mx", "tensor", 512, lambda: mx(128, 512)),
+    ("nc_transpose", "tensor", 64, lambda: transpose(16, 96)),
+    ("nc_transpose", "tensor", 128, lambda: transpose(128, 32)),
+    ("nc_transpose", "tensor", 2 * 64, lambda: transpose(64, 64, F32)),
+    ("nc_transpose", "vector", 64, lambda: transpose(32, 32, F32, sbuf)),
+    ("activation", "scalar", 512, lambda: activation(512)),
+    ("activation", "scalar", 256, lambda: activation(512, BF)),
+    ("activation", "scalar", 64, lambda: activation(10)),
+    ("activation_reduce", "scalar", 512 + 64, lambda: reduced(512)),
+    ("tensor_copy", "vector", 256, lambda: copy(512)),
+    ("tensor_copy", "vector", 128, lambda: copy(512, (BF, BF))),
+    ("tensor_copy", "vector", 256, lambda: copy(512, (BF, F32))),
+    ("tensor_copy", "vector", 65, lambda: copy(129)),
+    ("tensor_copy", "scalar", 512, lambda: copy(512, engine=nisa.engine.scalar)),
+    ("tensor_copy", "gpsimd", 512, lambda: copy(512, engine=nisa.engine.gpsimd)),
+    ("memset", "vector", 256, lambda: sbuf(4, 512)),
+    ("tensor_tensor", "vector", 512, lambda: tensors(512)),
+    ("tensor_tensor", "vector", 256, lambda: tensors(512, where=psum)),
+    ("tensor_tensor", "vector", 256, lambda: tensors(512, BF)),
+    ("tensor_tensor", "gpsimd", 2 * 512, lambda: tensors(512, "int32")),
+    ("scalar_tensor_tensor", "vector", 512, lambda: three(512)),
+    ("tensor_scalar_reduce", "vector", 256 + 64, lambda: scalar_reduced(512)),
+    ("tensor_reduce", "vector", 256, lambda: row_sum(512)),
+    ("tensor_copy_predicated", "vector", 512, lambda: predicated(512)),
+    ("tensor_copy_predicated", "vector", 256, lambda: predicated(512, psum)),
+    ("tensor_tensor_scan", "vector", 512, lambda: scan(512)),
+    ("exponential", "vector", 128, lambda: exponential(512)),
+    ("quantize_mx", "vector", 128, lambda: quantize(512)),
+    ("reciprocal", "vector", 8 * 512, lambda: nisa.reciprocal(sbuf(4, 512), sbuf(4, 512, value=1))),
+    ("bn_stats", "vector", 256, lambda: stats(512)),
+    ("bn_aggr", "vector", 13 * 60 // 3, lambda: aggregated(60)),
+    ("bn_aggr", "vector", 64, lambda: aggregated(6)),
+    ("max8", "vector", 256, lambda: nisa.max8(sbuf(4, 8), sbuf(4, 512))),
+    ("rng", "vector", 128, lambda: nisa.rng(sbuf(4, 512, dtype="uint32"))),
+    ("iota", "gpsimd", 150 + 512, lambda: nisa.iota(sbuf(4, 512, dtype="int32"), [[1, 512]])),
+    ("nc_n_gather", "gpsimd", 150 + 64, lambda: picked(64)),
+    ("tensor_partition_reduce", "gpsimd", 150 + 8 * 64, lambda: over_partitions(64)),
+    # 150 + n * e / C with C = ((28 + 4 e) / 4 e) / min(4 / bytes, e), for n indices of e elements.
+    ("local_gather", "gpsimd", 150 + round(64 * 1 / (32 / 4 / 1)), lambda: gathered(64, 1)),
+    ("local_gather", "gpsimd", 150 + round(64 * 4 / (44 / 16 / 2)), lambda: gathered(64, 4, BF)),
+    # 8 partitions an engine, 27.5 bytes a cycle of 1.2 GHz.
+    ("dma_copy", "dma", -(-8 * 64 * 4 * 10 // 275), lambda: moved(128, 64)),
+    ("dma_copy", "dma", -(-3 * 64 * 4 * 10 // 275), lambda: moved(3, 64)),
+    ("dma_copy", "dma", -(-64 * 4 * 10 // 275), lambda: nisa.dma_copy(hbm(16, 64), hbm(16, 64))),
+    ("dma_transpose", "dma", -(-8 * 64 * 4 * 100 // 2475), turned),
+    ("dma_compute", "dma", 2 * -(-8 * 32 * 4 * 10 // 275), summed),
+    ("core_barrier", "gpsimd", 64, lambda: nisa.core_barrier(hbm(1, 8), (0, 1))),
+    ("register_move", "sync", 1, lambda: nisa.register_move(nisa.register_alloc(1), 5)),
+]  # fmt: skip
+OLDER = [
+    ("tensor_copy", 512, lambda: copy(512, (BF, BF))),
+    ("activation", 512, lambda: activation(512, BF)),
+    ("memset", 512, lambda: sbuf(4, 512, dtype=BF, value=1)),
+    ("memset", 256, lambda: sbuf(4, 512, dtype=BF)),
+    ("memset", 512, lambda: sbuf(4, 512)),
+    ("tensor_tensor", 2 * 512, lambda: tensors(512)),
+    ("tensor_tensor", 512, lambda: tensors(512, BF)),
+    ("tensor_tensor", 2 * 512, lambda: tensors(512, BF, nl.maximum)),
+    ("scalar_tensor_tensor", 2 * 512, lambda: three(512, F32, (nl.subtract, nl.multiply))),
+    ("scalar_tensor_tensor", 512, lambda: three(512, BF, (nl.subtract, nl.multiply))),
+    ("scalar_tensor_tensor", 2 * 511, lambda: three(511, BF, (nl.subtract, nl.multiply))),
+    ("scalar_tensor_tensor", 2 * 512, lambda: three(512, BF)),
+    ("tensor_reduce", 256, lambda: row_sum(512, BF)),
+    ("tensor_reduce", 256, lambda: row_sum(512, BF, nl.maximum)),
+    ("tensor_reduce", 512, lambda: row_sum(512, BF, nl.minimum)),
+    ("tensor_reduce", 512, lambda: row_sum(512)),
+]
+
+
+def last(kernel, opcode, **options):
+    def run():
+        kernel()
+
+    return [each for each in nki.run(run, options=nki.Options(**options)).instructions if each.opcode == opcode][-1]
+
+
+@pytest.mark.parametrize(
+    ("opcode", "engine", "cycles", "kernel"), CASES, ids=[f"{k} {c[0]}" for k, c in enumerate(CASES)]
+)
+def test_cycles_by_the_formula(opcode, engine, cycles, kernel):
+    found = last(kernel, opcode)
+    assert (found.engine, found.cycles) == (engine, cycles)
+
+
+@pytest.mark.parametrize(("opcode", "cycles", "kernel"), OLDER, ids=[f"{k} {c[0]}" for k, c in enumerate(OLDER)])
+def test_cycles_as_printed_for_trainium2(opcode, cycles, kernel):
+    """One element a cycle and lane; 16-bit data halve some instructions."""
+    assert last(kernel, opcode, cycles="trn2_doc").cycles == cycles
+
+
+def test_a_start_up_time_of_dma():
+    assert (
+        last(lambda: moved(128, 64), "dma_copy", dma_start=1000).cycles
+        == 1000 + last(lambda: moved(128, 64), "dma_copy").cycles
+    )
+
+
+def numbers(*shape, dtype=np.float32):
+    import ml_dtypes
+
+    return np.random.default_rng(1).standard_normal(shape).astype(ml_dtypes.bfloat16 if dtype == BF else dtype)
+
+
+RUNS = {
+    "softmax": lambda: nki.run(softmax.by_exponential, numbers(64, 40)),
+    "two cores": lambda: nki.run(softmax.by_activation[2], numbers(64, 40)),
+    "all-reduce": lambda: nki.run(moves.all_reduce[2], numbers(2, 32, 16)),
+    "matmul": lambda: nki.run(matmuls.tiled, numbers(256, 32, dtype=BF), numbers(256, 32, dtype=BF)),
+    "attention": lambda: nki.run(attention.attention, *[numbers(64, 32, dtype=BF)] * 3, 0.2),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_schedule_adds_up(name):
+    """Sums are those of the instructions, engines keep their order, and no lane does two things at once."""
+    run = RUNS[name]()
+    sums, lanes = defaultdict(float), defaultdict(list)
+    for each in run.instructions:
+        sums[each.core, each.engine] += each.cycles * 1.2e9 / CLOCKS[each.engine]
+    for span in run.cycles.spans:
+        lanes[span.instruction.core, span.instruction.engine].append(span)
+    assert run.cycles.engines == pytest.approx(dict(sums))
+    for own, spans in lanes.items():
+        order = [each for each in run.instructions if (each.core, each.engine) == own]
+        assert [span.instruction for span in spans] == order
+        assert all(a.end <= b.start for a, b in pairwise(spans))
+        assert sum(span.end - span.start for span in spans) == pytest.approx(sums[own])
+    cores = {core for core, _ in sums}
+    assert run.cycles.serial == pytest.approx(
+        max(sum(each for (own, _), each in sums.items() if own == core) for core in cores)
+    )
+    assert run.cycles.overlapped == max(span.end for span in run.cycles.spans)
+    assert max(sums.values()) <= run.cycles.overlapped <= sum(sums.values()) + 64 * len(run.instructions)
+
+
+def starts(kernel):
+    return [(span.instruction.opcode, span.start) for span in nki.run(kernel).cycles.spans]
+
+
+def test_an_instruction_waits_for_another_engines_bytes():
+    """memset on VectorE takes 64 cycles, and 64 pass before ScalarE reads; an independent GpSimd starts at once."""
+
+    def kernel():
+        tile = sbuf(4, 8)
+        nisa.iota(nl.ndarray((4, 8), "int32"), [[1, 8]])
+        nisa.activation(tile, nl.exp, tile)
+        nisa.tensor_copy(nl.ndarray((4, 8), F32), tile)
+
+    assert starts(kernel) == [("memset", 0), ("iota", 0), ("activation", 128), ("tensor_copy", 256)]
+
+
+def test_an_engine_does_not_wait_for_its_own_latency():
+    def kernel():
+        tile = sbuf(4, 8)
+        nisa.tensor_copy(tile, tile)
+
+    assert starts(kernel) == [("memset", 0), ("tensor_copy", 64)]
+
+
+def test_a_writer_waits_for_readers():
+    def kernel():
+        tile = sbuf(4, 8)
+        nisa.activation(nl.ndarray((4, 8), F32), nl.exp, tile)
+        nisa.memset(tile, 1.0)
+
+    assert starts(kernel) == [("memset", 0), ("activation", 128), ("memset", 128 + 64 + 64)]
+
+
+def test_an_instruction_follows_what_it_depends_on():
+    def kernel(depends):
+        tiles = nl.ndarray((4, 8), "int32"), nl.ndarray((4, 8), F32)
+        first = nisa.iota(tiles[0], [[1, 8]], name="numbers")
+        second = nisa.memset(tiles[1], 0.0)
+        assert (first.name, second.name) == ("numbers", "")
+        if depends:
+            assert second.depends_on(first) is second
+
+    assert [each[1] for each in starts(lambda: kernel(False))] == [0, 0]
+    assert [each[1] for each in starts(lambda: kernel(True))] == [0, 158 + 64]
+
+
+def test_tensor_engine_has_twice_the_clock():
+    run = nki.run(lambda: matmul(64, 512))
+    assert run.cycles.engines[0, "tensor"] == 256
+
+
+def test_a_core_waits_for_what_the_other_sends():
+    """Core 1 takes 64 cycles to write its tile, core 0 takes 1024: both receive behind these and a latency of 64."""
+
+    def kernel():
+        core = nl.program_id()
+        own, theirs = nl.ndarray((4, 2048), F32), nl.ndarray((4, 2048), F32)
+        nisa.memset(own if core == 0 else own[:, 0:8], 1.0)
+        nisa.sendrecv(own[:, 0:8], theirs[:, 0:8], 1 - core, 1 - core, 0)
+
+    spans = nki.run(nki.jit(kernel)[2]).cycles.spans
+    assert [span.start for span in spans if span.instruction.opcode == "sendrecv"] == [1024 + 64] * 2
