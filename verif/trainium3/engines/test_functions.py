@@ -108,18 +108,20 @@ def witness(name, code):
     return round_to_format(Fraction(scaled, 1 << 500), FP32)
 
 
+@pytest.mark.parametrize("count", [15, pytest.param(60, marks=pytest.mark.deep)])
 @pytest.mark.parametrize("name", NAMES)
-def test_scalar_tier_against_mpmath(name):
-    for code in (*FINITE, *samples(name, 60, 1)):
+def test_scalar_tier_against_mpmath(name, count):
+    for code in (*FINITE, *samples(name, count, 1)):
         x = decode(FP32, code)
         by_hand = x.kind is not Kind.FINITE or x.is_zero or (name == "log" and (x.sign or x.value == 1))
         if not by_hand and abs(x.value) < LARGEST.get(name, 100):
             assert evaluate(name, code) == witness(name, code), hex(code)
 
 
+@pytest.mark.parametrize("count", [100, pytest.param(500, marks=pytest.mark.deep)])
 @pytest.mark.parametrize("name", NAMES)
-def test_tiers_agree(name):
-    codes = [*CORNERS, *samples(name, 500, 2)]
+def test_tiers_agree(name, count):
+    codes = [*CORNERS, *samples(name, count, 2)]
     assert vectorised(name, codes) == [evaluate(name, code) for code in codes]
 
 
@@ -136,10 +138,11 @@ def test_tiers_agree_on_every_bf16_number(name):
     assert vectorised(name, codes) == [evaluate(name, code) for code in codes]
 
 
+@pytest.mark.parametrize("count", [30, pytest.param(100, marks=pytest.mark.deep)])
 @pytest.mark.parametrize("name", NAMES)
-def test_float64_is_well_within_its_bound(name):
+def test_float64_is_well_within_its_bound(name, count):
     """Half of the bound suffices, so that the sum of value and bound may be rounded."""
-    codes = [code for code in (*FINITE, *samples(name, 100, 3)) if code & 0x7FFFFFFF < INF]
+    codes = [code for code in (*FINITE, *samples(name, count, 3)) if code & 0x7FFFFFFF < INF]
     if name == "log":
         codes = [code for code in codes if 0 < code < INF]
     x = floats(codes).astype(np.float64)
