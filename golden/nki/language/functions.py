@@ -118,6 +118,11 @@ sum, max, min, prod_ = (
 )
 
 
+def all(x: NkiTensor, axis: int | Sequence[int], dtype: Any = None, keepdims: bool = False) -> NkiTensor:
+    """Return 1 where no element over the last dimensions is 0, else 0: the minimum of a comparison with 0."""
+    return min(not_equal(x, 0.0, "float32"), axis, dtype or x.dtype, keepdims)
+
+
 def mean(x: NkiTensor, axis: int | Sequence[int], dtype: Any = None, keepdims: bool = False) -> NkiTensor:
     """Return the sum over the last dimensions, times 1 / count."""
     axes = (axis,) if isinstance(axis, int) else axis

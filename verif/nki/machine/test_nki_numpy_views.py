@@ -8,6 +8,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from bitpath.golden import nki
 from bitpath.golden.nki.launch.host import contents
+from bitpath.golden.nki.memory.dtypes import STORED
 from bitpath.verif.nki.machine.one_instruction import sbuf
 
 with nki.installed():
@@ -226,3 +227,20 @@ def test_what_is_no_view_says_why(name):
     make, sentence = MISTAKES[name]
     with pytest.raises(nki.NkiValidationError, match=f"^tensor_1: .*{sentence}"):
         nki.run(lambda: make(tensor("sbuf")))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32"])
+def test_all_is_one_where_no_element_is_zero(dtype):
+    """Over the last dimensions, NaN counts as not 0, and -0 as 0."""
+    given = np.array([[1, -2, 3], [4, 0, 5], [-0.0, 6, 7]])
+    if dtype != "int32":
+        given[0, 0] = np.nan
+
+    def kernel(x):
+        tile = nl.load(x)
+        made = contents(nl.all(tile, 1))
+        assert (made.astype(np.float32).reshape(-1) == [1, 0, 0]).all()
+        assert nl.all(tile, 1, keepdims=True).shape == (3, 1)
+        assert nl.all(tile, -1, dtype="uint8").dtype == "uint8"
+
+    nki.run(kernel, given.astype(STORED[dtype]))
