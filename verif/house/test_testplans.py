@@ -1,6 +1,7 @@
 """Testplans are complete, and every test that they name exists."""
 
 import ast
+from functools import cache
 
 import pytest
 
@@ -8,6 +9,7 @@ from bitpath.rtl.units import UNITS
 from bitpath.verif.kit.testplan import file_of, load_plan, load_plans
 
 
+@cache
 def functions(path):
     """Return the names of a module's functions and assignments; a bench may take its tests from a class."""
     tree = ast.parse(path.read_text())
