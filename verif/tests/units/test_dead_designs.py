@@ -17,6 +17,21 @@ from bitpath.verif.kit.scoreboard import IMPATIENT
 pytestmark = pytest.mark.simulator
 
 HANDSHAKES = ("valid", "ready")
+SLOW = (
+    "quad_mx_dot",
+    "bf16_pe",
+    "dot16",
+    "unpacker",
+    "post_add",
+    "mac_lane",
+    "engine_lane",
+    "rand2_lane",
+    "copy_lanes",
+    "dma_cast",
+    "dma_mover",
+    "dma_engine",
+)
+"""Units whose benches take more than 6 s of processor time to fail on Icarus: the deep tests have them, as the large units."""
 
 
 class Dead(wiring.Component):
@@ -55,7 +70,7 @@ def dead(unit, config, *, alive_handshakes):
     ("unit", "alive_handshakes"),
     [
         # Zero data with live handshakes is the hardest case.
-        pytest.param(unit, alive, marks=[pytest.mark.deep] if unit in LARGE or not alive else [])
+        pytest.param(unit, alive, marks=[pytest.mark.deep] if unit in (*LARGE, *SLOW) or not alive else [])
         for unit in UNITS
         for alive in (False, True)
     ],

@@ -43,9 +43,16 @@ def modules(text):
     return re.findall(r"^module ([^(; ]+)", text, re.MULTILINE)
 
 
-@pytest.fixture(scope="module", params=VARIANTS, ids=[name for name, _ in VARIANTS])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(each, marks=[pytest.mark.deep] if each[0] in LARGE else []) for each in VARIANTS],
+    ids=[name for name, _ in VARIANTS],
+)
 def variant(request):
-    """Return unit, configuration and emitted files, which builds of the same configuration share."""
+    """Return unit, configuration and emitted files, which builds of the same configuration share.
+
+    The deep tests have the large units, whose emission takes seconds.
+    """
     unit, config = request.param
     files = emitted_files(unit, config)
     return unit, config, SimpleNamespace(top=files[0].stem, files=files, manifest=files[0].with_name("manifest.json"))
@@ -65,12 +72,6 @@ def flat(variant, tmp_path_factory):
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize(
-    "variant",
-    [pytest.param(each, marks=[pytest.mark.deep] if each[0] in LARGE else []) for each in VARIANTS],
-    ids=[name for name, _ in VARIANTS],
-    indirect=True,
-)
 def test_lint_clean_with_its_flat_wrapper(variant, flat):
     tools.require("verilator", "iverilog")
     unit, _, emitted = variant

@@ -208,6 +208,11 @@ LARGE = (
     "rmsnorm_quant",
     "exponential",
     "sbuf",
+    "psum_memory",
+    "core_pe",
+    "dma_engine",
+    "engine_lane",
+    "rand2_lane",
     "mac_lane",
 )
 UNSEEN = {"mac_lane": "who uses it counts the cycles: it has no output that says when a result has come"}
@@ -303,8 +308,16 @@ def test_a_register_without_reset_is_found(name):
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize("unit", BROKEN_OFF)
-@pytest.mark.parametrize("deep", [False, pytest.param(True, marks=pytest.mark.deep)], ids=["some", "many"])
+@pytest.mark.parametrize(
+    ("unit", "deep"),
+    [
+        # No other test of `make test` builds a Tensix engine on Verilator, which takes a minute and a half.
+        pytest.param(unit, deep, marks=[pytest.mark.deep] if deep or unit == "tensix_engine" else [])
+        for deep in (False, True)
+        for unit in BROKEN_OFF
+    ],
+    ids=[f"{many}-{unit}" for many in ("some", "many") for unit in BROKEN_OFF],
+)
 def test_programs_broken_off(unit, deep):
     """Short programs in random order, each interrupted by a reset and followed by a complete one, with and without pauses."""
     programs, config = BROKEN_OFF[unit][deep], UNITS[unit].covered.config
