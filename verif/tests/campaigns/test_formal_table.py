@@ -18,6 +18,8 @@ from bitpath.verif.properties import MODULES, PROPERTIES
 
 RTL, VERIF = Path(bitpath.rtl.__file__).parent, Path(bitpath.verif.__file__).parent
 ALL = pytest.mark.parametrize("found", PROPERTIES.values(), ids=PROPERTIES)
+SLOW = ("trainium3.quantize_mx", "tensix.packer")
+"""Units whose properties take half of the time of all to state: the deep tests have them, and `make formal` proves all."""
 
 
 def test_names_are_unique_and_file_names():
@@ -39,7 +41,11 @@ def test_its_unit_and_its_sabotage_are_there(found):
     ast.parse(changed_source(sabotage.file, sabotage.old, sabotage.new))
 
 
-@ALL
+@pytest.mark.parametrize(
+    "found",
+    [pytest.param(each, marks=[pytest.mark.deep] if each.unit in SLOW else []) for each in PROPERTIES.values()],
+    ids=PROPERTIES,
+)
 def test_it_can_be_stated(found):
     claim = Claim()
     found.state(claim)
