@@ -93,7 +93,7 @@ def ended(tmp_path, body, logs, end, **options):
     ],
     ids=["int", "term", "hup", "kill"],
 )
-@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("body", ["child", pytest.param("workers", marks=pytest.mark.deep)])
 def test_children_end_with_the_command(tmp_path, end, status, says, body):
     logs = [tmp_path / f"log {k}" for k in range(1 if body == "child" else 2)]
     got, errors, children = ended(tmp_path, body, logs, lambda parent: os.kill(parent, end))

@@ -80,8 +80,9 @@ def test_every_machine_runs_by_default(bitpath, monkeypatch):
     assert [record["peak_mac_per_cycle"] for record in records] == [64, 128, 32]
 
 
+@pytest.mark.deep
 @pytest.mark.simulator
-@pytest.mark.parametrize("flow", ["matmul", pytest.param("layer", marks=pytest.mark.deep)])
+@pytest.mark.parametrize("flow", ["matmul", "layer"])
 def test_the_other_scale_rule(bitpath, flow):
     """Golden, the program and QuantizeMX in RTL take the rule, which changes the error."""
     line = f"--flow {flow} --machine trainium3 --sim icarus --slice 2x128x2 {SMALL} --format mxfp8_e4m3"
