@@ -24,11 +24,26 @@ MEASURED = (
     "weight_load",
     "activation2_lane",
 )
-AGAIN = ("activation2_lane", "engine_lane", "rand2_lane", "dma_cast", "sparse_select", "core_pe")
+LONG = (
+    "dge",
+    "psum_memory",
+    "sbuf",
+    "dma_cast",
+    "read_add_write",
+    "dma_queues",
+    "dma_mover",
+    "dma_engine",
+    "core_pe",
+    "activation2_lane",
+)
+"""Those of them whose measured run takes more than 8 s of processor time, a deep test: `make test` runs them on Icarus."""
+AGAIN = ("engine_lane", "rand2_lane", "sparse_select")
 """Pipelines without memories, whose bench on Icarus repeats the one on Verilator: a deep test."""
 
 
 def benches(names: Iterable[str]) -> list[Any]:
     """Return names "unit-simulator" of benches as parameters of a test."""
     deep = {f"{unit}-verilator" for unit in MEASURED} | {f"{unit}-icarus" for unit in AGAIN}
+    # It takes 20 s of processor time; `make test` runs durations on Verilator, and tails and resets on Icarus.
+    deep.add("copy_lanes-verilator")
     return [pytest.param(name, marks=pytest.mark.deep) if name in deep else name for name in names]

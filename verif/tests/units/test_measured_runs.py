@@ -5,12 +5,14 @@ import pytest
 from bitpath.rtl.units import UNITS
 from bitpath.sim.campaigns.coverage.measure import SEED
 from bitpath.sim.engine.runner import run_bench
-from bitpath.verif.trainium3.measured import MEASURED
+from bitpath.verif.trainium3.measured import LONG, MEASURED
 
 pytestmark = pytest.mark.simulator
 
 
-@pytest.mark.parametrize("unit", MEASURED)
+@pytest.mark.parametrize(
+    "unit", [pytest.param(unit, marks=[pytest.mark.deep] if unit in LONG else []) for unit in MEASURED]
+)
 def test_a_measured_run_holds_its_bins(unit):
     measured = UNITS[unit].covered
     run_bench(

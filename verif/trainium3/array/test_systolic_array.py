@@ -38,7 +38,10 @@ def test_on_verilator(shape, numerics, stages, depth, cases, least):
 
 @pytest.mark.parametrize(
     ("tests", "ran", "compared"),
-    [("partial_sums|pace=freezes", 2, 190), pytest.param(None, ALL, 400, marks=pytest.mark.deep)],
+    [
+        pytest.param("partial_sums|pace=freezes", 2, 190, marks=pytest.mark.deep),
+        pytest.param(None, ALL, 400, marks=pytest.mark.deep),
+    ],
     ids=["some", "all"],
 )
 def test_2x2_on_icarus(tests, ran, compared):

@@ -59,7 +59,10 @@ EVERYTHING = (
         pytest.param(
             *(DEFAULT, "icarus", 16, "pace=both|stated_corners|reset", 3, 16 + CORNER_BYTES + 6), marks=pytest.mark.deep
         ),
-        (RmsNormQuantConfig(lanes=1, max_row_length=1), "icarus", 20, "every_mode.*both|every_length", 2, 20),
+        pytest.param(
+            *(RmsNormQuantConfig(lanes=1, max_row_length=1), "icarus", 20, "every_mode.*both|every_length", 2, 20),
+            marks=pytest.mark.deep,
+        ),
     ],
     ids=["verilator", "icarus", "one lane of one element on icarus"],
 )
@@ -67,8 +70,10 @@ def test_bench(config, simulator, cases, tests, ran, compared):
     bench(config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
 
 
+@pytest.mark.deep
 @pytest.mark.simulator
 def test_every_code():
+    """Every BF16 and FP16 code in the rows of each mode, beside the random and stated ones of `make test`."""
     commands = -(-(1 << 16) // (LONG.lanes * LONG.max_row_length))
     compared = 6 * commands * LONG.max_row_length
     bench(LONG, "verilator", cases=commands, tests="hidden_codes", min_tests=3, min_compared=compared)

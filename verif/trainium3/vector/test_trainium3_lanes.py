@@ -102,8 +102,14 @@ BENCHES = {
     "exponential-icarus": (exponential(1, 0), 60, "corners|random|rows|latency|resets", 9, 493 + 4 * 60 + 2 * 27 + 20),
 }
 """Configuration, cases, names of tests, and the least tests and comparisons."""
-AGAIN = ("quantize_mx-icarus", "exponential-icarus")
-"""Benches on a second simulator of units without memories or state that a reset would miss: deep tests."""
+AGAIN = (
+    "bf16_pe-icarus",
+    "bf16_pe-bf16_products-verilator",
+    "quantize_mx-icarus",
+    "stochastic_psum-icarus",
+    "exponential-icarus",
+)
+"""Benches on a second simulator or with other numerics: deep tests."""
 
 
 @pytest.mark.parametrize(
