@@ -24,14 +24,15 @@ def test_link(simulator, cycles):
     bench("cascade_link", CascadeLinkConfig(), simulator, cases=cycles, min_tests=7, min_compared=2 * cycles)
 
 
+@pytest.mark.deep
 def test_chain_on_verilator():
     """Every format at every pace, a late stage, full throughput, and back-pressure."""
     words = 4 * FORMATS * 4 + 2 * 16 + 24 + 8
     bench("cascade", CascadeConfig(), "verilator", cases=100, min_tests=8, min_compared=words)
 
 
-@pytest.mark.deep
 def test_chain_on_icarus():
+    """Back-pressure through both stages; the deep tests have all formats on Verilator, which takes a minute to build."""
     bench("cascade", CascadeConfig(), "icarus", cases=1, tests="back_pressure", min_tests=1, min_compared=8)
 
 

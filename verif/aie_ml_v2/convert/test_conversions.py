@@ -97,7 +97,9 @@ def test_mx_on_icarus():
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize("name", NUMERICS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name == "255_is_a_number" else [pytest.mark.deep]) for name in NUMERICS]
+)
 def test_other_numerics_of_mx_on_icarus(name):
     """The non-default choices for a rounding carry, subnormals and exponent 255."""
     tests = "directed_corners|pace=both|latency"
@@ -106,9 +108,8 @@ def test_other_numerics_of_mx_on_icarus(name):
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize(
-    ("simulator", "cases"), [("verilator", 500), pytest.param("icarus", 60, marks=pytest.mark.deep)]
-)
+@pytest.mark.deep
+@pytest.mark.parametrize(("simulator", "cases"), [("verilator", 500), ("icarus", 60)])
 def test_bfp16ebs8(simulator, cases):
     """XDNA2's blocks of eight: every last place in every code, corners, random blocks at every pace, latency, resets."""
     compared = BFP16EBS8_PLACES + BFP16EBS8_CORNERS + 4 * cases + 400 + 20
@@ -143,6 +144,17 @@ def test_known_blocks(replay):
 
 
 @pytest.mark.simulator
+@pytest.mark.parametrize("unit", ["srs", "ups"])
+def test_eight_lanes_on_verilator(unit):
+    """Corners, random registers at every pace, latency; the deep tests have every 16-bit number on 64 lanes."""
+    tests = "directed_corners|random_(registers|vectors)|sticky_flag|latency"
+    compared = {"srs": 956, "ups": 346}[unit] + 4 * 100 + 20
+    config = IntegerLanesConfig(lanes=8)
+    bench(unit, config, "verilator", cases=100, tests=tests, min_tests=7, min_compared=compared)
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
 def test_srs_on_verilator():
     """All 16-bit numbers to 8 bits in every code and saturation at two shifts, 64 a cycle; corners; every combination."""
     compared = 10 * 2 * 3 * (ALL // 64) + 956 + 4 * 1024 + 20
@@ -157,6 +169,7 @@ def test_srs_on_icarus():
     bench("srs", IntegerLanesConfig(), "icarus", cases=100, tests=tests, min_tests=7, min_compared=compared)
 
 
+@pytest.mark.deep
 @pytest.mark.simulator
 def test_ups_on_verilator():
     """All 8-bit numbers by every shift, all 16-bit ones by shifts at the ends of what fits; corners; every combination."""

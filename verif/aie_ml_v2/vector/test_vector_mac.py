@@ -55,6 +55,7 @@ NUMERICS = {"split": SPLIT, "documented": DOCUMENTED, "turned": TURNED, "coarse"
 bench = partial(run_bench, seed=SEED)
 
 
+@pytest.mark.deep
 def test_post_add_on_verilator():
     """65,536 pairs of MX9 in eight places with all shifts; all of MX6 and MX4; integers."""
     bench("post_add", PostAddConfig(), "verilator", cases=500, min_tests=8, min_compared=65_536 + 4096 + 256)
@@ -67,9 +68,14 @@ def test_post_add_on_icarus():
     bench("post_add", config, "icarus", cases=40, tests=tests, min_tests=3, min_compared=256 + 80)
 
 
-def test_lane_on_verilator():
-    """Random classes at every pace, every corner of every format, integers, chains by the vectorised model."""
-    bench("mac_lane", MacLaneConfig(), "verilator", cases=300, min_tests=15, min_compared=7500)
+@pytest.mark.parametrize(
+    ("cases", "tests", "ran", "compared"),
+    [(60, "random_classes.*both|integers|volume", 5, 600), pytest.param(300, None, 15, 7500, marks=pytest.mark.deep)],
+    ids=["some", "all"],
+)
+def test_lane_on_verilator(cases, tests, ran, compared):
+    """Random classes, integers, chains by the vectorised model; the deep test has every pace and every corner."""
+    bench("mac_lane", MacLaneConfig(), "verilator", cases=cases, tests=tests, min_tests=ran, min_compared=compared)
 
 
 @pytest.mark.deep
@@ -79,6 +85,7 @@ def test_lane_on_icarus():
     bench("mac_lane", MacLaneConfig(), "icarus", cases=45, tests=tests, min_tests=3, min_compared=112 + 32)
 
 
+@pytest.mark.deep
 def test_lane_of_mx9_alone():
     """Every corner of MX9 and of MX4 multiplied as MX9."""
     config = MacLaneConfig(modes=(MacMode.MX9,), numerics=DOCUMENTED)
@@ -134,15 +141,15 @@ def test_modes_that_are_refused(modes):
 @pytest.mark.parametrize(
     "numerics",
     [
-        pytest.param(numerics, marks=[pytest.mark.deep] if name in ("split", "documented") else [])
+        pytest.param(numerics, marks=[pytest.mark.deep] if name != "turned" else [])
         for name, numerics in NUMERICS.items()
     ],
     ids=NUMERICS,
 )
 def test_other_numerics_on_icarus(numerics):
-    """Random classes of every format; every corner goes to the deep tests.
+    """Random classes of every format, with every option inverted.
 
-    So do the presets: "coarse" is split too, and MX9's own lane above is the documented one.
+    The deep tests have every corner, the presets and the coarsest grid.
     """
     config = MacLaneConfig(numerics=numerics)
     bench("mac_lane", config, "icarus", cases=12, tests="random_classes.*full", min_tests=1, min_compared=35)
