@@ -45,7 +45,7 @@ def test_on_verilator():
     bench(dot(REFERENCE, 3), "verilator", cases=500, min_tests=15, min_compared=4 * 500 + 10_000)
 
 
-@pytest.mark.parametrize("stages", [0, 4, *(pytest.param(stages, marks=pytest.mark.deep) for stages in (1, 2))])
+@pytest.mark.parametrize("stages", [4, *(pytest.param(stages, marks=pytest.mark.deep) for stages in (0, 1, 2))])
 def test_on_icarus(stages):
     compared = 4 * 60 + 20
     tests = "random_classes|latency"
@@ -54,7 +54,11 @@ def test_on_icarus(stages):
 
 @pytest.mark.parametrize(
     ("numerics", "stages"),
-    [(GUARDED, 2), (TURNED, 1), pytest.param(EVEN, 3, marks=pytest.mark.deep)],
+    [
+        pytest.param(GUARDED, 2, marks=pytest.mark.deep),
+        (TURNED, 1),
+        pytest.param(EVEN, 3, marks=pytest.mark.deep),
+    ],
     ids=["guarded", "turned", "even"],
 )
 def test_other_numerics(numerics, stages):
@@ -70,7 +74,7 @@ def test_volume(numerics, stages):
     bench(dot(numerics, stages), "verilator", cases=10_000, min_tests=15, min_compared=100_000)
 
 
-@pytest.mark.parametrize("simulator", ["icarus", "verilator"])
+@pytest.mark.parametrize("simulator", [pytest.param("icarus", marks=pytest.mark.deep), "verilator"])
 def test_multiplier(simulator):
     """2**12 pairs of fields in two of four phases for floats, 2**9 in the others, fewer for integers."""
     compared = 2 * 4096 + 2 * 512

@@ -26,13 +26,21 @@ FAST = TensixEngineConfig(unit=MatrixUnitConfig(rows=4, cols=8))
 bench = partial(run_bench, "tensix_engine", seed=SEED, min_tests=ALL)
 
 
-@pytest.mark.parametrize("config", [FAST, pytest.param(DEFAULT, marks=pytest.mark.deep)], ids=["4x8", "2x4"])
+@pytest.mark.deep
+@pytest.mark.parametrize("config", [FAST, DEFAULT], ids=["4x8", "2x4"])
 def test_on_verilator(config):
     """Operand and result formats, chains through all of Dst, chosen numbers, programs, matmuls, throughput, resets."""
     bench(config, "verilator", cases=4, min_compared=50 * WORDS)
 
 
-# Icarus runs at about ten cycles a second; the tests of `bitpath run` also run part of a layer on it.
+def test_a_product_on_icarus():
+    """One product in LoFi, with all words of the result memory; Verilator takes longer to build an engine.
+
+    Icarus runs at about ten cycles a second; the tests of `bitpath run` also run part of a layer on it.
+    """
+    bench(ENGINES["icarus"], "icarus", cases=0, tests=SAME, min_tests=1, min_compared=WORDS)
+
+
 @pytest.mark.parametrize(
     ("simulator", "config"),
     [("verilator", DEFAULT), ("icarus", ENGINES["icarus"])],
