@@ -30,9 +30,11 @@ SMALL = {
     # The unit has no valid signal for its results.
     "mac_lane": {"tests": "random"},
 }
-"""Units whose simulators are compared in every run of the tests: their configuration where it is another than in the
-others, and the tests of their benches whose inputs are taken. The benches of the other units of `make test` run on both."""
-SMALL_NETLISTS = ("element_map", "xorwow", "fidelity_multiplier", "cascade_link")
+"""Units whose simulators are compared without their netlists: the tests of their benches whose inputs are taken, and the
+cases."""
+QUICK = ("fidelity_multiplier", "mx_convert")
+"""Those of them that every run of the tests compares, a combinational unit and a pipeline; the deep tests have the others."""
+SMALL_NETLISTS = ("element_map", "fidelity_multiplier", "cascade_link")
 """Units that every run of the tests compares as gates too: each takes at most 8 s of processor time with all builds."""
 
 
@@ -48,7 +50,7 @@ def hold(unit, engines, *, least, config=None, **options):
     assert found.values >= found.steps / 2
 
 
-@pytest.mark.parametrize("unit", SMALL)
+@pytest.mark.parametrize("unit", [deep_unless(unit in QUICK, unit) for unit in SMALL])
 def test_simulators_agree(unit):
     hold(unit, SIMULATORS, least=100, **{"steps": 60} | SMALL[unit])
 

@@ -23,6 +23,7 @@ from bitpath.verif.tensix.dot import dot_bins as tensix_dot_bins
 from bitpath.verif.tensix.dot.dot import FLOAT_MODES
 from bitpath.verif.tensix.pack import pack_corners as tensix_pack_corners
 from bitpath.verif.trainium3.dot import quad_mx_corners
+from bitpath.verif.trainium3.measured import LONG
 from bitpath.verif.trainium3.rmsnorm_quant import rmsnorm_quant_corners
 from bitpath.verif.trainium3.vector import exponential_corners
 
@@ -31,21 +32,35 @@ WITHOUT_BENCHES = (
     "tests/units/test_emit.py",
     "tests/units/test_dead_designs.py",
     "tests/units/test_testbench.py",
+    "tests/c",
     "tests/campaigns",
     "tests/check",
+    "tests/cli",
     "tests/commands",
     "tests/field",
+    "tests/ledger",
+    "tests/probe",
+    "tests/report",
+    "tests/torch",
     "tests/waves",
     "house",
+    *(f"{machine}/golden" for machine in ("aie_ml_v2", "common", "tensix", "trainium3")),
 )
 """Tests that hold no unit to its bins."""
 _SMALL_MEMORIES = "`make test` runs it with the memories that a layer needs, most of whose addresses no bench reaches"
-_FEW_LANES = "`make test` runs it on Verilator with 64 lanes, for the number of operands; its lanes are alike, and few are measured"
+_FEW_LANES = "`make test` runs it on Verilator with another number of lanes, which are alike"
+_ON_ICARUS = "`make test` runs a part of its bench on Icarus; the measured run takes more than 8 s of processor time"
+_FEWER = "`make test` runs other numerics, or fewer cases and tests, on Verilator; the measured run takes 20 s of processor time"
 ONLY_DEEP = {
     "tensor_engine": _SMALL_MEMORIES,
     "core": "`make test` runs some programs on Icarus; to build a core on Verilator takes minutes",
     "core_array": "`make test` runs some modes on Icarus, and known answers; to build and run all modes takes a minute",
     **dict.fromkeys(("reciprocal", "square_root", "reciprocal_square_root", "srs", "ups"), _FEW_LANES),
+    **dict.fromkeys(LONG, _ON_ICARUS),
+    **dict.fromkeys(("quad_mx_dot", "mac_lane", "matrix_unit", "copy_lanes"), _FEWER),
+    "post_add": _ON_ICARUS,
+    "cascade": _ON_ICARUS,
+    "tensix_engine": _ON_ICARUS,
 }
 """Units whose measured run is a deep test alone, with the reason why none of `make test` is that run."""
 

@@ -58,6 +58,7 @@ def dot(numerics, stages):
 bench = partial(run_bench, seed=SEED)
 
 
+@pytest.mark.deep
 def test_dot_on_verilator():
     """Random classes at every pace, every corner, every operand pair."""
     compared = 4 * 1000 + 1500 + EXHAUSTIVE
@@ -66,7 +67,7 @@ def test_dot_on_verilator():
 
 @pytest.mark.parametrize("pairs", ["x=E4M3FN/y=E5M2", pytest.param("exhaustive", marks=pytest.mark.deep)])
 def test_aligned_dot_on_verilator(pairs):
-    """The same with every operand pair of two formats; the deep tests cover all formats."""
+    """Random classes at every pace, every corner, every operand pair of two formats; the deep tests cover all formats."""
     tests = f"random_classes|directed_corners|latency|{pairs}"
     compared = 4 * 1000 + 1500 + (1 << 16)
     bench("quad_mx_dot", dot("aligned", 3), "verilator", cases=1000, tests=tests, min_tests=7, min_compared=compared)
@@ -76,15 +77,14 @@ def test_aligned_dot_on_verilator(pairs):
     ("numerics", "stages"),
     [
         ("exact", 0),
-        ("nearest", 2),
         *(
             pytest.param(*each, marks=pytest.mark.deep)
-            for each in (("exact", 1), ("exact", 4), ("e4m3", 0), ("aligned", 0), ("flushing", 3))
+            for each in (("exact", 1), ("exact", 4), ("nearest", 2), ("e4m3", 0), ("aligned", 0), ("flushing", 3))
         ),
     ],
 )
 def test_dot_on_icarus(numerics, stages):
-    """Without registers and with some; the deep tests take other depths and numerics."""
+    """Without registers; the deep tests take other depths and numerics."""
     tests = "random_classes|latency"
     bench("quad_mx_dot", dot(numerics, stages), "icarus", cases=150, tests=tests, min_tests=5, min_compared=620)
 
@@ -92,10 +92,10 @@ def test_dot_on_icarus(numerics, stages):
 @pytest.mark.parametrize(
     ("numerics", "simulator", "compared"),
     [
-        ("e4m3", "verilator", 1700),
         ("truncating", "verilator", 2900),
-        ("integers", "verilator", 2700),
-        # These differ from the two before by a rounding, and by the bits of the alignment.
+        # These differ by the element formats, by a rounding, and by the bits of the alignment.
+        pytest.param("e4m3", "verilator", 1700, marks=pytest.mark.deep),
+        pytest.param("integers", "verilator", 2700, marks=pytest.mark.deep),
         pytest.param("flushing", "verilator", 3000, marks=pytest.mark.deep),
         pytest.param("nearest", "verilator", 2700, marks=pytest.mark.deep),
         pytest.param("wide", "verilator", 2700, marks=pytest.mark.deep),
@@ -118,8 +118,8 @@ def test_e4m3_dot_on_verilator():
     ("numerics", "stages", "simulator", "cases"),
     [
         ("exact", 2, "verilator", 1500),
-        ("exact", 0, "icarus", 80),
-        ("aligned", 3, "icarus", 80),
+        pytest.param("exact", 0, "icarus", 80, marks=pytest.mark.deep),
+        pytest.param("aligned", 3, "icarus", 80, marks=pytest.mark.deep),
         pytest.param("exact", 4, "icarus", 80, marks=pytest.mark.deep),
     ],
 )
@@ -133,7 +133,7 @@ def test_pe(numerics, stages, simulator, cases):
 def test_psum(simulator, cases):
     """Few columns suffice: they are identical, and the simulation time goes into a bank's arithmetic.
 
-    `make test` compares Icarus with Verilator in test_agree.
+    The deep tests compare Icarus with Verilator, here and in test_agree.
     """
     config = PsumConfig(cols=2, bank_depth=16)
     bench("psum", config, simulator, cases=cases, min_tests=15, min_compared=4 * cases + 8 * 64 + 3 * 300)
@@ -161,6 +161,7 @@ def test_unpacker_on_verilator():
     bench("unpacker", ConversionConfig(), "verilator", cases=500, min_tests=26, min_compared=compared)
 
 
+@pytest.mark.deep
 def test_unpacker_on_icarus():
     tests = "random_rows|thirty_two|block_floats|latency|BFP[248]A?_BF16|BFP[24]A_FP16"
     bench("unpacker", OTHER_CONVERSIONS, "icarus", cases=100, tests=tests, min_tests=10, min_compared=5000)
@@ -172,7 +173,8 @@ def test_packer_on_verilator():
     bench("packer", ConversionConfig(), "verilator", cases=500, min_tests=16, min_compared=compared)
 
 
-@pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=pytest.mark.deep)])
+@pytest.mark.deep
+@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
 def test_other_packer(simulator):
     """Icarus compiles a packer in a quarter of a minute; `bitpath agree` runs the default one on it too."""
     tests = "directed_corners|latency"
