@@ -21,14 +21,14 @@ WORDS = st.one_of(st.integers(-20, 20), st.integers(-(2**31), 2**31 - 1))
 PATTERNS = st.lists(st.tuples(WORDS, st.integers(1, 5)), min_size=1, max_size=4)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(PATTERNS, st.integers(1, 8), WORDS, WORDS, NAMES)
 def test_iota_is_the_exact_twin(pattern, partitions, offset, multiplier, name):
     got = iota(pattern, partitions, offset=offset, channel_multiplier=multiplier, dtype=destination(name))
     assert bits(got) == [exact_iota(pattern, p, offset, multiplier, name) for p in range(partitions)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     PATTERNS,
     st.integers(1, 6),
