@@ -17,11 +17,14 @@ GOOD = {
     if "." not in name and not any(callable(each) for each in arguments.values() if not isinstance(each, type))
 }
 """The smallest arguments that each function takes."""
+OPTIONAL = [("nc_matmul_mx", "dst"), ("nc_matmul_mx", "random_bits"), ("dma_gather_transpose", "dst")]
+NUMBERS = [("tensor_copy_predicated", "src")]
+"""Arrays that may be missing, and those in whose place a number may stand."""
 ARRAYS = [
     (function, name)
     for function, arguments in GOOD.items()
     for name, value in arguments.items()
-    if isinstance(value, np.ndarray)
+    if isinstance(value, np.ndarray) and (function, name) not in (*OPTIONAL, *NUMBERS)
 ]
 TILE, STOCHASTIC = {"tile_size": (32, 128), "tile_position": (0, 0)}, {"rounding": "sr", "dst_dtype": BF16}
 
@@ -38,7 +41,6 @@ def test_good_arguments_are_taken(function):
 
 
 WORDS = [([1.0], "a list"), ("x", "'x'"), (1.5, "1.5"), (3, "3")]
-OPTIONAL = [("nc_matmul_mx", "dst"), ("nc_matmul_mx", "random_bits")]
 
 
 @pytest.mark.parametrize(
@@ -51,6 +53,12 @@ OPTIONAL = [("nc_matmul_mx", "dst"), ("nc_matmul_mx", "random_bits")]
 def test_no_array(function, name, value, shown):
     others = STOCHASTIC if name == "random_bits" else {}
     refused(function, others | {name: value}, TypeError, f"{name} must be a numpy array, not {shown}")
+
+
+@pytest.mark.parametrize(("value", "shown"), [WORDS[0], WORDS[1], (None, "None")])
+@pytest.mark.parametrize(("function", "name"), NUMBERS)
+def test_no_array_and_no_number(function, name, value, shown):
+    refused(function, {name: value}, TypeError, f"{name} must be a number, or an array [P, F], not {shown}")
 
 
 @pytest.mark.parametrize(
