@@ -298,7 +298,7 @@ CHOICES = choices(
             "RQ: tensor_scalar multiply, add"
         ),
         "Row r of the collapsed input takes the static scale of partition r mod 128, whatever the shards": chosen(
-            "so that sharding changes no byte; in RQ it is the partition that the row lies in"
+            "so that sharding changes no byte; nki-library's kernel takes the partition that the row has in its core's shard"
         ),
         "Pre-norm and residual come before the norm: pre_norm_gamma's RMSNorm in BF16, then a sum in FP32 rounded to BF16": inferred(
             "nki-library's torch reference of rmsnorm_quant, 2026-05, for the order; the roundings are those of the other steps"
