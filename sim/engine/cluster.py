@@ -1,5 +1,6 @@
 """Runs the pieces of a campaign side by side on Dask: on workers of this machine, or on those of any scheduler."""
 
+import gc
 import signal
 from asyncio import gather
 from collections.abc import Callable, Iterator, Sequence
@@ -195,16 +196,23 @@ def _client(cluster: Cluster, pieces: int) -> Iterator[Any]:
 def _connected(address: str) -> Any:
     from distributed import Client
 
-    client = None
+    client: Client | None = None
+    failure: Exception | None = None
     try:
         client = Client(address, timeout=WORKER_SECONDS)
         client.wait_for_workers(1, timeout=WORKER_SECONDS)
     except OSError:
         # Dask's timeouts are OSErrors too.
-        if client is not None:
-            client.close()
-        raise SimulationError(f"--scheduler: {address} does not answer, or has no worker") from None
-    return client
+        failure = SimulationError(f"--scheduler: {address} does not answer, or has no worker")
+    except ValueError as error:
+        failure = ValueError(*error.args)
+    if failure is None:
+        return client
+    if client is not None:
+        client.close()
+    # A client whose constructor fails is closed when it is collected. If that happens while another one starts, both wait forever.
+    gc.collect()
+    raise failure
 
 
 async def _kill(nannies: Sequence[Any]) -> None:

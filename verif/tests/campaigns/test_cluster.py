@@ -1,5 +1,6 @@
 """Campaigns on a Dask scheduler: each gives its whole result although one of two workers is killed under it."""
 
+import gc
 import os
 import signal
 import time
@@ -176,6 +177,18 @@ def test_a_scheduler_that_is_not_there_is_one_sentence(bitpath, monkeypatch, add
     monkeypatch.setattr(cluster, "WORKER_SECONDS", 1)
     got, _, err = bitpath("explore", "--no-area", "--slice", "4x128x4", "--scheduler", address)
     assert (got, err.splitlines()[-1]) == (status, f"bitpath: {says}")
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense"])
+def test_a_client_that_fails_is_gone(monkeypatch, address):
+    """One that the garbage collector closes while another one starts waits for it without end."""
+    from distributed import Client
+
+    monkeypatch.setattr(cluster, "WORKER_SECONDS", 1)
+    before = {id(each) for each in gc.get_objects() if isinstance(each, Client)}
+    with pytest.raises((SimulationError, ValueError)):
+        next(finished([Piece(0, "a", print, ())], Cluster(address)))
+    assert not [each for each in gc.get_objects() if isinstance(each, Client) and id(each) not in before]
 
 
 def test_a_scheduler_without_a_worker_is_the_same_sentence(elsewhere, monkeypatch):
