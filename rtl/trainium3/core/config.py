@@ -31,8 +31,8 @@ class DmaEngineConfig:
         DmaQueuesConfig(queues=self.queues, depth=self.depth)
 
 
-SBUF_PORTS = ("operands", "scales", "vector", "scalar")
-"""Read ports of SBUF for the engines: two of TensorE, which does not write, and one of each other engine."""
+SBUF_PORTS = ("operands", "scales", "background", "vector", "scalar")
+"""Read ports of SBUF for the engines: three of TensorE, which does not write, and one of each other engine."""
 LANE_ENGINES = ("vector", "scalar")
 """Engines of one lane a partition, in the order of PSUM's ports."""
 
@@ -61,7 +61,7 @@ class CoreConfig:
     hbm_bytes: int = 2048
     step_bits: int = 8
     num_bits: int = 6
-    dot: CorePeConfig = field(default_factory=lambda: CorePeConfig(sparse=False, pipeline=registered(1)))
+    dot: CorePeConfig = field(default_factory=lambda: CorePeConfig(pipeline=registered(1)))
     queues: int = 4
     descriptor_cycles: int = 8
     count_bits: int = 32
@@ -70,8 +70,6 @@ class CoreConfig:
         require_power_of_two("core", "size", self.size, 4, PARTITIONS)
         require_power_of_two("core", "hbm_bytes", self.hbm_bytes, 64, 1 << 30)
         require_range("core", "count_bits", self.count_bits, 8, 64)
-        if self.dot.sparse:
-            raise ValueError("core: dot.sparse must be False, since its instructions have no tags")
         # The parts check the other fields.
         _ = self.sbuf, self.psum, self.mover, self.dge, DmaEngineConfig(queues=self.queues)
 
@@ -79,6 +77,11 @@ class CoreConfig:
     def has_mx(self) -> bool:
         """MX and QuantizeMX need the scales of a quadrant."""
         return self.size >= QUADRANT
+
+    @property
+    def has_sparse(self) -> bool:
+        """Whether the PEs have tags."""
+        return self.dot.sparse
 
     @property
     def sbuf(self) -> SbufConfig:

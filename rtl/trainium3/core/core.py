@@ -17,11 +17,13 @@ from amaranth.lib.wiring import In, Out, connect
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.array.psum_memory import PsumMemory
 from bitpath.rtl.trainium3.array.systolic_array import SystolicArray
+from bitpath.rtl.trainium3.core.background_slot import BackgroundSlot
 from bitpath.rtl.trainium3.core.config import LANE_ENGINES, SBUF_PORTS, CoreConfig
 from bitpath.rtl.trainium3.core.core_dma import CoreDma, host_members
 from bitpath.rtl.trainium3.core.instruction import Engine, Fault, body_of, instruction_layout
 from bitpath.rtl.trainium3.core.lane_engine import LaneEngine
-from bitpath.rtl.trainium3.core.tensor_sequencer import TensorSequencer
+from bitpath.rtl.trainium3.core.main_slot import MainSlot
+from bitpath.rtl.trainium3.core.tensor_slots import TensorSlots
 from bitpath.rtl.trainium3.dot.element_map import MapTable
 from bitpath.rtl.trainium3.memory.sbuf import Sbuf
 
@@ -45,6 +47,7 @@ class Core(wiring.Component):
     busy : Out, cycles of each engine with an instruction inside since reset or ``clear``
     grants : Out, descriptors that the DMA engines began since reset or ``clear``
     waits : Out, cycles in which an access of DMA waited for SBUF, of each engine
+    illegal_tag : Out(1), of a core with sparse PEs: a tag outside its pattern was loaded since reset or ``clear``
     fp4_table : In(MapTable), for E2M1 operands, of a core that has MX
     queues, classes : as of `DmaEngine`, for all DMA engines
     host_address, host_write, host_word, host_data : a port of HBM, as of `CoreDma`
@@ -64,6 +67,7 @@ class Core(wiring.Component):
                 "waits": Out(data.ArrayLayout(config.sbuf.wait_bits, config.sbuf.groups)),
             }
             | ({"fp4_table": In(MapTable)} if config.has_mx else {})
+            | ({"illegal_tag": Out(1)} if config.has_sparse else {})
             | host_members(config)
         )
 
@@ -72,12 +76,12 @@ class Core(wiring.Component):
         config = self.config
         sbuf = instantiate(m, platform, "sbuf", Sbuf, config.sbuf)
         psum = instantiate(m, platform, "psum", PsumMemory, config.psum)
-        tensor = instantiate(m, platform, "tensor", TensorSequencer, config)
+        tensor = instantiate(m, platform, "tensor", TensorSlots, config)
         lanes = [instantiate(m, platform, name, LaneEngine, config, name) for name in LANE_ENGINES]
         dma = instantiate(m, platform, "dma", CoreDma, config)
         engines = {Engine.TENSOR: tensor, Engine.VECTOR: lanes[0], Engine.SCALAR: lanes[1], Engine.DMA: dma}
         m.d.comb += [sbuf.clear.eq(self.clear), psum.clear.eq(self.clear), self.waits.eq(sbuf.waits)]
-        self._array(m, platform, tensor, sbuf, psum)
+        self._slots(m, platform, tensor, sbuf, psum)
         self._lanes(m, lanes, sbuf, psum)
         self._dma(m, dma, sbuf)
         self._issue(m, engines)
@@ -92,28 +96,39 @@ class Core(wiring.Component):
             m.d.sync += self.grants.eq(self.grants + sum(dma.granted))
         return m
 
-    def _array(self, m: Module, platform: Any, tensor: Any, sbuf: Any, psum: Any) -> None:
-        """TensorE: the array between its sequencer and PSUM's main lane. Sums start at +0."""
+    def _slots(self, m: Module, platform: Any, tensor: Any, sbuf: Any, psum: Any) -> None:
+        """TensorE's slots between its front and PSUM's lanes: the array and the background transpose. Sums start at +0."""
         array = instantiate(m, platform, "array", SystolicArray, self.config.array)
+        main = instantiate(m, platform, "main", MainSlot, self.config)
+        background = instantiate(m, platform, "background", BackgroundSlot, self.config)
+        for number, slot in enumerate((main, background)):
+            connect(m, tensor.o[number], slot.i)
+            connect(m, slot.command, psum.command[number])
         for name, read, words in (
-            ("operands", tensor.read, tensor.data),
-            ("scales", tensor.scale_read, tensor.scale_data),
+            ("operands", main.read, main.data),
+            ("scales", main.scale_read, main.scale_data),
+            ("background", background.read, background.data),
         ):
             port = SBUF_PORTS.index(name)
             connect(m, read, sbuf.read[port])
             m.d.comb += words.eq(Value.cast(sbuf.data[port].p))
+        connect(m, background.o, psum.i[1])
         m.d.comb += [
             array.advance.eq(~array.result_valid[0] | psum.i[0].ready),
-            array.write.eq(tensor.write),
-            array.control[0].eq(tensor.control),
-            tensor.advance.eq(array.advance),
+            array.write.eq(main.write),
+            array.control[0].eq(main.control),
+            main.advance.eq(array.advance),
             psum.i[0].valid.eq(array.result_valid[0]),
             Value.cast(psum.i[0].p).eq(Value.cast(array.result[0])),
-            tensor.taken.eq(psum.i[0].valid & psum.i[0].ready),
+            main.taken.eq(psum.i[0].valid & psum.i[0].ready),
         ]
-        connect(m, tensor.command, psum.command[0])
         if self.config.has_mx:
             m.d.comb += array.fp4_table.eq(self.fp4_table)
+        if self.config.has_sparse:
+            with m.If(self.clear):
+                m.d.sync += self.illegal_tag.eq(0)
+            with m.Elif(main.illegal):
+                m.d.sync += self.illegal_tag.eq(1)
 
     def _lanes(self, m: Module, lanes: list[Any], sbuf: Any, psum: Any) -> None:
         for number, (name, lane) in enumerate(zip(LANE_ENGINES, lanes, strict=True)):

@@ -21,6 +21,7 @@ from bitpath.rtl.trainium3.lanes.engine_control import Step
 from bitpath.rtl.trainium3.memory.dge import dge_command
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
+from bitpath.rtl.trainium3.tensor.tag_select import PATTERN
 from bitpath.rtl.trainium3.vector.quantize_mx import MxControl
 
 
@@ -46,20 +47,22 @@ class Fault(enum.Enum, shape=4):
     RANGE = 7  # an element outside its memory or bank
 
 
-class Operation(enum.Enum, shape=2):
+class Operation(enum.Enum, shape=3):
     """What VectorE and ScalarE do with elements."""
 
     OPERATE = 0  # tensor_scalar, with one step or two, or tensor_tensor
     ACTIVATE = 1  # Activation2, on ScalarE alone
     ROOT = 2  # 1 / sqrt(Activation2), on ScalarE alone
     QUANTIZE = 3  # QuantizeMX, on VectorE alone
+    RECIPROCAL = 4  # 1 / x, on VectorE alone
+    EXPONENTIAL = 5  # exp(x - maximum) and its sum, on VectorE alone
 
 
 class Second(enum.Enum, shape=2):
     """The second operand of an instruction of VectorE or ScalarE."""
 
-    IMMEDIATE = 0  # `second_scalar`, or the immediates of Activation2
-    COLUMN = 1  # an element of each partition; y, or Activation2's second immediate
+    IMMEDIATE = 0  # `immediate`, or `imm0` and `imm1`
+    COLUMN = 1  # an element of each partition; y, or in place of `imm1`
     TENSOR = 2  # as many elements as the first one has
 
 
@@ -80,7 +83,7 @@ def lane_layout(config: CoreConfig) -> data.StructLayout:
     The result is ``register``, one element a partition after the last value, or as many elements as ``x``; of QUANTIZE an x4
     word for each four of them, whose scales are bytes from ``scales`` on in rows ``4 * scale_offset`` of each quadrant.
     ``step``, ``immediate``, and ``then``, a step with ``scalar``, are of OPERATE, ``operations`` to ``relu_param`` of ACTIVATE
-    and ROOT, ``mx`` of QUANTIZE.
+    and ROOT, ``mx`` of QUANTIZE; ``imm1`` is the maximum of EXPONENTIAL.
     """
     operand = operand_layout(config)
     return data.StructLayout(
@@ -119,7 +122,11 @@ def tensor_layout(config: CoreConfig) -> data.StructLayout:
     operands are bytes, one for each element, from ``stationary_scales``, a multiple of 4, and ``moving_scales`` on, in rows
     ``4 * scale_offset`` of each quadrant. Mode PASS transposes: it has no moving operand, but a column for each row. Results are
     written as `psum_command` of :mod:`bitpath.rtl.trainium3.array.psum_memory` has it.
+
+    SPARSE has ``pattern``, and words of four tags of 4 bits from byte ``tags``, a multiple of 2, on. Moving elements come slot after
+    slot: as many for each result as a partition has slots.
     """
+    sparse = {"tags": config.walk.address_bits, "pattern": PATTERN} if config.has_sparse else {}
     return data.StructLayout(
         {
             "stationary": config.walk.address_bits,
@@ -138,6 +145,7 @@ def tensor_layout(config: CoreConfig) -> data.StructLayout:
             "flag": 3,
             "bf16": 1,
         }
+        | sparse
     )
 
 

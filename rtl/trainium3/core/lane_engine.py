@@ -162,8 +162,9 @@ class LaneEngine(wiring.Component):
             | (operates & ~(code.matches(*Operator) & then.matches(*Operator)))
             | (two_steps & ((held.second == Second.TENSOR) | (on_bits != (then >= FIRST_BIT_OPERATOR))))
             | (~operates & (held.second == Second.TENSOR))
+            | ((held.operation == Operation.RECIPROCAL) & has_y)
             | (quantizes & (has_y | (Value.cast(held.mx.element) >= len(ELEMENTS))))
-            | (held.register & (held.operation != Operation.ACTIVATE))
+            | (held.register & ~held.operation.as_value().matches(Operation.ACTIVATE, Operation.EXPONENTIAL))
         )
         second_dtype = Mux(has_y, held.y.dtype.as_value(), held.immediate_dtype.as_value())
         dtypes = [held.x.dtype.as_value(), held.result.dtype.as_value()]

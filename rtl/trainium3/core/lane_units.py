@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import E8M0
 from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, X4
+from bitpath.rtl.common.fp32.reciprocal import Reciprocal
 from bitpath.rtl.common.fp32.reciprocal_square_root import ReciprocalSquareRoot
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.core.config import CoreConfig
@@ -20,7 +21,9 @@ from bitpath.rtl.trainium3.lanes.activation2_control import Function, ReduceComm
 from bitpath.rtl.trainium3.lanes.activation2_lane import Activation2Lane
 from bitpath.rtl.trainium3.lanes.config import Activation2Config, EngineLaneConfig
 from bitpath.rtl.trainium3.lanes.engine_lane import EngineLane
-from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
+from bitpath.rtl.trainium3.vector.config import ExponentialConfig, QuantizeMxConfig
+from bitpath.rtl.trainium3.vector.exponential import Exponential, Reduce
+from bitpath.rtl.trainium3.vector.exponential_difference import Source
 from bitpath.rtl.trainium3.vector.quantize_mx import QuantizeMx
 
 HALF = 16
@@ -31,13 +34,15 @@ def operations(config: CoreConfig, engine: str) -> tuple[Operation, ...]:
     """Return what an engine does; a core smaller than a quadrant does not quantise."""
     if engine == "scalar":
         return Operation.OPERATE, Operation.ACTIVATE, Operation.ROOT
-    return (Operation.OPERATE, Operation.QUANTIZE) if config.has_mx else (Operation.OPERATE,)
+    mx = (Operation.QUANTIZE,) if config.has_mx else ()
+    return Operation.OPERATE, Operation.RECIPROCAL, Operation.EXPONENTIAL, *mx
 
 
 class LaneUnits(wiring.Component):
     """Elements of all lanes through the units of one operation; the lanes have one handshake.
 
-    Throughput is an element of each lane a cycle, of ROOT one in the cycles of :class:`ReciprocalSquareRoot`.
+    Throughput is an element of each lane a cycle, of RECIPROCAL and ROOT one in the cycles of :class:`Reciprocal` and
+    :class:`ReciprocalSquareRoot`.
 
     Parameters
     ----------
@@ -82,6 +87,8 @@ class LaneUnits(wiring.Component):
             Operation.OPERATE: self._operate,
             Operation.ACTIVATE: self._activate,
             Operation.QUANTIZE: self._quantize,
+            Operation.RECIPROCAL: self._reciprocal,
+            Operation.EXPONENTIAL: self._exponential,
         }
         for operation in (each for each in operations(self.config, self.engine) if each in units):
             chosen = control.operation == operation
@@ -129,35 +136,77 @@ class LaneUnits(wiring.Component):
         for p, element in enumerate(self.i.p.elements):
             lane = instantiate(m, platform, f"activate_{p}", Activation2Lane, Activation2Config())
             root = instantiate(m, platform, f"root_{p}", ReciprocalSquareRoot)
-            value, bias = (instantiate(m, platform, f"{name}_{p}", ToFp32, LANE_BITS) for name in ("value", "bias"))
-            cast = instantiate(m, platform, f"cast_{p}", FromFp32, LANE_BITS)
+            bias = self._fp32(m, platform, f"bias_{p}", column[p], control.y.dtype)
             own = lane.i.p.control
             m.d.comb += [
-                value.code.eq(element),
-                value.dtype.eq(control.x.dtype),
-                bias.code.eq(column[p]),
-                bias.dtype.eq(control.y.dtype),
                 lane.i.valid.eq(feed),
-                lane.i.p.value.eq(value.o),
+                lane.i.p.value.eq(self._fp32(m, platform, f"value_{p}", element, control.x.dtype)),
                 *(own[name].eq(control[name]) for name in ("operations", "reduction", "reverse")),
                 own.function.eq(Mux(is_root, Function.COPY, control.function.as_value())),
                 own.command.eq(Mux(first, ReduceCommand.RESET_REDUCE, ReduceCommand.REDUCE)),
                 own.imm0.eq(control.imm0),
-                own.imm1.eq(Mux(control.second == Second.COLUMN, bias.o, control.imm1)),
+                own.imm1.eq(Mux(control.second == Second.COLUMN, bias, control.imm1)),
                 own.relu_param.eq(control.relu_param),
                 own.last.eq(self.i.p.last),
                 root.i.p.eq(lane.o.p.value),
                 root.i.valid.eq(lane.o.valid & is_root),
                 root.o.ready.eq(self.o.ready),
                 lane.o.ready.eq(Mux(is_root, root.i.ready, self.o.ready | ~passes)),
-                cast.i.eq(Mux(is_root, root.o.p, Mux(control.register, lane.o.p.register, lane.o.p.value))),
-                cast.dtype.eq(control.result.dtype),
             ]
             lanes.append(lane)
             roots.append(root)
-            results.append(cast.o)
+            value = Mux(is_root, root.o.p, Mux(control.register, lane.o.p.register, lane.o.p.value))
+            results.append(self._cast(m, platform, f"cast_{p}", value))
         m.d.comb += passes.eq(~control.register | lanes[0].o.p.last)
         return lanes[0].i.ready, Mux(is_root, roots[0].o.valid, lanes[0].o.valid & passes), results
+
+    def _reciprocal(self, m: Module, platform: Any, feed: Value, column: list, first: Value) -> tuple:
+        units, results = [], []
+        for p in range(self.config.size):
+            unit = instantiate(m, platform, f"reciprocal_{p}", Reciprocal)
+            m.d.comb += [
+                unit.i.valid.eq(feed),
+                unit.i.p.eq(self._fp32(m, platform, f"divisor_{p}", self.i.p.elements[p], self.control.x.dtype)),
+                unit.o.ready.eq(self.o.ready),
+            ]
+            units.append(unit)
+            results.append(self._cast(m, platform, f"quotient_{p}", unit.o.p))
+        return units[0].i.ready, units[0].o.valid, results
+
+    def _exponential(self, m: Module, platform: Any, feed: Value, column: list, first: Value) -> tuple:
+        control, units, results = self.control, [], []
+        for p in range(self.config.size):
+            unit = instantiate(m, platform, f"exponential_{p}", Exponential, ExponentialConfig(width=1))
+            maximum = self._fp32(m, platform, f"maximum_{p}", column[p], control.y.dtype)
+            own = unit.i.p.control
+            m.d.comb += [
+                unit.i.valid.eq(feed),
+                unit.i.p.elements[0].eq(
+                    self._fp32(m, platform, f"exponent_{p}", self.i.p.elements[p], control.x.dtype)
+                ),
+                unit.i.p.max_value.eq(Mux(control.second == Second.COLUMN, maximum, control.imm1)),
+                unit.i.p.source.eq(Source.FP32),
+                own.reduce.eq(Mux(first, Reduce.RESET_REDUCE, Reduce.REDUCE)),
+                own.count.eq(1),
+                own.last.eq(self.i.p.last),
+                unit.o.ready.eq(self.o.ready | (control.register & ~unit.o.p.last)),
+            ]
+            units.append(unit)
+            chosen = Mux(control.register, unit.o.p.sum, unit.o.p.powers[0])
+            results.append(self._cast(m, platform, f"power_{p}", chosen))
+        return units[0].i.ready, units[0].o.valid & (~control.register | units[0].o.p.last), results
+
+    def _fp32(self, m: Module, platform: Any, name: str, code: Value, dtype: Value) -> Value:
+        """Return an operand's element as FP32."""
+        cast = instantiate(m, platform, name, ToFp32, LANE_BITS)
+        m.d.comb += [cast.code.eq(code), cast.dtype.eq(dtype)]
+        return cast.o
+
+    def _cast(self, m: Module, platform: Any, name: str, number: Value) -> Value:
+        """Return an FP32 number as the result's dtype."""
+        cast = instantiate(m, platform, name, FromFp32, LANE_BITS)
+        m.d.comb += [cast.i.eq(number), cast.dtype.eq(self.control.result.dtype)]
+        return cast.o
 
     def _quantize(self, m: Module, platform: Any, feed: Value, column: list, first: Value) -> tuple:
         config, elements = self.config, self.i.p.elements

@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
-from bitpath.golden.formats.catalogue import BF16, E8M0
+from bitpath.golden.formats.catalogue import BF16, E8M0, FP32
 from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, SCALE_PARTITIONS
 from bitpath.golden.trainium3.declarations.tensor import LOAD_COLUMNS
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
@@ -21,6 +21,7 @@ from bitpath.rtl.trainium3.memory.config import SBUF_WORD_BYTES, ScaleFetchConfi
 from bitpath.rtl.trainium3.memory.scale_fetch import ROWS, ScaleFetch
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import BYTES, OperandFormat
+from bitpath.rtl.trainium3.tensor.tag_select import SLOTS, TAG
 
 ONE = BF16.bias << BF16.fraction_bits
 """Moving element of the row that a transpose takes a column from."""
@@ -45,12 +46,22 @@ def _minus_zeros(fmt: Value) -> Value:
 
 
 def request_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of what was asked of SBUF: bytes of operand and scale in their words, a moving word, and its number."""
-    return data.StructLayout({"byte": WORD_BITS, "scale": WORD_BITS, "number": ceil_log2(config.size), "moves": 1})
+    """Layout of what was asked of SBUF: bytes of operand and scale, or tags, in their words; ``moves``, a moving word, its number, and
+    the slot of SPARSE; ``whole``, the last part of a word."""
+    return data.StructLayout(
+        {
+            "byte": WORD_BITS,
+            "scale": WORD_BITS,
+            "number": ceil_log2(config.size),
+            "moves": 1,
+            "slot": range(SLOTS),
+            "whole": 1,
+        }
+    )
 
 
 class TensorOperands(wiring.Component):
-    """Writes operand memory two cycles after a request, in order, at rising places.
+    """Writes operand memory two cycles after a request that makes a word whole, in order, at rising places.
 
     A beat with elements of one byte has four of them in its slots of 16 bits. Rows of the array outside the instruction's get
     operands whose product adds nothing. Moving words of a transpose have a one in the row of their number.
@@ -65,6 +76,7 @@ class TensorOperands(wiring.Component):
     asks : In(1), request : In(request_layout); data, scale_data : In, SBUF's words, a cycle later
     write : Out(operand_write_layout)
     present : Out, the place behind the words in operand memory
+    illegal : Out(1), of a core with sparse PEs: a word has a tag outside its pattern
     """
 
     def __init__(self, config: CoreConfig):
@@ -80,6 +92,7 @@ class TensorOperands(wiring.Component):
                 "write": Out(operand_write_layout(config.array)),
                 "present": Out(ceil_log2(config.array.operand_depth)),
             }
+            | ({"illegal": Out(1)} if config.has_sparse else {})
         )
 
     def elaborate(self, platform):
@@ -91,7 +104,7 @@ class TensorOperands(wiring.Component):
         m.d.sync += [
             came.eq(self.asks),
             found.eq(self.request),
-            there.eq(came),
+            there.eq(came & found.whole),
             words.eq(self.data),
             kept.eq(found),
             self.present.eq(self.present + there),
@@ -103,11 +116,12 @@ class TensorOperands(wiring.Component):
         byte_elements = element_log_bytes(held.mode, held.stationary_format) == 0
         passes = held.mode == Mode.PASS
         layout = core_word(config.dot)
-        rows = []
+        rows, elements = [], []
         for p in range(config.size):
             word = Signal(layout["bits"].shape, name=f"bits_{p}")
             own = Signal(8 * SBUF_WORD_BYTES, name=f"bytes_{p}")
             m.d.comb += own.eq(words.word_select(p, len(own)) >> (kept.byte << 3))
+            elements.append(own[: FP32.width])
             row = p - (held.start << exact_log2(config.size // QUARTERS))
             spread = Cat(Cat(own.word_select(k, 8), Const(0, 8)) for k in range(LOAD_COLUMNS))
             with m.If(kept.moves & passes):
@@ -119,13 +133,60 @@ class TensorOperands(wiring.Component):
             with m.Else():
                 m.d.comb += word.eq(spread)
             rows.append(word)
+        tags = [Const(0, 0)] * config.size
+        if config.has_sparse:
+            moving = self._slots(m, elements, came, found, kept)
+            rows = [
+                Mux(kept.moves & (held.mode == Mode.SPARSE), slots, word)
+                for slots, word in zip(moving, rows, strict=True)
+            ]
+            tags = self._tags(m, there & ~kept.moves, found.scale)
         scales = self._scales(m, platform, held, came, found.scale)
         packed = [
-            Cat(word, (scales[k][p // SCALE_PARTITIONS % len(scales[k])] for k in range(LOAD_COLUMNS)))
+            Cat(word, (scales[k][p // SCALE_PARTITIONS % len(scales[k])] for k in range(LOAD_COLUMNS)), tags[p])
             for p, word in enumerate(rows)
         ]
         m.d.comb += Value.cast(self.write.words).eq(Cat(packed))
         return m
+
+    def _slots(self, m: Module, elements: list[Value], came: Value, found, kept) -> list[Value]:
+        """Return moving words of SPARSE: each row's has the slots of its group's partitions."""
+        size, pattern = self.config.size, self.instruction.pattern
+        own = []
+        for p, element in enumerate(elements):
+            held = [Signal(FP32.width, name=f"slot_{p}_{slot}", reset_less=True) for slot in range(SLOTS - 1)]
+            for slot, each in enumerate(held):
+                with m.If(kept.slot == slot):
+                    m.d.sync += each.eq(element)
+            own.append([*(Mux(kept.slot == slot, element, each) for slot, each in enumerate(held)), element])
+        groups = []
+        for p in range(size):
+            partitions = [
+                [p] * SLOTS,
+                [p // 2 * 2 + q % 2 for q in range(SLOTS)],
+                [p // 4 * 4 + q for q in range(SLOTS)],
+            ]
+            one, two, four = ([Cat(own[each]) for each in group] for group in partitions)
+            pick = pattern.last_partition
+            groups.append(Cat(Mux(pick == 0, a, Mux(pick == 1, b, c)) for a, b, c in zip(one, two, four, strict=True)))
+        return groups
+
+    def _tags(self, m: Module, loads: Value, byte: Value) -> list[Value]:
+        """Return the tags of a beat's columns in each row, and report one outside the pattern of a row that the instruction has."""
+        config, held = self.config, self.instruction
+        tags, wrong = [], []
+        wide = Value.cast(held.stationary_format).matches(*WIDE)
+        for p in range(config.size):
+            own = Signal(data.ArrayLayout(TAG, LOAD_COLUMNS), name=f"tags_{p}", reset_less=True)
+            m.d.sync += Value.cast(own).eq(self.scale_data.word_select(p, 8 * SBUF_WORD_BYTES) >> (byte << 3))
+            tags.append(Value.cast(own))
+            row = p - (held.start << exact_log2(config.size // QUARTERS))
+            inside = (row >= 0) & (row < held.rows)
+            for k, tag in enumerate(own):
+                outside = (tag[2:] > held.pattern.last_partition) | (tag[:2] > held.pattern.last_slot)
+                wrong.append(inside & outside & (~wide if k >= LOAD_COLUMNS // 2 else 1))
+        m.d.comb += self.illegal.eq(loads & (held.mode == Mode.SPARSE) & Cat(wrong).any())
+        return tags
 
     def _scales(self, m: Module, platform: Any, held, came: Value, byte: Value) -> list[Any]:
         """Return scales of each eight rows, of the column at a byte and of the next ones; zeros in a core without MX."""

@@ -38,7 +38,7 @@ UNITS = (
             WaveGroup("program", r"(program__|idle|fault|number_)"),
             WaveGroup("host", r"host_"),
             WaveGroup("counters", r"(busy|grants|waits)"),
-            WaveGroup("TensorE", r"tensor\."),
+            WaveGroup("TensorE", r"(tensor|main|background)\."),
             WaveGroup("VectorE", r"vector\."),
             WaveGroup("ScalarE", r"scalar\."),
             WaveGroup("DMA", r"dma\."),
@@ -46,6 +46,7 @@ UNITS = (
     ),
 )
 CONTROL = (
+    "background_slot",
     "core",
     "core_dma",
     "dma_engine",
@@ -55,9 +56,10 @@ CONTROL = (
     "lane_reader",
     "lane_units",
     "lane_writer",
+    "main_slot",
     "pattern_check",
     "quarters",
     "tensor_operands",
-    "tensor_sequencer",
+    "tensor_slots",
 )
 """Files without arithmetic."""

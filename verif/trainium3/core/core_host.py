@@ -37,6 +37,7 @@ class Host:
 
     def start(self) -> None:
         """Set the inputs that stay, also behind a reset."""
+        self.memories.illegal_tag = False
         if self.config.has_mx:
             self.dut.fp4_table.value = pack(MapTable, fp4_table())
 
@@ -78,7 +79,9 @@ class Host:
         self.dut.host_write.value = 0
 
     async def compare(self, label: str) -> None:
-        """Compare all memories: HBM, then SBUF and PSUM through it."""
+        """Compare all memories: HBM, then SBUF and PSUM through it; and whether a tag was illegal."""
+        if self.config.has_sparse:
+            assert resolved(self.dut.illegal_tag) == self.memories.illegal_tag, f"{label}: illegal tag"
         await self.compare_hbm(label)
         await self.run([self._sbuf_copy(to_sbuf=False)])
         await self.compare_hbm(f"{label}, SBUF")
@@ -125,6 +128,7 @@ class Host:
 
     async def clear(self) -> None:
         """Clear fault and counters."""
+        self.memories.illegal_tag = False
         self.dut.clear.value = 1
         await RisingEdge(self.dut.clk)
         self.dut.clear.value = 0

@@ -1,7 +1,8 @@
 """Instructions of a core: their words, and what golden makes of them on plain memories."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from functools import reduce
 from random import Random
 from typing import Any
 
@@ -9,10 +10,12 @@ import numpy as np
 
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, E2M1, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, FloatFormat
+from bitpath.golden.scalar import fp32 as exact
 from bitpath.golden.trainium3 import quantize_mx
 from bitpath.golden.trainium3.declarations.engines import ReduceCommand
 from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, ScaleRule
-from bitpath.golden.trainium3.exact import activate2
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL
+from bitpath.golden.trainium3.exact import activate2, exponential
 from bitpath.golden.trainium3.exact.cast import from_fp32, to_fp32
 from bitpath.golden.trainium3.matmul.instruction import accumulates
 from bitpath.golden.trainium3.matmul.psum import psum_write
@@ -38,6 +41,7 @@ from bitpath.verif.trainium3.lanes.activation2_lane import PAIRS
 FORMATS: dict[OperandFormat, FloatFormat] = {
     OperandFormat[fmt.name]: fmt for fmt in (E4M3FN, E5M2, E2M1, E4M3, E3M4, FP16, BF16, FP32)
 } | {OperandFormat.TF32: FP32}
+EXPONENTIAL = TRAINIUM3_EXPONENTIAL.numerics
 SCALES = 4
 """Scales of a quadrant."""
 _OTHER_FIELDS = ("engine", "after", "x", "y", "result", "partitions", "root")
@@ -81,6 +85,8 @@ class Matmul(Instruction):
     moving: Pattern = field(default_factory=Pattern)
     scales: tuple[int, int] = (0, 0)
     scale_offset: int = 0
+    pattern: str = "1:2"
+    tags: int = 0
     result: Pattern = field(default_factory=Pattern)
     bank: int = 0
     flag: int = 3
@@ -94,7 +100,17 @@ class Matmul(Instruction):
         if self.mode is Mode.MX:
             names.append("scale_offset")
             own |= {"stationary_scales": self.scales[0], "moving_scales": self.scales[1]}
+        if self.mode is Mode.SPARSE:
+            names.append("tags")
+            kept, ratio = self.kept_and_ratio
+            own["pattern"] = {"last_partition": kept - 1, "last_slot": ratio - 1}
         return own | {name: getattr(self, name) for name in names}
+
+    @property
+    def kept_and_ratio(self) -> tuple[int, int]:
+        """Partitions of a group, and slots of a partition, of SPARSE."""
+        kept, group = map(int, self.pattern.split(":"))
+        return kept, group // kept
 
     def run(self, memories: Memories) -> None:
         config = memories.config
@@ -133,12 +149,36 @@ class Matmul(Instruction):
             halves = [np.stack([each & 0xFF, each >> 8], axis=1).astype(np.uint8) for each in (x, y)]
             return core_products.double_row(*(each.view(dtypes[k]) for k, each in enumerate(halves)))
         sides = [each.astype(f"u{self.size(k)}").view(dtypes[k]) for k, each in enumerate((x, y))]
+        if self.mode is Mode.SPARSE:
+            return self._sparse(*sides, memories, first)
         make: Callable[..., Product] = core_products.matmul
         if self.mode is Mode.FUSED:
             make = core_products.fused
         elif self.formats[0] is OperandFormat.TF32:
             make = core_products.tf32
         return make(*sides)
+
+    def _sparse(self, x: np.ndarray, y: np.ndarray, memories: Memories, first: int) -> Product:
+        """Each stationary column times the moving elements that its tags name; a tag outside the pattern names +0."""
+        kept, ratio = self.kept_and_ratio
+        rows = np.arange(self.rows)[:, np.newaxis]
+        words = load(
+            memories.sbuf[first : first + self.rows], [self.tags // 2 + k for k in range(self.columns // 4)], 2
+        )
+        tags = np.stack([words >> 4 * k & 15 for k in range(4)], axis=2).reshape(self.rows, self.columns)
+        partition, slot = tags >> 2, tags & 3
+        legal = (partition < kept) & (slot < ratio)
+        memories.illegal_tag |= not legal.all()
+        moving = y.reshape(self.rows, -1, ratio)
+        chosen = moving[rows // kept * kept + partition % kept, :, slot % ratio]
+        chosen = np.where(legal[:, :, np.newaxis], chosen, y.dtype.type(0))
+        make = core_products.tf32 if self.formats[0] is OperandFormat.TF32 else core_products.matmul
+        columns = [make(x[:, m : m + 1], np.ascontiguousarray(chosen[:, m])) for m in range(self.columns)]
+
+        def prefix(count: int) -> np.ndarray:
+            return np.concatenate([each.prefix(count) for each in columns], axis=1)
+
+        return replace(columns[0], prefix=prefix)
 
     def _scales(self, memories: Memories, first: int, byte: int, count: int) -> np.ndarray:
         """Scales [rows / 8, count], four rows of each quadrant."""
@@ -238,6 +278,44 @@ class Activate(Lanes):
                 reduce_op=self.reduction.name.lower(), reduce_cmd=ReduceCommand.RESET_REDUCE,
             )  # fmt: skip
             own = [register] if self.register else values
+            results.append([from_fp32(code, self.result.dtype) for code in own])
+        memories.write(self.result, np.array(results))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reciprocal(Lanes):
+    """``1 / x``."""
+
+    engine: Engine = Engine.VECTOR
+
+    def body(self) -> dict[str, Any]:
+        return super().body() | {"operation": Operation.RECIPROCAL}
+
+    def run(self, memories: Memories) -> None:
+        codes = memories.read(self.x, self.partitions)
+        values = [[exact.reciprocal(to_fp32(int(code), self.x.dtype)) for code in row] for row in codes]
+        memories.write(self.result, np.array([[from_fp32(code, self.result.dtype) for code in row] for row in values]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exponential(Lanes):
+    """``exp(x - maximum)``, or with ``register`` its sum; the maximum is a column y, or the FP32 number ``imm1``."""
+
+    engine: Engine = Engine.VECTOR
+    register: bool = False
+    imm1: int = 0
+
+    def body(self) -> dict[str, Any]:
+        own = {"operation": Operation.EXPONENTIAL, "register": self.register, "imm1": self.imm1}
+        return super().body() | own
+
+    def run(self, memories: Memories) -> None:
+        columns = None if self.y is None else memories.read(self.y, self.partitions)[:, 0]
+        results = []
+        for p, row in enumerate(memories.read(self.x, self.partitions)):
+            maximum = self.imm1 if columns is None else to_fp32(int(columns[p]), self.y.dtype)
+            powers = [exponential(EXPONENTIAL, to_fp32(int(code), self.x.dtype), maximum) for code in row]
+            own = [reduce(exact.add, powers, 0)] if self.register else powers
             results.append([from_fp32(code, self.result.dtype) for code in own])
         memories.write(self.result, np.array(results))
 

@@ -12,11 +12,13 @@ import numpy as np
 from bitpath.golden.formats.catalogue import E4M3FN
 from bitpath.golden.trainium3 import quantize_mx
 from bitpath.golden.trainium3.operands.layout import pack_x4
+from bitpath.rtl.common.unit import registered
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.instruction import Engine
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
 from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations
 from bitpath.rtl.trainium3.lanes.engine_control import Operator
+from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
 from bitpath.verif.trainium3.core.core_instructions import Activate, Instruction, Matmul, Operate, Quantize
@@ -24,7 +26,14 @@ from bitpath.verif.trainium3.core.core_memories import Operand, Pattern
 from bitpath.verif.trainium3.core.core_transfers import Copy, Descriptor, Side
 
 LAYER = CoreConfig(
-    size=32, partition_bytes=4096, banks=4, bank_bytes=1024, hbm_bytes=1 << 17, step_bits=16, num_bits=10
+    size=32,
+    partition_bytes=4096,
+    banks=4,
+    bank_bytes=1024,
+    hbm_bytes=1 << 17,
+    step_bits=16,
+    num_bits=10,
+    dot=CorePeConfig(sparse=False, pipeline=registered(1)),
 )
 TOKENS = OUTPUTS = 32
 PARTS, PART = 2, 128

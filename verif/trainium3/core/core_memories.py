@@ -59,13 +59,14 @@ class Operand:
 
 
 class Memories:
-    """SBUF and PSUM [partitions, bytes] and HBM [bytes], all uint8."""
+    """SBUF and PSUM [partitions, bytes] and HBM [bytes], all uint8; and whether a tag outside its pattern was loaded."""
 
     def __init__(self, config: CoreConfig):
         self.config = config
         self.sbuf = np.zeros((config.size, config.partition_bytes), np.uint8)
         self.psum = np.zeros((config.size, config.banks * config.bank_bytes), np.uint8)
         self.hbm = np.zeros(config.hbm_bytes, np.uint8)
+        self.illegal_tag = False
 
     def read(self, operand: Operand, partitions: int) -> np.ndarray:
         """Return the codes of an operand's elements, int64 [partitions, elements]."""

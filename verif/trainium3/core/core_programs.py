@@ -9,15 +9,24 @@ from random import Random
 from bitpath.golden.formats.catalogue import E2M1, E4M3FN, E5M2
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
 from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, ScaleRule
+from bitpath.golden.trainium3.declarations.tensor import PATTERNS
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.instruction import Engine, Second
-from bitpath.rtl.trainium3.core.tensor_sequencer import DOUBLE_ROW_FORMATS, MX_FORMATS, NARROW_FORMATS
+from bitpath.rtl.trainium3.core.tensor_slots import DOUBLE_ROW_FORMATS, MX_FORMATS, NARROW_FORMATS
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
 from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations, Reduction
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
 from bitpath.verif.common.fp32 import numbers as fp32
-from bitpath.verif.trainium3.core.core_instructions import Activate, Instruction, Matmul, Operate, Quantize
+from bitpath.verif.trainium3.core.core_instructions import (
+    Activate,
+    Exponential,
+    Instruction,
+    Matmul,
+    Operate,
+    Quantize,
+    Reciprocal,
+)
 from bitpath.verif.trainium3.core.core_memories import MAX_PAIRS, Operand, Pairs, Pattern
 from bitpath.verif.trainium3.core.core_transfers import Copy, Descriptor, Side
 from bitpath.verif.trainium3.lanes.engine_lane import INTEGERS, ON_BITS, ON_NUMBERS
@@ -31,6 +40,10 @@ MOST_STEP = 127
 TRIES = 8
 """Patterns that are tried before the plain one, which fits wherever any does."""
 EVERYTHING = tuple(Engine)
+SPARSE_PAIRS = [
+    *product((OperandFormat.FP16, OperandFormat.BF16), repeat=2),
+    (OperandFormat.TF32, OperandFormat.TF32),
+]
 NARROW_PAIRS = [
     pair for pair in product(NARROW_FORMATS, NARROW_FORMATS) if set(pair) != {OperandFormat.E4M3, OperandFormat.E4M3FN}
 ] + 10 * [(OperandFormat.TF32, OperandFormat.TF32)]
@@ -196,17 +209,20 @@ class Maker:
             Mode.DOUBLE_ROW: lambda: (rng.choice(DOUBLE_ROW_FORMATS),) * 2,
             Mode.NARROW: lambda: rng.choice(NARROW_PAIRS),
             Mode.FUSED: lambda: (OperandFormat.FP32,) * 2,
+            Mode.SPARSE: lambda: rng.choice(SPARSE_PAIRS),
             Mode.PASS: lambda: (rng.choice((OperandFormat.BF16, OperandFormat.FP16)), OperandFormat.BF16),
         }
         rows, start = self.partitions()
         if mode is Mode.MX:
             rows, start = config.size, lambda: 0
-        passes = mode is Mode.PASS
+        passes, sparse = mode is Mode.PASS, mode is Mode.SPARSE
+        columns = {Mode.MX: 2, Mode.SPARSE: 4}.get(mode, 1)
         each = Matmul(
             mode=mode,
             formats=pairs[mode](),
             rows=rows,
-            columns=2 * rng.randint(1, config.size // 2) if mode is Mode.MX else rng.randint(1, config.size),
+            columns=columns * rng.randint(1, config.size // columns),
+            pattern=rng.choice([name for name, each in PATTERNS.items() if rows % each.kept == 0]),
             start=start(),
             flag=rng.choice((3, 3, 4, 0, 1)),
             bf16=passes or bool(rng.getrandbits(1)),
@@ -215,10 +231,12 @@ class Maker:
         count = rows if passes else self.count()
         width = 2 if each.bf16 else 4
         count = min(count, config.bank_bytes // width)
+        slots = each.kept_and_ratio[1] if sparse else 1
+        count = max(1, count // slots)
         source, other = self.sources[0], self.targets[0]
         words = range(source.start // 8, (source.stop - each.columns * each.size(0)) // 8 + 1)
         scales = rng.randrange(other.start // 4, (other.stop - each.columns) // 4 + 1) * 4
-        moving = Pattern() if passes else any_pattern(rng, count, each.size(1), other)
+        moving = Pattern() if passes else any_pattern(rng, slots * count, each.size(1), other)
         result = any_pattern(rng, count, width, range(config.bank_bytes))
         if not words:
             return self.matmul(mode)
@@ -229,9 +247,22 @@ class Maker:
             moving=moving,
             scales=(scales, rng.randrange(other.start, other.stop - count + 1)) if mode is Mode.MX else (0, 0),
             scale_offset=rng.randrange(4) if mode is Mode.MX else 0,
+            tags=rng.randrange(other.start // 2, (other.stop - each.columns // 2) // 2 + 1) * 2 if sparse else 0,
             result=result,
             bank=bank,
         )
+
+    def reciprocal(self) -> Reciprocal:
+        names = [self.rng.choice(("fp32", "bf16", self.rng.choice(tuple(FORMATS)))) for _ in range(3)]
+        own = self.lanes((names[0], names[1], names[2]), tensor=False)
+        return Reciprocal(**own | {"y": None})
+
+    def exponential(self) -> Exponential:
+        rng = self.rng
+        names = [rng.choice(("fp32", "bf16", "bf16", rng.choice(tuple(FORMATS)))) for _ in range(3)]
+        register = rng.random() < 0.4
+        own = self.lanes((names[0], names[1], names[2]), result=1 if register else None, tensor=False)
+        return Exponential(register=register, imm1=rng.choice((fp32.near_one, fp32.mixed))(rng), **own)
 
     def quantize(self) -> Quantize:
         rng, count = self.rng, 4 * self.rng.randint(1, self.most // 4)
@@ -321,7 +352,8 @@ class Maker:
 
 def kinds(config: CoreConfig) -> dict[str, Callable[[Maker], Instruction]]:
     """Return what makes an instruction of each kind that the core has."""
-    modes = [each for each in Mode if each is not Mode.SPARSE and (each is not Mode.MX or config.size >= QUADRANT)]
+    lacks = {Mode.MX: not config.has_mx, Mode.SPARSE: not config.has_sparse}
+    modes = [each for each in Mode if not lacks.get(each)]
     made: dict[str, Callable[[Maker], Instruction]] = {
         each.name.lower(): lambda maker, mode=each: maker.matmul(mode) for each in modes
     }
@@ -329,6 +361,8 @@ def kinds(config: CoreConfig) -> dict[str, Callable[[Maker], Instruction]]:
         "vector": lambda maker: maker.operate(Engine.VECTOR),
         "scalar": lambda maker: maker.operate(Engine.SCALAR),
         "activate": Maker.activate,
+        "reciprocal": Maker.reciprocal,
+        "exponential": Maker.exponential,
         "copy": Maker.copy,
         "descriptor": Maker.descriptor,
     }

@@ -60,8 +60,10 @@ def _of_lanes(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
     activate = Activate(x=legal.x, result=legal.result, partitions=size)
     half = Operand(_FOUR, "bf16")
     quantize = Quantize(x=half, result=Operand(Pattern(((1, 1),), 8), "uint32"), partitions=size)
-    yield Fault.OPERATION, _changed(legal, operation=Operation.ACTIVATE)
-    yield Fault.OPERATION, _changed(replace(legal, engine=Engine.SCALAR), operation=Operation.QUANTIZE)
+    for operation in (Operation.ACTIVATE, Operation.RECIPROCAL, Operation.EXPONENTIAL, 7):
+        yield Fault.OPERATION, _changed(legal, operation=operation)
+    for operation in (Operation.QUANTIZE, Operation.EXPONENTIAL):
+        yield Fault.OPERATION, _changed(replace(legal, engine=Engine.SCALAR), operation=operation)
     yield Fault.OPERATION, _changed(legal, second=3)
     yield Fault.OPERATION, _changed(legal, step={"op": 19})
     immediate = replace(legal, y=None)
@@ -111,7 +113,10 @@ def _of_tensor(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
     legal = Matmul(rows=size, columns=size, moving=_FOUR, result=_FOUR)
     passes = Matmul(mode=Mode.PASS, rows=4, columns=size, result=_FOUR, bf16=True)
     bf16 = OperandFormat.BF16
-    yield Fault.OPERATION, replace(legal, mode=Mode.SPARSE)
+    if config.has_sparse:
+        yield from _of_sparse(legal)
+    else:
+        yield Fault.OPERATION, replace(legal, mode=Mode.SPARSE)
     yield Fault.OPERATION, _changed(legal, mode=6)
     for formats in ((OperandFormat.FP32, bf16), (OperandFormat.TF32, bf16), (bf16, OperandFormat.E2M1)):
         yield Fault.DTYPE, replace(legal, formats=formats)
@@ -142,6 +147,18 @@ def _of_tensor(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
     yield Fault.RANGE, replace(quad, scales=(2, 0))
     yield Fault.RANGE, replace(quad, scales=(partition - 4, 0))
     yield Fault.RANGE, replace(quad, scales=(0, partition - 3))
+
+
+def _of_sparse(of: Matmul) -> Iterator[tuple[Fault, Instruction]]:
+    legal = replace(of, mode=Mode.SPARSE, rows=4, columns=4, pattern="4:8", result=Pattern(((1, 2),)))
+    yield Fault.OPERATION, _changed(legal, pattern={"last_partition": 1, "last_slot": 2})
+    yield Fault.OPERATION, _changed(legal, pattern={"last_partition": 2, "last_slot": 1})
+    for formats in ((OperandFormat.TF32, OperandFormat.BF16), (OperandFormat.E5M2,) * 2):
+        yield Fault.DTYPE, replace(legal, formats=formats)
+    yield Fault.PARTITIONS, replace(legal, columns=2)
+    yield Fault.PARTITIONS, replace(legal, rows=2)
+    yield Fault.COUNT, replace(legal, result=_FOUR)
+    yield Fault.RANGE, _changed(legal, tags=1)
 
 
 def _of_dma(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:

@@ -14,6 +14,7 @@ from bitpath.rtl.trainium3.core.core import Core
 from bitpath.rtl.trainium3.core.instruction import Engine, Fault
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
 from bitpath.rtl.trainium3.lanes.engine_control import Operator
+from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
@@ -32,6 +33,7 @@ LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
 PATIENCE = 6000
 """Cycles: the host writes HBM without a stream, and DMA takes long."""
 KINDS = list(kinds(CONFIG))
+TENSOR_KINDS = [each.name.lower() for each in Mode if each.name.lower() in KINDS]
 PACES = {"full_speed": 0.0, "gaps": 0.9}
 """Shares of cycles without an instruction."""
 
@@ -84,6 +86,23 @@ async def engines_beside_each_other(dut):
         assert all(busy), f"engines are busy {busy}"
         assert sum(busy) > cycles, f"engines are busy {busy} of {cycles} cycles"
         await host.compare("program")
+
+
+@cocotb.test(**LIMIT)
+async def transposes_beside_matmuls(dut):
+    """Instructions of TensorE: a transpose takes the background slot, and the next instruction a bank that the other slot has left.
+    The program takes less time than one after the other."""
+    rng = pauses.rng("program")
+    async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
+        host = Host(frame, CONFIG)
+        await host.load(rng)
+        names = [rng.choice((*TENSOR_KINDS, "pass", "pass")) for _ in range(CASES)]
+        made = [replace(each, after=()) for each in program(CONFIG, rng, ["fused", "pass", *names])]
+        cycles = await host.run(made)
+        await host.compare("beside")
+        alone = await host.run([replace(each, after=(Engine.TENSOR,)) for each in made])
+        await host.compare("alone")
+        assert cycles < alone, f"{cycles} cycles, {alone} one after the other"
 
 
 @cocotb.test(**LIMIT)
