@@ -23,10 +23,15 @@ def test_on_verilator(shape, stages):
     bench("verilator", shape, stages, cases=12, min_tests=35, min_compared=3000)
 
 
-def test_4x2_on_icarus():
+@pytest.mark.parametrize(
+    ("kinds", "ran", "compared"),
+    [("bf16", 1, 6), pytest.param("bf16|fused_3|move_32", 3, 20, marks=pytest.mark.deep)],
+    ids=["one mode", "three modes"],
+)
+def test_4x2_on_icarus(kinds, ran, compared):
     """Some modes without the sparse ones: Icarus runs about a hundred cycles a second."""
-    tests = "mode/kind=(bf16|fused_3|move_32)"
-    bench("icarus", (4, 2), 0, sparse=False, cases=2, tests=tests, min_tests=3, min_compared=20)
+    tests = f"mode/kind=({kinds})"
+    bench("icarus", (4, 2), 0, sparse=False, cases=2, tests=tests, min_tests=ran, min_compared=compared)
 
 
 def test_core_array_known_answers(kat, replay):

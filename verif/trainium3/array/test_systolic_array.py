@@ -24,12 +24,13 @@ def bench(simulator, shape, numerics, stages, *, depth=64, min_tests=ALL, **chec
 @pytest.mark.parametrize(
     ("shape", "numerics", "stages", "depth", "cases", "least"),
     [
-        ((4, 4), EXACT, 2, 512, 24, 4000),
+        ((2, 2), EXACT, 2, 64, 8, 600),
+        pytest.param((4, 4), EXACT, 2, 512, 24, 4000, marks=pytest.mark.deep),
         pytest.param((2, 2), ALIGNED, 4, 64, 40, 3000, marks=pytest.mark.deep),
         # The engine that `bitpath run` builds has as many PEs.
         pytest.param((32, 8), EXACT, 2, 64, 20, 4000, marks=pytest.mark.deep),
     ],
-    ids=["4x4-exact-2", "2x2-aligned-4", "32x8-exact-2"],
+    ids=["2x2-exact-2", "4x4-exact-2", "2x2-aligned-4", "32x8-exact-2"],
 )
 def test_on_verilator(shape, numerics, stages, depth, cases, least):
     """Result vectors of all columns are compared, at least ``least`` of them."""
