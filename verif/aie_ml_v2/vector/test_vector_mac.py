@@ -92,13 +92,13 @@ def test_lane_of_mx9_alone():
     bench("mac_lane", config, "verilator", cases=60, min_tests=7, min_compared=1000)
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [BFP16EBS8_FIELDS[0], *(pytest.param(each, marks=pytest.mark.deep) for each in BFP16EBS8_FIELDS[1:])],
-    ids=str,
-)
+@pytest.mark.deep
+@pytest.mark.parametrize("fields", BFP16EBS8_FIELDS, ids=str)
 def test_lane_of_bfp16ebs8(fields):
-    """XDNA2's products of eight, a beat each: every corner, random classes at every pace, chains by the vectorised model."""
+    """XDNA2's products of eight, a beat each: every corner, random classes at every pace, chains by the vectorised model.
+
+    `make test` replays silicon's chains.
+    """
     config = replace(BFP16EBS8_LANE, numerics=replace(BFP16EBS8_LANE.numerics, **fields))
     bench("mac_lane", config, "verilator", cases=60, min_tests=5, min_compared=1500)
 

@@ -52,14 +52,9 @@ def test_on_icarus(stages):
     bench(dot(REFERENCE, stages), "icarus", cases=60, tests=tests, min_tests=5, min_compared=compared)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
-    ("numerics", "stages"),
-    [
-        pytest.param(GUARDED, 2, marks=pytest.mark.deep),
-        (TURNED, 1),
-        pytest.param(EVEN, 3, marks=pytest.mark.deep),
-    ],
-    ids=["guarded", "turned", "even"],
+    ("numerics", "stages"), [(GUARDED, 2), (TURNED, 1), (EVEN, 3)], ids=["guarded", "turned", "even"]
 )
 def test_other_numerics(numerics, stages):
     """Corners of every style, and additions, which guard bits must not change; Icarus takes minutes for them."""

@@ -119,6 +119,7 @@ def test_bytes_of_rmsnorm_quant_are_decoded():
     assert run.shown(0, 7).formats[""] is E4M3
 
 
+@pytest.mark.deep
 @pytest.mark.simulator
 def test_the_replay_line_records_a_wave(bitpath, monkeypatch):
     """A wrong bit of the RTL's result fails the run; its replay line repeats it with a wave."""
