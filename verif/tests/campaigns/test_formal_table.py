@@ -18,8 +18,17 @@ from bitpath.verif.properties import MODULES, PROPERTIES
 
 RTL, VERIF = Path(bitpath.rtl.__file__).parent, Path(bitpath.verif.__file__).parent
 ALL = pytest.mark.parametrize("found", PROPERTIES.values(), ids=PROPERTIES)
-SLOW = ("trainium3.quantize_mx", "tensix.packer")
-"""Units whose properties take half of the time of all to state: the deep tests have them, and `make formal` proves all."""
+SLOW = (
+    "trainium3.quantize_mx",
+    "trainium3.rand2_lane",
+    "trainium3.engine_lane",
+    "tensix.packer",
+    "tensix.unpacker",
+    "tensix.dot16",
+    "tensix.matrix_unit",
+    "aie_ml_v2.mac_lane",
+)
+"""Large units, whose properties take most of the time of all to state: the deep tests have them; `make formal` proves all."""
 
 
 def test_names_are_unique_and_file_names():

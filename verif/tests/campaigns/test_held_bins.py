@@ -61,6 +61,7 @@ ONLY_DEEP = {
     "post_add": _ON_ICARUS,
     "cascade": _ON_ICARUS,
     "tensix_engine": _ON_ICARUS,
+    "systolic_array": "`make test` runs 2x2 processing elements; to build and run 4x4 takes half a minute",
 }
 """Units whose measured run is a deep test alone, with the reason why none of `make test` is that run."""
 

@@ -20,18 +20,28 @@ HANDSHAKES = ("valid", "ready")
 SLOW = (
     "quad_mx_dot",
     "bf16_pe",
+    "core_pe",
+    "reciprocal_square_root",
     "dot16",
     "unpacker",
     "post_add",
     "mac_lane",
+    "mx_convert",
+    "ups",
     "engine_lane",
     "rand2_lane",
     "copy_lanes",
+    "activation2_lane",
+    "dge",
+    "sbuf",
+    "psum_memory",
+    "read_add_write",
     "dma_cast",
     "dma_mover",
     "dma_engine",
+    "dma_transpose",
 )
-"""Units whose benches take more than 6 s of processor time to fail on Icarus: the deep tests have them, as the large units."""
+"""Units whose benches take more than 4 s of processor time to fail on Icarus: the deep tests have them, as the large units."""
 
 
 class Dead(wiring.Component):
