@@ -9,6 +9,7 @@ from amaranth.utils import ceil_log2
 
 from bitpath.golden.formats.catalogue import E2M1
 from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, X4
+from bitpath.golden.trainium3.declarations.vector import XORWOW_STATES, XORWOW_WORDS
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.array.psum_memory import psum_access
 from bitpath.rtl.trainium3.core.config import CoreConfig
@@ -150,8 +151,10 @@ class LaneEngine(wiring.Component):
         """What is wrong with an instruction."""
         config = self.config
         x, y, result = checks
-        has_y, quantizes = held.second != Second.IMMEDIATE, held.operation == Operation.QUANTIZE
-        operates = held.operation == Operation.OPERATE
+        has_y = held.second != Second.IMMEDIATE
+        quantizes, operates, states = (
+            held.operation == each for each in (Operation.QUANTIZE, Operation.OPERATE, Operation.STATES)
+        )
         code, then = held.step.op.as_value(), held.then.op.as_value()
         on_bits = operates & (code >= FIRST_BIT_OPERATOR)
         two_steps = operates & ((held.then.op != Operator.BYPASS) | held.then.reverse)
@@ -162,7 +165,7 @@ class LaneEngine(wiring.Component):
             | (operates & ~(code.matches(*Operator) & then.matches(*Operator)))
             | (two_steps & ((held.second == Second.TENSOR) | (on_bits != (then >= FIRST_BIT_OPERATOR))))
             | (~operates & (held.second == Second.TENSOR))
-            | ((held.operation == Operation.RECIPROCAL) & has_y)
+            | ((states | (held.operation == Operation.RECIPROCAL)) & has_y)
             | (quantizes & (has_y | (Value.cast(held.mx.element) >= len(ELEMENTS))))
             | (held.register & ~held.operation.as_value().matches(Operation.ACTIVATE, Operation.EXPONENTIAL))
         )
@@ -179,6 +182,7 @@ class LaneEngine(wiring.Component):
             unknown
             | (on_bits & (~integers | Cat(size != sizes[0] for size in sizes[1:]).any()))
             | (quantizes & (~source | (sizes[1] != Mux(fp4, 1, 2))))
+            | (states & ~Cat(each == Dtype.UINT32 for each in dtypes[:2]).all())
         )
         partitions = (
             (held.partitions == 0)
@@ -196,6 +200,7 @@ class LaneEngine(wiring.Component):
             (result.count << Mux(quantizes, ceil_log2(X4), 0)) != wanted,
             (held.second == Second.TENSOR) & (y.count != x.count),
             (held.second == Second.COLUMN) & (y.count != 1),
+            states & (x.count != XORWOW_STATES * XORWOW_WORDS),
         ).any()
         scales_end = held.scales + result.count
         outside = x.outside | result.outside | (has_y & y.outside) | (quantizes & (scales_end > config.partition_bytes))

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import E8M0
 from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, X4
+from bitpath.golden.trainium3.declarations.vector import XORWOW_STATES
 from bitpath.rtl.common.fp32.reciprocal import Reciprocal
 from bitpath.rtl.common.fp32.reciprocal_square_root import ReciprocalSquareRoot
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
@@ -19,12 +20,14 @@ from bitpath.rtl.trainium3.dma.from_fp32 import FromFp32
 from bitpath.rtl.trainium3.dma.to_fp32 import ToFp32
 from bitpath.rtl.trainium3.lanes.activation2_control import Function, ReduceCommand
 from bitpath.rtl.trainium3.lanes.activation2_lane import Activation2Lane
-from bitpath.rtl.trainium3.lanes.config import Activation2Config, EngineLaneConfig
+from bitpath.rtl.trainium3.lanes.config import Activation2Config, EngineLaneConfig, Rand2Config
 from bitpath.rtl.trainium3.lanes.engine_lane import EngineLane
+from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Lane
 from bitpath.rtl.trainium3.vector.config import ExponentialConfig, QuantizeMxConfig
 from bitpath.rtl.trainium3.vector.exponential import Exponential, Reduce
 from bitpath.rtl.trainium3.vector.exponential_difference import Source
 from bitpath.rtl.trainium3.vector.quantize_mx import QuantizeMx
+from bitpath.rtl.trainium3.vector.xorwow_lane import WORD_BITS, XorwowLane
 
 HALF = 16
 """Bits of an element that QuantizeMX takes."""
@@ -35,7 +38,7 @@ def operations(config: CoreConfig, engine: str) -> tuple[Operation, ...]:
     if engine == "scalar":
         return Operation.OPERATE, Operation.ACTIVATE, Operation.ROOT
     mx = (Operation.QUANTIZE,) if config.has_mx else ()
-    return Operation.OPERATE, Operation.RECIPROCAL, Operation.EXPONENTIAL, *mx
+    return Operation.OPERATE, Operation.RECIPROCAL, Operation.EXPONENTIAL, Operation.STATES, Operation.RANDOM, *mx
 
 
 class LaneUnits(wiring.Component):
@@ -89,11 +92,11 @@ class LaneUnits(wiring.Component):
             Operation.QUANTIZE: self._quantize,
             Operation.RECIPROCAL: self._reciprocal,
             Operation.EXPONENTIAL: self._exponential,
+            Operation.RANDOM: self._random,
         }
+        beside = {Operation.ACTIVATE: Operation.ROOT, Operation.RANDOM: Operation.STATES}
         for operation in (each for each in operations(self.config, self.engine) if each in units):
-            chosen = control.operation == operation
-            if operation is Operation.ACTIVATE:
-                chosen |= control.operation == Operation.ROOT
+            chosen = control.operation.as_value().matches(operation, beside.get(operation, operation))
             feed = Signal(name=f"feed_{operation.name.lower()}")
             m.d.comb += feed.eq(self.i.valid & ~self.i.p.second & chosen)
             taken, valid, own, *found = units[operation](m, platform, feed, column, first)
@@ -195,6 +198,37 @@ class LaneUnits(wiring.Component):
             chosen = Mux(control.register, unit.o.p.sum, unit.o.p.powers[0])
             results.append(self._cast(m, platform, f"power_{p}", chosen))
         return units[0].i.ready, units[0].o.valid & (~control.register | units[0].o.p.last), results
+
+    def _random(self, m: Module, platform: Any, feed: Value, column: list, first: Value) -> tuple:
+        control, lanes, results = self.control, [], []
+        exchanges = control.operation == Operation.STATES
+        taken, place = Signal(), Signal(range(XORWOW_STATES))
+        for p, element in enumerate(self.i.p.elements):
+            generator = instantiate(m, platform, f"generator_{p}", XorwowLane)
+            lane = instantiate(m, platform, f"random_{p}", Rand2Lane, Rand2Config(width=1))
+            maximum = self._fp32(m, platform, f"high_{p}", column[p], control.y.dtype)
+            moves = taken & (p < control.partitions)
+            states = Value.cast(generator.states)
+            m.d.comb += [
+                generator.load.eq(moves & exchanges),
+                Value.cast(generator.loaded).eq(Cat(states[WORD_BITS:], element)),
+                generator.take.eq(moves & ((place == XORWOW_STATES - 1) | self.i.p.last)),
+                lane.i.valid.eq(feed & ~exchanges),
+                lane.i.p.words[0].eq(generator.numbers[place]),
+                lane.i.p.low.eq(self._fp32(m, platform, f"low_{p}", element, control.x.dtype)),
+                lane.i.p.high.eq(Mux(control.second == Second.COLUMN, maximum, control.imm1)),
+                lane.i.p.dtype.eq(control.result.dtype),
+                lane.o.ready.eq(self.o.ready),
+            ]
+            lanes.append(lane)
+            results.append(Mux(exchanges, states[:WORD_BITS], lane.o.p))
+        ready = Mux(exchanges, self.o.ready, lanes[0].i.ready)
+        m.d.comb += taken.eq(feed & ready)
+        with m.If(self.start):
+            m.d.sync += place.eq(0)
+        with m.Elif(taken):
+            m.d.sync += place.eq(place + 1)
+        return ready, Mux(exchanges, feed, lanes[0].o.valid), results
 
     def _fp32(self, m: Module, platform: Any, name: str, code: Value, dtype: Value) -> Value:
         """Return an operand's element as FP32."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from bitpath.golden.trainium3.declarations.core_rates import CORE_RATES
+from bitpath.golden.trainium3.declarations.vector import XORWOW_STATES
 from bitpath.rtl.common.config import PipelineConfig, require_power_of_two, require_range
 
 INTERVAL = CORE_RATES.numerics.interval
@@ -30,10 +31,15 @@ class Rand2Config:
 
     Attributes
     ----------
+    width : elements a cycle, 1, 2 or 4; the machine's lane makes 4.
     pipeline : pipeline stages, 0 to 4.
     """
 
+    width: int = XORWOW_STATES
     pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=4))
+
+    def __post_init__(self) -> None:
+        require_power_of_two("rand2_lane", "width", self.width, 1, XORWOW_STATES)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""rand2 of a VectorE lane: four random words to uniform numbers between two limits, and their cast.
+"""rand2 of a VectorE lane: random words to uniform numbers between two limits, and their cast.
 
     width      high - low
     number     low + width * u, where u = (word >> 8) * 2**-24 is exact
@@ -15,7 +15,6 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.golden.trainium3.declarations.vector import XORWOW_STATES
 from bitpath.rtl.common.arithmetic.raw import raw_sum
 from bitpath.rtl.common.fp32.fp32_add import Fp32Add
 from bitpath.rtl.common.fp32.fp32_multiply import Fp32Multiply
@@ -26,7 +25,7 @@ from bitpath.rtl.trainium3.dma.dma_cast import WIDTHS, log_bytes
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.dma.from_fp32 import FromFp32
 from bitpath.rtl.trainium3.lanes.config import Rand2Config
-from bitpath.rtl.trainium3.vector.xorwow_lane import WORD_BITS, LaneNumbers
+from bitpath.rtl.trainium3.vector.xorwow_lane import WORD_BITS
 
 STEPS = {
     0: (),
@@ -40,36 +39,31 @@ UNIFORM_BITS = 24
 """Upper bits of a word that make its number."""
 
 
-class Rand2Beat(data.Struct):
-    """Words of the four states, the limits, FP32, and the dtype of the results."""
-
-    words: LaneNumbers
-    low: FP32.width
-    high: FP32.width
-    dtype: Dtype
+def rand2_beat(config: Rand2Config) -> data.StructLayout:
+    """Layout of a beat: a word of each of as many states, the limits, FP32, and the dtype of the results."""
+    words = data.ArrayLayout(WORD_BITS, config.width)
+    return data.StructLayout({"words": words, "low": FP32.width, "high": FP32.width, "dtype": Dtype})
 
 
 class Rand2Lane(wiring.Component):
-    """Four elements a cycle: element j comes from word j. They lie in the low bytes, packed, with zeros above.
+    """As many elements a cycle as it has words: element j comes from word j. They lie in the low bytes, packed, with zeros above.
 
     Latency is ``stages`` cycles, 0 to 4. A stall of ``o`` holds the whole pipeline.
 
     Parameters
     ----------
-    config : pipeline.
+    config : width and pipeline.
 
     Members
     -------
-    i : In(stream of Rand2Beat)
-    o : Out(stream of 128 bits)
+    i : In(stream of rand2_beat)
+    o : Out(stream of 32 bits for each word)
     """
-
-    i: In(stream.Signature(Rand2Beat))
-    o: Out(stream.Signature(XORWOW_STATES * FP32.width))
 
     def __init__(self, config: Rand2Config):
         self.config = config
-        super().__init__()
+        beat, elements = rand2_beat(config), config.width * FP32.width
+        super().__init__({"i": In(stream.Signature(beat)), "o": Out(stream.Signature(elements))})
 
     @property
     def clocked(self) -> bool:
@@ -79,7 +73,7 @@ class Rand2Lane(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         registers = PipelineRegisters(m, STEPS[self.config.pipeline.stages], valid=self.i.valid, ready=self.o.ready)
-        low, dtype, lanes = self.i.p.low, self.i.p.dtype, range(XORWOW_STATES)
+        low, dtype, lanes = self.i.p.low, self.i.p.dtype, range(self.config.width)
         subtract = instantiate(m, platform, "subtract", Fp32Add)
         m.d.comb += [subtract.a.eq(self.i.p.high), subtract.b.eq(Cat(low[:-1], ~low[-1]))]
         words = {f"word_{j}": self.i.p.words[j][WORD_BITS - UNIFORM_BITS :] for j in lanes}

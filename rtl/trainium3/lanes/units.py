@@ -30,7 +30,7 @@ UNITS = (
         room="trainium3/lanes",
         config_type=Rand2Config,
         build=Rand2Lane,
-        summary="Trainium3: four random words of a VectorE lane to uniform numbers of any dtype",
+        summary="Trainium3: random words of a VectorE lane to uniform numbers of any dtype",
         covered=Covered(Rand2Config(pipeline=registered(4)), 300),
         judges=(Judge(50, Rand2Config(), 200),),
         waves=(

@@ -17,7 +17,8 @@ from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.array.core_products import fp4_table
-from bitpath.verif.trainium3.core.core_instructions import Instruction, Operate
+from bitpath.verif.trainium3.core.core_instructions import Instruction
+from bitpath.verif.trainium3.core.core_lanes import Operate
 from bitpath.verif.trainium3.core.core_memories import Memories, Operand, Pattern
 from bitpath.verif.trainium3.core.core_transfers import Copy, Side
 
@@ -36,8 +37,9 @@ class Host:
         self.start()
 
     def start(self) -> None:
-        """Set the inputs that stay, also behind a reset."""
+        """Set the inputs that stay, also behind a reset, which clears random states."""
         self.memories.illegal_tag = False
+        self.memories.states[:] = 0
         if self.config.has_mx:
             self.dut.fp4_table.value = pack(MapTable, fp4_table())
 

@@ -21,7 +21,8 @@ from bitpath.rtl.trainium3.lanes.engine_control import Operator
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
-from bitpath.verif.trainium3.core.core_instructions import Activate, Instruction, Matmul, Operate, Quantize
+from bitpath.verif.trainium3.core.core_instructions import Instruction, Matmul
+from bitpath.verif.trainium3.core.core_lanes import Activate, Operate, Quantize
 from bitpath.verif.trainium3.core.core_memories import Operand, Pattern
 from bitpath.verif.trainium3.core.core_transfers import Copy, Descriptor, Side
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden.trainium3.declarations.dtypes import container_bits
+from bitpath.golden.trainium3.declarations.vector import XORWOW_STATES, XORWOW_WORDS
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.verif.trainium3.dtype_words import codes_of
@@ -59,13 +60,15 @@ class Operand:
 
 
 class Memories:
-    """SBUF and PSUM [partitions, bytes] and HBM [bytes], all uint8; and whether a tag outside its pattern was loaded."""
+    """SBUF and PSUM [partitions, bytes] and HBM [bytes], all uint8, the lanes' random states as `Xorwow` has them, and whether
+    a tag outside its pattern was loaded."""
 
     def __init__(self, config: CoreConfig):
         self.config = config
         self.sbuf = np.zeros((config.size, config.partition_bytes), np.uint8)
         self.psum = np.zeros((config.size, config.banks * config.bank_bytes), np.uint8)
         self.hbm = np.zeros(config.hbm_bytes, np.uint8)
+        self.states = np.zeros((config.size, XORWOW_STATES, XORWOW_WORDS), np.uint32)
         self.illegal_tag = False
 
     def read(self, operand: Operand, partitions: int) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Random instructions of a core within a region of its memories, and programs of them."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import product
 from math import prod
 from random import Random
@@ -10,6 +10,7 @@ from bitpath.golden.formats.catalogue import E2M1, E4M3FN, E5M2
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
 from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, ScaleRule
 from bitpath.golden.trainium3.declarations.tensor import PATTERNS
+from bitpath.golden.trainium3.declarations.vector import XORWOW_STATES, XORWOW_WORDS
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.instruction import Engine, Second
 from bitpath.rtl.trainium3.core.tensor_slots import DOUBLE_ROW_FORMATS, MX_FORMATS, NARROW_FORMATS
@@ -18,16 +19,18 @@ from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
 from bitpath.verif.common.fp32 import numbers as fp32
-from bitpath.verif.trainium3.core.core_instructions import (
+from bitpath.verif.trainium3.core.core_instructions import Instruction, Matmul
+from bitpath.verif.trainium3.core.core_lanes import (
     Activate,
+    ExchangeStates,
     Exponential,
-    Instruction,
-    Matmul,
     Operate,
     Quantize,
+    Random2,
     Reciprocal,
 )
-from bitpath.verif.trainium3.core.core_memories import MAX_PAIRS, Operand, Pairs, Pattern
+from bitpath.verif.trainium3.core.core_memories import MAX_PAIRS, Operand, Pattern
+from bitpath.verif.trainium3.core.core_regions import Region, any_pattern, halves, shares, whole
 from bitpath.verif.trainium3.core.core_transfers import Copy, Descriptor, Side
 from bitpath.verif.trainium3.lanes.engine_lane import INTEGERS, ON_BITS, ON_NUMBERS
 
@@ -35,10 +38,6 @@ MOST = 32
 """Elements of a partition in an instruction, where its region has room."""
 MOST_DESCRIPTORS = 512
 """Elements of a long copy, which may take a descriptor each."""
-MOST_STEP = 127
-"""The largest step of a core with the fewest bits for it."""
-TRIES = 8
-"""Patterns that are tried before the plain one, which fits wherever any does."""
 EVERYTHING = tuple(Engine)
 SPARSE_PAIRS = [
     *product((OperandFormat.FP16, OperandFormat.BF16), repeat=2),
@@ -47,73 +46,6 @@ SPARSE_PAIRS = [
 NARROW_PAIRS = [
     pair for pair in product(NARROW_FORMATS, NARROW_FORMATS) if set(pair) != {OperandFormat.E4M3, OperandFormat.E4M3FN}
 ] + 10 * [(OperandFormat.TF32, OperandFormat.TF32)]
-
-
-@dataclass(frozen=True)
-class Region:
-    """Bytes of SBUF's partitions, of PSUM's, and of HBM that instructions may use; PSUM's banks from the first of them on."""
-
-    sbuf: range
-    psum: range
-    hbm: range
-
-
-def whole(config: CoreConfig) -> Region:
-    return Region(range(config.partition_bytes), range(config.banks * config.bank_bytes), range(config.hbm_bytes))
-
-
-def shares(config: CoreConfig) -> Mapping[Engine, Region]:
-    """A region for each engine; TensorE has the first bank, ScalarE and VectorE share the others' ends, DMA has all HBM."""
-    part, bank = config.partition_bytes // len(Engine), config.bank_bytes
-    psums = {
-        Engine.TENSOR: range(bank),
-        Engine.VECTOR: range(bank, bank + bank // 2),
-        Engine.SCALAR: range(bank + bank // 2, 2 * bank),
-        Engine.DMA: range(0),
-    }
-    return {
-        each: Region(range(k * part, (k + 1) * part), psums[each], range(config.hbm_bytes))
-        for k, each in enumerate(Engine)
-    }
-
-
-def any_pattern(rng: Random, count: int, size: int, place: range) -> Pattern | None:
-    """Return a pattern of ``count`` different elements of ``size`` bytes in a place, or None if it has no room."""
-    first, end = -(-place.start // size), place.stop // size
-    if count > end - first:
-        return None
-    for _ in range(TRIES):
-        pairs = any_pairs(rng, count)
-        reach = Pattern(pairs).elements
-        low, high = min(reach), max(reach)
-        if end - first > high - low and all(abs(step) <= MOST_STEP for step, _ in pairs):
-            return Pattern(pairs, rng.randrange(first - low, end - high))
-    return Pattern(((1, count),), rng.randint(first, end - count))
-
-
-def any_pairs(rng: Random, count: int) -> Pairs:
-    """Return pairs of ``count`` different elements: a step is at least as large as the reach of the pairs inside it."""
-    nums = [1] * rng.randint(1, MAX_PAIRS)
-    while count > 1:
-        factor = next(each for each in range(2, count + 1) if count % each == 0)
-        nums[rng.randrange(len(nums))] *= factor
-        count //= factor
-    pairs, reach = [], 1
-    for num in nums:
-        step = rng.choice((1, -1)) * rng.choice((reach, reach, reach + 1, 2 * reach))
-        if num == 1:
-            step = rng.randint(-MOST_STEP, MOST_STEP)
-        pairs.append((step, num))
-        reach += abs(step) * (num - 1)
-    return tuple(reversed(pairs))
-
-
-def halves(rng: Random, place: range) -> tuple[range, range]:
-    """Cut a place in two, in any order, at a multiple of 8 bytes."""
-    middle = place.start + len(place) // 2 // 8 * 8
-    parts = [range(place.start, middle), range(middle, place.stop)]
-    rng.shuffle(parts)
-    return parts[0], parts[1]
 
 
 class Maker:
@@ -264,6 +196,18 @@ class Maker:
         own = self.lanes((names[0], names[1], names[2]), result=1 if register else None, tensor=False)
         return Exponential(register=register, imm1=rng.choice((fp32.near_one, fp32.mixed))(rng), **own)
 
+    def random(self) -> ExchangeStates | Random2:
+        """Numbers, or at times other states."""
+        rng = self.rng
+        words = XORWOW_STATES * XORWOW_WORDS
+        if 4 * words <= min(len(self.sources[0]), len(self.targets[0])) and rng.random() < 0.3:
+            partitions, start = self.partitions()
+            x, result = (self.operand(words, "uint32", places, start()) for places in (self.sources, self.targets))
+            return ExchangeStates(x=x, result=result, partitions=partitions)
+        names = [rng.choice(("fp32", "bf16", rng.choice(tuple(FORMATS)))) for _ in range(3)]
+        own = self.lanes((names[0], names[1], names[2]), tensor=False)
+        return Random2(imm1=rng.choice((fp32.near_one, fp32.mixed))(rng), **own)
+
     def quantize(self) -> Quantize:
         rng, count = self.rng, 4 * self.rng.randint(1, self.most // 4)
         element = rng.choice((E4M3FN, E5M2, E2M1))
@@ -363,6 +307,7 @@ def kinds(config: CoreConfig) -> dict[str, Callable[[Maker], Instruction]]:
         "activate": Maker.activate,
         "reciprocal": Maker.reciprocal,
         "exponential": Maker.exponential,
+        "random": Maker.random,
         "copy": Maker.copy,
         "descriptor": Maker.descriptor,
     }

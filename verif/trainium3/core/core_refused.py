@@ -6,12 +6,14 @@ from random import Random
 from typing import Any
 
 from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT
+from bitpath.golden.trainium3.declarations.vector import XORWOW_STATES, XORWOW_WORDS
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.instruction import Engine, Fault, Operation
 from bitpath.rtl.trainium3.lanes.engine_control import Operator
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
-from bitpath.verif.trainium3.core.core_instructions import Activate, Instruction, Matmul, Operate, Quantize
+from bitpath.verif.trainium3.core.core_instructions import Instruction, Matmul
+from bitpath.verif.trainium3.core.core_lanes import Activate, ExchangeStates, Operate, Quantize
 from bitpath.verif.trainium3.core.core_memories import MAX_PAIRS, Memories, Operand, Pattern
 from bitpath.verif.trainium3.core.core_transfers import Copy, Descriptor, Side
 
@@ -34,7 +36,7 @@ class Refused(Instruction):
 
 def refused(config: CoreConfig) -> Iterator[tuple[Fault, Refused]]:
     """Yield faults with instructions that have just this one, of every engine."""
-    for part in (_of_lanes, _of_tensor, _of_dma, _of_vast_patterns):
+    for part in (_of_lanes, _of_states, _of_tensor, _of_dma, _of_vast_patterns):
         for fault, each in part(config):
             yield fault, each if isinstance(each, Refused) else Refused(engine=each.engine, of=each)
 
@@ -60,9 +62,15 @@ def _of_lanes(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
     activate = Activate(x=legal.x, result=legal.result, partitions=size)
     half = Operand(_FOUR, "bf16")
     quantize = Quantize(x=half, result=Operand(Pattern(((1, 1),), 8), "uint32"), partitions=size)
-    for operation in (Operation.ACTIVATE, Operation.RECIPROCAL, Operation.EXPONENTIAL, 7):
+    for operation in (
+        Operation.ACTIVATE,
+        Operation.RECIPROCAL,
+        Operation.EXPONENTIAL,
+        Operation.RANDOM,
+        Operation.STATES,
+    ):
         yield Fault.OPERATION, _changed(legal, operation=operation)
-    for operation in (Operation.QUANTIZE, Operation.EXPONENTIAL):
+    for operation in (Operation.QUANTIZE, Operation.EXPONENTIAL, Operation.RANDOM):
         yield Fault.OPERATION, _changed(replace(legal, engine=Engine.SCALAR), operation=operation)
     yield Fault.OPERATION, _changed(legal, second=3)
     yield Fault.OPERATION, _changed(legal, step={"op": 19})
@@ -106,6 +114,18 @@ def _of_lanes(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
     yield Fault.PARTITIONS, replace(quantize, partitions=size - 1)
     yield Fault.COUNT, replace(quantize, x=Operand(Pattern(((1, 5),)), "bf16"))
     yield Fault.RANGE, replace(quantize, scales=partition)
+
+
+def _of_states(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
+    """States of the random generators, whose operands have one dtype and one number of elements."""
+    words = Pattern(((1, XORWOW_STATES * XORWOW_WORDS),))
+    states = ExchangeStates(x=Operand(words, "uint32"), result=Operand(words, "uint32", start=2), partitions=1)
+    yield Fault.OPERATION, _changed(states, second=1)
+    yield Fault.OPERATION, _changed(states, register=1)
+    yield Fault.DTYPE, replace(states, x=Operand(words, "int32"))
+    yield Fault.DTYPE, replace(states, result=Operand(words, "fp32", start=2))
+    fewer = Pattern(((1, 23),))
+    yield Fault.COUNT, replace(states, x=Operand(fewer, "uint32"), result=Operand(fewer, "uint32", start=2))
 
 
 def _of_tensor(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:

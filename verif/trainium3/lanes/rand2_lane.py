@@ -1,7 +1,7 @@
 """Beats for the rand2 lane, what the exact tier makes of them, and random ones."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import cycle, product
 from random import Random
@@ -13,7 +13,8 @@ from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
 from bitpath.golden.trainium3.exact import uniform
 from bitpath.golden.trainium3.exact.cast import from_fp32
 from bitpath.rtl.trainium3.dma.dtype import Dtype
-from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Beat
+from bitpath.rtl.trainium3.lanes.config import Rand2Config
+from bitpath.rtl.trainium3.lanes.rand2_lane import rand2_beat
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
@@ -33,7 +34,7 @@ SPARSE = (*(1 << bit for bit in range(32)), *((1 << bit) - 1 for bit in range(33
 
 @dataclass(frozen=True)
 class Value:
-    """One beat: words, limits as FP32 codes, and the name of the dtype."""
+    """Four words, or those of a beat, limits as FP32 codes, and the name of the dtype."""
 
     words: tuple[int, ...]
     low: int
@@ -43,7 +44,7 @@ class Value:
     @property
     def payload(self) -> int:
         fields = {"words": self.words, "low": self.low, "high": self.high, "dtype": Dtype[self.dtype.upper()]}
-        return pack(Rand2Beat, fields)
+        return pack(rand2_beat(Rand2Config(width=len(self.words))), fields)
 
     @cached_property
     def numbers(self) -> list[int]:
@@ -61,14 +62,16 @@ def packed(codes: Sequence[int], dtype: str) -> int:
     return sum(int(code) << container_bits(dtype) * place for place, code in enumerate(codes))
 
 
-def requests(values: Sequence[Value], expected: Sequence[Sequence[int]] | None = None) -> list[Request]:
-    """Beats with the codes that must come of them, by the exact tier where they are not given."""
+def requests(values: Sequence[Value], width: int, expected: Sequence[Sequence[int]] | None = None) -> list[Request]:
+    """Beats of so many words with the codes that must come of them, by the exact tier where they are not given."""
     if expected is None:
         expected = [[from_fp32(code, each.dtype) for code in each.numbers] for each in values]
-    return [
-        Request(each.payload, packed(codes, each.dtype), each.shown)
-        for each, codes in zip(values, expected, strict=True)
-    ]
+    made = []
+    for each, codes in zip(values, expected, strict=True):
+        for part in (slice(first, first + width) for first in range(0, len(each.words), width)):
+            beat = replace(each, words=each.words[part])
+            made.append(Request(beat.payload, packed(codes[part], each.dtype), beat.shown))
+    return made
 
 
 def beats_of(words: np.ndarray, low: int, high: int, dtype: str) -> list[Value]:

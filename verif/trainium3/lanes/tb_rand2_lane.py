@@ -55,7 +55,7 @@ async def partitions(dut):
         count = 4 * max(CASES // 20, 5)
         numbers = trainium3.rand2(trainium3.Xorwow(states), count, low, high, dtype=destination(dtype))
         words = trainium3.Xorwow(states).elements(count)
-        sent += requests(beats_of(words, *codes(low, high), dtype), codes_of(numbers).reshape(-1, 4))
+        sent += requests(beats_of(words, *codes(low, high), dtype), CONFIG.width, codes_of(numbers).reshape(-1, 4))
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, STAGES).sweep(sent)
 
@@ -64,7 +64,7 @@ async def partitions(dut):
 async def ranges(dut):
     """Every dtype between every two limits: within its range, at its ends and beyond; every edge of FP32 as limit."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, STAGES).sweep(requests([*directed(), *every_edge(pauses.rng("edges"))]))
+        await Pipeline(frame, STAGES).sweep(requests([*directed(), *every_edge(pauses.rng("edges"))], CONFIG.width))
 
 
 @cocotb.test(**LIMIT)
@@ -77,14 +77,14 @@ async def random_beats(dut, pace):
         coverage = frame.coverage(BINS)
         for name in bins_of(values):
             coverage.hit(name)
-        await Pipeline(frame, STAGES).exchange(requests(values), pace)
+        await Pipeline(frame, STAGES).exchange(requests(values, CONFIG.width), pace)
 
 
 @cocotb.test(**LIMIT)
 async def latency(dut):
     rng = pauses.rng("beats")
     async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, STAGES).one_at_a_time(requests([random_value(rng) for _ in range(20)]))
+        await Pipeline(frame, STAGES).one_at_a_time(requests([random_value(rng) for _ in range(20)], CONFIG.width))
 
 
 @cocotb.test(**LIMIT, skip=not STAGES)
@@ -92,4 +92,4 @@ async def resets(dut):
     """Reset with beats in every pipeline stage; a combinational unit has no reset."""
     rng = pauses.rng("beats")
     async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, STAGES).resets(lambda: requests([random_value(rng) for _ in range(2)]))
+        await Pipeline(frame, STAGES).resets(lambda: requests([random_value(rng) for _ in range(2)], CONFIG.width))

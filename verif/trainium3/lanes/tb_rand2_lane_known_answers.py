@@ -25,6 +25,6 @@ async def every_word(dut):
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "trn_core_act.npz") as archive:
         for dtype, limits in LIMITS.items():
             values = beats_of(archive["rand2_words"], *archive[limits].tolist(), dtype)
-            sent += requests(values, archive[f"rand2_{dtype}"].reshape(-1, 4))
+            sent += requests(values, CONFIG.width, archive[f"rand2_{dtype}"].reshape(-1, 4))
     async with bench(dut, Rand2Lane(CONFIG).signature, drain=False) as frame:
         await Pipeline(frame, CONFIG.pipeline.stages).sweep(sent)

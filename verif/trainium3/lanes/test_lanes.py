@@ -135,6 +135,7 @@ VOLUMES = [
     ),
     *(("activation2_lane", Activation2Config(pipeline=stages), 20_000, None, 10, 80_000) for stages in STAGES[:4]),
     *(("rand2_lane", Rand2Config(pipeline=stages), 10_000, None, 7, 40_000) for stages in STAGES),
+    *(("rand2_lane", Rand2Config(width=width, pipeline=STAGES[4]), 3000 * width, None, 7, 40_000) for width in (1, 2)),
     *(
         ("copy_lanes", CopyConfig(interval=interval, pipeline=STAGES[stages]), 3000, None, 11, 100_000)
         for interval, stages in ((64, 2), (1, 0), (7, 1))
