@@ -35,7 +35,7 @@ class DestinationAlign(wiring.Component):
     Members
     -------
     run : In(stream of destination_layout)
-    i : In(stream of beats)
+    i : In(stream of beats); bytes behind those that count are 0, as the cast leaves them
     o : Out(stream of beat_layout)
     signals : Out(1), the offered word is the last of a run that a semaphore counts
     """
@@ -97,10 +97,8 @@ class DestinationAlign(wiring.Component):
         with m.If(offered):
             m.d.sync += word.eq(word + 1)
         with m.If(takes):
-            # A beat's bytes that do not count may not reach the word behind.
-            counted = Cat(moved[8 * k : 8 * k + 8] & masked[k].replicate(8) for k in range(2 * size))
             m.d.sync += [
-                held.data.eq(Mux(fills, counted[8 * size :], counted[: 8 * size])),
+                held.data.eq(Mux(fills, moved[8 * size :], moved[: 8 * size])),
                 held.mask.eq(Mux(fills, masked[size:], masked[:size])),
                 place.eq(end),
                 left.eq(left - taken),
