@@ -220,17 +220,17 @@ async def engines_beside_dma(dut, busy, pause):
 
 @cocotb.test(**LIMIT, skip=not CONFIG.adds)
 async def two_sums_wait(dut):
-    """A sum waits for an engine that uses its partition, the next one, of another partition, behind it."""
+    """A sum waits for an engine that uses its partition, the next one, of another partition, behind it, for one or two cycles."""
     rng = pauses.rng("traffic")
     async with bench(dut, SIGNATURE, drain=False, patience=PATIENCE) as frame:
         table = Table(frame)
         await table.fill()
-        used = [Cycle(reads={0: Place(0, 1, 0)})] * 3
-        for mode in [WriteMode.ADD_BF16, WriteMode.ADD_FP32] * (CASES // 4):
+        used = Cycle(reads={0: Place(0, 1, 0)})
+        for cycles, mode in product((2, 3), [WriteMode.ADD_BF16, WriteMode.ADD_FP32] * (CASES // 8)):
             for partition in (0, rng.randrange(1, CONFIG.group)):
                 address = partition << CONFIG.row_bits | rng.randrange(1 << CONFIG.row_bits)
                 table.beats[0].append(random_beat(CONFIG, rng, address, mode))
-            await table.play([Cycle(), *used])
+            await table.play([Cycle(), *[used] * cycles])
         await table.read_all()
 
 
