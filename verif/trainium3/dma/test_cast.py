@@ -117,6 +117,13 @@ def test_refuses(values, dtype, source, error, says):
         cast(values, dtype, source=source)
 
 
+def test_both_halves_of_a_cast_refuse():
+    with pytest.raises(TypeError, match=r"^values must be float32, .* or uint32, not float64$"):
+        to_fp32(np.zeros(2))
+    with pytest.raises(TypeError, match=r"^values must be float32, not float64$"):
+        from_fp32(np.zeros(2), np.int8)
+
+
 def test_the_exact_twin_refuses():
     with pytest.raises(ValueError, match=r"^destination must be 'fp32', .*, not 'fp4'$"):
         exact_cast(0, "fp32", "fp4")
