@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from bitpath.golden.arrays.codec import DTYPES, codes_of
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32, TF32
 from bitpath.golden.trainium3 import (
+    cast,
     compress_sparse,
     expand_sparse,
     nc_matmul,
@@ -108,6 +109,14 @@ def test_sparse_equals_dense(pattern):
     )
 
 
+def test_float32_is_rounded_to_tf32():
+    rng = np.random.default_rng(7)
+    x, y = (rng.standard_normal(shape).astype(np.float32) for shape in ((4, 4), (4, 2, 3)))
+    words = np.zeros((4, 1), np.uint16)
+    rounded = nc_matmul_sparse(cast(x, "tf32"), cast(y, "tf32"), words, "4:8")
+    assert np.array_equal(codes_of(nc_matmul_sparse(x, y, words, "4:8")), codes_of(rounded))
+
+
 def test_groups_lie_contiguous_along_k():
     """4:8: nonzeros at 1, 4 and 7 and a filler at 0; moving elements are 1 to 8."""
     column = np.array([0, 5, 0, 0, 7, 0, 0, 9], BF)
@@ -150,8 +159,10 @@ BAD = [
     (0, np.ones((4, 4), ml_dtypes.float8_e5m2), TypeError, "stationary must be bfloat16, float16 or float32, not float8"),
     (0, np.ones((3, 4), BF), ValueError, r"stationary must have shape \[P, M\] with P a multiple of 4 up to 128 with 4:8,"),
     (0, np.ones((132, 4), BF), ValueError, r"stationary must have shape \[P, M\] with P a multiple of 4 up to 128 with"),
+    (0, np.ones((0, 4), BF), ValueError, r"stationary must have shape \[P, M\] with P a multiple of 4 up to 128 with 4:8,"),
     (0, np.ones((4, 6), BF), ValueError, "stationary must have a free size M that is a multiple of 4 up to 128, not 6"),
     (0, np.ones((4, 4), np.float32), ValueError, "TF32 and FP32 must be multiplied with each other only, but stationary"),
+    (1, np.ones((4, 2, 3)), TypeError, "moving must be bfloat16, float16 or float32, not float64"),
     (1, np.ones((4, 3, 3), BF), ValueError, r"moving must have shape \[4, 2, N\] with 4:8, not \(4, 3, 3\)"),
     (1, np.ones((4, 2, 513), BF), ValueError, "moving must have a free size N from 1 to 512 with a float32 dst, not 513"),
     (2, np.zeros((4, 1), np.uint8), TypeError, "words must be uint16, not uint8"),
@@ -178,8 +189,13 @@ def test_arguments_of_compression():
     with pytest.raises(ValueError, match=r"^prune must be 'magnitude', not 'random'$"):
         compress_sparse(dense, "4:8", prune="random")
     tags = np.zeros((4, 4), np.uint8)
-    with pytest.raises(ValueError, match=r"^tags must be distinct in a group to be expanded, not equal$"):
-        expand_sparse(dense[:4], tags, "4:8")
+    for equal in (tags, np.repeat(np.array([[0], [1], [0], [2]], np.uint8), 4, axis=1)):
+        with pytest.raises(ValueError, match=r"^tags must be distinct in a group to be expanded, not equal$"):
+            expand_sparse(dense[:4], equal, "4:8")
+    with pytest.raises(TypeError, match=r"^values must be bfloat16, float16 or float32, not float64$"):
+        expand_sparse(np.ones((4, 4)), tags, "4:8")
+    with pytest.raises(ValueError, match=r"^tags must have shape \[P, M\], not \(4,\)$"):
+        pack_tags(tags[:, 0], "4:8")
     with pytest.raises(ValueError, match=r"^tags must be 0 to 7 with 4:8, not 8$"):
         pack_tags(tags + np.uint8(8), "4:8")
     with pytest.raises(ValueError, match=r"^tags must span a multiple of 4 partitions up to 128, not 3$"):
