@@ -75,6 +75,14 @@ def test_a_sparse_product_is_the_dense_one_of_pruned_weights(mode):
     assert same(np.ascontiguousarray(trainium3.run_mode_program(program)[:, :6]), trainium3.nc_matmul(x, weights))
 
 
+@pytest.mark.parametrize("mode", SPARSE)
+def test_pruning_keeps_groups_whole(mode):
+    """K of 300 is pruned as each of its groups alone."""
+    (b, _), group = matrices(300, 3, 1), trainium3_pattern(mode)[1]
+    alone = [pruned(b[first : first + group], mode) for first in range(0, 300, group)]
+    assert same(pruned(b, mode), np.concatenate(alone))
+
+
 def trainium3_pattern(mode):
     return tuple(int(number) for number in SPARSE[mode].split(":"))
 
@@ -91,10 +99,18 @@ def test_a_single_element(mode):
         ({"mode": "fp9"}, ValueError, "mode must be .bf16., .fp16., .tf32., .fp32."),
         ({"a": np.ones((2, 3), np.float64)}, TypeError, "a must be float32, not float64"),
         ({"b": np.ones((4, 2), np.float32)}, ValueError, "b must have 3 rows, as many as a has columns, not 4"),
-        ({"a": np.ones(3, np.float32)}, ValueError, "a must have shape"),
+        ({"a": np.ones(3, np.float32)}, ValueError, r"a must have shape \[M, K\], not \(3,\)"),
+        ({"b": np.ones(3, np.float32)}, ValueError, r"b must have shape \[K, N\], not \(3,\)"),
     ],
 )
 def test_mistakes(change, error, sentence):
     given = {"a": np.ones((2, 3), np.float32), "b": np.ones((3, 2), np.float32), "mode": "bf16"} | change
     with pytest.raises(error, match=sentence):
         trainium3.mode_program(**given)
+
+
+def test_mistakes_beside_a_program():
+    with pytest.raises(ValueError, match=r"^program must have at least 1 element, not 0$"):
+        trainium3.run_mode_program([])
+    with pytest.raises(ValueError, match=r"^matrix must have shape \[K, N\], not \(4,\)$"):
+        pruned(np.ones(4, np.float32), "sparse_2_4")
