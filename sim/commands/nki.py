@@ -43,8 +43,8 @@ from bitpath.sim.engine.unit_options import FILE
 @click.option(
     "--rtl",
     is_flag=True,
-    help="Compute on RTL units what they take of the instructions, and compare: QuantizeMX, products, exponential, "
-    "operators, reciprocal, transposes. Units are built once.",
+    help="Compute on RTL units what they take of the instructions, and compare: QuantizeMX, products and their "
+    "sums in PSUM, exponential, operators, reciprocal, roots, transposes, DMA's copies. Units are built once.",
 )
 @output_options
 def command(

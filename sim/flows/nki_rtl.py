@@ -1,11 +1,11 @@
 """Instructions of an NKI kernel on Trainium3's RTL units: each is computed anew, and its values are compared with golden's.
 
-A product is compared before it is added to PSUM. Instructions without a unit, and those whose dtypes or sizes no unit of the
+A product is compared before it is added to PSUM, and the sum behind it where PSUM keeps FP32. Instructions without a unit, and those whose dtypes or sizes no unit of the
 core takes, are counted and left out.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ from rich.console import Console
 
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES
-from bitpath.golden.formats.catalogue import BF16, FP32
+from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E5M2, FP16, FP32
 from bitpath.golden.nki.machine.record import Executed
 from bitpath.golden.nki.memory.dtypes import X4
 from bitpath.golden.nki.memory.tensor import NkiTensor
@@ -28,11 +28,15 @@ from bitpath.sim.flows.trainium3_staged import BENCHES, CoreUnits
 from bitpath.verif.trainium3.core import stages
 
 NAMES = {DTYPES[BF16]: "bf16", DTYPES[FP32]: "fp32"}
+RESULTS = NAMES | {DTYPES[fmt]: fmt.name.lower() for fmt in (E4M3, E4M3FN, E5M2, FP16)}
 OPERATORS = {"add", "subtract", "multiply", "max", "min"}
 FUNCTIONS = {"square", "abs", "relu", "sign"}
 """Functions of activation whose result does not depend on a zero's sign behind a missing bias."""
+ROOT = "rsqrt"
+"""A function whose result does."""
 SIDE = 32
 """Side of the blocks that the transpose unit takes."""
+UNITS = CoreUnits()
 Pair = tuple[np.ndarray, np.ndarray]
 
 
@@ -60,11 +64,11 @@ def compare(executed: Iterable[Executed], simulator: str, console: Console) -> t
 
     Raises SimulationError if a build or a simulation failed, or a unit did nothing.
     """
-    units, left_out = CoreUnits(), Counter[str]()
+    left_out = Counter[str]()
     found: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
     for each in executed:
         opcode, used = each.instruction.opcode, Counter[str]()
-        pairs = _pairs(each, partial(_play, units, simulator, console, used))
+        pairs = _pairs(each, partial(_play, simulator, console, used))
         if pairs is None:
             left_out[opcode] += 1
             continue
@@ -85,10 +89,8 @@ def text(rows: Iterable[Compared], left_out: Counter[str]) -> str:
     return "\n".join([*lines, f"not on RTL: {others or 'nothing'}"])
 
 
-def _play(
-    units: CoreUnits, simulator: str, console: Console, used: Counter[str], unit: str, content: Any
-) -> dict[str, Any]:
-    built = build(unit, getattr(units, unit), simulator)
+def _play(simulator: str, console: Console, used: Counter[str], unit: str, content: Any) -> dict[str, Any]:
+    built = build(unit, getattr(UNITS, unit), simulator)
     left = play(console, built, BENCHES.get(unit, stages.WORDS_BENCH), "nki", content)
     used[unit] += int(left["cycles"])
     return left
@@ -127,7 +129,15 @@ def _nc_matmul_mx(each: Executed, own: stages.Play) -> list[Pair] | None:
     ours = stages.multiply(own, dtype, stationary, moving, spread)
     elements = [unpack_x4(words, dtype).reshape(*words.shape, WORD_ELEMENTS) for words in sides]
     compact = [np.vstack(spread[: len(spread) // 2]), np.vstack(spread[len(spread) // 2 :])]
-    return [(ours, trainium3.nc_matmul_mx(*elements, *compact, multi_bank=True))]
+    return [(ours, trainium3.nc_matmul_mx(*elements, *compact, multi_bank=True)), *_sums(each, own, ours)]
+
+
+def _sums(each: Executed, own: stages.Play, product: np.ndarray) -> list[Pair]:
+    """Return what RTL's PSUM holds behind a product that is added, beside golden's."""
+    present = each.operands.get("dst")
+    if present is None or present.dtype != DTYPES[FP32]:
+        return []
+    return [(stages.accumulate(own, UNITS.psum.cols, present, product), each.results["dst"])]
 
 
 def _offset(scale: NkiTensor) -> int:
@@ -139,7 +149,8 @@ def _nc_matmul(each: Executed, own: stages.Play) -> list[Pair] | None:
     plain = not any(each.arguments.get(name) for name in ("is_transpose", "tile_position"))
     if {left.dtype, right.dtype} != {DTYPES[BF16]} or not plain or "matmul.double_row" in each.instruction.keys:
         return None
-    return [(stages.matmul(own, left, right), trainium3.nc_matmul(left, right))]
+    ours = stages.matmul(own, left, right)
+    return [(ours, trainium3.nc_matmul(left, right)), *_sums(each, own, ours)]
 
 
 def _exponential(each: Executed, own: stages.Play) -> list[Pair] | None:
@@ -152,30 +163,46 @@ def _exponential(each: Executed, own: stages.Play) -> list[Pair] | None:
 
 def _activation(each: Executed, own: stages.Play) -> list[Pair] | None:
     data, name = each.operands["data"], getattr(each.arguments["op"], "__name__", "")
-    scale = each.arguments.get("scale", 1.0)
-    if data.dtype not in NAMES or name not in FUNCTIONS or isinstance(scale, NkiTensor):
+    scale, bias = each.arguments.get("scale", 1.0), each.operands.get("bias")
+    is_root = name == ROOT and bias is not None
+    if data.dtype not in NAMES or not (is_root or name in FUNCTIONS) or isinstance(scale, NkiTensor):
         return None
-    values, _ = stages.activate(own, data, name, scale=float(scale), bias=each.operands.get("bias"))
-    return [_as(each, values)]
+    values, _ = stages.activate(own, data, "copy" if is_root else name, scale=float(scale), bias=bias)
+    return [_as(each, stages.recur(own, "reciprocal_square_root", values) if is_root else values)]
 
 
 def _tensor_scalar(each: Executed, own: stages.Play) -> list[Pair] | None:
-    if each.arguments.get("op1") is not None or each.arguments.get("reverse0"):
+    if each.arguments.get("reverse0") or each.arguments.get("reverse1"):
         return None
-    return _operate(each, own, "data", "operand0", each.arguments["op0"])
+    steps = [("operand0", each.arguments["op0"])]
+    if each.arguments.get("op1") is not None:
+        steps.append(("operand1", each.arguments["op1"]))
+    return _operate(each, own, "data", steps)
 
 
 def _tensor_tensor(each: Executed, own: stages.Play) -> list[Pair] | None:
-    return _operate(each, own, "data1", "data2", each.arguments["op"])
+    return _operate(each, own, "data1", [("data2", each.arguments["op"])])
 
 
-def _operate(each: Executed, own: stages.Play, first: str, second: str, op: Any) -> list[Pair] | None:
-    x, y = each.operands[first], each.operands.get(second)
-    result = each.results["dst"]
-    name = {"maximum": "max", "minimum": "min"}.get(getattr(op, "__name__", ""), getattr(op, "__name__", ""))
-    if name not in OPERATORS or y is None or {x.dtype, y.dtype, result.dtype} - set(NAMES):
+def _operate(each: Executed, own: stages.Play, first: str, steps: Sequence[tuple[str, Any]]) -> list[Pair] | None:
+    """Run one step after the other, FP32 between them."""
+    value, result = each.operands[first], each.results["dst"]
+    for place, (operand, op) in enumerate(steps):
+        y, written = each.operands.get(operand), getattr(op, "__name__", "")
+        if y is None and isinstance(each.arguments.get(operand), int | float):
+            y = np.full((len(value), 1), each.arguments[operand], np.float32)
+        name = {"maximum": "max", "minimum": "min"}.get(written, written)
+        if name not in OPERATORS or y is None or {value.dtype, y.dtype} - set(NAMES) or result.dtype not in RESULTS:
+            return None
+        value = stages.operate(own, value, name, y, RESULTS[result.dtype] if place == len(steps) - 1 else "fp32")
+    return [(value, result)]
+
+
+def _dma_copy(each: Executed, own: stages.Play) -> list[Pair] | None:
+    if "src" not in each.operands or each.arguments["src"].dtype == "tfloat32":
         return None
-    return [(stages.operate(own, x, name, y, NAMES[result.dtype]), result)]
+    source, result = each.operands["src"], each.results["dst"]
+    return [(stages.move(own, UNITS.dma_engine, source, result.dtype), result.reshape(-1))]
 
 
 def _reciprocal(each: Executed, own: stages.Play) -> list[Pair] | None:
@@ -204,7 +231,9 @@ _RUNS: Mapping[str, Callable[[Executed, stages.Play], list[Pair] | None]] = {
     "activation": _activation,
     "activation_reduce": _activation,
     "tensor_scalar": _tensor_scalar,
+    "scalar_tensor_tensor": _tensor_scalar,
     "tensor_tensor": _tensor_tensor,
     "reciprocal": _reciprocal,
     "nc_transpose": _nc_transpose,
+    "dma_copy": _dma_copy,
 }

@@ -148,7 +148,7 @@ class Run(StagedRun):
             expected.append(np.frombuffer(load.expected, np.uint8)[: load.used])
         # A write to another place is a mismatch, too.
         found = [np.concatenate(moved), np.array(beyond, np.uint8), left["grants"]]
-        last = max(grant for load in loads for _, grant in load.grants)
+        last = max(load.end(load.grants, self.engine.dma_engine) for load in loads)
         grants = np.array([(number, *each) for number, load in enumerate(loads) for each in load.grants], np.int64)
         self.stage("DMA", found, [np.concatenate(expected), np.zeros(len(loads), np.uint8), grants], last)
         figures = {

@@ -13,11 +13,10 @@ import numpy as np
 
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.arguments import one_of, suggestion
-from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_FP32, MAX_STATIONARY, PSUM_BANKS
 from bitpath.golden.trainium3.tensor.issue import Kind, tensor_cycles
 from bitpath.golden.trainium3.tensor.modes import DOUBLE_ROW, MODES, SPARSE, ModeInstruction, pruned
 from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumConfig
-from bitpath.sim.flows.trainium3_staged import CORE_ARRAY, StagedRun
+from bitpath.sim.flows.trainium3_staged import CORE_ARRAY, StagedRun, psum_behind
 from bitpath.verif.trainium3.core.core_modes import passes_of
 from bitpath.verif.trainium3.core.stages import Play
 
@@ -35,10 +34,7 @@ class ModeUnits:
     psum: PsumConfig = field(init=False)
 
     def __post_init__(self) -> None:
-        # The places of the largest instruction, in words of the array's columns.
-        places = MAX_MOVING_FP32 * -(-MAX_STATIONARY // self.core_array.cols)
-        psum = PsumConfig(cols=self.core_array.cols, lanes=1, banks=PSUM_BANKS, bank_depth=places // PSUM_BANKS)
-        object.__setattr__(self, "psum", psum)
+        object.__setattr__(self, "psum", psum_behind(self.core_array))
 
 
 KINDS: Mapping[str, Kind] = {DOUBLE_ROW: "double_row", **dict.fromkeys(SPARSE, "sparse")}

@@ -10,9 +10,10 @@ import numpy as np
 from rich.console import Console
 
 from bitpath.golden.arrays.codec import format_of
+from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_FP32, MAX_STATIONARY, PSUM_BANKS
 from bitpath.rtl.common.fp32.fp32_lanes import Fp32LanesConfig
 from bitpath.rtl.common.unit import registered
-from bitpath.rtl.trainium3.array.config import CoreArrayConfig
+from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumConfig
 from bitpath.rtl.trainium3.core.config import DmaEngineConfig
 from bitpath.rtl.trainium3.dma.config import DmaMoverConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
@@ -37,6 +38,14 @@ BENCHES = {
 FP32_FUNCTION = Fp32LanesConfig(lanes=1)
 CORE_ARRAY = CoreArrayConfig(rows=32, cols=32, operand_depth=64, dot=CorePeConfig(pipeline=registered(2)))
 """A quadrant's rows, and as many columns."""
+
+
+def psum_behind(array: CoreArrayConfig) -> PsumConfig:
+    """Return a PSUM that holds the results of the largest instruction, in words of the array's columns."""
+    places = MAX_MOVING_FP32 * -(-MAX_STATIONARY // array.cols)
+    return PsumConfig(cols=array.cols, lanes=1, banks=PSUM_BANKS, bank_depth=places // PSUM_BANKS)
+
+
 DMA_ENGINE = DmaEngineConfig(mover=DmaMoverConfig(beat_bytes=32, address_bits=18))
 """Four queues, a memory of 256 KiB at each end, and the machine's pace."""
 
@@ -52,6 +61,7 @@ class CoreUnits:
     reciprocal: Fp32LanesConfig = FP32_FUNCTION
     reciprocal_square_root: Fp32LanesConfig = FP32_FUNCTION
     core_array: CoreArrayConfig = CORE_ARRAY
+    psum: PsumConfig = field(default_factory=lambda: psum_behind(CORE_ARRAY))
     background_transpose: TransposeConfig = TRANSPOSE
     quantize_mx: QuantizeMxConfig = field(default_factory=QuantizeMxConfig)
     tensor_engine: EngineConfig = ENGINES["verilator"]

@@ -51,10 +51,15 @@ def dma_copy(
     skip = oob_mode is oob_modes.skip
     if skip and not (dst.is_indirect() or src.is_indirect()):
         raise issue.fail("oob_mode: skip needs indices that are read at run time")
+    whole = issue.watched and not (dst.is_indirect() or src.is_indirect())
+    if whole:
+        issue.show("src", access.load(issue.core, src, moves=True))
     for p, part in access.resolved(issue.core, dst, skip=skip):
         for q, source in access.resolved(issue.core, src, skip=skip):
             copy_elements(issue, access.row_of(access.direct(dst), q) if not dst.is_indirect() else part,
                           access.row_of(access.direct(src), p) if not src.is_indirect() else source)  # fmt: skip
+    if whole:
+        issue.show("dst", access.load(issue.core, dst, moves=True), result=True)
     issue.reads(src)
     issue.writes(dst)
     issue.on("dma", dma_cycles(engine_bytes(dst, src), issue.core.options.dma_start))

@@ -188,6 +188,8 @@ def _accumulate(
     if adds.any():
         present = access.load(issue.core, dst).reshape(shape)
         issue.reads(dst)
+        if adds.all():
+            issue.show("dst", present)
         values = multiply(ACCUMULATE, np.where(adds, present, np.zeros_like(present)))
         if not adds.all():
             values = np.where(adds, values, multiply(OVERWRITE, None))

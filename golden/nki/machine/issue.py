@@ -156,6 +156,11 @@ class Issue:
         self._results[name] = values
         self.writes(dst)
 
+    @property
+    def watched(self) -> bool:
+        """Whether anybody watches the values of instructions."""
+        return self.core.machine.watch is not None
+
     def show(self, name: str, values: np.ndarray, *, result: bool = False) -> None:
         """Show values of an operand, or of a result, that lie in memory in a way of their own."""
         (self._results if result else self._values)[name] = values

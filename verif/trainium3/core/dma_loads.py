@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bitpath.golden.arrays.codec import format_of
+from bitpath.golden.trainium3 import QueueConfig, TrafficClass
 from bitpath.golden.trainium3.core.program import Transfer
 from bitpath.golden.trainium3.core.timeline import Move as Moved
-from bitpath.golden.trainium3.declarations.dma import DMA_ENGINES
+from bitpath.golden.trainium3.declarations.dma import DMA_ENGINES, TRAFFIC_CLASSES
 from bitpath.golden.trainium3.dma.descriptors import descriptors
 from bitpath.rtl.trainium3.core.config import DmaEngineConfig
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
@@ -45,6 +46,12 @@ class Load:
     expected: bytes
     used: int
 
+    def end(self, grants: Sequence[tuple[int, int]], config: DmaEngineConfig) -> int:
+        """Return the cycle in which the mover could take a descriptor behind the last of these grants, (queue, cycle)."""
+        queue, cycle = max(grants, key=lambda each: each[1])
+        last = [each.move for each in self.moves if each.queue == queue][-1]
+        return cycle + last.cycles(config.mover)
+
 
 def dma_loads(
     config: DmaEngineConfig,
@@ -65,6 +72,24 @@ def dma_loads(
         _load(config, schedule, transfers, [each for each in moved if each.descriptor.engine == number], firsts, images)
         for number in range(DMA_ENGINES)
     ]
+
+
+def single_load(config: DmaEngineConfig, source: bytes, move: Move) -> Load:
+    """Return the load of one move from byte 0 to byte 0, which any queue may grant at any time."""
+    room, beat = 1 << config.mover.address_bits, config.mover.beat_bytes
+    used = move.count * move.sizes[1]
+    if max(len(source), used) > room:
+        raise ValueError(f"a DMA engine moves {max(len(source), used)} bytes, its memories here hold {room}")
+    schedule = Schedule((QueueConfig(),) * config.queues, (TrafficClass(),) * TRAFFIC_CLASSES, ())
+    return Load(
+        schedule=schedule,
+        moves=(QueuedMove(0, 0, move),),
+        grants=(),
+        source=source.ljust(room, b"\0"),
+        target=(bytes(beat),) * (room // beat),
+        expected=b"",
+        used=used,
+    )
 
 
 def _first_elements(transfer: Transfer) -> dict[tuple[int, int], int]:

@@ -11,9 +11,11 @@ import numpy as np
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES, codes_of, format_of
 from bitpath.golden.formats.catalogue import BF16
+from bitpath.golden.trainium3.declarations.dma import MAX_DESCRIPTOR_BYTES
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS
-from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
+from bitpath.golden.trainium3.declarations.quad_mx import AccumulateFlag, ScaleRule
 from bitpath.golden.trainium3.operands.layout import pack_x4, unpack_x4
+from bitpath.rtl.trainium3.core.config import DmaEngineConfig
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.lanes.activation2_control import Beat, Function, Operations, ReduceCommand, Reduction, Result
 from bitpath.rtl.trainium3.lanes.copy_control import WORD_BYTES, CopyCommand, CopyWord, Engine, Stride
@@ -25,6 +27,8 @@ from bitpath.rtl.trainium3.vector.exponential import Reduce, beat_layout, result
 from bitpath.rtl.trainium3.vector.exponential_difference import Source
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.words import Words, field
+from bitpath.verif.trainium3.core.dma_loads import single_load
+from bitpath.verif.trainium3.dma.dma_mover import COPY, Move
 from bitpath.verif.trainium3.vector.quantize_mx_tiles import Mode, blocks_tile, tile_blocks
 
 Play = Callable[[str, Any], dict[str, Any]]
@@ -182,6 +186,35 @@ def matmul(play: Play, stationary: np.ndarray, moving: np.ndarray) -> np.ndarray
     # The last pass over the rows ends with all of K.
     codes = play("core_array", program)["results_0"][-1][: stationary.shape[1]]
     return np.ascontiguousarray(codes.astype(np.uint32)).view(np.float32)
+
+
+def accumulate(play: Play, columns: int, present: np.ndarray, product: np.ndarray) -> np.ndarray:
+    """Return what PSUM of so many columns holds, float32 [M, N], when a product is added to what it held."""
+    parts = []
+    for values in (present, product):
+        padded = np.pad(values.view(np.uint32), ((0, -len(values) % columns), (0, 0)))
+        parts.append(padded.reshape(-1, columns, values.shape[1]).transpose(0, 2, 1))
+    flags = (AccumulateFlag.FIRST_OVERWRITE, AccumulateFlag.FIRST_ACCUMULATE)
+    groups = [
+        [(int(flag | AccumulateFlag.LAST), words) for flag, words in zip(flags, pair, strict=True)]
+        for pair in zip(*parts, strict=True)
+    ]
+    left = play("psum", groups)
+    tiles = [left[f"group_{number}"].T for number in range(len(groups))]
+    return np.ascontiguousarray(np.vstack(tiles)[: len(present)].astype(np.uint32)).view(np.float32)
+
+
+def move(play: Play, config: DmaEngineConfig, data: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return all elements as a DMA engine writes them, cast to a dtype, in the longest descriptors."""
+    elements, pair = data.reshape(-1).view(np.uint8), COPY
+    if dtype != data.dtype:
+        elements, pair = data.reshape(-1), tuple(format_of(each).name.lower() for each in (data.dtype, dtype))
+    most = MAX_DESCRIPTOR_BYTES // max(elements.itemsize, dtype.itemsize if pair != COPY else 1)
+    parts = [elements[first : first + most] for first in range(0, elements.size, most)]
+    loads = [single_load(config, part.tobytes(), Move(0, 0, part.size, pair)) for part in parts]
+    images = play("dma_engine", loads)["images"]
+    moved = [image[: load.used] for image, load in zip(images, loads, strict=True)]
+    return np.concatenate(moved).view(dtype)
 
 
 def exponentiate(play: Play, data: np.ndarray, largest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

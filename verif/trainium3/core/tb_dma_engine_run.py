@@ -23,7 +23,7 @@ BEHIND = 40
 
 @cocotb.test()
 async def run_engines(dut):
-    """Run each engine's moves from a reset on; ``grants`` are rows (engine, queue, cycle)."""
+    """Run each engine's moves from a reset on; ``grants`` are rows (engine, queue, cycle), ``cycles`` those until the last descriptor has ended."""
     loads = read_input()
     grants, images, cycles = [], [], 0
     async with bench(dut, DmaEngine(CONFIG).signature, drain=False, patience=PATIENCE) as frame:
@@ -40,7 +40,7 @@ async def run_engines(dut):
             assert len(host.granted) == len(load.moves), "a grant that no descriptor asked for"
             grants += [(number, *each) for each in host.granted]
             images.append(b"".join(host.memories.target.words))
-            cycles = max(cycles, host.granted[-1][1])
+            cycles = max(cycles, load.end(host.granted, CONFIG))
             show_share((number + 1) / len(loads))
         write_result(
             grants=np.array(grants, np.int64),
