@@ -33,7 +33,7 @@ from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.engine_host import EARLY_WORDS
 from bitpath.verif.kit.traffic import Driven, Manners, Pace, broken_offer, drawn, first_difference, silent
 from bitpath.verif.trainium3.array import psum_memory
-from bitpath.verif.trainium3.core import core_programs
+from bitpath.verif.trainium3.core.programs import maker
 from bitpath.verif.trainium3.dma import dma_transpose
 from bitpath.verif.trainium3.engine.programs import PLACES, program_bits, random_program
 from bitpath.verif.trainium3.lanes.copy_lanes import any_row
@@ -127,7 +127,7 @@ def core_program(source):
     """Instructions of all kinds, each in the share of its engine."""
     config = CoreConfig()
     while True:
-        for each in core_programs.program(config, source, list(core_programs.kinds(config)), beside=True):
+        for each in maker.program(config, source, list(maker.kinds(config)), beside=True):
             yield each.word(config)
 
 

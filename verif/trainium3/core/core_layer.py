@@ -21,10 +21,10 @@ from bitpath.rtl.trainium3.lanes.engine_control import Operator
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
-from bitpath.verif.trainium3.core.core_instructions import Instruction, Matmul
-from bitpath.verif.trainium3.core.core_lanes import Activate, Operate, Quantize
-from bitpath.verif.trainium3.core.core_memories import Operand, Pattern
-from bitpath.verif.trainium3.core.core_transfers import Copy, Descriptor, Side
+from bitpath.verif.trainium3.core.programs.instructions import Instruction, Matmul
+from bitpath.verif.trainium3.core.programs.lanes import Activate, Operate, Quantize
+from bitpath.verif.trainium3.core.programs.memories import Operand, Pattern
+from bitpath.verif.trainium3.core.programs.transfers import Copy, Descriptor, Side
 
 LAYER = CoreConfig(
     size=32,

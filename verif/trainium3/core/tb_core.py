@@ -20,12 +20,12 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.core.core_host import Host
-from bitpath.verif.trainium3.core.core_instructions import Instruction
-from bitpath.verif.trainium3.core.core_lanes import Operate
-from bitpath.verif.trainium3.core.core_memories import Operand, Pattern
-from bitpath.verif.trainium3.core.core_programs import kinds, program
-from bitpath.verif.trainium3.core.core_refused import Refused, refused
-from bitpath.verif.trainium3.core.core_transfers import Copy, Descriptor, Side
+from bitpath.verif.trainium3.core.programs.instructions import Instruction
+from bitpath.verif.trainium3.core.programs.lanes import Operate
+from bitpath.verif.trainium3.core.programs.maker import kinds, program
+from bitpath.verif.trainium3.core.programs.memories import Operand, Pattern
+from bitpath.verif.trainium3.core.programs.refused import Refused, refused
+from bitpath.verif.trainium3.core.programs.transfers import Copy, Descriptor, Side
 
 CONFIG = config_from_environment(CoreConfig)
 SIGNATURE = Core(CONFIG).signature

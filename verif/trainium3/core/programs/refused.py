@@ -12,10 +12,10 @@ from bitpath.rtl.trainium3.core.instruction import Engine, Fault, Operation
 from bitpath.rtl.trainium3.lanes.engine_control import Operator
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
-from bitpath.verif.trainium3.core.core_instructions import Instruction, Matmul
-from bitpath.verif.trainium3.core.core_lanes import Activate, ExchangeStates, Operate, Quantize
-from bitpath.verif.trainium3.core.core_memories import MAX_PAIRS, Memories, Operand, Pattern
-from bitpath.verif.trainium3.core.core_transfers import Copy, Descriptor, Side
+from bitpath.verif.trainium3.core.programs.instructions import Instruction, Matmul
+from bitpath.verif.trainium3.core.programs.lanes import Activate, ExchangeStates, Operate, Quantize
+from bitpath.verif.trainium3.core.programs.memories import MAX_PAIRS, Memories, Operand, Pattern
+from bitpath.verif.trainium3.core.programs.transfers import Copy, Descriptor, Side
 
 _FOUR = Pattern(((1, 4),))
 

@@ -21,7 +21,7 @@ from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.trainium3.array import core_products
 from bitpath.verif.trainium3.array.core_products import Product
-from bitpath.verif.trainium3.core.core_memories import Memories, Pattern, load, store
+from bitpath.verif.trainium3.core.programs.memories import Memories, Pattern, load, store
 from bitpath.verif.trainium3.dtype_words import codes_of
 
 FORMATS: dict[OperandFormat, FloatFormat] = {

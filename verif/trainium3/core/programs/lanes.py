@@ -23,8 +23,8 @@ from bitpath.rtl.trainium3.lanes.engine_control import Operator
 from bitpath.rtl.trainium3.vector.mx_code import ELEMENTS
 from bitpath.rtl.trainium3.vector.mx_source import SOURCES
 from bitpath.rtl.trainium3.vector.quantize_mx import Rule
-from bitpath.verif.trainium3.core.core_instructions import SCALES, Instruction
-from bitpath.verif.trainium3.core.core_memories import Memories, Operand
+from bitpath.verif.trainium3.core.programs.instructions import SCALES, Instruction
+from bitpath.verif.trainium3.core.programs.memories import Memories, Operand
 from bitpath.verif.trainium3.dtype_words import array_of, codes_of
 from bitpath.verif.trainium3.lanes import engine_lane
 from bitpath.verif.trainium3.lanes.activation2_lane import PAIRS

@@ -6,7 +6,7 @@ from random import Random
 
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.instruction import Engine
-from bitpath.verif.trainium3.core.core_memories import MAX_PAIRS, Pairs, Pattern
+from bitpath.verif.trainium3.core.programs.memories import MAX_PAIRS, Pairs, Pattern
 
 MOST_STEP = 127
 """The largest step of a core with the fewest bits for it."""

@@ -11,8 +11,8 @@ from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.instruction import Engine
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
-from bitpath.verif.trainium3.core.core_instructions import Instruction
-from bitpath.verif.trainium3.core.core_memories import Memories, Pattern, load, store
+from bitpath.verif.trainium3.core.programs.instructions import Instruction
+from bitpath.verif.trainium3.core.programs.memories import Memories, Pattern, load, store
 from bitpath.verif.trainium3.dtype_words import array_of, cast_words, codes_of
 
 

@@ -19,8 +19,8 @@ from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
 from bitpath.verif.common.fp32 import numbers as fp32
-from bitpath.verif.trainium3.core.core_instructions import Instruction, Matmul
-from bitpath.verif.trainium3.core.core_lanes import (
+from bitpath.verif.trainium3.core.programs.instructions import Instruction, Matmul
+from bitpath.verif.trainium3.core.programs.lanes import (
     Activate,
     ExchangeStates,
     Exponential,
@@ -29,9 +29,9 @@ from bitpath.verif.trainium3.core.core_lanes import (
     Random2,
     Reciprocal,
 )
-from bitpath.verif.trainium3.core.core_memories import MAX_PAIRS, Operand, Pattern
-from bitpath.verif.trainium3.core.core_regions import Region, any_pattern, halves, shares, whole
-from bitpath.verif.trainium3.core.core_transfers import Copy, Descriptor, Side
+from bitpath.verif.trainium3.core.programs.memories import MAX_PAIRS, Operand, Pattern
+from bitpath.verif.trainium3.core.programs.regions import Region, any_pattern, halves, shares, whole
+from bitpath.verif.trainium3.core.programs.transfers import Copy, Descriptor, Side
 from bitpath.verif.trainium3.lanes.engine_lane import INTEGERS, ON_BITS, ON_NUMBERS
 
 MOST = 32
