@@ -15,7 +15,7 @@ SHAPES = [(3, 96), (130, 40), (2, 67, 520), (1, 300, 24)]
 """Rows for a part of a tile, more than one tile, an odd number of them, and columns beyond a bank."""
 
 
-def ran(shape, cores, *, norm, kind, bound=0.0, eps=1e-6, flat=True, dtype=BF16, gamma_dtype=BF16, scale=None):
+def ran(shape, cores, *, norm, kind, bound=0.0, eps=1e-6, flat=True, dtype=BF16, gamma_dtype=BF16, scale=None, **rows):
     """Return the kernel's bytes and golden's; a static scale is one number, as the vendor has it, unless it is given."""
     module = library("core.rmsnorm.rmsnorm_quant")
     common = library("core.utils.common_types")
@@ -39,6 +39,7 @@ def ran(shape, cores, *, norm, kind, bound=0.0, eps=1e-6, flat=True, dtype=BF16,
         quant_only=norm == "NO_NORM",
         lower_bound=bound,
         shards=cores or 1,
+        **rows,
     )
     return made, expected
 
@@ -76,15 +77,12 @@ def test_nki_rmsnorm_quant_of_any_dtype(cores, dtype, gamma_dtype):
 
 
 @CORES
+@pytest.mark.parametrize("shape", [(150, 40), (2, 67, 40), (301, 24)])
 @pytest.mark.parametrize("norm", ["RMS_NORM", "NO_NORM"])
-def test_nki_rmsnorm_quant_with_a_scale_for_each_partition(cores, norm):
-    """Golden numbers the rows of the whole input, the kernel those of each core's shard; one number makes both the same."""
+def test_nki_rmsnorm_quant_with_a_scale_for_each_partition(shape, cores, norm):
+    """The kernel counts the rows of each core's shard: `static_scale_row` "shard". Golden's default counts the input's."""
     scale = (np.random.default_rng(9).random((128, 1)) / 20 + 0.001).astype(np.float32)
-    made, expected = ran((150, 40), cores, norm=norm, kind="STATIC", scale=scale)
-    if cores != 2:
-        same(made, expected)
-        return
-    assert made[:75].tobytes() == expected[:75].tobytes()
-    assert made[75:].tobytes() != expected[75:].tobytes()
-    _, rolled = ran((150, 40), cores, norm=norm, kind="STATIC", scale=np.roll(scale, 75, axis=0))
-    assert made[75:].tobytes() == rolled[75:].tobytes()
+    made, expected = ran(shape, cores, norm=norm, kind="STATIC", scale=scale, static_scale_row="shard")
+    same(made, expected)
+    _, default = ran(shape, cores, norm=norm, kind="STATIC", scale=scale)
+    assert (made.tobytes() == default.tobytes()) == (cores != 2)

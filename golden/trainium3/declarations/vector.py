@@ -45,6 +45,13 @@ class QuantType(Enum):
     STATIC = "static"  # an argument, one scale for each partition
 
 
+class StaticScaleRow(Enum):
+    """Row whose number, mod 128, is the partition of its static scale."""
+
+    INPUT = "input"  # counted from the first row of the collapsed input
+    SHARD = "shard"  # counted from the first row of its core's shard
+
+
 class DtypeMode(Enum):
     """FP8 format of RMSNorm-Quant's result."""
 
@@ -75,7 +82,7 @@ class RmsNormQuantNumerics:
     min_dequant_scale : smallest dequantisation scale, rounded to ``statistics``; also what ``lower_bound`` must exceed
         to have an effect.
     eps : default of the argument, rounded to ``compute``.
-    eps_placement, sum_order : defaults of the arguments.
+    eps_placement, sum_order, static_scale_row : defaults of the arguments.
     root_rounding : rounding of reciprocal, square root and reciprocal square root, each once from the exact value.
     """
 
@@ -87,6 +94,7 @@ class RmsNormQuantNumerics:
     eps: Fraction
     eps_placement: EpsPlacement
     sum_order: SumOrder
+    static_scale_row: StaticScaleRow
     root_rounding: Rounding
 
 
@@ -104,6 +112,12 @@ TRAINIUM3_RMSNORM_QUANT = preset(
         documented("SPEC's formula and RQ; SPEC's CPU golden and RQ's test add eps to the root"),
     ),
     sum_order=(SumOrder.SERIAL, inferred("ISA activation_reduce: its pseudo code adds element after element")),
+    static_scale_row=(
+        StaticScaleRow.INPUT,
+        chosen(
+            "no document says; with it sharding changes no byte. Each of RQ's cores counts from its shard's first row"
+        ),
+    ),
     root_rounding=(
         Rounding.RNE,
         chosen("ISA gives accuracies in words only; one rounding is the result that needs no table"),
@@ -296,9 +310,6 @@ CHOICES = choices(
         ),
         "Static quantisation computes x * q + 0, so that -0 becomes +0; it ignores lower_bound": documented(
             "RQ: tensor_scalar multiply, add"
-        ),
-        "Row r of the collapsed input takes the static scale of partition r mod 128, whatever the shards": chosen(
-            "so that sharding changes no byte; nki-library's kernel takes the partition that the row has in its core's shard"
         ),
         "Pre-norm and residual come before the norm: pre_norm_gamma's RMSNorm in BF16, then a sum in FP32 rounded to BF16": inferred(
             "nki-library's torch reference of rmsnorm_quant, 2026-05, for the order; the roundings are those of the other steps"

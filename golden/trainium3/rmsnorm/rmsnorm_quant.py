@@ -24,6 +24,7 @@ from bitpath.golden.trainium3.declarations.vector import (
     DtypeMode,
     QuantType,
     RmsNormQuantNumerics,
+    StaticScaleRow,
 )
 from bitpath.golden.trainium3.rmsnorm.rmsnorm import (
     COMPUTE,
@@ -46,6 +47,7 @@ from bitpath.golden.trainium3.vector.tensor_tensor import tensor_tensor
 
 QuantTypeName = Literal["row", "static"]
 DtypeModeName = Literal["non_ocp", "ocp"]
+StaticScaleRowName = Literal["input", "shard"]
 _NUMERICS = TRAINIUM3_RMSNORM_QUANT.numerics
 NUMERICS = {DtypeMode.NON_OCP: _NUMERICS, DtypeMode.OCP: TRAINIUM3_RMSNORM_QUANT_OCP.numerics}
 
@@ -66,11 +68,12 @@ def rmsnorm_quant(
     residual: np.ndarray | None = None,
     pre_norm_gamma: np.ndarray | None = None,
     dtype_mode: DtypeModeName = "non_ocp",
+    static_scale_row: StaticScaleRowName = "input",
 ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
     """Normalise rows, quantise them to FP8 with maximum 240 or 448, and pack each with its dequantisation scale.
 
     The input's outer dimensions are collapsed to rows, which the machine cuts into shards, and those into tiles of 128.
-    No row depends on another, so the number of shards changes no byte.
+    No row depends on another, so the number of shards changes no byte, unless `static_scale_row` is "shard".
 
     A pre-norm multiplies hidden by its own inverse root mean square and `pre_norm_gamma`; then `residual` is added. Both are
     rounded to bfloat16 and come before what the options select.
@@ -87,16 +90,17 @@ def rmsnorm_quant(
     eps : not negative; rounded to bfloat16.
     eps_placement : "kernel", ``1 / sqrt(mean + eps)``, or "golden", ``1 / (sqrt(mean) + eps)``.
     quant_type : "row", or "static" with `in_scale`, which quantises ``x * (1 / in_scale)`` clamped to 240.
-    in_scale : float32 [128, 1], dequantisation scales; row r of the collapsed input takes number r mod 128.
+    in_scale : float32 [128, 1], dequantisation scales; `static_scale_row` says which one a row takes.
     quant_only : True if the normalisation is left out.
     lower_bound : not negative. Above 1e-6 it bounds the absolute maximum from above, and the elements to its range,
         which are rounded to bfloat16 again; up to 1e-6, and with "static", it has no effect.
     sum_order : "serial" adds the squares from the first on and rounds every sum to FP32; "exact" rounds once.
     shards : cores that share the rows: each takes rows // shards, the last one the remainder too.
-
     residual : hidden's shape and dtypes, rounded to bfloat16 on its way in.
     pre_norm_gamma : as `gamma`.
     dtype_mode : "non_ocp" quantises to float8_e4m3 and 240, "ocp" to float8_e4m3fn and 448, which replaces 240 above.
+    static_scale_row : row r takes scale r mod 128; "input" counts r from the first row of the collapsed input, "shard" from
+        the first row of the core's shard, as nki-library's kernel does.
 
     Returns
     -------
@@ -130,6 +134,7 @@ def rmsnorm_quant(
     sums = None if residual is None else np.empty(rows.shape, COMPUTE)
 
     integer("shards", shards, range(1, len(rows) + 1), f" for {len(rows)} rows")
+    partitions = _scale_partitions(len(rows), shards, member("static_scale_row", static_scale_row, StaticScaleRow))
     packed = np.empty((len(rows), hidden.shape[-1] + (SCALE_BYTES if factors is None else 0)), np.uint8)
 
     def work(part: slice) -> None:
@@ -143,7 +148,7 @@ def rmsnorm_quant(
         if factors is None:
             packed[part] = _quantize_row(tile, lower_bound, numerics)
         else:
-            packed[part] = _quantize_static(tile, factors[np.arange(part.start, part.stop) % ROW_TILE], numerics)
+            packed[part] = _quantize_static(tile, factors[partitions[part]], numerics)
 
     in_parallel(work, cuts(len(rows), ROWS_AT_ONCE))
     result = packed.reshape(*hidden.shape[:-1], packed.shape[-1])
@@ -167,6 +172,15 @@ def _quantize_static(tile: np.ndarray, factors: np.ndarray, numerics: RmsNormQua
     scaled = tensor_scalar(tile, "multiply", factors, "add", 0.0, dtype=COMPUTE)
     limit = numerics.output_range
     return tensor_scalar(scaled, "min", limit, "max", -limit, dtype=DTYPES[numerics.output]).view(np.uint8)
+
+
+def _scale_partitions(rows: int, shards: int, counted: StaticScaleRow) -> np.ndarray:
+    """Return the partition of each row's static scale."""
+    numbers = np.arange(rows)
+    if counted is StaticScaleRow.SHARD:
+        length = rows // shards
+        numbers -= np.minimum(numbers // length, shards - 1) * length
+    return numbers % ROW_TILE
 
 
 def _lower_bound_of(lower_bound: float) -> float:

@@ -71,6 +71,8 @@ QUANT = [
         "lower_bound must be a number of float64's range, not 1e+4000",
     ),
     ({"lower_bound": None}, TypeError, "lower_bound must be a number, not None"),
+    ({"static_scale_row": "tile"}, ValueError, "static_scale_row must be 'input' or 'shard', not 'tile'"),
+    ({"static_scale_row": 1}, TypeError, "static_scale_row must be 'input' or 'shard', not 1"),
     *(({"shards": each}, ValueError, f"shards must be 1 to 3 for 3 rows, not {each}") for each in (0, 4)),
     *(({"shards": each}, TypeError, f"shards must be an integer, not {each}") for each in (1.0, True)),
 ]

@@ -160,6 +160,18 @@ def test_shards_change_no_byte(static):
             assert whole.reshape(300, 24)[r].tobytes() == scalar_bytes(row, codes_of(gamma).tolist(), in_scale=scale)
 
 
+@pytest.mark.parametrize(("shards", "firsts"), [(1, [0]), (2, [0, 151]), (7, [0, 43, 86, 129, 172, 215, 258])])
+def test_static_scales_by_the_row_of_the_shard(shards, firsts):
+    """Each shard is quantised as an input of its own; the last one has the remainder too."""
+    hidden, gamma = gaussian(303, 24)
+    arguments = {"quant_type": "static", "in_scale": np.linspace(0.01, 0.03, 128, dtype=np.float32)[:, np.newaxis]}
+    whole = rmsnorm_quant(hidden, gamma, shards=shards, static_scale_row="shard", **arguments)
+    ends = [*firsts[1:], 303]
+    parts = [rmsnorm_quant(hidden[first:end], gamma, **arguments) for first, end in zip(firsts, ends, strict=True)]
+    assert whole.tobytes() == np.concatenate(parts).tobytes()
+    assert np.array_equal(whole, rmsnorm_quant(hidden, gamma, **arguments)) == (shards == 1)
+
+
 def test_two_and_three_dimensions_and_both_shapes_of_gamma():
     hidden, gamma = gaussian(12, 40)
     flat = rmsnorm_quant(hidden, gamma)
