@@ -17,12 +17,17 @@ GPSIMD_BYTES = {4: 1024, 2: 512, 1: 256}
 
 @instruction
 def core_barrier(issue: Issue, data: NkiTensor, cores: Any, engine: engines = engines.gpsimd) -> None:
-    """Wait until both cores are here; what each has written to shared HBM before, the other may read behind it."""
+    """Wait until both cores are here; what each has written to shared HBM before, the other may read behind it.
+
+    In time its engine, and whatever touches ``data`` later, go on behind the later core.
+    """
     issue.check("data", data, ANY, starts=False)
     if issue.core.machine.size > 1:
-        issue.core.meet(("core_barrier",), None)
+        issue.meet(("core_barrier",), None)
         if issue.core.number == 0:  # behind a meeting core 0 is the first to go on
             issue.core.machine.barriers += 1
+    issue.reads(data)
+    issue.writes(data)
     issue.on(engine_name(engine, "gpsimd"), LEAST)
 
 
@@ -52,7 +57,7 @@ def sendrecv(
     if dma_engine is dma_engines.gpsimd_dma and own > GPSIMD_BYTES[src.itemsize]:
         raise issue.fail(f"src: at most {GPSIMD_BYTES[src.itemsize]} bytes a partition with gpsimd_dma, not {own}")
     given = *access.sent(issue.core, src), access.box(src)
-    data, written, theirs = issue.core.meet(("sendrecv", int(pipe_id)), given)
+    data, written, theirs = issue.meet(("sendrecv", int(pipe_id)), given)
     if data.shape != (*src.shape, src.itemsize):
         raise issue.fail(f"src: the other core sends shape {data.shape[:-1]}, not {src.shape}")
     access.received(issue.core, dst, data, written)

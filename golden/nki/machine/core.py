@@ -70,6 +70,7 @@ class NeuronCore:
     grid : whether the launch gave a grid, if only of one core.
     sbuf, psum : bytes.
     scalar_registers, vector_registers : accumulators of ScalarE and VectorE, float32 [128].
+    meetings : meetings with the other core so far.
     """
 
     def __init__(self, machine: Machine, number: int = 0, *, grid: bool = False):
@@ -84,6 +85,7 @@ class NeuronCore:
         self.scalar_registers = np.zeros(PARTITIONS, np.float32)
         self.vector_registers = np.zeros(PARTITIONS, np.float32)
         self.random: dict[str, Any] = {}
+        self.meetings = 0
         self._shared_calls = 0
         self._names = 0
 
@@ -94,6 +96,7 @@ class NeuronCore:
     def meet(self, what: tuple, given: Any) -> Any:
         """Wait for the other core, which meets for the same; return what it gives."""
         assert self.machine.turns is not None
+        self.meetings += 1
         return self.machine.turns.meet(self.number, what, given)
 
     def high_water(self) -> dict[str, int]:

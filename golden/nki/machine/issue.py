@@ -36,11 +36,12 @@ class Issue:
     core : where it runs.
     opcode : its name.
     cycles, engine : to be set by the instruction.
+    meeting : number of the meeting of both cores that it is part of; 0 for none.
     """
 
     def __init__(self, core: NeuronCore, opcode: str, name: str):
         self.core, self.opcode, self.name = core, opcode, name
-        self.engine, self.cycles = "sync", 1
+        self.engine, self.cycles, self.meeting = "sync", 1, 0
         self._reads: list[Access] = []
         self._writes: list[Access] = []
         self._keys: set[str] = set()
@@ -63,6 +64,12 @@ class Issue:
     def on(self, engine: str, cycles: int) -> None:
         """Set engine and cycles."""
         self.engine, self.cycles = engine, int(cycles)
+
+    def meet(self, what: tuple, given: Any) -> Any:
+        """Wait for the other core, which meets for the same; return what it gives."""
+        found = self.core.meet(what, given)
+        self.meeting = self.core.meetings
+        return found
 
     def elementwise(self, engine: str, *tensors: Any, factor: int = 1, extra: int = 0) -> None:
         """Set engine and cycles of an instruction on tiles: max(64, factor * N / w) + extra."""
@@ -228,6 +235,7 @@ class Issue:
             keys=frozenset(self._keys),
             reads=tuple(self._reads),
             writes=tuple(self._writes),
+            meeting=self.meeting,
         )
         machine = self.core.machine
         machine.instructions.append(made)

@@ -49,6 +49,7 @@ class NkiInstruction:
     operands : operands by name, as text.
     keys : choices that its result depends on; see `bitpath.golden.nki.declarations.standing`.
     reads, writes : bytes that it touched.
+    meeting : number, from 1 on, of the meeting of both cores that it is part of; 0 for none.
     after : instructions that it must follow, by ``depends_on``.
     """
 
@@ -62,6 +63,7 @@ class NkiInstruction:
     keys: frozenset[str] = frozenset()
     reads: tuple[Access, ...] = ()
     writes: tuple[Access, ...] = ()
+    meeting: int = 0
     after: list["NkiInstruction"] = field(default_factory=list)
 
     def depends_on(self, *producers: "NkiInstruction") -> "NkiInstruction":
