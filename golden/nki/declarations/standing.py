@@ -27,6 +27,7 @@ KEYS: Mapping[str, Source] = {
     "dma_compute.order": inferred("FP32 sums left to right, one cast"),
     "rng": chosen("XORWOW's low bits; how seeds become states is declared by this project"),
     "gpsimd.order": chosen("partitions are combined from 0 on"),
+    "indirect.lists": chosen("one list of offsets; no document says what the index rows beyond the first G do"),
     "power": chosen("one rounding of the real power"),
 }
 """Sources of the choices, by key. Functions of ScalarE are ``activation.NAME``."""

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,10 @@ from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.cycles import DMA_ENGINES, dma_cycles
 from bitpath.golden.nki.machine.issue import Issue, instruction
 from bitpath.golden.nki.memory.dtypes import STORED, X4
+from bitpath.golden.nki.memory.indirect import Indirect
 from bitpath.golden.nki.memory.tensor import NkiTensor
 from bitpath.golden.trainium3.declarations.memory import ENGINE_PARTITIONS
+from bitpath.golden.trainium3.dma.transpose import AXES
 
 MEMORIES = ("sbuf", "private_hbm", "shared_hbm")
 TRANSPOSE_SHARE = 0.9
@@ -99,21 +102,56 @@ def dma_transpose(
 ) -> None:
     """Permute the dimensions (1, 0), (2, 1, 0) or (3, 1, 2, 0) of 2- or 4-byte elements, bit for bit.
 
-    dst lies in SBUF and has exactly the permuted shape. Bits as `bitpath.golden.trainium3.dma_transpose`.
+    dst lies in SBUF and has exactly the permuted shape. Bits as `bitpath.golden.trainium3.dma_transpose`. With a vector of indices
+    [16 to 128, K] for src's rows it gathers the rows down the index's columns, as `dma_gather_transpose`: 2-byte elements in HBM;
+    with ``oob_mode.skip`` a row that is out of range leaves its elements of dst as they are.
     """
     issue.check("dst", dst, ("sbuf",), starts=False)
     issue.check("src", src, MEMORIES, starts=False)
     if dst.dtype != src.dtype:
         raise issue.fail(f"dst: dtype must be src's {src.dtype}, not {dst.dtype}")
-    (view,) = (part for _, part in access.resolved(issue.core, src))
-    values = access.load(issue.core, view)
-    moved = trainium3.dma_transpose(values, None if axes is None else tuple(axes), dge_mode=word(dge_mode.name))
+    order = None if axes is None else tuple(axes)
+    if isinstance(src.indices, Indirect) and src.indices.vector:
+        moved = _gathered(issue, dst, src, order, dge_mode, oob_mode)
+    elif oob_mode is oob_modes.skip:
+        raise issue.fail("oob_mode: skip needs a vector of indices")
+    else:
+        (view,) = (part for _, part in access.resolved(issue.core, src))
+        moved = trainium3.dma_transpose(access.load(issue.core, view), order, dge_mode=word(dge_mode.name))
     if moved.shape != dst.shape:
         raise issue.fail(f"dst: must have shape {moved.shape}, not {dst.shape}")
     access.store(issue.core, dst, moved)
     issue.reads(src)
     issue.writes(dst)
     issue.on("dma", dma_cycles(engine_bytes(dst, src), issue.core.options.dma_start, TRANSPOSE_SHARE))
+
+
+def _gathered(
+    issue: Issue,
+    dst: NkiTensor,
+    src: NkiTensor,
+    axes: tuple[int, ...] | None,
+    dge_mode: dge_modes,
+    oob_mode: oob_modes,
+) -> np.ndarray:
+    """Return the transpose of the rows that src's indices name."""
+    made = src.indices
+    assert isinstance(made, Indirect)
+    assert isinstance(made.index, NkiTensor)
+    index = issue.tile("src index", made.index, ("sbuf",), ("uint32",))
+    if axes not in (None, AXES.get(src.ndim)):
+        raise issue.fail(f"axes: must exchange the first and the last of {src.ndim}, not {axes}")
+    if dge_mode not in (dge_modes.unknown, dge_modes.swdge):
+        raise issue.fail(f"dge_mode: must be unknown or swdge with indices, not {dge_mode.name}")
+    table = replace(src, indices=None, shape=(made.limit, *src.shape[1:]), steps=(made.step, *src.steps[1:]))
+    table.check()
+    oob = word(oob_mode.name)
+    known = np.asarray(access.written(table).reshape(*table.shape, -1).all(axis=-1), np.uint16)
+    before = access.present(issue.core, dst)
+    present = trainium3.dma_gather_transpose(known, index, src.shape[0], dst=np.ones(dst.shape, np.uint16), oob=oob)
+    if not present.all():
+        issue.core.machine.warn("unwritten", f"{src.name}: bytes are read that nothing has written")
+    return trainium3.dma_gather_transpose(access.present(issue.core, table), index, src.shape[0], dst=before, oob=oob)
 
 
 @instruction

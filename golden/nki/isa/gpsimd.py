@@ -12,9 +12,9 @@ from bitpath.golden.nki.memory.dtypes import STORED
 from bitpath.golden.nki.memory.tensor import NkiTensor
 
 
-def _present(dst: NkiTensor) -> np.ndarray:
+def _present(issue: Issue, dst: NkiTensor) -> np.ndarray:
     """Return what a destination holds, [P, N], written or not."""
-    return access.elements(dst.allocation.storage.data, dst.place(), STORED[dst.dtype]).reshape(dst.shape[0], -1).copy()
+    return access.present(issue.core, dst).reshape(dst.shape[0], -1)
 
 
 @instruction
@@ -43,7 +43,7 @@ def nc_stream_shuffle(issue: Issue, dst: NkiTensor, src: NkiTensor, shuffle_mask
         raise issue.fail(f"dst: dtype must be src's {src.dtype}, not {dst.dtype}")
     mask = [int(each) for each in shuffle_mask]
     known = trainium3.nc_stream_shuffle(access.written(dst), access.written(src), mask)
-    issue.put("dst", dst, trainium3.nc_stream_shuffle(_present(dst), values, mask))
+    issue.put("dst", dst, trainium3.nc_stream_shuffle(_present(issue, dst), values, mask))
     access.set_written(dst, known)
     issue.elementwise("vector", dst, src)
 
@@ -65,7 +65,7 @@ def local_gather(
         int(num_elem_per_idx),
         num_valid_indices,
     )
-    present = _present(dst)
+    present = _present(issue, dst)
     present[:, : made.shape[1]] = made
     issue.put("dst", dst, present)
     size = int(num_elem_per_idx)
@@ -92,7 +92,7 @@ def nonzero_with_count(
     """Write the places of the elements that are not 0, padding, and their number, in partitions 0, 16, .. 112."""
     issue.check("dst", dst, SBUF, ("int32",))
     made = trainium3.nonzero_with_count(
-        _present(dst), issue.tile("src", src, SBUF), index_offset=int(index_offset), padding_val=int(padding_val)
+        _present(issue, dst), issue.tile("src", src, SBUF), index_offset=int(index_offset), padding_val=int(padding_val)
     )
     issue.put("dst", dst, made)
     issue.on("gpsimd", gpsimd_cycles(free_size(dst, src)))
@@ -103,7 +103,9 @@ def topk(issue: Issue, val_dst: NkiTensor, idx_dst: NkiTensor, src: NkiTensor, n
     """Write the largest elements of each 16 partitions in ascending order, and their places."""
     issue.check("val_dst", val_dst, SBUF, ("bfloat16",))
     issue.check("idx_dst", idx_dst, SBUF, ("uint32",))
-    values, found = trainium3.topk(_present(val_dst), _present(idx_dst), issue.tile("src", src, SBUF), int(n))
+    values, found = trainium3.topk(
+        _present(issue, val_dst), _present(issue, idx_dst), issue.tile("src", src, SBUF), int(n)
+    )
     issue.put("val_dst", val_dst, values)
     issue.put("idx_dst", idx_dst, found)
     issue.on("gpsimd", 4 * int(n) + free_size(val_dst))

@@ -178,6 +178,7 @@ def _accumulate(
     issue: Issue, dst: NkiTensor, shape: tuple[int, int], accumulate: bool | None, multiply: Callable
 ) -> None:
     """Write a product over, or add it to, the elements that an earlier matmul has written."""
+    issue.check_direct("dst", dst)
     if dst.shape[0] != shape[0] or dst.size != shape[0] * shape[1]:
         raise issue.fail(f"dst: must have {shape[0]} partitions of {shape[1]} elements, not shape {dst.shape}")
     seen = _written_by_matmul(dst)
@@ -211,6 +212,7 @@ def _written_by_matmul(dst: NkiTensor) -> np.ndarray:
 def _scales(issue: Issue, name: str, scale: NkiTensor, partitions: int, columns: int) -> tuple[np.ndarray, int]:
     """Return scales as they lie in the quadrants from the view's quadrant on, [P, columns], and their offset in each."""
     view = issue.check(name, scale, SBUF, SCALES, starts=False)
+    issue.check_direct(name, view)
     issue.reads(view)
     first = view.allocation.partition + view.row
     offset = first % QUADRANT

@@ -22,6 +22,7 @@ def quantize_mx(issue: Issue, dst: NkiTensor, src: NkiTensor, dst_scale: NkiTens
     """
     issue.check("dst", dst, SBUF, tuple(X4))
     issue.check("dst_scale", dst_scale, SBUF, SCALES, starts=False)
+    issue.check_direct("dst_scale", dst_scale)
     values = issue.tile("src", src, CHIP, HALVES)
     rule = issue.core.options.scale_rule
     data, scale = trainium3.quantize_mx(values, DTYPES[X4[dst.dtype]], scale_rule=rule.value)

@@ -10,7 +10,6 @@ from bitpath.golden.nki.isa.operators import operator_name
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.cycles import gpsimd_cycles
 from bitpath.golden.nki.machine.issue import SBUF, Issue, free_size, instruction
-from bitpath.golden.nki.memory.dtypes import STORED
 from bitpath.golden.nki.memory.tensor import NkiTensor
 from bitpath.golden.trainium3.vector.range_select import LOWEST
 
@@ -119,9 +118,9 @@ def tensor_copy_predicated(
     issue.check("dst", dst)
     issue.not_both_psum(src=src, predicate=predicate)
     mask = issue.tile("predicate", predicate, dtypes=MASKS)
-    present = access.elements(dst.allocation.storage.data, dst.place(), STORED[dst.dtype]).reshape(dst.shape[0], -1)
+    present = access.present(issue.core, dst).reshape(dst.shape[0], -1)
     source: Any = issue.tile("src", src, dtypes=(dst.dtype,)) if isinstance(src, NkiTensor) else src
-    made = trainium3.tensor_copy_predicated(present.copy(), source, mask, reverse_pred=reverse_pred)
+    made = trainium3.tensor_copy_predicated(present, source, mask, reverse_pred=reverse_pred)
     issue.put("dst", dst, made)
     in_psum = any(isinstance(each, NkiTensor) and each.allocation.buffer == "psum" for each in (src, predicate))
     issue.elementwise("vector", dst, predicate, factor=1 if in_psum else 2)

@@ -24,6 +24,7 @@ def nc_transpose(issue: Issue, dst: NkiTensor, data: NkiTensor, engine: engines 
         raise issue.fail(f"engine: must be tensor or vector, not {own}")
     tensor = own == "tensor"
     if tensor:
+        issue.core.lists = "tensor"
         issue.check("dst", dst, PSUM)
     values = issue.tile("data", data, SBUF if tensor else CHIP, DTYPES)
     if dst.dtype != data.dtype:

@@ -4,14 +4,19 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from bitpath.golden import trainium3
 from bitpath.golden.nki.declarations.errors import invalid
 from bitpath.golden.nki.machine.core import NeuronCore
 from bitpath.golden.nki.machine.record import Access
 from bitpath.golden.nki.memory.dtypes import STORED
+from bitpath.golden.nki.memory.indirect import Columns
 from bitpath.golden.nki.memory.registers import VirtualRegister
 from bitpath.golden.nki.memory.shapes import span
 from bitpath.golden.nki.memory.storage import NOBODY, elements, per_byte
 from bitpath.golden.nki.memory.tensor import NkiTensor
+
+WIDE = ("float32", "tfloat32", "int32")
+"""Dtypes that TensorE does not take indirectly. Ref: "Trainium3 Architecture Guide for NKI"."""
 
 
 def load(core: NeuronCore, tensor: NkiTensor, *, moves: bool = False) -> np.ndarray:
@@ -20,11 +25,43 @@ def load(core: NeuronCore, tensor: NkiTensor, *, moves: bool = False) -> np.ndar
     Warn of bytes that another allocation or core wrote, and of bytes that nothing has written, unless the instruction
     ``moves`` them.
     """
-    storage, place = tensor.allocation.storage, tensor.place()
-    if not moves and not per_byte(storage.written, place, tensor.itemsize).all():
-        core.machine.warn("unwritten", f"{tensor.name}: bytes are read that nothing has written")
-    _check_origin(core, tensor)
-    return elements(storage.data, place, STORED[tensor.dtype]).copy()
+    for each in pieces(core, tensor):
+        known = per_byte(each.allocation.storage.written, each.place(), each.itemsize)
+        if not moves and not known.all():
+            core.machine.warn("unwritten", f"{tensor.name}: bytes are read that nothing has written")
+        _check_origin(core, each)
+    return present(core, tensor)
+
+
+def present(core: NeuronCore, tensor: NkiTensor) -> np.ndarray:
+    """Return a copy of what a view's elements hold, written or not, [shape]."""
+    return _joined(
+        [elements(each.allocation.storage.data, each.place(), STORED[each.dtype]) for each in pieces(core, tensor)]
+    )
+
+
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    return parts[0].copy() if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+
+def _split(values: np.ndarray, count: int) -> list[np.ndarray]:
+    return [values] if count == 1 else np.split(values, count, axis=1)
+
+
+def pieces(core: NeuronCore, tensor: NkiTensor) -> list[NkiTensor]:
+    """Return the direct views that a tile stands for: itself, the one at an index, or its columns [P, 1]."""
+    made = tensor.indices
+    if not isinstance(made, Columns):
+        return [view for _, view in resolved(core, tensor)]
+    if core.lists == "tensor" and tensor.dtype in WIDE:
+        raise invalid(f"{tensor.name}: TensorE takes no columns of {tensor.dtype} by index")
+    base, count = made.base, made.base.size // made.base.shape[0]
+    offsets = trainium3.indirect_offsets(load(core, made.index), tensor.shape[1], engine=core.lists)
+    if offsets.max() >= count:
+        raise invalid(f"{tensor.name}: an offset must be below {count}, not {offsets.max()}")
+    places = np.array(np.unravel_index(offsets, base.shape[1:])).T @ base.steps[1:]
+    own = tensor.allocation, tensor.dtype, tensor.row
+    return [NkiTensor(*own, base.start + int(at), (base.shape[0], 1), (base.steps[0], 1)) for at in places]
 
 
 def _check_origin(core: NeuronCore, tensor: NkiTensor) -> None:
@@ -43,9 +80,11 @@ def _check_origin(core: NeuronCore, tensor: NkiTensor) -> None:
 
 
 def store(core: NeuronCore, tensor: NkiTensor, values: np.ndarray) -> None:
-    """Write elements of the view's dtype in memory, in row-major order."""
-    elements(tensor.allocation.storage.data, tensor.place(), STORED[tensor.dtype])[...] = values.reshape(tensor.shape)
-    _mark(core, tensor)
+    """Write elements of the view's dtype in memory, in row-major order; of equal columns by index the last stays."""
+    views = pieces(core, tensor)
+    for each, part in zip(views, _split(values.reshape(tensor.shape), len(views)), strict=True):
+        elements(each.allocation.storage.data, each.place(), STORED[each.dtype])[...] = part
+        _mark(core, each)
 
 
 def move(core: NeuronCore, dst: NkiTensor, src: NkiTensor) -> None:
@@ -67,18 +106,25 @@ def set_written(tensor: NkiTensor, flags: np.ndarray) -> None:
 
 def sent(core: NeuronCore, tensor: NkiTensor) -> tuple[np.ndarray, np.ndarray]:
     """Return copies of a view's bytes and of what is known of each, [shape, size], for a copy to another place."""
-    _check_origin(core, tensor)
-    storage, place, size = tensor.allocation.storage, tensor.place(), tensor.itemsize
-    return per_byte(storage.data, place, size).copy(), per_byte(storage.written, place, size).copy()
+    views = pieces(core, tensor)
+    for each in views:
+        _check_origin(core, each)
+    places = [(each.allocation.storage, each.place(), each.itemsize) for each in views]
+    return (
+        _joined([per_byte(storage.data, place, size) for storage, place, size in places]),
+        _joined([per_byte(storage.written, place, size) for storage, place, size in places]),
+    )
 
 
 def received(core: NeuronCore, tensor: NkiTensor, data: np.ndarray, written: np.ndarray) -> None:
     """Write bytes, and which of them are written, to a view of as many elements."""
-    storage, place, size = tensor.allocation.storage, tensor.place(), tensor.itemsize
-    shape = (*tensor.shape, size)
-    per_byte(storage.data, place, size)[...] = data.reshape(shape)
-    _mark(core, tensor)
-    per_byte(storage.written, place, size)[...] = written.reshape(shape)
+    views, shape = pieces(core, tensor), (*tensor.shape, tensor.itemsize)
+    parts = (_split(each.reshape(shape), len(views)) for each in (data, written))
+    for each, values, known in zip(views, *parts, strict=True):
+        storage, place = each.allocation.storage, each.place()
+        per_byte(storage.data, place, each.itemsize)[...] = values
+        _mark(core, each)
+        per_byte(storage.written, place, each.itemsize)[...] = known
 
 
 def _mark(core: NeuronCore, tensor: NkiTensor) -> None:
@@ -96,10 +142,12 @@ def resolved(core: NeuronCore, tensor: NkiTensor, *, skip: bool = False) -> Iter
 
     With ``skip`` views whose index is out of range are left out, else they are an error.
     """
-    made = tensor.indirect
+    made = tensor.indices
     if made is None:
         yield None, tensor
         return
+    if isinstance(made, Columns):
+        raise invalid(f"{tensor.name}: DMA takes no columns by index")
     plain = direct(tensor)
     if not made.vector:
         value = (
@@ -147,8 +195,25 @@ def row_of(tensor: NkiTensor, p: int | None) -> NkiTensor:
     return tensor if p is None else _row(tensor, p)
 
 
-def box(tensor: NkiTensor) -> Access:
-    """Return the smallest box of bytes around a view."""
+def touched(tensor: NkiTensor) -> Access:
+    """Return a box of bytes around all that a view may stand for."""
+    made, own = tensor.indices, tensor.allocation
+    if made is None:
+        return _box(tensor)
+    if isinstance(made, Columns):
+        return _box(made.base)
+    rows = (own.partition, own.partition + own.partitions) if own.on_chip else (0, 1)
+    return Access(own.storage.number, rows, (own.byte, own.byte + own.partition_bytes))
+
+
+def indices_of(tensor: NkiTensor) -> list[Access]:
+    """Return the box of a view's indices that lie in memory."""
+    index = None if tensor.indices is None else tensor.indices.index
+    return [_box(index)] if isinstance(index, NkiTensor) else []
+
+
+def _box(tensor: NkiTensor) -> Access:
+    """Return the smallest box of bytes around a direct view."""
     own, size = tensor.allocation, tensor.itemsize
     low, high = span(tensor.dims, tensor.start)
     first = own.partition + tensor.row

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -71,6 +71,7 @@ class NeuronCore:
     sbuf, psum : bytes.
     scalar_registers, vector_registers : accumulators of ScalarE and VectorE, float32 [128].
     meetings : meetings with the other core so far.
+    lists : "tensor" or "vector": whose lists of offsets the present instruction reads.
     """
 
     def __init__(self, machine: Machine, number: int = 0, *, grid: bool = False):
@@ -86,6 +87,7 @@ class NeuronCore:
         self.vector_registers = np.zeros(PARTITIONS, np.float32)
         self.random: dict[str, Any] = {}
         self.meetings = 0
+        self.lists: Literal["tensor", "vector"] = "vector"
         self._shared_calls = 0
         self._names = 0
 

@@ -12,9 +12,10 @@ from bitpath.golden import trainium3
 from bitpath.golden.nki.declarations.errors import NkiValidationError, invalid, kernel_line
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.core import NeuronCore, present_core
-from bitpath.golden.nki.machine.cycles import RULES, CycleRules
+from bitpath.golden.nki.machine.cycles import LEAST_DYNAMIC, RULES, CycleRules
 from bitpath.golden.nki.machine.record import Access, Executed, NkiInstruction
 from bitpath.golden.nki.memory.dtypes import STORED, X4
+from bitpath.golden.nki.memory.indirect import Columns, Indirect
 from bitpath.golden.nki.memory.shapes import merged
 from bitpath.golden.nki.memory.tensor import NkiTensor
 from bitpath.golden.trainium3.declarations.memory import PARTITION_STARTS
@@ -41,7 +42,8 @@ class Issue:
 
     def __init__(self, core: NeuronCore, opcode: str, name: str):
         self.core, self.opcode, self.name = core, opcode, name
-        self.engine, self.cycles, self.meeting = "sync", 1, 0
+        self.engine, self.cycles, self.meeting, self._least = "sync", 1, 0, 1
+        core.lists = "tensor" if opcode.startswith("nc_matmul") else "vector"
         self._reads: list[Access] = []
         self._writes: list[Access] = []
         self._keys: set[str] = set()
@@ -100,13 +102,24 @@ class Issue:
             raise self.fail(f"{name}: must be in {' or '.join(memories)}, not in {tensor.allocation.buffer}")
         if dtypes is not None and tensor.dtype not in dtypes:
             raise self.fail(f"{name}: dtype must be {', '.join(dtypes)}, not {tensor.dtype}")
-        if tensor.is_indirect() and starts:
-            raise NotImplementedError(
-                f"{self.opcode} {name}: views with indices on chip are not modelled ({kernel_line()})"
-            )
+        if tensor.indices is not None and starts:
+            self._check_indices(name, tensor.indices)
         if tensor.on_chip and starts:
             self._check_partitions(name, tensor)
         return tensor
+
+    def check_direct(self, name: str, tensor: NkiTensor) -> None:
+        """Raise if an operand has indices that are read at run time."""
+        if tensor.is_indirect():
+            raise self.fail(f"{name}: must not have indices that are read at run time")
+
+    def _check_indices(self, name: str, indices: Indirect | Columns) -> None:
+        if isinstance(indices, Columns):
+            self.uses("indirect.lists")
+        elif indices.vector:
+            raise self.fail(f"{name}: an index for each partition needs a DMA")
+        else:
+            self._least = LEAST_DYNAMIC
 
     def _check_partitions(self, name: str, tensor: NkiTensor) -> None:
         count, first = tensor.shape[0], tensor.allocation.partition + tensor.row
@@ -151,7 +164,7 @@ class Issue:
 
     def reads(self, tensor: NkiTensor, *others: Access) -> None:
         """Record that the instruction reads a tensor, and places of the other core."""
-        self._reads += [access.box(access.direct(tensor)), *others]
+        self._reads += [access.touched(tensor), *access.indices_of(tensor), *others]
 
     def put(self, name: str, dst: NkiTensor, values: np.ndarray) -> None:
         """Write [P, N] values of the destination's dtype in memory."""
@@ -173,7 +186,8 @@ class Issue:
         (self._results if result else self._values)[name] = values
 
     def writes(self, tensor: NkiTensor) -> None:
-        self._writes.append(access.box(access.direct(tensor)))
+        self._writes.append(access.touched(tensor))
+        self._reads += access.indices_of(tensor)
 
     def move(self, dst: NkiTensor, src: NkiTensor) -> None:
         """Copy bits and what is known of them."""
@@ -228,7 +242,7 @@ class Issue:
             opcode=self.opcode,
             engine=self.engine,
             core=self.core.number,
-            cycles=self.cycles,
+            cycles=max(self.cycles, self._least),
             line=kernel_line(),
             name=self.name,
             operands=self._operands,

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from bitpath.golden.nki.declarations.errors import invalid
+from bitpath.golden.nki.declarations.errors import invalid, kernel_line
 from bitpath.golden.nki.memory.allocation import Allocation
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name
 from bitpath.golden.nki.memory.index import Item, items
+from bitpath.golden.nki.memory.indirect import INDEX_ROWS, Columns, Indirect
 from bitpath.golden.nki.memory.regions import MemoryRegion
 from bitpath.golden.nki.memory.shapes import Dims, Names, merged, rearrangement, reshaped, span
 
@@ -24,24 +25,6 @@ if TYPE_CHECKING:
 
 MOST_DIMS = 5
 """Dimensions of a view. Ref: "NKI language guide"."""
-
-
-@dataclass(frozen=True, eq=False)
-class Indirect:
-    """Indices that an instruction reads when it runs.
-
-    Attributes
-    ----------
-    index : a tensor of one element or a register, or with ``vector`` a tensor [P, 1], an index for each place of dimension 0.
-    step : elements from one index to the next.
-    limit : indices must be below it.
-    vector : True for an index of each partition.
-    """
-
-    index: "NkiTensor | VirtualRegister"
-    step: int
-    limit: int
-    vector: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,7 +38,7 @@ class NkiTensor:
     row : its first partition, counted from the allocation's; 0 in HBM.
     start : its first element in a partition, or in HBM.
     shape, steps : num and step of each dimension; step 0 counts partitions on chip.
-    indirect : indices to be added when an instruction runs; None for none.
+    indices : those that an instruction reads when it runs; None for none.
     """
 
     allocation: Allocation
@@ -64,7 +47,7 @@ class NkiTensor:
     start: int
     shape: tuple[int, ...]
     steps: tuple[int, ...]
-    indirect: Indirect | None = None
+    indices: Indirect | Columns | None = None
 
     def __repr__(self) -> str:
         return f"{self.name}{list(self.shape)} {self.dtype} in {self.allocation.buffer}"
@@ -122,7 +105,7 @@ class NkiTensor:
         return len(dims := merged(self.dims)) == 0 or (len(dims) == 1 and dims[0][1] == 1)
 
     def is_indirect(self) -> bool:
-        return self.indirect is not None
+        return self.indices is not None
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -155,7 +138,7 @@ class NkiTensor:
         if isinstance(index, NkiTensor):
             return self._with_dims(
                 [each for k, each in enumerate(self._pairs()) if k != dim],
-                indirect=self._indirect(Indirect(index, self.steps[dim], self.shape[dim])),
+                indices=self._indirect(Indirect(index, self.steps[dim], self.shape[dim])),
             )
         return self[(*[slice(None)] * dim, index)]
 
@@ -164,10 +147,23 @@ class NkiTensor:
         if dim != 0 or self.on_chip:
             raise invalid(f"{self.name}: vector_select takes dimension 0 of a tensor in HBM")
         made = self._indirect(Indirect(vector_offset, self.steps[0], self.shape[0], vector=True))
-        return self._with_dims([(vector_offset.shape[0], 0), *self._pairs()[1:]], indirect=made)
+        return self._with_dims([(vector_offset.size, 0), *self._pairs()[1:]], indices=made)
 
-    def _indirect(self, made: Indirect) -> Indirect:
-        if self.indirect is not None:
+    def indirect(self, index: "NkiTensor", num_elem: int | None = None) -> "NkiTensor":
+        """Take ``num_elem`` columns, the same of each partition, by offsets among its free elements.
+
+        Offset i is ``index[i % G, i // G]`` with G of 32 for TensorE and 16 for the others; without a number it is 16 K of them.
+        """
+        if not self.on_chip or index.allocation.buffer != "sbuf":
+            raise invalid(f"{self.name}: columns by index need a tile on chip, and their index in SBUF")
+        if index.ndim != 2 or index.shape[0] != self.shape[0]:
+            raise invalid(f"{self.name}: index must have shape ({self.shape[0]}, K), not {index.shape}")
+        made = self._indirect(Columns(index, self))
+        count = INDEX_ROWS * index.shape[1] if num_elem is None else int(num_elem)
+        return self._with_dims([self._pairs()[0], (count, 0)], indices=made)
+
+    def _indirect(self, made: Indirect | Columns) -> Indirect | Columns:
+        if self.indices is not None:
             raise invalid(f"{self.name}: an indirect view cannot be made indirect again")
         return made
 
@@ -263,7 +259,7 @@ class NkiTensor:
             raise invalid(f"{self.name}: a view as {name} must start at a multiple of {size} bytes")
         first = self.offset * self.itemsize // size + (offset or 0)
         pairs = [(int(num), int(step)) for step, num in pattern]
-        made = self.indirect
+        made = self.indices
         if scalar_offset is not None and vector_offset is not None:
             raise invalid(f"{self.name}: a view takes scalar_offset or vector_offset, not both")
         index = scalar_offset if vector_offset is None else vector_offset
@@ -274,9 +270,9 @@ class NkiTensor:
                 raise invalid(f"{self.name}: an index of the partitions must be known before the run")
             made = self._indirect(Indirect(index, step, self.shape[dim], vector_offset is not None))
         free = self.allocation.partition_bytes // size
-        view = replace(self, dtype=name, indirect=made)
+        view = replace(self, dtype=name, indices=made)
         if not self.on_chip:
-            if made is not None and made.vector:
+            if isinstance(made, Indirect) and made.vector:
                 pairs[0] = pairs[0][0], 0
             return replace(view, start=first)._of_dims(pairs)
         if pairs[0][0] > 1 and pairs[0][1] != free:
@@ -306,6 +302,8 @@ class NkiTensor:
         return dim
 
     def _of_dims(self, pairs: Dims, **changes: Any) -> "NkiTensor":
+        if isinstance(self.indices, Columns):
+            raise invalid(f"{self.name}: columns by index cannot be viewed again")
         return replace(self, shape=tuple(num for num, _ in pairs), steps=tuple(step for _, step in pairs), **changes)
 
     def _with_dims(self, pairs: Dims, **changes: Any) -> "NkiTensor":
@@ -330,7 +328,12 @@ class NkiTensor:
             )
 
     def place(self) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-        """Return the first byte in the storage, nums and byte steps, without indices that are read at run time."""
+        """Return the first byte in the storage, nums and byte steps.
+
+        Raises NotImplementedError for a view with indices.
+        """
+        if self.indices is not None:
+            raise NotImplementedError(f"{self.name}: indices are not modelled for this operand ({kernel_line()})")
         own, size = self.allocation, self.itemsize
         pitch = own.storage.row_bytes
         first = (own.partition + self.row) * pitch + own.byte + self.start * size
