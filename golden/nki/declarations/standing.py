@@ -56,6 +56,12 @@ CHOICES = choices(
         "NKI, two cores run by turns, core 0 first, and change at core_barrier and sendrecv": chosen(
             "the vendor's simulator uses threads, whose order is open"
         ),
+        "NKI, a destination that overlaps a source at a shift is written when all is read, with a warning": chosen(
+            "the hardware's order is undefined"
+        ),
+        "NKI, partitions that share bytes in the same places overlap without harm, but for DMA": inferred(
+            "the library broadcasts a partition over others and itself in place"
+        ),
         "NKI, set_rng_seed makes the states of all lanes by one declared mix": chosen("no document says"),
     }
 )

@@ -13,6 +13,7 @@ from bitpath.golden.nki.declarations.errors import NkiValidationError, invalid, 
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.core import NeuronCore, present_core
 from bitpath.golden.nki.machine.cycles import LEAST_DYNAMIC, RULES, CycleRules
+from bitpath.golden.nki.machine.overlap import overlap_at_a_shift
 from bitpath.golden.nki.machine.record import Access, Executed, NkiInstruction
 from bitpath.golden.nki.memory.dtypes import STORED, X4
 from bitpath.golden.nki.memory.indirect import Columns, Indirect
@@ -44,6 +45,7 @@ class Issue:
         self.core, self.opcode, self.name = core, opcode, name
         self.engine, self.cycles, self.meeting, self._least = "sync", 1, 0, 1
         core.lists = "tensor" if opcode.startswith("nc_matmul") else "vector"
+        self._sources: list[NkiTensor] = []
         self._reads: list[Access] = []
         self._writes: list[Access] = []
         self._keys: set[str] = set()
@@ -158,12 +160,14 @@ class Issue:
             self._operands[name] = repr(operand)
             return operand
         values = self.tile(name, operand, dtypes=dtypes)
+        self._sources.pop()  # read before anything is written
         if values.shape != (partitions, 1):
             raise self.fail(f"{name}: must have shape {(partitions, 1)}, not {operand.shape}")
         return values
 
     def reads(self, tensor: NkiTensor, *others: Access) -> None:
         """Record that the instruction reads a tensor, and places of the other core."""
+        self._sources.append(tensor)
         self._reads += [access.touched(tensor), *access.indices_of(tensor), *others]
 
     def put(self, name: str, dst: NkiTensor, values: np.ndarray) -> None:
@@ -186,6 +190,12 @@ class Issue:
         (self._results if result else self._values)[name] = values
 
     def writes(self, tensor: NkiTensor) -> None:
+        """Record that the instruction writes a tensor; warn if it overlaps at a shift what the instruction has read."""
+        lanes = not self.opcode.startswith(("dma_", "sendrecv"))
+        for each in self._sources:
+            if overlap_at_a_shift(self.core, tensor, each, lanes=lanes):
+                sentence = f"{self.opcode}: writes {tensor.name} over bytes of {each.name} that it reads, at a shift"
+                self.core.machine.warn("overlap", f"{sentence}; the hardware's order is undefined")
         self._writes.append(access.touched(tensor))
         self._reads += access.indices_of(tensor)
 
@@ -226,6 +236,7 @@ class Issue:
         if reduce_res is not None:
             view = self.check("reduce_res", reduce_res)
             values = own[self.rows(tensor)] if shown is None else shown
+            self._sources.clear()  # a second instruction reads the registers
             self.put("reduce_res", view, trainium3.cast(np.ascontiguousarray(values).reshape(-1, 1), self.result(view)))
 
     def not_both_psum(self, **operands: Any) -> None:
