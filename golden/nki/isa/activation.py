@@ -12,6 +12,7 @@ from bitpath.golden import trainium3
 from bitpath.golden.nki.isa.enums import reduce_cmd as commands
 from bitpath.golden.nki.isa.operators import operator_name
 from bitpath.golden.nki.machine.issue import Issue, instruction
+from bitpath.golden.nki.memory.dtypes import STORED
 from bitpath.golden.nki.memory.tensor import NkiTensor
 from bitpath.golden.trainium3.declarations.engines import ARGUMENT_RANGES, ArgumentRange
 
@@ -76,6 +77,7 @@ def activate2(
     reduce_cmd: commands = commands.idle,
 ) -> None:
     """Write ``op((data op0 imm0) op1 imm1)``; reduce it onto ScalarE's registers as ``reduce_cmd`` says."""
+    issue.needs_gen4()
     steps = [_step(issue, "op0", op0), _step(issue, "op1", op1)]
     values = [
         (issue.scalar(f"imm{k}", imm, data.shape[0]) if step != BYPASS else 0.0)
@@ -109,7 +111,7 @@ def _activation(
     first = issue.scalar("scale", scale, partitions, ("float32",))
     second: Any = 0.0
     if bias is not None:
-        second = issue.scalar("bias", bias, partitions)
+        second = issue.scalar("bias", bias, partitions, tuple(name for name in STORED if name != "tfloat32"))
         if isinstance(second, np.ndarray):
             second = trainium3.cast(second, np.float32)
     steps = ["multiply", BYPASS if bias is None else "add"]

@@ -9,10 +9,15 @@ from bitpath.golden.nki.machine.issue import CHIP, SBUF, Issue, byte_sizes, inst
 from bitpath.golden.nki.memory.dtypes import INTEGERS, STORED, X4
 from bitpath.golden.nki.memory.tensor import NkiTensor
 
+ELEMENTWISE = ("vector", "scalar", "gpsimd")
+"""Engines of elementwise instructions."""
+
 
 def on_engine(issue: Issue, chosen: engines, *tensors: NkiTensor, factor: int = 1, default: str = "vector") -> str:
     """Set engine and cycles of an elementwise instruction, and return the engine; GpSimd cannot reach PSUM."""
     own = engine_name(chosen, default)
+    if own not in ELEMENTWISE:
+        raise issue.fail(f"engine: must be {', '.join(ELEMENTWISE)} or unknown, not {own}")
     if own == "gpsimd":
         for each in tensors:
             if isinstance(each, NkiTensor) and each.allocation.buffer == "psum":

@@ -23,6 +23,8 @@ def core_barrier(issue: Issue, data: NkiTensor, cores: Any, engine: engines = en
     """
     issue.check("data", data, ANY, starts=False)
     if issue.core.machine.size > 1:
+        if tuple(cores) != (0, 1):
+            raise issue.fail(f"cores: must be (0, 1) in a launch of two cores, not {tuple(cores)}")
         issue.meet(("core_barrier",), None)
         if issue.core.number == 0:  # behind a meeting core 0 is the first to go on
             issue.core.machine.barriers += 1

@@ -2,15 +2,21 @@
 
 from collections.abc import Callable
 
+import numpy as np
+
 from bitpath.golden import trainium3
 from bitpath.golden.nki.isa.copy import on_engine
 from bitpath.golden.nki.isa.enums import engine as engines
 from bitpath.golden.nki.isa.enums import engine_name
+from bitpath.golden.nki.isa.enums import reduce_cmd as commands
 from bitpath.golden.nki.isa.operators import BIT_OPERATORS, operator_name, scalar_step
+from bitpath.golden.nki.isa.reductions import READ_REGISTERS, put_and_reduce
 from bitpath.golden.nki.machine.issue import Issue, free_size, instruction
 from bitpath.golden.nki.memory.tensor import NkiTensor
 
 WORDS = ("int32", "uint32")
+OPERATORS = {"scalar": (("multiply",), ("add",), ("multiply", "add")), "gpsimd": (("rsqrt",),)}
+"""Operators of tensor_scalar on engines other than VectorE. Ref: ISA."""
 
 
 @instruction
@@ -26,6 +32,10 @@ def tensor_tensor(
     in_psum = any(each.allocation.buffer == "psum" for each in tensors)
     words = all(each.dtype in WORDS for each in tensors) and name not in BIT_OPERATORS and not in_psum
     own = engine_name(engine, "gpsimd" if words or name == "power" else "vector")
+    if own not in ("vector", "gpsimd"):
+        raise issue.fail(f"engine: must be vector, gpsimd or unknown, not {own}")
+    if own == "gpsimd" and in_psum:
+        raise issue.fail("engine: GpSimd cannot reach PSUM")
     fast = in_psum or (
         issue.rules.halves
         and all(each.dtype == "bfloat16" and each.is_contiguous() for each in tensors)
@@ -53,12 +63,15 @@ def tensor_scalar(
 ) -> None:
     """Write ``(data op0 operand0) op1 operand1``; without op0 a copy. Operands are numbers or [P, 1], FP32 for arithmetic."""
     issue.check("dst", dst)
-    on_engine(issue, engine, dst, data)
+    own = on_engine(issue, engine, dst, data)
     values = issue.tile("data", data)
     steps = []
     for number, op, operand, reverse in (("0", op0, operand0, reverse0), ("1", op1, operand1, reverse1)):
         if op is not None:
             steps.append(scalar_step(issue, number, op, operand, len(values), reverse=reverse))
+    names = tuple(each[0] for each in steps)
+    if own in OPERATORS and steps and names not in OPERATORS[own]:
+        raise issue.fail(f"op0 and op1: must not be {' and '.join(names)} on {own}")
     if not steps:
         issue.put("dst", dst, trainium3.cast(values, issue.result(dst)))
         return
@@ -79,8 +92,14 @@ def scalar_tensor_tensor(
     operand1: NkiTensor,
     reverse0: bool = False,
     reverse1: bool = False,
+    reduce_cmd: commands = commands.reset_reduce,
+    reduce_op: Callable | None = None,
+    reduce_res: NkiTensor | None = None,
 ) -> None:
-    """Write ``(data op0 operand0) op1 operand1``, where operand1 is a tile."""
+    """Write ``(data op0 operand0) op1 operand1``, where operand1 is a tile.
+
+    With ``reduce_op`` (NKI 0.7) the FP32 results are reduced as tensor_scalar_reduce reduces its own.
+    """
     issue.check("dst", dst)
     issue.not_both_psum(data=data, operand1=operand1)
     values = issue.tile("data", data)
@@ -93,12 +112,17 @@ def scalar_tensor_tensor(
         issue.tile("operand1", operand1),
         reverse0=reverse0,
         reverse1=reverse1,
-        dtype=issue.result(dst),
+        dtype=issue.result(dst) if reduce_op is None else np.float32,
     )
-    issue.put("dst", dst, made)
+    if reduce_op is None:
+        issue.put("dst", dst, made)
+    else:
+        # A product by 1 is exact, so that the FP32 results are those that are cast and reduced.
+        put_and_reduce(issue, dst, data, made, ("multiply", 1.0), reduce_op, reduce_cmd, reduce_res)
     halved = all(each.dtype == "bfloat16" for each in (dst, data, operand1)) and free_size(dst) % 2 == 0
     fast = issue.rules.halves and halved and names == ("subtract", "multiply")
-    issue.elementwise("vector", dst, data, operand1, factor=1 if fast else 2)
+    extra = 0 if reduce_op is None else READ_REGISTERS
+    issue.elementwise("vector", dst, data, operand1, factor=1 if fast else 2, extra=extra)
 
 
 @instruction

@@ -81,5 +81,5 @@ def get_nc_version() -> nc_version:
 
 
 def get_nc_sub_version() -> int:
-    """Return the revision of the silicon: 0, the first."""
-    return 0
+    """Return the revision of the silicon."""
+    return present_core().options.sub_version

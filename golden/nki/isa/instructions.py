@@ -46,7 +46,7 @@ from bitpath.golden.nki.machine.record import NkiInstruction
 from bitpath.golden.nki.memory.registers import VirtualRegister
 
 tensor_engine, vector_engine, scalar_engine = engine.tensor, engine.vector, engine.scalar
-gpsimd_engine, unknown_engine = engine.gpsimd, engine.unknown
+gpsimd_engine, sync_engine, unknown_engine = engine.gpsimd, engine.sync, engine.unknown
 
 __all__ = [
     "NkiInstruction",
@@ -103,6 +103,7 @@ __all__ = [
     "sendrecv",
     "sequence_bounds",
     "set_rng_seed",
+    "sync_engine",
     "tensor_copy",
     "tensor_copy_predicated",
     "tensor_engine",

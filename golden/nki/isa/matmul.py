@@ -53,6 +53,8 @@ def nc_matmul(
     left, right = (
         issue.tile(name, each, SBUF, FLOATS) for name, each in (("stationary", stationary), ("moving", moving))
     )
+    if "float8_e4m3fn" in (stationary.dtype, moving.dtype):
+        issue.needs_gen4("stationary and moving: float8_e4m3fn")
     double = perf_mode is matmul_perf_mode.double_row
     position, size = _pair(tile_position), _pair(tile_size)
     if is_transpose:
@@ -112,6 +114,7 @@ def nc_matmul_mx(
 
     Bits as `bitpath.golden.trainium3.nc_matmul_mx`. A scale view's own start in its quadrant, 0, 4, 8 or 12, is its offset.
     """
+    issue.needs_gen4()
     issue.check("dst", dst, PSUM)
     sides = []
     for name, data, scale in (("stationary", stationary, stationary_scale), ("moving", moving, moving_scale)):
@@ -166,6 +169,8 @@ def _accumulation(issue: Issue, accumulate: bool | None, flag: int | None) -> bo
 def _check_columns(issue: Issue, dst: NkiTensor, columns: int) -> None:
     if dst.dtype not in RESULTS:
         raise issue.fail(f"dst: dtype must be {' or '.join(RESULTS)}, not {dst.dtype}")
+    if dst.dtype == "bfloat16":
+        issue.needs_gen4("dst: bfloat16")
     limits = issue.core.options.limits
     most = limits.most_moving[dst.itemsize]
     if columns > most:

@@ -20,6 +20,7 @@ def quantize_mx(issue: Issue, dst: NkiTensor, src: NkiTensor, dst_scale: NkiTens
     Bits as `bitpath.golden.trainium3.quantize_mx`. The scale of rows 8 b to 8 b + 7 goes to partition ``32 (b // 4) + b % 4`` of
     dst_scale; its other partitions stay.
     """
+    issue.needs_gen4()
     issue.check("dst", dst, SBUF, tuple(X4))
     issue.check("dst_scale", dst_scale, SBUF, SCALES, starts=False)
     issue.check_direct("dst_scale", dst_scale)
@@ -56,6 +57,7 @@ def exponential(
 
     Bits as `bitpath.golden.trainium3.exponential`.
     """
+    issue.needs_gen4()
     issue.check("dst", dst)
     values = issue.tile("src", src)
     made, after = trainium3.exponential(

@@ -48,6 +48,7 @@ def rng(issue: Issue, dst: NkiTensor, engine: engines = engines.vector) -> None:
 @instruction
 def rand2(issue: Issue, dst: NkiTensor, min: float | NkiTensor, max: float | NkiTensor) -> None:  # noqa: A002
     """Write uniform numbers between two bounds, numbers or [P, 1]."""
+    issue.needs_gen4()
     issue.check("dst", dst)
     source = _generators(issue, dst)
     low, high = (issue.scalar(name, each, dst.shape[0]) for name, each in (("min", min), ("max", max)))

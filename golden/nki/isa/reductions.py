@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -67,28 +68,48 @@ def tensor_scalar_reduce(
 ) -> None:
     """Write ``data op0 operand0``, and reduce it, before its cast, onto VectorE's registers."""
     issue.check("dst", dst)
+    if reverse0:
+        raise issue.fail("reverse0: must be False")
     values = issue.tile("data", data)
+    step, operand, _ = scalar_step(issue, "0", op0, operand0, len(values))
+    more = {"reduce_init": issue.scalar("reduce_init", reduce_init, len(values))} if reduce_init is not None else {}
+    put_and_reduce(
+        issue, dst, data, values, (step, operand), reduce_op, reduce_cmd, reduce_res, negate=reduce_res_negate, **more
+    )
+    issue.elementwise("vector", dst, data, extra=READ_REGISTERS)
+
+
+def put_and_reduce(
+    issue: Issue,
+    dst: NkiTensor,
+    data: NkiTensor,
+    values: np.ndarray,
+    step: tuple[str, Any],
+    reduce_op: Callable,
+    reduce_cmd: commands,
+    reduce_res: NkiTensor | None,
+    *,
+    negate: bool = False,
+    **more: Any,
+) -> None:
+    """Write an operator's results on a tile's values, and reduce them, before their cast, onto VectorE's registers."""
     name = operator_name(issue, "reduce_op", reduce_op)
-    step, operand, reverse = scalar_step(issue, "0", op0, operand0, len(values), reverse=reverse0)
     made, after = trainium3.tensor_scalar_reduce(
         values,
-        step,
-        operand,
+        *step,
         reduce_op=name,
-        reverse0=reverse,
         reduce_cmd=word(reduce_cmd.name),
         accumulators=issue.registers("vector", data) if reduce_cmd is commands.reduce else None,
-        reduce_init=None if reduce_init is None else issue.scalar("reduce_init", reduce_init, len(values)),
-        reduce_res_negate=reduce_res_negate,
+        reduce_res_negate=negate,
         dtype=issue.result(dst),
         sum_order=word(issue.core.options.sum_order.value),
+        **more,
     )
     issue.put("dst", dst, made)
     # The registers keep the reduction as it is; a change of sign is exact.
-    issue.accumulated("vector", data, -after if reduce_res_negate else after, reduce_res, after)
+    issue.accumulated("vector", data, -after if negate else after, reduce_res, after)
     if name not in ORDERLESS:
         issue.uses("reduction.order")
-    issue.elementwise("vector", dst, data, extra=READ_REGISTERS)
 
 
 @instruction

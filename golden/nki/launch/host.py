@@ -48,6 +48,8 @@ def given(machine: Machine, name: str, value: Any) -> Any:
     elif isinstance(value, np.ndarray):
         array, dtype = value, dtype_name(value.dtype)
     else:
+        if isinstance(value, list) and machine.options.strict:
+            raise NkiValidationError(f"{name}: must not be a list in a strict run; pass a tuple")
         return value
     buffer = "private_hbm" if machine.size == 1 else "shared_hbm"
     made = hbm_tensor(array.shape or (1,), dtype, buffer, name, shared=machine.size > 1)

@@ -13,6 +13,7 @@ from bitpath.golden.nki.declarations.errors import NkiValidationError, invalid, 
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.core import NeuronCore, present_core
 from bitpath.golden.nki.machine.cycles import LEAST_DYNAMIC, RULES, CycleRules
+from bitpath.golden.nki.machine.options import nc_version
 from bitpath.golden.nki.machine.overlap import overlap_at_a_shift
 from bitpath.golden.nki.machine.record import Access, Executed, NkiInstruction
 from bitpath.golden.nki.memory.dtypes import STORED, X4
@@ -109,6 +110,12 @@ class Issue:
         if tensor.on_chip and starts:
             self._check_partitions(name, tensor)
         return tensor
+
+    def needs_gen4(self, what: str = "") -> None:
+        """Raise on a machine of an older generation."""
+        version = self.core.options.limits.version
+        if version < nc_version.gen4:
+            raise self.fail(f"{what} needs gen4, not {version.name}".strip())
 
     def check_direct(self, name: str, tensor: NkiTensor) -> None:
         """Raise if an operand has indices that are read at run time."""

@@ -62,6 +62,7 @@ class Options:
     scale_rule : rule of quantize_mx's scales.
     sum_order : order of sums along the free dimensions.
     cycles : preset of the cycle rules: "trainium3" or "trn2_doc".
+    sub_version : revision of the silicon, which ``get_nc_sub_version`` returns.
     dma_start : cycles of 1.2 GHz that each DMA instruction takes beside its bytes.
     """
 
@@ -73,6 +74,7 @@ class Options:
     sum_order: SumOrder = SumOrder.SERIAL
     cycles: str = "trainium3"
     dma_start: int = 0
+    sub_version: int = 0
     limits: Limits = field(init=False)
 
     def __post_init__(self) -> None:
