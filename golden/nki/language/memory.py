@@ -110,9 +110,9 @@ def zeros_like(x: NkiTensor, dtype: Any = None, buffer: Any = None, name: str = 
     return zeros(x.shape, dtype or x.dtype, buffer or x.buffer, name)
 
 
-def shared_constant(constant: np.ndarray, dtype: Any = None) -> NkiTensor:
-    """Return an HBM tensor of a host's array, which the compiler puts there."""
-    array = np.asarray(constant)
+def shared_constant(constant: np.ndarray | str, dtype: Any = None) -> NkiTensor:
+    """Return an HBM tensor of a host's array, or of one in an .npy file, which the compiler puts there."""
+    array = np.load(constant) if isinstance(constant, str) else np.asarray(constant)
     name = dtype_name(array.dtype if dtype is None else dtype)
     made = hbm_tensor(array.shape or (1,), name, "private_hbm", "constant")
     storage = made.allocation.storage
