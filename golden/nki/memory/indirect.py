@@ -1,18 +1,18 @@
 """Indices that an instruction reads when it runs, and that select what a view stands for."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Generic, TypeVar
 
-if TYPE_CHECKING:
-    from bitpath.golden.nki.memory.registers import VirtualRegister
-    from bitpath.golden.nki.memory.tensor import NkiTensor
+from bitpath.golden.nki.memory.registers import VirtualRegister
 
+Tensor = TypeVar("Tensor")
+"""NkiTensor, whose views have these indices."""
 INDEX_ROWS = 16
 """Rows of an index tile that VectorE, ScalarE and GpSimd read; TensorE reads 32."""
 
 
 @dataclass(frozen=True, eq=False)
-class Indirect:
+class Indirect(Generic[Tensor]):
     """Indices of a start address.
 
     Attributes
@@ -23,14 +23,14 @@ class Indirect:
     vector : True for an index of each place.
     """
 
-    index: "NkiTensor | VirtualRegister"
+    index: Tensor | VirtualRegister
     step: int
     limit: int
     vector: bool = False
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class Columns(Generic[Tensor]):
     """Offsets of columns, the same in every partition: offset i is ``index[i % G, i // G]``.
 
     Attributes
@@ -39,5 +39,5 @@ class Columns:
     base : the view whose free elements are the columns, in row-major order.
     """
 
-    index: "NkiTensor"
-    base: "NkiTensor"
+    index: Tensor
+    base: Tensor

@@ -47,7 +47,7 @@ class NkiTensor:
     start: int
     shape: tuple[int, ...]
     steps: tuple[int, ...]
-    indices: Indirect | Columns | None = None
+    indices: "Indirect[NkiTensor] | Columns[NkiTensor] | None" = None
 
     def __repr__(self) -> str:
         return f"{self.name}{list(self.shape)} {self.dtype} in {self.allocation.buffer}"
@@ -162,7 +162,7 @@ class NkiTensor:
         count = INDEX_ROWS * index.shape[1] if num_elem is None else int(num_elem)
         return self._with_dims([self._pairs()[0], (count, 0)], indices=made)
 
-    def _indirect(self, made: Indirect | Columns) -> Indirect | Columns:
+    def _indirect(self, made: Indirect | Columns) -> Any:
         if self.indices is not None:
             raise invalid(f"{self.name}: an indirect view cannot be made indirect again")
         return made
