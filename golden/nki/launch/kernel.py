@@ -1,7 +1,6 @@
 """Kernels and their runs: ``nki.jit``, the grid of cores, and what a run returns."""
 
 import threading
-import warnings
 from collections.abc import Callable
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from functools import update_wrapper
 from inspect import signature
 from typing import Any
 
-from bitpath.golden.nki.declarations.errors import NkiValidationError, NkiWarning
+from bitpath.golden.nki.declarations.errors import NkiValidationError
 from bitpath.golden.nki.launch.host import give_back, given, results
 from bitpath.golden.nki.launch.standing import Standing, standing_of
 from bitpath.golden.nki.machine.core import PRESENT, Machine, NeuronCore
@@ -60,18 +59,8 @@ class Kernel:
         return run(self, *args, **kwargs).outputs
 
 
-LEGACY = ("mode", "platform_target")
-
-
-def jit(function: Callable | None = None, **legacy: Any) -> Any:
-    """Make a kernel of a function.
-
-    Keywords of older versions, `LEGACY`, have no effect but a warning. Raises TypeError for others.
-    """
-    if unknown := [name for name in legacy if name not in LEGACY]:
-        raise TypeError(f"jit takes no keyword {', '.join(unknown)}")
-    if legacy:
-        warnings.warn(f"jit ignores {', '.join(legacy)} of NKI 0.2", NkiWarning, stacklevel=2)
+def jit(function: Callable | None = None, **ignored: Any) -> Any:
+    """Make a kernel of a function; keywords, which are for the compiler, have no effect."""
     return Kernel if function is None else Kernel(function)
 
 
