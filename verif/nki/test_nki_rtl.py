@@ -115,3 +115,17 @@ def test_nki_wrong_bits_of_rtl_are_counted(monkeypatch):
     rows, left_out = compare(executed, "verilator", Console(quiet=True))
     assert [(each.opcode, each.count, each.values, each.mismatches) for each in rows] == [("dma_copy", 2, 64, 2)]
     assert not left_out
+
+
+def test_nki_tf32_is_left_out():
+    """A cast to TF32 gives words of FP32, which a copy of bits would not round."""
+
+    @nki.jit
+    def cast(x):
+        return store_rows(load_rows(x), x.shape[0], nl.tfloat32)
+
+    executed = []
+    nki.run(cast, numbers(8, 4, 8), watch=executed.append)
+    rows, left_out = compare(executed[1:], "verilator", Console(quiet=True))
+    assert rows == []
+    assert left_out == Counter(dma_copy=1)

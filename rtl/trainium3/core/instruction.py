@@ -57,7 +57,7 @@ class Operation(enum.Enum, shape=3):
     RECIPROCAL = 4  # 1 / x, on VectorE alone
     EXPONENTIAL = 5  # exp(x - maximum) and its sum, on VectorE alone
     STATES = 6  # x becomes the lanes' random states, and they the result, on VectorE alone
-    RANDOM = 7  # rand2 from x to a maximum, on VectorE alone
+    RAND2 = 7  # rand2 from x to a maximum, on VectorE alone
 
 
 class Second(enum.Enum, shape=2):
@@ -85,7 +85,7 @@ def lane_layout(config: CoreConfig) -> data.StructLayout:
     The result is ``register``, one element a partition after the last value, or as many elements as ``x``; of QUANTIZE an x4
     word for each four of them, whose scales are bytes from ``scales`` on in rows ``4 * scale_offset`` of each quadrant.
     ``step``, ``immediate``, and ``then``, a step with ``scalar``, are of OPERATE, ``operations`` to ``relu_param`` of ACTIVATE
-    and ROOT, ``mx`` of QUANTIZE; ``imm1`` is the maximum of EXPONENTIAL and RANDOM.
+    and ROOT, ``mx`` of QUANTIZE; ``imm1`` is the maximum of EXPONENTIAL and RAND2.
     """
     operand = operand_layout(config)
     return data.StructLayout(

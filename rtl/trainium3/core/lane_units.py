@@ -38,7 +38,7 @@ def operations(config: CoreConfig, engine: str) -> tuple[Operation, ...]:
     if engine == "scalar":
         return Operation.OPERATE, Operation.ACTIVATE, Operation.ROOT
     mx = (Operation.QUANTIZE,) if config.has_mx else ()
-    return Operation.OPERATE, Operation.RECIPROCAL, Operation.EXPONENTIAL, Operation.STATES, Operation.RANDOM, *mx
+    return Operation.OPERATE, Operation.RECIPROCAL, Operation.EXPONENTIAL, Operation.STATES, Operation.RAND2, *mx
 
 
 class LaneUnits(wiring.Component):
@@ -92,9 +92,9 @@ class LaneUnits(wiring.Component):
             Operation.QUANTIZE: self._quantize,
             Operation.RECIPROCAL: self._reciprocal,
             Operation.EXPONENTIAL: self._exponential,
-            Operation.RANDOM: self._random,
+            Operation.RAND2: self._rand2,
         }
-        beside = {Operation.ACTIVATE: Operation.ROOT, Operation.RANDOM: Operation.STATES}
+        beside = {Operation.ACTIVATE: Operation.ROOT, Operation.RAND2: Operation.STATES}
         for operation in (each for each in operations(self.config, self.engine) if each in units):
             chosen = control.operation.as_value().matches(operation, beside.get(operation, operation))
             feed = Signal(name=f"feed_{operation.name.lower()}")
@@ -199,13 +199,13 @@ class LaneUnits(wiring.Component):
             results.append(self._cast(m, platform, f"power_{p}", chosen))
         return units[0].i.ready, units[0].o.valid & (~control.register | units[0].o.p.last), results
 
-    def _random(self, m: Module, platform: Any, feed: Value, column: list, first: Value) -> tuple:
+    def _rand2(self, m: Module, platform: Any, feed: Value, column: list, first: Value) -> tuple:
         control, lanes, results = self.control, [], []
         exchanges = control.operation == Operation.STATES
         taken, place = Signal(), Signal(range(XORWOW_STATES))
         for p, element in enumerate(self.i.p.elements):
             generator = instantiate(m, platform, f"generator_{p}", XorwowLane)
-            lane = instantiate(m, platform, f"random_{p}", Rand2Lane, Rand2Config(width=1))
+            lane = instantiate(m, platform, f"rand2_{p}", Rand2Lane, Rand2Config(width=1))
             maximum = self._fp32(m, platform, f"high_{p}", column[p], control.y.dtype)
             moves = taken & (p < control.partitions)
             states = Value.cast(generator.states)

@@ -184,14 +184,14 @@ class ExchangeStates(Lanes):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Random2(Lanes):
+class Rand2(Lanes):
     """rand2 from the elements of x to those of a column y, or to the FP32 number ``imm1``."""
 
     engine: Engine = Engine.VECTOR
     imm1: int = 0
 
     def body(self) -> dict[str, Any]:
-        return super().body() | {"operation": Operation.RANDOM, "imm1": self.imm1}
+        return super().body() | {"operation": Operation.RAND2, "imm1": self.imm1}
 
     def run(self, memories: Memories) -> None:
         columns = None if self.y is None else memories.read(self.y, self.partitions)[:, 0]

@@ -26,7 +26,7 @@ from bitpath.verif.trainium3.core.programs.lanes import (
     Exponential,
     Operate,
     Quantize,
-    Random2,
+    Rand2,
     Reciprocal,
 )
 from bitpath.verif.trainium3.core.programs.memories import MAX_PAIRS, Operand, Pattern
@@ -196,7 +196,7 @@ class Maker:
         own = self.lanes((names[0], names[1], names[2]), result=1 if register else None, tensor=False)
         return Exponential(register=register, imm1=rng.choice((fp32.near_one, fp32.mixed))(rng), **own)
 
-    def random(self) -> ExchangeStates | Random2:
+    def rand2(self) -> ExchangeStates | Rand2:
         """Numbers, or at times other states."""
         rng = self.rng
         words = XORWOW_STATES * XORWOW_WORDS
@@ -206,7 +206,7 @@ class Maker:
             return ExchangeStates(x=x, result=result, partitions=partitions)
         names = [rng.choice(("fp32", "bf16", rng.choice(tuple(FORMATS)))) for _ in range(3)]
         own = self.lanes((names[0], names[1], names[2]), tensor=False)
-        return Random2(imm1=rng.choice((fp32.near_one, fp32.mixed))(rng), **own)
+        return Rand2(imm1=rng.choice((fp32.near_one, fp32.mixed))(rng), **own)
 
     def quantize(self) -> Quantize:
         rng, count = self.rng, 4 * self.rng.randint(1, self.most // 4)
@@ -307,7 +307,7 @@ def kinds(config: CoreConfig) -> dict[str, Callable[[Maker], Instruction]]:
         "activate": Maker.activate,
         "reciprocal": Maker.reciprocal,
         "exponential": Maker.exponential,
-        "random": Maker.random,
+        "rand2": Maker.rand2,
         "copy": Maker.copy,
         "descriptor": Maker.descriptor,
     }

@@ -66,11 +66,11 @@ def _of_lanes(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
         Operation.ACTIVATE,
         Operation.RECIPROCAL,
         Operation.EXPONENTIAL,
-        Operation.RANDOM,
+        Operation.RAND2,
         Operation.STATES,
     ):
         yield Fault.OPERATION, _changed(legal, operation=operation)
-    for operation in (Operation.QUANTIZE, Operation.EXPONENTIAL, Operation.RANDOM):
+    for operation in (Operation.QUANTIZE, Operation.EXPONENTIAL, Operation.RAND2):
         yield Fault.OPERATION, _changed(replace(legal, engine=Engine.SCALAR), operation=operation)
     yield Fault.OPERATION, _changed(legal, second=3)
     yield Fault.OPERATION, _changed(legal, step={"op": 19})
