@@ -100,6 +100,20 @@ def test_nki_mx_matmul_on_rtl(dtype):
     assert left_out == Counter(tensor_copy=1)
 
 
+@pytest.mark.deep
+@pytest.mark.simulator
+def test_nki_casts_of_integers_on_rtl():
+    """INT32 to BF16 on the way out."""
+
+    @nki.jit
+    def cast(x):
+        return store_rows(load_rows(x), x.shape[0], nl.bfloat16)
+
+    found, left_out = on_rtl(cast, np.arange(-(2**24) - 9, 2**24, 999_983, dtype=np.int32)[:32].reshape(4, 8))
+    assert found == {("dma_copy", "dma_engine"): (2, 0)}
+    assert not left_out
+
+
 def test_nki_wrong_bits_of_rtl_are_counted(monkeypatch):
     """One byte of a copy differs."""
     right = numbers(7, 4, 8)

@@ -14,6 +14,7 @@ from bitpath.golden.formats.catalogue import BF16
 from bitpath.golden.trainium3.declarations.dma import MAX_DESCRIPTOR_BYTES
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS
 from bitpath.golden.trainium3.declarations.quad_mx import AccumulateFlag, ScaleRule
+from bitpath.golden.trainium3.operands.cast import CAST_DTYPES
 from bitpath.golden.trainium3.operands.layout import pack_x4, unpack_x4
 from bitpath.rtl.trainium3.core.config import DmaEngineConfig
 from bitpath.rtl.trainium3.dma.dtype import Dtype
@@ -36,6 +37,8 @@ Play = Callable[[str, Any], dict[str, Any]]
 WORDS_BENCH = "bitpath.verif.kit.tb_words_run"
 LANE_WIDTH = 4
 """Elements a cycle of VectorE's lane."""
+DTYPE_NAMES = {dtype: name for name, dtype in CAST_DTYPES.items()}
+"""Names of dtypes that DMA casts, integers among them."""
 TRANSPOSE = TransposeConfig(size=32)
 """The unit that takes blocks of 32 by 32."""
 
@@ -208,7 +211,7 @@ def move(play: Play, config: DmaEngineConfig, data: np.ndarray, dtype: np.dtype)
     """Return all elements as a DMA engine writes them, cast to a dtype, in the longest descriptors."""
     elements, pair = data.reshape(-1).view(np.uint8), COPY
     if dtype != data.dtype:
-        elements, pair = data.reshape(-1), tuple(format_of(each).name.lower() for each in (data.dtype, dtype))
+        elements, pair = data.reshape(-1), (DTYPE_NAMES[data.dtype], DTYPE_NAMES[dtype])
     most = MAX_DESCRIPTOR_BYTES // max(elements.itemsize, dtype.itemsize if pair != COPY else 1)
     parts = [elements[first : first + most] for first in range(0, elements.size, most)]
     loads = [single_load(config, part.tobytes(), Move(0, 0, part.size, pair)) for part in parts]
