@@ -278,8 +278,8 @@ class Timing:
 
     @property
     def forwarding(self) -> int:
-        """Cycles from an instruction to one of the same kind that accumulates onto its result."""
-        return self.write - self.accumulator_read + 1
+        """Cycles from an instruction to one on the same path that accumulates onto its result, with the bypass."""
+        return self.write - self.accumulator_read
 
 
 TIMINGS = {
@@ -288,5 +288,12 @@ TIMINGS = {
     Datapath.FLOAT: Timing(operand_reads=(1,), accumulator_read=4, post_add=5, compare=5, accumulate=6, write=7),
     Datapath.MX9: Timing(operand_reads=(1, 2), accumulator_read=4, post_add=4, compare=5, accumulate=6, write=7),
 }
+ACCUMULATOR_PATHS = {
+    Datapath.INTEGER: "integer",
+    Datapath.MX6: "mx6",
+    Datapath.FLOAT: "float",
+    Datapath.MX9: "float",
+}
+"""Which instructions the bypass of `AieNumerics.accumulator_bypass` joins: a writer and a reader on one path."""
 FLAGS_AFTER_WRITE = 1
 """Cycles from the write to the flags. Ref: LLVM."""

@@ -20,7 +20,7 @@ class Mx4Path(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class AieNumerics:
-    """Numerics of conversions to MX and of the multiply-accumulate.
+    """Numerics of conversions to MX and of the multiply-accumulate, and one choice of its cycles.
 
     A lane's terms are its products (floats) or the sum of its block pair (MX). Each has an exponent code p before it is
     computed: with biased exponents, at least 1 for floats, ``ea + eb + 1`` rebased to 127, for accumulators ``e + 128``.
@@ -46,6 +46,7 @@ class AieNumerics:
     accumulator_align_rounding : rounding of accumulators onto the grid.
     result_rounding : rounding of the sum to FP32.
     flushed_zero_keeps_sign : a result below FP32's normal numbers becomes a zero of its sign; else +0.
+    accumulator_bypass : an accumulator is read in the cycle of its write, on the same path; else a cycle later.
     """
 
     mx_flush: bool
@@ -63,6 +64,7 @@ class AieNumerics:
     accumulator_align_rounding: RoundingCode
     result_rounding: RoundingCode
     flushed_zero_keeps_sign: bool
+    accumulator_bypass: bool
 
     def __post_init__(self) -> None:
         if self.align_fraction_bits not in range(20, 27):
@@ -131,6 +133,13 @@ AIE_ML_V2 = preset(
         measured("SIL: truncation fails 7 of 864 lanes; LLVM: no multiplication reads crRnd"),
     ),
     flushed_zero_keeps_sign=(True, chosen("SIL does not decide")),
+    accumulator_bypass=(
+        True,
+        inferred(
+            "LLVM's itinerary has a bypass on accumulator writes and on both accumulators, and its rule takes one cycle off; "
+            "its test of moves shows the rule at work on the sister bypass. Its reach is chosen: integers, MX6, floats with MX9"
+        ),
+    ),
 )
 """The reference: QUARK's blocks and the alignment measured on the first generation."""
 
@@ -193,6 +202,12 @@ XDNA2_BFP16EBS8 = preset(
         inferred("SIL, carried over from the first generation; no row of XDNA2 decides"),
     ),
     flushed_zero_keeps_sign=(True, chosen("as AIE-ML v2; no row of XDNA2 decides")),
+    accumulator_bypass=(
+        False,
+        inferred(
+            "LLVM's itinerary of aie2p has none on the result of float products; no source gives bfp16ebs8's cycles"
+        ),
+    ),
 )
 """XDNA2 (AIE2P) with bfp16ebs8, the reference of this format; AIE-ML v2 lacks it."""
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, BLOCK_FORMATS, MX4
-from bitpath.golden.aie_ml_v2.declarations.modes import BFP16EBS8_MODE, MODES, TIMINGS, Mode, Timing
+from bitpath.golden.aie_ml_v2.declarations.modes import ACCUMULATOR_PATHS, BFP16EBS8_MODE, MODES, TIMINGS, Mode, Timing
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.operands.arguments import numerics_or_default
 from bitpath.golden.arrays.arguments import check_choice, checked
@@ -57,45 +57,50 @@ def timing(mode: str) -> Timing:
 
 
 @checked
-def issue_cycles(instructions: Sequence[MacInstruction]) -> list[int]:
+def issue_cycles(instructions: Sequence[MacInstruction], *, numerics: AieNumerics | None = None) -> list[int]:
     """Return the cycle in which each instruction issues, the first in cycle 0, each as early as it may.
 
-    An instruction waits for the front end, which MX9 occupies for two cycles, for its accumulators, which are forwarded
-    from a write to a read in the next cycle, and for the single write port.
+    An instruction waits for the front end, which MX9 occupies for two cycles, for its accumulators, and for the single
+    write port. An accumulator is read in the cycle after its write, or with `accumulator_bypass` in the same cycle where
+    `ACCUMULATOR_PATHS` joins writer and reader.
 
     Raises
     ------
     ValueError : a mode that Table 7 lacks.
     """
+    bypass = numerics_or_default(numerics).accumulator_bypass
     issued: list[int] = []
     free = 0
-    written: dict[int, int] = {}
+    written: dict[int, tuple[int, str]] = {}
     writes: set[int] = set()
     for each in instructions:
-        steps = timing(each.mode)
+        steps, path = timing(each.mode), ACCUMULATOR_PATHS[MODES[each.mode].datapath]
         cycle = free
         for register in each.accumulators:
-            # Both are counted from the issue, which is cycle 1.
-            cycle = max(cycle, written.get(register, -steps.write) + 1 - (steps.accumulator_read - 1))
+            if register in written:
+                write, writer = written[register]
+                # `accumulator_read` counts the issue as cycle 1.
+                readable = write if bypass and writer == path else write + 1
+                cycle = max(cycle, readable - (steps.accumulator_read - 1))
         while cycle + steps.write - 1 in writes:
             cycle += 1
         write = cycle + steps.write - 1
         writes.add(write)
-        written[each.destination] = write
+        written[each.destination] = write, path
         free = cycle + steps.issue_interval
         issued.append(cycle)
     return issued
 
 
 @checked
-def total_cycles(instructions: Sequence[MacInstruction]) -> int:
+def total_cycles(instructions: Sequence[MacInstruction], *, numerics: AieNumerics | None = None) -> int:
     """Return the cycles from the first issue to the last write, both counted; 0 without instructions.
 
     Raises
     ------
     ValueError : as `issue_cycles`.
     """
-    starts = issue_cycles(instructions)
+    starts = issue_cycles(instructions, numerics=numerics)
     ends = (cycle + timing(each.mode).write for cycle, each in zip(starts, instructions, strict=True))
     return max(ends, default=0)
 

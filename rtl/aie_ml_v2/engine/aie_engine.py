@@ -56,7 +56,8 @@ class AieEngine(wiring.Component):
 
     Latency: the first beat issues two cycles after a command reaches an idle engine. Throughput: one beat a cycle, without a
     gap between commands; a native product takes one beat for each group of lanes, two in MX9. Beats onto one accumulator are
-    at least 4 cycles apart (3 for integers), so with a single group of lanes full throughput needs 4 tiles a command.
+    at least 3 cycles apart (2 for integers; each one more without ``accumulator_bypass``), so with a single group of lanes
+    full throughput needs 3 tiles a command.
 
     Stores overlap the products of later commands. A store starts in the cycle after its command's last beat and reads one
     word a cycle from the write of the first tile's result on. Beats into accumulators that are being stored stall; so does

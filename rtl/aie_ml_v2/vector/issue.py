@@ -15,9 +15,9 @@ from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.aie_ml_v2.declarations.modes import TIMINGS, Datapath
+from bitpath.golden.aie_ml_v2.declarations.modes import ACCUMULATOR_PATHS, MODES, TIMINGS, Datapath
 from bitpath.rtl.aie_ml_v2.mac.compare import used_accumulators
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode, is_one_of
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 from bitpath.rtl.aie_ml_v2.vector.layouts import beat_layout, place_layout
 
@@ -25,6 +25,8 @@ LATE, EARLY = TIMINGS[Datapath.FLOAT].write, TIMINGS[Datapath.MX6].write
 """Cycles in which floats, and integers and MX, write their results; MX9 counts from its second beat."""
 FLIGHTS = LATE - 1
 """Cycles that an instruction spends in flight, the write cycle included."""
+PATHS = tuple(dict.fromkeys(ACCUMULATOR_PATHS.values()))
+"""Paths of the accumulator bypass; an instruction in flight has the bit of its own set."""
 READ = 3
 """Cycles from the accumulator address to the write; the word arrives one cycle after its address."""
 
@@ -41,6 +43,7 @@ def flight_layout(config: VectorMacConfig) -> data.StructLayout:
             "reads_acc1": 1,
             "reads_acc2": 1,
             "half": 1,  # set for modes of 32 lanes
+            "path": len(PATHS),
         }
     )
 
@@ -49,7 +52,8 @@ class Issue(wiring.Component):
     """Interlock of the instructions in flight; ``flights[c]`` writes its result in c cycles.
 
     A beat stalls on a structural hazard (its result would be written in the cycle of an earlier instruction's result). The
-    first beat of an instruction stalls on a data hazard (an accumulator that it reads will not be written before its read).
+    first beat of an instruction stalls on a data hazard (an accumulator that it reads will not be written before its read, or
+    with ``accumulator_bypass`` and on one path in the same cycle).
     The second beat of MX9 never stalls. Throughput: one beat a cycle.
 
     Parameters
@@ -95,7 +99,8 @@ class Issue(wiring.Component):
             m.d.comb += due[c].eq(flight.valid & (flight.dst.part == beat.part) & (same1 | same2))
         # A result written in c cycles can be read in cycle c + 1; TIMINGS counts the issue as cycle 1.
         first_late, first_early = (TIMINGS[each].accumulator_read - 1 for each in (Datapath.FLOAT, Datapath.MX6))
-        hazard = Mux(reads_late, due[first_late:].any(), due[first_early:].any())
+        path = Cat(is_one_of(mode, _modes_on(each), tuple(MacMode)) for each in PATHS)
+        hazard = Mux(reads_late, *(self._waits(due, first, path) for first in (first_late, first_early)))
         conflict = ~is_float & ~is_mx9 & flights[LATE - 2].valid
         fire = Signal()
         starting = Signal(flight_layout(self.config))
@@ -110,6 +115,7 @@ class Issue(wiring.Component):
             starting.reads_acc1.eq(reads_acc1),
             starting.reads_acc2.eq(reads_acc2),
             starting.half.eq(mode == MacMode.FLOAT16),
+            starting.path.eq(path),
         ]
         with m.If(fire & is_mx9):
             m.d.sync += self.second.eq(~self.second)
@@ -124,6 +130,12 @@ class Issue(wiring.Component):
             else:
                 m.d.sync += flights[nearer].eq(flights[farther])
         return m
+
+    def _waits(self, due: Value, first: int, path: Value) -> Value:
+        """Return 1 if a due result is written in ``first`` cycles or later, unless the bypass takes it in that cycle."""
+        if not self.config.numerics.accumulator_bypass:
+            return due[first:].any()
+        return due[first + 1 :].any() | (due[first] & (self.flights[first].path != path))
 
     def writes(self, place: Value, cycles: range) -> Value:
         """Return 1 if an instruction in flight writes ``place`` in one of ``cycles`` from now."""
@@ -140,6 +152,10 @@ class Issue(wiring.Component):
             )
             for c in cycles
         ).any()
+
+
+def _modes_on(path: str) -> tuple[MacMode, ...]:
+    return tuple(each for each in MacMode if ACCUMULATOR_PATHS[MODES[each.name.lower()].datapath] == path)
 
 
 def _same(a: Value, b: Value) -> Value:

@@ -91,11 +91,19 @@ class VectorMac(wiring.Component):
             permute.part.eq(operands.part),
             *(getattr(permute, name).eq(operands[name]) for name in names),
         ]
-        reading = issue.flights[READ]
+        reading, taking, landing = issue.flights[READ], issue.flights[READ - 1], issue.flights[0]
         m.d.comb += [
             file.acc1.eq(Cat(reading.dst.part, reading.acc1)),
             file.acc2.eq(Cat(reading.dst.part, reading.acc2)),
         ]
+        # Integers take a result that lands as they take their accumulators; the file forwards to the other paths.
+        forwards = {
+            name: landing.valid
+            & getattr(taking, f"reads_{name}")
+            & (landing.dst.as_value() == Cat(taking.dst.part, getattr(taking, name)))
+            for name in ("acc1", "acc2")
+            if config.numerics.accumulator_bypass
+        }
         results = []
         for k in range(config.lanes):
             lane = instantiate(m, platform, f"lane_{k}", MacLane, MacLaneConfig(numerics=config.numerics))
@@ -107,8 +115,12 @@ class VectorMac(wiring.Component):
                     lane.operands[name].eq(getattr(permute, f"lane_{name}")[k])
                     for name in ("x", "y", "x_exponent", "y_exponent", "x_shift", "y_shift")
                 ),
-                lane.acc1.eq(file.acc1_word.word_select(k, LANE_BITS)),
-                lane.acc2.eq(file.acc2_word.word_select(k, LANE_BITS)),
+                *(
+                    getattr(lane, name).eq(
+                        Mux(forwards.get(name, 0), lane.o, getattr(file, f"{name}_word").word_select(k, LANE_BITS))
+                    )
+                    for name in ("acc1", "acc2")
+                ),
             ]
             results.append(lane.o)
         return results

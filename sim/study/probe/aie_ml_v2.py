@@ -114,7 +114,10 @@ def _unit(fmt: MxFormat) -> Unit:
         presets=sorted(declared.PRESETS.values(), key=lambda each: fmt.name not in each.name),
         operations=[*([_bf16_operation()] if fmt.has_shifts else []), *_block_operations(fmt)],
         values={"align_fraction_bits": range(20, 27)},
-        no_effect={"mx4_path": "only MX4 takes it, whose values are equal on both paths"}
+        no_effect={
+            "mx4_path": "only MX4 takes it, whose values are equal on both paths",
+            "accumulator_bypass": "it moves cycles, not values",
+        }
         | ({} if fmt.has_shifts else mx_alone),
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from bitpath.golden.aie_ml_v2.declarations.modes import TIMINGS, Timing
+from bitpath.golden.aie_ml_v2.declarations.modes import ACCUMULATOR_PATHS, TIMINGS, Datapath
 from bitpath.golden.aie_ml_v2.matmul.cycles import MacInstruction
 from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
 from bitpath.verif.aie_ml_v2.engine.model import RowCommand, tile_words
@@ -32,7 +32,7 @@ class Pace:
     waits: int = 0
     end: int = 0
     _front: int = 0
-    _written: dict[int, int] = field(default_factory=dict)
+    _written: dict[int, tuple[int, str]] = field(default_factory=dict)
     _writes: set[int] = field(default_factory=set)
     _released: dict[int, int] = field(default_factory=dict)
     _store_free: int = 0
@@ -54,7 +54,7 @@ class Pace:
         return [(register, register * unit.parts + part) for register, part in product(registers, range(parts))]
 
     def _issue(self, command: RowCommand) -> None:
-        timing = TIMINGS[command.kind.mode.datapath]
+        datapath = command.kind.mode.datapath
         places = self._places(command)
         for step in range(command.steps):
             for number, (register, place) in enumerate(places):
@@ -62,18 +62,21 @@ class Pace:
                 hands_on = command.address is not None and step == command.steps - 1 and number == len(places) - 1
                 free = self._store_free if hands_on else 0
                 # A beat passes to the memories in the cycle after its accumulator is released.
-                self._beat(timing, place, reads=reads, free=free, released=self._released.get(register, -BEGIN) + 2)
+                self._beat(datapath, place, reads=reads, free=free, released=self._released.get(register, -BEGIN) + 2)
                 read = (place,) if reads else ()
                 each = MacInstruction(mode=command.kind.mode.name, destination=place, accumulators=read)
                 self.instructions.append(each)
 
-    def _beat(self, timing: Timing, place: int, *, reads: bool, free: int, released: int) -> None:
+    def _beat(self, datapath: Datapath, place: int, *, reads: bool, free: int, released: int) -> None:
         """Issue at the first cycle that memories, accumulators, the write port and stores allow."""
+        timing, path = TIMINGS[datapath], ACCUMULATOR_PATHS[datapath]
         more = timing.issue_interval - 1
         cycle = max(self._front, released)
         self.waits += cycle > self._front
-        if reads:
-            cycle = max(cycle, self._written.get(place, 0) + 2 - timing.accumulator_read)
+        if reads and place in self._written:
+            written, writer = self._written[place]
+            waits = not (self.config.unit.numerics.accumulator_bypass and writer == path)
+            cycle = max(cycle, written + 1 + waits - timing.accumulator_read)
         if not more:
             self.waits += free > cycle
             cycle = max(cycle, free)
@@ -83,7 +86,7 @@ class Pace:
         self.waits += last > cycle + more
         write = last - more + timing.write - 1
         self._writes.add(write)
-        self._written[place] = write
+        self._written[place] = write, path
         self._front = last + 1
         self.issues.append(cycle)
         self.end = max(self.end, write)
@@ -92,7 +95,7 @@ class Pace:
         """Schedule the reads of a store, one word a cycle, each no earlier than its write."""
         cycle = self._front - 1
         for register, place in self._places(command):
-            cycle = max(cycle + 1, self._written[place])
+            cycle = max(cycle + 1, self._written[place][0])
             self._released[register] = cycle
         self.end = max(self.end, cycle + ANSWER)
         self._store_free = cycle + ANSWER + 1

@@ -184,7 +184,9 @@ async def throughput(dut, kind):
             assert busy == expected, f"{name}: busy for {busy} cycles, {expected} are right"
             coverage.hit("waits for a store" if pace.waits else "waits for none")
             if not pace.waits:
-                assert [at - BEGIN for at in pace.issues] == aie_ml_v2.issue_cycles(pace.instructions)
+                assert [at - BEGIN for at in pace.issues] == aie_ml_v2.issue_cycles(
+                    pace.instructions, numerics=CONFIG.unit.numerics
+                )
                 chained.add(name)
         assert "alternating" in chained, "double buffering hides no stores"
         await session.compare()

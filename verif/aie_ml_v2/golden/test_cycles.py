@@ -1,6 +1,6 @@
 """The timing table and Table 7, recomputed from the cycle model."""
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
@@ -27,7 +27,8 @@ TABLE_7 = {
     "mx6": (64, 32, 1024, 16, Datapath.MX6),
     "mx9": (64, 32, 512, 8, Datapath.MX9),
 }
-FORWARDING = {Datapath.INTEGER: 3, Datapath.MX6: 4, Datapath.FLOAT: 4, Datapath.MX9: 4}
+FORWARDING = {Datapath.INTEGER: 2, Datapath.MX6: 3, Datapath.FLOAT: 3, Datapath.MX9: 3}
+NO_BYPASS = replace(PRESETS["aie_ml_v2"].numerics, accumulator_bypass=False)
 
 
 def chain(mode, count, accumulators):
@@ -77,9 +78,27 @@ def test_cycles_of_one_mode(mode):
     (reads, *_, latency), forwarding = TIMING_TABLE[kind], FORWARDING[kind]
     assert aie.total_cycles(chain(mode, 1, 1)) == latency
     assert aie.issue_cycles(chain(mode, 3, 1)) == [0, forwarding, 2 * forwarding]
+    late = forwarding + 1
+    assert aie.issue_cycles(chain(mode, 3, 1), numerics=NO_BYPASS) == [0, late, 2 * late]
+    assert aie.total_cycles(chain(mode, 3, 1), numerics=NO_BYPASS) == 2 * late + latency
     assert aie.issue_cycles(chain(mode, 6, 4)) == [len(reads) * i for i in range(6)]
     assert steady_rate(mode, 4) == macs
     assert steady_rate(mode, 1) == MODES[mode].lanes * MODES[mode].depth / forwarding
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "gap"), [("int8", "int16", 2), ("float16", "mx9", 3), ("mx9", "float8", 3)]
+)
+def test_the_bypass_joins_modes_of_one_path(first, second, gap):
+    pair = [aie.MacInstruction(mode=each, destination=0, accumulators=(0,)) for each in (first, second)]
+    assert aie.issue_cycles(pair) == [0, gap]
+    assert aie.issue_cycles(pair, numerics=NO_BYPASS) == [0, gap + 1]
+
+
+@pytest.mark.parametrize(("first", "second", "gap"), [("int8", "mx6", 4), ("mx6", "int8", 3), ("float16", "int8", 4)])
+def test_paths_wait_for_each_others_writes(first, second, gap):
+    pair = [aie.MacInstruction(mode=each, destination=0, accumulators=(0,)) for each in (first, second)]
+    assert aie.issue_cycles(pair) == aie.issue_cycles(pair, numerics=NO_BYPASS) == [0, gap]
 
 
 def test_one_write_port():

@@ -40,14 +40,14 @@ PACES = {
 def check_cycles(log: Log, program: list[Instruction]) -> list[int]:
     """Check issue and write cycles of a program without gaps against golden; return each instruction's stall cycles."""
     timed = [each.timed(CONFIG) for each in program]
-    starts = issue_cycles(timed)
+    starts = issue_cycles(timed, numerics=CONFIG.numerics)
     first = log.issued[0]
     assert [cycle - first for cycle in log.issued] == starts
     writes = [
         start + TIMINGS[row_of(each.mode).datapath].write - 1 for start, each in zip(starts, program, strict=True)
     ]
     assert [cycle - first for cycle in log.written] == writes
-    assert log.written[-1] - first + 1 == total_cycles(timed)
+    assert log.written[-1] - first + 1 == total_cycles(timed, numerics=CONFIG.numerics)
     free = [
         0,
         *(

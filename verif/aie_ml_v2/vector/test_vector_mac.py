@@ -32,6 +32,7 @@ TURNED = replace(
     accumulator_align_rounding=RoundingCode.SYMMETRIC_CEIL,
     result_rounding=RoundingCode.CONV_ODD,
     flushed_zero_keeps_sign=False,
+    accumulator_bypass=False,
 )
 """Every option inverted; every product is a term of its own."""
 COARSE = replace(
@@ -161,11 +162,12 @@ def test_vector_unit_on_verilator():
 
 
 @pytest.mark.deep
-def test_vector_unit_of_one_lane_on_icarus():
-    """A program with gaps, and host traffic."""
-    tests = "random_programs.*scattered|outside_traffic"
-    config = VectorMacConfig(lanes=1, accumulators=4)
-    bench("vector_mac", config, "icarus", cases=40, tests=tests, min_tests=2, min_compared=600)
+@pytest.mark.parametrize("bypass", [True, False], ids=["bypass", "none"])
+def test_vector_unit_of_one_lane_on_icarus(bypass):
+    """Programs with and without gaps, and host traffic, with the accumulators' bypass and without."""
+    tests = "random_programs.*(full|scattered)|outside_traffic"
+    config = VectorMacConfig(lanes=1, accumulators=4, numerics=replace(REFERENCE, accumulator_bypass=bypass))
+    bench("vector_mac", config, "icarus", cases=40, tests=tests, min_tests=3, min_compared=600)
 
 
 @pytest.mark.deep
