@@ -110,6 +110,7 @@ def test_report_finds_its_template(installed, tmp_path):
     assert "</html>" in (tmp_path / "build/reports/report.html").read_text()
 
 
+@pytest.mark.deep
 @pytest.mark.simulator
 def test_a_run_finds_its_tensors_and_writes_below_build(installed, tmp_path):
     """Run on Icarus, which compiles so small a design in a second or two; this flow needs no compiled kernels of golden."""

@@ -1,4 +1,4 @@
-"""Bench of the Tensix engine on both simulators, and one result from all shapes."""
+"""Bench of the Tensix engine on both simulators, and one result from all shapes; `make test` runs it through `bitpath run`."""
 
 from functools import partial
 
@@ -33,6 +33,7 @@ def test_on_verilator(config):
     bench(config, "verilator", cases=4, min_compared=50 * WORDS)
 
 
+@pytest.mark.deep
 def test_a_product_on_icarus():
     """One product in LoFi, with all words of the result memory; Verilator takes longer to build an engine.
 

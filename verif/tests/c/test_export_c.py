@@ -212,6 +212,7 @@ def vectors():
 
 
 @pytest.mark.simulator
+@pytest.mark.deep
 def test_a_systemverilog_bench_calls_the_functions(folder):
     words = vectors()
     (folder / "vectors.hex").write_text("\n".join(f"{word:08x}" for word in words))

@@ -32,10 +32,10 @@ SMALL = {
 }
 """Units whose simulators are compared without their netlists: the tests of their benches whose inputs are taken, and the
 cases."""
-QUICK = ("fidelity_multiplier", "mx_convert")
-"""Those of them that every run of the tests compares, a combinational unit and a pipeline; the deep tests have the others."""
-SMALL_NETLISTS = ("element_map", "fidelity_multiplier", "cascade_link")
-"""Units that every run of the tests compares as gates too: each takes at most 8 s of processor time with all builds."""
+QUICK = ("fidelity_multiplier",)
+"""Those of them that every run of the tests compares; the deep tests have the others."""
+SMALL_NETLISTS = ("fidelity_multiplier",)
+"""Units that every run of the tests compares as gates too."""
 
 
 def deep_unless(condition, value):

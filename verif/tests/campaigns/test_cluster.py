@@ -134,7 +134,7 @@ DEEP = (agree, bench, coverage, formal, mutation, synthesis)
 @pytest.mark.simulator
 @pytest.mark.parametrize(
     "campaign",
-    [pytest.param(each, marks=pytest.mark.deep) for each in DEEP] + [deep, exploration],
+    [*(pytest.param(each, marks=pytest.mark.deep) for each in (*DEEP, deep)), exploration],
     ids=lambda each: each.__name__,
 )
 def test_a_campaign_is_whole_although_a_worker_is_killed(campaign, local, elsewhere):

@@ -98,6 +98,7 @@ def g(a):
     }
 
 
+@pytest.mark.deep
 def test_a_model_is_judged_by_the_tests_that_import_it():
     files = [file.name for file in golden.tests_of("bitpath.golden.trainium3.vector.xorwow")]
     assert "test_xorwow.py" in files
@@ -214,6 +215,7 @@ def test_a_fault_lives_where_no_test_looks(judge_last_line):
     assert [(each.verdict, each.how) for each in judged.verdicts] == [(SURVIVED, "")] * 2
 
 
+@pytest.mark.deep
 def test_what_never_comes_to_a_fault_is_not_run_on_it(judge_last_line, tmp_path):
     function = "def sabotaged():\n    return 1"
     idle = f"assert open({str(tmp_path / 'runs')!r}, 'a').write('.') and module.reciprocal"
@@ -233,6 +235,7 @@ def test_a_fault_of_a_loop_is_compiled(judge_last_line):
     assert [each.verdict for each in judged.verdicts] == [KILLED, KILLED]
 
 
+@pytest.mark.deep
 def test_the_tests_of_a_fault_share_its_kernels(judge_last_line, tmp_path, monkeypatch):
     monkeypatch.setattr(golden, "_IN_KERNELS", re.compile("bitpath.*"))
     folders = tmp_path / "folders"

@@ -66,8 +66,9 @@ ONLY_DEEP = {
 """Units whose measured run is a deep test alone, with the reason why none of `make test` is that run."""
 
 
+@pytest.mark.deep
 def test_make_test_holds_the_bins_of_every_unit(tmp_path):
-    """In runs in which nothing is hit, all others lose bins."""
+    """In runs in which nothing is hit, all others lose bins; a deep test, as it collects and begins all of `make test`."""
     file = tmp_path / "refused.json"
     own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     own |= {"BITPATH_REFUSED": str(file), "PYTHONPATH": str(Path(__file__).parent / "dry_runs")}

@@ -149,6 +149,7 @@ def test_rmsnorm_quant_of_own_tensors(bitpath, dtype):
 
 
 @pytest.mark.simulator
+@pytest.mark.deep
 def test_a_layer_from_the_normalisation_on(bitpath):
     """An odd number of rows, which is padded, and a K of less than a tile."""
     out, (record,) = passed(bitpath, "--flow layer --sim icarus --slice 3x130x2 --format mxfp8_e5m2 -o out.npz")

@@ -54,6 +54,7 @@ def test_probe(bitpath, tmp_path):
     }
 
 
+@pytest.mark.deep
 def test_fields_that_no_dot_separates(bitpath):
     assert bitpath("probe", "trainium3", "--fields", "align_rounding")[0] == 0
     status, out, err = bitpath("probe", "aie_ml_v2", "--fields", "mx4_path")

@@ -17,31 +17,8 @@ from bitpath.verif.kit.scoreboard import IMPATIENT
 pytestmark = pytest.mark.simulator
 
 HANDSHAKES = ("valid", "ready")
-SLOW = (
-    "quad_mx_dot",
-    "bf16_pe",
-    "core_pe",
-    "reciprocal_square_root",
-    "dot16",
-    "unpacker",
-    "post_add",
-    "mac_lane",
-    "mx_convert",
-    "ups",
-    "engine_lane",
-    "rand2_lane",
-    "copy_lanes",
-    "activation2_lane",
-    "dge",
-    "sbuf",
-    "psum_memory",
-    "read_add_write",
-    "dma_cast",
-    "dma_mover",
-    "dma_engine",
-    "dma_transpose",
-)
-"""Units whose benches take more than 4 s of processor time to fail on Icarus: the deep tests have them, as the large units."""
+QUICK = ("reciprocal", "fidelity_multiplier", "cascade_link", "element_map", "access_walker", "srs")
+"""Units of each machine whose benches fail in seconds on Icarus; the deep tests have all others."""
 
 
 class Dead(wiring.Component):
@@ -80,7 +57,7 @@ def dead(unit, config, *, alive_handshakes):
     ("unit", "alive_handshakes"),
     [
         # Zero data with live handshakes is the hardest case.
-        pytest.param(unit, alive, marks=[pytest.mark.deep] if unit in (*LARGE, *SLOW) or not alive else [])
+        pytest.param(unit, alive, marks=[] if unit in QUICK and alive else [pytest.mark.deep])
         for unit in UNITS
         for alive in (False, True)
     ],

@@ -77,7 +77,8 @@ def flat_emitter():
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize("size", [(8, 2), pytest.param((16, 16), marks=pytest.mark.deep)])
+@pytest.mark.deep
+@pytest.mark.parametrize("size", [(8, 2), (16, 16)])
 def test_stepped_and_flat_builds_agree_in_every_cycle(size, tmp_path, monkeypatch):
     """With random inputs, stalls, resets and tilings, on shares of unequal size on three threads."""
     monkeypatch.setattr(stepped, "COMPILE", (*stepped.COMPILE, "-DWORTH_SHARING=0"))

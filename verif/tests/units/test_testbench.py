@@ -65,7 +65,7 @@ def emitted(tmp_path_factory):
 @pytest.mark.parametrize(
     ("unit", "simulator"),
     [
-        ("fidelity_multiplier", "verilator"),
+        pytest.param("fidelity_multiplier", "verilator", marks=pytest.mark.deep),
         ("unpacker", "icarus"),
         pytest.param("fidelity_multiplier", "icarus", marks=pytest.mark.deep),
         pytest.param("unpacker", "verilator", marks=pytest.mark.deep),
