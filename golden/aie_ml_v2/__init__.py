@@ -29,6 +29,15 @@ from bitpath.golden.aie_ml_v2.matmul.cycles import (
     total_cycles,
 )
 from bitpath.golden.aie_ml_v2.matmul.matmul import Program, matmul, matmul_program, result_matrix, run_program
+from bitpath.golden.aie_ml_v2.operands.lanes import (
+    broadcast,
+    extract,
+    extract_broadcast,
+    insert,
+    pack_mask,
+    push,
+    unpack_mask,
+)
 from bitpath.golden.aie_ml_v2.operands.layout import (
     MxRegisters,
     from_registers,
@@ -39,7 +48,7 @@ from bitpath.golden.aie_ml_v2.operands.layout import (
     unpack_tile,
 )
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
-from bitpath.golden.aie_ml_v2.operands.permute import push, shuffle, shuffle_mx, vector_shift
+from bitpath.golden.aie_ml_v2.operands.permute import shuffle, shuffle_mx, vector_shift
 
 # Former names, kept for callers of earlier releases.
 MatmulPlan, plan_matmul, run_plan = Program, matmul_program, run_program
@@ -55,10 +64,13 @@ __all__ = [
     "add_accumulators",
     "bf16_to_f32",
     "bf16_to_int32",
+    "broadcast",
     "compress",
     "decompress",
     "exp2",
     "exp2_instruction",
+    "extract",
+    "extract_broadcast",
     "f32_dot",
     "f32_to_bf16",
     "f32_to_fp8",
@@ -69,12 +81,14 @@ __all__ = [
     "from_mx",
     "from_registers",
     "fused_dot",
+    "insert",
     "integer_dot",
     "issue_cycles",
     "macs_per_cycle",
     "matmul",
     "matmul_program",
     "mx_mode",
+    "pack_mask",
     "pack_mx",
     "pack_tile",
     "plan_matmul",
@@ -96,6 +110,7 @@ __all__ = [
     "to_registers",
     "to_sparse",
     "total_cycles",
+    "unpack_mask",
     "unpack_mx",
     "unpack_tile",
     "ups",

@@ -10,7 +10,7 @@ rows of this project's ledger of public measurements.
 """
 
 from dataclasses import dataclass
-from enum import Enum, IntEnum
+from enum import IntEnum
 from operator import index
 
 from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, FP16, FloatFormat
@@ -223,60 +223,6 @@ FLOAT_OP_FORMATS: tuple[tuple[FloatFormat, ...], ...] = (
     (E4M3, E4M3FN, E4M3FNUZ),
 )
 
-
-class Half(Enum):
-    """Half of a 1024-bit shuffle that is returned, 512 bits."""
-
-    LO = "lo"
-    HI = "hi"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShuffleMode:
-    """A rows x cols matrix of fields, row by row from bit 0: transposed, or each row reversed.
-
-    Attributes
-    ----------
-    bits : bits of a field.
-    rows, cols : the matrix; without `flip` it fills two registers (1024 bits) or one. With it, rows repeat to its end.
-    half : the half returned; None where one register is shuffled.
-    flip : fields of a row are reversed instead.
-    """
-
-    bits: int
-    rows: int
-    cols: int
-    half: Half | None = None
-    flip: bool = False
-
-    @property
-    def name(self) -> str:
-        """As LLVM names it, for example T16_8x8_lo."""
-        end = "_flip" if self.flip else f"_{self.half.value}" if self.half else ""
-        return f"T{self.bits}_{self.rows}x{self.cols}{end}"
-
-
-SHUFFLE_CODES = {
-    0: ShuffleMode(bits=512, rows=1, cols=2, half=Half.LO),
-    1: ShuffleMode(bits=512, rows=1, cols=2, half=Half.HI),
-    18: ShuffleMode(bits=256, rows=2, cols=2, half=Half.LO),
-    19: ShuffleMode(bits=256, rows=2, cols=2, half=Half.HI),
-    45: ShuffleMode(bits=8, rows=1, cols=4, flip=True),
-    52: ShuffleMode(bits=32, rows=4, cols=8, half=Half.LO),
-    53: ShuffleMode(bits=32, rows=4, cols=8, half=Half.HI),
-    54: ShuffleMode(bits=16, rows=8, cols=8, half=Half.LO),
-    55: ShuffleMode(bits=16, rows=8, cols=8, half=Half.HI),
-    59: ShuffleMode(bits=16, rows=1, cols=2, flip=True),
-    72: ShuffleMode(bits=8, rows=8, cols=8),
-    73: ShuffleMode(bits=32, rows=1, cols=16, flip=True),
-    90: ShuffleMode(bits=32, rows=4, cols=4),
-    98: ShuffleMode(bits=8, rows=2, cols=64, half=Half.LO),
-    99: ShuffleMode(bits=8, rows=2, cols=64, half=Half.HI),
-    104: ShuffleMode(bits=32, rows=8, cols=2),
-    106: ShuffleMode(bits=64, rows=4, cols=2),
-}
-"""Modes with known codes; any other of the family is made with `ShuffleMode`. Ref: LLVM."""
-SHUFFLE_MODES = {mode.name: mode for mode in SHUFFLE_CODES.values()}
 
 SPARSE_GROUP = 4
 """Entities of a group, at most two of them not zero: bytes (int8, fp8, pairs of int4) or 16-bit words. Ref: UG1603."""

@@ -283,8 +283,17 @@ CHOICES = choices(
         "Shuffles of MX move one byte of E and of G (and 16 bits of F) with each 64 bits of data, so that fields are of 64 bits at least": inferred(
             "LLVM's VSHUFFLE on BFP640 and BFP768, and the registers' widths"
         ),
+        "A shuffle whose matrix is smaller than the register repeats over it block by block": measured(
+            "AIE2's routes of the seven such codes, published in FIM43-Redeye/xdna-emu"
+        ),
+        "Insert, extract and extract-and-broadcast take the lane's number modulo the number of lanes": chosen(
+            "no document says what a larger number does"
+        ),
         "exp2 rounds 2**(k + f / 2048) to nearest even, and clamps to +0 below the normal numbers, to the largest finite number above": chosen(
             "UG1639 and LLVM give the 11 index bits, not the approximation"
+        ),
+        "exp2 to FP32 has BF20's 11 fraction bits, rounded to nearest even, and zeros below": chosen(
+            "LLVM names the result bf20, 20 bits with FP32's exponent range"
         ),
         "tanh is the BF16 nearest to the exact value, ties to even": chosen(
             "UG1639 says only that it is not IEEE-accurate"

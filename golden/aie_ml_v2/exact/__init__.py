@@ -24,8 +24,17 @@ from bitpath.golden.aie_ml_v2.exact.integers import (
     ups,
     wrap,
 )
+from bitpath.golden.aie_ml_v2.exact.lanes import (
+    broadcast,
+    extract,
+    extract_broadcast,
+    insert,
+    pack_mask,
+    push,
+    unpack_mask,
+)
 from bitpath.golden.aie_ml_v2.exact.nonlinear import exp2, exp2_instruction, tanh
-from bitpath.golden.aie_ml_v2.exact.permute import push, shuffle, vector_shift
+from bitpath.golden.aie_ml_v2.exact.permute import shuffle, vector_shift
 from bitpath.golden.aie_ml_v2.exact.sparsity import compress, load_group, pairs, route_group
 
 __all__ = [
@@ -35,16 +44,21 @@ __all__ = [
     "LaneTrace",
     "Term",
     "bf16_to_int32",
+    "broadcast",
     "compress",
     "exp2",
     "exp2_instruction",
+    "extract",
+    "extract_broadcast",
     "float_op",
     "from_mx",
+    "insert",
     "integer_lane",
     "integer_op",
     "load_group",
     "narrow",
     "pack_block",
+    "pack_mask",
     "pack_tile",
     "pairs",
     "piece_pairs",
@@ -62,6 +76,7 @@ __all__ = [
     "trace_mx_lane",
     "trace_to_mx",
     "unpack_block",
+    "unpack_mask",
     "unpack_tile",
     "ups",
     "vector_shift",

@@ -21,7 +21,7 @@ TANH_IS_ONE = 4
 
 @checked
 def exp2(numerics: AieNumerics, code: int, fmt: FloatFormat) -> int:
-    """Return 2**x as a BF16 or FP16 code for an FP32 code x, through the header's addition and the instruction."""
+    """Return 2**x as a BF16, FP16 or BF20 code for an FP32 code x, through the header's addition and the instruction."""
     total = trace_float_lane(numerics, (), (), code, EXP2_OFFSET_CODE).result
     return exp2_instruction(total, fmt)
 

@@ -3,7 +3,8 @@
 Ref: AM027, Vector Unit; llvm-aie for the modes.
 """
 
-from bitpath.golden.aie_ml_v2.declarations.codes import VECTOR_BITS, Half, ShuffleMode
+from bitpath.golden.aie_ml_v2.declarations.codes import VECTOR_BITS
+from bitpath.golden.aie_ml_v2.declarations.mover import Half, ShuffleMode
 from bitpath.golden.scalar.checked import checked
 
 
@@ -17,13 +18,14 @@ def shuffle(low: int, high: int, mode: ShuffleMode, width: int = VECTOR_BITS) ->
     source, size = (low, width) if mode.half is None else (low | high << width, 2 * width)
     out = 0
     for target in range(size // bits):
+        place = target % (mode.rows * mode.cols)
         if mode.flip:
-            start = target - target % mode.cols
-            origin = start + mode.cols - 1 - target % mode.cols
+            row, column = divmod(place, mode.cols)
+            column = mode.cols - 1 - column
         else:
             # Field [row, column] of the matrix goes to [column, row] of its transpose.
-            column, row = divmod(target, mode.rows)
-            origin = row * mode.cols + column
+            column, row = divmod(place, mode.rows)
+        origin = target - place + row * mode.cols + column
         out |= (source >> origin * bits & (1 << bits) - 1) << target * bits
     return out >> width if mode.half is Half.HI else out & (1 << width) - 1
 
@@ -32,11 +34,3 @@ def shuffle(low: int, high: int, mode: ShuffleMode, width: int = VECTOR_BITS) ->
 def vector_shift(low: int, high: int, count: int) -> int:
     """Return 512 bits of two registers, from byte `count` of the lower one on."""
     return (high << VECTOR_BITS | low) >> 8 * count & (1 << VECTOR_BITS) - 1
-
-
-@checked
-def push(register: int, scalar: int, bits: int, at_top: bool) -> int:
-    """Return a register moved by one lane with a scalar in the lane that came free, the lowest or the highest."""
-    if at_top:
-        return register >> bits | scalar << VECTOR_BITS - bits
-    return (register << bits | scalar) & (1 << VECTOR_BITS) - 1

@@ -10,13 +10,15 @@ import numpy as np
 
 from bitpath.golden.aie_ml_v2.convert.narrow import f32_to_bf16
 from bitpath.golden.aie_ml_v2.declarations.codes import EXP2_FRACTION_BITS, EXP2_OFFSET, EXP2_OFFSET_CODE, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.mover import BF20
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.mac.fused_dot import add_accumulators
 from bitpath.golden.arrays.arguments import check_array, check_choice, checked
 from bitpath.golden.arrays.codec import DTYPES, encode_array
-from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat
 
-EXP2_FORMATS = {"bf16": BF16, "fp16": FP16}
+EXP2_FORMATS = {"bf16": BF16, "fp16": FP16, "fp32": BF20}
+"""Formats of exp2's result by name; in FP32 the bits below BF20's fraction are 0."""
 TANH_IS_ARGUMENT = 2.0**-13
 """Below it tanh(x) lies less than half an FP32 unit below x, so that no FP32 number, and so no BF16 tie, lies between."""
 _EXPONENT_LIMIT = 1 << 10
@@ -42,13 +44,13 @@ def exp2(x: np.ndarray, *, fmt: str = "bf16", numerics: AieNumerics | None = Non
     Parameters
     ----------
     x : float32 of any shape.
-    fmt : "bf16" or "fp16", of the result.
+    fmt : "bf16", "fp16" or "fp32", of the result.
     numerics : numerics of the addition.
 
     Returns
     -------
-    bfloat16 or float16: the nearest to 2**(k + f / 2048), with k and f the integer and 11 fraction bits of the sum less
-    895. +0 below the normal numbers, the largest finite number above, also for infinity.
+    bfloat16, float16, or float32 of 12 significant bits: the nearest to 2**(k + f / 2048), with k and f the integer and
+    11 fraction bits of the sum less 895. +0 below the normal numbers, the largest finite number above, also for infinity.
 
     Raises
     ------
@@ -81,7 +83,10 @@ def exp2_instruction(t: np.ndarray, *, fmt: str = "bf16") -> np.ndarray:
     codes = (exponent + target.bias - 1 << target.fraction_bits) + _SIGNIFICANDS[target][index]
     codes = np.where(exponent > target.emax, target.max_code, np.minimum(codes, target.max_code))
     codes = np.where(exponent < target.emin, 0, codes)
-    return np.where(nan, target.nan_code, codes).astype(np.uint16).view(DTYPES[target])
+    codes = np.where(nan, target.nan_code, codes)
+    if target is BF20:
+        return (codes << FP32.width - BF20.width).astype(np.uint32).view(np.float32)
+    return codes.astype(np.uint16).view(DTYPES[target])
 
 
 @checked

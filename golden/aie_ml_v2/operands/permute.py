@@ -1,36 +1,29 @@
-"""Shuffles, also of MX registers, and vector shifts.
+"""Shuffles, also of MX registers, and shifts by bytes.
 
 Ref: AM027, Vector Unit; llvm-aie for the modes and for the shuffles of BFP640 and BFP768.
 """
 
 import numpy as np
 
-from bitpath.golden.aie_ml_v2.declarations.codes import (
-    LANE_BITS,
-    MX_FORMS,
-    SHUFFLE_CODES,
-    SHUFFLE_MODES,
-    VECTOR_BITS,
-    Half,
-    ShuffleMode,
-)
+from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMS, VECTOR_BITS
+from bitpath.golden.aie_ml_v2.declarations.mover import SHUFFLE_CODES, SHUFFLE_MODES, Half, ShuffleMode
 from bitpath.golden.aie_ml_v2.operands.axes import in_groups
 from bitpath.golden.aie_ml_v2.operands.layout import MxRegisters
-from bitpath.golden.arrays.arguments import check_array, check_broadcast, check_choice, checked, integer
+from bitpath.golden.aie_ml_v2.operands.vector import VECTOR_BYTES, check_vector
+from bitpath.golden.arrays.arguments import check_broadcast, check_choice, checked, integer
 
-VECTOR_BYTES = VECTOR_BITS // 8
 MX_FIELD_BITS = 64
 """Bits of data that one byte of E and one of G belong to."""
 
 
 @checked
 def shuffle(low: np.ndarray, high: np.ndarray | None = None, *, mode: ShuffleMode | int | str) -> np.ndarray:
-    """Permute the fields of one register or two.
+    """Permute the fields of one register or two. A matrix smaller than the register repeats over it, block by block.
 
     Parameters
     ----------
     low, high : uint8 [..., 64], byte 0 lowest; `high` for the modes of 1024 bits.
-    mode : a `ShuffleMode`, or a known code or name, for example 54 or "T16_8x8_lo".
+    mode : a `ShuffleMode`, or one of the 58 codes or names, for example 54 or "T16_8x8_lo".
 
     Returns
     -------
@@ -41,9 +34,9 @@ def shuffle(low: np.ndarray, high: np.ndarray | None = None, *, mode: ShuffleMod
     TypeError, ValueError : another mode, dtype or shape; `high` missing or too many; fields that fill no register.
     """
     mode = _mode(mode)
-    _check_vector("low", low)
+    check_vector("low", low)
     if high is not None:
-        _check_vector("high", high)
+        check_vector("high", high)
     return _shuffle(low, high, mode)
 
 
@@ -89,36 +82,12 @@ def vector_shift(low: np.ndarray, high: np.ndarray | None = None, *, count: int)
     ------
     TypeError, ValueError : another dtype, shape or count.
     """
-    _check_vector("low", low)
+    check_vector("low", low)
     high = np.zeros_like(low) if high is None else high
-    _check_vector("high", high)
+    check_vector("high", high)
     check_broadcast(low=low.shape[:-1], high=high.shape[:-1])
     count = integer("count", count, range(VECTOR_BYTES + 1))
     return np.concatenate(np.broadcast_arrays(low, high), axis=-1)[..., count : count + VECTOR_BYTES]
-
-
-@checked
-def push(register: np.ndarray, scalar: int, *, bits: int, at_top: bool = False) -> np.ndarray:
-    """Move a register by one lane, and put a scalar into the lowest lane, or the highest with `at_top`.
-
-    Parameters
-    ----------
-    register : uint8 [..., 64].
-    scalar : `bits` bits.
-    bits : 8, 16 or 32.
-
-    Raises
-    ------
-    TypeError, ValueError : another dtype, shape or width; a scalar that does not fit.
-    """
-    _check_vector("register", register)
-    bits = check_choice("bits", bits, LANE_BITS)
-    scalar = integer("scalar", scalar, range(1 << bits))
-    lane = np.frombuffer(int(scalar).to_bytes(bits // 8, "little"), np.uint8)
-    lane = np.broadcast_to(lane, (*register.shape[:-1], bits // 8))
-    if at_top:
-        return np.concatenate([register[..., bits // 8 :], lane], axis=-1)
-    return np.concatenate([lane, register[..., : VECTOR_BYTES - bits // 8]], axis=-1)
 
 
 def _mode(mode: ShuffleMode | int | str) -> ShuffleMode:
@@ -130,8 +99,10 @@ def _mode(mode: ShuffleMode | int | str) -> ShuffleMode:
         return SHUFFLE_CODES[mode]
     size = VECTOR_BITS * (1 if mode.half is None else 2)
     covered = mode.bits * mode.rows * mode.cols
-    if mode.bits % 8 or covered > size or size % covered or (covered != size and not mode.flip):
-        raise ValueError(f"mode must have fields of whole bytes that fill {size} bits, not be {mode.name}")
+    if covered <= 0 or mode.bits % 8 or size % covered:
+        raise ValueError(
+            f"mode must have fields of whole bytes and a matrix that divides {size} bits, not be {mode.name}"
+        )
     return mode
 
 
@@ -150,9 +121,3 @@ def _shuffle(low: np.ndarray, high: np.ndarray | None, mode: ShuffleMode) -> np.
     grid = grid[..., ::-1, :] if mode.flip else grid.swapaxes(-3, -2)
     out = grid.reshape(source.shape)
     return out[..., width:].copy() if mode.half is Half.HI else out[..., :width].copy()
-
-
-def _check_vector(name: str, vector: np.ndarray) -> None:
-    check_array(name, vector, np.uint8)
-    if vector.ndim < 1 or vector.shape[-1] != VECTOR_BYTES:
-        raise ValueError(f"{name} must have shape [..., {VECTOR_BYTES}], not {vector.shape}")

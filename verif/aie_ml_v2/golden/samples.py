@@ -8,8 +8,9 @@ import numpy as np
 
 from bitpath.golden import aie_ml_v2
 from bitpath.golden.aie_ml_v2 import exact
-from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, MX9, RoundingCode, Saturation, ShuffleMode, VectorOp
+from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, MX9, RoundingCode, Saturation, VectorOp
 from bitpath.golden.aie_ml_v2.declarations.modes import INT8
+from bitpath.golden.aie_ml_v2.declarations.mover import ShuffleMode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 from bitpath.golden.formats.catalogue import BF16
 
@@ -41,10 +42,13 @@ VECTORISED = {
     "add_accumulators": {"acc1": X, "acc2": X},
     "bf16_to_f32": {"bits": HALF_BITS},
     "bf16_to_int32": {"bits": HALF_BITS, "shift": 3},
+    "broadcast": {"scalar": 100, "bits": 64},
     "compress": {"data": VECTOR},
     "decompress": {"stream": STREAM},
     "exp2": {"x": X},
     "exp2_instruction": {"t": X},
+    "extract": {"register": VECTOR, "index": 7, "bits": 8},
+    "extract_broadcast": {"register": VECTOR, "index": 7, "bits": 128},
     "f32_dot": {"a": X[:8], "b": X[8:16], "products": 6},
     "f32_to_bf16": {"bits": BITS, "rounding": 12},
     "f32_to_fp16": {"bits": BITS, "rounding": 12},
@@ -55,12 +59,14 @@ VECTORISED = {
     "from_mx": {"blocks": BLOCKS},
     "from_registers": {"registers": REGISTERS},
     "fused_dot": {"a": LANE, "b": LANE, "fmt": "bf16"},
+    "insert": {"register": VECTOR, "index": 7, "scalar": 100, "bits": 16},
     "integer_dot": {"a": INTS, "b": INTS, "mode": "int8"},
     "issue_cycles": {"instructions": MACS},
     "macs_per_cycle": {"mode": "mx9"},
     "matmul": MATRICES,
     "matmul_program": MATRICES,
     "mx_mode": {"fmt": "mx4"},
+    "pack_mask": {"mask": VECTOR > 7},
     "pack_mx": {"blocks": BLOCKS},
     "pack_tile": {"blocks": EIGHTS},
     "push": {"register": VECTOR, "scalar": 100, "bits": 16},
@@ -80,6 +86,7 @@ VECTORISED = {
     "to_registers": {"blocks": BLOCKS},
     "to_sparse": {"dense": np.array([1, 0, 2, 0], np.float32)},
     "total_cycles": {"instructions": MACS},
+    "unpack_mask": {"bits": BITS, "lanes": 32},
     "unpack_mx": {"data": aie_ml_v2.pack_mx(BLOCKS), "fmt": "mx9"},
     "unpack_tile": {"data": aie_ml_v2.pack_tile(EIGHTS)},
     "ups": {"x": INTS, "shift": 30, "acc_bits": 32, "saturate": 1},
@@ -95,16 +102,21 @@ EXACT = {
     "Block.shift_of": {"self": lambda: BLOCK, "element": 15},
     "Block.value": {"self": lambda: BLOCK, "element": 15},
     "bf16_to_int32": {"code": 0x4380, "shift": 12},
+    "broadcast": {"scalar": 100, "bits": 8},
     "compress": {"data": bytes(range(64))},
     "exp2": {"numerics": NUMERICS, "code": 0x3F812345, "fmt": BF16},
     "exp2_instruction": {"code": 0x44600123, "fmt": BF16},
+    "extract": {"register": 123 << 100, "index": 100, "bits": 8, "signed": True},
+    "extract_broadcast": {"register": 123 << 100, "index": 100, "bits": 8},
     "float_op": {"op": VectorOp.MIN_GE, "a": 0x3F81, "b": 0x4001, "fmt": BF16},
     "from_mx": {"numerics": NUMERICS, "block": BLOCK},
+    "insert": {"register": 123 << 100, "index": 100, "scalar": 100, "bits": 8},
     "integer_lane": {"mode": INT8, "a": [100, 120], "b": [100, -120], "acc1": 120, "acc2": 125},
     "integer_op": {"op": VectorOp.ADD, "a": 100, "b": 120, "bits": 8, "signed": True, "mask": False},
     "load_group": {"entities": [1, 2, 3, 4], "mask": 0b1010},
     "narrow": {"code": 0x3F812345, "fmt": BF16, "rounding": RoundingCode.CONV_EVEN, "shift": 3},
     "pack_block": {"block": BLOCK},
+    "pack_mask": {"mask": [True, False]},
     "pack_tile": {"blocks": [EIGHT] * 8},
     "pairs": {"a": [1, 2, 3, 4], "slots": (5, 6), "mask": 0b1010},
     "piece_pairs": {"products": 6},
@@ -139,6 +151,7 @@ EXACT = {
         "rounding": RoundingCode.CONV_EVEN,
     },
     "unpack_block": {"data": exact.pack_block(BLOCK), "fmt": MX9},
+    "unpack_mask": {"bits": 123, "lanes": 100},
     "unpack_tile": {"data": exact.pack_tile([EIGHT] * 8)},
     "ups": {"x": 100, "shift": 30, "acc_bits": 32, "saturation": Saturation.SATURATE},
     "vector_shift": {"low": 123 << 100, "high": 7, "count": 60},

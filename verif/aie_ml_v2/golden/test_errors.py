@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bitpath.golden import aie_ml_v2 as aie
-from bitpath.golden.aie_ml_v2.declarations.codes import ShuffleMode
+from bitpath.golden.aie_ml_v2.declarations.mover import ShuffleMode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, CHOICES, PRESETS
 
 X = np.zeros(16, np.float32)
@@ -33,7 +33,7 @@ INTEGERS = A.astype(int)
 INTS = np.zeros(8, np.int8)
 INT32_END = np.array(1 << 31)
 SPARSE = aie.to_sparse(LANE)
-QUARTER = ShuffleMode(bits=16, rows=4, cols=4)
+THIRDS = ShuffleMode(bits=16, rows=3, cols=4)
 
 blocks = partial(aie.MxBlocks, "mx9")
 dot = partial(aie.fused_dot, fmt="bf16")
@@ -49,7 +49,7 @@ vector_op = partial(aie.vector_op, bits=8)
 BROADCAST = "leading axes must broadcast, not be "
 FP8_DTYPES = "float8_e4m3, float8_e5m2, float8_e4m3fn,"
 ROUNDINGS = "rounding must be 0, 1, 2, 3, 8, 9, 10, 11, 12 or 13, not "
-SHUFFLES = "mode must be 0, 1, 18, 19, 45, 52, 53, 54, 55, 59, 72, 73, 90, 98, 99, 104 or 106, not "
+SHUFFLES = "mode must be 0, 1, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28,"
 
 TYPES = [
     (lambda: aie.to_mx(DOUBLE, "mx9"), "x must be float32, not float64"),
@@ -84,6 +84,8 @@ TYPES = [
     (lambda: aie.tanh(LANE), "x must be float32, not bfloat16"),
     (lambda: vector_op("add", VECTOR), "b must be a numpy array, not None"),
     (lambda: aie.float_op("lt", LANE, FP8), "b must be bfloat16, not float8_e5m2"),
+    (lambda: aie.pack_mask(VECTOR), "mask must be bool, not uint8"),
+    (lambda: aie.unpack_mask(INTS, lanes=16), "bits must be uint32 or uint64, not int8"),
     (lambda: aie.shuffle_mx(VECTOR, mode=106), "low must be a MxRegisters, not a ndarray"),
     (lambda: aie.to_dense(VECTOR), "sparse must be a SparseVector, not a ndarray"),
     (lambda: aie.Cascade().cycle(X), "write must be uint32, not float32"),
@@ -129,7 +131,7 @@ VALUES = [
     (lambda: aie.f32_to_fp8(BITS, ml_dtypes.float8_e5m2, rounding=12, shift=32), "shift must be -32 to 31, not 32"),
     (lambda: aie.f32_dot(X[:8], X[:8], products=4), "products must be 9, 6 or 3, not 4"),
     (lambda: aie.f32_dot(X, X), "a must have shape [..., 8] the depth of the mode, not (16,)"),
-    (lambda: aie.exp2(X, fmt="fp8"), "fmt must be 'bf16' or 'fp16', not 'fp8'"),
+    (lambda: aie.exp2(X, fmt="fp8"), "fmt must be 'bf16', 'fp16' or 'fp32', not 'fp8'"),
     (lambda: vector_op("mul", VECTOR, VECTOR), "op must be 'add', 'sub', 'sel', 'addsub', 'and', 'or',"),
     (lambda: vector_op(17, VECTOR, VECTOR), "op must be 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,"),
     (lambda: vector_op("add", VECTOR, VECTOR, bits=64), "bits must be 8, 16 or 32, not 64"),
@@ -141,11 +143,14 @@ VALUES = [
     (lambda: aie.float_op("lt", LANE, LANE), "a must have shape [..., 32] for bfloat16, not (8,)"),
     (lambda: aie.float_op("lt", *(each.view(FP8.dtype) for each in TWO_AND_THREE)), f"{BROADCAST}a (2,), b (3,)"),
     (lambda: aie.shuffle(VECTOR, mode="T1_2x2"), "mode must be 'T512_1x2_lo', 'T512_1x2_hi', 'T256_2x2_lo',"),
-    (lambda: aie.shuffle(VECTOR, mode=2), f"{SHUFFLES}2"),
+    (lambda: aie.shuffle(VECTOR, mode=2), SHUFFLES),
     (lambda: aie.shuffle(VECTOR, mode=0), "high must be a register with mode T512_1x2_lo, not None"),
     (lambda: aie.shuffle(VECTOR, VECTOR, mode=72), "high must be None with mode T8_8x8, not given"),
     (lambda: aie.shuffle(VECTOR[:9], mode=72), "low must have shape [..., 64], not (9,)"),
-    (lambda: aie.shuffle(VECTOR, mode=QUARTER), "mode must have fields of whole bytes that fill 512 bits, not be"),
+    (
+        lambda: aie.shuffle(VECTOR, mode=THIRDS),
+        "mode must have fields of whole bytes and a matrix that divides 512 bits, not be T16_3x4",
+    ),
     (lambda: aie.shuffle(*TWO_AND_THREE, mode=0), f"{BROADCAST}low (2,), high (3,)"),
     (lambda: shuffle_mx(mode="T32_4x4"), "mode must have fields of 64 bits or more for MX, not be T32_4x4"),
     (lambda: aie.shuffle_mx(LONG_MX9, mode=106), "low must have 64 bytes of data, not 128"),
@@ -153,7 +158,15 @@ VALUES = [
     (lambda: aie.vector_shift(VECTOR, count=65), "count must be 0 to 64, not 65"),
     (lambda: aie.vector_shift(*TWO_AND_THREE, count=0), f"{BROADCAST}low (2,), high (3,)"),
     (lambda: aie.push(VECTOR, 256, bits=8), "scalar must be 0 to 255, not 256"),
-    (lambda: aie.push(VECTOR, 0, bits=64), "bits must be 8, 16 or 32, not 64"),
+    (lambda: aie.push(VECTOR, 0, bits=128), "bits must be 8, 16, 32 or 64, not 128"),
+    (lambda: aie.insert(VECTOR, -1, 0, bits=8), "index must be 0 to 4294967295, not -1"),
+    (lambda: aie.insert(VECTOR, 0, 1 << 16, bits=16), "scalar must be 0 to 65535, not 65536"),
+    (lambda: aie.extract(VECTOR[1:], 0, bits=8), "register must have shape [..., 64], not (63,)"),
+    (lambda: aie.extract(VECTOR, 0, bits=128), "bits must be 8, 16, 32 or 64, not 128"),
+    (lambda: aie.broadcast(0, bits=128), "bits must be 8, 16, 32 or 64, not 128"),
+    (lambda: aie.extract_broadcast(VECTOR, 0, bits=256), "bits must be 8, 16, 32, 64 or 128, not 256"),
+    (lambda: aie.pack_mask(VECTOR[:8] > 0), "mask must have a last axis of 16, 32 or 64, not (8,)"),
+    (lambda: aie.unpack_mask(BITS, lanes=64), "lanes must be 16 or 32, not 64"),
     (lambda: aie.compress(VECTOR[:8]), "data must have shape (64,), not (8,)"),
     (lambda: aie.decompress(VECTOR[:4]), "stream must have one axis of 8 or more, not shape (4,)"),
     (lambda: aie.decompress(VECTOR[:8] + np.uint8(1)), "stream has 8 bytes; its mask asks for 16"),

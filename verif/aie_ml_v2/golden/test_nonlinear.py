@@ -11,18 +11,28 @@ from hypothesis import strategies as st
 
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2 import exact
+from bitpath.golden.aie_ml_v2.declarations.mover import BF20
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 from bitpath.golden.arrays.codec import decode_array
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.scalar.codec import decode
 
 BASE = AIE_ML_V2.numerics
-FORMATS = {"bf16": BF16, "fp16": FP16}
+FORMATS = {"bf16": BF16, "fp16": FP16, "fp32": BF20}
 SPECIALS = [0, 1 << 31, 1, 0x7F800000, 0xFF800000, 0x7FC00000, 0x7F7FFFFF, 0xFF7FFFFF, 0x445FC010]
 
 
 def f32(bits):
     return np.array(bits, np.uint32).view(np.float32)
+
+
+def codes_of(result):
+    """Codes of exp2's result; those of FP32 are BF20 with zeros below."""
+    if result.dtype != np.float32:
+        return result.view(np.uint16).tolist()
+    bits = result.view(np.uint32)
+    assert not np.any(bits & 0xFFF)
+    return (bits >> 12).tolist()
 
 
 @pytest.mark.parametrize("fmt", FORMATS)
@@ -32,14 +42,14 @@ def test_every_entry_of_the_exponential(fmt):
     t = np.concatenate([entries, np.nextafter(entries[::64], np.float32(0))])
     ends = [768, 768.0005, 769, 879, 880, 881, 910, 911, 1022, 1022.9995, 1023, 1023.9995, 1024, 0, -1, 1e30, -1e30]
     t = np.concatenate([t, np.array(ends, np.float32), f32(SPECIALS)])
-    got = aie.exp2_instruction(t, fmt=fmt).view(np.uint16)
-    assert got.tolist() == [exact.exp2_instruction(each, FORMATS[fmt]) for each in t.view(np.uint32).tolist()]
+    got = codes_of(aie.exp2_instruction(t, fmt=fmt))
+    assert got == [exact.exp2_instruction(each, FORMATS[fmt]) for each in t.view(np.uint32).tolist()]
 
 
 @settings(deadline=None)
 @given(st.integers(0, (1 << 32) - 1), st.sampled_from(sorted(FORMATS)))
 def test_exponential_of_any_code(bits, fmt):
-    assert aie.exp2(f32([bits]), fmt=fmt).view(np.uint16)[0] == exact.exp2(BASE, bits, FORMATS[fmt])
+    assert codes_of(aie.exp2(f32([bits]), fmt=fmt)) == [exact.exp2(BASE, bits, FORMATS[fmt])]
 
 
 def test_exponential_by_hand():
@@ -49,6 +59,8 @@ def test_exponential_by_hand():
     largest = float(BF16.max)
     assert got[5:10].tolist() == [0, 2.0**127, largest, largest, 0]
     assert np.isnan(got[10])
+    ends = aie.exp2(np.array([0, 128, np.nan], np.float32), fmt="fp32")
+    assert ends.view(np.uint32).tolist() == [0x3F801000, 0x7F7FF000, 0x7FC00000]
     # The header's constant is 0.001 above 895; the rest is the result's own rounding to 8 bits.
     x = np.random.default_rng(13).uniform(-100, 100, 5000).astype(np.float32)
     error = aie.exp2(x).astype(float) / np.exp2(x.astype(float)) - 1

@@ -1,4 +1,4 @@
-"""Add/compare, shuffles and shifts, sparsity, cascade: by both tiers, and by hand."""
+"""Add/compare, sparsity, cascade: by both tiers, and by hand."""
 
 from itertools import product
 
@@ -10,16 +10,7 @@ from hypothesis import strategies as st
 
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2 import exact
-from bitpath.golden.aie_ml_v2.declarations.codes import (
-    FLOAT_OP_FORMATS,
-    FLOAT_OPS,
-    LANE_BITS,
-    SHUFFLE_CODES,
-    SPARSE_PAIRS,
-    Half,
-    ShuffleMode,
-    VectorOp,
-)
+from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_OP_FORMATS, FLOAT_OPS, LANE_BITS, SPARSE_PAIRS, VectorOp
 from bitpath.golden.aie_ml_v2.declarations.modes import MODES
 from bitpath.golden.aie_ml_v2.mac.elementwise import MASKED_OPS, UNARY_OPS
 from bitpath.golden.arrays.codec import DTYPES, codes_of
@@ -94,84 +85,6 @@ def test_float_operations_by_hand():
     assert (high[:4].astype(float).tolist(), lt[:4].tolist()) == ([1, 3, 2, 0], [False] * 4)
     assert np.signbit(high[3].astype(float))
     assert not np.signbit(low[3].astype(float))
-
-
-def register(data):
-    return int.from_bytes(data.tobytes(), "little")
-
-
-def any_register(rng):
-    return rng.integers(0, 256, 64).astype(np.uint8)
-
-
-FAMILY = [
-    *SHUFFLE_CODES.values(),
-    *(ShuffleMode(bits=8 << i, rows=1 << j, cols=64 >> i + j) for i in range(4) for j in range(7 - i)),
-    *(ShuffleMode(bits=32, rows=r, cols=32 // r, half=half) for r in (1, 2, 4, 8, 16, 32) for half in Half),
-]
-
-
-@pytest.mark.parametrize("mode", FAMILY, ids=lambda mode: mode.name)
-def test_shuffles(mode):
-    rng = np.random.default_rng(17)
-    low, high = any_register(rng), any_register(rng)
-    got = aie.shuffle(low, None if mode.half is None else high, mode=mode)
-    assert register(got) == exact.shuffle(register(low), register(high), mode)
-
-
-def test_shuffles_by_hand():
-    low, high = np.arange(64, dtype=np.uint8), np.arange(64, 128, dtype=np.uint8)
-    assert np.array_equal(aie.shuffle(low, high, mode="T512_1x2_hi"), high)
-    assert aie.shuffle(low, high, mode=98)[:6].tolist() == [0, 64, 1, 65, 2, 66]
-    assert aie.shuffle(low, high, mode="T8_2x64_hi")[:4].tolist() == [32, 96, 33, 97]
-    assert aie.shuffle(low, mode="T8_8x8")[:9].tolist() == [0, 8, 16, 24, 32, 40, 48, 56, 1]
-    assert aie.shuffle(low, mode=106)[:24:8].tolist() == [0, 16, 32]
-    assert aie.shuffle(low, mode="T8_1x4_flip")[:5].tolist() == [3, 2, 1, 0, 7]
-    assert aie.shuffle(low, mode=59)[:4].tolist() == [2, 3, 0, 1]
-    assert aie.shuffle(low, mode=73)[:4].tolist() == [60, 61, 62, 63]
-    assert aie.shuffle(np.zeros((0, 64), np.uint8), mode=73).shape == (0, 64)
-
-
-@pytest.mark.parametrize("fmt", ["mx9", "mx6", "mx4"])
-@pytest.mark.parametrize("code", [0, 1, 18, 19, 106])
-def test_shuffles_of_mx_registers(fmt, code):
-    """Each share of an exponent moves with its 64 bits of data: numbers move, none changes."""
-    rng, mode = np.random.default_rng(18), SHUFFLE_CODES[code]
-    x = rng.standard_normal((2, 64 if fmt == "mx9" else 128)).astype(np.float32)
-    low, high = (aie.to_registers(aie.to_mx(each, fmt)) for each in x)
-    got = aie.shuffle_mx(low, None if mode.half is None else high, mode=code)
-    for name in ("data", "f", "g", "e"):
-        parts = [getattr(each, name) for each in (low, high)]
-        width = parts[0].shape[-1] * 8
-        if width:
-            expected = exact.shuffle(register(parts[0]), register(parts[1]), mode, width)
-            assert register(getattr(got, name)) == expected
-    if fmt != "mx9":
-        share = 16
-        before = aie.from_mx(aie.to_mx(x if mode.half else x[:1], fmt)).reshape(-1, share)
-        after = aie.from_mx(aie.from_registers(got)).reshape(-1, share)
-        assert {tuple(row) for row in after.tolist()} <= {tuple(row) for row in before.tolist()}
-
-
-def test_halves_of_mx9_blocks_move_by_themselves():
-    """T64_4x2 gathers the low halves of four blocks: k = 0..7 of four rows, as the product's first cycle reads them."""
-    x = np.repeat(np.exp2(np.arange(4)), 16).astype(np.float32)
-    moved = aie.shuffle_mx(aie.to_registers(aie.to_mx(x, "mx9")), mode="T64_4x2")
-    assert moved.e.tolist() == [127, 128, 129, 130] * 2
-    with pytest.raises(ValueError, match="e must hold equal exponents for the halves of a block, not different"):
-        aie.from_registers(moved)
-
-
-@settings(deadline=None)
-@given(st.integers(0, 64), st.sampled_from(LANE_BITS), st.integers(0, 255), st.booleans())
-def test_vector_shifts(count, bits, scalar, at_top):
-    rng = np.random.default_rng(19)
-    low, high = any_register(rng), any_register(rng)
-    got = aie.vector_shift(low, high, count=count)
-    assert register(got) == exact.vector_shift(register(low), register(high), count)
-    assert register(aie.vector_shift(low, count=count)) == exact.vector_shift(register(low), 0, count)
-    pushed = aie.push(low, scalar, bits=bits, at_top=at_top)
-    assert register(pushed) == exact.push(register(low), scalar, bits, at_top)
 
 
 def sparse_rows(rng, rows, groups, size):
