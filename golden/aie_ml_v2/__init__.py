@@ -49,6 +49,9 @@ from bitpath.golden.aie_ml_v2.operands.layout import (
 )
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
 from bitpath.golden.aie_ml_v2.operands.permute import shuffle, shuffle_mx, vector_shift
+from bitpath.golden.aie_ml_v2.operands.permute import push, shuffle, shuffle_mx, vector_shift
+from bitpath.golden.aie_ml_v2.products.matrices import integer_matmul, sparse_matmul
+from bitpath.golden.aie_ml_v2.products.registers import complex_dot, convolve, elementwise
 
 # Former names, kept for callers of earlier releases.
 MatmulPlan, plan_matmul, run_plan = Program, matmul_program, run_program
@@ -65,8 +68,11 @@ __all__ = [
     "bf16_to_f32",
     "bf16_to_int32",
     "broadcast",
+    "complex_dot",
     "compress",
+    "convolve",
     "decompress",
+    "elementwise",
     "exp2",
     "exp2_instruction",
     "extract",
@@ -83,6 +89,7 @@ __all__ = [
     "fused_dot",
     "insert",
     "integer_dot",
+    "integer_matmul",
     "issue_cycles",
     "macs_per_cycle",
     "matmul",
@@ -101,6 +108,7 @@ __all__ = [
     "shuffle_mx",
     "sparse_dot",
     "sparse_load",
+    "sparse_matmul",
     "split_f32",
     "srs",
     "tanh",

@@ -13,7 +13,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import (
     RoundingCode,
     Saturation,
 )
-from bitpath.golden.aie_ml_v2.declarations.modes import INTEGER_MODES
+from bitpath.golden.aie_ml_v2.declarations.modes import INTEGER_MODES, Mode
 from bitpath.golden.arrays.arguments import (
     check_broadcast,
     check_choice,
@@ -73,20 +73,52 @@ def integer_dot(
     """
     check_choice("mode", mode, INTEGER_MODES)
     row = INTEGER_MODES[mode]
-    depths = {row.depth, *(depth for _, depth in (*row.elementwise, *row.convolutions))}
+    depths = {row.depth, *(depth for _, depth in row.elementwise), *(each.taps for each in row.convolutions)}
     check_integers("a", a, row.a_bits, signed_a)
     check_integers("b", b, row.b_bits, signed_b)
     if a.ndim < 1 or a.shape[-1] not in depths:
         raise ValueError(f"a must have shape [..., K] with K of {one_of(sorted(depths))}, not {a.shape}")
     check_shape("b", b, "...", a.shape[-1], why=" as a")
-    shapes = {"a": a.shape[:-1], "b": b.shape[:-1]}
+    check_accumulators(row, acc1, acc2, a=a.shape[:-1], b=b.shape[:-1])
+    # int64 wraps like the widest lanes: nothing is lost that a lane would keep.
+    products = np.einsum("...k,...k->...", a.astype(np.int64), b.astype(np.int64))
+    return add_integers(
+        np.asarray(products),
+        acc1,
+        acc2,
+        row=row,
+        shift16=shift16,
+        negate_products=negate_products,
+        negate_acc1=negate_acc1,
+        negate_acc2=negate_acc2,
+        zero_acc1=zero_acc1,
+    )
+
+
+def check_accumulators(row: Mode, acc1: np.ndarray | None, acc2: np.ndarray | None, **shapes: tuple[int, ...]) -> None:
+    """Raise unless accumulators fit in the lanes of a mode and broadcast with the operands' leading axes."""
     for name, acc in (("acc1", acc1), ("acc2", acc2)):
         if acc is not None:
             check_integers(name, acc, row.lane_bits, signed=True)
             shapes[name] = acc.shape
     check_broadcast(**shapes)
-    # int64 wraps like the widest lanes: nothing is lost that a lane would keep. numpy warns of it where there is no axis.
-    total = np.einsum("...k,...k->...", a.astype(np.int64), b.astype(np.int64))[..., np.newaxis]
+
+
+@checked
+def add_integers(
+    products: np.ndarray,
+    acc1: np.ndarray | None,
+    acc2: np.ndarray | None,
+    *,
+    row: Mode,
+    shift16: bool = False,
+    negate_products: bool = False,
+    negate_acc1: bool = False,
+    negate_acc2: bool = False,
+    zero_acc1: bool = False,
+) -> np.ndarray:
+    """Add sums of products, int64 modulo 2**64, and two accumulators in the lanes of a mode; options of `integer_dot`."""
+    total = products[..., np.newaxis]  # numpy warns of overflow where there is no axis
     total = -total if negate_products else total
     if acc1 is not None and not zero_acc1:
         first = acc1.astype(np.int64)[..., np.newaxis] << (16 if shift16 else 0)

@@ -45,6 +45,31 @@ class Shape:
     transposed: bool = False
     sparse: bool = False
 
+    @property
+    def name(self) -> str:
+        """As LLVM names it, for example 8x16x8T."""
+        return f"{self.m}x{self.k}x{self.n}{'T' * self.transposed}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Convolution:
+    """A native convolution: lane ``channels * x + c`` adds ``f[channels * (x + u) + c] * g[channels * u + c]`` over taps u.
+
+    Attributes
+    ----------
+    outputs, taps : positions x of the result and u of the kernel.
+    channels : channels c, which are innermost.
+    """
+
+    outputs: int
+    taps: int
+    channels: int = 1
+
+    @property
+    def name(self) -> str:
+        """As LLVM names it, for example 8x8_8ch."""
+        return f"{self.outputs}x{self.taps}" + (f"_{self.channels}ch" if self.channels > 1 else "")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Mode:
@@ -60,7 +85,8 @@ class Mode:
     amode, bmode : fields of the control word.
     shapes : matrix shapes, dense and sparse; the first is the one that `matmul` uses.
     elementwise : (lanes, depth) of element-wise products.
-    convolutions : (outputs, taps) of convolutions, as LLVM names them.
+    convolutions : convolutions of operand registers.
+    complex_depth : products of a complex lane, a pair of lanes; 0 if the mode has no complex form.
     """
 
     name: str
@@ -73,7 +99,8 @@ class Mode:
     bmode: int
     shapes: tuple[Shape, ...]
     elementwise: tuple[tuple[int, int], ...] = ()
-    convolutions: tuple[tuple[int, int], ...] = ()
+    convolutions: tuple[Convolution, ...] = ()
+    complex_depth: int = 0
 
     @property
     def lanes(self) -> int:
@@ -121,9 +148,10 @@ INT8 = Mode(
         Shape(m=4, k=8, n=16),
         Shape(m=8, k=16, n=8, transposed=True, sparse=True),
         Shape(m=4, k=16, n=16, transposed=True, sparse=True),
+        Shape(m=4, k=16, n=8, transposed=True, sparse=True),  # half of the lanes
     ),
-    elementwise=((64, 2),),
-    convolutions=((8, 8), (64, 8)),
+    elementwise=((64, 2), (64, 1)),
+    convolutions=(Convolution(outputs=64, taps=8), Convolution(outputs=8, taps=8, channels=8)),
 )
 INT16 = Mode(
     name="int16",
@@ -144,7 +172,8 @@ INT16_64 = Mode(
     bmode=1,
     shapes=(Shape(m=4, k=4, n=8), Shape(m=4, k=8, n=8, transposed=True, sparse=True)),
     elementwise=((32, 2),),
-    convolutions=((32, 4), (4, 4)),
+    convolutions=(Convolution(outputs=32, taps=4), Convolution(outputs=4, taps=4, channels=8)),
+    complex_depth=2,
 )
 INT32X16 = Mode(
     name="int32x16",
@@ -154,6 +183,7 @@ INT32X16 = Mode(
     amode=AMode.INT64,
     bmode=0,
     shapes=(Shape(m=4, k=2, n=8),),
+    complex_depth=1,
 )
 FLOAT16 = Mode(
     name="float16",
@@ -210,6 +240,10 @@ VARIANTS = {
 }
 """The control word's variant field for floats and MX. Ref: LLVM."""
 INTEGER_MODES = {mode.name: mode for mode in MODES.values() if mode.datapath is Datapath.INTEGER}
+COMPLEX_LANES = 16
+"""Complex lanes of an instruction, pairs of 64-bit lanes: real, then imaginary part."""
+COMPLEX_MODES = {"cint16": INT16_64, "cint32x16": INT32X16}
+"""Modes with a complex form, by its name."""
 MULTIPLIERS = 1024
 """Multipliers of 9 by 5 bits. Ref: AM027, as UG1639 counts them."""
 

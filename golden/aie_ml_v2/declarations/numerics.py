@@ -271,9 +271,19 @@ CHOICES = choices(
         "FP32 is split into the BF16 nearest to what the pieces before left over; after a piece that is not finite all are 0; the smallest products come first within each step of K": documented(
             "LLVM for the order; the pieces are chosen"
         ),
-        "A group with more than two nonzero entities is refused": documented(
-            "UG1603 calls it invalid; UG1583 lists one such mask, 0111 -> (C, B)"
+        'A group with more than two nonzero entities is refused; with overfull "drop" neither of its slots multiplies': inferred(
+            "xdna-emu, from AMD's model of AIE2; UG1603 calls it invalid, UG1583 lists one such mask, 0111 -> (C, B)"
         ),
+        "Slot 2g of a sparse operand is the low one of group g; groups follow each other along K, then along the columns": chosen(
+            "no document gives the order of the slots; xdna-emu's notes have the high one first"
+        ),
+        "Complex products: bits 2k, 2k + 1, 4 + 2k and 5 + 2k of the control word's negation turn re*re, im*im, re*im and im*re of product k": inferred(
+            "LLVM's six named masks decode to their names this way; its headers leave the complex forms out"
+        ),
+        "In cint32x16 the negation bits of both products must be equal, since its halves of 16 bits carry one sign": chosen(
+            "no document says"
+        ),
+        "int32x16 takes the low 8 of the 16 elements of X": inferred("4 x 2 elements are eight"),
         "An empty slot of a sparse group multiplies nothing, whatever A holds there": chosen(
             "UG1583 puts a zero into the slot and says nothing of A"
         ),

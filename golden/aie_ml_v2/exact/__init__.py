@@ -36,6 +36,9 @@ from bitpath.golden.aie_ml_v2.exact.lanes import (
 from bitpath.golden.aie_ml_v2.exact.nonlinear import exp2, exp2_instruction, tanh
 from bitpath.golden.aie_ml_v2.exact.permute import shuffle, vector_shift
 from bitpath.golden.aie_ml_v2.exact.sparsity import compress, load_group, pairs, route_group
+from bitpath.golden.aie_ml_v2.exact.permute import push, shuffle, vector_shift
+from bitpath.golden.aie_ml_v2.exact.products import complex_lane, convolution_pairs, elementwise_pairs, matrix_pairs
+from bitpath.golden.aie_ml_v2.exact.sparsity import compress, load_group, pairs, positions, route_group
 
 __all__ = [
     "Block",
@@ -45,7 +48,10 @@ __all__ = [
     "Term",
     "bf16_to_int32",
     "broadcast",
+    "complex_lane",
     "compress",
+    "convolution_pairs",
+    "elementwise_pairs",
     "exp2",
     "exp2_instruction",
     "extract",
@@ -56,12 +62,14 @@ __all__ = [
     "integer_lane",
     "integer_op",
     "load_group",
+    "matrix_pairs",
     "narrow",
     "pack_block",
     "pack_mask",
     "pack_tile",
     "pairs",
     "piece_pairs",
+    "positions",
     "push",
     "register_bytes",
     "route_group",

@@ -11,6 +11,8 @@ from bitpath.golden.aie_ml_v2 import exact
 from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, MX9, RoundingCode, Saturation, VectorOp
 from bitpath.golden.aie_ml_v2.declarations.modes import INT8
 from bitpath.golden.aie_ml_v2.declarations.mover import ShuffleMode
+from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, MX9, RoundingCode, Saturation, ShuffleMode, VectorOp
+from bitpath.golden.aie_ml_v2.declarations.modes import INT8, INT32X16
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 from bitpath.golden.formats.catalogue import BF16
 
@@ -26,6 +28,8 @@ BLOCKS = aie_ml_v2.to_mx(X, "mx9")
 EIGHTS = aie_ml_v2.to_mx(X, "bfp16ebs8")
 REGISTERS = aie_ml_v2.to_registers(BLOCKS)
 SPARSE = aie_ml_v2.to_sparse(np.array([1, 0, 2, 0] * 4, np.float32).astype(ml_dtypes.bfloat16))
+SPARSE_ROWS = aie_ml_v2.to_sparse(np.tile(np.array([1, 0, 2, 0]), (8, 4)))
+PAIRS = np.arange(64).reshape(32, 2)
 STREAM = aie_ml_v2.compress(VECTOR % 2)
 PROGRAM = aie_ml_v2.matmul_program(A, A.T, fmt="bf16")
 MACS = [aie_ml_v2.MacInstruction(mode="mx9", destination=i % 2, accumulators=(i % 2,)) for i in range(5)]
@@ -43,8 +47,11 @@ VECTORISED = {
     "bf16_to_f32": {"bits": HALF_BITS},
     "bf16_to_int32": {"bits": HALF_BITS, "shift": 3},
     "broadcast": {"scalar": 100, "bits": 64},
+    "complex_dot": {"a": PAIRS, "b": PAIRS, "mode": "cint16", "negate": 0x0A},
     "compress": {"data": VECTOR},
+    "convolve": {"a": np.tile(VECTOR, 2), "b": VECTOR, "mode": "int8", "shape": "64x8"},
     "decompress": {"stream": STREAM},
+    "elementwise": {"a": VECTOR, "b": VECTOR, "mode": "int8"},
     "exp2": {"x": X},
     "exp2_instruction": {"t": X},
     "extract": {"register": VECTOR, "index": 7, "bits": 8},
@@ -61,6 +68,7 @@ VECTORISED = {
     "fused_dot": {"a": LANE, "b": LANE, "fmt": "bf16"},
     "insert": {"register": VECTOR, "index": 7, "scalar": 100, "bits": 16},
     "integer_dot": {"a": INTS, "b": INTS, "mode": "int8"},
+    "integer_matmul": {"a": INTS.reshape(4, 2), "b": np.ones((2, 8), int), "mode": "int32x16"},
     "issue_cycles": {"instructions": MACS},
     "macs_per_cycle": {"mode": "mx9"},
     "matmul": MATRICES,
@@ -76,6 +84,7 @@ VECTORISED = {
     "shuffle": {"low": VECTOR, "high": VECTOR, "mode": 54},
     "shuffle_mx": {"low": REGISTERS, "high": REGISTERS, "mode": 0},
     "sparse_dot": {"a": np.ones(16, ml_dtypes.bfloat16), "b": SPARSE, "fmt": "bf16"},
+    "sparse_matmul": {"a": np.ones((8, 16), int), "b": SPARSE_ROWS, "fmt": "int8"},
     "sparse_load": {"stream": STREAM, "entity_bytes": 1},
     "split_f32": {"x": X},
     "srs": {"acc": INTS * 1000, "shift": 3, "acc_bits": 32, "out_bits": 8, "rounding": 9, "saturate": 1},
@@ -103,7 +112,10 @@ EXACT = {
     "Block.value": {"self": lambda: BLOCK, "element": 15},
     "bf16_to_int32": {"code": 0x4380, "shift": 12},
     "broadcast": {"scalar": 100, "bits": 8},
+    "complex_lane": {"mode": INT32X16, "a": [(1, 2)] * 16, "b": [(3, 4)], "lane": 3, "negate": 0x0A},
     "compress": {"data": bytes(range(64))},
+    "convolution_pairs": {"convolution": INT8.convolutions[1], "a": [1] * 128, "b": [2] * 64, "lane": 9},
+    "elementwise_pairs": {"lanes": 4, "a": [1, 2, 3, 4], "b": [5], "lane": 2},
     "exp2": {"numerics": NUMERICS, "code": 0x3F812345, "fmt": BF16},
     "exp2_instruction": {"code": 0x44600123, "fmt": BF16},
     "extract": {"register": 123 << 100, "index": 100, "bits": 8, "signed": True},
@@ -113,12 +125,14 @@ EXACT = {
     "insert": {"register": 123 << 100, "index": 100, "scalar": 100, "bits": 8},
     "integer_lane": {"mode": INT8, "a": [100, 120], "b": [100, -120], "acc1": 120, "acc2": 125},
     "integer_op": {"op": VectorOp.ADD, "a": 100, "b": 120, "bits": 8, "signed": True, "mask": False},
+    "matrix_pairs": {"shape": INT32X16.shapes[0], "a": [1] * 8, "b": [2] * 16, "lane": 9},
     "load_group": {"entities": [1, 2, 3, 4], "mask": 0b1010},
     "narrow": {"code": 0x3F812345, "fmt": BF16, "rounding": RoundingCode.CONV_EVEN, "shift": 3},
     "pack_block": {"block": BLOCK},
     "pack_mask": {"mask": [True, False]},
     "pack_tile": {"blocks": [EIGHT] * 8},
     "pairs": {"a": [1, 2, 3, 4], "slots": (5, 6), "mask": 0b1010},
+    "positions": {"mask": 0b1010},
     "piece_pairs": {"products": 6},
     "push": {"register": 123 << 100, "scalar": 100, "bits": 8, "at_top": True},
     "register_bytes": {"block": BLOCK},

@@ -118,7 +118,7 @@ VALUES = [
     (lambda: aie.add_accumulators(X[:2], X[:3]), f"{BROADCAST}acc1 (2,), acc2 (3,)"),
     (lambda: int_dot(INTS, INTS, mode="int4"), "mode must be 'int8', 'int16', 'int16_64' or 'int32x16', not 'int4'"),
     (lambda: int_dot(INTS - 1, INTS, signed_a=False), "a must be 0 to 255, not -1 to -1"),
-    (lambda: int_dot(INTS[:3], INTS), "a must have shape [..., K] with K of 2 or 8, not (3,)"),
+    (lambda: int_dot(INTS[:3], INTS), "a must have shape [..., K] with K of 1, 2 or 8, not (3,)"),
     (lambda: int_dot(INTS, INTS[:2]), "b must have shape [..., 8] as a, not (2,)"),
     (lambda: int_dot(INTS, INTS, INT32_END), "acc1 must be -2147483648 to 2147483647, not 2147483648 to 2147483648"),
     (lambda: srs(64), "shift must be -4 to 63, not 64"),

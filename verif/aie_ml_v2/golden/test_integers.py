@@ -126,7 +126,7 @@ def test_integer_lanes(mode, signed_a, signed_b):
     """Every depth; the largest operands; accumulators that wrap."""
     row, rng = INTEGER_MODES[mode], np.random.default_rng(9)
     top = 1 << row.lane_bits - 1
-    for depth in {row.depth, *(each for _, each in (*row.elementwise, *row.convolutions))}:
+    for depth in {row.depth, *(each for _, each in row.elementwise), *(each.taps for each in row.convolutions)}:
         sides = []
         for bits, signed in ((row.a_bits, signed_a), (row.b_bits, signed_b)):
             low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
