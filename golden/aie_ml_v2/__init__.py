@@ -52,19 +52,34 @@ from bitpath.golden.aie_ml_v2.operands.permute import shuffle, shuffle_mx, vecto
 from bitpath.golden.aie_ml_v2.operands.permute import push, shuffle, shuffle_mx, vector_shift
 from bitpath.golden.aie_ml_v2.products.matrices import integer_matmul, sparse_matmul
 from bitpath.golden.aie_ml_v2.products.registers import complex_dot, convolve, elementwise
+from bitpath.golden.aie_ml_v2.tile.addresses import Dimensions, agu_step, agu_stream, dimensions_from_steps
+from bitpath.golden.aie_ml_v2.tile.fifos import LoadFifo, StoreFifo
+from bitpath.golden.aie_ml_v2.tile.memory import DataMemory, banks, conflict_cycles
+from bitpath.golden.aie_ml_v2.tile.registers import Registers
+from bitpath.golden.aie_ml_v2.tile.stream_port import StreamPort, StreamWord, stream_result
 
 # Former names, kept for callers of earlier releases.
 MatmulPlan, plan_matmul, run_plan = Program, matmul_program, run_program
 
 __all__ = [
     "Cascade",
+    "DataMemory",
+    "Dimensions",
+    "LoadFifo",
     "MacInstruction",
     "MatmulPlan",
     "MxBlocks",
     "MxRegisters",
     "Program",
+    "Registers",
     "SparseVector",
+    "StoreFifo",
+    "StreamPort",
+    "StreamWord",
     "add_accumulators",
+    "agu_step",
+    "agu_stream",
+    "banks",
     "bf16_to_f32",
     "bf16_to_int32",
     "broadcast",
@@ -73,6 +88,9 @@ __all__ = [
     "convolve",
     "decompress",
     "elementwise",
+    "conflict_cycles",
+    "decompress",
+    "dimensions_from_steps",
     "exp2",
     "exp2_instruction",
     "extract",
@@ -111,6 +129,7 @@ __all__ = [
     "sparse_matmul",
     "split_f32",
     "srs",
+    "stream_result",
     "tanh",
     "timing",
     "to_dense",

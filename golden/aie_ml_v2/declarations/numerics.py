@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.tile import TILE_CHOICES
 from bitpath.golden.formats.presets import preset
 from bitpath.golden.formats.sources import choices, chosen, documented, inferred, measured
 
@@ -312,5 +313,6 @@ CHOICES = choices(
             "LLVM's itinerary makes the compiler avoid it"
         ),
     }
+    | TILE_CHOICES
 )
 """Rules that no field switches; `bitpath numerics` lists them behind the presets."""

@@ -1,5 +1,6 @@
 """AMD AIE-ML v2's vector unit on scalars, in unbounded integers and fractions."""
 
+from bitpath.golden.aie_ml_v2.exact.addresses import Level, agu_step, nest_levels
 from bitpath.golden.aie_ml_v2.exact.blocks import (
     Block,
     BlockTrace,
@@ -14,6 +15,7 @@ from bitpath.golden.aie_ml_v2.exact.blocks import (
 )
 from bitpath.golden.aie_ml_v2.exact.conversions import bf16_to_int32, narrow, piece_pairs, split_f32, widen
 from bitpath.golden.aie_ml_v2.exact.elementwise import float_op, integer_op
+from bitpath.golden.aie_ml_v2.exact.fifos import Popped, load_fifo, store_fifo
 from bitpath.golden.aie_ml_v2.exact.fused import LaneTrace, Term, trace_float_lane, trace_mx_lane
 from bitpath.golden.aie_ml_v2.exact.integers import (
     IntegerLaneTrace,
@@ -33,6 +35,7 @@ from bitpath.golden.aie_ml_v2.exact.lanes import (
     push,
     unpack_mask,
 )
+from bitpath.golden.aie_ml_v2.exact.memory import banks, conflict_cycles
 from bitpath.golden.aie_ml_v2.exact.nonlinear import exp2, exp2_instruction, tanh
 from bitpath.golden.aie_ml_v2.exact.permute import shuffle, vector_shift
 from bitpath.golden.aie_ml_v2.exact.sparsity import compress, load_group, pairs, route_group
@@ -45,13 +48,18 @@ __all__ = [
     "BlockTrace",
     "IntegerLaneTrace",
     "LaneTrace",
+    "Level",
+    "Popped",
     "Term",
+    "agu_step",
+    "banks",
     "bf16_to_int32",
     "broadcast",
     "complex_lane",
     "compress",
     "convolution_pairs",
     "elementwise_pairs",
+    "conflict_cycles",
     "exp2",
     "exp2_instruction",
     "extract",
@@ -61,9 +69,11 @@ __all__ = [
     "insert",
     "integer_lane",
     "integer_op",
+    "load_fifo",
     "load_group",
     "matrix_pairs",
     "narrow",
+    "nest_levels",
     "pack_block",
     "pack_mask",
     "pack_tile",
@@ -77,6 +87,7 @@ __all__ = [
     "shuffle",
     "split_f32",
     "srs",
+    "store_fifo",
     "tanh",
     "to_mx",
     "trace_float_lane",

@@ -6,9 +6,17 @@ import numpy as np
 
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2 import exact
+from bitpath.golden.aie_ml_v2.declarations.codes import SPARSE_PAIRS
 
 NEGATIONS = list(product((False, True), repeat=3))
 KINDS = ("plain", "spread", "specials", "overflow", "underflow", "ties")
+
+
+def sparse_rows(rng, rows, groups, size):
+    """Groups with every allowed mask, nonzero where held."""
+    masks = rng.choice(list(SPARSE_PAIRS), (rows, groups))
+    held = masks[..., np.newaxis] >> np.arange(4) & 1
+    return (rng.integers(1, size, (rows, groups, 4)) * held).reshape(rows, -1)
 
 
 def fp32_blocks(rng, fmt, count):

@@ -35,8 +35,33 @@ PROGRAM = aie_ml_v2.matmul_program(A, A.T, fmt="bf16")
 MACS = [aie_ml_v2.MacInstruction(mode="mx9", destination=i % 2, accumulators=(i % 2,)) for i in range(5)]
 MODE = ShuffleMode(bits=8, rows=8, cols=8)
 MATRICES = {"a": A, "b": A.T, "fmt": "bf16", "rounding": 12}
+MEMORY = aie_ml_v2.DataMemory()
+FIFO = {"pointer": 100, "count": 64, "data": np.pad(VECTOR, (0, 64))}
+LOAD_FIFO, STORE_FIFO = (lambda: aie_ml_v2.LoadFifo(**FIFO)), (lambda: aie_ml_v2.StoreFifo(**FIFO))
 
 VECTORISED = {
+    "DataMemory": {"size": 128},
+    "DataMemory.load": {"self": aie_ml_v2.DataMemory, "address": 64, "width": 64},
+    "DataMemory.store": {"self": aie_ml_v2.DataMemory, "address": 64, "data": VECTOR},
+    "Dimensions": dict.fromkeys(("m", "dn", "dj", "dc", "dn2", "dj2", "dc2"), 100),
+    "LoadFifo": FIFO,
+    "LoadFifo.fill": {"self": LOAD_FIFO, "memory": MEMORY},
+    "LoadFifo.pop": {"self": LOAD_FIFO, "memory": MEMORY, "size": 72},
+    "LoadFifo.pop_sparse": {"self": LOAD_FIFO, "memory": MEMORY},
+    "Registers.move": {"self": aie_ml_v2.Registers, "to": "p0", "source": "r0"},
+    "Registers.read": {"self": aie_ml_v2.Registers, "name": "x0"},
+    "Registers.write": {"self": aie_ml_v2.Registers, "name": "r0", "value": 100},
+    "StoreFifo": FIFO,
+    "StoreFifo.flush": {"self": STORE_FIFO, "memory": MEMORY},
+    "StoreFifo.push": {"self": STORE_FIFO, "memory": MEMORY, "data": VECTOR},
+    "StreamPort": {"depth": 8, "latency": 2},
+    "StreamPort.cycle": {"self": aie_ml_v2.StreamPort, "write": aie_ml_v2.StreamWord(100), "read": True},
+    "agu_step": {"p": 100, "dims": aie_ml_v2.Dimensions(64), "form": "2d"},
+    "agu_stream": {"p": 100, "dims": aie_ml_v2.Dimensions(64), "count": 3, "form": "3d"},
+    "banks": {"address": 64, "width": 64},
+    "conflict_cycles": {"requests": [(64, 64), (0, 32)]},
+    "dimensions_from_steps": {"sizes": [2, 3], "steps": [64, 100, 110]},
+    "stream_result": {"found": aie_ml_v2.StreamWord(100)},
     "Cascade.cycle": {"self": aie_ml_v2.Cascade, "write": np.ones(16, np.uint32)},
     "MacInstruction": {"mode": "mx9", "destination": 3, "accumulators": (1, 2)},
     "MxBlocks": {name: getattr(BLOCKS, name) for name in aie_ml_v2.MxBlocks.__annotations__},
@@ -110,12 +135,15 @@ EXACT = {
     "Block": {"fmt": MX9, "exponent": 127, "shift": 0x81, "codes": tuple(range(-8, 8))},
     "Block.shift_of": {"self": lambda: BLOCK, "element": 15},
     "Block.value": {"self": lambda: BLOCK, "element": 15},
+    "agu_step": {"p": 100, "m": 64, "levels": [exact.Level(3, 64)]},
+    "banks": {"address": 64, "width": 64},
     "bf16_to_int32": {"code": 0x4380, "shift": 12},
     "broadcast": {"scalar": 100, "bits": 8},
     "complex_lane": {"mode": INT32X16, "a": [(1, 2)] * 16, "b": [(3, 4)], "lane": 3, "negate": 0x0A},
     "compress": {"data": bytes(range(64))},
     "convolution_pairs": {"convolution": INT8.convolutions[1], "a": [1] * 128, "b": [2] * 64, "lane": 9},
     "elementwise_pairs": {"lanes": 4, "a": [1, 2, 3, 4], "b": [5], "lane": 2},
+    "conflict_cycles": {"requests": [(64, 64), (0, 32)]},
     "exp2": {"numerics": NUMERICS, "code": 0x3F812345, "fmt": BF16},
     "exp2_instruction": {"code": 0x44600123, "fmt": BF16},
     "extract": {"register": 123 << 100, "index": 100, "bits": 8, "signed": True},
@@ -127,7 +155,9 @@ EXACT = {
     "integer_op": {"op": VectorOp.ADD, "a": 100, "b": 120, "bits": 8, "signed": True, "mask": False},
     "matrix_pairs": {"shape": INT32X16.shapes[0], "a": [1] * 8, "b": [2] * 16, "lane": 9},
     "load_group": {"entities": [1, 2, 3, 4], "mask": 0b1010},
+    "load_fifo": {"memory": bytes(range(192)), "pointer": 70, "sizes": [None, 72]},
     "narrow": {"code": 0x3F812345, "fmt": BF16, "rounding": RoundingCode.CONV_EVEN, "shift": 3},
+    "nest_levels": {"sizes": [2, 3], "steps": [64, 100, 110]},
     "pack_block": {"block": BLOCK},
     "pack_mask": {"mask": [True, False]},
     "pack_tile": {"blocks": [EIGHT] * 8},
@@ -148,6 +178,7 @@ EXACT = {
         "saturation": Saturation.NONE,
         "signed": True,
     },
+    "store_fifo": {"memory": bytes(192), "pointer": 70, "pushes": [bytes(range(72)), None]},
     "tanh": {"code": 0x3F812345},
     "to_mx": {
         "numerics": NUMERICS,

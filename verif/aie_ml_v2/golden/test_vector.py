@@ -14,6 +14,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_OP_FORMATS, FLOAT_
 from bitpath.golden.aie_ml_v2.declarations.modes import MODES
 from bitpath.golden.aie_ml_v2.mac.elementwise import MASKED_OPS, UNARY_OPS
 from bitpath.golden.arrays.codec import DTYPES, codes_of
+from bitpath.verif.aie_ml_v2.golden.operands import sparse_rows
 
 SMALL_FLOATS = [fmt for family in FLOAT_OP_FORMATS for fmt in family]
 
@@ -85,13 +86,6 @@ def test_float_operations_by_hand():
     assert (high[:4].astype(float).tolist(), lt[:4].tolist()) == ([1, 3, 2, 0], [False] * 4)
     assert np.signbit(high[3].astype(float))
     assert not np.signbit(low[3].astype(float))
-
-
-def sparse_rows(rng, rows, groups, size):
-    """Groups with every allowed mask, nonzero where held."""
-    masks = rng.choice(list(SPARSE_PAIRS), (rows, groups))
-    held = masks[..., np.newaxis] >> np.arange(4) & 1
-    return (rng.integers(1, size, (rows, groups, 4)) * held).reshape(rows, -1)
 
 
 def test_every_mask_of_a_group():
