@@ -4,9 +4,11 @@ from bitpath.golden.aie_ml_v2.convert.from_mx import from_mx
 from bitpath.golden.aie_ml_v2.convert.integers import integer_dot, srs, ups
 from bitpath.golden.aie_ml_v2.convert.narrow import f32_to_bf16, f32_to_fp8, f32_to_fp16
 from bitpath.golden.aie_ml_v2.convert.to_mx import to_mx
+from bitpath.golden.aie_ml_v2.declarations.status import Flags, FloatSaturation
 from bitpath.golden.aie_ml_v2.mac.cascade import Cascade
 from bitpath.golden.aie_ml_v2.mac.elementwise import float_op, vector_op
 from bitpath.golden.aie_ml_v2.mac.emulated_f32 import f32_dot, split_f32
+from bitpath.golden.aie_ml_v2.mac.flags import with_flags
 from bitpath.golden.aie_ml_v2.mac.fused_dot import add_accumulators, fused_dot
 from bitpath.golden.aie_ml_v2.mac.nonlinear import exp2, exp2_instruction, tanh
 from bitpath.golden.aie_ml_v2.mac.sparsity import (
@@ -19,7 +21,7 @@ from bitpath.golden.aie_ml_v2.mac.sparsity import (
     to_dense,
     to_sparse,
 )
-from bitpath.golden.aie_ml_v2.mac.widen import bf16_to_f32, bf16_to_int32, fp8_to_f32, fp16_to_f32
+from bitpath.golden.aie_ml_v2.mac.widen import bf16_to_f32, bf16_to_int32, f32_to_int32, fp8_to_f32, fp16_to_f32
 from bitpath.golden.aie_ml_v2.matmul.cycles import (
     MacInstruction,
     issue_cycles,
@@ -66,6 +68,8 @@ __all__ = [
     "DataMemory",
     "Dimensions",
     "LoadFifo",
+    "Flags",
+    "FloatSaturation",
     "MacInstruction",
     "MatmulPlan",
     "MxBlocks",
@@ -99,6 +103,7 @@ __all__ = [
     "f32_to_bf16",
     "f32_to_fp8",
     "f32_to_fp16",
+    "f32_to_int32",
     "float_op",
     "fp8_to_f32",
     "fp16_to_f32",
@@ -143,4 +148,5 @@ __all__ = [
     "ups",
     "vector_op",
     "vector_shift",
+    "with_flags",
 ]

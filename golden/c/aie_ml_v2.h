@@ -22,8 +22,8 @@ int64_t bitpath_aie_ml_v2_integer_dot(const int32_t a[8], const int32_t b[8], in
 void bitpath_aie_ml_v2_to_mx(const uint32_t x[16], int format, int rounding, uint8_t head[2], int8_t codes[16]);
 void bitpath_aie_ml_v2_from_mx(int format, const uint8_t head[2], const int8_t codes[16], uint32_t x[16]);
 
-/* An FP32 code times 2**shift to a narrower float; overflow gives the largest number if `saturate`, else infinity or
- * NaN. */
+/* An FP32 code times 2**shift to a narrower float. `saturate` is an OR of SATURATE_ bits, crFPConvSat: FINITE gives the
+ * largest number for a finite one beyond it, INFINITE for an infinity; else both give infinity or NaN. */
 uint16_t bitpath_aie_ml_v2_narrow(uint32_t code, int format, int rounding, int saturate, int shift);
 
 /* A narrow float to FP32: exact; an 8-bit one by a multiplication with 1, so that -0 becomes +0. */

@@ -72,9 +72,10 @@ uint16_t bitpath_aie_ml_v2_narrow(uint32_t code, int format, int rounding, int s
     Number x = decode(&FP32, code);
     uint32_t sign = x.sign ? to->sign_mask : 0, result;
     if (x.kind == FINITE)
-        result = encode(to, x.sign, x.significand, x.exponent + shift, rounding_of(rounding), saturate);
+        result = encode(to, x.sign, x.significand, x.exponent + shift, rounding_of(rounding),
+                        saturate & BITPATH_AIE_ML_V2_SATURATE_FINITE);
     else if (x.kind == INFINITE)
-        result = sign | (saturate ? to->max_code : to->infinity_code ? to->infinity_code : to->nan_code);
+        result = sign | (saturate & BITPATH_AIE_ML_V2_SATURATE_INFINITE ? to->max_code : to->infinity_code ? to->infinity_code : to->nan_code);
     else if (!to->infinity_code)
         result = to->nan_code | sign;
     else {

@@ -6,7 +6,8 @@ void bitpath_aie_ml_v2_float_matmul(int m, int k, int n, const uint32_t *a, cons
                                     int rounding, uint32_t *result)
 {
     uint16_t row[DEPTH], columns[COLUMNS][DEPTH];
-    int saturate = format_of(format)->sign_mask == 0x80, start, first, i, j, d;
+    int both = BITPATH_AIE_ML_V2_SATURATE_FINITE | BITPATH_AIE_ML_V2_SATURATE_INFINITE;
+    int saturate = format_of(format)->sign_mask == 0x80 ? both : 0, start, first, i, j, d;
     for (start = 0; start < k; start += DEPTH)
         for (first = 0; first < n; first += COLUMNS) {
             int count = n - first < COLUMNS ? n - first : COLUMNS;

@@ -8,6 +8,7 @@ from typing import Any
 from bitpath.golden.aie_ml_v2.declarations import codes, modes
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import PRESETS as AIE_ML_V2_PRESETS
+from bitpath.golden.aie_ml_v2.declarations.status import FloatSaturation
 from bitpath.golden.formats.catalogue import (
     BF16,
     E2M1,
@@ -111,6 +112,7 @@ MACHINES = {
             numbered(name.upper() for name in codes.BLOCK_FORMATS),
             numbered(RoundingCode),
             {f"SATURATION_{each.name}": int(each) for each in codes.Saturation},
+            {f"SATURATE_{each.name}": int(each) for each in FloatSaturation},
             {name.upper(): 1 << bit for bit, name in enumerate(CONTROL_BITS)},
         ),
         others={},

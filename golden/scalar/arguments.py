@@ -6,13 +6,14 @@ integer type, numpy's scalars and objects with ``__index__`` included; bool is n
 
 from collections.abc import Collection, Iterable, Sized
 from difflib import get_close_matches
-from enum import Enum
+from enum import Enum, Flag
 from operator import index
 from typing import Any, TypeVar
 
 import numpy as np
 
 Member = TypeVar("Member", bound=Enum)
+Bits = TypeVar("Bits", bound=Flag)
 _SHOWN_BITS = 128
 """Integers up to this width are shown in digits; Python refuses to write very long ones."""
 _NOUNS = {np.ndarray: "a numpy array", bytes: "bytes"}
@@ -58,6 +59,14 @@ def member(name: str, value: object, members: type[Member]) -> Member:
     if isinstance(value, members):
         return value
     return members(check_choice(name, value, [each.value for each in members]))
+
+
+def flag_bits(name: str, value: object, flag: type[Bits]) -> Bits:
+    """Return bits of a flag, given themselves, their integer, True for all of them or False for none."""
+    none = flag(0)
+    if isinstance(value, bool | np.bool_):
+        return ~none if value else none
+    return flag(integer(name, value, range((~none).value + 1)))  # type: ignore[arg-type]  # it checks
 
 
 def integer(name: str, value: int, allowed: range | None = None, why: str = "") -> int:

@@ -66,6 +66,14 @@ def ulp(fmt: FloatFormat, value: Fraction) -> Fraction:
     return power_of_two(exponent - fmt.fraction_bits)
 
 
+def round_unbounded(value: Fraction, fmt: FloatFormat, mode: Rounding) -> Fraction:
+    """Return a number rounded to the precision of `fmt`, as if its exponents had no limits."""
+    if value == 0:
+        return value
+    unit = power_of_two(floor_log2(value) - fmt.fraction_bits)
+    return round_to_integer(value / unit, mode) * unit
+
+
 @checked
 def round_to_format(
     value: Fraction,

@@ -12,22 +12,27 @@ import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS
+from bitpath.golden.aie_ml_v2.declarations.status import FloatSaturation
 from bitpath.golden.arrays.arguments import check_array, checked, dtype_of, integer, member
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat
+from bitpath.golden.scalar.arguments import flag_bits
 from bitpath.golden.scalar.codec import Overflow, overflow_code
 
+Saturation = FloatSaturation | int | bool
+"""crFPConvSat, or True for both of its bits and False for none."""
 _FLOAT8_DTYPES = {DTYPES[fmt]: fmt for fmt in FLOAT8_FORMATS}
 
 
 @checked
-def f32_to_bf16(bits: np.ndarray, *, rounding: RoundingCode | int, saturate: bool = False) -> np.ndarray:
+def f32_to_bf16(bits: np.ndarray, *, rounding: RoundingCode | int, saturate: Saturation = False) -> np.ndarray:
     """Convert FP32 codes, uint32 of any shape, to BF16 codes, uint16.
 
     Parameters
     ----------
     rounding : crRnd code; a carry may run into infinity. Subnormals are kept. NaN keeps its sign and high fraction bits.
-    saturate : crFPConvSat: overflow and infinite inputs give the largest finite number.
+    saturate : crFPConvSat, 0 to 3: bit 0 makes the largest finite number of a finite one beyond it, bit 1 of an infinity.
+        Else both give infinity. True is 3, False 0.
 
     Raises
     ------
@@ -37,7 +42,7 @@ def f32_to_bf16(bits: np.ndarray, *, rounding: RoundingCode | int, saturate: boo
 
 
 @checked
-def f32_to_fp16(bits: np.ndarray, *, rounding: RoundingCode | int, saturate: bool = False) -> np.ndarray:
+def f32_to_fp16(bits: np.ndarray, *, rounding: RoundingCode | int, saturate: Saturation = False) -> np.ndarray:
     """Convert FP32 codes to FP16 codes, uint16; otherwise as `f32_to_bf16`.
 
     Raises
@@ -49,7 +54,7 @@ def f32_to_fp16(bits: np.ndarray, *, rounding: RoundingCode | int, saturate: boo
 
 @checked
 def f32_to_fp8(
-    bits: np.ndarray, dtype: Any, *, rounding: RoundingCode | int, saturate: bool = False, shift: int = 0
+    bits: np.ndarray, dtype: Any, *, rounding: RoundingCode | int, saturate: Saturation = False, shift: int = 0
 ) -> np.ndarray:
     """Convert FP32 codes times ``2**shift`` to 8-bit float codes, uint8; otherwise as `f32_to_bf16`.
 
@@ -58,7 +63,7 @@ def f32_to_fp8(
     dtype : float8_e4m3, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2 or float8_e5m2fnuz.
     shift : -32 to 31.
 
-    Without infinity in the format, overflow gives NaN.
+    In a format without infinity NaN takes its place.
 
     Raises
     ------
@@ -69,11 +74,16 @@ def f32_to_fp8(
     return _narrow(bits, fmt, rounding, saturate, shift).astype(np.uint8)
 
 
-def _narrow(bits: np.ndarray, fmt: FloatFormat, rounding: RoundingCode | int, saturate: bool, shift: int) -> np.ndarray:
+def _narrow(
+    bits: np.ndarray, fmt: FloatFormat, rounding: RoundingCode | int, saturate: Saturation, shift: int
+) -> np.ndarray:
     code = member("rounding", rounding, RoundingCode)
+    saturation = flag_bits("saturate", saturate, FloatSaturation)
     check_array("bits", bits, np.uint32)
     # The compiler is loaded with the first call.
     from bitpath.golden.aie_ml_v2.convert import narrow_loop
 
-    beyond = overflow_code(fmt, Overflow.SATURATE if saturate else Overflow.SPECIAL)
+    beyond = [
+        overflow_code(fmt, Overflow.SATURATE if each in saturation else Overflow.SPECIAL) for each in FloatSaturation
+    ]
     return narrow_loop.narrow(bits, fmt, code, beyond, shift)

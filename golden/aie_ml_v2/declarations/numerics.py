@@ -257,8 +257,23 @@ CHOICES = choices(
         "Representation 0 of 8-bit floats is IEEE-like, 1 is OFP8 (FN for e4m3), 2 is FNUZ": chosen(
             "AM027 speaks of different infinities, NaNs and zeros; LLVM names the codes IEEE, EXT1, EXT2"
         ),
-        "FP32 to narrower floats rounds with unbounded exponent, then overflows to infinity (NaN where there is none), or with crFPConvSat to the largest finite number, infinity too": inferred(
+        "FP32 to narrower floats rounds with unbounded exponent, then overflows to infinity (NaN where there is none)": inferred(
             "SIL for BF16, where the rounding carry runs into infinity; the rest carries it on"
+        ),
+        "Bit 0 of crFPConvSat replaces finite numbers beyond the range by the largest finite one, bit 1 infinite inputs": inferred(
+            "AM029 has two bits; LLVM's FP8 offsets HUGE 0 and INF 1, with values NAN 0 and SAT 1"
+        ),
+        "A float is tiny or huge by its result rounded with unbounded exponent; a flushed one is tiny and zero, an exact 0 zero alone, an infinity of an infinite operand infinity alone": chosen(
+            "AM029 names the flags"
+        ),
+        "BF16 to integers is tiny for a result of 0 from another number, huge out of range after rounding, infinities too": chosen(
+            "AM029 names the flags"
+        ),
+        "Conversions are invalid for NaN, not for an infinity that the format cannot hold; a MAC is invalid where its result is NaN": chosen(
+            "AM029 names the flags"
+        ),
+        "SRS and UPS overflow where saturation changes a lane, or without it where high bits are lost": chosen(
+            "AM029 names the flags; the second half has no source"
         ),
         "FP32 NaN keeps sign and high fraction bits, 1 where these are 0; all ones in E4M3FN, 0x80 in FNUZ": measured(
             "SIL for BF16; the others are chosen"

@@ -13,9 +13,25 @@ from bitpath.golden.aie_ml_v2.exact.blocks import (
     unpack_block,
     unpack_tile,
 )
-from bitpath.golden.aie_ml_v2.exact.conversions import bf16_to_int32, narrow, piece_pairs, split_f32, widen
+from bitpath.golden.aie_ml_v2.exact.conversions import (
+    bf16_to_int32,
+    f32_to_int32,
+    narrow,
+    piece_pairs,
+    split_f32,
+    widen,
+)
 from bitpath.golden.aie_ml_v2.exact.elementwise import float_op, integer_op
 from bitpath.golden.aie_ml_v2.exact.fifos import Popped, load_fifo, store_fifo
+from bitpath.golden.aie_ml_v2.exact.flags import (
+    dot_flags,
+    int32_flags,
+    mx_flags,
+    narrow_flags,
+    srs_flags,
+    status_word,
+    ups_flags,
+)
 from bitpath.golden.aie_ml_v2.exact.fused import LaneTrace, Term, trace_float_lane, trace_mx_lane
 from bitpath.golden.aie_ml_v2.exact.integers import (
     IntegerLaneTrace,
@@ -67,6 +83,13 @@ __all__ = [
     "float_op",
     "from_mx",
     "insert",
+    "dot_flags",
+    "exp2",
+    "exp2_instruction",
+    "f32_to_int32",
+    "float_op",
+    "from_mx",
+    "int32_flags",
     "integer_lane",
     "integer_op",
     "load_fifo",
@@ -74,6 +97,9 @@ __all__ = [
     "matrix_pairs",
     "narrow",
     "nest_levels",
+    "mx_flags",
+    "narrow",
+    "narrow_flags",
     "pack_block",
     "pack_mask",
     "pack_tile",
@@ -88,6 +114,8 @@ __all__ = [
     "split_f32",
     "srs",
     "store_fifo",
+    "srs_flags",
+    "status_word",
     "tanh",
     "to_mx",
     "trace_float_lane",
@@ -98,6 +126,7 @@ __all__ = [
     "unpack_mask",
     "unpack_tile",
     "ups",
+    "ups_flags",
     "vector_shift",
     "widen",
     "wrap",

@@ -5,8 +5,10 @@ shift operand, the emulation of FP32 and its order.
 """
 
 from bitpath.golden.aie_ml_v2.declarations.codes import F32_PIECES, F32_PRODUCTS, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.status import FloatSaturation
 from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat, Specials
 from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.arguments import flag_bits
 from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.codec import Kind, Overflow, decode, overflow_code, power_of_two
 from bitpath.golden.scalar.rounding import round_to_format, round_to_integer
@@ -15,8 +17,16 @@ INT32_MAX = (1 << 31) - 1
 
 
 @checked
-def narrow(code: int, fmt: FloatFormat, rounding: RoundingCode, *, saturate: bool = False, shift: int = 0) -> int:
-    """Convert an FP32 code times ``2**shift`` to a narrower format."""
+def narrow(
+    code: int,
+    fmt: FloatFormat,
+    rounding: RoundingCode,
+    *,
+    saturate: FloatSaturation | int | bool = False,
+    shift: int = 0,
+) -> int:
+    """Convert an FP32 code times ``2**shift`` to a narrower format; `saturate` is crFPConvSat, True both of its bits."""
+    saturation = flag_bits("saturate", saturate, FloatSaturation)
     x = decode(FP32, code)
     sign = fmt.sign_mask if x.sign else 0
     if x.kind is Kind.NAN:
@@ -26,7 +36,8 @@ def narrow(code: int, fmt: FloatFormat, rounding: RoundingCode, *, saturate: boo
             return sign | fmt.nan_code
         payload = (code & FP32.fraction_mask) >> FP32.fraction_bits - fmt.fraction_bits
         return sign | fmt.infinity_code | (payload or 1)
-    overflow = Overflow.SATURATE if saturate else Overflow.SPECIAL
+    bit = FloatSaturation.INFINITE if x.kind is Kind.INFINITY else FloatSaturation.FINITE
+    overflow = Overflow.SATURATE if bit in saturation else Overflow.SPECIAL
     if x.kind is Kind.INFINITY:
         return sign | overflow_code(fmt, overflow)
     rounded = round_to_format(x.value * power_of_two(shift), fmt, rounding.mode, overflow=overflow, zero_sign=x.sign)
@@ -54,6 +65,12 @@ def bf16_to_int32(code: int, shift: int) -> int:
         return -INT32_MAX - 1 if x.sign else INT32_MAX
     integer = round_to_integer(x.value * power_of_two(shift), Rounding.RTD)
     return min(max(integer, -INT32_MAX - 1), INT32_MAX)
+
+
+@checked
+def f32_to_int32(code: int, shift: int, rounding: RoundingCode) -> int:
+    """Convert an FP32 code to BF16, and that times ``2**shift`` to an integer."""
+    return bf16_to_int32(narrow(code, BF16, rounding), shift)
 
 
 @checked

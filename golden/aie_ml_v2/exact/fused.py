@@ -16,7 +16,7 @@ from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.arguments import check_length
 from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.codec import Kind, Unpacked, decode, power_of_two
-from bitpath.golden.scalar.rounding import floor_log2, round_to_format, round_to_integer
+from bitpath.golden.scalar.rounding import round_to_format, round_to_integer, round_unbounded
 from bitpath.golden.scalar.terms import Term as ExactTerm
 from bitpath.golden.scalar.terms import product, special_sum, term
 
@@ -219,8 +219,7 @@ def _normalise(numerics: AieNumerics, value: Fraction) -> int:
     if value == 0:
         return 0
     sign = FP32.sign_mask if value < 0 else 0
-    unit = power_of_two(floor_log2(value) - FP32.fraction_bits)
-    rounded = round_to_integer(value / unit, numerics.result_rounding.mode) * unit
+    rounded = round_unbounded(value, FP32, numerics.result_rounding.mode)
     if abs(rounded) < FP32.min_normal:
         return sign if numerics.flushed_zero_keeps_sign else 0
     return round_to_format(rounded, FP32, Rounding.RTZ)

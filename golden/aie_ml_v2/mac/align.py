@@ -58,8 +58,27 @@ def accumulator_terms(bits: np.ndarray, negate: bool) -> Terms:
     )
 
 
-def add_aligned(numerics: AieNumerics, products: Terms | None, accumulators: list[Terms]) -> np.ndarray:
-    """Return the FP32 codes, uint32 [...], of lanes whose terms and accumulators broadcast."""
+@dataclass(frozen=True, eq=False)
+class LaneSums:
+    """Sums of lanes before they are normalised.
+
+    Attributes
+    ----------
+    total : int64 [...] in units of ``2**(exponent - 255 - align_fraction_bits)``; without meaning where not finite.
+    exponent : int64 [...], the largest code p.
+    nan : bool [...], whether the sum is NaN.
+    positive, negative : bool [...], whether a term is an infinity of this sign.
+    """
+
+    total: np.ndarray
+    exponent: np.ndarray
+    nan: np.ndarray
+    positive: np.ndarray
+    negative: np.ndarray
+
+
+def add_aligned(numerics: AieNumerics, products: Terms | None, accumulators: list[Terms]) -> LaneSums:
+    """Return the sums of lanes whose terms and accumulators broadcast."""
     groups = [] if products is None else [products]
     groups += accumulators
     ndim = max(group.value.ndim for group in groups)
@@ -75,16 +94,20 @@ def add_aligned(numerics: AieNumerics, products: Terms | None, accumulators: lis
         # Terms that take no part in the maximum are 0 and stay 0 at any distance.
         shift = np.minimum(distance, LARGEST_SHIFT)
         total = total + shift_round(_with_axes(group.value, ndim), shift, code.mode).sum(axis=0)
-    codes = normalise(numerics, total, exponent)
-
     nan, positive, negative = (
         np.logical_or.reduce(np.broadcast_arrays(*(getattr(group, name) for group in groups)))
         for name in ("nan", "positive", "negative")
     )
-    if nan.any() or positive.any() or negative.any():
-        codes = np.where(positive, FP32.infinity_code, codes)
-        codes = np.where(negative, FP32.infinity_code | FP32.sign_mask, codes)
-        codes = np.where(nan | (positive & negative), FP32.nan_code, codes)
+    return LaneSums(total, exponent, nan | (positive & negative), positive, negative)
+
+
+def sum_codes(numerics: AieNumerics, sums: LaneSums) -> np.ndarray:
+    """Return the FP32 codes of sums, uint32 [...]."""
+    codes = normalise(numerics, sums.total, sums.exponent)
+    if sums.nan.any() or sums.positive.any() or sums.negative.any():
+        codes = np.where(sums.positive, FP32.infinity_code, codes)
+        codes = np.where(sums.negative, FP32.infinity_code | FP32.sign_mask, codes)
+        codes = np.where(sums.nan, FP32.nan_code, codes)
     return codes.astype(np.uint32)
 
 

@@ -12,7 +12,15 @@ import numpy as np
 from bitpath.golden.aie_ml_v2.declarations.codes import BLOCK_FORMATS, MX4, MX9, MX_BLOCK, MX_NAN_EXPONENT
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, FLOAT16, Mode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics, Mx4Path
-from bitpath.golden.aie_ml_v2.mac.align import ABSENT, TERM_FRACTION_BITS, Terms, accumulator_terms, add_aligned
+from bitpath.golden.aie_ml_v2.mac.align import (
+    ABSENT,
+    TERM_FRACTION_BITS,
+    LaneSums,
+    Terms,
+    accumulator_terms,
+    add_aligned,
+    sum_codes,
+)
 from bitpath.golden.aie_ml_v2.operands.arguments import numerics_or_default
 from bitpath.golden.aie_ml_v2.operands.axes import in_groups
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
@@ -71,10 +79,22 @@ def fused_dot(
             check_array(name, acc, np.float32)
             shapes[name] = acc.shape
     check_broadcast(**shapes)
+    accumulators = (None if zero_acc1 else acc1, negate_acc1), (acc2, negate_acc2)
+    sums = lane_sums(numerics, a, b, *accumulators, fmt=fmt, negate=negate_products)
+    return sum_codes(numerics, sums).view(np.float32)
+
+
+def lane_sums(
+    numerics: AieNumerics,
+    a: np.ndarray | MxBlocks,
+    b: np.ndarray | MxBlocks,
+    *accumulators: tuple[np.ndarray | None, bool],
+    fmt: str,
+    negate: bool,
+) -> LaneSums:
+    """Return the sums of products, negated or not, and of accumulators, each with True if it is negated."""
     terms: Callable[..., Terms] = float_terms if fmt in FLOAT_MODES else mx_terms
-    products = terms(numerics, a, b, negate_products)
-    accumulators = _accumulators((None if zero_acc1 else acc1, negate_acc1), (acc2, negate_acc2))
-    return add_aligned(numerics, products, accumulators).view(np.float32)
+    return add_aligned(numerics, terms(numerics, a, b, negate), _accumulators(*accumulators))
 
 
 @checked
@@ -95,8 +115,9 @@ def add_accumulators(
     check_array("acc1", acc1, np.float32)
     check_array("acc2", acc2, np.float32)
     check_broadcast(acc1=acc1.shape, acc2=acc2.shape)
-    accumulators = _accumulators((acc1, negate_acc1), (acc2, negate_acc2))
-    return add_aligned(numerics_or_default(numerics), None, accumulators).view(np.float32)
+    numerics = numerics_or_default(numerics)
+    sums = add_aligned(numerics, None, _accumulators((acc1, negate_acc1), (acc2, negate_acc2)))
+    return sum_codes(numerics, sums).view(np.float32)
 
 
 def float_terms(numerics: AieNumerics, a: np.ndarray, b: np.ndarray, negate: bool) -> Terms:

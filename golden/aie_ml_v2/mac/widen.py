@@ -1,12 +1,13 @@
-"""BF16, FP16 and 8-bit floats to FP32, and BF16 to integers.
+"""BF16, FP16 and 8-bit floats to FP32, and BF16 and FP32 to integers.
 
 Ref: BF16 to FP32 and to integers as measured on first-generation silicon; the AIE API, which widens 8-bit floats by a
-multiplication.
+multiplication; LLVM's itineraries for FP32 to integers.
 """
 
 import numpy as np
 
-from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS
+from bitpath.golden.aie_ml_v2.convert.narrow import f32_to_bf16
+from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, FLOAT8_FORMATS
 from bitpath.golden.aie_ml_v2.mac.fused_dot import fused_dot
 from bitpath.golden.arrays.arguments import check_array, checked, integer
@@ -91,3 +92,16 @@ def bf16_to_int32(bits: np.ndarray, shift: int = 0) -> np.ndarray:
     integers = np.clip(significand << up >> down, -INT32_MAX - 1, INT32_MAX)
     nan = (biased == BF16.exponent_mask) & (fraction > 0)
     return np.where(nan, INT32_MAX, integers).astype(np.int32)
+
+
+@checked
+def f32_to_int32(bits: np.ndarray, shift: int = 0, *, rounding: RoundingCode | int) -> np.ndarray:
+    """Convert FP32 codes, uint32 of any shape, to BF16 by crRnd, then times ``2**shift`` to int32 as `bf16_to_int32`.
+
+    One instruction does both and sets the flags of both, which are those of `f32_to_bf16` and of `bf16_to_int32`.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype, code or shift.
+    """
+    return bf16_to_int32(f32_to_bf16(bits, rounding=rounding), shift)

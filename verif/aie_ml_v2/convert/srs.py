@@ -13,7 +13,7 @@ import numpy as np
 
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2.declarations.codes import SRS_MODES, SRS_SHIFTS, RoundingCode, Saturation
-from bitpath.golden.arrays.rounding import shift_round
+from bitpath.golden.aie_ml_v2.mac.flags import with_lane_flags
 from bitpath.rtl.aie_ml_v2.convert.layouts import SrsControl
 from bitpath.rtl.aie_ml_v2.convert.srs import srs_request, srs_result
 from bitpath.verif.aie_ml_v2.convert.bits import array_bits
@@ -72,7 +72,8 @@ class SrsAsk:
 
 def srs_golden(ask: SrsAsk, acc: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the results of int64 accumulators, and True for each that overflows."""
-    results = aie.srs(
+    results, flags = with_lane_flags(
+        aie.srs,
         acc,
         ask.shift,
         acc_bits=ask.acc_bits,
@@ -81,11 +82,7 @@ def srs_golden(ask: SrsAsk, acc: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         saturate=ask.saturation,
         signed=ask.signed,
     )
-    if ask.shift >= 0:
-        return results, results != shift_round(acc, ask.shift, ask.rounding.mode)
-    # The product fits 64 bits if shifting it back gives the number.
-    back = results >> -ask.shift
-    return results, (back != acc) | (back << -ask.shift != results)
+    return results, flags["overflow"]
 
 
 def srs_requests(ask: SrsAsk, acc: np.ndarray, lanes: int) -> list[Request]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2.declarations.codes import UPS_MODES, UPS_SHIFTS, Saturation
+from bitpath.golden.aie_ml_v2.mac.flags import with_lane_flags
 from bitpath.rtl.aie_ml_v2.convert.layouts import UpsControl, vector_bits
 from bitpath.rtl.aie_ml_v2.convert.ups import ups_request, ups_result
 from bitpath.verif.aie_ml_v2.convert.bits import array_bits
@@ -75,10 +76,9 @@ KINDS = [
 
 def ups_golden(ask: UpsAsk, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the accumulators of int64 vector lanes, and True for each that overflows."""
-    results = aie.ups(x, ask.shift, acc_bits=ask.acc_bits, saturate=ask.saturation, signed=ask.signed)
-    # The product fits 64 bits if shifting it back gives the number.
-    back = results >> ask.shift
-    return results, (back != x) | (back << ask.shift != results)
+    options = {"acc_bits": ask.acc_bits, "saturate": ask.saturation, "signed": ask.signed}
+    results, flags = with_lane_flags(aie.ups, x, ask.shift, **options)
+    return results, flags["overflow"]
 
 
 def ups_requests(ask: UpsAsk, x: np.ndarray, lanes: int, junk: Random) -> list[Request]:

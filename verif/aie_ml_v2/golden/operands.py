@@ -7,6 +7,7 @@ import numpy as np
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2 import exact
 from bitpath.golden.aie_ml_v2.declarations.codes import SPARSE_PAIRS
+from bitpath.golden.arrays.codec import decode_array
 
 NEGATIONS = list(product((False, True), repeat=3))
 KINDS = ("plain", "spread", "specials", "overflow", "underflow", "ties")
@@ -17,6 +18,21 @@ def sparse_rows(rng, rows, groups, size):
     masks = rng.choice(list(SPARSE_PAIRS), (rows, groups))
     held = masks[..., np.newaxis] >> np.arange(4) & 1
     return (rng.integers(1, size, (rows, groups, 4)) * held).reshape(rows, -1)
+
+
+def near_codes(fmt):
+    """FP32 codes at numbers of the format and at midpoints, with their neighbours; and the edges of FP32."""
+    step = max(1, (1 << fmt.width) // 300)
+    with np.errstate(invalid="ignore"):
+        numbers = decode_array(fmt, np.arange(0, fmt.max_code + 1, step))
+    midpoints = (numbers[:-1] + numbers[1:]) / 2
+    limit = np.float64(fmt.max) * (1 + 2.0 ** -(fmt.fraction_bits + 1))
+    values = np.concatenate([numbers, midpoints, [limit, 2 * limit]])
+    with np.errstate(over="ignore"):
+        bits = values.astype(np.float32).view(np.uint32).astype(np.int64)
+    edges = [0, 1, 0x7FFFFF, 0x800000, 0x7F7FFFFF, 0x7F800000, 0x7F800001, 0x7FC12345, 0x7FFFFFFF]
+    bits = np.concatenate([bits, bits + 1, np.maximum(bits - 1, 0), edges])
+    return np.concatenate([bits, bits | 1 << 31]).astype(np.uint32)
 
 
 def fp32_blocks(rng, fmt, count):

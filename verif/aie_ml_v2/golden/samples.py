@@ -14,6 +14,7 @@ from bitpath.golden.aie_ml_v2.declarations.mover import ShuffleMode
 from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, MX9, RoundingCode, Saturation, ShuffleMode, VectorOp
 from bitpath.golden.aie_ml_v2.declarations.modes import INT8, INT32X16
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
+from bitpath.golden.aie_ml_v2.declarations.status import MAC_FLAGS
 from bitpath.golden.formats.catalogue import BF16
 
 NUMERICS = AIE_ML_V2.numerics
@@ -82,9 +83,10 @@ VECTORISED = {
     "extract": {"register": VECTOR, "index": 7, "bits": 8},
     "extract_broadcast": {"register": VECTOR, "index": 7, "bits": 128},
     "f32_dot": {"a": X[:8], "b": X[8:16], "products": 6},
-    "f32_to_bf16": {"bits": BITS, "rounding": 12},
-    "f32_to_fp16": {"bits": BITS, "rounding": 12},
-    "f32_to_fp8": {"bits": BITS, "dtype": ml_dtypes.float8_e5m2, "rounding": 9, "shift": 3},
+    "f32_to_bf16": {"bits": BITS, "rounding": 12, "saturate": 2},
+    "f32_to_fp16": {"bits": BITS, "rounding": 12, "saturate": 1},
+    "f32_to_fp8": {"bits": BITS, "dtype": ml_dtypes.float8_e5m2, "rounding": 9, "saturate": 1, "shift": 3},
+    "f32_to_int32": {"bits": BITS, "shift": 3, "rounding": 12},
     "float_op": {"op": 16, "a": np.ones(32, ml_dtypes.bfloat16), "b": np.ones(32, ml_dtypes.bfloat16)},
     "fp16_to_f32": {"bits": HALF_BITS},
     "fp8_to_f32": {"x": VECTOR.view(ml_dtypes.float8_e5m2)},
@@ -126,11 +128,21 @@ VECTORISED = {
     "ups": {"x": INTS, "shift": 30, "acc_bits": 32, "saturate": 1},
     "vector_op": {"op": 16, "a": VECTOR, "b": VECTOR[::-1], "bits": 8, "signed": False},
     "vector_shift": {"low": VECTOR, "count": 60},
+    "with_flags": {"function": aie_ml_v2.bf16_to_int32, "bits": HALF_BITS, "shift": 3},
 }
 BLOCK = exact.Block(MX9, 127, 0x81, tuple(range(-8, 8)))
 EIGHT = exact.Block(BFP16EBS8, 127, 0, tuple(range(-4, 4)))
 FLOATS = [(0x3F81, BF16), (0x4001, BF16)]
 LANES = {"acc1": 0x3F812345, "acc2": 0x40012345}
+SRS = {
+    "acc": 123,
+    "shift": 3,
+    "out_bits": 8,
+    "rounding": RoundingCode.FLOOR,
+    "saturation": Saturation.NONE,
+    "signed": True,
+}
+UPS = {"x": 100, "shift": 30, "acc_bits": 32, "saturation": Saturation.SATURATE}
 EXACT = {
     "Block": {"fmt": MX9, "exponent": 127, "shift": 0x81, "codes": tuple(range(-8, 8))},
     "Block.shift_of": {"self": lambda: BLOCK, "element": 15},
@@ -151,6 +163,13 @@ EXACT = {
     "float_op": {"op": VectorOp.MIN_GE, "a": 0x3F81, "b": 0x4001, "fmt": BF16},
     "from_mx": {"numerics": NUMERICS, "block": BLOCK},
     "insert": {"register": 123 << 100, "index": 100, "scalar": 100, "bits": 8},
+    "dot_flags": {"lane": exact.trace_float_lane(NUMERICS, FLOATS, FLOATS, **LANES)},
+    "exp2": {"numerics": NUMERICS, "code": 0x3F812345, "fmt": BF16},
+    "exp2_instruction": {"code": 0x44600123, "fmt": BF16},
+    "f32_to_int32": {"code": 0x3F812345, "shift": 12, "rounding": RoundingCode.CONV_EVEN},
+    "float_op": {"op": VectorOp.MIN_GE, "a": 0x3F81, "b": 0x4001, "fmt": BF16},
+    "from_mx": {"numerics": NUMERICS, "block": BLOCK},
+    "int32_flags": {"code": 0x4380, "shift": 12},
     "integer_lane": {"mode": INT8, "a": [100, 120], "b": [100, -120], "acc1": 120, "acc2": 125},
     "integer_op": {"op": VectorOp.ADD, "a": 100, "b": 120, "bits": 8, "signed": True, "mask": False},
     "matrix_pairs": {"shape": INT32X16.shapes[0], "a": [1] * 8, "b": [2] * 16, "lane": 9},
@@ -158,6 +177,9 @@ EXACT = {
     "load_fifo": {"memory": bytes(range(192)), "pointer": 70, "sizes": [None, 72]},
     "narrow": {"code": 0x3F812345, "fmt": BF16, "rounding": RoundingCode.CONV_EVEN, "shift": 3},
     "nest_levels": {"sizes": [2, 3], "steps": [64, 100, 110]},
+    "mx_flags": {"inputs": [0x3F812345 + i for i in range(16)]},
+    "narrow": {"code": 0x3F812345, "fmt": BF16, "rounding": RoundingCode.CONV_EVEN, "saturate": 2, "shift": 3},
+    "narrow_flags": {"code": 0x3F812345, "fmt": BF16, "rounding": RoundingCode.CONV_EVEN, "saturate": 2, "shift": 3},
     "pack_block": {"block": BLOCK},
     "pack_mask": {"mask": [True, False]},
     "pack_tile": {"blocks": [EIGHT] * 8},
@@ -179,6 +201,9 @@ EXACT = {
         "signed": True,
     },
     "store_fifo": {"memory": bytes(192), "pointer": 70, "pushes": [bytes(range(72)), None]},
+    "srs": SRS,
+    "srs_flags": SRS,
+    "status_word": {"group": MAC_FLAGS, "flags": aie_ml_v2.Flags(zero=True)},
     "tanh": {"code": 0x3F812345},
     "to_mx": {
         "numerics": NUMERICS,
@@ -198,7 +223,8 @@ EXACT = {
     "unpack_block": {"data": exact.pack_block(BLOCK), "fmt": MX9},
     "unpack_mask": {"bits": 123, "lanes": 100},
     "unpack_tile": {"data": exact.pack_tile([EIGHT] * 8)},
-    "ups": {"x": 100, "shift": 30, "acc_bits": 32, "saturation": Saturation.SATURATE},
+    "ups": UPS,
+    "ups_flags": UPS,
     "vector_shift": {"low": 123 << 100, "high": 7, "count": 60},
     "widen": {"code": 0x3F81, "fmt": BF16},
     "wrap": {"value": 127, "bits": 7, "signed": True},

@@ -10,8 +10,10 @@ from bitpath.golden.aie_ml_v2 import exact
 from bitpath.golden.aie_ml_v2.declarations.codes import FP8_FORMATS, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
+from bitpath.golden.aie_ml_v2.declarations.status import FloatSaturation
 from bitpath.golden.arrays.codec import DTYPES, decode_array
 from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, FP16
+from bitpath.verif.aie_ml_v2.golden.operands import near_codes
 
 BASE = AIE_ML_V2.numerics
 ALL16 = np.arange(1 << 16, dtype=np.uint16)
@@ -19,7 +21,7 @@ NARROW = (BF16, FP16, *FLOAT8_FORMATS)
 by_name = {"ids": lambda each: getattr(each, "name", each)}
 
 
-def narrow(bits, fmt, code, saturate=False, shift=0):
+def narrow(bits, fmt, code, saturate=0, shift=0):
     if fmt is BF16:
         return aie.f32_to_bf16(bits, rounding=code, saturate=saturate)
     if fmt is FP16:
@@ -27,28 +29,14 @@ def narrow(bits, fmt, code, saturate=False, shift=0):
     return aie.f32_to_fp8(bits, DTYPES[fmt], rounding=code, saturate=saturate, shift=shift)
 
 
-def near_codes(fmt):
-    """FP32 codes at numbers of the format and at midpoints, with their neighbours; and the edges of FP32."""
-    step = max(1, (1 << fmt.width) // 300)
-    with np.errstate(invalid="ignore"):
-        numbers = decode_array(fmt, np.arange(0, fmt.max_code + 1, step))
-    midpoints = (numbers[:-1] + numbers[1:]) / 2
-    limit = np.float64(fmt.max) * (1 + 2.0 ** -(fmt.fraction_bits + 1))
-    values = np.concatenate([numbers, midpoints, [limit, 2 * limit]])
-    with np.errstate(over="ignore"):
-        bits = values.astype(np.float32).view(np.uint32).astype(np.int64)
-    edges = [0, 1, 0x7FFFFF, 0x800000, 0x7F7FFFFF, 0x7F800000, 0x7F800001, 0x7FC12345, 0x7FFFFFFF]
-    bits = np.concatenate([bits, bits + 1, np.maximum(bits - 1, 0), edges])
-    return np.concatenate([bits, bits | 1 << 31]).astype(np.uint32)
-
-
 @pytest.mark.parametrize("code", RoundingCode)
 @pytest.mark.parametrize("fmt", NARROW, **by_name)
 def test_every_tie(fmt, code):
     bits = near_codes(fmt)
-    for saturate in (False, True):
-        expected = [exact.narrow(each, fmt, code, saturate=saturate) for each in bits.tolist()]
-        assert narrow(bits, fmt, code, saturate).tolist() == expected
+    for saturate in range(4):
+        some = bits if saturate in (0, 3) else bits[::9]
+        expected = [exact.narrow(each, fmt, code, saturate=saturate) for each in some.tolist()]
+        assert narrow(some, fmt, code, saturate).tolist() == expected
 
 
 @settings(deadline=None, max_examples=300)
@@ -56,7 +44,7 @@ def test_every_tie(fmt, code):
     st.integers(0, (1 << 32) - 1),
     st.sampled_from(NARROW),
     st.sampled_from(RoundingCode),
-    st.booleans(),
+    st.integers(0, 3),
     st.integers(-32, 31),
 )
 def test_any_code_and_shift(bits, fmt, code, saturate, shift):
@@ -86,8 +74,15 @@ def test_nearest_even_is_numpy(fmt):
 )
 def test_overflow_by_hand(fmt, saturated, overflow, nan):
     bits = np.array([0x7F7FFFFF, 0x7F800000, 0xFF800001], np.uint32)
-    assert narrow(bits, fmt, RoundingCode.CONV_EVEN, saturate=True)[:2].tolist() == [saturated] * 2
-    assert narrow(bits, fmt, RoundingCode.CONV_EVEN).tolist() == [overflow, overflow, nan]
+    finite, infinite = (overflow, saturated), (overflow, overflow, saturated, saturated)
+    for saturate in range(4):
+        got = narrow(bits, fmt, RoundingCode.CONV_EVEN, saturate)
+        assert got.tolist() == [finite[saturate & 1], infinite[saturate], nan]
+    for whole, bits_of in ((True, 3), (False, 0), (FloatSaturation.INFINITE, 2)):
+        assert np.array_equal(
+            narrow(bits, fmt, RoundingCode.FLOOR, whole), narrow(bits, fmt, RoundingCode.FLOOR, bits_of)
+        )
+        assert exact.narrow(0x7F800000, fmt, RoundingCode.FLOOR, saturate=whole) == infinite[bits_of]
 
 
 @pytest.mark.parametrize(("shift", "code"), [(3, 0x48), (-3, 0x30)])
@@ -142,6 +137,18 @@ def test_bf16_codes_to_integers(shift):
 )
 def test_integers_by_hand(code, integer):
     assert aie.bf16_to_int32(np.array([code], np.uint16))[0] == integer
+
+
+@pytest.mark.parametrize("shift", [-3, 0, 20])
+def test_fp32_to_integers_rounds_to_bf16_first(shift):
+    rng = np.random.default_rng(13)
+    bits = rng.integers(0, 1 << 32, 500).astype(np.uint32)
+    for code in RoundingCode:
+        got = aie.f32_to_int32(bits, shift, rounding=code)
+        assert got.tolist() == [exact.f32_to_int32(each, shift, code) for each in bits.tolist()]
+    # 257 has 9 significant bits.
+    above = np.array([0x43808000], np.uint32)
+    assert [aie.f32_to_int32(above, rounding=each).item() for each in (0, 1, 12, 13)] == [256, 258, 256, 258]
 
 
 def test_three_pieces():

@@ -48,6 +48,7 @@ vector_op = partial(aie.vector_op, bits=8)
 
 BROADCAST = "leading axes must broadcast, not be "
 FP8_DTYPES = "float8_e4m3, float8_e5m2, float8_e4m3fn,"
+FLAGGED = "fused_dot, f32_to_bf16, f32_to_fp16, f32_to_fp8, bf16_to_int32, to_mx, srs or ups"
 ROUNDINGS = "rounding must be 0, 1, 2, 3, 8, 9, 10, 11, 12 or 13, not "
 SHUFFLES = "mode must be 0, 1, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28,"
 
@@ -70,6 +71,9 @@ TYPES = [
     (lambda: aie.srs(X, 0, out_bits=8), "acc must be an array of integers, not of float32"),
     (lambda: srs(0, acc_bits=32.0), "acc_bits must be an integer, not 32.0"),
     (lambda: aie.f32_to_bf16(X, rounding=12), "bits must be uint32, not float32"),
+    (lambda: aie.f32_to_bf16(BITS, rounding=12, saturate=1.0), "saturate must be an integer, not 1.0"),
+    (lambda: aie.with_flags("srs", X), "function must be a function, not 'srs'"),
+    (lambda: aie.with_flags(aie.srs, INTS), "arguments must be those of srs: missing a required"),
     (lambda: aie.f32_to_fp8(BITS, np.float16, rounding=12), f"dtype must be {FP8_DTYPES}"),
     (lambda: aie.f32_to_fp8(BITS, "e4m3", rounding=12), f"dtype must be {FP8_DTYPES}"),
     (lambda: aie.bf16_to_f32(BITS), "bits must be uint16, not uint32"),
@@ -128,6 +132,9 @@ VALUES = [
     (lambda: aie.ups(INTS, -1), "shift must be 0 to 63, not -1"),
     (lambda: aie.ups(np.array([40000]), 0), "x must be -32768 to 32767, not 40000 to 40000"),
     (lambda: aie.f32_to_fp16(BITS, rounding=7), f"{ROUNDINGS}7"),
+    (lambda: aie.f32_to_fp16(BITS, rounding=12, saturate=4), "saturate must be 0 to 3, not 4"),
+    (lambda: aie.f32_to_int32(BITS, 32, rounding=12), "shift must be -32 to 31, not 32"),
+    (lambda: aie.with_flags(aie.tanh, X), f"function must be {FLAGGED}, not tanh"),
     (lambda: aie.f32_to_fp8(BITS, ml_dtypes.float8_e5m2, rounding=12, shift=32), "shift must be -32 to 31, not 32"),
     (lambda: aie.f32_dot(X[:8], X[:8], products=4), "products must be 9, 6 or 3, not 4"),
     (lambda: aie.f32_dot(X, X), "a must have shape [..., 8] the depth of the mode, not (16,)"),

@@ -65,6 +65,16 @@ def test_silicon_conversions(kat, code):
     assert [exact.narrow(each, BF16, code) for each in bits.tolist()] == expected.tolist()
 
 
+def test_tile_integers(kat):
+    """Every BF16 code of the archive at each of its shifts, in both tiers."""
+    archive = kat("aie_tile_convert.npz")
+    bits, shifts, expected = (archive[f"bf16_{name}"] for name in ("bits", "shift", "int32"))
+    assert expected.size == bits.size * shifts.size > 0
+    for shift, integers in zip(shifts.tolist(), expected, strict=True):
+        assert np.array_equal(aie.bf16_to_int32(bits, shift), integers)
+        assert [exact.bf16_to_int32(each, shift) for each in bits[::7].tolist()] == integers[::7].tolist()
+
+
 def lanes(archive):
     a = archive["mac_a"].view(ml_dtypes.bfloat16).reshape(-1, 4, 1, 8)
     b = archive["mac_b"].view(ml_dtypes.bfloat16).reshape(-1, 8, 4).swapaxes(1, 2)[:, np.newaxis]
