@@ -1,8 +1,10 @@
 """AMD AIE-ML v2's vector unit, vectorised, bit-identical to `golden.exact.aie_ml_v2`."""
 
+from bitpath.golden.aie_ml_v2.convert.fix_float import fix_to_float, float_to_fix
 from bitpath.golden.aie_ml_v2.convert.from_mx import from_mx
 from bitpath.golden.aie_ml_v2.convert.integers import integer_dot, srs, ups
 from bitpath.golden.aie_ml_v2.convert.narrow import f32_to_bf16, f32_to_fp8, f32_to_fp16
+from bitpath.golden.aie_ml_v2.convert.pack import pack, unpack4
 from bitpath.golden.aie_ml_v2.convert.to_mx import to_mx
 from bitpath.golden.aie_ml_v2.declarations.status import Flags, FloatSaturation
 from bitpath.golden.aie_ml_v2.mac.cascade import Cascade
@@ -59,6 +61,8 @@ from bitpath.golden.aie_ml_v2.tile.fifos import LoadFifo, StoreFifo
 from bitpath.golden.aie_ml_v2.tile.memory import DataMemory, banks, conflict_cycles
 from bitpath.golden.aie_ml_v2.tile.registers import Registers
 from bitpath.golden.aie_ml_v2.tile.stream_port import StreamPort, StreamWord, stream_result
+from bitpath.golden.aie_ml_v2.scalar.functions import scalar_function
+from bitpath.golden.aie_ml_v2.scalar.operations import divide_step, scalar_op
 
 # Former names, kept for callers of earlier releases.
 MatmulPlan, plan_matmul, run_plan = Program, matmul_program, run_program
@@ -95,6 +99,7 @@ __all__ = [
     "conflict_cycles",
     "decompress",
     "dimensions_from_steps",
+    "divide_step",
     "exp2",
     "exp2_instruction",
     "extract",
@@ -104,7 +109,9 @@ __all__ = [
     "f32_to_fp8",
     "f32_to_fp16",
     "f32_to_int32",
+    "fix_to_float",
     "float_op",
+    "float_to_fix",
     "fp8_to_f32",
     "fp16_to_f32",
     "from_mx",
@@ -119,6 +126,7 @@ __all__ = [
     "matmul_program",
     "mx_mode",
     "pack_mask",
+    "pack",
     "pack_mx",
     "pack_tile",
     "plan_matmul",
@@ -126,6 +134,8 @@ __all__ = [
     "result_matrix",
     "run_plan",
     "run_program",
+    "scalar_function",
+    "scalar_op",
     "select",
     "shuffle",
     "shuffle_mx",
@@ -143,6 +153,7 @@ __all__ = [
     "to_sparse",
     "total_cycles",
     "unpack_mask",
+    "unpack4",
     "unpack_mx",
     "unpack_tile",
     "ups",

@@ -165,7 +165,7 @@ def srs(
     code, saturation = member("rounding", rounding, RoundingCode), member("saturate", saturate, Saturation)
     check_integers("acc", acc, acc_bits, signed=True)
     values = acc.astype(np.int64)
-    lowest, highest = _limits(out_bits, saturation, signed)
+    lowest, highest = limits(out_bits, saturation, signed)
     if shift >= 0:
         values = shift_round(values, shift, code.mode)
     elif saturation is not Saturation.NONE:
@@ -210,12 +210,12 @@ def ups(
     check_integers("x", x, max(UPS_MODES[acc_bits]), signed)
     values = x.astype(np.int64)
     if saturation is not Saturation.NONE:
-        lowest, highest = (limit >> shift for limit in _limits(acc_bits, Saturation.SATURATE, signed=True))
+        lowest, highest = (limit >> shift for limit in limits(acc_bits, Saturation.SATURATE, signed=True))
         values = np.clip(values, -highest if saturation is Saturation.SYMMETRIC else lowest, highest)
     return np.asarray(wrap(values << shift, acc_bits))
 
 
-def _limits(bits: int, saturation: Saturation, signed: bool) -> tuple[int, int]:
+def limits(bits: int, saturation: Saturation, signed: bool) -> tuple[int, int]:
     """Return the smallest and the largest number that saturation gives."""
     if not signed:
         return 0, (1 << bits) - 1

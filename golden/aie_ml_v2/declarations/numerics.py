@@ -324,6 +324,30 @@ CHOICES = choices(
         "tanh is the BF16 nearest to the exact value, ties to even": chosen(
             "UG1639 says only that it is not IEEE-accurate"
         ),
+        "Inverse, root and inverse root of the scalar unit are rounded to nearest even, with subnormals on both sides; NaN is 0x7FC00000": chosen(
+            "the hardware's bits are not public"
+        ),
+        "Integers to FP32 and back are rounded to nearest even; FP32 saturates, NaN to 2**31 - 1": chosen(
+            "no document says; NaN as in BF16 to integers"
+        ),
+        "Of NaN the conversion to integers sets inexact, the scalar functions do not; an infinity from a zero or an infinity is not huge": chosen(
+            "AM029 names the flags and does not define them"
+        ),
+        "PACK with its sign bit 0 reads and writes unsigned elements, so that crSat 1 and 3 are one": chosen(
+            "LLVM: PACK reads crSat and a sign"
+        ),
+        "The carry of a scalar difference is a borrow; the absolute value of -2**31 stays and sets the carry, others clear it": chosen(
+            "no document says"
+        ),
+        "Scalar shifts by more than 31 give 0 or the sign": chosen(
+            "AM027: a positive amount goes left; FIM43-Redeye/xdna-emu takes it modulo 32"
+        ),
+        "A division step compares 33 bits of the rest and keeps 32": chosen(
+            "divides by numbers above 2**31; FIM43-Redeye/xdna-emu for the step"
+        ),
+        "The selections of the scalar unit are named seleqz and selnez and take a where r27 is 0, or is not": chosen(
+            "AM027 and LLVM have a selection by r27; its name here follows LLVM's"
+        ),
         "Of two instructions whose results would be written in one cycle the later one stalls": chosen(
             "LLVM's itinerary makes the compiler avoid it"
         ),

@@ -32,6 +32,7 @@ from bitpath.golden.aie_ml_v2.exact.flags import (
     status_word,
     ups_flags,
 )
+from bitpath.golden.aie_ml_v2.exact.fix_float import fix_to_float, float_to_fix
 from bitpath.golden.aie_ml_v2.exact.fused import LaneTrace, Term, trace_float_lane, trace_mx_lane
 from bitpath.golden.aie_ml_v2.exact.integers import (
     IntegerLaneTrace,
@@ -54,6 +55,10 @@ from bitpath.golden.aie_ml_v2.exact.lanes import (
 from bitpath.golden.aie_ml_v2.exact.memory import banks, conflict_cycles
 from bitpath.golden.aie_ml_v2.exact.nonlinear import exp2, exp2_instruction, tanh
 from bitpath.golden.aie_ml_v2.exact.permute import shuffle, vector_shift
+from bitpath.golden.aie_ml_v2.exact.pack import pack, unpack4
+from bitpath.golden.aie_ml_v2.exact.permute import push, shuffle, vector_shift
+from bitpath.golden.aie_ml_v2.exact.scalar_functions import scalar_function
+from bitpath.golden.aie_ml_v2.exact.scalar_operations import divide_step, scalar_op
 from bitpath.golden.aie_ml_v2.exact.sparsity import compress, load_group, pairs, route_group
 from bitpath.golden.aie_ml_v2.exact.permute import push, shuffle, vector_shift
 from bitpath.golden.aie_ml_v2.exact.products import complex_lane, convolution_pairs, elementwise_pairs, matrix_pairs
@@ -80,7 +85,12 @@ __all__ = [
     "exp2_instruction",
     "extract",
     "extract_broadcast",
+    "divide_step",
+    "exp2",
+    "exp2_instruction",
+    "fix_to_float",
     "float_op",
+    "float_to_fix",
     "from_mx",
     "insert",
     "dot_flags",
@@ -100,6 +110,7 @@ __all__ = [
     "mx_flags",
     "narrow",
     "narrow_flags",
+    "pack",
     "pack_block",
     "pack_mask",
     "pack_tile",
@@ -110,6 +121,8 @@ __all__ = [
     "register_bytes",
     "route_group",
     "saturate",
+    "scalar_function",
+    "scalar_op",
     "shuffle",
     "split_f32",
     "srs",
@@ -122,6 +135,7 @@ __all__ = [
     "trace_integer_lane",
     "trace_mx_lane",
     "trace_to_mx",
+    "unpack4",
     "unpack_block",
     "unpack_mask",
     "unpack_tile",
