@@ -1,18 +1,56 @@
 """AMD AIE-ML v2's vector unit, vectorised, bit-identical to `golden.exact.aie_ml_v2`."""
 
-from bitpath.golden.aie_ml_v2.convert.fix_float import fix_to_float, float_to_fix
-from bitpath.golden.aie_ml_v2.convert.from_mx import from_mx
-from bitpath.golden.aie_ml_v2.convert.integers import integer_dot, srs, ups
-from bitpath.golden.aie_ml_v2.convert.narrow import f32_to_bf16, f32_to_fp8, f32_to_fp16
-from bitpath.golden.aie_ml_v2.convert.pack import pack, unpack4
-from bitpath.golden.aie_ml_v2.convert.to_mx import to_mx
-from bitpath.golden.aie_ml_v2.declarations.status import Flags, FloatSaturation
-from bitpath.golden.aie_ml_v2.mac.cascade import Cascade
-from bitpath.golden.aie_ml_v2.mac.elementwise import float_op, vector_op
-from bitpath.golden.aie_ml_v2.mac.emulated_f32 import f32_dot, split_f32
-from bitpath.golden.aie_ml_v2.mac.flags import with_flags
-from bitpath.golden.aie_ml_v2.mac.fused_dot import add_accumulators, fused_dot
-from bitpath.golden.aie_ml_v2.mac.nonlinear import exp2, exp2_instruction, tanh
+from bitpath.golden.aie_ml_v2.convert.fix_float import (
+    fix_to_float,
+    float_to_fix,
+)
+from bitpath.golden.aie_ml_v2.convert.from_mx import (
+    from_mx,
+)
+from bitpath.golden.aie_ml_v2.convert.integers import (
+    integer_dot,
+    srs,
+    ups,
+)
+from bitpath.golden.aie_ml_v2.convert.narrow import (
+    f32_to_bf16,
+    f32_to_fp8,
+    f32_to_fp16,
+)
+from bitpath.golden.aie_ml_v2.convert.pack import (
+    pack,
+    unpack4,
+)
+from bitpath.golden.aie_ml_v2.convert.to_mx import (
+    to_mx,
+)
+from bitpath.golden.aie_ml_v2.declarations.status import (
+    Flags,
+    FloatSaturation,
+)
+from bitpath.golden.aie_ml_v2.mac.cascade import (
+    Cascade,
+)
+from bitpath.golden.aie_ml_v2.mac.elementwise import (
+    float_op,
+    vector_op,
+)
+from bitpath.golden.aie_ml_v2.mac.emulated_f32 import (
+    f32_dot,
+    split_f32,
+)
+from bitpath.golden.aie_ml_v2.mac.flags import (
+    with_flags,
+)
+from bitpath.golden.aie_ml_v2.mac.fused_dot import (
+    add_accumulators,
+    fused_dot,
+)
+from bitpath.golden.aie_ml_v2.mac.nonlinear import (
+    exp2,
+    exp2_instruction,
+    tanh,
+)
 from bitpath.golden.aie_ml_v2.mac.sparsity import (
     SparseVector,
     compress,
@@ -23,7 +61,13 @@ from bitpath.golden.aie_ml_v2.mac.sparsity import (
     to_dense,
     to_sparse,
 )
-from bitpath.golden.aie_ml_v2.mac.widen import bf16_to_f32, bf16_to_int32, f32_to_int32, fp8_to_f32, fp16_to_f32
+from bitpath.golden.aie_ml_v2.mac.widen import (
+    bf16_to_f32,
+    bf16_to_int32,
+    f32_to_int32,
+    fp8_to_f32,
+    fp16_to_f32,
+)
 from bitpath.golden.aie_ml_v2.matmul.cycles import (
     MacInstruction,
     issue_cycles,
@@ -32,7 +76,13 @@ from bitpath.golden.aie_ml_v2.matmul.cycles import (
     timing,
     total_cycles,
 )
-from bitpath.golden.aie_ml_v2.matmul.matmul import Program, matmul, matmul_program, result_matrix, run_program
+from bitpath.golden.aie_ml_v2.matmul.matmul import (
+    Program,
+    matmul,
+    matmul_program,
+    result_matrix,
+    run_program,
+)
 from bitpath.golden.aie_ml_v2.operands.lanes import (
     broadcast,
     extract,
@@ -51,18 +101,53 @@ from bitpath.golden.aie_ml_v2.operands.layout import (
     unpack_mx,
     unpack_tile,
 )
-from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
-from bitpath.golden.aie_ml_v2.operands.permute import shuffle, shuffle_mx, vector_shift
-from bitpath.golden.aie_ml_v2.operands.permute import push, shuffle, shuffle_mx, vector_shift
-from bitpath.golden.aie_ml_v2.products.matrices import integer_matmul, sparse_matmul
-from bitpath.golden.aie_ml_v2.products.registers import complex_dot, convolve, elementwise
-from bitpath.golden.aie_ml_v2.tile.addresses import Dimensions, agu_step, agu_stream, dimensions_from_steps
-from bitpath.golden.aie_ml_v2.tile.fifos import LoadFifo, StoreFifo
-from bitpath.golden.aie_ml_v2.tile.memory import DataMemory, banks, conflict_cycles
-from bitpath.golden.aie_ml_v2.tile.registers import Registers
-from bitpath.golden.aie_ml_v2.tile.stream_port import StreamPort, StreamWord, stream_result
-from bitpath.golden.aie_ml_v2.scalar.functions import scalar_function
-from bitpath.golden.aie_ml_v2.scalar.operations import divide_step, scalar_op
+from bitpath.golden.aie_ml_v2.operands.mx_blocks import (
+    MxBlocks,
+)
+from bitpath.golden.aie_ml_v2.operands.permute import (
+    shuffle,
+    shuffle_mx,
+    vector_shift,
+)
+from bitpath.golden.aie_ml_v2.products.matrices import (
+    integer_matmul,
+    sparse_matmul,
+)
+from bitpath.golden.aie_ml_v2.products.registers import (
+    complex_dot,
+    convolve,
+    elementwise,
+)
+from bitpath.golden.aie_ml_v2.scalar.functions import (
+    scalar_function,
+)
+from bitpath.golden.aie_ml_v2.scalar.operations import (
+    divide_step,
+    scalar_op,
+)
+from bitpath.golden.aie_ml_v2.tile.addresses import (
+    Dimensions,
+    agu_step,
+    agu_stream,
+    dimensions_from_steps,
+)
+from bitpath.golden.aie_ml_v2.tile.fifos import (
+    LoadFifo,
+    StoreFifo,
+)
+from bitpath.golden.aie_ml_v2.tile.memory import (
+    DataMemory,
+    banks,
+    conflict_cycles,
+)
+from bitpath.golden.aie_ml_v2.tile.registers import (
+    Registers,
+)
+from bitpath.golden.aie_ml_v2.tile.stream_port import (
+    StreamPort,
+    StreamWord,
+    stream_result,
+)
 
 # Former names, kept for callers of earlier releases.
 MatmulPlan, plan_matmul, run_plan = Program, matmul_program, run_program
@@ -71,9 +156,9 @@ __all__ = [
     "Cascade",
     "DataMemory",
     "Dimensions",
-    "LoadFifo",
     "Flags",
     "FloatSaturation",
+    "LoadFifo",
     "MacInstruction",
     "MatmulPlan",
     "MxBlocks",
@@ -93,13 +178,12 @@ __all__ = [
     "broadcast",
     "complex_dot",
     "compress",
-    "convolve",
-    "decompress",
-    "elementwise",
     "conflict_cycles",
+    "convolve",
     "decompress",
     "dimensions_from_steps",
     "divide_step",
+    "elementwise",
     "exp2",
     "exp2_instruction",
     "extract",
@@ -125,8 +209,8 @@ __all__ = [
     "matmul",
     "matmul_program",
     "mx_mode",
-    "pack_mask",
     "pack",
+    "pack_mask",
     "pack_mx",
     "pack_tile",
     "plan_matmul",
@@ -152,8 +236,8 @@ __all__ = [
     "to_registers",
     "to_sparse",
     "total_cycles",
-    "unpack_mask",
     "unpack4",
+    "unpack_mask",
     "unpack_mx",
     "unpack_tile",
     "ups",

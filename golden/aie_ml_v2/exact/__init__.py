@@ -1,6 +1,10 @@
 """AMD AIE-ML v2's vector unit on scalars, in unbounded integers and fractions."""
 
-from bitpath.golden.aie_ml_v2.exact.addresses import Level, agu_step, nest_levels
+from bitpath.golden.aie_ml_v2.exact.addresses import (
+    Level,
+    agu_step,
+    nest_levels,
+)
 from bitpath.golden.aie_ml_v2.exact.blocks import (
     Block,
     BlockTrace,
@@ -21,8 +25,19 @@ from bitpath.golden.aie_ml_v2.exact.conversions import (
     split_f32,
     widen,
 )
-from bitpath.golden.aie_ml_v2.exact.elementwise import float_op, integer_op
-from bitpath.golden.aie_ml_v2.exact.fifos import Popped, load_fifo, store_fifo
+from bitpath.golden.aie_ml_v2.exact.elementwise import (
+    float_op,
+    integer_op,
+)
+from bitpath.golden.aie_ml_v2.exact.fifos import (
+    Popped,
+    load_fifo,
+    store_fifo,
+)
+from bitpath.golden.aie_ml_v2.exact.fix_float import (
+    fix_to_float,
+    float_to_fix,
+)
 from bitpath.golden.aie_ml_v2.exact.flags import (
     dot_flags,
     int32_flags,
@@ -32,8 +47,12 @@ from bitpath.golden.aie_ml_v2.exact.flags import (
     status_word,
     ups_flags,
 )
-from bitpath.golden.aie_ml_v2.exact.fix_float import fix_to_float, float_to_fix
-from bitpath.golden.aie_ml_v2.exact.fused import LaneTrace, Term, trace_float_lane, trace_mx_lane
+from bitpath.golden.aie_ml_v2.exact.fused import (
+    LaneTrace,
+    Term,
+    trace_float_lane,
+    trace_mx_lane,
+)
 from bitpath.golden.aie_ml_v2.exact.integers import (
     IntegerLaneTrace,
     integer_lane,
@@ -52,17 +71,43 @@ from bitpath.golden.aie_ml_v2.exact.lanes import (
     push,
     unpack_mask,
 )
-from bitpath.golden.aie_ml_v2.exact.memory import banks, conflict_cycles
-from bitpath.golden.aie_ml_v2.exact.nonlinear import exp2, exp2_instruction, tanh
-from bitpath.golden.aie_ml_v2.exact.permute import shuffle, vector_shift
-from bitpath.golden.aie_ml_v2.exact.pack import pack, unpack4
-from bitpath.golden.aie_ml_v2.exact.permute import push, shuffle, vector_shift
-from bitpath.golden.aie_ml_v2.exact.scalar_functions import scalar_function
-from bitpath.golden.aie_ml_v2.exact.scalar_operations import divide_step, scalar_op
-from bitpath.golden.aie_ml_v2.exact.sparsity import compress, load_group, pairs, route_group
-from bitpath.golden.aie_ml_v2.exact.permute import push, shuffle, vector_shift
-from bitpath.golden.aie_ml_v2.exact.products import complex_lane, convolution_pairs, elementwise_pairs, matrix_pairs
-from bitpath.golden.aie_ml_v2.exact.sparsity import compress, load_group, pairs, positions, route_group
+from bitpath.golden.aie_ml_v2.exact.memory import (
+    banks,
+    conflict_cycles,
+)
+from bitpath.golden.aie_ml_v2.exact.nonlinear import (
+    exp2,
+    exp2_instruction,
+    tanh,
+)
+from bitpath.golden.aie_ml_v2.exact.pack import (
+    pack,
+    unpack4,
+)
+from bitpath.golden.aie_ml_v2.exact.permute import (
+    shuffle,
+    vector_shift,
+)
+from bitpath.golden.aie_ml_v2.exact.products import (
+    complex_lane,
+    convolution_pairs,
+    elementwise_pairs,
+    matrix_pairs,
+)
+from bitpath.golden.aie_ml_v2.exact.scalar_functions import (
+    scalar_function,
+)
+from bitpath.golden.aie_ml_v2.exact.scalar_operations import (
+    divide_step,
+    scalar_op,
+)
+from bitpath.golden.aie_ml_v2.exact.sparsity import (
+    compress,
+    load_group,
+    pairs,
+    positions,
+    route_group,
+)
 
 __all__ = [
     "Block",
@@ -78,38 +123,31 @@ __all__ = [
     "broadcast",
     "complex_lane",
     "compress",
-    "convolution_pairs",
-    "elementwise_pairs",
     "conflict_cycles",
+    "convolution_pairs",
+    "divide_step",
+    "dot_flags",
+    "elementwise_pairs",
     "exp2",
     "exp2_instruction",
     "extract",
     "extract_broadcast",
-    "divide_step",
-    "exp2",
-    "exp2_instruction",
+    "f32_to_int32",
     "fix_to_float",
     "float_op",
     "float_to_fix",
     "from_mx",
     "insert",
-    "dot_flags",
-    "exp2",
-    "exp2_instruction",
-    "f32_to_int32",
-    "float_op",
-    "from_mx",
     "int32_flags",
     "integer_lane",
     "integer_op",
     "load_fifo",
     "load_group",
     "matrix_pairs",
-    "narrow",
-    "nest_levels",
     "mx_flags",
     "narrow",
     "narrow_flags",
+    "nest_levels",
     "pack",
     "pack_block",
     "pack_mask",
@@ -126,9 +164,9 @@ __all__ = [
     "shuffle",
     "split_f32",
     "srs",
-    "store_fifo",
     "srs_flags",
     "status_word",
+    "store_fifo",
     "tanh",
     "to_mx",
     "trace_float_lane",

@@ -9,13 +9,11 @@ import numpy as np
 from bitpath.golden import aie_ml_v2
 from bitpath.golden.aie_ml_v2 import exact
 from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, MX9, RoundingCode, Saturation, VectorOp
-from bitpath.golden.aie_ml_v2.declarations.modes import INT8
-from bitpath.golden.aie_ml_v2.declarations.mover import ShuffleMode
-from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, MX9, RoundingCode, Saturation, ShuffleMode, VectorOp
 from bitpath.golden.aie_ml_v2.declarations.modes import INT8, INT32X16
+from bitpath.golden.aie_ml_v2.declarations.mover import ShuffleMode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
-from bitpath.golden.aie_ml_v2.declarations.status import MAC_FLAGS
 from bitpath.golden.aie_ml_v2.declarations.scalar import ScalarFunction, ScalarOp
+from bitpath.golden.aie_ml_v2.declarations.status import MAC_FLAGS
 from bitpath.golden.formats.catalogue import BF16
 
 NUMERICS = AIE_ML_V2.numerics
@@ -89,9 +87,6 @@ VECTORISED = {
     "f32_to_fp16": {"bits": BITS, "rounding": 12, "saturate": 1},
     "f32_to_fp8": {"bits": BITS, "dtype": ml_dtypes.float8_e5m2, "rounding": 9, "saturate": 1, "shift": 3},
     "f32_to_int32": {"bits": BITS, "shift": 3, "rounding": 12},
-    "f32_to_bf16": {"bits": BITS, "rounding": 12},
-    "f32_to_fp16": {"bits": BITS, "rounding": 12},
-    "f32_to_fp8": {"bits": BITS, "dtype": ml_dtypes.float8_e5m2, "rounding": 9, "shift": 3},
     "fix_to_float": {"n": INTS.astype(np.int32), "shift": 3},
     "float_op": {"op": 16, "a": np.ones(32, ml_dtypes.bfloat16), "b": np.ones(32, ml_dtypes.bfloat16)},
     "float_to_fix": {"bits": BITS, "shift": 3},
@@ -172,29 +167,22 @@ EXACT = {
     "extract": {"register": 123 << 100, "index": 100, "bits": 8, "signed": True},
     "extract_broadcast": {"register": 123 << 100, "index": 100, "bits": 8},
     "divide_step": {"rest": 1, "quotient": 100, "divisor": 7},
-    "exp2": {"numerics": NUMERICS, "code": 0x3F812345, "fmt": BF16},
-    "exp2_instruction": {"code": 0x44600123, "fmt": BF16},
     "fix_to_float": {"n": 123, "shift": 3},
     "float_op": {"op": VectorOp.MIN_GE, "a": 0x3F81, "b": 0x4001, "fmt": BF16},
     "float_to_fix": {"code": 0x3F812345, "shift": 12},
     "from_mx": {"numerics": NUMERICS, "block": BLOCK},
     "insert": {"register": 123 << 100, "index": 100, "scalar": 100, "bits": 8},
     "dot_flags": {"lane": exact.trace_float_lane(NUMERICS, FLOATS, FLOATS, **LANES)},
-    "exp2": {"numerics": NUMERICS, "code": 0x3F812345, "fmt": BF16},
-    "exp2_instruction": {"code": 0x44600123, "fmt": BF16},
     "f32_to_int32": {"code": 0x3F812345, "shift": 12, "rounding": RoundingCode.CONV_EVEN},
-    "float_op": {"op": VectorOp.MIN_GE, "a": 0x3F81, "b": 0x4001, "fmt": BF16},
-    "from_mx": {"numerics": NUMERICS, "block": BLOCK},
     "int32_flags": {"code": 0x4380, "shift": 12},
     "integer_lane": {"mode": INT8, "a": [100, 120], "b": [100, -120], "acc1": 120, "acc2": 125},
     "integer_op": {"op": VectorOp.ADD, "a": 100, "b": 120, "bits": 8, "signed": True, "mask": False},
     "matrix_pairs": {"shape": INT32X16.shapes[0], "a": [1] * 8, "b": [2] * 16, "lane": 9},
     "load_group": {"entities": [1, 2, 3, 4], "mask": 0b1010},
     "load_fifo": {"memory": bytes(range(192)), "pointer": 70, "sizes": [None, 72]},
-    "narrow": {"code": 0x3F812345, "fmt": BF16, "rounding": RoundingCode.CONV_EVEN, "shift": 3},
+    "narrow": {"code": 0x3F812345, "fmt": BF16, "rounding": RoundingCode.CONV_EVEN, "saturate": 2, "shift": 3},
     "nest_levels": {"sizes": [2, 3], "steps": [64, 100, 110]},
     "mx_flags": {"inputs": [0x3F812345 + i for i in range(16)]},
-    "narrow": {"code": 0x3F812345, "fmt": BF16, "rounding": RoundingCode.CONV_EVEN, "saturate": 2, "shift": 3},
     "narrow_flags": {"code": 0x3F812345, "fmt": BF16, "rounding": RoundingCode.CONV_EVEN, "saturate": 2, "shift": 3},
     "pack": {"x": 100, "bits": 8, "saturation": Saturation.SATURATE, "signed": True},
     "pack_block": {"block": BLOCK},
@@ -211,16 +199,8 @@ EXACT = {
     "scalar_op": {"op": ScalarOp.MAC, "a": 100, "b": 7, "carry": 1, "acc": 5},
     "shuffle": {"low": 123 << 100, "high": 7, "mode": MODE, "width": 512},
     "split_f32": {"code": 0x3F812345},
-    "srs": {
-        "acc": 123,
-        "shift": 3,
-        "out_bits": 8,
-        "rounding": RoundingCode.FLOOR,
-        "saturation": Saturation.NONE,
-        "signed": True,
-    },
-    "store_fifo": {"memory": bytes(192), "pointer": 70, "pushes": [bytes(range(72)), None]},
     "srs": SRS,
+    "store_fifo": {"memory": bytes(192), "pointer": 70, "pushes": [bytes(range(72)), None]},
     "srs_flags": SRS,
     "status_word": {"group": MAC_FLAGS, "flags": aie_ml_v2.Flags(zero=True)},
     "tanh": {"code": 0x3F812345},
