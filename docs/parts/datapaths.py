@@ -102,6 +102,23 @@ DATAPATHS = {
             6: (("SRS, to floats", "shift, round, saturate", "convert"), "down"),
         },
     ),
+    "aie_tile": Datapath(
+        "AMD AIE-ML v2: a tile",
+        (
+            ("data memory", "32 banks, 256 KiB", "memory"),
+            ("2 loads", "pointers in 3 dimensions", "logic"),
+            ("registers", "X, Y, EX, EY", "memory"),
+            ("multiply-accumulate", "64 lanes", "sum"),
+            ("accumulators", "8 of 2048 bits", "memory"),
+            ("SRS, MX", "from accumulators", "convert"),
+            ("store", "back to data memory", "logic"),
+        ),
+        {
+            1: (("load FIFOs", "MX, sparse streams", "memory"), ""),
+            2: (("shuffle", "58 modes", "logic"), ""),
+            6: (("store FIFO", "MX", "memory"), ""),
+        },
+    ),
 }
 
 

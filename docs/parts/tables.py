@@ -18,7 +18,7 @@ from bitpath.sim.flows.machines import RECORDS
 from bitpath.sim.study.numerics_table import numerics_table
 from bitpath.sim.study.numerics_table import standings as count_standings
 from bitpath.verif.properties import PROPERTIES
-from parts import core, datapaths, house, ledger, records, units
+from parts import core, datapaths, house, ledger, records, tile, units
 from parts.records import markdown
 
 SIZES = (4, 32)
@@ -89,6 +89,8 @@ def names() -> Mapping[str, Callable[..., Any] | Mapping[str, str] | str | int]:
         "core_timeline": core.timeline,
         "core_traffic": core.traffic,
         "latency_table": trainium3.latency_table,
+        "tile_cycles": tile.cycle_table,
+        "tile_layers": tile.layer_table,
         "emitted": emitted,
         "ledger_rows": ledger.ledger,
         "ledger_predictions": ledger.predictions,

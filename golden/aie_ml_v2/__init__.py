@@ -131,44 +131,67 @@ from bitpath.golden.aie_ml_v2.tile.addresses import (
     agu_stream,
     dimensions_from_steps,
 )
+from bitpath.golden.aie_ml_v2.tile.addressing import Address
 from bitpath.golden.aie_ml_v2.tile.fifos import (
     LoadFifo,
     StoreFifo,
 )
+from bitpath.golden.aie_ml_v2.tile.integer_layer import integer_layer
 from bitpath.golden.aie_ml_v2.tile.memory import (
     DataMemory,
     banks,
     conflict_cycles,
 )
+from bitpath.golden.aie_ml_v2.tile.mx9_layer import mx9_layer
 from bitpath.golden.aie_ml_v2.tile.registers import (
     Registers,
 )
+from bitpath.golden.aie_ml_v2.tile.schedule import Layer, run_layer
 from bitpath.golden.aie_ml_v2.tile.stream_port import (
     StreamPort,
     StreamWord,
     stream_result,
 )
+from bitpath.golden.aie_ml_v2.tile.tile import Bundle, HazardError, Tile, TileReport
+from bitpath.golden.aie_ml_v2.tile.transfers import Fill, Flush, Load, PointerAdd, Pop, Push, Store, StoreSrs
+from bitpath.golden.aie_ml_v2.tile.vectors import Mac, Shuffle
 
 # Former names, kept for callers of earlier releases.
 MatmulPlan, plan_matmul, run_plan = Program, matmul_program, run_program
 
 __all__ = [
+    "Address",
+    "Bundle",
     "Cascade",
     "DataMemory",
     "Dimensions",
+    "Fill",
     "Flags",
     "FloatSaturation",
+    "Flush",
+    "HazardError",
+    "Layer",
+    "Load",
     "LoadFifo",
+    "Mac",
     "MacInstruction",
     "MatmulPlan",
     "MxBlocks",
     "MxRegisters",
+    "PointerAdd",
+    "Pop",
     "Program",
+    "Push",
     "Registers",
+    "Shuffle",
     "SparseVector",
+    "Store",
     "StoreFifo",
+    "StoreSrs",
     "StreamPort",
     "StreamWord",
+    "Tile",
+    "TileReport",
     "add_accumulators",
     "agu_step",
     "agu_stream",
@@ -203,11 +226,13 @@ __all__ = [
     "fused_dot",
     "insert",
     "integer_dot",
+    "integer_layer",
     "integer_matmul",
     "issue_cycles",
     "macs_per_cycle",
     "matmul",
     "matmul_program",
+    "mx9_layer",
     "mx_mode",
     "pack",
     "pack_mask",
@@ -216,6 +241,7 @@ __all__ = [
     "plan_matmul",
     "push",
     "result_matrix",
+    "run_layer",
     "run_plan",
     "run_program",
     "scalar_function",

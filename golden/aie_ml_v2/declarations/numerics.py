@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.cycles import CYCLE_CHOICES
 from bitpath.golden.aie_ml_v2.declarations.tile import TILE_CHOICES
 from bitpath.golden.formats.presets import preset
 from bitpath.golden.formats.sources import choices, chosen, documented, inferred, measured
@@ -353,5 +354,6 @@ CHOICES = choices(
         ),
     }
     | TILE_CHOICES
+    | CYCLE_CHOICES
 )
 """Rules that no field switches; `bitpath numerics` lists them behind the presets."""

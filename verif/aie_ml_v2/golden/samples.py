@@ -39,7 +39,39 @@ MEMORY = aie_ml_v2.DataMemory()
 FIFO = {"pointer": 100, "count": 64, "data": np.pad(VECTOR, (0, 64))}
 LOAD_FIFO, STORE_FIFO = (lambda: aie_ml_v2.LoadFifo(**FIFO)), (lambda: aie_ml_v2.StoreFifo(**FIFO))
 
+AT = aie_ml_v2.Address(pointer=0)
+LOAD = aie_ml_v2.Load(to="x1", address=AT)
+EIGHT_BITS = np.arange(16 * 16).reshape(16, 16) % 100
+LAYER = {"a": EIGHT_BITS, "b": EIGHT_BITS, "mode": "int8", "shift": 3}
+
 VECTORISED = {
+    "Address": {"pointer": 1, "register": 2, "immediate": 0},
+    "Address.check_immediate": {"self": lambda: AT, "width": 64},
+    "Address.step": {"self": lambda: AT, "values": (64,), "pointer": 128},
+    "Bundle": {"lda": LOAD},
+    "Fill": {"fifo": 1},
+    "Flush": {},
+    "Load": {"to": "x1", "address": AT},
+    "Mac": {"mode": "int8", "to": "dm1", "a": "x1", "b": "x2", "shape": "8x8x8"},
+    "PointerAdd": {"address": AT},
+    "Pop": {"to": "ex1", "fifo": 0, "fmt": "mx9", "jump": AT},
+    "Push": {"source": "dm1", "rounding": 12},
+    "Shuffle": {"to": "x1", "low": "x2", "mode": 106},
+    "Store": {"source": "x1", "address": AT},
+    "StoreSrs": {
+        "source": "dm1",
+        "address": AT,
+        "acc_bits": 32,
+        "out_bits": 8,
+        "shift": 1,
+        "rounding": 12,
+        "saturate": 1,
+    },
+    "Tile": {"conflicts": "stall", "exposed": True},
+    "Tile.run": {"self": aie_ml_v2.Tile, "bundles": [aie_ml_v2.Bundle(lda=LOAD)], "limit": 9},
+    "integer_layer": LAYER | {"b_at": 0x4000},
+    "mx9_layer": {"a": np.ones((16, 16), np.float32), "b": np.ones((16, 16), np.float32), "rounding": 9},
+    "run_layer": {"layer": aie_ml_v2.integer_layer(**LAYER)},
     "DataMemory": {"size": 128},
     "DataMemory.load": {"self": aie_ml_v2.DataMemory, "address": 64, "width": 64},
     "DataMemory.store": {"self": aie_ml_v2.DataMemory, "address": 64, "data": VECTOR},

@@ -63,7 +63,8 @@ WRONG = [None, [], [1.0], [1], "x", 1.5, object(), {}, np.ones(3), np.array(None
 def public(module: ModuleType) -> dict[str, Callable]:
     """Return functions, classes that check their arguments, and these classes' methods, by name; aliases once.
 
-    A module without ``__all__`` has its own functions only: records of declarations are checked where they enter.
+    A module without ``__all__`` has its own functions only: records of declarations are checked where they enter. Methods that
+    implement an abstract one are left out: their only caller is the class that asks for it.
     """
     found = {}
     names = [name for name, each in vars(module).items() if getattr(each, "__module__", None) == module.__name__]
@@ -71,10 +72,20 @@ def public(module: ModuleType) -> dict[str, Callable]:
         each = getattr(module, name)
         if isfunction(each) and not name.startswith("_"):
             found.setdefault(each.__name__, each)
-        if isclass(each) and hasattr(module, "__all__") and not issubclass(each, Enum) and not is_result(each):
+        if (
+            isclass(each)
+            and hasattr(module, "__all__")
+            and not issubclass(each, (Enum, Exception))
+            and not is_result(each)
+        ):
             own = {} if each.__init__ is object.__init__ else {each.__name__: each}
             methods = [(key, value) for key, value in vars(each).items() if isfunction(value)]
-            own |= {f"{each.__name__}.{key}": value for key, value in methods if not key.startswith("_")}
+            asked = {key for base in each.__mro__ for key in getattr(base, "__abstractmethods__", ())}
+            own |= {
+                f"{each.__name__}.{key}": value
+                for key, value in methods
+                if not key.startswith("_") and key not in asked
+            }
             found |= {key: value for key, value in own.items() if len(signature(value).parameters) > ("." in key)}
     return found
 
