@@ -26,12 +26,15 @@ def matrix_pairs(shape: Shape, a: Sequence[int], b: Sequence[int], lane: int) ->
 @checked
 def elementwise_pairs(lanes: int, a: Sequence[int], b: Sequence[int], lane: int) -> list[tuple[int, int]]:
     """Return what a lane multiplies: every `lanes`-th element of both registers, or of A with the only one of B."""
+    check_length("b", b, 1 if len(b) == 1 else len(a), " as a, or 1")
     return [(a[i], b[0] if len(b) == 1 else b[i]) for i in range(lane, len(a), lanes)]
 
 
 @checked
 def convolution_pairs(convolution: Convolution, a: Sequence[int], b: Sequence[int], lane: int) -> list[tuple[int, int]]:
     """Return what a lane multiplies: the data from its position on, and the taps of its channel."""
+    for name, values, positions in (("a", a, convolution.outputs + convolution.taps - 1), ("b", b, convolution.taps)):
+        check_length(name, values[: convolution.channels * positions], convolution.channels * positions)
     x, c = divmod(lane, convolution.channels)
     return [(a[convolution.channels * (x + u) + c], b[convolution.channels * u + c]) for u in range(convolution.taps)]
 
@@ -49,6 +52,10 @@ def complex_lane(
     **options: bool,
 ) -> tuple[int, int]:
     """Return the real and the imaginary lane of complex registers; bits of `negate` turn terms as in `complex_dot`."""
+    check_length("a", a, COMPLEX_LANES * mode.complex_depth)
+    check_length("b", b, 1 if len(b) == 1 else len(a), " as a, or 1")
+    for each in (*a, *b, acc1, acc2):
+        check_length("numbers", each, 2)
     real: list[tuple[int, int]] = []
     imaginary: list[tuple[int, int]] = []
     for k in range(mode.complex_depth):

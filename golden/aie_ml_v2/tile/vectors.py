@@ -28,7 +28,7 @@ from bitpath.golden.aie_ml_v2.products.matrices import integer_matmul, sparse_ma
 from bitpath.golden.aie_ml_v2.tile.memory import DataMemory
 from bitpath.golden.aie_ml_v2.tile.operation import Operation, Read, Steps
 from bitpath.golden.aie_ml_v2.tile.transfers import register_bytes
-from bitpath.golden.arrays.arguments import check_choice, checked
+from bitpath.golden.arrays.arguments import check_choice, checked, integer
 
 MAC_MODES = {mode.name: mode for mode in (*INTEGER_MODES.values(), MX9_MODE)}
 """Modes that the tile issues."""
@@ -169,7 +169,10 @@ class Shuffle(Operation):
         kinds = [f"{self._kind}{n}" for n in range(12)]
         for name in ("low", *(["high"] if self.high is not None else [])):
             check_choice(name, getattr(self, name), kinds)
-        check_choice("mode", self.mode, SHUFFLE_MODES if isinstance(self.mode, str) else SHUFFLE_CODES)
+        if isinstance(self.mode, str):
+            check_choice("mode", self.mode, SHUFFLE_MODES)
+        else:
+            object.__setattr__(self, "mode", integer("mode", check_choice("mode", self.mode, SHUFFLE_CODES)))
 
     @property
     def _kind(self) -> str:
