@@ -69,3 +69,36 @@ def test_nki_nc_matmul_takes_columns_of_several_banks_on_gen4_alone():
     assert wide_matmul(x, y).tobytes() == trainium3.nc_matmul(x, y, multi_bank=True).tobytes()
     with pytest.raises(nki.NkiValidationError, match="600 columns into float32 results; 512 are allowed on gen3"):
         nki.run(wide_matmul, x, y, options=nki.Options(target="trn2"))
+
+
+@pytest.mark.parametrize(
+    ("memory", "copy"), [("sbuf", "tensor_copy"), ("psum", "tensor_copy"), ("private_hbm", "dma_copy")]
+)
+def test_nki_an_assignment_names_the_copy(memory, copy):
+    def kernel():
+        made = nl.ndarray((4, 8), nl.float32, getattr(nl, memory), name="made")
+        made[:, 0:4] = made[:, 4:8]
+
+    sentence = rf"^made: a kernel must not assign to elements; write nisa.{copy}\(made\[...\], ...\) \(test_nki_views.py:\d+\)$"
+    with pytest.raises(nki.NkiValidationError, match=sentence):
+        nki.run(kernel)
+
+
+@pytest.mark.parametrize("memory", ["sbuf", "private_hbm"])
+def test_nki_an_offset_of_ap_on_a_view_with_one_is_a_warning(memory):
+    """Also an offset of 0, from where the guide would begin anew; none, and one on a view without, are not."""
+
+    def kernel(column, offset):
+        made = nl.zeros((4, 8), nl.float32, getattr(nl, memory), name="made")
+        view = made[:, column:].ap([[8, 4], [1, 2]], offset=offset)
+        assert view.offset == column + (offset or 0)
+
+    for offset in (0, 3):
+        with pytest.warns(nki.NkiWarning, match="documents differ"):
+            found = nki.run(kernel, 2, offset).warnings
+        sentence = f"made: offset {offset} adds to the view's 2; documents differ (test_nki_views.py:"
+        assert [each[: len(sentence)] for each in found] == [sentence]
+    with pytest.raises(nki.NkiValidationError, match="made: offset 3 adds to the view's 2"):
+        nki.run(kernel, 2, 3, options=nki.Options(strict=True))
+    assert nki.run(kernel, 2, None).warnings == ()
+    assert nki.run(kernel, 0, 3).warnings == ()

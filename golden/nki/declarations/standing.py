@@ -52,7 +52,9 @@ CHOICES = choices(
             "the library's kernels do it; release notes of NKI 0.3 make a float an error"
         ),
         "NKI, a slice or index beyond a dimension is an error": inferred("kernels clamp; numpy would cut a slice"),
-        "NKI, the offset of .ap is added to the view's own": inferred("LANG against the access-pattern guide"),
+        "NKI, the offset of .ap is added to the view's own, with a warning where both are given": documented(
+            "LANG NkiTensor.ap; the access-pattern guide counts from the storage's first element"
+        ),
         "NKI, two cores run by turns, core 0 first, and change at core_barrier and sendrecv": chosen(
             "the vendor's simulator uses threads, whose order is open"
         ),
@@ -62,7 +64,16 @@ CHOICES = choices(
         "NKI, partitions that share bytes in the same places overlap without harm, but for DMA": inferred(
             "the library broadcasts a partition over others and itself in place"
         ),
-        "NKI, set_rng_seed makes the states of all lanes by one declared mix": chosen("no document says"),
+        "NKI, set_rng_seed makes the states of all VectorE lanes by one declared mix": chosen("no document says"),
+        "NKI, generators that no kernel has set are those of seed 0; GpSimd's is the first of its lane": chosen(
+            "no document says; hardware keeps what an earlier program left"
+        ),
+        "NKI, GpSimd's rng, rand_set_state and rand_get_state take 150 cycles and one a word": chosen(
+            "no document says"
+        ),
+        "NKI, an assignment to a tensor's elements is an error that names the copy to write": chosen(
+            "LANG has the method without a description"
+        ),
     }
 )
 """The choices of NKI's layer; `bitpath numerics` lists them."""

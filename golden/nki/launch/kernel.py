@@ -8,7 +8,7 @@ from functools import update_wrapper
 from inspect import signature
 from typing import Any
 
-from bitpath.golden.nki.declarations.errors import NkiValidationError
+from bitpath.golden.nki.declarations.errors import WARN, NkiValidationError
 from bitpath.golden.nki.launch.host import give_back, given, results
 from bitpath.golden.nki.launch.standing import Standing, standing_of
 from bitpath.golden.nki.machine.core import PRESENT, Machine, NeuronCore
@@ -141,6 +141,7 @@ def _on_cores(machine: Machine, cores: list[NeuronCore], call: Callable[[], Any]
 
 def _on_core(core: NeuronCore, call: Callable[[], Any]) -> Any:
     PRESENT.set(core)
+    WARN.set(core.machine.warn)
     return call()
 
 

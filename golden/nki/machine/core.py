@@ -17,7 +17,7 @@ from bitpath.golden.nki.memory.allocation import Allocation, Allocator
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name, is_float
 from bitpath.golden.nki.memory.regions import MemoryRegion
 from bitpath.golden.nki.memory.storage import Storage
-from bitpath.golden.nki.memory.tensor import NkiTensor, fresh
+from bitpath.golden.nki.memory.tensor import NkiTensor
 from bitpath.golden.trainium3.declarations.memory import PSUM_BANK_BYTES, PSUM_PARTITION_BYTES
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 
@@ -146,7 +146,7 @@ class NeuronCore:
             allocator.take(made)
         if address is None:
             storage.data[box] = np.tile(_filler(dtype, self.options.new_memory), length // size)
-        return fresh(made, dtype, shape)
+        return _fresh(made, dtype, shape)
 
     def _check_address(
         self, storage: Storage, name: str, partition: int, byte: int, partitions: int, length: int, size: int
@@ -183,7 +183,14 @@ def hbm_tensor(shape: Sequence[int], dtype: str, buffer: str, name: str, *, shar
     """Return an HBM tensor of unwritten bytes."""
     length = prod(shape) * STORED[dtype].itemsize
     storage = Storage.empty(f"HBM ({name})", 1, length, shared=shared)
-    return fresh(Allocation(buffer, storage, 0, 0, 1, length, dtype, False, name), dtype, shape)
+    return _fresh(Allocation(buffer, storage, 0, 0, 1, length, dtype, False, name), dtype, shape)
+
+
+def _fresh(allocation: Allocation, dtype: str, shape: Sequence[int]) -> NkiTensor:
+    """Return the tensor of a whole allocation."""
+    inner = tuple(int(prod(shape[k + 1 :])) for k in range(len(shape)))
+    steps = (1, *inner[1:]) if allocation.on_chip else inner
+    return NkiTensor(allocation, dtype, 0, 0, tuple(map(int, shape)), steps)
 
 
 def _filler(dtype: str, new_memory: str) -> np.ndarray:

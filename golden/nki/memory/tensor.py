@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from bitpath.golden.nki.declarations.errors import invalid, kernel_line
+from bitpath.golden.nki.declarations.errors import doubtful, invalid, kernel_line
 from bitpath.golden.nki.memory.allocation import Allocation
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name
 from bitpath.golden.nki.memory.index import Item, items
@@ -122,6 +122,10 @@ class NkiTensor:
                 pairs.append((item.num, step * item.step))
         pairs += [(1, 1)] * ((2 if self.on_chip else 1) - len(pairs))
         return replace(self, start=start, row=row)._with_dims(pairs)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        copy = "tensor_copy" if self.on_chip else "dma_copy"
+        raise invalid(f"{self.name}: a kernel must not assign to elements; write nisa.{copy}({self.name}[...], ...)")
 
     def _items(self, key: Any) -> list[Item]:
         try:
@@ -251,8 +255,11 @@ class NkiTensor:
     ) -> "NkiTensor":
         """Address the storage by pairs of step and num, in elements of ``dtype`` from the view's first element on.
 
-        Instructions check that its elements exist: kernels also make views that they do not use.
+        Instructions check that its elements exist: kernels also make views that they do not use. An ``offset`` on a view with
+        one of its own is a warning, since the access-pattern guide counts from the storage's first element.
         """
+        if offset is not None and self.offset:
+            doubtful("ap_offset", f"{self.name}: offset {offset} adds to the view's {self.offset}; documents differ")
         name = self.dtype if dtype is None else dtype_name(dtype)
         size = STORED[name].itemsize
         if self.offset * self.itemsize % size:
@@ -341,10 +348,3 @@ class NkiTensor:
         if self.on_chip:
             steps[0] = self.steps[0] * pitch
         return first, self.shape, tuple(steps)
-
-
-def fresh(allocation: Allocation, dtype: str, shape: Sequence[int]) -> NkiTensor:
-    """Return the tensor of a whole allocation."""
-    inner = tuple(int(prod(shape[k + 1 :])) for k in range(len(shape)))
-    steps = (1, *inner[1:]) if allocation.on_chip else inner
-    return NkiTensor(allocation, dtype, 0, 0, tuple(map(int, shape)), steps)

@@ -274,6 +274,8 @@ TRAINIUM3_EXPONENTIAL = preset(
 
 XORWOW_STATES = 4
 """XORWOW states of a lane; element j of a request comes from state j mod 4."""
+GPSIMD_XORWOW_STATES = 1
+"""XORWOW states of a partition of GpSimd."""
 XORWOW_WORDS = 6
 """uint32 words of a state, in the order x, y, z, w, v, d."""
 XORWOW_INCREMENT = 362437
@@ -317,8 +319,8 @@ CHOICES = choices(
         "Row quantisation of a row with NaN, or of a normalised one with infinity, gives NaN in all elements and the scale": chosen(
             "what the declared operations give"
         ),
-        "XORWOW's six words are x, y, z, w, v, d; element j of a request comes from state j mod 4": chosen(
-            "ARCH3 gives four states of six words per lane and no order"
+        "XORWOW's six words are x, y, z, w, v, d; element j of a request comes from state j mod 4, on GpSimd from its one": chosen(
+            "ARCH3 gives four states of six words per lane, one on GpSimd, and no order"
         ),
         "An all-zero XORWOW state is taken as it is: only d moves, by 362437 a number": chosen(
             "Marsaglia excludes it; no document says what the machine does"

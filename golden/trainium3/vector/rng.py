@@ -22,7 +22,7 @@ def rng(source: Xorwow, count: int, *, dtype: np.dtype | type | str = np.uint32)
 
     Parameters
     ----------
-    source : generators, one lane a partition; element j takes a number of state j mod 4.
+    source : generators, one lane a partition; element j takes a number of state j mod 4, or of a lane's only state.
     count : elements of a partition.
     dtype : int8, int16, int32, uint8, uint16 or uint32.
 

@@ -1,4 +1,4 @@
-"""XORWOW: the random numbers of VectorE's lanes, and the instructions that use them.
+"""XORWOW: the random numbers of VectorE's and GpSimd's lanes, and the instructions that use them.
 
 Bit-identical to `bitpath.golden.exact.trainium3.xorwow_lane`, `column_bits` and `uniform`.
 
@@ -10,7 +10,12 @@ import numpy as np
 
 from bitpath.golden.arrays.arguments import check_array, checked, integer
 from bitpath.golden.trainium3.declarations.quad_mx import MAX_STATIONARY, PARTITIONS
-from bitpath.golden.trainium3.declarations.vector import XORWOW_INCREMENT, XORWOW_STATES, XORWOW_WORDS
+from bitpath.golden.trainium3.declarations.vector import (
+    GPSIMD_XORWOW_STATES,
+    XORWOW_INCREMENT,
+    XORWOW_STATES,
+    XORWOW_WORDS,
+)
 from bitpath.golden.trainium3.operands import fp32
 from bitpath.golden.trainium3.vector.engine import output_dtype, read_operand, write
 
@@ -19,11 +24,11 @@ LANE_COLUMNS = 2 * XORWOW_STATES
 
 
 class Xorwow:
-    """The generators of up to 128 lanes, four states each.
+    """The generators of up to 128 lanes: four states each on VectorE, one on GpSimd.
 
     Parameters
     ----------
-    state : uint32 [lanes, 4, 6], the words of a state in the order x, y, z, w, v, d; a copy of `state` continues the
+    state : uint32 [lanes, S, 6] with S of 4 or 1, the words of a state in the order x, y, z, w, v, d; a copy of `state` continues the
         sequence.
 
     Raises
@@ -34,16 +39,15 @@ class Xorwow:
     @checked
     def __init__(self, state: np.ndarray):
         check_array("state", state, np.uint32)
-        shape = (XORWOW_STATES, XORWOW_WORDS)
-        if state.ndim != 3 or state.shape[1:] != shape or not 0 < len(state) <= PARTITIONS:
-            raise ValueError(
-                f"state must have shape [lanes, {XORWOW_STATES}, {XORWOW_WORDS}] with 1 to {PARTITIONS} lanes, not {state.shape}"
-            )
+        shapes = [(count, XORWOW_WORDS) for count in (XORWOW_STATES, GPSIMD_XORWOW_STATES)]
+        if state.ndim != 3 or state.shape[1:] not in shapes or not 0 < len(state) <= PARTITIONS:
+            allowed = " or ".join(f"[lanes, {count}, {words}]" for count, words in shapes)
+            raise ValueError(f"state must have shape {allowed} with 1 to {PARTITIONS} lanes, not {state.shape}")
         self._state = state.copy()
 
     @property
     def state(self) -> np.ndarray:
-        """A copy of the present state, uint32 [lanes, 4, 6]."""
+        """A copy of the present state, uint32 [lanes, S, 6]."""
         return self._state.copy()
 
     @property
@@ -52,14 +56,14 @@ class Xorwow:
 
     @checked
     def next(self, n: int) -> np.ndarray:
-        """Return the next n numbers of every state, uint32 [lanes, 4, n].
+        """Return the next n numbers of every state, uint32 [lanes, S, n].
 
         Raises
         ------
         TypeError, ValueError : no integer, or a negative one.
         """
         _check_count("n", n)
-        numbers = np.empty((self.lanes, XORWOW_STATES, n), np.uint32)
+        numbers = np.empty((*self._state.shape[:2], n), np.uint32)
         x, y, z, w, v, d = np.moveaxis(self._state, -1, 0)
         for i in range(n):
             t = x ^ x >> 2
@@ -71,16 +75,16 @@ class Xorwow:
 
     @checked
     def elements(self, count: int) -> np.ndarray:
-        """Return `count` numbers for every lane, uint32 [lanes, count]: element j from state j mod 4.
+        """Return `count` numbers for every lane, uint32 [lanes, count]: element j from state j mod S.
 
-        Every state steps once for four elements, or a part of four; the rest of such a part is dropped.
+        Every state steps once for S elements, or a part of them; the rest of such a part is dropped.
 
         Raises
         ------
         TypeError, ValueError : as `next`.
         """
         _check_count("count", count)
-        numbers = self.next(-(-count // XORWOW_STATES))
+        numbers = self.next(-(-count // self._state.shape[1]))
         return numbers.transpose(0, 2, 1).reshape(self.lanes, -1)[:, :count]
 
 
@@ -93,7 +97,7 @@ def psum_random_bits(source: Xorwow, columns: int, writes: int) -> np.ndarray:
 
     Parameters
     ----------
-    source : generators of at least M / 8 lanes.
+    source : generators of at least M / 8 lanes of four states.
     columns : M, 1 to 128.
     writes : N.
 
@@ -105,6 +109,8 @@ def psum_random_bits(source: Xorwow, columns: int, writes: int) -> np.ndarray:
     needed = -(-columns // LANE_COLUMNS)
     if source.lanes < needed:
         raise ValueError(f"source must have at least {needed} lanes for {columns} columns, not {source.lanes}")
+    if (states := source.state.shape[1]) != XORWOW_STATES:
+        raise ValueError(f"source must have {XORWOW_STATES} states a lane, not {states}")
     _check_count("writes", writes)
     words = source.next(writes)
     halves = np.stack([words, words >> 16], axis=2).astype(np.uint16)  # [lanes, 4, 2, N]; the cast keeps the low half

@@ -102,6 +102,7 @@ def tensor(memory):
     return made
 
 
+@pytest.mark.filterwarnings("ignore:.*documents differ")
 @pytest.mark.parametrize(("memory", "name", "ours", "numpys"), CASES, ids=[f"{each[1]}, {each[0]}" for each in CASES])
 def test_a_view_has_numpys_elements(memory, name, ours, numpys):
     def kernel():

@@ -90,6 +90,22 @@ def test_elements_come_from_states_in_turn(count):
     assert np.array_equal(source.state, again.state)  # unused numbers of the last group of four are discarded
 
 
+@pytest.mark.parametrize("count", [0, 1, 7])
+def test_elements_of_a_lane_with_one_state(count):
+    """GpSimd's generators: no number is dropped."""
+    state = random_state(3)[:, :1]
+    source = Xorwow(state)
+    got = source.elements(count)
+    assert got.shape == (3, count)
+    for lane, (first,) in enumerate(state.tolist()):
+        after, expected = first, []
+        for _ in range(count):
+            number, after = xorwow_step(after)
+            expected.append(number)
+        assert got[lane].tolist() == expected
+        assert source.state[lane].tolist() == [list(after)]
+
+
 @pytest.mark.parametrize(("columns", "lanes"), [(1, 1), (8, 1), (9, 2), (20, 5), (128, 16)])
 def test_random_bits_of_psum(columns, lanes):
     state = random_state(lanes, seed=columns)
@@ -129,14 +145,16 @@ def test_rand2():
 
 BAD = [
     (lambda s: Xorwow(s.astype(np.int64)), TypeError, "state must be uint32, not int64"),
-    (lambda s: Xorwow(s[0]), ValueError, r"state must have shape \[lanes, 4, 6\] with 1 to 128 lanes, not \(4, 6\)"),
-    (lambda s: Xorwow(s[:0]), ValueError, r"state must have shape \[lanes, 4, 6\] with 1 to 128 lanes, not \(0,"),
-    (lambda s: Xorwow(np.zeros((129, 4, 6), np.uint32)), ValueError, r"state must have shape \[lanes, 4, 6\] with 1 to 128 lanes, not \(129,"),
+    (lambda s: Xorwow(s[0]), ValueError, r"state must have shape \[lanes, 4, 6\] or \[lanes, 1, 6\] with 1 to 128 lanes, not \(4, 6\)"),
+    (lambda s: Xorwow(s[:0]), ValueError, r"state must have shape \[lanes, 4, 6\] or \[lanes, 1, 6\] with 1 to 128 lanes, not \(0,"),
+    (lambda s: Xorwow(np.zeros((129, 4, 6), np.uint32)), ValueError, r"state must have shape \[lanes, 4, 6\] or \[lanes, 1, 6\] with 1 to 128 lanes, not \(129,"),
     (lambda s: Xorwow(s).next(1.0), TypeError, "n must be an integer, not 1.0"),
     (lambda s: Xorwow(s).next(-1), ValueError, "n must be 0 or more, not -1"),
     (lambda s: Xorwow(s).elements(-1), ValueError, "count must be 0 or more, not -1"),
     (lambda s: psum_random_bits(s, 8, 1), TypeError, "source must be a Xorwow, not a ndarray"),
     (lambda s: psum_random_bits(Xorwow(s), 17, 1), ValueError, "source must have at least 3 lanes for 17 columns, not 2"),
+    (lambda s: psum_random_bits(Xorwow(s[:, :1]), 8, 1), ValueError, "source must have 4 states a lane, not 1"),
+    (lambda s: Xorwow(s[:, :2]), ValueError, r"state must have shape \[lanes, 4, 6\] or \[lanes, 1, 6\] with 1 to 128 lanes, not \(2, 2,"),
     (lambda s: psum_random_bits(Xorwow(s), 129, 1), ValueError, "columns must be 1 to 128, not 129"),
     (lambda s: psum_random_bits(Xorwow(s), 8, -1), ValueError, "writes must be 0 or more, not -1"),
     (lambda s: rand2(None, 1, 0.0, 1.0), TypeError, "source must be a Xorwow, not None"),
