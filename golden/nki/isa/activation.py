@@ -136,7 +136,8 @@ def _activate(
     reduction = None if reduce_op is None else operator_name(issue, "reduce_op", reduce_op)
     if command is not commands.idle and reduction is None:
         reduction = "add"
-    tile = issue.tile("data", data)
+    tile, registers = issue.tile("data", data), issue.registers("scalar", data)
+    issue.show("registers", registers[:, np.newaxis])
     result, after = trainium3.activate2(
         tile,
         function,
@@ -145,7 +146,7 @@ def _activate(
         *values,
         reduce_op=reduction,
         reduce_cmd=command.name,
-        registers=issue.registers("scalar", data),
+        registers=registers,
         dtype=issue.result(dst),
         **more,
     )

@@ -13,11 +13,16 @@ ELEMENTWISE = ("vector", "scalar", "gpsimd")
 """Engines of elementwise instructions."""
 
 
-def on_engine(issue: Issue, chosen: engines, *tensors: NkiTensor, factor: int = 1, default: str = "vector") -> str:
-    """Set engine and cycles of an elementwise instruction, and return the engine; GpSimd cannot reach PSUM."""
+def _engine(issue: Issue, chosen: engines, default: str) -> str:
     own = engine_name(chosen, default)
     if own not in ELEMENTWISE:
         raise issue.fail(f"engine: must be {', '.join(ELEMENTWISE)} or unknown, not {own}")
+    return own
+
+
+def on_engine(issue: Issue, chosen: engines, *tensors: NkiTensor, factor: int = 1, default: str = "vector") -> str:
+    """Set engine and cycles of an elementwise instruction, and return the engine; GpSimd cannot reach PSUM."""
+    own = _engine(issue, chosen, default)
     if own == "gpsimd":
         for each in tensors:
             if isinstance(each, NkiTensor) and each.allocation.buffer == "psum":
@@ -46,7 +51,8 @@ def memset(issue: Issue, dst: NkiTensor, value: float, engine: engines = engines
 
     A float for integers is an error, but 0.0, which kernels of the vendor's library give, is a warning.
     """
-    issue.check("dst", dst, CHIP if engine_name(engine, "vector") != "gpsimd" else SBUF)
+    own = _engine(issue, engine, "vector")
+    issue.check("dst", dst, CHIP if own != "gpsimd" else SBUF)
     shape = dst.shape[0], dst.size // dst.shape[0]
     if dst.dtype in INTEGERS and isinstance(value, float) and value == 0:
         issue.core.machine.warn("float_memset", f"{dst.name}: value must be an integer for {dst.dtype}, not {value!r}")
@@ -58,7 +64,6 @@ def memset(issue: Issue, dst: NkiTensor, value: float, engine: engines = engines
     else:
         values = trainium3.memset(shape, value, dtype=issue.result(dst))
     issue.put("dst", dst, values)
-    own = engine_name(engine, "vector")
     sizes = byte_sizes(dst)
     halved = issue.rules.halves and sizes[0] <= 2 and value == 0
     issue.on(own, issue.rules.elementwise(own, -(-shape[1] // 2) if halved else shape[1], *sizes))

@@ -183,6 +183,11 @@ def dma_compute(
     indirect = [each for each in srcs if each.is_indirect()]
     if len(indirect) + dst.is_indirect() > 1 and not (len(indirect) == 1 and dst.is_indirect()):
         raise issue.fail("srcs: at most one may have indices")
+    if indirect or dst.is_indirect():
+        if len(srcs) != 2:
+            raise issue.fail(f"srcs: must be 2 tensors where one has indices, not {len(srcs)}")
+        if not unique_indices:
+            raise issue.fail("unique_indices: must be True")
     places = [p for p, _ in access.resolved(issue.core, indirect[0] if indirect else dst, skip=skip)]
     views = [
         dict(access.resolved(issue.core, each, skip=skip)) if each.is_indirect() else each for each in (*srcs, dst)

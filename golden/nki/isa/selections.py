@@ -90,6 +90,7 @@ def select_reduce(
 ) -> None:
     """Write on_true where the predicate is not 0, else on_false; the maximum is reduced."""
     issue.check("dst", dst)
+    issue.not_both_psum(on_true=on_true, predicate=predicate)
     if operator_name(issue, "reduce_op", reduce_op) != "max":
         raise issue.fail("reduce_op: must be maximum")
     values = issue.tile("on_true", on_true)

@@ -21,7 +21,7 @@ from bitpath.golden.nki.memory.indirect import Columns, Indirect
 from bitpath.golden.nki.memory.shapes import merged
 from bitpath.golden.nki.memory.tensor import NkiTensor
 from bitpath.golden.trainium3.declarations.memory import PARTITION_STARTS
-from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, QUADRANT
 
 CHIP = ("sbuf", "psum")
 SBUF = ("sbuf",)
@@ -124,6 +124,9 @@ class Issue:
 
     def _check_indices(self, name: str, indices: Indirect | Columns) -> None:
         if isinstance(indices, Columns):
+            first = indices.index.allocation.partition + indices.index.row
+            if first % QUADRANT:
+                raise self.fail(f"{name}: its index must start at a multiple of {QUADRANT} partitions, not at {first}")
             self.uses("indirect.lists")
         elif indices.vector:
             raise self.fail(f"{name}: an index for each partition needs a DMA")
@@ -207,8 +210,12 @@ class Issue:
         self._reads += access.indices_of(tensor)
 
     def move(self, dst: NkiTensor, src: NkiTensor) -> None:
-        """Copy bits and what is known of them."""
+        """Copy bits and what is known of them; show the values to whoever watches."""
+        if self.watched:
+            self.show("src", access.present(self.core, src).reshape(src.shape[0], -1))
         access.move(self.core, dst, src)
+        if self.watched:
+            self.show("dst", access.present(self.core, dst).reshape(dst.shape[0], -1), result=True)
         self.reads(src)
         self.writes(dst)
 

@@ -228,6 +228,10 @@ WRONG = {
         lambda: sbuf(P, F).indirect(psum(P, 1)),
         "columns by index need a tile on chip, and their index in SBUF",
     ),
+    "index within a quadrant": (
+        lambda: copied(sbuf(P, F).indirect(sbuf(2 * P, 1, dtype="uint32")[16 : 16 + P])),
+        "src: its index must start at a multiple of 32 partitions, not at 16",
+    ),
     "dma": (lambda: nisa.dma_copy(sbuf(P, 16), columns_of()), "DMA takes no columns by index"),
     "wide": (
         lambda: nisa.nc_matmul(psum(8, 16), sbuf(P, 8), columns_of()),

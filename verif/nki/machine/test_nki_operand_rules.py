@@ -32,8 +32,35 @@ def select(bound="float32", **more):
     nisa.range_select(x, x, nl.greater_equal, nl.less, sbuf(4, 1, dtype=bound), sbuf(4, 1), **more)
 
 
+def gather_add(sources=1, **more):
+    """Add rows of HBM that indices name to a tile, and the tile itself once or more."""
+    rows = hbm(4, 8).ap([[8, 4], [1, 8]], vector_offset=sbuf(4, 1, dtype="int32"))
+    made = sbuf(4, 8)
+    nisa.dma_compute(made, [rows] + [made] * sources, ADD, **more)
+
+
 RULES = {
+    "sources with indices": (
+        lambda: gather_add(2),
+        "dma_compute srcs: must be 2 tensors where one has indices, not 3",
+        gather_add,
+    ),
+    "indices that repeat": (
+        lambda: gather_add(unique_indices=False),
+        "dma_compute unique_indices: must be True",
+        lambda: gather_add(unique_indices=True),
+    ),
     # Sizes.
+    "memset's engine": (
+        lambda: nisa.memset(sbuf(4, 8), 0.0, engine=nisa.engine.tensor),
+        "memset engine: must be vector, scalar, gpsimd or unknown, not tensor",
+        lambda: nisa.memset(sbuf(4, 8), 0.0, engine=nisa.engine.scalar),
+    ),
+    "select_reduce in PSUM": (
+        lambda: nisa.select_reduce(sbuf(4, 8), psum(4, 8, dtype="uint8"), psum(4, 8), 0.0),
+        "select_reduce on_true and predicate: must not both be in PSUM",
+        lambda: nisa.select_reduce(psum(4, 8), sbuf(4, 8, dtype="uint8"), psum(4, 8), 0.0),
+    ),
     "columns on gen3": (
         lambda: matmul(wide=513, dst=psum(8, 1024)[:, 0:513]),
         "nc_matmul moving: 513 columns into float32 results; 512 are allowed on gen3",
