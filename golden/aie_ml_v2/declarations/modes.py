@@ -244,6 +244,9 @@ COMPLEX_LANES = 16
 """Complex lanes of an instruction, pairs of 64-bit lanes: real, then imaginary part."""
 COMPLEX_MODES = {"cint16": INT16_64, "cint32x16": INT32X16}
 """Modes with a complex form, by its name."""
+INT4_BITS = 4
+INT4_SHAPES = {each.name: each for each in (*INT8.shapes[:2], Shape(m=4, k=16, n=16))}
+"""Products with 4-bit integers, unpacked to int8; the last one takes two native products. Ref: AM027, API."""
 MULTIPLIERS = 1024
 """Multipliers of 9 by 5 bits. Ref: AM027, as UG1639 counts them."""
 

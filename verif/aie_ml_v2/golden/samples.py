@@ -128,6 +128,7 @@ VECTORISED = {
     "from_registers": {"registers": REGISTERS},
     "fused_dot": {"a": LANE, "b": LANE, "fmt": "bf16"},
     "insert": {"register": VECTOR, "index": 7, "scalar": 100, "bits": 16},
+    "int4_matmul": {"a": VECTOR[:32].reshape(8, 4), "b": VECTOR[:32].reshape(8, 4), "a_bits": 4, "shape": "8x8x8"},
     "integer_dot": {"a": INTS, "b": INTS, "mode": "int8"},
     "integer_matmul": {"a": INTS.reshape(4, 2), "b": np.ones((2, 8), int), "mode": "int32x16"},
     "issue_cycles": {"instructions": MACS},
