@@ -5,6 +5,7 @@ from difflib import get_close_matches
 from bitpath.rtl.aie_ml_v2.cascade import units as aie_ml_v2_cascade
 from bitpath.rtl.aie_ml_v2.convert import units as aie_ml_v2_convert
 from bitpath.rtl.aie_ml_v2.engine import units as aie_ml_v2_engine
+from bitpath.rtl.aie_ml_v2.floats import units as aie_ml_v2_floats
 from bitpath.rtl.aie_ml_v2.mac import units as aie_ml_v2_mac
 from bitpath.rtl.aie_ml_v2.vector import units as aie_ml_v2_vector
 from bitpath.rtl.common.fp32 import units as common_fp32
@@ -45,6 +46,7 @@ ROOMS = (
     aie_ml_v2_mac,
     aie_ml_v2_vector,
     aie_ml_v2_convert,
+    aie_ml_v2_floats,
     aie_ml_v2_cascade,
     aie_ml_v2_engine,
 )

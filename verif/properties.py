@@ -4,6 +4,7 @@ from bitpath.verif.aie_ml_v2.cascade import properties as cascade
 from bitpath.verif.aie_ml_v2.convert import lane_properties as aie_ml_v2_lanes
 from bitpath.verif.aie_ml_v2.convert import properties as aie_ml_v2_convert
 from bitpath.verif.aie_ml_v2.engine import properties as aie_ml_v2_engine
+from bitpath.verif.aie_ml_v2.floats import properties as aie_ml_v2_floats
 from bitpath.verif.aie_ml_v2.mac import properties as mac
 from bitpath.verif.aie_ml_v2.vector import properties as aie_ml_v2_vector
 from bitpath.verif.common.arithmetic import align_properties, float_properties, round_properties
@@ -49,6 +50,7 @@ MODULES = (
     mac,
     aie_ml_v2_convert,
     aie_ml_v2_lanes,
+    aie_ml_v2_floats,
     cascade,
     aie_ml_v2_vector,
     aie_ml_v2_engine,

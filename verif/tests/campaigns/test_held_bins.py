@@ -60,6 +60,7 @@ ONLY_DEEP = {
     **dict.fromkeys(("quad_mx_dot", "mac_lane", "matrix_unit", "copy_lanes"), _FEWER),
     "post_add": _ON_ICARUS,
     "cascade": _ON_ICARUS,
+    **dict.fromkeys(("float_narrow", "float_widen", "float_floor"), _ON_ICARUS),
     "tensix_engine": _ON_ICARUS,
     "systolic_array": "`make test` runs 2x2 processing elements; to build and run 4x4 takes half a minute",
 }

@@ -140,6 +140,7 @@ ALWAYS_BUSY = ("busy",)
 MANNERS = {
     **dict.fromkeys(("quad_mx_dot", "reciprocal", "square_root", "reciprocal_square_root", "quantize_mx"), Manners()),
     **dict.fromkeys(("xorwow", "dot16", "unpacker", "packer", "mx_convert", "srs", "ups"), Manners()),
+    **dict.fromkeys(("float_narrow", "float_widen", "float_floor"), Manners()),
     "scale_fetch": Manners(),
     "indirect_offsets": Manners(inputs={"i": short_lists}),
     "dge": Manners(inputs={"i": copies}, cycles=200),

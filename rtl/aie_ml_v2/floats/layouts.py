@@ -1,0 +1,67 @@
+"""Layouts of controls and flags of the lane operators.
+
+Rounding and saturation codes are those of the control registers: ``golden.aie_ml_v2.declarations``.
+"""
+
+from amaranth import signed
+from amaranth.lib import data, enum
+
+from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS
+from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS, FLOAT16_FORMATS
+from bitpath.golden.aie_ml_v2.declarations.status import FlagGroup
+from bitpath.golden.formats.catalogue import FloatFormat
+
+ROUNDING_BITS = 4
+"""Bits of a rounding code of crRnd."""
+SATURATION_BITS = 2
+"""Bits of crFPConvSat: finite numbers beyond the range, infinite inputs."""
+SHIFT = signed((FLOAT_SHIFTS.stop - 1).bit_length() + 1)
+"""Shape of the power of two that an operand is multiplied by."""
+
+
+class FloatCode(enum.Enum, shape=3):
+    """Codes of the formats narrower than FP32. Code 7 is E5M2FNUZ too."""
+
+    FP16 = 0
+    BF16 = 1
+    E4M3 = 2
+    E5M2 = 3
+    E4M3FN = 4
+    E4M3FNUZ = 5
+    E5M2FNUZ = 6
+
+    @property
+    def fmt(self) -> FloatFormat:
+        """Return the declared format."""
+        return (*FLOAT16_FORMATS, *FLOAT8_FORMATS)[self.value]
+
+    @classmethod
+    def of(cls, fmt: FloatFormat) -> "FloatCode":
+        """Return the code of a declared format."""
+        return cls[fmt.name]
+
+
+class NarrowControl(data.Struct):
+    """Target format, rounding and saturation of a conversion from FP32; ``shift`` is for 8-bit formats alone."""
+
+    target: FloatCode
+    rounding: ROUNDING_BITS
+    saturation: SATURATION_BITS
+    shift: SHIFT
+
+
+class WidenControl(data.Struct):
+    """Format of a conversion to FP32: FP16, or BF16 with ``is_bf16``."""
+
+    is_bf16: 1
+
+
+class FloorControl(data.Struct):
+    """Power of two by which BF16 numbers are multiplied before they become integers."""
+
+    shift: SHIFT
+
+
+def flags_layout(group: FlagGroup) -> data.StructLayout:
+    """Return a layout with a bit for each flag of a unit."""
+    return data.StructLayout(dict.fromkeys(group.bits, 1))

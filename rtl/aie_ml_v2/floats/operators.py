@@ -1,0 +1,33 @@
+"""The lane operators of AIE-ML v2's conversions, with their latencies.
+
+Ref: llvm-aie, itineraries: FP32 to narrower floats gives its result in cycle 3 of the instruction, BF16 to integers and
+16-bit floats to FP32 in cycle 2.
+"""
+
+from bitpath.golden.aie_ml_v2.declarations.status import FLOOR_FLAGS, NARROW_FLAGS
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32
+from bitpath.rtl.aie_ml_v2.floats.float_lanes import LaneOperator
+from bitpath.rtl.aie_ml_v2.floats.floor_lane import INTEGER_BITS, FloorLane
+from bitpath.rtl.aie_ml_v2.floats.layouts import FloorControl, NarrowControl, WidenControl
+from bitpath.rtl.aie_ml_v2.floats.narrow_lane import NarrowLane
+from bitpath.rtl.aie_ml_v2.floats.widen_lane import WidenLane
+
+FLOAT_NARROW = LaneOperator(
+    component=NarrowLane,
+    i_bits=FP32.width,
+    o_bits=FP16.width,
+    control=NarrowControl,
+    flags=NARROW_FLAGS,
+    steps=("request", "result"),
+)
+FLOAT_WIDEN = LaneOperator(
+    component=WidenLane, i_bits=FP16.width, o_bits=FP32.width, control=WidenControl, flags=None, steps=("result",)
+)
+FLOAT_FLOOR = LaneOperator(
+    component=FloorLane,
+    i_bits=BF16.width,
+    o_bits=INTEGER_BITS,
+    control=FloorControl,
+    flags=FLOOR_FLAGS,
+    steps=("result",),
+)

@@ -1,0 +1,115 @@
+"""What the benches of all lane units ask: a control for all lanes, golden's results and flags, and stated corners."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from random import Random
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from bitpath.rtl.aie_ml_v2.floats.float_lanes import LaneOperator
+from bitpath.verif.aie_ml_v2.convert.bits import array_bits
+from bitpath.verif.kit.mismatches import Shown
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.pipeline import Request
+from bitpath.verif.kit.values import Number, code_text
+
+
+class LaneAsk(ABC):
+    """A control of one operator, in golden's terms.
+
+    Attributes
+    ----------
+    operator : its operator.
+    operand, result : number formats of operands and results.
+    bins : bins of the control and of the flags that random requests must hit.
+    """
+
+    operator: ClassVar[LaneOperator]
+    operand: Number
+    result: Number
+    bins: Sequence[str]
+
+    @property
+    @abstractmethod
+    def fields(self) -> Mapping[str, Any]:
+        """Fields of the operator's control."""
+
+    @abstractmethod
+    def golden(self, codes: np.ndarray) -> tuple[np.ndarray, Mapping[str, np.ndarray]]:
+        """Return golden's results of operand codes, and the flags of each by name."""
+
+    @abstractmethod
+    def shifted(self, source: Random) -> Self:
+        """Return the ask with a random shift, where its control has one."""
+
+    @abstractmethod
+    def code(self, source: Random) -> int:
+        """Return an operand: any, special, or where the result is rounded or leaves its range."""
+
+    def requests(self, codes: Sequence[int] | np.ndarray, lanes: int) -> list[Request]:
+        """Return requests of operand codes with golden's results and flags."""
+        rows = self._operands(codes)
+        return self.expecting(rows, *self.golden(rows), lanes)
+
+    def expecting(
+        self,
+        codes: Sequence[int] | np.ndarray,
+        results: np.ndarray,
+        flags: Mapping[str, np.ndarray],
+        lanes: int,
+    ) -> list[Request]:
+        """Return requests of operand codes with these results and flags of each; the last one repeats its last operand."""
+        more = -len(codes) % lanes
+        bits = results.view(f"u{results.dtype.itemsize}").astype(f"u{self.operator.o_bits // 8}")
+        operands, answers = (
+            np.pad(each, (0, more), "edge").reshape(-1, lanes) for each in (self._operands(codes), bits)
+        )
+        rose = {
+            name: np.pad(each, (0, more), "edge").reshape(-1, lanes).any(axis=1).tolist()
+            for name, each in flags.items()
+        }
+        request, result = self.operator.request(lanes), self.operator.result(lanes)
+        control = pack(self.operator.control, self.fields)
+        return [
+            Request(
+                pack(request, {"lanes": array_bits(row), "control": control}),
+                pack(result, {"lanes": array_bits(answer)} | ({"flags": _bits(rose, i)} if flags else {})),
+                partial(self._shown, row.tolist()),
+            )
+            for i, (row, answer) in enumerate(zip(operands, answers, strict=True))
+        ]
+
+    def _operands(self, codes: Sequence[int] | np.ndarray) -> np.ndarray:
+        return np.asarray(codes, np.uint32).astype(f"u{self.operator.i_bits // 8}")
+
+    def _shown(self, row: Sequence[int], path: str) -> Shown:
+        """Return the control, and the operand of the lane that differs or all of them."""
+        lane = path.rpartition(".")[2]
+        codes = row[int(lane) :][:1] if path.startswith("lanes") and lane.isdigit() else row
+        operands = {"control": str(self), "operand": ", ".join(code_text(self.operand, code) for code in codes)}
+        return Shown(operands=operands, formats={"lanes": self.result})
+
+
+def _bits(flags: Mapping[str, Sequence[bool]], row: int) -> dict[str, int]:
+    return {name: int(each[row]) for name, each in flags.items()}
+
+
+@dataclass(frozen=True)
+class Corner:
+    """An operand, and the result and flags that must come of it."""
+
+    bin: str
+    ask: LaneAsk
+    code: int
+    result: int
+    flags: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Return True if golden agrees with the corner."""
+        results, flags = self.ask.golden(np.array([self.code], f"u{self.ask.operator.i_bits // 8}"))
+        rose = {name for name, each in flags.items() if each[0]}
+        return (int(results[0]) % (1 << self.ask.operator.o_bits), rose) == (self.result, set(self.flags))

@@ -1,0 +1,55 @@
+"""AIE-ML v2's conversions of floats: the benches on both simulators with the counts to reach, and known answers."""
+
+import pytest
+
+from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
+from bitpath.rtl.aie_ml_v2.floats.config import FloatLanesConfig
+from bitpath.sim.engine.runner import run_bench
+
+pytestmark = pytest.mark.simulator
+SEED = 20261127
+CORNERS = {"float_narrow": 960, "float_widen": 16, "float_floor": 29}
+TESTS = 8
+ALL = 1 << 16
+SWEPT = {"float_widen": 2 * ALL, "float_floor": 7 * ALL, "float_narrow": 700_000}
+"""Operands that the whole sweep has at least."""
+UNITS = tuple(CORNERS)
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_bench(name):
+    """Samples of the sweep, corners, every kind at every pace, latency, resets."""
+    compared = CORNERS[name] + 4 * 20 + 20
+    config = FloatLanesConfig(lanes=2)
+    run_bench(name, config, "icarus", cases=20, seed=SEED, min_tests=TESTS, min_compared=compared)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", UNITS)
+def test_every_operand(name):
+    """All 65,536 codes of the widen and the floor, the latter with seven shifts; every tie of each narrow format in ten
+    rounding codes."""
+    run_bench(
+        name,
+        FloatLanesConfig(lanes=32),
+        "verilator",
+        cases=2000,
+        seed=SEED,
+        env={"BITPATH_EVERY": "1"},
+        min_tests=TESTS,
+        min_compared=SWEPT[name] // 32 + 4 * 2000,
+    )
+
+
+def test_silicon(replay, kat):
+    """Every conversion to BF16 of first-generation silicon, in ten rounding codes."""
+    count = len(kat("aie_silicon.npz")["f32_bits"]) * len(RoundingCode)
+    bench = "aie_ml_v2.floats.tb_float_narrow_known_answers"
+    replay("float_narrow", FloatLanesConfig(lanes=4), bench, seed=SEED, min_tests=1, min_compared=count // 4)
+
+
+def test_known_integers(replay, kat):
+    """Every BF16 code of the archive at each of its shifts."""
+    count = kat("aie_tile_convert.npz")["bf16_int32"].size
+    bench = "aie_ml_v2.floats.tb_float_floor_known_answers"
+    replay("float_floor", FloatLanesConfig(lanes=4), bench, seed=SEED, min_tests=1, min_compared=count // 4)
