@@ -109,6 +109,7 @@ from bitpath.golden.aie_ml_v2.operands.permute import (
     shuffle_mx,
     vector_shift,
 )
+from bitpath.golden.aie_ml_v2.products.int4 import int4_matmul
 from bitpath.golden.aie_ml_v2.products.matrices import (
     integer_matmul,
     sparse_matmul,
@@ -155,13 +156,6 @@ from bitpath.golden.aie_ml_v2.tile.stream_port import (
 from bitpath.golden.aie_ml_v2.tile.tile import Bundle, HazardError, Tile, TileReport
 from bitpath.golden.aie_ml_v2.tile.transfers import Fill, Flush, Load, PointerAdd, Pop, Push, Store, StoreSrs
 from bitpath.golden.aie_ml_v2.tile.vectors import Mac, Shuffle
-from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
-from bitpath.golden.aie_ml_v2.operands.permute import push, shuffle, shuffle_mx, vector_shift
-from bitpath.golden.aie_ml_v2.products.int4 import int4_matmul
-from bitpath.golden.aie_ml_v2.products.matrices import integer_matmul, sparse_matmul
-from bitpath.golden.aie_ml_v2.products.registers import complex_dot, convolve, elementwise
-from bitpath.golden.aie_ml_v2.scalar.functions import scalar_function
-from bitpath.golden.aie_ml_v2.scalar.operations import divide_step, scalar_op
 
 # Former names, kept for callers of earlier releases.
 MatmulPlan, plan_matmul, run_plan = Program, matmul_program, run_program
