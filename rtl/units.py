@@ -6,7 +6,9 @@ from bitpath.rtl.aie_ml_v2.cascade import units as aie_ml_v2_cascade
 from bitpath.rtl.aie_ml_v2.convert import units as aie_ml_v2_convert
 from bitpath.rtl.aie_ml_v2.engine import units as aie_ml_v2_engine
 from bitpath.rtl.aie_ml_v2.floats import units as aie_ml_v2_floats
+from bitpath.rtl.aie_ml_v2.lanes import units as aie_ml_v2_lanes
 from bitpath.rtl.aie_ml_v2.mac import units as aie_ml_v2_mac
+from bitpath.rtl.aie_ml_v2.scalar import units as aie_ml_v2_scalar
 from bitpath.rtl.aie_ml_v2.vector import units as aie_ml_v2_vector
 from bitpath.rtl.common.fp32 import units as common_fp32
 from bitpath.rtl.common.unit import Unit
@@ -47,6 +49,8 @@ ROOMS = (
     aie_ml_v2_vector,
     aie_ml_v2_convert,
     aie_ml_v2_floats,
+    aie_ml_v2_lanes,
+    aie_ml_v2_scalar,
     aie_ml_v2_cascade,
     aie_ml_v2_engine,
 )
