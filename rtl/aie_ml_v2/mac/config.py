@@ -30,17 +30,21 @@ class MacLaneConfig:
     numerics : choices where the documents leave the result open.
     bfp16ebs8 : True for XDNA2's products: MX9, which must be the only mode, takes blocks of eight without shift bits, in one
         beat each.
+    chained : True for one of two lanes that together make a lane of 64 bits (`WideLanes`); INT16 must be among the modes.
     """
 
     modes: tuple[MacMode, ...] = tuple(MacMode)
     numerics: AieNumerics = AIE_ML_V2.numerics
     bfp16ebs8: bool = False
+    chained: bool = False
 
     def __post_init__(self) -> None:
         if not self.modes or self.modes != tuple(mode for mode in MacMode if mode in self.modes):
             raise ValueError(f"mac_lane: modes must be distinct MacMode members in their order, not {self.modes!r}")
         if self.bfp16ebs8 and self.modes != (MacMode.MX9,):
             raise ValueError(f"mac_lane: modes must be (MacMode.MX9,) with bfp16ebs8, not {self.modes!r}")
+        if self.chained and MacMode.INT16 not in self.modes:
+            raise ValueError(f"mac_lane: modes must have MacMode.INT16 with chained, not {self.modes!r}")
 
     @property
     def widest_block(self) -> MxFormat:
@@ -50,6 +54,30 @@ class MacLaneConfig:
     def has(self, *modes: MacMode) -> bool:
         """Return True if the lane supports any of ``modes``."""
         return any(mode in self.modes for mode in modes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WideLanesConfig:
+    """Configuration of a pair of lanes.
+
+    Attributes
+    ----------
+    modes : modes of each lane with 32 bits, in the order of `MacMode`; INT16, whose multipliers 64-bit lanes use, must be
+        among them.
+    numerics : choices where the documents leave the result open.
+    """
+
+    modes: tuple[MacMode, ...] = (MacMode.INT8, MacMode.INT16)
+    numerics: AieNumerics = AIE_ML_V2.numerics
+
+    def __post_init__(self) -> None:
+        if MacMode.INT16 not in self.modes:
+            raise ValueError(f"wide_lanes: modes must have MacMode.INT16, not {self.modes!r}")
+
+    @property
+    def lane(self) -> MacLaneConfig:
+        """Configuration of either lane."""
+        return MacLaneConfig(modes=self.modes, numerics=self.numerics, chained=True)
 
 
 MX9_LANE = MacLaneConfig(modes=(MacMode.MX9,))

@@ -8,7 +8,9 @@ from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS, INT8
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 
 LANE_BITS = INT8.lane_bits
-"""Bits of an accumulator lane, FP32 or INT32; 64-bit accumulators are not modelled."""
+"""Bits of an accumulator lane, FP32 or INT32; two of them hold an INT64."""
+CHAINED_SUM_BITS = 34
+"""34 bits hold two products of 16-bit integers, of either sign: less than ``2**33`` in magnitude, and a sign."""
 BYTE = 8
 """Bits of a block's exponent, and of its shift bits."""
 DEPTH = 8

@@ -45,16 +45,16 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.aie_ml_v2.declarations.modes import TIMINGS, Datapath
-from bitpath.rtl.aie_ml_v2.mac.accumulate import Accumulate
+from bitpath.rtl.aie_ml_v2.mac.accumulate import CARRY_BITS, SHIFT16, Accumulate
 from bitpath.rtl.aie_ml_v2.mac.align_to_max import AlignToMax
 from bitpath.rtl.aie_ml_v2.mac.block_terms import BlockTerms
 from bitpath.rtl.aie_ml_v2.mac.compare import Compare
 from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig
 from bitpath.rtl.aie_ml_v2.mac.float_terms import FloatTerms
-from bitpath.rtl.aie_ml_v2.mac.layouts import LANE_BITS, LaneOperands, MacControl
+from bitpath.rtl.aie_ml_v2.mac.layouts import CHAINED_SUM_BITS, LANE_BITS, LaneOperands, MacControl
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import FLOAT_MODES, INTEGER_MODES, is_one_of
 from bitpath.rtl.aie_ml_v2.mac.normalize import NormalizeFp32
-from bitpath.rtl.aie_ml_v2.mac.post_add import PostAdd
+from bitpath.rtl.aie_ml_v2.mac.post_add import INT16_PRODUCTS, PostAdd
 from bitpath.rtl.aie_ml_v2.mac.products import Products
 from bitpath.rtl.aie_ml_v2.mac.term_plan import TermPlan
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
@@ -67,6 +67,25 @@ LATENCY = TIMINGS[Datapath.MX6].write - OPERAND_CYCLE
 """Cycles from the operands of an integer or MX beat, MX9's second, to its result."""
 ACC_LEAD = 2
 """Cycles from an instruction's accumulators to its result."""
+
+
+class ChainIn(data.Struct):
+    """Inputs of one of the two lanes of 32 bits that make a lane of 64."""
+
+    wide: 1  # with the operands: the lane is half of 64 bits, in mode INT16
+    negated: INT16_PRODUCTS  # with the operands: products that are subtracted
+    products: LANE_BITS  # two cycles after the operands: this half of the sum of both lanes' products
+    upper: 1  # constant: the lane is the upper half
+    carry: CARRY_BITS  # three cycles after the operands, in the upper half: the lower half's carry
+    acc1_below: SHIFT16  # with the carry: the high bits of the lower half's acc1
+
+
+class ChainOut(data.Struct):
+    """Outputs of either lane, in the cycles of the inputs."""
+
+    sum: signed(CHAINED_SUM_BITS)
+    carry: CARRY_BITS
+    acc1_top: SHIFT16
 
 
 class MacLane(wiring.Component):
@@ -86,6 +105,8 @@ class MacLane(wiring.Component):
     operands : In(LaneOperands)
     acc1, acc2 : In(32), FP32 or INT32, sampled two cycles before the result
     o : Out(32), FP32 or INT32
+    chain : In(ChainIn), in a chained lane: the neighbour of a 64-bit lane
+    chained : Out(ChainOut), in a chained lane
     """
 
     def __init__(self, config: MacLaneConfig):
@@ -98,13 +119,15 @@ class MacLane(wiring.Component):
                 "acc1": In(LANE_BITS),
                 "acc2": In(LANE_BITS),
                 "o": Out(LANE_BITS),
+                **({"chain": In(ChainIn), "chained": Out(ChainOut)} if config.chained else {}),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
         products = self._multiply(m, platform)
-        terms, control, product_sum = self._terms(m, platform, products)
+        chain = self._chain(m) if self.config.chained else {}
+        terms, control, product_sum = self._terms(m, platform, products, chain)
 
         compare = instantiate(m, platform, "compare", Compare, self.config)
         m.d.comb += [
@@ -125,6 +148,7 @@ class MacLane(wiring.Component):
             shifts=compare.shifts,
             acc_shifts=compare.acc_shifts,
             special=compare.special,
+            **({"upper": chain["wide"] & self.chain.upper} if chain else {}),
         )
 
         align = instantiate(m, platform, "align", AlignToMax, self.config)
@@ -142,6 +166,14 @@ class MacLane(wiring.Component):
             accumulate.narrow.eq(align.narrow),
             total.eq(Mux(is_integer, accumulate.integer_total, accumulate.total)),
         ]
+        if self.config.chained:
+            m.d.comb += [
+                accumulate.upper.eq(held["upper"]),
+                accumulate.carry_in.eq(self.chain.carry),
+                accumulate.acc1_below.eq(self.chain.acc1_below),
+                self.chained.carry.eq(accumulate.carry_out),
+                self.chained.acc1_top.eq(held["acc1"][-SHIFT16:]),
+            ]
         summed = _register(
             m, "added", total=total, is_integer=is_integer, exponent=held["exponent"], special=held["special"]
         )
@@ -166,7 +198,14 @@ class MacLane(wiring.Component):
         m.d.sync += [valid.eq(self.valid), multiplied_valid.eq(valid)]
         return products, multiplied_valid
 
-    def _terms(self, m: Module, platform: Any, multiplied: tuple[data.View, Value]) -> tuple[Value, Value, Value]:
+    def _chain(self, m: Module) -> dict[str, Value]:
+        """Return the chain's inputs that come with the operands, in the cycle of the products."""
+        inputs = {name: self.chain[name] for name in ("wide", "negated")}
+        return _register(m, "chain_multiplied", **_register(m, "chain_permuted", **inputs))
+
+    def _terms(
+        self, m: Module, platform: Any, multiplied: tuple[data.View, Value], chain: dict[str, Value]
+    ) -> tuple[Value, Value, Value]:
         """Return the terms to compare, their control, and the sum of integer products; floats take one more register."""
         products, valid = multiplied
         modes, mode = self.config.modes, products.control.mode
@@ -178,6 +217,11 @@ class MacLane(wiring.Component):
             blocks.products.eq(post_add.terms),
             blocks.sum.eq(post_add.o),
         ]
+        product_sum = post_add.o[:LANE_BITS]
+        if chain:
+            product_sum = Mux(chain["wide"], self.chain.products, product_sum)
+            negated = chain["negated"] & chain["wide"].replicate(INT16_PRODUCTS)
+            m.d.comb += [post_add.negated.eq(negated), self.chained.sum.eq(post_add.o)]
         if not self.config.bfp16ebs8:
             held = Signal.like(blocks.held, name="first_half", reset_less=True)
             m.d.comb += blocks.held.eq(held)
@@ -186,7 +230,7 @@ class MacLane(wiring.Component):
                 m.d.sync += held.eq(blocks.to_hold)
 
         if not self.config.has(*FLOAT_MODES):
-            return blocks.o, products.control, post_add.o
+            return blocks.o, products.control, product_sum
         floats = instantiate(m, platform, "float_terms", FloatTerms, self.config)
         is_float = Signal(name="float_valid", reset_less=True)
         m.d.comb += floats.i.eq(products)
@@ -198,7 +242,7 @@ class MacLane(wiring.Component):
             terms.eq(Mux(is_float, late["terms"], blocks.o)),
             control.eq(Mux(is_float, late["control"], products.control)),
         ]
-        return terms, control, post_add.o
+        return terms, control, product_sum
 
 
 def _register(m: Module, name: str, **values: Value) -> dict[str, Any]:

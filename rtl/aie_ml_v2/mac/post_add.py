@@ -8,7 +8,8 @@
      shift 1|  s s  |    MX9 product       | 0     one of the two shift bits set
      shift 2|  s s s |     MX9 product         |   both set
 
-For INT16 it adds the four partial products of either 16-bit product at bits 0, 8, 8 and 16; combinational.
+For INT16 it adds the four partial products of either 16-bit product at bits 0, 8, 8 and 16. In a chained lane the sum is exact,
+and either product may be subtracted. Combinational.
 """
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
@@ -17,7 +18,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK
 from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig
-from bitpath.rtl.aie_ml_v2.mac.layouts import BYTE, DEPTH, LANE_BITS
+from bitpath.rtl.aie_ml_v2.mac.layouts import BYTE, CHAINED_SUM_BITS, DEPTH, LANE_BITS
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import MX_MODES, MacMode, is_one_of
 from bitpath.rtl.aie_ml_v2.mac.mx_decode import MX6_IN_MX9
 from bitpath.rtl.aie_ml_v2.mac.products import ProductWords
@@ -30,6 +31,8 @@ TERM_BITS = MX_PRODUCT_BITS + SHIFTS
 """18 bits hold an MX product with its shift bits, or a product of bytes: at most ``255**2 < 2**16``, and a sign."""
 SUM_BITS = LANE_BITS
 """32 bits hold an MX sum, at most 2**20; integer sums wrap at this width."""
+INT16_PRODUCTS = 2
+"""Products of 16-bit integers in one beat, of four partial products each."""
 
 
 class PostAdd(wiring.Component):
@@ -43,18 +46,21 @@ class PostAdd(wiring.Component):
     -------
     i : In(ProductWords)
     terms : Out(ArrayLayout(signed(18), 16)), shifted MX products in units of 2**-14; elements 8 to 15 are 0 in MX9
-    o : Out(signed(32)), the sum, in units of 2**-14 for MX
+    o : Out(signed(32)), the sum, in units of 2**-14 for MX; in a chained lane Out(signed(34)), exact for INT16
+    negated : In(2), in a chained lane: INT16's products that are subtracted
     """
 
     clocked = False
 
     def __init__(self, config: MacLaneConfig):
         self.config, self.numerics = config, config.numerics
+        chain = {"negated": In(INT16_PRODUCTS)} if config.chained else {}
         super().__init__(
             {
                 "i": In(ProductWords),
                 "terms": Out(data.ArrayLayout(signed(TERM_BITS), MX_BLOCK)),
-                "o": Out(signed(SUM_BITS)),
+                "o": Out(signed(CHAINED_SUM_BITS if config.chained else SUM_BITS)),
+                **chain,
             }
         )
 
@@ -74,19 +80,25 @@ class PostAdd(wiring.Component):
             # Only MX6 uses these; their sum is shifted left to MX9's units below.
             narrow.append(self._shifted(m, f"narrow_{k}", self.i.narrow[k], (DEPTH + k) // 2, Const(0)))
         unit = 2 * MX6_IN_MX9
-        # INT16's partial products, by weight: 2**0, 2**8 and 2**16.
-        low = terms[0] + terms[4]
-        middle = (terms[1] + terms[2]) + (terms[5] + terms[6])
-        high = terms[3] + terms[7]
         pairs = [a + b for a, b in zip(narrow[::2], narrow[1::2], strict=True)]
         narrow_sum = ((pairs[0] + pairs[1]) + (pairs[2] + pairs[3])) << unit
-        total = Signal(signed(SUM_BITS))
+        products = [self._product(m, j, terms[4 * j : 4 * j + 4], is_int16) for j in range(INT16_PRODUCTS)]
+        total = Signal.like(self.o, name="total")
         m.d.comb += [
-            total.eq(low + Mux(is_int16, middle << BYTE, middle) + Mux(is_int16, high << 2 * BYTE, high) + narrow_sum),
+            total.eq(products[0] + products[1] + narrow_sum),
             self.o.eq(total),
             self.terms.eq(Cat(*terms, *(Cat(Const(0, unit), each) for each in narrow))),
         ]
         return m
+
+    def _product(self, m: Module, j: int, parts: list[Value], is_int16: Value) -> Value:
+        """Return the sum of four products; for INT16 of the partial products of product j, by weight."""
+        middle = parts[1] + parts[2]
+        product = Signal.like(self.o, name=f"product_{j}")
+        m.d.comb += product.eq(
+            parts[0] + Mux(is_int16, middle << BYTE, middle) + Mux(is_int16, parts[3] << 2 * BYTE, parts[3])
+        )
+        return Mux(self.negated[j], -product, product) if self.config.chained else product
 
     def _shifted(self, m: Module, name: str, product: Value, pair: int, drops_mx6: Value) -> Value:
         """Return ``(product << 2) >> (x_shift + y_shift)``; without lossless shifts, floored to the product's own unit.

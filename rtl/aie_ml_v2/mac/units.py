@@ -1,8 +1,9 @@
 """Units of rtl/aie_ml_v2/mac: the multiply-accumulate lane and its post-adder."""
 
-from bitpath.rtl.aie_ml_v2.mac.config import MX9_LANE, MacLaneConfig, PostAddConfig
+from bitpath.rtl.aie_ml_v2.mac.config import MX9_LANE, MacLaneConfig, PostAddConfig, WideLanesConfig
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import MacLane
 from bitpath.rtl.aie_ml_v2.mac.product_sum import ProductSum
+from bitpath.rtl.aie_ml_v2.mac.wide_lanes import WideLanes
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Synthesised, Unit, WaveGroup, YardstickConfig
 
 FLOOR = (
@@ -51,6 +52,23 @@ UNITS = (
             WaveGroup("decode", r"multiply\.(mx|float)_decode_"),
             WaveGroup("products", r"multiply\."),
             WaveGroup("sum", r"post_add\."),
+            WaveGroup("output", r"o$"),
+        ),
+    ),
+    Unit(
+        name="wide_lanes",
+        room="aie_ml_v2/mac",
+        config_type=WideLanesConfig,
+        build=WideLanes,
+        summary="AIE-ML v2: two lanes of 32 bits, or one of 64 chained by a carry",
+        covered=Covered(WideLanesConfig(), 400),
+        judges=(Judge(53, WideLanesConfig()),),
+        waves=(
+            CLOCK,
+            WaveGroup("inputs", r"(valid|width|negated|operands|acc[12])\b"),
+            WaveGroup("sum of both lanes", r"(products|double)"),
+            WaveGroup("lower lane", r"lane_0\."),
+            WaveGroup("upper lane", r"lane_1\."),
             WaveGroup("output", r"o$"),
         ),
     ),

@@ -9,6 +9,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.rtl.aie_ml_v2.mac import mac_lane
+from bitpath.rtl.aie_ml_v2.mac.accumulate import SHIFT16, Accumulate
 from bitpath.rtl.aie_ml_v2.mac.align_round import AlignRound
 from bitpath.rtl.aie_ml_v2.mac.compare import ACCUMULATOR_OFFSET
 from bitpath.rtl.aie_ml_v2.mac.config import BFP16EBS8_LANE, MacLaneConfig
@@ -144,7 +145,7 @@ def int16_digits(claim: Claim) -> None:
     "post_add",
     "int16_sum",
     "INT16: the products of digits at their places, added as in long multiplication, modulo 2**32",
-    ("(terms[1] + terms[2])", "(terms[1] + terms[3])"),
+    ("parts[1] + parts[2]", "parts[1] + parts[3]"),
 )
 def int16_sum(claim: Claim) -> None:
     dut = claim.instantiate("dut", PostAdd(_INT16))
@@ -157,6 +158,29 @@ def int16_sum(claim: Claim) -> None:
     )
     placed = [wide[k] << BYTE * (k % 4 // 2 + k % 2) for k in range(DEPTH)]
     claim.ensure(dut.o == claim.value(sum(placed[1:], placed[0]), "sum", dut.o.shape()))
+
+
+@PROPERTIES.of(
+    "accumulate",
+    "chained_accumulate",
+    "two chained lanes: products and accumulators with their signs and shift16, added modulo 2**64",
+    ("Mux(self.upper, self.carry_in, negations)", "Mux(self.upper, self.carry_in | negations, negations)"),
+)
+def chained_accumulate(claim: Claim) -> None:
+    config = MacLaneConfig(modes=(MacMode.INT16,), chained=True)
+    lower = claim.instantiate("lower", Accumulate(config), upper=0, carry_in=0, acc1_below=0)
+    chain = {"carry_in": lower.carry_out, "acc1_below": lower.acc1[-SHIFT16:], "control": Value.cast(lower.control)}
+    upper = claim.instantiate("upper", Accumulate(config), upper=1, **chain)
+    control = lower.control
+    products, acc1, acc2 = (Cat(getattr(lower, name), getattr(upper, name)) for name in ("product_sum", "acc1", "acc2"))
+    first = Mux(control.zero_acc1, 0, Mux(control.shift16, acc1 << SHIFT16, acc1))
+    addends = (
+        (products, control.negate_products),
+        (first, control.negate_acc1),
+        (Mux(control.use_acc2, acc2, 0), control.negate_acc2),
+    )
+    total = sum((Mux(negate, -value, value) for value, negate in addends), Const(0))
+    claim.ensure(Cat(lower.integer_total, upper.integer_total) == claim.value(total, "total", 64))
 
 
 @PROPERTIES.of(

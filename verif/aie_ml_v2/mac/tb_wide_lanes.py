@@ -1,0 +1,127 @@
+"""Bench of a pair of lanes: 64 bits in both widths, 32 bits as two lanes, in any order; chains of accumulations.
+
+Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random instructions of a test.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+
+import cocotb
+from cocotb.triggers import FallingEdge
+
+from bitpath.rtl.aie_ml_v2.mac.config import WideLanesConfig
+from bitpath.rtl.aie_ml_v2.mac.wide_lanes import LaneWidth, WideLanes
+from bitpath.verif.aie_ml_v2.mac.mac_random import kinds_of, random_case
+from bitpath.verif.aie_ml_v2.mac.wide_lanes import (
+    OPERAND_BITS,
+    WIDTHS,
+    PairCase,
+    WideCase,
+    random_wide,
+    wide_bins,
+    wide_corners,
+    wide_hits,
+)
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import Bench, bench, config_from_environment
+from bitpath.verif.kit.streams import resolved
+
+CONFIG = config_from_environment(WideLanesConfig)
+NUMERICS = CONFIG.numerics
+KINDS = kinds_of(CONFIG.lane)
+SIGNATURE = WideLanes(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "200"))
+LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+PACES = {"full_speed": pauses.never, "gaps": lambda: pauses.bursts(6, pauses.rng("gaps"))}
+LEAD = 2
+"""Cycles from the accumulators to the result."""
+CHAIN = 12
+"""Instructions of a chain."""
+
+
+async def play(frame: Bench, cases: list[WideCase | PairCase], gaps: Iterator[bool], junk: Random) -> None:
+    """Start each case as early as its result slot allows, plus gaps; inputs that are not read are random."""
+    dut = frame.dut
+    board = frame.scoreboard("o", 64)
+    frame.onlook("operands", "valid")
+    operands: dict[int, dict[str, int]] = {}
+    accumulators: dict[int, tuple[int | None, int | None]] = {}
+    results: dict[int, WideCase | PairCase] = {}
+    cycle = 0
+    for case in cases:
+        beats, latency = case.timing
+        while next(gaps) or cycle + latency in results:
+            cycle += 1
+        operands |= {cycle + k: fields for k, fields in enumerate(case.beats(junk))}
+        results[cycle + latency] = case
+        accumulators[cycle + latency - LEAD] = case.acc1, case.acc2
+        cycle += beats
+    await FallingEdge(dut.clk)
+    for now in range(max(results)):
+        idle = {
+            "width": junk.randrange(3),
+            "negated": junk.getrandbits(4),
+            "operands": junk.getrandbits(2 * OPERAND_BITS),
+        }
+        dut.valid.value = int(now in operands)
+        for name, value in operands.get(now, idle).items():
+            getattr(dut, name).value = value
+        for name, code in zip(("acc1", "acc2"), accumulators.get(now, (None, None)), strict=True):
+            getattr(dut, name).value = junk.getrandbits(64) if code is None else code
+        await FallingEdge(dut.clk)
+        if now + 1 in results:
+            board.expect(results[now + 1].result(NUMERICS), str(results[now + 1]))
+            board.got(resolved(dut.o))
+    dut.valid.value = 0
+
+
+def drawn(rng: Random) -> WideCase | PairCase:
+    """Return an instruction of any width and mode."""
+    if rng.random() < 0.5:
+        return random_wide(rng, rng.choice(list(WIDTHS)))
+    kind = rng.choice(KINDS)
+    return PairCase(lower=random_case(NUMERICS, rng, kind), upper=random_case(NUMERICS, rng, kind))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_order(dut, pace):
+    """Both widths and all modes in random order: with 32 bits each lane gives the result of a lane of its own."""
+    rng = pauses.rng("operands")
+    cases = [drawn(rng) for _ in range(CASES)]
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage([width.name for width in LaneWidth])
+        for case in cases:
+            coverage.hit((case.lane_width if isinstance(case, WideCase) else LaneWidth.BITS32).name)
+        await play(frame, cases, PACES[pace](), pauses.rng("junk"))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(width=[cocotb.Param(value=each, name=each.name) for each in WIDTHS])
+async def directed_corners(dut, width):
+    """All signs, both ends, every single bit of x in every product, carries and borrows across bit 32, wraps, shifts by 16."""
+    table = list(wide_corners(pauses.rng("corners"), width))
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(wide_bins(width))
+        for case in table:
+            for name in wide_hits(case):
+                coverage.hit(name)
+        await play(frame, table, PACES["full_speed"](), pauses.rng("junk"))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(width=[cocotb.Param(value=each, name=each.name) for each in WIDTHS])
+async def chains(dut, width):
+    """Each result is the next accumulator; shift16 makes products of several words."""
+    rng = pauses.rng("chains")
+    cases = []
+    for _ in range(max(1, CASES // CHAIN)):
+        acc = rng.getrandbits(64)
+        for _ in range(CHAIN):
+            case = replace(random_wide(rng, width), acc1=acc)
+            acc = case.result(NUMERICS)
+            cases.append(case)
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await play(frame, cases, PACES["full_speed"](), pauses.rng("junk"))

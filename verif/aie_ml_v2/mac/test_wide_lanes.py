@@ -1,0 +1,46 @@
+"""Benches of the pair of lanes on both simulators, and its known answers."""
+
+import pytest
+
+from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig, WideLanesConfig
+from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.sim.engine.runner import run_bench
+
+SEED = 20261127
+ARCHIVE = "aie_tile_mac_shapes.npz"
+
+
+@pytest.mark.simulator
+def test_wide_lanes():
+    """Both widths and 32 bits in any order, every corner, chains."""
+    run_bench("wide_lanes", WideLanesConfig(), "icarus", seed=SEED, cases=40, min_tests=6, min_compared=1000)
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+def test_all_modes():
+    """All modes with 32 bits between those with 64."""
+    config = WideLanesConfig(modes=tuple(MacMode))
+    run_bench("wide_lanes", config, "verilator", seed=SEED, cases=2000, min_tests=6, min_compared=8000)
+
+
+@pytest.mark.simulator
+def test_known_answers(kat, replay):
+    """Every lane of 64 bits; complex ones have two."""
+    archive = kat(ARCHIVE)
+    names = [name for name in archive if name.endswith("_out") and name.startswith(("int16_64", "int32x16", "cint"))]
+    assert len(names) == 7
+    compared = sum(archive[name].size for name in names)
+    bench = "aie_ml_v2.mac.tb_wide_lanes_known_answers"
+    replay("wide_lanes", WideLanesConfig(), bench, seed=SEED, min_compared=compared)
+
+
+@pytest.mark.parametrize("modes", [(), (MacMode.INT8, MacMode.MX9)], ids=str)
+def test_modes_without_int16_are_refused(modes):
+    with pytest.raises(ValueError, match=r"wide_lanes: modes must have MacMode\.INT16, not"):
+        WideLanesConfig(modes=modes)
+
+
+def test_a_chained_lane_needs_int16():
+    with pytest.raises(ValueError, match=r"mac_lane: modes must have MacMode\.INT16 with chained, not"):
+        MacLaneConfig(modes=(MacMode.INT8,), chained=True)
