@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from bitpath.golden.aie_ml_v2.declarations.modes import INT8
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AieNumerics
-from bitpath.rtl.common.config import require_power_of_two
+from bitpath.rtl.aie_ml_v2.vector.native_shapes import ROUTES, NativeShape, Route
+from bitpath.rtl.common.config import require_power_of_two, require_range
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,3 +31,60 @@ class VectorMacConfig:
     def parts(self) -> int:
         """Groups of ``lanes`` lanes in an accumulator of 64."""
         return INT8.lanes // self.lanes
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparseRouteConfig:
+    """Configuration of the routing of one lane's sparse operand.
+
+    Attributes
+    ----------
+    groups : groups of four entities; 4 in the native shapes, 2 of them in INT16 with 64-bit lanes.
+    """
+
+    groups: int = 4
+
+    def __post_init__(self) -> None:
+        require_range("sparse_route", "groups", self.groups, 1, 4)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperandShapesConfig:
+    """Configuration of the operand network.
+
+    Attributes
+    ----------
+    lanes : lanes of 32 bits that get their operands in one cycle; a power of two from 2 to 64.
+    shapes : native products, in the order of `NativeShape`; requests must use no other. Multiplexers that none of them needs
+        are left out.
+    """
+
+    lanes: int = 4
+    shapes: tuple[NativeShape, ...] = (
+        NativeShape.INT8_8X8X8,
+        NativeShape.INT8_4X8X16,
+        NativeShape.INT8_8X16X8T,
+        NativeShape.INT8_ELEM_64_2,
+        NativeShape.INT8_BROADCAST_64_2,
+        NativeShape.INT8_CONV_8X8_8CH,
+        NativeShape.INT16_64_CONV_32X4,
+        NativeShape.CINT16_ELEM_16,
+    )
+
+    def __post_init__(self) -> None:
+        require_power_of_two("operand_shapes", "lanes", self.lanes, 2, INT8.lanes)
+        if not self.shapes or self.shapes != tuple(each for each in NativeShape if each in self.shapes):
+            raise ValueError(
+                f"operand_shapes: shapes must be distinct NativeShape members in their order, not {self.shapes!r}"
+            )
+
+    @property
+    def parts(self) -> int:
+        """Groups of ``lanes`` lanes in an accumulator of 64."""
+        return INT8.lanes // self.lanes
+
+    @property
+    def routes(self) -> dict[NativeShape, Route]:
+        """The routes of the shapes."""
+        every = list(ROUTES.values())
+        return {shape: every[shape.value] for shape in self.shapes}

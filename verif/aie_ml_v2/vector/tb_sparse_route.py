@@ -1,0 +1,114 @@
+"""Bench of the sparse routing: every mask in every group, products of native shapes from compressed streams, random lanes.
+
+Expected factors come from golden's rule before anything is driven. ``BITPATH_CASES`` sets the random lanes of a test.
+"""
+
+import os
+from random import Random
+
+import cocotb
+import numpy as np
+
+from bitpath.golden import aie_ml_v2 as aie
+from bitpath.golden.aie_ml_v2.declarations.codes import SPARSE_GROUP, SPARSE_KEPT
+from bitpath.golden.aie_ml_v2.declarations.modes import INT8, INT16_64, Mode, Shape
+from bitpath.rtl.aie_ml_v2.vector.config import SparseRouteConfig
+from bitpath.rtl.aie_ml_v2.vector.sparse_route import SparseRoute
+from bitpath.verif.aie_ml_v2.vector.sparse_route import byte_mask, codes, routed
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+
+CONFIG = config_from_environment(SparseRouteConfig)
+SIGNATURE = SparseRoute(CONFIG).signature
+ENTITIES, SLOTS = SPARSE_GROUP * CONFIG.groups, SPARSE_KEPT * CONFIG.groups
+CASES = int(os.environ.get("BITPATH_CASES", "200"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+SIZES = (8, 16)
+SHAPES = {
+    f"{mode.name}_{shape.name}": (mode, shape)
+    for mode in (INT8, INT16_64)
+    for shape in mode.sparse_shapes
+    if shape.k <= ENTITIES
+}
+"""Integer products whose rows of A the configured groups hold."""
+
+
+def bytes_of(rng: Random, bits: int, mask: int) -> int:
+    """Return the byte mask of an entity mask; of two bytes one or both are present."""
+    if bits == SIZES[0]:
+        return mask
+    return sum(rng.choice((1, 2, 3)) << 2 * k for k in range(ENTITIES) if mask >> k & 1)
+
+
+def lane(rng: Random, bits: int, masks: list[int]) -> Request:
+    """A lane of random codes, or of all ones, with the masks of its groups."""
+    ones = rng.random() < 0.2
+    a, slots = ([(1 << bits) - 1 if ones else rng.getrandbits(bits) for _ in range(n)] for n in (ENTITIES, SLOTS))
+    mask = sum(each << SPARSE_GROUP * g for g, each in enumerate(masks))
+    return routed(CONFIG, bits, a, slots, bytes_of(rng, bits, mask), f"{bits} bits")[0]
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(bits=list(SIZES))
+async def every_mask(dut, bits):
+    """All 16 masks in every group, the others random; codes of all ones find a slot that is not cleared."""
+    rng = pauses.rng("masks")
+    masks = range(1 << SPARSE_GROUP)
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(cross(range(CONFIG.groups), masks))
+        sent = []
+        for first in masks:
+            for _ in range(6):
+                row = [(first + 5 * g) % len(masks) for g in range(CONFIG.groups)]
+                sent.append(lane(rng, bits, row))
+            for g, mask in enumerate(row):
+                coverage.hit(g, mask)
+        await Pipeline(frame, 0).sweep(sent)
+
+
+@cocotb.test(**LIMIT, skip=not SHAPES)
+@cocotb.parametrize(shape=[cocotb.Param(value=name, name=name) for name in SHAPES])
+async def products(dut, shape):
+    """Every lane of a native product, from B's compressed bytes; the factors' sum is that of the dense product."""
+    mode, tile = SHAPES[shape]
+    rng = np.random.default_rng(pauses.rng("tile").getrandbits(32))
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(cross(range(tile.m), range(tile.n)))
+        sent = []
+        for i, j, request in tile_lanes(rng, mode, tile):
+            coverage.hit(i, j)
+            sent.append(request)
+        await Pipeline(frame, 0).sweep(sent)
+
+
+def tile_lanes(rng: np.random.Generator, mode: Mode, tile: Shape) -> list[tuple[int, int, Request]]:
+    bits, dtype = mode.b_bits, np.dtype(f"i{mode.b_bits // 8}")
+    top = 1 << bits - 1
+    a = rng.integers(-top, top, (tile.m, tile.k)).astype(dtype)
+    order = np.argsort(rng.random((tile.n, tile.k // SPARSE_GROUP, SPARSE_GROUP)), axis=-1)
+    kept = order < rng.integers(0, SPARSE_KEPT + 1, (*order.shape[:2], 1))
+    b = np.where(kept.reshape(tile.n, tile.k), rng.integers(-top, top, (tile.n, tile.k)), 0).astype(dtype)
+    loaded = [aie.sparse_load(aie.compress(each), bits // 8) for each in b.view(np.uint8).reshape(-1, 64)]
+    slots = np.concatenate([each.slots for each in loaded]).reshape(tile.n, -1)
+    dense = a.astype(np.int64) @ b.astype(np.int64).T
+    lanes = []
+    for i, j in np.ndindex(tile.m, tile.n):
+        request, pairs = routed(CONFIG, bits, codes(a[i]), codes(slots[j]), byte_mask(b[j]), f"lane {i}, {j}")
+        numbers = np.array(pairs).astype(f"u{bits // 8}").view(dtype).astype(np.int64)
+        assert (numbers[:, 0] * numbers[:, 1]).sum() == dense[i, j]
+        lanes.append((i, j, request))
+    return lanes
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_lanes(dut, pace):
+    rng = pauses.rng("lanes")
+    sent = []
+    for _ in range(CASES):
+        masks = [rng.getrandbits(SPARSE_GROUP) & rng.getrandbits(SPARSE_GROUP) for _ in range(CONFIG.groups)]
+        sent.append(lane(rng, rng.choice(SIZES), masks))
+    async with bench(dut, SIGNATURE) as frame:
+        await Pipeline(frame, 0).exchange(sent, pace)
