@@ -21,10 +21,10 @@ _MADE = {name: partial(FloatLanes, operator, FloatLanesConfig(lanes=2)) for name
 PROPERTIES = Properties(
     "aie_ml_v2/floats",
     *(
-        pipeline_property("aie_ml_v2.floats", made, len(UNITS[name].steps), f"_{name}_pipeline")
+        pipeline_property("aie_ml_v2.float_lanes", made, len(UNITS[name].steps), f"_{name}_pipeline")
         for name, made in _MADE.items()
     ),
-    *(each for name, made in _MADE.items() for each in stream_properties("aie_ml_v2.floats", made, name)),
+    *(each for name, made in _MADE.items() for each in stream_properties("aie_ml_v2.float_lanes", made, name)),
 )
 
 
@@ -36,7 +36,8 @@ PROPERTIES = Properties(
 )
 def widens(claim: Claim) -> None:
     """A subnormal number's leading bit becomes the hidden one."""
-    dut = claim.instantiate("dut", WidenLane(), control=0)
+    dut = claim.instantiate("dut", WidenLane())
+    claim.assume(~dut.control.is_bf16)
     fraction, field = dut.i[: FP16.fraction_bits], dut.i[FP16.fraction_bits : -1]
     place = leading_place(claim, fraction, "place")
     below = FP32.fraction_bits - FP16.fraction_bits
@@ -61,7 +62,7 @@ def widens(claim: Claim) -> None:
     ],
 )
 def floors(claim: Claim, sign: str) -> None:
-    """The number in units of 2**-63, below 2**33 where it saturates."""
+    """The number in units of 2**-8, its exponent clamped where the integer no longer depends on it."""
     dut = claim.instantiate("dut", FloorLane())
     negative = sign == "negative"
     field = dut.i[BF16.fraction_bits : -1]
@@ -71,7 +72,7 @@ def floors(claim: Claim, sign: str) -> None:
     # A higher place is out of range, a lower one leaves the sign.
     lowest, highest = BF16.bias - 1, BF16.bias + INTEGER_BITS
     clamped = claim.value(Mux(place < lowest, lowest, Mux(place > highest, highest, place)), "clamped", signed(11))
-    fine = claim.value(significand << (clamped - lowest), "fine")
+    fine = claim.value(significand << claim.value(clamped - lowest, "moved", 6), "fine")
     signed_fine = claim.value(-fine if negative else fine, "signed_fine")
     number = claim.value(signed_fine >> (BF16.fraction_bits + 1), "number")
     top, bottom = (1 << INTEGER_BITS - 1) - 1, -(1 << INTEGER_BITS - 1)
