@@ -8,6 +8,7 @@ from bitpath.rtl.aie_ml_v2.engine import units as aie_ml_v2_engine
 from bitpath.rtl.aie_ml_v2.floats import units as aie_ml_v2_floats
 from bitpath.rtl.aie_ml_v2.lanes import units as aie_ml_v2_lanes
 from bitpath.rtl.aie_ml_v2.mac import units as aie_ml_v2_mac
+from bitpath.rtl.aie_ml_v2.mover import units as aie_ml_v2_mover
 from bitpath.rtl.aie_ml_v2.scalar import units as aie_ml_v2_scalar
 from bitpath.rtl.aie_ml_v2.tile import units as aie_ml_v2_tile
 from bitpath.rtl.aie_ml_v2.vector import units as aie_ml_v2_vector
@@ -48,6 +49,7 @@ ROOMS = (
     tensix_engine,
     aie_ml_v2_mac,
     aie_ml_v2_vector,
+    aie_ml_v2_mover,
     aie_ml_v2_convert,
     aie_ml_v2_floats,
     aie_ml_v2_lanes,

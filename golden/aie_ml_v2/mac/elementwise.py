@@ -71,7 +71,8 @@ def vector_op(
 
     Returns
     -------
-    values int64 and mask bool, both as `a`. Values wrap. Operations without a mask of their own return False.
+    values int64 and mask bool, both as `a`; `pack_mask` gives the mask as a scalar. Values wrap. Operations without a
+    mask of their own return False.
 
     Raises
     ------

@@ -1,0 +1,40 @@
+"""Known answers of shuffles through the RTL; results are compared with the archive's routes, not with golden.
+
+``BITPATH_KAT_DIR`` is the folder that holds them.
+"""
+
+import os
+from pathlib import Path
+
+import cocotb
+import numpy as np
+
+from bitpath.rtl.aie_ml_v2.mover.config import ShuffleConfig
+from bitpath.rtl.aie_ml_v2.mover.shuffle import Shuffle
+from bitpath.verif.aie_ml_v2.mover import benches
+from bitpath.verif.aie_ml_v2.mover.shuffle import PARTS, parts_of, random_registers, shuffle_requests
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import config_from_environment
+
+SIGNATURE = Shuffle(config_from_environment(ShuffleConfig)).signature
+ROUTES = {"x": "route", "e": "eg_route", "g": "eg_route", "f": "f_route"}
+NARROW = 255
+"""Stands for no route: the bytes of the result are 0."""
+
+
+@cocotb.test(**benches.LIMIT)
+async def every_route(dut):
+    rng = pauses.rng("registers")
+    with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "aie_tile_shuffle.npz") as archive:
+        routes = {name: archive[route] for name, route in ROUTES.items()}
+        codes = archive["code"].tolist()
+    requests = []
+    for place, code in enumerate(codes):
+        low, high = random_registers(rng, 8)
+        sides = [parts_of(side) for side in (low, high)]
+        moved = []
+        for name in PARTS:
+            sources, route = np.concatenate([side[name] for side in sides], axis=1), routes[name][place]
+            moved.append(np.zeros_like(sides[0][name]) if route[0] == NARROW else sources[:, route])
+        requests += shuffle_requests(code, low, high, np.concatenate(moved, axis=1))
+    await benches.sweep(dut, SIGNATURE, requests)
