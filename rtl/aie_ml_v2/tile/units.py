@@ -51,7 +51,7 @@ UNITS = (
         config_type=VectorRegistersConfig,
         build=VectorRegisters,
         summary="AIE-ML v2: vector registers with F, G and E under all their names",
-        covered=Covered(VectorRegistersConfig(), 400),
+        covered=Covered(VectorRegistersConfig(), 150),
         judges=(Judge(93, VectorRegistersConfig(w_bits=8), 150),),
     ),
     Unit(
@@ -69,7 +69,7 @@ UNITS = (
         config_type=LoadFifoConfig,
         build=LoadFifo,
         summary="AIE-ML v2: elements of any size out of lines of memory",
-        covered=Covered(LoadFifoConfig(), 400),
+        covered=Covered(LoadFifoConfig(), 100),
         judges=(Judge(95, LoadFifoConfig(latency=2), 100),),
         waves=(
             CLOCK,
@@ -84,7 +84,7 @@ UNITS = (
         config_type=StoreFifoConfig,
         build=StoreFifo,
         summary="AIE-ML v2: elements of any size into lines of memory",
-        covered=Covered(StoreFifoConfig(), 400),
+        covered=Covered(StoreFifoConfig(), 100),
         judges=(Judge(96, StoreFifoConfig(latency=1, late=1), 100),),
         waves=(
             CLOCK,
@@ -103,3 +103,6 @@ UNITS = (
         judges=(Judge(97, StreamPortConfig(inputs=2), 300),),
     ),
 )
+
+CONTROL = ("accumulator_registers", "vector_registers")
+"""Files without arithmetic (sequencers, register files, memories, wiring), which are not mutated."""
