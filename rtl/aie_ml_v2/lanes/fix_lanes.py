@@ -3,6 +3,7 @@
 Ref: llvm-aie for the cycles.
 """
 
+from functools import partial
 from typing import Any
 
 from amaranth import Module, Value
@@ -47,11 +48,7 @@ class FixLanes(Registered):
         m.d.comb += result.flags.eq(any_lane)
 
 
-def fix_float(config: FixLanesConfig) -> FixLanes:
-    """Return the unit that converts integers to FP32."""
-    return FixLanes(FixToFloat, ToFloatFlags, config)
-
-
-def float_fix(config: FixLanesConfig) -> FixLanes:
-    """Return the unit that converts FP32 to integers."""
-    return FixLanes(FloatToFix, ToFixFlags, config)
+fix_float = partial(FixLanes, FixToFloat, ToFloatFlags)
+"""The unit that converts integers to FP32."""
+float_fix = partial(FixLanes, FloatToFix, ToFixFlags)
+"""The unit that converts FP32 to integers."""
