@@ -41,7 +41,7 @@ def widens(claim: Claim) -> None:
     fraction, field = dut.i[: FP16.fraction_bits], dut.i[FP16.fraction_bits : -1]
     place = leading_place(claim, fraction, "place")
     below = FP32.fraction_bits - FP16.fraction_bits
-    moved = claim.value(fraction << (FP16.fraction_bits - place), "moved")[: FP16.fraction_bits]
+    moved = claim.value(fraction << (FP16.fraction_bits - place)[:4], "moved")[: FP16.fraction_bits]
     subnormal = Mux(
         fraction == 0, 0, Cat(Const(0, below), moved, (place + (FP32.bias + FP16.emin - FP16.fraction_bits))[:8])
     )
