@@ -1,7 +1,6 @@
 """Kernels and their runs: ``nki.jit``, the grid of cores, and what a run returns."""
 
 import threading
-import warnings
 from collections.abc import Callable
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from functools import update_wrapper
 from inspect import signature
 from typing import Any
 
-from bitpath.golden.nki.declarations.errors import WARN, NkiValidationError, NkiWarning
+from bitpath.golden.nki.declarations.errors import WARN, NkiValidationError
 from bitpath.golden.nki.launch.host import give_back, given, results
 from bitpath.golden.nki.launch.standing import Standing, standing_of
 from bitpath.golden.nki.machine.core import PRESENT, Machine, NeuronCore
@@ -61,9 +60,7 @@ class Kernel:
 
 
 def jit(function: Callable | None = None, **ignored: Any) -> Any:
-    """Make a kernel of a function; keywords, which are for the compiler of NKI 0.2, have no effect but a warning."""
-    if ignored:
-        warnings.warn(f"nki.jit: {', '.join(ignored)}: no effect here", NkiWarning, stacklevel=2)
+    """Make a kernel of a function; keywords, which are for the compiler, have no effect."""
     return Kernel if function is None else Kernel(function)
 
 

@@ -50,7 +50,6 @@ VECTORISED = {
     "Address.step": {"self": lambda: AT, "values": (64,), "pointer": 128},
     "Bundle": {"lda": LOAD},
     "Fill": {"fifo": 1},
-    "Flush": {},
     "Load": {"to": "x1", "address": AT},
     "Mac": {"mode": "int8", "to": "dm1", "a": "x1", "b": "x2", "shape": "8x8x8"},
     "PointerAdd": {"address": AT},

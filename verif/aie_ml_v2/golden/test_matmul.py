@@ -176,7 +176,12 @@ def test_what_the_presets_change():
         "aie_ml_v2_bump": {"mx_bump": True, "mx_min_code": True, "mx_nan_block": False},
         "aie_ml_v2_split": {"mx9_split_round": True, "mx_zero_term": False},
         "aie_ml_v2_documented": {"mx4_path": Mx4Path.MX9},
-        "xdna2_bfp16ebs8": {"mx_bump": True, "mx_min_code": True, "mx_nan_block": False},
+        "xdna2_bfp16ebs8": {
+            "mx_bump": True,
+            "mx_min_code": True,
+            "mx_nan_block": False,
+            "accumulator_bypass": False,
+        },
     }
 
 

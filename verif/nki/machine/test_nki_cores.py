@@ -44,8 +44,7 @@ def test_the_grid(cores, expected):
     def kernel():
         found.append((nl.program_ndim(), nl.num_programs(), nl.program_id()))
 
-    with pytest.warns(nki.NkiWarning, match="nki.jit: mode, platform_target: no effect here"):
-        made = nki.jit(mode="simulation", platform_target="trn2")(kernel)
+    made = nki.jit(mode="simulation", platform_target="trn2")(kernel)
     nki.run(made if cores is None else made[cores])
     assert found[0] == expected
     assert [each[2] for each in found] == list(range(cores or 1))

@@ -67,6 +67,15 @@ def lane_operands(source):
     return chain(blocks, drawn(lambda: source.getrandbits(width)))
 
 
+def wide_operands(source):
+    """Those of a lower and of an upper lane."""
+    lower, upper = lane_operands(source), lane_operands(source)
+    return (
+        low | high << sum(bits for _, bits in places(LaneOperands).values())
+        for low, high in zip(lower, upper, strict=False)
+    )
+
+
 def lane_valid(source):
     return chain((1, 1), drawn(lambda: source.getrandbits(1)))
 
@@ -142,6 +151,7 @@ MANNERS = {
     **dict.fromkeys(("xorwow", "dot16", "unpacker", "packer", "mx_convert", "srs", "ups"), Manners()),
     **dict.fromkeys(("float_narrow", "float_widen", "float_floor"), Manners()),
     **dict.fromkeys(("fix_float", "float_fix", "pack_unpack", "mx_widen"), Manners()),
+    **dict.fromkeys(("vector_alu", "vector_move", "shuffle"), Manners()),
     "scale_fetch": Manners(),
     "indirect_offsets": Manners(inputs={"i": short_lists}),
     "dge": Manners(inputs={"i": copies}, cycles=200),
@@ -167,6 +177,7 @@ MANNERS = {
     **dict.fromkeys(("fp32_passes", "background_transpose", "tensor_issue"), Manners()),
     "exponential": Manners(keeps=SRAM),
     "mac_lane": Manners(settle={"o": FLOAT_LATENCY}, inputs={"operands": lane_operands, "valid": lane_valid}),
+    "wide_lanes": Manners(settle={"o": FLOAT_LATENCY}, inputs={"operands": wide_operands, "valid": lane_valid}),
     "cascade_link": Manners(keeps=QUEUE),
     "systolic_array": Manners(
         keeps=f"operands: {SRAM}; skew: {RING}",
@@ -217,7 +228,9 @@ LARGE = (
     "rand2_lane",
     "mac_lane",
 )
-UNSEEN = {"mac_lane": "who uses it counts the cycles: it has no output that says when a result has come"}
+UNSEEN = dict.fromkeys(
+    ("mac_lane", "wide_lanes"), "who uses it counts the cycles: it has no output that says when a result has come"
+)
 """Units whose outputs do not show a missing reset."""
 REGISTERED = PipelineConfig(stages=2)
 CONFIGS = {
