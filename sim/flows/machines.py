@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from types import ModuleType
 
+from bitpath.golden.aie_ml_v2.declarations import choices as aie_ml_v2_choices
 from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
 from bitpath.golden.formats.presets import Preset
 from bitpath.golden.formats.sources import Choice
@@ -103,6 +104,6 @@ AIE_ML_V2 = Machine(
     matmul=aie_ml_v2_matmul,
     explain=aie_ml_v2_explain,
     presets=aie_ml_v2_numerics.PRESETS,
-    numerics=((*aie_ml_v2_numerics.PRESETS.values(),), aie_ml_v2_numerics.CHOICES),
+    numerics=((*aie_ml_v2_numerics.PRESETS.values(),), aie_ml_v2_choices.CHOICES),
 )
 RECORDS = dict(zip(MACHINES, (TRAINIUM3, TENSIX, AIE_ML_V2), strict=True))

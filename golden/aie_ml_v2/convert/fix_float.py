@@ -1,6 +1,6 @@
 """Integers with a binary point to FP32 and back, as the scalar unit converts them.
 
-Points without public documents are listed in `bitpath.golden.aie_ml_v2.declarations.numerics.CHOICES`.
+Points without public documents are listed in `bitpath.golden.aie_ml_v2.declarations.choices.CHOICES`.
 
 Ref: llvm-aie for the shifts, the cycles and the status register; UG1529, which emulates the conversion of vectors.
 """

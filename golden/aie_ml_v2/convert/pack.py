@@ -1,7 +1,7 @@
 """PACK and UNPACK: elements of a vector at half and at twice their width.
 
 Ref: llvm-aie for the widths and for PACK's use of crSat; what PACK does to unsigned elements is chosen
-(`bitpath.golden.aie_ml_v2.declarations.numerics.CHOICES`).
+(`bitpath.golden.aie_ml_v2.declarations.choices.CHOICES`).
 """
 
 import numpy as np

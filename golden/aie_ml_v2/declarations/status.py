@@ -1,6 +1,6 @@
-"""AMD AIE-ML v2: flags of operations, the bits that record them in status registers, and the saturation of floats.
+"""AMD AIE-ML v2: flags of operations, the bits of status register SR1 that record them, and the saturation of floats.
 
-Ref: AM029 "AIE-ML v2 register reference", SR1, SR2 and CR2; LLVM's enumerations for what the two bits of crFPConvSat mean.
+Ref: AM029 "AIE-ML v2 register reference", SR1 and CR2 (SR2 is in :mod:`bitpath.golden.aie_ml_v2.declarations.scalar`); LLVM's enumerations for what the two bits of crFPConvSat mean.
 """
 
 from collections.abc import Mapping
@@ -40,13 +40,6 @@ class Flags:
     overflow: bool = False
 
 
-class StatusRegister(IntEnum):
-    """Status registers of 32 bits."""
-
-    SR1 = 1
-    SR2 = 2
-
-
 class Status1(IntEnum):
     """Bits of SR1 outside the groups of flags. The three of streams hold the last access; all other bits stay set."""
 
@@ -65,26 +58,18 @@ class FlagGroup:
 
     Attributes
     ----------
-    register : where they are recorded.
-    bits : bit of each flag, by the flag's name in `Flags`.
+    bits : bit of SR1 that records each flag, by the flag's name in `Flags`.
     """
 
-    register: StatusRegister
     bits: Mapping[str, int]
 
 
-SR1, SR2 = StatusRegister
-SRS_FLAGS = FlagGroup(SR1, {"overflow": 4})
-UPS_FLAGS = FlagGroup(SR1, {"overflow": 5})
-MAC_FLAGS = FlagGroup(SR1, {"zero": 7, "infinity": 8, "invalid": 9, "tiny": 10, "huge": 11})
-FLOOR_FLAGS = FlagGroup(SR1, {"zero": 12, "invalid": 14, "tiny": 15, "huge": 16})
+SRS_FLAGS = FlagGroup({"overflow": 4})
+UPS_FLAGS = FlagGroup({"overflow": 5})
+MAC_FLAGS = FlagGroup({"zero": 7, "infinity": 8, "invalid": 9, "tiny": 10, "huge": 11})
+FLOOR_FLAGS = FlagGroup({"zero": 12, "invalid": 14, "tiny": 15, "huge": 16})
 """BF16 to integers."""
-NARROW_FLAGS = FlagGroup(SR1, {"zero": 17, "infinity": 18, "invalid": 19, "tiny": 20, "huge": 21})
+NARROW_FLAGS = FlagGroup({"zero": 17, "infinity": 18, "invalid": 19, "tiny": 20, "huge": 21})
 """FP32 to BF16, FP16 and 8-bit floats."""
-MX_FLAGS = FlagGroup(SR1, {"invalid": 27})
+MX_FLAGS = FlagGroup({"invalid": 27})
 """FP32 to MX."""
-FLOAT_TO_FIX_FLAGS = FlagGroup(SR2, {"zero": 0, "invalid": 2, "inexact": 5, "huge": 6})
-FIX_TO_FLOAT_FLAGS = FlagGroup(SR2, {"zero": 8, "inexact": 13})
-SCALAR_FUNCTION_FLAGS = FlagGroup(
-    SR2, {"zero": 16, "infinity": 17, "invalid": 18, "tiny": 19, "huge": 20, "inexact": 21}
-)

@@ -1,6 +1,6 @@
 """Flags of one lane, by their definitions.
 
-Ref: AM029, SR1; points that it leaves open are in `bitpath.golden.aie_ml_v2.declarations.numerics.CHOICES`.
+Ref: AM029, SR1; points that it leaves open are in `bitpath.golden.aie_ml_v2.declarations.choices.CHOICES`.
 """
 
 from collections.abc import Sequence

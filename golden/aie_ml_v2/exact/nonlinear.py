@@ -1,7 +1,7 @@
 """exp2 and tanh on scalars, decided exactly.
 
 Ref: UG1639 and llvm-aie for exp2's argument; no public document describes either approximation, so the model
-returns correctly rounded values (`bitpath.golden.aie_ml_v2.declarations.numerics.CHOICES`).
+returns correctly rounded values (`bitpath.golden.aie_ml_v2.declarations.choices.CHOICES`).
 """
 
 from fractions import Fraction

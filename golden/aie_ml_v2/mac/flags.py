@@ -2,7 +2,7 @@
 
 Bit-identical to `bitpath.golden.aie_ml_v2.exact.flags` on every lane.
 
-Ref: AM029, SR1; points that it leaves open are in `bitpath.golden.aie_ml_v2.declarations.numerics.CHOICES`.
+Ref: AM029, SR1; points that it leaves open are in `bitpath.golden.aie_ml_v2.declarations.choices.CHOICES`.
 """
 
 from collections.abc import Callable, Mapping

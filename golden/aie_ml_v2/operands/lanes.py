@@ -1,7 +1,7 @@
 """Moves between scalars and the lanes of a vector register, and masks of lanes as scalars.
 
 Ref: AM027, Vector Unit; llvm-aie for the widths. Points that they leave open are listed in
-`bitpath.golden.aie_ml_v2.declarations.numerics.CHOICES`.
+`bitpath.golden.aie_ml_v2.declarations.choices.CHOICES`.
 """
 
 import numpy as np

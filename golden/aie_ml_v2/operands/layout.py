@@ -1,7 +1,7 @@
 """Layout of an MX block's bits in memory and in the vector, E, F and G registers, and of BFP16EBS8's tiles in memory.
 
 Ref: AM027 and UG1639; llvm-aie for the registers' widths; XDNA2 for the tiles. Open points are listed in
-`bitpath.golden.aie_ml_v2.declarations.numerics.CHOICES`.
+`bitpath.golden.aie_ml_v2.declarations.choices.CHOICES`.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Inverse, square root and inverse square root of the scalar unit.
 
-The hardware's bits are not public; here results are correctly rounded (`bitpath.golden.aie_ml_v2.declarations.numerics.CHOICES`).
+The hardware's bits are not public; here results are correctly rounded (`bitpath.golden.aie_ml_v2.declarations.choices.CHOICES`).
 
 Ref: AM027, Scalar Unit; llvm-aie for the integer forms, whose conversions at both ends belong to the instruction; AM029 for
 the status register.

@@ -1,7 +1,7 @@
 """The scalar unit on words of 32 bits: sums, logic, shifts, products, comparisons, counts, and a step of a division.
 
 Ref: AM027, Scalar Unit; llvm-aie for the operations. Points without public documents are listed in
-`bitpath.golden.aie_ml_v2.declarations.numerics.CHOICES`.
+`bitpath.golden.aie_ml_v2.declarations.choices.CHOICES`.
 """
 
 from collections.abc import Callable

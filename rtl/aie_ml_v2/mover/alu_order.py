@@ -3,7 +3,7 @@
     integers   a < b if no carry leaves the lane, inverted where the signs differ and count
     floats     a < b by sign and magnitude; -0 equals +0; of NaN neither a < b nor a >= b
 
-Ref: llvm-aie for the comparisons; `bitpath.golden.aie_ml_v2.declarations.numerics.CHOICES` for NaN and zeros.
+Ref: llvm-aie for the comparisons; `bitpath.golden.aie_ml_v2.declarations.choices.CHOICES` for NaN and zeros.
 """
 
 from amaranth import Cat, Module, Mux, Signal, Value

@@ -6,7 +6,6 @@ import pytest
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 from bitpath.golden.aie_ml_v2.declarations.tile import AguForm
-from bitpath.golden.aie_ml_v2.tile.operation import Operation
 
 ONES = np.ones(64, np.uint8)
 LOAD_LATENCY, STORE_MEMORY = 7, 5
@@ -238,13 +237,3 @@ def test_slots_of_products():
 def test_what_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-def test_an_operation_names_its_slots():
-    assert {each.slots for each in Operation.__subclasses__()} <= {
-        ("lda", "ldb"),
-        ("lda", "ldb", "st"),
-        ("st",),
-        ("mv",),
-        ("vec",),
-    }
