@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from bitpath.golden import aie_ml_v2 as aie
+from bitpath.golden.aie_ml_v2.declarations.choices import CHOICES
 from bitpath.golden.aie_ml_v2.declarations.mover import ShuffleMode
-from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, CHOICES, PRESETS
+from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, PRESETS
 
 X = np.zeros(16, np.float32)
 DOUBLE = X.astype(float)
