@@ -91,7 +91,8 @@ def command(
 
         rows, left_out = compare_rtl(made.executed, "verilator", Console(stderr=True, quiet=printer.silent))
         printer.say(text(rows, left_out))
-        found["rtl"] = {"compared": [asdict(each) for each in rows], "left_out": dict(left_out)}
+        others = [{"opcode": opcode, "reason": why, "count": count} for (opcode, why), count in left_out.items()]
+        found["rtl"] = {"compared": [asdict(each) for each in rows], "left_out": others}
         if wrong := sum(each.mismatches for each in rows):
             printer.fail(f"{wrong} values of RTL differ from golden's")
     printer.result(found)

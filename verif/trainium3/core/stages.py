@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden import trainium3
-from bitpath.golden.arrays.codec import DTYPES, codes_of, format_of
+from bitpath.golden.arrays.codec import format_of
 from bitpath.golden.formats.catalogue import BF16
 from bitpath.golden.trainium3.declarations.dma import MAX_DESCRIPTOR_BYTES
-from bitpath.golden.trainium3.declarations.dtypes import FORMATS
-from bitpath.golden.trainium3.declarations.quad_mx import AccumulateFlag, ScaleRule
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, AccumulateFlag, ScaleRule
 from bitpath.golden.trainium3.operands.cast import CAST_DTYPES
 from bitpath.golden.trainium3.operands.layout import pack_x4, unpack_x4
 from bitpath.rtl.trainium3.core.config import DmaEngineConfig
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.lanes.activation2_control import Beat, Function, Operations, ReduceCommand, Reduction, Result
 from bitpath.rtl.trainium3.lanes.copy_control import WORD_BYTES, CopyCommand, CopyWord, Engine, Stride
-from bitpath.rtl.trainium3.lanes.engine_control import Operator, engine_beat, engine_result
+from bitpath.rtl.trainium3.lanes.engine_control import WORD_BITS, Operator, engine_beat, engine_result
 from bitpath.rtl.trainium3.tensor.background_transpose import column_layout, row_layout
 from bitpath.rtl.trainium3.tensor.config import TransposeConfig
 from bitpath.rtl.trainium3.vector.config import ExponentialConfig
@@ -30,6 +29,7 @@ from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.words import Words, field
 from bitpath.verif.trainium3.core.dma_loads import single_load
 from bitpath.verif.trainium3.dma.dma_mover import COPY, Move
+from bitpath.verif.trainium3.engine.lowering import TiledMatmul
 from bitpath.verif.trainium3.vector.quantize_mx_tiles import Mode, blocks_tile, tile_blocks
 
 Play = Callable[[str, Any], dict[str, Any]]
@@ -38,18 +38,23 @@ WORDS_BENCH = "bitpath.verif.kit.tb_words_run"
 LANE_WIDTH = 4
 """Elements a cycle of VectorE's lane."""
 DTYPE_NAMES = {dtype: name for name, dtype in CAST_DTYPES.items()}
-"""Names of dtypes that DMA casts, integers among them."""
+"""Names of dtypes that DMA and the lanes cast, integers among them."""
 TRANSPOSE = TransposeConfig(size=32)
 """The unit that takes blocks of 32 by 32."""
 
 
 def _dtype(array: np.ndarray) -> Dtype:
-    return Dtype[format_of(array.dtype).name]
+    return Dtype[DTYPE_NAMES[array.dtype].upper()]
 
 
 def _fp32_codes(data: np.ndarray) -> np.ndarray:
-    """Return the FP32 codes of elements of FP32 or of a narrower format, which it holds exactly."""
+    """Return the FP32 codes of elements; integers of more bits are rounded to nearest even."""
     return data.astype(np.float32).view(np.uint32)
+
+
+def _bits(data: np.ndarray) -> np.ndarray:
+    """Return the bits of elements as unsigned integers."""
+    return np.ascontiguousarray(data).view(f"u{data.dtype.itemsize}")
 
 
 def _words(play: Play, unit: str, words: dict[str, list[int]], results: int) -> np.ndarray:
@@ -62,53 +67,61 @@ def activate(
     function: str = "copy",
     reduction: str = "add",
     *,
-    scale: float = 1.0,
+    operations: str = "multiply_add",
+    scale: float | np.ndarray = 1.0,
     bias: np.ndarray | None = None,
+    start: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``function(data * scale + bias)`` and its reduction, float32 [P, F] and [P, 1]; bias is [P, 1], +0 by default."""
-    biases = np.zeros((len(data), 1), np.float32) if bias is None else bias.astype(np.float32)
+    """Return ``function(data * scale + bias)`` and its reduction, float32 [P, F] and [P, 1].
+
+    scale is a number or [P, 1]; bias is [P, 1], +0 by default. The registers begin with ``start`` [P, 1], or with nothing reduced.
+    """
+    rows = len(data)
+    scales, biases = (np.broadcast_to(np.float32(each), (rows, 1)) for each in (scale, 0 if bias is None else bias))
+    common = {"reduction": Reduction[reduction.upper()]}
     words = []
-    for row, imm1 in zip(_fp32_codes(data), _fp32_codes(biases).ravel(), strict=True):
-        control: dict[str, Any] = {"operations": Operations.MULTIPLY_ADD, "function": Function[function.upper()]}
-        control |= {
-            "reduction": Reduction[reduction.upper()],
-            "imm0": int(np.float32(scale).view(np.uint32)),
-            "imm1": int(imm1),
-        }
-        starts, others = (
+    for p, row in enumerate(_fp32_codes(data)):
+        control = common | {"operations": Operations[operations.upper()], "function": Function[function.upper()]}
+        control |= {"imm0": int(_fp32_codes(scales[p])[0]), "imm1": int(_fp32_codes(biases[p])[0])}
+        # The identity reduced with a start is the start.
+        load = pack(Beat, {"control": common | {"command": ReduceCommand.RESET_REDUCE}})
+        first, others = (
             pack(Beat, {"control": control | {"command": command}})
-            for command in (ReduceCommand.RESET_REDUCE, ReduceCommand.REDUCE)
+            for command in (ReduceCommand.RESET_REDUCE if start is None else ReduceCommand.REDUCE, ReduceCommand.REDUCE)
         )
-        words += [int(code) | (others if place else starts) for place, code in enumerate(row)]
+        words += [] if start is None else [int(_fp32_codes(start[p])[0]) | load]
+        words += [int(code) | (others if place else first) for place, code in enumerate(row)]
     table = _words(play, "activation2_lane", {"i": words}, len(words))
     values, registers = (
-        field(Result, table, name).astype(np.uint32).view(np.float32).reshape(data.shape)
+        field(Result, table, name).astype(np.uint32).view(np.float32).reshape(rows, -1)[:, -data.shape[1] :]
         for name in ("value", "register")
     )
     return values, registers[:, -1:]
 
 
 def recur(play: Play, unit: str, data: np.ndarray) -> np.ndarray:
-    """Return a function that is computed digit by digit, of float32 [P, 1]: "reciprocal" or "reciprocal_square_root"."""
-    codes = data.view(np.uint32).ravel()
+    """Return a function that is computed digit by digit, of float32 [P, F]: "reciprocal" or "reciprocal_square_root"."""
+    codes = np.ascontiguousarray(data).view(np.uint32).ravel()
     table = _words(play, unit, {"i": [int(code) for code in codes]}, len(codes))
     return np.ascontiguousarray(table).view(np.float32).reshape(data.shape)
 
 
-def operate(play: Play, x: np.ndarray, operator: str, y: np.ndarray, result: str) -> np.ndarray:
-    """Return ``x operator y`` of a dtype by name; y is [P, F] like x, or [P, 1], a scalar for each partition."""
+def operate(
+    play: Play, x: np.ndarray, operator: str, y: np.ndarray, result: str, *, reverse: bool = False
+) -> np.ndarray:
+    """Return ``x operator y``, or y operator x, of a dtype by name; y is [P, F] like x, or [P, 1], a scalar for each partition."""
     layout = engine_beat(LANE_WIDTH)
     scalar = y.shape[1] == 1
     control = {
-        "first": {"op": Operator[operator.upper()]},
+        "first": {"op": Operator[operator.upper()], "reverse": reverse},
         "second": {"op": Operator.BYPASS},
         "scalar": scalar,
     }
     control |= {"x": _dtype(x), "y": _dtype(y), "result": Dtype[result.upper()]}
     fixed = pack(layout, {"control": control})
     width = x.shape[1]
-    padded = np.pad(codes_of(x).astype(np.uint64), ((0, 0), (0, -width % LANE_WIDTH)))
-    other = codes_of(y).astype(np.uint64)
+    padded = np.pad(_bits(x).astype(np.uint64), ((0, 0), (0, -width % LANE_WIDTH)))
+    other = _bits(y).astype(np.uint64)
     other = np.repeat(other, padded.shape[1], axis=1) if scalar else np.pad(other, ((0, 0), (0, -width % LANE_WIDTH)))
     groups = [each.astype("<u4").reshape(-1, LANE_WIDTH) for each in (padded, other)]
     words = [
@@ -116,23 +129,28 @@ def operate(play: Play, x: np.ndarray, operator: str, y: np.ndarray, result: str
     ]
     table = _words(play, "engine_lane", {"i": words}, len(words))
     columns = [field(engine_result(LANE_WIDTH), table, f"o.{k}") for k in range(LANE_WIDTH)]
-    dtype = DTYPES[FORMATS[result]]
+    dtype = CAST_DTYPES[result]
     found = np.stack(columns, axis=1).reshape(len(x), -1)[:, :width]
     return np.ascontiguousarray(found.astype(f"u{dtype.itemsize}")).view(dtype)
 
 
-def copy(play: Play, data: np.ndarray, *, engine: str = "vector", stride: str = "none") -> np.ndarray:
-    """Return a tile [P, F] as tensor_copy has it, which reads it from PSUM."""
-    mode = {"pair": {"source": _dtype(data), "destination": _dtype(data)}, "engine": Engine[engine.upper()]}
+def copy(
+    play: Play, data: np.ndarray, dtype: np.dtype | None = None, *, engine: str = "vector", stride: str = "none"
+) -> np.ndarray:
+    """Return a tile [P, F] as tensor_copy has it, of data's or another dtype; it is read from PSUM."""
+    to = np.empty((), data.dtype if dtype is None else dtype)
+    mode = {"pair": {"source": _dtype(data), "destination": _dtype(to)}, "engine": Engine[engine.upper()]}
     command = pack(
         CopyCommand, {"mode": mode | {"psum": 1, "stride": Stride[stride.upper()]}, "rest": data.shape[1] - 1}
     )
-    raw = data.view(np.uint8)
+    raw = np.ascontiguousarray(data).view(np.uint8)
     rows = np.pad(raw, ((0, 0), (0, -raw.shape[1] % WORD_BYTES))).reshape(len(data), -1, WORD_BYTES)
     words = [int.from_bytes(word.tobytes(), "little") for row in rows for word in row]
-    table = _words(play, "copy_lanes", {"command": [command] * len(data), "i": words}, len(words))
+    count = data.shape[1] * to.itemsize
+    results = len(data) * -(-count // WORD_BYTES)
+    table = _words(play, "copy_lanes", {"command": [command] * len(data), "i": words}, results)
     found = field(CopyWord, table, "data").astype("<u8").view(np.uint8).reshape(len(data), -1)
-    return np.ascontiguousarray(found[:, : raw.shape[1]]).view(data.dtype)
+    return np.ascontiguousarray(found[:, :count]).view(to.dtype)
 
 
 def transpose(play: Play, data: np.ndarray) -> np.ndarray:
@@ -165,27 +183,40 @@ def quantise(play: Play, tile: np.ndarray, dtype: np.dtype, rule: str) -> tuple[
 
 
 def multiply(
-    play: Play, dtype: np.dtype, stationary: np.ndarray, moving: np.ndarray, scales: Sequence[np.ndarray]
+    play: Play,
+    dtype: np.dtype | tuple[np.dtype, np.dtype],
+    stationary: np.ndarray,
+    moving: np.ndarray,
+    scales: Sequence[np.ndarray],
+    *,
+    tile: tuple[int, int] = (0, PARTITIONS),
 ) -> np.ndarray:
-    """Return the MX product, float32 [M, N], of x4 words [P, M] and [P, N] and their scales in rows of quadrants."""
+    """Return the MX product, float32 [M, N], of x4 words [P, M] and [P, N] and their scales in rows of quadrants.
+
+    ``dtype`` is that of their elements, or one for each; ``tile`` the first of the array's rows, and how many the instruction has.
+    """
     count = len(scales) // 2
-    x, weight = (unpack_x4(words, dtype).reshape(len(words), -1, 4) for words in (stationary, moving))
+    dtypes = dtype if isinstance(dtype, tuple) else (dtype, dtype)
+    sides = zip((stationary, moving), dtypes, strict=True)
+    x, weight = (unpack_x4(words, each).reshape(len(words), -1, 4) for words, each in sides)
     x_scale, weight_scale = (np.vstack(each) for each in (scales[:count], scales[count:]))
-    instruction = trainium3.MatmulInstruction(
+    instruction = TiledMatmul(
         stationary=x,
         moving=weight,
         stationary_scale=x_scale,
         moving_scale=weight_scale,
-        psum_accumulate_flag=3,
+        psum_accumulate_flag=AccumulateFlag(3),
         output=(slice(0, x.shape[1]), slice(0, weight.shape[1])),
+        tile_row=tile[0],
+        tile_rows=tile[1],
     )
     return play("tensor_engine", [instruction])["output"].view(np.float32)
 
 
-def matmul(play: Play, stationary: np.ndarray, moving: np.ndarray) -> np.ndarray:
-    """Return the BF16 product, float32 [M, N], of [K, M] and [K, N] with K up to 128."""
+def matmul(play: Play, stationary: np.ndarray, moving: np.ndarray, mode: str = "bf16") -> np.ndarray:
+    """Return the product in a mode of the array, float32 [M, N], of [K, M] and [K, N] with K up to 128."""
     wide = (np.ascontiguousarray(each.astype(np.float32)) for each in (stationary.T, moving))
-    program = trainium3.mode_program(*wide, "bf16")
+    program = trainium3.mode_program(*wide, mode)
     # The last pass over the rows ends with all of K.
     codes = play("core_array", program)["results_0"][-1][: stationary.shape[1]]
     return np.ascontiguousarray(codes.astype(np.uint32)).view(np.float32)
@@ -221,12 +252,12 @@ def move(play: Play, config: DmaEngineConfig, data: np.ndarray, dtype: np.dtype)
 
 
 def exponentiate(play: Play, data: np.ndarray, largest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``exp(data - largest)``, float32 [P, F], and its sums, [P, 1]; data is bfloat16, largest float32 [P, 1]."""
+    """Return ``exp(data - largest)``, float32 [P, F], and its sums, [P, 1]; data is bfloat16 or float32, largest float32 [P, 1]."""
     config = ExponentialConfig()
     layout, width = beat_layout(config), config.width
     rows, columns = data.shape
     # Codes of 16 bits take the upper half.
-    codes = np.pad(data.view(np.uint16), ((0, 0), (0, -columns % width))).astype(np.uint32) << 16
+    codes = np.pad(_bits(data).astype(np.uint32), ((0, 0), (0, -columns % width))) << (WORD_BITS - 8 * data.itemsize)
     words = []
     for row, maximum in zip(codes.reshape(rows, -1, width), largest.view(np.uint32).ravel(), strict=True):
         for place, elements in enumerate(row):
@@ -237,7 +268,7 @@ def exponentiate(play: Play, data: np.ndarray, largest: np.ndarray) -> tuple[np.
             fields = {
                 "elements": elements.tolist(),
                 "max_value": int(maximum),
-                "source": Source.BF16,
+                "source": Source[format_of(data.dtype).name],
                 "control": control,
             }
             words.append(pack(layout, fields))

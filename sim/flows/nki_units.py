@@ -1,0 +1,276 @@
+"""Which RTL unit computes an instruction of an NKI kernel, and from which of its values."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bitpath.golden import trainium3
+from bitpath.golden.arrays.codec import DTYPES
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32
+from bitpath.golden.nki.isa.operators import BIT_OPERATORS, GOLDEN_NAMES
+from bitpath.golden.nki.machine.record import Executed
+from bitpath.golden.nki.memory.dtypes import X4
+from bitpath.golden.nki.memory.tensor import NkiTensor
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, SCALE_PARTITIONS
+from bitpath.golden.trainium3.declarations.quad_mx import X4 as WORD_ELEMENTS
+from bitpath.golden.trainium3.operands.layout import unpack_x4
+from bitpath.rtl.trainium3.lanes.activation2_control import Function
+from bitpath.rtl.trainium3.lanes.engine_control import Operator
+from bitpath.sim.flows.trainium3_staged import CoreUnits
+from bitpath.verif.trainium3.core import stages
+
+NARROW, HALF, WIDE = DTYPES[BF16], DTYPES[FP16], DTYPES[FP32]
+MODES = {NARROW: "bf16", HALF: "fp16", WIDE: "fp32"}
+"""The array's modes by the dtype of both operands."""
+OPERATORS = {name.lower() for name in Operator.__members__} - {"bypass"}
+UNARY = {"abs", "logical_not", "bitwise_not"}
+FUNCTIONS = {name.lower() for name in Function.__members__} - {"prelu"}
+ROOTS = {"rsqrt": "reciprocal_square_root", "reciprocal": "reciprocal"}
+"""Functions of activation that a unit of its own computes digit by digit."""
+EXPONENTIAL = "exp"
+SIDE = 32
+"""Side of the blocks that the transpose unit takes."""
+MOST_ELEMENTS = 1 << 16
+"""Elements of a row that the copy lanes take."""
+UNITS = CoreUnits()
+Pair = tuple[np.ndarray, np.ndarray]
+
+
+class LeftOutError(Exception):
+    """No unit takes an instruction; its text says why."""
+
+
+def pairs_of(each: Executed, own: stages.Play) -> list[Pair]:
+    """Return RTL's and golden's arrays of an instruction.
+
+    Raises LeftOutError if no unit takes it.
+    """
+    run = _RUNS.get(each.instruction.opcode)
+    if run is None:
+        raise LeftOutError(REASONS.get(each.instruction.opcode, "no unit computes it"))
+    if any(isinstance(one, NkiTensor) and one.dtype == "tfloat32" for one in each.arguments.values()):
+        raise LeftOutError("the bits of TF32 lie in FP32 words")
+    if each.instruction.engine == "gpsimd":
+        raise LeftOutError("GpSimd has no unit")
+    return run(each, own)
+
+
+def _name(op: Any) -> str:
+    written = getattr(op, "__name__", "")
+    return GOLDEN_NAMES.get(written, written)
+
+
+def _quantize_mx(each: Executed, own: stages.Play) -> list[Pair]:
+    source, dst = each.operands["src"], each.arguments["dst"]
+    if source.dtype != NARROW:
+        raise LeftOutError(f"the unit is run on bfloat16, not {source.dtype}")
+    rule = "nki05" if "quantize_mx.nki05" in each.instruction.keys else "ocp"
+    words, scales = stages.quantise(own, source, DTYPES[X4[dst.dtype]], rule)
+    return [(words, each.results["dst"]), (scales, each.results["dst_scale"])]
+
+
+def _nc_matmul_mx(each: Executed, own: stages.Play) -> list[Pair]:
+    names = ("stationary", "moving")
+    sides = [each.operands[name] for name in names]
+    dtypes = [DTYPES[X4[each.arguments[name].dtype]] for name in names]
+    offsets = [_offset(each.arguments[f"{name}_scale"]) for name in names]
+    scales = [each.operands[f"{name}_scale"] for name in names]
+    rows = SIDE // SCALE_PARTITIONS
+    spread = [
+        scale[first + offset : first + offset + rows]
+        for scale, offset in zip(scales, offsets, strict=True)
+        for first in range(0, len(scale), SIDE)
+    ]
+    position, size = (each.arguments.get(name) for name in ("tile_position", "tile_size"))
+    tile = (int(position[0]), int(size[0])) if position and size else (0, PARTITIONS)
+    stationary, moving = sides
+    ours = stages.multiply(own, (dtypes[0], dtypes[1]), stationary, moving, spread, tile=tile)
+    elements = [
+        unpack_x4(words, dtype).reshape(*words.shape, WORD_ELEMENTS) for words, dtype in zip(sides, dtypes, strict=True)
+    ]
+    compact = [np.vstack(spread[: len(spread) // 2]), np.vstack(spread[len(spread) // 2 :])]
+    return [(ours, trainium3.nc_matmul_mx(*elements, *compact, multi_bank=True)), *_sums(each, own, ours)]
+
+
+def _sums(each: Executed, own: stages.Play, product: np.ndarray) -> list[Pair]:
+    """Return what RTL's PSUM holds behind a product that is added, beside golden's."""
+    present = each.operands.get("dst")
+    if present is None or present.dtype != WIDE:
+        return []
+    return [(stages.accumulate(own, UNITS.psum.cols, present, product), each.results["dst"])]
+
+
+def _offset(scale: NkiTensor) -> int:
+    return (scale.allocation.partition + scale.row) % SIDE
+
+
+def _nc_matmul(each: Executed, own: stages.Play) -> list[Pair]:
+    left, right = (each.operands[name] for name in ("stationary", "moving"))
+    if each.arguments.get("is_transpose"):
+        return _transpose(each, own, left)
+    if "matmul.double_row" in each.instruction.keys:
+        raise LeftOutError("rows are doubled")
+    if left.dtype != right.dtype or left.dtype not in MODES:
+        raise LeftOutError(
+            f"the array is run on two operands of {', '.join(map(str, MODES))}, not {left.dtype} and {right.dtype}"
+        )
+    ours = stages.matmul(own, left, right, MODES[left.dtype])
+    return [(ours, trainium3.nc_matmul(left, right, multi_bank=True)), *_sums(each, own, ours)]
+
+
+def _exponential(each: Executed, own: stages.Play) -> list[Pair]:
+    source = each.operands["src"]
+    if source.dtype not in (NARROW, WIDE):
+        raise LeftOutError(f"the unit is run on bfloat16 and float32, not {source.dtype}")
+    command = getattr(each.arguments.get("reduce_cmd"), "name", "idle")
+    if command not in ("idle", "reset_reduce"):
+        raise LeftOutError(f"its sum begins with a number, as {command} says")
+    largest = each.operands.get("max_value", each.arguments.get("max_value", 0.0))
+    column = np.array(np.broadcast_to(largest, (len(source), 1)), np.float32)
+    powers, sums = stages.exponentiate(own, source, column)
+    return [_as(each, powers), *([_as(each, sums, "reduce_res")] if _reduces(each, command) else [])]
+
+
+def _reduces(each: Executed, command: str) -> bool:
+    return command != "idle" and "reduce_res" in each.results
+
+
+def _activation(each: Executed, own: stages.Play) -> list[Pair]:
+    data, name = each.operands["data"], _name(each.arguments["op"])
+    command = getattr(each.arguments.get("reduce_cmd"), "name", "idle")
+    if each.instruction.opcode == "activation_reduce":
+        command = "reset_reduce"
+    is_lane = name in FUNCTIONS
+    if not is_lane and name not in ROOTS and name != EXPONENTIAL:
+        raise LeftOutError(f"no unit computes {name}")
+    if "reduce_res" in each.results and command not in ("reduce", "reset_reduce"):
+        raise LeftOutError("it reads the registers of an earlier instruction")
+    scale, bias = (each.operands.get(of, each.arguments.get(of)) for of in ("scale", "bias"))
+    start = each.operands["registers"] if command == "reduce" else None
+    values, sums = stages.activate(
+        own, data, name if is_lane else "copy", start=start, scale=1.0 if scale is None else scale, bias=bias,
+        operations="multiply" if bias is None else "multiply_add",
+    )  # fmt: skip
+    if name in ROOTS:
+        values = stages.recur(own, ROOTS[name], values)
+    elif name == EXPONENTIAL:
+        values, _ = stages.exponentiate(own, values, np.zeros((len(values), 1), np.float32))
+    if not _reduces(each, command):
+        return [_as(each, values)]
+    if not is_lane:  # the registers take the function's results
+        _, sums = stages.activate(own, values, start=start, operations="bypass")
+    return [_as(each, values), _as(each, sums, "reduce_res")]
+
+
+def _tensor_scalar(each: Executed, own: stages.Play) -> list[Pair]:
+    if each.arguments.get("reduce_op") is not None:
+        raise LeftOutError("no unit of VectorE reduces a row")
+    steps = [
+        (f"operand{number}", each.arguments[f"op{number}"], bool(each.arguments.get(f"reverse{number}")))
+        for number in (0, 1)
+        if each.arguments.get(f"op{number}") is not None
+    ]
+    return _operate(each, own, each.operands["data"], steps)
+
+
+def _tensor_tensor(each: Executed, own: stages.Play) -> list[Pair]:
+    return _operate(each, own, each.operands["data1"], [("data2", each.arguments["op"], False)])
+
+
+def _operate(each: Executed, own: stages.Play, value: np.ndarray, steps: Sequence[tuple[str, Any, bool]]) -> list[Pair]:
+    """Run one step after the other, FP32 between them; without steps a copy."""
+    result = each.results["dst"]
+    names = [_name(op) for _, op, _ in steps]
+    if unknown := [name for name in names if name not in OPERATORS]:
+        raise LeftOutError(f"no unit computes {unknown[0]}")
+    if not steps:
+        return [(_copied(own, value, result.dtype), result)]
+    for place, (name, (operand, _, reverse)) in enumerate(zip(names, steps, strict=True)):
+        words = name in BIT_OPERATORS
+        dtype = value.dtype if words else WIDE
+        y = each.operands.get(operand)
+        if y is None:
+            given = 0 if name in UNARY else each.arguments[operand]
+            y = np.full((len(value), 1), given).astype(dtype)
+        to = result.dtype if place == len(steps) - 1 else dtype
+        value = stages.operate(own, value, name, y, stages.DTYPE_NAMES[to], reverse=reverse)
+    return [(value, result)]
+
+
+def _copied(own: stages.Play, value: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return elements as VectorE's lane casts them, of an operator that takes its first operand."""
+    return stages.operate(own, value, "bypass", np.zeros((len(value), 1), WIDE), stages.DTYPE_NAMES[dtype])
+
+
+def _memset(each: Executed, own: stages.Play) -> list[Pair]:
+    """Fill a tile from VectorE's lane, which casts an FP32 number; the compiler rounds another number to FP32."""
+    result, value = each.results["dst"], each.arguments["value"]
+    constant = np.float32(value)
+    if result.dtype != WIDE and not np.isnan(value) and float(constant) != value:
+        raise LeftOutError("its number is no FP32 number, and the lane would round it twice")
+    return [(_copied(own, np.full(result.shape, constant), result.dtype), result)]
+
+
+def _tensor_copy(each: Executed, own: stages.Play) -> list[Pair]:
+    source, result = each.operands["src"], each.results["dst"]
+    if max(source.shape[1], result.shape[1]) > MOST_ELEMENTS:
+        raise LeftOutError(f"a row has more than {MOST_ELEMENTS} elements")
+    return [(stages.copy(own, source, result.dtype, engine=each.instruction.engine), result)]
+
+
+def _dma_copy(each: Executed, own: stages.Play) -> list[Pair]:
+    if "src" not in each.operands:
+        raise LeftOutError("its addresses are read when it runs")
+    source, result = each.operands["src"], each.results["dst"]
+    return [(stages.move(own, UNITS.dma_engine, source, result.dtype), result.reshape(-1))]
+
+
+def _reciprocal(each: Executed, own: stages.Play) -> list[Pair]:
+    return [_as(each, stages.recur(own, "reciprocal", each.operands["data"].astype(WIDE)))]
+
+
+def _nc_transpose(each: Executed, own: stages.Play) -> list[Pair]:
+    return _transpose(each, own, each.operands["data"])
+
+
+def _transpose(each: Executed, own: stages.Play, data: np.ndarray) -> list[Pair]:
+    if data.dtype.itemsize != 2:
+        raise LeftOutError(f"the unit moves elements of 2 bytes, not of {data.dtype.itemsize}")
+    if any(side % SIDE for side in data.shape):
+        raise LeftOutError(f"the unit moves blocks of {SIDE} by {SIDE}, which do not fill {data.shape}")
+    return [(stages.transpose(own, data), each.results["dst"])]
+
+
+def _as(each: Executed, values: np.ndarray, name: str = "dst") -> Pair:
+    """Return FP32 values of RTL, cast to the result's dtype by golden, and golden's result."""
+    result = each.results[name]
+    return (values if result.dtype == values.dtype else trainium3.cast(values, result.dtype)), result
+
+
+_RUNS: Mapping[str, Callable[[Executed, stages.Play], list[Pair]]] = {
+    "quantize_mx": _quantize_mx,
+    "nc_matmul_mx": _nc_matmul_mx,
+    "nc_matmul": _nc_matmul,
+    "exponential": _exponential,
+    "activation": _activation,
+    "activation_reduce": _activation,
+    "tensor_scalar": _tensor_scalar,
+    "scalar_tensor_tensor": _tensor_scalar,
+    "tensor_tensor": _tensor_tensor,
+    "tensor_copy": _tensor_copy,
+    "memset": _memset,
+    "reciprocal": _reciprocal,
+    "nc_transpose": _nc_transpose,
+    "dma_copy": _dma_copy,
+}
+REASONS: Mapping[str, str] = {
+    "activate2": "the unit is run by activation and activation_reduce alone",
+    "core_barrier": "it computes nothing",
+    "dma_transpose": "no bench runs the unit on a kernel's memory",
+    "dma_compute": "the unit adds to a destination in place, in one engine's words",
+    "rand2": "the unit's random words come from its lane's state",
+    "tensor_reduce": "no unit of VectorE reduces a row",
+    "tensor_scalar_reduce": "no unit of VectorE reduces a row",
+} | dict.fromkeys(("register_load", "register_move", "register_store"), "it computes nothing")
+"""Why instructions without a run here are left out."""
