@@ -12,7 +12,7 @@ from bitpath.golden.nki.isa.operators import BIT_OPERATORS, GOLDEN_NAMES
 from bitpath.golden.nki.machine.record import Executed
 from bitpath.golden.nki.memory.dtypes import X4
 from bitpath.golden.nki.memory.tensor import NkiTensor
-from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, SCALE_PARTITIONS
+from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS
 from bitpath.golden.trainium3.declarations.quad_mx import X4 as WORD_ELEMENTS
 from bitpath.golden.trainium3.operands.layout import unpack_x4
 from bitpath.rtl.trainium3.lanes.activation2_control import Function
@@ -71,6 +71,7 @@ def _quantize_mx(each: Executed, own: stages.Play) -> list[Pair]:
 
 
 def _nc_matmul_mx(each: Executed, own: stages.Play) -> list[Pair]:
+    _check_whole(each)
     names = ("stationary", "moving")
     sides = [each.operands[name] for name in names]
     dtypes = [DTYPES[X4[each.arguments[name].dtype]] for name in names]
@@ -82,15 +83,18 @@ def _nc_matmul_mx(each: Executed, own: stages.Play) -> list[Pair]:
         for scale, offset in zip(scales, offsets, strict=True)
         for first in range(0, len(scale), SIDE)
     ]
-    position, size = (each.arguments.get(name) for name in ("tile_position", "tile_size"))
-    tile = (int(position[0]), int(size[0])) if position and size else (0, PARTITIONS)
     stationary, moving = sides
-    ours = stages.multiply(own, (dtypes[0], dtypes[1]), stationary, moving, spread, tile=tile)
+    ours = stages.multiply(own, (dtypes[0], dtypes[1]), stationary, moving, spread)
     elements = [
         unpack_x4(words, dtype).reshape(*words.shape, WORD_ELEMENTS) for words, dtype in zip(sides, dtypes, strict=True)
     ]
     compact = [np.vstack(spread[: len(spread) // 2]), np.vstack(spread[len(spread) // 2 :])]
     return [(ours, trainium3.nc_matmul_mx(*elements, *compact, multi_bank=True)), *_sums(each, own, ours)]
+
+
+def _check_whole(each: Executed) -> None:
+    if each.arguments.get("tile_position"):
+        raise LeftOutError("it runs on a tile of the array")
 
 
 def _sums(each: Executed, own: stages.Play, product: np.ndarray) -> list[Pair]:
@@ -109,6 +113,7 @@ def _nc_matmul(each: Executed, own: stages.Play) -> list[Pair]:
     left, right = (each.operands[name] for name in ("stationary", "moving"))
     if each.arguments.get("is_transpose"):
         return _transpose(each, own, left)
+    _check_whole(each)
     if "matmul.double_row" in each.instruction.keys:
         raise LeftOutError("rows are doubled")
     if left.dtype != right.dtype or left.dtype not in MODES:

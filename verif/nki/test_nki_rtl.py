@@ -63,6 +63,8 @@ def test_nki_rmsnorm_quant_on_rtl():
         ("dma_copy", "dma_engine"): (4, 0),
         ("activation_reduce", "activation2_lane"): (1, 0),
         ("activation", "activation2_lane + reciprocal_square_root"): (1, 0),
+        ("activation", "activation2_lane"): (1, 0),
+        ("memset", "engine_lane"): (1, 0),
         ("nc_matmul", "core_array"): (1, 0),
         ("scalar_tensor_tensor", "engine_lane"): (1, 0),
         ("tensor_scalar", "engine_lane"): (2, 0),

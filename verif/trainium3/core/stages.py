@@ -12,7 +12,7 @@ from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import format_of
 from bitpath.golden.formats.catalogue import BF16
 from bitpath.golden.trainium3.declarations.dma import MAX_DESCRIPTOR_BYTES
-from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, AccumulateFlag, ScaleRule
+from bitpath.golden.trainium3.declarations.quad_mx import AccumulateFlag, ScaleRule
 from bitpath.golden.trainium3.operands.cast import CAST_DTYPES
 from bitpath.golden.trainium3.operands.layout import pack_x4, unpack_x4
 from bitpath.rtl.trainium3.core.config import DmaEngineConfig
@@ -29,7 +29,6 @@ from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.words import Words, field
 from bitpath.verif.trainium3.core.dma_loads import single_load
 from bitpath.verif.trainium3.dma.dma_mover import COPY, Move
-from bitpath.verif.trainium3.engine.lowering import TiledMatmul
 from bitpath.verif.trainium3.vector.quantize_mx_tiles import Mode, blocks_tile, tile_blocks
 
 Play = Callable[[str, Any], dict[str, Any]]
@@ -188,27 +187,23 @@ def multiply(
     stationary: np.ndarray,
     moving: np.ndarray,
     scales: Sequence[np.ndarray],
-    *,
-    tile: tuple[int, int] = (0, PARTITIONS),
 ) -> np.ndarray:
     """Return the MX product, float32 [M, N], of x4 words [P, M] and [P, N] and their scales in rows of quadrants.
 
-    ``dtype`` is that of their elements, or one for each; ``tile`` the first of the array's rows, and how many the instruction has.
+    ``dtype`` is that of their elements, or one for each.
     """
     count = len(scales) // 2
     dtypes = dtype if isinstance(dtype, tuple) else (dtype, dtype)
     sides = zip((stationary, moving), dtypes, strict=True)
     x, weight = (unpack_x4(words, each).reshape(len(words), -1, 4) for words, each in sides)
     x_scale, weight_scale = (np.vstack(each) for each in (scales[:count], scales[count:]))
-    instruction = TiledMatmul(
+    instruction = trainium3.MatmulInstruction(
         stationary=x,
         moving=weight,
         stationary_scale=x_scale,
         moving_scale=weight_scale,
         psum_accumulate_flag=AccumulateFlag(3),
         output=(slice(0, x.shape[1]), slice(0, weight.shape[1])),
-        tile_row=tile[0],
-        tile_rows=tile[1],
     )
     return play("tensor_engine", [instruction])["output"].view(np.float32)
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from bitpath.golden.arrays.codec import codes_of, format_of
 from bitpath.golden.formats.catalogue import E2M1, E4M3FN, E5M2, E8M0, FloatFormat
-from bitpath.golden.trainium3 import MatmulInstruction
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, SCALE_PARTITIONS, X4
 from bitpath.rtl.trainium3.array.systolic_array import Tiling, operand_write_layout, tile_groups
 from bitpath.rtl.trainium3.dot.element_map import ElementFormat, OperandWord
@@ -53,14 +52,6 @@ class PlacedMatmul:
     def shape(self) -> tuple[int, int]:
         """Output shape (M, N)."""
         return self.stationary.shape[1], self.moving.shape[1]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class TiledMatmul(MatmulInstruction):
-    """An instruction on a row tile, from ``tile_row`` on, of the machine's 128 rows."""
-
-    tile_row: int = 0
-    tile_rows: int = PARTITIONS
 
 
 def psum_places(config: EngineConfig, shape: tuple[int, int]) -> int:

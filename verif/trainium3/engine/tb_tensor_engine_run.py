@@ -13,7 +13,7 @@ from bitpath.rtl.trainium3.engine.tensor_engine import TensorEngine
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.exchange import read_input, show_share, write_result
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.trainium3.engine.lowering import PlacedMatmul, TiledMatmul, destination, lower, psum_places
+from bitpath.verif.trainium3.engine.lowering import PlacedMatmul, destination, lower, psum_places
 from bitpath.verif.trainium3.engine.player import TensorEnginePlayer, exact_map
 
 CONFIG = config_from_environment(EngineConfig)
@@ -21,14 +21,12 @@ CONFIG = config_from_environment(EngineConfig)
 
 def placed(instruction: MatmulInstruction) -> PlacedMatmul:
     """The instruction with its destination at the bottom of PSUM."""
-    is_tiled = isinstance(instruction, TiledMatmul)
     return PlacedMatmul(
         stationary=instruction.stationary,
         moving=instruction.moving,
         stationary_scale=instruction.stationary_scale,
         moving_scale=instruction.moving_scale,
         psum_accumulate_flag=int(instruction.psum_accumulate_flag),
-        **({"tile_row": instruction.tile_row, "tile_rows": instruction.tile_rows} if is_tiled else {}),
     )
 
 
