@@ -1,7 +1,9 @@
-"""Public NKI kernels of checkouts that the reader has: nki-library, aws-neuron-sdk and nki-moe."""
+"""Public NKI kernels of checkouts that the reader has; `kernels.toml` lists their files and what these were run at."""
 
+import hashlib
 import os
 import sys
+import tomllib
 import warnings
 from importlib import import_module
 from pathlib import Path
@@ -13,21 +15,42 @@ from bitpath.golden import nki
 
 VARIABLE = "BITPATH_NKI_DIR"
 LIBRARY = "nki-library/src"
+TABLE = tomllib.loads(Path(__file__).with_name("kernels.toml").read_text())
+"""Of each checkout its source, commit, and files by path, each with the entries that tests take and its SHA-256."""
 
 
-def kernel_module(name: str, folder: str = LIBRARY) -> ModuleType:
-    """Import a module of a checkout's folder, with the vendor's names on golden; skip the test without the folder."""
+def checkout_folder(name: str) -> Path:
+    """Return a folder below the one that BITPATH_NKI_DIR names; skip the test without it."""
     root = os.environ.get(VARIABLE)
     if not root:
         pytest.skip(f"{VARIABLE} must name a folder with checkouts of NKI kernels")
-    place = Path(root) / folder
+    place = Path(root) / name
     if not place.is_dir():
         pytest.skip(f"{place} must be a checkout of NKI kernels")
+    return place
+
+
+def kernel_module(name: str, folder: str = LIBRARY) -> ModuleType:
+    """Import a module of a checkout's folder, with the vendor's names on golden.
+
+    Skips the test without the folder. Warns if the file is another than the table's, which is reported and fails no test.
+    """
+    place = checkout_folder(folder)
     if str(place) not in sys.path:
         sys.path.append(str(place))
+    checkout, *below = folder.split("/")
+    _warn_of_another_file(checkout, "/".join([*below, *name.split(".")]) + ".py")
     with nki.installed(), warnings.catch_warnings():
         warnings.simplefilter("ignore", (DeprecationWarning, SyntaxWarning))
         return import_module(name)
+
+
+def _warn_of_another_file(checkout: str, path: str) -> None:
+    content = (checkout_folder(checkout) / path).read_bytes()
+    if hashlib.sha256(content).hexdigest() != TABLE[checkout]["files"][path]["sha256"]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.warn(f"{path} is not the file of {checkout} at {TABLE[checkout]['commit']}", stacklevel=3)
 
 
 def library(name: str) -> ModuleType:
