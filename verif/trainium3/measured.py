@@ -37,13 +37,13 @@ LONG = (
     "activation2_lane",
 )
 """Those of them whose measured run takes more than 8 s of processor time, a deep test: `make test` runs them on Icarus."""
-AGAIN = ("engine_lane", "rand2_lane", "sparse_select")
-"""Pipelines without memories, whose bench on Icarus repeats the one on Verilator: a deep test."""
+WIDE = ("engine_lane", "rand2_lane", "sparse_select")
+"""Pipelines without memories, whose bench on Verilator, with many operands, is a deep test: `make test` runs them on Icarus."""
 
 
 def benches(names: Iterable[str]) -> list[Any]:
     """Return names "unit-simulator" of benches as parameters of a test."""
-    deep = {f"{unit}-verilator" for unit in MEASURED} | {f"{unit}-icarus" for unit in AGAIN}
-    # It takes 20 s of processor time; `make test` runs durations on Verilator, and tails and resets on Icarus.
-    deep.add("copy_lanes-verilator")
+    deep = {f"{unit}-verilator" for unit in (*MEASURED, *WIDE)}
+    # They take 20 s of processor time; `make test` runs tails and resets on Icarus.
+    deep |= {"copy_lanes-verilator", "copy_lanes-machine-verilator"}
     return [pytest.param(name, marks=pytest.mark.deep) if name in deep else name for name in names]

@@ -18,7 +18,7 @@ bench = partial(run_bench, seed=SEED)
 
 
 @pytest.mark.parametrize(
-    ("simulator", "cycles"), [pytest.param("icarus", 300, marks=pytest.mark.deep), ("verilator", 2000)]
+    ("simulator", "cycles"), [("icarus", 100), pytest.param("verilator", 2000, marks=pytest.mark.deep)]
 )
 def test_link(simulator, cycles):
     bench("cascade_link", CascadeLinkConfig(), simulator, cases=cycles, min_tests=7, min_compared=2 * cycles)
@@ -31,8 +31,9 @@ def test_chain_on_verilator():
     bench("cascade", CascadeConfig(), "verilator", cases=100, min_tests=8, min_compared=words)
 
 
+@pytest.mark.deep
 def test_chain_on_icarus():
-    """Back-pressure through both stages; the deep tests have all formats on Verilator, which takes a minute to build."""
+    """Back-pressure through both stages."""
     bench("cascade", CascadeConfig(), "icarus", cases=1, tests="back_pressure", min_tests=1, min_compared=8)
 
 

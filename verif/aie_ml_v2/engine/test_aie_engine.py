@@ -34,6 +34,7 @@ def result(file, config, simulator):
     return np.load(file)
 
 
+@pytest.mark.deep
 def test_16_lanes_on_verilator():
     """All modes, programs, whole matmuls, pace, host traffic, full memories, resets."""
     bench(FAST, "verilator", cases=4, min_compared=30 * WORDS)

@@ -68,6 +68,7 @@ ANSWERED = (
 """Shapes with known answers but the complex ones, whose negations belong to the lanes."""
 
 
+@pytest.mark.deep
 def test_operand_shapes_known_answers(kat, replay):
     """Every part of every case, 64 lanes in one."""
     archive = kat("aie_tile_mac_shapes.npz")

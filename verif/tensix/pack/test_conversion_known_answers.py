@@ -13,11 +13,13 @@ def play(replay, unit, test, rows):
     replay(unit, ConversionConfig(), bench, seed=1, tests=rf"\.{test}$", min_compared=rows)
 
 
+@pytest.mark.deep
 def test_unpacker(replay):
     """7,424 datums through the unpacker."""
     play(replay, "unpacker", "unpacked", 7_424 // ROW)
 
 
+@pytest.mark.deep
 def test_packer(replay):
     """56,544 bytes of 104 cases of 256 datums through the packer."""
     play(replay, "packer", "packed", 104 * 256 // ROW)

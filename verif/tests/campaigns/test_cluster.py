@@ -222,6 +222,7 @@ def test_a_scheduler_that_ends_is_one_sentence(elsewhere):
             each.result()
 
 
+@pytest.mark.deep
 def test_a_worker_that_dies_is_one_sentence(elsewhere):
     (found,) = finished([Piece(0, "work", os.abort, ())])
     with pytest.raises(SimulationError, match=r"^work: a worker died twice, perhaps for want of memory"):

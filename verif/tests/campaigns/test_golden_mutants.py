@@ -110,6 +110,7 @@ def test_a_model_is_judged_by_the_tests_that_import_it():
     assert not [target for target in targets if target.endswith("__init__.py")]
 
 
+@pytest.mark.deep
 def test_compiled_loops_are_targets_judged_by_the_tests_that_run_them():
     files = {str(file.relative_to(golden.FOLDER.parent)) for file in golden.FOLDER.rglob("*_loop*.py")}
     assert len(files) > 5
@@ -146,6 +147,7 @@ def test_the_shell_does_not_steer_the_tests(tmp_path, monkeypatch):
     assert "test_it" in how
 
 
+@pytest.mark.deep
 def test_a_fault_of_what_kernels_are_compiled_from_has_kernels_of_its_own(tmp_path, monkeypatch):
     text = """import os
 
@@ -210,6 +212,7 @@ def test_a_fault_dies_by_a_test_that_sees_it(judge_last_line):
     assert judged.possible > 2
 
 
+@pytest.mark.deep
 def test_a_fault_lives_where_no_test_looks(judge_last_line):
     judged = judge_last_line("SABOTAGED = 1", blind=BLIND)
     assert [(each.verdict, each.how) for each in judged.verdicts] == [(SURVIVED, "")] * 2

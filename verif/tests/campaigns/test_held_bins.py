@@ -23,7 +23,7 @@ from bitpath.verif.tensix.dot import dot_bins as tensix_dot_bins
 from bitpath.verif.tensix.dot.dot import FLOAT_MODES
 from bitpath.verif.tensix.pack import pack_corners as tensix_pack_corners
 from bitpath.verif.trainium3.dot import quad_mx_corners
-from bitpath.verif.trainium3.measured import LONG
+from bitpath.verif.trainium3.measured import LONG, WIDE
 from bitpath.verif.trainium3.rmsnorm_quant import rmsnorm_quant_corners
 from bitpath.verif.trainium3.vector import exponential_corners
 
@@ -57,9 +57,13 @@ ONLY_DEEP = {
     "core_array": "`make test` runs some modes on Icarus, and known answers; to build and run all modes takes a minute",
     **dict.fromkeys(("reciprocal", "square_root", "reciprocal_square_root", "srs", "ups"), _FEW_LANES),
     **dict.fromkeys(LONG, _ON_ICARUS),
-    **dict.fromkeys(("quad_mx_dot", "mac_lane", "matrix_unit", "copy_lanes"), _FEWER),
+    **dict.fromkeys(("quad_mx_dot", "mac_lane"), _FEWER),
     "post_add": _ON_ICARUS,
-    "cascade": _ON_ICARUS,
+    **dict.fromkeys((*WIDE, "cascade_link", "copy_lanes"), _ON_ICARUS),
+    **dict.fromkeys(
+        ("cascade", "aie_engine"), "`make test` runs its stages, lanes and sequencers; to build it whole takes a minute"
+    ),
+    "matrix_unit": "`make test` runs known answers and `bitpath run`; its bench takes a minute",
     **dict.fromkeys(("float_narrow", "float_widen", "float_floor"), _ON_ICARUS),
     "tensix_engine": _ON_ICARUS,
     "systolic_array": "`make test` runs 2x2 processing elements; to build and run 4x4 takes half a minute",

@@ -115,6 +115,7 @@ def test_a_broken_design_fails_and_its_replay_line_shows_the_same(broken, check,
     assert first in again
 
 
+@pytest.mark.deep
 def test_a_design_without_handshake_or_reset(check, tmp_path):
     """A plain datapath: the wrapper delays valid, queues results, and keeps the bench's stalls from the design."""
     file, ports = tmp_path / "free_dot.sv", tmp_path / "free.toml"

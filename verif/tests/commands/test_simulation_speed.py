@@ -35,6 +35,7 @@ def test_the_bare_loop_gives_the_answers_of_the_recorded_run(monkeypatch):
     assert not folders[0].exists()
 
 
+@pytest.mark.deep
 @pytest.mark.simulator
 def test_another_answer_is_noticed(monkeypatch):
     """A changed answer in the recording must be detected by the loop."""

@@ -62,6 +62,7 @@ def test_fields_that_no_dot_separates(bitpath):
     assert "aie_ml_v2 = aie_ml_v2_documented = mx4_path=MX9 (mx4_path: only MX4 takes it" in out
 
 
+@pytest.mark.deep
 def test_identify_a_preset(bitpath, probes, device):
     file = device("tensix", "tensix_wormhole_fixed")
     classes = [[each.name for each in group] for group in probes["tensix"][1][0].classes]

@@ -65,9 +65,10 @@ def test_dot_on_verilator():
     bench("quad_mx_dot", dot("exact", 2), "verilator", cases=1000, min_tests=15, min_compared=compared)
 
 
-@pytest.mark.parametrize("pairs", ["x=E4M3FN/y=E5M2", pytest.param("exhaustive", marks=pytest.mark.deep)])
+@pytest.mark.deep
+@pytest.mark.parametrize("pairs", ["x=E4M3FN/y=E5M2", "exhaustive"])
 def test_aligned_dot_on_verilator(pairs):
-    """Random classes at every pace, every corner, every operand pair of two formats; the deep tests cover all formats."""
+    """Random classes at every pace, every corner, every operand pair of two formats or of all."""
     tests = f"random_classes|directed_corners|latency|{pairs}"
     compared = 4 * 1000 + 1500 + (1 << 16)
     bench("quad_mx_dot", dot("aligned", 3), "verilator", cases=1000, tests=tests, min_tests=7, min_compared=compared)

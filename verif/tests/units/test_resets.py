@@ -29,6 +29,7 @@ from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.campaigns.coverage.measure import SEED
 from bitpath.sim.engine.runner import build, run
 from bitpath.sim.flows.trainium3_matmul import engine_for
+from bitpath.verif.common.large import LARGE
 from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.engine_host import EARLY_WORDS
 from bitpath.verif.kit.traffic import Driven, Manners, Pace, broken_offer, drawn, first_difference, silent
@@ -206,28 +207,6 @@ MANNERS = {
 }
 BROKEN_OFF = {"tensor_engine": (30, 600), "tensix_engine": (8, 200), "aie_engine": (20, 400)}
 """Engines with a reset bench of their own, and programs to interrupt at each pace, in `make test` and in the deep tests."""
-LARGE = (
-    "packer",
-    "systolic_array",
-    "core_array",
-    "core",
-    "matrix_unit",
-    "vector_mac",
-    "cascade",
-    "psum",
-    "stochastic_psum",
-    "quantize_mx",
-    "tensor_engine",
-    "rmsnorm_quant",
-    "exponential",
-    "sbuf",
-    "psum_memory",
-    "core_pe",
-    "dma_engine",
-    "engine_lane",
-    "rand2_lane",
-    "mac_lane",
-)
 UNSEEN = dict.fromkeys(
     ("mac_lane", "wide_lanes"), "who uses it counts the cycles: it has no output that says when a result has come"
 )

@@ -34,6 +34,7 @@ def test_4x2_on_icarus(kinds, ran, compared):
     bench("icarus", (4, 2), 0, sparse=False, cases=2, tests=tests, min_tests=ran, min_compared=compared)
 
 
+@pytest.mark.deep
 def test_core_array_known_answers(kat, replay):
     """Every product of FP32, TF32, mixed formats, double row and sparsity, and every transpose."""
     fp32, sparse, moved = (kat(f"trn_core_{name}.npz") for name in ("fp32", "sparse", "transpose"))

@@ -56,6 +56,7 @@ def test_bench(name):
     bench(unit, config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
 
 
+@pytest.mark.deep
 def test_read_add_write_known_answers(kat, replay):
     """Every sum of both formats, a beat of eight words or sixteen halves at a time."""
     archive, config = kat("trn_core_rmw.npz"), ReadAddWriteConfig(beat_bytes=32)
@@ -64,6 +65,7 @@ def test_read_add_write_known_answers(kat, replay):
     replay("read_add_write", config, bench, seed=SEED, tests="known_answers", min_tests=2, min_compared=beats)
 
 
+@pytest.mark.deep
 def test_dma_queues_known_answers(kat, replay):
     """Every grant of every trace, in its cycle."""
     grants = sum(len(array) for name, array in kat("trn_core_dma.npz").items() if name.endswith("_trace"))
@@ -71,6 +73,7 @@ def test_dma_queues_known_answers(kat, replay):
     replay("dma_queues", config, bench, seed=SEED, tests="known_answers", min_tests=1, min_compared=grants)
 
 
+@pytest.mark.deep
 def test_dma_cast_known_answers(kat, replay):
     """Every code of each of the 169 pairs, one to eight a beat."""
     codes = sum(
@@ -81,6 +84,7 @@ def test_dma_cast_known_answers(kat, replay):
     replay("dma_cast", cast(8, 2), "trainium3.dma.tb_dma_cast_known_answers", seed=SEED, min_compared=codes // 8)
 
 
+@pytest.mark.deep
 def test_dma_transpose_known_answers(kat, replay):
     """Every array, eight partitions at a time."""
     archive, config = kat("trn_core_transpose.npz"), replace(TRANSPOSE, address_bits=17)

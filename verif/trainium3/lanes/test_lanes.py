@@ -89,6 +89,7 @@ def test_copy_width(evaluate):
     assert widths == [row.width for row in rows]
 
 
+@pytest.mark.deep
 def test_activation2_known_answers(kat, replay):
     """Every value of every instruction."""
     values = sum(array.size for name, array in kat("trn_core_act.npz").items() if re.fullmatch(r"a\d+_out", name))
@@ -120,6 +121,7 @@ def test_engine_known_answers(kat, replay, width):
     replay("engine_lane", config, bench, seed=SEED, min_compared=(sums + 2 * values) // width)
 
 
+@pytest.mark.deep
 def test_rand2_known_answers(kat, replay):
     """Every number in FP32, BF16 and INT8, four a beat."""
     archive = kat("trn_core_act.npz")

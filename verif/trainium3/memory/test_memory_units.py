@@ -65,17 +65,20 @@ def test_sbuf_of_the_machines_width():
     bench("sbuf", config, "verilator", cases=12, tests="busy=0.05/pause=0.5|waits", min_tests=2, min_compared=15_000)
 
 
+@pytest.mark.deep
 def test_access_walker_known_answers(replay):
     config = WalkConfig(address_bits=13, step_bits=16, num_bits=16)
     replay("access_walker", config, "trainium3.memory.tb_access_walker_known_answers", min_compared=460)
 
 
+@pytest.mark.deep
 def test_dge_known_answers(replay):
     """Rows, steps of two, single elements, pairs that merge, and runs of 150,000 bytes."""
     config = DgeConfig(hbm_bits=20, partition_bits=18, step_bits=20, num_bits=18, cut_bits=16)
     replay("dge", config, "trainium3.memory.tb_dge_known_answers", min_compared=1_800)
 
 
+@pytest.mark.deep
 def test_indirect_offsets_known_answers(replay):
     config = IndirectConfig(offset_bits=16, count_bits=12)
     replay("indirect_offsets", config, "trainium3.memory.tb_indirect_offsets_known_answers", min_compared=200)

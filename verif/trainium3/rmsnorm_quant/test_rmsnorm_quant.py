@@ -79,6 +79,7 @@ def test_every_code():
     bench(LONG, "verilator", cases=commands, tests="hidden_codes", min_tests=3, min_compared=compared)
 
 
+@pytest.mark.deep
 @pytest.mark.simulator
 def test_known_answers():
     """Eight cases of up to 1024 elements, 154,628 bytes."""

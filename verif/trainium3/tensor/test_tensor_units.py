@@ -52,6 +52,7 @@ def test_bench(name):
     bench(unit, config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
 
 
+@pytest.mark.deep
 def test_fp32_passes_known_answers(kat, replay):
     """Every matmul in four passes, fused and as TF32, and every single pass."""
     archive = kat("trn_core_fp32.npz")
@@ -61,6 +62,7 @@ def test_fp32_passes_known_answers(kat, replay):
     replay("fp32_passes", PassesConfig(rows=rows), bench, seed=SEED, min_compared=products)
 
 
+@pytest.mark.deep
 def test_sparse_select_known_answers(kat, replay):
     """Every column of four rows in all seven patterns."""
     meta = kat("trn_core_sparse.npz")["meta"]
@@ -69,6 +71,7 @@ def test_sparse_select_known_answers(kat, replay):
     replay("sparse_select", SelectConfig(cols=int(meta[0, 4])), bench, seed=SEED, min_compared=compared)
 
 
+@pytest.mark.deep
 def test_background_transpose_known_answers(kat, replay):
     """Every column, of 32 bits in two halves."""
     meta = kat("trn_core_transpose.npz")["te_meta"].tolist()
