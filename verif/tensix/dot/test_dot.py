@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import pytest
 
 from bitpath.golden.formats.rounding import Rounding
@@ -78,8 +79,11 @@ def test_multiplier(simulator):
 
 
 @pytest.mark.parametrize("outputs", [8, pytest.param(128, marks=pytest.mark.deep)])
-def test_known_answers(replay, outputs):
-    """Some outputs, or all, of each of 559 MVMULs and 299 element-wise operations."""
-    compared, env = outputs * (559 + 299), {"BITPATH_CASES": str(outputs)}
+def test_known_answers(replay, kat, outputs):
+    """Some outputs, or all, of each MVMUL and of each product, sum and difference of elements."""
+    elements = kat("tensix_elw.npz")
+    computed = np.isin(elements["op_names"][elements["op"]], ("ELWMUL", "ELWADD", "ELWSUB"))
+    compared = outputs * (len(kat("tensix_mvmul.npz")["style"]) + np.count_nonzero(computed))
     bench = "tensix.dot.tb_dot16_known_answers"
+    env = {"BITPATH_CASES": str(outputs)}
     replay("dot16", dot(REFERENCE, 3), bench, env=env, seed=SEED, min_tests=2, min_compared=compared)

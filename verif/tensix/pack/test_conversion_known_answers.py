@@ -8,18 +8,18 @@ pytestmark = pytest.mark.simulator
 ROW = 16
 
 
-def play(replay, unit, test, rows):
+def play(replay, unit, test, datums):
     bench = "tensix.pack.tb_conversion_known_answers"
-    replay(unit, ConversionConfig(), bench, seed=1, tests=rf"\.{test}$", min_compared=rows)
+    replay(unit, ConversionConfig(), bench, seed=1, tests=rf"\.{test}$", min_compared=datums.size // ROW)
 
 
 @pytest.mark.deep
-def test_unpacker(replay):
-    """7,424 datums through the unpacker."""
-    play(replay, "unpacker", "unpacked", 7_424 // ROW)
+def test_unpacker_known_answers(replay, kat):
+    """Every datum of every case through the unpacker."""
+    play(replay, "unpacker", "unpacked", kat("tensix_pack_unpack.npz")["u_src"])
 
 
 @pytest.mark.deep
-def test_packer(replay):
-    """56,544 bytes of 104 cases of 256 datums through the packer."""
-    play(replay, "packer", "packed", 104 * 256 // ROW)
+def test_packer_known_answers(replay, kat):
+    """Every datum of every case through the packer."""
+    play(replay, "packer", "packed", kat("tensix_pack_unpack.npz")["p_dst"])
