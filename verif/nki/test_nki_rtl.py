@@ -127,6 +127,7 @@ def reduced(x):
     return store_rows(made, len(x))  # fmt: skip
 
 
+@pytest.mark.deep
 @pytest.mark.simulator
 def test_nki_registers_of_activation_on_rtl():
     """-0 stays where nothing is added; the second sum begins with the first."""

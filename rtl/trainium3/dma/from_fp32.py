@@ -36,6 +36,7 @@ class FromFp32(wiring.Component):
     """
 
     clocked = False
+    apart = True
 
     def __init__(self, bits: int):
         self.bits = bits

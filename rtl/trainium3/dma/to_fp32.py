@@ -35,6 +35,7 @@ class ToFp32(wiring.Component):
     """
 
     clocked = False
+    apart = True
 
     def __init__(self, bits: int):
         self.bits = bits
