@@ -41,6 +41,7 @@ def dot(numerics, stages):
 bench = partial(run_bench, "dot16", seed=SEED)
 
 
+@pytest.mark.deep
 def test_on_verilator():
     """Random classes at every pace, corners of every style, integers, single lanes, whole MVMULs."""
     bench(dot(REFERENCE, 3), "verilator", cases=500, min_tests=15, min_compared=4 * 500 + 10_000)

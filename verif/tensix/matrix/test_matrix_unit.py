@@ -37,7 +37,7 @@ def bench(simulator, shape, numerics=WORMHOLE.numerics, *, min_tests=ALL, **chec
     ids=["2x4", "2x1-documented", "8x16"],
 )
 def test_on_verilator(shape, numerics, cases, least):
-    """Every pace, every block, whole tiles, accesses around an instruction; `make test` has the known answers."""
+    """Every pace, every block, whole tiles, accesses around an instruction; `make test` runs a layer by `bitpath run`."""
     bench("verilator", shape, numerics, cases=cases, min_compared=least)
 
 
@@ -47,7 +47,8 @@ def test_2x4_on_icarus():
     bench("icarus", (2, 4), cases=1, tests="random_stream/pace=both", min_tests=1, min_compared=50)
 
 
-@pytest.mark.parametrize("shape", [(2, 4), pytest.param((8, 16), marks=pytest.mark.deep)], ids=["2x4", "8x16"])
+@pytest.mark.deep
+@pytest.mark.parametrize("shape", [(2, 4), (8, 16)], ids=["2x4", "8x16"])
 @pytest.mark.parametrize("test", ANSWERS)
 def test_known_answers(replay, kat, test, shape):
     """Every row of every case, but for those of GMPOOL, which the unit does not have."""

@@ -59,11 +59,11 @@ ONLY_DEEP = {
     **dict.fromkeys(LONG, _ON_ICARUS),
     **dict.fromkeys(("quad_mx_dot", "mac_lane"), _FEWER),
     "post_add": _ON_ICARUS,
-    **dict.fromkeys((*WIDE, "cascade_link", "copy_lanes"), _ON_ICARUS),
+    **dict.fromkeys((*WIDE, "cascade_link", "copy_lanes", "stochastic_psum", "dot16"), _ON_ICARUS),
     **dict.fromkeys(
         ("cascade", "aie_engine"), "`make test` runs its stages, lanes and sequencers; to build it whole takes a minute"
     ),
-    "matrix_unit": "`make test` runs known answers and `bitpath run`; its bench takes a minute",
+    "matrix_unit": "`make test` runs a layer by `bitpath run`; to build its bench takes a minute",
     **dict.fromkeys(("float_narrow", "float_widen", "float_floor"), _ON_ICARUS),
     "tensix_engine": _ON_ICARUS,
     "systolic_array": "`make test` runs 2x2 processing elements; to build and run 4x4 takes half a minute",

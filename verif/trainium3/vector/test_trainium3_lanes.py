@@ -109,7 +109,7 @@ AGAIN = (
     "bf16_pe-icarus",
     "bf16_pe-bf16_products-verilator",
     "quantize_mx-icarus",
-    "stochastic_psum-icarus",
+    "stochastic_psum-verilator",
     "exponential-icarus",
 )
 """Benches on a second simulator or with other numerics: deep tests."""
