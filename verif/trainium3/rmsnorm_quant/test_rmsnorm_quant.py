@@ -1,8 +1,6 @@
 """The bench of the RMSNorm-Quant row unit on both simulators, known answers, and runs of whole arrays."""
 
-import os
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,19 +29,17 @@ def bench(config, simulator, **checks):
     run_bench("rmsnorm_quant", config, simulator, seed=SEED, **checks)
 
 
-def known_answers(kat, config):
+def known_answers(kat, replay, config):
     """Play the cases whose rows fit: a byte for each lane of a command at a time."""
     archive = kat("trn_rmsnorm_quant.npz")
     compared = 0
     for case in archive["meta"]:
         if case["H"] <= config.max_row_length:
             answers = archive[f"r{case['id']:03}_kernel_bytes"]
-            rows, row_bytes = answers.size // answers.shape[-1], answers.shape[-1]
-            compared += -(-rows // config.lanes) * row_bytes
-    env = {"BITPATH_KAT_DIR": str(Path(os.environ["BITPATH_KAT_DIR"]).resolve())}
-    built = build("rmsnorm_quant", config, "verilator")
-    ran = run(built, "bitpath.verif.trainium3.rmsnorm_quant.tb_rmsnorm_quant_known_answers", seed=SEED, env=env)
-    assert ran.compared == compared
+            row_bytes = answers.shape[-1]
+            compared += -(-(answers.size // row_bytes) // config.lanes) * row_bytes
+    bench = "trainium3.rmsnorm_quant.tb_rmsnorm_quant_known_answers"
+    assert replay("rmsnorm_quant", config, bench, seed=SEED).compared == compared
 
 
 EVERYTHING = (
@@ -82,16 +78,16 @@ def test_every_code():
 
 @pytest.mark.deep
 @pytest.mark.simulator
-def test_known_answers(kat):
+def test_known_answers(kat, replay):
     """Cases of up to 1024 elements."""
-    known_answers(kat, LONG)
+    known_answers(kat, replay, LONG)
 
 
 @pytest.mark.deep
 @pytest.mark.simulator
-def test_known_answers_of_long_rows(kat):
+def test_known_answers_of_long_rows(kat, replay):
     """All cases."""
-    known_answers(kat, LONGER)
+    known_answers(kat, replay, LONGER)
 
 
 @pytest.mark.simulator
