@@ -1,6 +1,7 @@
 """Which RTL unit computes an instruction of an NKI kernel, and from which of its values."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,6 @@ def _quantize_mx(each: Executed, own: stages.Play) -> list[Pair]:
 
 
 def _nc_matmul_mx(each: Executed, own: stages.Play) -> list[Pair]:
-    _check_whole(each)
     names = ("stationary", "moving")
     sides = [each.operands[name] for name in names]
     dtypes = [DTYPES[X4[each.arguments[name].dtype]] for name in names]
@@ -84,7 +84,7 @@ def _nc_matmul_mx(each: Executed, own: stages.Play) -> list[Pair]:
         for first in range(0, len(scale), SIDE)
     ]
     stationary, moving = sides
-    ours = stages.multiply(own, (dtypes[0], dtypes[1]), stationary, moving, spread)
+    ours = stages.multiply(own, (dtypes[0], dtypes[1]), stationary, moving, spread, _row_tile(each))
     elements = [
         unpack_x4(words, dtype).reshape(*words.shape, WORD_ELEMENTS) for words, dtype in zip(sides, dtypes, strict=True)
     ]
@@ -92,9 +92,10 @@ def _nc_matmul_mx(each: Executed, own: stages.Play) -> list[Pair]:
     return [(ours, trainium3.nc_matmul_mx(*elements, *compact, multi_bank=True)), *_sums(each, own, ours)]
 
 
-def _check_whole(each: Executed) -> None:
-    if each.arguments.get("tile_position"):
-        raise LeftOutError("it runs on a tile of the array")
+def _row_tile(each: Executed) -> dict[str, int]:
+    """Return an MX product's row tile as a MatmulInstruction has it."""
+    position, size = (each.arguments.get(f"tile_{name}") for name in ("position", "size"))
+    return {"tile_row": position[0], "tile_rows": size[0]} if position and size else {}
 
 
 def _sums(each: Executed, own: stages.Play, product: np.ndarray) -> list[Pair]:
@@ -113,7 +114,6 @@ def _nc_matmul(each: Executed, own: stages.Play) -> list[Pair]:
     left, right = (each.operands[name] for name in ("stationary", "moving"))
     if each.arguments.get("is_transpose"):
         return _transpose(each, own, left)
-    _check_whole(each)
     if "matmul.double_row" in each.instruction.keys:
         raise LeftOutError("rows are doubled")
     if left.dtype != right.dtype or left.dtype not in MODES:
@@ -231,6 +231,25 @@ def _dma_copy(each: Executed, own: stages.Play) -> list[Pair]:
     return [(stages.move(own, UNITS.dma_engine, source, result.dtype), result.reshape(-1))]
 
 
+def _dma_transpose(each: Executed, own: stages.Play) -> list[Pair]:
+    if "src" not in each.operands:
+        raise LeftOutError("its addresses are read when it runs")
+    return [(stages.dma_transpose(own, UNITS.dma_transpose, each.operands["src"]), each.results["dst"])]
+
+
+def _dma_compute(each: Executed, own: stages.Play) -> list[Pair]:
+    sources = [values for name, values in each.operands.items() if name.startswith("srcs")]
+    if not sources:
+        raise LeftOutError("its addresses are read when it runs")
+    result = each.results["dst"]
+    dtypes = {values.dtype for values in (*sources, result)}
+    if len(sources) == 1 or len(dtypes) > 1 or result.dtype not in (NARROW, WIDE):
+        raise LeftOutError("the unit adds two or more sources of bfloat16, or of float32, in their dtype")
+    if result.dtype == NARROW and len(sources) > 2:
+        raise LeftOutError("the unit rounds every sum of bfloat16, and the instruction the last one alone")
+    return [(reduce(partial(stages.add, own, UNITS.dma_engine), sources), result)]
+
+
 def _reciprocal(each: Executed, own: stages.Play) -> list[Pair]:
     return [_as(each, stages.recur(own, "reciprocal", each.operands["data"].astype(WIDE)))]
 
@@ -268,12 +287,12 @@ _RUNS: Mapping[str, Callable[[Executed, stages.Play], list[Pair]]] = {
     "reciprocal": _reciprocal,
     "nc_transpose": _nc_transpose,
     "dma_copy": _dma_copy,
+    "dma_transpose": _dma_transpose,
+    "dma_compute": _dma_compute,
 }
 REASONS: Mapping[str, str] = {
     "activate2": "the unit is run by activation and activation_reduce alone",
     "core_barrier": "it computes nothing",
-    "dma_transpose": "no bench runs the unit on a kernel's memory",
-    "dma_compute": "the unit adds to a destination in place, in one engine's words",
     "rand2": "the unit's random words come from its lane's state",
     "tensor_reduce": "no unit of VectorE reduces a row",
     "tensor_scalar_reduce": "no unit of VectorE reduces a row",

@@ -15,7 +15,7 @@ from bitpath.rtl.common.fp32.fp32_lanes import Fp32LanesConfig
 from bitpath.rtl.common.unit import registered
 from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumConfig
 from bitpath.rtl.trainium3.core.config import DmaEngineConfig
-from bitpath.rtl.trainium3.dma.config import DmaMoverConfig
+from bitpath.rtl.trainium3.dma.config import DmaMoverConfig, DmaTransposeConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.rtl.trainium3.lanes.config import Activation2Config, CopyConfig, EngineLaneConfig
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig, TransposeConfig
@@ -31,6 +31,7 @@ BENCHES = {
     "quantize_mx": "bitpath.verif.trainium3.vector.tb_quantize_mx_run",
     "tensor_engine": "bitpath.verif.trainium3.engine.tb_tensor_engine_run",
     "dma_engine": "bitpath.verif.trainium3.core.tb_dma_engine_run",
+    "dma_transpose": "bitpath.verif.trainium3.dma.tb_dma_transpose_run",
     "core_array": "bitpath.verif.trainium3.core.tb_core_array_run",
     "psum": "bitpath.verif.trainium3.core.tb_psum_run",
 }
@@ -48,6 +49,8 @@ def psum_behind(array: CoreArrayConfig) -> PsumConfig:
 
 DMA_ENGINE = DmaEngineConfig(mover=DmaMoverConfig(beat_bytes=32, address_bits=18))
 """Four queues, a memory of 256 KiB at each end, and the machine's pace."""
+DMA_TRANSPOSE = DmaTransposeConfig(columns=8, elements=16, address_bits=18, count_bits=16, row_bits=16)
+"""An engine's part of the machine, with a source of 256 KiB."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +69,7 @@ class CoreUnits:
     quantize_mx: QuantizeMxConfig = field(default_factory=QuantizeMxConfig)
     tensor_engine: EngineConfig = ENGINES["verilator"]
     dma_engine: DmaEngineConfig = DMA_ENGINE
+    dma_transpose: DmaTransposeConfig = DMA_TRANSPOSE
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

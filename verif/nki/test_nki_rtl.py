@@ -1,12 +1,16 @@
 """Instructions of kernels on RTL units: golden's bits, the units that gave them, and the instructions that no unit takes."""
 
+from dataclasses import replace
+
 import ml_dtypes
 import numpy as np
 import pytest
 from rich.console import Console
 
 from bitpath.golden import nki
+from bitpath.sim.flows import nki_rtl, nki_units
 from bitpath.sim.flows.nki_rtl import compare
+from bitpath.sim.flows.trainium3_matmul import ENGINES
 from bitpath.verif.trainium3.core import stages
 
 with nki.installed():
@@ -254,3 +258,59 @@ def test_nki_tf32_is_left_out():
     rows, left_out = compare(executed[1:], "verilator", Console(quiet=True))
     assert rows == []
     assert left_out == {("dma_copy", "the bits of TF32 lie in FP32 words"): 1}
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+@pytest.mark.parametrize("rows", [32, 64])
+def test_nki_row_tiles_on_rtl(rows, monkeypatch):
+    """An engine of 4 by 4 PEs, each of whose rows is a quarter of the machine's."""
+    engine = ENGINES["icarus"]
+    small = replace(nki_units.UNITS, tensor_engine=engine, psum=replace(engine.psum, lanes=1))
+    for module in (nki_rtl, nki_units):
+        monkeypatch.setattr(module, "UNITS", small)
+    sides = [numbers(seed, 128, 16, dtype=BF16) for seed in (13, 14)]
+    args = (*sides, nl.float8_e4m3fn_x4, rows)
+    found, left_out = on_rtl(matmuls.mx_row_tiles, *args, simulator="icarus", opcodes=("nc_matmul_mx",))
+    assert found == {
+        ("nc_matmul_mx", "tensor_engine"): (1, 0),
+        ("nc_matmul_mx", "tensor_engine + psum"): (128 // rows - 1, 0),
+    }
+    assert not left_out
+
+
+@nki.jit
+def moved_by_dma(x, y, cube):
+    """Exchange axes of elements of both sizes; add sources of both dtypes."""
+    for each in (x, y, cube):
+        turned = sbuf(*each.shape[::-1], dtype=each.dtype)
+        nisa.dma_transpose(dst=turned, src=each)
+    narrow, wide = (sbuf(*each.shape, dtype=each.dtype) for each in (x, y))
+    nisa.dma_compute(narrow, [x, x], reduce_op=nl.add)
+    nisa.dma_compute(wide, [y, wide_of(y), y], reduce_op=nl.add)
+    nisa.dma_compute(wide, [y], reduce_op=nl.add)
+    nisa.dma_compute(wide, [x, y], reduce_op=nl.add)
+    nisa.dma_compute(narrow, [x, x, x], reduce_op=nl.add)
+    return store_rows(wide, len(x))
+
+
+def wide_of(y):
+    """Return half of y, on chip."""
+    made = sbuf(*y.shape)
+    nisa.tensor_scalar(made, load_rows(y), nl.multiply, 0.5)
+    return made
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+def test_nki_dma_on_rtl():
+    """Whole and partial strips of 8 partitions; sums of two and of three."""
+    x, y, cube = numbers(15, 20, 13, dtype=BF16), numbers(16, 20, 13), numbers(17, 19, 3, 9, dtype=BF16)
+    y[0, :3] = np.nan, np.inf, -0.0
+    opcodes = ("dma_transpose", "dma_compute")
+    found, left_out = on_rtl(moved_by_dma, x, y, cube, simulator="icarus", opcodes=opcodes)
+    assert found == {("dma_transpose", "dma_transpose"): (3, 0), ("dma_compute", "dma_engine"): (2, 0)}
+    assert left_out == {
+        ("dma_compute", "the unit adds two or more sources of bfloat16, or of float32, in their dtype"): 2,
+        ("dma_compute", "the unit rounds every sum of bfloat16, and the instruction the last one alone"): 1,
+    }

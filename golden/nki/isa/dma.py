@@ -117,7 +117,10 @@ def dma_transpose(
         raise issue.fail("oob_mode: skip needs a vector of indices")
     else:
         (view,) = (part for _, part in access.resolved(issue.core, src))
-        moved = trainium3.dma_transpose(access.load(issue.core, view), order, dge_mode=word(dge_mode.name))
+        source = access.load(issue.core, view)
+        moved = trainium3.dma_transpose(source, order, dge_mode=word(dge_mode.name))
+        issue.show("src", source)
+        issue.show("dst", moved, result=True)
     if moved.shape != dst.shape:
         raise issue.fail(f"dst: must have shape {moved.shape}, not {dst.shape}")
     access.store(issue.core, dst, moved)
@@ -180,14 +183,7 @@ def dma_compute(
         if each.size != dst.size:
             raise issue.fail(f"srcs[{k}]: must have the {dst.size} elements of dst, not shape {each.shape}")
     skip = oob_mode is oob_modes.skip
-    indirect = [each for each in srcs if each.is_indirect()]
-    if len(indirect) + dst.is_indirect() > 1 and not (len(indirect) == 1 and dst.is_indirect()):
-        raise issue.fail("srcs: at most one may have indices")
-    if indirect or dst.is_indirect():
-        if len(srcs) != 2:
-            raise issue.fail(f"srcs: must be 2 tensors where one has indices, not {len(srcs)}")
-        if not unique_indices:
-            raise issue.fail("unique_indices: must be True")
+    indirect = _with_indices(issue, dst, srcs, unique_indices)
     places = [p for p, _ in access.resolved(issue.core, indirect[0] if indirect else dst, skip=skip)]
     views = [
         dict(access.resolved(issue.core, each, skip=skip)) if each.is_indirect() else each for each in (*srcs, dst)
@@ -200,8 +196,25 @@ def dma_compute(
         names = ["tf32" if part.dtype == "tfloat32" else None for part in parts]
         total = trainium3.dma_compute(values, issue.result(dst), sources=names)
         access.store(issue.core, to, np.asarray(total, STORED[dst.dtype]))
+        if p is None:
+            for k, value in enumerate(values):
+                issue.show(f"srcs[{k}]", value)
+            issue.show("dst", total, result=True)
     for each in srcs:
         issue.reads(each)
     issue.writes(dst)
     issue.uses("dma_compute.order")
     issue.on("dma", 2 * dma_cycles(engine_bytes(dst, srcs[0]), issue.core.options.dma_start))
+
+
+def _with_indices(issue: Issue, dst: NkiTensor, srcs: Sequence[NkiTensor], unique: bool) -> list[NkiTensor]:
+    """Return the sources with indices that are read at run time."""
+    found = [each for each in srcs if each.is_indirect()]
+    if len(found) > 1:
+        raise issue.fail("srcs: at most one may have indices")
+    if found or dst.is_indirect():
+        if len(srcs) != 2:
+            raise issue.fail(f"srcs: must be 2 tensors where one has indices, not {len(srcs)}")
+        if not unique:
+            raise issue.fail("unique_indices: must be True")
+    return found

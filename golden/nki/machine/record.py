@@ -26,7 +26,7 @@ class Executed:
     ----------
     instruction : its record.
     arguments : what the kernel gave, by the function's parameters.
-    operands, results : arrays [P, N] that it read and wrote, by operand; as they lie in memory.
+    operands, results : arrays [P, N] that it read and wrote, by operand; as they lie in memory. DMA has its own shapes.
     """
 
     instruction: "NkiInstruction"

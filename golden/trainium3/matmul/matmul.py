@@ -56,6 +56,7 @@ class MatmulInstruction:
     stationary_scale, moving_scale : uint8 [P/8, M] and [P/8, N].
     psum_accumulate_flag : bits of `AccumulateFlag`; the instructions of one output tile stand together, in order of K.
     output : row and column slices of the padded output, of extents M and N.
+    tile_row, tile_rows : the row tile of the array; no effect on values.
     """
 
     stationary: np.ndarray
@@ -64,6 +65,8 @@ class MatmulInstruction:
     moving_scale: np.ndarray
     psum_accumulate_flag: AccumulateFlag
     output: tuple[slice, slice]
+    tile_row: int = 0
+    tile_rows: int = PARTITIONS
 
 
 Program = list[MatmulInstruction]
@@ -270,6 +273,8 @@ def run_program(
                 each.moving_scale,
                 dst=psum[each.output],
                 psum_accumulate_flag=each.psum_accumulate_flag,
+                tile_position=(each.tile_row, 0),
+                tile_size=(each.tile_rows, PARTITIONS),
                 numerics=numerics,
             )
 

@@ -74,8 +74,8 @@ def dma_loads(
     ]
 
 
-def single_load(config: DmaEngineConfig, source: bytes, move: Move) -> Load:
-    """Return the load of one move from byte 0 to byte 0, which any queue may grant at any time."""
+def single_load(config: DmaEngineConfig, source: bytes, move: Move, target: bytes = b"") -> Load:
+    """Return the load of one move from byte 0 to byte 0, which any queue may grant at any time; the target begins with bytes."""
     room, beat = 1 << config.mover.address_bits, config.mover.beat_bytes
     used = move.count * move.sizes[1]
     if max(len(source), used) > room:
@@ -86,7 +86,7 @@ def single_load(config: DmaEngineConfig, source: bytes, move: Move) -> Load:
         moves=(QueuedMove(0, 0, move),),
         grants=(),
         source=source.ljust(room, b"\0"),
-        target=(bytes(beat),) * (room // beat),
+        target=_words(target.ljust(room, b"\0"), beat),
         expected=b"",
         used=used,
     )
@@ -141,13 +141,16 @@ def _load(
         moves.setdefault(each.queue, []).append(QueuedMove(each.queue, each.arrival - zero, move))
     if max(ends) > room:
         raise ValueError(f"a DMA engine moves {max(ends)} bytes, its memories here hold {room}")
-    words = [bytes(target[at : at + beat]) for at in range(0, room, beat)]
     return Load(
         schedule=schedule,
         moves=tuple(move for own in moves.values() for move in own),
         grants=tuple((each.queue, each.grant - zero) for each in moved),
         source=bytes(source),
-        target=tuple(words),
+        target=_words(bytes(target), beat),
         expected=bytes(expected),
         used=ends[1],
     )
+
+
+def _words(memory: bytes, beat: int) -> tuple[bytes, ...]:
+    return tuple(memory[at : at + beat] for at in range(0, len(memory), beat))

@@ -3,7 +3,7 @@
 One unit stands for all partitions, and takes them one after the other. `play` simulates a unit.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import AccumulateFlag, ScaleR
 from bitpath.golden.trainium3.operands.cast import CAST_DTYPES
 from bitpath.golden.trainium3.operands.layout import pack_x4, unpack_x4
 from bitpath.rtl.trainium3.core.config import DmaEngineConfig
+from bitpath.rtl.trainium3.dma.config import DmaTransposeConfig
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.lanes.activation2_control import Beat, Function, Operations, ReduceCommand, Reduction, Result
 from bitpath.rtl.trainium3.lanes.copy_control import WORD_BYTES, CopyCommand, CopyWord, Engine, Stride
@@ -27,8 +28,9 @@ from bitpath.rtl.trainium3.vector.exponential import Reduce, beat_layout, result
 from bitpath.rtl.trainium3.vector.exponential_difference import Source
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.words import Words, field
-from bitpath.verif.trainium3.core.dma_loads import single_load
+from bitpath.verif.trainium3.core.dma_loads import ADDS, Load, single_load
 from bitpath.verif.trainium3.dma.dma_mover import COPY, Move
+from bitpath.verif.trainium3.dma.dma_transpose import Job, placed
 from bitpath.verif.trainium3.vector.quantize_mx_tiles import Mode, blocks_tile, tile_blocks
 
 Play = Callable[[str, Any], dict[str, Any]]
@@ -187,10 +189,11 @@ def multiply(
     stationary: np.ndarray,
     moving: np.ndarray,
     scales: Sequence[np.ndarray],
+    tile: Mapping[str, int] | None = None,
 ) -> np.ndarray:
     """Return the MX product, float32 [M, N], of x4 words [P, M] and [P, N] and their scales in rows of quadrants.
 
-    ``dtype`` is that of their elements, or one for each.
+    ``dtype`` is that of their elements, or one for each; ``tile`` has tile_row and tile_rows of a MatmulInstruction.
     """
     count = len(scales) // 2
     dtypes = dtype if isinstance(dtype, tuple) else (dtype, dtype)
@@ -204,6 +207,7 @@ def multiply(
         moving_scale=weight_scale,
         psum_accumulate_flag=AccumulateFlag(3),
         output=(slice(0, x.shape[1]), slice(0, weight.shape[1])),
+        **(tile or {}),
     )
     return play("tensor_engine", [instruction])["output"].view(np.float32)
 
@@ -238,12 +242,51 @@ def move(play: Play, config: DmaEngineConfig, data: np.ndarray, dtype: np.dtype)
     elements, pair = data.reshape(-1).view(np.uint8), COPY
     if dtype != data.dtype:
         elements, pair = data.reshape(-1), (DTYPE_NAMES[data.dtype], DTYPE_NAMES[dtype])
-    most = MAX_DESCRIPTOR_BYTES // max(elements.itemsize, dtype.itemsize if pair != COPY else 1)
-    parts = [elements[first : first + most] for first in range(0, elements.size, most)]
-    loads = [single_load(config, part.tobytes(), Move(0, 0, part.size, pair)) for part in parts]
+    wider = max(elements.itemsize, dtype.itemsize if pair != COPY else 1)
+    parts = _longest(elements, wider)
+    return _moved(play, [single_load(config, part.tobytes(), Move(0, 0, part.size, pair)) for part in parts], dtype)
+
+
+def add(play: Play, config: DmaEngineConfig, present: np.ndarray, more: np.ndarray) -> np.ndarray:
+    """Return what a DMA engine leaves where it adds elements, bfloat16 or float32, to as many that are present."""
+    name, mode = DTYPE_NAMES[more.dtype], ADDS[more.itemsize]
+    parts = zip(*(_longest(each.reshape(-1), each.itemsize) for each in (more, present)), strict=True)
+    loads = [
+        single_load(config, part.tobytes(), Move(0, 0, part.size, (name, name), mode), before.tobytes())
+        for part, before in parts
+    ]
+    return _moved(play, loads, more.dtype)
+
+
+def _longest(elements: np.ndarray, wider: int) -> list[np.ndarray]:
+    """Return the elements of each of the longest descriptors; ``wider`` is the bytes of one on its wider side."""
+    most = MAX_DESCRIPTOR_BYTES // wider
+    return [elements[first : first + most] for first in range(0, elements.size, most)]
+
+
+def _moved(play: Play, loads: Sequence[Load], dtype: np.dtype) -> np.ndarray:
     images = play("dma_engine", loads)["images"]
-    moved = [image[: load.used] for image, load in zip(images, loads, strict=True)]
-    return np.concatenate(moved).view(dtype)
+    return np.concatenate([image[: load.used] for image, load in zip(images, loads, strict=True)]).view(dtype)
+
+
+def dma_transpose(play: Play, config: DmaTransposeConfig, data: np.ndarray) -> np.ndarray:
+    """Return elements of 2 or 4 bytes with the first and the last axis exchanged, as a DMA engine of 8 partitions has them.
+
+    It takes its partitions, columns of the last axis, one part after the other, each at the bottom of its source.
+    """
+    codes = _bits(data)
+    count = codes.shape[-1]
+    parts = [codes[..., first : first + config.columns] for first in range(0, count, config.columns)]
+    room = 1 << config.address_bits - 1  # steps are signed
+    if parts[0].nbytes > room:
+        raise ValueError(
+            f"the DMA transpose reads {parts[0].nbytes} bytes for its partitions, its memory here holds {room}"
+        )
+    jobs = [(Job(part.shape, data.itemsize, 0, 0, part.shape[-1]), part.tobytes()) for part in parts]
+    left = play("dma_transpose", jobs)
+    tables = np.split(left["words"], np.cumsum(left["counts"])[:-1])
+    moved = [placed(job, config, table) for (job, _), table in zip(jobs, tables, strict=True)]
+    return np.concatenate(moved).view(data.dtype).reshape(count, *data.shape[1:-1], len(data))
 
 
 def exponentiate(play: Play, data: np.ndarray, largest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

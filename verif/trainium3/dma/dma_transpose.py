@@ -10,7 +10,7 @@ from bitpath.golden.trainium3.declarations.memory import TRAINIUM3_TRANSPOSE
 from bitpath.golden.trainium3.dma.transpose import dma_transpose, transpose_cycles
 from bitpath.rtl.trainium3.dma.config import DmaTransposeConfig
 from bitpath.rtl.trainium3.dma.dma_transpose import fetch_layout, transpose_command, transposed_layout
-from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.packing import pack, unpack
 
 DTYPES = {2: np.dtype(np.uint16), 4: np.dtype(np.uint32)}
 
@@ -89,6 +89,25 @@ def cut(job: Job, config: DmaTransposeConfig, transposed: np.ndarray) -> list[in
                 }
                 found.append(pack(transposed_layout(config), fields))
     return found
+
+
+def beat(config: DmaTransposeConfig, memory: bytes, request: int) -> int:
+    """Return the beat that answers a request; where it asks for no second row, the beat has the bytes behind the first."""
+    fetch = unpack(fetch_layout(config), request)
+    rows = [(fetch.low, 2), (fetch.high, 2)] if fetch.both else [(fetch.low, 4)]
+    around = memory + memory
+    return int.from_bytes(b"".join(around[at : at + size * config.columns] for at, size in rows), "little")
+
+
+def placed(job: Job, config: DmaTransposeConfig, table: np.ndarray) -> np.ndarray:
+    """Return the rows of the transpose, [columns, elements], from all results of a job, uint8 [results, bytes]."""
+    layout, width = transposed_layout(config), config.row_bytes // job.size
+    found = np.zeros((job.columns, -(-prod(job.shape[:-1]) // width), width), DTYPES[job.size])
+    for word in table:
+        result = unpack(layout, int.from_bytes(word.tobytes(), "little"))
+        row = result.data.to_bytes(config.row_bytes, "little")
+        found[result.partition, result.row - job.row] = np.frombuffer(row, DTYPES[job.size])
+    return found.reshape(job.columns, -1)[:, : prod(job.shape[:-1])]
 
 
 def random_job(config: DmaTransposeConfig, rng: Random) -> Job:

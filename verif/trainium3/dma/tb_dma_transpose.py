@@ -20,7 +20,7 @@ from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.pipeline import PACES
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.trainium3.dma.dma_transpose import DTYPES, Job, cut, random_job
+from bitpath.verif.trainium3.dma.dma_transpose import DTYPES, Job, beat, cut, random_job
 
 CONFIG = config_from_environment(DmaTransposeConfig)
 SIGNATURE = DmaTranspose(CONFIG).signature
@@ -44,16 +44,10 @@ class Table:
         frame.monitor("fetch", self.answer, fetch_stalls or stalls())
 
     def answer(self, payload):
-        """Take a request; the beat that answers it has other bytes where there is no second row."""
+        """Take a request."""
         fetch = unpack(FETCH, payload)
         self.requests.got(pack(FETCH, {"low": fetch.low, "high": fetch.high if fetch.both else 0, "both": fetch.both}))
-        size = 2 if fetch.both else 4
-        rows = [self.bytes_at(fetch.low, size * CONFIG.columns)]
-        rows += [self.bytes_at(fetch.high, 2 * CONFIG.columns)] if fetch.both else []
-        self.data.send_bits(int.from_bytes(b"".join(rows), "little"))
-
-    def bytes_at(self, address, count):
-        return (self.memory + self.memory)[address : address + count]
+        self.data.send_bits(beat(CONFIG, self.memory, payload))
 
     def send(self, job, expected=None):
         for fetch in job.fetches(CONFIG):

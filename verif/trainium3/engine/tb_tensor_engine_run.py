@@ -27,6 +27,8 @@ def placed(instruction: MatmulInstruction) -> PlacedMatmul:
         stationary_scale=instruction.stationary_scale,
         moving_scale=instruction.moving_scale,
         psum_accumulate_flag=int(instruction.psum_accumulate_flag),
+        tile_row=instruction.tile_row,
+        tile_rows=instruction.tile_rows,
     )
 
 
