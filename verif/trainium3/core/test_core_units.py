@@ -1,7 +1,5 @@
 """Benches of a core and of its DMA engine, on Icarus and at larger sizes; `measured` has the engine's run on Verilator."""
 
-from dataclasses import replace
-
 import pytest
 
 from bitpath.rtl.trainium3.core.config import CoreConfig, DmaEngineConfig
@@ -13,6 +11,7 @@ from bitpath.verif.trainium3.core.core_layer import LAYER
 
 pytestmark = pytest.mark.simulator
 SEED = 20261126
+SMALL_MEMORIES = {"partition_bytes": 512, "hbm_bytes": 1 << 14, "step_bits": 10, "num_bits": 8}
 LONG_SECONDS = 3600
 """For a core of 1,024 PEs, of which Verilator simulates some hundred cycles a second."""
 
@@ -44,14 +43,14 @@ def test_the_measured_run_of_a_core():
 @pytest.mark.deep
 @pytest.mark.parametrize("size", [8, 16])
 def test_larger_cores(size):
-    config = CoreConfig(size=size, partition_bytes=512, hbm_bytes=1 << 14, step_bits=10, num_bits=8)
+    config = CoreConfig(size=size, **SMALL_MEMORIES)
     run_bench("core", config, "verilator", seed=SEED, cases=100, min_tests=14, min_compared=10_000)
 
 
 @pytest.mark.deep
 def test_a_core_of_one_quadrant():
     """All instructions, MX and QuantizeMX too, on memories that the host fills for each test in some thousand cycles."""
-    config = replace(LAYER, partition_bytes=512, hbm_bytes=1 << 14, step_bits=10, num_bits=8)
+    config = CoreConfig(size=32, **SMALL_MEMORIES, dot=LAYER.dot)
     checks = {"cases": 10, "min_tests": 16, "min_compared": 10_000, "timeout": LONG_SECONDS}
     run_bench("core", config, "verilator", seed=SEED, **checks)
 
