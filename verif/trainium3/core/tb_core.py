@@ -31,8 +31,8 @@ CONFIG = config_from_environment(CoreConfig)
 SIGNATURE = Core(CONFIG).signature
 CASES = int(os.environ.get("BITPATH_CASES", "20"))
 LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
-PATIENCE = 6000
-"""Cycles: the host writes HBM without a stream, and DMA takes long."""
+PATIENCE = max(6000, 8 * CONFIG.hbm_bytes)
+"""Cycles: the host writes HBM without a stream, and a class of DMA may move a byte in four cycles."""
 KINDS = list(kinds(CONFIG))
 TENSOR_KINDS = [each.name.lower() for each in Mode if each is not Mode.PASS and each.name.lower() in KINDS]
 PACES = {"full_speed": 0.0, "gaps": 0.9}

@@ -113,7 +113,8 @@ def _of_lanes(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
     yield Fault.DTYPE, replace(quantize, result=Operand(Pattern(((1, 1),), 8), "uint16"))
     yield Fault.PARTITIONS, replace(quantize, partitions=size - 1)
     yield Fault.COUNT, replace(quantize, x=Operand(Pattern(((1, 5),)), "bf16"))
-    yield Fault.RANGE, replace(quantize, scales=partition)
+    two = replace(quantize, x=Operand(Pattern(((1, 8),)), "bf16"), result=Operand(Pattern(((1, 2),), 8), "uint32"))
+    yield Fault.RANGE, replace(two, scales=partition - 1)
 
 
 def _of_states(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
@@ -136,7 +137,7 @@ def _of_tensor(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
     if config.has_sparse:
         yield from _of_sparse(legal)
     else:
-        yield Fault.OPERATION, replace(legal, mode=Mode.SPARSE)
+        yield Fault.OPERATION, _changed(legal, mode=Mode.SPARSE)
     yield Fault.OPERATION, _changed(legal, mode=6)
     for formats in ((OperandFormat.FP32, bf16), (OperandFormat.TF32, bf16), (bf16, OperandFormat.E2M1)):
         yield Fault.DTYPE, replace(legal, formats=formats)
