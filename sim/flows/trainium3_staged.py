@@ -31,7 +31,7 @@ BENCHES = {
     "quantize_mx": "bitpath.verif.trainium3.vector.tb_quantize_mx_run",
     "tensor_engine": "bitpath.verif.trainium3.engine.tb_tensor_engine_run",
     "dma_engine": "bitpath.verif.trainium3.core.tb_dma_engine_run",
-    "dma_transpose": "bitpath.verif.trainium3.dma.tb_dma_transpose_run",
+    "dma_transpose": "bitpath.verif.trainium3.core.tb_dma_transpose_run",
     "core_array": "bitpath.verif.trainium3.core.tb_core_array_run",
     "psum": "bitpath.verif.trainium3.core.tb_psum_run",
 }
