@@ -9,6 +9,8 @@ from bitpath.rtl.aie_ml_v2.floats import units as aie_ml_v2_floats
 from bitpath.rtl.aie_ml_v2.lanes import units as aie_ml_v2_lanes
 from bitpath.rtl.aie_ml_v2.mac import units as aie_ml_v2_mac
 from bitpath.rtl.aie_ml_v2.mover import units as aie_ml_v2_mover
+from bitpath.rtl.aie_ml_v2.scalar import units as aie_ml_v2_scalar
+from bitpath.rtl.aie_ml_v2.tile import units as aie_ml_v2_tile
 from bitpath.rtl.aie_ml_v2.vector import units as aie_ml_v2_vector
 from bitpath.rtl.common.fp32 import units as common_fp32
 from bitpath.rtl.common.unit import Unit
@@ -51,8 +53,10 @@ ROOMS = (
     aie_ml_v2_convert,
     aie_ml_v2_floats,
     aie_ml_v2_lanes,
+    aie_ml_v2_scalar,
     aie_ml_v2_cascade,
     aie_ml_v2_engine,
+    aie_ml_v2_tile,
 )
 """Modules that declare units; add a new room here."""
 

@@ -8,6 +8,7 @@ from bitpath.verif.aie_ml_v2.floats import properties as aie_ml_v2_floats
 from bitpath.verif.aie_ml_v2.lanes import properties as aie_ml_v2_elements
 from bitpath.verif.aie_ml_v2.mac import properties as mac
 from bitpath.verif.aie_ml_v2.mover import properties as aie_ml_v2_mover
+from bitpath.verif.aie_ml_v2.scalar import properties as aie_ml_v2_scalar
 from bitpath.verif.aie_ml_v2.vector import properties as aie_ml_v2_vector
 from bitpath.verif.common.arithmetic import align_properties, float_properties, round_properties
 from bitpath.verif.common.fp32 import properties as fp32
@@ -54,6 +55,7 @@ MODULES = (
     aie_ml_v2_lanes,
     aie_ml_v2_floats,
     aie_ml_v2_elements,
+    aie_ml_v2_scalar,
     cascade,
     aie_ml_v2_vector,
     aie_ml_v2_mover,

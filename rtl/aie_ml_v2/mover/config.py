@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 from bitpath.golden.aie_ml_v2.declarations.codes import VECTOR_BITS
-from bitpath.rtl.common.config import require_power_of_two
+from bitpath.rtl.common.config import require_power_of_two, require_range
 
 VECTOR_BYTES = VECTOR_BITS // 8
 """Bytes of the machine's registers."""
+MAX_NONLINEAR_LANES = 16
+"""FP32 lanes of an accumulator register."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,3 +44,18 @@ class VectorMoveConfig:
 @dataclass(frozen=True, kw_only=True)
 class ShuffleConfig:
     """Configuration of the shuffle unit, whose modes fix the size of its registers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NonlinearConfig:
+    """Configuration of exp2 and tanh.
+
+    Attributes
+    ----------
+    lanes : FP32 lanes, 1 to 16; the machine has 16.
+    """
+
+    lanes: int = 2
+
+    def __post_init__(self) -> None:
+        require_range("nonlinear", "lanes", self.lanes, 1, MAX_NONLINEAR_LANES)

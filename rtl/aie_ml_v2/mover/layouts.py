@@ -7,6 +7,7 @@ from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2
 
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_OP_FORMATS, FLOAT_OPS, VECTOR_BITS
+from bitpath.golden.formats.catalogue import FP32
 
 OP_BITS = (max(FLOAT_OPS.values()) + len(FLOAT_OP_FORMATS) - 1).bit_length()
 """Bits of an operation of the add/compare unit."""
@@ -98,3 +99,17 @@ class ShuffleRequest(data.Struct):
     code: 7
     low: Fex
     high: Fex
+
+
+class Function(enum.Enum, shape=2):
+    """Functions of the nonlinear unit, in this model's codes."""
+
+    EXP2_BF16 = 0
+    EXP2_FP16 = 1
+    EXP2_FP32 = 2
+    TANH = 3
+
+
+def nonlinear_request(lanes: int) -> data.StructLayout:
+    """Return the layout of a function and its FP32 arguments, lane 0 lowest."""
+    return data.StructLayout({"op": Function, "lanes": data.ArrayLayout(FP32.width, lanes)})

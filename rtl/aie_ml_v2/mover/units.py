@@ -1,6 +1,7 @@
-"""Units of rtl/aie_ml_v2/mover: add/compare, moves, shuffles."""
+"""Units of rtl/aie_ml_v2/mover: add/compare, moves, shuffles, exp2 and tanh."""
 
-from bitpath.rtl.aie_ml_v2.mover.config import ShuffleConfig, VectorAluConfig, VectorMoveConfig
+from bitpath.rtl.aie_ml_v2.mover.config import NonlinearConfig, ShuffleConfig, VectorAluConfig, VectorMoveConfig
+from bitpath.rtl.aie_ml_v2.mover.nonlinear import Nonlinear
 from bitpath.rtl.aie_ml_v2.mover.shuffle import Shuffle
 from bitpath.rtl.aie_ml_v2.mover.vector_alu import VectorAlu
 from bitpath.rtl.aie_ml_v2.mover.vector_move import VectorMove
@@ -50,5 +51,22 @@ UNITS = (
         covered=Covered(ShuffleConfig(), 200),
         judges=(Judge(62, ShuffleConfig(), 100),),
         waves=(CLOCK, INPUTS, WaveGroup("result", r"result"), OUTPUT),
+    ),
+    Unit(
+        name="nonlinear",
+        room="aie_ml_v2/mover",
+        config_type=NonlinearConfig,
+        build=Nonlinear,
+        summary="AIE-ML v2: exp2 and tanh of FP32 lanes",
+        covered=Covered(NonlinearConfig(lanes=1), 300),
+        judges=(Judge(63, NonlinearConfig(lanes=1), 200),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup("first lane", r"(exp2|tanh)_0\."),
+            WaveGroup("lanes", r"(exp2|tanh)_"),
+            WaveGroup("result", r"result"),
+            OUTPUT,
+        ),
     ),
 )

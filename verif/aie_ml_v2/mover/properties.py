@@ -6,7 +6,8 @@ from amaranth import Cat, Const, Mux, Value, signed
 
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_OPS, FP8_FORMATS, LANE_BITS, VectorOp
 from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat, Specials
-from bitpath.rtl.aie_ml_v2.mover.config import ShuffleConfig, VectorAluConfig, VectorMoveConfig
+from bitpath.rtl.aie_ml_v2.mover.config import NonlinearConfig, ShuffleConfig, VectorAluConfig, VectorMoveConfig
+from bitpath.rtl.aie_ml_v2.mover.nonlinear import Nonlinear
 from bitpath.rtl.aie_ml_v2.mover.result_register import LATENCY
 from bitpath.rtl.aie_ml_v2.mover.shuffle import Shuffle
 from bitpath.rtl.aie_ml_v2.mover.vector_alu import VectorAlu
@@ -19,6 +20,7 @@ UNITS = {
     "aie_ml_v2.vector_alu": partial(VectorAlu, VectorAluConfig()),
     "aie_ml_v2.vector_move": partial(VectorMove, VectorMoveConfig()),
     "aie_ml_v2.shuffle": partial(Shuffle, ShuffleConfig()),
+    "aie_ml_v2.nonlinear": partial(Nonlinear, NonlinearConfig(lanes=1)),
 }
 PROPERTIES = Properties(
     "aie_ml_v2/mover",

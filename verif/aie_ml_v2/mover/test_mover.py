@@ -1,14 +1,20 @@
-"""AIE-ML v2's mover units: benches on both simulators with the counts to reach, known answers."""
+"""AIE-ML v2's mover units: benches on both simulators with the counts to reach, tanh's table, known answers."""
 
 from functools import partial
+from itertools import pairwise
 
 import pytest
 
-from bitpath.rtl.aie_ml_v2.mover.config import ShuffleConfig, VectorAluConfig, VectorMoveConfig
+from bitpath.golden.aie_ml_v2 import exact
+from bitpath.rtl.aie_ml_v2.mover.config import NonlinearConfig, ShuffleConfig, VectorAluConfig, VectorMoveConfig
+from bitpath.rtl.aie_ml_v2.mover.nonlinear_constants import FIRST_RESULT, ONE, tanh_breakpoints, tanh_table
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.aie_ml_v2.mover.nonlinear import breakpoints
 
 SEED = 20261127
 bench = partial(run_bench, seed=SEED)
+CORNERS = {"vector_alu": 2700, "nonlinear": 830}
+"""Requests of corners in the smallest configuration."""
 
 
 @pytest.mark.simulator
@@ -18,6 +24,7 @@ bench = partial(run_bench, seed=SEED)
         ("vector_alu", VectorAluConfig(), 10, "pairs|pace=both|latency|resets", 7, (34 + 24) * 10 + 150 + 20),
         ("vector_move", VectorMoveConfig(), 40, None, 8, 520 + 400 + 4 * 50 + 20),
         ("shuffle", ShuffleConfig(), 60, "routes|unknown|pace=both|latency", 4, 116 + 70 + 60 + 20),
+        ("nonlinear", NonlinearConfig(), 60, "bf16|breakpoints|clamp|pace=both|latency", 8, 5 * 60 + 60 + 20),
     ],
 )
 def test_bench(unit, config, cases, tests, ran, compared):
@@ -30,6 +37,8 @@ ALL = {
     "vector_move": (VectorMoveConfig(register_bytes=64), 2000, 128 * 14 + 4 * 2000),
     # One-hot bytes.
     "shuffle": (ShuffleConfig(), 2784, 58 * 192 + 4 * 2784),
+    # BF16 inputs, fractions, breakpoints, 4,096,000 random numbers.
+    "nonlinear": (NonlinearConfig(lanes=16), 16_000, 4 * 4096 + 3 * 256 + 4 * 16_000),
 }
 """Configuration of the machine, cases, and the least comparisons: whole ranges."""
 
@@ -49,10 +58,28 @@ def test_whole_ranges_on_verilator(unit):
     [
         *(("vector_alu", VectorAluConfig(register_bytes=size)) for size in (4, 32)),
         ("vector_move", VectorMoveConfig(register_bytes=32)),
+        *(("nonlinear", NonlinearConfig(lanes=lanes)) for lanes in (1, 5)),
     ],
 )
 def test_other_sizes_on_icarus(unit, config):
     bench(unit, config, "icarus", cases=40, min_tests=8, min_compared=500)
+
+
+def test_breakpoints_of_tanh():
+    """The table's breakpoints are golden's, and no two lie in one segment."""
+    found = list(tanh_breakpoints())
+    assert found == breakpoints().tolist()
+    assert len(found) == ONE - FIRST_RESULT
+    steps = [result for result, _ in tanh_table()]
+    assert max(after - before for before, after in pairwise(steps)) == 1
+    assert (steps[0], steps[-1]) == (0, len(found))
+
+
+@pytest.mark.deep
+def test_every_breakpoint_of_tanh_is_exact():
+    """The exact tier gives a result from its breakpoint on, and the one before it until then."""
+    for result, least in enumerate(tanh_breakpoints(), FIRST_RESULT + 1):
+        assert (exact.tanh(least), exact.tanh(least - 1)) == (result, result - 1)
 
 
 @pytest.mark.simulator

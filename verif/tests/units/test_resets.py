@@ -10,6 +10,7 @@ import pytest
 from bitpath.rtl.aie_ml_v2.mac.layouts import LaneOperands
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import FLOAT_LATENCY
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.tile.load_fifo import LOAD_REQUEST
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.tensix.dot.config import Dot16Config
 from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumMemoryConfig
@@ -133,6 +134,14 @@ def short_rows(source):
     return drawn(lambda: any_row(source, 7).command)
 
 
+def short_fifos(source):
+    """Requests to FIFOs of up to 31 bytes."""
+    layout = places(LOAD_REQUEST)
+    count, _ = layout["count"]
+    few = 0b11100000 << count
+    return drawn(lambda: source.getrandbits(LOAD_REQUEST.size) & ~few)
+
+
 def core_program(source):
     """Instructions of all kinds, each in the share of its engine."""
     config = CoreConfig()
@@ -153,6 +162,7 @@ MANNERS = {
     **dict.fromkeys(("float_narrow", "float_widen", "float_floor"), Manners()),
     **dict.fromkeys(("fix_float", "float_fix", "pack_unpack", "mx_widen"), Manners()),
     **dict.fromkeys(("vector_alu", "vector_move", "shuffle"), Manners()),
+    **dict.fromkeys(("fix_float", "float_fix", "pack_unpack", "mx_widen", "scalar_functions"), Manners()),
     "scale_fetch": Manners(),
     "indirect_offsets": Manners(inputs={"i": short_lists}),
     "dge": Manners(inputs={"i": copies}, cycles=200),
@@ -180,6 +190,10 @@ MANNERS = {
     "mac_lane": Manners(settle={"o": FLOAT_LATENCY}, inputs={"operands": lane_operands, "valid": lane_valid}),
     "wide_lanes": Manners(settle={"o": FLOAT_LATENCY}, inputs={"operands": wide_operands, "valid": lane_valid}),
     "cascade_link": Manners(keeps=QUEUE),
+    "data_memory": Manners(keeps=SRAM, inputs={"advance": likely}),
+    "stream_port": Manners(keeps=QUEUE, pace=Pace(gap=0.7, stall=0.7)),
+    **dict.fromkeys(("vector_registers", "accumulator_registers", "store_fifo"), Manners()),
+    "load_fifo": Manners(inputs={"request": short_fifos, "advance": likely}, cycles=150),
     "systolic_array": Manners(
         keeps=f"operands: {SRAM}; skew: {RING}",
         inputs={"tiling": lambda source: repeat(Tiling.FULL.value)},

@@ -1,0 +1,91 @@
+"""Stream ports: buffers between the core's accesses and the stream switch.
+
+Ref: AM027 chapter 2; AM029 for the status bits.
+"""
+
+from amaranth import Array, Cat, Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from bitpath.rtl.aie_ml_v2.tile.config import StreamPortConfig
+
+STREAM_WORD = data.StructLayout({"word": 32, "last": 1})
+"""Layout of a word, with a bit for the last one of a packet (tlast)."""
+
+
+class StreamPort(wiring.Component):
+    """A word a cycle in each direction. A blocking access stalls the core until it succeeds, a non-blocking one fails.
+
+    Latency: a word can be read one cycle after it comes in, and goes out two cycles after it is written.
+
+    Parameters
+    ----------
+    config : number of inputs, and sizes of the buffers.
+
+    Members
+    -------
+    i : In(stream of STREAM_WORD), of each input
+    o : Out(stream of STREAM_WORD)
+    advance : In(1), the rest of the core is ready to go on
+    stall : Out(1), a blocking access waits
+    reads, read_blocks : In(1); select : In(1), which input; read : Out(STREAM_WORD), 0 if there is none, read_success : Out(1)
+    writes, write_blocks : In(1); write : In(STREAM_WORD), write_success : Out(1)
+    """
+
+    def __init__(self, config: StreamPortConfig):
+        self.config = config
+        words = stream.Signature(STREAM_WORD)
+        super().__init__(
+            {
+                "i": In(words).array(config.inputs),
+                "o": Out(words),
+                "advance": In(1),
+                "stall": Out(1),
+                "reads": In(1),
+                "read_blocks": In(1),
+                "select": In(range(config.inputs)),
+                "read": Out(STREAM_WORD),
+                "read_success": Out(1),
+                "writes": In(1),
+                "write_blocks": In(1),
+                "write": In(STREAM_WORD),
+                "write_success": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        width = STREAM_WORD.size
+        buffers = []
+        for number in range(self.config.inputs):
+            m.submodules[f"in_{number}"] = buffer = SyncFIFO(width=width, depth=self.config.in_words)
+            m.d.comb += [
+                buffer.w_data.eq(self.i[number].p),
+                buffer.w_en.eq(self.i[number].valid),
+                self.i[number].ready.eq(buffer.w_rdy),
+            ]
+            buffers.append(buffer)
+        m.submodules.out = out = SyncFIFOBuffered(width=width, depth=self.config.out_words)
+        connect(m, out.r_stream, flipped(self.o))
+
+        goes, found = Signal(), Signal()
+        m.d.comb += [
+            found.eq(Array(buffer.r_rdy for buffer in buffers)[self.select]),
+            self.read_success.eq(self.reads & found),
+            self.write_success.eq(self.writes & out.w_rdy),
+            self.stall.eq(
+                Cat(
+                    self.reads & self.read_blocks & ~found,
+                    self.writes & self.write_blocks & ~out.w_rdy,
+                ).any()
+            ),
+            goes.eq(self.advance & ~self.stall),
+            out.w_data.eq(self.write),
+            out.w_en.eq(goes & self.writes),
+        ]
+        with m.If(self.read_success):
+            m.d.comb += self.read.eq(Array(buffer.r_data for buffer in buffers)[self.select])
+        for number, buffer in enumerate(buffers):
+            m.d.comb += buffer.r_en.eq(goes & self.reads & (self.select == number))
+        return m

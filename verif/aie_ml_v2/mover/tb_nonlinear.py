@@ -1,0 +1,111 @@
+"""Bench of exp2 and tanh: BF16 inputs, fractions, exponents, clamps, breakpoints, random numbers, latency, resets.
+
+Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random requests of a test, and
+those of the sweeps over BF16 inputs and over breakpoints, which are all inputs where they fit.
+"""
+
+import os
+from functools import cache
+
+import cocotb
+import numpy as np
+
+from bitpath.rtl.aie_ml_v2.mover.config import NonlinearConfig
+from bitpath.rtl.aie_ml_v2.mover.layouts import Function
+from bitpath.rtl.aie_ml_v2.mover.nonlinear import Nonlinear
+from bitpath.verif.aie_ml_v2.mover import benches
+from bitpath.verif.aie_ml_v2.mover.nonlinear import (
+    BINS,
+    NAMES,
+    SPECIALS,
+    any_codes,
+    bin_of,
+    breakpoints,
+    exponents,
+    fractions,
+    neighbours,
+    nonlinear_requests,
+)
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import config_from_environment
+from bitpath.verif.kit.pipeline import PACES, Request
+
+CONFIG = config_from_environment(NonlinearConfig)
+LANES = CONFIG.lanes
+SIGNATURE = Nonlinear(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "200"))
+
+
+@cache
+def corners() -> dict[Function, np.ndarray]:
+    """Both sides of every clamp, specials, and for exp2 every exponent."""
+    of_exp2 = np.concatenate([exponents(), neighbours(SPECIALS)])
+    limits = [2.0**-126, 2.0**-13, 2.0**-12, 3.46, 4, 8]
+    of_tanh = neighbours([*SPECIALS, *np.array(limits, np.float32).view(np.uint32).tolist()])
+    return {function: of_exp2 if function in NAMES else of_tanh for function in Function}
+
+
+def _some(rng, codes: np.ndarray) -> np.ndarray:
+    most = CASES * LANES
+    return codes if len(codes) <= most else codes[sorted(rng.sample(range(len(codes)), most))]
+
+
+@cocotb.test(**benches.LIMIT)
+@cocotb.parametrize(function=[each.name for each in Function])
+async def bf16_inputs(dut, function):
+    """Every BF16 number."""
+    codes = _some(pauses.rng("inputs"), np.arange(1 << 16, dtype=np.uint32) << 16)
+    await benches.sweep(dut, SIGNATURE, nonlinear_requests(Function[function], codes, LANES))
+
+
+@cocotb.test(**benches.LIMIT)
+@cocotb.parametrize(function=[each.name for each in NAMES])
+async def every_fraction(dut, function):
+    """All 2048 entries of exp2's table, and the largest arguments that give them."""
+    await benches.sweep(dut, SIGNATURE, nonlinear_requests(Function[function], fractions(), LANES))
+
+
+@cocotb.test(**benches.LIMIT)
+async def breakpoints_of_tanh(dut):
+    """The least argument of each result, and the one before it, of both signs."""
+    codes = _some(pauses.rng("inputs"), neighbours(breakpoints()))
+    await benches.sweep(dut, SIGNATURE, nonlinear_requests(Function.TANH, codes, LANES))
+
+
+@cocotb.test(**benches.LIMIT)
+async def every_exponent_and_clamp(dut):
+    requests = [each for function, codes in corners().items() for each in nonlinear_requests(function, codes, LANES)]
+    await benches.sweep(dut, SIGNATURE, requests)
+
+
+@cocotb.test(**benches.LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_requests(dut, pace):
+    """Any numbers and functions, behind corners that hit all bins."""
+    rng = pauses.rng("numbers")
+    requests: list[Request] = []
+    hit = set()
+    for function, codes in corners().items():
+        chosen = np.concatenate([codes[:: len(codes) // 100 + 1], any_codes(function, rng, LANES * CASES // 4)])
+        hit |= {bin_of(function, code) for code in chosen.tolist()}
+        requests += nonlinear_requests(function, chosen, LANES)
+    rng.shuffle(requests)
+    await benches.exchange(dut, SIGNATURE, requests, pace, BINS, hit)
+
+
+def _random(rng) -> list[Request]:
+    function = rng.choice(list(Function))
+    return nonlinear_requests(function, any_codes(function, rng, LANES), LANES)
+
+
+@cocotb.test(**benches.LIMIT)
+async def latency(dut):
+    rng = pauses.rng("numbers")
+    await benches.one_at_a_time(dut, SIGNATURE, [each for _ in range(20) for each in _random(rng)])
+
+
+@cocotb.test(**benches.LIMIT)
+async def resets(dut):
+    """Resets with requests in flight."""
+    rng = pauses.rng("numbers")
+    await benches.resets(dut, SIGNATURE, lambda: _random(rng))

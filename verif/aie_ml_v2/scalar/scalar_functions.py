@@ -1,0 +1,151 @@
+"""Cases of the scalar functions, with golden's results."""
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import product
+from random import Random
+
+import numpy as np
+
+from bitpath.golden import aie_ml_v2 as aie
+from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS
+from bitpath.golden.aie_ml_v2.declarations.scalar import ScalarFunction, Sr2
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.rtl.aie_ml_v2.scalar.config import ScalarFunctionsConfig
+from bitpath.rtl.aie_ml_v2.scalar.layouts import FunctionCode, FunctionControl, FunctionRequest, FunctionResult
+from bitpath.rtl.aie_ml_v2.scalar.scalar_functions import ScalarFunctions
+from bitpath.verif.aie_ml_v2.lanes.bench import Case, Cases
+from bitpath.verif.aie_ml_v2.lanes.fix_lanes import INTEGER, TO_FIX, TO_FLOAT, edge_code, flag_fields
+from bitpath.verif.common.fp32.functions import FORMAT_EDGES, FUNCTIONS, class_of, rounding_edges
+from bitpath.verif.kit.mismatches import Shown
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.values import code_text
+
+NAMES = {
+    ScalarFunction.INV: "reciprocal",
+    ScalarFunction.SQRT: "square_root",
+    ScalarFunction.INVSQRT: "reciprocal_square_root",
+}
+"""Names of the functions in the tests of FP32."""
+OWN = {
+    "zero": Sr2.ZERO,
+    "infinity": Sr2.INFINITY,
+    "invalid": Sr2.INVALID,
+    "tiny": Sr2.TINY,
+    "huge": Sr2.HUGE,
+    "inexact": Sr2.INEXACT,
+}
+"""Flags of the function's layout, by their bits of SR2."""
+WAYS = [*product((False, True), repeat=2)]
+"""Whether operand and result are integers."""
+
+
+def _way(fix_in: int | None, fix_out: int | None) -> str:
+    return " to ".join("float" if each is None else "fix" for each in (fix_in, fix_out))
+
+
+class FunctionCases(Cases):
+    """Cases of the unit.
+
+    Parameters
+    ----------
+    config : digits of each stage.
+    edges : rounding edges of each function among the directed cases.
+    """
+
+    def __init__(self, config: ScalarFunctionsConfig, edges: int):
+        self.unit, self.edges = ScalarFunctions(config), edges
+        self.latency = self.unit.latency
+        own = tuple(
+            f"{function.value}/{name}" for function in ScalarFunction for name in FUNCTIONS[NAMES[function]].bins
+        )
+        self.bins = (*own, *(f"inv/{flag}" for flag in OWN))
+        self.kinds = tuple(
+            f"{function.value}/{_way(*(0 if each else None for each in way))}"
+            for function, way in product(ScalarFunction, WAYS)
+        )
+
+    def cases(
+        self,
+        function: ScalarFunction,
+        codes: Sequence[int],
+        fix_in: int | None = None,
+        fix_out: int | None = None,
+        answers: np.ndarray | None = None,
+    ) -> list[Case]:
+        """Return cases of FP32 codes, or of integers as codes; the results are golden's without answers of another source."""
+        words = np.array(codes, np.uint32)
+        given = words if fix_in is None else words.view(np.int32)
+        results, flags = aie.scalar_function(function, given, fix_in=fix_in, fix_out=fix_out)
+        control = {
+            "op": FunctionCode.of(function),
+            "fix_in": int(fix_in is not None),
+            "fix_out": int(fix_out is not None),
+            "shift_in": fix_in or 0,
+            "shift_out": fix_out or 0,
+        }
+        word = pack(FunctionControl, control)
+        codes_out = results.view(np.uint32) if answers is None else answers
+        rows = zip(words.tolist(), codes_out.tolist(), flags.tolist(), strict=True)
+        return [self._case(function, word, *row, fix_in, fix_out) for row in rows]
+
+    def _case(
+        self,
+        function: ScalarFunction,
+        control: int,
+        x: int,
+        y: int,
+        flags: int,
+        fix_in: int | None,
+        fix_out: int | None,
+    ) -> Case:
+        bins = [f"{function.value}/{_way(fix_in, fix_out)}"]
+        if fix_in is fix_out is None:
+            bins += [f"{function.value}/{name}" for name in FUNCTIONS[NAMES[function]].bins_of(x, y)]
+            bins += [f"{function.value}/{name}" for name, bit in OWN.items() if flags & bit]
+        fields = {"y": y, "flags": flag_fields(flags, OWN)}
+        fields |= {"to_float": flag_fields(flags, TO_FLOAT), "to_fix": flag_fields(flags, TO_FIX)}
+        return Case(
+            pack(FunctionRequest, {"x": x, "control": control}),
+            pack(FunctionResult, fields),
+            partial(self._shown, function, x, fix_in, fix_out),
+            tuple(bins),
+        )
+
+    @staticmethod
+    def _shown(function: ScalarFunction, x: int, fix_in: int | None, fix_out: int | None, _: str) -> Shown:
+        operands = {
+            "function": f"{function.value}, {_way(fix_in, fix_out)}, shifts {fix_in}, {fix_out}",
+            "operand": code_text(FP32 if fix_in is None else INTEGER, x),
+        }
+        return Shown(operands=operands, formats={"y": FP32 if fix_out is None else INTEGER})
+
+    def directed(self, rng: Random) -> list[Case]:
+        """Every exponent with fractions at its ends, exact results, and results at midpoints with their neighbours."""
+        cases = []
+        for function in ScalarFunction:
+            codes = [code for code in FORMAT_EDGES if self._asks(code)]
+            codes += rounding_edges(FUNCTIONS[NAMES[function]], rng, self.edges)
+            cases += self.cases(function, codes)
+        return cases
+
+    @staticmethod
+    def _asks(code: int) -> bool:
+        """Return True for positive codes, and for some negative ones: a sign passes, or makes NaN of any number."""
+        return not code & FP32.sign_mask or class_of(code) == "-subnormal" or code & FP32.fraction_mask == 0
+
+    def random(self, rng: Random, count: int) -> list[Case]:
+        """Any operand in every kind, in any order; integers and results near the borders of both conversions."""
+        kinds = [*product(ScalarFunction, WAYS)]
+        kinds = [*rng.sample(kinds, min(count, len(kinds))), *rng.choices(kinds, k=max(0, count - len(kinds)))]
+        return [case for function, way in kinds for case in self._any(rng, function, *way)]
+
+    def _any(self, rng: Random, function: ScalarFunction, into: bool, out: bool) -> list[Case]:
+        fix_in, fix_out = (rng.choice(FLOAT_SHIFTS) if each else None for each in (into, out))
+        code = rng.getrandbits(FP32.width)
+        if into:
+            code = (code >> rng.randrange(32)) * rng.choice((-1, 1, 1, 1)) % (1 << 32)
+        else:
+            code = rng.choice((code, edge_code(rng, 0), rng.choice(FORMAT_EDGES)))
+            code &= ~FP32.sign_mask if rng.random() < 0.75 else -1
+        return self.cases(function, [code], fix_in, fix_out)

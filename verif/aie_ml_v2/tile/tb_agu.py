@@ -1,0 +1,85 @@
+"""Bench of address generation: every branch of every form, random registers at every pace, whole nests of loops.
+
+Golden computes the expected registers first. ``BITPATH_CASES`` sets the random requests of a test.
+"""
+
+import os
+from itertools import product
+
+import cocotb
+import numpy as np
+
+from bitpath.golden import aie_ml_v2 as aie
+from bitpath.rtl.aie_ml_v2.tile.agu import Agu, AguMode, agu_request, agu_result
+from bitpath.rtl.aie_ml_v2.tile.config import AguConfig
+from bitpath.verif.aie_ml_v2.tile.agu import FIELDS, branch, random_codes, requests
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.packing import pack, unpack
+from bitpath.verif.kit.pipeline import PACES, Pipeline
+from bitpath.verif.kit.streams import resolved
+
+CONFIG = config_from_environment(AguConfig)
+SIGNATURE = Agu(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "400"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+COUNTED = ("inner", "wrap", "preset wrap")
+BRANCHES = {
+    AguMode.POST_MODIFY: ("plain",),
+    AguMode.TWO_D: COUNTED,
+    AguMode.THREE_D: (*COUNTED, "outer", "preset outer"),
+    AguMode.INDEXED: ("plain",),
+}
+
+
+@cocotb.test(**LIMIT)
+async def every_branch(dut):
+    """Counters below, at and above their sizes, among them sizes 0 and those with the top bit set."""
+    rng = pauses.rng("registers")
+    top = (1 << CONFIG.address_bits) - 1
+    corners = [(0, 0), (0, 1), (1, 1), (2, 1), (0, top), (top, top), (top, 0), (top // 2, top // 2 + 1), (top - 1, top)]
+    sent = []
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage([f"{mode.name}/{each}" for mode, branches in BRANCHES.items() for each in branches])
+        for mode, (dc, dn), (dc2, dn2) in product(AguMode, corners, corners):
+            fields = random_codes(CONFIG, rng, len(FIELDS))
+            fields[[1, 3, 4, 6]] = dn, dc, dn2, dc2
+            coverage.hit(mode.name, branch(mode, fields))
+            sent += requests(CONFIG, mode, random_codes(CONFIG, rng, 1), fields[:, np.newaxis])
+        await Pipeline(frame, 0).sweep(sent)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_registers(dut, pace):
+    rng = pauses.rng("registers")
+    sent = []
+    for mode in AguMode:
+        codes = np.stack([random_codes(CONFIG, rng, CASES // 4) for _ in range(1 + len(FIELDS))])
+        sent += requests(CONFIG, mode, codes[0], codes[1:])
+    rng.shuffle(sent)
+    async with bench(dut, SIGNATURE) as frame:
+        await Pipeline(frame, 0).exchange(sent, pace)
+
+
+@cocotb.test(**LIMIT, skip=CONFIG.address_bits < 20)
+async def nests_of_loops(dut):
+    """The unit's own registers go round; the addresses are those of nested loops."""
+    rng = pauses.rng("nests")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        pipeline, board = Pipeline(frame, 0), frame.scoreboard("addresses", CONFIG.address_bits, output="o")
+        dut.i__valid.value, dut.o__ready.value = 1, 1
+        for levels in (1, 2) * max(1, CASES // 50):
+            sizes = [rng.randint(1, 6) for _ in range(levels)]
+            steps = [rng.randint(-(1 << 19), (1 << 20) - 1) for _ in range(levels + 1)]
+            dims = aie.dimensions_from_steps(sizes, steps)
+            registers = {name: int(getattr(dims, name)) for name in FIELDS} | {"p": rng.getrandbits(20)}
+            start, mode = registers["p"], AguMode.TWO_D if levels == 1 else AguMode.THREE_D
+            for turn in product(*map(range, (3, *reversed(sizes)))):
+                offset = sum(i * step for i, step in zip(turn, reversed(steps), strict=True))
+                board.expect((start + offset) % (1 << 20), f"sizes {sizes}, steps {steps}, turn {turn}")
+                dut.i__payload.value = pack(agu_request(CONFIG), {"mode": mode.value} | registers)
+                await pipeline.step()
+                found = unpack(agu_result(CONFIG), resolved(dut.o__payload))
+                board.got(found.address)
+                registers |= {name: found[name] for name in ("p", "dc", "dc2")}

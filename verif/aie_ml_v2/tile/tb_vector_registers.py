@@ -1,0 +1,83 @@
+"""Bench of the vector registers: every name in both directions, forwarding, several writers, resets.
+
+Golden's declaration of the names gives each register's slots. ``BITPATH_CASES`` sets the cycles of a random test.
+"""
+
+import os
+
+import cocotb
+
+from bitpath.golden.aie_ml_v2.declarations.registers import VECTOR
+from bitpath.rtl.aie_ml_v2.tile.config import VectorRegistersConfig
+from bitpath.rtl.aie_ml_v2.tile.slot_file import name_layout
+from bitpath.rtl.aie_ml_v2.tile.vector_registers import (
+    READERS,
+    WRITERS,
+    VectorRegisters,
+    vector_layout,
+    vector_write,
+)
+from bitpath.verif.aie_ml_v2.tile import slot_bench
+from bitpath.verif.aie_ml_v2.tile.slots import Place, Written, places
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.packing import pack
+
+CONFIG = config_from_environment(VectorRegistersConfig)
+SIGNATURE = VectorRegisters(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "400"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+PARTS = {"x": "w", "f": "f", "g": "g", "e": "e"}
+"""Parts of the RTL by golden's storages."""
+LAYOUT = vector_layout(CONFIG)
+WIDTHS = {storage: LAYOUT[part].width // 4 for storage, part in PARTS.items()}
+
+
+def name_payload(place: Place, forward: int) -> int:
+    return pack(name_layout(CONFIG.pairs), {"index": place.index, "size": place.size, "forward": forward})
+
+
+def write_payload(write: Written) -> int:
+    bits = sum(value << LAYOUT[PARTS[storage]].offset for storage, value in write.bits.items())
+    layout = vector_write(CONFIG)
+    fields = {
+        "name": name_payload(write.place, write.forward),
+        "parts": {part: int(storage in write.bits) for storage, part in PARTS.items()},
+        "data": bits,
+    }
+    return pack(layout, fields)
+
+
+UNIT = slot_bench.Registers(
+    readers=READERS,
+    writers=WRITERS,
+    names=places(VECTOR, {"x": 256, "f": 64, "g": 32, "e": 32}, CONFIG.pairs),
+    widths=WIDTHS,
+    count=CONFIG.pairs,
+    lowest={storage: LAYOUT[part].offset for storage, part in PARTS.items()},
+    write_payload=write_payload,
+    name_payload=name_payload,
+)
+
+
+@cocotb.test(**LIMIT)
+async def every_name(dut):
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await slot_bench.every_name(frame, UNIT)
+
+
+@cocotb.test(**LIMIT)
+async def forwarding(dut):
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await slot_bench.forwarding(frame, UNIT, CASES)
+
+
+@cocotb.test(**LIMIT)
+async def several_writers(dut):
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await slot_bench.several_writers(frame, UNIT, CASES)
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await slot_bench.resets(frame, UNIT)

@@ -1,0 +1,95 @@
+"""Benches of the tile's units on both simulators, with least counts of tests and comparisons."""
+
+from functools import partial
+
+import pytest
+
+from bitpath.rtl.aie_ml_v2.tile.config import (
+    AccumulatorRegistersConfig,
+    AguConfig,
+    DataMemoryConfig,
+    LoadFifoConfig,
+    StoreFifoConfig,
+    StreamPortConfig,
+    VectorRegistersConfig,
+)
+from bitpath.sim.engine.runner import run_bench
+
+pytestmark = pytest.mark.simulator
+SEED = 20261127
+MACHINE = DataMemoryConfig(modules=4, pairs=4, words=256, bank_bytes=32)
+
+bench = partial(run_bench, seed=SEED)
+
+
+def test_agu():
+    bench("agu", AguConfig(), "icarus", cases=100, min_tests=6, min_compared=730)
+
+
+@pytest.mark.deep
+def test_agu_of_few_bits():
+    bench("agu", AguConfig(address_bits=4), "verilator", cases=2000, min_tests=5, min_compared=8000)
+
+
+def test_agu_known_answers(replay):
+    replay("agu", AguConfig(), "aie_ml_v2.tile.tb_agu_known_answers", min_compared=8040)
+
+
+@pytest.mark.parametrize("round_robin", [False, True])
+def test_data_memory(round_robin):
+    config = DataMemoryConfig(modules=1, round_robin=round_robin)
+    tests = "busy=0.3/pause=0.4|stalls|fairness|resets"
+    bench("data_memory", config, "icarus", cases=60, tests=tests, min_tests=4, min_compared=400)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("config", [DataMemoryConfig(round_robin=True), DataMemoryConfig(modules=4, pairs=1, words=8)])
+def test_data_memory_of_other_sizes(config):
+    bench("data_memory", config, "verilator", cases=1000, min_tests=10, min_compared=8_000)
+
+
+@pytest.mark.deep
+def test_data_memory_known_answers(replay):
+    replay("data_memory", MACHINE, "aie_ml_v2.tile.tb_data_memory_known_answers", min_compared=400)
+
+
+@pytest.mark.parametrize(
+    ("unit", "config", "compared"),
+    [
+        ("vector_registers", VectorRegistersConfig(pairs=1), 1_500),
+        ("accumulator_registers", AccumulatorRegistersConfig(), 700),
+    ],
+)
+def test_registers(unit, config, compared):
+    bench(unit, config, "icarus", cases=32, min_tests=4, min_compared=compared)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    ("unit", "config"),
+    [
+        ("vector_registers", VectorRegistersConfig(pairs=6, w_bits=256)),
+        ("accumulator_registers", AccumulatorRegistersConfig(accumulators=8, bm_bits=512)),
+    ],
+)
+def test_registers_of_the_machine(unit, config):
+    bench(unit, config, "verilator", cases=200, min_tests=4, min_compared=2_000)
+
+
+@pytest.mark.parametrize(
+    ("unit", "config"),
+    [("load_fifo", LoadFifoConfig(latency=2)), ("store_fifo", StoreFifoConfig(latency=1, late=1))],
+)
+def test_fifos(unit, config):
+    bench(unit, config, "icarus", cases=25, min_tests=5, min_compared=100)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("unit", "config"), [("load_fifo", LoadFifoConfig()), ("store_fifo", StoreFifoConfig())])
+def test_fifos_of_the_machine(unit, config):
+    bench(unit, config, "verilator", cases=400, min_tests=5, min_compared=1_000)
+
+
+@pytest.mark.parametrize("config", [StreamPortConfig(), StreamPortConfig(inputs=2, in_words=1, out_words=2)])
+def test_stream_port(config):
+    bench("stream_port", config, "icarus", cases=200, min_tests=5, min_compared=200)
