@@ -9,6 +9,7 @@ from bitpath.verif.aie_ml_v2.lanes import properties as aie_ml_v2_elements
 from bitpath.verif.aie_ml_v2.mac import properties as mac
 from bitpath.verif.aie_ml_v2.mover import properties as aie_ml_v2_mover
 from bitpath.verif.aie_ml_v2.scalar import properties as aie_ml_v2_scalar
+from bitpath.verif.aie_ml_v2.tile import properties as aie_ml_v2_tile
 from bitpath.verif.aie_ml_v2.vector import properties as aie_ml_v2_vector
 from bitpath.verif.common.arithmetic import align_properties, float_properties, round_properties
 from bitpath.verif.common.fp32 import properties as fp32
@@ -59,6 +60,7 @@ MODULES = (
     cascade,
     aie_ml_v2_vector,
     aie_ml_v2_mover,
+    aie_ml_v2_tile,
     aie_ml_v2_engine,
 )
 PROPERTIES: dict[str, Property] = {each.name: each for module in MODULES for each in module.PROPERTIES}

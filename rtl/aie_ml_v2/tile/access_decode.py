@@ -59,7 +59,7 @@ class AccessDecode(wiring.Component):
             wide.eq(self.access.size > config.byte_bits),
             self.first.eq(address[: config.byte_bits] & ~below[: config.byte_bits]),
             self.needs.eq(Mux(wide, 0b11, 1 << address[config.byte_bits])),
-            self.firsts.eq(Cat((byte & ~below[: config.byte_bits]) == self.first for byte in range(config.bank_bytes))),
+            self.bytes.eq(Cat((byte & ~below[: config.byte_bits]) == self.first for byte in range(config.bank_bytes))),
             self.word.eq(address[line_bits:]),
             self.pair.eq(address[line_bits + config.word_bits :]),
             self.unaligned.eq((address[:line_bits] & below).any()),

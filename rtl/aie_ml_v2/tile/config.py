@@ -156,7 +156,8 @@ class StreamPortConfig:
     Attributes
     ----------
     inputs : streams into the core, 1 or 2.
-    in_words, out_words : words of a buffer in, 1 to 16, and out, 2 to 16.
+    in_words, out_words : words of a buffer in, 1 to 16, and out, 3 to 16. A buffer out of two words would take none in the
+        cycle in which its first word moves to the output.
     """
 
     inputs: int = 1
@@ -166,4 +167,4 @@ class StreamPortConfig:
     def __post_init__(self) -> None:
         require_range("stream_port", "inputs", self.inputs, 1, 2)
         require_range("stream_port", "in_words", self.in_words, 1, 16)
-        require_range("stream_port", "out_words", self.out_words, 2, 16)
+        require_range("stream_port", "out_words", self.out_words, 3, 16)

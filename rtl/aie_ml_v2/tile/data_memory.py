@@ -130,7 +130,7 @@ class DataMemory(wiring.Component):
         bytes_below = store.mask[: config.bank_bytes] << place.first
         m.d.comb += [
             stored.eq(Mux(wide, store.data, narrow[:line].replicate(2))),
-            mask.eq(Mux(wide, store.mask, (bytes_below & place.firsts)[: config.bank_bytes].replicate(2))),
+            mask.eq(Mux(wide, store.mask, (bytes_below & place.bytes)[: config.bank_bytes].replicate(2))),
         ]
         grants: list[list[list]] = [[[], []] for _ in range(STORE + 1)]
         words = []
@@ -182,7 +182,7 @@ class DataMemory(wiring.Component):
             result.odd.eq(place.needs[1]),
             result.wide.eq(place.needs.all()),
             result.first.eq(place.first),
-            result.firsts.eq(place.firsts),
+            result.bytes.eq(place.bytes),
             result.goes.eq(goes),
             self.data[number].valid.eq(there),
             self.data[number].p.eq(result.o),

@@ -3,7 +3,7 @@
 Ref: AM027 chapter 2; AM029 for the status bits.
 """
 
-from amaranth import Array, Cat, Module, Signal
+from amaranth import Array, Cat, Const, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -29,7 +29,7 @@ class StreamPort(wiring.Component):
     o : Out(stream of STREAM_WORD)
     advance : In(1), the rest of the core is ready to go on
     stall : Out(1), a blocking access waits
-    reads, read_blocks : In(1); select : In(1), which input; read : Out(STREAM_WORD), 0 if there is none, read_success : Out(1)
+    reads, read_blocks : In(1); select : In(range(inputs)), which input; read : Out(STREAM_WORD), 0 if there is none, read_success : Out(1)
     writes, write_blocks : In(1); write : In(STREAM_WORD), write_success : Out(1)
     """
 
@@ -57,6 +57,8 @@ class StreamPort(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         width = STREAM_WORD.size
+        # A signal without bits would be a wire [-1:0] in Verilog.
+        select = self.select if self.config.inputs > 1 else Const(0)
         buffers = []
         for number in range(self.config.inputs):
             m.submodules[f"in_{number}"] = buffer = SyncFIFO(width=width, depth=self.config.in_words)
@@ -71,7 +73,7 @@ class StreamPort(wiring.Component):
 
         goes, found = Signal(), Signal()
         m.d.comb += [
-            found.eq(Array(buffer.r_rdy for buffer in buffers)[self.select]),
+            found.eq(Array(buffer.r_rdy for buffer in buffers)[select]),
             self.read_success.eq(self.reads & found),
             self.write_success.eq(self.writes & out.w_rdy),
             self.stall.eq(
@@ -85,7 +87,7 @@ class StreamPort(wiring.Component):
             out.w_en.eq(goes & self.writes),
         ]
         with m.If(self.read_success):
-            m.d.comb += self.read.eq(Array(buffer.r_data for buffer in buffers)[self.select])
+            m.d.comb += self.read.eq(Array(buffer.r_data for buffer in buffers)[select])
         for number, buffer in enumerate(buffers):
-            m.d.comb += buffer.r_en.eq(goes & self.reads & (self.select == number))
+            m.d.comb += buffer.r_en.eq(goes & self.reads & (select == number))
         return m

@@ -17,7 +17,7 @@ from bitpath.rtl.aie_ml_v2.tile.accumulator_registers import (
 from bitpath.rtl.aie_ml_v2.tile.config import AccumulatorRegistersConfig
 from bitpath.rtl.aie_ml_v2.tile.slot_file import name_layout
 from bitpath.verif.aie_ml_v2.tile import slot_bench
-from bitpath.verif.aie_ml_v2.tile.slots import Place, Written, places
+from bitpath.verif.aie_ml_v2.tile.slot_bench import Place, Written, places
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 

@@ -18,7 +18,7 @@ from bitpath.rtl.aie_ml_v2.tile.vector_registers import (
     vector_write,
 )
 from bitpath.verif.aie_ml_v2.tile import slot_bench
-from bitpath.verif.aie_ml_v2.tile.slots import Place, Written, places
+from bitpath.verif.aie_ml_v2.tile.slot_bench import Place, Written, places
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 

@@ -3,13 +3,11 @@
 
 from dataclasses import replace
 from functools import cache
-from itertools import chain, repeat
+from itertools import repeat
 
 import pytest
 
-from bitpath.rtl.aie_ml_v2.mac.layouts import LaneOperands
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import FLOAT_LATENCY
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.rtl.aie_ml_v2.tile.load_fifo import LOAD_REQUEST
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.tensix.dot.config import Dot16Config
@@ -30,6 +28,7 @@ from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.campaigns.coverage.measure import SEED
 from bitpath.sim.engine.runner import build, run
 from bitpath.sim.flows.trainium3_matmul import engine_for
+from bitpath.verif.aie_ml_v2.mac.lane_traffic import lane_operands, lane_valid, wide_operands
 from bitpath.verif.common.large import LARGE
 from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.engine_host import EARLY_WORDS
@@ -57,29 +56,6 @@ def row_command(source):
 
 def likely(source):
     return drawn(lambda: int(source.random() < 0.8))
-
-
-def lane_operands(source):
-    """Both beats of an MX9 block first, since the lane's held half has no reset; then random beats."""
-    layout = places(LaneOperands)
-    (mode, mode_bits), (high, _) = layout["control.mode"], layout["high"]
-    width = sum(bits for _, bits in layout.values())
-    other = (1 << width) - 1 & ~((1 << mode_bits) - 1 << mode | 1 << high)
-    blocks = (source.getrandbits(width) & other | MacMode.MX9.value << mode | beat << high for beat in range(2))
-    return chain(blocks, drawn(lambda: source.getrandbits(width)))
-
-
-def wide_operands(source):
-    """Those of a lower and of an upper lane."""
-    lower, upper = lane_operands(source), lane_operands(source)
-    return (
-        low | high << sum(bits for _, bits in places(LaneOperands).values())
-        for low, high in zip(lower, upper, strict=False)
-    )
-
-
-def lane_valid(source):
-    return chain((1, 1), drawn(lambda: source.getrandbits(1)))
 
 
 def loads_and_passes(source):
@@ -160,9 +136,8 @@ MANNERS = {
     **dict.fromkeys(("quad_mx_dot", "reciprocal", "square_root", "reciprocal_square_root", "quantize_mx"), Manners()),
     **dict.fromkeys(("xorwow", "dot16", "unpacker", "packer", "mx_convert", "srs", "ups"), Manners()),
     **dict.fromkeys(("float_narrow", "float_widen", "float_floor"), Manners()),
-    **dict.fromkeys(("fix_float", "float_fix", "pack_unpack", "mx_widen"), Manners()),
-    **dict.fromkeys(("vector_alu", "vector_move", "shuffle"), Manners()),
     **dict.fromkeys(("fix_float", "float_fix", "pack_unpack", "mx_widen", "scalar_functions"), Manners()),
+    **dict.fromkeys(("vector_alu", "vector_move", "shuffle", "nonlinear"), Manners()),
     "scale_fetch": Manners(),
     "indirect_offsets": Manners(inputs={"i": short_lists}),
     "dge": Manners(inputs={"i": copies}, cycles=200),
@@ -191,7 +166,7 @@ MANNERS = {
     "wide_lanes": Manners(settle={"o": FLOAT_LATENCY}, inputs={"operands": wide_operands, "valid": lane_valid}),
     "cascade_link": Manners(keeps=QUEUE),
     "data_memory": Manners(keeps=SRAM, inputs={"advance": likely}),
-    "stream_port": Manners(keeps=QUEUE, pace=Pace(gap=0.7, stall=0.7)),
+    "stream_port": Manners(keeps=QUEUE, inputs={"advance": likely}, pace=Pace(gap=0.7, stall=0.7)),
     **dict.fromkeys(("vector_registers", "accumulator_registers", "store_fifo"), Manners()),
     "load_fifo": Manners(inputs={"request": short_fifos, "advance": likely}, cycles=150),
     "systolic_array": Manners(
@@ -239,9 +214,10 @@ CONFIGS = {
 
 
 def one_way():
-    """Return the units with one input and one output stream."""
+    """Return the units with one input and one output stream; arrays of streams do not count."""
     ports = {name: find_unit(name).build(find_unit(name).config_type()).signature.members for name in MANNERS}
-    return [name for name, own in ports.items() if {port for port in own if own[port].is_signature} == {"i", "o"}]
+    streams = {name: {port: each for port, each in own.items() if each.is_signature} for name, own in ports.items()}
+    return [name for name, own in streams.items() if own.keys() == {"i", "o"} and not own["i"].dimensions]
 
 
 def sizes(names):
