@@ -1,6 +1,6 @@
-"""Widths of the FIFOs, and masks of their lowest bytes."""
+"""Widths of the FIFOs, masks of their lowest bytes, and moves by any number of bytes."""
 
-from amaranth import Cat, Value
+from amaranth import Cat, Module, Mux, Signal, Value
 
 from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, FIFO_BYTES, LINE_BYTES
 
@@ -19,3 +19,17 @@ def lowest_bytes(count: Value, width: int = FIFO_BYTES) -> Value:
 def next_line(pointer: Value) -> Value:
     """The line behind the pointer's."""
     return ((pointer[PLACE_BITS:] + 1) << PLACE_BITS)[:ADDRESS_BITS]
+
+
+def moved(m: Module, name: str, data: Value, count: Value, *, up: bool = False) -> Signal:
+    """``data`` moved down by ``count`` bytes, or up within its width: a multiplexer for each bit of the count.
+
+    One shift by an unknown number would connect every bit of the result with every bit of the data, and Amaranth follows each
+    of these connections when it looks for combinational loops.
+    """
+    for place, bit in enumerate(count):
+        bits = 8 << place
+        step = Signal(len(data), name=f"{name}_{1 << place}")
+        m.d.comb += step.eq(Mux(bit, data.shift_left(bits) if up else data.shift_right(bits), data))
+        data = step
+    return data

@@ -21,12 +21,15 @@ from bitpath.rtl.aie_ml_v2.tile.fifo_bytes import (
     LINE_BITS,
     PLACE_BITS,
     lowest_bytes,
+    moved,
     next_line,
 )
 from bitpath.rtl.common.pipeline.delay import Delay
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 MASK_BYTES = SPARSE_CHUNK_BYTES // 8
+CHUNK_BITS = 8 * (MASK_BYTES + SPARSE_CHUNK_BYTES)
+"""Bits of the largest sparse chunk with its mask."""
 FLAG_CYCLES = 2
 """Cycles from a request to its flag: it is written in cycle 3."""
 
@@ -137,14 +140,15 @@ class LoadFifo(wiring.Component):
 
         full, rest = Signal(FIFO_BITS), Signal(FIFO_BITS)
         filled, size = Signal(COUNT), Signal(range(2 * FIFO_BYTES))
-        line = self.data >> (now.place << 3)
-        added = Mux(now.loads, line[:LINE_BITS] << (now.count << 3), 0)
-        taken = Mux(now.pop, size, 0)
+        taken = Signal.like(size)
+        line = Signal(FIFO_BITS)
+        m.d.comb += [line.eq(moved(m, "line_down", self.data, now.place)), taken.eq(Mux(now.pop, size, 0))]
+        added = moved(m, "line_up", line, now.count, up=True)
         m.d.comb += [
-            full.eq((self.held & lowest_bytes(now.count)) | added),
+            full.eq((self.held & lowest_bytes(now.count)) | Mux(now.loads, added, 0)),
             filled.eq(Mux(now.loads, now.count + LINE_BYTES - now.place, now.count)),
             size.eq(Mux(now.sparse, self._sparse_bytes(m, full), now.bytes)),
-            rest.eq(Mux(now.jumps, 0, full >> (taken << 3))),
+            rest.eq(Mux(now.jumps, 0, moved(m, "rest_down", full, taken))),
             self.late.eq(now.valid & now.pop & now.sparse),
             self.late_underflow.eq(self.late & (filled < size)),
             self.late_count.eq(Mux(now.jumps | (filled < size), 0, filled - size)),
@@ -160,7 +164,7 @@ class LoadFifo(wiring.Component):
     def _sparse_bytes(self, m: Module, full: Signal) -> Value:
         """Bytes of two chunks: of each a mask, a byte for each of its bits, rounded up to a multiple of four."""
         first = _chunk_bytes(m, "first", full)
-        return first + _chunk_bytes(m, "second", full >> (first << 3))
+        return first + _chunk_bytes(m, "second", moved(m, "second_down", full[: CHUNK_BITS + 8 * MASK_BYTES], first))
 
 
 def _chunk_bytes(m: Module, name: str, data: Value) -> Signal:

@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, FIFO_BYTES, LINE_BYTES
 from bitpath.rtl.aie_ml_v2.tile.config import StoreFifoConfig
-from bitpath.rtl.aie_ml_v2.tile.fifo_bytes import COUNT, FIFO_BITS, LINE_BITS, PLACE_BITS, lowest_bytes
+from bitpath.rtl.aie_ml_v2.tile.fifo_bytes import COUNT, FIFO_BITS, LINE_BITS, PLACE_BITS, lowest_bytes, moved
 from bitpath.rtl.common.pipeline.delay import Delay
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
@@ -116,12 +116,13 @@ class StoreFifo(wiring.Component):
         ]
         full, line = Signal(FIFO_BITS), Signal(LINE_BITS)
         place = now.pointer[:PLACE_BITS]
-        pushed = Mux(now.flush, 0, self.data) << (now.count << 3)
-        written = lowest_bytes(now.leaves, LINE_BYTES) & full
+        pushed = moved(m, "data_up", Mux(now.flush, 0, self.data), now.count, up=True)
+        written = full[:LINE_BITS] & lowest_bytes(now.leaves, LINE_BYTES)
         m.d.comb += [
             full.eq((self.held & lowest_bytes(now.count)) | pushed),
-            line.eq(written << (place << 3)),
+            line.eq(moved(m, "line_up", written, place, up=True)),
         ]
+        rest = moved(m, "rest_down", full, now.leaves)
         mask = Signal(LINE_BYTES)
         ones = sum(((now.leaves > byte) << byte) for byte in range(LINE_BYTES))
         m.d.comb += mask.eq(ones << place)
@@ -133,7 +134,7 @@ class StoreFifo(wiring.Component):
                 self.store.mask.eq(mask),
             ]
             with m.If(now.valid):
-                m.d.sync += self.held.eq(full >> (now.leaves << 3))
+                m.d.sync += self.held.eq(rest)
         for half in range(2):
             with m.If(self.advance & self.write[half]):
                 m.d.sync += self.held.word_select(half, LINE_BITS).eq(self.write_data.word_select(half, LINE_BITS))
