@@ -23,7 +23,7 @@ bench = partial(run_bench, seed=SEED)
 
 
 def test_agu():
-    bench("agu", AguConfig(), "icarus", cases=100, min_tests=6, min_compared=730)
+    bench("agu", AguConfig(), "icarus", cases=400, min_tests=6, min_compared=1_900)
 
 
 @pytest.mark.deep
@@ -54,14 +54,14 @@ def test_data_memory_known_answers(replay):
 
 
 @pytest.mark.parametrize(
-    ("unit", "config", "compared"),
+    ("unit", "config", "cases", "compared"),
     [
-        ("vector_registers", VectorRegistersConfig(pairs=1), 1_500),
-        ("accumulator_registers", AccumulatorRegistersConfig(), 700),
+        ("vector_registers", VectorRegistersConfig(pairs=1, w_bits=8), 16, 1_300),
+        ("accumulator_registers", AccumulatorRegistersConfig(), 400, 2_500),
     ],
 )
-def test_registers(unit, config, compared):
-    bench(unit, config, "icarus", cases=32, min_tests=4, min_compared=compared)
+def test_registers(unit, config, cases, compared):
+    bench(unit, config, "icarus", cases=cases, min_tests=4, min_compared=compared)
 
 
 @pytest.mark.deep
@@ -81,7 +81,7 @@ def test_registers_of_the_machine(unit, config):
     [("load_fifo", LoadFifoConfig(latency=2)), ("store_fifo", StoreFifoConfig(latency=1, late=1))],
 )
 def test_fifos(unit, config):
-    bench(unit, config, "icarus", cases=25, min_tests=5, min_compared=100)
+    bench(unit, config, "icarus", cases=12, min_tests=5, min_compared=60)
 
 
 @pytest.mark.deep
@@ -91,7 +91,12 @@ def test_fifos_of_the_machine(unit, config):
 
 
 @pytest.mark.parametrize(
-    ("config", "tests"), [(StreamPortConfig(), 5), (StreamPortConfig(inputs=2, in_words=1, out_words=3), 4)]
+    ("config", "cases", "tests"),
+    [
+        (StreamPortConfig(), 200, 5),
+        (StreamPortConfig(inputs=2), 1000, 5),
+        (StreamPortConfig(inputs=2, in_words=1, out_words=3), 200, 4),
+    ],
 )
-def test_stream_port(config, tests):
-    bench("stream_port", config, "icarus", cases=200, min_tests=tests, min_compared=200)
+def test_stream_port(config, cases, tests):
+    bench("stream_port", config, "icarus", cases=cases, min_tests=tests, min_compared=cases)
