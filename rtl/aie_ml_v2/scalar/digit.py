@@ -18,7 +18,7 @@ reciprocal (m * (y - Y) * 2**j), and for the roots below 4: (y - Y) * (y + Y) * 
 at most 2, and T = 2 is not reached: Y < 2, and m * Y <= sqrt(m) < 2. R and T need 23 + j fraction bits, as m * 2**-j has.
 """
 
-from amaranth import Cat, Const, Module, Mux, Signal, signed
+from amaranth import Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -76,15 +76,15 @@ class Digit(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         # With one fraction bit more than before, doubled numbers move up by two places.
-        doubled = Cat(Const(0, 2), self.residue)
-        twice_total = Cat(Const(0, 2), self.total)
+        doubled = self.residue.shift_left(2)
         # In this grid m * 2**-place is m's own bits.
-        step = Mux(self.reciprocal, self.step << self.place, self.step)
-        remainder = Signal(signed(len(doubled) + 1))
+        step = Mux(self.reciprocal, self.step.shift_left(self.place), self.step)
+        less, remainder = Signal(signed(len(self.residue) + 1)), Signal(signed(len(doubled) + 1))
         m.d.comb += [
-            remainder.eq(doubled - twice_total - step),
+            less.eq(self.residue - self.total),
+            remainder.eq(less.shift_left(2) - step),
             self.digit.eq(~remainder[-1]),
             self.next_residue.eq(Mux(self.digit, remainder, doubled)),
-            self.next_total.eq((self.total << 1) + Mux(self.digit & ~self.reciprocal, self.step, 0)),
+            self.next_total.eq(self.total.shift_left(1) + Mux(self.digit & ~self.reciprocal, self.step, 0)),
         ]
         return m

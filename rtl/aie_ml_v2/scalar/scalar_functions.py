@@ -126,7 +126,7 @@ class ScalarFunctions(wiring.Component):
             "operand": Mux(root, ONE, operand),
             # m - 1, of an inverse 1 - m where that is 0, else 1.
             "residue": Mux(root, operand - ONE, Mux(one, 0, ONE))[:STEP_BITS],
-            "total": Mux(leading & ~reciprocal, ONE, 0),
+            "total": (leading & ~reciprocal).shift_left(FP32.fraction_bits),
             "digits": leading,
             "exponent": scale,
             "special": special.as_value(),

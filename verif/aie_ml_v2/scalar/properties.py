@@ -62,14 +62,19 @@ def digit(claim: Claim, place: int) -> None:
 def function_round(claim: Claim) -> None:
     dut = claim.instantiate("dut", FunctionRound())
     leading = dut.digits[-1]
-    claim.assume(leading | dut.digits[-2], dut.exponent + leading >= FP32.emin - 2, ~(dut.special.inf & dut.zero))
+    plain = claim.value(~(dut.special.nan | dut.special.inf | dut.zero), "plain", 1)
+    claim.assume(leading | dut.digits[-2], ~(dut.special.inf & dut.zero))
+    # Numbers are at least 2**-128, and below 2 times 2**(exponent + leading - 1).
+    claim.assume(~plain | (dut.exponent + leading >= FP32.emin - 1))
+    # An inverse that is no power of two lies more than 2**-24 of itself below the next one; roots are far from both ends.
+    middle = (dut.exponent + leading > FP32.emin) & (dut.exponent + leading <= FP32.emax)
+    claim.assume(middle | ~Mux(leading, dut.digits[2:], dut.digits[1:-1]).all())
     weight = claim.value(dut.exponent - DIGITS, "weight", signed(11))
     code = float_code(claim, dut.digits, weight, FP32, "spec", sticky=dut.sticky)
     sign = Cat(Const(0, FP32.width - 1), dut.special.sign)
     infinity = Cat(Const(FP32.infinity_code, FP32.width - 1), dut.special.sign)
     number = Mux(code > FP32.max_code, infinity, Cat(code[: FP32.width - 1], dut.special.sign))
     special = Mux(dut.special.nan, FP32.nan_code, Mux(dut.special.inf, infinity, sign))
-    plain = claim.value(~(dut.special.nan | dut.special.inf | dut.zero), "plain", 1)
     claim.ensure(
         dut.o == Mux(plain, number, special),
         dut.flags.huge == (plain & (code > FP32.max_code)),
