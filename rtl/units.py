@@ -4,6 +4,7 @@ from difflib import get_close_matches
 
 from bitpath.rtl.aie_ml_v2.cascade import units as aie_ml_v2_cascade
 from bitpath.rtl.aie_ml_v2.convert import units as aie_ml_v2_convert
+from bitpath.rtl.aie_ml_v2.core import units as aie_ml_v2_core
 from bitpath.rtl.aie_ml_v2.engine import units as aie_ml_v2_engine
 from bitpath.rtl.aie_ml_v2.floats import units as aie_ml_v2_floats
 from bitpath.rtl.aie_ml_v2.lanes import units as aie_ml_v2_lanes
@@ -57,6 +58,7 @@ ROOMS = (
     aie_ml_v2_cascade,
     aie_ml_v2_engine,
     aie_ml_v2_tile,
+    aie_ml_v2_core,
 )
 """Modules that declare units; add a new room here."""
 

@@ -14,7 +14,7 @@ from bitpath.sim.engine.machines import MACHINES
 from bitpath.sim.engine.unit_options import FILE, RMSNORM_OPTIONS, SCALE_RULE, SIMULATOR, rmsnorm_options
 
 SWITCH = ("on", "off")
-FLOWS = ("matmul", "rmsnorm_quant", "layer", "core", "softmax")
+FLOWS = ("matmul", "rmsnorm_quant", "layer", "core", "softmax", "tile")
 
 
 @click.command(
@@ -26,6 +26,7 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer", "core", "softmax")
         "bitpath run --format mxfp4 --slice 8x128x8 --waves",
         "bitpath run --flow layer --json --quiet",
         "bitpath run --flow core --shaping off",
+        "bitpath run --flow tile --format int8_sparse",
         "bitpath run --machine trainium3 --format sparse_4_16",
         "bitpath run --flow rmsnorm_quant --hidden X.npy --gamma G.npy --lower-bound 2.5",
         "bitpath run --machine trainium3 --scale-rule nki05",
@@ -38,7 +39,7 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer", "core", "softmax")
     default="matmul",
     show_default=True,
     help="A matmul; or Trainium3's RMSNorm-Quant, its RMSNorm, QuantizeMX and matmul one after the other, a layer from HBM back "
-    "to HBM, or softmax.",
+    "to HBM, or softmax; or two layers on AIE-ML v2's tile.",
 )
 @click.option(
     "--format",

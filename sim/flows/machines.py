@@ -28,6 +28,7 @@ from bitpath.sim.engine.machines import MACHINES
 from bitpath.sim.flows import (
     aie_ml_v2_explain,
     aie_ml_v2_matmul,
+    aie_ml_v2_tile,
     tensix_explain,
     tensix_matmul,
     trainium3_core,
@@ -102,6 +103,7 @@ TENSIX = Machine(
 )
 AIE_ML_V2 = Machine(
     matmul=aie_ml_v2_matmul,
+    flows={"tile": aie_ml_v2_tile},
     explain=aie_ml_v2_explain,
     presets=aie_ml_v2_numerics.PRESETS,
     numerics=((*aie_ml_v2_numerics.PRESETS.values(),), aie_ml_v2_choices.CHOICES),

@@ -21,8 +21,9 @@ from bitpath.golden.trainium3.declarations.core import TICKS_PER_NS
 from bitpath.golden.trainium3.operands.quantize_mx import ScaleRuleName
 from bitpath.sim.flows.accuracy import rmsnorm_reference
 from bitpath.sim.flows.operands import normalised_layer
+from bitpath.sim.flows.staged import kind_of
 from bitpath.sim.flows.trainium3_matmul import SCALE_RULES
-from bitpath.sim.flows.trainium3_staged import CoreUnits, StagedRun, kind_of
+from bitpath.sim.flows.trainium3_staged import CoreUnits, StagedRun
 from bitpath.verif.trainium3.core import stages
 from bitpath.verif.trainium3.core.dma_loads import Images, dma_loads
 from bitpath.verif.trainium3.dma.schedules import Schedule

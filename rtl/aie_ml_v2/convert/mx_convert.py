@@ -66,9 +66,7 @@ class MxConvert(wiring.Component):
     @property
     def steps(self) -> tuple[str, ...]:
         """The steps that pipeline registers follow."""
-        again = ("bumped",) if self.layouts.has_shifts else ()
-        bump = ("leaves", *again) if self.config.numerics.mx_bump else ()
-        return ("pairs", "shared", *bump, "codes")
+        return steps_of(self.config)
 
     @property
     def latency(self) -> int:
@@ -144,6 +142,13 @@ class MxConvert(wiring.Component):
             ]
             elements.append(element)
         return Cat(element.o for element in elements), Cat(element.leaves for element in elements)
+
+
+def steps_of(config: MxConvertConfig) -> tuple[str, ...]:
+    """Return the steps of a configuration that pipeline registers follow, one cycle each."""
+    again = ("bumped",) if config.blocks.layouts.has_shifts else ()
+    bump = ("leaves", *again) if config.numerics.mx_bump else ()
+    return ("pairs", "shared", *bump, "codes")
 
 
 def _bumped(exponent: Value, leaves: Value) -> Value:

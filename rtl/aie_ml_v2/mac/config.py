@@ -31,12 +31,14 @@ class MacLaneConfig:
     bfp16ebs8 : True for XDNA2's products: MX9, which must be the only mode, takes blocks of eight without shift bits, in one
         beat each.
     chained : True for one of two lanes that together make a lane of 64 bits (`WideLanes`); INT16 must be among the modes.
+    stalls : True for a lane with a clock enable.
     """
 
     modes: tuple[MacMode, ...] = tuple(MacMode)
     numerics: AieNumerics = AIE_ML_V2.numerics
     bfp16ebs8: bool = False
     chained: bool = False
+    stalls: bool = False
 
     def __post_init__(self) -> None:
         if not self.modes or self.modes != tuple(mode for mode in MacMode if mode in self.modes):
@@ -65,10 +67,12 @@ class WideLanesConfig:
     modes : modes of each lane with 32 bits, in the order of `MacMode`; INT16, whose multipliers 64-bit lanes use, must be
         among them.
     numerics : choices where the documents leave the result open.
+    stalls : True for lanes with a clock enable.
     """
 
     modes: tuple[MacMode, ...] = (MacMode.INT8, MacMode.INT16)
     numerics: AieNumerics = AIE_ML_V2.numerics
+    stalls: bool = False
 
     def __post_init__(self) -> None:
         if MacMode.INT16 not in self.modes:
@@ -77,7 +81,7 @@ class WideLanesConfig:
     @property
     def lane(self) -> MacLaneConfig:
         """Configuration of either lane."""
-        return MacLaneConfig(modes=self.modes, numerics=self.numerics, chained=True)
+        return MacLaneConfig(modes=self.modes, numerics=self.numerics, chained=True, stalls=self.stalls)
 
 
 MX9_LANE = MacLaneConfig(modes=(MacMode.MX9,))

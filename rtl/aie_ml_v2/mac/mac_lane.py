@@ -40,7 +40,7 @@ Ref: AM027, chapter 4, for the stages; llvm-aie, AIE2PSGenSchedule.td, for the c
 
 from typing import Any
 
-from amaranth import Module, Mux, Signal, Value, signed
+from amaranth import EnableInserter, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -101,6 +101,7 @@ class MacLane(wiring.Component):
 
     Members
     -------
+    advance : In(1), in a lane that stalls: the clock enable of all registers; cycles without it do not count
     valid : In(1)
     operands : In(LaneOperands)
     acc1, acc2 : In(32), FP32 or INT32, sampled two cycles before the result
@@ -120,6 +121,7 @@ class MacLane(wiring.Component):
                 "acc2": In(LANE_BITS),
                 "o": Out(LANE_BITS),
                 **({"chain": In(ChainIn), "chained": Out(ChainOut)} if config.chained else {}),
+                **({"advance": In(1)} if config.stalls else {}),
             }
         )
 
@@ -185,7 +187,7 @@ class MacLane(wiring.Component):
             normalize.special.eq(summed["special"]),
             self.o.eq(Mux(summed["is_integer"], summed["total"][:LANE_BITS], normalize.o)),
         ]
-        return m
+        return EnableInserter(self.advance)(m) if self.config.stalls else m
 
     def _multiply(self, m: Module, platform: Any) -> tuple[data.View, Value]:
         """Return the registered products and their valid bit."""

@@ -12,7 +12,7 @@ accumulation. Sums wrap modulo 2**64. ``negated`` subtracts single products, as 
 Latency and hazards are those of `MacLane`. Ref: AM027, Table 7; llvm-aie for the timing and for shift16.
 """
 
-from amaranth import Cat, Module, Mux, Signal, Value, signed
+from amaranth import Cat, EnableInserter, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -43,6 +43,7 @@ class WideLanes(wiring.Component):
 
     Members
     -------
+    advance : In(1), if the lanes stall: the clock enable of all registers; cycles without it do not count
     valid : In(1)
     width : In(LaneWidth); with 64 bits the mode of the lower lane's control word must be INT16
     negated : In(4), with 64 bits: products that are subtracted; of INT32X16 the low two bits count
@@ -62,6 +63,7 @@ class WideLanes(wiring.Component):
                 "acc1": In(WIDE_BITS),
                 "acc2": In(WIDE_BITS),
                 "o": Out(WIDE_BITS),
+                **({"advance": In(1)} if config.stalls else {}),
             }
         )
 
@@ -79,6 +81,8 @@ class WideLanes(wiring.Component):
         for half, lane in enumerate(lanes):
             own = self.negated.word_select(half, INT16_PRODUCTS)
             part = slice(half * LANE_BITS, (half + 1) * LANE_BITS)
+            if self.config.stalls:
+                m.d.comb += lane.advance.eq(self.advance)
             m.d.comb += [
                 lane.valid.eq(self.valid),
                 lane.operands.eq(self.operands[half]),
@@ -96,7 +100,7 @@ class WideLanes(wiring.Component):
         ]
         with m.If(self.width != LaneWidth.BITS32):
             self._split(m, lanes, double)
-        return m
+        return EnableInserter(self.advance)(m) if self.config.stalls else m
 
     def _split(self, m: Module, lanes: list[wiring.Component], double: Value) -> None:
         """Give each lane its half of the lower lane's operands."""

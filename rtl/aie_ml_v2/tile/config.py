@@ -122,13 +122,14 @@ class LoadFifoConfig:
 
     Attributes
     ----------
-    latency : cycles from a request to its line of memory; 6 on the machine, whose memory is read in cycle 5.
+    latency : cycles from a request to its line of memory; 6 on the machine, whose memory is read in cycle 5. With 1 the
+        requests come in the cycle of the access.
     """
 
     latency: int = 6
 
     def __post_init__(self) -> None:
-        require_range("load_fifo", "latency", self.latency, 2, 8)
+        require_range("load_fifo", "latency", self.latency, 1, 8)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -163,13 +163,14 @@ class LoadFifo(wiring.Component):
 
     def _sparse_bytes(self, m: Module, full: Signal) -> Value:
         """Bytes of two chunks: of each a mask, a byte for each of its bits, rounded up to a multiple of four."""
-        first = _chunk_bytes(m, "first", full)
-        return first + _chunk_bytes(m, "second", moved(m, "second_down", full[: CHUNK_BITS + 8 * MASK_BYTES], first))
+        first = _chunk_bytes(m, "first", full[: 8 * MASK_BYTES])
+        second = moved(m, "second_down", full[: CHUNK_BITS + 8 * MASK_BYTES], first)
+        return first + _chunk_bytes(m, "second", second[: 8 * MASK_BYTES])
 
 
-def _chunk_bytes(m: Module, name: str, data: Value) -> Signal:
+def _chunk_bytes(m: Module, name: str, mask: Value) -> Signal:
     size = Signal(range(FIFO_BYTES + 1), name=f"{name}_bytes")
-    kept = sum(data[bit] for bit in range(8 * MASK_BYTES))
+    kept = sum(mask[bit] for bit in range(8 * MASK_BYTES))
     up = SPARSE_ALIGNMENT_BYTES - 1
     m.d.comb += size.eq(Cat(0, 0, (kept + MASK_BYTES + up)[2:]))
     return size

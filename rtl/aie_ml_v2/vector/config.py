@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from bitpath.golden.aie_ml_v2.declarations.modes import INT8
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AieNumerics
+from bitpath.rtl.aie_ml_v2.mac.config import WideLanesConfig
+from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.rtl.aie_ml_v2.vector.native_shapes import ROUTES, NativeShape, Route
 from bitpath.rtl.common.config import require_power_of_two, require_range
 
@@ -88,3 +90,52 @@ class OperandShapesConfig:
         """The routes of the shapes."""
         every = list(ROUTES.values())
         return {shape: every[shape.value] for shape in self.shapes}
+
+
+INTEGER_PRODUCTS = tuple(
+    shape
+    for shape, route in zip(NativeShape, ROUTES.values(), strict=True)
+    if shape.name.startswith("INT") and route.is_matrix
+)
+"""Matrix products of integers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NativeMacConfig:
+    """Configuration of the multiply path of 64 lanes.
+
+    Attributes
+    ----------
+    products : integer products, distinct members of `INTEGER_PRODUCTS` in their order; requests must use no other.
+    mx9 : whether it multiplies blocks of MX9.
+    numerics : choices where the documents leave the result open.
+    """
+
+    products: tuple[NativeShape, ...] = (NativeShape.INT8_8X8X8,)
+    mx9: bool = True
+    numerics: AieNumerics = AIE_ML_V2.numerics
+
+    def __post_init__(self) -> None:
+        if not self.products or self.products != tuple(each for each in INTEGER_PRODUCTS if each in self.products):
+            raise ValueError(
+                f"native_mac: products must be distinct members of INTEGER_PRODUCTS in their order, not {self.products!r}"
+            )
+
+    @property
+    def routes(self) -> dict[NativeShape, Route]:
+        """The routes of the products."""
+        return self.shapes.routes
+
+    @property
+    def shapes(self) -> OperandShapesConfig:
+        """The operand network."""
+        return OperandShapesConfig(lanes=INT8.lanes, shapes=self.products)
+
+    @property
+    def lanes(self) -> WideLanesConfig:
+        """A pair of lanes."""
+        bytes_too = any(
+            route.lane_bits == INT8.lane_bits and route.x_bits == INT8.a_bits for route in self.routes.values()
+        )
+        modes = [MacMode.INT8] * bytes_too + [MacMode.INT16] + [MacMode.MX9] * self.mx9
+        return WideLanesConfig(modes=tuple(modes), numerics=self.numerics, stalls=True)

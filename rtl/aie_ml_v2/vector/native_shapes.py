@@ -47,6 +47,7 @@ class Route:
     x, y : places of a lane's elements; of a sparse product all entities along k in x, and the slots in y.
     broadcasts : the only element of Y is in the scalar operand.
     mask : bytes of Y that a lane's mask describes, as their number and the first of each lane; None for a dense product.
+    is_matrix : a product of matrices.
     """
 
     lanes: int
@@ -57,6 +58,7 @@ class Route:
     y: Places
     broadcasts: bool = False
     mask: tuple[int, Places] | None = None
+    is_matrix: bool = False
 
     @property
     def halves(self) -> int:
@@ -77,6 +79,7 @@ def _matrix(mode: Mode, shape: Shape) -> Route:
         m * n,
         lambda lane: tuple(lane // n * k + i for i in range(k)),
         lambda lane: tuple(i * n + lane % n for i in range(k)),
+        is_matrix=True,
     )
 
 
@@ -90,6 +93,7 @@ def _sparse(mode: Mode, shape: Shape) -> Route:
         lambda lane: tuple(lane // n * k + i for i in range(k)),
         lambda lane: tuple(lane % n * kept + i for i in range(kept)),
         mask=(k * size, lambda lane: (lane % n * k * size,)),
+        is_matrix=True,
     )
 
 

@@ -1,0 +1,135 @@
+"""Pointers, modifiers and shifts, with an address generator for each of lda, ldb and st.
+
+Ref: llvm-aie's register file and itineraries (target aie2ps): pointers and counters are read and written in cycle 1.
+"""
+
+from amaranth import Array, Cat, Module, Mux, Signal
+from amaranth.lib import data, enum, wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS
+from bitpath.rtl.aie_ml_v2.core.bundle import ADDRESS
+from bitpath.rtl.aie_ml_v2.tile.agu import Agu, AguMode
+from bitpath.rtl.aie_ml_v2.tile.config import AguConfig
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
+
+PORTS = ("lda", "ldb", "st")
+REGISTERS, SHIFTS = 8, 4
+"""Registers of a kind, and registers s."""
+SHIFT_BITS = 6
+
+
+class AddressKind(enum.Enum, shape=3):
+    """Kinds of registers, as the host numbers them."""
+
+    P = 0
+    M = 1
+    DN = 2
+    DJ = 3
+    DC = 4
+    S = 5
+
+
+POINTER_USE = data.StructLayout(
+    {
+        "address": ADDRESS,
+        "steps": 1,  # the pointer is updated
+        "counts": 1,  # its counters are
+        "is_relative": 1,  # 0 stands for the pointer
+    }
+)
+"""Layout of a slot's use of a pointer and its modifier."""
+POINTER_WRITE = data.StructLayout({"enable": 1, "value": ADDRESS_BITS})
+"""Layout of a FIFO's write of its pointer."""
+FIFO_POINTERS = 3
+"""Pointers of FIFOs: p0 and p1 of the load FIFOs, p2 of the store FIFO."""
+HOST_REGISTER = data.StructLayout({"kind": AddressKind, "index": 3, "writes": 1, "value": ADDRESS_BITS})
+"""Layout of the host's access."""
+
+
+class AddressUnit(wiring.Component):
+    """Three updates a cycle; two of one register leave either's value. Registers are 0 after reset.
+
+    Members
+    -------
+    advance : In(1), clock enable of the slots' and the FIFOs' updates
+    lda, ldb, st : In(POINTER_USE)
+    lda_address, ... : Out(20), of the access, combinational; lda_after, ... : Out(20), the pointer after it
+    pointer : Out(20), write : In(POINTER_WRITE), of each FIFO
+    shift_index : In(2), shift : Out(6), of a register s
+    host : In(HOST_REGISTER), an access in every cycle; host_value : Out(20), combinational
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "advance": In(1),
+                **{name: In(POINTER_USE) for name in PORTS},
+                **{f"{name}_{what}": Out(ADDRESS_BITS) for name in PORTS for what in ("address", "after")},
+                "pointer": Out(ADDRESS_BITS).array(FIFO_POINTERS),
+                "write": In(POINTER_WRITE).array(FIFO_POINTERS),
+                "shift_index": In(2),
+                "shift": Out(SHIFT_BITS),
+                "host": In(HOST_REGISTER),
+                "host_value": Out(ADDRESS_BITS),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        kinds = {
+            kind: [
+                Signal(SHIFT_BITS if kind is AddressKind.S else ADDRESS_BITS, name=f"{kind.name.lower()}_{n}")
+                for n in range(SHIFTS if kind is AddressKind.S else REGISTERS)
+            ]
+            for kind in AddressKind
+        }
+        for name in PORTS:
+            self._update(m, platform, name, kinds)
+        for number, write in enumerate(self.write):
+            pointer = kinds[AddressKind.P][number]
+            m.d.comb += self.pointer[number].eq(pointer)
+            with m.If(self.advance & write.enable):
+                m.d.sync += pointer.eq(write.value)
+        m.d.comb += self.shift.eq(Array(kinds[AddressKind.S])[self.shift_index])
+        with m.Switch(self.host.kind):
+            for kind, registers in kinds.items():
+                with m.Case(kind):
+                    chosen = Array(registers)[self.host.index[: (len(registers) - 1).bit_length()]]
+                    m.d.comb += self.host_value.eq(chosen)
+                    with m.If(self.host.writes):
+                        m.d.sync += chosen.eq(self.host.value)
+        return m
+
+    def _update(self, m: Module, platform, name: str, kinds: dict[AddressKind, list[Signal]]) -> None:
+        """Address generation of a slot."""
+        use = getattr(self, name)
+        address = use.address
+        agu = instantiate(m, platform, f"agu_{name}", Agu, AguConfig())
+        counted = (address.mode == AguMode.TWO_D) | (address.mode == AguMode.THREE_D)
+        own, outer = address.register, Cat(address.register[:2], 1)
+        p, m_, dn, dj, dc = (Array(kinds[kind]) for kind in list(AddressKind)[:5])
+        pointer = p[address.pointer]
+        request, result = agu.i.p, agu.o.p
+        m.d.comb += [
+            agu.i.valid.eq(1),
+            agu.o.ready.eq(1),
+            request.mode.eq(address.mode),
+            request.p.eq(Mux(use.is_relative, 0, pointer)),
+            request.m.eq(Mux(address.is_immediate, address.immediate, m_[own])),
+            request.dj.eq(Mux(address.is_immediate, address.immediate, dj[own])),
+            request.dn.eq(dn[own]),
+            request.dc.eq(dc[own]),
+            request.dn2.eq(dn[outer]),
+            request.dj2.eq(dj[outer]),
+            request.dc2.eq(dc[outer]),
+            getattr(self, f"{name}_address").eq(result.address),
+            getattr(self, f"{name}_after").eq(result.p),
+        ]
+        with m.If(self.advance & use.steps & (address.mode != AguMode.INDEXED)):
+            m.d.sync += pointer.eq(result.p)
+        with m.If(self.advance & use.counts):
+            with m.If(counted):
+                m.d.sync += dc[own].eq(result.dc)
+            with m.If(address.mode == AguMode.THREE_D):
+                m.d.sync += dc[outer].eq(result.dc2)

@@ -1,0 +1,358 @@
+"""The tile: plays a stream of bundles on registers and banked memory, to the cycle.
+
+::
+
+    i --> IssueCheck --> lda, ldb --> LoadUnits ----+--> VectorRegisters --> MultiplyUnit, Shuffle
+                    |                               |                           |
+                    +--> AddressUnit            DataMemory                 AccumulatorRegisters
+                    |                               |                           |
+                    +--> st ------> StoreUnit <-----+---------------------------+
+
+A bundle issues in a cycle, unless there is none, or an access waits for a bank: then everything stands still. Nothing else
+stalls: an operation that reads a register before its write finds the old value. The last operations end in the cycles of further
+bundles, for example empty ones.
+
+Ref: llvm-aie's itineraries and register file (target aie2ps); AM020 and AM027 for the banks.
+"""
+
+from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, enum, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.aie_ml_v2.declarations.cycles import LOAD, MOVE, POP, PUSH_MX
+from bitpath.golden.aie_ml_v2.declarations.modes import TIMINGS, Datapath
+from bitpath.rtl.aie_ml_v2.core.address_unit import AddressKind, AddressUnit
+from bitpath.rtl.aie_ml_v2.core.bundle import BUNDLE, LoadOp, MoveOp, StoreOp, VectorOp
+from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
+from bitpath.rtl.aie_ml_v2.core.issue_check import IssueCheck, TileError
+from bitpath.rtl.aie_ml_v2.core.load_units import FIFOS, UNITS, LoadUnits
+from bitpath.rtl.aie_ml_v2.core.multiply_unit import MultiplyUnit
+from bitpath.rtl.aie_ml_v2.core.store_unit import StoreUnit
+from bitpath.rtl.aie_ml_v2.mover.config import ShuffleConfig
+from bitpath.rtl.aie_ml_v2.mover.shuffle import Shuffle
+from bitpath.rtl.aie_ml_v2.tile.accumulator_registers import AccumulatorRegisters
+from bitpath.rtl.aie_ml_v2.tile.data_memory import DataMemory, outside_layout
+from bitpath.rtl.aie_ml_v2.tile.fifo_bytes import LINE_BITS
+from bitpath.rtl.aie_ml_v2.tile.vector_registers import MV_FORWARD, VectorRegisters
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
+
+COUNTER_BITS = 32
+LOAD_SLOTS = ("lda", "ldb")
+
+
+class HostSpace(enum.Enum, shape=4):
+    """Registers that the host reads and writes, by their kind."""
+
+    VECTOR = 0  # a W with its halves of F, G and E above it
+    ACCUMULATOR = 1  # a bm
+    LOAD_FIFO = 2  # 64 bytes: halves of lf0, then of lf1
+    LOAD_COUNT = 3  # r24, r25
+    STORE_FIFO = 4  # halves of sf
+    STORE_COUNT = 5  # r26
+    P = 8
+    M = 9
+    DN = 10
+    DJ = 11
+    DC = 12
+    S = 13
+
+
+HOST_REQUEST = data.StructLayout({"space": HostSpace, "index": 5, "writes": 1, "data": LINE_BITS})
+"""Layout of the host's access to a register."""
+STALLS = data.StructLayout({"banks": COUNTER_BITS, "bundles": COUNTER_BITS})
+"""Layout of cycles in which everything stood still: an access waited for a bank, or the next bundle was not there."""
+STORE_POINTER = 2
+"""Number of the store FIFO's pointer register."""
+MOST_CYCLES = POP.result
+assert PUSH_MX.memory == MOST_CYCLES
+
+
+class AieTile(wiring.Component):
+    """Bundles, one a cycle; registers and memory can be read and written while nothing is in flight.
+
+    Parameters
+    ----------
+    config : AieTileConfig.
+
+    Members
+    -------
+    i : In(stream of BUNDLE)
+    host : In(stream of HOST_REQUEST); answer : Out(stream of 512 bits, always ready), a read's value one cycle later
+    outside : In(stream of outside_layout), of each module of the memory
+    word : Out(stream of a bank's word, always ready), of each module, one cycle after an outside read is taken
+    busy : Out(1), something is in flight
+    cycles : Out(32), from the first bundle to the last write or access, stalls for a bank included
+    stalls : Out(STALLS)
+    products : Out(32), native products that were issued
+    error : Out(TileError), the first one; such an operation leaves nothing, but for one with a wrong address
+    """
+
+    def __init__(self, config: AieTileConfig):
+        self.config = config
+        word = 8 * config.memory.bank_bytes
+        super().__init__(
+            {
+                "i": In(stream.Signature(BUNDLE)),
+                "host": In(stream.Signature(HOST_REQUEST)),
+                "answer": Out(stream.Signature(LINE_BITS, always_ready=True)),
+                "outside": In(stream.Signature(outside_layout(config.memory))).array(config.memory.modules),
+                "word": Out(stream.Signature(word, always_ready=True)).array(config.memory.modules),
+                "busy": Out(1),
+                "cycles": Out(COUNTER_BITS),
+                "stalls": Out(STALLS),
+                "products": Out(COUNTER_BITS),
+                "error": Out(TileError),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        check = instantiate(m, platform, "check", IssueCheck, config)
+        addresses = instantiate(m, platform, "addresses", AddressUnit)
+        loads = instantiate(m, platform, "loads", LoadUnits, config.vector_registers)
+        stores = instantiate(m, platform, "stores", StoreUnit, config.multiply.numerics, config.multiply.mx9)
+        multiply = instantiate(m, platform, "multiply", MultiplyUnit, config)
+        vectors = instantiate(m, platform, "vectors", VectorRegisters, config.vector_registers)
+        accumulators = instantiate(m, platform, "accumulators", AccumulatorRegisters, config.accumulator_registers)
+        memory = instantiate(m, platform, "memory", DataMemory, config.memory)
+
+        goes, offered = Signal(), Signal()
+        m.d.comb += [
+            offered.eq(self.i.valid & stores.ready),
+            goes.eq(offered & ~memory.stall),
+            self.i.ready.eq(stores.ready & ~memory.stall),
+            check.bundle.eq(Mux(self.i.valid, self.i.p, 0)),
+            check.second.eq(multiply.second),
+            multiply.issue.eq(check.issue.vec),
+            *(unit.advance.eq(goes) for unit in (check, addresses, loads, stores, multiply)),
+        ]
+        self._address(m, check.issue, addresses, loads, stores)
+        self._access(m, offered, loads, stores, memory)
+        self._operands(m, platform, goes, check.issue, loads, stores, multiply, vectors, accumulators)
+        self._count(m, goes, check, loads, stores, memory)
+        self._host(m, vectors, accumulators, addresses, loads, stores)
+        return m
+
+    def _address(self, m: Module, issue: data.View, addresses, loads, stores) -> None:
+        """Pointers of the slots, and what their units do with them."""
+        for unit, name in enumerate(LOAD_SLOTS):
+            slot, use, own = issue[name], getattr(addresses, name), loads.issue[unit]
+            steps = (slot.op == LoadOp.LOAD) | (slot.op == LoadOp.POINTER)
+            jumps = (slot.op == LoadOp.POP) & slot.jumps
+            m.d.comb += [
+                use.address.eq(slot.address),
+                use.steps.eq(steps),
+                use.counts.eq(steps | jumps),
+                use.is_relative.eq(jumps),
+                *(own[field].eq(slot[field]) for field in ("op", "to", "fifo", "format", "jumps")),
+                own.address.eq(getattr(addresses, f"{name}_address")),
+            ]
+            with m.If(jumps):
+                m.d.comb += own.address.eq(getattr(addresses, f"{name}_after"))
+        slot, use = issue.st, addresses.st
+        steps = (slot.op == StoreOp.SRS) | (slot.op == StoreOp.POINTER)
+        m.d.comb += [
+            use.address.eq(slot.address),
+            use.steps.eq(steps),
+            use.counts.eq(steps),
+            addresses.shift_index.eq(slot.shift),
+            stores.issue.eq(slot),
+            stores.shift.eq(addresses.shift),
+            stores.address.eq(addresses.st_address),
+        ]
+        for number, pointer, write in (
+            *((fifo, loads.pointer[fifo], loads.pointer_write[fifo]) for fifo in range(FIFOS)),
+            (STORE_POINTER, stores.pointer, stores.pointer_write),
+        ):
+            m.d.comb += [pointer.eq(addresses.pointer[number]), addresses.write[number].eq(write)]
+
+    def _access(self, m: Module, offered: Value, loads, stores, memory) -> None:
+        """Accesses of the memory's cycles, and the outside."""
+        for unit in range(UNITS):
+            access, port = loads.access[unit], memory.load[unit]
+            m.d.comb += [
+                port.valid.eq(access.valid),
+                port.p.address.eq(access.address),
+                port.p.size.eq(access.size),
+                loads.line[unit].eq(memory.data[unit].p),
+            ]
+        access, port = stores.access, memory.store
+        m.d.comb += [
+            memory.advance.eq(offered),
+            port.valid.eq(access.valid),
+            port.p.access.address.eq(access.address),
+            port.p.access.size.eq(access.size),
+            port.p.data.eq(access.data),
+            port.p.mask.eq(access.mask),
+        ]
+        for inner, outer, answer, word in zip(memory.outside, self.outside, memory.answer, self.word, strict=True):
+            m.d.comb += [
+                inner.valid.eq(outer.valid),
+                inner.p.eq(outer.p),
+                outer.ready.eq(inner.ready),
+                word.valid.eq(answer.valid),
+                word.p.eq(answer.p),
+            ]
+
+    def _operands(
+        self, m: Module, platform, goes: Value, issue: data.View, loads, stores, multiply, vectors, accumulators
+    ) -> None:
+        """Registers that the units read and write."""
+        m.d.comb += [
+            vectors.mac_x.eq(multiply.a_name),
+            vectors.mac_y.eq(multiply.b_name),
+            multiply.a.eq(vectors.mac_x_data),
+            multiply.b.eq(vectors.mac_y_data),
+            accumulators.acc1.eq(multiply.acc_name),
+            multiply.acc.eq(accumulators.acc1_data),
+            accumulators.mac.eq(multiply.write),
+            accumulators.mac_enable.eq(multiply.write_enable & goes),
+            accumulators.store.index.eq(issue.st.source.index),
+            accumulators.store.size.eq(issue.st.source.size),
+            stores.acc.eq(accumulators.store_data),
+        ]
+        for unit, name in enumerate(("load_a", "load_b")):
+            m.d.comb += [
+                getattr(vectors, name).eq(loads.write[unit]),
+                getattr(vectors, f"{name}_enable").eq(loads.write_enable[unit] & goes),
+            ]
+        if self.config.multiply.mx9:
+            self._shuffle(m, platform, goes, issue.mv, vectors)
+
+    def _shuffle(self, m: Module, platform, goes: Value, slot: data.View, vectors) -> None:
+        """The slot mv."""
+        unit = instantiate(m, platform, "shuffle", Shuffle, ShuffleConfig())
+        valid, to, exponents = Signal(), Signal.like(slot.to, reset_less=True), Signal(reset_less=True)
+        write = vectors.mv
+        for port, name in (("mv_a", "low"), ("mv_b", "high")):
+            source, read = getattr(unit.i.p, name), getattr(vectors, f"{port}_data")
+            m.d.comb += [
+                getattr(vectors, port).index.eq(slot[name].index),
+                getattr(vectors, port).size.eq(slot[name].size),
+                getattr(vectors, port).forward.eq(MV_FORWARD),
+                *(source[part].eq(read[own].as_value()) for part, own in (("x", "w"), ("e", "e"), ("g", "g"))),
+            ]
+        with m.If(goes):
+            m.d.sync += [valid.eq(slot.op == MoveOp.SHUFFLE), to.eq(slot.to), exponents.eq(slot.exponents)]
+        m.d.comb += [
+            unit.i.valid.eq(goes),
+            unit.i.p.code.eq(slot.code),
+            unit.o.ready.eq(goes),
+            write.name.index.eq(to.index),
+            write.name.size.eq(to.size),
+            write.name.forward.eq(MV_FORWARD),
+            write.parts.w.eq(1),
+            write.parts.g.eq(exponents),
+            write.parts.e.eq(exponents),
+            *(write.data[own].as_value().eq(unit.o.p[part]) for part, own in (("x", "w"), ("e", "e"), ("g", "g"))),
+            vectors.mv_enable.eq(valid & goes),
+        ]
+
+    def _count(self, m: Module, goes: Value, check, loads, stores, memory) -> None:
+        """Cycles, stalls and products; errors stay."""
+        issue = check.issue
+        left, flying = Signal(range(MOST_CYCLES)), Signal(range(MOST_CYCLES))
+        needs, elapsed = Signal(range(MOST_CYCLES + 1)), Signal(COUNTER_BITS)
+        lives = self._lives(issue)
+        for cycles in sorted({cycles for _, cycles in lives}):
+            with m.If(Cat(alive for alive, own in lives if own == cycles).any()):
+                m.d.comb += needs.eq(cycles)
+        # A FIFO's bytes go through its pipeline even where it accesses no memory.
+        m.d.comb += self.busy.eq(self.i.valid | (flying != 0))
+        with m.If(goes):
+            m.d.sync += [
+                left.eq(Mux(needs > left, needs - 1, _less_one(left))),
+                flying.eq(Mux(needs != 0, MOST_CYCLES - 1, _less_one(flying))),
+            ]
+        accesses = [*(access.valid for access in loads.access), stores.access.valid]
+        with m.If(goes | memory.stall):
+            m.d.sync += elapsed.eq(elapsed + 1)
+            with m.If((left != 0) | (needs != 0) | Cat(accesses).any()):
+                m.d.sync += self.cycles.eq(elapsed + 1)
+        with m.If(memory.stall):
+            m.d.sync += self.stalls.banks.eq(self.stalls.banks + 1)
+        with m.Elif(~goes & (flying != 0)):
+            m.d.sync += self.stalls.bundles.eq(self.stalls.bundles + 1)
+        with m.If(goes & (issue.vec.op != VectorOp.NONE)):
+            m.d.sync += self.products.eq(self.products + 1)
+        with m.If(self.error == TileError.NONE):
+            with m.If(goes & memory.error.outside.any()):
+                m.d.sync += self.error.eq(TileError.OUTSIDE)
+            with m.Elif(goes & memory.error.unaligned.any()):
+                m.d.sync += self.error.eq(TileError.UNALIGNED)
+            with m.Elif(goes):
+                m.d.sync += self.error.eq(check.error)
+
+    def _lives(self, issue: data.View) -> list[tuple[Value, int]]:
+        """Return operations, and the cycles to their last write; accesses count by themselves."""
+        found: list[tuple[Value, int | None]] = [(issue[slot].op.as_value() != 0, 1) for slot in BUNDLE.members]
+        for name in LOAD_SLOTS:
+            found += [(issue[name].op == LoadOp.LOAD, LOAD.result), (issue[name].op == LoadOp.POP, POP.result)]
+        found += [
+            (issue.mv.op == MoveOp.SHUFFLE, MOVE.result),
+            (issue.vec.op == VectorOp.INTEGER, TIMINGS[Datapath.INTEGER].write),
+            (issue.vec.op == VectorOp.MX9, TIMINGS[Datapath.MX9].write),
+        ]
+        return [(alive, cycles) for alive, cycles in found if cycles is not None]
+
+    def _host(self, m: Module, vectors, accumulators, addresses, loads, stores) -> None:
+        """Accesses of the host to registers."""
+        request = self.host.p
+        taken, writes = Signal(), Signal()
+        spaces = {space: Signal(name=f"is_{space.name.lower()}") for space in HostSpace}
+        m.d.comb += [
+            self.host.ready.eq(~self.busy),
+            taken.eq(self.host.valid & self.host.ready),
+            writes.eq(taken & request.writes),
+            *(found.eq(request.space == space) for space, found in spaces.items()),
+            vectors.unpack.index.eq(request.index),
+            vectors.convert.name.index.eq(request.index),
+            vectors.convert.parts.eq(~0),
+            vectors.convert_enable.eq(writes & spaces[HostSpace.VECTOR]),
+            accumulators.mv.index.eq(request.index),
+            accumulators.load.name.index.eq(request.index),
+            accumulators.load.data.eq(request.data),
+            accumulators.load_enable.eq(writes & spaces[HostSpace.ACCUMULATOR]),
+            loads.host_data.eq(request.data),
+            stores.host_data.eq(request.data),
+            stores.host_write.eq(Mux(writes & spaces[HostSpace.STORE_FIFO], 1 << request.index[0], 0)),
+            stores.host_counts.eq(writes & spaces[HostSpace.STORE_COUNT]),
+            addresses.host.index.eq(request.index),
+            addresses.host.value.eq(request.data),
+        ]
+        kinds = [spaces[HostSpace[kind.name]] for kind in AddressKind]
+        m.d.comb += addresses.host.writes.eq(writes & Cat(kinds).any())
+        for kind, found in zip(AddressKind, kinds, strict=True):
+            with m.If(found):
+                m.d.comb += addresses.host.kind.eq(kind)
+        for fifo in range(FIFOS):
+            own = request.index[1] == fifo
+            m.d.comb += [
+                loads.host_write[fifo].eq(Mux(writes & spaces[HostSpace.LOAD_FIFO] & own, 1 << request.index[0], 0)),
+                loads.host_counts[fifo].eq(writes & spaces[HostSpace.LOAD_COUNT] & (request.index[0] == fifo)),
+            ]
+        low = {}
+        place = 0
+        for part in "wfge":
+            width = len(vectors.convert.data[part][0])
+            m.d.comb += vectors.convert.data[part][0].eq(request.data[place : place + width])
+            low[part] = vectors.unpack_data[part][0]
+            place += width
+        values = {
+            HostSpace.VECTOR: Cat(low.values()),
+            HostSpace.ACCUMULATOR: accumulators.mv_data[:LINE_BITS],
+            HostSpace.LOAD_FIFO: Cat(loads.held).word_select(request.index[:2], LINE_BITS),
+            HostSpace.LOAD_COUNT: Cat(loads.count).word_select(request.index[0], len(loads.count[0])),
+            HostSpace.STORE_FIFO: stores.held.word_select(request.index[0], LINE_BITS),
+            HostSpace.STORE_COUNT: stores.count,
+        }
+        m.d.sync += self.answer.valid.eq(taken & ~request.writes)
+        m.d.sync += self.answer.p.eq(addresses.host_value)
+        for space, value in values.items():
+            with m.If(spaces[space]):
+                m.d.sync += self.answer.p.eq(value)
+
+
+def _less_one(count: Value) -> Value:
+    return Mux(count == 0, 0, count - 1)

@@ -1,0 +1,43 @@
+"""Configuration of the tile."""
+
+from dataclasses import dataclass, field
+
+from bitpath.golden.aie_ml_v2.declarations.codes import VECTOR_BITS
+from bitpath.golden.aie_ml_v2.declarations.tile import BANK_BYTES, BANK_WORDS
+from bitpath.rtl.aie_ml_v2.tile.config import AccumulatorRegistersConfig, DataMemoryConfig, VectorRegistersConfig
+from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig
+from bitpath.rtl.common.config import require_range
+
+
+@dataclass(frozen=True, kw_only=True)
+class AieTileConfig:
+    """Configuration of the tile. Its lanes and the widths of its registers are the machine's.
+
+    Attributes
+    ----------
+    multiply : products and numerics; without MX9 it has neither shuffles nor pushes.
+    pairs : Y registers, 1 to 6; the machine has 6.
+    accumulators : dm registers, 1 to 8; the machine has 8.
+    memory : banks, whose words have 32 bytes.
+    """
+
+    multiply: NativeMacConfig = field(default_factory=NativeMacConfig)
+    pairs: int = 2
+    accumulators: int = 2
+    memory: DataMemoryConfig = field(
+        default_factory=lambda: DataMemoryConfig(modules=2, pairs=1, words=BANK_WORDS, bank_bytes=BANK_BYTES)
+    )
+
+    def __post_init__(self) -> None:
+        if self.memory.bank_bytes != BANK_BYTES:
+            raise ValueError(f"aie_tile: memory.bank_bytes must be {BANK_BYTES}, not {self.memory.bank_bytes}")
+        require_range("aie_tile", "pairs", self.pairs, 1, 6)
+        require_range("aie_tile", "accumulators", self.accumulators, 1, 8)
+
+    @property
+    def vector_registers(self) -> VectorRegistersConfig:
+        return VectorRegistersConfig(pairs=self.pairs, w_bits=VECTOR_BITS // 2)
+
+    @property
+    def accumulator_registers(self) -> AccumulatorRegistersConfig:
+        return AccumulatorRegistersConfig(accumulators=self.accumulators, bm_bits=VECTOR_BITS)

@@ -1,0 +1,25 @@
+"""Unit of rtl/aie_ml_v2/core: the tile, which the units of all other rooms make."""
+
+from bitpath.rtl.aie_ml_v2.core.aie_tile import AieTile
+from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
+from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
+
+UNITS = (
+    Unit(
+        name="aie_tile",
+        room="aie_ml_v2/core",
+        config_type=AieTileConfig,
+        build=AieTile,
+        summary="AIE-ML v2: the tile, which plays schedules of bundles on registers and banked memory",
+        covered=Covered(AieTileConfig(), 400),
+        waves=(
+            CLOCK,
+            WaveGroup("bundle", r"(i__|goes|offered|check)"),
+            WaveGroup("state", r"(busy|cycles|stalls|products|error)"),
+            WaveGroup("inside", r"(addresses|loads|stores|multiply|memory|vectors|accumulators)"),
+        ),
+    ),
+)
+
+CONTROL = ("aie_tile", "bundle")
+"""Files without arithmetic (sequencers, register files, memories, wiring), which are not mutated."""

@@ -1,0 +1,318 @@
+"""Random schedules for the tile that golden's `Tile` accepts: no two writes of a register in a cycle, addresses in memory.
+
+::
+
+     memory   [ loads and stores, anywhere | line by line: p0, bytes and MX9 | p1, compressed chunks ]
+     X        the last one everything; those below hold operands of MX9 or of sparse products, and nothing writes them;
+              with dense products all hold everything
+"""
+
+from dataclasses import dataclass, field
+from random import Random
+
+import numpy as np
+
+from bitpath.golden.aie_ml_v2.declarations.codes import SRS_MODES, RoundingCode, Saturation
+from bitpath.golden.aie_ml_v2.declarations.mover import SHUFFLE_CODES
+from bitpath.golden.aie_ml_v2.declarations.registers import REGISTERS
+from bitpath.golden.aie_ml_v2.declarations.tile import LINE_BYTES, AguForm
+from bitpath.golden.aie_ml_v2.tile.addressing import Address
+from bitpath.golden.aie_ml_v2.tile.fifos import LoadFifo
+from bitpath.golden.aie_ml_v2.tile.memory import DataMemory
+from bitpath.golden.aie_ml_v2.tile.operation import Operation
+from bitpath.golden.aie_ml_v2.tile.registers import Registers
+from bitpath.golden.aie_ml_v2.tile.schedule import write_bytes
+from bitpath.golden.aie_ml_v2.tile.tile import Bundle
+from bitpath.golden.aie_ml_v2.tile.transfers import (
+    POP_FORMATS,
+    SPARSE_ENTITIES,
+    Fill,
+    Flush,
+    Load,
+    PointerAdd,
+    Pop,
+    Push,
+    StoreSrs,
+    register_bytes,
+)
+from bitpath.golden.aie_ml_v2.tile.vectors import Mac, Shuffle
+from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
+from bitpath.rtl.aie_ml_v2.mover.shuffle import SHARE_BITS
+from bitpath.verif.aie_ml_v2.core.host import memory_bytes
+from bitpath.verif.aie_ml_v2.core.operands import block_operands, chunks, overlap, sparse_operands
+
+SHAPES = {  # registers of A and of B, by a product's mode and shape
+    ("int8", "8x8x8"): ("x", "x"),
+    ("int8", "4x8x16"): ("wl", "y"),
+    ("int8", "8x16x8T"): ("y", "ex"),
+    ("int16", "8x2x8"): ("wl", "wl"),
+    ("int16_64", "4x4x8"): ("wl", "x"),
+    ("int16_64", "4x8x8T"): ("x", "ex"),
+    ("int32x16", "4x2x8"): ("wl", "wl"),
+}
+KINDS = ("dense", "sparse8", "sparse16", "mx9")
+"""Kinds of products, which one schedule has."""
+FORMS = (AguForm.POST_MODIFY, AguForm.TWO_D, AguForm.THREE_D, AguForm.INDEXED)
+POINTERS = {True: (3, 4, 5), False: (6, 7)}
+"""Pointers outside FIFOs, of accesses to lines and of shorter ones."""
+SHARE = 0.75
+"""Share of slots that hold an operation."""
+
+
+@dataclass(kw_only=True)
+class RandomProgram:
+    """A schedule with the registers and the memory that it starts from."""
+
+    bundles: list[Bundle] = field(default_factory=list)
+    registers: Registers = field(default_factory=Registers)
+    memory: np.ndarray
+
+
+def shapes_of(config: AieTileConfig, kind: str) -> list[tuple[str, str]]:
+    """Return the integer products of a kind that a tile has."""
+    names = {each.name for each in config.multiply.products}
+    kinds = {("int8", "8x16x8T"): "sparse8", ("int16_64", "4x8x8T"): "sparse16"}
+    return [each for each in SHAPES if "_".join(each).upper() in names and kinds.get(each, "dense") == kind]
+
+
+def kinds_of(config: AieTileConfig) -> list[str]:
+    """Return the kinds of products that a tile has."""
+    return [kind for kind in KINDS if (config.multiply.mx9 if kind == "mx9" else shapes_of(config, kind))]
+
+
+class ProgramMaker:
+    """Makes random schedules.
+
+    Parameters
+    ----------
+    config : the tile's.
+    rng : source of everything.
+    kind : of its products, one of `kinds_of`.
+    """
+
+    def __init__(self, config: AieTileConfig, rng: Random, kind: str):
+        self.config, self.rng, self.kind = config, rng, kind
+        self.size = memory_bytes(config.memory)
+        self.shared, self.end_0 = self.size // 2, 3 * self.size // 4
+        self.vectors = 2 * config.pairs
+        self.writable = range(0 if kind == "dense" else self.vectors - 1, self.vectors)
+        self.shapes = shapes_of(config, kind)
+        self.sparse = kind if kind in SPARSE_ENTITIES else rng.choice(list(SPARSE_ENTITIES))
+
+    def program(self, cycles: int) -> RandomProgram:
+        """Return a schedule of so many bundles."""
+        source = np.random.default_rng(self.rng.getrandbits(64))
+        memory = source.integers(0, 256, self.size, np.uint8)
+        memory[self.end_0 :] = chunks(source, self.size - self.end_0, SPARSE_ENTITIES[self.sparse])
+        made = RandomProgram(memory=memory)
+        self._start(made.registers, source)
+        # Addresses are followed in a copy, as the machine updates them in the cycle of the issue.
+        self.state = Registers()
+        for name in REGISTERS:
+            if REGISTERS[name][0].scalar:
+                self.state.write(name, made.registers.read(name))
+        self.landings: dict[int, list[str]] = {}
+        self.taken = dict.fromkeys(("lda", "ldb", "st", "vec"), -1)
+        self.bytes = DataMemory(self.size)
+        write_bytes(self.bytes, 0, memory)
+        self.fifos = [LoadFifo(int(made.registers.read(f"p{number}"))) for number in range(2)]
+        self.pushed = 0
+        for cycle in range(cycles):
+            made.bundles.append(self._bundle(cycle))
+        return made
+
+    def _start(self, registers: Registers, source: np.random.Generator) -> None:
+        """Random registers: general pointers in the shared half of memory, FIFOs empty and at their places."""
+        for n in range(self.vectors):
+            registers.write(f"fex{n}", source.integers(0, 256, 96, np.uint8))
+        if self.kind != "dense":
+            entities = SPARSE_ENTITIES.get(self.kind)
+            operands = block_operands(source) if entities is None else sparse_operands(source, entities)
+            for n in range(self.vectors - 1):
+                registers.write(f"ex{n}", next(operands))
+        for n in range(self.config.accumulators):
+            registers.write(f"dm{n}", source.integers(0, 256, 256, np.uint8))
+        for n in range(8):
+            registers.write(f"p{n}", int(source.integers(0, self.shared // LINE_BYTES)) * LINE_BYTES)
+            for kind in ("m", "dj"):
+                registers.write(f"{kind}{n}", int(source.integers(-4, 5)) * LINE_BYTES % (1 << 20))
+            registers.write(f"dn{n}", int(source.integers(0, 4)))
+            registers.write(f"dc{n}", int(source.integers(0, 5)))
+        for n in range(4):
+            registers.write(f"s{n}", int(source.integers(0, 64)))
+        registers.write("p0", self.shared + int(source.integers(0, LINE_BYTES)))
+        registers.write("p1", self.end_0)
+        registers.write("p2", int(source.integers(0, LINE_BYTES)))
+
+    def _bundle(self, cycle: int) -> Bundle:
+        """Return a bundle, each operation of which finds its place."""
+        placed: dict[str, Operation] = {}
+        used: set[str] = set()
+        for slot, draw in (
+            ("lda", self._load),
+            ("ldb", self._load),
+            ("st", self._store),
+            ("mv", self._move),
+            ("vec", self._product),
+        ):
+            if self.rng.random() < SHARE and (operation := draw(slot, cycle, used)) is not None:
+                lands = operation.lands()
+                if any(
+                    overlap(name, other)
+                    for name, (at, _) in lands.items()
+                    for other in self.landings.get(cycle + at - 1, ())
+                ):
+                    continue
+                for name, (at, _) in lands.items():
+                    self.landings.setdefault(cycle + at - 1, []).append(name)
+                placed[slot] = operation
+                self._follow(slot, cycle, operation)
+        return Bundle(**placed)
+
+    def _follow(self, slot: str, cycle: int, operation: Operation) -> None:
+        """Keep what later operations depend on."""
+        address = getattr(operation, "address", None)
+        if address is not None:
+            _, after = address.step([self.state.read(name) for name in address.names])
+            for name, value in after.items():
+                self.state.write(name, value)
+        if isinstance(operation, (Fill, Pop)):
+            self.fifos[operation.fifo], counters = self._after(operation)
+            for name, value in counters.items():
+                self.state.write(name, value)
+        self.pushed += isinstance(operation, (Push, Flush))
+        if isinstance(operation, (Pop, Push, Flush)):
+            self.taken[slot] = cycle + 1
+        if isinstance(operation, Mac):
+            self.taken["vec"] = cycle + operation.busy - 1
+
+    def _modifier(self, pointer: int, width: int, used: set[str]) -> Address | None:
+        """Return an address whose registers nothing of the bundle has used, or None."""
+        rng = self.rng
+        form = rng.choice(FORMS)
+        immediate = form in (AguForm.POST_MODIFY, AguForm.INDEXED) and rng.random() < 0.4
+        options = {"immediate": rng.randrange(-8, 8) * width} if immediate else {"register": rng.randrange(4)}
+        address = Address(pointer=pointer, form=form, **options)
+        names = {f"p{pointer}", f"d{options.get('register', '')}"}
+        if used & names:
+            return None
+        used |= names - {"d"}
+        return address
+
+    def _address(self, width: int, used: set[str]) -> Address | None:
+        """Return an address that leads to aligned places in the shared half, or None."""
+        pointer = self.rng.choice(POINTERS[width == LINE_BYTES])
+        address = self._modifier(pointer, width, used)
+        if address is None:
+            return None
+        at, after = address.step([self.state.read(name) for name in address.names])
+        places = (at, after.get(f"p{pointer}", at))
+        return None if any(place % width or place >= self.shared for place in places) else address
+
+    def _load(self, slot: str, cycle: int, used: set[str]) -> Operation | None:
+        rng = self.rng
+        kind = rng.choice(("load", "load", "load", "fill", "pop", "pop", "pointer"))
+        if kind in ("fill", "pop"):
+            return self._of_fifo(kind, used)
+        if kind == "pointer":
+            address = self._address(LINE_BYTES, used)
+            return address and PointerAdd(address=address)
+        if self.taken[slot] == cycle:
+            return None
+        name = f"{rng.choice(('wl', 'wh', 'x'))}{rng.choice(self.writable)}"
+        address = self._address(register_bytes(name), used)
+        return address and Load(to=name, address=address)
+
+    def _of_fifo(self, kind: str, used: set[str]) -> Operation | None:
+        """Return a fill or a pop of a FIFO, which stays in its part of memory; some pops jump."""
+        rng = self.rng
+        fifo = rng.randrange(2)
+        if f"p{fifo}" in used:
+            return None
+        jump = None
+        if kind == "pop" and rng.random() < 0.4:
+            jump = self._modifier(fifo, LINE_BYTES, used)
+            if jump is None or jump.form is AguForm.INDEXED:
+                return None
+        used.add(f"p{fifo}")
+        fmt = rng.choice(("bytes", "mx9")) if fifo == 0 else self.sparse
+        register = f"{'x' if fmt == 'bytes' else 'ex'}{rng.choice(self.writable)}"
+        operation: Fill | Pop = Fill(fifo=fifo) if kind == "fill" else Pop(to=register, fifo=fifo, fmt=fmt, jump=jump)
+        start, end = ((self.shared, self.end_0), (self.end_0, self.size))[fifo]
+        after, _ = self._after(operation)
+        return operation if start <= after.head and after.pointer + 2 * LINE_BYTES <= end else None
+
+    def _after(self, operation: Fill | Pop) -> tuple[LoadFifo, dict[str, int]]:
+        """Return a FIFO after an operation, and the counters of a jump."""
+        before = self.fifos[operation.fifo]
+        if isinstance(operation, Fill):
+            return before.fill(self.bytes), {}
+        if operation.jump is not None:
+            names = operation.jump.names[1:]
+            _, jumped = operation.jump.step([before.pointer, *map(self.state.read, names)], before.head)
+            return LoadFifo(jumped.pop(f"p{operation.fifo}")), jumped
+        if operation.fmt in SPARSE_ENTITIES:
+            return before.pop_sparse(self.bytes)[2], {}
+        size = LINE_BYTES if operation.fmt == "bytes" else POP_FORMATS[operation.fmt].store_bits // 8
+        return before.pop(self.bytes, size)[2], {}
+
+    def _store(self, slot: str, cycle: int, used: set[str]) -> Operation | None:
+        rng = self.rng
+        kinds = ["srs", "srs", "pointer"] + (["push", "push", "flush"] if self.config.multiply.mx9 else [])
+        kind = rng.choice(kinds)
+        if kind in ("push", "flush"):
+            if (self.pushed + 2) * 2 * LINE_BYTES >= self.shared:
+                return None
+            rounding = rng.choice(list(RoundingCode))
+            return (
+                Flush()
+                if kind == "flush"
+                else Push(source=f"dm{rng.randrange(self.config.accumulators)}", rounding=rounding)
+            )
+        if kind == "pointer":
+            address = self._address(LINE_BYTES, used)
+            return address and PointerAdd(address=address)
+        if self.taken["st"] == cycle:
+            return None
+        acc, out = rng.choice([(bits, out) for bits, outs in SRS_MODES.items() for out in outs])
+        source = f"{rng.choice(('dm', 'cml', 'cmh', 'bmlh', 'bmhh'))}{rng.randrange(self.config.accumulators)}"
+        width = register_bytes(source) * out // acc
+        if width > LINE_BYTES:
+            return None
+        address = self._address(width, used)
+        return address and StoreSrs(
+            source=source,
+            address=address,
+            acc_bits=acc,
+            out_bits=out,
+            shift=rng.randrange(4),
+            rounding=rng.choice(list(RoundingCode)),
+            saturate=rng.choice(list(Saturation)),
+            signed=rng.random() < 0.7,
+        )
+
+    def _move(self, slot: str, cycle: int, used: set[str]) -> Operation | None:
+        rng = self.rng
+        if not self.config.multiply.mx9:
+            return None
+        code = rng.choice(list(SHUFFLE_CODES))
+        kind = "ex" if SHUFFLE_CODES[code].bits >= SHARE_BITS and rng.random() < 0.5 else "x"
+        low, high = (f"{kind}{rng.randrange(self.vectors)}" for _ in range(2))
+        two = SHUFFLE_CODES[code].half is not None
+        return Shuffle(to=f"{kind}{rng.choice(self.writable)}", low=low, high=high if two else None, mode=code)
+
+    def _product(self, slot: str, cycle: int, used: set[str]) -> Operation | None:
+        rng = self.rng
+        if self.taken["vec"] >= cycle:
+            return None
+        common = {"to": f"dm{rng.randrange(self.config.accumulators)}", "accumulates": rng.random() < 0.8}
+        if self.kind == "mx9":
+            low, high = (f"ey{rng.randrange(self.config.pairs - 1)}" for _ in range(2))
+            return Mac(mode="mx9", a=f"ex{rng.randrange(self.vectors - 1)}", b=low, b_high=high, **common)
+        mode, shape = rng.choice(self.shapes)
+        counts = [self.config.pairs if kind == "y" else self.vectors for kind in SHAPES[mode, shape]]
+        if self.kind != "dense":
+            counts[1] -= 1
+        a, b = (f"{kind}{rng.randrange(count)}" for kind, count in zip(SHAPES[mode, shape], counts, strict=True))
+        signs = {"signed_a": rng.random() < 0.7, "signed_b": rng.random() < 0.7}
+        return Mac(mode=mode, shape=shape, a=a, b=b, **signs, **common)

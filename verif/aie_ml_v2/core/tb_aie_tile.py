@@ -1,0 +1,182 @@
+"""Bench of the tile: random schedules, gaps between bundles, operations that it lacks or that meet another one, resets.
+
+Golden's `Tile` gives the expected memory, registers, cycles and stalls. ``BITPATH_CASES`` sets the bundles of a random test.
+"""
+
+import os
+
+import cocotb
+import numpy as np
+
+from bitpath.golden.aie_ml_v2.tile.registers import Registers
+from bitpath.golden.aie_ml_v2.tile.schedule import write_bytes
+from bitpath.golden.aie_ml_v2.tile.tile import Bundle, Tile
+from bitpath.rtl.aie_ml_v2.core.aie_tile import STALLS, AieTile
+from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
+from bitpath.rtl.aie_ml_v2.core.issue_check import TileError
+from bitpath.verif.aie_ml_v2.core.encoding import (
+    DRAIN,
+    encoded,
+    encoded_all,
+    register_reads,
+    register_values,
+    register_writes,
+)
+from bitpath.verif.aie_ml_v2.core.errors import BEHIND_MX9, LACKING, MEETING, WRONG_ADDRESSES
+from bitpath.verif.aie_ml_v2.core.events import events_of, tile_events
+from bitpath.verif.aie_ml_v2.core.host import TileHost, TileProgram, memory_bytes
+from bitpath.verif.aie_ml_v2.core.programs import ProgramMaker, kinds_of
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.streams import resolved
+
+CONFIG = config_from_environment(AieTileConfig)
+SIGNATURE = AieTile(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "400"))
+LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
+GAPS = 0.3
+FIRST = 4
+"""Bundles before the first reset."""
+
+
+class Table:
+    """A tile in the simulator beside golden's, whose states are compared."""
+
+    def __init__(self, frame, gaps=0.0):
+        self.frame, self.dut = frame, frame.dut
+        self.host = TileHost(frame, CONFIG, pauses.scattered(gaps, pauses.rng("gaps")) if gaps else None)
+        self.registers = frame.scoreboard("registers", 512, output="answer")
+        self.memory = frame.scoreboard("memory", 256, output="word__0")
+        self.counts = frame.scoreboard("counts", 32, output="cycles")
+        self.golden = Tile(conflicts="stall", exposed=True)
+
+    async def start(self, registers, memory=None):
+        """Bring both tiles to a state; memory keeps its bytes where none are given."""
+        self.golden.registers = registers
+        if memory is not None:
+            write_bytes(self.golden.memory, 0, memory)
+        images = {} if memory is None else {0: memory}
+        await self.host.load(TileProgram(bundles=[], writes=list(register_writes(CONFIG, registers)), images=images))
+
+    async def play(self, bundles, words=None):
+        """Play bundles on both, or other words on the tile, and compare their registers; return golden's report."""
+        report = self.golden.run(bundles)
+        await self.host.play(encoded_all(bundles) if words is None else [*words, *[0] * DRAIN])
+        await self.compare_registers()
+        return report
+
+    def count(self, report):
+        """Compare the counters of a run after a reset."""
+        stalls = STALLS.from_bits(resolved(self.dut.stalls))
+        for name, expected, found in (
+            ("cycles", report.cycles, resolved(self.dut.cycles)),
+            ("stalls", report.stalls["banks"], stalls.banks),
+            ("products", report.products, resolved(self.dut.products)),
+        ):
+            self.counts.expect(expected, name)
+            self.counts.got(found)
+
+    async def compare_registers(self):
+        for (space, index), value in register_values(CONFIG, self.golden.registers).items():
+            self.registers.expect(value, f"{space.name} {index}")
+        for value in await self.host.registers(register_reads(CONFIG)):
+            self.registers.got(value)
+
+    async def compare_memory(self):
+        size = memory_bytes(CONFIG.memory)
+        lines = np.concatenate([self.golden.memory.load(at, 32) for at in range(0, size, 32)]).reshape(-1, 32)
+        image = (await self.host.image()).reshape(-1, 32)
+        for number, (line, found) in enumerate(zip(lines, image, strict=True)):
+            self.memory.expect(int.from_bytes(line.tobytes(), "little"), f"bytes from {32 * number:#x}")
+            self.memory.got(int.from_bytes(found.tobytes(), "little"))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(kind=kinds_of(CONFIG), gaps=[0.0, GAPS])
+async def random_schedules(dut, kind, gaps):
+    """Operations of all slots, of which many read registers before their writes; accesses that meet at a bank stall."""
+    async with bench(dut, SIGNATURE) as frame:
+        table, coverage = Table(frame, gaps), frame.coverage(tile_events(CONFIG))
+        program = ProgramMaker(CONFIG, pauses.rng("schedules"), kind).program(CASES)
+        await table.start(program.registers, program.memory)
+        table.count(await table.play(program.bundles))
+        await table.compare_memory()
+        assert resolved(dut.error) == TileError.NONE.value
+        assert bool(STALLS.from_bits(resolved(dut.stalls)).bundles) == bool(gaps)
+        for event in events_of(program.bundles):
+            coverage.hit(event)
+
+
+@cocotb.test(**LIMIT)
+async def wrong_operations(dut):
+    """Operations that the tile lacks, and those that meet another one, are left out; the first error stays."""
+    rng = pauses.rng("state")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        table = Table(frame)
+        meeting = MEETING | ({"a product behind MX9": BEHIND_MX9} if CONFIG.multiply.mx9 else {})
+        maker = ProgramMaker(CONFIG, rng, kinds_of(CONFIG)[-1])
+        program = maker.program(0)
+        coverage = frame.coverage([*LACKING, *meeting])
+        await table.start(Registers(), program.memory)
+        for name, word in LACKING.items():
+            await frame.reset()
+            await table.start(program.registers)
+            await table.play([], [word(CONFIG), word(CONFIG)])
+            assert resolved(dut.error) == TileError.OPERATION.value, name
+            coverage.hit(name)
+        for name, (bundles, kept) in meeting.items():
+            await frame.reset()
+            await table.start(maker.program(0).registers)
+            await table.play(kept, [encoded(each) for each in bundles])
+            assert resolved(dut.error) == TileError.BUSY.value, name
+            coverage.hit(name)
+        await table.compare_memory()
+        await frame.reset()
+        table.count(Tile().run([]))
+
+
+@cocotb.test(**LIMIT)
+async def wrong_addresses(dut):
+    """Loads and stores at addresses that are not aligned, or beyond the memory."""
+    rng = pauses.rng("state")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        table, coverage = Table(frame), frame.coverage(WRONG_ADDRESSES)
+        maker = ProgramMaker(CONFIG, rng, kinds_of(CONFIG)[0])
+        for name, (bundle, pointer, error) in WRONG_ADDRESSES.items():
+            await frame.reset()
+            program = maker.program(0)
+            place = int(program.registers.read("p3"))
+            program.registers.write("p3", pointer(CONFIG, place))
+            await table.start(program.registers, None if coverage.counts["a load within a line"] else program.memory)
+            # Golden plays it where the tile's access is.
+            table.golden.registers.write("p3", place)
+            report = table.golden.run([bundle])
+            table.golden.registers.write("p3", pointer(CONFIG, place))
+            await table.host.play([encoded(bundle), *[0] * DRAIN])
+            await table.compare_registers()
+            table.count(report)
+            assert resolved(dut.error) == error.value, name
+            coverage.hit(name)
+        await table.compare_memory()
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """A reset with operations at every depth in flight: registers are 0, memory keeps its bytes, and nothing comes after it."""
+    rng = pauses.rng("schedules")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        table = Table(frame)
+        maker = ProgramMaker(CONFIG, rng, kinds_of(CONFIG)[0])
+        for cycles in range(FIRST, FIRST + DRAIN):
+            program = maker.program(cycles)
+            # Without stores memory keeps what the host wrote.
+            bundles = [Bundle(**{**each.operations, "st": None}) for each in program.bundles]
+            await table.start(program.registers, program.memory if cycles == FIRST else None)
+            for word in map(encoded, bundles):
+                table.host.bundles.send_bits(word)
+            await table.host.bundles.drained()
+            await frame.reset()
+            table.golden.registers = Registers()
+            table.count(await table.play([]))
+            assert resolved(dut.error) == TileError.NONE.value
+        await table.compare_memory()

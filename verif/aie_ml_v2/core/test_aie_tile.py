@@ -1,0 +1,58 @@
+"""Bench of the tile, and layers on it, against golden's `Tile`."""
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from bitpath.golden.aie_ml_v2.tile.integer_layer import integer_layer
+from bitpath.golden.aie_ml_v2.tile.schedule import A
+from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
+from bitpath.rtl.aie_ml_v2.tile.config import DataMemoryConfig
+from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig
+from bitpath.rtl.aie_ml_v2.vector.native_shapes import NativeShape
+from bitpath.sim.engine.runner import build, run_bench
+from bitpath.sim.flows import aie_ml_v2_tile
+from bitpath.sim.flows.outcome import play
+
+pytestmark = pytest.mark.simulator
+SEED = 20261127
+
+
+def test_a_small_tile():
+    """int8 alone, and the smallest memory that has pairs of banks."""
+    config = AieTileConfig(
+        multiply=NativeMacConfig(mx9=False),
+        accumulators=1,
+        memory=DataMemoryConfig(modules=1, pairs=2, words=16, bank_bytes=32),
+    )
+    tests = "random_schedules.*gaps=0.3"
+    run_bench("aie_tile", config, "icarus", seed=SEED, cases=30, tests=tests, min_tests=1, min_compared=150)
+
+
+SPARSE = (NativeShape.INT8_8X16X8T, NativeShape.INT16_8X2X8, NativeShape.INT16_64_4X8X8T, NativeShape.INT32X16_4X2X8)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("config", [AieTileConfig(), AieTileConfig(multiply=NativeMacConfig(products=SPARSE), pairs=3)])
+def test_tiles(config):
+    run_bench("aie_tile", config, "verilator", seed=SEED, cases=400, min_tests=7, min_compared=4_000)
+
+
+@pytest.mark.deep
+def test_a_layer_whose_operands_meet_at_the_banks():
+    """As many stalls as golden counts."""
+    rng = np.random.default_rng(34)
+    left, right = rng.integers(-128, 128, (32, 64)), rng.integers(-128, 128, (64, 32))
+    layer = integer_layer(left, right, mode="int8", shift=9, b_at=A + 0x2000)
+    config = aie_ml_v2_tile.MACHINE
+    golden = aie_ml_v2_tile.golden_run(config, layer, conflicts="stall")
+    left_behind = play(
+        Console(quiet=True),
+        build("aie_tile", config, "verilator"),
+        aie_ml_v2_tile.Run.benches["aie_tile"],
+        "int8",
+        aie_ml_v2_tile.program_of(config, layer),
+    )
+    found = aie_ml_v2_tile.rtl_run(left_behind)
+    assert golden[-1][1] > 100
+    assert all(np.array_equal(*pair) for pair in zip(found, golden, strict=True))
