@@ -3,6 +3,7 @@
 from bitpath.verif.aie_ml_v2.cascade import properties as cascade
 from bitpath.verif.aie_ml_v2.convert import lane_properties as aie_ml_v2_lanes
 from bitpath.verif.aie_ml_v2.convert import properties as aie_ml_v2_convert
+from bitpath.verif.aie_ml_v2.core import properties as aie_ml_v2_core
 from bitpath.verif.aie_ml_v2.engine import properties as aie_ml_v2_engine
 from bitpath.verif.aie_ml_v2.floats import properties as aie_ml_v2_floats
 from bitpath.verif.aie_ml_v2.lanes import properties as aie_ml_v2_elements
@@ -59,6 +60,7 @@ MODULES = (
     aie_ml_v2_scalar,
     cascade,
     aie_ml_v2_vector,
+    aie_ml_v2_core,
     aie_ml_v2_mover,
     aie_ml_v2_tile,
     aie_ml_v2_engine,

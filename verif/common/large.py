@@ -15,6 +15,7 @@ LARGE = (
     "vector_mac",
     "cascade",
     "aie_engine",
+    "aie_tile",
     "psum",
     "psum_memory",
     "sbuf",

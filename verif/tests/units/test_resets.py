@@ -7,8 +7,10 @@ from itertools import repeat
 
 import pytest
 
+from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import FLOAT_LATENCY
 from bitpath.rtl.aie_ml_v2.tile.load_fifo import LOAD_REQUEST
+from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.tensix.dot.config import Dot16Config
 from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumMemoryConfig
@@ -28,6 +30,8 @@ from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.campaigns.coverage.measure import SEED
 from bitpath.sim.engine.runner import build, run
 from bitpath.sim.flows.trainium3_matmul import engine_for
+from bitpath.verif.aie_ml_v2.core.encoding import encoded
+from bitpath.verif.aie_ml_v2.core.programs import ProgramMaker
 from bitpath.verif.aie_ml_v2.mac.lane_traffic import lane_operands, lane_valid, wide_operands
 from bitpath.verif.common.large import LARGE
 from bitpath.verif.kit.batches import places
@@ -126,6 +130,15 @@ def core_program(source):
             yield each.word(config)
 
 
+SMALL_TILE = AieTileConfig(multiply=NativeMacConfig(mx9=False), accumulators=1)
+
+
+def tile_bundles(source):
+    """Random schedules, one after the other."""
+    while True:
+        yield from map(encoded, ProgramMaker(SMALL_TILE, source, "dense").program(40).bundles)
+
+
 PE = Manners(
     # A PE's weights have no reset; a load and a swap must come first.
     settle=dict.fromkeys(("stationary_east", "moving_east", "partial_south"), 30),
@@ -169,6 +182,7 @@ MANNERS = {
     "stream_port": Manners(keeps=QUEUE, inputs={"advance": likely}, pace=Pace(gap=0.7, stall=0.7)),
     **dict.fromkeys(("vector_registers", "accumulator_registers", "store_fifo"), Manners()),
     "load_fifo": Manners(inputs={"request": short_fifos, "advance": likely}, cycles=150),
+    "aie_tile": Manners(keeps=SRAM, inputs={"i": tile_bundles}, pace=Pace(gap=0.6), still=("error",), cycles=150),
     "systolic_array": Manners(
         keeps=f"operands: {SRAM}; skew: {RING}",
         inputs={"tiling": lambda source: repeat(Tiling.FULL.value)},
@@ -208,6 +222,7 @@ CONFIGS = {
     "quad_mx_dot": DotConfig(pipeline=REGISTERED),
     "quad_mx_pe": DotConfig(pipeline=REGISTERED),
     "core_array": CoreArrayConfig(cols=2, operand_depth=16),
+    "aie_tile": SMALL_TILE,
     "dot16": Dot16Config(pipeline=REGISTERED),
 }
 """Configurations with registers, for units whose default has none."""
