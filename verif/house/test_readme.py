@@ -88,6 +88,8 @@ def test_the_flows_have_every_format_and_no_mismatch():
         "layer": dict.fromkeys(flows["layer"].FORMATS, LAYER + LAYER // 32),
         # The largest of each row, powers with their sums, and reciprocals.
         "softmax": dict.fromkeys(flows["softmax"].FORMATS, 128 * 128 + 3 * 128),
+        # Of two layers: 256 KiB of memory, 109 registers of up to eight words, four counters.
+        "tile": dict.fromkeys(flows["tile"].FORMATS, 2 * ((1 << 18) + 109 * 8 + 4)),
     }
     for flow, fmt, count, mismatches, *_ in rows("flows", "formats"):
         assert mismatches == 0

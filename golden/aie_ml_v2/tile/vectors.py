@@ -198,9 +198,11 @@ def _integers(data: np.ndarray, bits: int, signed: bool) -> np.ndarray:
 
 def _sparse(data: np.ndarray, entity_bytes: int, signed: bool, shape: Shape) -> SparseVector:
     """Return slots and masks of N columns of K entities; an entity is held where a mask bit of its bytes is set."""
-    size = len(data) * 4 // 5  # the mask has two bits a byte of slots
-    slots = _integers(data[:size], 8 * entity_bytes, signed).reshape(shape.n, -1, SPARSE_KEPT)
-    held = np.unpackbits(data[size:], bitorder="little").reshape(-1, entity_bytes).any(axis=-1)
+    registers = data.reshape(-1, register_bytes("ex0"))
+    size = registers.shape[-1] * 4 // 5  # the mask has two bits a byte of slots
+    own, masks = (np.ascontiguousarray(part).ravel() for part in np.split(registers, [size], axis=-1))
+    slots = _integers(own, 8 * entity_bytes, signed).reshape(shape.n, -1, SPARSE_KEPT)
+    held = np.unpackbits(masks, bitorder="little").reshape(-1, entity_bytes).any(axis=-1)
     bits = held.reshape(shape.n, -1, SPARSE_GROUP) << np.arange(SPARSE_GROUP)
     return SparseVector(slots, bits.sum(axis=-1).astype(np.uint8))
 

@@ -2,6 +2,7 @@
 
 from bitpath.rtl.aie_ml_v2.core.aie_tile import AieTile
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
+from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig
 from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
 
 UNITS = (
@@ -12,6 +13,7 @@ UNITS = (
         build=AieTile,
         summary="AIE-ML v2: the tile, which plays schedules of bundles on registers and banked memory",
         covered=Covered(AieTileConfig(), 400),
+        agreed=AieTileConfig(multiply=NativeMacConfig(mx9=False), pairs=1, accumulators=1),
         waves=(
             CLOCK,
             WaveGroup("bundle", r"(i__|goes|offered|check)"),

@@ -45,6 +45,7 @@ SHAPES = {  # registers of A and of B, by a product's mode and shape
     ("int8", "8x8x8"): ("x", "x"),
     ("int8", "4x8x16"): ("wl", "y"),
     ("int8", "8x16x8T"): ("y", "ex"),
+    ("int8", "4x16x16T"): ("x", "ey"),
     ("int16", "8x2x8"): ("wl", "wl"),
     ("int16_64", "4x4x8"): ("wl", "x"),
     ("int16_64", "4x8x8T"): ("x", "ex"),
@@ -71,8 +72,8 @@ class RandomProgram:
 def shapes_of(config: AieTileConfig, kind: str) -> list[tuple[str, str]]:
     """Return the integer products of a kind that a tile has."""
     names = {each.name for each in config.multiply.products}
-    kinds = {("int8", "8x16x8T"): "sparse8", ("int16_64", "4x8x8T"): "sparse16"}
-    return [each for each in SHAPES if "_".join(each).upper() in names and kinds.get(each, "dense") == kind]
+    kinds = {"8x16x8T": "sparse8", "4x16x16T": "sparse8", "4x8x8T": "sparse16"}
+    return [each for each in SHAPES if "_".join(each).upper() in names and kinds.get(each[1], "dense") == kind]
 
 
 def kinds_of(config: AieTileConfig) -> list[str]:
@@ -310,7 +311,7 @@ class ProgramMaker:
             low, high = (f"ey{rng.randrange(self.config.pairs - 1)}" for _ in range(2))
             return Mac(mode="mx9", a=f"ex{rng.randrange(self.vectors - 1)}", b=low, b_high=high, **common)
         mode, shape = rng.choice(self.shapes)
-        counts = [self.config.pairs if kind == "y" else self.vectors for kind in SHAPES[mode, shape]]
+        counts = [self.config.pairs if kind.endswith("y") else self.vectors for kind in SHAPES[mode, shape]]
         if self.kind != "dense":
             counts[1] -= 1
         a, b = (f"{kind}{rng.randrange(count)}" for kind, count in zip(SHAPES[mode, shape], counts, strict=True))

@@ -2,7 +2,7 @@
 
 from amaranth import Cat
 
-from bitpath.rtl.aie_ml_v2.core.bundle import BUNDLE
+from bitpath.rtl.aie_ml_v2.core.bundle import BUNDLE, VectorOp
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
 from bitpath.rtl.aie_ml_v2.core.issue_check import IssueCheck, TileError
 from bitpath.verif.formal.claim import Claim
@@ -24,5 +24,5 @@ def issue_check(claim: Claim) -> None:
     claim.ensure(
         *(same | none for same, none in zip(kept, gone, strict=True)),
         Cat(kept).all() == (dut.error == TileError.NONE),
-        ~dut.second | gone[-1],
+        ~dut.second | (dut.issue.vec.op == VectorOp.NONE),
     )

@@ -6,6 +6,7 @@ import pytest
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 from bitpath.golden.aie_ml_v2.declarations.tile import AguForm
+from bitpath.verif.aie_ml_v2.golden.operands import sparse_rows
 
 ONES = np.ones(64, np.uint8)
 LOAD_LATENCY, STORE_MEMORY = 7, 5
@@ -237,3 +238,20 @@ def test_slots_of_products():
 def test_what_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_a_sparse_product_whose_b_is_an_ey():
+    """Each of its EX has the slots and the masks of eight columns."""
+    rng = np.random.default_rng(16)
+    dense = sparse_rows(rng, 1, 4 * 16, 256)[0].reshape(16, 16).astype(np.int8)
+    left = rng.integers(-128, 128, (4, 16)).astype(np.int8)
+    slots = aie.to_sparse(dense).slots.view(np.uint8).reshape(2, 64)
+    masks = np.packbits(dense != 0, bitorder="little").reshape(2, 16)
+    tile = aie.Tile()
+    tile.registers.write("x4", left.view(np.uint8).ravel())
+    for n, parts in enumerate(zip(slots, masks, strict=True)):
+        tile.registers.write(f"ex{n}", np.concatenate(parts))
+    product = aie.Mac(mode="int8", shape="4x16x16T", to="dm0", a="x4", b="ey0", accumulates=False)
+    tile.run([aie.Bundle(vec=product)])
+    found = tile.registers.read("dm0").view(np.int32).reshape(4, 16)
+    assert np.array_equal(found, left.astype(np.int64) @ dense.T.astype(np.int64))
