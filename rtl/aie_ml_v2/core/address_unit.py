@@ -3,7 +3,7 @@
 Ref: llvm-aie's register file and itineraries (target aie2ps): pointers and counters are read and written in cycle 1.
 """
 
-from amaranth import Array, Cat, Module, Mux, Signal
+from amaranth import Array, Module, Mux, Signal
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -107,8 +107,10 @@ class AddressUnit(wiring.Component):
         address = use.address
         agu = instantiate(m, platform, f"agu_{name}", Agu, AguConfig())
         counted = (address.mode == AguMode.TWO_D) | (address.mode == AguMode.THREE_D)
-        own, outer = address.register, Cat(address.register[:2], 1)
+        own, outer = address.register, address.register[:2]
         p, m_, dn, dj, dc = (Array(kinds[kind]) for kind in list(AddressKind)[:5])
+        # Those of a 3D address's outer dimension.
+        dn2, dj2, dc2 = (Array(each[REGISTERS // 2 :]) for each in (dn, dj, dc))
         pointer = p[address.pointer]
         request, result = agu.i.p, agu.o.p
         m.d.comb += [
@@ -120,9 +122,9 @@ class AddressUnit(wiring.Component):
             request.dj.eq(Mux(address.is_immediate, address.immediate, dj[own])),
             request.dn.eq(dn[own]),
             request.dc.eq(dc[own]),
-            request.dn2.eq(dn[outer]),
-            request.dj2.eq(dj[outer]),
-            request.dc2.eq(dc[outer]),
+            request.dn2.eq(dn2[outer]),
+            request.dj2.eq(dj2[outer]),
+            request.dc2.eq(dc2[outer]),
             getattr(self, f"{name}_address").eq(result.address),
             getattr(self, f"{name}_after").eq(result.p),
         ]
@@ -132,4 +134,4 @@ class AddressUnit(wiring.Component):
             with m.If(counted):
                 m.d.sync += dc[own].eq(result.dc)
             with m.If(address.mode == AguMode.THREE_D):
-                m.d.sync += dc[outer].eq(result.dc2)
+                m.d.sync += dc2[outer].eq(result.dc2)

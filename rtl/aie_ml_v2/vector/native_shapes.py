@@ -150,5 +150,5 @@ def _all() -> dict[str, Route]:
 
 ROUTES = _all()
 """Native products of integers and floats by name; those of MX are in `Permute`."""
-NativeShape = enum.Enum("NativeShape", {name.upper(): code for code, name in enumerate(ROUTES)})
+NativeShape = enum.Enum("NativeShape", {name.upper(): code for code, name in enumerate(ROUTES)}, module=__name__)
 """Codes of the routes."""

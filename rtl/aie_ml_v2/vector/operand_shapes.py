@@ -31,7 +31,8 @@ def registers_layout(config: OperandShapesConfig) -> data.StructLayout:
     return data.StructLayout(
         {
             "native": NativeShape,
-            "part": ceil_log2(config.parts),
+            # Verilog cannot express zero-width wires.
+            "part": max(1, ceil_log2(config.parts)),
             "x": REGISTER_BITS,
             "y": REGISTER_BITS,
             "mask": MASK_BITS,
