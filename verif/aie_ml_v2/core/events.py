@@ -17,12 +17,12 @@ def tile_events(config: AieTileConfig) -> list[str]:
     slots += [f"st {kind}" for kind in ("StoreSrs", "PointerAdd", *pushes)]
     slots += ["vec Mac", *(["mv Shuffle"] if config.multiply.mx9 else [])]
     forms = [
-        f"{kind} {form.value}{end}"
-        for kind in ("Load", "StoreSrs", "PointerAdd", "Pop")
+        f"{place} {form.value}{end}"
+        for place in ("lda", "ldb", "st", "jump")
         for form in AguForm
         for end in ("", " immediate")
         # A jump moves its pointer.
-        if not (kind == "Pop" and form is AguForm.INDEXED) and not (end and form in COUNTED)
+        if not (place == "jump" and form is AguForm.INDEXED) and not (end and form in COUNTED)
     ]
     return slots + forms
 
@@ -34,4 +34,5 @@ def events_of(bundles: Sequence[Bundle]) -> Iterator[str]:
         yield f"{slot} {kind}"
         address = getattr(operation, "jump" if kind == "Pop" else "address", None)
         if address is not None:
-            yield f"{kind} {address.form.value}" + (" immediate" if address.register is None else "")
+            place = "jump" if kind == "Pop" else slot
+            yield f"{place} {address.form.value}" + (" immediate" if address.register is None else "")

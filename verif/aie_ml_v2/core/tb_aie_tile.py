@@ -7,6 +7,7 @@ import os
 
 import cocotb
 import numpy as np
+from cocotb.triggers import ClockCycles
 
 from bitpath.golden.aie_ml_v2.tile.registers import Registers
 from bitpath.golden.aie_ml_v2.tile.schedule import write_bytes
@@ -24,7 +25,7 @@ from bitpath.verif.aie_ml_v2.core.encoding import (
 )
 from bitpath.verif.aie_ml_v2.core.errors import BEHIND_MX9, LACKING, MEETING, WRONG_ADDRESSES
 from bitpath.verif.aie_ml_v2.core.events import events_of, tile_events
-from bitpath.verif.aie_ml_v2.core.host import TileHost, TileProgram, memory_bytes
+from bitpath.verif.aie_ml_v2.core.host import TileHost, TileProgram, memory_bytes, module_bytes
 from bitpath.verif.aie_ml_v2.core.programs import ProgramMaker, kinds_of
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
@@ -37,6 +38,11 @@ LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
 GAPS = 0.3
 FIRST = 4
 """Bundles before the first reset."""
+
+
+def without_stores(bundles):
+    """Return a schedule that leaves memory as it is."""
+    return [Bundle(**{**each.operations, "st": None}) for each in bundles]
 
 
 class Table:
@@ -108,6 +114,42 @@ async def random_schedules(dut, kind, gaps):
 
 
 @cocotb.test(**LIMIT)
+async def access_beside_a_schedule(dut):
+    """Outside ports read while a schedule without stores loads; the host's requests wait for its end."""
+    rng = pauses.rng("places")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        table = Table(frame)
+        maker = ProgramMaker(CONFIG, pauses.rng("schedules"), kinds_of(CONFIG)[0])
+        program = maker.program(max(60, CASES // 4))
+        await table.start(program.registers, program.memory)
+        bundles = without_stores(program.bundles)
+        report = table.golden.run(bundles)
+        for word in encoded_all(bundles):
+            table.host.bundles.send_bits(word)
+        await ClockCycles(dut.clk, 4)
+        for request in register_reads(CONFIG):
+            table.host.host.send_bits(request)
+        modules = []
+        for _ in range(60):
+            address = 32 * rng.randrange(maker.size // 32)
+            table.host.ask(address, {})
+            modules.append(address // module_bytes(CONFIG.memory))
+            line = program.memory[address : address + 32]
+            table.memory.expect(int.from_bytes(line.tobytes(), "little"), f"bytes from {address:#x}")
+            await ClockCycles(dut.clk, rng.randrange(1, 4))
+        await table.host.bundles.drained()
+        await table.host.drained()
+        await ClockCycles(dut.clk, 2)
+        for module in modules:
+            table.memory.got(table.host.words[module].pop(0))
+        for (space, index), value in register_values(CONFIG, table.golden.registers).items():
+            table.registers.expect(value, f"{space.name} {index}")
+        for value in table.host.values:
+            table.registers.got(value)
+        table.count(report)
+
+
+@cocotb.test(**LIMIT)
 async def wrong_operations(dut):
     """Operations that the tile lacks, and those that meet another one, are left out; the first error stays."""
     rng = pauses.rng("state")
@@ -169,8 +211,7 @@ async def resets(dut):
         maker = ProgramMaker(CONFIG, rng, kinds_of(CONFIG)[0])
         for cycles in range(FIRST, FIRST + DRAIN):
             program = maker.program(cycles)
-            # Without stores memory keeps what the host wrote.
-            bundles = [Bundle(**{**each.operations, "st": None}) for each in program.bundles]
+            bundles = without_stores(program.bundles)
             await table.start(program.registers, program.memory if cycles == FIRST else None)
             for word in map(encoded, bundles):
                 table.host.bundles.send_bits(word)
