@@ -6,14 +6,11 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth import Module, Signal, Value
-from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth import Module, Value
+from amaranth.lib import data, wiring
 
-from bitpath.golden.aie_ml_v2.declarations.status import FlagGroup
 from bitpath.rtl.aie_ml_v2.floats.config import FloatLanesConfig
-from bitpath.rtl.aie_ml_v2.floats.layouts import flags_layout
-from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
+from bitpath.rtl.common.pipeline.registered import Registered
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
@@ -26,7 +23,7 @@ class LaneOperator:
     component : class with members ``i``, ``control``, ``o``, and with flags ``flags``.
     i_bits, o_bits : bits of an operand and of a result.
     control : layout of what all lanes share.
-    flags : the flags of the unit, or None without flags.
+    flags : layout of the flags of the unit, or None without flags.
     steps : pipeline registers: "request" before the lanes, "result" behind them.
     """
 
@@ -34,7 +31,7 @@ class LaneOperator:
     i_bits: int
     o_bits: int
     control: Any
-    flags: FlagGroup | None
+    flags: data.StructLayout | None
     steps: Collection[str]
 
     def request(self, lanes: int) -> data.StructLayout:
@@ -43,14 +40,12 @@ class LaneOperator:
 
     def result(self, lanes: int) -> data.StructLayout:
         """Return the layout of results, lane 0 lowest, and of their flags."""
-        flags = {} if self.flags is None else {"flags": flags_layout(self.flags)}
+        flags = {} if self.flags is None else {"flags": self.flags}
         return data.StructLayout({"lanes": data.ArrayLayout(self.o_bits, lanes), **flags})
 
 
-class FloatLanes(wiring.Component):
+class FloatLanes(Registered):
     """One request a cycle through the lanes of an operator.
-
-    Latency is the number of the operator's steps. Back-pressure: all stages stall while a result waits for ``o.ready``.
 
     Parameters
     ----------
@@ -65,31 +60,18 @@ class FloatLanes(wiring.Component):
 
     def __init__(self, operator: LaneOperator, config: FloatLanesConfig):
         self.operator, self.config = operator, config
-        request, result = operator.request(config.lanes), operator.result(config.lanes)
-        super().__init__({"i": In(stream.Signature(request)), "o": Out(stream.Signature(result))})
+        super().__init__(operator.request(config.lanes), operator.result(config.lanes), operator.steps)
 
-    def elaborate(self, platform):
-        m = Module()
-        operator = self.operator
-        registers = PipelineRegisters(m, operator.steps, valid=self.i.valid, ready=self.o.ready)
-        (request,) = registers.hold("request", request=self.i.p)
-        result = Signal(self.o.p.shape())
+    def compute(self, m: Module, platform: Any, request: Any, result: Any) -> None:
         flags = []
         for k in range(self.config.lanes):
-            lane = instantiate(m, platform, f"lane_{k}", operator.component)
+            lane = instantiate(m, platform, f"lane_{k}", self.operator.component)
             m.d.comb += [
                 lane.i.eq(request.lanes[k]),
                 lane.control.eq(request.control),
                 result.lanes[k].eq(lane.o),
             ]
-            if operator.flags is not None:
+            if self.operator.flags is not None:
                 flags.append(Value.cast(lane.flags))
         if flags:
             m.d.comb += result.flags.eq(reduce(or_, flags))
-        (result,) = registers.hold("result", result=result)
-        m.d.comb += [
-            self.o.p.eq(result),
-            self.o.valid.eq(registers.valid),
-            self.i.ready.eq(registers.finish()),
-        ]
-        return m

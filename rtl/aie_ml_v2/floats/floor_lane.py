@@ -16,7 +16,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.aie_ml_v2.declarations.status import FLOOR_FLAGS
 from bitpath.golden.formats.catalogue import BF16
-from bitpath.rtl.aie_ml_v2.floats.layouts import FloorControl, flags_layout
+from bitpath.rtl.aie_ml_v2.floats.layouts import ShiftControl, flags_layout
 from bitpath.rtl.common.arithmetic.align import Align, Dropped, shift_of
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
@@ -33,7 +33,7 @@ class FloorLane(wiring.Component):
     Members
     -------
     i : In(16), BF16
-    control : In(FloorControl)
+    control : In(ShiftControl)
     o : Out(32), INT32
     flags : Out(flags of FLOOR_FLAGS)
     """
@@ -42,9 +42,9 @@ class FloorLane(wiring.Component):
     apart = True
 
     i: In(BF16.width)
-    control: In(FloorControl)
+    control: In(ShiftControl)
     o: Out(INTEGER_BITS)
-    flags: Out(flags_layout(FLOOR_FLAGS))
+    flags: Out(flags_layout(FLOOR_FLAGS.bits))
 
     def elaborate(self, platform):
         m = Module()

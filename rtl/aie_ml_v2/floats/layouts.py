@@ -3,12 +3,13 @@
 Rounding and saturation codes are those of the control registers: ``golden.aie_ml_v2.declarations``.
 """
 
+from collections.abc import Iterable
+
 from amaranth import signed
 from amaranth.lib import data, enum
 
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS, FLOAT16_FORMATS
-from bitpath.golden.aie_ml_v2.declarations.status import FlagGroup
 from bitpath.golden.formats.catalogue import FloatFormat
 
 ROUNDING_BITS = 4
@@ -56,12 +57,18 @@ class WidenControl(data.Struct):
     is_bf16: 1
 
 
-class FloorControl(data.Struct):
-    """Power of two by which BF16 numbers are multiplied before they become integers."""
+class ShiftControl(data.Struct):
+    """Power of two of a conversion between floats and integers."""
 
     shift: SHIFT
 
 
-def flags_layout(group: FlagGroup) -> data.StructLayout:
-    """Return a layout with a bit for each flag of a unit."""
-    return data.StructLayout(dict.fromkeys(group.bits, 1))
+def flags_layout(names: Iterable[str]) -> data.StructLayout:
+    """Return a layout with a bit for each flag of a unit, the first one lowest."""
+    return data.StructLayout(dict.fromkeys(names, 1))
+
+
+TO_FLOAT_FLAGS = flags_layout(("zero", "inexact"))
+"""Flags of integers to FP32: the result is 0, and it is not the exact number."""
+TO_FIX_FLAGS = flags_layout(("zero", "invalid", "inexact", "huge"))
+"""Flags of FP32 to integers: the result is 0, the operand is NaN, the result is not the exact number, and it is beyond 32 bits."""

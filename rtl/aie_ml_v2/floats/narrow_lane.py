@@ -50,7 +50,7 @@ class NarrowLane(wiring.Component):
     i: In(FP32.width)
     control: In(NarrowControl)
     o: Out(FP16.width)
-    flags: Out(flags_layout(NARROW_FLAGS))
+    flags: Out(flags_layout(NARROW_FLAGS.bits))
 
     def elaborate(self, platform):
         m = Module()

@@ -7,21 +7,6 @@ from bitpath.rtl.common.config import require_range
 
 
 @dataclass(frozen=True, kw_only=True)
-class FixLanesConfig:
-    """Configuration of the conversions between integers and FP32.
-
-    Attributes
-    ----------
-    lanes : numbers of one request, 1 to 32; the machine's scalar unit has one.
-    """
-
-    lanes: int = 1
-
-    def __post_init__(self) -> None:
-        require_range("fix lanes", "lanes", self.lanes, 1, 32)
-
-
-@dataclass(frozen=True, kw_only=True)
 class PackConfig:
     """Configuration of PACK and UNPACK.
 

@@ -1,44 +1,14 @@
-"""Layouts of requests, results and flags of the lane-by-lane conversions."""
+"""Layouts of requests and results of PACK, UNPACK and the conversion from MX."""
 
-from amaranth import signed
 from amaranth.lib import data
 
-from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS, MX_BLOCK
+from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK
 from bitpath.golden.aie_ml_v2.declarations.packing import PACK_BITS
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.aie_ml_v2.convert.layouts import SATURATION_BITS, MxBlock, MxCode
 
-SHIFT_SHAPE = signed(FLOAT_SHIFTS.stop.bit_length())
-"""Shape of a shift: the fraction bits of the integers, -32 to 31."""
 WIDE_BITS = 2 * max(PACK_BITS)
 """Bits of a lane of the wide register: one element before PACK, or two of half that size."""
-
-
-class ToFloatFlags(data.Struct):
-    """Flags of the conversion to FP32: the result is 0, and it is not the exact number."""
-
-    zero: 1
-    inexact: 1
-
-
-class ToFixFlags(data.Struct):
-    """Flags of the conversion from FP32: the result is 0, the operand is NaN, the result is not the exact number, and it is
-    beyond 32 bits."""
-
-    zero: 1
-    invalid: 1
-    inexact: 1
-    huge: 1
-
-
-def fix_request(lanes: int) -> data.StructLayout:
-    """Return the layout of integers, or of FP32 codes, and of their shift."""
-    return data.StructLayout({"lanes": data.ArrayLayout(FP32.width, lanes), "shift": SHIFT_SHAPE})
-
-
-def fix_result(lanes: int, flags: type[data.Struct]) -> data.StructLayout:
-    """Return the layout of converted numbers and of their flags, each the OR over the lanes."""
-    return data.StructLayout({"lanes": data.ArrayLayout(FP32.width, lanes), "flags": flags})
 
 
 class PackControl(data.Struct):

@@ -11,7 +11,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK
 from bitpath.rtl.aie_ml_v2.lanes.config import MxWidenConfig
 from bitpath.rtl.aie_ml_v2.lanes.layouts import mx_elements, mx_request
 from bitpath.rtl.aie_ml_v2.lanes.mx_to_float import MxToFloat
-from bitpath.rtl.aie_ml_v2.lanes.registered import Registered
+from bitpath.rtl.common.pipeline.registered import Registered
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 

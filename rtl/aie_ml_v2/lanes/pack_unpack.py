@@ -12,7 +12,7 @@ from bitpath.golden.aie_ml_v2.declarations.packing import PACK_BITS
 from bitpath.rtl.aie_ml_v2.lanes.config import PackConfig
 from bitpath.rtl.aie_ml_v2.lanes.layouts import WIDE_BITS, pack_request
 from bitpath.rtl.aie_ml_v2.lanes.pack_element import PackElement
-from bitpath.rtl.aie_ml_v2.lanes.registered import Registered
+from bitpath.rtl.common.pipeline.registered import Registered
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 

@@ -10,16 +10,16 @@ Latency: 1 cycle. Throughput: one shuffle a cycle.
 Ref: llvm-aie for the modes; AM027, Vector Unit.
 """
 
-from amaranth import Cat, Module, Signal, Value
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
+from typing import Any
+
+from amaranth import Cat, Module, Value
 from amaranth.utils import exact_log2
 
 from bitpath.golden.aie_ml_v2.declarations.codes import VECTOR_BITS
 from bitpath.golden.aie_ml_v2.declarations.mover import SHUFFLE_CODES, Half, ShuffleMode
-from bitpath.rtl.aie_ml_v2.mover import result_register
 from bitpath.rtl.aie_ml_v2.mover.config import ShuffleConfig
 from bitpath.rtl.aie_ml_v2.mover.layouts import Fex, ShuffleRequest
+from bitpath.rtl.common.pipeline.registered import Registered
 
 SHARE_BITS = 64
 """Bits of X with a whole share of E, G and F."""
@@ -34,7 +34,7 @@ def source(place: int, mode: ShuffleMode) -> int:
     return place - within | within >> rows | (within & mode.rows - 1) << columns
 
 
-class Shuffle(wiring.Component):
+class Shuffle(Registered):
     """Permutes fields. Codes without a mode give 0; so do E, G and F in modes of fields below 64 bits.
 
     Parameters
@@ -47,26 +47,16 @@ class Shuffle(wiring.Component):
     o : Out(stream of Fex)
     """
 
-    i: In(stream.Signature(ShuffleRequest))
-    o: Out(stream.Signature(Fex))
-
-    LATENCY = result_register.LATENCY
-    """Cycles from a request to its result."""
-
     def __init__(self, config: ShuffleConfig):
         self.config = config
-        super().__init__()
+        super().__init__(ShuffleRequest, Fex)
 
-    def elaborate(self, platform):
-        m = Module()
-        result = Signal(Fex)
-        with m.Switch(self.i.p.code):
+    def compute(self, m: Module, platform: Any, request: Any, result: Any) -> None:
+        with m.Switch(request.code):
             for code, mode in SHUFFLE_CODES.items():
                 names = ("x", "e", "g", "f") if mode.bits >= SHARE_BITS else ("x",)
                 with m.Case(code):
                     m.d.comb += [getattr(result, name).eq(self._moved(name, mode)) for name in names]
-        result_register.register_result(m, self, result)
-        return m
 
     def _moved(self, name: str, mode: ShuffleMode) -> Value:
         """Return a part of the result, whose fields are as large against it as the mode's are against X."""

@@ -5,20 +5,20 @@ Latency: 1 cycle. Throughput: one operation a cycle.
 Ref: AM027, Vector Unit; llvm-aie for the operations and their codes.
 """
 
-from amaranth import Cat, Const, Module, Signal
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
+from typing import Any
 
-from bitpath.rtl.aie_ml_v2.mover import result_register
+from amaranth import Cat, Const, Module, Signal
+
 from bitpath.rtl.aie_ml_v2.mover.alu_control import AluDecode
 from bitpath.rtl.aie_ml_v2.mover.alu_group import AluGroup
 from bitpath.rtl.aie_ml_v2.mover.config import VectorAluConfig
 from bitpath.rtl.aie_ml_v2.mover.lane_bits import GROUP_BYTES, by_width
 from bitpath.rtl.aie_ml_v2.mover.layouts import alu_request, alu_result
+from bitpath.rtl.common.pipeline.registered import Registered
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
-class VectorAlu(wiring.Component):
+class VectorAlu(Registered):
     """Add, subtract, select, logic, minimum, maximum and comparisons, lane by lane; values wrap.
 
     Parameters
@@ -31,17 +31,13 @@ class VectorAlu(wiring.Component):
     o : Out(stream of alu_result)
     """
 
-    LATENCY = result_register.LATENCY
-    """Cycles from a request to its result."""
-
     def __init__(self, config: VectorAluConfig):
         self.config = config
         size = config.register_bytes
-        super().__init__({"i": In(stream.Signature(alu_request(size))), "o": Out(stream.Signature(alu_result(size)))})
+        super().__init__(alu_request(size), alu_result(size))
 
-    def elaborate(self, platform):
-        m = Module()
-        request, size = self.i.p, self.config.register_bytes
+    def compute(self, m: Module, platform: Any, request: Any, result: Any) -> None:
+        size = self.config.register_bytes
         decode = instantiate(m, platform, "decode", AluDecode)
         m.d.comb += [
             getattr(decode, name).eq(getattr(request, name)) for name in ("op", "width", "is_signed", "bf8", "fp8")
@@ -62,8 +58,5 @@ class VectorAlu(wiring.Component):
             ]
             values.append(group.o)
 
-        result = Signal(alu_result(size))
         pairs, fours = (Cat(flags[:: 1 << log], Const(0, size - (size >> log))) for log in (1, 2))
         m.d.comb += [result.values.eq(Cat(values)), result.mask.eq(by_width(width, flags, pairs, fours))]
-        result_register.register_result(m, self, result)
-        return m

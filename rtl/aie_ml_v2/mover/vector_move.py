@@ -13,13 +13,13 @@ Latency: 1 cycle. Throughput: one move a cycle.
 Ref: AM027, Vector Unit; llvm-aie for the operations.
 """
 
-from amaranth import Cat, Module, Mux, Signal, Value
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
+from typing import Any
 
-from bitpath.rtl.aie_ml_v2.mover import result_register
+from amaranth import Cat, Module, Mux, Signal, Value
+
 from bitpath.rtl.aie_ml_v2.mover.config import VectorMoveConfig
 from bitpath.rtl.aie_ml_v2.mover.layouts import SCALAR_BITS, MoveOp, move_request, move_result
+from bitpath.rtl.common.pipeline.registered import Registered
 
 WORD_BITS = SCALAR_BITS // 2
 """Bits of an r register."""
@@ -27,7 +27,7 @@ LANE_BYTES = (1, 2, 4, 8, 16)
 """Bytes of a lane, by ``log_bytes``."""
 
 
-class VectorMove(wiring.Component):
+class VectorMove(Registered):
     """Shift by bytes, and moves between a scalar and lanes.
 
     A shift by more than a register takes zeros from above b.
@@ -42,17 +42,13 @@ class VectorMove(wiring.Component):
     o : Out(stream of move_result)
     """
 
-    LATENCY = result_register.LATENCY
-    """Cycles from a request to its result."""
-
     def __init__(self, config: VectorMoveConfig):
         self.config = config
         size = config.register_bytes
-        super().__init__({"i": In(stream.Signature(move_request(size))), "o": Out(stream.Signature(move_result(size)))})
+        super().__init__(move_request(size), move_result(size))
 
-    def elaborate(self, platform):
-        m = Module()
-        request, size = self.i.p, self.config.register_bytes
+    def compute(self, m: Module, platform: Any, request: Any, result: Any) -> None:
+        size = self.config.register_bytes
         filled, low, high, shifted = (Signal(8 * size, name=name) for name in ("filled", "low", "high", "shifted"))
         lane_bytes, place, count = Signal(range(max(LANE_BYTES) + 1)), Signal(range(size)), Signal(range(2 * size))
         m.d.comb += [
@@ -72,7 +68,6 @@ class VectorMove(wiring.Component):
             with m.Case(MoveOp.PUSH_HIGH):
                 m.d.comb += [high.eq(filled), count.eq(lane_bytes)]
 
-        result = Signal(move_result(size))
         with m.Switch(request.op):
             with m.Case(MoveOp.SHIFT, MoveOp.PUSH_LOW, MoveOp.PUSH_HIGH):
                 m.d.comb += result.register.eq(shifted)
@@ -84,8 +79,6 @@ class VectorMove(wiring.Component):
                 m.d.comb += result.register.eq(filled)
             with m.Default():
                 m.d.comb += result.register.eq(self._filled(m, "lane", shifted))
-        result_register.register_result(m, self, result)
-        return m
 
     def _filled(self, m: Module, name: str, lane: Value) -> Signal:
         """Return a register of copies of a lane."""

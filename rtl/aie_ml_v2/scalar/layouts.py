@@ -4,7 +4,7 @@ from amaranth.lib import data, enum
 
 from bitpath.golden.aie_ml_v2.declarations.scalar import ScalarFunction
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.aie_ml_v2.lanes.layouts import SHIFT_SHAPE, ToFixFlags, ToFloatFlags
+from bitpath.rtl.aie_ml_v2.floats.layouts import SHIFT, TO_FIX_FLAGS, TO_FLOAT_FLAGS
 
 
 class FunctionCode(enum.Enum, shape=2):
@@ -26,8 +26,8 @@ class FunctionControl(data.Struct):
     op: FunctionCode
     fix_in: 1
     fix_out: 1
-    shift_in: SHIFT_SHAPE
-    shift_out: SHIFT_SHAPE
+    shift_in: SHIFT
+    shift_out: SHIFT
 
 
 class FunctionRequest(data.Struct):
@@ -53,5 +53,5 @@ class FunctionResult(data.Struct):
 
     y: FP32.width
     flags: FunctionFlags
-    to_float: ToFloatFlags
-    to_fix: ToFixFlags
+    to_float: TO_FLOAT_FLAGS
+    to_fix: TO_FIX_FLAGS

@@ -24,8 +24,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.aie_ml_v2.lanes.fix_to_float import FixToFloat
-from bitpath.rtl.aie_ml_v2.lanes.float_to_fix import FloatToFix
+from bitpath.rtl.aie_ml_v2.floats.fix_to_float import FixToFloat
+from bitpath.rtl.aie_ml_v2.floats.float_to_fix import FloatToFix
 from bitpath.rtl.aie_ml_v2.scalar.config import ScalarFunctionsConfig
 from bitpath.rtl.aie_ml_v2.scalar.digit import STEP_BITS, Digit
 from bitpath.rtl.aie_ml_v2.scalar.function_round import EXPONENT_BITS, FunctionRound
@@ -96,7 +96,7 @@ class ScalarFunctions(wiring.Component):
         normalize = instantiate(m, platform, "normalize", Normalize, number.shape(), FP32.precision)
         m.d.comb += [
             convert.i.eq(request.x),
-            convert.shift.eq(control.shift_in),
+            convert.control.shift.eq(control.shift_in),
             decode.code.eq(Mux(control.fix_in, convert.o, request.x)),
             number.magnitude.eq(decode.o.significand),
             number.exponent.eq(decode.o.exponent - OFFSET),
@@ -162,7 +162,7 @@ class ScalarFunctions(wiring.Component):
             rounder.special.eq(state["special"]),
             rounder.zero.eq(state["zero"]),
             convert.i.eq(rounder.o),
-            convert.shift.eq(shift_out),
+            convert.control.shift.eq(shift_out),
             result.y.eq(Mux(fix_out, convert.o, rounder.o)),
             result.flags.eq(rounder.flags),
             result.to_float.eq(state["to_float"]),

@@ -1,9 +1,9 @@
 """Conversions from BF16 to INT32 for the bench of float_floor, and stated corners."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,36 +12,20 @@ from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS
 from bitpath.golden.aie_ml_v2.mac.flags import with_lane_flags
 from bitpath.golden.formats.catalogue import BF16
 from bitpath.rtl.aie_ml_v2.floats.operators import FLOAT_FLOOR
-from bitpath.verif.aie_ml_v2.floats.lane_ask import Corner, LaneAsk
+from bitpath.verif.aie_ml_v2.floats.lane_ask import Corner, ShiftAsk
 from bitpath.verif.kit.values import Integer
 
 
 @dataclass(frozen=True)
-class FloorAsk(LaneAsk):
+class FloorAsk(ShiftAsk):
     """Power of two by which operands are multiplied."""
-
-    shift: int = 0
 
     operator: ClassVar = FLOAT_FLOOR
     operand: ClassVar = BF16
     result: ClassVar = Integer(32, signed=True)
 
-    def __str__(self) -> str:
-        return f"shift {self.shift}"
-
-    @property
-    def bins(self) -> Sequence[str]:
-        return (str(self),)
-
-    @property
-    def fields(self) -> Mapping[str, Any]:
-        return {"shift": self.shift}
-
     def golden(self, codes: np.ndarray) -> tuple[np.ndarray, Mapping[str, np.ndarray]]:
         return with_lane_flags(aie.bf16_to_int32, codes, self.shift)
-
-    def shifted(self, source: Random) -> Self:
-        return self
 
     def code(self, source: Random) -> int:
         # Integers have 0 to 31 places: the exponents from below the lowest to beyond the highest one.

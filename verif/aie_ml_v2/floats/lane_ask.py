@@ -93,6 +93,27 @@ class LaneAsk(ABC):
         return Shown(operands=operands, formats={"lanes": self.result})
 
 
+@dataclass(frozen=True)
+class ShiftAsk(LaneAsk):
+    """A control that is a power of two alone."""
+
+    shift: int = 0
+
+    def __str__(self) -> str:
+        return f"shift {self.shift}"
+
+    @property
+    def bins(self) -> Sequence[str]:
+        return (str(self),)
+
+    @property
+    def fields(self) -> Mapping[str, Any]:
+        return {"shift": self.shift}
+
+    def shifted(self, source: Random) -> Self:
+        return self
+
+
 def _bits(flags: Mapping[str, Sequence[bool]], row: int) -> dict[str, int]:
     return {name: int(each[row]) for name, each in flags.items()}
 

@@ -45,8 +45,8 @@ class LaneBench:
     ):
         self.kinds, self.corners, self.sweep = kinds, corners, sweep
         config = config_from_environment(FloatLanesConfig)
-        self.lanes, self.latency_cycles = config.lanes, len(operator.steps)
-        self.signature = FloatLanes(operator, config).signature
+        unit = FloatLanes(operator, config)
+        self.lanes, self.latency_cycles, self.signature = config.lanes, unit.latency, unit.signature
 
     def tests(self, module: str) -> tuple[Any, ...]:
         """Return the cocotb tests of a bench's module: ``swept_operands``, ``directed_corners``, ``random_requests``,

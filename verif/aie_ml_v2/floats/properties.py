@@ -1,4 +1,4 @@
-"""Conversions of floats lane by lane: pipelines and streams, and the floor against its definition."""
+"""Conversions of floats lane by lane: pipelines and streams, the floor and the conversions of integers against their definitions."""
 
 from functools import partial
 
@@ -6,16 +6,26 @@ from amaranth import Cat, Const, Mux, signed
 
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.rtl.aie_ml_v2.floats.config import FloatLanesConfig
+from bitpath.rtl.aie_ml_v2.floats.fix_to_float import FixToFloat
 from bitpath.rtl.aie_ml_v2.floats.float_lanes import FloatLanes
+from bitpath.rtl.aie_ml_v2.floats.float_to_fix import LIMIT, FloatToFix
 from bitpath.rtl.aie_ml_v2.floats.floor_lane import INTEGER_BITS, FloorLane
-from bitpath.rtl.aie_ml_v2.floats.operators import FLOAT_FLOOR, FLOAT_NARROW, FLOAT_WIDEN
+from bitpath.rtl.aie_ml_v2.floats.operators import FIX_FLOAT, FLOAT_FIX, FLOAT_FLOOR, FLOAT_NARROW, FLOAT_WIDEN
 from bitpath.rtl.aie_ml_v2.floats.widen_lane import WidenLane
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import pipeline_property, stream_properties
 from bitpath.verif.formal.property import Properties
-from bitpath.verif.formal.specification import leading_place
+from bitpath.verif.formal.specification import fields, float_code, leading_place, split
 
-UNITS = {"float_narrow": FLOAT_NARROW, "float_widen": FLOAT_WIDEN, "float_floor": FLOAT_FLOOR}
+UNITS = {
+    "float_narrow": FLOAT_NARROW,
+    "float_widen": FLOAT_WIDEN,
+    "float_floor": FLOAT_FLOOR,
+    "fix_float": FIX_FLOAT,
+    "float_fix": FLOAT_FIX,
+}
+LEFT = 32
+"""Places that a significand moves up before it is shifted down, so that no shift loses a bit above the point."""
 _MADE = {name: partial(FloatLanes, operator, FloatLanesConfig(lanes=2)) for name, operator in UNITS.items()}
 
 PROPERTIES = Properties(
@@ -83,4 +93,51 @@ def floors(claim: Claim, sign: str) -> None:
         dut.flags.tiny == ((within == 0) & (significand != 0)),
         dut.flags.huge == (number != within),
         ~dut.flags.invalid,
+    )
+
+
+@PROPERTIES.of(
+    "fix_to_float",
+    "fix_to_float",
+    "the integer times any power of two, rounded once to even; zero and inexact",
+    ("number.exponent.eq(-self.control.shift)", "number.exponent.eq(self.control.shift)"),
+)
+def to_float(claim: Claim) -> None:
+    dut = claim.instantiate("dut", FixToFloat())
+    magnitude = claim.value(Mux(dut.i < 0, -dut.i, dut.i), "magnitude", len(dut.i))
+    code = float_code(claim, magnitude, claim.value(-dut.control.shift, "weight", signed(7)), FP32, "spec")
+    place = leading_place(claim, magnitude, "place")
+    dropped = claim.value(Mux(place > FP32.fraction_bits, place - FP32.fraction_bits, 0), "dropped", 4)
+    rest = claim.value(magnitude & ((Const(1) << dropped) - 1), "rest", len(magnitude))
+    claim.ensure(
+        dut.o == Cat(code[: FP32.width - 1], dut.i < 0),
+        dut.flags.zero == (dut.i == 0),
+        dut.flags.inexact == (rest != 0),
+    )
+
+
+@PROPERTIES.of(
+    "float_to_fix",
+    "float_to_fix",
+    "the number times any power of two, rounded once to even, saturated; NaN, and all flags",
+    ("beyond | guard | sticky", "beyond | guard"),
+)
+def to_fix(claim: Claim) -> None:
+    dut = claim.instantiate("dut", FloatToFix())
+    significand, biased = fields(claim, dut.i, FP32, "x")
+    nan, negative = dut.i[:-1] > FP32.infinity_code, dut.i[-1]
+    up = claim.value(biased - FP32.bias - FP32.fraction_bits + dut.control.shift, "up", signed(10))
+    fine = claim.value(significand << LEFT, "fine")
+    down = claim.value(Mux(up > 9, 0, Mux(up < -31, 63, LEFT - up)), "down", 6)
+    floor, twice, unit = split(claim, fine, down, "spec")
+    number = claim.value(floor + ((twice > unit) | ((twice == unit) & floor[0])), "number")
+    beyond = claim.value((up > 8) | (number > LIMIT + negative), "beyond", 1)
+    within = Mux(beyond, Mux(negative, -LIMIT - 1, LIMIT), Mux(negative, -number, number))
+    result = claim.value(Mux(nan, LIMIT, within), "result", signed(32))
+    claim.ensure(
+        dut.o == result,
+        dut.flags.zero == (result == 0),
+        dut.flags.invalid == nan,
+        dut.flags.huge == (beyond & ~nan),
+        dut.flags.inexact == (nan | beyond | (twice != 0)),
     )

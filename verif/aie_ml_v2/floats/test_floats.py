@@ -8,10 +8,16 @@ from bitpath.sim.engine.runner import run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20261127
-CORNERS = {"float_narrow": 960, "float_widen": 16, "float_floor": 29}
+CORNERS = {"float_narrow": 960, "float_widen": 16, "float_floor": 29, "fix_float": 17, "float_fix": 24}
 TESTS = 8
 ALL = 1 << 16
-SWEPT = {"float_widen": 2 * ALL, "float_floor": 7 * ALL, "float_narrow": 700_000}
+SWEPT = {
+    "float_widen": 2 * ALL,
+    "float_floor": 7 * ALL,
+    "float_narrow": 700_000,
+    "fix_float": 4000,
+    "float_fix": 20_000,
+}
 """Operands that the whole sweep has at least."""
 UNITS = tuple(CORNERS)
 
@@ -53,3 +59,11 @@ def test_known_integers(replay, kat):
     count = kat("aie_tile_convert.npz")["bf16_int32"].size
     bench = "aie_ml_v2.floats.tb_float_floor_known_answers"
     replay("float_floor", FloatLanesConfig(lanes=4), bench, seed=SEED, min_tests=1, min_compared=count // 4)
+
+
+@pytest.mark.parametrize(("unit", "array"), [("fix_float", "fix_n"), ("float_fix", "float_bits")])
+def test_known_answers_of_integers(replay, kat, unit, array):
+    """Integers with a binary point to FP32, and back."""
+    count = len(kat("aie_tile_convert.npz")[array])
+    bench = f"aie_ml_v2.floats.tb_{unit}_known_answers"
+    replay(unit, FloatLanesConfig(lanes=4), bench, seed=SEED, min_tests=1, min_compared=count // 4)

@@ -1,19 +1,16 @@
-"""Lane-by-lane conversions of AIE-ML v2: one register and its stream, and every operator against integer arithmetic."""
+"""PACK, UNPACK and MX to FP32: one register and its stream, and every element against integer arithmetic."""
 
 from dataclasses import replace
 from functools import partial
 
-from amaranth import Cat, Const, Mux, signed
+from amaranth import Cat, Mux, signed
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_NAN_EXPONENT, Saturation
 from bitpath.golden.aie_ml_v2.declarations.packing import PACK_BITS
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.aie_ml_v2.convert.layouts import CODE_BITS
 from bitpath.rtl.aie_ml_v2.convert.layouts import MxCode as BlockCode
-from bitpath.rtl.aie_ml_v2.lanes.config import FixLanesConfig, MxWidenConfig, PackConfig
-from bitpath.rtl.aie_ml_v2.lanes.fix_lanes import fix_float, float_fix
-from bitpath.rtl.aie_ml_v2.lanes.fix_to_float import FixToFloat
-from bitpath.rtl.aie_ml_v2.lanes.float_to_fix import LIMIT, FloatToFix
+from bitpath.rtl.aie_ml_v2.lanes.config import MxWidenConfig, PackConfig
 from bitpath.rtl.aie_ml_v2.lanes.mx_to_float import MxToFloat
 from bitpath.rtl.aie_ml_v2.lanes.mx_widen import MxWiden
 from bitpath.rtl.aie_ml_v2.lanes.pack_element import PackElement
@@ -21,69 +18,18 @@ from bitpath.rtl.aie_ml_v2.lanes.pack_unpack import PackUnpack
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import pipeline_property, stream_properties
 from bitpath.verif.formal.property import Properties
-from bitpath.verif.formal.specification import fields, float_code, leading_place, split
+from bitpath.verif.formal.specification import float_code
 
 UNITS = {
-    "fix_float": ("aie_ml_v2.fix_lanes", partial(fix_float, FixLanesConfig())),
-    "float_fix": ("aie_ml_v2.fix_lanes", partial(float_fix, FixLanesConfig())),
     "pack_unpack": ("aie_ml_v2.pack_unpack", partial(PackUnpack, PackConfig(lanes=1))),
     "mx_widen": ("aie_ml_v2.mx_widen", partial(MxWiden, MxWidenConfig())),
 }
-LEFT = 32
-"""Places that a significand moves up before it is shifted down, so that no shift loses a bit above the point."""
 
 PROPERTIES = Properties(
     "aie_ml_v2/lanes",
     *(replace(pipeline_property(*unit, 1), name=f"{name}_pipeline") for name, unit in UNITS.items()),
     *(each for name, unit in UNITS.items() for each in stream_properties(*unit, name)),
 )
-
-
-@PROPERTIES.of(
-    "fix_to_float",
-    "fix_to_float",
-    "the integer times any power of two, rounded once to even; zero and inexact",
-    ("number.exponent.eq(-self.shift)", "number.exponent.eq(self.shift)"),
-)
-def to_float(claim: Claim) -> None:
-    dut = claim.instantiate("dut", FixToFloat())
-    magnitude = claim.value(Mux(dut.i < 0, -dut.i, dut.i), "magnitude", len(dut.i))
-    code = float_code(claim, magnitude, claim.value(-dut.shift, "weight", signed(7)), FP32, "spec")
-    place = leading_place(claim, magnitude, "place")
-    dropped = claim.value(Mux(place > FP32.fraction_bits, place - FP32.fraction_bits, 0), "dropped", 4)
-    rest = claim.value(magnitude & ((Const(1) << dropped) - 1), "rest", len(magnitude))
-    claim.ensure(
-        dut.o == Cat(code[: FP32.width - 1], dut.i < 0),
-        dut.flags.zero == (dut.i == 0),
-        dut.flags.inexact == (rest != 0),
-    )
-
-
-@PROPERTIES.of(
-    "float_to_fix",
-    "float_to_fix",
-    "the number times any power of two, rounded once to even, saturated; NaN, and all flags",
-    ("beyond | guard | sticky", "beyond | guard"),
-)
-def to_fix(claim: Claim) -> None:
-    dut = claim.instantiate("dut", FloatToFix())
-    significand, biased = fields(claim, dut.i, FP32, "x")
-    nan, negative = dut.i[:-1] > FP32.infinity_code, dut.i[-1]
-    up = claim.value(biased - FP32.bias - FP32.fraction_bits + dut.shift, "up", signed(10))
-    fine = claim.value(significand << LEFT, "fine")
-    down = claim.value(Mux(up > 9, 0, Mux(up < -31, 63, LEFT - up)), "down", 6)
-    floor, twice, unit = split(claim, fine, down, "spec")
-    number = claim.value(floor + ((twice > unit) | ((twice == unit) & floor[0])), "number")
-    beyond = claim.value((up > 8) | (number > LIMIT + negative), "beyond", 1)
-    within = Mux(beyond, Mux(negative, -LIMIT - 1, LIMIT), Mux(negative, -number, number))
-    result = claim.value(Mux(nan, LIMIT, within), "result", signed(32))
-    claim.ensure(
-        dut.o == result,
-        dut.flags.zero == (result == 0),
-        dut.flags.invalid == nan,
-        dut.flags.huge == (beyond & ~nan),
-        dut.flags.inexact == (nan | beyond | (twice != 0)),
-    )
 
 
 @PROPERTIES.of(

@@ -1,4 +1,4 @@
-"""Known answers through the RTL of the lane-by-lane conversions; a run chooses its unit's test.
+"""Known answers through the RTL of PACK, UNPACK and MX to FP32; a run chooses its unit's test.
 
 Results are compared with the archives', not with golden.
 """
@@ -7,33 +7,12 @@ import cocotb
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, Saturation
-from bitpath.rtl.aie_ml_v2.lanes.config import FixLanesConfig, MxWidenConfig, PackConfig
+from bitpath.rtl.aie_ml_v2.lanes.config import MxWidenConfig, PackConfig
 from bitpath.verif.aie_ml_v2.lanes.bench import LIMIT, LaneBench
-from bitpath.verif.aie_ml_v2.lanes.fix_lanes import FIX_FLOAT, FLOAT_FIX, FixCases, floats, integers
 from bitpath.verif.aie_ml_v2.lanes.known_answers import archive
 from bitpath.verif.aie_ml_v2.lanes.mx_widen import MxCases
 from bitpath.verif.aie_ml_v2.lanes.pack_unpack import Ask, PackCases
 from bitpath.verif.kit.bench import config_from_environment
-
-
-async def _by_shift(dut, source: FixCases, codes: np.ndarray, shifts: np.ndarray, expected: np.ndarray) -> None:
-    cases = []
-    for shift in np.unique(shifts).tolist():
-        here = shifts == shift
-        cases += source.cases(codes[here].view(np.uint32), shift, expected[here].view(np.uint32))
-    await LaneBench(source).swept(dut, cases)
-
-
-@cocotb.test(**LIMIT)
-async def to_float(dut):
-    source = FixCases(FIX_FLOAT, config_from_environment(FixLanesConfig), integers)
-    await _by_shift(dut, source, *(archive("convert")[f"fix_{part}"] for part in ("n", "shift", "f32")))
-
-
-@cocotb.test(**LIMIT)
-async def to_fix(dut):
-    source = FixCases(FLOAT_FIX, config_from_environment(FixLanesConfig), floats)
-    await _by_shift(dut, source, *(archive("convert")[f"float_{part}"] for part in ("bits", "shift", "int32")))
 
 
 @cocotb.test(**LIMIT)

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
-from bitpath.rtl.aie_ml_v2.lanes.config import FixLanesConfig, MxWidenConfig, PackConfig
+from bitpath.rtl.aie_ml_v2.lanes.config import MxWidenConfig, PackConfig
 from bitpath.sim.engine.runner import run_bench
 
 pytestmark = pytest.mark.simulator
@@ -15,15 +15,11 @@ bench = partial(run_bench, seed=SEED)
 PLAIN = MxWidenConfig(numerics=replace(AIE_ML_V2.numerics, mx_nan_block=False))
 
 BENCHES = {
-    "fix_float-icarus": ("fix_float", FixLanesConfig(lanes=2), "icarus", 200, 7, 2000),
-    "float_fix-icarus": ("float_fix", FixLanesConfig(lanes=8), "icarus", 100, 7, 4000),
     "pack_unpack-icarus": ("pack_unpack", PackConfig(), "icarus", 60, 8, 900),
     "mx_widen-icarus": ("mx_widen", MxWidenConfig(), "icarus", 30, 7, 600),
 }
 """Unit, configuration, simulator, cases, and the least tests and comparisons."""
 DEEP = {
-    "fix_float-verilator": ("fix_float", FixLanesConfig(lanes=32), "verilator", 5000, 7, 20_000),
-    "float_fix-verilator": ("float_fix", FixLanesConfig(lanes=32), "verilator", 5000, 7, 20_000),
     "pack_unpack-verilator": ("pack_unpack", PackConfig(lanes=64), "verilator", 1024, 8, 10_000),
     "mx_widen-verilator": ("mx_widen", MxWidenConfig(blocks=4), "verilator", 5000, 7, 20_000),
     "mx_widen-plain-verilator": ("mx_widen", PLAIN, "verilator", 1000, 7, 4000),
@@ -38,8 +34,6 @@ def test_bench(name):
 
 
 ANSWERS = {
-    "fix_float": (FixLanesConfig(), "to_float", "convert", ("fix_n",)),
-    "float_fix": (FixLanesConfig(), "to_fix", "convert", ("float_bits",)),
     "mx_widen": (MxWidenConfig(), "blocks", "convert", ("mx9_exponent", "mx6_exponent", "mx4_exponent")),
     "pack_unpack": (PackConfig(lanes=1), "packed", "int4", ("pack16_out",)),
 }
@@ -55,10 +49,9 @@ def test_known_answers(replay, kat, unit):
     replay(unit, config, bench, seed=SEED, tests=test, min_tests=1, min_compared=compared)
 
 
-@pytest.mark.parametrize("config", [FixLanesConfig, PackConfig])
-def test_a_unit_has_lanes(config):
+def test_a_unit_has_lanes():
     with pytest.raises(ValueError, match="lanes must be 1 to"):
-        config(lanes=0)
+        PackConfig(lanes=0)
 
 
 def test_a_unit_has_blocks():

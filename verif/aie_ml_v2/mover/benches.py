@@ -4,41 +4,39 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from amaranth.lib import wiring
 
-from bitpath.rtl.aie_ml_v2.mover.result_register import LATENCY
+from bitpath.rtl.common.pipeline.registered import Registered
 from bitpath.verif.kit.bench import bench
 from bitpath.verif.kit.pipeline import Pipeline, Request
 
 LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
-Signature = wiring.Signature
 
 
-async def sweep(dut: Any, signature: Signature, requests: list[Request]) -> None:
+async def sweep(dut: Any, unit: Registered, requests: list[Request]) -> None:
     """Send a request a cycle."""
-    async with bench(dut, signature, drain=False) as frame:
-        await Pipeline(frame, LATENCY).sweep(requests)
+    async with bench(dut, unit.signature, drain=False) as frame:
+        await Pipeline(frame, unit.latency).sweep(requests)
 
 
 async def exchange(
-    dut: Any, signature: Signature, requests: list[Request], pace: str, bins: Sequence[str], hit: Iterable[str]
+    dut: Any, unit: Registered, requests: list[Request], pace: str, bins: Sequence[str], hit: Iterable[str]
 ) -> None:
     """Send requests at a pace; they hit these bins."""
-    async with bench(dut, signature) as frame:
+    async with bench(dut, unit.signature) as frame:
         coverage = frame.coverage(bins)
         for name in hit:
             coverage.hit(name)
-        await Pipeline(frame, LATENCY).exchange(requests, pace)
+        await Pipeline(frame, unit.latency).exchange(requests, pace)
 
 
-async def one_at_a_time(dut: Any, signature: Signature, requests: list[Request]) -> None:
-    async with bench(dut, signature, drain=False) as frame:
-        await Pipeline(frame, LATENCY).one_at_a_time(requests)
+async def one_at_a_time(dut: Any, unit: Registered, requests: list[Request]) -> None:
+    async with bench(dut, unit.signature, drain=False) as frame:
+        await Pipeline(frame, unit.latency).one_at_a_time(requests)
 
 
-async def resets(dut: Any, signature: Signature, batch: Callable[[], list[Request]]) -> None:
-    async with bench(dut, signature, drain=False) as frame:
-        await Pipeline(frame, LATENCY).resets(batch)
+async def resets(dut: Any, unit: Registered, batch: Callable[[], list[Request]]) -> None:
+    async with bench(dut, unit.signature, drain=False) as frame:
+        await Pipeline(frame, unit.latency).resets(batch)
 
 
 def row_bits(rows: np.ndarray) -> list[int]:

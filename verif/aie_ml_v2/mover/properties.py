@@ -8,7 +8,6 @@ from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_OPS, FP8_FORMATS, 
 from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat, Specials
 from bitpath.rtl.aie_ml_v2.mover.config import NonlinearConfig, ShuffleConfig, VectorAluConfig, VectorMoveConfig
 from bitpath.rtl.aie_ml_v2.mover.nonlinear import Nonlinear
-from bitpath.rtl.aie_ml_v2.mover.result_register import LATENCY
 from bitpath.rtl.aie_ml_v2.mover.shuffle import Shuffle
 from bitpath.rtl.aie_ml_v2.mover.vector_alu import VectorAlu
 from bitpath.rtl.aie_ml_v2.mover.vector_move import VectorMove
@@ -24,7 +23,7 @@ UNITS = {
 }
 PROPERTIES = Properties(
     "aie_ml_v2/mover",
-    *(pipeline_property(unit, make, LATENCY) for unit, make in UNITS.items()),
+    *(pipeline_property(unit, make, make().latency) for unit, make in UNITS.items()),
     *(each for unit, make in UNITS.items() for each in stream_properties(unit, make)),
 )
 

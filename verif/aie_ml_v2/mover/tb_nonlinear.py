@@ -32,7 +32,7 @@ from bitpath.verif.kit.pipeline import PACES, Request
 
 CONFIG = config_from_environment(NonlinearConfig)
 LANES = CONFIG.lanes
-SIGNATURE = Nonlinear(CONFIG).signature
+UNIT = Nonlinear(CONFIG)
 CASES = int(os.environ.get("BITPATH_CASES", "200"))
 
 
@@ -55,27 +55,27 @@ def _some(rng, codes: np.ndarray) -> np.ndarray:
 async def bf16_inputs(dut, function):
     """Every BF16 number."""
     codes = _some(pauses.rng("inputs"), np.arange(1 << 16, dtype=np.uint32) << 16)
-    await benches.sweep(dut, SIGNATURE, nonlinear_requests(Function[function], codes, LANES))
+    await benches.sweep(dut, UNIT, nonlinear_requests(Function[function], codes, LANES))
 
 
 @cocotb.test(**benches.LIMIT)
 @cocotb.parametrize(function=[each.name for each in NAMES])
 async def every_fraction(dut, function):
     """All 2048 entries of exp2's table, and the largest arguments that give them."""
-    await benches.sweep(dut, SIGNATURE, nonlinear_requests(Function[function], fractions(), LANES))
+    await benches.sweep(dut, UNIT, nonlinear_requests(Function[function], fractions(), LANES))
 
 
 @cocotb.test(**benches.LIMIT)
 async def breakpoints_of_tanh(dut):
     """The least argument of each result, and the one before it, of both signs."""
     codes = _some(pauses.rng("inputs"), neighbours(breakpoints()))
-    await benches.sweep(dut, SIGNATURE, nonlinear_requests(Function.TANH, codes, LANES))
+    await benches.sweep(dut, UNIT, nonlinear_requests(Function.TANH, codes, LANES))
 
 
 @cocotb.test(**benches.LIMIT)
 async def every_exponent_and_clamp(dut):
     requests = [each for function, codes in corners().items() for each in nonlinear_requests(function, codes, LANES)]
-    await benches.sweep(dut, SIGNATURE, requests)
+    await benches.sweep(dut, UNIT, requests)
 
 
 @cocotb.test(**benches.LIMIT)
@@ -90,7 +90,7 @@ async def random_requests(dut, pace):
         hit |= {bin_of(function, code) for code in chosen.tolist()}
         requests += nonlinear_requests(function, chosen, LANES)
     rng.shuffle(requests)
-    await benches.exchange(dut, SIGNATURE, requests, pace, BINS, hit)
+    await benches.exchange(dut, UNIT, requests, pace, BINS, hit)
 
 
 def _random(rng) -> list[Request]:
@@ -101,11 +101,11 @@ def _random(rng) -> list[Request]:
 @cocotb.test(**benches.LIMIT)
 async def latency(dut):
     rng = pauses.rng("numbers")
-    await benches.one_at_a_time(dut, SIGNATURE, [each for _ in range(20) for each in _random(rng)])
+    await benches.one_at_a_time(dut, UNIT, [each for _ in range(20) for each in _random(rng)])
 
 
 @cocotb.test(**benches.LIMIT)
 async def resets(dut):
     """Resets with requests in flight."""
     rng = pauses.rng("numbers")
-    await benches.resets(dut, SIGNATURE, lambda: _random(rng))
+    await benches.resets(dut, UNIT, lambda: _random(rng))

@@ -18,7 +18,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.pipeline import PACES
 
-SIGNATURE = Shuffle(config_from_environment(ShuffleConfig)).signature
+UNIT = Shuffle(config_from_environment(ShuffleConfig))
 CASES = int(os.environ.get("BITPATH_CASES", "200"))
 CODES = list(SHUFFLE_CODES)
 
@@ -26,7 +26,7 @@ CODES = list(SHUFFLE_CODES)
 @cocotb.test(**benches.LIMIT)
 async def routes(dut):
     """Every code on bytes that are all different, and on their complements."""
-    await benches.sweep(dut, SIGNATURE, [each for code in CODES for each in shuffle_requests(code, *numbered())])
+    await benches.sweep(dut, UNIT, [each for code in CODES for each in shuffle_requests(code, *numbered())])
 
 
 @cocotb.test(**benches.LIMIT)
@@ -34,7 +34,7 @@ async def one_hot_bytes(dut):
     """Every code on registers with one byte of ones: each byte of X, E, G and F arrives once, and nowhere else."""
     rng = pauses.rng("requests")
     requests = [each for code in CODES for each in shuffle_requests(code, *one_hot())]
-    await benches.sweep(dut, SIGNATURE, rng.sample(requests, min(len(requests), 4 * CASES)))
+    await benches.sweep(dut, UNIT, rng.sample(requests, min(len(requests), 4 * CASES)))
 
 
 @cocotb.test(**benches.LIMIT)
@@ -44,7 +44,7 @@ async def unknown_codes(dut):
     nothing = np.zeros((1, BYTES), np.uint8)
     codes = sorted(set(range(128)) - set(CODES))
     requests = [each for code in codes for each in shuffle_requests(code, *random_registers(rng), nothing)]
-    await benches.sweep(dut, SIGNATURE, requests)
+    await benches.sweep(dut, UNIT, requests)
 
 
 @cocotb.test(**benches.LIMIT)
@@ -55,18 +55,18 @@ async def random_requests(dut, pace):
     order = [*CODES, *rng.choices(CODES, k=max(0, CASES - len(CODES)))]
     rng.shuffle(order)
     requests = [each for code in order for each in shuffle_requests(code, *random_registers(rng))]
-    await benches.exchange(dut, SIGNATURE, requests, pace, BINS, (SHUFFLE_CODES[code].name for code in order))
+    await benches.exchange(dut, UNIT, requests, pace, BINS, (SHUFFLE_CODES[code].name for code in order))
 
 
 @cocotb.test(**benches.LIMIT)
 async def latency(dut):
     rng = pauses.rng("requests")
     requests = [each for code in rng.sample(CODES, 20) for each in shuffle_requests(code, *random_registers(rng))]
-    await benches.one_at_a_time(dut, SIGNATURE, requests)
+    await benches.one_at_a_time(dut, UNIT, requests)
 
 
 @cocotb.test(**benches.LIMIT)
 async def resets(dut):
     """Resets with requests in flight."""
     rng = pauses.rng("requests")
-    await benches.resets(dut, SIGNATURE, lambda: shuffle_requests(rng.choice(CODES), *random_registers(rng)))
+    await benches.resets(dut, UNIT, lambda: shuffle_requests(rng.choice(CODES), *random_registers(rng)))

@@ -16,7 +16,7 @@ from bitpath.verif.aie_ml_v2.mover.shuffle import PARTS, parts_of, random_regist
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import config_from_environment
 
-SIGNATURE = Shuffle(config_from_environment(ShuffleConfig)).signature
+UNIT = Shuffle(config_from_environment(ShuffleConfig))
 ROUTES = {"x": "route", "e": "eg_route", "g": "eg_route", "f": "f_route"}
 NARROW = 255
 """Stands for no route: the bytes of the result are 0."""
@@ -37,4 +37,4 @@ async def every_route(dut):
             sources, route = np.concatenate([side[name] for side in sides], axis=1), routes[name][place]
             moved.append(np.zeros_like(sides[0][name]) if route[0] == NARROW else sources[:, route])
         requests += shuffle_requests(code, low, high, np.concatenate(moved, axis=1))
-    await benches.sweep(dut, SIGNATURE, requests)
+    await benches.sweep(dut, UNIT, requests)

@@ -29,7 +29,7 @@ from bitpath.verif.kit.pipeline import PACES
 
 CONFIG = config_from_environment(VectorAluConfig)
 SIZE = CONFIG.register_bytes
-SIGNATURE = VectorAlu(CONFIG).signature
+UNIT = VectorAlu(CONFIG)
 CASES = int(os.environ.get("BITPATH_CASES", "200"))
 
 
@@ -38,7 +38,7 @@ async def _pairs_of_bytes(dut, asks: list[AluAsk]) -> None:
     requests = []
     for ask in asks:
         requests += alu_requests(ask, *sampled(every_pair(), CASES * SIZE, rng), SIZE, rng)
-    await benches.sweep(dut, SIGNATURE, requests)
+    await benches.sweep(dut, UNIT, requests)
 
 
 @cocotb.test(**benches.LIMIT)
@@ -59,7 +59,7 @@ async def pairs_of_corners(dut):
     """All pairs of integers and floats around which a result changes, of every width, under every operation."""
     rng = pauses.rng("masks")
     requests = [each for ask in ASKS for each in alu_requests(ask, *corner_pairs(ask), SIZE, rng)]
-    await benches.sweep(dut, SIGNATURE, requests)
+    await benches.sweep(dut, UNIT, requests)
 
 
 @cocotb.test(**benches.LIMIT)
@@ -70,18 +70,18 @@ async def random_requests(dut, pace):
     order = [*ASKS, *rng.choices(ASKS, k=max(0, CASES - len(ASKS)))]
     rng.shuffle(order)
     requests = [each for ask in order for each in random_alu(ask, SIZE, rng)]
-    await benches.exchange(dut, SIGNATURE, requests, pace, BINS, (ask.bin for ask in order))
+    await benches.exchange(dut, UNIT, requests, pace, BINS, (ask.bin for ask in order))
 
 
 @cocotb.test(**benches.LIMIT)
 async def latency(dut):
     rng = pauses.rng("requests")
     requests = [each for ask in rng.sample(ASKS, 20) for each in random_alu(ask, SIZE, rng)]
-    await benches.one_at_a_time(dut, SIGNATURE, requests)
+    await benches.one_at_a_time(dut, UNIT, requests)
 
 
 @cocotb.test(**benches.LIMIT)
 async def resets(dut):
     """Resets with requests in flight."""
     rng = pauses.rng("requests")
-    await benches.resets(dut, SIGNATURE, lambda: random_alu(rng.choice(ASKS), SIZE, rng))
+    await benches.resets(dut, UNIT, lambda: random_alu(rng.choice(ASKS), SIZE, rng))

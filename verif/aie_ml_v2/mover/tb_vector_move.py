@@ -18,7 +18,7 @@ from bitpath.verif.kit.pipeline import PACES, Request
 
 CONFIG = config_from_environment(VectorMoveConfig)
 SIZE = CONFIG.register_bytes
-SIGNATURE = VectorMove(CONFIG).signature
+UNIT = VectorMove(CONFIG)
 CASES = int(os.environ.get("BITPATH_CASES", "200"))
 
 
@@ -29,7 +29,7 @@ def _random(rng, kind=None) -> Request:
 @cocotb.test(**benches.LIMIT)
 async def indices(dut):
     """Every number of bytes and every lane of every width."""
-    await benches.sweep(dut, SIGNATURE, [each.request for each in every_index(pauses.rng("moves"), SIZE)])
+    await benches.sweep(dut, UNIT, [each.request for each in every_index(pauses.rng("moves"), SIZE)])
 
 
 @cocotb.test(**benches.LIMIT)
@@ -37,7 +37,7 @@ async def bits(dut):
     """Registers and scalars with one bit set, through every operation and width."""
     rng = pauses.rng("moves")
     moves = single_bits(rng, SIZE)
-    await benches.sweep(dut, SIGNATURE, [each.request for each in rng.sample(moves, min(len(moves), 10 * CASES))])
+    await benches.sweep(dut, UNIT, [each.request for each in rng.sample(moves, min(len(moves), 10 * CASES))])
 
 
 @cocotb.test(**benches.LIMIT)
@@ -48,17 +48,17 @@ async def random_requests(dut, pace):
     moves = [random_move(rng, SIZE, *kind, signed=signed) for kind in KINDS for signed in (False, True)]
     moves += [random_move(rng, SIZE, *rng.choice(KINDS)) for _ in range(max(0, CASES - len(moves)))]
     rng.shuffle(moves)
-    await benches.exchange(dut, SIGNATURE, [each.request for each in moves], pace, BINS, (each.bin for each in moves))
+    await benches.exchange(dut, UNIT, [each.request for each in moves], pace, BINS, (each.bin for each in moves))
 
 
 @cocotb.test(**benches.LIMIT)
 async def latency(dut):
     rng = pauses.rng("moves")
-    await benches.one_at_a_time(dut, SIGNATURE, [_random(rng) for _ in range(20)])
+    await benches.one_at_a_time(dut, UNIT, [_random(rng) for _ in range(20)])
 
 
 @cocotb.test(**benches.LIMIT)
 async def resets(dut):
     """Resets with requests in flight."""
     rng = pauses.rng("moves")
-    await benches.resets(dut, SIGNATURE, lambda: [_random(rng)])
+    await benches.resets(dut, UNIT, lambda: [_random(rng)])

@@ -1,6 +1,6 @@
 """Cases of the scalar functions, with golden's results."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
 from random import Random
@@ -14,8 +14,8 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.aie_ml_v2.scalar.config import ScalarFunctionsConfig
 from bitpath.rtl.aie_ml_v2.scalar.layouts import FunctionCode, FunctionControl, FunctionRequest, FunctionResult
 from bitpath.rtl.aie_ml_v2.scalar.scalar_functions import ScalarFunctions
+from bitpath.verif.aie_ml_v2.floats import fix_float, float_fix
 from bitpath.verif.aie_ml_v2.lanes.bench import Case, Cases
-from bitpath.verif.aie_ml_v2.lanes.fix_lanes import INTEGER, TO_FIX, TO_FLOAT, edge_code, flag_fields
 from bitpath.verif.common.fp32.functions import FORMAT_EDGES, FUNCTIONS, class_of, rounding_edges
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
@@ -38,6 +38,11 @@ OWN = {
 """Flags of the function's layout, by their bits of SR2."""
 WAYS = [*product((False, True), repeat=2)]
 """Whether operand and result are integers."""
+
+
+def _rose(flags: int, names: Mapping[str, Sr2]) -> dict[str, int]:
+    """Return the fields of a layout of flags for bits of SR2."""
+    return {name: int(flags & bit > 0) for name, bit in names.items()}
 
 
 def _way(fix_in: int | None, fix_out: int | None) -> str:
@@ -103,8 +108,8 @@ class FunctionCases(Cases):
         if fix_in is fix_out is None:
             bins += [f"{function.value}/{name}" for name in FUNCTIONS[NAMES[function]].bins_of(x, y)]
             bins += [f"{function.value}/{name}" for name, bit in OWN.items() if flags & bit]
-        fields = {"y": y, "flags": flag_fields(flags, OWN)}
-        fields |= {"to_float": flag_fields(flags, TO_FLOAT), "to_fix": flag_fields(flags, TO_FIX)}
+        fields = {"y": y, "flags": _rose(flags, OWN)}
+        fields |= {"to_float": _rose(flags, fix_float.FLAGS), "to_fix": _rose(flags, float_fix.FLAGS)}
         return Case(
             pack(FunctionRequest, {"x": x, "control": control}),
             pack(FunctionResult, fields),
@@ -116,9 +121,9 @@ class FunctionCases(Cases):
     def _shown(function: ScalarFunction, x: int, fix_in: int | None, fix_out: int | None, _: str) -> Shown:
         operands = {
             "function": f"{function.value}, {_way(fix_in, fix_out)}, shifts {fix_in}, {fix_out}",
-            "operand": code_text(FP32 if fix_in is None else INTEGER, x),
+            "operand": code_text(FP32 if fix_in is None else float_fix.FloatFixAsk.result, x),
         }
-        return Shown(operands=operands, formats={"y": FP32 if fix_out is None else INTEGER})
+        return Shown(operands=operands, formats={"y": FP32 if fix_out is None else float_fix.FloatFixAsk.result})
 
     def directed(self, rng: Random) -> list[Case]:
         """Every exponent with fractions at its ends, exact results, and results at midpoints with their neighbours."""
@@ -146,6 +151,6 @@ class FunctionCases(Cases):
         if into:
             code = (code >> rng.randrange(32)) * rng.choice((-1, 1, 1, 1)) % (1 << 32)
         else:
-            code = rng.choice((code, edge_code(rng, 0), rng.choice(FORMAT_EDGES)))
+            code = rng.choice((code, float_fix.FloatFixAsk().code(rng), rng.choice(FORMAT_EDGES)))
             code &= ~FP32.sign_mask if rng.random() < 0.75 else -1
         return self.cases(function, [code], fix_in, fix_out)

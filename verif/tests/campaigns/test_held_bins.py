@@ -64,7 +64,7 @@ ONLY_DEEP = {
         ("cascade", "aie_engine"), "`make test` runs its stages, lanes and sequencers; to build it whole takes a minute"
     ),
     "matrix_unit": "`make test` runs a layer by `bitpath run`; to build its bench takes a minute",
-    **dict.fromkeys(("float_narrow", "float_widen", "float_floor"), _ON_ICARUS),
+    **dict.fromkeys(("float_narrow", "float_widen", "float_floor", "fix_float", "float_fix"), _ON_ICARUS),
     **dict.fromkeys(("nonlinear", "data_memory", "vector_registers", "load_fifo", "store_fifo"), _ON_ICARUS),
     "tensix_engine": _ON_ICARUS,
     "systolic_array": "`make test` runs 2x2 processing elements; to build and run 4x4 takes half a minute",

@@ -148,8 +148,8 @@ ALWAYS_BUSY = ("busy",)
 MANNERS = {
     **dict.fromkeys(("quad_mx_dot", "reciprocal", "square_root", "reciprocal_square_root", "quantize_mx"), Manners()),
     **dict.fromkeys(("xorwow", "dot16", "unpacker", "packer", "mx_convert", "srs", "ups"), Manners()),
-    **dict.fromkeys(("float_narrow", "float_widen", "float_floor"), Manners()),
-    **dict.fromkeys(("fix_float", "float_fix", "pack_unpack", "mx_widen", "scalar_functions"), Manners()),
+    **dict.fromkeys(("float_narrow", "float_widen", "float_floor", "fix_float", "float_fix"), Manners()),
+    **dict.fromkeys(("pack_unpack", "mx_widen", "scalar_functions"), Manners()),
     **dict.fromkeys(("vector_alu", "vector_move", "shuffle", "nonlinear"), Manners()),
     "scale_fetch": Manners(),
     "indirect_offsets": Manners(inputs={"i": short_lists}),

@@ -15,7 +15,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.aie_ml_v2.declarations.scalar import WORD_BITS
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.rtl.aie_ml_v2.lanes.layouts import SHIFT_SHAPE, ToFloatFlags
+from bitpath.rtl.aie_ml_v2.floats.layouts import SHIFT, TO_FLOAT_FLAGS, ShiftControl
 from bitpath.rtl.common.arithmetic.normalize import Normalize
 from bitpath.rtl.common.arithmetic.raw import raw_sum
 from bitpath.rtl.common.arithmetic.round_increment import increment
@@ -28,22 +28,22 @@ class FixToFloat(wiring.Component):
     Members
     -------
     i : In(signed(32))
-    shift : In(signed(6))
+    control : In(ShiftControl)
     o : Out(32), FP32
-    flags : Out(ToFloatFlags)
+    flags : Out(TO_FLOAT_FLAGS)
     """
 
     clocked = False
     apart = True
     i: In(signed(WORD_BITS))
-    shift: In(SHIFT_SHAPE)
+    control: In(ShiftControl)
     o: Out(FP32.width)
-    flags: Out(ToFloatFlags)
+    flags: Out(TO_FLOAT_FLAGS)
 
     def elaborate(self, platform):
         m = Module()
         # The negated shift needs one bit more.
-        number = Signal(raw_sum(WORD_BITS, SHIFT_SHAPE.width + 1))
+        number = Signal(raw_sum(WORD_BITS, SHIFT.width + 1))
         normalize = instantiate(m, platform, "normalize", Normalize, number.shape(), FP32.precision)
         normal = normalize.o
         up = increment(
@@ -53,7 +53,7 @@ class FixToFloat(wiring.Component):
         rounded = Signal(FP32.width - 1)
         m.d.comb += [
             number.magnitude.eq(Mux(self.i < 0, -self.i, self.i)),
-            number.exponent.eq(-self.shift),
+            number.exponent.eq(-self.control.shift),
             number.sign.eq(self.i < 0),
             normalize.i.eq(number),
             # The exponents lie from -31 to 63; a carry out of the fraction adds one.

@@ -18,7 +18,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.aie_ml_v2.declarations.scalar import WORD_BITS
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.rtl.aie_ml_v2.lanes.layouts import SHIFT_SHAPE, ToFixFlags
+from bitpath.rtl.aie_ml_v2.floats.layouts import TO_FIX_FLAGS, ShiftControl
 from bitpath.rtl.common.arithmetic.align import Align, Dropped, shift_of
 from bitpath.rtl.common.arithmetic.decode import Decode
 from bitpath.rtl.common.arithmetic.round_increment import increment
@@ -39,17 +39,17 @@ class FloatToFix(wiring.Component):
     Members
     -------
     i : In(32), FP32; subnormals count
-    shift : In(signed(6))
+    control : In(ShiftControl)
     o : Out(signed(32))
-    flags : Out(ToFixFlags)
+    flags : Out(TO_FIX_FLAGS)
     """
 
     clocked = False
     apart = True
     i: In(FP32.width)
-    shift: In(SHIFT_SHAPE)
+    control: In(ShiftControl)
     o: Out(signed(WORD_BITS))
-    flags: Out(ToFixFlags)
+    flags: Out(TO_FIX_FLAGS)
 
     def elaborate(self, platform):
         m = Module()
@@ -65,7 +65,7 @@ class FloatToFix(wiring.Component):
         beyond = Signal()
         m.d.comb += [
             decode.code.eq(self.i),
-            places.eq(TOP_EXPONENT - number.exponent - self.shift),
+            places.eq(TOP_EXPONENT - number.exponent - self.control.shift),
             align.i.eq(number.significand),
             align.shift.eq(shift_of(places[: FP32.exponent_bits], SHIFT_BITS)),
             rounded.eq(kept + up),
