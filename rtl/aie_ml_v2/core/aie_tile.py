@@ -19,14 +19,13 @@ from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.aie_ml_v2.declarations.cycles import LOAD, MOVE, POP, PUSH_MX
-from bitpath.golden.aie_ml_v2.declarations.modes import TIMINGS, Datapath
 from bitpath.rtl.aie_ml_v2.core.address_unit import AddressKind, AddressUnit
-from bitpath.rtl.aie_ml_v2.core.bundle import BUNDLE, LoadOp, MoveOp, StoreOp, VectorOp
+from bitpath.rtl.aie_ml_v2.core.bundle import BUNDLE, LoadOp, MoveOp, StoreOp
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
 from bitpath.rtl.aie_ml_v2.core.issue_check import IssueCheck, TileError
 from bitpath.rtl.aie_ml_v2.core.load_units import FIFOS, UNITS, LoadUnits
 from bitpath.rtl.aie_ml_v2.core.multiply_unit import MultiplyUnit
+from bitpath.rtl.aie_ml_v2.core.run_counters import COUNTER_BITS, LOAD_SLOTS, STALLS, RunCounters
 from bitpath.rtl.aie_ml_v2.core.store_unit import StoreUnit
 from bitpath.rtl.aie_ml_v2.mover.config import ShuffleConfig
 from bitpath.rtl.aie_ml_v2.mover.shuffle import Shuffle
@@ -35,9 +34,6 @@ from bitpath.rtl.aie_ml_v2.tile.data_memory import DataMemory, outside_layout
 from bitpath.rtl.aie_ml_v2.tile.fifo_bytes import LINE_BITS
 from bitpath.rtl.aie_ml_v2.tile.vector_registers import MV_FORWARD, VectorRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-
-COUNTER_BITS = 32
-LOAD_SLOTS = ("lda", "ldb")
 
 
 class HostSpace(enum.Enum, shape=4):
@@ -59,12 +55,8 @@ class HostSpace(enum.Enum, shape=4):
 
 HOST_REQUEST = data.StructLayout({"space": HostSpace, "index": 5, "writes": 1, "data": LINE_BITS})
 """Layout of the host's access to a register."""
-STALLS = data.StructLayout({"banks": COUNTER_BITS, "bundles": COUNTER_BITS})
-"""Layout of cycles in which everything stood still: an access waited for a bank, or the next bundle was not there."""
 STORE_POINTER = 2
 """Number of the store FIFO's pointer register."""
-MOST_CYCLES = POP.result
-assert PUSH_MX.memory == MOST_CYCLES
 
 
 class AieTile(wiring.Component):
@@ -130,7 +122,7 @@ class AieTile(wiring.Component):
         self._address(m, check.issue, addresses, loads, stores)
         self._access(m, offered, loads, stores, memory)
         self._operands(m, platform, goes, check.issue, loads, stores, multiply, vectors, accumulators)
-        self._count(m, goes, check, loads, stores, memory)
+        self._count(m, platform, goes, check, loads, stores, memory)
         self._host(m, vectors, accumulators, addresses, loads, stores)
         return m
 
@@ -249,33 +241,18 @@ class AieTile(wiring.Component):
             vectors.mv_enable.eq(valid & goes),
         ]
 
-    def _count(self, m: Module, goes: Value, check, loads, stores, memory) -> None:
-        """Cycles, stalls and products; errors stay."""
-        issue = check.issue
-        left, flying = Signal(range(MOST_CYCLES)), Signal(range(MOST_CYCLES))
-        needs, elapsed = Signal(range(MOST_CYCLES + 1)), Signal(COUNTER_BITS)
-        lives = self._lives(issue)
-        for cycles in sorted({cycles for _, cycles in lives}):
-            with m.If(Cat(alive for alive, own in lives if own == cycles).any()):
-                m.d.comb += needs.eq(cycles)
-        # A FIFO's bytes go through its pipeline even where it accesses no memory.
-        m.d.comb += self.busy.eq(self.i.valid | (flying != 0))
-        with m.If(goes):
-            m.d.sync += [
-                left.eq(Mux(needs > left, needs - 1, _less_one(left))),
-                flying.eq(Mux(needs != 0, MOST_CYCLES - 1, _less_one(flying))),
-            ]
-        accesses = [*(access.valid for access in loads.access), stores.access.valid]
-        with m.If(goes | memory.stall):
-            m.d.sync += elapsed.eq(elapsed + 1)
-            with m.If((left != 0) | (needs != 0) | Cat(accesses).any()):
-                m.d.sync += self.cycles.eq(elapsed + 1)
-        with m.If(memory.stall):
-            m.d.sync += self.stalls.banks.eq(self.stalls.banks + 1)
-        with m.Elif(~goes & (flying != 0)):
-            m.d.sync += self.stalls.bundles.eq(self.stalls.bundles + 1)
-        with m.If(goes & (issue.vec.op != VectorOp.NONE)):
-            m.d.sync += self.products.eq(self.products + 1)
+    def _count(self, m: Module, platform, goes: Value, check, loads, stores, memory) -> None:
+        """Counters of the run; the first error stays."""
+        counters = instantiate(m, platform, "counters", RunCounters)
+        accesses = Cat([*(access.valid for access in loads.access), stores.access.valid])
+        m.d.comb += [
+            counters.issue.eq(check.issue),
+            counters.goes.eq(goes),
+            counters.stall.eq(memory.stall),
+            counters.accesses.eq(accesses.any()),
+            self.busy.eq(self.i.valid | counters.flying),
+            *(getattr(self, name).eq(getattr(counters, name)) for name in ("cycles", "stalls", "products")),
+        ]
         with m.If(self.error == TileError.NONE):
             with m.If(goes & memory.error.outside.any()):
                 m.d.sync += self.error.eq(TileError.OUTSIDE)
@@ -283,18 +260,6 @@ class AieTile(wiring.Component):
                 m.d.sync += self.error.eq(TileError.UNALIGNED)
             with m.Elif(goes):
                 m.d.sync += self.error.eq(check.error)
-
-    def _lives(self, issue: data.View) -> list[tuple[Value, int]]:
-        """Return operations, and the cycles to their last write; accesses count by themselves."""
-        found: list[tuple[Value, int | None]] = [(issue[slot].op.as_value() != 0, 1) for slot in BUNDLE.members]
-        for name in LOAD_SLOTS:
-            found += [(issue[name].op == LoadOp.LOAD, LOAD.result), (issue[name].op == LoadOp.POP, POP.result)]
-        found += [
-            (issue.mv.op == MoveOp.SHUFFLE, MOVE.result),
-            (issue.vec.op == VectorOp.INTEGER, TIMINGS[Datapath.INTEGER].write),
-            (issue.vec.op == VectorOp.MX9, TIMINGS[Datapath.MX9].write),
-        ]
-        return [(alive, cycles) for alive, cycles in found if cycles is not None]
 
     def _host(self, m: Module, vectors, accumulators, addresses, loads, stores) -> None:
         """Accesses of the host to registers."""
@@ -352,7 +317,3 @@ class AieTile(wiring.Component):
         for space, value in values.items():
             with m.If(spaces[space]):
                 m.d.sync += self.answer.p.eq(value)
-
-
-def _less_one(count: Value) -> Value:
-    return Mux(count == 0, 0, count - 1)

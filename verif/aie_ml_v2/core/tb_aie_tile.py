@@ -12,9 +12,10 @@ from cocotb.triggers import ClockCycles
 from bitpath.golden.aie_ml_v2.tile.registers import Registers
 from bitpath.golden.aie_ml_v2.tile.schedule import write_bytes
 from bitpath.golden.aie_ml_v2.tile.tile import Bundle, Tile
-from bitpath.rtl.aie_ml_v2.core.aie_tile import STALLS, AieTile
+from bitpath.rtl.aie_ml_v2.core.aie_tile import AieTile
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
 from bitpath.rtl.aie_ml_v2.core.issue_check import TileError
+from bitpath.rtl.aie_ml_v2.core.run_counters import STALLS
 from bitpath.verif.aie_ml_v2.core.encoding import (
     DRAIN,
     encoded,

@@ -6,8 +6,9 @@
 import cocotb
 import numpy as np
 
-from bitpath.rtl.aie_ml_v2.core.aie_tile import STALLS, AieTile
+from bitpath.rtl.aie_ml_v2.core.aie_tile import AieTile
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
+from bitpath.rtl.aie_ml_v2.core.run_counters import STALLS
 from bitpath.verif.aie_ml_v2.core.encoding import register_reads
 from bitpath.verif.aie_ml_v2.core.host import TileHost
 from bitpath.verif.kit.bench import bench, config_from_environment
