@@ -16,6 +16,8 @@ Member = TypeVar("Member", bound=Enum)
 Bits = TypeVar("Bits", bound=Flag)
 _SHOWN_BITS = 128
 """Integers up to this width are shown in digits; Python refuses to write very long ones."""
+MOST_LISTED = 100
+"""Choices that an error lists."""
 _NOUNS = {np.ndarray: "a numpy array", bytes: "bytes"}
 
 
@@ -26,11 +28,19 @@ def check_choice(name: str, value: Any, choices: Collection[Any]) -> Any:
     except TypeError:
         choice = None
     if not isinstance(choice, tuple({str if isinstance(each, str) else int for each in choices})):
-        raise TypeError(f"{name} must be {one_of(map(repr, choices))}, not {shown(value)}")
+        raise TypeError(f"{name} must be {_listed(choices)}, not {shown(value)}")
     if choice not in choices:
         close = suggestion(choice, choices) if isinstance(choice, str) else ""
-        raise ValueError(f"{name} must be {one_of(map(repr, choices))}, not {shown(value)}{close}")
+        raise ValueError(f"{name} must be {_listed(choices)}, not {shown(value)}{close}")
     return choice
+
+
+def _listed(choices: Collection[Any]) -> str:
+    """Return all choices, or the first and the last of many."""
+    if len(choices) <= MOST_LISTED:
+        return one_of(map(repr, choices))
+    first, *_, last = choices
+    return f"one of {len(choices)} names from {first!r} to {last!r}"
 
 
 def check_flag(name: str, value: bool) -> bool:

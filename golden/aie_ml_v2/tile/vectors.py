@@ -46,7 +46,7 @@ class Mac(Operation):
     ----------
     mode : "int8", "int16", "int16_64", "int32x16" or "mx9".
     shape : name of one of the mode's shapes, for example "8x16x8T"; None is the first.
-    to : the accumulator written, for example "dm2".
+    to : the accumulator written, for example "dm2", or "cml2" of a shape that fills half of the lanes.
     a, b : operand registers; `b_high` is MX9's second.
     accumulates : True to add to `to`, False to leave it out.
     signed_a, signed_b : of integers.
@@ -74,7 +74,8 @@ class Mac(Operation):
         check_choice("mode", self.mode, MAC_MODES)
         if self.shape is not None:
             check_choice("shape", self.shape, [each.name for each in self._mode.shapes])
-        sizes = {"to": self._mode.lanes * self._mode.lane_bits // 8} | dict(zip("ab", self._operand_bytes, strict=True))
+        lanes = self._shape.m * self._shape.n
+        sizes = {"to": lanes * self._mode.lane_bits // 8} | dict(zip("ab", self._operand_bytes, strict=True))
         for name, size in sizes.items():
             if register_bytes(getattr(self, name)) != size:
                 raise ValueError(f"{name} must name a register of {size} bytes, not {getattr(self, name)}")

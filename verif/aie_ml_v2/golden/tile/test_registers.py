@@ -165,7 +165,11 @@ def test_moves_between_widths():
 @pytest.mark.parametrize(
     ("call", "error", "says"),
     [
-        (lambda r: r.read("x12"), ValueError, "name must be "),
+        (
+            lambda r: r.read("cm0"),
+            ValueError,
+            "name must be one of 421 names from 'wl0' to 's3', not 'cm0'; did you mean 'cml0'?",
+        ),
         (lambda r: r.write("r0", 1 << 32), ValueError, "value must be 0 to 4294967295 in r0, not 4294967296"),
         (lambda r: r.write("p0", -1), ValueError, "value must be 0 to 1048575 in p0, not -1"),
         (lambda r: r.write("r0", np.zeros(4, np.uint8)), TypeError, "value must be an integer, not a ndarray"),

@@ -240,18 +240,19 @@ def test_what_is_refused(make, message):
         make()
 
 
-def test_a_sparse_product_whose_b_is_an_ey():
-    """Each of its EX has the slots and the masks of eight columns."""
+@pytest.mark.parametrize(("columns", "to", "b"), [(16, "dm0", "ey0"), (8, "cml0", "ex0")])
+def test_a_sparse_product_of_four_rows(columns, to, b):
+    """Each EX has the slots and the masks of eight columns; with one EX the product fills half of the lanes."""
     rng = np.random.default_rng(16)
-    dense = sparse_rows(rng, 1, 4 * 16, 256)[0].reshape(16, 16).astype(np.int8)
+    dense = sparse_rows(rng, 1, 4 * columns, 256)[0].reshape(columns, 16).astype(np.int8)
     left = rng.integers(-128, 128, (4, 16)).astype(np.int8)
-    slots = aie.to_sparse(dense).slots.view(np.uint8).reshape(2, 64)
-    masks = np.packbits(dense != 0, bitorder="little").reshape(2, 16)
+    slots = aie.to_sparse(dense).slots.view(np.uint8).reshape(-1, 64)
+    masks = np.packbits(dense != 0, bitorder="little").reshape(-1, 16)
     tile = aie.Tile()
     tile.registers.write("x4", left.view(np.uint8).ravel())
     for n, parts in enumerate(zip(slots, masks, strict=True)):
         tile.registers.write(f"ex{n}", np.concatenate(parts))
-    product = aie.Mac(mode="int8", shape="4x16x16T", to="dm0", a="x4", b="ey0", accumulates=False)
+    product = aie.Mac(mode="int8", shape=f"4x16x{columns}T", to=to, a="x4", b=b, accumulates=False)
     tile.run([aie.Bundle(vec=product)])
-    found = tile.registers.read("dm0").view(np.int32).reshape(4, 16)
+    found = tile.registers.read(to).view(np.int32).reshape(4, columns)
     assert np.array_equal(found, left.astype(np.int64) @ dense.T.astype(np.int64))
