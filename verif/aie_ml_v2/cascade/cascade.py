@@ -23,7 +23,7 @@ from bitpath.verif.aie_ml_v2.mac.mac import chain_shown, lane_cases
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 
-FORMATS = ("mx9", "mx6", "mx4", "bf16", "fp16", "fp8_e4m3", "fp8_e5m2fnuz", "int8", "int16")
+FORMATS = ("mx9", "mx6", "mx4", *FLOAT_FORMATS, "int8", "int16")
 """Formats of a chain's operands, as `matmul` names them."""
 
 

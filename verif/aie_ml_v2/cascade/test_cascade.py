@@ -8,10 +8,10 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2_DOCUMENTED
 from bitpath.rtl.aie_ml_v2.cascade.config import CASCADE_LANES, CascadeConfig, CascadeLinkConfig
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.aie_ml_v2.cascade.cascade import FORMATS
 
 pytestmark = pytest.mark.simulator
 SEED = 20251123
-FORMATS = 9
 
 
 bench = partial(run_bench, seed=SEED)
@@ -27,7 +27,7 @@ def test_link(simulator, cycles):
 @pytest.mark.deep
 def test_chain_on_verilator():
     """Every format at every pace, a late stage, full throughput, and back-pressure."""
-    words = 4 * FORMATS * 4 + 2 * 16 + 24 + 8
+    words = 4 * len(FORMATS) * 4 + 2 * 16 + 24 + 8
     bench("cascade", CascadeConfig(), "verilator", cases=100, min_tests=8, min_compared=words)
 
 

@@ -6,6 +6,7 @@ Expected values come from golden before anything is driven. ``BITPATH_CASES`` se
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import starmap
 from random import Random
 
 import cocotb
@@ -13,7 +14,9 @@ from cocotb.triggers import FallingEdge
 
 from bitpath.rtl.aie_ml_v2.mac.config import WideLanesConfig
 from bitpath.rtl.aie_ml_v2.mac.wide_lanes import LaneWidth, WideLanes
-from bitpath.verif.aie_ml_v2.mac.mac_random import kinds_of, random_case
+from bitpath.verif.aie_ml_v2.mac.mac import FLOATS
+from bitpath.verif.aie_ml_v2.mac.mac_corners import corners
+from bitpath.verif.aie_ml_v2.mac.mac_random import kind_name, kinds_of, random_case
 from bitpath.verif.aie_ml_v2.mac.wide_lanes import (
     OPERAND_BITS,
     WIDTHS,
@@ -96,6 +99,17 @@ async def random_order(dut, pace):
         for case in cases:
             coverage.hit((case.lane_width if isinstance(case, WideCase) else LaneWidth.BITS32).name)
         await play(frame, cases, PACES[pace](), pauses.rng("junk"))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(kind=[cocotb.Param(value=each, name=kind_name(each)) for each in KINDS if each in FLOATS])
+async def corners_of_floats(dut, kind):
+    """Special values, ties and ends of the range in one lane, beside any other of them in the other lane."""
+    rng = pauses.rng("corners")
+    table = list(corners(NUMERICS, rng, kind))
+    pairs = zip(rng.choices(table, k=CASES), rng.choices(table, k=CASES), strict=True)
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await play(frame, list(starmap(PairCase, pairs)), PACES["full_speed"](), pauses.rng("junk"))
 
 
 @cocotb.test(**LIMIT)
