@@ -1,7 +1,9 @@
 """Unit of rtl/aie_ml_v2/core: the tile, which the units of all other rooms make."""
 
+from bitpath.golden.aie_ml_v2.declarations.tile import BANK_BYTES
 from bitpath.rtl.aie_ml_v2.core.aie_tile import AieTile
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
+from bitpath.rtl.aie_ml_v2.tile.config import DataMemoryConfig
 from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig
 from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
 
@@ -13,7 +15,12 @@ UNITS = (
         build=AieTile,
         summary="AIE-ML v2: the tile, which plays schedules of bundles on registers and banked memory",
         covered=Covered(AieTileConfig(), 400),
-        agreed=AieTileConfig(multiply=NativeMacConfig(mx9=False), pairs=1, accumulators=1),
+        agreed=AieTileConfig(
+            multiply=NativeMacConfig(mx9=False),
+            pairs=1,
+            accumulators=1,
+            memory=DataMemoryConfig(modules=1, pairs=1, words=64, bank_bytes=BANK_BYTES),
+        ),
         waves=(
             CLOCK,
             WaveGroup("bundle", r"(i__|goes|offered|check)"),

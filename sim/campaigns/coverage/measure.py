@@ -151,7 +151,11 @@ def _run(built: Built, measured: Covered, bench: str, folder: Path) -> dict[str,
 def toggled_nets(counts: Counts, netlist: Netlist) -> dict[Net, tuple[list[str], bool]]:
     """Return, by net, its names and if it rose and fell."""
     found: dict[Net, tuple[list[str], bool]] = {}
+    # Verilog writes a wire without bits as [-1:0], two bits, and the netlist leaves it out.
+    empty = {(module, signal[: -len("[-1]")]) for module, signal in counts.toggles if signal.endswith("[-1]")}
     for (module, signal), both in counts.toggles.items():
+        if (module, signal.rpartition("[")[0]) in empty:
+            continue
         net = netlist.net(module, signal)
         if net is not None and netlist.drives(net):
             names, toggled = found.get(net, ([], False))

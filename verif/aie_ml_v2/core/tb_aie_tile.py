@@ -98,13 +98,23 @@ class Table:
             self.memory.got(int.from_bytes(found.tobytes(), "little"))
 
 
+def whole_program(kind):
+    """Return a schedule of CASES bundles, or of twice as many as often as it takes to have all operations and forms."""
+    count, wanted = CASES, set(tile_events(CONFIG))
+    while True:
+        made = ProgramMaker(CONFIG, pauses.rng("schedules"), kind).program(count)
+        if wanted <= set(events_of(made.bundles)):
+            return made
+        count *= 2
+
+
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(kind=kinds_of(CONFIG), gaps=[0.0, GAPS])
 async def random_schedules(dut, kind, gaps):
     """Operations of all slots, of which many read registers before their writes; accesses that meet at a bank stall."""
     async with bench(dut, SIGNATURE) as frame:
         table, coverage = Table(frame, gaps), frame.coverage(tile_events(CONFIG))
-        program = ProgramMaker(CONFIG, pauses.rng("schedules"), kind).program(CASES)
+        program = whole_program(kind)
         await table.start(program.registers, program.memory)
         table.count(await table.play(program.bundles))
         await table.compare_memory()

@@ -18,6 +18,7 @@ from bitpath.sim.campaigns.coverage.measure import (
     line_share,
     percent,
     real_lines,
+    toggled_nets,
 )
 from bitpath.sim.campaigns.coverage.netlist import Net
 from bitpath.sim.campaigns.coverage.points import Counts, LinePoint, parse, plain
@@ -130,6 +131,13 @@ BRANCHES = (
     "assign o = other ? a : b;",
     "  if (wired) begin",
 )
+
+
+def test_a_wire_without_bits_is_no_point():
+    """Verilog's [-1:0] has two bits, the netlist none."""
+    counts = Counts({}, {("top", "pair[-1]"): (0, 0), ("top", "pair[0]"): (0, 0), ("top", "o[0]"): (1, 1)})
+    netlist = SimpleNamespace(net=lambda module, signal: Net(module, {"o[0]": 2}[signal]), drives=lambda net: True)
+    assert toggled_nets(counts, netlist) == {Net("top", 2): (["o[0]"], True)}
 
 
 def test_branches_are_dead_by_the_value_of_their_condition():
