@@ -217,6 +217,15 @@ def _memset(each: Executed, own: stages.Play) -> list[Pair]:
     return [(_copied(own, np.full(result.shape, constant), result.dtype), result)]
 
 
+def _rand2(each: Executed, own: stages.Play) -> list[Pair]:
+    result = each.results["dst"]
+    low, high = (
+        np.broadcast_to(np.float32(each.operands.get(name, each.arguments[name])), (len(result), 1))
+        for name in ("min", "max")
+    )
+    return [(stages.rand2(own, each.operands["states"], low, high, result.shape[1], result.dtype), result)]
+
+
 def _tensor_copy(each: Executed, own: stages.Play) -> list[Pair]:
     source, result = each.operands["src"], each.results["dst"]
     if max(source.shape[1], result.shape[1]) > MOST_ELEMENTS:
@@ -284,6 +293,7 @@ _RUNS: Mapping[str, Callable[[Executed, stages.Play], list[Pair]]] = {
     "tensor_tensor": _tensor_tensor,
     "tensor_copy": _tensor_copy,
     "memset": _memset,
+    "rand2": _rand2,
     "reciprocal": _reciprocal,
     "nc_transpose": _nc_transpose,
     "dma_copy": _dma_copy,
@@ -293,7 +303,6 @@ _RUNS: Mapping[str, Callable[[Executed, stages.Play], list[Pair]]] = {
 REASONS: Mapping[str, str] = {
     "activate2": "the unit is run by activation and activation_reduce alone",
     "core_barrier": "it computes nothing",
-    "rand2": "the unit's random words come from its lane's state",
     "tensor_reduce": "no unit of VectorE reduces a row",
     "tensor_scalar_reduce": "no unit of VectorE reduces a row",
 } | dict.fromkeys(("register_load", "register_move", "register_store"), "it computes nothing")

@@ -9,9 +9,9 @@ from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumConfig
 from bitpath.rtl.trainium3.core.config import DmaEngineConfig
 from bitpath.rtl.trainium3.dma.config import DmaMoverConfig, DmaTransposeConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
-from bitpath.rtl.trainium3.lanes.config import Activation2Config, CopyConfig, EngineLaneConfig
+from bitpath.rtl.trainium3.lanes.config import Activation2Config, CopyConfig, EngineLaneConfig, Rand2Config
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig, TransposeConfig
-from bitpath.rtl.trainium3.vector.config import ExponentialConfig, QuantizeMxConfig
+from bitpath.rtl.trainium3.vector.config import ExponentialConfig, QuantizeMxConfig, XorwowConfig
 from bitpath.sim.flows import staged
 from bitpath.sim.flows.trainium3_matmul import ENGINES
 from bitpath.verif.trainium3.core.stages import LANE_WIDTH, TRANSPOSE
@@ -23,6 +23,7 @@ BENCHES = {
     "dma_transpose": "bitpath.verif.trainium3.core.tb_dma_transpose_run",
     "core_array": "bitpath.verif.trainium3.core.tb_core_array_run",
     "psum": "bitpath.verif.trainium3.core.tb_psum_run",
+    "xorwow": "bitpath.verif.trainium3.core.tb_xorwow_run",
 }
 """Run benches of the units that `tb_words_run` does not play."""
 FP32_FUNCTION = Fp32LanesConfig(lanes=1)
@@ -50,6 +51,8 @@ class CoreUnits:
     engine_lane: EngineLaneConfig = field(default_factory=lambda: EngineLaneConfig(width=LANE_WIDTH))
     copy_lanes: CopyConfig = field(default_factory=CopyConfig)
     exponential: ExponentialConfig = field(default_factory=ExponentialConfig)
+    xorwow: XorwowConfig = field(default_factory=lambda: XorwowConfig(lanes=1))
+    rand2_lane: Rand2Config = field(default_factory=Rand2Config)
     reciprocal: Fp32LanesConfig = FP32_FUNCTION
     reciprocal_square_root: Fp32LanesConfig = FP32_FUNCTION
     core_array: CoreArrayConfig = CORE_ARRAY

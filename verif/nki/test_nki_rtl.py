@@ -314,3 +314,23 @@ def test_nki_dma_on_rtl():
         ("dma_compute", "the unit adds two or more sources of bfloat16, or of float32, in their dtype"): 2,
         ("dma_compute", "the unit rounds every sum of bfloat16, and the instruction the last one alone"): 1,
     }
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+def test_nki_random_numbers_on_rtl():
+    """Two instructions, of which the second goes on from the states of the first; limits of all and of each partition."""
+
+    @nki.jit
+    def drawn(low, dtypes):
+        lows = load_rows(low)
+        for dtype in dtypes:
+            made = sbuf(len(low), 6, dtype=dtype)
+            nisa.rand2(made, min=-1.0, max=2.5)
+            nisa.rand2(made, min=lows, max=100.0)
+        return store_rows(lows, len(low))
+
+    low = numbers(18, 3, 1)
+    found, left_out = on_rtl(drawn, low, (nl.float32, nl.bfloat16, nl.int8), simulator="icarus", opcodes=("rand2",))
+    assert found == {("rand2", "xorwow + rand2_lane"): (6, 0)}
+    assert not left_out

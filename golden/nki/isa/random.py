@@ -63,6 +63,7 @@ def rand2(issue: Issue, dst: NkiTensor, min: float | NkiTensor, max: float | Nki
     issue.needs_gen4()
     issue.check("dst", dst)
     source = _generators(issue, dst)
+    issue.show("states", source.state)
     low, high = (issue.scalar(name, each, dst.shape[0]) for name, each in (("min", min), ("max", max)))
     issue.put("dst", dst, trainium3.rand2(source, dst.size // dst.shape[0], low, high, dtype=issue.result(dst)))
     _keep(issue, dst, source)

@@ -13,14 +13,17 @@ from bitpath.golden.arrays.codec import format_of
 from bitpath.golden.formats.catalogue import BF16
 from bitpath.golden.trainium3.declarations.dma import MAX_DESCRIPTOR_BYTES
 from bitpath.golden.trainium3.declarations.quad_mx import AccumulateFlag, ScaleRule
+from bitpath.golden.trainium3.declarations.vector import XORWOW_STATES
 from bitpath.golden.trainium3.operands.cast import CAST_DTYPES
 from bitpath.golden.trainium3.operands.layout import pack_x4, unpack_x4
 from bitpath.rtl.trainium3.core.config import DmaEngineConfig
 from bitpath.rtl.trainium3.dma.config import DmaTransposeConfig
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.lanes.activation2_control import Beat, Function, Operations, ReduceCommand, Reduction, Result
+from bitpath.rtl.trainium3.lanes.config import Rand2Config
 from bitpath.rtl.trainium3.lanes.copy_control import WORD_BYTES, CopyCommand, CopyWord, Engine, Stride
 from bitpath.rtl.trainium3.lanes.engine_control import WORD_BITS, Operator, engine_beat, engine_result
+from bitpath.rtl.trainium3.lanes.rand2_lane import rand2_beat
 from bitpath.rtl.trainium3.tensor.background_transpose import column_layout, row_layout
 from bitpath.rtl.trainium3.tensor.config import TransposeConfig
 from bitpath.rtl.trainium3.vector.config import ExponentialConfig
@@ -287,6 +290,19 @@ def dma_transpose(play: Play, config: DmaTransposeConfig, data: np.ndarray) -> n
     tables = np.split(left["words"], np.cumsum(left["counts"])[:-1])
     moved = [placed(job, config, table) for (job, _), table in zip(jobs, tables, strict=True)]
     return np.concatenate(moved).view(data.dtype).reshape(count, *data.shape[1:-1], len(data))
+
+
+def rand2(play: Play, states: np.ndarray, low: np.ndarray, high: np.ndarray, count: int, dtype: np.dtype) -> np.ndarray:
+    """Return uniform numbers [P, count] of a dtype from the generators' states, uint32 [P, 4, 6], and limits, float32 [P, 1]."""
+    numbers = play("xorwow", (states, -(-count // XORWOW_STATES)))["numbers"]
+    layout = rand2_beat(Rand2Config())
+    words = []
+    for row, limits in zip(numbers, _fp32_codes(np.hstack([low, high])).tolist(), strict=True):
+        fixed = pack(layout, {"low": limits[0], "high": limits[1], "dtype": Dtype[DTYPE_NAMES[dtype].upper()]})
+        words += [fixed | int.from_bytes(each.astype("<u4").tobytes(), "little") for each in row]
+    table = _words(play, "rand2_lane", {"i": words}, len(words))
+    elements = np.ascontiguousarray(table[:, : XORWOW_STATES * dtype.itemsize]).view(dtype)
+    return elements.reshape(len(states), -1)[:, :count]
 
 
 def exponentiate(play: Play, data: np.ndarray, largest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
