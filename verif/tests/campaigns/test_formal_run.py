@@ -187,7 +187,7 @@ def test_units_go_by_either_name_and_unknown_ones_are_said():
         "common.normalize",
         "aie_ml_v2.normalize",
     }
-    with pytest.raises(ValueError, match=r"no property of a unit 'speed', known are aie_ml_v2\.accumulate, "):
+    with pytest.raises(ValueError, match=r"no property of a unit 'speed', known are aie_ml_v2\.access_decode, "):
         run.select(properties, ("speed",))
 
 
