@@ -47,6 +47,7 @@ from bitpath.verif.trainium3.memory.access_walker import random_command
 
 SRAM = "SRAM has no reset; what a program reads it has written"
 QUEUE = "the memory of a queue, whose counts are reset: nothing reads a word that was not written since"
+TABLE = "a table that nothing writes"
 RING = "the memory of a ring: words that are not valid are not read"
 BEFORE = (5, 17, 29)
 """Cycles of work before the reset."""
@@ -150,7 +151,8 @@ MANNERS = {
     **dict.fromkeys(("xorwow", "dot16", "unpacker", "packer", "mx_convert", "srs", "ups"), Manners()),
     **dict.fromkeys(("float_narrow", "float_widen", "float_floor", "fix_float", "float_fix"), Manners()),
     **dict.fromkeys(("pack_unpack", "mx_widen", "scalar_functions"), Manners()),
-    **dict.fromkeys(("vector_alu", "vector_move", "shuffle", "nonlinear"), Manners()),
+    **dict.fromkeys(("vector_alu", "vector_move", "shuffle"), Manners()),
+    "nonlinear": Manners(keeps=TABLE),
     "scale_fetch": Manners(),
     "indirect_offsets": Manners(inputs={"i": short_lists}),
     "dge": Manners(inputs={"i": copies}, cycles=200),
