@@ -243,7 +243,11 @@ def _dma_copy(each: Executed, own: stages.Play) -> list[Pair]:
 def _dma_transpose(each: Executed, own: stages.Play) -> list[Pair]:
     if "src" not in each.operands:
         raise LeftOutError("its addresses are read when it runs")
-    return [(stages.dma_transpose(own, UNITS.dma_transpose, each.operands["src"]), each.results["dst"])]
+    config, source = UNITS.dma_transpose, each.operands["src"]
+    room = 1 << config.address_bits - 1  # steps are signed
+    if source.nbytes // source.shape[-1] * config.columns > room:
+        raise LeftOutError(f"an engine's part of its source has more than {room} bytes")
+    return [(stages.dma_transpose(own, config, source), each.results["dst"])]
 
 
 def _dma_compute(each: Executed, own: stages.Play) -> list[Pair]:

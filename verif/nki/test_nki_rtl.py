@@ -334,3 +334,27 @@ def test_nki_random_numbers_on_rtl():
     found, left_out = on_rtl(drawn, low, (nl.float32, nl.bfloat16, nl.int8), simulator="icarus", opcodes=("rand2",))
     assert found == {("rand2", "xorwow + rand2_lane"): (6, 0)}
     assert not left_out
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+def test_nki_bf16_row_tile_on_rtl():
+    """The second row tile of 32 rows; DMA transposes a source that is too large for an engine's memory here in golden alone."""
+
+    @nki.jit
+    def tiled(a, b, large):
+        made, result = psum(a.shape[1], b.shape[1]), sbuf(a.shape[1], b.shape[1])
+        sides = [sbuf(64, each.shape[1], dtype=each.dtype) for each in (a, b)]
+        for tile, each in zip(sides, (a, b)):  # noqa: B905
+            nisa.dma_copy(dst=tile[nl.ds(32, 32), :], src=each)
+        left, right = (tile[nl.ds(32, 32), :] for tile in sides)
+        nisa.nc_matmul(made, left, right, tile_position=(32, 0), tile_size=(32, 32))
+        nisa.dma_transpose(dst=sbuf(*large.shape[::-1], dtype=large.dtype), src=large)
+        nisa.tensor_copy(dst=result, src=made)
+        return store_rows(result, a.shape[1])
+
+    sides = [numbers(seed, 32, 24, dtype=BF16) for seed in (19, 20)]
+    args = (*sides, numbers(21, 8200, 8, dtype=BF16))
+    found, left_out = on_rtl(tiled, *args, opcodes=("nc_matmul", "dma_transpose"))
+    assert found == {("nc_matmul", "core_array"): (1, 0)}
+    assert left_out == {("dma_transpose", "an engine's part of its source has more than 131072 bytes"): 1}

@@ -280,11 +280,6 @@ def dma_transpose(play: Play, config: DmaTransposeConfig, data: np.ndarray) -> n
     codes = _bits(data)
     count = codes.shape[-1]
     parts = [codes[..., first : first + config.columns] for first in range(0, count, config.columns)]
-    room = 1 << config.address_bits - 1  # steps are signed
-    if parts[0].nbytes > room:
-        raise ValueError(
-            f"the DMA transpose reads {parts[0].nbytes} bytes for its partitions, its memory here holds {room}"
-        )
     jobs = [(Job(part.shape, data.itemsize, 0, 0, part.shape[-1]), part.tobytes()) for part in parts]
     left = play("dma_transpose", jobs)
     tables = np.split(left["words"], np.cumsum(left["counts"])[:-1])
