@@ -16,6 +16,8 @@ LARGE = (
     "cascade",
     "aie_engine",
     "aie_tile",
+    "load_fifo",
+    "store_fifo",
     "psum",
     "psum_memory",
     "sbuf",

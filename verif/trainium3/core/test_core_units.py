@@ -29,6 +29,7 @@ def test_the_machine_s_engine():
     run_bench("dma_engine", config, "verilator", seed=SEED, cases=1000, min_tests=10, min_compared=20_000)
 
 
+@pytest.mark.deep
 def test_programs_of_a_core_on_icarus():
     checks = {"cases": 4, "tests": "random_programs.*full_speed|queues", "min_tests": 2, "min_compared": 500}
     run_bench("core", CoreConfig(), "icarus", seed=SEED, **checks)
