@@ -14,10 +14,15 @@ from rich.console import Console
 
 from bitpath.golden.nki.machine.record import Executed
 from bitpath.sim.engine.runner import build
-from bitpath.sim.flows.nki_units import UNITS, LeftOutError, pairs_of
+from bitpath.sim.flows.nki_steps import OnUnits
+from bitpath.sim.flows.nki_units import pairs_of
 from bitpath.sim.flows.outcome import differences, play
-from bitpath.sim.flows.trainium3_staged import BENCHES
+from bitpath.sim.flows.trainium3_staged import BENCHES, CoreUnits
 from bitpath.verif.trainium3.core import stages
+from bitpath.verif.trainium3.core.core_stages import JoinedCore
+from bitpath.verif.trainium3.core.stages import LeftOutError
+
+UNITS = CoreUnits()
 
 
 @dataclass(frozen=True)
@@ -43,8 +48,12 @@ Reasons = Counter[tuple[str, str]]
 """Instructions that no unit takes, by opcode and reason."""
 
 
-def compare(executed: Iterable[Executed], simulator: str, console: Console) -> tuple[list[Compared], Reasons]:
+def compare(
+    executed: Iterable[Executed], simulator: str, console: Console, *, joined: bool = False
+) -> tuple[list[Compared], Reasons]:
     """Compute instructions on RTL units; return what each kind gave, and the instructions that no unit takes.
+
+    With ``joined`` they run on the joined `core`, a program each.
 
     Raises SimulationError if a build or a simulation failed, or a unit did nothing.
     """
@@ -52,8 +61,9 @@ def compare(executed: Iterable[Executed], simulator: str, console: Console) -> t
     found: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
     for each in executed:
         opcode, used = each.instruction.opcode, Counter[str]()
+        play_unit = partial(_play, simulator, console, used)
         try:
-            pairs = pairs_of(each, partial(_play, simulator, console, used))
+            pairs = pairs_of(each, JoinedCore(play_unit, UNITS.core) if joined else OnUnits(play_unit, UNITS))
         except LeftOutError as reason:
             left_out[opcode, str(reason)] += 1
             continue

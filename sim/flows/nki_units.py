@@ -1,7 +1,7 @@
 """Which RTL unit computes an instruction of an NKI kernel, and from which of its values."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,9 @@ from bitpath.golden.trainium3.declarations.quad_mx import X4 as WORD_ELEMENTS
 from bitpath.golden.trainium3.operands.layout import unpack_x4
 from bitpath.rtl.trainium3.lanes.activation2_control import Function
 from bitpath.rtl.trainium3.lanes.engine_control import Operator
-from bitpath.sim.flows.trainium3_staged import CoreUnits
+from bitpath.sim.flows.nki_steps import Steps
 from bitpath.verif.trainium3.core import stages
+from bitpath.verif.trainium3.core.stages import LeftOutError
 
 NARROW, HALF, WIDE = DTYPES[BF16], DTYPES[FP16], DTYPES[FP32]
 MODES = {NARROW: "bf16", HALF: "fp16", WIDE: "fp32"}
@@ -34,15 +35,10 @@ SIDE = 32
 """Side of the blocks that the transpose unit takes."""
 MOST_ELEMENTS = 1 << 16
 """Elements of a row that the copy lanes take."""
-UNITS = CoreUnits()
 Pair = tuple[np.ndarray, np.ndarray]
 
 
-class LeftOutError(Exception):
-    """No unit takes an instruction; its text says why."""
-
-
-def pairs_of(each: Executed, own: stages.Play) -> list[Pair]:
+def pairs_of(each: Executed, own: Steps) -> list[Pair]:
     """Return RTL's and golden's arrays of an instruction.
 
     Raises LeftOutError if no unit takes it.
@@ -62,16 +58,16 @@ def _name(op: Any) -> str:
     return GOLDEN_NAMES.get(written, written)
 
 
-def _quantize_mx(each: Executed, own: stages.Play) -> list[Pair]:
+def _quantize_mx(each: Executed, own: Steps) -> list[Pair]:
     source, dst = each.operands["src"], each.arguments["dst"]
     if source.dtype != NARROW:
         raise LeftOutError(f"the unit is run on bfloat16, not {source.dtype}")
     rule = "nki05" if "quantize_mx.nki05" in each.instruction.keys else "ocp"
-    words, scales = stages.quantise(own, source, DTYPES[X4[dst.dtype]], rule)
+    words, scales = own.quantise(source, DTYPES[X4[dst.dtype]], rule)
     return [(words, each.results["dst"]), (scales, each.results["dst_scale"])]
 
 
-def _nc_matmul_mx(each: Executed, own: stages.Play) -> list[Pair]:
+def _nc_matmul_mx(each: Executed, own: Steps) -> list[Pair]:
     names = ("stationary", "moving")
     sides = [each.operands[name] for name in names]
     dtypes = [DTYPES[X4[each.arguments[name].dtype]] for name in names]
@@ -84,12 +80,13 @@ def _nc_matmul_mx(each: Executed, own: stages.Play) -> list[Pair]:
         for first in range(0, len(scale), SIDE)
     ]
     stationary, moving = sides
-    ours = stages.multiply(own, (dtypes[0], dtypes[1]), stationary, moving, spread, _row_tile(each))
+    present = _present(each)
+    ours = own.multiply((dtypes[0], dtypes[1]), stationary, moving, spread, _row_tile(each), present=present)
     elements = [
         unpack_x4(words, dtype).reshape(*words.shape, WORD_ELEMENTS) for words, dtype in zip(sides, dtypes, strict=True)
     ]
     compact = [np.vstack(spread[: len(spread) // 2]), np.vstack(spread[len(spread) // 2 :])]
-    return [(ours, trainium3.nc_matmul_mx(*elements, *compact, multi_bank=True)), *_sums(each, own, ours)]
+    return _products(each, ours, trainium3.nc_matmul_mx(*elements, *compact, multi_bank=True))
 
 
 def _row_tile(each: Executed) -> dict[str, int]:
@@ -98,19 +95,22 @@ def _row_tile(each: Executed) -> dict[str, int]:
     return {"tile_row": position[0], "tile_rows": size[0]} if position and size else {}
 
 
-def _sums(each: Executed, own: stages.Play, product: np.ndarray) -> list[Pair]:
-    """Return what RTL's PSUM holds behind a product that is added, beside golden's."""
+def _present(each: Executed) -> np.ndarray | None:
+    """Return the FP32 numbers of PSUM to which a product is added, if it is."""
     present = each.operands.get("dst")
-    if present is None or present.dtype != WIDE:
-        return []
-    return [(stages.accumulate(own, UNITS.psum.cols, present, product), each.results["dst"])]
+    return present if present is not None and present.dtype == WIDE else None
+
+
+def _products(each: Executed, ours: Sequence[np.ndarray], product: np.ndarray) -> list[Pair]:
+    """Return a product, and the sum in PSUM where it is added, beside golden's."""
+    return list(zip(ours, (product, each.results["dst"])[: len(ours)], strict=True))
 
 
 def _offset(scale: NkiTensor) -> int:
     return (scale.allocation.partition + scale.row) % SIDE
 
 
-def _nc_matmul(each: Executed, own: stages.Play) -> list[Pair]:
+def _nc_matmul(each: Executed, own: Steps) -> list[Pair]:
     left, right = (each.operands[name] for name in ("stationary", "moving"))
     if each.arguments.get("is_transpose"):
         return _transpose(each, own, left)
@@ -120,11 +120,11 @@ def _nc_matmul(each: Executed, own: stages.Play) -> list[Pair]:
         raise LeftOutError(
             f"the array is run on two operands of {', '.join(map(str, MODES))}, not {left.dtype} and {right.dtype}"
         )
-    ours = stages.matmul(own, left, right, MODES[left.dtype])
-    return [(ours, trainium3.nc_matmul(left, right, multi_bank=True)), *_sums(each, own, ours)]
+    ours = own.matmul(left, right, MODES[left.dtype], present=_present(each))
+    return _products(each, ours, trainium3.nc_matmul(left, right, multi_bank=True))
 
 
-def _exponential(each: Executed, own: stages.Play) -> list[Pair]:
+def _exponential(each: Executed, own: Steps) -> list[Pair]:
     source = each.operands["src"]
     if source.dtype not in (NARROW, WIDE):
         raise LeftOutError(f"the unit is run on bfloat16 and float32, not {source.dtype}")
@@ -133,7 +133,7 @@ def _exponential(each: Executed, own: stages.Play) -> list[Pair]:
         raise LeftOutError(f"its sum begins with a number, as {command} says")
     largest = each.operands.get("max_value", each.arguments.get("max_value", 0.0))
     column = np.array(np.broadcast_to(largest, (len(source), 1)), np.float32)
-    powers, sums = stages.exponentiate(own, source, column)
+    powers, sums = own.exponentiate(source, column)
     return [_as(each, powers), *([_as(each, sums, "reduce_res")] if _reduces(each, command) else [])]
 
 
@@ -141,7 +141,7 @@ def _reduces(each: Executed, command: str) -> bool:
     return command != "idle" and "reduce_res" in each.results
 
 
-def _activation(each: Executed, own: stages.Play) -> list[Pair]:
+def _activation(each: Executed, own: Steps) -> list[Pair]:
     data, name = each.operands["data"], _name(each.arguments["op"])
     command = getattr(each.arguments.get("reduce_cmd"), "name", "idle")
     if each.instruction.opcode == "activation_reduce":
@@ -153,22 +153,21 @@ def _activation(each: Executed, own: stages.Play) -> list[Pair]:
         raise LeftOutError("it reads the registers of an earlier instruction")
     scale, bias = (each.operands.get(of, each.arguments.get(of)) for of in ("scale", "bias"))
     start = each.operands["registers"] if command == "reduce" else None
-    values, sums = stages.activate(
-        own, data, name if is_lane else "copy", start=start, scale=1.0 if scale is None else scale, bias=bias,
+    values, sums = own.activate(data, name if is_lane else "copy", start=start, scale=1.0 if scale is None else scale, bias=bias,
         operations="multiply" if bias is None else "multiply_add",
     )  # fmt: skip
     if name in ROOTS:
-        values = stages.recur(own, ROOTS[name], values)
+        values = own.recur(ROOTS[name], values)
     elif name == EXPONENTIAL:
-        values, _ = stages.exponentiate(own, values, np.zeros((len(values), 1), np.float32))
+        values, _ = own.exponentiate(values, np.zeros((len(values), 1), np.float32))
     if not _reduces(each, command):
         return [_as(each, values)]
     if not is_lane:  # the registers take the function's results
-        _, sums = stages.activate(own, values, start=start, operations="bypass")
+        _, sums = own.activate(values, start=start, operations="bypass")
     return [_as(each, values), _as(each, sums, "reduce_res")]
 
 
-def _tensor_scalar(each: Executed, own: stages.Play) -> list[Pair]:
+def _tensor_scalar(each: Executed, own: Steps) -> list[Pair]:
     if each.arguments.get("reduce_op") is not None:
         raise LeftOutError("no unit of VectorE reduces a row")
     steps = [
@@ -179,11 +178,11 @@ def _tensor_scalar(each: Executed, own: stages.Play) -> list[Pair]:
     return _operate(each, own, each.operands["data"], steps)
 
 
-def _tensor_tensor(each: Executed, own: stages.Play) -> list[Pair]:
+def _tensor_tensor(each: Executed, own: Steps) -> list[Pair]:
     return _operate(each, own, each.operands["data1"], [("data2", each.arguments["op"], False)])
 
 
-def _operate(each: Executed, own: stages.Play, value: np.ndarray, steps: Sequence[tuple[str, Any, bool]]) -> list[Pair]:
+def _operate(each: Executed, own: Steps, value: np.ndarray, steps: Sequence[tuple[str, Any, bool]]) -> list[Pair]:
     """Run one step after the other, FP32 between them; without steps a copy."""
     result = each.results["dst"]
     names = [_name(op) for _, op, _ in steps]
@@ -199,16 +198,16 @@ def _operate(each: Executed, own: stages.Play, value: np.ndarray, steps: Sequenc
             given = 0 if name in UNARY else each.arguments[operand]
             y = np.full((len(value), 1), given).astype(dtype)
         to = result.dtype if place == len(steps) - 1 else dtype
-        value = stages.operate(own, value, name, y, stages.DTYPE_NAMES[to], reverse=reverse)
+        value = own.operate(value, name, y, stages.DTYPE_NAMES[to], reverse=reverse)
     return [(value, result)]
 
 
-def _copied(own: stages.Play, value: np.ndarray, dtype: np.dtype) -> np.ndarray:
+def _copied(own: Steps, value: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Return elements as VectorE's lane casts them, of an operator that takes its first operand."""
-    return stages.operate(own, value, "bypass", np.zeros((len(value), 1), WIDE), stages.DTYPE_NAMES[dtype])
+    return own.operate(value, "bypass", np.zeros((len(value), 1), WIDE), stages.DTYPE_NAMES[dtype])
 
 
-def _memset(each: Executed, own: stages.Play) -> list[Pair]:
+def _memset(each: Executed, own: Steps) -> list[Pair]:
     """Fill a tile from VectorE's lane, which casts an FP32 number; the compiler rounds another number to FP32."""
     result, value = each.results["dst"], each.arguments["value"]
     constant = np.float32(value)
@@ -217,40 +216,36 @@ def _memset(each: Executed, own: stages.Play) -> list[Pair]:
     return [(_copied(own, np.full(result.shape, constant), result.dtype), result)]
 
 
-def _rand2(each: Executed, own: stages.Play) -> list[Pair]:
+def _rand2(each: Executed, own: Steps) -> list[Pair]:
     result = each.results["dst"]
     low, high = (
         np.broadcast_to(np.float32(each.operands.get(name, each.arguments[name])), (len(result), 1))
         for name in ("min", "max")
     )
-    return [(stages.rand2(own, each.operands["states"], low, high, result.shape[1], result.dtype), result)]
+    return [(own.rand2(each.operands["states"], low, high, result.shape[1], result.dtype), result)]
 
 
-def _tensor_copy(each: Executed, own: stages.Play) -> list[Pair]:
+def _tensor_copy(each: Executed, own: Steps) -> list[Pair]:
     source, result = each.operands["src"], each.results["dst"]
     if max(source.shape[1], result.shape[1]) > MOST_ELEMENTS:
         raise LeftOutError(f"a row has more than {MOST_ELEMENTS} elements")
-    return [(stages.copy(own, source, result.dtype, engine=each.instruction.engine), result)]
+    return [(own.copy(source, result.dtype, engine=each.instruction.engine), result)]
 
 
-def _dma_copy(each: Executed, own: stages.Play) -> list[Pair]:
+def _dma_copy(each: Executed, own: Steps) -> list[Pair]:
     if "src" not in each.operands:
         raise LeftOutError("its addresses are read when it runs")
     source, result = each.operands["src"], each.results["dst"]
-    return [(stages.move(own, UNITS.dma_engine, source, result.dtype), result.reshape(-1))]
+    return [(own.move(source, result.dtype), result.reshape(-1))]
 
 
-def _dma_transpose(each: Executed, own: stages.Play) -> list[Pair]:
+def _dma_transpose(each: Executed, own: Steps) -> list[Pair]:
     if "src" not in each.operands:
         raise LeftOutError("its addresses are read when it runs")
-    config, source = UNITS.dma_transpose, each.operands["src"]
-    room = 1 << config.address_bits - 1  # steps are signed
-    if source.nbytes // source.shape[-1] * config.columns > room:
-        raise LeftOutError(f"an engine's part of its source has more than {room} bytes")
-    return [(stages.dma_transpose(own, config, source), each.results["dst"])]
+    return [(own.dma_transpose(each.operands["src"]), each.results["dst"])]
 
 
-def _dma_compute(each: Executed, own: stages.Play) -> list[Pair]:
+def _dma_compute(each: Executed, own: Steps) -> list[Pair]:
     sources = [values for name, values in each.operands.items() if name.startswith("srcs")]
     if not sources:
         raise LeftOutError("its addresses are read when it runs")
@@ -260,23 +255,23 @@ def _dma_compute(each: Executed, own: stages.Play) -> list[Pair]:
         raise LeftOutError("the unit adds two or more sources of bfloat16, or of float32, in their dtype")
     if result.dtype == NARROW and len(sources) > 2:
         raise LeftOutError("the unit rounds every sum of bfloat16, and the instruction the last one alone")
-    return [(reduce(partial(stages.add, own, UNITS.dma_engine), sources), result)]
+    return [(reduce(own.add, sources), result)]
 
 
-def _reciprocal(each: Executed, own: stages.Play) -> list[Pair]:
-    return [_as(each, stages.recur(own, "reciprocal", each.operands["data"].astype(WIDE)))]
+def _reciprocal(each: Executed, own: Steps) -> list[Pair]:
+    return [_as(each, own.recur("reciprocal", each.operands["data"].astype(WIDE)))]
 
 
-def _nc_transpose(each: Executed, own: stages.Play) -> list[Pair]:
+def _nc_transpose(each: Executed, own: Steps) -> list[Pair]:
     return _transpose(each, own, each.operands["data"])
 
 
-def _transpose(each: Executed, own: stages.Play, data: np.ndarray) -> list[Pair]:
+def _transpose(each: Executed, own: Steps, data: np.ndarray) -> list[Pair]:
     if data.dtype.itemsize != 2:
         raise LeftOutError(f"the unit moves elements of 2 bytes, not of {data.dtype.itemsize}")
     if any(side % SIDE for side in data.shape):
         raise LeftOutError(f"the unit moves blocks of {SIDE} by {SIDE}, which do not fill {data.shape}")
-    return [(stages.transpose(own, data), each.results["dst"])]
+    return [(own.transpose(data), each.results["dst"])]
 
 
 def _as(each: Executed, values: np.ndarray, name: str = "dst") -> Pair:
@@ -285,7 +280,7 @@ def _as(each: Executed, values: np.ndarray, name: str = "dst") -> Pair:
     return (values if result.dtype == values.dtype else trainium3.cast(values, result.dtype)), result
 
 
-_RUNS: Mapping[str, Callable[[Executed, stages.Play], list[Pair]]] = {
+_RUNS: Mapping[str, Callable[[Executed, Steps], list[Pair]]] = {
     "quantize_mx": _quantize_mx,
     "nc_matmul_mx": _nc_matmul_mx,
     "nc_matmul": _nc_matmul,

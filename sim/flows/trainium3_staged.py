@@ -6,7 +6,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_FP32, MAX_S
 from bitpath.rtl.common.fp32.fp32_lanes import Fp32LanesConfig
 from bitpath.rtl.common.unit import registered
 from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumConfig
-from bitpath.rtl.trainium3.core.config import DmaEngineConfig
+from bitpath.rtl.trainium3.core.config import CoreConfig, DmaEngineConfig
 from bitpath.rtl.trainium3.dma.config import DmaMoverConfig, DmaTransposeConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.rtl.trainium3.lanes.config import Activation2Config, CopyConfig, EngineLaneConfig, Rand2Config
@@ -14,6 +14,7 @@ from bitpath.rtl.trainium3.tensor.config import CorePeConfig, TransposeConfig
 from bitpath.rtl.trainium3.vector.config import ExponentialConfig, QuantizeMxConfig, XorwowConfig
 from bitpath.sim.flows import staged
 from bitpath.sim.flows.trainium3_matmul import ENGINES
+from bitpath.verif.trainium3.core.core_layer import LAYER
 from bitpath.verif.trainium3.core.stages import LANE_WIDTH, TRANSPOSE
 
 BENCHES = {
@@ -24,6 +25,7 @@ BENCHES = {
     "core_array": "bitpath.verif.trainium3.core.tb_core_array_run",
     "psum": "bitpath.verif.trainium3.core.tb_psum_run",
     "xorwow": "bitpath.verif.trainium3.core.tb_xorwow_run",
+    "core": "bitpath.verif.trainium3.core.tb_core_run",
 }
 """Run benches of the units that `tb_words_run` does not play."""
 FP32_FUNCTION = Fp32LanesConfig(lanes=1)
@@ -45,7 +47,8 @@ DMA_TRANSPOSE = DmaTransposeConfig(columns=8, elements=16, address_bits=18, coun
 
 @dataclass(frozen=True, kw_only=True)
 class CoreUnits:
-    """The units that play a core's instructions, by their names: a lane for all partitions, the machine's array, a DMA engine."""
+    """The units that play a core's instructions, by their names: a lane for all partitions, the machine's array, a DMA engine;
+    and a core of one quadrant, in which they are joined."""
 
     activation2_lane: Activation2Config = field(default_factory=Activation2Config)
     engine_lane: EngineLaneConfig = field(default_factory=lambda: EngineLaneConfig(width=LANE_WIDTH))
@@ -62,6 +65,7 @@ class CoreUnits:
     tensor_engine: EngineConfig = ENGINES["verilator"]
     dma_engine: DmaEngineConfig = DMA_ENGINE
     dma_transpose: DmaTransposeConfig = DMA_TRANSPOSE
+    core: CoreConfig = LAYER
 
 
 class StagedRun(staged.StagedRun):

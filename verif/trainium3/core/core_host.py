@@ -71,9 +71,9 @@ class Host:
             [self._sbuf_copy(to_sbuf=True), *self._copy_psum(from_psum=False), self._sbuf_copy(to_sbuf=True)]
         )
 
-    async def write_hbm(self) -> None:
-        """Write golden's HBM to the core's."""
-        for address, word in enumerate(self.memories.hbm.reshape(-1, self.word)):
+    async def write_hbm(self, used: int | None = None) -> None:
+        """Write golden's HBM to the core's, or so many bytes of it."""
+        for address, word in enumerate(self.memories.hbm[:used].reshape(-1, self.word)):
             self.dut.host_address.value = address
             self.dut.host_word.value = int.from_bytes(word.tobytes(), "little")
             self.dut.host_write.value = 1
@@ -93,15 +93,20 @@ class Host:
     async def compare_hbm(self, label: str) -> None:
         """Compare HBM word by word."""
         words = self.memories.hbm.reshape(-1, self.word)
-        for address in range(len(words) + 1):
-            self.dut.host_address.value = min(address, len(words) - 1)
+        for address, got in enumerate(await self.read_hbm(len(words))):
+            self.board.expect(int.from_bytes(words[address].tobytes(), "little"), f"{label}, word {address}")
+            self.board.got(got)
+
+    async def read_hbm(self, count: int) -> list[int]:
+        """Return the first words of HBM."""
+        words = []
+        for address in range(count + 1):
+            self.dut.host_address.value = min(address, count - 1)
             await FallingEdge(self.dut.clk)
             if address:
-                self.board.expect(
-                    int.from_bytes(words[address - 1].tobytes(), "little"), f"{label}, word {address - 1}"
-                )
-                self.board.got(resolved(self.dut.host_data))
+                words.append(resolved(self.dut.host_data))
             await RisingEdge(self.dut.clk)
+        return words
 
     def send(self, instruction: Instruction) -> None:
         """Offer an instruction to the core alone."""

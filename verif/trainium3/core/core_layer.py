@@ -23,8 +23,8 @@ from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
 from bitpath.verif.trainium3.core.programs.instructions import Instruction, Matmul
 from bitpath.verif.trainium3.core.programs.lanes import Activate, Operate, Quantize
-from bitpath.verif.trainium3.core.programs.memories import Operand, Pattern
-from bitpath.verif.trainium3.core.programs.transfers import Copy, Descriptor, Side
+from bitpath.verif.trainium3.core.programs.memories import Operand, Pattern, row_at
+from bitpath.verif.trainium3.core.programs.transfers import Copy, Descriptor, Side, load_rows
 
 LAYER = CoreConfig(
     size=32,
@@ -94,21 +94,6 @@ def hbm_image(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return image, exact @ weight.astype(np.float64)
 
 
-def _row(count: int, byte: int, size: int, step: int = 1) -> Pattern:
-    return Pattern(((step, count),), byte // size)
-
-
-def _load(byte: int, place: int, partitions: int, count: int, size: int, start: int = 0, queue: int = 0) -> Copy:
-    width = 1 << size
-    return Copy(
-        source=Side(_row(count, byte, width), None, count if partitions > 1 else 0),
-        destination=Side(_row(count, place, width), start),
-        partitions=partitions,
-        size=size,
-        queue=queue,
-    )
-
-
 def layer() -> Sequence[Instruction]:
     """Return the instructions of the layer; each waits for the engines whose results it reads."""
     return [*_loads(), *_normalise(), *(each for part in range(PARTS) for each in _product(part)), *_sums()]
@@ -116,17 +101,17 @@ def layer() -> Sequence[Instruction]:
 
 def _loads() -> Sequence[Instruction]:
     made: list[Instruction] = [
-        _load(AT.hidden_hbm, AT.hidden, TOKENS, HIDDEN, 1),
-        _load(AT.gamma_hbm, AT.gamma, 1, HIDDEN, 1),
+        load_rows(AT.hidden_hbm, AT.hidden, TOKENS, HIDDEN, 1),
+        load_rows(AT.gamma_hbm, AT.gamma, 1, HIDDEN, 1),
     ]
     for part in range(PARTS):
         weight = AT.weight_hbm + part * TOKENS * 4 * OUTPUTS
         made += [
-            _load(weight, AT.weight + part * 4 * OUTPUTS, TOKENS, OUTPUTS, 2, queue=1),
-            _load(AT.scale_hbm + 128 * part, AT.weight_scales, 4, OUTPUTS, 0, start=4 * part, queue=1),
+            load_rows(weight, AT.weight + part * 4 * OUTPUTS, TOKENS, OUTPUTS, 2, queue=1),
+            load_rows(AT.scale_hbm + 128 * part, AT.weight_scales, 4, OUTPUTS, 0, start=4 * part, queue=1),
         ]
     # Two BF16 ones in each word, whatever was there.
-    one = Operand(_row(TOKENS // 2, AT.ones, 4), "uint32")
+    one = Operand(row_at(TOKENS // 2, AT.ones, 4), "uint32")
     ones = Operate(
         engine=Engine.VECTOR, x=one, result=one, partitions=1, op=Operator.BITWISE_AND, immediate_dtype="uint32"
     )  # fmt: skip
@@ -134,10 +119,10 @@ def _loads() -> Sequence[Instruction]:
 
 
 def _normalise() -> Sequence[Instruction]:
-    hidden = Operand(_row(HIDDEN, AT.hidden, 2), "bf16")
-    total, inverse = (Operand(_row(1, byte, 4)) for byte in (AT.total, AT.inverse))
-    scaled = Operand(_row(HIDDEN, AT.scaled, 4))
-    spread = Operand(_row(HIDDEN, 0, 4), psum=True)
+    hidden = Operand(row_at(HIDDEN, AT.hidden, 2), "bf16")
+    total, inverse = (Operand(row_at(1, byte, 4)) for byte in (AT.total, AT.inverse))
+    scaled = Operand(row_at(HIDDEN, AT.scaled, 4))
+    spread = Operand(row_at(HIDDEN, 0, 4), psum=True)
     bits = np.array([1 / HIDDEN, EPS], np.float32).view(np.uint32).tolist()
     return [
         Activate(
@@ -148,7 +133,7 @@ def _normalise() -> Sequence[Instruction]:
             imm0=bits[0], imm1=bits[1],
         ),
         Matmul(
-            rows=1, columns=TOKENS, stationary=AT.ones, moving=_row(HIDDEN, AT.gamma, 2), result=_row(HIDDEN, 0, 4),
+            rows=1, columns=TOKENS, stationary=AT.ones, moving=row_at(HIDDEN, AT.gamma, 2), result=row_at(HIDDEN, 0, 4),
             after=(Engine.VECTOR,),
         ),
         Operate(
@@ -156,7 +141,7 @@ def _normalise() -> Sequence[Instruction]:
             after=(Engine.SCALAR,),
         ),
         Operate(
-            engine=Engine.VECTOR, x=scaled, y=spread, result=Operand(_row(HIDDEN, AT.normalised, 2), "bf16"),
+            engine=Engine.VECTOR, x=scaled, y=spread, result=Operand(row_at(HIDDEN, AT.normalised, 2), "bf16"),
             partitions=TOKENS, op=Operator.MULTIPLY, after=(Engine.TENSOR,),
         ),
     ]  # fmt: skip
@@ -164,25 +149,25 @@ def _normalise() -> Sequence[Instruction]:
 
 def _product(part: int) -> Sequence[Instruction]:
     """Transposes of four slices, evicted by both engines, QuantizeMX, a product, and its copy to SBUF."""
-    mixed = Operand(_row(SLICES * TOKENS, AT.mixed, 2), "bf16")
-    words = Operand(_row(TOKENS, AT.words, 4), "uint32")
+    mixed = Operand(row_at(SLICES * TOKENS, AT.mixed, 2), "bf16")
+    words = Operand(row_at(TOKENS, AT.words, 4), "uint32")
     made: list[Instruction] = []
     for k in range(SLICES):
         bank = 1 + k % 2
-        place = Operand(_row(TOKENS, bank * LAYER.bank_bytes, 2), "bf16", psum=True)
+        place = Operand(row_at(TOKENS, bank * LAYER.bank_bytes, 2), "bf16", psum=True)
         engine = (Engine.VECTOR, Engine.SCALAR)[k % 2]
         made += [
             Matmul(
                 mode=Mode.PASS, rows=TOKENS, columns=TOKENS, stationary=AT.normalised + 2 * (PART * part + TOKENS * k),
-                result=_row(TOKENS, 0, 2), bank=bank, bf16=True, after=(engine, Engine.VECTOR),
+                result=row_at(TOKENS, 0, 2), bank=bank, bf16=True, after=(engine, Engine.VECTOR),
             ),
             Operate(
                 engine=engine, x=place, partitions=TOKENS, after=(Engine.TENSOR,),
                 result=Operand(Pattern(((SLICES, TOKENS),), AT.mixed // 2 + k), "bf16"),
             ),
         ]  # fmt: skip
-    product = Operand(_row(OUTPUTS, 3 * LAYER.bank_bytes, 4), psum=True)
-    to = Operand(_row(OUTPUTS, AT.products + 4 * OUTPUTS * part, 4))
+    product = Operand(row_at(OUTPUTS, 3 * LAYER.bank_bytes, 4), psum=True)
+    to = Operand(row_at(OUTPUTS, AT.products + 4 * OUTPUTS * part, 4))
     return [
         *made,
         Quantize(
@@ -191,8 +176,8 @@ def _product(part: int) -> Sequence[Instruction]:
         ),
         Matmul(
             mode=Mode.MX, formats=(OperandFormat.E4M3FN,) * 2, rows=TOKENS, columns=TOKENS, stationary=AT.words,
-            moving=_row(OUTPUTS, AT.weight + 4 * OUTPUTS * part, 4), scales=(AT.scales, AT.weight_scales),
-            scale_offset=part, result=_row(OUTPUTS, 0, 4), bank=3, after=(Engine.VECTOR, Engine.DMA),
+            moving=row_at(OUTPUTS, AT.weight + 4 * OUTPUTS * part, 4), scales=(AT.scales, AT.weight_scales),
+            scale_offset=part, result=row_at(OUTPUTS, 0, 4), bank=3, after=(Engine.VECTOR, Engine.DMA),
         ),
         Operate(engine=Engine.VECTOR, x=product, result=to, partitions=TOKENS, after=(Engine.TENSOR,)),
     ]  # fmt: skip
@@ -200,8 +185,8 @@ def _product(part: int) -> Sequence[Instruction]:
 
 def _sums() -> Sequence[Instruction]:
     """The second part to HBM and back onto the first, and the sum to HBM in BF16."""
-    hbm = Side(_row(OUTPUTS, AT.part_hbm, 4), None, OUTPUTS)
-    first, second = (Side(_row(OUTPUTS, AT.products + 4 * OUTPUTS * part, 4), 0) for part in range(PARTS))
+    hbm = Side(row_at(OUTPUTS, AT.part_hbm, 4), None, OUTPUTS)
+    first, second = (Side(row_at(OUTPUTS, AT.products + 4 * OUTPUTS * part, 4), 0) for part in range(PARTS))
     store = Copy(source=second, destination=hbm, partitions=TOKENS, size=2, queue=2, after=(Engine.VECTOR,))
     add = Copy(
         source=hbm, destination=first, partitions=TOKENS, size=2, queue=2, mode=WriteMode.ADD_FP32, after=(Engine.DMA,)

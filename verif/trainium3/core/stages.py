@@ -38,6 +38,12 @@ from bitpath.verif.trainium3.vector.quantize_mx_tiles import Mode, blocks_tile, 
 
 Play = Callable[[str, Any], dict[str, Any]]
 """Simulates a unit, by name, on an input, and returns what its run bench wrote."""
+
+
+class LeftOutError(Exception):
+    """No unit takes an instruction; its text says why."""
+
+
 WORDS_BENCH = "bitpath.verif.kit.tb_words_run"
 LANE_WIDTH = 4
 """Elements a cycle of VectorE's lane."""

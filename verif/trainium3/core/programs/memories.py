@@ -44,6 +44,11 @@ class Pattern:
         return {"pairs": pairs + [{"step": 0, "num": 1}] * (MAX_PAIRS - len(pairs)), "offset": self.offset}
 
 
+def row_at(count: int, byte: int, size: int) -> Pattern:
+    """Return the pattern of elements of ``size`` bytes that follow each other from a byte on."""
+    return Pattern(((1, count),), byte // size)
+
+
 @dataclass(frozen=True)
 class Operand:
     """A pattern of elements of a dtype in SBUF or PSUM, from a quarter of the partitions on."""

@@ -12,7 +12,7 @@ from bitpath.rtl.trainium3.core.instruction import Engine
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
 from bitpath.verif.trainium3.core.programs.instructions import Instruction
-from bitpath.verif.trainium3.core.programs.memories import Memories, Pattern, load, store
+from bitpath.verif.trainium3.core.programs.memories import Memories, Pattern, load, row_at, store
 from bitpath.verif.trainium3.dtype_words import array_of, cast_words, codes_of
 
 
@@ -120,3 +120,21 @@ class Descriptor(Instruction):
     @staticmethod
     def _bytes(memories: Memories, partition: int | None, byte: int) -> tuple[np.ndarray, int]:
         return (memories.hbm if partition is None else memories.sbuf[partition]), byte
+
+
+def load_rows(byte: int, place: int, partitions: int, count: int, size: int, start: int = 0, queue: int = 0) -> Copy:
+    """Return the copy of rows of ``count`` elements, of ``2**size`` bytes, from a byte of HBM on to a byte of each partition."""
+    source, destination = _sides(byte, place, partitions, count, size, start)
+    return Copy(source=source, destination=destination, partitions=partitions, size=size, queue=queue)
+
+
+def store_rows(byte: int, place: int, partitions: int, count: int, size: int) -> Copy:
+    """Return the copy back, of the first partitions, behind all that the engines do."""
+    destination, source = _sides(byte, place, partitions, count, size)
+    return Copy(source=source, destination=destination, partitions=partitions, size=size, after=tuple(Engine))
+
+
+def _sides(byte: int, place: int, partitions: int, count: int, size: int, start: int = 0) -> tuple[Side, Side]:
+    width = 1 << size
+    hbm = Side(row_at(count, byte, width), None, count if partitions > 1 else 0)
+    return hbm, Side(row_at(count, place, width), start)
