@@ -53,10 +53,9 @@ def product_of(format_name):
     return trainium3.run_mode_program(trainium3.mode_program(a, b, format_name))[:2, :3]
 
 
+@pytest.mark.deep
 @pytest.mark.simulator
-@pytest.mark.parametrize(
-    "format_name", [each if each == "sparse_2_8" else pytest.param(each, marks=pytest.mark.deep) for each in MODES]
-)
+@pytest.mark.parametrize("format_name", MODES)
 def test_a_mode_of_tensor_engine(bitpath, format_name):
     """Columns and K that are padded, several passes over the array's rows, and PSUM behind it."""
     line = f"--machine trainium3 --sim icarus --slice 2x40x3 --format {format_name} -o out.npz"

@@ -79,16 +79,22 @@ def test_identify_a_preset(bitpath, probes, device):
     assert record["units"] == [{"unit": "Matrix unit", "fits": True, "nearest": nearest}]
 
 
-def test_identify_what_nothing_fits(bitpath, device):
-    def change(arrays):
-        arrays["quantize_mx_e4m3fn.result"][0, 32] ^= 0xFF
+def change_a_byte(arrays):
+    arrays["quantize_mx_e4m3fn.result"][0, 32] ^= 0xFF
 
-    file = device("trainium3", "trainium3_quad_mx_aligned", change)
+
+def test_identify_what_nothing_fits(bitpath, device):
+    file = device("trainium3", "trainium3_quad_mx_aligned", change_a_byte)
     status, out, err = bitpath("identify", file)
     assert (status, err) == (1, "")
     assert "nc_matmul_mx: trainium3_quad_mx_aligned\n" in out
     assert "quantize_mx: no variant fits; the nearest are\n  quantize_mx_ocp, which differs in 1:\n" in out
     assert re.search(r"    quantize_mx_e4m3fn\[0\]: device [0-9a-f ]+, variant [0-9a-f ]+\n", out)
+
+
+@pytest.mark.deep
+def test_what_nothing_fits_as_json(bitpath, device):
+    file = device("trainium3", "trainium3_quad_mx_aligned", change_a_byte)
     status, out, err = bitpath("identify", file, "--json")
     assert (status, [each["fits"] for each in json.loads(out)["units"]]) == (1, [True, True, False])
     assert err.startswith("quantize_mx: no variant fits")
