@@ -104,7 +104,7 @@ VALUES = [
     ),
     (lambda: tensix.sfpstore(WORD, 0), "mode must be FP16 (1), BF16 (2), FP32 (3), INT32 (4), INT8 (5), UINT16 (6),"),
     (lambda: tensix.Prng(1 << 32), "seed must be 0 to 4294967295, not 4294967296"),
-    (lambda: mova2d(DST, SRC_A), "dst must have the shape of the moved rows, (16, 16), not (8, 16)"),
+    (lambda: mova2d(DST[:1], SRC_B), "dst must have the shape of the moved rows, (8, 16), not (1, 16)"),
     (lambda: mova2d(DST, SRC_B, srca_format="TF32", low_half=True), "low_half must be False with TF32, not True"),
     (lambda: movd2a(DST, srca_format="TF32"), "dst32 must be True and low_half False with TF32, not False and False"),
     (lambda: movd2a(DST, low_half=True), "low_half must be False without dst32, not True"),
