@@ -15,6 +15,7 @@ from bitpath.golden.tensix.matmul.matmul import (
     run_program,
     tile_instructions,
 )
+from bitpath.golden.tensix.matmul.tilize import tilize, untilize
 from bitpath.golden.tensix.matrix.elementwise import elwadd, elwmul, elwsub
 from bitpath.golden.tensix.matrix.moves import mova2d, movb2a, movb2d, movd2a, movd2b, trnspsrcb
 from bitpath.golden.tensix.matrix.mvmul import dotpv, gapool, mvmul, mvmul_row
@@ -65,9 +66,11 @@ __all__ = [
     "sfpstore",
     "tile_image",
     "tile_instructions",
+    "tilize",
     "to_physical",
     "trnspsrcb",
     "unpack",
     "unpack_tile",
     "unpack_to_dst",
+    "untilize",
 ]

@@ -84,6 +84,7 @@ VECTORISED = {
     "sfpstore": {"lanes": ROWS, "mode": 4},
     "tile_image": {"tile": np.ones((64, 16), np.float32), "fmt": "bf16"},
     "tile_instructions": {"fidelity": "HiFi2"},
+    "tilize": {"matrix": MATRIX},
     "to_physical": {"words": ROWS, "layout": "SRC"},
     "trnspsrcb": {"src_b": SQUARE},
     "unpack": UNPACKED,
@@ -95,6 +96,7 @@ VECTORISED = {
         "tile_datums": 48,
     },
     "unpack_to_dst": UNPACKED,
+    "untilize": {"tiles": np.arange(1024).reshape(1, 1, 64, 16)},
 }
 DATUM = {"style": Style.BF16, "dst32": True, "phase": 3, "srca_format": Format.BF16, "srcb_format": Format.BF16}
 SUM = {name: value for name, value in DATUM.items() if name != "phase"}

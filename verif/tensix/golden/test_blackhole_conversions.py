@@ -155,6 +155,19 @@ def test_ramps_in_tilise_mode(chip, fmt):
     assert np.array_equal(got.reshape(-1), tensix.unpack(datums, fmt, fmt, count=count, chip=chip))
 
 
+def test_a_row_major_matrix_unpacked_face_by_face_is_tilized():
+    """On Wormhole, one UNPACR a face with the matrix's row pitch as row stride."""
+    matrix = np.arange(64 * 96, dtype=np.uint16).reshape(64, 96)
+    l1, pitch = matrix.astype("<u2").view(np.uint8).reshape(-1), 2 * 96
+    tiles = tensix.tilize(matrix)
+    control = tensix.UnpackControl(in_format=5, out_format=5, row_stride=pitch, to_dst=True)
+    for row, column, face in np.ndindex(2, 3, 4):
+        start = (32 * row + 16 * (face // 2)) * pitch + 2 * (32 * column + 16 * (face % 2))
+        got = tensix.unpack_tile(l1[start:], control)
+        assert np.array_equal(got, tiles[row, column, 16 * face : 16 * face + 16])
+    assert np.array_equal(tensix.untilize(tiles), matrix)
+
+
 def test_transpose_shift_and_upsampling_by_hand():
     l1 = np.arange(1, 513).astype("<u2").view(np.uint8)
     words = tensix.unpack(l1, "BF16", "BF16", count=512).reshape(32, 16)

@@ -292,4 +292,4 @@ def test_known_answers_of_mvmul(kat, reference):
         got = reference.array_form("mvmul", *operands, C[f"STYLE_{name}"], *options)
         assert np.array_equal(got[0], archive["dst_out"][case].reshape(-1))
         compared += got.size
-    assert compared == 71_552
+    assert compared == archive["dst_out"].size
