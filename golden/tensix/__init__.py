@@ -1,5 +1,6 @@
 """Tenstorrent's Tensix of Wormhole and Blackhole: Matrix unit, unpackers and packers, bit-identical to `golden.exact`."""
 
+from bitpath.golden.tensix.convert.mx import mx_pack, mx_unpack
 from bitpath.golden.tensix.convert.pack import pack
 from bitpath.golden.tensix.convert.unpack import unpack
 from bitpath.golden.tensix.convert.unpack_tile import UnpackControl, unpack_tile
@@ -56,6 +57,8 @@ __all__ = [
     "movd2b",
     "mvmul",
     "mvmul_row",
+    "mx_pack",
+    "mx_unpack",
     "pack",
     "phases",
     "plan_matmul",

@@ -33,6 +33,7 @@ from bitpath.golden.tensix.exact.multiplier import (
     multiply_integer,
     read_source,
 )
+from bitpath.golden.tensix.exact.mx import mx_element, mx_scale, mx_source
 from bitpath.golden.tensix.exact.pooling import maximum
 from bitpath.golden.tensix.exact.sfpstore import stored
 from bitpath.golden.tensix.exact.stochastic import rounds_up, stochastic_round
@@ -62,6 +63,9 @@ __all__ = [
     "multiply",
     "multiply_add",
     "multiply_integer",
+    "mx_element",
+    "mx_scale",
+    "mx_source",
     "pack_block",
     "read_source",
     "relu",
