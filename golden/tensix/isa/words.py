@@ -1,0 +1,70 @@
+"""Instructions as words and as names with fields: `decode` and `encode`."""
+
+from dataclasses import dataclass
+
+from bitpath.golden.arrays.arguments import check_choice, checked, integer, one_of, shown, suggestion
+from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.isa.encodings import BY_NAME, BY_OPCODE, OPCODE_LOW, WORD_BITS, Encoding
+
+
+@dataclass(frozen=True, kw_only=True)
+class Instruction:
+    """A decoded instruction; `instruction["dst"]` is a field.
+
+    Attributes
+    ----------
+    fields : value of each field of the chip's encoding, in the order of the table.
+    """
+
+    name: str
+    fields: dict[str, int]
+
+    def __getitem__(self, field: str) -> int:
+        return self.fields[field]
+
+
+@checked
+def decode(word: int, *, chip: Chip | str = Chip.WORMHOLE) -> Instruction:
+    """Return the instruction that a word of 32 bits encodes.
+
+    Raises
+    ------
+    TypeError, ValueError : no integer of 32 bits, another chip, an unknown opcode, bits outside the instruction's fields.
+    """
+    word = integer("word", word, range(1 << WORD_BITS))
+    encoding = BY_OPCODE[Chip(chip)].get(word >> OPCODE_LOW)
+    if encoding is None:
+        raise ValueError(f"word must have the opcode of an instruction in bits 31:24, not {word >> OPCODE_LOW:#04x}")
+    if stray := word & ~encoding.used_bits:
+        bits = ", ".join(str(bit) for bit in reversed(range(WORD_BITS)) if stray >> bit & 1)
+        raise ValueError(f"word must be 0 in bits of no field of {encoding.name}, not 1 in {bits}: {word:#010x}")
+    return Instruction(
+        name=encoding.name,
+        fields={each.name: word >> each.low & (1 << each.width) - 1 for each in encoding.fields},
+    )
+
+
+@checked
+def encode(name: str, *, chip: Chip | str = Chip.WORMHOLE, **fields: int) -> int:
+    """Return the word of 32 bits that encodes an instruction; fields that are not given are 0.
+
+    Raises
+    ------
+    TypeError, ValueError : an unknown instruction or chip; a field that the chip's encoding has not, or too large a value.
+    """
+    encoding = BY_NAME[Chip(chip)][check_choice("name", name, BY_NAME[Chip(chip)])]
+    _check_names(encoding, fields)
+    word = encoding.opcode << OPCODE_LOW
+    for each in encoding.fields:
+        allowed = range(1 << each.width)
+        word |= integer(each.name, fields.get(each.name, 0), allowed, f" in {encoding.name}") << each.low
+    return word
+
+
+def _check_names(encoding: Encoding, fields: dict[str, int]) -> None:
+    known = [each.name for each in encoding.fields]
+    for name in fields:
+        if name not in known:
+            allowed = f"be {one_of(known)}" if known else "not be given"
+            close = suggestion(name, known)
+            raise ValueError(f"fields of {encoding.name} must {allowed}, not {shown(name)}{close}")
