@@ -8,29 +8,15 @@ import pytest
 
 from bitpath.golden import tensix
 from bitpath.golden.tensix.core.adc import DIMENSIONS
-from bitpath.golden.tensix.core.config_fields import FIELDS, THREAD_FIELDS
-from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.core.config_fields import THREAD_FIELDS
 from bitpath.golden.tensix.declarations.formats import DST16_BF16, DST16_FP16, DST32
 from bitpath.golden.tensix.isa import encode
+from bitpath.verif.tensix.golden.streams import MATH, configure
 
 PROGRAMS, CONTROL = "tensix_bh_program.npz", "tensix_bh_control.npz"
 CHIPS = {"wh": "wormhole", "bh": "blackhole"}
 LEFT, RIGHT, RESULT = 0x10000, 0x20000, 0x30000
 ORDERS = ("round_robin", "thread_first", "last_thread_first")
-MATH = 1
-"""Thread of the Matrix unit's instructions."""
-
-
-def configure(core, thread, **values):
-    """Set configuration fields by name."""
-    for name, value in values.items():
-        if name in THREAD_FIELDS[core.chip]:
-            (place,) = THREAD_FIELDS[core.chip][name]
-            old = core.config.thread_registers[thread][place.register]
-            core.config.write_thread(thread, place.register, old & ~place.mask | value << place.low)
-        else:
-            for place in FIELDS[core.chip][name]:
-                core.config.write(thread, place.register, value << place.low, place.mask)
 
 
 def program(archive, chip, number):
@@ -115,8 +101,7 @@ def test_implied_formats(kat):
         configure(core, MATH, src_a_format=set_a, src_b_format=set_b, fp32_enabled=1, fidelity_base=phase)
         configure(core, MATH, implied_src_a_disabled=disabled_a, implied_src_b_disabled=disabled_b)
         for unpacker, fmt in enumerate((bank_a, bank_b)):
-            place = FIELDS[Chip.BLACKHOLE]["unpack_out_format"][unpacker]
-            core.config.write(0, place.register, fmt << place.low, place.mask)
+            configure(core, 0, unpacker, unpack_out_format=fmt)
             core.push(0, [encode("UNPACR_NOP", chip="blackhole", unpacker=unpacker, pop=2, set_valid=1)])
         core.push(MATH, [encode("MVMUL", chip="blackhole")])
         core.run()
