@@ -1,10 +1,16 @@
-"""Tenstorrent's Tensix of Wormhole and Blackhole: Matrix unit, unpackers and packers, bit-identical to `golden.exact`."""
+"""Tenstorrent's Tensix of Wormhole and Blackhole: Matrix unit, unpackers and packers, bit-identical to `golden.exact`.
 
+`Core` runs programs of Tensix instructions, which `isa` encodes and decodes.
+"""
+
+from bitpath.golden.tensix import isa
 from bitpath.golden.tensix.convert.mx import mx_pack, mx_unpack
 from bitpath.golden.tensix.convert.pack import pack
 from bitpath.golden.tensix.convert.unpack import unpack
 from bitpath.golden.tensix.convert.unpack_tile import UnpackControl, unpack_tile
 from bitpath.golden.tensix.convert.unpack_to_dst import unpack_to_dst
+from bitpath.golden.tensix.core.core import Core, Trace
+from bitpath.golden.tensix.core.undefined import UndefinedBehavior
 from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.tensix.matmul.host import tile_image
 from bitpath.golden.tensix.matmul.matmul import (
@@ -32,6 +38,7 @@ from bitpath.golden.tensix.vector.stochastic_round import StochasticMode, sfp_st
 MatmulPlan, plan_matmul, run_plan = Program, matmul_program, run_program
 
 __all__ = [
+    "Core",
     "Format",
     "MatmulPlan",
     "MvmulInstruction",
@@ -39,6 +46,8 @@ __all__ = [
     "Program",
     "StochasticMode",
     "StoreMode",
+    "Trace",
+    "UndefinedBehavior",
     "UnpackControl",
     "broadcast_src_b",
     "dotpv",
@@ -48,6 +57,7 @@ __all__ = [
     "from_physical",
     "gapool",
     "gmpool",
+    "isa",
     "matmul",
     "matmul_program",
     "mova2d",
