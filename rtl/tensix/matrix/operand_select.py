@@ -15,9 +15,7 @@ from bitpath.rtl.tensix.matrix.cell_row import LANES_BITS, OPERAND_BITS
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
 from bitpath.rtl.tensix.matrix.instruction import Instruction, Opcode
 from bitpath.rtl.tensix.matrix.read_source import ReadSource, is_narrow
-
-POOL_ROWS = BLOCK_ROWS // 2
-"""Rows of SrcB that GAPOOL reads, and rows of Dst that it writes."""
+from bitpath.rtl.tensix.pool.layouts import POOL_ROWS
 
 
 def chosen(options: Sequence[ValueLike], index: Value) -> Value:
@@ -42,6 +40,7 @@ class OperandSelect(wiring.Component):
     instruction : In(Instruction)
     row_group, column_group : In, the part of the 8x16 block
     src_a : In(16 rows), src_b : In(8 rows), logical words
+    words : Out(cols * 16 words of 19 bits), SrcA column by column, as they are; only if the unit pools
     a : Out(cols * 16 operands), SrcA column by column
     b : Out(ArrayLayout(16 operands, rows)), a SrcB row for each row of cells
     element_a, element_b : Out(ArrayLayout(cols operands, rows)), lane 0 of element-wise operations
@@ -61,6 +60,7 @@ class OperandSelect(wiring.Component):
                 "column_group": In(range(COLUMNS // config.cols)),
                 "src_a": In(2 * BLOCK_ROWS * SrcRow.size),
                 "src_b": In(BLOCK_ROWS * SrcRow.size),
+                "words": Out(config.cols * COLUMNS * SRC.width if config.pools else 0),
                 "a": Out(config.cols * LANES_BITS),
                 "b": Out(data.ArrayLayout(LANES_BITS, config.rows)),
                 "element_a": Out(elements),
@@ -101,12 +101,15 @@ class OperandSelect(wiring.Component):
         config, instruction = self.config, self.instruction
         narrow = Signal(name="narrow_a")
         m.d.comb += narrow.eq(is_narrow(config.numerics, instruction.style, instruction.src_a_format))
-        operands = []
+        operands, every = [], []
         for k in range(2 * BLOCK_ROWS):
             row = self.src_a.word_select(k, SrcRow.size)
             words = [row.word_select(column, SRC.width) for column in range(COLUMNS)]
             selected = [chosen(words[column :: config.cols], self.column_group) for column in range(config.cols)]
             operands.append([self._read(m, platform, f"a_{k}_{c}", word, narrow) for c, word in enumerate(selected)])
+            every.append(selected)
+        if config.pools:
+            m.d.comb += self.words.eq(Cat(each[column] for column in range(config.cols) for each in every))
         return operands
 
     def _read_b_row(self, m: Module, platform: Any, row: int) -> list[Value]:
@@ -151,7 +154,7 @@ class OperandSelect(wiring.Component):
                 between = Mux(base, 1 < row < BLOCK_ROWS, 0 < row < BLOCK_ROWS - 1)
                 all_between = between & self.config.numerics.row_broadcast_writes_all
                 m.d.comb += self.written[row].eq((base == row % 2) | all_between)
-            with m.Elif(instruction.opcode == Opcode.GAPOOL):
+            with m.Elif((instruction.opcode == Opcode.GAPOOL) | (instruction.opcode == Opcode.GMPOOL)):
                 m.d.comb += self.written[row].eq(instruction.dst_row[2] == row // POOL_ROWS)
             with m.Else():
                 m.d.comb += self.written[row].eq(1)

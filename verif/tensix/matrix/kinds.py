@@ -14,7 +14,7 @@ from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.coverage import Coverage, cross
 from bitpath.verif.tensix.dot.sources import NOT_FP16, dst_row, source_rows
-from bitpath.verif.tensix.matrix.model import ADDING, ELEMENT_WISE, PAIRS, Operation, pair_places
+from bitpath.verif.tensix.matrix.model import ADDING, ELEMENT_WISE, PAIRS, POOLING, Operation, pair_places
 from bitpath.verif.tensix.matrix.player import Player
 
 CONFIG = config_from_environment(MatrixUnitConfig)
@@ -38,13 +38,15 @@ WIDE_FORMATS = (Format.TF32, *STYLE_FORMATS[Style.FP16])
 def any_row(rng: Random, opcode: Opcode) -> dict[str, int]:
     """Return a legal first source row of an instruction."""
     step = BLOCK_ROWS if opcode in ELEMENT_WISE else NUMERICS.src_a_row_step
+    if opcode is Opcode.GMPOOL:
+        step = 2 * BLOCK_ROWS
     last = SRC_ROWS - (BLOCK_ROWS if opcode in ELEMENT_WISE else 2 * BLOCK_ROWS)
     return {"src_a_row": rng.randrange(0, last + 1, step), "src_b_row": rng.randrange(0, SRC_ROWS, BLOCK_ROWS)}
 
 
 def any_formats(rng: Random, opcode: Opcode, style: Style) -> tuple[Format, Format] | None:
-    """Return formats of a style, narrow and wide ones equally often; golden's GAPOOL takes only its own."""
-    if opcode is Opcode.GAPOOL:
+    """Return formats of a style, narrow and wide ones equally often; golden's GAPOOL and GMPOOL take only its own."""
+    if opcode in POOLING:
         return None
     by_width = [[fmt for fmt in STYLE_FORMATS[style] if (fmt in WIDE_FORMATS) == wide] for wide in (False, True)]
     choices = [formats for formats in by_width if formats]
@@ -66,12 +68,16 @@ def combinations(style: Style) -> list[dict]:
         kinds.append({"opcode": Opcode.MVMUL, "phase": phase, "dst32": dst32, "offset": offset, "broadcast_row": True})
     for opcode, accumulate, dst32 in product(ADDING, (False, True), (False, True)):
         kinds.append({"opcode": opcode, "accumulate": accumulate, "dst32": dst32, "offset": 0})
+    for dst32, offset in product((False, True), (0, BLOCK_ROWS // 2)):
+        pool = {"opcode": Opcode.GMPOOL, "dst32": dst32, "offset": offset}
+        kinds += [pool] if (style, dst32) != (Style.FP16, True) else []
+        kinds += [pool | {"argmax": True}] if dst32 else []
     return [kind for kind in kinds if (style, kind["dst32"]) in WIDTHS]
 
 
 def kind_bin(style: Style, kind: dict) -> str:
     parts = [kind["opcode"].name, style.value, 32 if kind["dst32"] else 16, kind.get("phase", 0)]
-    flags = [name for name in ("broadcast_row", "accumulate") if kind.get(name)]
+    flags = [name for name in ("broadcast_row", "accumulate", "argmax") if kind.get(name)]
     return "/".join(map(str, [*parts, *flags, *([kind["offset"]] if kind["offset"] else [])]))
 
 

@@ -23,7 +23,6 @@ from bitpath.verif.tensix.matrix.model import PAIRS, Operation
 
 CONFIG = config_from_environment(MatrixUnitConfig)
 LIMIT = {"timeout_time": 2, "timeout_unit": "ms"}
-NOT_IN_THE_UNIT = "GMPOOL"
 PER_BANK = SRC_ROWS // COLUMNS
 """Cases per SrcA bank, 16 rows each."""
 
@@ -61,15 +60,13 @@ class Case:
 
 
 def cases(name: str) -> list[Case]:
-    """Return the cases of an archive that the unit supports."""
+    """Return the cases of an archive."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / name) as file:
         archive = dict(file)
     found = []
     for case, style_index in enumerate(archive["style"]):
         style = Style(str(archive["style_names"][style_index]))
         opcode = str(archive["op_names"][archive["op"][case]]) if "op" in archive else "MVMUL"
-        if opcode == NOT_IN_THE_UNIT:
-            continue
         own = STYLE_OWN_FORMAT[style]
         formats = tuple(Format(archive[fmt][case]) if fmt in archive else own for fmt in ("fmtA", "fmtB"))
         found.append(
@@ -139,7 +136,7 @@ async def products(dut):
 
 @cocotb.test(**LIMIT)
 async def elementwise_and_pooling(dut):
-    """ELWMUL, ELWADD, ELWSUB and GAPOOL against their known answers."""
+    """ELWMUL, ELWADD, ELWSUB, GAPOOL and GMPOOL against their known answers."""
     every = cases("tensix_elw.npz")
     async with bench(dut, MatrixUnit(CONFIG).signature) as frame:
         await play(frame, every)
