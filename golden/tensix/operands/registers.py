@@ -4,6 +4,7 @@ Ref: tt-isa-documentation 3930471, Dst and MVMUL.
 """
 
 from bitpath.golden.arrays.arguments import integer
+from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, SRC_ROWS, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.arguments import numerics_or_default
@@ -32,13 +33,19 @@ def dst32_rows(row: int) -> tuple[int, int]:
 
 
 def check_rows(
-    *, src_a_row: int, src_b_row: int, dst_row: int, dst32: bool, numerics: TensixNumerics | None = None
+    *,
+    src_a_row: int,
+    src_b_row: int,
+    dst_row: int,
+    dst32: bool,
+    numerics: TensixNumerics | None = None,
+    chip: Chip | str | None = None,
 ) -> None:
     """Raise ValueError where an MVMUL may not start at one of these rows.
 
     SrcB and Dst start at multiples of 8, SrcA at multiples of `numerics.src_a_row_step` that leave 16 rows.
     """
-    step = numerics_or_default(numerics).src_a_row_step
+    step = numerics_or_default(numerics, chip).src_a_row_step
     for name, row, rows, multiple, used in (
         ("src_a_row", src_a_row, SRC_ROWS, step, 2 * BLOCK_ROWS),
         ("src_b_row", src_b_row, SRC_ROWS, BLOCK_ROWS, BLOCK_ROWS),
