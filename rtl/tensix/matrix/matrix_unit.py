@@ -223,7 +223,7 @@ class MatrixUnit(wiring.Component):
         scales = [src_b.word_select(k, SRC.width)[FRACTION_BITS:-1] for k in range(COLUMNS)]
         cells = []
         for column in range(config.cols):
-            cell = instantiate(m, platform, f"pool_{column}", PoolCell)
+            cell = instantiate(m, platform, f"pool_{column}", PoolCell, config.numerics)
             m.d.comb += [
                 cell.load.eq(fire & pools),
                 cell.i.rows.eq(select.words.word_select(column, COLUMNS * SRC.width)),

@@ -4,6 +4,7 @@ from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.tensix.matrix.dot_cell import LATENCY
 from bitpath.rtl.tensix.pool.config import GmpoolColumnConfig
@@ -16,6 +17,10 @@ class PoolCell(wiring.Component):
 
     Latency is ``dot_cell.LATENCY`` cycles, throughput one column a cycle.
 
+    Parameters
+    ----------
+    numerics : ``gmpool_fp16`` alone.
+
     Members
     -------
     load : In(1)
@@ -23,13 +28,14 @@ class PoolCell(wiring.Component):
     o : Out(PoolWords), the new Dst words, ``dot_cell.LATENCY`` cycles later
     """
 
-    load: In(1)
-    i: In(pool_request())
-    o: Out(PoolWords)
+    def __init__(self, numerics: TensixNumerics):
+        self.numerics = numerics
+        super().__init__({"load": In(1), "i": In(pool_request()), "o": Out(PoolWords)})
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.column = column = GmpoolColumn(GmpoolColumnConfig(pipeline=PipelineConfig(stages=LATENCY - 1)))
+        config = GmpoolColumnConfig(numerics=self.numerics, pipeline=PipelineConfig(stages=LATENCY - 1))
+        m.submodules.column = column = GmpoolColumn(config)
         # Operands need no reset: the Matrix unit knows which results are valid.
         operands = Signal.like(self.i, reset_less=True)
         with m.If(self.load):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
 from bitpath.rtl.common.config import PipelineConfig
 
 
@@ -11,7 +12,9 @@ class GmpoolColumnConfig:
 
     Attributes
     ----------
+    numerics : ``gmpool_fp16`` alone.
     pipeline : number of pipeline stages, 0 to 4.
     """
 
+    numerics: TensixNumerics = WORMHOLE.numerics
     pipeline: PipelineConfig = field(default_factory=PipelineConfig)

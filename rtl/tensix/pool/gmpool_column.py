@@ -26,6 +26,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.formats import COLUMNS
+from bitpath.golden.tensix.declarations.numerics import GmpoolFp16
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.pool.config import GmpoolColumnConfig
@@ -84,7 +85,7 @@ class GmpoolColumn(wiring.Component):
 
     Parameters
     ----------
-    config : number of pipeline stages.
+    config : exponent of FP16 in a 32-bit Dst, and number of pipeline stages.
 
     Members
     -------
@@ -136,13 +137,14 @@ class GmpoolColumn(wiring.Component):
         """Return the data of SrcA in the order of their comparison."""
         i = self.i.p
         scaled = Signal(data.ArrayLayout(Datum, COLUMNS))
+        rebias = self.config.numerics.gmpool_fp16 is GmpoolFp16.REBIAS
         for place in range(COLUMNS):
             row = place ^ FIRST_ROW if place < INDEXED_ROWS else place
-            scale = instantiate(m, platform, f"scale_{row}", ScaledDatum)
+            scale = instantiate(m, platform, f"scale_{row}", ScaledDatum, rebias=rebias)
             m.d.comb += [
                 scale.word.eq(i.rows[row]),
                 scale.scale.eq(i.scales[row]),
-                scale.style.eq(i.control.style),
+                scale.control.eq(i.control),
                 scaled[place].eq(scale.o),
             ]
         return scaled

@@ -14,7 +14,7 @@ from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.coverage import Coverage, cross
 from bitpath.verif.tensix.dot.sources import NOT_FP16, dst_row, source_rows
-from bitpath.verif.tensix.matrix.model import ADDING, ELEMENT_WISE, PAIRS, POOLING, Operation, pair_places
+from bitpath.verif.tensix.matrix.model import ADDING, ELEMENT_WISE, PAIRS, Operation, pair_places
 from bitpath.verif.tensix.matrix.player import Player
 
 CONFIG = config_from_environment(MatrixUnitConfig)
@@ -45,8 +45,8 @@ def any_row(rng: Random, opcode: Opcode) -> dict[str, int]:
 
 
 def any_formats(rng: Random, opcode: Opcode, style: Style) -> tuple[Format, Format] | None:
-    """Return formats of a style, narrow and wide ones equally often; golden's GAPOOL and GMPOOL take only its own."""
-    if opcode in POOLING:
+    """Return formats of a style, narrow and wide ones equally often; GMPOOL reads both sources in the style alone."""
+    if opcode is Opcode.GMPOOL:
         return None
     by_width = [[fmt for fmt in STYLE_FORMATS[style] if (fmt in WIDE_FORMATS) == wide] for wide in (False, True)]
     choices = [formats for formats in by_width if formats]
@@ -70,8 +70,7 @@ def combinations(style: Style) -> list[dict]:
         kinds.append({"opcode": opcode, "accumulate": accumulate, "dst32": dst32, "offset": 0})
     for dst32, offset in product((False, True), (0, BLOCK_ROWS // 2)):
         pool = {"opcode": Opcode.GMPOOL, "dst32": dst32, "offset": offset}
-        kinds += [pool] if (style, dst32) != (Style.FP16, True) else []
-        kinds += [pool | {"argmax": True}] if dst32 else []
+        kinds += [pool, pool | {"argmax": True}] if dst32 else [pool]
     return [kind for kind in kinds if (style, kind["dst32"]) in WIDTHS]
 
 

@@ -274,9 +274,8 @@ class Machine:
             case Opcode.GAPOOL:
                 base = operation.dst_row % BLOCK_ROWS
                 turned = np.roll(dst, -base, axis=0)
-                return np.roll(tensix.gapool(turned, b, a, **common, **phase), base, axis=0)
+                return np.roll(tensix.gapool(turned, b, a, **common, **phase, **formats), base, axis=0)
             case Opcode.GMPOOL:
-                del common["numerics"]
                 base = operation.dst_row % BLOCK_ROWS
                 turned = np.roll(dst, -base, axis=0)
                 return np.roll(tensix.gmpool(turned, b, a, argmax=operation.argmax, **common), base, axis=0)

@@ -9,6 +9,7 @@ from random import Random
 from bitpath.golden.formats.catalogue import FP16, FP32
 from bitpath.golden.tensix import exact
 from bitpath.golden.tensix.declarations.formats import COLUMNS, STYLE_OWN_FORMAT, Style
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.exact.pooling import next_index_phase
 from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.rtl.tensix.pool.layouts import POOL_ROWS, PoolWords, pool_request
@@ -36,6 +37,8 @@ DENORMAL = 1
 """Exponent and fraction of a SrcA word that is read as 0."""
 KINDS = ("positive", "negative", "zero")
 """Kinds of a maximum."""
+WIDENING = FP32.bias - 2 * FP16.bias + FP32.bias
+"""Added to the exponents of FP16 in a 32-bit Dst: FP32's bias for FP16's two, and the second bias of Dst's data."""
 SCALES = {Style.FP16: (0, 1, 15, 30, 31)}
 """Exponents of SrcB that FP16's columns are scaled by; all others take those of 8 bits."""
 SCALES_8 = (0, 1, 127, 254, 255)
@@ -62,6 +65,16 @@ class Mode:
         return FP16 if self.style is Style.FP16 else FP32
 
     @property
+    def widens(self) -> bool:
+        """Whether FP16 is compared with FP32."""
+        return self.style is Style.FP16 and self.dst32 and not self.argmax
+
+    @property
+    def second_bias(self) -> int:
+        """Bias that a magnitude has beside SrcA's; of FP16 in a 32-bit Dst if it is rebiased."""
+        return self.fmt.bias + (WIDENING if self.widens else 0)
+
+    @property
     def unit(self) -> int:
         """Least step of magnitudes that SrcA and Dst both have."""
         narrow = self.style is Style.BF16 or (self.style is Style.TF32 and not self.dst32)
@@ -83,19 +96,19 @@ class Mode:
 
     def magnitude(self, exponent: int, fraction: int) -> int:
         """Return the magnitude of a datum at scale 1.0, which has a second bias."""
-        return (exponent + self.fmt.bias << FRACTION_BITS) + (fraction & (1 << FRACTION_BITS) - self.unit)
+        return (exponent + self.second_bias << FRACTION_BITS) + (fraction & (1 << FRACTION_BITS) - self.unit)
 
     def row(self, sign: int, magnitude: int) -> int:
         """Return the SrcA word that has a magnitude at scale 1.0; 0 is a denormal."""
         if self.style is Style.INT8:
             return sign << 18 | INTEGER_EXPONENT << FRACTION_BITS | magnitude
-        return sign << 18 | (magnitude - (self.fmt.bias << FRACTION_BITS) if magnitude else DENORMAL)
+        return sign << 18 | (magnitude - (self.second_bias << FRACTION_BITS) if magnitude else DENORMAL)
 
     def dst(self, rng: Random, sign: int, magnitude: int) -> int:
         """Return a Dst word of a magnitude, with random bits where none is read."""
         if self.dst_integer:
             return sign << 31 | rng.getrandbits(12) << 19 | magnitude
-        code = magnitude - (self.fmt.bias << FRACTION_BITS)
+        code = magnitude - ((FP32 if self.widens else self.fmt).bias << FRACTION_BITS)
         if self.dst32 and not self.argmax:
             return sign << 31 | code << 13 | rng.getrandbits(13)
         half = sign << 15 | (code if self.style is Style.FP16 else code >> 3)
@@ -103,8 +116,7 @@ class Mode:
 
 
 MODES = (
-    *(Mode(style, dst32) for style in (Style.BF16, Style.TF32) for dst32 in (False, True)),
-    Mode(Style.FP16, False),
+    *(Mode(style, dst32) for style in (Style.BF16, Style.TF32, Style.FP16) for dst32 in (False, True)),
     Mode(Style.INT8, True),
     *(Mode(style, True, argmax=True) for style in Style),
 )
@@ -114,6 +126,7 @@ MODES = (
 class Column:
     """One column: 16 SrcA words, the exponents that scale them, four Dst words."""
 
+    numerics: TensixNumerics
     mode: Mode
     rows: tuple[int, ...]
     scales: tuple[int, ...]
@@ -125,7 +138,12 @@ class Column:
         is_fp16 = self.mode.style is Style.FP16
         rows = [row & ~NOT_FP16 if is_fp16 else row for row in self.rows]
         scales = [(scale & EXPONENT5_MASK if is_fp16 else scale) << FRACTION_BITS for scale in self.scales]
-        mode = {"style": self.mode.style, "dst32": self.mode.dst32, "argmax": self.mode.argmax}
+        mode = {
+            "style": self.mode.style,
+            "dst32": self.mode.dst32,
+            "argmax": self.mode.argmax,
+            "numerics": self.numerics,
+        }
         others = [next_index_phase(word) if self.mode.argmax else 0 for word in self.dst[1:]]
         return [exact.maximum(self.dst[0], scales, rows, **mode), *others]
 
@@ -146,11 +164,11 @@ class Column:
         return Shown(operands=operands, formats=dict.fromkeys(range(POOL_ROWS), number))
 
 
-def built(rng: Random, mode: Mode, data: dict[int, tuple[int, int]]) -> Column:
+def built(numerics: TensixNumerics, rng: Random, mode: Mode, data: dict[int, tuple[int, int]]) -> Column:
     """Return a column at scale 1.0 of sign and magnitude by place."""
     rows = tuple(mode.row(*data[place]) for place in range(COLUMNS))
     others = tuple(dst_word(rng, mode.style, dst32=mode.dst32) for _ in range(POOL_ROWS - 1))
-    return Column(mode, rows, (mode.fmt.bias,) * COLUMNS, (mode.dst(rng, *data[DST]), *others))
+    return Column(numerics, mode, rows, (mode.fmt.bias,) * COLUMNS, (mode.dst(rng, *data[DST]), *others))
 
 
 def drawn(rng: Random, mode: Mode, low: int, high: int) -> int:
@@ -175,7 +193,7 @@ def peak(rng: Random, mode: Mode, kind: str) -> tuple[int, int]:
     return int(kind == "negative"), drawn(rng, mode, mode.low + mode.unit, mode.top - 2 * mode.unit)
 
 
-def places(rng: Random, mode: Mode) -> Iterator[tuple[str, Column]]:
+def places(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[tuple[str, Column]]:
     """Yield columns with the maximum in each place, of each kind, with their bins."""
     for kind in KINDS:
         for place in ORDER:
@@ -183,14 +201,14 @@ def places(rng: Random, mode: Mode) -> Iterator[tuple[str, Column]]:
                 continue  # a float of Dst has a bias
             sign, magnitude = peak(rng, mode, kind)
             data = {each: below(rng, mode, kind, magnitude) for each in ORDER} | {place: (sign, magnitude)}
-            yield f"{kind}/{'Dst' if place == DST else place}", built(rng, mode, data)
+            yield f"{kind}/{'Dst' if place == DST else place}", built(numerics, rng, mode, data)
 
 
-def place_bins(mode: Mode) -> list[str]:
-    return [name for name, _ in places(Random(0), mode)]
+def place_bins(numerics: TensixNumerics, mode: Mode) -> list[str]:
+    return [name for name, _ in places(numerics, Random(0), mode)]
 
 
-def ties(rng: Random, mode: Mode) -> Iterator[tuple[str, Column]]:
+def ties(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[tuple[str, Column]]:
     """Yield columns with the maximum in two places, each pair of them, and in all; for integers also as zeros of both signs.
 
     The bin is the last of the equal places in the order of comparison.
@@ -200,17 +218,17 @@ def ties(rng: Random, mode: Mode) -> Iterator[tuple[str, Column]]:
         for kind in ("positive", "negative"):
             sign, magnitude = peak(rng, mode, kind)
             data = {each: below(rng, mode, kind, magnitude) for each in ORDER}
-            yield str(sets[-1]), built(rng, mode, data | dict.fromkeys(sets, (sign, magnitude)))
+            yield str(sets[-1]), built(numerics, rng, mode, data | dict.fromkeys(sets, (sign, magnitude)))
         for signs in signed_zeros:
             data = {each: below(rng, mode, "zero", 0) for each in ORDER}
             zeros = {place: (signs[k % 2], 0) for k, place in enumerate(sets)}
-            yield str(sets[-1]), built(rng, mode, data | zeros)
+            yield str(sets[-1]), built(numerics, rng, mode, data | zeros)
 
 
 TIE_BINS = [str(place) for place in ORDER[1:]]
 
 
-def scaled(rng: Random, mode: Mode) -> Iterator[tuple[str, Column]]:
+def scaled(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[tuple[str, Column]]:
     """Yield columns with one row of a scale that is not 0, of each scale and the exponents next to the ends, both signs."""
     top = mode.fmt.exponent_mask
     for scale in mode.scales:
@@ -223,11 +241,11 @@ def scaled(rng: Random, mode: Mode) -> Iterator[tuple[str, Column]]:
                 dst = any_dst(rng, mode)
                 if sign == 0 or rng.getrandbits(1):
                     dst = (UNDEFINED if mode.dst32 else UNDEFINED & 0xFFFF, *dst[1:])
-                yield f"{scale}/{exponent}", Column(mode, tuple(words), scales, dst)
+                yield f"{scale}/{exponent}", Column(numerics, mode, tuple(words), scales, dst)
 
 
-def scale_bins(mode: Mode) -> list[str]:
-    return list(dict.fromkeys(name for name, _ in scaled(Random(0), mode)))
+def scale_bins(numerics: TensixNumerics, mode: Mode) -> list[str]:
+    return list(dict.fromkeys(name for name, _ in scaled(numerics, Random(0), mode)))
 
 
 def any_dst(rng: Random, mode: Mode) -> tuple[int, ...]:
@@ -248,17 +266,17 @@ def any_scales(rng: Random, mode: Mode) -> tuple[int, ...]:
     return tuple(rng.choice(few) for _ in range(COLUMNS))
 
 
-def any_column(rng: Random, mode: Mode) -> Column:
+def any_column(numerics: TensixNumerics, rng: Random, mode: Mode) -> Column:
     """Return a random column; half of them have few distinct words."""
     words = [source_word(rng, mode.style) for _ in range(rng.choice((2, 3, COLUMNS, COLUMNS)))]
     rows = words if len(words) == COLUMNS else [rng.choice(words) for _ in range(COLUMNS)]
-    return Column(mode, tuple(rows), any_scales(rng, mode), any_dst(rng, mode))
+    return Column(numerics, mode, tuple(rows), any_scales(rng, mode), any_dst(rng, mode))
 
 
-def chain(rng: Random, mode: Mode, length: int) -> list[Column]:
+def chain(numerics: TensixNumerics, rng: Random, mode: Mode, length: int) -> list[Column]:
     """Return columns of which each has the words before it as its Dst, the first undefined ones."""
     undefined = UNDEFINED if mode.dst32 else UNDEFINED & 0xFFFF
-    columns = [replace(any_column(rng, mode), dst=(undefined,) * POOL_ROWS)]
+    columns = [replace(any_column(numerics, rng, mode), dst=(undefined,) * POOL_ROWS)]
     while len(columns) < length:
-        columns.append(replace(any_column(rng, mode), dst=tuple(columns[-1].words)))
+        columns.append(replace(any_column(numerics, rng, mode), dst=tuple(columns[-1].words)))
     return columns

@@ -47,18 +47,23 @@ def larger(claim: Claim) -> None:
     "scaled_datum",
     "scaled_datum_{style.value}",
     "{style.value}: exponents added; a zero exponent of SrcA is +0, of SrcB below everything",
-    ("scale.eq(Mux(is_fp16, self.scale[:FP16_EXPONENT_BITS], self.scale))", "scale.eq(self.scale | 1)"),
+    ("scale.eq(Mux(is_fp16, Cat(fp16_scale, bias), self.scale))", "scale.eq(self.scale | 1)"),
     "style",
     Style,
 )
 def scaled(claim: Claim, style: Style) -> None:
-    dut = claim.instantiate("dut", ScaledDatum(), style=StyleCode.of(style))
+    dut = claim.instantiate("dut", ScaledDatum(rebias=True))
+    claim.assume(dut.control.style == StyleCode.of(style))
     fraction, exponent, sign = dut.word[:FRACTION_BITS], dut.word[FRACTION_BITS:-1], dut.word[-1]
     if style is Style.FP16:
         claim.assume(exponent <= FP16.exponent_mask, dut.scale <= FP16.exponent_mask)
+        rebias = claim.value(Mux(dut.control.dst32 & ~dut.control.argmax, 97 + FP32.bias, 0), "rebias")
+        exponent_sum = exponent + dut.scale + rebias
+    else:
+        exponent_sum = exponent + dut.scale
     if style is Style.BF16:
         fraction = Cat(Const(0, 3), fraction[3:])
-    magnitude = Value.cast(fraction) + (0 if style is Style.INT8 else exponent + dut.scale << FRACTION_BITS)
+    magnitude = Value.cast(fraction) + (0 if style is Style.INT8 else exponent_sum << FRACTION_BITS)
     lowest = (1 << MAGNITUDE_BITS) - 1
     chosen = claim.value(Mux(dut.scale == 0, lowest, Mux(exponent == 0, 0, magnitude)), "chosen", MAGNITUDE_BITS)
     negative = claim.value(Mux(dut.scale == 0, 1, sign & (exponent != 0)), "negative")
