@@ -36,6 +36,8 @@ ZEROED_ROWS = 16
 HALF_BITS = 16
 ADDING = (Opcode.ELWADD, Opcode.ELWSUB)
 ELEMENT_WISE = (*ADDING, Opcode.ELWMUL)
+BROADCASTS = ("broadcast_row", "broadcast_column", "keep_src_b_denormals")
+"""How an element-wise operation takes SrcB."""
 POOLING = (Opcode.GAPOOL, Opcode.GMPOOL)
 
 
@@ -75,6 +77,8 @@ class Operation:
     src_b_row: int = 0
     dst_row: int = 0
     broadcast_row: bool = False
+    broadcast_column: bool = False
+    keep_src_b_denormals: bool = False
     accumulate: bool = False
     argmax: bool = False
     clear_all: bool = False
@@ -93,7 +97,7 @@ class Operation:
         """Return its payload; fields that the opcode ignores are random."""
         own = STYLE_OWN_FORMAT[self.style]
         fmt_a, fmt_b = self.formats or (own, own)
-        fields = {name: junk.getrandbits(1) for name in ("broadcast_row", "accumulate", "argmax", "clear_all")}
+        fields = {name: junk.getrandbits(1) for name in (*BROADCASTS, "accumulate", "argmax", "clear_all")}
         if self.opcode is Opcode.ZEROACC:
             fields |= {name: junk.getrandbits(1) for name in ("release_a", "release_b")}
             fields |= {"style": junk.choice(list(StyleCode)), "phase": junk.getrandbits(2)}
@@ -105,6 +109,8 @@ class Operation:
             fields |= {"release_a": self.release_a, "release_b": self.release_b}
         if self.opcode is Opcode.MVMUL:
             fields["broadcast_row"] = self.broadcast_row
+        if self.opcode in ELEMENT_WISE:
+            fields |= {name: getattr(self, name) for name in BROADCASTS}
         if self.opcode in ADDING:
             fields["accumulate"] = self.accumulate
         if self.opcode is Opcode.GMPOOL:
@@ -254,7 +260,9 @@ class Machine:
         opcode, style = operation.opcode, operation.style
         src_a_rows = BLOCK_ROWS if opcode in ELEMENT_WISE else 2 * BLOCK_ROWS
         a = self._source("a", operation.src_a_row, src_a_rows, style)
-        b_row, b_rows = operation.src_b_row, 1 if operation.broadcast_row else BLOCK_ROWS
+        alone = opcode is Opcode.MVMUL and operation.broadcast_row
+        in_block = operation.src_b_row % BLOCK_ROWS
+        b_row, b_rows = (operation.src_b_row, 1) if alone else (operation.src_b_row - in_block, BLOCK_ROWS)
         b = self._source("b", b_row, b_rows, style)
         common = {"style": style, "dst32": operation.dst32, "numerics": self.numerics}
         phase = {"phase": operation.phase}
@@ -279,10 +287,13 @@ class Machine:
                 base = operation.dst_row % BLOCK_ROWS
                 turned = np.roll(dst, -base, axis=0)
                 return np.roll(tensix.gmpool(turned, b, a, argmax=operation.argmax, **common), base, axis=0)
-            case Opcode.ELWMUL:
-                return tensix.elwmul(dst, b, a, **common, **phase, **formats)
+        row = in_block if operation.broadcast_row else None
+        b = tensix.broadcast_src_b(b, row=row, column_0=operation.broadcast_column)
+        keeps = {"keep_src_b_denormals": operation.keep_src_b_denormals}
+        if opcode is Opcode.ELWMUL:
+            return tensix.elwmul(dst, b, a, **common, **phase, **formats, **keeps)
         add = tensix.elwadd if opcode is Opcode.ELWADD else tensix.elwsub
-        return add(dst, b, a, accumulate=operation.accumulate, **common, **formats)
+        return add(dst, b, a, accumulate=operation.accumulate, **common, **formats, **keeps)
 
 
 def issue_cycles(operations: list[Operation], *, passes: int, latency: int) -> list[int]:
