@@ -38,13 +38,13 @@ SHIFT_BITS = 5
 class DstAlign(wiring.Component):
     """The largest exponent, and the shift that aligns each group sum and Dst to it.
 
-    An empty group and a Dst of exponent 0 get the shift 31. With the zero flag disabled a sum of two addends of exponent 0 is
-    not empty, and is shifted as any other. Integers have no exponent: the weights of their fields set the shifts, and
+    An empty group and a Dst of exponent 0 get the shift 31. A sum of two addends of exponent 0 is not empty, because SrcB may be
+    a kept denormal, and is shifted as any other. Integers have no exponent: the weights of their fields set the shifts, and
     Dst is not shifted. Combinational: latency 0.
 
     Parameters
     ----------
-    numerics : group size and zero flag.
+    numerics : group size alone.
 
     Members
     -------
@@ -88,9 +88,7 @@ class DstAlign(wiring.Component):
         m.d.comb += self.exponent.eq(largest.o)
         shifts = []
         for k, exponent in enumerate(exponents):
-            present = exponent.any()
-            if self.numerics.zero_flag_disabled and k == 0:
-                present |= control.add
+            present = exponent.any() | (control.add if k == 0 else 0)
             m.d.comb += [largest.i[k].eq(exponent), largest.counts[k].eq(present)]
             shifts.append(largest.shifts[k] | (~present).replicate(SHIFT_BITS))
         weight = Mux(control.add, 0, Array(INTEGER_WEIGHTS)[control.phase])

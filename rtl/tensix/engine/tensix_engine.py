@@ -8,6 +8,8 @@
 Ref: tt-isa-documentation 3930471, TensixCoprocessor.
 """
 
+from dataclasses import replace
+
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, enum, memory, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
@@ -83,7 +85,8 @@ class TensixEngine(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        m.submodules.unit = unit = MatrixUnit(config.unit)
+        # Its commands multiply only.
+        m.submodules.unit = unit = MatrixUnit(replace(config.unit, pools=False))
         m.submodules.sequencer = sequencer = TileSequencer(config)
         m.submodules.storer = storer = TileStorer(config)
         left = instantiate(m, platform, "left", TileLoader, config)

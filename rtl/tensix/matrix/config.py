@@ -15,11 +15,13 @@ class MatrixUnitConfig:
     ----------
     rows, cols : grid of dot products; powers of two up to 8 and 16. An instruction takes ``8 * 16 / (rows * cols)`` cycles.
     numerics : arithmetic of the dot products.
+    pools : False leaves the columns of GMPOOL out, for an engine that never issues it.
     """
 
     rows: int = 2
     cols: int = 4
     numerics: TensixNumerics = WORMHOLE.numerics
+    pools: bool = True
 
     def __post_init__(self) -> None:
         require_power_of_two("matrix_unit", "rows", self.rows, 1, BLOCK_ROWS)

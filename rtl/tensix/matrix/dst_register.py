@@ -6,7 +6,7 @@
 Ref: tt-isa-documentation 3930471, Dst and ZEROACC.
 """
 
-from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -107,10 +107,10 @@ class DstRowFromHalves(wiring.Component):
 
 
 class DstRegister(wiring.Component):
-    """The words of Dst in the bit order of the register, and one flag for each block: defined, or undefined and read as 0.
+    """The words of Dst in the bit order of the register, and flags: what is undefined is read as 0.
 
     Two read ports with latency 0; a write is readable in the next cycle. A write to an undefined block also writes 0 to the
-    block's other rows and columns.
+    block's other rows and columns; its other rows stay undefined, though no longer the block.
 
     Parameters
     ----------
@@ -119,6 +119,7 @@ class DstRegister(wiring.Component):
     Members
     -------
     address : In(DstAddress), o : Out(8 rows), the block that holds the row; for the Matrix unit
+    undefined : Out(8), rows of this block that were not written since a reset or ``zero``; of a 32-bit row the upper half decides
     read_address : In(DstAddress), read_o : Out(DstRow), one row; for the packer
     write_address : In(DstAddress), write_values : In(8 rows)
     write_rows : In(8), write_columns : In(16 / columns), enables of the block's rows and column groups
@@ -132,6 +133,7 @@ class DstRegister(wiring.Component):
             {
                 "address": In(DstAddress),
                 "o": Out(BLOCK_WIDTH),
+                "undefined": Out(BLOCK_ROWS),
                 "read_address": In(DstAddress),
                 "read_o": Out(DstRow),
                 "write_address": In(DstAddress),
@@ -160,8 +162,10 @@ class DstRegister(wiring.Component):
                 halves.dst32.eq(self.write_address.dst32),
                 halves.fp16.eq(self.write_address.fp16),
             ]
-        high = self._half(m, "high", 0, pairs, [row.high for row in rows])
-        low = self._half(m, "low", 1, pairs, [row.low for row in rows])
+        high, high_undefined = self._half(m, "high", 0, pairs, [row.high for row in rows])
+        low, low_undefined = self._half(m, "low", 1, pairs, [row.low for row in rows])
+        in_low = ~self.address.dst32 & self.address.row[3]
+        m.d.comb += self.undefined.eq(Mux(in_low, low_undefined, high_undefined))
 
         for row in range(BLOCK_ROWS):
             reader = instantiate(m, platform, f"from_halves_{row}", DstRowFromHalves)
@@ -181,8 +185,13 @@ class DstRegister(wiring.Component):
         ]
         return m
 
-    def _half(self, m: Module, name: str, half: int, pairs: dict[str, Signal], rows: list) -> dict[str, Signal]:
-        """Add one memory and the defined flags of its blocks; return the block that each reader reads."""
+    def _half(
+        self, m: Module, name: str, half: int, pairs: dict[str, Signal], rows: list
+    ) -> tuple[dict[str, Signal], Value]:
+        """Add one memory and the flags of its blocks and rows.
+
+        Return the block that each reader reads, and the undefined rows of the Matrix unit's.
+        """
         layout = data.ArrayLayout(HALF * self.columns, BLOCK_ROWS * self.column_groups)
         m.submodules[name] = cells = memory.Memory(shape=layout, depth=PAIRS, init=[])
         defined = Signal(PAIRS, name=f"defined_{name}")
@@ -197,12 +206,24 @@ class DstRegister(wiring.Component):
 
         written = self.write_address
         write = cells.write_port(granularity=1)
+        # Rows written since the block became undefined; only a defined block's are read.
+        m.submodules[f"{name}_rows"] = flags = memory.Memory(
+            shape=data.ArrayLayout(1, BLOCK_ROWS), depth=PAIRS, init=[]
+        )
+        flag_read, flag_write = flags.read_port(domain="comb"), flags.write_port(granularity=1)
+        has_rows = defined.bit_select(pairs["matrix"], 1).replicate(BLOCK_ROWS)
+        absent = Signal(BLOCK_ROWS, name=f"absent_{name}")
         here = Signal(name=f"write_{name}")
         undefined = Signal(name=f"undefined_{name}")
         m.d.comb += [
             here.eq(self.write_rows.any() & (written.dst32 | (written.row[3] == half))),
             undefined.eq(~defined.bit_select(pairs["written"], 1)),
             write.addr.eq(pairs["written"]),
+            flag_read.addr.eq(pairs["matrix"]),
+            absent.eq(~(flag_read.data.as_value() & has_rows)),
+            flag_write.addr.eq(pairs["written"]),
+            flag_write.data.as_value().eq(self.write_rows),
+            flag_write.en.eq(Mux(here, self.write_rows | undefined.replicate(BLOCK_ROWS), 0)),
         ]
         for row in range(BLOCK_ROWS):
             for group in range(self.column_groups):
@@ -224,4 +245,4 @@ class DstRegister(wiring.Component):
                 m.d.sync += defined.bit_select(pairs["matrix"], 1).eq(0)
         with m.If(self.zero_all):
             m.d.sync += defined.eq(0)
-        return seen
+        return seen, absent

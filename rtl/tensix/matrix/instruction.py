@@ -1,8 +1,9 @@
 """Instruction set of the Matrix unit.
 
-Ref: tt-isa-documentation 3930471, MVMUL, DOTPV, GAPOOL, ELWMUL, ELWADD, ZEROACC.
+Ref: tt-isa-documentation 3930471, MVMUL, DOTPV, GAPOOL, GMPOOL, ELWMUL, ELWADD, ZEROACC.
 """
 
+from amaranth import Value
 from amaranth.lib import data, enum
 
 from bitpath.golden.tensix.declarations.formats import DST16_ROWS, SRC_ROWS
@@ -22,19 +23,25 @@ class Opcode(enum.Enum, shape=3):
     ELWADD = 4
     ELWSUB = 5
     ZEROACC = 6
+    GMPOOL = 7
 
 
 class Instruction(data.Struct):
     """An instruction of the Matrix unit: operation, formats, rows and the release of its sources.
 
-    - ``src_b_row`` must be a multiple of 8, except for a row broadcast.
-    - ``src_a_row`` must be a multiple of ``numerics.src_a_row_step``; of 8 for element-wise operations.
-    - ``dst_row`` counts 16-bit or 32-bit rows, as ``dst32`` selects. It must be a multiple of 8, of 4 for GAPOOL; for a row
-      broadcast bit 0 is free.
+    - ``src_b_row`` must be a multiple of 8, except with ``broadcast_row``.
+    - ``src_a_row`` must be a multiple of ``numerics.src_a_row_step``; of 8 for element-wise operations, of 16 for GMPOOL.
+    - ``dst_row`` counts 16-bit or 32-bit rows, as ``dst32`` selects. It must be a multiple of 8, of 4 for GAPOOL and GMPOOL; for
+      a row broadcast bit 0 is free.
     - ``broadcast_row``: MVMUL adds the SrcB row ``src_b_row`` times SrcA to Dst rows 0, 2, 4 and 6 from ``dst_row`` on.
+      In element-wise operations that row stands for all eight.
+    - ``broadcast_column``: element-wise operations take column 0 of SrcB for all columns.
+    - ``keep_src_b_denormals``: in element-wise operations a SrcB float of exponent 0 is 1.fraction at this exponent, in ELWADD
+      and ELWSUB only with a fraction that is not 0, and an integer its magnitude. The field Zero_Flag_disabled_src.
     - ``accumulate`` applies to ELWADD and ELWSUB alone.
-    - ZEROACC makes the 16 rows that hold ``dst_row`` undefined, with ``clear_all`` all of Dst; undefined rows read as 0. It
-      neither waits for the sources nor releases them.
+    - ``argmax`` applies to GMPOOL alone and needs ``dst32``; see `gmpool_column`.
+    - ZEROACC makes the 16 rows that hold ``dst_row`` undefined, with ``clear_all`` all of Dst; undefined rows read as 0, in
+      GMPOOL as all ones. It neither waits for the sources nor releases them.
     - ``release_a`` and ``release_b`` hand the bank of a source back to its unpacker.
     """
 
@@ -48,7 +55,16 @@ class Instruction(data.Struct):
     src_b_row: SRC_ROW_BITS
     dst_row: DST_ROW_BITS
     broadcast_row: 1
+    broadcast_column: 1
+    keep_src_b_denormals: 1
     accumulate: 1
+    argmax: 1
     clear_all: 1
     release_a: 1
     release_b: 1
+
+
+def is_element_wise(instruction: data.View) -> Value:
+    """Return 1 for ELWMUL, ELWADD and ELWSUB."""
+    opcode = instruction.opcode
+    return (opcode == Opcode.ELWMUL) | (opcode == Opcode.ELWADD) | (opcode == Opcode.ELWSUB)

@@ -1,12 +1,12 @@
 """The Matrix unit: executes instructions on SrcA, SrcB and Dst::
 
-      write_a -> SrcRegister --+                                         +-- write_dst
-                               +-> OperandSelect -> CellRow (x rows) --> DstRegister --> dst
+      write_a -> SrcRegister --+                    CellRow (x rows)     +-- write_dst
+                               +-> OperandSelect -> PoolCell (x cols) -> DstRegister --> dst
       write_b -> SrcRegister --+                       ^                 |
                                                        +---- dst word ---+
       instruction -> issue: sources readable, and no result for the block in flight
 
-Ref: tt-isa-documentation 3930471, MatrixUnit, MVMUL, Dst.
+Ref: tt-isa-documentation 3930471, MatrixUnit, MVMUL, GMPOOL, Dst.
 """
 
 from itertools import pairwise
@@ -16,7 +16,7 @@ from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, DST32
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, DST32, SRC
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.dot.layouts import DotControl, DstRow, StyleCode
 from bitpath.rtl.tensix.matrix.cell_row import CellRow
@@ -25,7 +25,9 @@ from bitpath.rtl.tensix.matrix.dot_cell import LATENCY
 from bitpath.rtl.tensix.matrix.dst_register import DstAddress, DstRegister, pair_of
 from bitpath.rtl.tensix.matrix.instruction import Instruction, Opcode
 from bitpath.rtl.tensix.matrix.operand_select import OperandSelect, chosen
+from bitpath.rtl.tensix.matrix.pool_cell import PoolCell
 from bitpath.rtl.tensix.matrix.src_register import SrcRegister, SrcWrite
+from bitpath.rtl.tensix.pool.layouts import FRACTION_BITS, POOL_ROWS
 
 
 class DstWrite(data.Struct):
@@ -36,8 +38,10 @@ class DstWrite(data.Struct):
 
 
 def flight_layout(config: MatrixUnitConfig) -> data.StructLayout:
-    """Return the layout of a result in flight to Dst: its block, rows and column groups."""
-    return data.StructLayout({"address": DstAddress, "rows": BLOCK_ROWS, "columns": COLUMNS // config.cols, "valid": 1})
+    """Return the layout of a result in flight to Dst: its block, rows and column groups, and ``pools`` if it is GMPOOL's."""
+    return data.StructLayout(
+        {"address": DstAddress, "rows": BLOCK_ROWS, "columns": COLUMNS // config.cols, "pools": 1, "valid": 1}
+    )
 
 
 class MatrixUnit(wiring.Component):
@@ -113,6 +117,7 @@ class MatrixUnit(wiring.Component):
             select.src_b.eq(src_b.o),
         ]
         results = self._grid(m, platform, select, dst, row_group, column_group)
+        maxima = self._pool(m, platform, select, src_b.o, dst, fire, step) if config.pools else None
 
         in_group = Cat(select.written[row] & (row_group == row // config.rows) for row in range(BLOCK_ROWS))
         starting = Signal(flight_layout(config))
@@ -121,9 +126,10 @@ class MatrixUnit(wiring.Component):
             starting.address.eq(address),
             starting.rows.eq(in_group),
             starting.columns.eq(1 << column_group),
+            starting.pools.eq(instruction.opcode == Opcode.GMPOOL),
         ]
         m.d.sync += [older.eq(younger) for younger, older in pairwise([starting, *flights])]
-        self._write(m, starting, flights, results, dst)
+        self._write(m, starting, flights, results, maxima, dst)
         self._read(m, flights, dst)
         m.d.comb += self.busy.eq(self.instruction.valid | Cat(flight.valid for flight in flights).any())
         return m
@@ -195,14 +201,57 @@ class MatrixUnit(wiring.Component):
             results.append(cells.o)
         return results
 
-    def _write(self, m: Module, starting: Value, flights: list, results: list[Value], dst: DstRegister) -> None:
+    def _pool(
+        self, m: Module, platform: Any, select: OperandSelect, src_b: Value, dst: DstRegister, fire: Value, step: Signal
+    ) -> list[Value]:
+        """Add the columns of GMPOOL; return their four rows of results."""
+        config, instruction = self.config, self.instruction.p
+        pools = instruction.opcode == Opcode.GMPOOL
+        # A pass's results make rows defined that later passes of the same instruction must read as undefined.
+        held, undefined = Signal(BLOCK_ROWS, name="held_undefined"), Signal(BLOCK_ROWS)
+        m.d.comb += undefined.eq(Mux(step.any(), held, dst.undefined))
+        with m.If(fire & ~step.any()):
+            m.d.sync += held.eq(dst.undefined)
+        rows = []
+        for k in range(POOL_ROWS):
+            row, upper = Signal(DstRow.size, name=f"pool_row_{k}"), instruction.dst_row[2]
+            absent = Mux(upper, undefined[k + POOL_ROWS], undefined[k]).replicate(DstRow.size)
+            there = (dst.o.word_select(each, DstRow.size) for each in (k + POOL_ROWS, k))
+            m.d.comb += row.eq(Mux(upper, *there) | absent)
+            rows.append(row)
+        words = [Cat(row.word_select(column, DST32.width) for row in rows) for column in range(COLUMNS)]
+        scales = [src_b.word_select(k, SRC.width)[FRACTION_BITS:-1] for k in range(COLUMNS)]
+        cells = []
+        for column in range(config.cols):
+            cell = instantiate(m, platform, f"pool_{column}", PoolCell, config.numerics)
+            m.d.comb += [
+                cell.load.eq(fire & pools),
+                cell.i.rows.eq(select.words.word_select(column, COLUMNS * SRC.width)),
+                cell.i.scales.eq(Cat(scales)),
+                cell.i.dst.eq(chosen(words[column :: config.cols], select.column_group)),
+                cell.i.control.style.eq(instruction.style),
+                cell.i.control.dst32.eq(instruction.dst32),
+                cell.i.control.argmax.eq(instruction.argmax),
+            ]
+            cells.append(cell)
+        return [Cat(cell.o[k] for cell in cells) for k in range(POOL_ROWS)]
+
+    def _write(
+        self,
+        m: Module,
+        starting: Value,
+        flights: list,
+        results: list[Value],
+        maxima: list[Value] | None,
+        dst: DstRegister,
+    ) -> None:
         """Write results to Dst, or rows from outside in cycles without a result."""
         config, outside = self.config, self.write_dst
         landing = flights[-1]
-        repeated = [result.replicate(COLUMNS // config.cols) for result in results] * (BLOCK_ROWS // config.rows)
-        m.d.comb += dst.write_values.eq(
-            Mux(landing.valid, Cat(repeated), outside.p.values.as_value().replicate(BLOCK_ROWS))
-        )
+        computed = _repeated(results, COLUMNS // config.cols)
+        if maxima is not None:
+            computed = Mux(landing.pools, _repeated(maxima, COLUMNS // config.cols), computed)
+        m.d.comb += dst.write_values.eq(Mux(landing.valid, computed, outside.p.values.as_value().replicate(BLOCK_ROWS)))
         # A pass that starts in this cycle has read its block; its result would overwrite a row written now.
         m.d.comb += outside.ready.eq(~landing.valid & ~_in_flight([starting, *flights], outside.p.address))
         with m.If(landing.valid):
@@ -225,6 +274,11 @@ class MatrixUnit(wiring.Component):
         m.d.comb += [dst.read_address.eq(self.read_dst.p), self.read_dst.ready.eq(free & clear)]
         with m.If(free):
             m.d.sync += [self.dst.valid.eq(self.read_dst.valid & clear), self.dst.p.eq(dst.read_o)]
+
+
+def _repeated(rows: list[Value], groups: int) -> Value:
+    """Return the rows of a block that rows of cells compute, each for all column groups."""
+    return Cat([row.replicate(groups) for row in rows] * (BLOCK_ROWS // len(rows)))
 
 
 def _in_flight(flights: list, address: Value) -> Value:

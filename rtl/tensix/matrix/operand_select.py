@@ -13,11 +13,9 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.dot.layouts import SrcRow
 from bitpath.rtl.tensix.matrix.cell_row import LANES_BITS, OPERAND_BITS
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
-from bitpath.rtl.tensix.matrix.instruction import Instruction, Opcode
+from bitpath.rtl.tensix.matrix.instruction import Instruction, Opcode, is_element_wise
 from bitpath.rtl.tensix.matrix.read_source import ReadSource, is_narrow
-
-POOL_ROWS = BLOCK_ROWS // 2
-"""Rows of SrcB that GAPOOL reads, and rows of Dst that it writes."""
+from bitpath.rtl.tensix.pool.layouts import POOL_ROWS
 
 
 def chosen(options: Sequence[ValueLike], index: Value) -> Value:
@@ -42,6 +40,7 @@ class OperandSelect(wiring.Component):
     instruction : In(Instruction)
     row_group, column_group : In, the part of the 8x16 block
     src_a : In(16 rows), src_b : In(8 rows), logical words
+    words : Out(cols * 16 words of 19 bits), SrcA column by column, as they are; only if the unit pools
     a : Out(cols * 16 operands), SrcA column by column
     b : Out(ArrayLayout(16 operands, rows)), a SrcB row for each row of cells
     element_a, element_b : Out(ArrayLayout(cols operands, rows)), lane 0 of element-wise operations
@@ -61,6 +60,7 @@ class OperandSelect(wiring.Component):
                 "column_group": In(range(COLUMNS // config.cols)),
                 "src_a": In(2 * BLOCK_ROWS * SrcRow.size),
                 "src_b": In(BLOCK_ROWS * SrcRow.size),
+                "words": Out(config.cols * COLUMNS * SRC.width if config.pools else 0),
                 "a": Out(config.cols * LANES_BITS),
                 "b": Out(data.ArrayLayout(LANES_BITS, config.rows)),
                 "element_a": Out(elements),
@@ -73,19 +73,31 @@ class OperandSelect(wiring.Component):
         m = Module()
         config = self.config
         a = self._read_a(m, platform)
+        instruction = self.instruction
+        keeps, keeps_zeros = Signal(), Signal()
+        m.d.comb += [
+            keeps.eq(is_element_wise(instruction) & instruction.keep_src_b_denormals),
+            keeps_zeros.eq(config.numerics.zero_flag_disabled | keeps & (instruction.opcode == Opcode.ELWMUL)),
+        ]
         m.d.comb += self.a.eq(Cat(a[k][column] for column in range(config.cols) for k in range(COLUMNS)))
         for row in range(config.rows):
-            b = self._read_b_row(m, platform, row)
+            b = self._read_b_row(m, platform, row, keeps, keeps_zeros)
             element_b = Signal(config.cols * OPERAND_BITS, name=f"element_b_{row}")
             m.d.comb += [
                 self.b[row].eq(Cat(b)),
-                element_b.eq(Cat(chosen(b[column :: config.cols], self.column_group) for column in range(config.cols))),
+                element_b.eq(
+                    Mux(
+                        instruction.broadcast_column,
+                        b[0].replicate(config.cols),
+                        Cat(chosen(b[column :: config.cols], self.column_group) for column in range(config.cols)),
+                    )
+                ),
                 self.element_a[row].eq(
                     chosen([Cat(a[k]) for k in range(row, len(a), config.rows)], self._element_row())
                 ),
                 self.element_b[row].eq(element_b),
             ]
-            with m.If(self.instruction.opcode == Opcode.ELWSUB):
+            with m.If(instruction.opcode == Opcode.ELWSUB):
                 signs = sum(1 << OPERAND_BITS * (column + 1) - 1 for column in range(config.cols))
                 m.d.comb += self.element_b[row].eq(element_b ^ signs)
         self._written(m)
@@ -101,16 +113,22 @@ class OperandSelect(wiring.Component):
         config, instruction = self.config, self.instruction
         narrow = Signal(name="narrow_a")
         m.d.comb += narrow.eq(is_narrow(config.numerics, instruction.style, instruction.src_a_format))
-        operands = []
+        operands, every = [], []
         for k in range(2 * BLOCK_ROWS):
             row = self.src_a.word_select(k, SrcRow.size)
             words = [row.word_select(column, SRC.width) for column in range(COLUMNS)]
             selected = [chosen(words[column :: config.cols], self.column_group) for column in range(config.cols)]
-            operands.append([self._read(m, platform, f"a_{k}_{c}", word, narrow) for c, word in enumerate(selected)])
+            reads = [
+                instantiate(m, platform, f"read_a_{k}_{c}", ReadSource, config.numerics) for c in range(config.cols)
+            ]
+            operands.append([self._read(m, *each, narrow) for each in zip(reads, selected, strict=True)])
+            every.append(selected)
+        if config.pools:
+            m.d.comb += self.words.eq(Cat(each[column] for column in range(config.cols) for each in every))
         return operands
 
-    def _read_b_row(self, m: Module, platform: Any, row: int) -> list[Value]:
-        """Return the SrcB operands of one row of cells, [16]."""
+    def _read_b_row(self, m: Module, platform: Any, row: int, keeps: Value, keeps_zeros: Value) -> list[Value]:
+        """Return the SrcB operands of one row of cells, [16], which may keep data of exponent 0."""
         config, instruction = self.config, self.instruction
         narrow = Signal(name=f"narrow_b_{row}")
         block_row = Signal(range(BLOCK_ROWS), name=f"block_row_{row}")
@@ -126,17 +144,20 @@ class OperandSelect(wiring.Component):
                 source_row.eq(instruction.src_b_row[:3]),
                 empty.eq(block_row[0] != instruction.dst_row[0]),
             ]
+        with m.Elif(is_element_wise(instruction) & instruction.broadcast_row):
+            m.d.comb += source_row.eq(instruction.src_b_row[:3])
         words = Signal(SrcRow.size, name=f"words_{row}")
         options = [self.src_b.word_select(k, SrcRow.size) for k in range(BLOCK_ROWS)]
         m.d.comb += words.eq(Mux(empty, 0, chosen(options, source_row)))
-        options = {"keeps_zeros": True} if config.numerics.zero_flag_disabled else {}
-        return [
-            self._read(m, platform, f"b_{row}_{k}", words.word_select(k, SRC.width), narrow, **options)
-            for k in range(COLUMNS)
-        ]
+        operands = []
+        for k in range(COLUMNS):
+            name = f"read_b_{row}_{k}"
+            read = instantiate(m, platform, name, ReadSource, config.numerics, is_src_b=True)
+            m.d.comb += [read.keep_denormals.eq(keeps), read.keep_zeros.eq(keeps_zeros)]
+            operands.append(self._read(m, read, words.word_select(k, SRC.width), narrow))
+        return operands
 
-    def _read(self, m: Module, platform: Any, name: str, word: Value, narrow: Value, **options: bool) -> Value:
-        read = instantiate(m, platform, f"read_{name}", ReadSource, self.config.numerics, **options)
+    def _read(self, m: Module, read: ReadSource, word: Value, narrow: Value) -> Value:
         m.d.comb += [read.word.eq(word), read.style.eq(self.instruction.style), read.narrow.eq(narrow)]
         return read.o.as_value()
 
@@ -151,7 +172,7 @@ class OperandSelect(wiring.Component):
                 between = Mux(base, 1 < row < BLOCK_ROWS, 0 < row < BLOCK_ROWS - 1)
                 all_between = between & self.config.numerics.row_broadcast_writes_all
                 m.d.comb += self.written[row].eq((base == row % 2) | all_between)
-            with m.Elif(instruction.opcode == Opcode.GAPOOL):
+            with m.Elif((instruction.opcode == Opcode.GAPOOL) | (instruction.opcode == Opcode.GMPOOL)):
                 m.d.comb += self.written[row].eq(instruction.dst_row[2] == row // POOL_ROWS)
             with m.Else():
                 m.d.comb += self.written[row].eq(1)

@@ -13,7 +13,7 @@ UNITS = (
         room="tensix/matrix",
         config_type=MatrixUnitConfig,
         build=MatrixUnit,
-        summary="Tensix: SrcA, SrcB and Dst, rows x cols dot products",
+        summary="Tensix: SrcA, SrcB and Dst, rows x cols dot products, cols maxima",
         covered=Covered(MatrixUnitConfig(), 60),
         judges=(Judge(23, MatrixUnitConfig(numerics=replace(WORMHOLE.numerics, row_broadcast_writes_all=True))),),
         waves=(
@@ -27,6 +27,7 @@ UNITS = (
             WaveGroup("Dst", r"dst_register\."),
             WaveGroup("first dot product", r"cells_0\.cell_0\."),
             WaveGroup("first row of dot products", r"cells_0\."),
+            WaveGroup("first column of GMPOOL", r"pool_0\."),
         ),
     ),
 )
@@ -37,6 +38,7 @@ CONTROL = (
     "matrix_unit",
     "cell_row",
     "dot_cell",
+    "pool_cell",
     "instruction",
 )
 """Files without arithmetic: sequencers, register files, memories and wiring. They have no mutants."""

@@ -113,9 +113,11 @@ def dst_shifts(claim: Claim) -> None:
     for k, exponent in enumerate(exponents):
         largest = claim.value(Mux(exponent > largest, exponent, largest), f"largest_{k}")
     claim.ensure(dut.exponent == largest)
-    for exponent, shift in zip(exponents, [*dut.shifts, dut.dst_shift], strict=True):
+    for k, (exponent, shift) in enumerate(zip(exponents, [*dut.shifts, dut.dst_shift], strict=True)):
         distance = largest - exponent
-        claim.ensure(shift == Mux((exponent == 0) | (distance > 31), 31, distance))
+        # A sum of two addends is never empty.
+        empty = (exponent == 0) & ~(dut.control.add if k == 0 else Const(0))
+        claim.ensure(shift == Mux(empty | (distance > 31), 31, distance))
 
 
 @PROPERTIES.of(

@@ -5,6 +5,7 @@ Ref: tt-isa-documentation 3930471, MatrixUnit (latency) and Dst (a block is not 
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS
 from bitpath.rtl.tensix.matrix.instruction import Opcode
+from bitpath.rtl.tensix.pool.layouts import POOL_ROWS
 from bitpath.verif.tensix.matrix.model import Operation
 from bitpath.verif.tensix.matrix.player import Player
 
@@ -17,6 +18,11 @@ def mvmul(block: int, *, dst32: bool = True, **fields) -> Operation:
 def half(block: int) -> Operation:
     """An MVMUL on a 16-bit block: blocks 2n and 2n + 1 are the halves of pair n."""
     return mvmul(block, dst32=False)
+
+
+def gmpool(block: int) -> Operation:
+    """A GMPOOL of BF16 sources on the upper half of a block of 32-bit words."""
+    return Operation(opcode=Opcode.GMPOOL, dst32=True, dst_row=block * BLOCK_ROWS + POOL_ROWS)
 
 
 ZERO_2_3 = Operation(opcode=Opcode.ZEROACC, dst32=True, dst_row=2 * BLOCK_ROWS)
@@ -37,6 +43,7 @@ HAZARDS = {
     "ZEROACC": ([mvmul(3), ZERO_2_3, mvmul(2), mvmul(4), ZERO_2_3, mvmul(3)], [0, 5, 6, 7, 11, 12]),
     "ZEROACC beside": ([mvmul(1), ZERO_2_3, mvmul(4), ZERO_2_3], [0, 1, 2, 3]),
     "ZEROACC of a pair": ([half(3), mvmul(3), ZERO_HALVES_2, half(5), ZERO_HALVES_2], [0, 1, 2, 3, 8]),
+    "GMPOOL": ([gmpool(0), mvmul(0), gmpool(1), gmpool(2), gmpool(0), gmpool(0)], [0, 5, 6, 7, 10, 15]),
     "ZEROACC of all": ([mvmul(60), ZERO_ALL, mvmul(60)], [0, 5, 6]),
 }
 """Instructions, and the issue cycle of each relative to the first."""

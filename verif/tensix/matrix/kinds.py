@@ -14,7 +14,7 @@ from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.coverage import Coverage, cross
 from bitpath.verif.tensix.dot.sources import NOT_FP16, dst_row, source_rows
-from bitpath.verif.tensix.matrix.model import ADDING, ELEMENT_WISE, PAIRS, Operation, pair_places
+from bitpath.verif.tensix.matrix.model import ADDING, BROADCASTS, ELEMENT_WISE, PAIRS, Operation, pair_places
 from bitpath.verif.tensix.matrix.player import Player
 
 CONFIG = config_from_environment(MatrixUnitConfig)
@@ -31,6 +31,14 @@ INSTRUCTION_PAIRS = (0, 1, 2, 3, PAIRS - 2, PAIRS - 1)
 """Pairs that random instructions use: few, so that they conflict; ZEROACC takes two pairs at a time."""
 WRITE_PAIRS = (4, 5, PAIRS // 2)
 """Pairs that rows are written to from outside meanwhile."""
+SRC_B_FLAGS = (
+    ("broadcast_row",),
+    ("broadcast_column",),
+    ("broadcast_row", "broadcast_column"),
+    ("keep_src_b_denormals",),
+    ("broadcast_row", "keep_src_b_denormals"),
+)
+"""Flags with which element-wise operations take SrcB."""
 WIDE_FORMATS = (Format.TF32, *STYLE_FORMATS[Style.FP16])
 """Formats whose datums use all ten fraction bits."""
 
@@ -38,13 +46,15 @@ WIDE_FORMATS = (Format.TF32, *STYLE_FORMATS[Style.FP16])
 def any_row(rng: Random, opcode: Opcode) -> dict[str, int]:
     """Return a legal first source row of an instruction."""
     step = BLOCK_ROWS if opcode in ELEMENT_WISE else NUMERICS.src_a_row_step
+    if opcode is Opcode.GMPOOL:
+        step = 2 * BLOCK_ROWS
     last = SRC_ROWS - (BLOCK_ROWS if opcode in ELEMENT_WISE else 2 * BLOCK_ROWS)
     return {"src_a_row": rng.randrange(0, last + 1, step), "src_b_row": rng.randrange(0, SRC_ROWS, BLOCK_ROWS)}
 
 
 def any_formats(rng: Random, opcode: Opcode, style: Style) -> tuple[Format, Format] | None:
-    """Return formats of a style, narrow and wide ones equally often; golden's GAPOOL takes only its own."""
-    if opcode is Opcode.GAPOOL:
+    """Return formats of a style, narrow and wide ones equally often; GMPOOL reads both sources in the style alone."""
+    if opcode is Opcode.GMPOOL:
         return None
     by_width = [[fmt for fmt in STYLE_FORMATS[style] if (fmt in WIDE_FORMATS) == wide] for wide in (False, True)]
     choices = [formats for formats in by_width if formats]
@@ -66,12 +76,17 @@ def combinations(style: Style) -> list[dict]:
         kinds.append({"opcode": Opcode.MVMUL, "phase": phase, "dst32": dst32, "offset": offset, "broadcast_row": True})
     for opcode, accumulate, dst32 in product(ADDING, (False, True), (False, True)):
         kinds.append({"opcode": opcode, "accumulate": accumulate, "dst32": dst32, "offset": 0})
+    for opcode, names, dst32 in product(ELEMENT_WISE, SRC_B_FLAGS, (False, True)):
+        kinds.append({"opcode": opcode, "dst32": dst32, "offset": 0, **dict.fromkeys(names, True)})
+    for dst32, offset in product((False, True), (0, BLOCK_ROWS // 2)):
+        pool = {"opcode": Opcode.GMPOOL, "dst32": dst32, "offset": offset}
+        kinds += [pool, pool | {"argmax": True}] if dst32 else [pool]
     return [kind for kind in kinds if (style, kind["dst32"]) in WIDTHS]
 
 
 def kind_bin(style: Style, kind: dict) -> str:
     parts = [kind["opcode"].name, style.value, 32 if kind["dst32"] else 16, kind.get("phase", 0)]
-    flags = [name for name in ("broadcast_row", "accumulate") if kind.get(name)]
+    flags = [name for name in (*BROADCASTS, "accumulate", "argmax") if kind.get(name)]
     return "/".join(map(str, [*parts, *flags, *([kind["offset"]] if kind["offset"] else [])]))
 
 

@@ -1,7 +1,6 @@
 """Golden model of the Matrix unit: SrcA, SrcB and Dst after every instruction and every write.
 
-Undefined rows need no state: every instruction reads them as 0, and the unwritten part of an undefined block reads as 0
-after a write.
+Undefined rows are read as 0, in GMPOOL as all ones.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -27,6 +26,7 @@ from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.registers import dst32_rows
 from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.rtl.tensix.matrix.instruction import Opcode
+from bitpath.rtl.tensix.pool.layouts import POOL_ROWS
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.tensix.dot.numbers import datum_shown, dst_number
 from bitpath.verif.tensix.dot.sources import NOT_FP16
@@ -36,6 +36,9 @@ ZEROED_ROWS = 16
 HALF_BITS = 16
 ADDING = (Opcode.ELWADD, Opcode.ELWSUB)
 ELEMENT_WISE = (*ADDING, Opcode.ELWMUL)
+BROADCASTS = ("broadcast_row", "broadcast_column", "keep_src_b_denormals")
+"""How an element-wise operation takes SrcB."""
+POOLING = (Opcode.GAPOOL, Opcode.GMPOOL)
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,10 @@ class Operation:
     src_b_row: int = 0
     dst_row: int = 0
     broadcast_row: bool = False
+    broadcast_column: bool = False
+    keep_src_b_denormals: bool = False
     accumulate: bool = False
+    argmax: bool = False
     clear_all: bool = False
     release_a: bool = False
     release_b: bool = False
@@ -91,7 +97,7 @@ class Operation:
         """Return its payload; fields that the opcode ignores are random."""
         own = STYLE_OWN_FORMAT[self.style]
         fmt_a, fmt_b = self.formats or (own, own)
-        fields = {name: junk.getrandbits(1) for name in ("broadcast_row", "accumulate", "clear_all")}
+        fields = {name: junk.getrandbits(1) for name in (*BROADCASTS, "accumulate", "argmax", "clear_all")}
         if self.opcode is Opcode.ZEROACC:
             fields |= {name: junk.getrandbits(1) for name in ("release_a", "release_b")}
             fields |= {"style": junk.choice(list(StyleCode)), "phase": junk.getrandbits(2)}
@@ -103,8 +109,12 @@ class Operation:
             fields |= {"release_a": self.release_a, "release_b": self.release_b}
         if self.opcode is Opcode.MVMUL:
             fields["broadcast_row"] = self.broadcast_row
+        if self.opcode in ELEMENT_WISE:
+            fields |= {name: getattr(self, name) for name in BROADCASTS}
         if self.opcode in ADDING:
             fields["accumulate"] = self.accumulate
+        if self.opcode is Opcode.GMPOOL:
+            fields |= {"argmax": self.argmax, "phase": junk.getrandbits(2)}
         return fields | {
             "opcode": self.opcode,
             "dst32": self.dst32,
@@ -138,8 +148,11 @@ class Machine:
         self._current = {"a": 2, "b": 2}
         # Every computing instruction by its number, with both banks and the block before it.
         self._executed: dict[int, tuple[Operation, np.ndarray, np.ndarray, np.ndarray]] = {}
-        # History of every 16-bit row: number of instructions and writes, and contents in the register's bit order.
-        self._past = [[("instruction", 0, np.zeros(COLUMNS, np.uint32))] for _ in range(DST16_ROWS)]
+        # History of every 16-bit row: number of instructions and writes, and contents in the register's bit order, None if
+        # undefined.
+        self._past: list[list[tuple[str, int, np.ndarray | None]]] = [
+            [("instruction", 0, None)] for _ in range(DST16_ROWS)
+        ]
 
     def fill(self, side: str, rows: dict[int, np.ndarray]) -> None:
         """Fill the unpacker's next bank; rows that are not written keep their contents from two banks ago."""
@@ -156,20 +169,26 @@ class Machine:
         self.instructions += 1
         if operation.opcode is Opcode.ZEROACC:
             for row in operation.rows16:
-                self._past[row].append(("instruction", self.instructions, np.zeros(COLUMNS, np.uint32)))
+                self._past[row].append(("instruction", self.instructions, None))
             return
         block = operation.place.block
         before = np.stack([self.now(place) for place in block])
+        if operation.opcode is Opcode.GMPOOL:
+            before[[self.undefined(place) for place in block]] = (1 << 32 if operation.dst32 else 1 << 16) - 1
         self._executed[self.instructions] = operation, self.source_bank("a"), self.source_bank("b"), before
         after = self._compute(operation, before)
-        for place, values in zip(block, after, strict=True):
-            self._store(place, values, "instruction", self.instructions)
+        for row in self._written(operation):
+            self._store(block[row], after[row], "instruction", self.instructions)
         self._current["a"] += operation.release_a
         self._current["b"] += operation.release_b
 
     def source_bank(self, side: str) -> np.ndarray:
         """Return the bank that the next instruction reads, uint32 [64, 16]."""
         return self._banks[side][self._current[side]]
+
+    def undefined(self, place: Place) -> bool:
+        """Return whether a row is undefined; of a 32-bit row the upper half decides."""
+        return self._past[place.rows16[0]][-1][2] is None
 
     def now(self, place: Place) -> np.ndarray:
         """Return a row after all operations, uint32 [16] of logical words."""
@@ -178,10 +197,11 @@ class Machine:
     def seen(self, place: Place, instructions: int, writes: int) -> np.ndarray:
         """Return a row after a given number of instructions and outside writes."""
         accepted = {"instruction": instructions, "write": writes}
-        halves = [
+        found = (
             next(values for kind, count, values in reversed(self._past[row]) if count <= accepted[kind])
             for row in place.rows16
-        ]
+        )
+        halves = [np.zeros(COLUMNS, np.uint32) if values is None else values for values in found]
         if place.dst32:
             return tensix.from_physical(halves[0] << HALF_BITS | halves[1], DST32)
         return tensix.from_physical(halves[0], DST16_FP16 if place.fp16 else DST16_BF16)
@@ -222,6 +242,15 @@ class Machine:
         for row, half in zip(place.rows16, halves, strict=True):
             self._past[row].append((kind, count, half))
 
+    def _written(self, operation: Operation) -> range:
+        """Return the rows of its block that an instruction writes."""
+        base = operation.dst_row % BLOCK_ROWS
+        if operation.opcode in POOLING:
+            return range(base, base + POOL_ROWS)
+        if operation.opcode is Opcode.MVMUL and operation.broadcast_row:
+            return range(base, base + BLOCK_ROWS - 1, 1 if self.numerics.row_broadcast_writes_all else 2)
+        return range(BLOCK_ROWS)
+
     def _source(self, side: str, row: int, rows: int, style: Style) -> np.ndarray:
         words = self.source_bank(side)[row : row + rows]
         return words & np.uint32(~NOT_FP16 & 0xFFFFFFFF) if style is Style.FP16 else words
@@ -231,7 +260,9 @@ class Machine:
         opcode, style = operation.opcode, operation.style
         src_a_rows = BLOCK_ROWS if opcode in ELEMENT_WISE else 2 * BLOCK_ROWS
         a = self._source("a", operation.src_a_row, src_a_rows, style)
-        b_row, b_rows = operation.src_b_row, 1 if operation.broadcast_row else BLOCK_ROWS
+        alone = opcode is Opcode.MVMUL and operation.broadcast_row
+        in_block = operation.src_b_row % BLOCK_ROWS
+        b_row, b_rows = (operation.src_b_row, 1) if alone else (operation.src_b_row - in_block, BLOCK_ROWS)
         b = self._source("b", b_row, b_rows, style)
         common = {"style": style, "dst32": operation.dst32, "numerics": self.numerics}
         phase = {"phase": operation.phase}
@@ -251,11 +282,18 @@ class Machine:
             case Opcode.GAPOOL:
                 base = operation.dst_row % BLOCK_ROWS
                 turned = np.roll(dst, -base, axis=0)
-                return np.roll(tensix.gapool(turned, b, a, **common, **phase), base, axis=0)
-            case Opcode.ELWMUL:
-                return tensix.elwmul(dst, b, a, **common, **phase, **formats)
+                return np.roll(tensix.gapool(turned, b, a, **common, **phase, **formats), base, axis=0)
+            case Opcode.GMPOOL:
+                base = operation.dst_row % BLOCK_ROWS
+                turned = np.roll(dst, -base, axis=0)
+                return np.roll(tensix.gmpool(turned, b, a, argmax=operation.argmax, **common), base, axis=0)
+        row = in_block if operation.broadcast_row else None
+        b = tensix.broadcast_src_b(b, row=row, column_0=operation.broadcast_column)
+        keeps = {"keep_src_b_denormals": operation.keep_src_b_denormals}
+        if opcode is Opcode.ELWMUL:
+            return tensix.elwmul(dst, b, a, **common, **phase, **formats, **keeps)
         add = tensix.elwadd if opcode is Opcode.ELWADD else tensix.elwsub
-        return add(dst, b, a, accumulate=operation.accumulate, **common, **formats)
+        return add(dst, b, a, accumulate=operation.accumulate, **common, **formats, **keeps)
 
 
 def issue_cycles(operations: list[Operation], *, passes: int, latency: int) -> list[int]:

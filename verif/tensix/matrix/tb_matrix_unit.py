@@ -4,8 +4,6 @@ Golden executes an entry when it is queued, before it is driven; the cycle of a 
 that it sees. ``BITPATH_CASES`` is the number of instructions of a random stream.
 """
 
-from copy import deepcopy
-
 import cocotb
 import numpy as np
 
@@ -17,6 +15,7 @@ from bitpath.rtl.tensix.matrix.instruction import Opcode
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench
 from bitpath.verif.tensix.dot.sources import dst_row, source_rows
+from bitpath.verif.tensix.matrix.accesses import pooled, written_around
 from bitpath.verif.tensix.matrix.hazards import HAZARDS, mvmul, timed
 from bitpath.verif.tensix.matrix.kinds import (
     CASES,
@@ -40,6 +39,7 @@ from bitpath.verif.tensix.matrix.kinds import (
 )
 from bitpath.verif.tensix.matrix.model import (
     PAIRS,
+    POOLING,
     ZEROED_ROWS,
     Operation,
     Place,
@@ -48,9 +48,11 @@ from bitpath.verif.tensix.matrix.model import (
 )
 from bitpath.verif.tensix.matrix.player import Player
 
+STYLES = [cocotb.Param(value=style, name=style.value) for style in Style]
+
 
 @cocotb.test(**LIMIT)
-@cocotb.parametrize(style=[cocotb.Param(value=style, name=style.value) for style in Style])
+@cocotb.parametrize(style=STYLES)
 async def every_kind(dut, style):
     """Every opcode, width, phase and variant of a style on its own block, which holds words of the style."""
     rng = pauses.rng("kinds")
@@ -61,19 +63,21 @@ async def every_kind(dut, style):
         masking = frame.coverage(MASKING_BINS[style])
         player = Player(frame, NUMERICS)
         fill_both(player, rng, style)
-        operations = [place_kind(rng, style, kind, pair % PAIRS) for pair, kind in enumerate(kinds)]
-        for operation, kind in zip(operations, kinds, strict=True):
-            kinds_hit.hit(kind_bin(style, kind))
-            cover_masking(masking, operation, player)
-            write_block(player, rng, operation)
-        await player.idle()
-        for operation in operations:
-            player.issue(operation)
-        await player.idle()
-        for operation in operations:
-            for place in operation.place.block:
-                player.read(place)
-        await player.idle()
+        for first in range(0, len(kinds), PAIRS):
+            some = kinds[first : first + PAIRS]
+            operations = [place_kind(rng, style, kind, pair) for pair, kind in enumerate(some)]
+            for operation, kind in zip(operations, some, strict=True):
+                kinds_hit.hit(kind_bin(style, kind))
+                cover_masking(masking, operation, player)
+                write_block(player, rng, operation)
+            await player.idle()
+            for operation in operations:
+                player.issue(operation)
+            await player.idle()
+            for operation in operations:
+                for place in operation.place.block:
+                    player.read(place)
+            await player.idle()
 
 
 @cocotb.test(**LIMIT)
@@ -164,35 +168,6 @@ async def accesses_around_an_instruction(dut):
             await written_around(player, operation, place, values, offset, coverage)
 
 
-async def written_around(player: Player, operation: Operation, place: Place, values, offset: int, coverage) -> None:
-    """Offer a row ``offset - 1`` cycles after an instruction on its block: it takes effect either before or after it."""
-    before, behind = deepcopy(player.machine), deepcopy(player.machine)
-    before.write(place, values)
-    before.execute(operation)
-    behind.execute(operation)
-    behind.write(place, values)
-    await player.cycles(LATENCY + 1)
-    if offset == 0:
-        player.send_write(place, values)
-        await player.cycles(1)
-    player.send_instruction(operation)
-    if offset > 0:
-        await player.cycles(offset - 1)
-        player.send_write(place, values)
-    await player.idle()
-    last, written = player.taken["instruction"][-1], player.taken["write_dst"][-1]
-    first = last - CONFIG.passes + 1
-    if offset == 0:
-        assert written < first
-    else:
-        assert written == max(last + LATENCY, first + offset - 1), f"last pass in {last}, written in {written}"
-    coverage.hit("written before" if written < first else "written behind")
-    player.machine = before if written < first else behind
-    for each in place.block:
-        player.read(each)
-    await player.idle()
-
-
 @cocotb.test(**LIMIT)
 async def hand_over(dut):
     """Banks change owner in the exact cycle: filled ahead, awaited by either side, released by any instruction."""
@@ -249,7 +224,7 @@ async def undefined_rows(dut):
     parts = [
         kind
         for kind in combinations(Style.BF16)
-        if kind.get("phase", 0) == 0 and (kind["opcode"] is Opcode.GAPOOL or kind.get("broadcast_row"))
+        if kind.get("phase", 0) == 0 and (kind["opcode"] in POOLING or kind.get("broadcast_row"))
     ]
     async with bench(dut, SIGNATURE) as frame:
         player = Player(frame, NUMERICS)
@@ -275,6 +250,14 @@ async def undefined_rows(dut):
             await player.idle()
         # Pairs that were never written.
         read_pairs(player, rng, (PAIRS // 2, 3))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(style=STYLES)
+async def pooling_chains(dut, style):
+    """Four GMPOOLs onto each half of a block of which no row, some or all are undefined, each with another SrcB row."""
+    async with bench(dut, SIGNATURE) as frame:
+        await pooled(frame, pauses.rng("pooling"), style)
 
 
 @cocotb.test(**LIMIT)

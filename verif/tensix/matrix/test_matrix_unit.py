@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS
-from bitpath.golden.tensix.declarations.numerics import WORMHOLE, WORMHOLE_DOCUMENTED
+from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE, WORMHOLE_DOCUMENTED
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
 from bitpath.sim.engine.runner import run_bench
 
@@ -14,9 +13,13 @@ pytestmark = pytest.mark.simulator
 SEED = 20251123
 DOCUMENTED = replace(WORMHOLE_DOCUMENTED.numerics, row_broadcast_writes_all=True, zero_flag_disabled=True)
 """SrcA from any 8-row block, masking by style, row broadcasts that write every row, and SrcB without its zero flag."""
-ALL = 17
+ALL = 21
 """Names of all tests of the bench."""
-ANSWERS = {"products": "tensix_mvmul.npz", "elementwise_and_pooling": "tensix_elw.npz"}
+ANSWERS = {
+    **dict.fromkeys(("tensix_mvmul.npz", "tensix_elw.npz"), WORMHOLE.numerics),
+    **dict.fromkeys(("tensix_bh_mvmul.npz", "tensix_bh_elw.npz"), BLACKHOLE.numerics),
+}
+"""Numerics of the chip that each archive is of."""
 
 
 def bench(simulator, shape, numerics=WORMHOLE.numerics, *, min_tests=ALL, **checks):
@@ -49,13 +52,10 @@ def test_2x4_on_icarus():
 
 @pytest.mark.deep
 @pytest.mark.parametrize("shape", [(2, 4), (8, 16)], ids=["2x4", "8x16"])
-@pytest.mark.parametrize("test", ANSWERS)
-def test_known_answers(replay, kat, test, shape):
-    """Every row of every case, but for those of GMPOOL, which the unit does not have."""
-    archive = kat(ANSWERS[test])
-    cases = len(archive["style"])
-    if "op" in archive:
-        cases -= np.count_nonzero(archive["op_names"][archive["op"]] == "GMPOOL")
-    config, bench = MatrixUnitConfig(rows=shape[0], cols=shape[1]), "tensix.matrix.tb_matrix_unit_known_answers"
-    result = replay("matrix_unit", config, bench, seed=1, tests=rf"\.{test}$")
-    assert result.compared == BLOCK_ROWS * cases
+@pytest.mark.parametrize("archive", ANSWERS)
+def test_known_answers(replay, kat, archive, shape):
+    """Every row of every case."""
+    config = MatrixUnitConfig(rows=shape[0], cols=shape[1], numerics=ANSWERS[archive])
+    bench, env = "tensix.matrix.tb_matrix_unit_known_answers", {"BITPATH_ARCHIVE": archive}
+    result = replay("matrix_unit", config, bench, env=env, seed=1, min_tests=1)
+    assert result.compared == BLOCK_ROWS * len(kat(archive)["style"])

@@ -13,6 +13,7 @@ from bitpath.rtl.aie_ml_v2.tile.load_fifo import LOAD_REQUEST
 from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.tensix.dot.config import Dot16Config
+from bitpath.rtl.tensix.pool.config import GmpoolColumnConfig
 from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumMemoryConfig
 from bitpath.rtl.trainium3.array.systolic_array import Tiling
 from bitpath.rtl.trainium3.core.config import CoreConfig, DmaEngineConfig
@@ -148,7 +149,7 @@ PE = Manners(
 ALWAYS_BUSY = ("busy",)
 MANNERS = {
     **dict.fromkeys(("quad_mx_dot", "reciprocal", "square_root", "reciprocal_square_root", "quantize_mx"), Manners()),
-    **dict.fromkeys(("xorwow", "dot16", "unpacker", "packer", "mx_convert", "srs", "ups"), Manners()),
+    **dict.fromkeys(("xorwow", "dot16", "gmpool_column", "unpacker", "packer", "mx_convert", "srs", "ups"), Manners()),
     **dict.fromkeys(("float_narrow", "float_widen", "float_floor", "fix_float", "float_fix"), Manners()),
     **dict.fromkeys(("pack_unpack", "mx_widen", "scalar_functions"), Manners()),
     **dict.fromkeys(("vector_alu", "vector_move", "shuffle"), Manners()),
@@ -226,6 +227,7 @@ CONFIGS = {
     "core_array": CoreArrayConfig(cols=2, operand_depth=16),
     "aie_tile": SMALL_TILE,
     "dot16": Dot16Config(pipeline=REGISTERED),
+    "gmpool_column": GmpoolColumnConfig(pipeline=REGISTERED),
 }
 """Configurations with registers, for units whose default has none."""
 

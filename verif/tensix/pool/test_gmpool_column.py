@@ -1,0 +1,63 @@
+"""Bench of GMPOOL's column on both simulators, with known answers."""
+
+import numpy as np
+import pytest
+
+from bitpath.golden.tensix.declarations.formats import COLUMNS
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE, WORMHOLE_DOCUMENTED
+from bitpath.rtl.common.config import PipelineConfig
+from bitpath.rtl.tensix.pool.config import GmpoolColumnConfig
+from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.tensix.pool.gmpool import MODES
+
+pytestmark = pytest.mark.simulator
+SEED = 20261128
+ALL = 3 * len(MODES) + 7
+"""Tests of the bench with pipeline stages."""
+
+
+DOCUMENTED = WORMHOLE_DOCUMENTED.numerics
+"""FP16 in a 32-bit Dst as the page adds its exponents."""
+
+
+def staged(stages, numerics=WORMHOLE.numerics):
+    return GmpoolColumnConfig(numerics=numerics, pipeline=PipelineConfig(stages=stages))
+
+
+def test_on_verilator():
+    """Places, ties and scales in every mode, chains, every pace, latency, resets."""
+    compared = len(MODES) * (48 + 2 * 137 + 60) + 5 * 300
+    run_bench("gmpool_column", staged(3), "verilator", cases=300, seed=SEED, min_tests=ALL, min_compared=compared)
+
+
+@pytest.mark.parametrize("stages", [0, *(pytest.param(stages, marks=pytest.mark.deep) for stages in (1, 2, 3, 4))])
+def test_on_icarus(stages):
+    tests = "argmax|chains|pace=both|latency"
+    config = staged(stages)
+    run_bench("gmpool_column", config, "icarus", cases=60, tests=tests, seed=SEED, min_tests=15, min_compared=1600)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("stages", [0, 1, 2, 4])
+def test_other_depths(stages):
+    config = staged(stages)
+    tests = ALL - (stages == 0)
+    run_bench("gmpool_column", config, "verilator", cases=2000, seed=SEED, min_tests=tests, min_compared=13_000)
+
+
+@pytest.mark.deep
+def test_as_documented():
+    """FP16's data are never those of a 32-bit Dst, so two tests leave that mode out."""
+    config = staged(2, DOCUMENTED)
+    run_bench("gmpool_column", config, "verilator", cases=1000, seed=SEED, min_tests=ALL - 2, min_compared=9000)
+
+
+@pytest.mark.parametrize("archive", ["tensix_elw.npz", "tensix_bh_elw.npz"])
+def test_known_answers(replay, kat, archive):
+    """Every column of every GMPOOL."""
+    arrays = kat(archive)
+    columns = COLUMNS * np.count_nonzero(arrays["op_names"][arrays["op"]] == "GMPOOL")
+    bench = "tensix.pool.tb_gmpool_column_known_answers"
+    env = {"BITPATH_ARCHIVE": archive}
+    result = replay("gmpool_column", staged(3), bench, env=env, seed=SEED, min_tests=1)
+    assert result.compared == columns > 0
