@@ -19,6 +19,7 @@ from bitpath.rtl.tensix.dot import units as tensix_dot
 from bitpath.rtl.tensix.engine import units as tensix_engine
 from bitpath.rtl.tensix.matrix import units as tensix_matrix
 from bitpath.rtl.tensix.pack import units as tensix_pack
+from bitpath.rtl.tensix.stream import units as tensix_stream
 from bitpath.rtl.tensix.unpack import units as tensix_unpack
 from bitpath.rtl.trainium3.array import units as trainium3_array
 from bitpath.rtl.trainium3.core import units as trainium3_core
@@ -48,6 +49,7 @@ ROOMS = (
     tensix_pack,
     tensix_matrix,
     tensix_engine,
+    tensix_stream,
     aie_ml_v2_mac,
     aie_ml_v2_vector,
     aie_ml_v2_mover,

@@ -20,6 +20,7 @@ from bitpath.verif.tensix.dot import properties as tensix_dot
 from bitpath.verif.tensix.engine import properties as tensix_engine
 from bitpath.verif.tensix.matrix import properties as matrix
 from bitpath.verif.tensix.pack import properties as pack
+from bitpath.verif.tensix.stream import properties as tensix_stream
 from bitpath.verif.tensix.unpack import properties as unpack
 from bitpath.verif.trainium3.array import properties as array
 from bitpath.verif.trainium3.dma import properties as trainium3_dma
@@ -52,6 +53,7 @@ MODULES = (
     unpack,
     pack,
     tensix_engine,
+    tensix_stream,
     mac,
     aie_ml_v2_convert,
     aie_ml_v2_lanes,

@@ -10,6 +10,7 @@ from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.convert.unpack_tile import UnpackControl
 from bitpath.golden.tensix.declarations.formats import Format, Style
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
+from bitpath.golden.tensix.declarations.quasar import MX_FORMATS
 from bitpath.golden.tensix.exact import Source
 
 NUMERICS = WORMHOLE.numerics
@@ -143,9 +144,9 @@ EXACT = {
     "multiply": {"numerics": NUMERICS, **SOURCES, "style": Style.BF16, "dst32": True, "phase": 3},
     "multiply_add": {"numerics": NUMERICS, "dst": WORD, "b": 0x1FC08, "a": 0x1FD08, **DATUM},
     "multiply_integer": {"numerics": NUMERICS, "a": 0x44123, "b": 0x4123, "phase": 3},
-    "mx_element": {"code": WORD, "scale": 126, "fmt": "MXFP4"},
-    "mx_scale": {"codes": [WORD, WORD + 1], "fmt": "MXINT8"},
-    "mx_source": {"element": 5, "scale": 126, "fmt": "MXFP4"},
+    "mx_element": {"code": WORD, "scale": 126, "fmt": MX_FORMATS["MXFP4"]},
+    "mx_scale": {"codes": [WORD, WORD + 1], "fmt": MX_FORMATS["MXINT8"]},
+    "mx_source": {"element": 5, "scale": 126, "fmt": MX_FORMATS["MXFP4"]},
     "pack_block": {"numerics": NUMERICS, "fmt": Format.BFP8, "codes": [0x3F80 + i for i in range(16)]},
     "read_source": {"numerics": NUMERICS, "word": 0x5FC0F, "style": Style.BF16, "source_format": Format.BF16},
     "relu": {"code": WORD, "width": 32, "mode": 3, "threshold": 0x3F80},

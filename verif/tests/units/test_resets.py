@@ -37,6 +37,7 @@ from bitpath.verif.common.large import LARGE
 from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.engine_host import EARLY_WORDS
 from bitpath.verif.kit.traffic import Driven, Manners, Pace, broken_offer, drawn, first_difference, silent
+from bitpath.verif.tensix.stream import programs as stream_programs
 from bitpath.verif.trainium3.array import psum_memory
 from bitpath.verif.trainium3.core.programs import maker
 from bitpath.verif.trainium3.dma import dma_transpose
@@ -140,6 +141,23 @@ def tile_bundles(source):
         yield from map(encoded, ProgramMaker(SMALL_TILE, source, "dense").program(40).bundles)
 
 
+def expanded(source):
+    """Words of all kinds for the expanders."""
+    shares = {"plain": 3, "mop 0": 1, "mop 1": 2, "mask": 0.5, "load": 0.5, "play": 1}
+    return drawn(lambda: stream_programs.word(source, shares))
+
+
+def modifiers(source):
+    """Writes to registers of modifiers, on Wormhole."""
+    return drawn(lambda: source.randint(7, 55) | source.getrandbits(16) << 8)
+
+
+EXPANDED = {
+    "i": expanded,
+    "write": lambda source: drawn(
+        lambda: (place := source.randrange(9)) | stream_programs.configuration(source, place) << 4
+    ),
+}
 PE = Manners(
     # A PE's weights have no reset; a load and a swap must come first.
     settle=dict.fromkeys(("stationary_east", "moving_east", "partial_south"), 30),
@@ -199,6 +217,12 @@ MANNERS = {
         settle={"result": 100},
         cycles=200,
     ),
+    "mop_expander": Manners(inputs=EXPANDED, still=("illegal",), cycles=150),
+    **dict.fromkeys(
+        ("replay_expander", "instruction_expander"),
+        Manners(keeps="a program loads what it plays", inputs=EXPANDED, still=("illegal",), cycles=150),
+    ),
+    **dict.fromkeys(("rwc", "adc"), Manners(inputs={"write": modifiers})),
     "matrix_unit": Manners(keeps=SRAM, still=ALWAYS_BUSY),
     "vector_mac": Manners(keeps=SRAM, still=ALWAYS_BUSY),
     "cascade": Manners(keeps=f"{SRAM}; {QUEUE}"),

@@ -1,0 +1,111 @@
+"""Expanders cycle by cycle: golden's words, and the cycles in which none leaves."""
+
+from collections import deque
+
+from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.isa.encodings import BY_NAME, OPCODE_LOW, Encoding
+from bitpath.golden.tensix.isa.mop_expander import MopExpander
+from bitpath.golden.tensix.isa.replay_expander import REPLAY_WORDS, ReplayExpander
+from bitpath.golden.tensix.isa.words import decode
+
+ENCODINGS = BY_NAME[Chip.WORMHOLE]
+COUNT_LOW = next(each.low for each in ENCODINGS["REPLAY"].fields if each.name == "count")
+
+
+def has(word: int, encoding: Encoding) -> bool:
+    """Whether a word has an instruction's opcode."""
+    return word >> OPCODE_LOW == encoding.opcode
+
+
+def legal(word: int) -> int:
+    """Return the word that an expander takes an illegal one for."""
+    encoding = next((ENCODINGS[name] for name in ("MOP_CFG", "REPLAY") if has(word, ENCODINGS[name])), None)
+    if encoding is None:
+        return word
+    word &= encoding.used_bits
+    if encoding.name == "REPLAY" and decode(word)["count"] > REPLAY_WORDS:
+        word &= ~(REPLAY_WORDS << COUNT_LOW)
+    return word
+
+
+class Stage:
+    """One expander with the word that is there, in lockstep with its RTL.
+
+    Parameters
+    ----------
+    golden : MOP or replay expander; the word goes to it in the cycle after it came.
+    """
+
+    def __init__(self, golden: MopExpander | ReplayExpander):
+        self.golden = golden
+        self._word: int | None = None
+        self._words: deque[int] | None = None
+        self._illegal = self._after_mop = False
+
+    def has(self, name: str) -> bool:
+        """Whether the word that is there has an instruction's opcode."""
+        return self._word is not None and has(self._word, ENCODINGS[name])
+
+    @property
+    def has_mop(self) -> bool:
+        """Whether a MOP is there that this expander expands."""
+        return isinstance(self.golden, MopExpander) and self.has("MOP")
+
+    @property
+    def follows_mop(self) -> bool:
+        """Whether a MOP left in the cycle before."""
+        return self._after_mop
+
+    @property
+    def waits(self) -> bool:
+        """Whether the word that is there waits because a MOP left in the cycle before."""
+        return self._word is not None and self._after_mop and not self.has_mop
+
+    @property
+    def words(self) -> deque[int]:
+        """Words that still leave for the one that is there."""
+        if self._words is None:
+            self._illegal = False
+            words = []
+            if self._word is not None:
+                try:
+                    words = self.golden.feed(self._word)
+                except ValueError:
+                    self._illegal = True
+                    words = self.golden.feed(legal(self._word))
+            self._words = deque(words)
+        return self._words
+
+    @property
+    def illegal(self) -> bool:
+        return self.words is not None and self._illegal
+
+    @property
+    def offered(self) -> int | None:
+        """The word at the output, or None."""
+        return self.words[0] if self.words and not self.waits else None
+
+    @property
+    def idle(self) -> str:
+        """Why nothing is at the output: "" where something is."""
+        if self.offered is not None:
+            return ""
+        if self._word is None:
+            return "nothing came"
+        if self.waits:
+            return "after a MOP"
+        return "empty MOP" if self.has_mop else "nothing to send"
+
+    def ready(self, takes: bool) -> bool:
+        """Whether the expander takes a word in this cycle."""
+        left = len(self.words) - (self.offered is not None and takes)
+        return self._word is None or (not self.waits and not left)
+
+    def cycle(self, offer: int | None, takes: bool) -> None:
+        """Go on by a cycle, in which a word or none is at the input, and the output is taken or not."""
+        ready, was_mop = self.ready(takes), self.has_mop
+        if self.offered is not None and takes:
+            self.words.popleft()
+        self._after_mop = ready and was_mop
+        if ready:
+            self._word, self._words = offer, None

@@ -1,0 +1,19 @@
+"""Known answers of the ADCs: after every instruction of a program the unit's state is the archive's.
+
+``BITPATH_KAT_DIR`` is the folder that holds them.
+"""
+
+import cocotb
+
+from bitpath.rtl.tensix.stream.adc import Adc
+from bitpath.rtl.tensix.stream.config import CounterConfig
+from bitpath.verif.kit.bench import config_from_environment
+from bitpath.verif.tensix.stream.counters import AddressCounters
+from bitpath.verif.tensix.stream.known_counters import play_adc_programs
+
+CONFIG = config_from_environment(CounterConfig)
+
+
+@cocotb.test(timeout_time=10, timeout_unit="ms")
+async def every_program(dut):
+    await play_adc_programs(dut, Adc(CONFIG).signature, AddressCounters(CONFIG))

@@ -1,0 +1,18 @@
+"""Known answers of the expanders: what leaves both of them is the archive's.
+
+``BITPATH_KAT_DIR`` is the folder that holds them.
+"""
+
+import cocotb
+
+from bitpath.rtl.tensix.stream.config import InstructionExpanderConfig
+from bitpath.rtl.tensix.stream.instruction_expander import InstructionExpander
+from bitpath.verif.kit.bench import config_from_environment
+from bitpath.verif.tensix.stream.known_programs import Expanders, play_known_programs
+
+SIGNATURE = InstructionExpander(config_from_environment(InstructionExpanderConfig)).signature
+
+
+@cocotb.test(timeout_time=10, timeout_unit="ms")
+async def every_program(dut):
+    await play_known_programs(dut, SIGNATURE, Expanders.INSTRUCTION)

@@ -1,0 +1,18 @@
+"""Known answers of the expanders: the words of the unit, through golden's replay expander, are the archive's.
+
+``BITPATH_KAT_DIR`` is the folder that holds them.
+"""
+
+import cocotb
+
+from bitpath.rtl.tensix.stream.config import MopExpanderConfig
+from bitpath.rtl.tensix.stream.mop_expander import MopExpander
+from bitpath.verif.kit.bench import config_from_environment
+from bitpath.verif.tensix.stream.known_programs import Expanders, play_known_programs
+
+SIGNATURE = MopExpander(config_from_environment(MopExpanderConfig)).signature
+
+
+@cocotb.test(timeout_time=10, timeout_unit="ms")
+async def every_program(dut):
+    await play_known_programs(dut, SIGNATURE, Expanders.MOP)

@@ -1,0 +1,18 @@
+"""Known answers of the expanders: the words of golden's MOP expander, through the unit, are the archive's.
+
+``BITPATH_KAT_DIR`` is the folder that holds them.
+"""
+
+import cocotb
+
+from bitpath.rtl.tensix.stream.config import ReplayExpanderConfig
+from bitpath.rtl.tensix.stream.replay_expander import ReplayExpander
+from bitpath.verif.kit.bench import config_from_environment
+from bitpath.verif.tensix.stream.known_programs import Expanders, play_known_programs
+
+SIGNATURE = ReplayExpander(config_from_environment(ReplayExpanderConfig)).signature
+
+
+@cocotb.test(timeout_time=10, timeout_unit="ms")
+async def every_program(dut):
+    await play_known_programs(dut, SIGNATURE, Expanders.REPLAY)

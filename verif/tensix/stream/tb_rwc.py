@@ -1,0 +1,122 @@
+"""Bench of the RWCs: random instructions and modifiers, the whole state compared in every cycle; corners; resets.
+
+``BITPATH_CASES`` sets the instructions of a random test.
+"""
+
+import os
+from itertools import product
+
+import cocotb
+
+from bitpath.golden.tensix.core.rwc import COUNTERS, INDEX_BITS
+from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.rtl.tensix.stream.config import CounterConfig
+from bitpath.rtl.tensix.stream.rwc import Rwc, RwcOp
+from bitpath.rtl.tensix.stream.thread_registers import AB, BIAS, DST, SET_BASE
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.tensix.stream.counters import CounterTable, Rwcs
+
+CONFIG = config_from_environment(CounterConfig)
+CHIP = CONFIG.chip
+SIGNATURE = Rwc(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "300"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+REGISTERS = [*AB[CHIP], *DST[CHIP], *BIAS[CHIP], *([SET_BASE[CHIP]] if CHIP in SET_BASE else [])]
+NOTHING = {"modifier": 0, "which": 0, "cr": 0, **dict.fromkeys(COUNTERS, 0)}
+
+
+def random_write(rng):
+    """Write one of the unit's registers, or any; clear bits are rare, so that counters grow."""
+    register = rng.choice(REGISTERS) if rng.random() < 0.9 else rng.getrandbits(8)
+    clears = {**dict.fromkeys(AB[CHIP], 0x8080), **dict.fromkeys(DST[CHIP], 0x8800), **dict.fromkeys(BIAS[CHIP], 0x10)}
+    rare = clears.get(register, 0) if rng.random() < 0.7 else 0
+    return register, rng.getrandbits(16) & ~rare
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(busy=[1.0, 0.5])
+async def random_instructions(dut, busy):
+    rng = pauses.rng("instructions")
+    modifies = RwcOp.MODIFY, RwcOp.MODIFY_KEEPING_PHASE
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        numbers = range(8)
+        coverage = frame.coverage(
+            cross([op.name for op in modifies], numbers)
+            + cross(["SET"], range(4))
+            + cross(["INCREMENT"], range(3))
+            + ["write beside"]
+        )
+        table = CounterTable(frame, Rwcs(CONFIG), rng)
+        for register in REGISTERS[:-1]:
+            await table.cycle(write=(register, random_write(rng)[1]))
+        for _ in range(CASES):
+            fields = table.model.random(rng) if rng.random() < busy else None
+            write = random_write(rng) if rng.random() < 0.3 else None
+            if fields is not None and fields["op"] in modifies:
+                coverage.hit(fields["op"].name, table.model.number(fields))
+                if write is not None:
+                    coverage.hit("write beside")
+            elif fields is not None:
+                for bit in range(4 if fields["op"] is RwcOp.SET else 3):
+                    if fields["cr"] >> bit & 1:
+                        coverage.hit(fields["op"].name, bit)
+            await table.cycle(fields, write)
+        await table.cycle()
+
+
+@cocotb.test(**LIMIT)
+async def every_flag(dut):
+    """All flags of a modifier, with increments that wrap, from counters near their ends."""
+    rng = pauses.rng("increments")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        table = CounterTable(frame, Rwcs(CONFIG), rng)
+        for flags in product((0, 1), repeat=8):
+            a_cr, a_clear, b_cr, b_clear, cr, clear, c_to_cr, phase_clear = flags
+            ab = a_cr << 6 | a_clear << 7 | b_cr << 14 | b_clear << 15 | rng.getrandbits(6) | rng.getrandbits(6) << 8
+            dst = cr << 10 | clear << 11 | c_to_cr << 12 | phase_clear << 15 | rng.randrange(1024) | 1 << 13
+            await table.cycle({**NOTHING, "op": RwcOp.SET, "which": 7, "cr": 7, "src_a": 9, "src_b": 10, "dst": 11})
+            await table.cycle(write=(AB[CHIP][1], ab))
+            await table.cycle(write=(DST[CHIP][1], dst))
+            for op in (RwcOp.MODIFY, RwcOp.MODIFY_KEEPING_PHASE, RwcOp.MODIFY):
+                await table.cycle({**NOTHING, "op": op, "modifier": 1})
+        await table.cycle()
+
+
+@cocotb.test(**LIMIT)
+async def every_modifier(dut):
+    """Each index with and without the extra bit and the set base names its own modifier."""
+    rng = pauses.rng("increments")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        table = CounterTable(frame, Rwcs(CONFIG), rng)
+        for number in range(8):
+            await table.cycle(write=(AB[CHIP][number], 1 + number))
+            await table.cycle(write=(BIAS[CHIP][number], (0, 1, 2, 3, 4, 8, 16, 17)[number]))
+        bases = (0, 1) if CHIP in SET_BASE else (0,)
+        for base, _, index in product(bases, range(4), range(1 << INDEX_BITS[CHIP])):
+            if CHIP is Chip.WORMHOLE:
+                await table.cycle(write=(SET_BASE[CHIP], 0xFFFE | base))
+            await table.cycle({**NOTHING, "op": RwcOp.MODIFY, "modifier": index})
+        await table.cycle()
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """Resets of counters and modifiers."""
+    rng = pauses.rng("instructions")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        table = CounterTable(frame, Rwcs(CONFIG), rng)
+        for cycles in (3, 30):
+            for register in REGISTERS:
+                await table.cycle(write=(register, rng.getrandbits(16)))
+            for _ in range(cycles):
+                await table.cycle(table.model.random(rng))
+            await frame.reset()
+            table.model.restart()
+            for op in RwcOp:
+                for index in range(1 << INDEX_BITS[CHIP]):
+                    await table.cycle({**NOTHING, "op": op, "modifier": index})
+            for _ in range(5):
+                await table.cycle({**table.model.random(rng), "op": RwcOp.SET})
+        await table.cycle()
