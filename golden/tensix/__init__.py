@@ -1,5 +1,6 @@
 """Tenstorrent's Tensix of Wormhole and Blackhole: Matrix unit, unpackers and packers, bit-identical to `golden.exact`."""
 
+from bitpath.golden.tensix.convert.mx import mx_pack, mx_unpack
 from bitpath.golden.tensix.convert.pack import pack
 from bitpath.golden.tensix.convert.unpack import unpack
 from bitpath.golden.tensix.convert.unpack_tile import UnpackControl, unpack_tile
@@ -15,6 +16,7 @@ from bitpath.golden.tensix.matmul.matmul import (
     run_program,
     tile_instructions,
 )
+from bitpath.golden.tensix.matmul.tilize import tilize, untilize
 from bitpath.golden.tensix.matrix.elementwise import elwadd, elwmul, elwsub
 from bitpath.golden.tensix.matrix.moves import mova2d, movb2a, movb2d, movd2a, movd2b, trnspsrcb
 from bitpath.golden.tensix.matrix.mvmul import dotpv, gapool, mvmul, mvmul_row
@@ -55,6 +57,8 @@ __all__ = [
     "movd2b",
     "mvmul",
     "mvmul_row",
+    "mx_pack",
+    "mx_unpack",
     "pack",
     "phases",
     "plan_matmul",
@@ -65,9 +69,11 @@ __all__ = [
     "sfpstore",
     "tile_image",
     "tile_instructions",
+    "tilize",
     "to_physical",
     "trnspsrcb",
     "unpack",
     "unpack_tile",
     "unpack_to_dst",
+    "untilize",
 ]

@@ -138,18 +138,24 @@ def _upper_half(word):
 
 
 @njit(inline="always")
+def _convert_int8(words, values, rounds, to_even, dropped, sign, largest):
+    if rounds:
+        for i in range(words.shape[0]):
+            values[i] = _round_int8(words[i], to_even, dropped, sign, largest)
+    else:
+        for i in range(words.shape[0]):
+            values[i] = _truncate_int8(words[i], sign, largest)
+
+
+@njit(inline="always")
 def convert_early(words, bits, values, early):
     """Write intermediate values of a tile of Dst words; random bits for each, all uint32."""
     int8, upper, narrows, rounds, random, all_bits, to_even, left, dropped, sign, infinity, largest, least, flushed = (
         early
     )
     left, dropped, random = left & 31, dropped & 31, random & 31
-    if int8 and rounds:
-        for i in range(words.shape[0]):
-            values[i] = _round_int8(words[i], to_even, dropped, sign, largest)
-    elif int8:
-        for i in range(words.shape[0]):
-            values[i] = _truncate_int8(words[i], sign, largest)
+    if int8:
+        _convert_int8(words, values, rounds, to_even, dropped, sign, largest)
     elif upper:
         for i in range(words.shape[0]):
             values[i] = _upper_half(words[i])

@@ -22,7 +22,7 @@ from bitpath.golden.tensix.convert.unpack_to_dst import unpack_to_dst
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, COLUMNS, FACE, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.operands.arguments import format_member, numerics_or_default
+from bitpath.golden.tensix.operands.arguments import numerics_or_default
 
 ALIGNMENT = 16
 """Bytes of which `row_stride`, and in some modes the first datum's address, is a multiple."""
@@ -37,7 +37,8 @@ class UnpackControl:
 
     Attributes
     ----------
-    in_format, out_format, unsigned, e4m3, forced_exponent : as `unpack` takes them.
+    in_format, out_format : members or hardware codes.
+    unsigned, e4m3, forced_exponent : as `unpack` takes them.
     to_dst : True for unpacker 0 into Dst.
     transpose : Haloize_mode, unpacker 0's into SrcA alone.
     row_stride : bytes from row to row, Tileize_mode; None without.
@@ -47,8 +48,8 @@ class UnpackControl:
     zero : AllDatumsAreZero.
     """
 
-    in_format: Format | int | str
-    out_format: Format | int | str
+    in_format: Format
+    out_format: Format
     unsigned: bool = False
     e4m3: bool = False
     forced_exponent: int | None = None
@@ -140,7 +141,7 @@ def _datums(
     numerics: TensixNumerics, data: np.ndarray, control: UnpackControl, first: int, count: int, tile_datums: int | None
 ) -> np.ndarray:
     """Return the converted datums."""
-    fmt = format_member("in_format", control.in_format)
+    fmt = control.in_format
     exponents = data[:0]
     if fmt in BLOCK_FLOATS and control.forced_exponent is None:
         if first % BLOCK:

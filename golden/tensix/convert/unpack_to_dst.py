@@ -3,6 +3,8 @@
 Ref: tt-isa-documentation, UNPACR_Regular.
 """
 
+from typing import Any
+
 import numpy as np
 
 from bitpath.golden.arrays.arguments import checked
@@ -41,7 +43,7 @@ def unpack_to_dst(
     TypeError, ValueError : as `unpack`.
     """
     source, target = format_member("in_format", in_format), format_member("out_format", out_format)
-    options = {"unsigned": unsigned, "e4m3": e4m3, "count": count, "forced_exponent": forced_exponent}
+    options: dict[str, Any] = {"unsigned": unsigned, "e4m3": e4m3, "count": count, "forced_exponent": forced_exponent}
     if target in DST32_FORMATS and source in (Format.FP32, target):
         # Two formats of the same 32 bits, which FP32 and INT32 alone keep whole.
         return unpack(l1, *2 * (Format.FP32,), **options, numerics=numerics, chip=chip)

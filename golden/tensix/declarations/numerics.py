@@ -8,7 +8,7 @@ from enum import Enum
 
 from bitpath.golden.formats.presets import preset
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.formats.sources import Source, choices, chosen, documented, inferred, measured
+from bitpath.golden.formats.sources import Source, chosen, documented, inferred, measured
 from bitpath.golden.tensix.declarations.chips import Chip
 
 
@@ -278,60 +278,3 @@ PRESETS = {each.name: each for each in (WORMHOLE, WORMHOLE_FIXED, WORMHOLE_DOCUM
 
 CHIP_PRESETS = {Chip.WORMHOLE: WORMHOLE, Chip.BLACKHOLE: BLACKHOLE}
 """Presets that a `chip` argument stands for."""
-
-CHOICES = choices(
-    {
-        "Stochastic rounding is left out": chosen(
-            "TT-ISA says it is biased by a hardware bug, and no public model computes it"
-        ),
-        "DOTPV computes what MVMUL computes": documented(
-            "TT-ISA DOTPV: MVMUL without row broadcast; ttsim does not run it"
-        ),
-        "FP16A_FORCE is style FP16 with 16-bit Dst": documented("TT-ISA MVMUL; ttsim does not run it"),
-        "Formats with 5-bit and 8-bit exponents do not mix in one instruction": chosen(
-            "ttsim refuses it; TT-ISA reads SrcB's bits by SrcA's style"
-        ),
-        "FP8 is e5m2": documented("TT-ISA Packers/FormatConversion, tt-metal and ttsim; TT-ISA SrcASrcB contradicts"),
-        "ELWADD and ELWSUB run in fidelity phase 0 only": chosen(
-            "TT-ISA divides by 32 and 128 in other phases, ttsim refuses them"
-        ),
-        "GMPOOL takes the exponent of one SrcB row; FP16 with 32-bit Dst is left out but for argmax": documented(
-            "TT-ISA GMPOOL, whose FP16 exponents do not fit a TF32 Dst; ttsim: scale 1.0"
-        ),
-        "The integer zero-exponent rule holds for element-wise operations too": chosen("by analogy with MVMUL"),
-        "BF16 accumulation in L1 reads an old NaN as the largest FP64 number and a new NaN as 1.m * 2**128: an old NaN gives the infinity of its sign unless the new value is infinite": _ttsim(
-            "v1.10.0 adds the two in FP64 and converts the sum; NaN plus infinity is that infinity"
-        ),
-        "FP32 accumulation in L1 gives the NaN 0x7FC00000; FP16 accumulation has no NaN and reads a zero exponent as zero": _ttsim(
-            "v1.10.0; integers and block floats are not accumulated"
-        ),
-        "FP16 is rounded to the 6 fraction bits of a BFP8A intermediate before denormals are flushed: 0x3F8 to 0x3FF become 0x400": _ttsim(
-            "v1.10.0; BF16 is flushed before it is rounded for BFP8"
-        ),
-        "FP32 and TF32 intermediates with a zero exponent become a BF16 zero of their sign; FP16 ones become an FP8 zero of their sign": documented(
-            "TT-ISA Packers/FormatConversion: denormals are flushed where the mantissa narrows; the sign is chosen"
-        ),
-        "A word that GMPOOL's argmax returns with FP16 has the FP16 number in its upper half, in the order of a 16-bit Dst": chosen(
-            "TT-ISA GMPOOL gives the physical order, for which a 32-bit Dst has no logical one"
-        ),
-        "The packers' edge mask writes minus infinity as 0xFF800000 or, with 5 exponent bits, as all ones": chosen(
-            "TT-ISA EdgeMasking says infinity; FP16's is all ones"
-        ),
-        "The shift from INT32 to INT8 rounds as every rounding of the packers does, ties away from zero": chosen(
-            "TT-ISA says that the shifted-out bits are used for rounding; ttsim refuses shifts"
-        ),
-        "On Blackhole infinity is an ordinary number of exponent 255: inf - inf and inf * 0 give 0, inf +- 1 and inf * 2 infinity": measured(
-            "tt-metal #52141 on Blackhole (P300), BF16 in HiFi4; Wormhole by ttsim"
-        ),
-        "On Blackhole LoFi multiplies the hidden bit and 4 fraction bits of SrcA by the hidden bit and 6 of SrcB": measured(
-            "tt-metal #47239 on Blackhole: a software model with these masks equals captured silicon; Wormhole by TT-ISA SrcASrcB"
-        ),
-        "An instruction names SrcA's format; on Blackhole the unpacker implies it": documented(
-            "TT-ISA of Blackhole; golden and RTL take the format as an argument on both chips"
-        ),
-        "A BFP2 or BFP4 datum whose truncated magnitude is 0 loses its sign": _ttsim(
-            "the sign is set only when the datum's own magnitude is not zero"
-        ),
-    }
-)
-"""Rules that no field switches; `bitpath numerics` lists them behind the presets."""

@@ -23,6 +23,7 @@ from bitpath.golden.tensix.exact.dot import (
     trace_dot16_integer,
 )
 from bitpath.golden.tensix.exact.l1 import add_to_l1
+from bitpath.golden.tensix.exact.moves import dst_word, moved_source, source_word
 from bitpath.golden.tensix.exact.multiplier import (
     IntegerProduct,
     Product,
@@ -32,7 +33,7 @@ from bitpath.golden.tensix.exact.multiplier import (
     multiply_integer,
     read_source,
 )
-from bitpath.golden.tensix.exact.moves import dst_word, moved_source, source_word
+from bitpath.golden.tensix.exact.mx import mx_element, mx_scale, mx_source
 from bitpath.golden.tensix.exact.pooling import maximum
 from bitpath.golden.tensix.exact.sfpstore import stored
 from bitpath.golden.tensix.exact.stochastic import rounds_up, stochastic_round
@@ -62,6 +63,9 @@ __all__ = [
     "multiply",
     "multiply_add",
     "multiply_integer",
+    "mx_element",
+    "mx_scale",
+    "mx_source",
     "pack_block",
     "read_source",
     "relu",

@@ -32,6 +32,26 @@ def dst32_rows(row: int) -> tuple[int, int]:
     return high, high + BLOCK_ROWS
 
 
+def permuted_row(row: int, *, remap: bool, swizzle: bool = False) -> int:
+    """Return the row of Dst that Blackhole's address modes take for a row of 10 bits, before `dst32_rows` splits it.
+
+    Parameters
+    ----------
+    remap : DEST_ACCESS_CFG_remap_addrs, for 16-bit and 32-bit rows.
+    swizzle : DEST_ACCESS_CFG_swizzle_32b, for 32-bit rows alone, after `remap`.
+
+    Raises
+    ------
+    ValueError : the row does not exist.
+    """
+    row = integer("row", row, range(DST16_ROWS))
+    if remap:
+        row = (row & 0x3C7) ^ (row & 0x30) >> 1 ^ (row & 0x8) << 2
+    if swizzle:
+        row = (row & 0x3F3) ^ (row & 0x18) >> 1 ^ (row & 0x4) << 1
+    return row
+
+
 def check_rows(
     *,
     src_a_row: int,

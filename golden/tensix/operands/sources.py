@@ -8,7 +8,6 @@ from typing import NamedTuple
 from bitpath.golden.tensix.declarations.formats import EXPONENT5_FORMATS, Format, Style
 from bitpath.golden.tensix.declarations.numerics import Masking, TensixNumerics
 
-
 ZERO_FRACTIONS = 2
 """`SourceFields.b_zeros` of a sum that keeps denormals."""
 

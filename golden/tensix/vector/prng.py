@@ -16,9 +16,8 @@ WARM_UP_STEPS, LANE_STEPS = 32, 2
 """Steps of the seed before the lanes get theirs, and from lane to lane."""
 
 
-def step(state: np.ndarray | int) -> np.ndarray:
-    """Return the states after this one, uint32."""
-    state = np.asarray(state, np.uint32)
+def step(state: np.ndarray) -> np.ndarray:
+    """Return the states, uint32, after these."""
     parity = (np.bitwise_count(state & np.uint32(TAPS)) & 1).astype(np.uint32)
     return state >> np.uint32(1) | (parity ^ np.uint32(1)) << np.uint32(31)
 
@@ -31,7 +30,7 @@ class Prng:
 
     def __init__(self, seed: int):
         """Seed the lanes; raise ValueError for a seed of more than 32 bits."""
-        value = np.uint32(integer("seed", seed, range(1 << 32)))
+        value = np.array([integer("seed", seed, range(1 << 32))], np.uint32)
         for _ in range(WARM_UP_STEPS):
             value = step(value)
         states = []
@@ -39,7 +38,7 @@ class Prng:
             for _ in range(LANE_STEPS):
                 value = step(value)
             states.append(value)
-        self._state = np.array(states[::-1], np.uint32)
+        self._state = np.concatenate(states[::-1])
 
     def __repr__(self) -> str:
         return f"Prng({self._state.tolist()})"

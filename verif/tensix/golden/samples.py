@@ -10,6 +10,7 @@ from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.convert.unpack_tile import UnpackControl
 from bitpath.golden.tensix.declarations.formats import Format, Style
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
+from bitpath.golden.tensix.declarations.quasar import MX_FORMATS
 from bitpath.golden.tensix.exact import Source
 
 NUMERICS = WORMHOLE.numerics
@@ -76,6 +77,8 @@ VECTORISED = {
         "phase": 3,
         **CODES,
     },
+    "mx_pack": {"x": MATRIX, "fmt": "MXFP4"},
+    "mx_unpack": {"l1": np.arange(64, dtype=np.uint8), "fmt": "MXINT4", "count": 96},
     "pack": PACKED,
     "phases": {"fidelity": "HiFi4"},
     "result_matrix": {"program": PROGRAM, "dst": np.arange(1024, dtype=np.uint32).reshape(1, 1, 64, 16)},
@@ -84,6 +87,7 @@ VECTORISED = {
     "sfpstore": {"lanes": ROWS, "mode": 4},
     "tile_image": {"tile": np.ones((64, 16), np.float32), "fmt": "bf16"},
     "tile_instructions": {"fidelity": "HiFi2"},
+    "tilize": {"matrix": MATRIX},
     "to_physical": {"words": ROWS, "layout": "SRC"},
     "trnspsrcb": {"src_b": SQUARE},
     "unpack": UNPACKED,
@@ -95,6 +99,7 @@ VECTORISED = {
         "tile_datums": 48,
     },
     "unpack_to_dst": UNPACKED,
+    "untilize": {"tiles": np.arange(1024).reshape(1, 1, 64, 16)},
 }
 DATUM = {"style": Style.BF16, "dst32": True, "phase": 3, "srca_format": Format.BF16, "srcb_format": Format.BF16}
 SUM = {name: value for name, value in DATUM.items() if name != "phase"}
@@ -139,6 +144,9 @@ EXACT = {
     "multiply": {"numerics": NUMERICS, **SOURCES, "style": Style.BF16, "dst32": True, "phase": 3},
     "multiply_add": {"numerics": NUMERICS, "dst": WORD, "b": 0x1FC08, "a": 0x1FD08, **DATUM},
     "multiply_integer": {"numerics": NUMERICS, "a": 0x44123, "b": 0x4123, "phase": 3},
+    "mx_element": {"code": WORD, "scale": 126, "fmt": MX_FORMATS["MXFP4"]},
+    "mx_scale": {"codes": [WORD, WORD + 1], "fmt": MX_FORMATS["MXINT8"]},
+    "mx_source": {"element": 5, "scale": 126, "fmt": MX_FORMATS["MXFP4"]},
     "pack_block": {"numerics": NUMERICS, "fmt": Format.BFP8, "codes": [0x3F80 + i for i in range(16)]},
     "read_source": {"numerics": NUMERICS, "word": 0x5FC0F, "style": Style.BF16, "source_format": Format.BF16},
     "relu": {"code": WORD, "width": 32, "mode": 3, "threshold": 0x3F80},

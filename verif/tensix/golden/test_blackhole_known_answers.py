@@ -65,19 +65,19 @@ def elementwise(kat):
         op = str(archive["op_names"][archive["op"][case]])
         defined = archive["dst_defined"][case].astype(bool)
         undefined = (0xFFFFFFFF if options["dst32"] else 0xFFFF) if op == "GMPOOL" else 0
-        dst = np.where(defined[:, np.newaxis], dst, np.uint32(undefined))
+        read, src_b, src_a = np.where(defined[:, np.newaxis], dst, np.uint32(undefined)), b, a
         if op not in POOLS:
             flags = int(archive["broadcast"][case])
-            b = tensix.broadcast_src_b(b, row=0 if flags & 2 else None, column_0=bool(flags & 1))
+            src_b = tensix.broadcast_src_b(b, row=0 if flags & 2 else None, column_0=bool(flags & 1))
             options["keep_src_b_denormals"] = bool(archive["keep_denormals"][case])
-            a = a[:8]
+            src_a = a[:8]
         if op in ("ELWMUL", "GAPOOL"):
             options["phase"] = int(archive["phase"][case])
         if op in ("ELWADD", "ELWSUB"):
             options["accumulate"] = bool(archive["accum"][case])
         # A row that no instruction writes reads as 0 where it is undefined.
         written = np.arange(8) < (4 if op in POOLS else 8)
-        yield case, op, options, dst, b, a, expected, written | defined
+        yield case, op, options, read, src_b, src_a, expected, written | defined
 
 
 def test_elementwise_and_pooling(kat):
