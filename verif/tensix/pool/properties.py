@@ -47,7 +47,7 @@ def larger(claim: Claim) -> None:
     "scaled_datum",
     "scaled_datum_{style.value}",
     "{style.value}: exponents added; a zero exponent of SrcA is +0, of SrcB below everything",
-    ("scale.eq(Mux(is_fp16, Cat(fp16_scale, bias), self.scale))", "scale.eq(self.scale | 1)"),
+    ("with m.Elif(exponent.any()):", "with m.Elif(exponent[1:].any()):"),
     "style",
     Style,
 )
