@@ -20,7 +20,7 @@ from bitpath.sim.flows.outcome import differences, play
 from bitpath.sim.flows.trainium3_staged import BENCHES, CoreUnits
 from bitpath.verif.trainium3.core import stages
 from bitpath.verif.trainium3.core.core_stages import JoinedCore
-from bitpath.verif.trainium3.core.stages import LeftOutError
+from bitpath.verif.trainium3.core.programs.hosted import LeftOutError
 
 UNITS = CoreUnits()
 

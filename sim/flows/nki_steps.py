@@ -10,6 +10,7 @@ import numpy as np
 from bitpath.sim.flows.trainium3_staged import CoreUnits
 from bitpath.verif.trainium3.core import stages
 from bitpath.verif.trainium3.core.core_stages import JoinedCore
+from bitpath.verif.trainium3.core.programs.hosted import LeftOutError
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class OnUnits:
         config = self.units.dma_transpose
         room = 1 << config.address_bits - 1  # steps are signed
         if data.nbytes // data.shape[-1] * config.columns > room:
-            raise stages.LeftOutError(f"an engine's part of its source has more than {room} bytes")
+            raise LeftOutError(f"an engine's part of its source has more than {room} bytes")
         return stages.dma_transpose(self.play, config, data)
 
     def multiply(self, *operands: Any, present: np.ndarray | None) -> list[np.ndarray]:

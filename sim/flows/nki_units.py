@@ -19,8 +19,8 @@ from bitpath.golden.trainium3.operands.layout import unpack_x4
 from bitpath.rtl.trainium3.lanes.activation2_control import Function
 from bitpath.rtl.trainium3.lanes.engine_control import Operator
 from bitpath.sim.flows.nki_steps import Steps
-from bitpath.verif.trainium3.core import stages
-from bitpath.verif.trainium3.core.stages import LeftOutError
+from bitpath.verif.trainium3.core.programs.hosted import LeftOutError
+from bitpath.verif.trainium3.dtype_words import DTYPE_NAMES
 
 NARROW, HALF, WIDE = DTYPES[BF16], DTYPES[FP16], DTYPES[FP32]
 MODES = {NARROW: "bf16", HALF: "fp16", WIDE: "fp32"}
@@ -198,13 +198,13 @@ def _operate(each: Executed, own: Steps, value: np.ndarray, steps: Sequence[tupl
             given = 0 if name in UNARY else each.arguments[operand]
             y = np.full((len(value), 1), given).astype(dtype)
         to = result.dtype if place == len(steps) - 1 else dtype
-        value = own.operate(value, name, y, stages.DTYPE_NAMES[to], reverse=reverse)
+        value = own.operate(value, name, y, DTYPE_NAMES[to], reverse=reverse)
     return [(value, result)]
 
 
 def _copied(own: Steps, value: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Return elements as VectorE's lane casts them, of an operator that takes its first operand."""
-    return own.operate(value, "bypass", np.zeros((len(value), 1), WIDE), stages.DTYPE_NAMES[dtype])
+    return own.operate(value, "bypass", np.zeros((len(value), 1), WIDE), DTYPE_NAMES[dtype])
 
 
 def _memset(each: Executed, own: Steps) -> list[Pair]:

@@ -7,6 +7,9 @@ from bitpath.golden.trainium3 import cast
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, IntegerFormat, container_bits
 from bitpath.golden.trainium3.operands.cast import CAST_DTYPES
 
+DTYPE_NAMES = {dtype: name for name, dtype in CAST_DTYPES.items()}
+"""Names of dtypes, integers among them; TF32 has no dtype."""
+
 
 def array_of(codes: np.ndarray, name: str) -> np.ndarray:
     """Return codes as an array of the dtype of that name; TF32 as float32."""

@@ -20,7 +20,7 @@ from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations
 from bitpath.rtl.trainium3.lanes.engine_control import Operator
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
-from bitpath.verif.trainium3.core.programs.hosted import CoreProgram, bits_copy, operand_at
+from bitpath.verif.trainium3.core.programs.hosted import CoreProgram, LeftOutError, bits_copy, operand_at
 from bitpath.verif.trainium3.core.programs.instructions import SCALES, Matmul
 from bitpath.verif.trainium3.core.programs.lanes import (
     Activate,
@@ -33,7 +33,8 @@ from bitpath.verif.trainium3.core.programs.lanes import (
 )
 from bitpath.verif.trainium3.core.programs.memories import Operand, row_at
 from bitpath.verif.trainium3.core.programs.transfers import Copy, Descriptor, Side
-from bitpath.verif.trainium3.core.stages import DTYPE_NAMES, LeftOutError, Play
+from bitpath.verif.trainium3.core.stages import Play
+from bitpath.verif.trainium3.dtype_words import DTYPE_NAMES
 
 MOVED_BYTES = 1024
 """Bytes of a partition in a move, whose elements have no rows."""

@@ -34,21 +34,16 @@ from bitpath.verif.kit.words import Words, field
 from bitpath.verif.trainium3.core.dma_loads import ADDS, Load, single_load
 from bitpath.verif.trainium3.dma.dma_mover import COPY, Move
 from bitpath.verif.trainium3.dma.dma_transpose import Job, placed
+from bitpath.verif.trainium3.dtype_words import DTYPE_NAMES
 from bitpath.verif.trainium3.vector.quantize_mx_tiles import Mode, blocks_tile, tile_blocks
 
 Play = Callable[[str, Any], dict[str, Any]]
 """Simulates a unit, by name, on an input, and returns what its run bench wrote."""
 
 
-class LeftOutError(Exception):
-    """No unit takes an instruction; its text says why."""
-
-
 WORDS_BENCH = "bitpath.verif.kit.tb_words_run"
 LANE_WIDTH = 4
 """Elements a cycle of VectorE's lane."""
-DTYPE_NAMES = {dtype: name for name, dtype in CAST_DTYPES.items()}
-"""Names of dtypes that DMA and the lanes cast, integers among them."""
 TRANSPOSE = TransposeConfig(size=32)
 """The unit that takes blocks of 32 by 32."""
 

@@ -13,7 +13,12 @@ from bitpath.verif.trainium3.core.programs.instructions import Instruction
 from bitpath.verif.trainium3.core.programs.lanes import Operate
 from bitpath.verif.trainium3.core.programs.memories import Operand, row_at
 from bitpath.verif.trainium3.core.programs.transfers import load_rows, store_rows
-from bitpath.verif.trainium3.core.stages import DTYPE_NAMES, LeftOutError
+from bitpath.verif.trainium3.dtype_words import DTYPE_NAMES
+
+
+class LeftOutError(Exception):
+    """No unit takes an instruction; its text says why."""
+
 
 ALIGNMENT = 8
 """Bytes of which a partition's operands begin at multiples."""
