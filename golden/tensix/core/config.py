@@ -7,7 +7,9 @@ Ref: tt-isa-documentation 3930471, BackendConfiguration, WRCFG, RMWCIB and SETC1
 
 from functools import cache
 
-from bitpath.golden.tensix.core.config_fields import (
+from bitpath.golden.tensix.core.undefined import UndefinedBehavior
+from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.config_fields import (
     FIELDS,
     REGISTERS,
     SHARED_FROM,
@@ -15,8 +17,6 @@ from bitpath.golden.tensix.core.config_fields import (
     THREAD_REGISTERS,
     Fields,
 )
-from bitpath.golden.tensix.core.undefined import UndefinedBehavior
-from bitpath.golden.tensix.declarations.chips import Chip
 
 THREADS = 3
 BANKS = 2

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 
 from bitpath.golden.arrays.arguments import check_length, checked, integer
 from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.isa.encodings import BY_NAME, OPCODE_LOW, WORD_BITS
+from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW, WORD_BITS
 from bitpath.golden.tensix.isa.words import decode
 
 MOP_WORDS = 9

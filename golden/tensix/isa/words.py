@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from bitpath.golden.arrays.arguments import check_choice, checked, integer, suggestion
 from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.isa.encodings import BY_NAME, BY_OPCODE, OPCODE_LOW, WORD_BITS
+from bitpath.golden.tensix.declarations.encodings import BY_NAME, BY_OPCODE, OPCODE_LOW, WORD_BITS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from amaranth import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from bitpath.golden.tensix.isa.encodings import WORD_BITS
+from bitpath.golden.tensix.declarations.encodings import WORD_BITS
 from bitpath.rtl.tensix.stream.config import InstructionExpanderConfig, MopExpanderConfig, ReplayExpanderConfig
 from bitpath.rtl.tensix.stream.mop_expander import MOP_WRITE, MopExpander
 from bitpath.rtl.tensix.stream.replay_expander import ReplayExpander

@@ -13,7 +13,7 @@ from amaranth import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.tensix.isa.encodings import WORD_BITS
+from bitpath.golden.tensix.declarations.encodings import WORD_BITS
 from bitpath.golden.tensix.isa.mop_expander import COUNT_MASK, MASK_BITS, MASK_HIGH_SHIFT, MOP_WORDS
 from bitpath.rtl.tensix.stream.config import MopExpanderConfig
 from bitpath.rtl.tensix.stream.masked_rounds import MaskedRounds

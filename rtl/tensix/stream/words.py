@@ -3,7 +3,7 @@
 from amaranth import Value
 
 from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.isa.encodings import BY_NAME, OPCODE_LOW, WORD_BITS
+from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW, WORD_BITS
 
 
 def is_instruction(word: Value, name: str) -> Value:

@@ -7,7 +7,7 @@ import pytest
 
 from bitpath.golden.tensix import isa
 from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.isa.encodings import ENCODINGS, OPCODE_LOW
+from bitpath.golden.tensix.declarations.encodings import ENCODINGS, OPCODE_LOW
 
 ROUNDS = 50
 CHIPS = [each.value for each in Chip]
