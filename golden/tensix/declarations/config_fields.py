@@ -88,14 +88,13 @@ _FIELDS = (
     ("remap_addrs", "-|220.1:1"),
     ("zeroacc_absolute_tile_mode", "-|220.3:1"),
 )
-_MODIFIERS = range(8)
-_PACK_MODIFIERS = range(4)
-
-
-def _words(first: int, step: int, width: int, numbers: range) -> str:
-    return " ".join(f"{first + step * number}.0:{width}" for number in numbers)
-
-
+# Thread registers of several address modifiers: name, bits, Wormhole's registers and Blackhole's.
+_MODIFIERS = (
+    ("ab_modifier", 16, (range(7, 23, 2), range(12, 20))),
+    ("dst_modifier", 16, (range(23, 31), range(28, 36))),
+    ("bias_modifier", 5, (range(48, 56), range(47, 55))),
+    ("pack_modifier", 16, (range(31, 35), range(37, 41))),
+)
 _THREAD_FIELDS = (
     ("state_id", "0.0:1"),
     ("math_offset", "1.0:12"),
@@ -105,33 +104,28 @@ _THREAD_FIELDS = (
     ("override_with_address", "3.2:1|5.2:1"),
     ("clear_dvalid_disable", "5.0:2|7.0:2"),
     ("fidelity_base", "6.0:2|11.0:2"),
-    ("ab_modifier", f"{_words(7, 2, 16, _MODIFIERS)}|{_words(12, 1, 16, _MODIFIERS)}"),
-    ("dst_modifier", f"{_words(23, 1, 16, _MODIFIERS)}|{_words(28, 1, 16, _MODIFIERS)}"),
-    ("bias_modifier", f"{_words(48, 1, 5, _MODIFIERS)}|{_words(47, 1, 5, _MODIFIERS)}"),
-    ("pack_modifier", f"{_words(31, 1, 16, _PACK_MODIFIERS)}|{_words(37, 1, 16, _PACK_MODIFIERS)}"),
+    *(
+        (name, "|".join(" ".join(f"{register}.0:{width}" for register in own) for own in of_chips))
+        for name, width, of_chips in _MODIFIERS
+    ),
 )
 
 Fields = dict[str, tuple[Place, ...]]
 """Places of each field by name: one, or one for each unit or address modifier."""
 
 
-def _places(text: str, number: int) -> tuple[Place, ...]:
-    """Return the places that chip `number` has of a list in the form of the tables."""
-    of_chips = text.split("|")
-    places = []
-    for each in of_chips[number % len(of_chips)].split(" "):
-        if each != "-":
-            register, _, bits = each.partition(".")
-            low, _, width = bits.partition(":")
-            places.append(Place(register=int(register), low=int(low), width=int(width)))
-    return tuple(places)
+def _places(text: str) -> dict[Chip, tuple[Place, ...]]:
+    """Return each chip's places of a list in the form of the tables."""
+    places: dict[Chip, tuple[Place, ...]] = {}
+    for chip, own in zip(Chip, text.split("|") * len(Chip), strict=False):
+        split = [each.replace(".", ":").split(":") for each in own.split(" ") if each != "-"]
+        places[chip] = tuple(Place(register=int(a), low=int(b), width=int(c)) for a, b, c in split)
+    return places
 
 
-def _of_chips(table: tuple[tuple[str, str], ...]) -> dict[Chip, Fields]:
-    return {chip: {name: _places(text, number) for name, text in table} for number, chip in enumerate(Chip)}
-
-
-FIELDS = _of_chips(_FIELDS)
+FIELDS: dict[Chip, Fields] = {chip: {name: _places(text)[chip] for name, text in _FIELDS} for chip in Chip}
 """Fields of the registers that all threads share."""
-THREAD_FIELDS = _of_chips(_THREAD_FIELDS)
+THREAD_FIELDS: dict[Chip, Fields] = {
+    chip: {name: _places(text)[chip] for name, text in _THREAD_FIELDS} for chip in Chip
+}
 """Fields of a thread's own registers; modifiers are whole words, of which Rwc and Adc know the fields."""

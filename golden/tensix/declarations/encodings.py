@@ -112,21 +112,21 @@ _TABLE = (
 )
 
 
-def _segments(fields: str, number: int) -> tuple[Segment, ...]:
-    """Return the fields that chip `number` has of a list in the form of the table."""
-    segments = []
+def _segments(fields: str) -> dict[Chip, tuple[Segment, ...]]:
+    """Return each chip's fields of a list in the form of the table."""
+    segments: dict[Chip, list[Segment]] = {chip: [] for chip in Chip}
     for each in filter(None, fields.split(", ")):
         name, bits = each.split(" ")
-        of_chips = bits.split("|")
-        high, _, low = of_chips[number % len(of_chips)].partition(":")
-        if high != "-":
-            segments.append(Segment(name=name, high=int(high), low=int(low or high)))
-    return tuple(segments)
+        for chip, own in zip(Chip, bits.split("|") * len(Chip), strict=False):
+            high, _, low = own.partition(":")
+            if high != "-":
+                segments[chip].append(Segment(name=name, high=int(high), low=int(low or high)))
+    return {chip: tuple(own) for chip, own in segments.items()}
 
 
 ENCODINGS = {
-    chip: tuple(Encoding(name=name, opcode=opcode, fields=_segments(fields, number)) for opcode, name, fields in _TABLE)
-    for number, chip in enumerate(Chip)
+    chip: tuple(Encoding(name=name, opcode=opcode, fields=_segments(fields)[chip]) for opcode, name, fields in _TABLE)
+    for chip in Chip
 }
 """Every instruction of a chip, in the order of the opcodes."""
 BY_NAME = {chip: {each.name: each for each in encodings} for chip, encodings in ENCODINGS.items()}
