@@ -7,7 +7,7 @@ from amaranth import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from bitpath.golden.tensix.isa.encodings import WORD_BITS
+from bitpath.golden.tensix.declarations.streams import INSTRUCTION_BITS
 from bitpath.rtl.tensix.stream.config import InstructionExpanderConfig, MopExpanderConfig, ReplayExpanderConfig
 from bitpath.rtl.tensix.stream.mop_expander import MOP_WRITE, MopExpander
 from bitpath.rtl.tensix.stream.replay_expander import ReplayExpander
@@ -28,7 +28,7 @@ class InstructionExpander(wiring.Component):
     """
 
     def __init__(self, config: InstructionExpanderConfig):
-        words = stream.Signature(WORD_BITS)
+        words = stream.Signature(INSTRUCTION_BITS)
         super().__init__({"write": In(stream.Signature(MOP_WRITE)), "i": In(words), "o": Out(words), "illegal": Out(1)})
 
     def elaborate(self, platform):

@@ -13,15 +13,20 @@ from amaranth import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.tensix.isa.encodings import WORD_BITS
-from bitpath.golden.tensix.isa.mop_expander import COUNT_MASK, MASK_BITS, MASK_HIGH_SHIFT, MOP_WORDS
+from bitpath.golden.tensix.declarations.streams import (
+    COUNT_MASK,
+    INSTRUCTION_BITS,
+    MASK_BITS,
+    MASK_HIGH_SHIFT,
+    MOP_WORDS,
+)
 from bitpath.rtl.tensix.stream.config import MopExpanderConfig
 from bitpath.rtl.tensix.stream.masked_rounds import MaskedRounds
 from bitpath.rtl.tensix.stream.mop_state import MOP_STATE, PLACE_BITS
-from bitpath.rtl.tensix.stream.nested_loops import NestedLoops
+from bitpath.rtl.tensix.stream.nested_rounds import NestedRounds
 from bitpath.rtl.tensix.stream.words import field, is_instruction, stray
 
-MOP_WRITE = data.StructLayout({"place": PLACE_BITS, "word": WORD_BITS})
+MOP_WRITE = data.StructLayout({"place": PLACE_BITS, "word": INSTRUCTION_BITS})
 """Layout of a write to a configuration word; places of 9 and more hold none."""
 COUNT_BITS = COUNT_MASK.bit_length()
 
@@ -44,12 +49,12 @@ class MopExpander(wiring.Component):
     """
 
     def __init__(self, config: MopExpanderConfig):
-        words = stream.Signature(WORD_BITS)
+        words = stream.Signature(INSTRUCTION_BITS)
         super().__init__({"write": In(stream.Signature(MOP_WRITE)), "i": In(words), "o": Out(words), "illegal": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
-        word = Signal(WORD_BITS)
+        word = Signal(INSTRUCTION_BITS)
         full = Signal()
         mask_high = Signal(MASK_BITS - MASK_HIGH_SHIFT)
         is_mop = Signal()
@@ -57,7 +62,7 @@ class MopExpander(wiring.Component):
         waits = Signal()
         after_mop = Signal()
         leaves = Signal()
-        config = [Signal(WORD_BITS, name=f"config_{place}") for place in range(MOP_WORDS)]
+        config = [Signal(INSTRUCTION_BITS, name=f"config_{place}") for place in range(MOP_WORDS)]
         mask = Cat(field(word, "mask_low", "MOP"), mask_high)
         place, last, empty = self._expand(m, word, config, mask, is_mop & self.o.valid & self.o.ready)
         m.d.comb += [
@@ -92,7 +97,7 @@ class MopExpander(wiring.Component):
         place = Signal(PLACE_BITS)
         last = Signal()
         m.submodules.masked = masked = MaskedRounds()
-        m.submodules.nested = nested = NestedLoops()
+        m.submodules.nested = nested = NestedRounds()
         outer, inner, start, end_0, end_1, _, alternative, *_ = config
         loops = field(word, "template", "MOP")
         m.d.comb += [

@@ -13,8 +13,7 @@ from amaranth import Module, Mux, Signal
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.tensix.isa.encodings import WORD_BITS
-from bitpath.golden.tensix.isa.replay_expander import REPLAY_WORDS
+from bitpath.golden.tensix.declarations.streams import INSTRUCTION_BITS, REPLAY_WORDS
 from bitpath.rtl.tensix.stream.config import ReplayExpanderConfig
 from bitpath.rtl.tensix.stream.words import field, is_instruction, stray
 
@@ -36,12 +35,12 @@ class ReplayExpander(wiring.Component):
     """
 
     def __init__(self, config: ReplayExpanderConfig):
-        words = stream.Signature(WORD_BITS)
+        words = stream.Signature(INSTRUCTION_BITS)
         super().__init__({"i": In(words), "o": Out(words), "illegal": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
-        word = Signal(WORD_BITS)
+        word = Signal(INSTRUCTION_BITS)
         full = Signal()
         executes = Signal()
         start, count = field(word, "start", "REPLAY"), field(word, "count", "REPLAY")
@@ -53,7 +52,7 @@ class ReplayExpander(wiring.Component):
         replays = Signal()
         plays = Signal()
         leaves = Signal()
-        m.submodules.buffer = buffer = memory.Memory(shape=WORD_BITS, depth=REPLAY_WORDS, init=[])
+        m.submodules.buffer = buffer = memory.Memory(shape=INSTRUCTION_BITS, depth=REPLAY_WORDS, init=[])
         write, read = buffer.write_port(), buffer.read_port(domain="comb")
         m.d.comb += [
             # The words that are loaded are not looked at.
