@@ -20,13 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 from bitpath.golden.arrays.arguments import checked, integer
-
-DIMENSIONS = ("x", "y", "z", "w")
-"""Counters of a channel, in the order of SETADC's `dimension`."""
-WIDTHS = {"x": 18, "y": 13, "z": 8, "w": 8}
-"""Bits of the counters."""
-CHANNELS, UNITS = 2, 3
-PACK_WORD_BITS = 16
+from bitpath.golden.tensix.declarations.streams import CHANNELS, DIMENSIONS, PACK_WORD_BITS, UNITS, WIDTHS
 
 
 @checked

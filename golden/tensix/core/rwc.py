@@ -22,14 +22,15 @@ from dataclasses import dataclass, fields, replace
 
 from bitpath.golden.arrays.arguments import checked, integer
 from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.streams import (
+    DST_BITS,
+    INDEX_BITS,
+    MODIFIER_BITS,
+    MODIFIERS,
+    PHASE_BITS,
+    SRC_BITS,
+)
 
-SRC_BITS, DST_BITS, PHASE_BITS = 6, 10, 2
-"""Bits of the counters of SrcA's and SrcB's rows, of Dst's rows, and of the fidelity phase."""
-INDEX_BITS = {Chip.WORMHOLE: 2, Chip.BLACKHOLE: 3}
-"""Bits of an instruction's modifier index."""
-MODIFIERS = 8
-"""Modifiers of a thread."""
-MODIFIER_BITS = 16
 COUNTERS = ("src_a", "src_b", "dst")
 """Counters with a Cr, in the order of the bits of SETRWC's and INCRWC's `cr` and of SETRWC's `which`."""
 WIDTHS = {"src_a": SRC_BITS, "src_b": SRC_BITS, "dst": DST_BITS, "fidelity_phase": PHASE_BITS, "extra_bit": 1}

@@ -24,16 +24,9 @@ from collections.abc import Iterator, Sequence
 from bitpath.golden.arrays.arguments import check_length, checked, integer
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW, WORD_BITS
+from bitpath.golden.tensix.declarations.streams import COUNT_MASK, EXTRA_ROUNDS, MASK_HIGH_SHIFT, MOP_WORDS
 from bitpath.golden.tensix.isa.words import decode
 
-MOP_WORDS = 9
-"""Configuration words of a thread's MOP expander."""
-MASK_BITS, MASK_HIGH_SHIFT = 32, 16
-"""Bits of template 0's mask, and place of MOP_CFG's among them."""
-COUNT_MASK = 127
-"""Bits of template 1's counts."""
-EXTRA_ROUNDS = 128
-"""Outer rounds that the hardware bug adds."""
 OPCODES = {each.name: each.opcode for each in BY_NAME[Chip.WORMHOLE].values()}
 """Opcodes, which both chips share."""
 

@@ -7,7 +7,7 @@ from amaranth import Array, Const, Module, Signal
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.tensix.core.adc import CHANNELS, DIMENSIONS, PACK_WORD_BITS, UNITS, WIDTHS
+from bitpath.golden.tensix.declarations.streams import CHANNELS, DIMENSIONS, PACK_WORD_BITS, UNITS, WIDTHS
 from bitpath.rtl.tensix.stream.config import CounterConfig
 from bitpath.rtl.tensix.stream.counter_step import CounterStep, counter_layout
 from bitpath.rtl.tensix.stream.thread_registers import PACK, THREAD_WRITE

@@ -7,7 +7,7 @@ from amaranth import Module, Mux, Signal
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.tensix.isa.mop_expander import MASK_BITS
+from bitpath.golden.tensix.declarations.streams import MASK_BITS
 from bitpath.rtl.tensix.stream.mop_state import MOP_STATE, PLACE_BITS
 
 

@@ -14,11 +14,16 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.encodings import WORD_BITS
-from bitpath.golden.tensix.isa.mop_expander import COUNT_MASK, MASK_BITS, MASK_HIGH_SHIFT, MOP_WORDS
+from bitpath.golden.tensix.declarations.streams import (
+    COUNT_MASK,
+    MASK_BITS,
+    MASK_HIGH_SHIFT,
+    MOP_WORDS,
+)
 from bitpath.rtl.tensix.stream.config import MopExpanderConfig
 from bitpath.rtl.tensix.stream.masked_rounds import MaskedRounds
 from bitpath.rtl.tensix.stream.mop_state import MOP_STATE, PLACE_BITS
-from bitpath.rtl.tensix.stream.nested_loops import NestedLoops
+from bitpath.rtl.tensix.stream.nested_rounds import NestedRounds
 from bitpath.rtl.tensix.stream.words import field, is_instruction, stray
 
 MOP_WRITE = data.StructLayout({"place": PLACE_BITS, "word": WORD_BITS})
@@ -92,7 +97,7 @@ class MopExpander(wiring.Component):
         place = Signal(PLACE_BITS)
         last = Signal()
         m.submodules.masked = masked = MaskedRounds()
-        m.submodules.nested = nested = NestedLoops()
+        m.submodules.nested = nested = NestedRounds()
         outer, inner, start, end_0, end_1, _, alternative, *_ = config
         loops = field(word, "template", "MOP")
         m.d.comb += [

@@ -14,7 +14,7 @@ from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.encodings import WORD_BITS
-from bitpath.golden.tensix.isa.replay_expander import REPLAY_WORDS
+from bitpath.golden.tensix.declarations.streams import REPLAY_WORDS
 from bitpath.rtl.tensix.stream.config import ReplayExpanderConfig
 from bitpath.rtl.tensix.stream.words import field, is_instruction, stray
 

@@ -7,8 +7,15 @@ from amaranth import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.tensix.core.rwc import DST_BITS, INDEX_BITS, MODIFIER_BITS, MODIFIERS, PHASE_BITS, SRC_BITS
 from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.streams import (
+    DST_BITS,
+    INDEX_BITS,
+    MODIFIER_BITS,
+    MODIFIERS,
+    PHASE_BITS,
+    SRC_BITS,
+)
 from bitpath.rtl.tensix.stream.config import CounterConfig
 from bitpath.rtl.tensix.stream.counter_step import CounterStep, counter_layout
 from bitpath.rtl.tensix.stream.thread_registers import AB, BIAS, DST, SET_BASE, THREAD_WRITE

@@ -77,5 +77,5 @@ UNITS = (
     ),
 )
 
-CONTROL = ("instruction_expander", "masked_rounds", "mop_expander", "nested_loops", "replay_expander")
+CONTROL = ("instruction_expander", "masked_rounds", "mop_expander", "nested_rounds", "replay_expander")
 """Files without arithmetic: sequencers and memories. They have no mutants."""

@@ -9,18 +9,9 @@ from amaranth.lib import data
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.tensix.core import adc as adcs
-from bitpath.golden.tensix.core.adc import DIMENSIONS, Adcs, Channel
-from bitpath.golden.tensix.core.rwc import (
-    COUNTERS,
-    INDEX_BITS,
-    MODIFIERS,
-    Modifier,
-    Rwc,
-    apply_modifier,
-    incrwc,
-    modifier_number,
-    setrwc,
-)
+from bitpath.golden.tensix.core.adc import Adcs, Channel
+from bitpath.golden.tensix.core.rwc import COUNTERS, Modifier, Rwc, apply_modifier, incrwc, modifier_number, setrwc
+from bitpath.golden.tensix.declarations.streams import DIMENSIONS, INDEX_BITS, MODIFIERS
 from bitpath.golden.tensix.isa.words import decode
 from bitpath.rtl.tensix.stream.adc import ADC_INSTRUCTION, ADC_STATE, AdcOp
 from bitpath.rtl.tensix.stream.config import CounterConfig

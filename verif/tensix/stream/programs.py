@@ -3,8 +3,7 @@
 from random import Random
 
 from bitpath.golden.tensix.declarations.encodings import OPCODE_LOW, WORD_BITS
-from bitpath.golden.tensix.isa.mop_expander import COUNT_MASK, MOP_WORDS
-from bitpath.golden.tensix.isa.replay_expander import REPLAY_WORDS
+from bitpath.golden.tensix.declarations.streams import COUNT_MASK, MOP_WORDS, REPLAY_WORDS
 from bitpath.golden.tensix.isa.words import encode
 from bitpath.verif.tensix.stream.expanders import ENCODINGS
 

@@ -4,9 +4,8 @@ from functools import partial
 
 from amaranth import Mux, Value
 
-from bitpath.golden.tensix.core.adc import CHANNELS, DIMENSIONS, UNITS, WIDTHS
 from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.isa.mop_expander import EXTRA_ROUNDS, MASK_BITS
+from bitpath.golden.tensix.declarations.streams import CHANNELS, DIMENSIONS, EXTRA_ROUNDS, MASK_BITS, UNITS, WIDTHS
 from bitpath.rtl.tensix.stream.adc import Adc, AdcOp
 from bitpath.rtl.tensix.stream.config import (
     CounterConfig,
@@ -19,7 +18,7 @@ from bitpath.rtl.tensix.stream.instruction_expander import InstructionExpander
 from bitpath.rtl.tensix.stream.masked_rounds import PLACES as ROUND_PLACES
 from bitpath.rtl.tensix.stream.masked_rounds import SKIP_PLACES, MaskedRounds, RoundStep
 from bitpath.rtl.tensix.stream.mop_expander import MopExpander
-from bitpath.rtl.tensix.stream.nested_loops import LoopStep, NestedLoops
+from bitpath.rtl.tensix.stream.nested_rounds import LoopStep, NestedRounds
 from bitpath.rtl.tensix.stream.replay_expander import ReplayExpander
 from bitpath.rtl.tensix.stream.rwc import COUNTER_BITS, Rwc, RwcOp
 from bitpath.rtl.tensix.stream.words import field, is_instruction
@@ -88,14 +87,14 @@ def rounds(claim: Claim) -> None:
 
 
 @PROPERTIES.of(
-    "nested_loops",
-    "nested_loops_words",
+    "nested_rounds",
+    "nested_rounds_words",
     "start, inner words and ends follow each other as far as there are any; the last inner word is replaced",
     ("turn = Mux(self.has_alternative & state.inner[0], 6, 5)", "turn = Mux(state.inner[0], 6, 5)"),
 )
 def loops(claim: Claim) -> None:
     """From every state that the steps before it can lead to."""
-    dut = claim.instantiate("dut", NestedLoops())
+    dut = claim.instantiate("dut", NestedRounds())
     state = dut.state
     inner = claim.value(Mux(dut.has_alternative, dut.inner_count * 2, dut.inner_count), "inner", 8)
     present = {

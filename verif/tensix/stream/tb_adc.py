@@ -42,6 +42,10 @@ async def random_instructions(dut, busy):
             + ["SETADCXX", "UNPACR", "write beside"]
         )
         table = CounterTable(frame, AddressCounters(CONFIG), rng)
+        for channel, dimension in product(range(2), range(4)):
+            coverage.hit("SETADC", channel, dimension)
+            named = {"op": AdcOp.SETADC, "channel": channel, "dimension": dimension}
+            await table.cycle(table.model.random(rng) | named)
         for _ in range(CASES):
             fields = table.model.random(rng) if rng.random() < busy else None
             write = random_write(rng) if rng.random() < 0.3 else None

@@ -7,8 +7,9 @@ import os
 
 import cocotb
 
-from bitpath.golden.tensix.isa.mop_expander import MOP_WORDS, MopExpander
-from bitpath.golden.tensix.isa.replay_expander import REPLAY_WORDS, ReplayExpander
+from bitpath.golden.tensix.declarations.streams import MOP_WORDS, REPLAY_WORDS
+from bitpath.golden.tensix.isa.mop_expander import MopExpander
+from bitpath.golden.tensix.isa.replay_expander import ReplayExpander
 from bitpath.golden.tensix.isa.words import encode
 from bitpath.rtl.tensix.stream.config import InstructionExpanderConfig
 from bitpath.rtl.tensix.stream.instruction_expander import InstructionExpander

@@ -8,7 +8,8 @@ from itertools import product
 
 import cocotb
 
-from bitpath.golden.tensix.isa.mop_expander import EXTRA_ROUNDS, MOP_WORDS, MopExpander
+from bitpath.golden.tensix.declarations.streams import EXTRA_ROUNDS, MOP_WORDS
+from bitpath.golden.tensix.isa.mop_expander import MopExpander
 from bitpath.golden.tensix.isa.words import encode
 from bitpath.rtl.tensix.stream.config import MopExpanderConfig
 from bitpath.rtl.tensix.stream.mop_expander import MopExpander as MopExpanderRtl

@@ -8,7 +8,8 @@ from itertools import product
 
 import cocotb
 
-from bitpath.golden.tensix.isa.replay_expander import REPLAY_WORDS, ReplayExpander
+from bitpath.golden.tensix.declarations.streams import REPLAY_WORDS
+from bitpath.golden.tensix.isa.replay_expander import ReplayExpander
 from bitpath.golden.tensix.isa.words import encode
 from bitpath.rtl.tensix.stream.config import ReplayExpanderConfig
 from bitpath.rtl.tensix.stream.replay_expander import ReplayExpander as ReplayExpanderRtl

@@ -8,8 +8,9 @@ from itertools import product
 
 import cocotb
 
-from bitpath.golden.tensix.core.rwc import COUNTERS, INDEX_BITS
+from bitpath.golden.tensix.core.rwc import COUNTERS
 from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.streams import INDEX_BITS
 from bitpath.rtl.tensix.stream.config import CounterConfig
 from bitpath.rtl.tensix.stream.rwc import Rwc, RwcOp
 from bitpath.rtl.tensix.stream.thread_registers import AB, BIAS, DST, SET_BASE

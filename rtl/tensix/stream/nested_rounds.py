@@ -7,7 +7,7 @@ from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.tensix.isa.mop_expander import EXTRA_ROUNDS
+from bitpath.golden.tensix.declarations.streams import EXTRA_ROUNDS
 from bitpath.rtl.tensix.stream.mop_state import INNER_BITS, MOP_STATE, PLACE_BITS, ROUND_BITS
 
 
@@ -21,7 +21,7 @@ class LoopStep(enum.Enum, shape=3):
     END_1 = 4
 
 
-class NestedLoops(wiring.Component):
+class NestedRounds(wiring.Component):
     """Combinational: which word stands at a state, and the state behind it.
 
     Members
