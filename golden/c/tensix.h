@@ -20,7 +20,7 @@ uint32_t bitpath_tensix_elwadd(uint32_t dst, uint32_t src_b, uint32_t src_a, int
                                int dst32, int srca_format, int srcb_format);
 
 /* Unpacker: a datum of L1, no block float, to a register word. Register formats are the datum's own; from FP32 also
-   TF32, BF16 and FP16, from FP8 also FP16. `is_unsigned` reads INT8 as 0 to 255. */
+   TF32, BF16 and FP16, from FP8, which is E5M2, also FP16. `is_unsigned` reads INT8 as 0 to 255. */
 uint32_t bitpath_tensix_unpack(uint32_t code, int l1_format, int register_format, int is_unsigned);
 
 /* Unpacker: 16 block float datums under one exponent byte to Src words. */

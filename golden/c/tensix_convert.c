@@ -22,7 +22,7 @@ uint32_t bitpath_tensix_unpack(uint32_t code, int l1_format, int register_format
         return (is_unsigned ? 0 : (code >> 7 & 1) << 18) | (magnitude ? 16 << 10 : 0) | magnitude;
     case BITPATH_TENSIX_INT16: return (code >> 15 & 1) << 18 | (code & 0xFF) << 10 | (code >> 8 & 0x7F) << 3;
     case BITPATH_TENSIX_FP16: return source_of_fp16(code);
-    case BITPATH_TENSIX_FP8: return source_of_fp16(code << 8);
+    case BITPATH_TENSIX_FP8: return source_of_fp16(code << 8 | (FP8_ALL_ONES && (code & 0x7F) == 0x7F ? 0xFF : 0));
     case BITPATH_TENSIX_BF16: return (code & 0xFFFF) << 3;
     default: break; /* FP32 and TF32 */
     }

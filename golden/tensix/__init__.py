@@ -1,7 +1,16 @@
-"""Tenstorrent Wormhole's Tensix Matrix unit, its unpackers and packers, vectorised, bit-identical to `golden.exact`."""
+"""Tenstorrent's Tensix of Wormhole and Blackhole: Matrix unit, unpackers and packers, bit-identical to `golden.exact`.
 
+`Core` runs programs of Tensix instructions, which `isa` encodes and decodes.
+"""
+
+from bitpath.golden.tensix import isa
+from bitpath.golden.tensix.convert.mx import mx_pack, mx_unpack
 from bitpath.golden.tensix.convert.pack import pack
 from bitpath.golden.tensix.convert.unpack import unpack
+from bitpath.golden.tensix.convert.unpack_tile import UnpackControl, unpack_tile
+from bitpath.golden.tensix.convert.unpack_to_dst import unpack_to_dst
+from bitpath.golden.tensix.core.core import Core, Trace
+from bitpath.golden.tensix.core.undefined import UndefinedBehavior
 from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.tensix.matmul.host import tile_image
 from bitpath.golden.tensix.matmul.matmul import (
@@ -13,21 +22,33 @@ from bitpath.golden.tensix.matmul.matmul import (
     run_program,
     tile_instructions,
 )
+from bitpath.golden.tensix.matmul.tilize import tilize, untilize
 from bitpath.golden.tensix.matrix.elementwise import elwadd, elwmul, elwsub
+from bitpath.golden.tensix.matrix.moves import mova2d, movb2a, movb2d, movd2a, movd2b, trnspsrcb
 from bitpath.golden.tensix.matrix.mvmul import dotpv, gapool, mvmul, mvmul_row
 from bitpath.golden.tensix.matrix.pooling import gmpool
 from bitpath.golden.tensix.operands.broadcast import broadcast_src_b
 from bitpath.golden.tensix.operands.fidelity import phases
 from bitpath.golden.tensix.operands.words import from_physical, to_physical
+from bitpath.golden.tensix.vector.prng import Prng
+from bitpath.golden.tensix.vector.sfpstore import StoreMode, sfpstore
+from bitpath.golden.tensix.vector.stochastic_round import StochasticMode, sfp_stoch_rnd
 
 # Former names, kept for callers of earlier releases.
 MatmulPlan, plan_matmul, run_plan = Program, matmul_program, run_program
 
 __all__ = [
+    "Core",
     "Format",
     "MatmulPlan",
     "MvmulInstruction",
+    "Prng",
     "Program",
+    "StochasticMode",
+    "StoreMode",
+    "Trace",
+    "UndefinedBehavior",
+    "UnpackControl",
     "broadcast_src_b",
     "dotpv",
     "elwadd",
@@ -36,18 +57,33 @@ __all__ = [
     "from_physical",
     "gapool",
     "gmpool",
+    "isa",
     "matmul",
     "matmul_program",
+    "mova2d",
+    "movb2a",
+    "movb2d",
+    "movd2a",
+    "movd2b",
     "mvmul",
     "mvmul_row",
+    "mx_pack",
+    "mx_unpack",
     "pack",
     "phases",
     "plan_matmul",
     "result_matrix",
     "run_plan",
     "run_program",
+    "sfp_stoch_rnd",
+    "sfpstore",
     "tile_image",
     "tile_instructions",
+    "tilize",
     "to_physical",
+    "trnspsrcb",
     "unpack",
+    "unpack_tile",
+    "unpack_to_dst",
+    "untilize",
 ]

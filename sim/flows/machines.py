@@ -10,6 +10,7 @@ from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
 from bitpath.golden.formats.presets import Preset
 from bitpath.golden.formats.sources import Choice
 from bitpath.golden.nki.declarations import standing as nki_standing
+from bitpath.golden.tensix.declarations import choices as tensix_choices
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
 from bitpath.golden.trainium3.declarations import (
     core,
@@ -99,7 +100,7 @@ TENSIX = Machine(
     matmul=tensix_matmul,
     explain=tensix_explain,
     presets=tensix_numerics.PRESETS,
-    numerics=((*tensix_numerics.PRESETS.values(),), tensix_numerics.CHOICES),
+    numerics=((*tensix_numerics.PRESETS.values(),), tensix_choices.CHOICES),
 )
 AIE_ML_V2 = Machine(
     matmul=aie_ml_v2_matmul,

@@ -15,6 +15,8 @@ EARLY_FORMATS = {
     (False, True): (Format.BF16, Format.FP16, Format.BFP8A, Format.FP8, Format.INT16),
 }
 """Intermediate formats by whether Dst words have 32 bits, and whether the conversion is raw."""
+UPPER_HALF_FORMATS = (Format.INT16,)
+"""Intermediate formats that take the upper half of a 32-bit Dst word, in the register's bit order (ttsim; TT-ISA has none)."""
 
 _KEPT_FRACTION_BITS = {
     Format.FP32: 23,

@@ -7,9 +7,13 @@ from numba import njit
 
 from bitpath.golden.arrays.bits import round_magnitude
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.tensix.convert.early_conversion import INTEGERS, kept_fraction_bits
+from bitpath.golden.tensix.convert.early_conversion import INTEGERS, UPPER_HALF_FORMATS, kept_fraction_bits
+from bitpath.golden.tensix.convert.narrow_exponent_loop import narrow_exponent
 from bitpath.golden.tensix.declarations.formats import EXPONENT5_FORMATS, Format
-from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.declarations.numerics import StochasticCompare, TensixNumerics
+
+RANDOM_BITS = 23
+"""Random bits of a datum."""
 
 
 class Early(NamedTuple):
@@ -18,7 +22,11 @@ class Early(NamedTuple):
     Attributes
     ----------
     int8 : 1 for INT32 to INT8.
+    upper : 1 for the upper half of a 32-bit word, INT16.
+    narrows : 1 to narrow a BF16 word to FP16.
     rounds : 1 to round, 0 to truncate.
+    random : discarded bits that are compared with random ones, 0 to round to nearest.
+    all_bits : 1 if they are compared with all 23 random bits, 0 with as many of the top ones.
     to_even : 1 if ties round to even, 0 if away from zero.
     left : shift that brings a 16-bit word to the place of FP32.
     dropped : low bits that are dropped.
@@ -30,7 +38,11 @@ class Early(NamedTuple):
     """
 
     int8: int = 0
+    upper: int = 0
+    narrows: int = 0
     rounds: int = 0
+    random: int = 0
+    all_bits: int = 0
     to_even: int = 0
     left: int = 0
     dropped: int = 0
@@ -42,17 +54,31 @@ class Early(NamedTuple):
 
 
 def early_fields(
-    numerics: TensixNumerics, mid_format: Format, *, dst32: bool, unsigned: bool, raw: bool, descale_shift: int
+    numerics: TensixNumerics,
+    mid_format: Format,
+    *,
+    dst32: bool,
+    unsigned: bool,
+    raw: bool,
+    narrows: bool,
+    stochastic: bool,
+    descale_shift: int,
 ) -> Early:
-    """Return the fields for `pack`'s arguments, checked."""
+    """Return the fields for `pack`'s arguments, checked; with `narrows` Dst words are BF16 and the values FP16."""
+    if narrows:
+        return Early(narrows=1, left=16)
     to_even = numerics.final_tie is Rounding.RNE
     if mid_format is Format.INT8:
         sign, largest = (0, 0xFF) if unsigned else (0x80, 0x7F)
         return Early(int8=1, rounds=not raw, to_even=to_even, dropped=descale_shift, sign=sign, largest=largest)
+    if dst32 and mid_format in UPPER_HALF_FORMATS:
+        return Early(upper=1)
     if mid_format in INTEGERS or (dst32 and mid_format is Format.FP32):
         return Early()
     kept = kept_fraction_bits(mid_format, raw=raw)
-    common = {"rounds": not raw, "to_even": to_even}
+    discarded = max(0, (10 if mid_format in EXPONENT5_FORMATS else 23 if dst32 else 7) - kept)
+    all_bits = numerics.stochastic_compare is StochasticCompare.ALL_BITS
+    common = {"rounds": not raw, "to_even": to_even, "random": discarded * stochastic, "all_bits": all_bits}
     if mid_format in EXPONENT5_FORMATS:
         dropped = 10 - kept
         largest = 0x7FFF >> dropped << dropped
@@ -78,6 +104,21 @@ def _round(word, to_even, left, dropped, sign, infinity, largest, least, flushed
 
 
 @njit(forceinline=True)
+def _round_randomly(word, bits, random, all_bits, left, dropped, sign, infinity, largest, least, flushed):
+    word = np.uint32(word << left)
+    magnitude = np.uint32(word & ~sign)
+    below = min(magnitude, infinity)
+    discarded, bits = np.uint32(below >> left & (1 << random) - 1), np.uint32(bits & (1 << RANDOM_BITS) - 1)
+    if all_bits:
+        up = np.uint32(discarded << RANDOM_BITS - random >= bits)
+    else:
+        up = np.uint32(discarded >= bits >> RANDOM_BITS - random)
+    rounded = np.uint32((below >> dropped) + up << dropped)
+    nothing = (rounded < least) | (magnitude < flushed)
+    return np.uint32(0) if nothing else np.uint32(word & sign | min(rounded, largest))
+
+
+@njit(forceinline=True)
 def _truncate_int8(word, sign, largest):
     return word & largest | word >> 24 & sign
 
@@ -90,17 +131,42 @@ def _round_int8(word, to_even, dropped, sign, largest):
     return np.uint32(0) if cleared else np.uint32(magnitude | word >> 24 & sign)
 
 
+@njit(forceinline=True)
+def _upper_half(word):
+    """Return the upper half of a 32-bit word in the register's order, s | m7 | e8."""
+    return word >> 31 << 15 | (word >> 16 & 0x7F) << 8 | word >> 23 & 0xFF
+
+
 @njit(inline="always")
-def convert_early(words, values, early):
-    """Write intermediate values of a tile of Dst words, both uint32."""
-    int8, rounds, to_even, left, dropped, sign, infinity, largest, least, flushed = early
-    left, dropped = left & 31, dropped & 31
-    if int8 and rounds:
+def _convert_int8(words, values, rounds, to_even, dropped, sign, largest):
+    if rounds:
         for i in range(words.shape[0]):
             values[i] = _round_int8(words[i], to_even, dropped, sign, largest)
-    elif int8:
+    else:
         for i in range(words.shape[0]):
             values[i] = _truncate_int8(words[i], sign, largest)
+
+
+@njit(inline="always")
+def convert_early(words, bits, values, early):
+    """Write intermediate values of a tile of Dst words; random bits for each, all uint32."""
+    int8, upper, narrows, rounds, random, all_bits, to_even, left, dropped, sign, infinity, largest, least, flushed = (
+        early
+    )
+    left, dropped, random = left & 31, dropped & 31, random & 31
+    if int8:
+        _convert_int8(words, values, rounds, to_even, dropped, sign, largest)
+    elif upper:
+        for i in range(words.shape[0]):
+            values[i] = _upper_half(words[i])
+    elif narrows:
+        for i in range(words.shape[0]):
+            values[i] = narrow_exponent(np.uint32(words[i] << left))
+    elif random:
+        for i in range(words.shape[0]):
+            values[i] = _round_randomly(
+                words[i], bits[i], random, all_bits, left, dropped, sign, infinity, largest, least, flushed
+            )
     elif rounds:
         for i in range(words.shape[0]):
             values[i] = _round(words[i], to_even, left, dropped, sign, infinity, largest, least, flushed)

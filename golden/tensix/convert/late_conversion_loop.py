@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from bitpath.golden.tensix.convert.fp8 import E4M3_BIAS, E4M3_LARGEST
 from bitpath.golden.tensix.convert.narrow_exponent_loop import narrow_exponent
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, EXPONENT5_FORMATS, Format
 
@@ -20,6 +21,7 @@ class Late(NamedTuple):
     right : shift of the word, with its exponent as it becomes; 0 without `narrows` and `widens` changes nothing.
     exponent : values without any of these bits become a zero of their sign, when the exponent stays.
     sign : their sign bit.
+    e4m3 : 1 to convert FP16 to E4M3 last.
     """
 
     narrows: int = 0
@@ -28,10 +30,13 @@ class Late(NamedTuple):
     right: int = 0
     exponent: int = 0xFFFFFFFF
     sign: int = 0
+    e4m3: int = 0
 
 
-def late_fields(mid_format: Format, out_format: Format) -> Late:
-    """Return the fields for a pair of formats; block floats come of words s | e8 | m7 or s | e5 | m7."""
+def late_fields(mid_format: Format, out_format: Format, *, e4m3: bool) -> Late:
+    """Return the fields for a pair of formats; block floats come of words s | e8 | m7 or s | e5 | m7, E4M3 of FP16."""
+    if e4m3:
+        return late_fields(mid_format, Format.FP16, e4m3=False)._replace(e4m3=1)
     block = BLOCK_FLOATS.get(out_format)
     to_short = out_format in (Format.FP16, Format.FP8) or (block is not None and block.exponent_bits == 5)
     to_bf16 = out_format is Format.BF16 or (block is not None and block.exponent_bits == 8)
@@ -60,10 +65,18 @@ def _widen(value, flushes, right):
     return (np.uint32(0) if zero & (flushes != 0) else np.uint32(wide)) >> right
 
 
+@njit(forceinline=True)
+def _to_e4m3(value):
+    """Convert FP16: the fraction truncated, exponents of 0 or less a zero with sign, large values all ones."""
+    code = np.int32((value & 0x7FFF) >> 7) - np.int32(E4M3_BIAS << 3)
+    code = np.int32(0) if code < 8 else min(code, np.int32(E4M3_LARGEST))
+    return np.uint32(value >> 15 << 7 | np.uint32(code))
+
+
 @njit(inline="always")
 def convert_late(values, late):
     """Convert a tile of intermediate floats in place."""
-    narrows, widens, flushes, right, exponent, sign = late
+    narrows, widens, flushes, right, exponent, sign, e4m3 = late
     right &= 31
     if narrows:
         for i in range(values.shape[0]):
@@ -74,3 +87,6 @@ def convert_late(values, late):
     elif right:
         for i in range(values.shape[0]):
             values[i] = _shift(values[i], right, exponent, sign)
+    if e4m3:
+        for i in range(values.shape[0]):
+            values[i] = _to_e4m3(values[i])

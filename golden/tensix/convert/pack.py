@@ -7,13 +7,15 @@ Ref: tt-isa-documentation 3930471, Packers/FormatConversion and its neighbours; 
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_array, checked, integer, one_of
-from bitpath.golden.tensix.convert.early_conversion import EARLY_FORMATS, INTEGERS
+from bitpath.golden.tensix.convert.early_conversion import EARLY_FORMATS, INTEGERS, UPPER_HALF_FORMATS
 from bitpath.golden.tensix.convert.edge_mask import edge_replacement, row_masks
 from bitpath.golden.tensix.convert.exponent_threshold import check_exponent_threshold
+from bitpath.golden.tensix.convert.fp8 import check_e4m3
 from bitpath.golden.tensix.convert.l1_accumulate import ACCUMULATING_FORMATS
 from bitpath.golden.tensix.convert.relu import check_relu
 from bitpath.golden.tensix.convert.unpack import L1_BYTES, as_bytes, first_bytes
-from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, Format
+from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, EXPONENT5_FORMATS, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.arguments import check_width, format_member, numerics_or_default
 
@@ -26,8 +28,10 @@ FLOAT_OUTPUTS = (
     *BLOCK_FLOATS,
 )
 """L1 formats that any float intermediate converts to; FP32 does not become TF32."""
+NARROWED_OUTPUTS = tuple(fmt for fmt in FLOAT_OUTPUTS if fmt in EXPONENT5_FORMATS)
+"""L1 formats to which TF32 is narrowed on its way."""
 LARGEST_DESCALE_SHIFT = 31
-NOTHING = np.empty(0, np.uint8)
+NOTHING, NO_BITS = np.empty(0, np.uint8), np.empty(0, np.uint32)
 
 
 @checked
@@ -47,7 +51,10 @@ def pack(
     exponent_threshold: int = 0,
     descale_shift: int = 0,
     round_10b: bool = False,
+    e4m3: bool = False,
+    stochastic_bits: np.ndarray | None = None,
     numerics: TensixNumerics | None = None,
+    chip: Chip | str | None = None,
 ) -> np.ndarray:
     """Convert Dst words to datums in L1.
 
@@ -67,8 +74,14 @@ def pack(
     edge_minus_infinity : True if they become minus infinity, for float intermediate formats; else +0.
     exponent_threshold : after ReLU, floats of a biased exponent below it become +0; 0 to 255.
     descale_shift : INT32 to INT8 divides by 2**shift, 0 to 31, and rounds before it clamps; not with `raw`.
-    round_10b : the intermediate format FP32, or BF16 on the way to FP16, is TF32 instead; without effect with `raw`.
-    numerics : None is `WORMHOLE`'s.
+    round_10b : the intermediate format FP32, or BF16 on the way to FP16, is TF32 instead; without effect with `raw`. On
+        Blackhole also with FP16: a 32-bit Dst holds FP32, which is rounded to TF32 and, after ReLU with a threshold in BF16,
+        narrowed; a 16-bit Dst holds BF16, which is narrowed before ReLU.
+    e4m3 : True if FP8 in L1 is E4M3, else E5M2; without effect on other formats.
+    stochastic_bits : uint32, one for each word: their low 23 bits P round the first conversion of floats stochastically. A
+        magnitude whose d discarded bits are D goes up where D >= P >> (23 - d); P = 0x400000 rounds to nearest. Later
+        roundings, of block floats, are to nearest.
+    numerics, chip : one of both, or neither: None is `WORMHOLE`'s; a chip stands for its preset's.
 
     Returns
     -------
@@ -76,12 +89,14 @@ def pack(
 
     Raises
     ------
-    TypeError, ValueError : other dtypes, formats, modes or pairs of them; words too wide; `l1` too short.
+    TypeError, ValueError : other dtypes, formats, modes or pairs of them; words too wide; `l1` too short; `e4m3` where the chip has none.
     """
-    numerics = numerics_or_default(numerics)
+    numerics = numerics_or_default(numerics, chip)
     mid_format, out_format = format_member("mid_format", mid_format), format_member("out_format", out_format)
+    e4m3, narrows = check_e4m3(numerics, out_format, e4m3), False
     if round_10b and not raw:
-        mid_format = _rounded_to_10_bits(mid_format, out_format)
+        narrows = numerics.round_10b_fp16 and mid_format is Format.FP16 and not dst32
+        mid_format = mid_format if narrows else _rounded_to_10_bits(numerics, mid_format, out_format)
     _check(dst, mid_format, out_format, dst32=dst32, unsigned=unsigned, raw=raw)
     descale_shift = _check_descale_shift(descale_shift, mid_format, raw=raw)
     relu, relu_threshold = check_relu(relu, relu_threshold, mid_format)
@@ -92,6 +107,12 @@ def pack(
     if l1 is not None and out_format not in ACCUMULATING_FORMATS:
         known = one_of(each.name for each in ACCUMULATING_FORMATS)
         raise ValueError(f"out_format must be {known} with l1, not {out_format.name}")
+
+    bits = (
+        NO_BITS
+        if stochastic_bits is None
+        else _check_bits(stochastic_bits, dst.size, mid_format, raw=raw, narrows=narrows)
+    )
 
     width = L1_BYTES.get(out_format, 1)
     masks = NOTHING if edge_mask is None else row_masks(edge_mask, dst.size)
@@ -107,9 +128,12 @@ def pack(
         width,
         masks,
         old,
+        bits,
         dst32=dst32,
         unsigned=unsigned,
         raw=raw,
+        narrows=narrows,
+        e4m3=e4m3,
         descale_shift=descale_shift,
         replacement=edge_replacement(mid_format, minus_infinity=edge_minus_infinity, raw=raw),
         relu=relu,
@@ -122,7 +146,7 @@ def _check(dst: np.ndarray, mid_format: Format, out_format: Format, *, dst32: bo
     check_array("dst", dst, np.uint32)
     if not dst32:
         check_width("dst", dst, 16)
-    known = EARLY_FORMATS[dst32, raw]
+    known = EARLY_FORMATS[dst32, raw] + (UPPER_HALF_FORMATS if dst32 and not raw else ())
     if mid_format not in known:
         names = one_of(each.name for each in known)
         raise ValueError(f"mid_format must be {names} with dst32 {dst32} and raw {raw}, not {mid_format.name}")
@@ -136,8 +160,10 @@ def _check(dst: np.ndarray, mid_format: Format, out_format: Format, *, dst32: bo
         raise ValueError(f"dst must have a multiple of {BLOCK} words with out_format {out_format.name}, not {dst.size}")
 
 
-def _rounded_to_10_bits(mid_format: Format, out_format: Format) -> Format:
+def _rounded_to_10_bits(numerics: TensixNumerics, mid_format: Format, out_format: Format) -> Format:
     """Return the intermediate format with `round_10b`, which keeps 10 fraction bits."""
+    if numerics.round_10b_fp16 and mid_format is Format.FP16 and out_format in NARROWED_OUTPUTS:
+        return Format.TF32
     if mid_format is Format.FP32 or (mid_format is Format.BF16 and out_format is Format.FP16):
         return Format.TF32
     raise ValueError(
@@ -150,3 +176,13 @@ def _check_descale_shift(shift: int, mid_format: Format, *, raw: bool) -> int:
     if shift and (raw or mid_format is not Format.INT8):
         raise ValueError(f"descale_shift must be 0 with mid_format {mid_format.name} and raw {raw}, not {shift}")
     return shift
+
+
+def _check_bits(bits: np.ndarray, count: int, mid_format: Format, *, raw: bool, narrows: bool) -> np.ndarray:
+    """Return the random bits of stochastic rounding; raise where nothing is rounded."""
+    check_array("stochastic_bits", bits, np.uint32)
+    if bits.size != count:
+        raise ValueError(f"stochastic_bits must be as many as dst has words, {count}, not {bits.size}")
+    if raw or narrows or mid_format in (Format.FP32, *INTEGERS):
+        raise ValueError(f"stochastic_bits must be None with mid_format {mid_format.name} and raw {raw}, not an array")
+    return bits

@@ -25,10 +25,13 @@ def pack(
     width: int,
     masks: np.ndarray,
     old: np.ndarray,
+    bits: np.ndarray,
     *,
     dst32: bool,
     unsigned: bool,
     raw: bool,
+    narrows: bool,
+    e4m3: bool,
     descale_shift: int,
     replacement: int,
     relu: int,
@@ -42,15 +45,26 @@ def pack(
     width : bytes of a datum; 1 for block floats.
     masks : edge masks, one for each 16 words, or none.
     old : uint8 bytes to add to, as many as the result has, or none.
+    bits : random bits, uint32, one for each word, or none.
     replacement : intermediate value of masked words.
+    narrows : True if BF16 Dst words are narrowed to the intermediate format FP16.
     """
     words = owned(words).reshape(-1)
     block = block_fields(numerics, out_format)
     steps = (
-        early_fields(numerics, mid_format, dst32=dst32, unsigned=unsigned, raw=raw, descale_shift=descale_shift),
+        early_fields(
+            numerics,
+            mid_format,
+            dst32=dst32,
+            unsigned=unsigned,
+            raw=raw,
+            narrows=narrows,
+            stochastic=bits.size > 0,
+            descale_shift=descale_shift,
+        ),
         relu_fields(mid_format, relu, relu_threshold, unsigned=unsigned),
         threshold_fields(mid_format, exponent_threshold),
-        late_fields(mid_format, out_format),
+        late_fields(mid_format, out_format, e4m3=e4m3),
         block,
     )
     options = np.uint32(replacement), *map(lanes, steps), width
@@ -60,11 +74,14 @@ def pack(
     result = np.empty(stream + words.size * datum_bits // 8, np.uint8)
     exponents, codes = result[:stream], result[stream:].view(f"u{width}")
     exponents[words.size // BLOCK :] = 0
+    bits = owned(bits).reshape(-1)
     rows, present = owned(masks.astype("<u2")).view(np.uint8), codes_of(old, width)
 
     def work(part: slice) -> None:
         own = codes[part.start * datum_bits // (8 * width) :]
-        _pack(words[part], rows[part.start // 8 :], exponents[part.start // BLOCK :], by_width(own), *options)
+        _pack(
+            words[part], bits[part], rows[part.start // 8 :], exponents[part.start // BLOCK :], by_width(own), *options
+        )
         if present.size:
             add_to_l1(numerics, present[part], codes[part], out_format)
 
@@ -74,7 +91,7 @@ def pack(
 
 @kernel
 def _pack(
-    words, masks, exponents, data, replacement, early, relu, threshold, late, block, width
+    words, bits, masks, exponents, data, replacement, early, relu, threshold, late, block, width
 ):  # fmt: skip
     values = np.empty(TILE, np.uint32)
     scratch = np.empty((STEPS + 1, TILE), np.uint8)
@@ -82,7 +99,7 @@ def _pack(
     for start in range(0, words.shape[0], TILE):
         size = min(TILE, words.shape[0] - start)
         tile = values[:size]
-        convert_early(words[start : start + size], tile, early)
+        convert_early(words[start : start + size], bits[start : start + size], tile, early)
         if masks.shape[0]:
             mask_edge(tile, masks[start // 8 :], replacement, scratch)
         apply_relu(tile, relu)

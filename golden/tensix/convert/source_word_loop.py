@@ -5,8 +5,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from bitpath.golden.tensix.convert.fp8 import E4M3_BIAS
 from bitpath.golden.tensix.convert.narrow_exponent_loop import narrow_exponent
 from bitpath.golden.tensix.declarations.formats import EXPONENT5_FORMATS, Format
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 
 
 class SourceWord(NamedTuple):
@@ -14,10 +16,11 @@ class SourceWord(NamedTuple):
 
     Attributes
     ----------
-    int8, int16 : 1 for these formats.
+    int8, int16, fp8 : 1 for these formats.
     magnitude : mask of an INT8's magnitude, of 7 bits or 8.
     narrows : 1 to narrow the exponent, from FP32 to FP16.
     short : 1 for 5 exponent bits.
+    bias, ones : for FP8, added to FP16's exponent unless it is 0, and the low bits of the code with a magnitude of all ones.
     left, right : shifts of the datum, one after the other.
     kept : mask of the bits that remain.
     exponent : datums without any of these bits become a zero of their sign.
@@ -26,9 +29,12 @@ class SourceWord(NamedTuple):
 
     int8: int = 0
     int16: int = 0
+    fp8: int = 0
     magnitude: int = 0
     narrows: int = 0
     short: int = 0
+    bias: int = 0
+    ones: int = 0
     left: int = 0
     right: int = 0
     kept: int = 0xFFFFFFFF
@@ -36,15 +42,21 @@ class SourceWord(NamedTuple):
     sign: int = 0
 
 
-def source_word_fields(in_format: Format, out_format: Format, *, unsigned: bool) -> SourceWord:
-    """Return the fields for a pair of `CONVERSIONS`."""
+def source_word_fields(
+    numerics: TensixNumerics, in_format: Format, out_format: Format, *, unsigned: bool, e4m3: bool
+) -> SourceWord:
+    """Return the fields for a pair of `CONVERSIONS`; `e4m3` makes FP8 E4M3."""
     match in_format, out_format:
         case Format.INT8, _:
             return SourceWord(int8=1, magnitude=0xFF if unsigned else 0x7F)
         case Format.INT16, _:
             return SourceWord(int16=1)
+        case Format.FP8, _ if e4m3:
+            return SourceWord(fp8=1, bias=E4M3_BIAS << 10, ones=0x7F, left=7)
+        case Format.FP8, _:
+            return SourceWord(fp8=1, ones=0xFF if numerics.fp8_all_ones else 0, left=8)
         case _ if out_format in EXPONENT5_FORMATS:
-            return SourceWord(short=1, narrows=in_format is Format.FP32, left=8 * (in_format is Format.FP8))
+            return SourceWord(short=1, narrows=in_format is Format.FP32)
         case _, Format.TF32:
             return SourceWord(right=13)
         case Format.FP32, Format.BF16:
@@ -66,6 +78,14 @@ def _int16(datum):
 
 
 @njit(forceinline=True)
+def _fp8(datum, left, bias, ones):
+    magnitude = np.uint32(datum & 0x7F)
+    code = np.uint32(magnitude << left)
+    code = np.uint32(code + bias) if code >> 10 else code
+    return datum >> 7 << 18 | code | (ones if magnitude == 0x7F else np.uint32(0))
+
+
+@njit(forceinline=True)
 def _place(datum, left, right, kept, exponent, sign):
     datum = datum if datum & exponent else np.uint32(datum & sign)
     return np.uint32(datum << left) >> right & kept
@@ -80,7 +100,7 @@ def _place_short(datum):
 @njit(inline="always")
 def to_source_words(codes, words, fields):
     """Write the register words of a tile of datums, both uint32."""
-    int8, int16, magnitude, narrows, short, left, right, kept, exponent, sign = fields
+    int8, int16, fp8, magnitude, narrows, short, bias, ones, left, right, kept, exponent, sign = fields
     left, right = left & 31, right & 31
     if int8:
         for i in range(words.shape[0]):
@@ -88,12 +108,15 @@ def to_source_words(codes, words, fields):
     elif int16:
         for i in range(words.shape[0]):
             words[i] = _int16(codes[i])
+    elif fp8:
+        for i in range(words.shape[0]):
+            words[i] = _fp8(codes[i], left, bias, ones)
     elif narrows:
         for i in range(words.shape[0]):
             words[i] = _place_short(narrow_exponent(codes[i]))
     elif short:
         for i in range(words.shape[0]):
-            words[i] = _place_short(np.uint32(codes[i] << left))
+            words[i] = _place_short(codes[i])
     else:
         for i in range(words.shape[0]):
             words[i] = _place(codes[i], left, right, kept, exponent, sign)

@@ -7,6 +7,8 @@ import numpy as np
 
 from bitpath.golden.arrays.arguments import check_array, checked, integer, one_of
 from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
+from bitpath.golden.tensix.convert.fp8 import check_e4m3
+from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.arguments import format_member, numerics_or_default
@@ -38,9 +40,11 @@ def unpack(
     out_format: Format | int | str,
     *,
     unsigned: bool = False,
+    e4m3: bool = False,
     count: int = 256,
     forced_exponent: int | None = None,
     numerics: TensixNumerics | None = None,
+    chip: Chip | str | None = None,
 ) -> np.ndarray:
     """Convert datums in L1 to register words.
 
@@ -49,9 +53,10 @@ def unpack(
     l1 : uint8 bytes or uint32 little-endian words, one axis; block floats have their exponent bytes first, padded to 16.
     in_format, out_format : a pair of `CONVERSIONS`, members, hardware codes or names.
     unsigned : True if INT8 datums are 0 to 255 (else sign and 7 magnitude bits).
+    e4m3 : True if FP8 datums are E4M3, else E5M2; without effect on other formats.
     count : datums, a multiple of 16 for block floats.
     forced_exponent : the unpacker's forced shared exponent, for all blocks; `l1` then holds datums without exponents.
-    numerics : None is `WORMHOLE`'s.
+    numerics, chip : one of both, or neither: None is `WORMHOLE`'s; a chip stands for its preset's.
 
     Returns
     -------
@@ -60,15 +65,16 @@ def unpack(
     Raises
     ------
     TypeError, ValueError : another dtype, shape or pair of formats; too few bytes; `unsigned` without INT8; an exponent of
-        more than 5 bits in an 'a' variant; `forced_exponent` without block floats.
+        more than 5 bits in an 'a' variant; `forced_exponent` without block floats; `e4m3` where the chip has none.
     """
-    numerics = numerics_or_default(numerics)
+    numerics = numerics_or_default(numerics, chip)
     in_format, out_format = format_member("in_format", in_format), format_member("out_format", out_format)
     if out_format not in CONVERSIONS[in_format]:
         known = one_of(each.name for each in CONVERSIONS[in_format])
         raise ValueError(f"out_format must be {known} from {in_format.name}, not {out_format.name}")
     if unsigned and in_format is not Format.INT8:
         raise ValueError(f"unsigned must be False with in_format {in_format.name}, not True")
+    e4m3 = check_e4m3(numerics, in_format, e4m3)
     data = as_bytes("l1", l1)
     if count < 1:
         raise ValueError(f"count must be 1 or more, not {count}")
@@ -81,7 +87,7 @@ def unpack(
     # The compiler is loaded with the first call.
     from bitpath.golden.tensix.convert import unpack_loop
 
-    return unpack_loop.unpack(data, width, in_format, out_format, unsigned=unsigned)
+    return unpack_loop.unpack(numerics, data, width, in_format, out_format, unsigned=unsigned, e4m3=e4m3)
 
 
 def as_bytes(name: str, l1: np.ndarray) -> np.ndarray:

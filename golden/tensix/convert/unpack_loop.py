@@ -11,11 +11,20 @@ from bitpath.golden.tensix.declarations.formats import BLOCK, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 
 
-def unpack(data: np.ndarray, width: int, in_format: Format, out_format: Format, *, unsigned: bool) -> np.ndarray:
+def unpack(
+    numerics: TensixNumerics,
+    data: np.ndarray,
+    width: int,
+    in_format: Format,
+    out_format: Format,
+    *,
+    unsigned: bool,
+    e4m3: bool,
+) -> np.ndarray:
     """Return the register words of datums of `width` bytes, uint8."""
     codes = codes_of(data, width)
     words = np.empty(codes.size, np.uint32)
-    fields = lanes(source_word_fields(in_format, out_format, unsigned=unsigned))
+    fields = lanes(source_word_fields(numerics, in_format, out_format, unsigned=unsigned, e4m3=e4m3))
 
     def work(part: slice) -> None:
         _unpack(by_width(codes[part]), width, words[part], fields)

@@ -8,7 +8,8 @@ from enum import Enum
 
 from bitpath.golden.formats.presets import preset
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.formats.sources import Source, choices, chosen, documented, inferred, measured
+from bitpath.golden.formats.sources import Source, chosen, documented, inferred, measured
+from bitpath.golden.tensix.declarations.chips import Chip
 
 
 class Masking(Enum):
@@ -23,6 +24,27 @@ class BfpRange(Enum):
 
     WRAP = "wrap"  # exponent modulo the field's range
     FLUSH = "flush"  # zero with the datum's sign
+
+
+class GmpoolFp16(Enum):
+    """Exponent of an FP16 maximum in a 32-bit Dst."""
+
+    REBIAS = "rebias"  # that of FP32: the sum of both exponents + 97
+    LITERAL = "literal"  # the sum of both exponents - 127, modulo 256
+
+
+class StochasticCompare(Enum):
+    """Comparison of d discarded bits D with 23 random bits P that rounds a magnitude up."""
+
+    TOP_BITS = "top_bits"  # D >= P >> (23 - d)
+    ALL_BITS = "all_bits"  # D << (23 - d) >= P
+
+
+class MoveMasking(Enum):
+    """Bits of a SrcB datum that MOVB2D and MOVB2A clear."""
+
+    NONE = "none"
+    OWN_FORMAT = "own_format"  # those that SrcB's format lacks
 
 
 TIES = (Rounding.RNE, Rounding.RNA, Rounding.RNU)
@@ -57,6 +79,17 @@ class TensixNumerics:
     l1_fp16_underflow_saturates : FP16 accumulation in L1 turns a biased exponent below 0, or an exact cancellation at
         exponents of 30 and above, into 0x7FFF (else zero).
     src_a_row_step : an MVMUL's SrcA start row must be a multiple of this, 8 or 16.
+    fp8_all_ones : the E5M2 codes 0x7F and 0xFF unpack to FP16 codes of all ones, else to 0x7F00 and 0xFF00.
+    fp8_e4m3 : unpackers and packers have a mode bit that makes FP8 E4M3.
+    round_10b_fp16 : with Round_10b and the intermediate format FP16, the packers read Dst as FP32 or BF16 and narrow it.
+    tilise_wide_rows : in tilise mode a row of an unpacker has 32 datums of formats of 16 and 32 bits, else 16 of all.
+    gmpool_fp16 : exponent of GMPOOL's FP16 maximum in a 32-bit Dst.
+    stochastic_compare : comparison of discarded and random bits in stochastic rounding.
+    sfpu_round_to_zero : SFP_STOCH_RND has the rounding mode "zero".
+    sfpstore_flush : SFPSTORE makes an FP32 denormal a zero of its sign, as it does with BF16.
+    sfpstore_sign_magnitude : SFPSTORE's modes 12 and 13 convert two's complement to sign and magnitude.
+    move_masking : bits that MOVB2D and MOVB2A clear.
+    moves_follow_fp32 : with Fp32_enabled, MOVA2D and MOVB2D write 32-bit Dst words whatever the format; else for TF32 alone.
     """
 
     minus_one_quirk: bool
@@ -77,6 +110,17 @@ class TensixNumerics:
     bfp_a_range: BfpRange
     l1_fp16_underflow_saturates: bool
     src_a_row_step: int
+    fp8_all_ones: bool
+    fp8_e4m3: bool
+    round_10b_fp16: bool
+    tilise_wide_rows: bool
+    gmpool_fp16: GmpoolFp16
+    stochastic_compare: StochasticCompare
+    sfpu_round_to_zero: bool
+    sfpstore_flush: bool
+    sfpstore_sign_magnitude: bool
+    move_masking: MoveMasking
+    moves_follow_fp32: bool
 
     def __post_init__(self) -> None:
         if self.group not in (4, 8, 16):
@@ -156,6 +200,25 @@ WORMHOLE = preset(
     bfp_a_range=(BfpRange.WRAP, chosen("TT-ISA calls it undefined; wrapping is what the 8-bit variants do")),
     l1_fp16_underflow_saturates=(True, _ttsim("an FP16 sum with negative biased exponent becomes 0x7FFF")),
     src_a_row_step=(16, _ttsim("a multiple of 16; TT-ISA MVMUL masks with 0x38")),
+    fp8_all_ones=(False, documented("TT-ISA UNPACR_Regular: FP8 to FP16 appends eight zero bits")),
+    fp8_e4m3=(False, documented("TT-ISA Packers/FormatConversion: FP8 is e5m2; ttsim: the mode bit is Blackhole's")),
+    round_10b_fp16=(False, _ttsim("FP16 from a 32-bit Dst is Blackhole's alone")),
+    tilise_wide_rows=(False, documented("TT-ISA UNPACR_Regular: the row stride applies after 16 datums")),
+    gmpool_fp16=(
+        GmpoolFp16.REBIAS,
+        chosen(
+            "as MVMUL with FP16 style and a 32-bit Dst; the sum in TT-ISA GMPOOL reads back as 2**32 for 1.0; ttsim refuses"
+        ),
+    ),
+    stochastic_compare=(
+        StochasticCompare.TOP_BITS,
+        documented("TT-ISA SFPSTOCHRND since 585749d; earlier pages compare D << (23 - d) with P"),
+    ),
+    sfpu_round_to_zero=(False, documented("TT-ISA SFPSTOCHRND: to nearest or stochastic")),
+    sfpstore_flush=(True, _ttsim("flushes on both chips; TT-ISA SFPSTORE on Blackhole alone")),
+    sfpstore_sign_magnitude=(True, documented("TT-ISA SFPSTORE: INT32_SM and INT8_COMP")),
+    move_masking=(MoveMasking.NONE, _ttsim("v1.10.0; TT-ISA MOVB2D since 88d4bf9 masks by SrcB's format")),
+    moves_follow_fp32=(False, _ttsim("v1.10.0: TF32 alone makes 32-bit words")),
 )
 """The reference: Wormhole as ttsim v1.10.0 computes it, its renormalisation bug included."""
 
@@ -169,6 +232,9 @@ WORMHOLE_DOCUMENTED = WORMHOLE.variant(
     "tensix_wormhole_documented",
     masking=(Masking.SRCA_STYLE, documented("TT-ISA MVMUL: both sources are read by SrcA's style")),
     src_a_row_step=(8, documented("TT-ISA MVMUL: the start row is masked with 0x38")),
+    gmpool_fp16=(GmpoolFp16.LITERAL, documented("TT-ISA GMPOOL: the functional model adds the exponents and wraps")),
+    sfpstore_flush=(False, documented("TT-ISA SFPSTORE: FP32 denormals are flushed on Blackhole alone")),
+    move_masking=(MoveMasking.OWN_FORMAT, documented("TT-ISA MOVB2D, MOVB2A since 88d4bf9")),
 )
 """The same where the vendor's documents contradict the simulator."""
 
@@ -188,6 +254,21 @@ BLACKHOLE = WORMHOLE.variant(
             True,
             measured("tt-metal #46101 on both chips: 16-bit Dst rounds to 10 fraction bits, then to BF16"),
         ),
+        "fp8_all_ones": (True, _ttsim("Blackhole alone fills the low byte")),
+        "fp8_e4m3": (True, _ttsim("Unp_LF8_4b_exp and Pac_LF8_4b_exp")),
+        "round_10b_fp16": (True, _ttsim("FP32 or BF16 in Dst, FP16 or E4M3 in L1")),
+        "tilise_wide_rows": (True, _ttsim("the row stride applies after 32 datums of 16 and 32 bits")),
+        "sfpu_round_to_zero": (True, documented("TT-ISA of Blackhole SFPSTOCHRND: P is 0x7FFFFF")),
+        "sfpstore_flush": (True, documented("TT-ISA of Blackhole SFPSTORE: FP32 denormals become zeros")),
+        "sfpstore_sign_magnitude": (
+            False,
+            documented("TT-ISA of Blackhole SFPSTORE: the integers are stored as they are"),
+        ),
+        "move_masking": (MoveMasking.NONE, documented("TT-ISA MOVB2D since 88d4bf9: Blackhole does not mask")),
+        "moves_follow_fp32": (
+            True,
+            documented("TT-ISA MOVA2D, MOVB2D since 88d4bf9: Fp32_enabled decides; ttsim v1.10.0 writes 16-bit words"),
+        ),
     },
 )
 """Blackhole: what was measured there, and for the rest Wormhole as ttsim computes it."""
@@ -195,59 +276,5 @@ BLACKHOLE = WORMHOLE.variant(
 PRESETS = {each.name: each for each in (WORMHOLE, WORMHOLE_FIXED, WORMHOLE_DOCUMENTED, BLACKHOLE)}
 """Presets by the names that the command line takes."""
 
-CHOICES = choices(
-    {
-        "Stochastic rounding is left out": chosen(
-            "TT-ISA says it is biased by a hardware bug, and no public model computes it"
-        ),
-        "DOTPV computes what MVMUL computes": documented(
-            "TT-ISA DOTPV: MVMUL without row broadcast; ttsim does not run it"
-        ),
-        "FP16A_FORCE is style FP16 with 16-bit Dst": documented("TT-ISA MVMUL; ttsim does not run it"),
-        "Formats with 5-bit and 8-bit exponents do not mix in one instruction": chosen(
-            "ttsim refuses it; TT-ISA reads SrcB's bits by SrcA's style"
-        ),
-        "FP8 is e5m2": documented("TT-ISA Packers/FormatConversion, tt-metal and ttsim; TT-ISA SrcASrcB contradicts"),
-        "ELWADD and ELWSUB run in fidelity phase 0 only": chosen(
-            "TT-ISA divides by 32 and 128 in other phases, ttsim refuses them"
-        ),
-        "GMPOOL takes the exponent of one SrcB row; FP16 with 32-bit Dst is left out but for argmax": documented(
-            "TT-ISA GMPOOL, whose FP16 exponents do not fit a TF32 Dst; ttsim: scale 1.0"
-        ),
-        "The integer zero-exponent rule holds for element-wise operations too": chosen("by analogy with MVMUL"),
-        "BF16 accumulation in L1 reads an old NaN as the largest FP64 number and a new NaN as 1.m * 2**128: an old NaN gives the infinity of its sign unless the new value is infinite": _ttsim(
-            "v1.10.0 adds the two in FP64 and converts the sum; NaN plus infinity is that infinity"
-        ),
-        "FP32 accumulation in L1 gives the NaN 0x7FC00000; FP16 accumulation has no NaN and reads a zero exponent as zero": _ttsim(
-            "v1.10.0; integers and block floats are not accumulated"
-        ),
-        "FP16 is rounded to the 6 fraction bits of a BFP8A intermediate before denormals are flushed: 0x3F8 to 0x3FF become 0x400": _ttsim(
-            "v1.10.0; BF16 is flushed before it is rounded for BFP8"
-        ),
-        "FP32 and TF32 intermediates with a zero exponent become a BF16 zero of their sign; FP16 ones become an FP8 zero of their sign": documented(
-            "TT-ISA Packers/FormatConversion: denormals are flushed where the mantissa narrows; the sign is chosen"
-        ),
-        "A word that GMPOOL's argmax returns with FP16 has the FP16 number in its upper half, in the order of a 16-bit Dst": chosen(
-            "TT-ISA GMPOOL gives the physical order, for which a 32-bit Dst has no logical one"
-        ),
-        "The packers' edge mask writes minus infinity as 0xFF800000 or, with 5 exponent bits, as all ones": chosen(
-            "TT-ISA EdgeMasking says infinity; FP16's is all ones"
-        ),
-        "The shift from INT32 to INT8 rounds as every rounding of the packers does, ties away from zero": chosen(
-            "TT-ISA says that the shifted-out bits are used for rounding; ttsim refuses shifts"
-        ),
-        "On Blackhole infinity is an ordinary number of exponent 255: inf - inf and inf * 0 give 0, inf +- 1 and inf * 2 infinity": measured(
-            "tt-metal #52141 on Blackhole (P300), BF16 in HiFi4; Wormhole by ttsim"
-        ),
-        "On Blackhole LoFi multiplies the hidden bit and 4 fraction bits of SrcA by the hidden bit and 6 of SrcB": measured(
-            "tt-metal #47239 on Blackhole: a software model with these masks equals captured silicon; Wormhole by TT-ISA SrcASrcB"
-        ),
-        "An instruction names SrcA's format; on Blackhole the unpacker implies it": documented(
-            "TT-ISA of Blackhole; golden and RTL take the format as an argument on both chips"
-        ),
-        "A BFP2 or BFP4 datum whose truncated magnitude is 0 loses its sign": _ttsim(
-            "the sign is set only when the datum's own magnitude is not zero"
-        ),
-    }
-)
-"""Rules that no field switches; `bitpath numerics` lists them behind the presets."""
+CHIP_PRESETS = {Chip.WORMHOLE: WORMHOLE, Chip.BLACKHOLE: BLACKHOLE}
+"""Presets that a `chip` argument stands for."""

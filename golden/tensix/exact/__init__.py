@@ -4,6 +4,7 @@ from bitpath.golden.tensix.exact.accumulate import Accumulation, accumulate, acc
 from bitpath.golden.tensix.exact.conversions import (
     early_float,
     early_int8,
+    early_int16,
     edge_mask,
     exponent_threshold,
     late_float,
@@ -22,6 +23,7 @@ from bitpath.golden.tensix.exact.dot import (
     trace_dot16_integer,
 )
 from bitpath.golden.tensix.exact.l1 import add_to_l1
+from bitpath.golden.tensix.exact.moves import dst_word, moved_source, source_word
 from bitpath.golden.tensix.exact.multiplier import (
     IntegerProduct,
     Product,
@@ -31,7 +33,10 @@ from bitpath.golden.tensix.exact.multiplier import (
     multiply_integer,
     read_source,
 )
+from bitpath.golden.tensix.exact.mx import mx_element, mx_scale, mx_source
 from bitpath.golden.tensix.exact.pooling import maximum
+from bitpath.golden.tensix.exact.sfpstore import stored
+from bitpath.golden.tensix.exact.stochastic import rounds_up, stochastic_round
 
 __all__ = [
     "Accumulation",
@@ -45,19 +50,29 @@ __all__ = [
     "add",
     "add_to_l1",
     "dot16_integer",
+    "dst_word",
     "early_float",
     "early_int8",
+    "early_int16",
     "edge_mask",
     "exponent_threshold",
     "fields",
     "late_float",
     "maximum",
+    "moved_source",
     "multiply",
     "multiply_add",
     "multiply_integer",
+    "mx_element",
+    "mx_scale",
+    "mx_source",
     "pack_block",
     "read_source",
     "relu",
+    "rounds_up",
+    "source_word",
+    "stochastic_round",
+    "stored",
     "trace_dot16",
     "trace_dot16_integer",
     "unpack_block",

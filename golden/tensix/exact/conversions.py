@@ -11,11 +11,14 @@ from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.rounding import shift_round
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, EXPONENT5_FORMATS, Format
 from bitpath.golden.tensix.declarations.numerics import BfpRange, TensixNumerics
+from bitpath.golden.tensix.exact.stochastic import rounds_up
 
 
 @checked
-def unpack_datum(numerics: TensixNumerics, code: int, in_format: Format, out_format: Format, *, unsigned: bool) -> int:
-    """Convert one datum of L1, no block float, to a register word."""
+def unpack_datum(
+    numerics: TensixNumerics, code: int, in_format: Format, out_format: Format, *, unsigned: bool, e4m3: bool = False
+) -> int:
+    """Convert one datum of L1, no block float, to a register word; FP8 is E4M3 with `e4m3`, else E5M2."""
     if in_format in (Format.FP32, Format.INT32) and out_format is in_format:
         return code
     if in_format is Format.INT8:
@@ -23,8 +26,10 @@ def unpack_datum(numerics: TensixNumerics, code: int, in_format: Format, out_for
         return (0 if unsigned else code // 128 << 18) + (16 << 10 if magnitude else 0) + magnitude
     if in_format is Format.INT16:
         return (code >> 15) << 18 | (code % 256) << 10 | (code >> 8) % 128 << 3
-    if in_format in (Format.FP16, Format.FP8):
-        return fp16_source(code if in_format is Format.FP16 else code << 8)
+    if in_format is Format.FP16:
+        return fp16_source(code)
+    if in_format is Format.FP8:
+        return fp16_source(_e4m3_to_fp16(code) if e4m3 else _e5m2_to_fp16(numerics, code))
     if in_format is Format.BF16:
         return code << 3
     sign, exponent, fraction = code >> 31, code >> 23 & 0xFF, code & 0x7FFFFF
@@ -33,6 +38,26 @@ def unpack_datum(numerics: TensixNumerics, code: int, in_format: Format, out_for
     if out_format is Format.BF16:
         return sign << 18 | (exponent << 10 | fraction >> 16 << 3 if exponent else 0)
     return fp16_source(fp32_to_fp16(code))
+
+
+def _e5m2_to_fp16(numerics: TensixNumerics, code: int) -> int:
+    """Append zeros, or ones to a magnitude of all ones."""
+    return code << 8 | (0xFF if numerics.fp8_all_ones and code % 128 == 127 else 0)
+
+
+def _e4m3_to_fp16(code: int) -> int:
+    """Rebias the exponent, but for 0, and fill the fraction of a magnitude of all ones."""
+    sign, exponent, fraction = code >> 7, code >> 3 & 0xF, code & 7
+    ones = 0x7F if (exponent, fraction) == (15, 7) else 0
+    return sign << 15 | (exponent + 15 - 7 if exponent else 0) << 10 | fraction << 7 | ones
+
+
+def _fp16_to_e4m3(code: int) -> int:
+    """Truncate the fraction, flush exponents that become 0 or less to a signed zero, saturate."""
+    sign, exponent, fraction = code >> 15, (code >> 10 & 0x1F) - 15 + 7, code >> 7 & 7
+    if exponent <= 0:
+        return sign << 7
+    return sign << 7 | (0x7F if exponent > 15 else exponent << 3 | fraction)
 
 
 def fp16_source(code: int) -> int:
@@ -75,12 +100,35 @@ def round_field(numerics: TensixNumerics, magnitude: int, dropped: int) -> int:
     return shift_round(magnitude, dropped, numerics.final_tie) << dropped
 
 
+def _round_early(numerics: TensixNumerics, magnitude: int, dropped: int, discarded: int, bits: int | None) -> int:
+    """Round to nearest, or stochastically where the source has bits to discard."""
+    if bits is None or discarded <= 0:
+        return round_field(numerics, magnitude, dropped)
+    rest = magnitude % (1 << dropped) >> dropped - discarded
+    up = rounds_up(numerics, rest, discarded, bits)
+    return (magnitude >> dropped) + up << dropped
+
+
 @checked
-def early_float(numerics: TensixNumerics, word: int, mid_format: Format, *, dst32: bool) -> int:
-    """Round one float Dst word to the intermediate format, as an FP16 code or an FP32 code."""
+def early_float(
+    numerics: TensixNumerics,
+    word: int,
+    mid_format: Format,
+    *,
+    dst32: bool,
+    round_10b: bool = False,
+    bits: int | None = None,
+) -> int:
+    """Round one float Dst word to the intermediate format, as an FP16 code or an FP32 code.
+
+    Blackhole's FP16 with `round_10b` is TF32, an FP32 code, from FP32, and the narrowed word from BF16. Random `bits` round
+    stochastically, None to nearest.
+    """
+    if round_10b and mid_format is Format.FP16:
+        return early_float(numerics, word, Format.TF32, dst32=True, bits=bits) if dst32 else fp32_to_fp16(word << 16)
     if mid_format in EXPONENT5_FORMATS:
         dropped = 4 if mid_format is Format.BFP8A else 0
-        rounded = round_field(numerics, word & 0x7FFF, dropped)
+        rounded = _round_early(numerics, word & 0x7FFF, dropped, dropped, bits)
         return word & 0x8000 | min(rounded, 0x7FFF >> dropped << dropped) if rounded >= 1 << 10 else 0
     if mid_format is Format.FP32:
         return word
@@ -90,8 +138,15 @@ def early_float(numerics: TensixNumerics, word: int, mid_format: Format, *, dst3
         word <<= 16
     magnitude = min(word & 0x7FFFFFFF, 0x7F800000)
     dropped = {Format.TF32: 13, Format.BF16: 16, Format.BFP8: 17}[mid_format]
-    rounded = round_field(numerics, magnitude, dropped)
+    rounded = min(_round_early(numerics, magnitude, dropped, dropped - (0 if dst32 else 16), bits), 0x7F800000)
     return word & 0x80000000 | rounded if rounded >= 1 << 23 else 0
+
+
+@checked
+def early_int16(word: int) -> int:
+    """Return the upper half of a 32-bit Dst word in the register's bit order: sign, 7 fraction bits, exponent."""
+    sign, exponent, fraction = word >> 31, word >> 23 & 0xFF, word >> 16 & 0x7F
+    return sign << 15 | fraction << 8 | exponent
 
 
 @checked
@@ -133,8 +188,10 @@ def exponent_threshold(code: int, mid_format: Format, threshold: int) -> int:
 
 
 @checked
-def late_float(code: int, mid_format: Format, out_format: Format) -> int:
-    """Convert an intermediate float to a code of an L1 format that is no block float."""
+def late_float(code: int, mid_format: Format, out_format: Format, *, e4m3: bool = False) -> int:
+    """Convert an intermediate float to a code of an L1 format that is no block float; FP8 is E4M3 with `e4m3`."""
+    if e4m3 and out_format is Format.FP8:
+        return _fp16_to_e4m3(late_float(code, mid_format, Format.FP16))
     if mid_format not in EXPONENT5_FORMATS:
         match out_format:
             case Format.FP16:

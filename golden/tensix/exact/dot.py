@@ -4,7 +4,7 @@ Ref: ttsim v1.10.0, the only public exact statement; tt-isa-documentation 393047
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bitpath.golden.scalar.arguments import check_length
 from bitpath.golden.scalar.checked import checked
@@ -177,8 +177,11 @@ def multiply_add(
     phase: int,
     srca_format: Format,
     srcb_format: Format,
+    keep_src_b_denormals: bool = False,
 ) -> int:
     """ELWMUL on one datum: add one product to a Dst word."""
+    if keep_src_b_denormals:
+        numerics = replace(numerics, zero_flag_disabled=True)
     if style is Style.INT8:
         return accumulate_integer(dst, multiply_integer(numerics, a, b, phase).value)
 
@@ -210,14 +213,20 @@ def add(
     dst32: bool,
     srca_format: Format,
     srcb_format: Format,
+    keep_src_b_denormals: bool = False,
 ) -> int:
     """ELWADD and ELWSUB on one datum: ``a + b`` or ``a - b``, added to a Dst word or replacing it."""
+    zeros_stay = keep_src_b_denormals and not numerics.zero_flag_disabled
+    if keep_src_b_denormals:
+        numerics = replace(numerics, zero_flag_disabled=True)
     old = dst if accumulating else 0
     if style is Style.INT8:
         (a_sign, a_magnitude) = integer_datum(numerics, a)
         (b_sign, b_magnitude) = integer_datum(numerics, b, is_src_b=True)
         return accumulate_integer(old, (-1) ** a_sign * a_magnitude + (-1) ** (b_sign ^ subtract) * b_magnitude)
     x, y = read_source(numerics, a, style, srca_format), read_source(numerics, b, style, srcb_format, is_src_b=True)
+    if zeros_stay and y.exponent == 0 and y.significand == 1 << 10:
+        y = replace(y, significand=0)
     exponent = max(x.exponent, y.exponent)
     total = 0
     for each, flip in ((x, False), (y, subtract)):

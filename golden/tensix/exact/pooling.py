@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from bitpath.golden.scalar.arguments import check_length
 from bitpath.golden.scalar.checked import checked
 from bitpath.golden.tensix.declarations.formats import COLUMNS, Style
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE, GmpoolFp16, TensixNumerics
 
 ORDER = (*range(4, 8), *range(4), *range(8, 16))
 """Rows of SrcA in the order of their comparisons: of equal datums the last one wins."""
@@ -16,7 +17,14 @@ INDEXED_ROWS = 8
 
 @checked
 def maximum(
-    dst: int, scales: Sequence[int], column: Sequence[int], *, style: Style, dst32: bool, argmax: bool = False
+    dst: int,
+    scales: Sequence[int],
+    column: Sequence[int],
+    *,
+    style: Style,
+    dst32: bool,
+    argmax: bool = False,
+    numerics: TensixNumerics = WORMHOLE.numerics,
 ) -> int:
     """Return the new Dst word: the maximum of `dst` and 16 SrcA words, each scaled by the exponent of a SrcB word.
 
@@ -25,7 +33,10 @@ def maximum(
     """
     check_length("scales", scales, COLUMNS)
     check_length("column", column, COLUMNS)
-    bias = 15 if style is Style.FP16 else 127
+    widens = style is Style.FP16 and dst32 and not argmax
+    bias = 15 if style is Style.FP16 and not widens else 127
+    # Two biases of 15 become one of FP32, beside the second bias that all magnitudes have here.
+    added = 127 - 30 + 127 if widens and numerics.gmpool_fp16 is GmpoolFp16.REBIAS else 0
     integer = style is Style.INT8 or (argmax and style is Style.TF32)
     half = not dst32 or (argmax and not integer)
     if integer:
@@ -46,7 +57,7 @@ def maximum(
         elif exponent == 0:
             candidate = 0, 0
         else:
-            candidate = word >> 18, fraction + (0 if style is Style.INT8 else exponent + scale << 10)
+            candidate = word >> 18, fraction + (0 if style is Style.INT8 else exponent + scale + added << 10)
         if _ordered(candidate) >= _ordered((sign, best)):
             sign, best = candidate
             if row < INDEXED_ROWS:
@@ -67,7 +78,7 @@ def _encode(sign: int, magnitude: int, bias: int, style: Style, half: bool) -> i
     exponent, fraction = magnitude >> 10, magnitude & 0x3FF
     if exponent == 0:
         return 0
-    if style is Style.FP16:
+    if style is Style.FP16 and half:
         return sign << 15 | (exponent - bias) % 32 << 10 | fraction
     code = (exponent - bias) % 256 << 10 | fraction
     return sign << 15 | code >> 3 if half else sign << 31 | code << 13

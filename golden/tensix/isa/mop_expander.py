@@ -23,8 +23,8 @@ from collections.abc import Iterator, Sequence
 
 from bitpath.golden.arrays.arguments import check_length, checked, integer
 from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW, WORD_BITS
 from bitpath.golden.tensix.declarations.streams import COUNT_MASK, EXTRA_ROUNDS, MASK_HIGH_SHIFT, MOP_WORDS
-from bitpath.golden.tensix.isa.encodings import BY_NAME, OPCODE_LOW, WORD_BITS
 from bitpath.golden.tensix.isa.words import decode
 
 OPCODES = {each.name: each.opcode for each in BY_NAME[Chip.WORMHOLE].values()}

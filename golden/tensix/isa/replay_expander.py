@@ -12,8 +12,8 @@ Ref: tt-isa-documentation, REPLAY, 3930471 and, for the count, 065d59f.
 """
 
 from bitpath.golden.arrays.arguments import checked, integer
+from bitpath.golden.tensix.declarations.encodings import OPCODE_LOW, WORD_BITS
 from bitpath.golden.tensix.declarations.streams import REPLAY_WORDS
-from bitpath.golden.tensix.isa.encodings import OPCODE_LOW, WORD_BITS
 from bitpath.golden.tensix.isa.mop_expander import OPCODES
 from bitpath.golden.tensix.isa.words import decode
 

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from bitpath.golden.arrays.arguments import check_choice, checked, integer, one_of, shown, suggestion
+from bitpath.golden.arrays.arguments import check_choice, checked, integer, suggestion
 from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.isa.encodings import BY_NAME, BY_OPCODE, OPCODE_LOW, WORD_BITS, Encoding
+from bitpath.golden.tensix.declarations.encodings import BY_NAME, BY_OPCODE, OPCODE_LOW, WORD_BITS
 
 
 @dataclass(frozen=True, kw_only=True)
 class Instruction:
-    """A decoded instruction; `instruction["dst"]` is a field.
+    """A decoded instruction: ``instruction["dst"]`` is a field, ``str(instruction)`` its line of text.
 
     Attributes
     ----------
@@ -21,6 +21,9 @@ class Instruction:
 
     def __getitem__(self, field: str) -> int:
         return self.fields[field]
+
+    def __str__(self) -> str:
+        return f"{self.name} {', '.join(f'{name}={value}' for name, value in self.fields.items() if value)}".rstrip()
 
 
 @checked
@@ -52,19 +55,19 @@ def encode(name: str, *, chip: Chip | str = Chip.WORMHOLE, **fields: int) -> int
     ------
     TypeError, ValueError : an unknown instruction or chip; a field that the chip's encoding has not, or too large a value.
     """
-    encoding = BY_NAME[Chip(chip)][check_choice("name", name, BY_NAME[Chip(chip)])]
-    _check_names(encoding, fields)
+    return word_of(name, fields, Chip(chip))
+
+
+def word_of(name: str, fields: dict[str, int], chip: Chip) -> int:
+    """Return the word of an instruction whose fields are in a dictionary; `encode` says what it raises."""
+    encoding = BY_NAME[chip][check_choice("name", name, BY_NAME[chip])]
+    known = [each.name for each in encoding.fields]
+    for field in fields:
+        if field not in known:
+            what = f"one of its fields {', '.join(known)}" if known else "no argument, as it has no fields"
+            raise ValueError(f"an argument of {name} must be {what}, not {field}{suggestion(field, known)}")
     word = encoding.opcode << OPCODE_LOW
     for each in encoding.fields:
         allowed = range(1 << each.width)
-        word |= integer(each.name, fields.get(each.name, 0), allowed, f" in {encoding.name}") << each.low
+        word |= integer(each.name, fields.get(each.name, 0), allowed, f" in {name}") << each.low
     return word
-
-
-def _check_names(encoding: Encoding, fields: dict[str, int]) -> None:
-    known = [each.name for each in encoding.fields]
-    for name in fields:
-        if name not in known:
-            allowed = f"be {one_of(known)}" if known else "not be given"
-            close = suggestion(name, known)
-            raise ValueError(f"fields of {encoding.name} must {allowed}, not {shown(name)}{close}")

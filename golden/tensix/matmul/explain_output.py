@@ -7,6 +7,7 @@ import numpy as np
 
 from bitpath.golden.arrays.arguments import checked, integer
 from bitpath.golden.explain.explanation import Explanation, output_explanation
+from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE, Fidelity, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.exact import Dot16Trace, IntegerDot16Trace, trace_dot16, trace_dot16_integer
@@ -45,12 +46,13 @@ def explain_output(
     fidelity: str | Fidelity = "HiFi4",
     dst32: bool = True,
     numerics: TensixNumerics | None = None,
+    chip: Chip | str | None = None,
 ) -> Explanation:
     """Explain the output [m, n] of ``a @ b``: a line for each MVMUL, or the one of index `step` in full.
 
     Parameters
     ----------
-    a, b, fmt, fidelity, dst32, numerics : as `matmul_program` takes them.
+    a, b, fmt, fidelity, dst32, numerics, chip : as `matmul_program` takes them.
     output : row and column.
 
     Raises
@@ -61,7 +63,7 @@ def explain_output(
     n = integer("output[1]", output[1], range(b.shape[1]))
     # Tiles are converted one by one, so that the tile of the output is enough.
     left, right = a[m // TILE * TILE :][:TILE], b[:, n // TILE * TILE :][:, :TILE]
-    program = matmul_program(left, right, fmt=fmt, fidelity=fidelity, dst32=dst32, numerics=numerics)
+    program = matmul_program(left, right, fmt=fmt, fidelity=fidelity, dst32=dst32, numerics=numerics, chip=chip)
     steps = _steps(program, m % TILE, n % TILE)
     return output_explanation(
         steps,

@@ -12,8 +12,10 @@ from bitpath.golden.formats.catalogue import BF16, E5M2, FP16, FP32
 from bitpath.golden.scalar.codec import Overflow
 from bitpath.golden.tensix.convert.pack import pack
 from bitpath.golden.tensix.convert.unpack import unpack
+from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, FACE, TILE, Format, Style
-from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.operands.arguments import numerics_or_default
 from bitpath.golden.tensix.operands.registers import INT32_MAX
 
 
@@ -96,14 +98,16 @@ def l1_bytes(matrix: np.ndarray, fmt: str, numerics: TensixNumerics) -> np.ndarr
 
 
 @checked
-def tile_image(tile: np.ndarray, fmt: str, numerics: TensixNumerics | None = None) -> np.ndarray:
+def tile_image(
+    tile: np.ndarray, fmt: str, numerics: TensixNumerics | None = None, chip: Chip | str | None = None
+) -> np.ndarray:
     """Return the L1 image of one 32x32 tile, which `unpack` with a `count` of 1024 turns into its source words.
 
     Parameters
     ----------
     tile : [64, 16], its faces one below the other, as `matmul.to_tiles` gives it; dtypes are `matmul`'s.
     fmt : a format of `matmul`.
-    numerics : None is `WORMHOLE`'s.
+    numerics, chip : one of both, or neither: None is `WORMHOLE`'s; a chip stands for its preset's.
 
     Returns
     -------
@@ -116,7 +120,7 @@ def tile_image(tile: np.ndarray, fmt: str, numerics: TensixNumerics | None = Non
     check_choice("fmt", fmt, FORMATS)
     check_shape("tile", tile, TILE_ROWS, FACE)
     check_matrix("tile", tile, fmt)
-    return l1_bytes(tile, fmt, WORMHOLE.numerics if numerics is None else numerics)
+    return l1_bytes(tile, fmt, numerics_or_default(numerics, chip))
 
 
 def tile_images(tiles: np.ndarray, fmt: str, numerics: TensixNumerics) -> np.ndarray:

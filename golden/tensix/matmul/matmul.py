@@ -15,6 +15,7 @@ import numpy as np
 from bitpath.golden.arrays.arguments import check_array, check_choice, check_contraction, check_shape, checked
 from bitpath.golden.arrays.parallel import Progress
 from bitpath.golden.arrays.streamed import ROWS, streamed
+from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE, TILE_PASS, Fidelity
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.matmul.host import (
@@ -27,7 +28,7 @@ from bitpath.golden.tensix.matmul.host import (
     tile_words,
 )
 from bitpath.golden.tensix.matrix.mvmul import mvmul
-from bitpath.golden.tensix.operands.arguments import check_dst32, numerics_with
+from bitpath.golden.tensix.operands.arguments import check_dst32, numerics_or_default
 from bitpath.golden.tensix.operands.fidelity import phases
 
 MACS_PER_MVMUL = BLOCK_ROWS * FACE * FACE
@@ -109,6 +110,7 @@ def matmul(
     dst32: bool = True,
     quirk: bool = True,
     numerics: TensixNumerics | None = None,
+    chip: Chip | str | None = None,
     progress: Progress | None = None,
 ) -> np.ndarray:
     """Multiply matrices [M, K] @ [K, N]; returns float32 [M, N], int32 for "int8".
@@ -121,6 +123,7 @@ def matmul(
     TypeError, ValueError : as `matmul_program`.
     """
     _check_operands(a, b, fmt, dst32)
+    numerics = numerics_or_default(numerics, chip)
     # Of the left operand each block of rows has its own part.
     program = matmul_program(a[:1], b, fmt=fmt, fidelity=fidelity, dst32=dst32, numerics=numerics)
 
@@ -142,6 +145,7 @@ def matmul_program(
     fidelity: str | Fidelity = "HiFi4",
     dst32: bool = True,
     numerics: TensixNumerics | None = None,
+    chip: Chip | str | None = None,
 ) -> Program:
     """Convert two matrices and cut their product into tiles, all dimensions padded with zeros to multiples of 32.
 
@@ -151,14 +155,14 @@ def matmul_program(
     fmt : "bf16", "tf32", "fp16", "fp8" (e5m2), "bfp8", "bfp4", "bfp2" or "int8".
     fidelity : "LoFi", "HiFi2", "HiFi3" or "HiFi4".
     dst32 : width of Dst; "int8" needs True.
-    numerics : None is `WORMHOLE`'s.
+    numerics, chip : one of both, or neither: None is `WORMHOLE`'s; a chip stands for its preset's.
 
     Raises
     ------
     TypeError, ValueError : other dtypes, shapes or names; NaN; integers out of range.
     """
     _check_operands(a, b, fmt, dst32)
-    numerics = numerics_with(True, numerics)
+    numerics = numerics_or_default(numerics, chip)
     return Program(
         fmt=FORMATS[fmt],
         dst32=dst32,
@@ -210,6 +214,7 @@ def run_program(
     *,
     quirk: bool = True,
     numerics: TensixNumerics | None = None,
+    chip: Chip | str | None = None,
     progress: Progress | None = None,
 ) -> np.ndarray:
     """Execute a program; returns Dst words, uint32 [M/32, N/32, 64, 16], each rounded after every instruction.
@@ -218,8 +223,9 @@ def run_program(
 
     Raises
     ------
-    TypeError : `numerics` are no `TensixNumerics`.
+    TypeError, ValueError : `numerics` are no `TensixNumerics`; both they and a chip.
     """
+    numerics = numerics_or_default(numerics, chip)
     rows, depth, columns = program.tiles
     dst = np.zeros((rows, columns, TILE_ROWS, FACE), np.uint32)
     for k in range(depth):

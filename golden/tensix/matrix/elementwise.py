@@ -3,14 +3,18 @@
 Ref: tt-isa-documentation 3930471, ELWMUL and ELWADD; ttsim v1.10.0 for the bits.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from bitpath.golden.arrays.arguments import checked
+from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.arguments import check_operands, check_phase, numerics_with
 from bitpath.golden.tensix.operands.registers import dst_fields
 from bitpath.golden.tensix.operands.sources import (
+    ZERO_FRACTIONS,
     exponent_offset,
     integer_flushes,
     integer_mask_a,
@@ -34,14 +38,18 @@ def elwmul(
     phase: int = 0,
     srca_format: Format | int | str | None = None,
     srcb_format: Format | int | str | None = None,
+    keep_src_b_denormals: bool = False,
     quirk: bool = True,
     numerics: TensixNumerics | None = None,
+    chip: Chip | str | None = None,
 ) -> np.ndarray:
     """Add products to Dst: ``dst + src_b * src_a`` datum by datum, in one fidelity phase.
 
     Parameters
     ----------
     dst, src_b, src_a : uint32 [..., 8, 16]; words and further arguments as in `mvmul`.
+    keep_src_b_denormals : True with ALU_ACC_CTRL_Zero_Flag_disabled_src: a SrcB datum of exponent 0 is 1.fraction at this
+        exponent, a zero too, and an integer its magnitude. SrcA's stay zeros.
 
     Returns
     -------
@@ -51,7 +59,9 @@ def elwmul(
     ------
     TypeError, ValueError : as `mvmul`.
     """
-    numerics = numerics_with(quirk, numerics)
+    numerics = numerics_with(quirk, numerics, chip)
+    if keep_src_b_denormals:
+        numerics = replace(numerics, zero_flag_disabled=True)
     style, formats, leading = check_operands(dst, src_b, src_a, ROWS, style, dst32, srca_format, srcb_format)
     phase = check_phase(phase)
     # The compiler is loaded with the first call.
@@ -78,19 +88,31 @@ def elwadd(
     accumulate: bool = True,
     srca_format: Format | int | str | None = None,
     srcb_format: Format | int | str | None = None,
+    keep_src_b_denormals: bool = False,
     quirk: bool = True,
     numerics: TensixNumerics | None = None,
+    chip: Chip | str | None = None,
 ) -> np.ndarray:
     """Add sums to Dst, ``dst + (src_a + src_b)``; without `accumulate` the sums replace it.
 
-    Parameters and results are those of `elwmul`. Integers are added whole, without fields.
+    Parameters and results are those of `elwmul`. Integers are added whole, without fields. With `keep_src_b_denormals` a SrcB
+    datum without exponent and fraction stays zero; it is 1.0 at exponent 0 only with `numerics.zero_flag_disabled`.
 
     Raises
     ------
     TypeError, ValueError : as `mvmul`.
     """
     return _added(
-        dst, src_b, src_a, False, style, dst32, accumulate, srca_format, srcb_format, numerics_with(quirk, numerics)
+        dst,
+        src_b,
+        src_a,
+        False,
+        style,
+        dst32,
+        accumulate,
+        (srca_format, srcb_format),
+        keep_src_b_denormals,
+        numerics_with(quirk, numerics, chip),
     )
 
 
@@ -105,8 +127,10 @@ def elwsub(
     accumulate: bool = True,
     srca_format: Format | int | str | None = None,
     srcb_format: Format | int | str | None = None,
+    keep_src_b_denormals: bool = False,
     quirk: bool = True,
     numerics: TensixNumerics | None = None,
+    chip: Chip | str | None = None,
 ) -> np.ndarray:
     """Add differences to Dst, ``dst + (src_a - src_b)``: `elwadd` with the signs of SrcB negated.
 
@@ -117,7 +141,16 @@ def elwsub(
     TypeError, ValueError : as `mvmul`.
     """
     return _added(
-        dst, src_b, src_a, True, style, dst32, accumulate, srca_format, srcb_format, numerics_with(quirk, numerics)
+        dst,
+        src_b,
+        src_a,
+        True,
+        style,
+        dst32,
+        accumulate,
+        (srca_format, srcb_format),
+        keep_src_b_denormals,
+        numerics_with(quirk, numerics, chip),
     )
 
 
@@ -129,22 +162,26 @@ def _added(
     style: str | Style,
     dst32: bool,
     accumulate: bool,
-    srca_format: Format | int | str | None,
-    srcb_format: Format | int | str | None,
+    formats: tuple[Format | int | str | None, Format | int | str | None],
+    keep_src_b_denormals: bool,
     numerics: TensixNumerics,
 ) -> np.ndarray:
     """Check the arguments and compute."""
-    style, formats, leading = check_operands(dst, src_b, src_a, ROWS, style, dst32, srca_format, srcb_format)
+    style, own, leading = check_operands(dst, src_b, src_a, ROWS, style, dst32, *formats)
     from bitpath.golden.tensix.matrix import elementwise_integer_loop, elementwise_loop
 
     words = _blocks(leading, dst, src_b, src_a)
     if style is Style.INT8:
-        flushes = integer_flushes(numerics)
+        flushes = integer_flushes(
+            replace(numerics, zero_flag_disabled=keep_src_b_denormals or numerics.zero_flag_disabled)
+        )
         new = elementwise_integer_loop.elementwise(*words, None, flushes, subtract=subtract, accumulate=accumulate)
     else:
         # A sum of zeros has the exponent of a product of zeros in phase 0, whatever the numerics say.
         zero_exponent = max(exponent_offset(style, dst32, 0), 0)
-        reading = source_fields(numerics, style, dst32, 0, formats)._replace(zero_exponent=zero_exponent)
+        reading = source_fields(numerics, style, dst32, 0, own)._replace(zero_exponent=zero_exponent)
+        if keep_src_b_denormals and reading.b_zeros:
+            reading = reading._replace(b_zeros=ZERO_FRACTIONS)
         new = elementwise_loop.elwadd(
             numerics,
             *words,

@@ -14,7 +14,7 @@ from bitpath.golden.arrays.parallel import in_parallel, owned, shares
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.matrix.accumulate_loop import ON_GRID, STEPS, add_to_dst, addition, power_of_two, rounded
-from bitpath.golden.tensix.operands.sources import SourceFields
+from bitpath.golden.tensix.operands.sources import ZERO_FRACTIONS, SourceFields
 
 SIZE = BLOCK_ROWS * COLUMNS
 """Datums of a block."""
@@ -135,7 +135,8 @@ def _elwadd(
             a, b = np.int64(src_a[block, i]), np.int64(src_b[block, i])
             exponent_a, exponent_b = a >> 10 & exponent_mask, b >> 10 & exponent_mask
             power_a = power_of_two(exponent_a) if exponent_a else 0.0
-            power_b = power_of_two(exponent_b) if (exponent_b != 0) | (b_zeros == 0) else 0.0
+            kept = (b_zeros == 0) | (b_zeros == ZERO_FRACTIONS) & (b & b_mask != 0)
+            power_b = power_of_two(exponent_b) if (exponent_b != 0) | kept else 0.0
             value_a = _signed(a & a_mask | 1 << 10, a >> 18) * power_a
             value_b = _signed(b & b_mask | 1 << 10, b >> 18 ^ subtract) * power_b
             largest = max(power_a, power_b)

@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 
 from bitpath.golden.arrays.arguments import checked
+from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.arguments import check_operands, check_phase, check_words, numerics_with
@@ -32,6 +33,7 @@ def mvmul(
     srcb_format: Format | int | str | None = None,
     quirk: bool = True,
     numerics: TensixNumerics | None = None,
+    chip: Chip | str | None = None,
 ) -> np.ndarray:
     """Add SrcB @ SrcA to Dst, one rounding a datum.
 
@@ -43,7 +45,7 @@ def mvmul(
     phase : fidelity phase, 0 to 3.
     srca_format, srcb_format : data formats of the sources; None is the style's own.
     quirk : True if Wormhole's wrong result for a sum of -1 unit is kept; False switches it off in `numerics`.
-    numerics : None is `WORMHOLE`'s.
+    numerics, chip : one of both, or neither: None is `WORMHOLE`'s; a chip stands for its preset's.
 
     Returns
     -------
@@ -54,7 +56,16 @@ def mvmul(
     TypeError, ValueError : other dtypes, shapes, styles, formats, phases, or words too wide.
     """
     return _blocks(
-        dst, src_b, src_a, BLOCK_ROWS, style, dst32, phase, srca_format, srcb_format, numerics_with(quirk, numerics)
+        dst,
+        src_b,
+        src_a,
+        BLOCK_ROWS,
+        style,
+        dst32,
+        phase,
+        srca_format,
+        srcb_format,
+        numerics_with(quirk, numerics, chip),
     )
 
 
@@ -75,6 +86,7 @@ def mvmul_row(
     srcb_format: Format | int | str | None = None,
     quirk: bool = True,
     numerics: TensixNumerics | None = None,
+    chip: Chip | str | None = None,
 ) -> np.ndarray:
     """MVMUL with row broadcast: add one SrcB row @ SrcA to Dst rows 0, 2, 4 and 6.
 
@@ -85,7 +97,7 @@ def mvmul_row(
     ------
     TypeError, ValueError : as `mvmul`.
     """
-    numerics = numerics_with(quirk, numerics)
+    numerics = numerics_with(quirk, numerics, chip)
     check_words("src_b_row", src_b_row, 1, 19)
     rows = np.zeros((*src_b_row.shape[:-2], BLOCK_ROWS, COLUMNS), np.uint32)
     rows[..., ROW_BROADCAST_ROWS, :] = src_b_row
@@ -104,8 +116,11 @@ def gapool(
     style: str | Style,
     dst32: bool,
     phase: int = 0,
+    srca_format: Format | int | str | None = None,
+    srcb_format: Format | int | str | None = None,
     quirk: bool = True,
     numerics: TensixNumerics | None = None,
+    chip: Chip | str | None = None,
 ) -> np.ndarray:
     """GAPOOL: MVMUL on the upper four rows of SrcB and Dst; Dst rows 4 to 7 stay. The arguments are those of `mvmul`.
 
@@ -113,11 +128,12 @@ def gapool(
     ------
     TypeError, ValueError : as `mvmul`.
     """
-    numerics = numerics_with(quirk, numerics)
+    numerics = numerics_with(quirk, numerics, chip)
     rows = BLOCK_ROWS // 2
     check_words("dst", dst, BLOCK_ROWS, 32 if dst32 else 16)
     check_words("src_b", src_b, BLOCK_ROWS, 19)
-    upper = _blocks(dst[..., :rows, :], src_b[..., :rows, :], src_a, rows, style, dst32, phase, None, None, numerics)
+    formats = srca_format, srcb_format
+    upper = _blocks(dst[..., :rows, :], src_b[..., :rows, :], src_a, rows, style, dst32, phase, *formats, numerics)
     lower = np.broadcast_to(dst[..., rows:, :], upper.shape)
     return np.concatenate([upper, lower], axis=-2)
 

@@ -13,6 +13,7 @@ from bitpath.golden.arrays.arguments import (
     numerics_of,
     one_of,
 )
+from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import (
     COLUMNS,
     EXPONENT5_FORMATS,
@@ -22,7 +23,7 @@ from bitpath.golden.tensix.declarations.formats import (
     Format,
     Style,
 )
-from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
+from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, WORMHOLE, TensixNumerics
 
 
 def format_member(name: str, value: Format | int | str) -> Format:
@@ -44,14 +45,19 @@ def source_format(name: str, value: Format | int | str | None, style: Style) -> 
     return fmt
 
 
-def numerics_or_default(numerics: TensixNumerics | None) -> TensixNumerics:
-    """Return the numerics given, Wormhole's for None."""
-    return numerics_of(numerics, WORMHOLE)
+def numerics_or_default(numerics: TensixNumerics | None, chip: Chip | str | None = None) -> TensixNumerics:
+    """Return the numerics given, those of the chip's preset, or Wormhole's for neither; raise ValueError for both."""
+    if chip is None:
+        return numerics_of(numerics, WORMHOLE)
+    chip = member("chip", chip, Chip)
+    if numerics is not None:
+        raise ValueError(f"chip must be None with numerics, not {chip.value!r}")
+    return CHIP_PRESETS[chip].numerics
 
 
-def numerics_with(quirk: bool, numerics: TensixNumerics | None) -> TensixNumerics:
-    """Return the numerics given, Wormhole's for None; `quirk` False switches the -1 quirk off in either."""
-    numerics = numerics_or_default(numerics)
+def numerics_with(quirk: bool, numerics: TensixNumerics | None, chip: Chip | str | None = None) -> TensixNumerics:
+    """Return the numerics of `numerics_or_default`; `quirk` False switches the -1 quirk off in them."""
+    numerics = numerics_or_default(numerics, chip)
     return replace(numerics, minus_one_quirk=numerics.minus_one_quirk and quirk)
 
 

@@ -4,6 +4,7 @@ Ref: tt-isa-documentation 3930471, Dst and MVMUL.
 """
 
 from bitpath.golden.arrays.arguments import integer
+from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, SRC_ROWS, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.arguments import numerics_or_default
@@ -31,14 +32,40 @@ def dst32_rows(row: int) -> tuple[int, int]:
     return high, high + BLOCK_ROWS
 
 
+def permuted_row(row: int, *, remap: bool, swizzle: bool = False) -> int:
+    """Return the row of Dst that Blackhole's address modes take for a row of 10 bits, before `dst32_rows` splits it.
+
+    Parameters
+    ----------
+    remap : DEST_ACCESS_CFG_remap_addrs, for 16-bit and 32-bit rows.
+    swizzle : DEST_ACCESS_CFG_swizzle_32b, for 32-bit rows alone, after `remap`.
+
+    Raises
+    ------
+    ValueError : the row does not exist.
+    """
+    row = integer("row", row, range(DST16_ROWS))
+    if remap:
+        row = (row & 0x3C7) ^ (row & 0x30) >> 1 ^ (row & 0x8) << 2
+    if swizzle:
+        row = (row & 0x3F3) ^ (row & 0x18) >> 1 ^ (row & 0x4) << 1
+    return row
+
+
 def check_rows(
-    *, src_a_row: int, src_b_row: int, dst_row: int, dst32: bool, numerics: TensixNumerics | None = None
+    *,
+    src_a_row: int,
+    src_b_row: int,
+    dst_row: int,
+    dst32: bool,
+    numerics: TensixNumerics | None = None,
+    chip: Chip | str | None = None,
 ) -> None:
     """Raise ValueError where an MVMUL may not start at one of these rows.
 
     SrcB and Dst start at multiples of 8, SrcA at multiples of `numerics.src_a_row_step` that leave 16 rows.
     """
-    step = numerics_or_default(numerics).src_a_row_step
+    step = numerics_or_default(numerics, chip).src_a_row_step
     for name, row, rows, multiple, used in (
         ("src_a_row", src_a_row, SRC_ROWS, step, 2 * BLOCK_ROWS),
         ("src_b_row", src_b_row, SRC_ROWS, BLOCK_ROWS, BLOCK_ROWS),

@@ -8,6 +8,9 @@ from typing import NamedTuple
 from bitpath.golden.tensix.declarations.formats import EXPONENT5_FORMATS, Format, Style
 from bitpath.golden.tensix.declarations.numerics import Masking, TensixNumerics
 
+ZERO_FRACTIONS = 2
+"""`SourceFields.b_zeros` of a sum that keeps denormals."""
+
 
 class SourceFields(NamedTuple):
     """How both sources are taken apart.
@@ -19,7 +22,8 @@ class SourceFields(NamedTuple):
     exponent_mask : mask of the exponents, shifted down.
     a_mask, a_right : fraction bits of SrcA that are kept, and the shift that leaves the phase's 5 bits lowest.
     b_mask, b_right, b_field, b_left : the same of SrcB, then the mask of the phase's bits and the shift up to their weight.
-    b_zeros : 1 if exponent 0 makes SrcB's datum zero, as it does SrcA's; 0 with the zero flag disabled.
+    b_zeros : 1 if exponent 0 makes SrcB's datum zero, as it does SrcA's; 0 with the zero flag disabled; `ZERO_FRACTIONS` if
+        the fraction must be 0 too.
     """
 
     offset: int

@@ -31,6 +31,7 @@ from bitpath.golden.tensix.exact import (
     multiply_add,
     trace_dot16,
     unpack_block,
+    unpack_datum,
 )
 from bitpath.golden.tensix.matrix.elementwise import elwadd, elwmul
 from bitpath.golden.tensix.matrix.mvmul import mvmul, mvmul_row
@@ -190,6 +191,16 @@ def exact_unpacked(numerics: TensixNumerics, exponent: int, datums: Sequence[int
     return unpack_block(numerics, fmt, exponent, datums)
 
 
+def unpacked_fp8(numerics: TensixNumerics, code: np.ndarray) -> np.ndarray:
+    """Return source words [N, 1] of E5M2 codes [N]."""
+    return unpack(code, Format.FP8, Format.FP8, count=code.size, numerics=numerics)[:, np.newaxis]
+
+
+def exact_unpacked_fp8(numerics: TensixNumerics, code: int) -> list[int]:
+    """Return the result of `unpacked_fp8` for one code."""
+    return [unpack_datum(numerics, code, Format.FP8, Format.FP8, unsigned=False)]
+
+
 def _elements(words: np.ndarray) -> np.ndarray:
     """Return words [N] as blocks of 8x16."""
     return _filled(words, BLOCK_ROWS * COLUMNS).reshape(-1, BLOCK_ROWS, COLUMNS)
@@ -237,6 +248,9 @@ def _operations() -> list[Operation]:
     for fmt in (Format.BFP8, Format.BFP8A):
         given = f"unpack_{fmt.name.lower()}", block, sources
         found.append(Operation(*given, unpacked, exact_unpacked, dots.block_pool, {"fmt": fmt}))
+    found.append(
+        Operation("unpack_fp8", {"code": Operand("u1")}, first, unpacked_fp8, exact_unpacked_fp8, dots.fp8_pool)
+    )
     return found
 
 
@@ -245,5 +259,15 @@ MATRIX_UNIT = Unit(
     presets=tuple(declared.PRESETS.values()),
     operations=_operations(),
     values={"group": (4, 8, 16), "product_guard_bits": range(14)},
-    left_out={"src_a_row_step": "it limits the rows at which an instruction may start and changes no value"},
+    left_out={
+        "src_a_row_step": "it limits the rows at which an instruction may start and changes no value",
+        "fp8_e4m3": "it admits a format and changes no value",
+        "round_10b_fp16": "it admits a conversion and changes no value",
+        "sfpu_round_to_zero": "it admits a rounding and changes no value",
+        "tilise_wide_rows": "it orders datums and changes no value",
+    }
+    | dict.fromkeys(("gmpool_fp16", "move_masking", "moves_follow_fp32"), "no operation here pools or moves rows")
+    | dict.fromkeys(
+        ("stochastic_compare", "sfpstore_flush", "sfpstore_sign_magnitude"), "the Vector unit is not probed"
+    ),
 )

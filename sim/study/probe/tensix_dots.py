@@ -106,6 +106,11 @@ def block_pool(seed: int) -> Dots:
     return {"exponent": np.arange(8, dtype=np.uint8), "datums": rng.integers(0, 256, (8, BLOCK), dtype=np.uint8)}
 
 
+def fp8_pool(seed: int) -> Dots:
+    """Return FP8 codes, first those with all bits but the sign set."""
+    return {"code": np.append([0x7F, 0xFF], np.random.default_rng([seed, 7]).integers(0, 256, 14)).astype(np.uint8)}
+
+
 def _integer_pool(seed: int) -> Dots:
     """Return integers, some of them with the exponent field 0."""
     rng = np.random.default_rng([seed, 6])

@@ -7,8 +7,10 @@ import numpy as np
 
 from bitpath.golden import tensix
 from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.tensix.convert.unpack_tile import UnpackControl
 from bitpath.golden.tensix.declarations.formats import Format, Style
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
+from bitpath.golden.tensix.declarations.quasar import MX_FORMATS
 from bitpath.golden.tensix.exact import Source
 
 NUMERICS = WORMHOLE.numerics
@@ -32,18 +34,42 @@ PACKED = {
     "descale_shift": 0,
 }
 
+MOVED = {"dst": ROWS, "srca_format": 5}
+UNPACKED = {
+    "l1": np.arange(128, dtype=np.uint8),
+    "in_format": 6,
+    "out_format": 5,
+    "count": 96,
+    "forced_exponent": 127,
+}
+CONTROL = {
+    "in_format": 5,
+    "out_format": 5,
+    "forced_exponent": None,
+    "row_stride": None,
+    "col_shift": 3,
+    "upsample_rate": 1,
+}
+TILISED = {**CONTROL, "row_stride": 32, "col_shift": 0, "upsample_rate": 0, "forced_exponent": 127}
+
 VECTORISED = {
     "MvmulInstruction": INSTRUCTION,
+    "Prng": {"seed": 7},
     "Program": {name: getattr(PROGRAM, name) for name in tensix.Program.__annotations__},
+    "UnpackControl": TILISED,
     "broadcast_src_b": {"src_b": np.arange(128, dtype=np.uint32).reshape(8, 16), "row": 3},
     "elwadd": ELEMENTS,
     "elwmul": {**ELEMENTS, "phase": 3},
     "elwsub": ELEMENTS,
     "from_physical": {"words": ROWS, "layout": "SRC"},
-    "gapool": {**OPERANDS, "phase": 3},
-    "gmpool": OPERANDS,
+    "gapool": {**OPERANDS, "phase": 3, **CODES},
+    "gmpool": {**OPERANDS, **CODES},
     "matmul": {"a": MATRIX, "b": MATRIX.T},
     "matmul_program": {"a": MATRIX, "b": MATRIX.T},
+    "mova2d": {**MOVED, "src_a": ROWS},
+    "movb2a": {"src_b": ROWS, "srcb_format": 5},
+    "movb2d": {**MOVED, "src_b": ROWS, "srcb_format": 6},
+    "movd2a": {**MOVED, "dst32": True},
     "mvmul": {**OPERANDS, "phase": 3, **CODES},
     "mvmul_row": {
         **{name: value for name, value in OPERANDS.items() if name != "src_b"},
@@ -51,20 +77,29 @@ VECTORISED = {
         "phase": 3,
         **CODES,
     },
+    "mx_pack": {"x": MATRIX, "fmt": "MXFP4"},
+    "mx_unpack": {"l1": np.arange(64, dtype=np.uint8), "fmt": "MXINT4", "count": 96},
     "pack": PACKED,
     "phases": {"fidelity": "HiFi4"},
     "result_matrix": {"program": PROGRAM, "dst": np.arange(1024, dtype=np.uint32).reshape(1, 1, 64, 16)},
     "run_program": {"program": PROGRAM},
+    "sfp_stoch_rnd": {"x": ROWS, "mode": 3},
+    "sfpstore": {"lanes": ROWS, "mode": 4},
     "tile_image": {"tile": np.ones((64, 16), np.float32), "fmt": "bf16"},
     "tile_instructions": {"fidelity": "HiFi2"},
+    "tilize": {"matrix": MATRIX},
     "to_physical": {"words": ROWS, "layout": "SRC"},
-    "unpack": {
+    "trnspsrcb": {"src_b": SQUARE},
+    "unpack": UNPACKED,
+    "unpack_tile": {
         "l1": np.arange(128, dtype=np.uint8),
-        "in_format": 6,
-        "out_format": 5,
-        "count": 96,
-        "forced_exponent": 127,
+        "control": UnpackControl(**CONTROL),
+        "first_datum": 16,
+        "count": 17,
+        "tile_datums": 48,
     },
+    "unpack_to_dst": UNPACKED,
+    "untilize": {"tiles": np.arange(1024).reshape(1, 1, 64, 16)},
 }
 DATUM = {"style": Style.BF16, "dst32": True, "phase": 3, "srca_format": Format.BF16, "srcb_format": Format.BF16}
 SUM = {name: value for name, value in DATUM.items() if name != "phase"}
@@ -90,7 +125,9 @@ EXACT = {
     },
     "add_to_l1": {"numerics": NUMERICS, "old": WORD, "new": 0xBF812345, "fmt": Format.FP32},
     "dot16_integer": {**DOT, "phase": 3},
-    "early_float": {"numerics": NUMERICS, "word": WORD, "mid_format": Format.BF16, "dst32": True},
+    "dst_word": {"numerics": NUMERICS, "datum": 0x5FC0F, "fmt": Format.BF16, "old": WORD, "low_half": True},
+    "early_float": {"numerics": NUMERICS, "word": WORD, "mid_format": Format.BF16, "dst32": True, "bits": 100},
+    "early_int16": {"word": WORD},
     "early_int8": {"word": 0x80000123, "unsigned": False, "shift": 3, "tie": Rounding.RNA},
     "edge_mask": {"code": 3, "column": 15, "mask": 0x8000, "replacement": 7},
     "exponent_threshold": {"code": WORD, "mid_format": Format.FP32, "threshold": 128},
@@ -103,12 +140,20 @@ EXACT = {
         "style": Style.BF16,
         "dst32": True,
     },
+    "moved_source": {"numerics": NUMERICS, "word": 0x5FC0F, "srcb_format": Format.BF16},
     "multiply": {"numerics": NUMERICS, **SOURCES, "style": Style.BF16, "dst32": True, "phase": 3},
     "multiply_add": {"numerics": NUMERICS, "dst": WORD, "b": 0x1FC08, "a": 0x1FD08, **DATUM},
     "multiply_integer": {"numerics": NUMERICS, "a": 0x44123, "b": 0x4123, "phase": 3},
+    "mx_element": {"code": WORD, "scale": 126, "fmt": MX_FORMATS["MXFP4"]},
+    "mx_scale": {"codes": [WORD, WORD + 1], "fmt": MX_FORMATS["MXINT8"]},
+    "mx_source": {"element": 5, "scale": 126, "fmt": MX_FORMATS["MXFP4"]},
     "pack_block": {"numerics": NUMERICS, "fmt": Format.BFP8, "codes": [0x3F80 + i for i in range(16)]},
     "read_source": {"numerics": NUMERICS, "word": 0x5FC0F, "style": Style.BF16, "source_format": Format.BF16},
     "relu": {"code": WORD, "width": 32, "mode": 3, "threshold": 0x3F80},
+    "rounds_up": {"numerics": NUMERICS, "discarded": 100, "count": 13, "bits": 100 << 10},
+    "source_word": {"word": WORD, "fmt": Format.BF16, "dst32": True},
+    "stochastic_round": {"numerics": NUMERICS, "code": WORD, "mode": 1, "bits": 100},
+    "stored": {"numerics": NUMERICS, "lane": WORD, "mode": 7},
     "trace_dot16": {**DOT, **DATUM},
     "trace_dot16_integer": {**DOT, "phase": 3},
     "unpack_block": {"numerics": NUMERICS, "fmt": Format.BFP8, "exponent": 127, "datums": [*range(100, 116)]},
@@ -118,5 +163,6 @@ EXACT = {
         "in_format": Format.BF16,
         "out_format": Format.BF16,
         "unsigned": False,
+        "e4m3": False,
     },
 }

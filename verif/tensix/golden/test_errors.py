@@ -34,8 +34,14 @@ def pack(mid="BF16", out="BF16", dst=WORD, dst32=False, **more):
     return tensix.pack(dst, mid, out, dst32=dst32, **more)
 
 
+def movd2a(dst, srca_format="BF16", dst32=False, **more):
+    return tensix.movd2a(dst, srca_format=srca_format, dst32=dst32, **more)
+
+
 elwadd = partial(tensix.elwadd, style="BF16", dst32=True)
 gmpool = partial(tensix.gmpool, DST, SRC_B, SRC_A)
+mova2d = partial(tensix.mova2d, srca_format="BF16")
+control = partial(tensix.UnpackControl, in_format=5, out_format=5)
 raw_int8 = partial(pack, "INT8", "INT8", dst32=True, raw=True)
 
 BROADCAST = "leading axes must broadcast, not be "
@@ -68,11 +74,65 @@ VALUES = [
     (lambda: elwadd(DST, SRC_B, SRC_A), "src_a must have shape [..., 8, 16], not (16, 16)"),
     (lambda: elwadd(DST + BIT_16, SRC_B, SRC_B, dst32=False), "dst must hold words of 16 bits, not 0x10000"),
     (lambda: elwadd(DST, TWO, THREE), f"{BROADCAST}dst (), src_b (2,), src_a"),
-    (lambda: gmpool(style="FP16", dst32=True), "dst32 must be False with style FP16, whose 32-bit exponent is"),
     (
         lambda: gmpool(style="BF16", dst32=False, argmax=True),
         "dst32 must be True with argmax, whose index is in the lower half, not",
     ),
+    (lambda: mvmul(chip="quasar"), "chip must be 'wormhole' or 'blackhole', not 'quasar'"),
+    (lambda: mvmul(chip="blackhole", numerics=WORMHOLE.numerics), "chip must be None with numerics, not 'blackhole'"),
+    (lambda: unpack("FP8", "FP8", e4m3=True), "e4m3 must be False with FP8 and numerics without fp8_e4m3, not True"),
+    (
+        lambda: pack("FP16", "BF16", dst32=True, round_10b=True, chip="blackhole"),
+        "round_10b must be False with mid_format FP16 and out_format BF16, not True",
+    ),
+    (
+        lambda: pack("FP32", "FP32", dst32=True, stochastic_bits=WORD),
+        "stochastic_bits must be None with mid_format FP32",
+    ),
+    (lambda: pack(stochastic_bits=WORD[:3]), "stochastic_bits must be as many as dst has words, 16, not 3"),
+    (
+        lambda: tensix.sfp_stoch_rnd(WORD, 4),
+        "mode must be FP16A (0), FP16B (1), UINT8 (2), INT8 (3), UINT16 (6) or INT16",
+    ),
+    (
+        lambda: tensix.sfp_stoch_rnd(WORD, 1, rounding="zero"),
+        "rounding must be 'nearest' or 'stochastic' without sfpu_round_to_zero, not 'zero'",
+    ),
+    (
+        lambda: tensix.sfp_stoch_rnd(WORD, 1, rounding="stochastic"),
+        "bits must be given with rounding 'stochastic' alone, not None with 'stochastic'",
+    ),
+    (lambda: tensix.sfpstore(WORD, 0), "mode must be FP16 (1), BF16 (2), FP32 (3), INT32 (4), INT8 (5), UINT16 (6),"),
+    (lambda: tensix.Prng(1 << 32), "seed must be 0 to 4294967295, not 4294967296"),
+    (lambda: mova2d(DST[:1], SRC_B), "dst must have the shape of the moved rows, (8, 16), not (1, 16)"),
+    (lambda: mova2d(DST, SRC_B, srca_format="TF32", low_half=True), "low_half must be False with TF32, not True"),
+    (lambda: movd2a(DST, srca_format="TF32"), "dst32 must be True and low_half False with TF32, not False and False"),
+    (lambda: movd2a(DST, low_half=True), "low_half must be False without dst32, not True"),
+    (lambda: control(row_stride=24), "row_stride must be a multiple of 16, not 24"),
+    (
+        lambda: control(row_stride=32, col_shift=1),
+        "row_stride must be None with col_shift 1 and upsample_rate 0, not 32",
+    ),
+    (
+        lambda: control(to_dst=True, transpose=True),
+        "to_dst must be False with transpose True and col_shift 0, not True",
+    ),
+    (
+        lambda: tensix.unpack_tile(BYTES, control(transpose=True), first_datum=4, count=8),
+        "first_datum must be at a multiple of 16 bytes with BF16, not 4",
+    ),
+    (
+        lambda: tensix.unpack_tile(BYTES, control(in_format=7, row_stride=16), count=16),
+        "row_stride must be None with BFP4, not 16",
+    ),
+    (lambda: tensix.mx_pack(A, "MXFP4"), "x must hold a multiple of 32 numbers, not 4"),
+    (lambda: tensix.mx_pack(TILE, "MXFP4", scale_rule="up"), "scale_rule must be 'floor' or 'ceil', not 'up'"),
+    (
+        lambda: tensix.mx_unpack(BYTES, "MXFP5"),
+        "fmt must be 'MXFP8R', 'MXFP8P', 'MXFP6R', 'MXFP6P', 'MXFP4', 'MXINT8',",
+    ),
+    (lambda: tensix.mx_unpack(BYTES, "MXFP4", count=33), "count must be a multiple of 32, not 33"),
+    (lambda: tensix.mx_unpack(BYTES, "MXFP4"), "l1 must have 544 or more bytes, not 64"),
     (lambda: tensix.broadcast_src_b(SRC_B + BIT_19), "src_b must hold words of 19 bits, not 0x80000"),
     (lambda: tensix.broadcast_src_b(SRC_B, row=8), "row must be 0 to 7, not 8"),
     (lambda: tensix.broadcast_src_b(SRC_A), "src_b must have shape [..., 8, 16], not (16, 16)"),
@@ -94,7 +154,7 @@ VALUES = [
         "forced_exponent must be 0 to 31 for BFP8A, not 32",
     ),
     (lambda: unpack(count=16, forced_exponent=1), "forced_exponent must be None with in_format BF16, not 1"),
-    (lambda: pack("FP16", "FP16", dst32=True), "mid_format must be FP32, TF32, BF16, BFP8, INT32 or INT8 with dst32"),
+    (lambda: pack("FP16", "FP16", dst32=True), "mid_format must be FP32, TF32, BF16, BFP8, INT32, INT8 or INT16 with"),
     (lambda: pack("INT8", dst32=True), "out_format must be INT8 from INT8, not BF16"),
     (lambda: pack("FP32", "TF32", dst32=True), "out_format must be FP32, BF16, FP16, FP8, BFP8, BFP4, BFP2, BFP8A,"),
     (lambda: pack(out="BFP8", dst=WORD[:9]), "dst must have a multiple of 16 words with out_format BFP8, not 9"),

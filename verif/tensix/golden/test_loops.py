@@ -54,6 +54,7 @@ def assert_exact(got, numerics, d, b, a, indices, **options):
         assert got[block, row, column] == scalar_dot(numerics, *scalars, **options, **formats)
 
 
+CONFIGURATIONS = [(style, dst32) for style in Style for dst32 in (True, False) if dst32 or style is not Style.INT8]
 ELEMENTWISE = ("elwmul", "elwadd", "elwsub")
 
 
@@ -97,6 +98,43 @@ def test_elementwise(kind, style, dst32):
     for name, options in forms:
         got = getattr(tensix, name)(d, b, a, **options, **common)
         assert_exact_elements(got, name, BASE, d, b, a, some(rng, 6, 50), **options, **common)
+
+
+@pytest.mark.parametrize("numerics", [BASE, replace(BASE, zero_flag_disabled=True)], ids=["flag", "no_flag"])
+@pytest.mark.parametrize(("style", "dst32"), CONFIGURATIONS)
+def test_kept_src_b_denormals(style, dst32, numerics):
+    """Most SrcB datums have exponent 0, some of them no fraction either."""
+    rng = np.random.default_rng(14)
+    d, b, a = operands(rng, "zeros", style, dst32, 6)
+    d[:3] &= ~np.uint32(0x78000000 if dst32 else 0x7800)
+    b = np.where(rng.random(b.shape) < 0.2, b & 1 << 18, b).astype(np.uint32)
+    a, common = a[:, :8], {"style": style, "dst32": dst32, "keep_src_b_denormals": True}
+    changed = 0
+    for name in ELEMENTWISE:
+        got = getattr(tensix, name)(d, b, a, numerics=numerics, **common)
+        assert_exact_elements(got, name, numerics, d, b, a, some(rng, 6, 150), **common)
+        flushed = getattr(tensix, name)(d, b, a, numerics=BASE, style=style, dst32=dst32)
+        changed += np.count_nonzero(got != flushed)
+    assert changed > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "dst", "b", "a", "expected"),
+    [
+        # A SrcB zero counts as 1.0 at exponent 0: 15 + 0 + 97 = 112, 2**-15.
+        ("elwmul", 0, 0, 15 << 10, 112 << 23),
+        # In a sum it stays zero; a denormal is 1.fraction at exponent 97.
+        ("elwadd", 0, 0, 0, 0),
+        ("elwadd", 0, 1 << 9, 0, 97 << 23 | 1 << 22),
+        ("elwsub", 0, 1 << 9, 0, 1 << 31 | 97 << 23 | 1 << 22),
+        # SrcA's are flushed as ever.
+        ("elwadd", 0, 0, 1 << 9, 0),
+    ],
+)
+def test_kept_src_b_denormals_by_hand(name, dst, b, a, expected):
+    words = (np.full((8, 16), each, np.uint32) for each in (dst, b, a))
+    got = getattr(tensix, name)(*words, style="FP16", dst32=True, keep_src_b_denormals=True)
+    assert np.all(got == expected)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from bitpath.golden.tensix import tile_instructions
 from bitpath.golden.tensix.declarations.formats import DST16_ROWS, DST32_ROWS
 from bitpath.golden.tensix.declarations.numerics import PRESETS
-from bitpath.golden.tensix.operands.registers import check_rows, dst32_rows
+from bitpath.golden.tensix.operands.registers import check_rows, dst32_rows, permuted_row
 
 
 def test_the_32_bit_rows_fill_the_16_bit_rows():
@@ -16,6 +16,28 @@ def test_the_32_bit_rows_fill_the_16_bit_rows():
 @pytest.mark.parametrize(("row", "high"), [(0, 0), (7, 7), (8, 16), (9, 17), (16, 32), (511, 1015)])
 def test_dst32_rows_by_hand(row, high):
     assert dst32_rows(row) == (high, high + 8)
+
+
+@pytest.mark.parametrize(("remap", "swizzle"), [(True, False), (False, True), (True, True)])
+def test_blackholes_address_modes_permute_rows(remap, swizzle):
+    rows = [permuted_row(row, remap=remap, swizzle=swizzle) for row in range(DST16_ROWS)]
+    assert sorted(rows) == list(range(DST16_ROWS))
+    assert max(rows[:DST32_ROWS]) < DST32_ROWS
+
+
+@pytest.mark.parametrize(
+    ("row", "remap", "swizzle", "expected"),
+    [
+        (8, True, False, 32),
+        (16, True, False, 8),
+        (48, True, False, 24),
+        (4, False, True, 8),
+        (8, False, True, 4),
+        (8, True, True, 32),
+    ],
+)
+def test_permuted_rows_by_hand(row, remap, swizzle, expected):
+    assert permuted_row(row, remap=remap, swizzle=swizzle) == expected
 
 
 def test_the_order_of_a_tile_product_starts_at_allowed_rows():

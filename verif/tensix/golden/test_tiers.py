@@ -9,13 +9,14 @@ import pytest
 from bitpath.golden import tensix
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.formats import STYLE_OWN_FORMAT, Format, Style
-from bitpath.golden.tensix.declarations.numerics import PRESETS, WORMHOLE, Masking
+from bitpath.golden.tensix.declarations.numerics import PRESETS, WORMHOLE, GmpoolFp16, Masking
 from bitpath.golden.tensix.exact import add, maximum, multiply_add
 from bitpath.golden.tensix.exact.accumulate import read_dst
 from bitpath.golden.tensix.exact.pooling import next_index_phase
 from bitpath.verif.tensix.golden.scalar_dot import scalar_dot
 
 BASE = WORMHOLE.numerics
+LITERAL = replace(BASE, gmpool_fp16=GmpoolFp16.LITERAL)
 TIE_FIELDS = ("product_tie", "sum_tie", "dst_tie", "final_tie")
 NUMERICS = {name: preset.numerics for name, preset in PRESETS.items()} | {
     "group_4": replace(BASE, group=4),
@@ -113,12 +114,7 @@ def test_elementwise(name, style, dst32):
                 assert got[cell] == expected
 
 
-POOLS = [
-    (style, dst32, argmax)
-    for style, dst32 in CONFIGURATIONS
-    for argmax in (False, True)
-    if (dst32 if argmax else (style, dst32) != (Style.FP16, True))
-]
+POOLS = [(style, dst32, argmax) for style, dst32 in CONFIGURATIONS for argmax in (False, True) if dst32 or not argmax]
 
 
 @pytest.mark.parametrize(("style", "dst32", "argmax"), POOLS)
@@ -137,13 +133,30 @@ def test_gmpool(style, dst32, argmax):
         dst = dsts(rng, style, dst32, kind, (8, 16))
         dst[0, :8] &= 0x80000000 if dst32 else 0x8000
         dst[0, :4] |= 0x80000000 if dst32 else 0x8000
-        got = tensix.gmpool(dst, b, a, style=style, dst32=dst32, argmax=argmax)
+        options = {"style": style, "dst32": dst32, "argmax": argmax}
+        got = tensix.gmpool(dst, b, a, **options)
+        literal = tensix.gmpool(dst, b, a, numerics=LITERAL, **options)
         for j in range(16):
             scalars = int(dst[0, j]), b[0].tolist(), a[:, j].tolist()
-            assert got[0, j] == maximum(*scalars, style=style, dst32=dst32, argmax=argmax)
+            assert got[0, j] == maximum(*scalars, **options)
+            assert literal[0, j] == maximum(*scalars, numerics=LITERAL, **options)
         expected = [[next_index_phase(word) if argmax else 0 for word in row] for row in dst[1:4].tolist()]
         assert got[1:4].tolist() == expected
         assert np.array_equal(got[4:], dst[4:])
+
+
+@pytest.mark.parametrize(("reading", "expected"), [(GmpoolFp16.REBIAS, 0x3FC00000), (GmpoolFp16.LITERAL, 0x4FC00000)])
+def test_an_fp16_maximum_in_a_32_bit_dst_by_hand(reading, expected):
+    """1.5 with scale 1.0: exponents 15 and 15 make 127, or 30 - 127 modulo 256 = 159; Dst is undefined."""
+    one = 15 << 10
+    a, b, dst = (
+        np.full((16, 16), one | 1 << 9, np.uint32),
+        np.full((8, 16), one, np.uint32),
+        np.zeros((8, 16), np.uint32),
+    )
+    dst[0] = 0xFFFFFFFF
+    numerics = replace(BASE, gmpool_fp16=reading)
+    assert np.all(tensix.gmpool(dst, b, a, style="FP16", dst32=True, numerics=numerics)[0] == expected)
 
 
 @pytest.mark.parametrize(

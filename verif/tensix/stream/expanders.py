@@ -3,8 +3,8 @@
 from collections import deque
 
 from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW, Encoding
 from bitpath.golden.tensix.declarations.streams import REPLAY_WORDS
-from bitpath.golden.tensix.isa.encodings import BY_NAME, OPCODE_LOW, Encoding
 from bitpath.golden.tensix.isa.mop_expander import MopExpander
 from bitpath.golden.tensix.isa.replay_expander import ReplayExpander
 from bitpath.golden.tensix.isa.words import decode

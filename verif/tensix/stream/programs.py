@@ -2,8 +2,8 @@
 
 from random import Random
 
+from bitpath.golden.tensix.declarations.encodings import OPCODE_LOW, WORD_BITS
 from bitpath.golden.tensix.declarations.streams import COUNT_MASK, MOP_WORDS, REPLAY_WORDS
-from bitpath.golden.tensix.isa.encodings import OPCODE_LOW, WORD_BITS
 from bitpath.golden.tensix.isa.words import encode
 from bitpath.verif.tensix.stream.expanders import ENCODINGS
 

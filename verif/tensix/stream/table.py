@@ -4,8 +4,8 @@ from collections import deque
 
 from cocotb.triggers import FallingEdge, RisingEdge
 
+from bitpath.golden.tensix.declarations.encodings import WORD_BITS
 from bitpath.golden.tensix.declarations.streams import MOP_WORDS
-from bitpath.golden.tensix.isa.encodings import WORD_BITS
 from bitpath.golden.tensix.isa.mop_expander import MopExpander
 from bitpath.golden.tensix.isa.replay_expander import ReplayExpander
 from bitpath.rtl.tensix.stream.mop_expander import MOP_WRITE

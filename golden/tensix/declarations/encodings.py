@@ -51,6 +51,14 @@ _XY = "ch1_y 17:15, ch1_x 14:12, ch0_y 11:9, ch0_x 8:6"
 _ZW = "ch1_w 17:15, ch1_z 14:12, ch0_w 11:9, ch0_z 8:6"
 _WHICH = "which 3:0"
 _SEMAPHORES = "semaphores 9:2"
+_PACR = (
+    "config_context -|22:21, row_pad -|20:18, strided -|17, modifier 16:15, counter_context -|14:13, zero 12, "
+    "packers 11:8, override_thread 7, concat 4, context_control -|3:2, flush 1, last 0"
+)
+_UNPACR = (
+    "unpacker 23, ch1_y 22:21, ch1_z 20:19, ch0_y 18:17, ch0_z 16:15, context 12:10, adc 9:8, multi_context 7, flip 6, "
+    "zero 4, context_counter 3, row_search 2, last 0"
+)
 _MASKED_BYTE = "mask 23:16, data 15:8, register 7:0"
 
 # Opcode, name, fields high:low; where the chips differ, Wormhole's bits stand before the bar and Blackhole's behind it.
@@ -77,18 +85,8 @@ _TABLE = (
     (0x36, "CLEARDVALID", f"{_FLIP}, keep_reading 1, reset 0"),
     (0x37, "SETRWC", f"{_FLIP}, cr 21:18, dst 17:14, src_b 13:10, src_a 9:6, {_WHICH}"),
     (0x38, "INCRWC", "cr 20:18, dst 17:14, src_b 13:10, src_a 9:6"),
-    (
-        0x41,
-        "PACR",
-        "config_context -|22:21, row_pad -|20:18, strided -|17, modifier 16:15, counter_context -|14:13, zero 12, "
-        "packers 11:8, override_thread 7, concat 4, context_control -|3:2, flush 1, last 0",
-    ),
-    (
-        0x42,
-        "UNPACR",
-        "unpacker 23, ch1_y 22:21, ch1_z 20:19, ch0_y 18:17, ch0_z 16:15, context 12:10, adc 9:8, multi_context 7, flip 6, "
-        "zero 4, context_counter 3, row_search 2, last 0",
-    ),
+    (0x41, "PACR", _PACR),
+    (0x42, "UNPACR", _UNPACR),
     (0x43, "UNPACR_NOP", "unpacker 23, what 4:0|-, set_valid -|8, stall -|5, bank -|4, value -|3:2, pop -|1:0"),
     (0x45, "SETDMAREG", "value_high 23:22, value_low 21:8, half_register 6:0"),
     (0x50, "SETADC", f"{_UNITS}, channel 20, dimension 19:18, value 17:0"),

@@ -1,0 +1,214 @@
+"""PACR: which rows of Dst the packers read and where their datums go in L1; golden's `pack` converts.
+
+::
+
+    start = (X * X_stride + Y * Y_stride + Z * Z_stride + W * W_stride) / bytes of an intermediate datum, of channel 0, in datums
+            of Dst, plus the packer's Dst offset in rows
+    Wormhole's packers     X of channel 1 - X of channel 0 + 1 datums from there on
+    Blackhole's packer     as many datums of each row (start & ~3) | i for the bits i of the mask
+
+What follows goes on in L1 where the last PACR ended, until one with `last` or `flush`; the rest of its 16 bytes becomes 0.
+Compression, downsampling, padded rows, strided reading and contexts are not modelled.
+
+Ref: tt-isa-documentation, PACR, Packers/InputAddressGenerator and OutputAddressGenerator: 3930471, of Blackhole f82128b.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
+from bitpath.golden.tensix.convert.pack import pack
+from bitpath.golden.tensix.core.adc import pacr_modifier
+from bitpath.golden.tensix.core.source_formats import format_of
+from bitpath.golden.tensix.core.state import State
+from bitpath.golden.tensix.core.undefined import UndefinedBehavior
+from bitpath.golden.tensix.core.unpacker import ADDRESS_BYTES
+from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.formats import (
+    BLOCK,
+    BLOCK_FLOATS,
+    COLUMNS,
+    DST16_BF16,
+    DST16_FP16,
+    DST16_ROWS,
+    DST32,
+    Format,
+    WordLayout,
+)
+from bitpath.golden.tensix.isa import Instruction
+from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
+
+PACKERS_UNIT = 2
+"""The packers' counters among a thread's."""
+MASKS = {0: 0b0001, **{mask: mask for mask in (0b0001, 0b0010, 0b0100, 0b1000, 0b0011, 0b1100, 0b1111)}}
+"""Packers by the field of Wormhole's PACR; any other mask is undefined."""
+INTERFACES = 4
+UNMODELLED = ("override_thread", "config_context", "row_pad", "strided", "counter_context", "context_control")
+"""Fields of PACR that must be 0."""
+RELATIVE = 1 << 31
+"""Bit of packer 0's address that adds it to the others'."""
+ADDRESS_MASK = 0x1FFFF
+"""Bits of an address in units of 16 bytes."""
+ALL_COLUMNS = 0xFFFF
+
+
+class _Target(NamedTuple):
+    """How a packer converts.
+
+    Attributes
+    ----------
+    layout : how it reads Dst; None reads words of 16 bits in the register's order.
+    """
+
+    mid_format: Format
+    out_format: Format
+    layout: WordLayout | None
+    accumulates: bool
+
+
+def pacr(state: State, thread: int, instruction: Instruction) -> None:
+    """Execute PACR.
+
+    Raises
+    ------
+    UndefinedBehavior : packers or read interfaces that do not go together, formats that differ, addresses outside of L1.
+    ValueError : a mode that golden does not model; formats that `pack` does not convert.
+    """
+    for field in UNMODELLED:
+        if instruction.fields.get(field):
+            raise ValueError(f"{field} must be 0 in PACR: golden does not model it; not {instruction[field]}")
+    for packer in _packers(state, instruction):
+        target = _target(state, thread, packer)
+        words = _read(state, thread, instruction, packer, target)
+        _begin(state, thread, packer, target)
+        if words.size:
+            _write(state, thread, packer, target, words)
+        if instruction["last"] or instruction["flush"]:
+            _end(state, packer, target)
+    word = state.config.of_thread("pack_modifier", thread, instruction["modifier"])
+    state.adc[thread] = state.adc[thread].updated(1 << PACKERS_UNIT, lambda adc: pacr_modifier(adc, word))
+
+
+def _packers(state: State, instruction: Instruction) -> list[int]:
+    if state.chip is Chip.BLACKHOLE:
+        return [0]
+    mask = MASKS.get(instruction["packers"])
+    if mask is None:
+        raise UndefinedBehavior(f"packers must be 0, 1, 2, 4, 8, 3, 12 or 15 in PACR, not {instruction['packers']}")
+    return [packer for packer in range(len(state.packers)) if mask >> packer & 1]
+
+
+def _target(state: State, thread: int, packer: int) -> _Target:
+    read = state.config.read
+    mid_format = format_of("the packer's input format", read("pack_in_format", thread, packer))
+    out_format = format_of("the packer's output format", read("pack_out_format", thread, packer))
+    if read("dst_format", thread) != mid_format:
+        raise UndefinedBehavior(
+            f"Dst's format must be the packer's, {mid_format.name}, not {read('dst_format', thread)}"
+        )
+    if not read("pack_uncompressed", thread, packer):
+        raise ValueError(f"packer {packer} must be configured without compression: golden models no other")
+    layout: WordLayout | None = DST16_FP16 if mid_format in SHORT_FORMATS else DST16_BF16
+    if read("read_32b", thread):
+        layout = DST32
+    elif mid_format is Format.INT16:
+        layout = None
+    elif mid_format is Format.FP16 and read("round_10b", thread) and state.numerics.round_10b_fp16:
+        layout = DST16_BF16
+    return _Target(mid_format, out_format, layout, bool(read("l1_accumulate", thread, packer)))
+
+
+def _start(state: State, thread: int, packer: int, fmt: Format) -> int:
+    """Return the first datum, of Dst's 16 times 1024."""
+    channel = state.adc[thread].unit(PACKERS_UNIT).channel_0
+    strides = {name: state.config.read(f"packer_{name}_stride", thread) for name in "xyzw"}
+    address = channel.x * (strides["x"] & 0xF)
+    address += channel.y * strides["y"] + channel.z * strides["z"] + channel.w * strides["w"]
+    width = {0: 4, 1: 2}.get(fmt & 3, 1)
+    columns = COLUMNS // width - 1
+    datum = (address // width & ~columns) + (channel.x & columns)
+    return (datum + state.config.read("packer_dst_offset", thread, packer) * COLUMNS) % (DST16_ROWS * COLUMNS)
+
+
+def _read(state: State, thread: int, instruction: Instruction, packer: int, target: _Target) -> np.ndarray:
+    """Return the words of Dst that a packer takes, in order; zeros with `zero`, none with `flush`."""
+    adc = state.adc[thread].unit(PACKERS_UNIT)
+    count = 0 if instruction["flush"] else adc.channel_1.x - adc.channel_0.x + 1
+    if count < 0:
+        raise ValueError(f"X of channel 1 must not be below X of channel 0 in PACR, not {count - 1} from it")
+    row, column = divmod(_start(state, thread, packer, target.mid_format), COLUMNS)
+    if state.chip is Chip.BLACKHOLE:
+        words = _interfaces(state, instruction, target, row)[:, column : column + count]
+        if column + count > COLUMNS:
+            raise ValueError(f"PACR must take datums of one row from column {column} on, not {count}")
+    else:
+        rows = -(-(column + count) // COLUMNS)
+        words = state.dst.read(row, rows, target.layout).reshape(-1)[column : column + count]
+    return np.zeros(words.size, np.uint32) if instruction["zero"] else words.reshape(-1)
+
+
+def _interfaces(state: State, instruction: Instruction, target: _Target, row: int) -> np.ndarray:
+    """Return the rows that Blackhole's read interfaces take."""
+    mask = instruction["packers"] or (1 << INTERFACES) - 1
+    if mask << row % INTERFACES >= 1 << INTERFACES:
+        raise UndefinedBehavior(f"packers must stay within four Dst rows from row {row} on, not be {mask:#06b}")
+    rows = state.dst.read(row & ~(INTERFACES - 1), INTERFACES, target.layout)
+    return rows[[bit for bit in range(INTERFACES) if mask >> bit & 1]]
+
+
+def _begin(state: State, thread: int, packer: int, target: _Target) -> None:
+    """Set a packer's addresses at the begin of what it writes."""
+    if state.packers[packer].data is not None:
+        return
+    given = [state.config.read("pack_address", thread, each) + 1 for each in range(len(state.packers))]
+    address = given[packer] + (given[0] if packer and given[0] & RELATIVE else 0)
+    state.packers[packer].exponents = (address & ADDRESS_MASK) * ADDRESS_BYTES
+    if target.out_format & 2:  # formats of 8 bits and less
+        address += state.config.read("exponent_section", thread, packer)
+    state.packers[packer].data = (address & ADDRESS_MASK) * ADDRESS_BYTES
+
+
+def _write(state: State, thread: int, packer: int, target: _Target, words: np.ndarray) -> None:
+    """Convert words and append them, of block floats the exponents apart."""
+    read, place = state.config.read, state.packers[packer]
+    relu, threshold = read("relu_mode", thread), read("relu_threshold", thread)
+    if relu > 1 and threshold >> 15:
+        raise UndefinedBehavior(f"the ReLU threshold must not be negative, not {threshold:#06x}")
+    mask = read("edge_mask", thread)
+    data = pack(
+        words,
+        target.mid_format,
+        target.out_format,
+        dst32=target.layout is DST32,
+        relu=relu,
+        relu_threshold=threshold if relu > 1 else 0,
+        l1=state.l1[place.data :] if target.accumulates else None,
+        unsigned=target.mid_format is Format.INT8 and bool(read("read_unsigned", thread)),
+        raw=bool(read("read_raw", thread)),
+        edge_mask=None if mask == ALL_COLUMNS else mask,
+        round_10b=bool(read("round_10b", thread)),
+        e4m3=bool(read("pack_e4m3", thread)),
+        numerics=state.numerics,
+    )
+    if target.out_format in BLOCK_FLOATS:
+        place.exponents = _store(state, place.exponents, data[: words.size // BLOCK])
+        data = data[exponent_stream_bytes(words.size) :]
+    place.data = _store(state, place.data, data)
+
+
+def _end(state: State, packer: int, target: _Target) -> None:
+    """Fill the last 16 bytes with zeros; the next PACR begins at the configured address."""
+    place = state.packers[packer]
+    for address in (place.data, place.exponents if target.out_format in BLOCK_FLOATS else 0):
+        _store(state, address, np.zeros(-address % ADDRESS_BYTES, np.uint8))
+    place.data = place.exponents = None
+
+
+def _store(state: State, address: int, data: np.ndarray) -> int:
+    """Write bytes to L1 and return the address behind them."""
+    end = address + data.size
+    if end > state.l1.size:
+        raise UndefinedBehavior(f"PACR must write to L1, {state.l1.size} bytes, not to address {end}")
+    state.l1[address:end] = data
+    return end

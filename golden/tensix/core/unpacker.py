@@ -1,0 +1,228 @@
+"""UNPACR: which datums of L1 an unpacker reads and which rows of SrcA, SrcB or Dst it fills; golden's `unpack_tile` converts.
+
+::
+
+    first datum = ((W * Z_dim + Z) * Y_dim + Y) * X_dim + X       of channel 0, after the exponents of block floats
+    datums      = X of channel 1 - X of channel 0 + 1
+    first row   = (Y * Y_stride + Z * Z_stride + W * W_stride) / bytes of a register datum / 16      of channel 1;
+                  unpacker 0 in multi-context mode takes its Dst address instead, and all its rows count from 4
+
+Compressed data, row search, contexts but 0 and upsampling are not modelled.
+
+Ref: tt-isa-documentation, UNPACR_Regular: 3930471, of Blackhole ec91668.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
+from bitpath.golden.tensix.convert.unpack import L1_BYTES
+from bitpath.golden.tensix.convert.unpack_tile import UnpackControl, unpack_tile
+from bitpath.golden.tensix.convert.unpack_to_dst import DST32_FORMATS
+from bitpath.golden.tensix.core.adc import Channel, unpacr_increments
+from bitpath.golden.tensix.core.config import THREADS
+from bitpath.golden.tensix.core.source_formats import format_of
+from bitpath.golden.tensix.core.state import State
+from bitpath.golden.tensix.core.undefined import UndefinedBehavior
+from bitpath.golden.tensix.declarations.formats import (
+    BLOCK_FLOATS,
+    COLUMNS,
+    DST16_BF16,
+    DST16_FP16,
+    DST16_ROWS,
+    DST32,
+    FACE,
+    SRC_ROWS,
+    Format,
+)
+from bitpath.golden.tensix.isa import Instruction
+from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
+
+ADDRESS_BYTES = 16
+"""Bytes that an address in the configuration counts, which is one less than the address."""
+SKIPPED_ROWS = 4
+"""Rows before SrcA's and Dst's first one in unpacker 0's addresses."""
+STRIDE_STEP = 4
+COLUMN_SHIFT = 0xF
+"""Bits of the shift amounts that shift columns; in tilise mode all 12 are the row stride in units of 16 bytes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Tile:
+    """Where a tile is in L1 and which of its datums are read.
+
+    Attributes
+    ----------
+    address : byte address, of the exponents where there are some.
+    first, count : first datum that is read, and how many.
+    datums : datums of the whole tile.
+    """
+
+    address: int
+    first: int
+    count: int
+    datums: int
+
+
+def unpacr(state: State, thread: int, instruction: Instruction) -> None:
+    """Execute UNPACR, whose bank the wait gate has found free.
+
+    Raises
+    ------
+    UndefinedBehavior : an address outside of L1 or of the register, formats or modes that do not go together.
+    ValueError : a mode that golden does not model.
+    """
+    _check_modes(state, thread, instruction)
+    unpacker, steps = instruction["unpacker"], ("ch0_y", "ch0_z", "ch1_y", "ch1_z")
+    in_format = format_of("the tile descriptor's format", state.config.read("l1_format", thread, unpacker))
+    out_format = format_of("the unpacker's output format", state.config.read("unpack_out_format", thread, unpacker))
+    control = _control(state, thread, instruction, in_format, out_format)
+    tile = _tile(state, thread, instruction, in_format, forced=control.forced_exponent is not None)
+    row = _first_row(state, thread, instruction, out_format, to_dst=control.to_dst)
+    overrides = bool(state.config.of_thread("override_with_address", thread))
+    if control.to_dst:
+        if overrides:
+            raise ValueError("SRCA_SET_SetOvrdWithAddr must be 0 with Dst: golden does not model it")
+        _fill_dst(state, control, tile, row, out_format)
+    else:
+        _fill_source(state, unpacker, control, tile, row, overrides=overrides)
+    increments = {name: instruction[name] for name in steps}
+    for each in {thread, _adc_thread(thread, instruction)}:
+        state.adc[each] = state.adc[each].updated(1 << unpacker, lambda adc: unpacr_increments(adc, **increments))
+    if instruction["flip"]:
+        state.source(unpacker).hand_over(int(out_format))
+
+
+def _adc_thread(thread: int, instruction: Instruction) -> int:
+    """Return the thread whose counters give X and Y."""
+    return instruction["adc"] if instruction["multi_context"] else thread
+
+
+def _check_modes(state: State, thread: int, instruction: Instruction) -> None:
+    unpacker, multi = instruction["unpacker"], instruction["multi_context"]
+    for field in ("context", "context_counter", "row_search"):
+        if instruction[field]:
+            raise ValueError(f"{field} must be 0 in UNPACR: golden does not model it; not {instruction[field]}")
+    if multi and instruction["adc"] >= THREADS:
+        raise UndefinedBehavior(f"adc must be 0 to {THREADS - 1} in UNPACR, not {instruction['adc']}")
+    if not state.config.read("uncompressed" if multi else "descriptor_uncompressed", thread, unpacker):
+        raise ValueError(f"unpacker {unpacker} must be configured for uncompressed data: golden models no other")
+
+
+def _control(
+    state: State, thread: int, instruction: Instruction, in_format: Format, out_format: Format
+) -> UnpackControl:
+    unpacker, read = instruction["unpacker"], state.config.read
+    forced = in_format in BLOCK_FLOATS and read("force_exponent", thread, unpacker)
+    selected = "unpack_to_dst" if instruction["multi_context"] else "descriptor_to_dst"
+    tilise = read("tilise", thread, unpacker)
+    if tilise and unpacker:
+        raise ValueError("tilise mode must be off on unpacker 1: golden models it on unpacker 0 alone")
+    shifts = 0 if unpacker else read("shift_amounts", thread)
+    control: dict[str, Any] = {
+        "in_format": in_format,
+        "out_format": out_format,
+        "unsigned": in_format is Format.INT8 and bool(read(f"src_{'ab'[unpacker]}_unsigned", thread)),
+        "e4m3": bool(read("unpack_e4m3", thread, unpacker)),
+        "forced_exponent": read("forced_exponent", thread, unpacker) if forced else None,
+        "to_dst": not unpacker and bool(read(selected, thread)),
+        "transpose": not unpacker and bool(read("transpose", thread, unpacker)),
+        "row_stride": shifts << STRIDE_STEP if tilise else None,
+        "col_shift": 0 if tilise else shifts & COLUMN_SHIFT,
+        "zero": bool(instruction["zero"]),
+    }
+    try:
+        return UnpackControl(**control)
+    except ValueError as error:
+        raise UndefinedBehavior(str(error)) from None
+
+
+def _tile(state: State, thread: int, instruction: Instruction, fmt: Format, *, forced: bool) -> _Tile:
+    unpacker, read = instruction["unpacker"], state.config.read
+    of_context = instruction["multi_context"] and not unpacker
+    x_dim = read("context_x_dim", thread) if of_context else read("x_dim", thread, unpacker)
+    y_dim, z_dim = read("y_dim", thread, unpacker), read("z_dim", thread, unpacker) or 1
+    address = (read("base_address", thread, unpacker) + 1) * ADDRESS_BYTES
+    own = state.adc[thread].unit(unpacker).channel_0
+    of_xy = state.adc[_adc_thread(thread, instruction)].unit(unpacker)
+    first = ((own.w * z_dim + own.z) * y_dim + of_xy.channel_0.y) * x_dim + of_xy.channel_0.x
+    count = of_xy.channel_1.x - of_xy.channel_0.x + 1
+    if count < 1:
+        raise ValueError(f"X of channel 1 must not be below X of channel 0 in UNPACR, not {count - 1} from it")
+    tile = _Tile(address=address, first=first, count=count, datums=x_dim * y_dim * z_dim)
+    exponents = exponent_stream_bytes(tile.datums) if fmt in BLOCK_FLOATS and not forced else 0
+    bits = BLOCK_FLOATS[fmt].datum_bits if fmt in BLOCK_FLOATS else 8 * L1_BYTES[fmt]
+    end = address + exponents + -(-(first + count) * bits // 8)
+    if end > state.l1.size:
+        raise UndefinedBehavior(f"UNPACR must read from L1, {state.l1.size} bytes, not to address {end}")
+    return tile
+
+
+def _first_row(state: State, thread: int, instruction: Instruction, fmt: Format, *, to_dst: bool) -> int:
+    """Return the first row of the register; `SKIPPED_ROWS` are taken off for unpacker 0."""
+    unpacker, read = instruction["unpacker"], state.config.read
+    channel = state.adc[thread].unit(unpacker).channel_1
+    address = _by_strides(state, thread, unpacker, channel)
+    width = 4 if fmt in DST32_FORMATS else L1_BYTES.get(fmt, 1)
+    if address % width:
+        raise UndefinedBehavior(
+            f"the output address must be a multiple of {width} bytes with {fmt.name}, not {address}"
+        )
+    address //= width
+    if instruction["multi_context"] and not unpacker:
+        given = read("dst_address", thread)
+        address = given + (address if to_dst or read("add_dst_address", thread) else 0)
+    row, column = divmod(address, COLUMNS)
+    if column or (row < SKIPPED_ROWS and not unpacker):
+        least = 0 if unpacker else SKIPPED_ROWS * COLUMNS
+        raise ValueError(f"the output address must be a multiple of {COLUMNS} from {least} on, not {address}")
+    return row if unpacker else row - SKIPPED_ROWS
+
+
+def _by_strides(state: State, thread: int, unpacker: int, channel: Channel) -> int:
+    strides = {name: state.config.read(f"unpack_{name}_stride", thread, unpacker) for name in "yzw"}
+    return channel.y * strides["y"] + channel.z * strides["z"] + channel.w * strides["w"]
+
+
+def _rows(tile: _Tile, control: UnpackControl) -> int:
+    """Return the rows that the datums reach."""
+    step = FACE * COLUMNS if control.transpose else COLUMNS
+    return -(-tile.count // step) * step // COLUMNS
+
+
+def _unpacked(state: State, control: UnpackControl, tile: _Tile, before: np.ndarray) -> np.ndarray:
+    return unpack_tile(
+        state.l1[tile.address :],
+        control,
+        first_datum=tile.first,
+        count=tile.count,
+        tile_datums=max(tile.datums, tile.first + tile.count),
+        before=before,
+        numerics=state.numerics,
+    )
+
+
+def _fill_source(
+    state: State, unpacker: int, control: UnpackControl, tile: _Tile, row: int, *, overrides: bool
+) -> None:
+    """Write rows of SrcA or SrcB; without SRCA_SET_SetOvrdWithAddr unpacker 0 has 16 rows."""
+    bank, count = state.source(unpacker).written, _rows(tile, control)
+    if control.transpose and row % FACE:
+        raise ValueError(f"the first row must be a multiple of {FACE} with transpose, not {row}")
+    if not unpacker and row % SRC_ROWS + count > SRC_ROWS:
+        raise UndefinedBehavior(f"UNPACR must end at row {SRC_ROWS - 1} of SrcA, not pass it from row {row % SRC_ROWS}")
+    if not unpacker and not overrides and row + count > FACE:
+        raise UndefinedBehavior(f"SRCA_SET_SetOvrdWithAddr must be 1 for rows from {FACE} on, not 0")
+    rows = np.arange(row, row + count) % SRC_ROWS
+    bank[rows] = _unpacked(state, control, tile, bank[rows])
+
+
+def _fill_dst(state: State, control: UnpackControl, tile: _Tile, row: int, fmt: Format) -> None:
+    row, count = row % DST16_ROWS, _rows(tile, control)
+    layout = DST32 if fmt in DST32_FORMATS else DST16_FP16 if fmt in SHORT_FORMATS else DST16_BF16
+    last = state.dst.rows(row + count - 1, 1, dst32=layout is DST32)
+    if tile.count % COLUMNS and not state.dst.defined[last].all():
+        raise UndefinedBehavior("UNPACR must fill an undefined Dst row whole, not some of its columns")
+    state.dst.write(row, _unpacked(state, control, tile, state.dst.read(row, count, layout)), layout)

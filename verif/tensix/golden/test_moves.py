@@ -1,0 +1,141 @@
+"""Moves between SrcA, SrcB and Dst: known answers of ttsim v1.10.0 for Blackhole, and both tiers for every format."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from bitpath.golden import tensix
+from bitpath.golden.tensix import exact
+from bitpath.golden.tensix.declarations.formats import Format
+from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE, WORMHOLE_DOCUMENTED
+
+NUMERICS = {each.name: each.numerics for each in (WORMHOLE, WORMHOLE_DOCUMENTED, BLACKHOLE)}
+MOVES = {0x12: "mova2d", 0x13: "movb2d", 0x08: "movd2a", 0x0A: "movd2b", 0x0B: "movb2a", 0x16: "trnspsrcb"}
+ROWS = {"mova2d": {0: (1, 1), 2: (8, 8)}, "movb2d": {0: (1, 1), 1: (1, 1), 2: (1, 8), 3: (1, 8), 4: (4, 4), 5: (4, 4)}}
+"""Rows read and written by mode."""
+
+
+def moved(name, word, cfg, src_a, src_b, dst):
+    """Return SrcA, SrcB and Dst after a move, [rows, 16] each; Blackhole's fields of the word are in the specification."""
+    fmt, fp32, keeps, kind = cfg
+    src_a, src_b, dst = src_a.copy(), src_b.copy(), dst.copy()
+    source, low = word >> 17 & 0x3F, bool(word >> 23 & 1)
+    common = {"keep_denormals": bool(keeps), "chip": "blackhole"}
+    if name == "trnspsrcb":
+        src_b[16:] = tensix.trnspsrcb(src_b[16:])
+    elif name == "movb2a":
+        target, rows = word >> 17 & 0x3F, 4 if word >> 12 & 3 == 2 else 1
+        source = word & 0x3F
+        src_a[target : target + rows] = tensix.movb2a(src_b[source : source + rows], srcb_format=fmt, **common)
+    elif name in ("movd2a", "movd2b"):
+        row, rows = word & 0x3FF, 4 if word >> 12 & 3 == 2 else 1
+        words = getattr(tensix, name)(dst[row : row + rows], srca_format=fmt, dst32=kind == 2, low_half=low)
+        (src_a if name == "movd2a" else src_b)[source : source + rows] = words
+    else:
+        mode = word >> 12 & 3 if name == "mova2d" else word >> 11 & 7
+        reads, writes = ROWS[name][mode]
+        row = word & 0x3FF
+        common |= {"srca_format": fmt, "fp32_enabled": bool(fp32), "low_half": low}
+        if name == "movb2d":
+            common["column_0"] = bool(mode & 1)
+        bank = src_a if name == "mova2d" else src_b
+        target = slice(row, row + writes)
+        dst[target] = getattr(tensix, name)(dst[target], bank[source : source + reads], **common)
+    return src_a, src_b, dst
+
+
+def test_known_answers(kat):
+    archive = kat("tensix_bh_control.npz")
+    compared = set()
+    for case, (cfg, word) in enumerate(zip(archive["m_cfg"].tolist(), archive["m_in"].tolist(), strict=True)):
+        name = MOVES[word >> 24]
+        before, after = ([archive[f"m_{bank}{end}"][case] for bank in ("srcA", "srcB", "dst")] for end in ("", "_out"))
+        for got, expected in zip(moved(name, word, cfg, *before), after, strict=True):
+            assert np.array_equal(got, expected), (name, cfg, hex(word))
+        compared.add(name)
+    assert compared == set(MOVES.values())
+
+
+def words(rng, shape):
+    """Return source words, a third of them of exponent 0."""
+    exponent = np.where(rng.random(shape) < 1 / 3, 0, rng.integers(0, 256, shape))
+    return (rng.integers(0, 2, shape) << 18 | exponent << 10 | rng.integers(0, 1024, shape)).astype(np.uint32)
+
+
+@pytest.mark.parametrize("fmt", Format, ids=lambda each: each.name)
+@pytest.mark.parametrize("name", NUMERICS)
+def test_moves_to_dst(name, fmt):
+    rng, numerics = np.random.default_rng(61), NUMERICS[name]
+    a, old = words(rng, (8, 16)), rng.integers(0, 1 << 32, (8, 16), np.uint32)
+    for keeps, fp32, low in product((False, True), repeat=3):
+        if low and fmt is Format.TF32:
+            continue
+        options = {"fp32_enabled": fp32, "low_half": low}
+        common = {"srca_format": fmt, "keep_denormals": keeps, "numerics": numerics, **options}
+        got_a, got_b = tensix.mova2d(old, a, **common), tensix.movb2d(old, a, srcb_format=fmt, **common)
+        for i, j in product(range(8), range(16)):
+            datums = [
+                exact.moved_source(numerics, int(a[i, j]), srcb_format=own, keep_denormals=keeps) for own in (None, fmt)
+            ]
+            expected = [exact.dst_word(numerics, each, fmt, old=int(old[i, j]), **options) for each in datums]
+            assert [got_a[i, j], got_b[i, j]] == expected
+
+
+@pytest.mark.parametrize("fmt", Format, ids=lambda each: each.name)
+@pytest.mark.parametrize("name", NUMERICS)
+def test_moves_from_src_b_to_src_a(name, fmt):
+    rng, numerics = np.random.default_rng(62), NUMERICS[name]
+    b = words(rng, (8, 16))
+    for keeps in (False, True):
+        got = tensix.movb2a(b, srcb_format=fmt, keep_denormals=keeps, numerics=numerics)
+        expected = [
+            exact.moved_source(numerics, word, srcb_format=fmt, keep_denormals=keeps) for word in b.reshape(-1).tolist()
+        ]
+        assert got.reshape(-1).tolist() == expected
+
+
+@pytest.mark.parametrize("fmt", Format, ids=lambda each: each.name)
+@pytest.mark.parametrize(("dst32", "low"), [(False, False), (True, False), (True, True)])
+def test_moves_from_dst(fmt, dst32, low):
+    if fmt is Format.TF32 and (low or not dst32):
+        return
+    dst = np.random.default_rng(63).integers(0, 1 << (32 if dst32 else 16), (4, 16), np.uint32)
+    got = tensix.movd2a(dst, srca_format=fmt, dst32=dst32, low_half=low)
+    expected = [exact.source_word(word, fmt, dst32=dst32, low_half=low) for word in dst.reshape(-1).tolist()]
+    assert got.reshape(-1).tolist() == expected
+
+
+def test_a_row_and_a_column_are_repeated():
+    b, dst = words(np.random.default_rng(64), (1, 16)) | 1 << 14, np.zeros((8, 16), np.uint32)
+    assert np.array_equal(tensix.movb2d(dst, b, srca_format="BF16"), np.repeat(b >> 3, 8, axis=0))
+    assert np.all(tensix.movb2d(dst, b, srca_format="BF16", column_0=True) == b[0, 0] >> 3)
+
+
+@pytest.mark.parametrize(
+    ("fmt", "kept"),
+    [
+        ("FP16", 0x47FFF),
+        ("INT8", 0x47FFF),
+        ("BFP4A", 0x47FF8),
+        ("BF16", 0x7FFF8),
+        ("TF32", 0x7FFFF),
+        ("INT16", 0x7FFF8),
+    ],
+)
+def test_masks_by_hand(fmt, kept):
+    ones = np.full((1, 16), 0x7FFFF, np.uint32)
+    documented = WORMHOLE_DOCUMENTED.numerics
+    assert np.all(tensix.movb2a(ones, srcb_format=fmt, numerics=documented) == kept)
+    assert np.all(tensix.movb2a(ones, srcb_format=fmt) == 0x7FFFF)
+
+
+def test_fp32_enabled_on_blackhole():
+    """A 16-bit format makes 32-bit words with Fp32_enabled, but for ttsim and Wormhole."""
+    a, dst = np.full((1, 16), 127 << 10, np.uint32), np.zeros((1, 16), np.uint32)
+    common = {"srca_format": "BF16", "fp32_enabled": True}
+    assert np.all(tensix.mova2d(dst, a, chip="blackhole", **common) == 0x3F800000)
+    assert np.all(tensix.mova2d(dst, a, **common) == 0x3F80)
+    as_simulated = replace(BLACKHOLE.numerics, moves_follow_fp32=False)
+    assert np.all(tensix.mova2d(dst, a, numerics=as_simulated, **common) == 0x3F80)
