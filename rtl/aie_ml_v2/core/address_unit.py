@@ -3,9 +3,10 @@
 Ref: llvm-aie's register file and itineraries (target aie2ps): pointers and counters are read and written in cycle 1.
 """
 
-from amaranth import Array, Module, Mux, Signal
+from amaranth import Module, Mux, Signal
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
 from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS
 from bitpath.rtl.aie_ml_v2.core.bundle import ADDRESS
@@ -17,6 +18,8 @@ PORTS = ("lda", "ldb", "st")
 REGISTERS, SHIFTS = 8, 4
 """Registers of a kind, and registers s."""
 SHIFT_BITS = 6
+ADDRESS_REGISTERS = data.ArrayLayout(ADDRESS_BITS, REGISTERS)
+SHIFT_REGISTERS = data.ArrayLayout(SHIFT_BITS, SHIFTS)
 
 
 class AddressKind(enum.Enum, shape=3):
@@ -77,11 +80,9 @@ class AddressUnit(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        # A signal for each kind: a signal for each register would have a multiplexer of its own for every write.
         kinds = {
-            kind: [
-                Signal(SHIFT_BITS if kind is AddressKind.S else ADDRESS_BITS, name=f"{kind.name.lower()}_{n}")
-                for n in range(SHIFTS if kind is AddressKind.S else REGISTERS)
-            ]
+            kind: Signal(SHIFT_REGISTERS if kind is AddressKind.S else ADDRESS_REGISTERS, name=kind.name.lower())
             for kind in AddressKind
         }
         for name in PORTS:
@@ -91,26 +92,26 @@ class AddressUnit(wiring.Component):
             m.d.comb += self.pointer[number].eq(pointer)
             with m.If(self.advance & write.enable):
                 m.d.sync += pointer.eq(write.value)
-        m.d.comb += self.shift.eq(Array(kinds[AddressKind.S])[self.shift_index])
+        m.d.comb += self.shift.eq(kinds[AddressKind.S][self.shift_index])
         with m.Switch(self.host.kind):
             for kind, registers in kinds.items():
                 with m.Case(kind):
-                    chosen = Array(registers)[self.host.index[: (len(registers) - 1).bit_length()]]
+                    chosen = registers[self.host.index[: exact_log2(len(registers))]]
                     m.d.comb += self.host_value.eq(chosen)
                     with m.If(self.host.writes):
                         m.d.sync += chosen.eq(self.host.value)
         return m
 
-    def _update(self, m: Module, platform, name: str, kinds: dict[AddressKind, list[Signal]]) -> None:
+    def _update(self, m: Module, platform, name: str, kinds: dict[AddressKind, data.View]) -> None:
         """Address generation of a slot."""
         use = getattr(self, name)
         address = use.address
         agu = instantiate(m, platform, f"agu_{name}", Agu, AguConfig())
         counted = (address.mode == AguMode.TWO_D) | (address.mode == AguMode.THREE_D)
         own, outer = address.register, address.register[:2]
-        p, m_, dn, dj, dc = (Array(kinds[kind]) for kind in list(AddressKind)[:5])
+        p, m_, dn, dj, dc = (kinds[kind] for kind in list(AddressKind)[:5])
         # Those of a 3D address's outer dimension.
-        dn2, dj2, dc2 = (Array(each[REGISTERS // 2 :]) for each in (dn, dj, dc))
+        dn2, dj2, dc2 = (each[REGISTERS // 2 :] for each in (dn, dj, dc))
         pointer = p[address.pointer]
         request, result = agu.i.p, agu.o.p
         m.d.comb += [

@@ -8,9 +8,10 @@
 Combinational. Ref: AM027 and llvm-aie for MX's registers; UG1583 for compressed chunks.
 """
 
-from amaranth import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
 from bitpath.golden.aie_ml_v2.declarations.codes import (
     MX9,
@@ -130,9 +131,13 @@ class SparseChunk(wiring.Component):
             count = Signal(range(byte + 2), name=f"below_{byte + 1}")
             m.d.comb += count.eq(below[-1] + mask[byte])
             below.append(count)
-        bytes_ = Array(kept.word_select(place, BYTE) for place in range(KEPT))
         dense = [Signal(BYTE, name=f"byte_{byte}") for byte in range(MASK_BITS)]
-        m.d.comb += [own.eq(Mux(mask[k], bytes_[below[k][:5]], 0)) for k, own in enumerate(dense)]
+        place_bits = exact_log2(KEPT)
+        m.d.comb += [
+            # A shift: a multiplexer of 32 places for each byte would be a case with as many lines.
+            own.eq(Mux(mask[k], kept.word_select(below[k][:place_bits], BYTE), 0))
+            for k, own in enumerate(dense)
+        ]
         m.d.comb += self.kept.eq(below[-1])
         narrow, wide = [], []
         for number in range(MASK_BITS // SPARSE_GROUP):

@@ -192,12 +192,14 @@ class ProgramMaker:
         rng = self.rng
         form = rng.choice(FORMS)
         immediate = form in (AguForm.POST_MODIFY, AguForm.INDEXED) and rng.random() < 0.4
-        options = {"immediate": rng.randrange(-8, 8) * width} if immediate else {"register": rng.randrange(4)}
-        address = Address(pointer=pointer, form=form, **options)
-        names = {f"p{pointer}", f"d{options.get('register', '')}"}
+        if immediate:
+            address = Address(pointer=pointer, form=form, immediate=rng.randrange(-8, 8) * width)
+        else:
+            address = Address(pointer=pointer, form=form, register=rng.randrange(4 if form is AguForm.THREE_D else 8))
+        names = {address.names[0], *address.written}
         if used & names:
             return None
-        used |= names - {"d"}
+        used |= names
         return address
 
     def _address(self, width: int, used: set[str]) -> Address | None:

@@ -72,5 +72,7 @@ CORNERS = [
         (0x437F, -8, 0, ("zero", "tiny")),
         (0xC37F, -8, -1, ()),
         (0x437F, -7, 1, ()),
+        # Numbers below 1 with a single bit.
+        *((1 << place, 0, 0, ("zero", "tiny")) for place in range(14)),
     )
 ]

@@ -8,7 +8,7 @@ from bitpath.sim.engine.runner import run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20261127
-CORNERS = {"float_narrow": 960, "float_widen": 16, "float_floor": 29, "fix_float": 17, "float_fix": 24}
+CORNERS = {"float_narrow": 960, "float_widen": 16, "float_floor": 43, "fix_float": 17, "float_fix": 24}
 TESTS = 8
 ALL = 1 << 16
 SWEPT = {

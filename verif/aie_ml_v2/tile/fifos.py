@@ -1,14 +1,17 @@
-"""Memory whose addresses go round, and operations of FIFOs."""
+"""Memory whose addresses go round, and operations of FIFOs that both benches share."""
 
 from random import Random
+from typing import Any
 
 import numpy as np
 
 from bitpath.golden.aie_ml_v2 import DataMemory, compress
-from bitpath.golden.aie_ml_v2.declarations.tile import LINE_BYTES, MEMORY_BYTES
+from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, FIFO_BYTES, LINE_BYTES, MEMORY_BYTES
+from bitpath.rtl.aie_ml_v2.tile.fifo_bytes import FIFO_BITS, LINE_BITS
 
 ELEMENTS = (32, 48, 64, 72, 80, 96, 128)
 """Bytes of elements: half blocks and blocks of each format, two sparse chunks, everything."""
+SPACE = 1 << ADDRESS_BITS
 
 
 class RoundMemory(DataMemory):
@@ -37,3 +40,19 @@ class RoundMemory(DataMemory):
 def number(data: np.ndarray) -> int:
     """Return bytes as an integer, the first lowest."""
     return int.from_bytes(data.tobytes(), "little")
+
+
+async def write_held(table: Any, rng: Random, halves: int) -> None:
+    """Write halves of a FIFO's register as a program does, then set any count and any pointer.
+
+    ``table`` is the bench's player; golden's FIFO keeps the bytes below the count.
+    """
+    data, count, held = rng.getrandbits(FIFO_BITS), rng.randrange(FIFO_BYTES + 1), table.held
+    for half in range(2):
+        mask = (1 << LINE_BITS) - 1 << half * LINE_BITS
+        held = held & ~mask | data & mask if halves >> half & 1 else held
+    while not await table.step(write=(halves, data)):
+        pass
+    table.held = held
+    kept = np.frombuffer((held & (1 << 8 * count) - 1).to_bytes(FIFO_BYTES, "little"), np.uint8)
+    table.fifo = type(table.fifo)(rng.randrange(SPACE), count, kept)

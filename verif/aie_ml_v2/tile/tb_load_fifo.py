@@ -15,7 +15,7 @@ from bitpath.golden.aie_ml_v2.declarations.tile import FIFO_BYTES, LINE_BYTES
 from bitpath.rtl.aie_ml_v2.tile.config import LoadFifoConfig
 from bitpath.rtl.aie_ml_v2.tile.fifo_bytes import FIFO_BITS, LINE_BITS
 from bitpath.rtl.aie_ml_v2.tile.load_fifo import FLAG_CYCLES, LOAD_REQUEST, LoadFifo
-from bitpath.verif.aie_ml_v2.tile.fifos import ELEMENTS, RoundMemory, number
+from bitpath.verif.aie_ml_v2.tile.fifos import ELEMENTS, SPACE, RoundMemory, number, write_held
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
@@ -25,7 +25,6 @@ CONFIG = config_from_environment(LoadFifoConfig)
 SIGNATURE = LoadFifo(CONFIG).signature
 CASES = int(os.environ.get("BITPATH_CASES", "400"))
 LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
-SPACE = 1 << 20
 STARTS = range(0, LINE_BYTES, max(1, 400 // CASES))
 
 
@@ -226,16 +225,7 @@ async def written_bytes(dut):
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame, 0.2)
         for number_of in range(max(6, CASES // 8)):
-            data, count, halves = rng.getrandbits(FIFO_BITS), rng.randrange(FIFO_BYTES + 1), number_of % 4
-            held = table.held
-            for half in range(2):
-                mask = (1 << LINE_BITS) - 1 << half * LINE_BITS
-                held = held & ~mask | data & mask if halves >> half & 1 else held
-            while not await table.step(write=(halves, data)):
-                pass
-            table.held = held
-            kept = np.frombuffer((held & (1 << 8 * count) - 1).to_bytes(FIFO_BYTES, "little"), np.uint8)
-            table.fifo = GoldenFifo(rng.randrange(SPACE), count, kept)
+            await write_held(table, rng, halves=number_of % 4)
             await table.play([Operation(rng.choice(ELEMENTS)), Operation(rng.choice((None, 7)))])
 
 
