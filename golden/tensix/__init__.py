@@ -3,6 +3,7 @@
 from bitpath.golden.tensix.convert.pack import pack
 from bitpath.golden.tensix.convert.unpack import unpack
 from bitpath.golden.tensix.declarations.formats import Format
+from bitpath.golden.tensix.matmul.cycles import unpack_cycles
 from bitpath.golden.tensix.matmul.host import tile_image
 from bitpath.golden.tensix.matmul.matmul import (
     MvmulInstruction,
@@ -11,8 +12,10 @@ from bitpath.golden.tensix.matmul.matmul import (
     matmul_program,
     result_matrix,
     run_program,
+    stored_words,
     tile_instructions,
 )
+from bitpath.golden.tensix.matmul.schedule import TileSchedule, schedule
 from bitpath.golden.tensix.matrix.elementwise import elwadd, elwmul, elwsub
 from bitpath.golden.tensix.matrix.mvmul import dotpv, gapool, mvmul, mvmul_row
 from bitpath.golden.tensix.matrix.pooling import gmpool
@@ -28,6 +31,7 @@ __all__ = [
     "MatmulPlan",
     "MvmulInstruction",
     "Program",
+    "TileSchedule",
     "broadcast_src_b",
     "dotpv",
     "elwadd",
@@ -46,8 +50,11 @@ __all__ = [
     "result_matrix",
     "run_plan",
     "run_program",
+    "schedule",
+    "stored_words",
     "tile_image",
     "tile_instructions",
     "to_physical",
     "unpack",
+    "unpack_cycles",
 ]

@@ -17,7 +17,7 @@ ROWS, SQUARE = np.full((8, 16), 0x1FC08, np.uint32), np.full((16, 16), 0x1FC08, 
 OPERANDS = {"dst": ROWS, "src_b": ROWS, "src_a": SQUARE, "style": "BF16", "dst32": True}
 CODES = {"srca_format": 5, "srcb_format": 6}
 ELEMENTS = {**OPERANDS, "src_a": ROWS, **CODES}
-PROGRAM = tensix.matmul_program(MATRIX, MATRIX.T)
+PROGRAM = tensix.matmul_program(MATRIX, MATRIX.T, block=(4, 2))
 INSTRUCTION = {"phase": 3, "src_b_row": 8, "src_a_row": 16, "dst_row": 24}
 WORD = 0x3F812345
 PACKED = {
@@ -43,7 +43,7 @@ VECTORISED = {
     "gapool": {**OPERANDS, "phase": 3},
     "gmpool": OPERANDS,
     "matmul": {"a": MATRIX, "b": MATRIX.T},
-    "matmul_program": {"a": MATRIX, "b": MATRIX.T},
+    "matmul_program": {"a": MATRIX, "b": MATRIX.T, "block": (4, 2)},
     "mvmul": {**OPERANDS, "phase": 3, **CODES},
     "mvmul_row": {
         **{name: value for name, value in OPERANDS.items() if name != "src_b"},
@@ -55,8 +55,11 @@ VECTORISED = {
     "phases": {"fidelity": "HiFi4"},
     "result_matrix": {"program": PROGRAM, "dst": np.arange(1024, dtype=np.uint32).reshape(1, 1, 64, 16)},
     "run_program": {"program": PROGRAM},
+    "schedule": {"plan": PROGRAM, "pack_rows": 1, "block": (2, 1), "clear": 4},
+    "stored_words": {"program": PROGRAM, "dst": np.arange(1024, dtype=np.uint32).reshape(1, 1, 64, 16)},
     "tile_image": {"tile": np.ones((64, 16), np.float32), "fmt": "bf16"},
     "tile_instructions": {"fidelity": "HiFi2"},
+    "unpack_cycles": {"fmt": 6, "throttle": 1},
     "to_physical": {"words": ROWS, "layout": "SRC"},
     "unpack": {
         "l1": np.arange(128, dtype=np.uint8),
