@@ -34,8 +34,9 @@ class Instruction(data.Struct):
     - ``broadcast_row``: MVMUL adds the SrcB row ``src_b_row`` times SrcA to Dst rows 0, 2, 4 and 6 from ``dst_row`` on.
     - ``accumulate`` applies to ELWADD and ELWSUB alone.
     - ZEROACC makes the 16 rows that hold ``dst_row`` undefined, with ``clear_all`` all of Dst; undefined rows read as 0. It
-      neither waits for the sources nor releases them.
-    - ``release_a`` and ``release_b`` hand the bank of a source back to its unpacker.
+      neither waits for the sources nor releases or flips them.
+    - ``release_a`` and ``release_b`` hand the bank of a source back to its unpacker; ``flip_a`` and ``flip_b`` go on to the
+      other bank. A flip without a release holds the bank, as with CLR_DVALID disabled: the Matrix unit may flip back to it.
     """
 
     opcode: Opcode
@@ -52,3 +53,5 @@ class Instruction(data.Struct):
     clear_all: 1
     release_a: 1
     release_b: 1
+    flip_a: 1
+    flip_b: 1

@@ -114,7 +114,7 @@ async def play(frame: Bench, every: list[Case]) -> None:
                 for side, rows in (("write_a", case.src_a), ("write_b", case.src_b)):
                     for k, row in enumerate(rows):
                         fields = {"row": slot * len(rows) + k, "last": last and k == len(rows) - 1}
-                        drivers[side].send({"values": row.tolist(), **fields})
+                        drivers[side].send({"values": [row.tolist()], **fields})
         for case, operation in zip(batch, operations, strict=True):
             for place, row in zip(operation.place.block, case.before, strict=True):
                 drivers["write_dst"].send({"values": row.tolist(), "address": place.fields()})
