@@ -14,6 +14,7 @@ from bitpath.golden.tensix.matmul.matmul import TILE_ROWS
 from bitpath.rtl.tensix.matrix.instruction import Opcode
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench
+from bitpath.verif.kit.coverage import cross
 from bitpath.verif.tensix.dot.sources import dst_row, source_rows
 from bitpath.verif.tensix.matrix.accesses import pooled, written_around
 from bitpath.verif.tensix.matrix.hazards import HAZARDS, mvmul, timed
@@ -35,6 +36,7 @@ from bitpath.verif.tensix.matrix.kinds import (
     place_kind,
     random_operation,
     read_pairs,
+    with_moves,
     write_block,
 )
 from bitpath.verif.tensix.matrix.model import (
@@ -49,6 +51,8 @@ from bitpath.verif.tensix.matrix.model import (
 from bitpath.verif.tensix.matrix.player import Player
 
 STYLES = [cocotb.Param(value=style, name=style.value) for style in Style]
+HELD = 60
+"""Instructions with random moves of the banks."""
 
 
 @cocotb.test(**LIMIT)
@@ -98,6 +102,8 @@ async def random_stream(dut, pace):
         await player.idle()
         for style in styles:
             operation = random_operation(rng, INSTRUCTION_PAIRS)
+            if operation.opcode is not Opcode.ZEROACC and (operation.release_a or operation.release_b):
+                operation = with_moves(rng, player, operation)
             player.issue(operation)
             for side, released in (("a", operation.release_a), ("b", operation.release_b)):
                 if released:
@@ -215,6 +221,33 @@ async def hand_over(dut):
             read_pairs(player, rng, (0, 1, 2))
             await player.idle()
         read_pairs(player, rng, (0, 1, 2))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=["full_speed", "both"])
+async def held_banks(dut, pace):
+    """Random holds, flips and releases of both sources, while the unpacker fills each bank as soon as it is its own."""
+    gap, stall = PACES[pace]
+    rng = pauses.rng("holds")
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(cross("ab", (False, True), (False, True)))
+        player = Player(frame, NUMERICS, gap=gap, stall=stall)
+        for _ in range(2):
+            fill_both(player, rng, Style.BF16)
+        for index in range(HELD):
+            operation = with_moves(rng, player, mvmul(index % 4, src_a_row=rng.choice((0, 16, 32, 48))))
+            player.issue(operation)
+            for side in "ab":
+                released = getattr(operation, f"release_{side}")
+                coverage.hit(side, released, operation.flips(side))
+                if released:
+                    player.fill(side, dict(enumerate(source_rows(rng, Style.BF16))))
+            if index % 4 == 3:
+                for place in pair_places(rng.randrange(4))[:BLOCK_ROWS]:
+                    player.read(place)
+        await player.idle()
+        read_pairs(player, rng, (0, 1, 2, 3))
+        await player.idle()
 
 
 @cocotb.test(**LIMIT)
