@@ -51,9 +51,10 @@ _SMALL_MEMORIES = "`make test` runs it with the memories that a layer needs, mos
 _FEW_LANES = "`make test` runs it on Verilator with another number of lanes, which are alike"
 _ON_ICARUS = "`make test` runs a part of its bench on Icarus; the measured run takes more than 8 s of processor time"
 _FEWER = "`make test` runs other numerics, or fewer cases and tests, on Verilator; the measured run takes 20 s of processor time"
+_FEWER_ON_ICARUS = "`make test` runs its bench on Icarus with fewer cases"
 ONLY_DEEP = {
     "tensor_engine": _SMALL_MEMORIES,
-    "core": "`make test` runs some programs on Icarus; to build a core on Verilator takes minutes",
+    "core": "`make test` runs its engines and memories alone; to build a core on Verilator takes minutes",
     "core_array": "`make test` runs some modes on Icarus, and known answers; to build and run all modes takes a minute",
     **dict.fromkeys(("reciprocal", "square_root", "reciprocal_square_root", "srs", "ups"), _FEW_LANES),
     **dict.fromkeys(LONG, _ON_ICARUS),
@@ -67,6 +68,7 @@ ONLY_DEEP = {
     **dict.fromkeys(("float_narrow", "float_widen", "float_floor", "fix_float", "float_fix"), _ON_ICARUS),
     **dict.fromkeys(("nonlinear", "data_memory", "vector_registers", "load_fifo", "store_fifo"), _ON_ICARUS),
     "tensix_engine": _ON_ICARUS,
+    **dict.fromkeys(("mop_expander", "replay_expander", "instruction_expander", "rwc", "adc"), _FEWER_ON_ICARUS),
     "systolic_array": "`make test` runs 2x2 processing elements; to build and run 4x4 takes half a minute",
 }
 """Units whose measured run is a deep test alone, with the reason why none of `make test` is that run."""
