@@ -46,7 +46,7 @@ def unpack_to_dst(
     options: dict[str, Any] = {"unsigned": unsigned, "e4m3": e4m3, "count": count, "forced_exponent": forced_exponent}
     if target in DST32_FORMATS and source in (Format.FP32, target):
         # Two formats of the same 32 bits, which FP32 and INT32 alone keep whole.
-        return unpack(l1, *2 * (Format.FP32,), **options, numerics=numerics, chip=chip)
+        return unpack(l1, Format.FP32, Format.FP32, **options, numerics=numerics, chip=chip)
     words = unpack(l1, source, target, **options, numerics=numerics, chip=chip)
     if target in (*EXPONENT5_FORMATS, Format.INT8):
         return (words & 1 << 18) >> 3 | words & 0x7FFF

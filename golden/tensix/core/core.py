@@ -130,7 +130,7 @@ class Core:
     ):
         self.chip = Chip(chip)
         self.numerics = CHIP_PRESETS[self.chip].numerics if numerics is None else numerics
-        integer("l1_bytes", l1_bytes, range(1, 1 << 32))
+        l1_bytes = integer("l1_bytes", l1_bytes, range(1, 1 << 32))
         self.state = State(
             chip=self.chip,
             numerics=self.numerics,
@@ -139,6 +139,9 @@ class Core:
         )
         self._expanders = [(MopExpander(), ReplayExpander()) for _ in range(THREADS)]
         self._queues: list[deque[tuple[int, Instruction]]] = [deque() for _ in range(THREADS)]
+
+    def __repr__(self) -> str:
+        return f"Core(chip={self.chip.value!r}, l1_bytes={self.l1.size})"
 
     @property
     def l1(self) -> np.ndarray:

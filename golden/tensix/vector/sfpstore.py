@@ -58,22 +58,22 @@ def sfpstore(
 ) -> np.ndarray:
     """Return the Dst words of lanes; lane l goes to row l // 8 of four rows, and to column 2 * (l % 8) or the one after it.
 
-    ================  ================================================================================
-    mode              word
-    ================  ================================================================================
-    FP16              FP16, truncated; exponents too small give a signed zero, too large 0x7FFF
-    BF16              the upper 16 bits; denormals give a signed zero
-    FP32              the lane; denormals give a signed zero by `numerics.sfpstore_flush`
-    INT32, INT32_ALL  the lane
-    INT32_SM          the lane, or its two's complement as sign and magnitude
-    INT8, INT8_COMP   sign and 10 magnitude bits with the exponent 16; of INT8_COMP perhaps two's complement
-    INT16             sign and 15 magnitude bits (*)
-    UINT16, LO16_ONLY the lower 16 bits (*)
-    HI16_ONLY         the upper 16 bits (*)
-    HI16              the lane as the register holds it, in the logical order
-    LO16              the same with both halves exchanged
-    ZERO              0
-    ================  ================================================================================
+    =================  ================================================================================
+    mode               word
+    =================  ================================================================================
+    FP16               FP16, truncated; exponents too small give a signed zero, too large 0x7FFF
+    BF16               the upper 16 bits; denormals give a signed zero
+    FP32               the lane; denormals give a signed zero by `numerics.sfpstore_flush`
+    INT32, INT32_ALL   the lane
+    INT32_SM           the lane, or its two's complement as sign and magnitude
+    INT8, INT8_COMP    sign and 10 magnitude bits with the exponent 16; of INT8_COMP perhaps two's complement
+    INT16              sign and 15 magnitude bits (*)
+    UINT16, LO16_ONLY  the lower 16 bits (*)
+    HI16_ONLY          the upper 16 bits (*)
+    HI16               the lane as the register holds it, in the logical order
+    LO16               the same with both halves exchanged
+    ZERO               0
+    =================  ================================================================================
 
     Parameters
     ----------

@@ -17,6 +17,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.tensix.declarations.formats import DST32
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.rtl.tensix.pool.layouts import (
     EXPONENT_BITS,
@@ -48,7 +49,7 @@ class DstDatum(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.order = order = Order()
+        order = instantiate(m, platform, "order", Order)
         word = self.word
         half = Signal(HALF)
         exponent, fraction, bias = Signal(FP32.exponent_bits), Signal(FRACTION_BITS), Signal(FP32.exponent_bits)

@@ -123,7 +123,7 @@ class GmpoolColumn(wiring.Component):
             "all", largest=largest, index=index, counts=counts, control=control
         )
 
-        m.submodules.word = word = PoolWord()
+        m.submodules.pool_word = word = PoolWord()
         m.d.comb += [word.i.eq(largest), word.control.eq(control)]
         half = Mux(reads_integers(control), 0, word.o[:HALF])
         indexed = Cat(index, counts[0], Const(0, HALF - COUNT_LOW - COUNT_BITS), half)

@@ -17,6 +17,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.formats import SRC
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.rtl.tensix.pool.layouts import (
     EXPONENT_BITS,
@@ -55,7 +56,7 @@ class ScaledDatum(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.order = order = Order()
+        order = instantiate(m, platform, "order", Order)
         fraction, exponent_byte = self.word[:FRACTION_BITS], self.word[FRACTION_BITS:-1]
         style = self.control.style
         is_fp16, is_integer = style == StyleCode.FP16, style == StyleCode.INT8

@@ -54,6 +54,10 @@ TILISED = {**CONTROL, "row_stride": 32, "col_shift": 0, "upsample_rate": 0, "for
 
 VECTORISED = {
     "MvmulInstruction": INSTRUCTION,
+    "Core": {"chip": "blackhole", "l1_bytes": 64},
+    "Core.mop_config": {"self": lambda: tensix.Core(l1_bytes=64), "thread": 1, "words": [0] * 9},
+    "Core.push": {"self": lambda: tensix.Core(l1_bytes=64), "thread": 1, "words": [2 << 24]},
+    "Core.run": {"self": lambda: tensix.Core(l1_bytes=64), "order": "thread_first"},
     "Prng": {"seed": 7},
     "Program": {name: getattr(PROGRAM, name) for name in tensix.Program.__annotations__},
     "UnpackControl": TILISED,
