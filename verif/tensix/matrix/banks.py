@@ -30,6 +30,11 @@ class Banks:
         # The fill before goes to the other bank, which must have been released as often as that takes.
         return after.released[1 - after.bank] >= after.released[after.bank] - (1 - after.bank)
 
+    @property
+    def waits(self) -> bool:
+        """Return True if the unpacker waits to fill a bank again before one that the Matrix unit holds."""
+        return self.released[0] - self.released[1] not in (0, 1)
+
     def move(self, release: bool, flip: bool) -> None:
         self.released[self.bank] += release
         self.bank ^= flip

@@ -4,6 +4,9 @@ Golden executes an entry when it is queued, before it is driven; the cycle of a 
 that it sees. ``BITPATH_CASES`` is the number of instructions of a random stream.
 """
 
+from dataclasses import replace
+from random import Random
+
 import cocotb
 import numpy as np
 
@@ -53,6 +56,21 @@ from bitpath.verif.tensix.matrix.player import Player
 STYLES = [cocotb.Param(value=style, name=style.value) for style in Style]
 HELD = 60
 """Instructions with random moves of the banks."""
+
+
+def _fill_released(player: Player, rng: Random, operation: Operation) -> None:
+    """Fill the banks that an instruction releases."""
+    for side in "ab":
+        if getattr(operation, f"release_{side}"):
+            player.fill(side, dict(enumerate(source_rows(rng, Style.BF16))))
+
+
+def _release_waited_for(player: Player, rng: Random) -> None:
+    """Issue an instruction that releases each bank for which a fill of the other one waits."""
+    waits = {f"release_{side}": banks.waits for side, banks in player.machine.sources.items()}
+    operation = replace(mvmul(0), **waits)
+    player.issue(operation)
+    _fill_released(player, rng, operation)
 
 
 @cocotb.test(**LIMIT)
@@ -114,6 +132,7 @@ async def random_stream(dut, pace):
             player.write(place, dst_row(rng, style, dst32=place.dst32))
             for _ in range(CONFIG.passes.bit_length()):
                 player.read(rng.choice(pair_places(rng.choice(INSTRUCTION_PAIRS + WRITE_PAIRS))))
+        _release_waited_for(player, rng)
         await player.idle()
         read_pairs(player, rng, INSTRUCTION_PAIRS + WRITE_PAIRS)
         await player.idle()
@@ -237,14 +256,13 @@ async def held_banks(dut, pace):
         for index in range(HELD):
             operation = with_moves(rng, player, mvmul(index % 4, src_a_row=rng.choice((0, 16, 32, 48))))
             player.issue(operation)
+            _fill_released(player, rng, operation)
             for side in "ab":
-                released = getattr(operation, f"release_{side}")
-                coverage.hit(side, released, operation.flips(side))
-                if released:
-                    player.fill(side, dict(enumerate(source_rows(rng, Style.BF16))))
+                coverage.hit(side, getattr(operation, f"release_{side}"), operation.flips(side))
             if index % 4 == 3:
                 for place in pair_places(rng.randrange(4))[:BLOCK_ROWS]:
                     player.read(place)
+        _release_waited_for(player, rng)
         await player.idle()
         read_pairs(player, rng, (0, 1, 2, 3))
         await player.idle()
