@@ -21,9 +21,10 @@ from bitpath.golden.tensix.matmul.matmul import (
     matmul_program,
     result_matrix,
     run_program,
-    stored_words,
     tile_instructions,
 )
+from bitpath.golden.tensix.matmul.packed import packed_matrix, packed_tiles
+from bitpath.golden.tensix.matmul.packing import Packing
 from bitpath.golden.tensix.matmul.schedule import TileSchedule, schedule
 from bitpath.golden.tensix.matmul.tilize import tilize, untilize
 from bitpath.golden.tensix.matrix.elementwise import elwadd, elwmul, elwsub
@@ -45,6 +46,7 @@ __all__ = [
     "Format",
     "MatmulPlan",
     "MvmulInstruction",
+    "Packing",
     "Prng",
     "Program",
     "StochasticMode",
@@ -74,6 +76,8 @@ __all__ = [
     "mx_pack",
     "mx_unpack",
     "pack",
+    "packed_matrix",
+    "packed_tiles",
     "phases",
     "plan_matmul",
     "result_matrix",
@@ -82,7 +86,6 @@ __all__ = [
     "schedule",
     "sfp_stoch_rnd",
     "sfpstore",
-    "stored_words",
     "tile_image",
     "tile_instructions",
     "tilize",

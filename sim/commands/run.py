@@ -14,7 +14,9 @@ from bitpath.sim.engine.machines import MACHINES
 from bitpath.sim.engine.unit_options import FILE, RMSNORM_OPTIONS, SCALE_RULE, SIMULATOR, rmsnorm_options
 
 SWITCH = ("on", "off")
-FLOWS = ("matmul", "rmsnorm_quant", "layer", "core", "softmax", "tile")
+CHIPS = ("wormhole", "blackhole")
+
+FLOWS = ("matmul", "rmsnorm_quant", "layer", "core", "softmax", "relu_accumulate", "tile")
 
 
 @click.command(
@@ -27,6 +29,8 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer", "core", "softmax", "tile")
         "bitpath run --flow layer --json --quiet",
         "bitpath run --flow core --shaping off",
         "bitpath run --flow tile --format int8_sparse",
+        "bitpath run --flow relu_accumulate --format bf16_relu2",
+        "bitpath run --machine tensix --chip blackhole",
         "bitpath run --machine trainium3 --format sparse_4_16",
         "bitpath run --flow rmsnorm_quant --hidden X.npy --gamma G.npy --lower-bound 2.5",
         "bitpath run --machine trainium3 --scale-rule nki05",
@@ -39,14 +43,14 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer", "core", "softmax", "tile")
     default="matmul",
     show_default=True,
     help="A matmul; or Trainium3's RMSNorm-Quant, its RMSNorm, QuantizeMX and matmul one after the other, a layer from HBM back "
-    "to HBM, or softmax; or two layers on AIE-ML v2's tile.",
+    "to HBM, or softmax; or Tensix's matmul in two halves with ReLU, which L1 adds; or two layers on AIE-ML v2's tile.",
 )
 @click.option(
     "--format",
     "format_name",
     help="One format: mxfp8_e4m3, mxfp8_e5m2 or mxfp4; with --machine trainium3 also bf16, fp16, tf32, fp32, fp8_double_row "
-    "or sparse_ with 4_16, 4_12, 4_8, 2_8, 2_4, 1_4 or 1_2; bf16_hifi4, or any of bf16, tf32, fp16, fp8, bfp8, bfp4, bfp2 with "
-    "lofi, hifi2, hifi3 or hifi4; mx9, mx6, mx4, bf16, fp16, or fp8_ with e4m3, e4m3fn, e4m3fnuz, e5m2 or e5m2fnuz. Those of "
+    "or sparse_ with 4_16, 4_12, 4_8, 2_8, 2_4, 1_4 or 1_2; bf16_hifi4, or any of bf16, tf32, fp16, fp8, bfp8, bfp4, bfp2, int8 with "
+    "lofi, hifi2, hifi3 or hifi4, int8 or int8_descaled; mx9, mx6, mx4, bf16, fp16, or fp8_ with e4m3, e4m3fn, e4m3fnuz, e5m2 or e5m2fnuz. Those of "
     "the real layer when not given.",
 )
 @SCALE_RULE
@@ -60,6 +64,7 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer", "core", "softmax", "tile")
 @click.option("--a", type=FILE, help="Your own left matrix [M, K], float32 or float16 as .npy; with --b.")
 @click.option("--b", type=FILE, help="Your own right matrix [K, N].")
 @click.option("-o", "--output", type=FILE, help="Write the results as .npz: result and golden, float32 or bytes.")
+@click.option("--chip", type=Choice(CHIPS), help="Tensix: the chip whose numerics the engine has.  [default: wormhole]")
 @click.option("--rows", type=int, help="Rows of PEs or dot products.")
 @click.option("--cols", type=int, help="Columns of PEs or dot products.")
 @click.option("--lanes", type=int, help="Lanes of AIE-ML v2's vector unit, or of the RMSNorm-Quant unit.")
@@ -136,7 +141,7 @@ def _runs(
     a: Path | None,
     b: Path | None,
     waves: bool,
-    **sizes: int | None,
+    **sizes: int | str | None,
 ) -> list[Any]:
     """Return the flow in each format: a matmul on each machine, another flow on the machine that has it."""
     from bitpath.sim.flows import operands
@@ -193,12 +198,12 @@ def _other_flow(flow: str, machine: str | None, files: tuple[Path | None, Path |
     return {flow: module}
 
 
-def _sizes(flows: dict[str, ModuleType], sizes: dict[str, int | None]) -> dict[str, dict[str, int]]:
-    """Return the given sizes for each machine that has them; raise ValueError for a size of no machine."""
+def _sizes(flows: dict[str, ModuleType], sizes: dict[str, int | str | None]) -> dict[str, dict[str, int | str]]:
+    """Return the given options of an engine for each machine that has them; raise ValueError for one of no machine."""
     given = {name: size for name, size in sizes.items() if size is not None}
     for name in given:
         if not any(name in flow.SIZES for flow in flows.values()):
-            raise ValueError(f"--{name} is not a size of {' or '.join(flows)}")
+            raise ValueError(f"--{name} is not an option of {' or '.join(flows)}")
     return {
         machine: {name: size for name, size in given.items() if name in flow.SIZES} for machine, flow in flows.items()
     }

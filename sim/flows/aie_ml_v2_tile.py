@@ -202,7 +202,7 @@ class _Integers:
         self.sparse = sparse
         weights = [_pruned(each) if sparse else each for each in (b, c)]
         bits = self.mode.a_bits
-        (self.a, scale), *scaled = (_quantised(each, bits) for each in (a, *weights))
+        (self.a, scale), *scaled = (matrices.quantised(each, bits) for each in (a, *weights))
         self.weights = [weight for weight, _ in scaled]
         self.results, self.shifts, made = [], [], self.a
         self.scale = scale
@@ -263,12 +263,6 @@ class _Blocks:
 
     def values(self, codes: np.ndarray) -> np.ndarray:
         return codes.astype(np.float64)
-
-
-def _quantised(matrix: np.ndarray, bits: int) -> tuple[np.ndarray, float]:
-    """Return a matrix's integers, the largest one of all bits, and the number that a one stands for."""
-    scale = float(np.abs(matrix).max()) / ((1 << bits - 1) - 1)
-    return np.rint(matrix / scale).astype(np.int64), scale
 
 
 def _pruned(matrix: np.ndarray) -> np.ndarray:

@@ -65,6 +65,8 @@ class MatmulRun(FlowRun):
     flow: ClassVar[str] = "matmul"
     error_metric: ClassVar[str] = "relative RMS against float64 of the operands"
     """The error that ``bitpath explore`` measures, against `error_reference`."""
+    number: Any = FP32
+    """The number format of the result."""
     program: Any
 
     def __init__(self, a: np.ndarray, b: np.ndarray, format_name: str, engine: Any, simulator: str):
@@ -87,6 +89,11 @@ class MatmulRun(FlowRun):
         return replace(engine, unit=replace(engine.unit, numerics=numerics))
 
     @property
+    def content(self) -> Any:
+        """What the bench plays."""
+        return self.program
+
+    @property
     def peak(self) -> float:
         """Multiply-accumulates a cycle of an engine that never waits."""
         raise NotImplementedError
@@ -100,7 +107,7 @@ class MatmulRun(FlowRun):
         raise NotImplementedError
 
     def golden(self, progress: Progress | None = None) -> np.ndarray:
-        """Golden's result, float32, at least [M, N]."""
+        """Golden's result, float32 or int32, at least [M, N]."""
         raise NotImplementedError
 
     def reference(self) -> np.ndarray:
@@ -113,7 +120,7 @@ class MatmulRun(FlowRun):
         return self.reference()
 
     def matrix(self, output: np.ndarray) -> np.ndarray:
-        """The bench's output as float32, at least [M, N]."""
+        """The bench's output as golden's result has it, at least [M, N]."""
         raise NotImplementedError
 
     def placed(self, values: np.ndarray) -> np.ndarray:
@@ -129,7 +136,7 @@ class MatmulRun(FlowRun):
         start = time.monotonic()
         with stage(console, f"{self.format_name} in golden"):
             golden = self.golden()
-        left = play(console, built, self.bench, self.format_name, self.program)
+        left = play(console, built, self.bench, self.format_name, self.content)
         results = golden, self.matrix(left["output"]), self.placed(left["times"])
         golden, rtl, times = (result[: self.a.shape[0], : self.b.shape[1]] for result in results)
         shape, cycles = (*self.a.shape, self.b.shape[1]), int(left["cycles"])
@@ -146,7 +153,7 @@ class MatmulRun(FlowRun):
             f"A, row {m}": _first_numbers(self.a[m]),
             f"B, column {n}": _first_numbers(self.b[:, n]),
         }
-        return Shown(operands=operands, explain=self.explain(m, n), formats={"": FP32})
+        return Shown(operands=operands, explain=self.explain(m, n), formats={"": self.number})
 
     def tile(self, m: int, n: int) -> str:
         """The tile or instruction that an output belongs to, as text."""

@@ -93,6 +93,17 @@ def _header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype]:
         raise ValueError("is not a whole .npy file") from None
 
 
+def quantised(matrix: np.ndarray, bits: int) -> tuple[np.ndarray, float]:
+    """Return a matrix's integers, rounded half to even, the largest one of all bits, and the number that a one stands for.
+
+    Raises ValueError for infinities and NaN.
+    """
+    if not np.isfinite(matrix).all():
+        raise ValueError("the matrices must be finite to become integers")
+    largest, amax = (1 << bits - 1) - 1, float(np.abs(matrix).max()) or 1.0
+    return np.rint(matrix.astype(np.float64) * largest / amax).astype(np.int64), amax / largest
+
+
 def cut(a: np.ndarray, b: np.ndarray, wanted: str | None) -> tuple[np.ndarray, np.ndarray]:
     """The first rows, contraction and columns, as ``wanted`` ("MxKxN") says; raise ValueError beyond the matrices."""
     if wanted is None:

@@ -15,17 +15,9 @@ import numpy as np
 from bitpath.golden.arrays.arguments import check_array, check_choice, check_contraction, check_shape, checked
 from bitpath.golden.arrays.parallel import Progress
 from bitpath.golden.arrays.streamed import ROWS, streamed
-from bitpath.golden.tensix.convert.pack import pack
+from bitpath.golden.tensix.convert.early_conversion import INTEGERS
 from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.formats import (
-    BLOCK_ROWS,
-    FACE,
-    TILE,
-    TILE_PASS,
-    Fidelity,
-    Format,
-    Style,
-)
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE, TILE_PASS, Fidelity, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.matmul.host import (
     FORMATS,
@@ -36,8 +28,9 @@ from bitpath.golden.tensix.matmul.host import (
     tile_images,
     tile_words,
 )
+from bitpath.golden.tensix.matmul.packing import Packing, copied
 from bitpath.golden.tensix.matrix.mvmul import mvmul
-from bitpath.golden.tensix.operands.arguments import check_dst32, format_member, numerics_or_default
+from bitpath.golden.tensix.operands.arguments import check_dst32, numerics_or_default
 from bitpath.golden.tensix.operands.fidelity import phases
 
 MACS_PER_MVMUL = BLOCK_ROWS * FACE * FACE
@@ -68,8 +61,8 @@ class Program:
     instructions : instructions of one tile product, the same for all; a Dst tile takes its tile products in order of K.
     shape : M and N before padding.
     numerics : numerics of the conversions.
+    packing : how the output tiles go to L1.
     block : rows and columns of output tiles that an engine computes side by side in Dst; None leaves the order to it.
-    result : format of the output tiles in L1, to which the packer rounds; None keeps the words of Dst.
     """
 
     fmt: MatmulFormat
@@ -79,8 +72,8 @@ class Program:
     instructions: tuple[MvmulInstruction, ...]
     shape: tuple[int, int]
     numerics: TensixNumerics
+    packing: Packing
     block: tuple[int, int] | None = None
-    result: Format | None = None
 
     @property
     def tiles(self) -> tuple[int, int, int]:
@@ -160,7 +153,7 @@ def matmul_program(
     numerics: TensixNumerics | None = None,
     chip: Chip | str | None = None,
     block: tuple[int, int] | None = None,
-    result: str | Format | None = None,
+    packing: Packing | None = None,
 ) -> Program:
     """Convert two matrices and cut their product into tiles, all dimensions padded with zeros to multiples of 32.
 
@@ -173,16 +166,22 @@ def matmul_program(
     numerics, chip : one of both, or neither: None is `WORMHOLE`'s; a chip stands for its preset's.
     block : output tiles, rows by columns, that an engine computes side by side; None leaves the order to the engine. The
         order of K, and so the result, does not depend on it.
-    result : None keeps Dst's words; "BF16" rounds the output tiles of a float format from a 32-bit Dst.
+    packing : how the output tiles go to L1; None keeps Dst's words.
 
     Raises
     ------
-    TypeError, ValueError : other dtypes, shapes or names; NaN; integers out of range; a result that Dst does not give.
+    TypeError, ValueError : other dtypes, shapes or names; NaN; integers out of range; a packing that `pack` does not take.
     """
     _check_operands(a, b, fmt, dst32)
-    if result is not None and (format_member("result", result) is not Format.BF16 or not dst32 or fmt == "int8"):
-        raise ValueError(f"result must be None, or BF16 of floats in a 32-bit Dst, not {result!r}")
     numerics = numerics_or_default(numerics, chip)
+    style = FORMATS[fmt].style
+    if packing is None:
+        packing = copied(style, dst32)
+    elif (packing.result in INTEGERS) != (style is Style.INT8):
+        raise ValueError(
+            f"packing must have a float result of floats, an integer of integers, not {packing.result.name} of {fmt}"
+        )
+    packing.check(dst32=dst32, numerics=numerics)
     return Program(
         fmt=FORMATS[fmt],
         dst32=dst32,
@@ -191,8 +190,8 @@ def matmul_program(
         instructions=tile_instructions(fidelity),
         shape=(a.shape[0], b.shape[1]),
         numerics=numerics,
+        packing=packing,
         block=block,
-        result=None if result is None else Format.BF16,
     )
 
 
@@ -272,34 +271,18 @@ def run_program(
     return dst
 
 
-def stored_format(program: Program) -> Format:
-    """Return the L1 format of the output tiles; unless the program names one it keeps the words of Dst."""
-    if program.result is not None:
-        return program.result
-    if program.fmt.style is Style.INT8:
-        return Format.INT32
-    if program.dst32:
-        return Format.FP32
-    return Format.FP16 if program.fmt.style is Style.FP16 else Format.BF16
-
-
-@checked
-def stored_words(program: Program, dst: np.ndarray) -> np.ndarray:
-    """Return Dst words as they are after the packer: of their shape, rounded to the program's result format."""
-    if program.result is None:
-        return dst
-    codes = pack(dst, program.result, program.result, dst32=True, numerics=program.numerics).view("<u2")
-    return codes.astype(np.uint32).reshape(dst.shape) << 16
-
-
 @checked
 def result_matrix(program: Program, dst: np.ndarray) -> np.ndarray:
     """Return the Dst words of a program as the matrix of numbers they are, without padding; int32 for style INT8."""
     rows, _, columns = program.tiles
     check_array("dst", dst, np.uint32)
     check_shape("dst", dst, rows, columns, TILE_ROWS, FACE)
-    values = from_tiles(dst_values(dst, program.fmt.style, program.dst32))
-    return np.ascontiguousarray(values[: program.shape[0], : program.shape[1]])
+    return unpadded(program, dst_values(dst, program.fmt.style, program.dst32))
+
+
+def unpadded(program: Program, tiles: np.ndarray) -> np.ndarray:
+    """Return the matrix of a program's output tiles, without padding."""
+    return np.ascontiguousarray(from_tiles(tiles)[: program.shape[0], : program.shape[1]])
 
 
 def to_tiles(matrix: np.ndarray) -> np.ndarray:

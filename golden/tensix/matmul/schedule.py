@@ -19,7 +19,7 @@ from bitpath.golden.arrays.arguments import check_choice, checked, integer
 from bitpath.golden.tensix.convert.unpack import L1_BYTES
 from bitpath.golden.tensix.declarations.formats import DST16_ROWS, Format
 from bitpath.golden.tensix.matmul.cycles import TILE_DATUMS, UNPACKER_START, issue_cycles, unpack_cycles
-from bitpath.golden.tensix.matmul.matmul import TILE_ROWS, Program, stored_format
+from bitpath.golden.tensix.matmul.matmul import TILE_ROWS, Program
 
 HAND_OVER = 2
 """Cycles between a tile's last word from L1 and the first in which the Matrix unit reads its bank."""
@@ -101,10 +101,15 @@ def schedule(
     times = TileTimes(
         data=unpack_cycles(plan.fmt.stored) - UNPACKER_START,
         compute=issue_cycles(plan.instructions)[-1] + 1,
-        pack=pack_cycles(stored_format(plan), pack_rows),
+        pack=tile_pack_cycles(plan, pack_rows),
         clear=clear,
     )
     return schedule_products(tile_products(plan, block), times, shared=l1_port == "shared")
+
+
+def tile_pack_cycles(plan: Program, pack_rows: int) -> int:
+    """Return the cycles in which an output tile of a program is packed; one row a cycle if it accumulates."""
+    return pack_cycles(plan.packing.result, 1 if plan.packing.accumulates else pack_rows)
 
 
 def pack_cycles(fmt: Format, pack_rows: int) -> int:

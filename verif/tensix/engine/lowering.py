@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.tensix.convert.unpack import L1_BYTES
-from bitpath.golden.tensix.declarations.formats import DST32, DST32_ROWS, FACE, Style
-from bitpath.golden.tensix.matmul.matmul import TILE_ROWS, Program, stored_format
+from bitpath.golden.tensix.declarations.formats import DST32_ROWS, FACE, Style
+from bitpath.golden.tensix.matmul.matmul import TILE_ROWS, Program
+from bitpath.golden.tensix.matmul.packing import PACKED
 from bitpath.golden.tensix.matmul.schedule import TileProduct, bank_moves, tile_products
 from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.rtl.tensix.engine.command import WORD_BYTES, command_layout
@@ -23,14 +23,9 @@ from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.player import Segment
 
 
-def result_dtype(program: Program) -> np.dtype:
-    """The little-endian integers of an output tile in L1."""
-    return np.dtype("<u4" if L1_BYTES[stored_format(program)] == DST32.width // 8 else "<u2")
-
-
 def result_words(program: Program) -> int:
     """64-byte words of an output tile."""
-    return TILE_ROWS * FACE * result_dtype(program).itemsize // WORD_BYTES
+    return TILE_ROWS * FACE * PACKED[program.packing.result].itemsize // WORD_BYTES
 
 
 def memory_words(image: np.ndarray) -> list[int]:
@@ -128,9 +123,17 @@ class _Segments:
             "register_format": int(fmt.register),
             "unsigned": 0,
         }
-        result = int(stored_format(program))
-        # Without a format of its own the result is Dst without conversion.
-        packing = {"mid_format": result, "out_format": result, "dst32": program.dst32, "raw": program.result is None}
+        packing = program.packing
+        store = {
+            "mid_format": int(packing.result),
+            "out_format": int(packing.result),
+            "dst32": program.dst32,
+            "raw": packing.raw,
+            "relu": packing.relu,
+            "relu_threshold": packing.relu_threshold,
+            "descale_shift": packing.descale_shift,
+            "accumulate": packing.accumulates,
+        }
         self.products.append(product)
         self.commands.append(
             {
@@ -142,7 +145,7 @@ class _Segments:
                 "stores": product.last,
                 "store": {
                     "address": address,
-                    "control": packing,
+                    "control": store,
                     "dst_tile": product.dst_tile,
                     "fp16": fmt.style is Style.FP16,
                 },

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from bitpath.golden.tensix.declarations.formats import FIDELITY_PHASES, Fidelity, Format
 from bitpath.golden.tensix.matmul.cycles import MVMUL_LATENCY, UNPACKER_START, unpack_cycles
-from bitpath.golden.tensix.matmul.matmul import Program, stored_format
+from bitpath.golden.tensix.matmul.matmul import Program
 from bitpath.golden.tensix.matmul.schedule import (
     HAND_OVER,
     TileProduct,
@@ -12,6 +12,7 @@ from bitpath.golden.tensix.matmul.schedule import (
     TileTimes,
     pack_cycles,
     schedule_products,
+    tile_pack_cycles,
     tile_products,
 )
 from bitpath.rtl.tensix.engine.config import PACK_ROWS, TensixEngineConfig
@@ -42,7 +43,7 @@ def scheduled(config: TensixEngineConfig, program: Program) -> int:
     times = TileTimes(
         data=unpack_cycles(program.fmt.stored) - UNPACKER_START,
         compute=len(program.instructions) * config.unit.passes,
-        pack=pack_cycles(stored_format(program), PACK_ROWS),
+        pack=tile_pack_cycles(program, PACK_ROWS),
         clear=CLEAR,
     )
     return engine_cycles(schedule_products(tile_products(program, program.block), times))

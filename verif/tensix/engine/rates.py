@@ -11,7 +11,7 @@ from bitpath.golden.tensix.matmul.matmul import Program
 from bitpath.verif.kit.coverage import Coverage
 from bitpath.verif.kit.engine_host import source_of
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.tensix.engine.lowering import lower, memory_words, result_dtype, result_words
+from bitpath.verif.tensix.engine.lowering import lower, memory_words, result_words
 from bitpath.verif.tensix.engine.model import Product
 from bitpath.verif.tensix.engine.pace import BEGIN, DRAIN, PaceOfProducts, load_cycles, product_cycles
 from bitpath.verif.tensix.engine.programs import as_it_is, slots
@@ -105,11 +105,10 @@ async def compare_matmul(session: Session, program: Program) -> int:
     """Run a program and compare its stored tiles with golden's; return the number of segments."""
     config = session.config
     numerics = config.unit.numerics
-    words = tensix.stored_words(program, tensix.run_program(program, numerics=numerics))
+    tiles = tensix.packed_tiles(program, tensix.run_program(program, numerics=numerics))
     segments = list(lower(config, program))
     async for row, column, got in session.player.output_tiles(segments, result_words(program)):
-        stored = words[row, column] if program.result is None else words[row, column] >> 16
-        image = stored.astype(result_dtype(program)).view(np.uint8).reshape(-1)
+        image = tiles[row, column].view(np.uint8).reshape(-1)
         for place, (right, real) in enumerate(zip(memory_words(image), memory_words(got), strict=True)):
             session.board.expect(right, f"tile {row}, {column}, word {place}")
             session.board.got(real)

@@ -260,7 +260,9 @@ async def blocks(dut):
     """A matrix product in blocks of output tiles, with two tiles of one side held, in golden's cycles."""
     source = source_of("matrices")
     a, b = (source.standard_normal(shape, dtype=np.float32) for shape in ((64, 64), (64, 64)))
-    program = tensix.matmul_program(a, b, fmt="bfp4", fidelity="LoFi", numerics=NUMERICS, block=(2, 2), result="BF16")
+    program = tensix.matmul_program(
+        a, b, fmt="bfp4", fidelity="LoFi", numerics=NUMERICS, block=(2, 2), packing=tensix.Packing(result="BF16")
+    )
     async with engine(dut, CONFIG) as (_, session):
         assert holds_all(CONFIG, program)
         assert await compare_matmul(session, program) == 1, "the memories do not hold the whole product"

@@ -16,6 +16,9 @@ OLD_PACKER = 71
 """Cycles a tile of a packer that takes one row a cycle and begins behind the previous tile's last write."""
 
 
+BF16 = tensix.Packing(result="BF16")
+
+
 def layer(fmt, fidelity="LoFi", **options):
     m, k, n = LAYER
     one = np.ones((m, k), np.float32), np.ones((k, n), np.float32)
@@ -67,8 +70,8 @@ def test_the_layer_with_both_right_tiles_held(pack, shared, cycles):
 
 def test_a_program_is_scheduled_by_its_formats():
     """33 cycles a packed BF16 tile, 65 of FP32; the issue's rates follow."""
-    fp8 = layer("fp8", result="BF16")
-    assert tensix.schedule(fp8).cycles == tensix.schedule(layer("bfp8", result="BF16")).cycles == 13_255
+    fp8 = layer("fp8", packing=BF16)
+    assert tensix.schedule(fp8).cycles == tensix.schedule(layer("bfp8", packing=BF16)).cycles == 13_255
     assert tensix.schedule(fp8, l1_port="shared").cycles == 14_389
     assert model.pack_cycles(tensix.Format.FP32, 2) == model.pack_cycles(tensix.Format.BF16, 1) == 65
     assert tensix.schedule(layer("fp8")).cycles == tensix.schedule(fp8, pack_rows=1).cycles
@@ -79,12 +82,12 @@ def test_a_program_is_scheduled_by_its_formats():
         ("bfp8", "HiFi2", 1000),
         ("bfp4", "LoFi", 1900),
     ):
-        assert macs / tensix.schedule(layer(fmt, fidelity, result="BF16"), clear=4).cycles >= least
+        assert macs / tensix.schedule(layer(fmt, fidelity, packing=BF16), clear=4).cycles >= least
 
 
 def test_sixteen_bit_dst_takes_blocks_in_turn():
     """The second block's products do not wait for the packing of the first."""
-    wide, narrow = (tensix.schedule(replace(layer("bfp8", dst32=dst32), result=None)) for dst32 in (True, False))
+    wide, narrow = (tensix.schedule(layer("bfp8", dst32=dst32)) for dst32 in (True, False))
     assert narrow.cycles < 13_255 < wide.cycles
     assert {each.dst_tile for each in model.tile_products(layer("bfp8", dst32=False), (4, 2))} == set(range(16))
 
@@ -94,7 +97,7 @@ def test_a_tile_alone_through_the_schedule():
     single = tensix.matmul_program(
         np.ones((32, 32), np.float32), np.ones((32, 32), np.float32), fmt="bf16", fidelity="LoFi"
     )
-    found = tensix.schedule(replace(single, result=tensix.Format.BF16))
+    found = tensix.schedule(replace(single, packing=BF16))
     assert found == model.TileSchedule(
         cycles=2 + 32 + 32 + model.HAND_OVER + 16 + 33 - 1, loads=2, stalls=2 + 64 + model.HAND_OVER
     )
@@ -109,10 +112,15 @@ def test_refusals():
         tensix.schedule(program, l1_port="fair")
     with pytest.raises(ValueError, match="pack_rows"):
         tensix.schedule(program, pack_rows=4)
-    for fmt, options in (("bf16", {"dst32": False}), ("int8", {})):
+    for fmt, packing, options in (
+        ("bf16", tensix.Packing(result="FP32"), {"dst32": False}),
+        ("int8", BF16, {}),
+        ("bf16", tensix.Packing(result="INT8"), {}),
+        ("bf16", replace(BF16, descale_shift=3), {}),
+    ):
         matrix = np.ones((32, 32), np.int32 if fmt == "int8" else np.float32)
-        with pytest.raises(ValueError, match="result must be None, or BF16"):
-            tensix.matmul_program(matrix, matrix, fmt=fmt, result="BF16", **options)
+        with pytest.raises(ValueError, match="must"):
+            tensix.matmul_program(matrix, matrix, fmt=fmt, packing=packing, **options)
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -143,15 +151,34 @@ def test_two_tiles_are_held():
     assert all(move.flip for move in moves)
 
 
-def test_results_rounded_by_the_packer():
-    """BF16 results are golden's packed bytes, as the upper half of float32."""
+def test_results_in_l1():
+    """The packer's bytes, and the numbers that they are: copied, rounded with ReLU, and added to what was there."""
     rng = np.random.default_rng(35)
     a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in ((32, 64), (64, 32)))
-    program = tensix.matmul_program(a, b, fmt="fp8", fidelity="LoFi", result="BF16")
+    program = tensix.matmul_program(a, b, fmt="fp8", fidelity="LoFi")
     words = tensix.run_program(program)
-    stored = tensix.stored_words(program, words)
-    codes = tensix.pack(words, "BF16", "BF16", dst32=True).view("<u2")
-    assert np.array_equal(stored.ravel() >> 16, codes)
-    assert not (stored & 0xFFFF).any()
-    plain = replace(program, result=None)
-    assert np.array_equal(tensix.stored_words(plain, words), words)
+    assert np.array_equal(tensix.packed_tiles(program, words), words)
+    assert np.array_equal(tensix.packed_matrix(program, words), tensix.result_matrix(program, words))
+    relu = replace(program, packing=replace(BF16, relu=1))
+    codes = tensix.packed_tiles(relu, words)
+    assert np.array_equal(codes.ravel(), tensix.pack(words, "BF16", "BF16", dst32=True, relu=1).view("<u2"))
+    rounded = words + np.uint32(0x8000) & np.uint32(0xFFFF0000)  # ties away from zero
+    expected = np.maximum(tensix.result_matrix(program, rounded), 0)
+    assert np.array_equal(tensix.packed_matrix(relu, codes), expected)
+    adding = replace(program, packing=replace(relu.packing, accumulates=True))
+    twice = tensix.packed_tiles(adding, words, codes)
+    assert np.array_equal(tensix.packed_matrix(adding, twice), 2 * expected)
+    for each, before, message in ((adding, None, "before must be given"), (relu, codes, "before must be None")):
+        with pytest.raises(ValueError, match=message):
+            tensix.packed_tiles(each, words, before)
+
+
+def test_integers_in_l1():
+    """INT8 results are the sums, shifted and rounded half away from zero."""
+    a = np.arange(-127, 128, dtype=np.int32)[:225].reshape(15, 15)
+    program = tensix.matmul_program(a, a.T, fmt="int8", packing=tensix.Packing(result="INT8", descale_shift=12))
+    codes = tensix.packed_tiles(program, tensix.run_program(program))
+    sums = (a @ a.T) / 4096
+    assert np.array_equal(
+        tensix.packed_matrix(program, codes), np.trunc(np.clip(sums + np.copysign(0.5, sums), -127, 127))
+    )

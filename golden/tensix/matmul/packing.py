@@ -1,0 +1,80 @@
+"""How output tiles go from Dst to L1."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bitpath.golden.tensix.convert.pack import pack
+from bitpath.golden.tensix.declarations.formats import BLOCK, Format, Style
+from bitpath.golden.tensix.operands.arguments import format_member
+
+
+@dataclass(frozen=True, kw_only=True)
+class Packing:
+    """The packer's work on every output tile; its arguments are those of `pack`.
+
+    Attributes
+    ----------
+    result : format in L1, and the intermediate format: FP32, BF16, FP16, INT32 or INT8.
+    raw : True to copy Dst's bits; the rest is 0 then.
+    relu, relu_threshold, descale_shift : as `pack` has them.
+    accumulates : True to add to the tile that is in L1.
+
+    Raises
+    ------
+    TypeError, ValueError : another format.
+    """
+
+    result: Format
+    raw: bool = False
+    relu: int = 0
+    relu_threshold: int = 0
+    descale_shift: int = 0
+    accumulates: bool = False
+
+    def __post_init__(self):
+        object.__setattr__(self, "result", format_member("result", self.result))
+        if self.result not in PACKED:
+            raise ValueError(f"result must be FP32, BF16, FP16, INT32 or INT8, not {self.result.name}")
+
+    def codes(self, dst: np.ndarray, *, dst32: bool, numerics, before: np.ndarray | None = None) -> np.ndarray:
+        """Return the datums in L1, unsigned integers of their width, of the shape of ``dst``.
+
+        ``before`` are those to which the packer adds, if it accumulates. Raises where `pack` does.
+        """
+        datums = pack(
+            dst,
+            self.result,
+            self.result,
+            dst32=dst32,
+            raw=self.raw,
+            relu=self.relu,
+            relu_threshold=self.relu_threshold,
+            descale_shift=self.descale_shift,
+            l1=None if before is None else before.reshape(-1).view(np.uint8),
+            numerics=numerics,
+        )
+        return datums.view(PACKED[self.result]).reshape(dst.shape)
+
+    def check(self, *, dst32: bool, numerics) -> None:
+        """Raise ValueError where `pack` does not take this work."""
+        self.codes(np.zeros(BLOCK, np.uint32), dst32=dst32, numerics=numerics)
+
+
+PACKED = {
+    Format.FP32: np.dtype("<u4"),
+    Format.INT32: np.dtype("<u4"),
+    Format.BF16: np.dtype("<u2"),
+    Format.FP16: np.dtype("<u2"),
+    Format.INT8: np.dtype("u1"),
+}
+"""Result formats, and the integers that hold their datums."""
+
+
+def copied(style: Style, dst32: bool) -> Packing:
+    """Return the packing that keeps the words of Dst."""
+    if style is Style.INT8:
+        return Packing(result=Format.INT32, raw=True)
+    if dst32:
+        return Packing(result=Format.FP32, raw=True)
+    return Packing(result=Format.FP16 if style is Style.FP16 else Format.BF16, raw=True)
