@@ -33,7 +33,7 @@ WHOLE_INT8 = ("int8", "int8_descaled")
 """INT8 in all four phases, whose sums are exact; results in INT32, or in INT8 after a shift."""
 INT8_BITS = 8
 FORMAT_NAMES = (
-    f"{one_of(WHOLE_INT8)}, or {one_of(ELEMENTS)}, followed by {one_of(f'_{each.value.lower()}' for each in Fidelity)}"
+    f"{one_of(ELEMENTS)}, followed by {one_of(f'_{each.value.lower()}' for each in Fidelity)}; or {one_of(WHOLE_INT8)}"
 )
 SLICES = {"icarus": "32x64x32"}
 """The slice of the layer that a slow simulator runs by default."""
@@ -147,10 +147,11 @@ class Run(MatmulRun):
 
     def golden(self, progress: Progress | None = None) -> np.ndarray:
         numerics = self.engine.unit.numerics
-        tiles = None
+        tiles: np.ndarray | None = None
         for program in self.content:
             words = tensix.run_program(program, quirk=numerics.minus_one_quirk, numerics=numerics, progress=progress)
             tiles = tensix.packed_tiles(program, words, tiles)
+        assert tiles is not None
         return tensix.packed_matrix(self.program, tiles)
 
     def placed(self, values: np.ndarray) -> np.ndarray:

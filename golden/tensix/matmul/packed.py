@@ -45,7 +45,7 @@ def packed_matrix(program: Program, codes: np.ndarray) -> np.ndarray:
     """
     result = program.packing.result
     _check_tiles(program, "codes", codes)
-    words = codes.astype(np.uint32)
+    words: np.ndarray = codes.astype(np.uint32)
     if result is Format.INT8:
         words = words & LARGEST_INT8 | (words & SIGN8) << 24
     style = Style.INT8 if result in INTEGERS else Style.FP16 if result is Format.FP16 else Style.BF16

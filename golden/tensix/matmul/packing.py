@@ -6,6 +6,7 @@ import numpy as np
 
 from bitpath.golden.tensix.convert.pack import pack
 from bitpath.golden.tensix.declarations.formats import BLOCK, Format, Style
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.arguments import format_member
 
 
@@ -32,12 +33,14 @@ class Packing:
     descale_shift: int = 0
     accumulates: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "result", format_member("result", self.result))
         if self.result not in PACKED:
             raise ValueError(f"result must be FP32, BF16, FP16, INT32 or INT8, not {self.result.name}")
 
-    def codes(self, dst: np.ndarray, *, dst32: bool, numerics, before: np.ndarray | None = None) -> np.ndarray:
+    def codes(
+        self, dst: np.ndarray, *, dst32: bool, numerics: TensixNumerics, before: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return the datums in L1, unsigned integers of their width, of the shape of ``dst``.
 
         ``before`` are those to which the packer adds, if it accumulates. Raises where `pack` does.
@@ -56,12 +59,12 @@ class Packing:
         )
         return datums.view(PACKED[self.result]).reshape(dst.shape)
 
-    def check(self, *, dst32: bool, numerics) -> None:
+    def check(self, *, dst32: bool, numerics: TensixNumerics) -> None:
         """Raise ValueError where `pack` does not take this work."""
         self.codes(np.zeros(BLOCK, np.uint32), dst32=dst32, numerics=numerics)
 
 
-PACKED = {
+PACKED: dict[Format, np.dtype] = {
     Format.FP32: np.dtype("<u4"),
     Format.INT32: np.dtype("<u4"),
     Format.BF16: np.dtype("<u2"),
