@@ -28,7 +28,7 @@ from bitpath.golden.tensix.matmul.host import (
     tile_images,
     tile_words,
 )
-from bitpath.golden.tensix.matmul.packing import Packing, copied
+from bitpath.golden.tensix.matmul.packing import Packing, check_packing, copied
 from bitpath.golden.tensix.matrix.mvmul import mvmul
 from bitpath.golden.tensix.operands.arguments import check_dst32, numerics_or_default
 from bitpath.golden.tensix.operands.fidelity import phases
@@ -181,7 +181,7 @@ def matmul_program(
         raise ValueError(
             f"packing must have a float result of floats, an integer of integers, not {packing.result.name} of {fmt}"
         )
-    packing.check(dst32=dst32, numerics=numerics)
+    check_packing(packing, dst32=dst32, numerics=numerics)
     return Program(
         fmt=FORMATS[fmt],
         dst32=dst32,

@@ -4,12 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bitpath.golden.tensix.convert.pack import pack
+from bitpath.golden.arrays.arguments import checked, integer
+from bitpath.golden.tensix.convert.pack import LARGEST_DESCALE_SHIFT, pack
+from bitpath.golden.tensix.convert.relu import check_relu
 from bitpath.golden.tensix.declarations.formats import BLOCK, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.operands.arguments import format_member
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class Packing:
     """The packer's work on every output tile; its arguments are those of `pack`.
@@ -23,7 +25,7 @@ class Packing:
 
     Raises
     ------
-    TypeError, ValueError : another format.
+    TypeError, ValueError : another format, mode or shift, or a threshold with a sign.
     """
 
     result: Format
@@ -34,34 +36,10 @@ class Packing:
     accumulates: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "result", format_member("result", self.result))
         if self.result not in PACKED:
             raise ValueError(f"result must be FP32, BF16, FP16, INT32 or INT8, not {self.result.name}")
-
-    def codes(
-        self, dst: np.ndarray, *, dst32: bool, numerics: TensixNumerics, before: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Return the datums in L1, unsigned integers of their width, of the shape of ``dst``.
-
-        ``before`` are those to which the packer adds, if it accumulates. Raises where `pack` does.
-        """
-        datums = pack(
-            dst,
-            self.result,
-            self.result,
-            dst32=dst32,
-            raw=self.raw,
-            relu=self.relu,
-            relu_threshold=self.relu_threshold,
-            descale_shift=self.descale_shift,
-            l1=None if before is None else before.reshape(-1).view(np.uint8),
-            numerics=numerics,
-        )
-        return datums.view(PACKED[self.result]).reshape(dst.shape)
-
-    def check(self, *, dst32: bool, numerics: TensixNumerics) -> None:
-        """Raise ValueError where `pack` does not take this work."""
-        self.codes(np.zeros(BLOCK, np.uint32), dst32=dst32, numerics=numerics)
+        check_relu(self.relu, self.relu_threshold, self.result)
+        integer("descale_shift", self.descale_shift, range(LARGEST_DESCALE_SHIFT + 1))
 
 
 PACKED: dict[Format, np.dtype] = {
@@ -81,3 +59,27 @@ def copied(style: Style, dst32: bool) -> Packing:
     if dst32:
         return Packing(result=Format.FP32, raw=True)
     return Packing(result=Format.FP16 if style is Style.FP16 else Format.BF16, raw=True)
+
+
+def packed(
+    packing: Packing, dst: np.ndarray, before: np.ndarray | None, *, dst32: bool, numerics: TensixNumerics
+) -> np.ndarray:
+    """Return the datums in L1 as `PACKED` has them, of the shape of ``dst``; raise where `pack` does."""
+    datums = pack(
+        dst,
+        packing.result,
+        packing.result,
+        dst32=dst32,
+        raw=packing.raw,
+        relu=packing.relu,
+        relu_threshold=packing.relu_threshold,
+        descale_shift=packing.descale_shift,
+        l1=None if before is None else before.reshape(-1).view(np.uint8),
+        numerics=numerics,
+    )
+    return datums.view(PACKED[packing.result]).reshape(dst.shape)
+
+
+def check_packing(packing: Packing, *, dst32: bool, numerics: TensixNumerics) -> None:
+    """Raise ValueError where `pack` does not take this work."""
+    packed(packing, np.zeros(BLOCK, np.uint32), None, dst32=dst32, numerics=numerics)

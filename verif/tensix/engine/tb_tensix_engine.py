@@ -261,7 +261,13 @@ async def blocks(dut):
     source = source_of("matrices")
     a, b = (source.standard_normal(shape, dtype=np.float32) for shape in ((64, 64), (64, 64)))
     program = tensix.matmul_program(
-        a, b, fmt="bfp4", fidelity="LoFi", numerics=NUMERICS, block=(2, 2), packing=tensix.Packing(result="BF16")
+        a,
+        b,
+        fmt="bfp4",
+        fidelity="LoFi",
+        numerics=NUMERICS,
+        block=(2, 2),
+        packing=tensix.Packing(result=tensix.Format.BF16),
     )
     async with engine(dut, CONFIG) as (_, session):
         assert holds_all(CONFIG, program)

@@ -16,7 +16,7 @@ OLD_PACKER = 71
 """Cycles a tile of a packer that takes one row a cycle and begins behind the previous tile's last write."""
 
 
-BF16 = tensix.Packing(result="BF16")
+BF16 = tensix.Packing(result=tensix.Format.BF16)
 
 
 def layer(fmt, fidelity="LoFi", **options):
@@ -113,9 +113,9 @@ def test_refusals():
     with pytest.raises(ValueError, match="pack_rows"):
         tensix.schedule(program, pack_rows=4)
     for fmt, packing, options in (
-        ("bf16", tensix.Packing(result="FP32"), {"dst32": False}),
+        ("bf16", tensix.Packing(result=tensix.Format.FP32), {"dst32": False}),
         ("int8", BF16, {}),
-        ("bf16", tensix.Packing(result="INT8"), {}),
+        ("bf16", tensix.Packing(result=tensix.Format.INT8), {}),
         ("bf16", replace(BF16, descale_shift=3), {}),
     ):
         matrix = np.ones((32, 32), np.int32 if fmt == "int8" else np.float32)
@@ -176,7 +176,9 @@ def test_results_in_l1():
 def test_integers_in_l1():
     """INT8 results are the sums, shifted and rounded half away from zero."""
     a = np.arange(-127, 128, dtype=np.int32)[:225].reshape(15, 15)
-    program = tensix.matmul_program(a, a.T, fmt="int8", packing=tensix.Packing(result="INT8", descale_shift=12))
+    program = tensix.matmul_program(
+        a, a.T, fmt="int8", packing=tensix.Packing(result=tensix.Format.INT8, descale_shift=12)
+    )
     codes = tensix.packed_tiles(program, tensix.run_program(program))
     sums = (a @ a.T) / 4096
     assert np.array_equal(
