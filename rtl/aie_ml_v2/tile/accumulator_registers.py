@@ -13,6 +13,8 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 READERS = ("acc1", "acc2", "mv", "store")
 WRITERS = ("mac", "load", "move")
+PATHS = (("acc1", "mac"),)
+"""Readers that can take a result in the cycle of its write."""
 INTEGER_FORWARD, MX6_FORWARD, FLOAT_FORWARD = 1, 2, 3
 """Codes of the multiply-accumulate's results for acc1 and acc2 of the same datapath."""
 
@@ -23,7 +25,7 @@ def accumulator_write(config: AccumulatorRegistersConfig) -> data.StructLayout:
 
 
 class AccumulatorRegisters(wiring.Component):
-    """A read is combinational; a write is visible in the next cycle, or at once to a read with the same forwarding code.
+    """A read is combinational; a write is visible in the next cycle, one of ``mac`` at once to ``acc1`` with its forwarding code.
 
     Parameters
     ----------
@@ -50,7 +52,15 @@ class AccumulatorRegisters(wiring.Component):
         m = Module()
         config = self.config
         cells = instantiate(
-            m, platform, "cells", SlotFile, config.bm_bits, config.accumulators, len(READERS), len(WRITERS)
+            m,
+            platform,
+            "cells",
+            SlotFile,
+            config.bm_bits,
+            config.accumulators,
+            len(READERS),
+            len(WRITERS),
+            tuple((READERS.index(reader), WRITERS.index(writer)) for reader, writer in PATHS),
         )
         for number, reader in enumerate(READERS):
             m.d.comb += [

@@ -1,5 +1,7 @@
 """Register file whose registers are slots, pairs of slots or four of them, read and written under all their names."""
 
+from collections.abc import Collection
+
 from amaranth import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -17,7 +19,8 @@ def name_layout(registers: int) -> data.StructLayout:
 
 
 class SlotFile(wiring.Component):
-    """Reads are combinational. A read finds a slot as it was before the cycle's writes, or as the write with its own code.
+    """Reads are combinational. A read finds a slot as it was before the cycle's writes, or, where a path leads from the writer
+    to the reader, as the write with its own code.
 
     Slots are 0 after reset. Of two writes to one slot in a cycle either wins.
 
@@ -26,6 +29,7 @@ class SlotFile(wiring.Component):
     bits : of a slot.
     registers : widest registers, of four slots.
     readers, writers : numbers of ports.
+    paths : pairs of a reader and a writer whose writes it can take in their cycle.
 
     Members
     -------
@@ -33,8 +37,9 @@ class SlotFile(wiring.Component):
     write : In(name_layout), of each writer; write_enable : In(1), write_data : In(four slots)
     """
 
-    def __init__(self, bits: int, registers: int, readers: int, writers: int):
+    def __init__(self, bits: int, registers: int, readers: int, writers: int, paths: Collection[tuple[int, int]]):
         self.bits, self.registers, self.readers, self.writers = bits, registers, readers, writers
+        self.paths = paths
         name = In(name_layout(registers))
         super().__init__(
             {
@@ -79,7 +84,8 @@ class SlotFile(wiring.Component):
         bits, name = self.bits, self.read[number]
         whole = Signal(SLOTS * bits, name=f"whole_{number}")
         m.d.comb += whole.eq(Array(cells)[name.index[2:]])
-        for write, cover, value in zip(self.write, covers, values, strict=True):
+        for writer in (own for reader, own in self.paths if reader == number):
+            write, cover, value = self.write[writer], covers[writer], values[writer]
             same = (name.forward != 0) & (write.forward == name.forward) & (write.index[2:] == name.index[2:])
             for slot in range(SLOTS):
                 with m.If(same & cover[slot]):

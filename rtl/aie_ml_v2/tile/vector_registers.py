@@ -17,6 +17,8 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 READERS = ("mac_x", "mac_y", "mv_a", "mv_b", "store", "unpack")
 WRITERS = ("load_a", "load_b", "mv", "convert")
+PATHS = (("mv_a", "mv"), ("mv_b", "mv"))
+"""Readers that can take a result in the cycle of its write."""
 MV_FORWARD = 1
 """Code of the mv unit's results for its own operands."""
 
@@ -34,7 +36,8 @@ def vector_write(config: VectorRegistersConfig) -> data.StructLayout:
 
 
 class VectorRegisters(wiring.Component):
-    """A read is combinational; a write is visible in the next cycle, or at once to a read with the same forwarding code.
+    """A read is combinational; a write is visible in the next cycle, one of ``mv`` at once to ``mv_a`` and ``mv_b`` with its
+    forwarding code.
 
     Parameters
     ----------
@@ -59,10 +62,11 @@ class VectorRegisters(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        paths = tuple((READERS.index(reader), WRITERS.index(writer)) for reader, writer in PATHS)
         for part, member in vector_layout(self.config):
             bits = member.width // SLOTS
             cells = instantiate(
-                m, platform, f"part_{part}", SlotFile, bits, self.config.pairs, len(READERS), len(WRITERS)
+                m, platform, f"part_{part}", SlotFile, bits, self.config.pairs, len(READERS), len(WRITERS), paths
             )
             for number, reader in enumerate(READERS):
                 m.d.comb += [

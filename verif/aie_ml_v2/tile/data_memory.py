@@ -152,8 +152,8 @@ def random_access(config: DataMemoryConfig, rng: Random, near: int | None = None
         span = config.line_bytes * rng.choice((1, config.words))
         address = near // span * span + address % span
     address &= ~((1 << size) - 1)
-    if rng.random() < 0.05:
-        address |= rng.getrandbits(ADDRESS_BITS)
+    if rng.random() < 0.1:
+        address |= rng.choice((rng.getrandbits(ADDRESS_BITS), 1 << rng.randrange(ADDRESS_BITS)))
     full = (1 << config.line_bytes) - 1
     mask = rng.choice((full, rng.getrandbits(config.line_bytes)))
     return Access(address, size, rng.getrandbits(8 * config.line_bytes), mask)

@@ -34,6 +34,7 @@ LINE_SHIFT = MEMORY.byte_bits + 1
 LATCHES = Sabotage("common/pipeline/delay.py", "with m.If(self.advance):", "with m.If(1):")
 """A delay line moves in stalled cycles too."""
 SLOT_BITS, REGISTERS, WRITERS = 2, 2, 2
+PATHS = tuple((0, writer) for writer in range(WRITERS))
 
 PROPERTIES = Properties(
     ROOM,
@@ -203,7 +204,7 @@ def _parts(data: Value) -> list[Value]:
     depth=1,
 )
 def writes(claim: Claim) -> None:
-    dut = claim.instantiate("dut", SlotFile(SLOT_BITS, REGISTERS, 1, WRITERS))
+    dut = claim.instantiate("dut", SlotFile(SLOT_BITS, REGISTERS, 1, WRITERS, PATHS))
     _names(claim, dut)
     (name,), (found,) = dut.read, dut.read_data
     after = _expected(name, _slots(claim, dut, name.index, _parts(found), None))
@@ -219,7 +220,7 @@ def writes(claim: Claim) -> None:
     ("(name.forward != 0) & ", ""),
 )
 def forwards(claim: Claim) -> None:
-    dut = claim.instantiate("dut", SlotFile(SLOT_BITS, REGISTERS, 2, WRITERS))
+    dut = claim.instantiate("dut", SlotFile(SLOT_BITS, REGISTERS, 2, WRITERS, PATHS))
     _names(claim, dut)
     name, plain = dut.read
     claim.assume(name.index == plain.index, name.size == plain.size, plain.forward == 0)

@@ -108,6 +108,7 @@ class Registers:
     Attributes
     ----------
     readers, writers : names of the ports.
+    paths : pairs of a reader and a writer whose writes it can take in their cycle.
     names : the registers.
     widths : bits of a slot of each storage.
     count : groups of four slots.
@@ -118,6 +119,7 @@ class Registers:
 
     readers: tuple[str, ...]
     writers: tuple[str, ...]
+    paths: tuple[tuple[str, str], ...]
     names: list[Place]
     widths: Mapping[str, int]
     count: int
@@ -155,8 +157,8 @@ class Table:
         seen = set()
         for port, (place, forward) in asked.items():
             over = self.shadow.nothing()
-            for write in writes.values():
-                if forward and write.forward == forward:
+            for writer, write in writes.items():
+                if (port, writer) in unit.paths and forward and write.forward == forward:
                     for storage, bits in write.bits.items():
                         over.write(write.place, storage, bits)
             expected = 0

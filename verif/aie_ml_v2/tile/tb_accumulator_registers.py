@@ -9,6 +9,7 @@ import cocotb
 
 from bitpath.golden.aie_ml_v2.declarations.registers import ACCUMULATORS
 from bitpath.rtl.aie_ml_v2.tile.accumulator_registers import (
+    PATHS,
     READERS,
     WRITERS,
     AccumulatorRegisters,
@@ -39,6 +40,7 @@ def write_payload(write: Written) -> int:
 UNIT = slot_bench.Registers(
     readers=READERS,
     writers=WRITERS,
+    paths=PATHS,
     names=places(ACCUMULATORS, {"dm": 512}, CONFIG.accumulators),
     widths={"dm": CONFIG.bm_bits},
     count=CONFIG.accumulators,

@@ -11,6 +11,7 @@ from bitpath.golden.aie_ml_v2.declarations.registers import VECTOR
 from bitpath.rtl.aie_ml_v2.tile.config import VectorRegistersConfig
 from bitpath.rtl.aie_ml_v2.tile.slot_file import name_layout
 from bitpath.rtl.aie_ml_v2.tile.vector_registers import (
+    PATHS,
     READERS,
     WRITERS,
     VectorRegisters,
@@ -50,6 +51,7 @@ def write_payload(write: Written) -> int:
 UNIT = slot_bench.Registers(
     readers=READERS,
     writers=WRITERS,
+    paths=PATHS,
     names=places(VECTOR, {"x": 256, "f": 64, "g": 32, "e": 32}, CONFIG.pairs),
     widths=WIDTHS,
     count=CONFIG.pairs,
