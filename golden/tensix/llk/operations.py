@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE, Fidelity
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE, TILE_PASS
 from bitpath.golden.tensix.llk.case import BINARY, ELEMENTWISE, Broadcast, Case, Op, Pool, ReduceDim
 from bitpath.golden.tensix.llk.device import Device
 from bitpath.golden.tensix.matmul.host import TILE_ROWS
-from bitpath.golden.tensix.matmul.matmul import MvmulInstruction, tile_instructions
 from bitpath.golden.tensix.matrix.elementwise import elwadd, elwmul, elwsub
 from bitpath.golden.tensix.matrix.moves import mova2d, movb2a, movd2b, trnspsrcb
 from bitpath.golden.tensix.matrix.mvmul import gapool, mvmul
@@ -51,43 +50,31 @@ def _options(case: Case, device: Device) -> dict[str, Any]:
 
 
 def _multiplied(case: Case, device: Device, src_a: np.ndarray, src_b: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Multiply in the order of `TILE_PASS`, whose halves write each face of Dst once and so take its faces together."""
     rows, depth, columns = (size // TILE for size in (*case.dimensions_a, case.dimensions_b[1]))
-    left, right = src_b.reshape(rows, depth, TILE_ROWS, FACE), src_a.reshape(depth, columns, TILE_ROWS, FACE)
-    dst, after = np.zeros((rows, columns, TILE_ROWS, FACE), np.uint32), []
+    left, right = src_b.reshape(rows, depth, 1, 4, FACE, FACE), src_a.reshape(depth, columns, 4, FACE, FACE)
+    dst, after = np.zeros((rows, columns, 4, FACE, FACE), np.uint32), []
     for k in range(depth):
         for phase in device.phases:
-            b, a = device.operands(phase, left[:, k, np.newaxis], right[np.newaxis, k])
-            for each in tile_instructions(Fidelity.LOFI):
-                _mvmul(case, device, dst, b, a, each, phase)
+            b, a = device.operands(phase, left[:, k], right[k])
+            for half in (TILE_PASS[:4], TILE_PASS[4:]):
+                faces_b, faces_a, faces = map(list, zip(*half, strict=True))
+                dst[:, :, faces] = _product(case, device, phase, dst[:, :, faces], b[:, :, faces_b], a[:, faces_a])
             after.append(dst.reshape(-1, TILE_ROWS, FACE).copy())
     return tuple(after)
 
 
-def _mvmul(
-    case: Case,
-    device: Device,
-    dst: np.ndarray,
-    src_b: np.ndarray,
-    src_a: np.ndarray,
-    each: MvmulInstruction,
-    phase: int,
-) -> None:
-    """Add a product to eight rows of Dst; with swapped fields it is the transposed one of transposed operands."""
-    options = _options(case, device)
-    target = dst[..., each.dst_row : each.dst_row + BLOCK_ROWS, :]
-    b = src_b[..., each.src_b_row : each.src_b_row + BLOCK_ROWS, :]
-    a = src_a[..., each.src_a_row : each.src_a_row + FACE, :]
-    if not device.swapped_fields:
-        target[:] = mvmul(target, b, a, phase=phase, **options)
-        return
-    # SrcA takes 16 columns: eight rows of SrcB, and zeros.
-    wide = np.zeros((*b.shape[:-2], FACE, FACE), np.uint32)
-    wide[..., :BLOCK_ROWS] = b.swapaxes(-1, -2)
-    for half in (slice(0, BLOCK_ROWS), slice(BLOCK_ROWS, FACE)):
-        block = np.zeros((*target.shape[:-2], BLOCK_ROWS, FACE), np.uint32)
-        block[..., :BLOCK_ROWS] = target[..., half].swapaxes(-1, -2)
-        product = mvmul(block, a.swapaxes(-1, -2)[..., half, :], wide, phase=phase, **options)
-        target[..., half] = product[..., :BLOCK_ROWS].swapaxes(-1, -2)
+def _product(
+    case: Case, device: Device, phase: int, dst: np.ndarray, src_b: np.ndarray, src_a: np.ndarray
+) -> np.ndarray:
+    """Add SrcB @ SrcA to faces of Dst; with swapped fields as the transposed product of the transposed faces."""
+    if device.swapped_fields:
+        dst, src_b, src_a = (face.swapaxes(-1, -2) for face in (dst, src_a, src_b))
+    halves = (2, BLOCK_ROWS, FACE)
+    dst, src_b = (face.reshape(*face.shape[:-2], *halves) for face in (dst, src_b))
+    new = mvmul(dst, src_b, src_a[..., np.newaxis, :, :], phase=phase, **_options(case, device))
+    new = new.reshape(*new.shape[:-3], FACE, FACE)
+    return new.swapaxes(-1, -2) if device.swapped_fields else new
 
 
 def _blocks(tiles: np.ndarray) -> np.ndarray:
