@@ -3,7 +3,7 @@
 `Core` runs programs of Tensix instructions, which `isa` encodes and decodes.
 """
 
-from bitpath.golden.tensix import isa
+from bitpath.golden.tensix import isa, llk
 from bitpath.golden.tensix.convert.mx import mx_pack, mx_unpack
 from bitpath.golden.tensix.convert.pack import pack
 from bitpath.golden.tensix.convert.unpack import unpack
@@ -64,6 +64,7 @@ __all__ = [
     "gapool",
     "gmpool",
     "isa",
+    "llk",
     "matmul",
     "matmul_program",
     "mova2d",

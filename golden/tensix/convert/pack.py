@@ -93,11 +93,15 @@ def pack(
     """
     numerics = numerics_or_default(numerics, chip)
     mid_format, out_format = format_member("mid_format", mid_format), format_member("out_format", out_format)
-    e4m3, narrows = check_e4m3(numerics, out_format, e4m3), False
-    if round_10b and not raw:
-        narrows = numerics.round_10b_fp16 and mid_format is Format.FP16 and not dst32
-        mid_format = mid_format if narrows else _rounded_to_10_bits(numerics, mid_format, out_format)
-    _check(dst, mid_format, out_format, dst32=dst32, unsigned=unsigned, raw=raw)
+    e4m3 = check_e4m3(numerics, out_format, e4m3)
+    check_array("dst", dst, np.uint32)
+    if not dst32:
+        check_width("dst", dst, 16)
+    mid_format, narrows = settled_formats(
+        numerics, mid_format, out_format, dst32=dst32, unsigned=unsigned, raw=raw, round_10b=round_10b
+    )
+    if out_format in BLOCK_FLOATS and dst.size % BLOCK:
+        raise ValueError(f"dst must have a multiple of {BLOCK} words with out_format {out_format.name}, not {dst.size}")
     descale_shift = _check_descale_shift(descale_shift, mid_format, raw=raw)
     relu, relu_threshold = check_relu(relu, relu_threshold, mid_format)
     exponent_threshold = check_exponent_threshold(exponent_threshold, mid_format)
@@ -142,10 +146,21 @@ def pack(
     )
 
 
-def _check(dst: np.ndarray, mid_format: Format, out_format: Format, *, dst32: bool, unsigned: bool, raw: bool) -> None:
-    check_array("dst", dst, np.uint32)
-    if not dst32:
-        check_width("dst", dst, 16)
+def settled_formats(
+    numerics: TensixNumerics,
+    mid_format: Format,
+    out_format: Format,
+    *,
+    dst32: bool,
+    unsigned: bool = False,
+    raw: bool = False,
+    round_10b: bool = False,
+) -> tuple[Format, bool]:
+    """Return the intermediate format with `round_10b`, and whether BF16 in Dst is narrowed to it; raise as `pack`."""
+    narrows = False
+    if round_10b and not raw:
+        narrows = numerics.round_10b_fp16 and mid_format is Format.FP16 and not dst32
+        mid_format = mid_format if narrows else _rounded_to_10_bits(numerics, mid_format, out_format)
     known = EARLY_FORMATS[dst32, raw] + (UPPER_HALF_FORMATS if dst32 and not raw else ())
     if mid_format not in known:
         names = one_of(each.name for each in known)
@@ -156,8 +171,7 @@ def _check(dst: np.ndarray, mid_format: Format, out_format: Format, *, dst32: bo
         raise ValueError(f"out_format must be {names} from {mid_format.name}, not {out_format.name}")
     if unsigned and mid_format is not Format.INT8:
         raise ValueError(f"unsigned must be False with mid_format {mid_format.name}, not True")
-    if out_format in BLOCK_FLOATS and dst.size % BLOCK:
-        raise ValueError(f"dst must have a multiple of {BLOCK} words with out_format {out_format.name}, not {dst.size}")
+    return mid_format, narrows
 
 
 def _rounded_to_10_bits(numerics: TensixNumerics, mid_format: Format, out_format: Format) -> Format:

@@ -24,6 +24,7 @@ from bitpath.verif.trainium3.golden import samples as trainium3_samples
 SAMPLES = {
     trainium3: trainium3_samples.VECTORISED | core_samples.VECTORISED,
     tensix: tensix_samples.VECTORISED,
+    tensix.llk: tensix_samples.LLK,
     aie_ml_v2: aie_samples.VECTORISED,
     exact.trainium3: trainium3_samples.EXACT | core_samples.EXACT,
     exact.tensix: tensix_samples.EXACT,

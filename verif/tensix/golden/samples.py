@@ -7,6 +7,7 @@ import numpy as np
 
 from bitpath.golden import tensix
 from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.tensix import llk
 from bitpath.golden.tensix.convert.unpack_tile import UnpackControl
 from bitpath.golden.tensix.declarations.formats import Format, Style
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
@@ -114,6 +115,25 @@ VECTORISED = {
     },
     "unpack_to_dst": UNPACKED,
     "untilize": {"tiles": np.arange(1024).reshape(1, 1, 64, 16)},
+}
+CASE = {
+    "op": "matmul",
+    "in_a": 7,
+    "in_b": 6,
+    "register_format": 5,
+    "mid_format": 5,
+    "out_format": 6,
+    "dimensions_a": (32, 64),
+    "dimensions_b": (64, 32),
+    "relu": 2,
+    "relu_threshold": 0x3F80,
+}
+"""A product of BFP4 and BFP8."""
+L1 = {"l1_a": np.full(2 * 576, 100, np.uint8), "l1_b": np.full(2 * 1088, 101, np.uint8)}
+LLK = {
+    "Case": CASE,
+    "compare": {"case": llk.Case(**CASE), **L1, "device_l1": np.zeros(1088, np.uint8)},
+    "expected": {"case": llk.Case(**CASE), **L1},
 }
 DATUM = {"style": Style.BF16, "dst32": True, "phase": 3, "srca_format": Format.BF16, "srcb_format": Format.BF16}
 SUM = {name: value for name, value in DATUM.items() if name != "phase"}

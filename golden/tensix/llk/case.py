@@ -1,0 +1,279 @@
+"""A case of a kernel test: one operation of the kernel library, its formats at every stage, and the shapes of its operands.
+
+Ref: tt-llk 36b092e, tests/python_tests, for operations, shapes and names; tt-isa-documentation for the formats.
+"""
+
+import json
+from dataclasses import MISSING, dataclass, fields
+from enum import Enum
+from typing import Any, NamedTuple, cast
+
+from bitpath.golden.arrays.arguments import check_choice, check_length, checked, integer, one_of
+from bitpath.golden.tensix.convert.fp8 import check_e4m3
+from bitpath.golden.tensix.convert.pack import settled_formats
+from bitpath.golden.tensix.convert.relu import check_relu
+from bitpath.golden.tensix.convert.unpack import CONVERSIONS
+from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, TILE, Fidelity, Format, Style
+from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
+from bitpath.golden.tensix.llk.formats import LLK_NAMES, MID_FORMATS, ROUND_10B_MIDS, dst_format, style_of
+from bitpath.golden.tensix.operands.arguments import check_dst32, format_member
+
+
+class Op(Enum):
+    """Operations, each from L1 to L1."""
+
+    MATMUL = "matmul"
+    ELWADD = "elwadd"
+    ELWSUB = "elwsub"
+    ELWMUL = "elwmul"
+    REDUCE = "reduce"
+    DATACOPY = "datacopy"
+    TRANSPOSE = "transpose"  # of each tile
+    TILIZE = "tilize"  # a row-major matrix to tiles, by the unpacker
+    UNTILIZE = "untilize"  # tiles to a row-major matrix, by the unpacker
+    PACK_UNTILIZE = "pack_untilize"  # the same by the packer
+
+
+class Broadcast(Enum):
+    """Datums of a right operand's tile that an element-wise operation repeats."""
+
+    NONE = "NONE"
+    COL = "COL"  # column 0
+    ROW = "ROW"  # row 0
+    SCALAR = "SCALAR"  # the first datum
+
+
+class Pool(Enum):
+    """Pooling of a reduction: GAPOOL for sums and averages, which differ in the scaler alone, or GMPOOL."""
+
+    SUM = "SUM"
+    AVG = "AVG"
+    MAX = "MAX"
+
+
+class ReduceDim(Enum):
+    """Datums that remain of a reduced tile; all others become zero."""
+
+    COL = "COL"  # row 0: each column is reduced
+    ROW = "ROW"  # column 0
+    SCALAR = "SCALAR"  # the first datum
+
+
+ELEMENTWISE = (Op.ELWADD, Op.ELWSUB, Op.ELWMUL)
+BINARY = (Op.MATMUL, *ELEMENTWISE, Op.REDUCE)
+ROW_MAJOR_RESULTS = (Op.UNTILIZE, Op.PACK_UNTILIZE)
+TO_DST = (Op.DATACOPY, Op.TILIZE, Op.UNTILIZE, Op.PACK_UNTILIZE)
+"""Operations whose operand may go to a 32-bit Dst without SrcA."""
+
+
+class Formats(NamedTuple):
+    """The formats of a case."""
+
+    in_a: Format
+    in_b: Format | None
+    register: Format
+    mid: Format
+    out: Format
+
+
+@checked
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """An operation from L1 to L1.
+
+    Formats are members, codes, or names: those of `Format`, or the kernel library's, as "Float16_b" or "Bfp8_b".
+
+    Attributes
+    ----------
+    op : one of `Op` or its value. The left operand of "matmul" goes to SrcB, that of all others to SrcA; "elwsub" is left less right.
+    in_a, in_b : formats of the left and the right operand in L1; `in_b` is None where there is one operand.
+    register_format : format of both source registers; FP32 and INT32 are unpacked to Dst.
+    mid_format, out_format : the packer's intermediate format, and the format of the result in L1.
+    fidelity : of "matmul", "elwmul", and "reduce" but for MAX: "LoFi", "HiFi2", "HiFi3", "HiFi4".
+    dst32 : True if Dst words have 32 bits.
+    dimensions_a, dimensions_b : rows and columns of the operands, multiples of 32. Those of two operands are equal, but for
+        "matmul", where they multiply, and "reduce", whose right operand is one tile of scalers.
+    broadcast : of "elwadd", "elwsub" and "elwmul".
+    pool, reduce_dim : of "reduce".
+    relu, relu_threshold, round_10b : as `tensix.pack` takes them.
+    e4m3 : True if FP8 in L1 is E4M3; Blackhole's alone.
+    chip : "wormhole" or "blackhole".
+
+    Raises
+    ------
+    TypeError, ValueError : formats that do not follow each other, shapes that do not fit, an option of another operation.
+    """
+
+    op: Op | str
+    in_a: Format | int | str
+    register_format: Format | int | str
+    mid_format: Format | int | str
+    out_format: Format | int | str
+    in_b: Format | int | str | None = None
+    fidelity: Fidelity | str = Fidelity.LOFI
+    dst32: bool = False
+    dimensions_a: tuple[int, int] = (TILE, TILE)
+    dimensions_b: tuple[int, int] = (TILE, TILE)
+    broadcast: Broadcast | str = Broadcast.NONE
+    pool: Pool | str = Pool.SUM
+    reduce_dim: ReduceDim | str = ReduceDim.COL
+    relu: int = 0
+    relu_threshold: int = 0
+    round_10b: bool = False
+    e4m3: bool = False
+    chip: Chip | str = Chip.WORMHOLE
+
+    def __post_init__(self) -> None:
+        for name in ("in_a", "register_format", "mid_format", "out_format", "in_b"):
+            value = getattr(self, name)
+            if value is not None or name != "in_b":
+                value = LLK_NAMES.get(value, value) if isinstance(value, str) else value
+                object.__setattr__(self, name, format_member(name, value))
+        for name in ("dimensions_a", "dimensions_b"):
+            object.__setattr__(self, name, _dimensions(name, getattr(self, name)))
+        self._check_shapes()
+        self._check_sources()
+        self._check_options()
+        self._check_packing()
+
+    @classmethod
+    def from_json(cls, text: str) -> "Case":
+        """Return the case of a JSON object whose keys are the attributes.
+
+        Raises
+        ------
+        TypeError, ValueError : no such object, an unknown or a missing key, and as the class.
+        """
+        try:
+            values = json.loads(text)
+        except ValueError as error:
+            raise ValueError(f"case must be JSON: {error}") from None
+        return cls.from_dict(values)
+
+    @classmethod
+    def from_dict(cls, values: Any) -> "Case":
+        """Return the case of the values of a JSON object, by name.
+
+        Raises
+        ------
+        TypeError, ValueError : as `from_json`.
+        """
+        if not isinstance(values, dict):
+            raise TypeError(f"case must be an object of names and values, not {type(values).__name__}")
+        known = {each.name: each for each in fields(cls)}
+        for name in values:
+            check_choice("case's key", name, known)
+        missing = [name for name, each in known.items() if each.default is MISSING and name not in values]
+        if missing:
+            raise ValueError(f"case must have {one_of(missing)}, not only {one_of(values) if values else 'nothing'}")
+        return cls(**values)
+
+    @property
+    def formats(self) -> Formats:
+        """The formats as members."""
+        return Formats(*(cast(Any, each) for each in (self.in_a, self.in_b, *self._later_formats)))
+
+    @property
+    def _later_formats(self) -> tuple[Any, ...]:
+        return self.register_format, self.mid_format, self.out_format
+
+    @property
+    def style(self) -> Style:
+        """Style in which the Matrix unit reads its sources."""
+        return style_of(self.formats.register)
+
+    @property
+    def numerics(self) -> TensixNumerics:
+        """Numerics of the chip."""
+        return CHIP_PRESETS[cast(Chip, self.chip)].numerics
+
+    @property
+    def result_dimensions(self) -> tuple[int, int]:
+        """Rows and columns of the result."""
+        return self.dimensions_a[0], (self.dimensions_b if self.op is Op.MATMUL else self.dimensions_a)[1]
+
+    @property
+    def has_phases(self) -> bool:
+        """True if the operation multiplies in fidelity phases."""
+        return self.op in (Op.MATMUL, Op.ELWMUL) or (self.op is Op.REDUCE and self.pool is not Pool.MAX)
+
+    @property
+    def to_dst(self) -> bool:
+        """True if the unpacker writes Dst."""
+        return self.formats.register in (Format.FP32, Format.INT32)
+
+    def _check_shapes(self) -> None:
+        a, b = self.dimensions_a, self.dimensions_b
+        if (self.in_b is None) == (self.op in BINARY):
+            wanted = "a format" if self.op in BINARY else "None"
+            raise ValueError(f"in_b must be {wanted} with {cast(Op, self.op).value}, not {_named(self.formats.in_b)}")
+        if self.op is Op.MATMUL and a[1] != b[0]:
+            raise ValueError(f"dimensions_b must have {a[1]} rows, as many as dimensions_a has columns, not {b[0]}")
+        if self.op in ELEMENTWISE and a != b:
+            raise ValueError(f"dimensions_b must be {a} as dimensions_a, not {b}")
+        if self.op not in (Op.MATMUL, *ELEMENTWISE) and b != (TILE, TILE):
+            raise ValueError(f"dimensions_b must be ({TILE}, {TILE}) with {cast(Op, self.op).value}, not {b}")
+
+    def _check_sources(self) -> None:
+        given, op = self.formats, cast(Op, self.op)
+        for name, stored in (("in_a", given.in_a), ("in_b", given.in_b)):
+            if stored is not None and given.register not in CONVERSIONS[stored]:
+                known = one_of(each.name for each in CONVERSIONS[stored])
+                raise ValueError(
+                    f"register_format must be {known} with {name} {stored.name}, not {given.register.name}"
+                )
+        if given.register is Format.INT16 or (self.to_dst and op not in TO_DST):
+            raise ValueError(
+                f"register_format must be a format that {op.value} computes with, not {given.register.name}"
+            )
+        if self.to_dst and not self.dst32:
+            raise ValueError(f"dst32 must be True with register_format {given.register.name}, not False")
+        check_dst32(self.style, self.dst32)
+        if op is Op.TILIZE and given.in_a in BLOCK_FLOATS:
+            raise ValueError(f"in_a must be no block float with tilize, not {given.in_a.name}")
+        if op in ROW_MAJOR_RESULTS and given.out in BLOCK_FLOATS:
+            raise ValueError(f"out_format must be no block float with {op.value}, not {given.out.name}")
+        if op not in BINARY and given.register is Format.TF32 and not self.dst32:
+            raise ValueError(f"dst32 must be True with {op.value} and register_format TF32, not False")
+
+    def _check_options(self) -> None:
+        op = cast(Op, self.op)
+        if not self.has_phases and self.fidelity is not Fidelity.LOFI:
+            which = f"{op.value} {cast(Pool, self.pool).value}" if op is Op.REDUCE else op.value
+            raise ValueError(f"fidelity must be 'LoFi' with {which}, not {cast(Fidelity, self.fidelity).value!r}")
+        for name, ops in (("broadcast", ELEMENTWISE), ("pool", (Op.REDUCE,)), ("reduce_dim", (Op.REDUCE,))):
+            default = next(each.default for each in fields(self) if each.name == name)
+            if op not in ops and getattr(self, name) is not default:
+                raise ValueError(f"{name} must be left out with {op.value}, not {getattr(self, name).value!r}")
+        moved = op is Op.REDUCE and self.reduce_dim is not ReduceDim.COL
+        if moved and (self.style is Style.INT8 or (self.style is Style.FP16 and self.dst32)):
+            raise ValueError(
+                f"reduce_dim must be 'COL' with register_format {self.formats.register.name} and a 32-bit Dst, whose rows do not "
+                f"move to SrcB, not {cast(ReduceDim, self.reduce_dim).value!r}"
+            )
+
+    def _check_packing(self) -> None:
+        given, held = self.formats, dst_format(self.formats.register, dst32=self.dst32)
+        known = MID_FORMATS[held] + (ROUND_10B_MIDS if self.round_10b and held in (Format.FP32, Format.BF16) else ())
+        if given.mid not in known:
+            names = one_of(each.name for each in known)
+            raise ValueError(f"mid_format must be {names} with {held.name} in Dst, not {given.mid.name}")
+        mid, _ = settled_formats(self.numerics, given.mid, given.out, dst32=self.dst32, round_10b=self.round_10b)
+        check_relu(self.relu, self.relu_threshold, mid)
+        for each in (given.in_a, given.in_b, given.out):
+            if each is not None:
+                check_e4m3(self.numerics, each, self.e4m3)
+
+
+def _dimensions(name: str, sizes: tuple[int, int]) -> tuple[int, int]:
+    """Return rows and columns, checked."""
+    check_length(name, sizes, 2)
+    rows, columns = (integer(name, each, range(1, 1 << 16)) for each in sizes)
+    if rows % TILE or columns % TILE:
+        raise ValueError(f"{name} must be multiples of {TILE}, not ({rows}, {columns})")
+    return rows, columns
+
+
+def _named(fmt: Format | None) -> str:
+    return "None" if fmt is None else fmt.name

@@ -1,0 +1,109 @@
+"""Results of a case: tiles of Dst words to L1, and the codes of their datums."""
+
+from typing import Any
+
+import numpy as np
+
+from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
+from bitpath.golden.tensix.convert.pack import pack, settled_formats
+from bitpath.golden.tensix.convert.unpack import L1_BYTES, unpack
+from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, COLUMNS, FACE, Format
+from bitpath.golden.tensix.llk.case import ROW_MAJOR_RESULTS, Case, Op, ReduceDim
+from bitpath.golden.tensix.llk.device import Device
+from bitpath.golden.tensix.llk.formats import MID_CARRIERS
+from bitpath.golden.tensix.llk.sources import TILE_DATUMS, in_tiles, operand_bytes, row_major
+from bitpath.golden.tensix.matmul.host import TILE_ROWS
+
+
+def packed(case: Case, device: Device, dst: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the intermediate datums [n, 64, 16], after ReLU, and the bytes of the result."""
+    given, numerics = case.formats, device.packer
+    if case.op is Op.PACK_UNTILIZE:
+        dst = row_major(dst, case.result_dimensions)
+    if device.other_order:
+        move = in_tiles if case.op in ROW_MAJOR_RESULTS else row_major
+        dst = move(dst, case.result_dimensions)
+    settled, narrows = settled_formats(
+        numerics, given.mid, given.out, dst32=case.dst32, raw=device.raw, round_10b=case.round_10b
+    )
+    options: dict[str, Any] = {
+        "dst32": case.dst32,
+        "relu": case.relu,
+        "relu_threshold": case.relu_threshold,
+        "raw": device.raw,
+        "edge_mask": edge_masks(case),
+        "numerics": numerics,
+    }
+    carrier = MID_CARRIERS[settled]
+    mids = [pack(each, settled, carrier, round_10b=narrows, **options) for each in dst]
+    options |= {"round_10b": case.round_10b, "e4m3": case.e4m3}
+    if device.rounds_at_once and given.out in BLOCK_FLOATS:
+        whole = Format.BF16 if BLOCK_FLOATS[given.out].exponent_bits == 8 else Format.FP16
+        results = [_rounded_at_once(pack(each, given.mid, whole, **options).view("<u2"), given.out) for each in dst]
+    else:
+        results = [pack(each, given.mid, given.out, **options) for each in dst]
+    mid = np.stack(mids).view(f"<u{L1_BYTES[carrier]}").reshape(dst.shape)
+    return mid, np.concatenate(results)
+
+
+def edge_masks(case: Case) -> np.ndarray | None:
+    """Return the packer's masks of a tile's rows, which leave the datums of a reduction; None leaves all."""
+    if case.op is not Op.REDUCE:
+        return None
+    masks = np.zeros((4, FACE), np.uint16)
+    if case.reduce_dim is ReduceDim.COL:
+        masks[:2, 0] = (1 << COLUMNS) - 1
+    elif case.reduce_dim is ReduceDim.ROW:
+        masks[::2] = 1
+    else:
+        masks[0, 0] = 1
+    return masks.reshape(TILE_ROWS)
+
+
+def _rounded_at_once(words: np.ndarray, fmt: Format) -> np.ndarray:
+    """Return a block float whose magnitudes are rounded to its own bits in one step, ties away from zero."""
+    block = BLOCK_FLOATS[fmt]
+    fraction_bits = 15 - block.exponent_bits
+    blocks = words.astype(np.int64).reshape(-1, BLOCK)
+    exponent = blocks >> fraction_bits & (1 << block.exponent_bits) - 1
+    significand = blocks & (1 << fraction_bits) - 1 | (exponent > 0).astype(np.int64) << fraction_bits
+    largest = exponent.max(axis=1, keepdims=True)
+    shift = largest - exponent + fraction_bits + 1 - block.magnitude_bits
+    magnitude = np.minimum((significand << 1 >> np.minimum(shift, 62)) + 1 >> 1, (1 << block.magnitude_bits) - 1)
+    sign = np.where(magnitude > 0, blocks >> 15, 0)
+    codes = (sign << block.magnitude_bits | magnitude).astype(np.uint8).reshape(-1)
+    bits = np.unpackbits(codes.reshape(-1, 1), axis=1, bitorder="little", count=block.datum_bits)
+    exponents = np.zeros(exponent_stream_bytes(words.size), np.uint8)
+    exponents[: largest.size] = largest[:, 0]
+    return np.concatenate([exponents, np.packbits(bits.reshape(-1), bitorder="little")])
+
+
+def datum_codes(case: Case, l1: np.ndarray) -> np.ndarray:
+    """Return the code of each datum in L1; a block float's has its exponent above its own bits."""
+    fmt = case.formats.out
+    if fmt not in BLOCK_FLOATS:
+        return l1.view(f"<u{L1_BYTES[fmt]}").astype(np.int64)
+    tiles = l1.reshape(-1, operand_bytes(fmt, (1, TILE_DATUMS)))
+    stream, bits = exponent_stream_bytes(TILE_DATUMS), BLOCK_FLOATS[fmt].datum_bits
+    places = np.unpackbits(tiles[:, stream:], axis=1, bitorder="little").reshape(-1, bits)
+    datums = places @ (1 << np.arange(bits))
+    exponents = np.repeat(tiles[:, : TILE_DATUMS // BLOCK].reshape(-1), BLOCK)
+    return exponents.astype(np.int64) << bits | datums
+
+
+def places_in_order(case: Case, l1: np.ndarray) -> np.ndarray:
+    """Return the position of each datum in the order of its format's numbers, so that neighbours differ by 1.
+
+    A block float's is that of the BF16 or FP16 number that it is.
+    """
+    fmt = case.formats.out
+    if fmt in BLOCK_FLOATS:
+        eight = BLOCK_FLOATS[fmt].exponent_bits == 8
+        tiles = l1.reshape(-1, operand_bytes(fmt, (1, TILE_DATUMS)))
+        register = Format.BF16 if eight else Format.FP16
+        words = np.stack([unpack(each, fmt, register, count=TILE_DATUMS, numerics=case.numerics) for each in tiles])
+        codes, width = words.reshape(-1).astype(np.int64) >> (3 if eight else 0), 16 if eight else 19
+    else:
+        codes, width = datum_codes(case, l1), 8 * L1_BYTES[fmt]
+    magnitude = codes & (1 << width - 1) - 1
+    return np.where(codes >> width - 1, -magnitude, magnitude)

@@ -1,0 +1,93 @@
+"""Files of kernel tests, as `bitpath oracle` reads them, and its report."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bitpath.golden.tensix import llk
+
+OPERANDS = ("l1_a", "l1_b")
+
+
+@dataclass(frozen=True)
+class StoredCase:
+    """A case and its operands' bytes; the second is None where the case has one operand."""
+
+    file: Path
+    case: llk.Case
+    l1_a: np.ndarray
+    l1_b: np.ndarray | None
+
+    def expected(self) -> bytes:
+        """Return golden's result; ValueError names the case's file."""
+        return self._run(llk.expected).l1.tobytes()
+
+    def compare(self, device_l1: np.ndarray) -> llk.Report:
+        """Compare a device's result with golden's; ValueError names the case's file."""
+        return self._run(llk.compare, device_l1)
+
+    def _run(self, function: Callable[..., Any], *more: np.ndarray) -> Any:
+        try:
+            return function(self.case, self.l1_a, self.l1_b, *more)
+        except ValueError as error:
+            raise ValueError(f"{self.file}: {error}") from None
+
+
+def read_case(file: Path) -> StoredCase:
+    """Return the case of a JSON file, with its operands.
+
+    Raises
+    ------
+    ValueError : no JSON object, or no case; the sentence names the file.
+    OSError : a file that cannot be read.
+    """
+    try:
+        values = json.loads(file.read_text())
+    except ValueError:
+        raise ValueError(f"{file} must be a JSON file") from None
+    if not isinstance(values, dict):
+        raise ValueError(f"{file} must hold a JSON object")
+    names = {name: values.pop(name, None) for name in OPERANDS}
+    if not isinstance(names["l1_a"], str) or not isinstance(names["l1_b"], str | None):
+        raise ValueError(f"{file}: l1_a, and l1_b of two operands, must be names of files")
+    try:
+        case = llk.Case.from_dict(values)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{file}: {error}") from None
+    a, b = (None if name is None else read_bytes(file.parent / name) for name in names.values())
+    if a is None or (b is None) != (case.in_b is None):
+        raise ValueError(f"{file}: l1_b must be {'left out' if case.in_b is None else 'given'} with op {values['op']}")
+    return StoredCase(file, case, a, b)
+
+
+def read_bytes(file: Path) -> np.ndarray:
+    """Return the bytes of a file."""
+    return np.frombuffer(file.read_bytes(), np.uint8)
+
+
+def record_of(report: llk.Report) -> dict[str, Any]:
+    """Return a report as JSON has it."""
+    record = asdict(report)
+    return record | {"histogram": {str(distance): count for distance, count in report.histogram.items()}}
+
+
+def report_text(report: llk.Report) -> str:
+    """Return the lines that `bitpath oracle` prints."""
+    count = sum(report.histogram.values())
+    first = report.first_difference
+    if first is None:
+        return f"equal: {count:,} datums"
+    codes = f"expected {first.expected:#x}, device {first.device:#x}"
+    lines = [
+        f"different: at most {report.ulp:,} units in the last place",
+        f"first difference: row {first.row}, column {first.column}, datum {first.datum} in L1: {codes}",
+        f"stage: {report.stage or 'no known departure gives these bits'}",
+        *(f"  {cause}" for cause in report.causes),
+        "distance   datums",
+    ]
+    lines += [f"{f'to {high:,}' if high > 1 else high:>8}  {number:>7,}" for high, number in report.histogram.items()]
+    return "\n".join(lines)

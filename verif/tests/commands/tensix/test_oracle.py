@@ -1,0 +1,117 @@
+"""``bitpath oracle``: a result that is equal, one with a seeded defect, golden's own bytes, and files that it refuses."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bitpath.golden.tensix import llk
+
+CASE = {
+    "op": "matmul",
+    "fidelity": "HiFi2",
+    "in_a": "Float16_b",
+    "in_b": "Float16_b",
+    "register_format": "Float16_b",
+    "mid_format": "Float16_b",
+    "out_format": "Bfp8_b",
+}
+FILES = {"l1_a": "tiles/a.bin", "l1_b": "tiles/b.bin"}
+
+
+@pytest.fixture
+def operands():
+    """Two tiles of BF16, between 1 and 2 and of both signs."""
+    rng = np.random.default_rng(1354)
+    return [(rng.integers(0x3F80, 0x4000, 1024) | rng.integers(0, 2, 1024) << 15).astype("<u2") for _ in "ab"]
+
+
+@pytest.fixture
+def files(tmp_path, operands):
+    """Write the operands beside a case's file, and golden's results in HiFi2 and in LoFi."""
+    folder = tmp_path / "cases"
+    for name, tile in zip(FILES.values(), operands, strict=True):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(tile.tobytes())
+    for fidelity in ("HiFi2", "LoFi"):
+        case = llk.Case(**CASE | {"fidelity": fidelity})
+        right = llk.expected(case, *(each.view(np.uint8) for each in operands)).l1
+        (tmp_path / f"{fidelity}.bin").write_bytes(right.tobytes())
+    return folder
+
+
+@pytest.fixture
+def write(files):
+    """Write a case's file and return its name."""
+
+    def case(values):
+        (files / "case.json").write_text(values if isinstance(values, str) else json.dumps(values))
+        return "cases/case.json"
+
+    return case
+
+
+def test_an_equal_result(bitpath, write):
+    name = write(CASE | FILES)
+    assert bitpath("oracle", name, "--device", "HiFi2.bin") == (0, "equal: 1,024 datums\n", "")
+    assert bitpath("oracle", name, "--device", "HiFi2.bin", "--quiet") == (0, "", "")
+    record = json.loads(bitpath("oracle", name, "--device", "HiFi2.bin", "--json")[1])
+    assert record == {
+        "equal": True,
+        "first_difference": None,
+        "stage": None,
+        "causes": [],
+        "ulp": 0,
+        "histogram": {"0": 1024},
+    }
+
+
+def test_a_device_that_ignores_the_fidelity_phase(bitpath, write):
+    name = write(CASE | FILES)
+    status, out, err = bitpath("oracle", name, "--device", "LoFi.bin")
+    assert (status, err) == (1, "")
+    first, place, stage, *causes = out.splitlines()
+    assert first.startswith("different: at most ")
+    assert place.startswith("first difference: row 0, column ")
+    assert stage == "stage: phase"
+    assert "  phases (0,) in place of (0, 1)" in causes
+    status, out, err = bitpath("oracle", name, "--device", "LoFi.bin", "--json")
+    record = json.loads(out)
+    assert (status, record["equal"], record["stage"]) == (1, False, "phase")
+    assert sum(record["histogram"].values()) == 1024
+    assert err.startswith("different: ")
+
+
+def test_golden_s_own_bytes(bitpath, write):
+    assert bitpath("oracle", write(CASE | FILES), "--write-expected", "golden.bin") == (0, "", "")
+    assert Path("golden.bin").read_bytes() == Path("HiFi2.bin").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ("{", "cases/case.json must be a JSON file"),
+        ([], "cases/case.json must hold a JSON object"),
+        (CASE, "cases/case.json: l1_a, and l1_b of two operands, must be names of files"),
+        (CASE | {"l1_a": "tiles/a.bin"}, "cases/case.json: l1_b must be given with op matmul"),
+        (
+            CASE | FILES | {"fidelity": "HiFi5"},
+            "cases/case.json: fidelity must be 'LoFi', 'HiFi2', 'HiFi3' or 'HiFi4', not 'HiFi5'; did",
+        ),
+        (CASE | FILES | {"dimensions_a": [64, 32]}, "cases/case.json: l1_a must have 4096 bytes, not 2048"),
+        (CASE | FILES | {"out_format": "Bfp4_b"}, "cases/case.json: device_l1 must have 576 bytes, not 1088"),
+    ],
+)
+def test_a_mistake_is_one_sentence(bitpath, write, values, says):
+    status, out, err = bitpath("oracle", write(values), "--device", "HiFi2.bin")
+    assert (status, out) == (2, "")
+    assert err.startswith(f"bitpath: {says}")
+    assert err.count("\n") == 1
+
+
+def test_missing_files(bitpath, write):
+    status, _, err = bitpath("oracle", write(CASE | FILES | {"l1_a": "none.bin"}), "--device", "HiFi2.bin")
+    assert status == 2
+    assert "none.bin" in err
+    assert bitpath("oracle", write(CASE | FILES))[::2] == (2, "bitpath: --device or --write-expected must be given\n")
