@@ -14,7 +14,7 @@ from bitpath.sim.engine.machines import MACHINES
 from bitpath.sim.engine.unit_options import FILE, RMSNORM_OPTIONS, SCALE_RULE, SIMULATOR, rmsnorm_options
 
 SWITCH = ("on", "off")
-FLOWS = ("matmul", "rmsnorm_quant", "layer", "core", "softmax", "tile")
+FLOWS = ("matmul", "rmsnorm_quant", "layer", "core", "softmax", "tile", "program")
 
 
 @click.command(
@@ -27,6 +27,7 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer", "core", "softmax", "tile")
         "bitpath run --flow layer --json --quiet",
         "bitpath run --flow core --shaping off",
         "bitpath run --flow tile --format int8_sparse",
+        "bitpath run --flow program --format bf16_lofi",
         "bitpath run --machine trainium3 --format sparse_4_16",
         "bitpath run --flow rmsnorm_quant --hidden X.npy --gamma G.npy --lower-bound 2.5",
         "bitpath run --machine trainium3 --scale-rule nki05",
@@ -39,7 +40,7 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer", "core", "softmax", "tile")
     default="matmul",
     show_default=True,
     help="A matmul; or Trainium3's RMSNorm-Quant, its RMSNorm, QuantizeMX and matmul one after the other, a layer from HBM back "
-    "to HBM, or softmax; or two layers on AIE-ML v2's tile.",
+    "to HBM, or softmax; two layers on AIE-ML v2's tile; or a product from instruction words on Tensix of both chips.",
 )
 @click.option(
     "--format",

@@ -32,6 +32,7 @@ from bitpath.sim.flows import (
     aie_ml_v2_tile,
     tensix_explain,
     tensix_matmul,
+    tensix_program,
     trainium3_core,
     trainium3_explain,
     trainium3_layer,
@@ -98,6 +99,7 @@ TRAINIUM3 = Machine(
 )
 TENSIX = Machine(
     matmul=tensix_matmul,
+    flows={"program": tensix_program},
     explain=tensix_explain,
     presets=tensix_numerics.PRESETS,
     numerics=((*tensix_numerics.PRESETS.values(),), tensix_choices.CHOICES),

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
 from bitpath.rtl.common.config import require_power_of_two
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
@@ -65,7 +66,8 @@ class TensixCoreConfig:
     l1_words: int = 4096
 
     def __post_init__(self) -> None:
-        self.unit.passes  # checks rows and cols
+        require_power_of_two("tensix_core", "rows", self.rows, 1, BLOCK_ROWS)
+        require_power_of_two("tensix_core", "cols", self.cols, 1, COLUMNS)
         require_power_of_two("tensix_core", "l1_words", self.l1_words, 64, 1 << 15)
 
     @property

@@ -142,9 +142,7 @@ class ConfigFile(wiring.Component):
         masks = named(instruction, "RMWCIB0", "RMWCIB1", "RMWCIB2", "RMWCIB3")
         mask = Signal(REGISTER_BITS)
         lanes = Signal(data.ArrayLayout(REGISTER_BITS, WIDE))
-        own_bank = data.View(data.ArrayLayout(1, THREADS), Cat(each.state_id[0] for each in self.own))[
-            self.i.p.thread
-        ]
+        own_bank = data.View(data.ArrayLayout(1, THREADS), Cat(each.state_id[0] for each in self.own))[self.i.p.thread]
         m.d.comb += mask.eq(Mux(copies, (1 << REGISTER_BITS) - 1, instruction.mask << shift))
         for lane, each in enumerate(lanes):
             single = Mux(copies, copied[instruction.gpr[:2]], instruction.data << shift)

@@ -156,5 +156,3 @@ def _rows_at_once(present: data.View) -> Value:
     two = (most >= 1) & ~present.row[0] & (present.rows >= 2)
     four = (most >= 2) & (present.row[:2] == 0) & (present.rows >= 4)
     return Mux(four, 2, two)
-
-

@@ -206,7 +206,9 @@ class TensixCore(wiring.Component):
         begins = Cat(unpacker.i.valid & unpacker.i.ready for unpacker in unpackers)
         with m.If(begins.any()):
             m.d.sync += number.eq(number + 1)
-        for bank, unpacker, flip, name in zip(banks, unpackers, (p.flip_a, p.flip_b), Implied.as_shape().members, strict=True):
+        for bank, unpacker, flip, name in zip(
+            banks, unpackers, (p.flip_a, p.flip_b), Implied.as_shape().members, strict=True
+        ):
             formats = Signal(data.ArrayLayout(FORMAT_BITS, BANKS), name=f"{name}_formats")
             m.d.comb += [unpacker.number.eq(number), operands.implied[name].eq(formats[bank.read])]
             with m.If(unpacker.i.valid & unpacker.i.ready & unpacker.i.p.flips):
@@ -217,7 +219,9 @@ class TensixCore(wiring.Component):
             with m.If(fires & flip):
                 m.d.sync += bank.read.eq(~bank.read)
 
-    def _configure(self, m: Module, choices, threads, file: ConfigFile, semaphores: Semaphores, granted: Signal) -> None:
+    def _configure(
+        self, m: Module, choices, threads, file: ConfigFile, semaphores: Semaphores, granted: Signal
+    ) -> None:
         """Connect the configuration and the semaphores, which take an instruction in every cycle."""
         wrong = Signal(THREADS)
         for name, sink, taken in (

@@ -172,9 +172,7 @@ class Thread(wiring.Component):
             adc.write.valid.eq(self.write.valid),
             adc.write.p.eq(self.write.p),
             adc.i.valid.eq(does & named(instruction, *ADC, "UNPACR", "PACR")),
-            p.units.eq(
-                Mux(unpacks, Mux(instruction.unpacker, 2, 1), Mux(packs, 1 << PACKERS_UNIT, instruction.units))
-            ),
+            p.units.eq(Mux(unpacks, Mux(instruction.unpacker, 2, 1), Mux(packs, 1 << PACKERS_UNIT, instruction.units))),
             p.channel.eq(instruction.channel),
             p.dimension.eq(instruction.dimension),
             p.value.eq(Mux(named(instruction, "SETADCXX"), instruction.start, instruction.value)),
@@ -187,7 +185,8 @@ class Thread(wiring.Component):
             with m.If(named(instruction, *names)):
                 m.d.comb += p.op.eq(op)
         xy, zw, yz = (
-            Cat(instruction[f"ch{channel}_{name}"] for channel in (0, 1) for name in pair) for pair in ("xy", "zw", "yz")
+            Cat(instruction[f"ch{channel}_{name}"] for channel in (0, 1) for name in pair)
+            for pair in ("xy", "zw", "yz")
         )
         m.d.comb += p.four.eq(Mux(unpacks, yz, Mux(p.zw, zw, xy)))
         with m.If(named(instruction, "SETADCXX")):

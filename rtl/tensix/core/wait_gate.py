@@ -124,9 +124,7 @@ class WaitGate(wiring.Component):
             m.d.sync += [
                 wait.valid.eq(1),
                 wait.block.eq(Mux(instruction.block == 0, MATH, instruction.block)),
-                wait.conditions.eq(
-                    Mux(stalls, Mux(instruction.conditions == 0, all_units, instruction.conditions), 0)
-                ),
+                wait.conditions.eq(Mux(stalls, Mux(instruction.conditions == 0, all_units, instruction.conditions), 0)),
                 wait.semaphores.eq(Mux(waits, instruction.semaphores, 0)),
                 wait.while_zero.eq(instruction.while_zero),
                 wait.at_maximum.eq(instruction.at_maximum),

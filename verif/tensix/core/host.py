@@ -72,8 +72,16 @@ class CoreHost:
         content = b"".join(word.to_bytes(WORD_BYTES, "little") for word in self._answers)
         return np.frombuffer(content, np.uint8)[address % WORD_BYTES :][:count].copy()
 
-    async def play(self, program: CoreProgram) -> Run:
-        """Write memory and MOP words, push the words, and wait until nothing more happens."""
+    async def start(self, program: CoreProgram, cycles: int) -> None:
+        """Play a program for some cycles and leave it."""
+        await self._push(program)
+        for _ in range(cycles):
+            await RisingEdge(self.dut.clk)
+        for driver in self._words:
+            driver.drop()
+
+    async def _push(self, program: CoreProgram) -> None:
+        """Write memory and MOP words, and push the words."""
         for address, content in program.memory:
             await self.write(address, content)
         for mop, words in zip(self._mops, program.mops, strict=True):
@@ -83,6 +91,10 @@ class CoreHost:
         for driver, words in zip(self._words, program.words, strict=True):
             for word in words:
                 driver.send_bits(word)
+
+    async def play(self, program: CoreProgram) -> Run:
+        """Write memory and MOP words, push the words, and wait until nothing more happens."""
+        await self._push(program)
         run, quiet = Run(), 0
         while quiet < QUIET_CYCLES:
             await FallingEdge(self.dut.clk)

@@ -35,7 +35,9 @@ class CoreProgram:
 def archived(archive: dict[str, np.ndarray], chip: str, number: int) -> CoreProgram:
     """Return a program of the archive of known answers."""
     prefix = f"{chip}{number:02}_"
-    memory = tuple((address, archive[prefix + name]) for name, address in (("a", LEFT), ("b", RIGHT), ("before", RESULT)))
+    memory = tuple(
+        (address, archive[prefix + name]) for name, address in (("a", LEFT), ("b", RIGHT), ("before", RESULT))
+    )
     return CoreProgram(
         words=tuple(tuple(archive[f"{prefix}t{thread}"].tolist()) for thread in range(THREADS)),
         mops=tuple(tuple(archive[f"{prefix}mop{thread}"].tolist()) for thread in range(THREADS)),
