@@ -15,6 +15,7 @@ from bitpath.rtl.aie_ml_v2.tile import units as aie_ml_v2_tile
 from bitpath.rtl.aie_ml_v2.vector import units as aie_ml_v2_vector
 from bitpath.rtl.common.fp32 import units as common_fp32
 from bitpath.rtl.common.unit import Unit
+from bitpath.rtl.tensix.core import units as tensix_core
 from bitpath.rtl.tensix.dot import units as tensix_dot
 from bitpath.rtl.tensix.engine import units as tensix_engine
 from bitpath.rtl.tensix.matrix import units as tensix_matrix
@@ -45,6 +46,7 @@ ROOMS = (
     trainium3_lanes,
     trainium3_core,
     common_fp32,
+    tensix_core,
     tensix_dot,
     tensix_unpack,
     tensix_pack,

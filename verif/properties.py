@@ -16,6 +16,7 @@ from bitpath.verif.common.arithmetic import align_properties, float_properties, 
 from bitpath.verif.common.fp32 import properties as fp32
 from bitpath.verif.common.pipeline import properties as pipeline
 from bitpath.verif.formal.property import Property
+from bitpath.verif.tensix.core import properties as tensix_core
 from bitpath.verif.tensix.dot import properties as tensix_dot
 from bitpath.verif.tensix.engine import properties as tensix_engine
 from bitpath.verif.tensix.matrix import properties as matrix
@@ -49,6 +50,7 @@ MODULES = (
     rmsnorm_quant,
     trainium3_dma,
     trainium3_lanes,
+    tensix_core,
     tensix_dot,
     matrix,
     unpack,

@@ -15,8 +15,7 @@ from bitpath.sim.engine.unit_options import FILE, RMSNORM_OPTIONS, SCALE_RULE, S
 
 SWITCH = ("on", "off")
 CHIPS = ("wormhole", "blackhole")
-
-FLOWS = ("matmul", "rmsnorm_quant", "layer", "core", "softmax", "relu_accumulate", "tile")
+FLOWS = ("matmul", "rmsnorm_quant", "layer", "core", "softmax", "relu_accumulate", "program", "tile")
 
 
 @click.command(
@@ -31,6 +30,7 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer", "core", "softmax", "relu_accumulate
         "bitpath run --flow tile --format int8_sparse",
         "bitpath run --flow relu_accumulate --format bf16_relu2",
         "bitpath run --machine tensix --chip blackhole",
+        "bitpath run --flow program --format bf16_lofi",
         "bitpath run --machine trainium3 --format sparse_4_16",
         "bitpath run --flow rmsnorm_quant --hidden X.npy --gamma G.npy --lower-bound 2.5",
         "bitpath run --machine trainium3 --scale-rule nki05",
@@ -43,7 +43,8 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer", "core", "softmax", "relu_accumulate
     default="matmul",
     show_default=True,
     help="A matmul; or Trainium3's RMSNorm-Quant, its RMSNorm, QuantizeMX and matmul one after the other, a layer from HBM back "
-    "to HBM, or softmax; or Tensix's matmul in two halves with ReLU, which L1 adds; or two layers on AIE-ML v2's tile.",
+    "to HBM, or softmax; or Tensix's matmul in two halves with ReLU, which L1 adds, or its product from instruction words of both "
+    "chips; or two layers on AIE-ML v2's tile.",
 )
 @click.option(
     "--format",

@@ -32,6 +32,7 @@ from bitpath.sim.flows import (
     aie_ml_v2_tile,
     tensix_explain,
     tensix_matmul,
+    tensix_program,
     tensix_relu_accumulate,
     trainium3_core,
     trainium3_explain,
@@ -99,7 +100,7 @@ TRAINIUM3 = Machine(
 )
 TENSIX = Machine(
     matmul=tensix_matmul,
-    flows={"relu_accumulate": tensix_relu_accumulate},
+    flows={"relu_accumulate": tensix_relu_accumulate, "program": tensix_program},
     explain=tensix_explain,
     presets=tensix_numerics.PRESETS,
     numerics=((*tensix_numerics.PRESETS.values(),), tensix_choices.CHOICES),

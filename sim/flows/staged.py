@@ -72,9 +72,11 @@ class StagedRun(FlowRun):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        return tuple(
-            (each.name, getattr(self.engine, each.name)) for each in fields(self.engine) if each.name in self.units
-        )
+        return tuple(self.part(each.name) for each in fields(self.engine) if each.name in self.units)
+
+    def part(self, name: str) -> Part:
+        """Return the unit of a name, and its configuration."""
+        return name, getattr(self.engine, name)
 
     def settings(self) -> dict[str, Any]:
         """Whatever the result depends on besides the units, as plain JSON values."""
@@ -147,7 +149,7 @@ class StagedRun(FlowRun):
 
     def _play(self, console: Console, builds: Builds, unit: str, content: Any) -> dict[str, Any]:
         start = time.monotonic()
-        built = builds.of(self, (unit, getattr(self.engine, unit)))
+        built = builds.of(self, self.part(unit))
         self._waited += time.monotonic() - start
         self._build_seconds += built.seconds
         self._digests[unit] = built.digest

@@ -1,0 +1,86 @@
+"""Configurations of the core and of its units."""
+
+from dataclasses import dataclass
+
+from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS
+from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
+from bitpath.rtl.common.config import require_power_of_two
+from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
+from bitpath.rtl.tensix.unpack.config import ConversionConfig
+
+UNPACK_ROWS = 4
+"""Rows that an unpacker writes in a cycle at most: 64 bytes of 8-bit datums."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecodeConfig:
+    """Configuration of the decoder.
+
+    Attributes
+    ----------
+    chip : decides opcodes and fields.
+    """
+
+    chip: Chip = Chip.WORMHOLE
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigFileConfig:
+    """Configuration of the configuration registers.
+
+    Attributes
+    ----------
+    chip : decides numbers and fields of the registers.
+    """
+
+    chip: Chip = Chip.WORMHOLE
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaitGateConfig:
+    """Configuration of a thread's wait gate.
+
+    Attributes
+    ----------
+    chip : decides STALLWAIT's conditions.
+    """
+
+    chip: Chip = Chip.WORMHOLE
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensixCoreConfig:
+    """Configuration of a core; its numerics are those of the chip's preset.
+
+    Attributes
+    ----------
+    chip : decides encodings, configuration registers, packers and numerics.
+    rows, cols : the Matrix unit's grid of dot products; powers of two up to 8 and 16.
+    l1_words : 64-byte words of L1; a power of two.
+    """
+
+    chip: Chip = Chip.WORMHOLE
+    rows: int = 2
+    cols: int = 4
+    l1_words: int = 4096
+
+    def __post_init__(self) -> None:
+        require_power_of_two("tensix_core", "rows", self.rows, 1, BLOCK_ROWS)
+        require_power_of_two("tensix_core", "cols", self.cols, 1, COLUMNS)
+        require_power_of_two("tensix_core", "l1_words", self.l1_words, 64, 1 << 15)
+
+    @property
+    def unit(self) -> MatrixUnitConfig:
+        """Configuration of the Matrix unit."""
+        return MatrixUnitConfig(rows=self.rows, cols=self.cols, numerics=CHIP_PRESETS[self.chip].numerics)
+
+    @property
+    def unpack_conversion(self) -> ConversionConfig:
+        """Configuration of the unpackers, which take 64 bytes of L1 a cycle."""
+        return ConversionConfig(numerics=self.unit.numerics, rows=UNPACK_ROWS)
+
+    @property
+    def pack_conversion(self) -> ConversionConfig:
+        """Configuration of the packer, which takes a row of Dst a cycle."""
+        return ConversionConfig(numerics=self.unit.numerics)

@@ -1,0 +1,139 @@
+"""Operands of the Matrix unit: from an instruction and its thread's counters to rows, formats and phase.
+
+Ref: tt-isa-documentation 3930471, pages of the instructions; of Blackhole for implied formats.
+"""
+
+from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, EXPONENT5_FORMATS, Format
+from bitpath.rtl.tensix.core.config import TensixCoreConfig
+from bitpath.rtl.tensix.core.config_file import field_of
+from bitpath.rtl.tensix.core.decode import named
+from bitpath.rtl.tensix.core.thread_view import view_layout
+from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS, StyleCode
+from bitpath.rtl.tensix.matrix.instruction import DST_ROW_BITS, Instruction, Opcode
+
+OPCODES = ("MVMUL", "DOTPV", "GAPOOL", "ELWMUL", "ELWADD", "ELWSUB", "ZEROACC", "GMPOOL")
+ELEMENTWISE = ("ELWMUL", "ELWADD", "ELWSUB")
+POOLS = ("GAPOOL", "GMPOOL")
+ROWS, ALL = 1, 3
+"""Modes of ZEROACC: 16 rows, and all."""
+BLOCK_MASK = 0xFF
+ROW_BROADCAST = 0x3F9
+"""Bits of the first Dst row of an MVMUL with row broadcast."""
+
+
+class Implied(data.Struct):
+    """Formats that the banks imply which the Matrix unit reads next."""
+
+    src_a: FORMAT_BITS
+    src_b: FORMAT_BITS
+
+
+class MatrixOperands(wiring.Component):
+    """Combinational: latency 0.
+
+    Parameters
+    ----------
+    config : configuration of the core.
+
+    Members
+    -------
+    view : In(view_layout)
+    implied : In(Implied), which Blackhole reads
+    o : Out(Instruction)
+    refused : Out(1), a core does not execute the instruction: SrcB's denormals in MVMUL, DOTPV or GAPOOL, a fidelity phase in ELWADD
+        or ELWSUB, SrcA rows that the numerics do not allow, 32-bit Dst rows from 512 on, 16 rows that do not exist
+    """
+
+    clocked = False
+
+    def __init__(self, config: TensixCoreConfig):
+        self.config = config
+        layout = view_layout(config.chip)
+        super().__init__({"view": In(layout), "implied": In(Implied), "o": Out(Instruction), "refused": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        view, o = self.view, self.o
+        instruction, shared, own = view.instruction, view.shared, view.own
+        elementwise, pools = named(instruction, *ELEMENTWISE), named(instruction, *POOLS)
+        clears = named(instruction, "ZEROACC")
+        for name in OPCODES:
+            with m.If(named(instruction, name)):
+                m.d.comb += o.opcode.eq(Opcode[name])
+        self._formats(m)
+        row = Signal(DST_ROW_BITS)
+        broadcasts = instruction.broadcast_row & ~clears
+        m.d.comb += [
+            row.eq(instruction.dst + view.rwc.dst.value + own.math_offset[0]),
+            o.phase.eq(view.rwc.fidelity_phase + own.fidelity_base[0]),
+            o.src_a_row.eq(view.rwc.src_a.value & ~(BLOCK_ROWS - 1)),
+            o.src_b_row.eq(Mux(broadcasts, view.rwc.src_b.value, view.rwc.src_b.value & ~(BLOCK_ROWS - 1))),
+            o.dst_row.eq(row & ~(BLOCK_ROWS - 1)),
+            o.broadcast_row.eq(broadcasts),
+            o.broadcast_column.eq(elementwise & instruction.broadcast_column),
+            o.keep_src_b_denormals.eq(elementwise & shared.zero_flag_disabled_src[0]),
+            o.accumulate.eq(instruction.add_dst),
+            o.argmax.eq(instruction.argmax),
+            o.clear_all.eq(clears & (instruction.mode == ALL)),
+            Cat(o.flip_a, o.flip_b).eq(Mux(clears, 0, instruction.flip)),
+            Cat(o.release_a, o.release_b).eq(Mux(clears, 0, instruction.flip & ~own.clear_dvalid_disable[0])),
+        ]
+        with m.If(pools):
+            m.d.comb += o.dst_row.eq(row & ~(BLOCK_ROWS // 2 - 1))
+        with m.Elif(broadcasts & ~elementwise):
+            m.d.comb += o.dst_row.eq(row & ROW_BROADCAST)
+        block = self._block(m)
+        with m.If(clears):
+            m.d.comb += [o.dst_row.eq(block << 4), o.dst32.eq(instruction.dst32)]
+        adds = named(instruction, "ELWADD", "ELWSUB")
+        step = self.config.unit.numerics.src_a_row_step
+        row_mask = (COLUMNS if step == COLUMNS else BLOCK_ROWS) - 1
+        refusals = [
+            shared.zero_flag_disabled_src[0] & ~elementwise & ~clears & ~named(instruction, "GMPOOL"),
+            adds & o.phase.any(),
+            ~elementwise & ~clears & (o.src_a_row & row_mask).any(),
+            named(instruction, "GMPOOL") & (o.src_a_row & COLUMNS - 1).any(),
+            o.dst32 & ~clears & row[-1],
+            clears & ~o.clear_all & (block >= Mux(instruction.dst32, 32, 64)),
+            o.argmax & named(instruction, "GMPOOL") & ~o.dst32,
+        ]
+        m.d.comb += self.refused.eq(Cat(refusals).any())
+        return m
+
+    def _formats(self, m: Module) -> None:
+        """Choose formats, style and width of Dst."""
+        shared, own, o = self.view.shared, self.view.own, self.o
+        src_a, src_b = (Value.cast(shared[f"src_{side}_format"][0]) for side in "ab")
+        if self.config.chip is Chip.BLACKHOLE:
+            src_a = Mux(own.implied_src_a_disabled[0], src_a, self.implied.src_a)
+            src_b = Mux(own.implied_src_b_disabled[0], src_b, self.implied.src_b)
+        m.d.comb += [
+            o.src_a_format.eq(src_a),
+            o.src_b_format.eq(src_b),
+            o.style.eq(StyleCode.BF16),
+            o.dst32.eq(shared.fp32_enabled[0] | shared.int8_math[0]),
+        ]
+        with m.If(shared.int8_math[0]):
+            m.d.comb += o.style.eq(StyleCode.INT8)
+        with m.Elif(o.src_a_format == Format.TF32):
+            m.d.comb += o.style.eq(StyleCode.TF32)
+        with m.Elif(o.src_a_format.matches(*EXPONENT5_FORMATS, Format.INT8)):
+            m.d.comb += o.style.eq(StyleCode.FP16)
+
+    def _block(self, m: Module) -> Value:
+        """Return ZEROACC's block of 16 rows; Blackhole goes on in the half that the RWC and the math offset name."""
+        view = self.view
+        operand = view.instruction.operand & BLOCK_MASK
+        if self.config.chip is Chip.WORMHOLE:
+            return operand
+        wide = view.instruction.dst32
+        offset = Signal(13)
+        m.d.comb += offset.eq(view.rwc.dst.value + view.own.math_offset[0])
+        absolute = field_of(view.shared, "zeroacc_absolute_tile_mode")[0]
+        beyond = ~absolute & (offset & Mux(wide, 0x300, 0x200)).any()
+        return operand + Mux(beyond, Mux(wide, 16, 32), 0)

@@ -1,0 +1,169 @@
+"""Addresses of a PACR: from the address counters and the strides to rows of Dst and addresses in L1.
+
+::
+
+    datum    = (X * X_stride + Y * Y_stride + Z * Z_stride + W * W_stride) / bytes of an intermediate datum       channel 0
+    row      = datum / 16 + the packer's Dst offset
+    Wormhole's packers     (X of channel 1) - (X of channel 0) + 1 datums from this row on
+    Blackhole's packer     one row, (row & ~3) | i, for each bit i of the mask
+
+Ref: tt-isa-documentation, PACR, Packers/InputAddressGenerator and OutputAddressGenerator: 3930471, of Blackhole f82128b.
+"""
+
+from amaranth import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.formats import (
+    BLOCK_FLOATS,
+    COLUMNS,
+    DST16_ROWS,
+    EXPONENT5_FORMATS,
+    Format,
+)
+from bitpath.rtl.tensix.core.config import TensixCoreConfig
+from bitpath.rtl.tensix.core.config_file import field_of
+from bitpath.rtl.tensix.core.l1_memory import line_address_bits
+from bitpath.rtl.tensix.core.row_packer import PACKERS, SOURCES, pack_rows_layout
+from bitpath.rtl.tensix.core.thread_view import view_layout
+
+MASKS = (0b0001, 0b0010, 0b0100, 0b1000, 0b0011, 0b1100, 0b1111)
+"""Packers that Wormhole's PACR may name; 0 names the first."""
+PACKERS_UNIT = 2
+ADDRESS_BITS = 17
+RELATIVE = 31
+"""Bit of packer 0's address that adds it to the others'."""
+SHORT_FORMATS = (*EXPONENT5_FORMATS, Format.INT8)
+
+
+class PackAddress(wiring.Component):
+    """Combinational: latency 0.
+
+    Parameters
+    ----------
+    config : configuration of the core.
+
+    Members
+    -------
+    view : In(view_layout)
+    o : Out(pack_rows_layout)
+    refused : Out(1), a core does not execute the PACR: block floats, E4M3, compression, Blackhole's FP16 with Round_10b, INT16 from
+        a 16-bit Dst, a start inside of a row, a number of datums that is no multiple of 16 (on Blackhole other than 16), packers
+        or read interfaces that do not go together, formats of Dst and packer that differ, rows that do not exist, a ReLU mode above
+        3, an address outside of L1
+    """
+
+    clocked = False
+
+    def __init__(self, config: TensixCoreConfig):
+        self.config = config
+        super().__init__({"view": In(view_layout(config.chip)), "o": Out(pack_rows_layout(config)), "refused": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        instruction, shared = self.view.instruction, self.view.shared
+        near, far = self.view.adc[PACKERS_UNIT]
+        mid_format, out_format = shared.pack_in_format[0], shared.pack_out_format[0]
+        strides = {name: field_of(shared, f"packer_{name}_stride") for name in "xyzw"}
+        address = Signal(32)
+        m.d.comb += address.eq(
+            near.x.value * strides["x"][:4]
+            + near.y.value * strides["y"]
+            + near.z.value * strides["z"]
+            + near.w.value * strides["w"]
+        )
+        # Bytes of an intermediate datum by the low bits of its code: 4, 2, and else 1.
+        width_log2 = Mux(mid_format[:2] == 0, 2, mid_format[:2] == 1)
+        columns = Signal(4)
+        datum = Signal(32)
+        count = Signal(20)
+        m.d.comb += [
+            columns.eq((COLUMNS >> width_log2) - 1),
+            datum.eq(((address >> width_log2) & ~columns) + (near.x.value & columns)),
+            count.eq(far.x.value - near.x.value + 1),
+        ]
+        refusals = [
+            datum[:4].any(),
+            count[:4].any() | (far.x.value < near.x.value),
+            shared.dst_format[0] != mid_format,
+            shared.relu_mode[0] > 3,
+            ~mid_format.matches(*Format) | mid_format.matches(*(fmt for fmt in BLOCK_FLOATS if fmt not in _MIDDLES)),
+            out_format.matches(*BLOCK_FLOATS) | ~out_format.matches(*Format),
+            field_of(shared, "pack_e4m3").any() & (out_format == Format.FP8),
+            (mid_format == Format.INT16) & ~shared.read_32b[0],
+        ]
+        refusals += self._sources(m, datum[4:], count >> 4)
+        refusals += self._begins(m)
+        if self.config.chip is Chip.BLACKHOLE:
+            refusals.append(shared.round_10b[0] & (mid_format == Format.FP16))
+        self._control(m, mid_format, out_format)
+        m.d.comb += [self.o.last.eq(instruction.last), self.refused.eq(Cat(refusals).any())]
+        return m
+
+    def _sources(self, m: Module, start: Value, rows: Value) -> list[Value]:
+        """Choose rows; return what is refused."""
+        instruction, shared, o = self.view.instruction, self.view.shared, self.o
+        offsets = [shared.packer_dst_offset[k] for k in range(PACKERS[self.config.chip])]
+        mask = instruction.packers
+        begin = Signal(10)
+        if self.config.chip is Chip.WORMHOLE:
+            m.d.comb += [o.sources.eq(Mux(mask == 0, 1, mask)), o.rows.eq(rows)]
+            m.d.comb += [o.first[k].eq(start + offset) for k, offset in enumerate(offsets)]
+            refused = [(mask != 0) & ~mask.matches(*MASKS), rows > DST16_ROWS, rows == 0]
+        else:
+            whole = Signal(SOURCES)
+            m.d.comb += [
+                begin.eq(start + offsets[0]),
+                whole.eq(Mux(mask == 0, (1 << SOURCES) - 1, mask)),
+                o.sources.eq(whole),
+                o.rows.eq(1),
+            ]
+            m.d.comb += [o.first[k].eq(Cat(Const(k, 2), begin[2:])) for k in range(SOURCES)]
+            refused = [rows != 1, ((whole << begin[:2]) >> SOURCES).any()]
+        # Rows of 32 bits from 512 on are other rows.
+        last = [(o.first[k] + o.rows - 1)[9:] for k in range(SOURCES)]
+        used = Cat(each.any() & o.sources[k] for k, each in enumerate(last))
+        return [*refused, self.view.shared.read_32b[0] & used.any()]
+
+    def _begins(self, m: Module) -> list[Value]:
+        """Compute where each packer begins; return what is refused."""
+        shared, o = self.view.shared, self.o
+        narrow = shared.pack_out_format[0][1]  # formats of 8 bits and less have a section of exponents first
+        first = Signal(33)
+        m.d.comb += first.eq(shared.pack_address[0] + 1)
+        refused = []
+        for k in range(PACKERS[self.config.chip]):
+            place = Signal(ADDRESS_BITS, name=f"place_{k}")
+            base = Mux(first[RELATIVE], first, 0) if k else 0
+            section = Mux(narrow, shared.exponent_section[k], 0)
+            m.d.comb += [place.eq(shared.pack_address[k] + 1 + base + section), o.begins[k].eq(place)]
+            outside = (place >> line_address_bits(self.config.l1_words)).any()
+            same = (shared.pack_in_format[k] == shared.pack_in_format[0]) & (
+                shared.pack_out_format[k] == shared.pack_out_format[0]
+            )
+            alike = same & (shared.l1_accumulate[k] == shared.l1_accumulate[0])
+            taken = o.sources[k] if self.config.chip is Chip.WORMHOLE else 1
+            refused.append(taken & (outside | ~alike | ~shared.pack_uncompressed[k]))
+        return refused
+
+    def _control(self, m: Module, mid_format: Value, out_format: Value) -> None:
+        shared, control = self.view.shared, self.o.control
+        relu = shared.relu_mode[0]
+        m.d.comb += [
+            control.mid_format.eq(mid_format),
+            control.out_format.eq(out_format),
+            control.dst32.eq(shared.read_32b[0]),
+            control.raw.eq(shared.read_raw[0]),
+            control.unsigned.eq((mid_format == Format.INT8) & shared.read_unsigned[0]),
+            control.relu.eq(relu),
+            control.relu_threshold.eq(Mux(relu > 1, shared.relu_threshold[0], 0)),
+            control.accumulate.eq(shared.l1_accumulate[0]),
+            control.round_10b.eq(shared.round_10b[0]),
+            self.o.masked.eq(~shared.edge_mask[0]),
+            self.o.fp16.eq(mid_format.matches(*SHORT_FORMATS)),
+        ]
+
+
+_MIDDLES = (Format.BFP8, Format.BFP8A)
+"""Block floats that are intermediate formats."""

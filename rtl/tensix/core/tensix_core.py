@@ -1,0 +1,270 @@
+"""A Tensix core: three threads of instructions, two unpackers, the Matrix unit, the packer and L1::
+
+      words 0 -> Thread --+      +-> RowUnpacker 0 -> SrcA --+
+      words 1 -> Thread --+-> ---+-> RowUnpacker 1 -> SrcB --+-> Matrix unit -> Dst -+
+      words 2 -> Thread --+      +-> RowPacker <-------------------------------------+
+                                 +-> ConfigFile, Semaphores          both unpackers and the packer <-> L1
+
+Ref: tt-isa-documentation 3930471, TensixCoprocessor; of Blackhole for its packer and its implied formats.
+"""
+
+from typing import Any
+
+from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import ceil_log2
+
+from bitpath.golden.tensix.declarations.encodings import WORD_BITS
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.tensix.core.config import ConfigFileConfig, DecodeConfig, TensixCoreConfig
+from bitpath.rtl.tensix.core.config_file import THREADS, ConfigFile
+from bitpath.rtl.tensix.core.first_thread import FirstThread
+from bitpath.rtl.tensix.core.l1_memory import LINES, L1Memory
+from bitpath.rtl.tensix.core.matrix_operands import Implied, MatrixOperands
+from bitpath.rtl.tensix.core.pack_address import PackAddress
+from bitpath.rtl.tensix.core.row_packer import PACKERS, RowPacker
+from bitpath.rtl.tensix.core.row_unpacker import RowUnpacker
+from bitpath.rtl.tensix.core.semaphores import Semaphores
+from bitpath.rtl.tensix.core.thread import Asks, Executed, Thread
+from bitpath.rtl.tensix.core.thread_view import view_layout
+from bitpath.rtl.tensix.core.unpack_address import UnpackAddress
+from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS
+from bitpath.rtl.tensix.engine.l1_port import NEED_BITS, L1Port
+from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
+from bitpath.rtl.tensix.matrix.src_register import BANKS
+from bitpath.rtl.tensix.stream.mop_expander import MOP_WRITE
+from bitpath.rtl.tensix.unpack.layouts import ROW_BITS
+
+SIDES = ("a", "b")
+ASKED = tuple(Asks.as_shape().members)
+STATELESS = ("config", "semaphores")
+"""Units that look at nothing but the instruction."""
+
+
+class SourceState(data.Struct):
+    """Of SrcA or SrcB the bank that the unpacker writes and the one that the Matrix unit reads next, and whether each owns its own."""
+
+    written: 1
+    read: 1
+    writable: 1
+    readable: 1
+
+
+def l1_write_layout(config: TensixCoreConfig) -> data.StructLayout:
+    """Return the layout of a 64-byte word that the host writes to L1."""
+    return data.StructLayout({"data": ROW_BITS, "address": ceil_log2(config.l1_words)})
+
+
+class TensixCore(wiring.Component):
+    """Threads execute their words in order, one a cycle; units that they share take one instruction a cycle of all threads.
+
+    The words of `decode.EXECUTED` are executed, with the modes that `UnpackAddress`, `PackAddress` and `MatrixOperands` do not
+    refuse: MVMUL, DOTPV, GAPOOL, GMPOOL, ELWMUL, ELWADD, ELWSUB, ZEROACC of 16 rows or all, SETRWC without flips, INCRWC, the eight
+    instructions of ADCs, UNPACR, PACR, SETDMAREG, WRCFG, RMWCIB, SETC16, the semaphores and STALLWAIT; MOP, MOP_CFG and REPLAY in
+    the expanders. Not executed are MOVA2D, MOVB2D, MOVD2A, MOVD2B, MOVB2A, TRNSPSRCB, ZEROSRC, CLEARDVALID, SETDVALID and
+    UNPACR_NOP. Such a word does nothing and sets ``unsupported``.
+
+    Throughput with 8x16 dot products: an MVMUL a cycle while its banks are there. An UNPACR takes two cycles for addresses, of
+    which the second UNPACR's pass beside the first one's data, and one for each 64 bytes; PACRs take a cycle and one for each row.
+    Configuration is written in one cycle.
+
+    Parameters
+    ----------
+    config : chip, Matrix unit and L1.
+
+    Members
+    -------
+    words_0, words_1, words_2 : In(streams of 32-bit words)
+    mop_0, mop_1, mop_2 : In(streams of MOP_WRITE)
+    executed_0, executed_1, executed_2 : Out(Executed)
+    write : In(stream of l1_write_layout), words that the packer writes go first
+    read : In(stream of word addresses), data : Out(stream of 512 bits), one response for each request; it waits for the packer
+    illegal, unsupported : Out(3), a thread has had such a word since the reset
+    busy : Out(1), a unit works, or an instruction waits at a gate
+    """
+
+    def __init__(self, config: TensixCoreConfig):
+        self.config = config
+        members: dict[str, Any] = {}
+        for thread in range(THREADS):
+            members[f"words_{thread}"] = In(stream.Signature(WORD_BITS))
+            members[f"mop_{thread}"] = In(stream.Signature(MOP_WRITE))
+            members[f"executed_{thread}"] = Out(Executed)
+        super().__init__(
+            members
+            | {
+                "write": In(stream.Signature(l1_write_layout(config))),
+                "read": In(stream.Signature(ceil_log2(config.l1_words))),
+                "data": Out(stream.Signature(ROW_BITS)),
+                "illegal": Out(THREADS),
+                "unsupported": Out(THREADS),
+                "busy": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        threads = [instantiate(m, platform, f"thread_{each}", Thread, config) for each in range(THREADS)]
+        file = instantiate(m, platform, "config_file", ConfigFile, ConfigFileConfig(chip=config.chip))
+        m.submodules.semaphores = semaphores = Semaphores(DecodeConfig(chip=config.chip))
+        m.submodules.unit = unit = MatrixUnit(config.unit, write_rows=BLOCK_ROWS)
+        unpackers = [instantiate(m, platform, f"unpacker_{each}", RowUnpacker, config) for each in range(2)]
+        packer = instantiate(m, platform, "packer", RowPacker, config)
+        connect(m, unpackers[0].o, unit.write_a)
+        connect(m, unpackers[1].o, unit.write_b)
+        connect(m, packer.read_dst, unit.read_dst)
+        connect(m, unit.dst, packer.dst)
+
+        banks = self._banks(m, unit)
+        granted, refused = Signal(THREADS), Signal(THREADS)
+        choices = {name: self._choose(m, name, threads, file) for name in ASKED}
+        operands = instantiate(m, platform, "operands", MatrixOperands, config)
+        pack_address = instantiate(m, platform, "pack_address", PackAddress, config)
+        addresses = [instantiate(m, platform, f"address_{each}", UnpackAddress, config, each) for each in range(2)]
+        for name, addressed, sink in (
+            ("matrix", operands, unit.instruction),
+            ("unpacker_0", addresses[0], unpackers[0].i),
+            ("unpacker_1", addresses[1], unpackers[1].i),
+            ("packer", pack_address, packer.i),
+        ):
+            first, view = choices[name]
+            m.d.comb += [
+                addressed.view.eq(view),
+                sink.p.eq(addressed.o),
+                sink.valid.eq(first.valid & ~addressed.refused),
+                first.taken.eq(first.valid & (sink.ready | addressed.refused)),
+            ]
+            with m.If(first.taken):
+                m.d.comb += granted.bit_select(first.thread, 1).eq(1)
+                m.d.comb += refused.bit_select(first.thread, 1).eq(addressed.refused)
+        self._imply(m, banks, operands, unit, unpackers)
+        self._configure(m, choices, threads, file, semaphores, granted)
+        self._memory(m, platform, unpackers, packer)
+
+        chip = config.chip
+        units = [Const(1), unpackers[0].idle, unpackers[1].idle, packer.idle.replicate(PACKERS[chip]), ~unit.busy]
+        idle = Cat(units)
+        for number, thread in enumerate(threads):
+            connect(m, flipped(getattr(self, f"words_{number}")), thread.i)
+            connect(m, flipped(getattr(self, f"mop_{number}")), thread.mop)
+            m.d.comb += [
+                getattr(self, f"executed_{number}").eq(thread.executed),
+                thread.banks.writable.eq(Cat(bank.writable for bank in banks)),
+                thread.banks.readable.eq(Cat(bank.readable for bank in banks)),
+                thread.idle.eq(idle),
+                thread.semaphores.eq(semaphores.state),
+                thread.granted.eq(granted[number]),
+                thread.refused.eq(refused[number]),
+            ]
+        m.d.comb += [
+            self.unsupported.eq(Cat(thread.unsupported for thread in threads)),
+            self.busy.eq(~idle.all() | Cat(thread.waits for thread in threads).any()),
+        ]
+        return m
+
+    def _choose(self, m: Module, name: str, threads: list[Thread], file: ConfigFile) -> tuple[FirstThread, data.View]:
+        """Add the choice of a thread for a unit; return it, and the instruction with the state of its thread."""
+        m.submodules[f"{name}_thread"] = first = FirstThread()
+        view = Signal(view_layout(self.config.chip), name=f"{name}_view")
+        m.d.comb += [first.asks.eq(Cat(thread.asks[name] for thread in threads)), view.thread.eq(first.thread)]
+        with m.Switch(first.thread):
+            for number, thread in enumerate(threads):
+                with m.Case(number):
+                    m.d.comb += view.instruction.eq(thread.instruction)
+                    if name in STATELESS:
+                        continue
+                    own = file.own[number]
+                    bank = Mux(own.state_id[0], file.shared[1].as_value(), file.shared[0].as_value())
+                    m.d.comb += [
+                        view.shared.as_value().eq(bank),
+                        view.own.eq(own),
+                        view.rwc.eq(thread.rwc),
+                        view.adc.eq(thread.adc),
+                    ]
+        return first, view
+
+    def _banks(self, m: Module, unit: MatrixUnit) -> list[data.View]:
+        """Return of SrcA and SrcB which bank comes next on either side, and who owns it."""
+        banks = []
+        for side, free in zip(SIDES, (unit.free_a, unit.free_b), strict=True):
+            bank = Signal(SourceState, name=f"source_{side}")
+            m.d.comb += [
+                bank.writable.eq(free.bit_select(bank.written, 1)),
+                bank.readable.eq(~free.bit_select(bank.read, 1)),
+            ]
+            banks.append(bank)
+        return banks
+
+    def _imply(self, m: Module, banks: list[data.View], operands: MatrixOperands, unit: MatrixUnit, unpackers) -> None:
+        """Follow the banks, and the formats that UNPACRs imply of them."""
+        p = unit.instruction.p
+        fires = unit.instruction.valid & unit.instruction.ready
+        number = Signal(NEED_BITS)
+        begins = Cat(unpacker.i.valid & unpacker.i.ready for unpacker in unpackers)
+        with m.If(begins.any()):
+            m.d.sync += number.eq(number + 1)
+        for bank, unpacker, flip, name in zip(
+            banks, unpackers, (p.flip_a, p.flip_b), Implied.as_shape().members, strict=True
+        ):
+            formats = Signal(data.ArrayLayout(FORMAT_BITS, BANKS), name=f"{name}_formats")
+            m.d.comb += [unpacker.number.eq(number), operands.implied[name].eq(formats[bank.read])]
+            with m.If(unpacker.i.valid & unpacker.i.ready & unpacker.i.p.flips):
+                m.d.sync += [
+                    bank.written.eq(~bank.written),
+                    formats[bank.written].eq(unpacker.i.p.control.register_format),
+                ]
+            with m.If(fires & flip):
+                m.d.sync += bank.read.eq(~bank.read)
+
+    def _configure(
+        self, m: Module, choices, threads, file: ConfigFile, semaphores: Semaphores, granted: Signal
+    ) -> None:
+        """Connect the configuration and the semaphores, which take an instruction in every cycle."""
+        wrong = Signal(THREADS)
+        for name, sink, taken in (
+            ("config", file.i.p.instruction, file.i),
+            ("semaphores", semaphores.i.p, semaphores.i),
+        ):
+            first, view = choices[name]
+            m.d.comb += [sink.eq(view.instruction), taken.valid.eq(first.valid), first.taken.eq(first.valid)]
+            with m.If(first.valid):
+                m.d.comb += granted.bit_select(first.thread, 1).eq(1)
+        chosen = choices["config"][0].thread
+        m.d.comb += file.i.p.thread.eq(chosen)
+        with m.If(file.illegal):
+            m.d.sync += wrong.bit_select(chosen, 1).eq(1)
+        for number, thread in enumerate(threads):
+            m.d.comb += [
+                thread.write.valid.eq(file.write.valid & (chosen == number)),
+                thread.write.p.eq(file.write.p),
+            ]
+        m.d.comb += self.illegal.eq(Cat(thread.illegal for thread in threads) | wrong)
+
+    def _memory(self, m: Module, platform: Any, unpackers, packer: RowPacker) -> None:
+        """Connect L1: a port that the unpackers share, one of the packer and of the host."""
+        m.submodules.port = port = L1Port()
+        m.submodules.l1 = l1 = L1Memory(self.config.l1_words)
+        connect(m, unpackers[0].port, port.left)
+        connect(m, unpackers[1].port, port.right)
+        writes, asked = Signal(), Signal()
+        line_bits = ceil_log2(LINES)
+        m.d.comb += [
+            l1.unpack_address.eq(Mux(port.right.granted, unpackers[1].address, unpackers[0].address)),
+            *(unpacker.word.eq(l1.unpack_data) for unpacker in unpackers),
+            l1.other_address.eq(Mux(packer.idle, self.read.p << line_bits, packer.old_address)),
+            packer.old.eq(l1.other_data),
+            writes.eq(packer.write_lines.any()),
+            self.write.ready.eq(~writes),
+            l1.write_address.eq(Mux(writes, packer.write_address, self.write.p.address << line_bits)),
+            l1.write_data.eq(Mux(writes, packer.write_data, self.write.p.data)),
+            l1.write_lines.eq(Mux(writes, packer.write_lines, self.write.valid.replicate(LINES))),
+            self.read.ready.eq(packer.idle & ~asked & ~self.data.valid),
+        ]
+        m.d.sync += asked.eq(self.read.valid & self.read.ready)
+        with m.If(asked):
+            m.d.sync += [self.data.p.eq(l1.other_data), self.data.valid.eq(1)]
+        with m.Elif(self.data.ready):
+            m.d.sync += self.data.valid.eq(0)

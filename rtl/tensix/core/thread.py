@@ -1,0 +1,193 @@
+"""A thread of a core: expanders, decoder, wait gate, and the counters of rows and addresses::
+
+      words -> InstructionExpander -> Decode -> WaitGate --+-> Rwc, Adc, waits     in the thread
+                                                           +-> asks                units that the threads share
+
+Ref: tt-isa-documentation 3930471, TensixCoprocessor.
+"""
+
+from amaranth import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from bitpath.golden.tensix.declarations.encodings import WORD_BITS
+from bitpath.rtl.tensix.core.config import DecodeConfig, TensixCoreConfig, WaitGateConfig
+from bitpath.rtl.tensix.core.decode import (
+    ADC,
+    CONFIG,
+    MATRIX,
+    SEMAPHORES,
+    Decode,
+    instruction_layout,
+    named,
+)
+from bitpath.rtl.tensix.core.matrix_operands import ALL
+from bitpath.rtl.tensix.core.semaphores import SEMAPHORE_STATE
+from bitpath.rtl.tensix.core.wait_gate import UNITS, Banks, WaitGate
+from bitpath.rtl.tensix.stream.adc import ADC_STATE, Adc, AdcOp
+from bitpath.rtl.tensix.stream.config import CounterConfig, InstructionExpanderConfig
+from bitpath.rtl.tensix.stream.instruction_expander import InstructionExpander
+from bitpath.rtl.tensix.stream.mop_expander import MOP_WRITE
+from bitpath.rtl.tensix.stream.rwc import RWC_STATE, Rwc, RwcOp
+from bitpath.rtl.tensix.stream.thread_registers import THREAD_WRITE
+
+PACKERS_UNIT = 2
+_ADC_OPS = {
+    AdcOp.SETADC: ("SETADC",),
+    AdcOp.SETADCXX: ("SETADCXX",),
+    AdcOp.SET_FOUR: ("SETADCXY", "SETADCZW"),
+    AdcOp.ADD_FOUR: ("INCADCXY", "INCADCZW"),
+    AdcOp.ADD_CR_FOUR: ("ADDRCRXY", "ADDRCRZW"),
+    AdcOp.UNPACR: ("UNPACR",),
+    AdcOp.PACR: ("PACR",),
+}
+_ZW = ("SETADCZW", "INCADCZW", "ADDRCRZW")
+
+
+class Asks(data.Struct):
+    """Units that an instruction asks for, at most one of them."""
+
+    matrix: 1
+    unpacker_0: 1
+    unpacker_1: 1
+    packer: 1
+    config: 1
+    semaphores: 1
+
+
+class Executed(data.Struct):
+    """A word that is executed in this cycle."""
+
+    word: WORD_BITS
+    valid: 1
+
+
+class Thread(wiring.Component):
+    """An instruction a cycle. A word reaches the gate 2 cycles after it came.
+
+    Words that are illegal, unsupported or refused count as executed and do nothing.
+
+    Parameters
+    ----------
+    config : configuration of the core.
+
+    Members
+    -------
+    i : In(stream of 32-bit words)
+    mop : In(stream of MOP_WRITE)
+    write : In(stream of THREAD_WRITE), modifiers for the counters
+    banks, idle, semaphores : as of `WaitGate`
+    asks : Out(Asks); granted : In(1), the unit takes the instruction in this cycle; refused : In(1), it takes it and does nothing
+    instruction : Out(instruction_layout), rwc : Out(RWC_STATE), adc : Out(ADC_STATE)
+    executed : Out(Executed)
+    waits : Out(1), an instruction is at the gate
+    illegal, unsupported : Out(1), there has been such a word since the reset; unsupported includes refused
+    """
+
+    def __init__(self, config: TensixCoreConfig):
+        self.config = config
+        super().__init__(
+            {
+                "i": In(stream.Signature(WORD_BITS)),
+                "mop": In(stream.Signature(MOP_WRITE)),
+                "write": In(stream.Signature(THREAD_WRITE, always_ready=True)),
+                "banks": In(Banks),
+                "idle": In(len(UNITS[config.chip])),
+                "semaphores": In(SEMAPHORE_STATE),
+                "asks": Out(Asks),
+                "granted": In(1),
+                "refused": In(1),
+                "instruction": Out(instruction_layout(config.chip)),
+                "rwc": Out(RWC_STATE),
+                "adc": Out(ADC_STATE),
+                "executed": Out(Executed),
+                "waits": Out(1),
+                "illegal": Out(1),
+                "unsupported": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        chip = self.config.chip
+        m.submodules.expander = expander = InstructionExpander(InstructionExpanderConfig())
+        m.submodules.decoder = decoder = Decode(DecodeConfig(chip=chip))
+        m.submodules.gate = gate = WaitGate(WaitGateConfig(chip=chip))
+        connect(m, flipped(self.i), expander.i)
+        connect(m, flipped(self.mop), expander.write)
+        instruction, asks = decoder.instruction, self.asks
+        opens, passes, does = Signal(), Signal(), Signal()
+        asked = Signal(Asks)
+        m.d.comb += [
+            decoder.word.eq(expander.o.p),
+            gate.instruction.eq(instruction),
+            gate.banks.eq(self.banks),
+            gate.idle.eq(self.idle),
+            gate.semaphores.eq(self.semaphores),
+            gate.passes.eq(does),
+            opens.eq(expander.o.valid & gate.opens),
+            asked.matrix.eq(named(instruction, *MATRIX)),
+            asked.unpacker_0.eq(named(instruction, "UNPACR") & ~instruction.unpacker),
+            asked.unpacker_1.eq(named(instruction, "UNPACR") & instruction.unpacker),
+            asked.packer.eq(named(instruction, "PACR")),
+            asked.config.eq(named(instruction, *CONFIG)),
+            asked.semaphores.eq(named(instruction, *SEMAPHORES)),
+            asks.eq(Mux(opens & ~decoder.illegal & ~decoder.unsupported, asked.as_value(), 0)),
+            passes.eq(opens & (~asks.as_value().any() | self.granted)),
+            does.eq(passes & ~decoder.illegal & ~decoder.unsupported & ~self.refused),
+            expander.o.ready.eq(passes),
+            self.instruction.eq(instruction),
+            self.waits.eq(expander.o.valid),
+            self.executed.valid.eq(passes),
+            self.executed.word.eq(expander.o.p),
+        ]
+        with m.If(expander.illegal | (passes & decoder.illegal)):
+            m.d.sync += self.illegal.eq(1)
+        with m.If(passes & ~decoder.illegal & (decoder.unsupported | self.refused)):
+            m.d.sync += self.unsupported.eq(1)
+        self._rows(m, instruction, does)
+        self._addresses(m, instruction, does)
+        return m
+
+    def _rows(self, m: Module, instruction: data.View, does: Signal) -> None:
+        """Add the counters of rows."""
+        m.submodules.rwc = rwc = Rwc(CounterConfig(chip=self.config.chip))
+        connect(m, flipped(self.write), rwc.write)
+        modifies = named(instruction, *MATRIX) & ~(named(instruction, "ZEROACC") & (instruction.mode == ALL))
+        sets, adds = named(instruction, "SETRWC"), named(instruction, "INCRWC")
+        m.d.comb += [
+            rwc.i.valid.eq(does & (modifies | sets | adds)),
+            rwc.i.p.op.eq(Mux(sets, RwcOp.SET, Mux(adds, RwcOp.INCREMENT, RwcOp.MODIFY))),
+            rwc.i.p.modifier.eq(instruction.modifier),
+            *(rwc.i.p[name].eq(instruction[name]) for name in ("which", "cr", "src_a", "src_b", "dst")),
+            self.rwc.eq(rwc.state),
+        ]
+
+    def _addresses(self, m: Module, instruction: data.View, does: Signal) -> None:
+        """Add the counters of addresses."""
+        m.submodules.adc = adc = Adc(CounterConfig(chip=self.config.chip))
+        unpacks, packs = named(instruction, "UNPACR"), named(instruction, "PACR")
+        p = adc.i.p
+        m.d.comb += [
+            adc.write.valid.eq(self.write.valid),
+            adc.write.p.eq(self.write.p),
+            adc.i.valid.eq(does & named(instruction, *ADC, "UNPACR", "PACR")),
+            p.units.eq(Mux(unpacks, Mux(instruction.unpacker, 2, 1), Mux(packs, 1 << PACKERS_UNIT, instruction.units))),
+            p.channel.eq(instruction.channel),
+            p.dimension.eq(instruction.dimension),
+            p.value.eq(Mux(named(instruction, "SETADCXX"), instruction.start, instruction.value)),
+            p.zw.eq(named(instruction, *_ZW)),
+            p.which.eq(instruction.which),
+            p.modifier.eq(instruction.modifier),
+            self.adc.eq(adc.state),
+        ]
+        for op, names in _ADC_OPS.items():
+            with m.If(named(instruction, *names)):
+                m.d.comb += p.op.eq(op)
+        xy, zw, yz = (
+            Cat(instruction[f"ch{channel}_{name}"] for channel in (0, 1) for name in pair)
+            for pair in ("xy", "zw", "yz")
+        )
+        m.d.comb += p.four.eq(Mux(unpacks, yz, Mux(p.zw, zw, xy)))
+        with m.If(named(instruction, "SETADCXX")):
+            m.d.comb += p.four.eq(instruction.end)

@@ -1,0 +1,71 @@
+"""Units of rtl/tensix/core: a core and the parts through which its instructions pass."""
+
+from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
+from bitpath.rtl.tensix.core.config import ConfigFileConfig, DecodeConfig, TensixCoreConfig, WaitGateConfig
+from bitpath.rtl.tensix.core.config_file import ConfigFile
+from bitpath.rtl.tensix.core.decode import Decode
+from bitpath.rtl.tensix.core.tensix_core import TensixCore
+from bitpath.rtl.tensix.core.wait_gate import WaitGate
+
+UNITS = (
+    Unit(
+        name="decode",
+        room="tensix/core",
+        config_type=DecodeConfig,
+        build=Decode,
+        summary="Tensix: a word becomes the fields of its instruction",
+        covered=Covered(DecodeConfig(), 300),
+        agreed=DecodeConfig(chip=Chip.BLACKHOLE),
+    ),
+    Unit(
+        name="config_file",
+        room="tensix/core",
+        config_type=ConfigFileConfig,
+        build=ConfigFile,
+        summary="Tensix: configuration registers and general-purpose registers",
+        covered=Covered(ConfigFileConfig(), 300),
+        agreed=ConfigFileConfig(chip=Chip.BLACKHOLE),
+    ),
+    Unit(
+        name="wait_gate",
+        room="tensix/core",
+        config_type=WaitGateConfig,
+        build=WaitGate,
+        summary="Tensix: latched waits and owners of banks let a thread's instruction pass",
+        covered=Covered(WaitGateConfig(), 1000),
+    ),
+    Unit(
+        name="tensix_core",
+        room="tensix/core",
+        config_type=TensixCoreConfig,
+        build=TensixCore,
+        summary="Tensix: three threads of instructions, unpackers, Matrix unit, packer and L1",
+        covered=Covered(TensixCoreConfig(rows=4, cols=8, l1_words=256), 2),
+        agreed=TensixCoreConfig(l1_words=64),
+        waves=(
+            CLOCK,
+            WaveGroup("host", r"(words_|mop_|write__|read__|data__|busy|illegal|unsupported)"),
+            WaveGroup("executed", r"executed_"),
+            WaveGroup("threads", r"thread_\d\."),
+            WaveGroup("choices", r"(matrix|unpacker_\d|packer|config|semaphores)_(thread|view)"),
+            WaveGroup("unpackers", r"(unpacker_\d|address_\d|port)\."),
+            WaveGroup("Matrix unit", r"unit\.(instruction|starting|flight_|fire|step|src_[ab]\.|dst_register\.)"),
+            WaveGroup("packer and L1", r"(packer|l1)\."),
+        ),
+    ),
+)
+
+CONTROL = (
+    "config_file",
+    "decode",
+    "first_thread",
+    "l1_memory",
+    "row_packer",
+    "row_unpacker",
+    "semaphores",
+    "tensix_core",
+    "thread",
+    "wait_gate",
+)
+"""Files without arithmetic: sequencers, register files, memories and wiring. They have no mutants."""

@@ -1,0 +1,134 @@
+"""Wait gate of a thread: an instruction passes when no latched wait blocks it and its banks are there.
+
+Ref: tt-isa-documentation, STALLWAIT and SEMWAIT: of Wormhole 3930471, of Blackhole 0553cc7 and 2537675.
+"""
+
+from amaranth import Cat, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.rtl.tensix.core.config import WaitGateConfig
+from bitpath.rtl.tensix.core.decode import ADC, CONFIG, MATRIX, PRODUCTS, RWC, SEMAPHORES, instruction_layout, named
+from bitpath.rtl.tensix.core.semaphores import SEMAPHORE_STATE
+
+TDMA, SYNC, PACK, UNPACK, SCALAR, MATH, CONFIGURES = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 5, 1 << 6, 1 << 7
+BLOCK_BITS = 9
+EVERY = (1 << BLOCK_BITS) - 1
+"""Bits of the block mask."""
+CLASSES = (
+    (TDMA, ADC),
+    (TDMA | SCALAR, ("SETDMAREG",)),
+    (TDMA | PACK, ("PACR",)),
+    (TDMA | UNPACK, ("UNPACR",)),
+    (MATH, (*MATRIX, *RWC)),
+    (CONFIGURES, tuple(name for name in CONFIG if name != "SETDMAREG")),
+    (SYNC, (*SEMAPHORES, "SEMWAIT")),
+    (EVERY, ("STALLWAIT",)),
+)
+"""Bits of the block mask that block instructions; a NOP is blocked by all of them together."""
+UNITS = {
+    Chip.WORMHOLE: ("scalar", "unpacker_0", "unpacker_1", "packer_0", "packer_1", "packer_2", "packer_3", "matrix"),
+    Chip.BLACKHOLE: ("scalar", "unpacker_0", "unpacker_1", "packer_0", "matrix"),
+}
+"""Units whose idleness are STALLWAIT's first conditions; the next four are the bits of ``banks``."""
+
+
+class Banks(data.Struct):
+    """Owners of the banks that come next: unpackers 0 and 1 own the one they write, the Matrix unit owns the one it reads."""
+
+    writable: 2
+    readable: 2
+
+
+def wait_layout(conditions: int) -> data.StructLayout:
+    """Return the layout of a latched wait; STALLWAIT's has no semaphores, SEMWAIT's no conditions."""
+    return data.StructLayout(
+        {"valid": 1, "block": BLOCK_BITS, "conditions": conditions, "semaphores": 8, "while_zero": 1, "at_maximum": 1}
+    )
+
+
+class WaitGate(wiring.Component):
+    """Decides in the cycle of the instruction. A wait is latched as STALLWAIT or SEMWAIT passes, blocks from the next cycle on,
+    and is forgotten at the end of the first of these cycles in which all its conditions are met.
+
+    A STALLWAIT without conditions waits for all units but the Matrix unit. Conditions of units that a core does not have are
+    met. That an instruction waits for results in flight to its Dst rows is the Matrix unit's part.
+
+    Parameters
+    ----------
+    config : the chip.
+
+    Members
+    -------
+    instruction : In(instruction_layout)
+    passes : In(1), the instruction is executed in this cycle; only while `opens`
+    opens : Out(1), the instruction may be executed
+    banks : In(Banks)
+    idle : In(one bit of each of `UNITS`)
+    semaphores : In(SEMAPHORE_STATE)
+    waits : Out(1), a wait is latched
+    """
+
+    def __init__(self, config: WaitGateConfig):
+        self.config = config
+        super().__init__(
+            {
+                "instruction": In(instruction_layout(config.chip)),
+                "passes": In(1),
+                "opens": Out(1),
+                "banks": In(Banks),
+                "idle": In(len(UNITS[config.chip])),
+                "semaphores": In(SEMAPHORE_STATE),
+                "waits": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        chip, instruction, banks = self.config.chip, self.instruction, self.banks
+        units = len(UNITS[chip])
+        wait = Signal(wait_layout(units + Banks.as_shape().size))
+        blocking = Signal(BLOCK_BITS)
+        for bits, names in CLASSES:
+            with m.If(named(instruction, *names)):
+                m.d.comb += blocking.eq(bits)
+        blocked = Signal()
+        m.d.comb += blocked.eq((wait.block & blocking).any())
+        with m.If(named(instruction, "NOP")):
+            m.d.comb += blocked.eq(wait.block == EVERY)
+        if chip is Chip.BLACKHOLE:
+            with m.If(named(instruction, "SEMWAIT")):
+                m.d.comb += blocked.eq(1)
+        own = banks.writable.bit_select(instruction.unpacker, 1)
+        m.d.comb += [
+            self.waits.eq(wait.valid),
+            self.opens.eq(
+                ~(wait.valid & blocked)
+                & (~named(instruction, *PRODUCTS) | banks.readable.all())
+                & (~named(instruction, "UNPACR") | own)
+            ),
+        ]
+        met = Signal()
+        states = Cat(self.idle, banks.as_value())
+        zero = Cat(each.value == 0 for each in self.semaphores)
+        full = Cat(each.value >= each.maximum for each in self.semaphores)
+        m.d.comb += met.eq(
+            ~(wait.conditions & ~states).any()
+            & ~(wait.while_zero & (wait.semaphores & zero).any())
+            & ~(wait.at_maximum & (wait.semaphores & full).any())
+        )
+        stalls, waits = named(instruction, "STALLWAIT"), named(instruction, "SEMWAIT")
+        all_units = (1 << units - 1) - 1
+        with m.If(self.passes & (stalls | waits)):
+            m.d.sync += [
+                wait.valid.eq(1),
+                wait.block.eq(Mux(instruction.block == 0, MATH, instruction.block)),
+                wait.conditions.eq(Mux(stalls, Mux(instruction.conditions == 0, all_units, instruction.conditions), 0)),
+                wait.semaphores.eq(Mux(waits, instruction.semaphores, 0)),
+                wait.while_zero.eq(instruction.while_zero),
+                wait.at_maximum.eq(instruction.at_maximum),
+            ]
+        with m.Elif(met):
+            m.d.sync += wait.valid.eq(0)
+        return m

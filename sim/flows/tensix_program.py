@@ -1,0 +1,165 @@
+"""A product of two 32x32 matrices from instruction words to bytes, on golden's core and on the RTL core of both chips.
+
+The words are encoded for each chip. Golden's `Core` and the RTL core run them; the result's bytes and the words that each thread
+executes must be equal.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bitpath.golden import tensix
+from bitpath.golden.arrays.arguments import one_of, suggestion
+from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.encodings import BY_NAME
+from bitpath.golden.tensix.declarations.formats import FACE, Fidelity, Format
+from bitpath.rtl.tensix.core.config import TensixCoreConfig
+from bitpath.sim.flows import operands as matrices
+from bitpath.sim.flows.builds import Part
+from bitpath.sim.flows.staged import StagedRun
+from bitpath.verif.kit.mismatches import Shown
+from bitpath.verif.kit.values import Word
+from bitpath.verif.tensix.core.product import Product, product_program
+from bitpath.verif.tensix.core.programs import THREADS, CoreProgram
+
+UNIT = "tensix_core"
+KINDS: Mapping[str, tuple[str, Fidelity, Format, Format]] = {
+    **{f"bf16_{each.value.lower()}": ("bf16", each, Format.BF16, Format.FP32) for each in Fidelity},
+    "fp8_lofi": ("fp8", Fidelity.LOFI, Format.FP8, Format.FP16),
+    "int8": ("int8", Fidelity.HIFI4, Format.INT8, Format.INT32),
+}
+"""Element format, fidelity, format in L1 and Src, and format of the result."""
+FORMATS = tuple(KINDS)
+"""Formats that run by default."""
+SIZES: tuple[str, ...] = ()
+SLICES: Mapping[str, str] = {}
+SIDE = 32
+LARGEST_INT8 = 127
+MVMUL, NOP = (BY_NAME[Chip.WORMHOLE][name].opcode for name in ("MVMUL", "NOP"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cores:
+    """The core of each chip."""
+
+    wormhole: TensixCoreConfig
+    blackhole: TensixCoreConfig
+
+
+def engine_for(simulator: str) -> Cores:
+    """The cores that a simulator runs; those for a slow simulator have fewer dot products."""
+    sizes = {"rows": 8, "cols": 16} if simulator == "verilator" else {}
+    return Cores(**{chip.value: TensixCoreConfig(chip=chip, **sizes) for chip in Chip})
+
+
+def operands(wanted: str | None) -> tuple[np.ndarray, np.ndarray]:
+    """A [32, 32] and B [32, 32]: the corners of the real layer's input and weight; ValueError for a slice."""
+    if wanted is not None:
+        raise ValueError(f"--flow program multiplies 32x32x32, not the slice {wanted}")
+    x, weight = matrices.layer()
+    return np.ascontiguousarray(x[:SIDE, :SIDE]), np.ascontiguousarray(weight[:SIDE, :SIDE])
+
+
+class Run(StagedRun):
+    """The same product on each chip; a row of the results is a chip's matrix."""
+
+    machine, flow = "tensix", "program"
+    units = tuple(chip.value for chip in Chip)
+    benches: ClassVar[Mapping[str, str]] = dict.fromkeys(units, "bitpath.verif.tensix.core.tb_tensix_core_run")
+
+    def __init__(self, a: np.ndarray, b: np.ndarray, format_name: str, engine: Cores, simulator: str):
+        super().__init__(format_name, engine, simulator)
+        if format_name not in KINDS:
+            known = f"{one_of(KINDS)}, not {format_name!r}{suggestion(format_name, KINDS)}"
+            raise ValueError(f"format of program must be {known}")
+        self.element, self.fidelity, self.fmt, self.out_format = KINDS[format_name]
+        self.tensors = self.converted = a, b
+        self.scale = 1.0
+        if self.element == "int8":
+            scales = [float(np.abs(each).max()) / LARGEST_INT8 for each in (a, b)]
+            self.converted = np.rint(a / scales[0]).astype(np.int16), np.rint(b / scales[1]).astype(np.int16)
+            self.scale = scales[0] * scales[1]
+
+    def part(self, name: str) -> Part:
+        return UNIT, getattr(self.engine, name)
+
+    def settings(self) -> dict[str, Any]:
+        return {"element_format": self.element, "fidelity": self.fidelity.value, "result": self.out_format.name}
+
+    def reference(self) -> np.ndarray:
+        a, b = (each.astype(np.float64) for each in self.tensors)
+        return np.stack([a @ b] * len(Chip))
+
+    def values(self, rtl: np.ndarray) -> np.ndarray:
+        tiles = [self._numbers(each).reshape(1, 1, -1, FACE) for each in rtl]
+        return np.stack([tensix.untilize(tile) for tile in tiles]).astype(np.float64) * self.scale
+
+    def shown(self, *place: int) -> Shown:
+        chip = [*Chip][place[0]]
+        return Shown(operands={"place": f"datum {place[1]} of {chip.value}"}, formats={"": Word(8)})
+
+    def compute(self, play: Any) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+        results, rows = [], []
+        for chip in Chip:
+            program = product_program(self._product(chip), *self._images(chip))
+            left = play(chip.value, program)
+            expected, words = golden_run(chip, program)
+            executed = _without_nops(left)
+            self.stage(chip.value, executed, words, None)
+            results.append((left["output"], expected))
+            times = left["word_cycles"][left["words"] >> 24 == MVMUL]
+            span = int(times[-1] - times[0])
+            rows.append(
+                {
+                    "chip": chip.value,
+                    "pushed": sum(map(len, program.words)),
+                    "expanded": sum(each.size for each in words),
+                    "mvmuls": times.size,
+                    "first_to_last": span,
+                    "mvmuls_per_cycle": round((times.size - 1) / span, 3),
+                    "cycles": int(left["cycles"]),
+                }
+            )
+        rtl, golden = (np.stack(each) for each in zip(*results, strict=True))
+        return rtl, golden, {"chips": rows, "cycles": sum(row["cycles"] for row in rows)}
+
+    def _product(self, chip: Chip) -> Product:
+        return Product(
+            chip=chip,
+            fidelity=self.fidelity,
+            fmt=self.fmt,
+            out_format=self.out_format,
+            dst32=self.element != "fp8",
+        )
+
+    def _images(self, chip: Chip) -> list[np.ndarray]:
+        """Return both tiles in L1."""
+        return [tensix.tile_image(tensix.tilize(each)[0, 0], self.element, chip=chip) for each in self.converted]
+
+    def _numbers(self, content: np.ndarray) -> np.ndarray:
+        if self.out_format is Format.INT32:
+            words = content.view(np.uint32).astype(np.int64)
+            return np.where(words >> 31, -(words & 0x7FFFFFFF), words)
+        return content.view(np.float16 if self.out_format is Format.FP16 else np.float32)
+
+
+def golden_run(chip: Chip, program: CoreProgram) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return the result's bytes that golden's core leaves, and the words that each thread executes, uint32."""
+    core = tensix.Core(chip)
+    for address, content in program.memory:
+        core.l1[address : address + content.size] = content
+    for thread in range(THREADS):
+        core.mop_config(thread, program.mops[thread])
+        core.push(thread, program.words[thread])
+    trace = core.run()
+    address, size = program.result
+    words = [np.array(trace.words(thread), np.uint32) for thread in range(THREADS)]
+    return core.l1[address : address + size].copy(), words
+
+
+def _without_nops(left: Mapping[str, Any]) -> list[np.ndarray]:
+    """Return the words that each thread of the RTL core executed, uint32."""
+    threads = np.split(left["words"], np.cumsum(left["counts"])[:-1])
+    return [words[words >> 24 != NOP] for words in threads]

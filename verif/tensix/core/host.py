@@ -1,0 +1,111 @@
+"""The host's side of a core: it writes L1, pushes words, notes what is executed, and reads L1."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from bitpath.rtl.tensix.core.config import TensixCoreConfig
+from bitpath.rtl.tensix.core.tensix_core import l1_write_layout
+from bitpath.rtl.tensix.core.thread import Executed
+from bitpath.rtl.tensix.stream.mop_expander import MOP_WRITE
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import Bench
+from bitpath.verif.kit.packing import pack, unpack
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.tensix.core.programs import THREADS, WORD_BYTES, CoreProgram
+
+QUIET_CYCLES = 16
+"""Cycles of rest after which nothing more comes: expanders take fewer between two words."""
+LIMIT_CYCLES = 100_000
+
+
+@dataclass
+class Run:
+    """What a run executed: of each thread the words in order and the cycles, counted from the first word pushed."""
+
+    words: list[list[int]] = field(default_factory=lambda: [[] for _ in range(THREADS)])
+    cycles: list[list[int]] = field(default_factory=lambda: [[] for _ in range(THREADS)])
+    length: int = 0
+
+    def of_opcode(self, thread: int, opcode: int) -> list[int]:
+        """Return the cycles of a thread's words with an opcode."""
+        both = zip(self.words[thread], self.cycles[thread], strict=True)
+        return [cycle for word, cycle in both if word >> 24 == opcode]
+
+
+class CoreHost:
+    """Drives the streams of a core.
+
+    Parameters
+    ----------
+    frame : bench frame of the test.
+    config : configuration of the core.
+    gap : probability of a pause of the words.
+    """
+
+    def __init__(self, frame: Bench, config: TensixCoreConfig, *, gap: float = 0.0):
+        self.dut, self.config = frame.dut, config
+        gaps = [pauses.scattered(gap, pauses.rng(f"words {thread}")) for thread in range(THREADS)]
+        self._words = [frame.driver(f"words_{thread}", gaps[thread]) for thread in range(THREADS)]
+        self._mops = [frame.driver(f"mop_{thread}") for thread in range(THREADS)]
+        self._writes, self._reads = frame.driver("write"), frame.driver("read")
+        self._answers: list[int] = []
+        frame.monitor("data", self._answers.append)
+
+    async def write(self, address: int, content: np.ndarray) -> None:
+        """Write bytes, whole 64-byte words, to L1."""
+        layout = l1_write_layout(self.config)
+        for place in range(0, content.size, WORD_BYTES):
+            word = int.from_bytes(content[place : place + WORD_BYTES].tobytes(), "little")
+            self._writes.send_bits(pack(layout, {"data": word, "address": (address + place) // WORD_BYTES}))
+        await self._writes.drained()
+
+    async def read(self, address: int, count: int) -> np.ndarray:
+        """Return bytes of L1, uint8."""
+        self._answers.clear()
+        words = range(address // WORD_BYTES, -(-(address + count) // WORD_BYTES))
+        for word in words:
+            self._reads.send_bits(word)
+        while len(self._answers) < len(words):
+            await RisingEdge(self.dut.clk)
+        content = b"".join(word.to_bytes(WORD_BYTES, "little") for word in self._answers)
+        return np.frombuffer(content, np.uint8)[address % WORD_BYTES :][:count].copy()
+
+    async def start(self, program: CoreProgram, cycles: int) -> None:
+        """Play a program for some cycles and leave it."""
+        await self._push(program)
+        for _ in range(cycles):
+            await RisingEdge(self.dut.clk)
+        for driver in self._words:
+            driver.drop()
+
+    async def _push(self, program: CoreProgram) -> None:
+        """Write memory and MOP words, and push the words."""
+        for address, content in program.memory:
+            await self.write(address, content)
+        for mop, words in zip(self._mops, program.mops, strict=True):
+            for place, word in enumerate(words):
+                mop.send_bits(pack(MOP_WRITE, {"place": place, "word": word}))
+            await mop.drained()
+        for driver, words in zip(self._words, program.words, strict=True):
+            for word in words:
+                driver.send_bits(word)
+
+    async def play(self, program: CoreProgram) -> Run:
+        """Write memory and MOP words, push the words, and wait until nothing more happens."""
+        await self._push(program)
+        run, quiet = Run(), 0
+        while quiet < QUIET_CYCLES:
+            await FallingEdge(self.dut.clk)
+            for thread in range(THREADS):
+                executed = unpack(Executed, resolved(getattr(self.dut, f"executed_{thread}")))
+                if executed.valid:
+                    run.words[thread].append(executed.word)
+                    run.cycles[thread].append(run.length)
+            rests = not resolved(self.dut.busy) and not any(driver.pending for driver in self._words)
+            quiet = quiet + 1 if rests else 0
+            run.length += 1
+            assert run.length < LIMIT_CYCLES, "the core must come to rest"
+        run.length -= QUIET_CYCLES
+        return run

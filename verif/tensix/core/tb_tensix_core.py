@@ -1,0 +1,179 @@
+"""Bench of the core: programs of a product, random instructions of the Matrix unit, words that are not executed, resets.
+
+Golden's `Core` runs the same words: the result's bytes and each thread's words are equal. ``BITPATH_CASES`` sets the programs of a test.
+"""
+
+import os
+from dataclasses import replace
+from random import Random
+
+import cocotb
+import numpy as np
+
+from bitpath.golden.tensix.declarations.encodings import BY_NAME, ENCODINGS, OPCODE_LOW
+from bitpath.golden.tensix.declarations.formats import Fidelity, Format
+from bitpath.golden.tensix.isa import encode
+from bitpath.rtl.tensix.core.config import TensixCoreConfig
+from bitpath.rtl.tensix.core.decode import EXECUTED
+from bitpath.rtl.tensix.core.tensix_core import TensixCore
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench, config_from_environment
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.tensix.core.golden_core import MATH, accepted, golden_core, golden_result
+from bitpath.verif.tensix.core.host import CoreHost, Run
+from bitpath.verif.tensix.core.product import DATUM_BYTES, DATUMS, Product, product_program
+from bitpath.verif.tensix.core.programs import THREADS, CoreProgram
+
+CONFIG = config_from_environment(TensixCoreConfig)
+CHIP = CONFIG.chip
+SIGNATURE = TensixCore(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "1"))
+LIMIT = {"timeout_time": 1000, "timeout_unit": "ms"}
+NOP = encode("NOP", chip=CHIP)
+MVMUL = BY_NAME[CHIP]["MVMUL"].opcode
+KINDS = (
+    (Format.BF16, Format.BF16, True),
+    (Format.BF16, Format.FP32, True),
+    (Format.BF16, Format.BF16, False),
+    (Format.FP16, Format.FP32, True),
+    (Format.FP16, Format.FP16, False),
+    (Format.FP8, Format.FP16, False),
+    (Format.INT8, Format.INT32, True),
+)
+"""Format of the operands and of the result, and whether Dst has 32 bits."""
+
+
+def random_product(rng: Random, kind: tuple[Format, Format, bool], fidelity: Fidelity, k_tiles: int) -> CoreProgram:
+    """Return a product of random numbers of medium size."""
+    fmt, out_format, dst32 = kind
+    product = Product(chip=CHIP, fidelity=fidelity, fmt=fmt, out_format=out_format, dst32=dst32, k_tiles=k_tiles)
+    source = np.random.default_rng(rng.getrandbits(32))
+    count = DATUMS * k_tiles
+    sides = []
+    for _ in range(2):
+        if DATUM_BYTES[fmt] == 1:
+            sides.append(source.integers(0, 256, count, dtype=np.uint8) & (0xBF if fmt is Format.FP8 else 0xFF))
+        else:
+            numbers = source.standard_normal(count).astype(np.float32)
+            codes = (
+                numbers.astype(np.float16) if fmt is Format.FP16 else (numbers.view(np.uint32) >> 16).astype(np.uint16)
+            )
+            sides.append(codes.view(np.uint8))
+    return product_program(product, *sides)
+
+
+class CoreSession:
+    """Plays programs and compares them with golden's."""
+
+    def __init__(self, frame: Bench, *, gap: float = 0.0):
+        self.frame, self.dut = frame, frame.dut
+        self.host = CoreHost(frame, CONFIG, gap=gap)
+        self._memory = frame.scoreboard("L1", 8, output="data")
+        self._words = frame.scoreboard("words", 32, output="executed_0")
+
+    async def check(self, program: CoreProgram, case: str) -> Run:
+        """Play a program from a reset; compare bytes and words, and that none was refused."""
+        await self.frame.reset()
+        expected, words = golden_result(CHIP, program)
+        run = await self.host.play(program)
+        for thread in range(THREADS):
+            got = [word for word in run.words[thread] if word != NOP]
+            assert len(got) == len(words[thread]), (
+                f"{case}, thread {thread}: {len(got)} words, not {len(words[thread])}"
+            )
+            for right, real in zip(words[thread], got, strict=True):
+                self._words.expect(right, case)
+                self._words.got(real)
+        for place, (right, real) in enumerate(
+            zip(expected.tolist(), (await self.host.read(*program.result)).tolist(), strict=True)
+        ):
+            self._memory.expect(right, f"{case}, byte {place}")
+            self._memory.got(real)
+        assert not resolved(self.dut.illegal) | resolved(self.dut.unsupported), case
+        return run
+
+
+def opened(dut) -> object:
+    """Return the bench frame of a core."""
+    return bench(dut, SIGNATURE, drain=False, patience=ENGINE_PATIENCE_CYCLES)
+
+
+@cocotb.test(**LIMIT)
+async def products(dut):
+    """Every kind in turn, in random fidelities, with one and two tiles along K; words with and without gaps."""
+    rng = pauses.rng("products")
+    async with opened(dut) as frame:
+        coverage = frame.coverage([f"{fmt.name} {out.name} {dst32}" for fmt, out, dst32 in KINDS])
+        session = CoreSession(frame, gap=0.3)
+        for case in range(max(CASES, len(KINDS))):
+            kind = KINDS[case % len(KINDS)]
+            fidelity = Fidelity.HIFI4 if kind[0] is Format.INT8 else rng.choice([*Fidelity])
+            program = random_product(rng, kind, fidelity, rng.choice((1, 2)))
+            await session.check(program, f"{kind}, {fidelity}")
+            coverage.hit(f"{kind[0].name} {kind[1].name} {kind[2]}")
+
+
+@cocotb.test(**LIMIT)
+async def every_cycle_multiplies(dut):
+    """An MVMUL in as many cycles as the Matrix unit takes, from the first to the last, in one and in four phases."""
+    rng = pauses.rng("products")
+    async with opened(dut) as frame:
+        session = CoreSession(frame)
+        for fidelity, mvmuls in ((Fidelity.LOFI, 16), (Fidelity.HIFI4, 64)):
+            run = await session.check(random_product(rng, KINDS[0], fidelity, 1), str(fidelity))
+            times = run.of_opcode(MATH, MVMUL)
+            assert len(times) == mvmuls
+            assert times[-1] - times[0] == (mvmuls - 1) * CONFIG.unit.passes
+
+
+@cocotb.test(**LIMIT)
+async def random_instructions(dut):
+    """Instructions of the Matrix unit and of RWCs with random fields, on banks that stay; the packer stores a Dst tile."""
+    rng = pauses.rng("instructions")
+    async with opened(dut) as frame:
+        session = CoreSession(frame, gap=0.1)
+        for case in range(CASES):
+            kind = KINDS[case % 2]
+            program = random_product(rng, kind, Fidelity.LOFI, 1)
+            core = golden_core(CHIP, program)
+            words = list(program.words[MATH])
+            begin = next(
+                place for place, word in enumerate(words) if word >> OPCODE_LOW == BY_NAME[CHIP]["REPLAY"].opcode
+            )
+            # After the modifiers and before the packer may begin.
+            end = next(place for place, word in enumerate(words) if word >> OPCODE_LOW == BY_NAME[CHIP]["MOP"].opcode)
+            core.push(0, program.words[0])
+            core.push(MATH, words[:begin])
+            core.run()
+            chosen = accepted(CHIP, core, rng, 40)
+            own = (*words[:begin], *chosen, *words[end + 1 :])
+            await session.check(replace(program, words=(program.words[0], own, program.words[2])), f"case {case}")
+
+
+@cocotb.test(**LIMIT)
+async def words_that_are_not_executed(dut):
+    """Each instruction that a core does not execute, and an unknown opcode, are passed over and noted."""
+    async with opened(dut) as frame:
+        session = CoreSession(frame)
+        outside = frame.scoreboard("flags", 6, output="illegal")
+        others = [each.name for each in ENCODINGS[CHIP] if each.name not in (*EXECUTED, "MOP", "MOP_CFG", "REPLAY")]
+        for number, word in enumerate([*(encode(name, chip=CHIP) for name in others), 0xFF << OPCODE_LOW, NOP]):
+            await frame.reset()
+            thread = number % THREADS
+            words = tuple((word, NOP) if each == thread else () for each in range(THREADS))
+            run = await session.host.play(CoreProgram(words=words))
+            assert run.words[thread] == [word, NOP]
+            known = word >> OPCODE_LOW != 0xFF
+            outside.expect(0 if word == NOP else 1 << thread + (3 if known else 0))
+            outside.got(resolved(dut.illegal) | resolved(dut.unsupported) << 3)
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """A reset in the middle of a product; the next one is right."""
+    rng = pauses.rng("products")
+    async with opened(dut) as frame:
+        session = CoreSession(frame)
+        for cycles in (100, 250):
+            await session.host.start(random_product(rng, KINDS[0], Fidelity.LOFI, 2), cycles)
+            await session.check(random_product(rng, KINDS[1], Fidelity.HIFI2, 1), f"after a reset at {cycles}")

@@ -1,0 +1,186 @@
+"""Bench of the wait gate: random instructions, banks, semaphores and busy units, with golden's gate in lockstep in every cycle.
+
+``BITPATH_CASES`` sets the cycles of the random test.
+"""
+
+import os
+
+import cocotb
+import numpy as np
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from bitpath.golden.tensix.core.config import ConfigFile
+from bitpath.golden.tensix.core.semaphores import semwait, stallwait
+from bitpath.golden.tensix.core.state import State
+from bitpath.golden.tensix.core.wait_gate import forget_met_waits, obstacle
+from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.encodings import BY_NAME
+from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
+from bitpath.golden.tensix.isa import Instruction
+from bitpath.rtl.tensix.core.config import WaitGateConfig
+from bitpath.rtl.tensix.core.decode import EXECUTED, instruction_layout
+from bitpath.rtl.tensix.core.semaphores import SEMAPHORE_STATE, SEMAPHORES
+from bitpath.rtl.tensix.core.wait_gate import UNITS, Banks, WaitGate
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.streams import resolved
+
+CONFIG = config_from_environment(WaitGateConfig)
+CHIP = CONFIG.chip
+SIGNATURE = WaitGate(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "500"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+IDLE = (1 << len(UNITS[CHIP])) - 1
+WAITS = ("STALLWAIT", "SEMWAIT")
+REPLACED = ["replaced"] if CHIP is Chip.WORMHOLE else []
+"""Wormhole's SEMWAIT passes a latched wait that does not block it, and takes its place; Blackhole's waits."""
+OTHERS = tuple(name for name in EXECUTED if name not in WAITS)
+
+
+class GateTable:
+    """A gate with golden in lockstep; thread 0 is the gate's."""
+
+    def __init__(self, frame):
+        self.dut = frame.dut
+        self._opens, self._waits = frame.scoreboard("opens", 1), frame.scoreboard("waits", 1)
+        self.restart()
+
+    def restart(self) -> None:
+        self.state = State(
+            chip=CHIP, numerics=CHIP_PRESETS[CHIP].numerics, l1=np.zeros(16, np.uint8), config=ConfigFile(CHIP)
+        )
+
+    async def cycle(self, name="NOP", *, banks=0xF, idle=IDLE, values=None, offered=True, **fields) -> bool:
+        """Play a cycle with an instruction, which passes if it is offered and the gate opens; return whether it opens.
+
+        ``banks`` are the bits writable and readable of both sources; ``values`` are values and maxima of the semaphores.
+        """
+        dut, state = self.dut, self.state
+        values = [(0, 0)] * SEMAPHORES if values is None else values
+        encoding = {each.name: 0 for each in BY_NAME[CHIP][name].fields}
+        instruction = Instruction(name=name, fields=encoding | fields)
+        record = dict.fromkeys(instruction_layout(CHIP).members, 0) | instruction.fields
+        dut.instruction.value = pack(instruction_layout(CHIP), record | {"opcode": BY_NAME[CHIP][name].opcode})
+        dut.banks.value = pack(Banks, {"writable": banks & 3, "readable": banks >> 2})
+        dut.idle.value = idle
+        dut.semaphores.value = pack(SEMAPHORE_STATE, [{"value": value, "maximum": most} for value, most in values])
+        for bit, source in enumerate((state.src_a, state.src_b)):
+            source.unpacker_bank, source.matrix_bank = 0, 1
+            source.owned = [not banks >> bit & 1, bool(banks >> 2 + bit & 1)]
+        for each, (value, most) in zip(state.semaphores, values, strict=True):
+            each.value, each.maximum = value, most
+        opens = obstacle(state, 0, instruction) is None
+        dut.passes.value = offered and opens
+        await FallingEdge(dut.clk)
+        self._opens.expect(int(opens), f"{instruction}, {state.waits[0]}")
+        self._opens.got(resolved(dut.opens))
+        self._waits.expect(int(state.waits[0] is not None))
+        self._waits.got(resolved(dut.waits))
+        self._forget(idle)
+        if offered and opens and name in WAITS:
+            (stallwait if name == "STALLWAIT" else semwait)(state, 0, instruction)
+        await RisingEdge(dut.clk)
+        return opens
+
+    def _forget(self, idle: int) -> None:
+        """Forget the wait if its conditions are met: golden's, and that units are idle."""
+        wait = self.state.waits[0]
+        if wait is None:
+            return
+        asked = wait.conditions & IDLE
+        if wait.conditions == 0 and not wait.semaphores:
+            asked = IDLE >> 1  # all units but the Matrix unit
+        if not asked & ~idle:
+            forget_met_waits(self.state)
+
+
+def random_wait(rng, name: str) -> dict[str, int]:
+    """Return fields of a wait; some have no block bits, or no conditions."""
+    fields = {"block": rng.choice([0, rng.getrandbits(9), 1 << rng.randrange(9), 0x1FF])}
+    if name == "STALLWAIT":
+        bits = 15 if CHIP is Chip.WORMHOLE else 12
+        return fields | {"conditions": rng.choice([0, rng.getrandbits(bits), 1 << rng.randrange(bits)])}
+    which = rng.choice([(0, 1), (1, 0), (1, 1)])
+    chosen = rng.randrange(1, 256) & (rng.getrandbits(8) | 1) or 1
+    return fields | {"semaphores": chosen, "while_zero": which[0], "at_maximum": which[1]}
+
+
+@cocotb.test(**LIMIT)
+async def random_instructions(dut):
+    rng = pauses.rng("instructions")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(cross(["wait", "other"], ["passes", "stays"]) + REPLACED)
+        table = GateTable(frame)
+        for _ in range(CASES):
+            name = rng.choice(WAITS if rng.random() < 0.4 else OTHERS)
+            latched = table.state.waits[0] is not None
+            fields = random_wait(rng, name) if name in WAITS else {}
+            if name == "UNPACR":
+                fields = {"unpacker": rng.getrandbits(1)}
+            values = [(rng.choice((0, 0, 1, 15)), rng.choice((0, 1, 2, 15))) for _ in range(SEMAPHORES)]
+            opens = await table.cycle(
+                name,
+                banks=rng.getrandbits(4) | rng.getrandbits(4),
+                idle=IDLE if rng.random() < 0.5 else rng.getrandbits(len(UNITS[CHIP])),
+                values=values,
+                offered=rng.random() < 0.9,
+                **fields,
+            )
+            coverage.hit("wait" if name in WAITS else "other", "passes" if opens else "stays")
+            if latched and opens and name == "SEMWAIT":
+                coverage.hit("replaced")
+            if rng.random() < 0.3:
+                # Everything is met, so that a wait does not stay for long.
+                await table.cycle(values=[(1, 15)] * SEMAPHORES)
+                await table.cycle(values=[(1, 15)] * SEMAPHORES)
+
+
+@cocotb.test(**LIMIT)
+async def every_class(dut):
+    """Each bit of the block mask, and all of them, against each instruction; each instruction without its banks."""
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(cross(EXECUTED, ["stays"]) + cross(OTHERS, ["passes"]))
+        table = GateTable(frame)
+        for bit in range(10):
+            block = 1 << bit if bit < 9 else 0x1FF
+            for name in EXECUTED:
+                await table.cycle("STALLWAIT", block=block, conditions=2)
+                opens = await table.cycle(name, idle=0, offered=False)
+                if name in OTHERS or not opens:
+                    coverage.hit(name, "passes" if opens else "stays")
+                for _ in range(2):
+                    await table.cycle(offered=False)
+        for name in EXECUTED:
+            for banks in range(16):
+                await table.cycle(name, banks=banks, offered=False)
+
+
+@cocotb.test(**LIMIT)
+async def every_condition(dut):
+    """Each condition of STALLWAIT alone keeps the wait while it is not met, and no other does."""
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        table = GateTable(frame)
+        units = len(UNITS[CHIP])
+        for condition in range(units + 4):
+            await table.cycle("STALLWAIT", block=0x1FF, conditions=1 << condition)
+            unmet = ~(1 << condition)
+            for _ in range(3):
+                assert not await table.cycle("NOP", idle=IDLE & unmet, banks=0xF & (unmet >> units))
+            assert not await table.cycle("NOP", idle=IDLE & 1 << condition, banks=1 << condition >> units)
+            assert await table.cycle("NOP")
+        await table.cycle()
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """A reset forgets the wait."""
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        table = GateTable(frame)
+        for _ in range(2):
+            await table.cycle("SEMWAIT", block=0x1FF, semaphores=1, while_zero=1)
+            assert not await table.cycle("MVMUL")
+            await frame.reset()
+            table.restart()
+            assert await table.cycle("MVMUL")

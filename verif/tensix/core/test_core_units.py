@@ -1,0 +1,56 @@
+"""Benches of the core and of its parts, and the known answers of whole programs; the core's own runs are deep tests."""
+
+from dataclasses import replace
+
+import pytest
+
+from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.rtl.tensix.core.config import TensixCoreConfig
+from bitpath.rtl.units import find_unit
+from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.tensix.core.programs import ARCHIVE, CHIPS
+
+pytestmark = pytest.mark.simulator
+SEED = 20261128
+PARTS = {"decode": (4, 2_000), "config_file": (3, 2_000), "wait_gate": (4, 2_000)}
+"""Tests of a bench, and values that they compare at least."""
+CORE_TESTS = 5
+KNOWN = "tensix.core.tb_tensix_core_known_answers"
+FAST = TensixCoreConfig(rows=8, cols=16)
+"""The machine's dot products: an MVMUL a cycle."""
+
+
+@pytest.mark.parametrize("chip", Chip)
+@pytest.mark.parametrize("unit", PARTS)
+def test_parts(unit, chip):
+    tests, compared = PARTS[unit]
+    config = find_unit(unit).config_type(chip=chip)
+    run_bench(unit, config, "icarus", cases=60, seed=SEED, min_tests=tests, min_compared=compared)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("chip", Chip)
+@pytest.mark.parametrize("unit", PARTS)
+def test_long_parts(unit, chip):
+    tests, compared = PARTS[unit]
+    config = find_unit(unit).config_type(chip=chip)
+    run_bench(unit, config, "verilator", cases=3000, seed=SEED, min_tests=tests, min_compared=compared)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("chip", CHIPS)
+def test_programs_known_answers(replay, kat, chip):
+    """All programs of a chip on the machine's dot products."""
+    archive = kat(ARCHIVE)
+    numbers = [int(each["id"]) for each in archive["meta"] if each["chip"] == chip]
+    compared = sum(
+        archive[f"{chip}{number:02}_after"].size + len(archive[f"{chip}{number:02}_trace"]) for number in numbers
+    )
+    replay("tensix_core", replace(FAST, chip=CHIPS[chip]), KNOWN, min_compared=compared)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("chip", Chip)
+def test_core(chip):
+    config = replace(FAST, chip=chip)
+    run_bench("tensix_core", config, "verilator", cases=8, seed=SEED, min_tests=CORE_TESTS, min_compared=20_000)
