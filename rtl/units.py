@@ -23,6 +23,7 @@ from bitpath.rtl.tensix.pack import units as tensix_pack
 from bitpath.rtl.tensix.pool import units as tensix_pool
 from bitpath.rtl.tensix.stream import units as tensix_stream
 from bitpath.rtl.tensix.unpack import units as tensix_unpack
+from bitpath.rtl.tensix.vector import units as tensix_vector
 from bitpath.rtl.trainium3.array import units as trainium3_array
 from bitpath.rtl.trainium3.core import units as trainium3_core
 from bitpath.rtl.trainium3.dma import units as trainium3_dma
@@ -54,6 +55,7 @@ ROOMS = (
     tensix_matrix,
     tensix_engine,
     tensix_stream,
+    tensix_vector,
     aie_ml_v2_mac,
     aie_ml_v2_vector,
     aie_ml_v2_mover,

@@ -18,6 +18,7 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.pack.clamp_integer import ClampInteger
 from bitpath.rtl.tensix.pack.layouts import PackControl
 from bitpath.rtl.tensix.unpack.float_word import FIELDS, FloatWord, float_word
+from bitpath.rtl.tensix.unpack.narrow_exponent import NarrowExponent
 
 ROUNDED_FRACTION_BITS = {
     Format.TF32: FIELDS[Format.TF32].fraction_bits,
@@ -44,11 +45,13 @@ class EarlyConversion(wiring.Component):
 
     Rounding turns NaN into infinity, saturates FP16 at its largest number, and flushes denormals and -0 to +0, except a
     denormal of FP32 or FP16 that rounds up to the least normal number. The raw conversion keeps all of these. FP32 and integers pass through;
-    INT16 is in the upper half of the word. Combinational: latency 0.
+    INT16 is in the upper half of the word, and from a 32-bit word it is that half in the register's order. BF16 that is narrowed
+    is neither rounded nor flushed. Combinational: latency 0.
 
     Parameters
     ----------
     tie : rounding mode; on magnitudes, RNU and RNA are the same.
+    narrows : True if ``round_10b`` makes FP16 of a BF16 word, not raw.
 
     Members
     -------
@@ -59,8 +62,8 @@ class EarlyConversion(wiring.Component):
 
     clocked = False
 
-    def __init__(self, tie: Rounding):
-        self.tie = tie
+    def __init__(self, tie: Rounding, *, narrows: bool):
+        self.tie, self.narrows = tie, narrows
         super().__init__({"word": In(DST32.width), "control": In(PackControl), "o": Out(FloatWord)})
 
     def elaborate(self, platform):
@@ -69,7 +72,10 @@ class EarlyConversion(wiring.Component):
         short = Signal()
         m.d.comb += short.eq(control.mid_format.matches(*SHORT_FORMATS))
         source = Signal(FloatWord)
-        with m.If(control.dst32):
+        with m.If(control.dst32 & (control.mid_format == Format.INT16)):
+            sign, exponent, fraction = self.word[-1], self.word[23:31], self.word[16:23]
+            m.d.comb += source.eq(Cat(Const(0, 16), exponent, fraction, sign))
+        with m.Elif(control.dst32):
             m.d.comb += source.eq(self.word)
         with m.Elif(short):
             m.d.comb += source.eq(float_word(self.word, FP16))
@@ -101,8 +107,15 @@ class EarlyConversion(wiring.Component):
         # Overflow of a 5-bit exponent sets bit 5 of the 8-bit field.
         saturated = short & rounded.exponent[FP16.exponent_bits]
         flushed = ~rounded.exponent.any() | (~(control.dst32 | short) & ~source.exponent.any())
+        if self.narrows:
+            narrow = instantiate(m, platform, "narrow", NarrowExponent)
+            m.d.comb += narrow.i.eq(float_word(self.word, BF16))
         with m.If(control.mid_format == Format.INT8):
             m.d.comb += [self.o.fraction.eq(clamp.magnitude), self.o.sign.eq(clamp.sign)]
+        if self.narrows:
+            with m.Elif(control.round_10b & ~control.raw & ~control.dst32 & (control.mid_format == Format.FP16)):
+                kept = FP32.fraction_mask - (1 << FP32.fraction_bits - FP16.fraction_bits) + 1
+                m.d.comb += [self.o.eq(narrow.o), self.o.fraction.eq(narrow.o.fraction & kept)]
         with m.Elif(~(rounds & flushed)):
             m.d.comb += [
                 self.o.fraction.eq(Mux(saturated, FP32.fraction_mask, rounded.fraction) & ~below),

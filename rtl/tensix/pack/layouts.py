@@ -17,7 +17,9 @@ class PackControl(data.Struct):
     - ``edge_minus_infinity``: masked floats become minus infinity, otherwise +0.
     - ``exponent_threshold``: floats of a smaller exponent become +0; must be 0 for integers.
     - ``descale_shift`` applies to INT32 to INT8 without ``raw``.
-    - ``round_10b`` makes TF32 the intermediate format of FP32, and of BF16 packed to FP16, unless ``raw``.
+    - ``round_10b`` makes TF32 the intermediate format of FP32, and of BF16 packed to FP16, unless ``raw``. With
+      ``round_10b_fp16`` also of FP16 from a 32-bit Dst; from a 16-bit one FP16 is narrowed from BF16.
+    - ``e4m3`` makes FP8 in L1 E4M3 where the chip has it.
     """
 
     mid_format: FORMAT_BITS
@@ -32,6 +34,7 @@ class PackControl(data.Struct):
     exponent_threshold: EXPONENT_BITS
     descale_shift: DESCALE_SHIFT_BITS
     round_10b: 1
+    e4m3: 1
 
 
 class PackRequest(data.Struct):

@@ -8,7 +8,7 @@ Ref: tt-isa-documentation 3930471, Packers/FormatConversion and its neighbours; 
 
 from typing import Any
 
-from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -46,7 +46,8 @@ class Packer(wiring.Component):
 
     Parameters
     ----------
-    config : rows, 1 or 2, and numerics, of which ``final_tie`` and ``l1_fp16_underflow_saturates`` are read.
+    config : rows, 1 or 2, and numerics, of which ``final_tie``, ``l1_fp16_underflow_saturates``, ``round_10b_fp16`` and ``fp8_e4m3`` are
+        read.
 
     Members
     -------
@@ -85,7 +86,9 @@ class Packer(wiring.Component):
         mask = instantiate(m, platform, f"mask_{row}", EdgeMask)
         m.d.comb += [mask.masked.eq(request.masked), mask.control.eq(control)]
         for k, lane in enumerate(lanes):
-            early = instantiate(m, platform, f"early_{lane}", EarlyConversion, tie)
+            early = instantiate(
+                m, platform, f"early_{lane}", EarlyConversion, tie, narrows=self.config.numerics.round_10b_fp16
+            )
             m.d.comb += [early.word.eq(request.row[k]), early.control.eq(control), mask.i[k].eq(early.o)]
         control, old, words = registers.hold("early", control=control, old=request.old, words=mask.o)
 
@@ -117,7 +120,7 @@ class Packer(wiring.Component):
                 m, platform, f"round_{lane}", L1Round, self.config.numerics.l1_fp16_underflow_saturates
             )
             block = instantiate(m, platform, f"block_{lane}", BlockEncode, tie)
-            code = instantiate(m, platform, f"code_{lane}", L1Code)
+            code = instantiate(m, platform, f"code_{lane}", L1Code, has_e4m3=self.config.numerics.fp8_e4m3)
             m.d.comb += [
                 rounder.i.eq(sums[k]),
                 rounder.out_format.eq(control.out_format),
@@ -127,6 +130,7 @@ class Packer(wiring.Component):
                 code.i.eq(Mux(control.accumulate, rounder.o, words[k])),
                 code.block.eq(block.o),
                 code.out_format.eq(control.out_format),
+                code.e4m3.eq(control.e4m3),
                 datums[k].eq(code.o),
             ]
         packed = Signal(PackedRow)
@@ -142,11 +146,17 @@ class Packer(wiring.Component):
         return packed
 
     def _control(self, m: Module, request: Value) -> Signal:
-        """Return the request's control with TF32 as intermediate format if rounding to 10 fraction bits is requested."""
+        """Return the request's control with TF32 as intermediate format if rounding to 10 fraction bits is requested.
+
+        Where ``round_10b_fp16``, FP16 from a 16-bit Dst stays: early conversion narrows it.
+        """
         asked = request.control
         control = Signal(PackControl)
         m.d.comb += control.eq(asked)
-        with m.If(asked.round_10b & ~asked.raw):
+        stays = Const(0)
+        if self.config.numerics.round_10b_fp16:
+            stays = (asked.mid_format == Format.FP16) & ~asked.dst32
+        with m.If(asked.round_10b & ~asked.raw & ~stays):
             m.d.comb += control.mid_format.eq(Format.TF32)
         return control
 

@@ -12,11 +12,17 @@ EXPONENT_BITS = 8
 
 
 class UnpackControl(data.Struct):
-    """Formats of a conversion, a pair of ``golden.tensix.convert.unpack.CONVERSIONS``; ``unsigned`` applies to INT8 in L1."""
+    """Formats of a conversion, a pair of ``golden.tensix.convert.unpack.CONVERSIONS``.
+
+    - ``unsigned`` applies to INT8 in L1, ``e4m3`` to FP8 where the chip has E4M3.
+    - ``to_dst`` makes words of Dst: 32 bits for FP32, TF32 and INT32, which are copied, else 16 bits in the low half.
+    """
 
     l1_format: FORMAT_BITS
     register_format: FORMAT_BITS
     unsigned: 1
+    e4m3: 1
+    to_dst: 1
 
 
 def unpack_request_layout(rows: int) -> data.StructLayout:

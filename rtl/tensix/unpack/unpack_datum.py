@@ -7,12 +7,20 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.formats.catalogue import BF16, FP32
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, DST32, Format
-from bitpath.golden.tensix.declarations.numerics import BfpRange
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.unpack.block_decode import BlockDecode
-from bitpath.rtl.tensix.unpack.float_word import DATUM_BITS, FIELDS, FloatWord, float_word
+from bitpath.rtl.tensix.unpack.float_word import (
+    DATUM_BITS,
+    FIELDS,
+    FloatWord,
+    float_code,
+    float_word,
+    has_short_exponent,
+)
+from bitpath.rtl.tensix.unpack.fp8_word import Fp8Word
 from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS, UnpackControl
 from bitpath.rtl.tensix.unpack.narrow_exponent import NarrowExponent
 
@@ -25,13 +33,14 @@ INTEGER_EXPONENT = 16
 
 
 class UnpackDatum(wiring.Component):
-    """A datum as a 19-bit Src word, or as a 32-bit Dst word for the register formats FP32 and INT32.
+    """A datum as a 19-bit Src word, or as a Dst word: of 32 bits for the register formats FP32 and INT32, and, with
+    ``control.to_dst``, for TF32; of 16 bits for all others with ``control.to_dst``, FP16's for 5-bit exponents and INT8.
 
     Pairs of formats that the hardware does not convert give an undefined result. Combinational: latency 0.
 
     Parameters
     ----------
-    wide_range, short_range : parameters of `BlockDecode`.
+    numerics : ``bfp_range``, ``bfp_a_range``, ``fp8_all_ones`` and ``fp8_e4m3`` are read.
 
     Members
     -------
@@ -43,8 +52,8 @@ class UnpackDatum(wiring.Component):
 
     clocked = False
 
-    def __init__(self, wide_range: BfpRange, short_range: BfpRange):
-        self.wide_range, self.short_range = wide_range, short_range
+    def __init__(self, numerics: TensixNumerics):
+        self.numerics = numerics
         super().__init__(
             {
                 "code": In(max(DATUM_BITS.values())),
@@ -56,13 +65,16 @@ class UnpackDatum(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        code, control = self.code, self.control
-        block = instantiate(m, platform, "block", BlockDecode, self.wide_range, self.short_range)
+        code, control, numerics = self.code, self.control, self.numerics
+        block = instantiate(m, platform, "block", BlockDecode, numerics.bfp_range, numerics.bfp_a_range)
+        fp8 = instantiate(m, platform, "fp8", Fp8Word, all_ones=numerics.fp8_all_ones, has_e4m3=numerics.fp8_e4m3)
         narrow = instantiate(m, platform, "narrow", NarrowExponent)
         m.d.comb += [
             block.code.eq(code),
             block.shared.eq(self.shared),
             block.l1_format.eq(control.l1_format),
+            fp8.code.eq(code),
+            fp8.e4m3.eq(control.e4m3),
             narrow.i.eq(float_word(code, FP32)),
         ]
 
@@ -70,9 +82,11 @@ class UnpackDatum(wiring.Component):
         with m.Switch(control.l1_format):
             with m.Case(Format.FP32):
                 self._fp32(m, narrow.o, word)
-            for fmt in (Format.BF16, Format.FP16, Format.FP8):
+            for fmt in (Format.BF16, Format.FP16):
                 with m.Case(fmt):
                     m.d.comb += word.eq(float_word(code, FIELDS[fmt]))
+            with m.Case(Format.FP8):
+                m.d.comb += word.eq(fp8.o)
             with m.Case(Format.TF32):
                 # TF32 has 32 bits in L1, with the fields of FP32.
                 m.d.comb += word.eq(float_word(code, FP32))
@@ -89,8 +103,12 @@ class UnpackDatum(wiring.Component):
             with m.Case(*BLOCK_FLOATS):
                 m.d.comb += word.eq(block.o)
 
-        with m.If(control.register_format.matches(*DST_FORMATS)):
+        register = control.register_format
+        with m.If(register.matches(*DST_FORMATS) | control.to_dst & (register == Format.TF32)):
             m.d.comb += self.o.eq(code)
+        with m.Elif(control.to_dst):
+            short = has_short_exponent(register) | (register == Format.INT8)
+            m.d.comb += self.o.eq(Mux(short, float_code(word, FP16), float_code(word, BF16)))
         with m.Else():
             source = Cat(word.fraction[-SRC_FRACTION_BITS:], word.exponent, word.sign)
             m.d.comb += self.o.eq(source)

@@ -16,7 +16,7 @@ from bitpath.rtl.tensix.unpack.unpack_datum import UnpackDatum
 
 
 class Unpacker(wiring.Component):
-    """Rows of datums, converted to 19-bit Src words, or to 32-bit Dst words for the register formats FP32 and INT32.
+    """Rows of datums, converted to 19-bit Src words, or to Dst words for the register formats FP32 and INT32 and with ``to_dst``.
 
     Latency is ``LATENCY`` = 1 cycle, throughput one request a cycle; it stalls while rows wait for ``o.ready``. Rows that do
     not fit in the 64 bytes of a request are rows of zeros. Pairs of formats that the hardware does not convert, and exponents
@@ -24,7 +24,7 @@ class Unpacker(wiring.Component):
 
     Parameters
     ----------
-    config : rows, and numerics, of which ``bfp_range`` and ``bfp_a_range`` are read.
+    config : rows, and numerics, of which ``bfp_range``, ``bfp_a_range``, ``fp8_all_ones`` and ``fp8_e4m3`` are read.
 
     Members
     -------
@@ -56,10 +56,9 @@ class Unpacker(wiring.Component):
         ]
         with m.If(advance):
             m.d.sync += self.o.valid.eq(self.i.valid)
-        ranges = (self.config.numerics.bfp_range, self.config.numerics.bfp_a_range)
         for k in range(self.config.rows * COLUMNS):
             row, column = divmod(k, COLUMNS)
-            datum = instantiate(m, platform, f"datum_{k}", UnpackDatum, *ranges)
+            datum = instantiate(m, platform, f"datum_{k}", UnpackDatum, self.config.numerics)
             m.d.comb += [datum.shared.eq(request.exponents[row]), datum.control.eq(request.control)]
             with m.Switch(request.control.l1_format):
                 for bits in sorted(set(DATUM_BITS.values())):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat
 from bitpath.golden.tensix import pack as golden_pack
 from bitpath.golden.tensix.convert.early_conversion import EARLY_FORMATS, INTEGERS
 from bitpath.golden.tensix.convert.l1_accumulate import ACCUMULATING_FORMATS
@@ -42,6 +43,7 @@ FLAGS = (
     "exponent_threshold",
     "descale_shift",
     "round_10b",
+    "e4m3",
 )
 
 
@@ -61,6 +63,19 @@ class Packing:
     exponent_threshold: int = 0
     descale_shift: int = 0
     round_10b: bool = False
+    e4m3: bool = False
+
+    @property
+    def narrows(self) -> bool:
+        """Whether BF16 words of Dst are narrowed to FP16, Blackhole's rounding to 10 bits."""
+        return self.round_10b and not (self.raw or self.dst32) and self.mid_format is Format.FP16
+
+    @property
+    def source(self) -> FloatFormat:
+        """Format of the words of Dst, floats."""
+        if self.mid_format in EXPONENT5_FORMATS and not self.round_10b:
+            return FP16
+        return FP32 if self.dst32 else BF16
 
     @property
     def bin(self) -> str:
@@ -132,7 +147,7 @@ class PackRow:
         numbers = ("relu_threshold", "exponent_threshold", "descale_shift")
         steps = [f"{each} {getattr(packing, each):#x}" for each in numbers if getattr(packing, each)]
         steps += [f"edge mask {self.edge_mask:#06x}"] * (self.edge_mask != ALL_COLUMNS)
-        style = Style.FP16 if packing.mid_format in EXPONENT5_FORMATS else Style.BF16
+        style = Style.FP16 if packing.source is FP16 else Style.BF16
         number = INT32 if packing.mid_format in INTEGERS else dst_number(style, dst32=packing.dst32)
         out = l1_number(packing.out_format, unsigned=packing.unsigned)
         operands = {"conversion": ", ".join([packing.bin, *steps])}

@@ -10,6 +10,7 @@ from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.verif.tensix.pack.blackhole_corners import blackhole_corners
 from bitpath.verif.tensix.pack.corner import Corner, corner
 from bitpath.verif.tensix.pack.l1_corners import l1_corners
 from bitpath.verif.tensix.pack.pack import Packing
@@ -34,6 +35,7 @@ def corners(numerics: TensixNumerics) -> list[Corner]:
         _blocks,
         step_corners,
         l1_corners,
+        blackhole_corners,
     )
     return [each for maker in makers for each in maker(numerics)]
 

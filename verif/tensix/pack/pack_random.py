@@ -1,13 +1,16 @@
 """Random rows for the packer, over every combination of formats and steps."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from random import Random
 
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.tensix.convert.early_conversion import INTEGERS
-from bitpath.golden.tensix.convert.pack import LARGEST_DESCALE_SHIFT
-from bitpath.golden.tensix.declarations.formats import BLOCK, COLUMNS, EXPONENT5_FORMATS, Format
+from bitpath.golden.tensix.convert.pack import LARGEST_DESCALE_SHIFT, NARROWED_OUTPUTS
+from bitpath.golden.tensix.declarations.formats import BLOCK, COLUMNS, Format
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.exact.conversions import fp32_to_fp16
 from bitpath.verif.tensix.dot.words import float_code, integer
 from bitpath.verif.tensix.pack.pack import ALL_COLUMNS, ALL_PACKINGS, Packing, PackRow
 
@@ -36,8 +39,23 @@ def _to_10_bits() -> Iterator[Packing]:
             yield replace(packing, round_10b=True)
 
 
-def _combinations() -> Iterator[Combination]:
-    for packing in (*ALL_PACKINGS, *_to_10_bits()):
+def _wide_int16() -> Iterator[Packing]:
+    """Return INT16 from the upper half of a 32-bit Dst."""
+    for relu in range(2):
+        yield Packing(Format.INT16, Format.INT16, dst32=True, relu=relu)
+
+
+def _fp16_to_10_bits() -> Iterator[Packing]:
+    """Return FP16 from FP32 or BF16 in Dst, Blackhole's rounding to 10 bits."""
+    for packing in ALL_PACKINGS:
+        if packing.mid_format is Format.FP16 and not packing.raw:
+            yield replace(packing, round_10b=True)
+            if packing.out_format in NARROWED_OUTPUTS:
+                yield replace(packing, round_10b=True, dst32=True)
+
+
+def _combinations(packings: Iterable[Packing]) -> Iterator[Combination]:
+    for packing in packings:
         if packing.mid_format in INTEGERS:
             shifts = packing.mid_format is Format.INT8 and not packing.raw
             variants = [replace(packing, descale_shift=shift) for shift in range(1 + shifts * LARGEST_DESCALE_SHIFT)]
@@ -50,8 +68,19 @@ def _combinations() -> Iterator[Combination]:
                 yield Combination(replace(each, edge_minus_infinity=True), masked=True)
 
 
-COMBINATIONS = tuple(_combinations())
-"""Every combination that golden accepts, with one packing for each shift."""
+COMBINATIONS = tuple(_combinations((*ALL_PACKINGS, *_to_10_bits(), *_wide_int16())))
+"""Every combination that golden accepts on both chips, with one packing for each shift."""
+
+
+@cache
+def combinations(numerics: TensixNumerics) -> tuple[Combination, ...]:
+    """Return every combination that golden accepts."""
+    further = tuple(_fp16_to_10_bits()) if numerics.round_10b_fp16 else ()
+    if numerics.fp8_e4m3:
+        further += tuple(
+            replace(each, e4m3=True) for each in (*ALL_PACKINGS, *further) if each.out_format is Format.FP8
+        )
+    return COMBINATIONS + tuple(_combinations(further))
 
 
 def random_row(combination: Combination, rng: Random) -> PackRow:
@@ -62,22 +91,31 @@ def random_row(combination: Combination, rng: Random) -> PackRow:
     if mid in INTEGERS:
         words = tuple(_integer(rng, packing) for _ in range(BLOCK))
         return PackRow(packing, words, edge_mask=mask)
-    source = FP16 if mid in EXPONENT5_FORMATS else FP32
-    near = rng.getrandbits(source.exponent_bits)
-    words = [float_code(rng, source, near=near) for _ in range(BLOCK)]
-    if not packing.dst32 and source is FP32:
-        source = BF16
+    source = packing.source
+    near = _near(rng, packing)
+    words = [float_code(rng, FP32 if source is BF16 else source, near=near) for _ in range(BLOCK)]
+    if source is BF16:
         words = [word >> FP32.width - BF16.width for word in words]
+    compared = words
+    if packing.narrows:
+        source, compared = FP16, [fp32_to_fp16(word << FP32.width - BF16.width) for word in words]
     if packing.relu > 1:
         drop = 16 if packing.dst32 else 0
-        threshold = (rng.choice(words) >> drop) + rng.randint(-1, 1)
+        threshold = (rng.choice(compared) >> drop) + rng.randint(-1, 1)
         packing = replace(packing, relu_threshold=threshold & 0x7FFF)
     if packing.exponent_threshold:
-        exponent = rng.choice(words) >> source.fraction_bits & source.exponent_mask
+        exponent = rng.choice(compared) >> source.fraction_bits & source.exponent_mask
         threshold = rng.choice((exponent, exponent + 1, rng.getrandbits(8)))
         packing = replace(packing, exponent_threshold=min(max(threshold, 1), 255))
     old = tuple(_old(rng, packing, word) for word in words) if packing.accumulate else (0,) * BLOCK
     return PackRow(packing, tuple(words), old, mask)
+
+
+def _near(rng: Random, packing: Packing) -> int:
+    """Return an exponent for most words; one that is narrowed mostly has the range of FP16."""
+    if packing.round_10b and packing.mid_format is Format.FP16 and rng.random() < 0.8:
+        return rng.randrange(FP32.bias - FP16.bias - 2, FP32.bias + FP16.bias + 4)
+    return rng.getrandbits(packing.source.exponent_bits)
 
 
 def _mask(rng: Random) -> int:

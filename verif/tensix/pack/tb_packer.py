@@ -9,8 +9,9 @@ from functools import partial
 import cocotb
 import numpy as np
 
+from bitpath.golden.formats.catalogue import FP16
 from bitpath.golden.tensix import unpack
-from bitpath.golden.tensix.declarations.formats import BLOCK, EXPONENT5_FORMATS, Format
+from bitpath.golden.tensix.declarations.formats import BLOCK, Format
 from bitpath.rtl.tensix.pack.layouts import PackedRow, PackRequest
 from bitpath.rtl.tensix.pack.packer import Packer
 from bitpath.rtl.tensix.unpack.config import ConversionConfig
@@ -21,10 +22,11 @@ from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
 from bitpath.verif.tensix.pack.corner import lay_out
 from bitpath.verif.tensix.pack.pack import Packed, Packing, PackRow, expected
 from bitpath.verif.tensix.pack.pack_corners import corners
-from bitpath.verif.tensix.pack.pack_random import COMBINATIONS, random_row
+from bitpath.verif.tensix.pack.pack_random import combinations, random_row
 
 CONFIG = config_from_environment(ConversionConfig)
 NUMERICS = CONFIG.numerics
+COMBINATIONS = combinations(NUMERICS)
 SIGNATURE = Packer(CONFIG).signature
 CASES = int(os.environ.get("BITPATH_CASES", "500"))
 REQUEST_BITS, RESULT_BITS = PackRequest.as_shape().size, PackedRow.as_shape().size
@@ -83,6 +85,10 @@ SWEEPS = [
         (Format.INT16, Format.INT16, True),
     )
 ]
+if NUMERICS.round_10b_fp16:
+    SWEEPS += [Packing(Format.FP16, out, False, round_10b=True) for out in (Format.FP16, Format.BFP8A)]
+if NUMERICS.fp8_e4m3:
+    SWEEPS.append(Packing(Format.FP16, Format.FP8, False, e4m3=True))
 """Every early conversion of 16-bit words, copied and rounded, and late ones between 5 and 8 exponent bits."""
 
 
@@ -90,7 +96,7 @@ SWEEPS = [
 @cocotb.parametrize(packing=[cocotb.Param(value=each, name=each.bin.replace("/", "_")) for each in SWEEPS])
 async def every_word(dut, packing):
     """All 65,536 words of a 16-bit Dst."""
-    fmt = Format.FP16 if packing.mid_format in EXPONENT5_FORMATS else Format.BF16
+    fmt = Format.FP16 if packing.source is FP16 else Format.BF16
     words = register_words(fmt)
     if packing.raw and packing.mid_format is packing.out_format is fmt:
         assert words.tolist() == list(range(1 << 16)), "a code does not come through the registers as it was"

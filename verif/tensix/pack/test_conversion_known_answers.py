@@ -2,24 +2,43 @@
 
 import pytest
 
+from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE
 from bitpath.rtl.tensix.unpack.config import ConversionConfig
 
 pytestmark = pytest.mark.simulator
 ROW = 16
+CHIPS = {"tensix_pack_unpack.npz": WORMHOLE, "tensix_bh_pack_unpack.npz": BLACKHOLE}
+ARCHIVES = pytest.mark.parametrize("archive", CHIPS)
 
 
-def play(replay, unit, test, datums):
-    bench = "tensix.pack.tb_conversion_known_answers"
-    replay(unit, ConversionConfig(), bench, seed=1, tests=rf"\.{test}$", min_compared=datums.size // ROW)
+def play(replay, archive, unit, test, datums):
+    config = ConversionConfig(numerics=CHIPS[archive].numerics)
+    result = replay(
+        unit,
+        config,
+        "tensix.pack.tb_conversion_known_answers",
+        env={"BITPATH_ARCHIVE": archive},
+        seed=1,
+        tests=rf"\.{test}$",
+    )
+    assert result.compared == datums.size // ROW > 0
 
 
 @pytest.mark.deep
-def test_unpacker_known_answers(replay, kat):
+@ARCHIVES
+def test_unpacker_known_answers(replay, kat, archive):
     """Every datum of every case through the unpacker."""
-    play(replay, "unpacker", "unpacked", kat("tensix_pack_unpack.npz")["u_src"])
+    play(replay, archive, "unpacker", "unpacked", kat(archive)["u_src"])
+
+
+@pytest.mark.parametrize("archive", ["tensix_bh_pack_unpack.npz"])
+def test_unpacker_to_dst_known_answers(replay, kat, archive):
+    """Every datum of every case into Dst."""
+    play(replay, archive, "unpacker", "unpacked_to_dst", kat(archive)["d_dst"])
 
 
 @pytest.mark.deep
-def test_packer_known_answers(replay, kat):
+@ARCHIVES
+def test_packer_known_answers(replay, kat, archive):
     """Every datum of every case through the packer."""
-    play(replay, "packer", "packed", kat("tensix_pack_unpack.npz")["p_dst"])
+    play(replay, archive, "packer", "packed", kat(archive)["p_dst"])

@@ -1,22 +1,23 @@
 """Rows for the unpacker, with the results of golden."""
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from random import Random
 
 import numpy as np
 
 from bitpath.golden.formats.catalogue import FP16, FP32
-from bitpath.golden.tensix import unpack
+from bitpath.golden.tensix import unpack, unpack_to_dst
 from bitpath.golden.tensix.convert.unpack import CONVERSIONS, L1_BYTES
-from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, EXPONENT5_FORMATS, Format
+from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, EXPONENT5_FORMATS, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.rtl.tensix.dot.layouts import DstRow
 from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS, ROW_BITS, unpack_request_layout
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.values import Integer, code_text
-from bitpath.verif.tensix.dot.numbers import INT32, l1_number, source_number
+from bitpath.verif.tensix.dot.numbers import INT32, dst_number, l1_number, source_number
 from bitpath.verif.tensix.dot.words import float_code, integer, row_bits
 
 EXPONENT_STREAM = 16
@@ -25,15 +26,23 @@ EXPONENT_STREAM = 16
 
 @dataclass(frozen=True)
 class Conversion:
-    """An L1 format and a register format; ``unsigned`` applies to INT8 in L1."""
+    """An L1 format and a register format; ``unsigned`` applies to INT8 in L1, ``e4m3`` to FP8; ``to_dst`` into Dst."""
 
     l1_format: Format
     register_format: Format
     unsigned: bool = False
+    e4m3: bool = False
+    to_dst: bool = False
 
     @property
     def bin(self) -> str:
-        return f"{self.l1_format.name}/{self.register_format.name}{'/unsigned' * self.unsigned}"
+        flags = [name for name in ("unsigned", "e4m3", "to_dst") if getattr(self, name)]
+        return "/".join([self.l1_format.name, self.register_format.name, *flags])
+
+    @property
+    def control(self) -> dict[str, int]:
+        """Return the fields of the RTL's control, which have the same names."""
+        return {name: int(value) for name, value in vars(self).items()}
 
     @property
     def datum_bits(self) -> int:
@@ -55,6 +64,15 @@ ALL_CONVERSIONS = tuple(
 )
 
 
+@cache
+def conversions(numerics: TensixNumerics) -> tuple[Conversion, ...]:
+    """Return all conversions to Src and to Dst that golden accepts."""
+    to_src = ALL_CONVERSIONS
+    if numerics.fp8_e4m3:
+        to_src += tuple(replace(each, e4m3=True) for each in ALL_CONVERSIONS if each.l1_format is Format.FP8)
+    return to_src + tuple(replace(each, to_dst=True) for each in to_src)
+
+
 @dataclass(frozen=True)
 class UnpackRow:
     """One row of an L1 format to convert."""
@@ -72,11 +90,15 @@ class UnpackRow:
         conversion, lane = self.conversion, int(lane or 0)
         fmt, register = conversion.l1_format, conversion.register_format
         operands = {
-            "formats": f"{fmt.name} in L1 to {register.name}{', unsigned' * conversion.unsigned}",
+            "formats": conversion.bin,
             "datum": code_text(l1_number(fmt, unsigned=conversion.unsigned), self.datums[lane]),
         }
         operands |= {"exponent": code_text(Integer(8, signed=False), self.exponent)} if fmt in BLOCK_FLOATS else {}
-        words = {Format.FP32: FP32, Format.INT32: INT32}.get(register) or source_number(register)
+        words = {Format.FP32: FP32, Format.INT32: INT32}.get(register)
+        if words is None and conversion.to_dst:
+            short = register in EXPONENT5_FORMATS or register is Format.INT8
+            words = dst_number(Style.FP16 if short else Style.BF16, dst32=register is Format.TF32)
+        words = words or source_number(register)
         return Shown(operands=operands, formats={"": words})
 
 
@@ -107,11 +129,7 @@ class UnpackWord:
             {
                 "datums": datums,
                 "exponents": exponents,
-                "control": {
-                    "l1_format": conversion.l1_format,
-                    "register_format": conversion.register_format,
-                    "unsigned": conversion.unsigned,
-                },
+                "control": conversion.control,
             },
         )
 
@@ -161,11 +179,12 @@ def expected(rows: list[UnpackRow], numerics: TensixNumerics) -> list[int]:
         groups[row.conversion].append(index)
     results = [0] * len(rows)
     for conversion, indices in groups.items():
-        words = unpack(
+        words = (unpack_to_dst if conversion.to_dst else unpack)(
             l1_bytes(conversion, [rows[index] for index in indices]),
             conversion.l1_format,
             conversion.register_format,
             unsigned=conversion.unsigned,
+            e4m3=conversion.e4m3,
             count=BLOCK * len(indices),
             numerics=numerics,
         )

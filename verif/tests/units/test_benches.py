@@ -7,7 +7,7 @@ import pytest
 
 from bitpath.golden.formats.catalogue import BF16, TF32
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.tensix.declarations.numerics import WORMHOLE, BfpRange
+from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE, BfpRange
 from bitpath.golden.trainium3.declarations.dot import ScaleNan
 from bitpath.golden.trainium3.declarations.quad_mx import (
     TRAINIUM3_QUAD_MX,
@@ -166,6 +166,21 @@ def test_unpacker_on_verilator():
 def test_wide_unpacker(rows):
     """Every datum in every row of a word."""
     bench("unpacker", ConversionConfig(rows=rows), "verilator", cases=100, min_tests=26, min_compared=22_000)
+
+
+BLACKHOLE_CONVERSIONS = ConversionConfig(numerics=BLACKHOLE.numerics)
+
+
+def test_unpacker_of_blackhole():
+    """E4M3 and the all-ones codes of E5M2 among all conversions."""
+    tests = "FP8|random_rows|latency"
+    bench("unpacker", BLACKHOLE_CONVERSIONS, "icarus", cases=100, tests=tests, min_tests=13, min_compared=8 * 16 + 420)
+
+
+def test_packer_of_blackhole():
+    """E4M3 and FP16 from FP32 or BF16 in Dst among all combinations; every BF16 word that is narrowed."""
+    compared = 13 * 4096 + 6448 + 390 + 20
+    bench("packer", BLACKHOLE_CONVERSIONS, "verilator", cases=500, min_tests=19, min_compared=compared)
 
 
 @pytest.mark.deep

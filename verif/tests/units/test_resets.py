@@ -224,6 +224,7 @@ MANNERS = {
         Manners(keeps="a program loads what it plays", inputs=EXPANDED, still=("illegal",), cycles=150),
     ),
     **dict.fromkeys(("rwc", "adc"), Manners(inputs={"write": modifiers})),
+    "sfp_stochastic_round": Manners(cycles=300),
     "matrix_unit": Manners(keeps=SRAM, still=ALWAYS_BUSY),
     "vector_mac": Manners(keeps=SRAM, still=ALWAYS_BUSY),
     "cascade": Manners(keeps=f"{SRAM}; {QUEUE}"),

@@ -1,0 +1,113 @@
+"""SFP_STOCH_RND of one lane: an FP32 number with fewer fraction bits, or as a bounded integer::
+
+      FP16A    s eeeeeeee ffffffffff|ddddddddddddd          discarded, above ones:  ddddddddddddd 1111111111
+      FP16B    s eeeeeeee fffffff|dddddddddddddddd                                  dddddddddddddddd 1111111
+      integer  1.fff... << exponent - 127 = whole . dddddddddddddddddddddddd        the upper 23 fraction bits
+
+``magnitude + 1`` where ``discarded >= random``, both of 23 bits. Ones below d discarded bits compare them with the top d random
+bits; `StochasticCompare.ALL_BITS` has zeros there, and so compares all.
+
+Ref: tt-isa-documentation, SFPSTOCHRND and its two pages of flavours, commit 585749d.
+"""
+
+from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.tensix.declarations.numerics import StochasticCompare
+from bitpath.rtl.tensix.vector.layouts import LANE_BITS, RANDOM_BITS, RoundMode
+
+KEPT_FRACTION_BITS = {RoundMode.FP16A: 10, RoundMode.FP16B: 7}
+WIDE_BITS, NARROW_BITS = 16, 8
+"""Bits of the unsigned integers; the signed have one less for the magnitude."""
+HALF_EXPONENT = FP32.bias - 1
+"""Exponent field of 0.5; numbers below it become 0 in every rounding."""
+LARGEST_EXPONENT = FP32.bias + WIDE_BITS
+"""Exponent field from which on an integer saturates."""
+
+
+class StochasticRound(wiring.Component):
+    """A lane's result. An FP32 exponent of 0 gives +0, one of 255 the infinity of its sign; integers are sign and magnitude,
+    saturate, and have no negative zero; the unsigned take the magnitude. Combinational: latency 0.
+
+    Parameters
+    ----------
+    compare : comparison of fewer than 23 discarded bits.
+
+    Members
+    -------
+    word : In(32), FP32
+    random : In(23)
+    mode : In(RoundMode)
+    o : Out(32)
+    """
+
+    clocked = False
+
+    def __init__(self, compare: StochasticCompare):
+        self.compare = compare
+        super().__init__({"word": In(LANE_BITS), "random": In(RANDOM_BITS), "mode": In(RoundMode), "o": Out(LANE_BITS)})
+
+    def elaborate(self, platform):
+        m = Module()
+        fraction, exponent, sign = self.word[:RANDOM_BITS], self.word[RANDOM_BITS:-1], self.word[-1]
+        mode = self.mode.as_value()
+        is_signed, is_wide = mode[0], mode[2]
+
+        shift = Signal(range(LARGEST_EXPONENT - HALF_EXPONENT + 1))
+        with m.If(exponent >= LARGEST_EXPONENT):
+            m.d.comb += shift.eq(LARGEST_EXPONENT - HALF_EXPONENT)
+        with m.Elif(exponent >= HALF_EXPONENT):
+            m.d.comb += shift.eq(exponent - HALF_EXPONENT)
+        # At 0.5 the lowest fraction bit is lost.
+        scaled = Signal(RANDOM_BITS + 1 + WIDE_BITS + 1)
+        m.d.comb += scaled.eq(Cat(fraction, Const(1, 1)) << shift)
+        whole = Signal(WIDE_BITS + 1)
+
+        discarded = Signal(RANDOM_BITS)
+        kept = Signal(LANE_BITS - 1)
+        unit = Signal(LANE_BITS - 1)
+        with m.Switch(self.mode):
+            for each, bits in KEPT_FRACTION_BITS.items():
+                dropped = RANDOM_BITS - bits
+                below = Const(-1 if self.compare is StochasticCompare.TOP_BITS else 0, bits)
+                with m.Case(each):
+                    m.d.comb += [
+                        discarded.eq(Cat(below, fraction[:dropped])),
+                        kept.eq(Cat(Const(0, dropped), self.word[dropped:-1])),
+                        unit.eq(1 << dropped),
+                    ]
+            with m.Default():
+                m.d.comb += [
+                    discarded.eq(scaled[1:]),
+                    whole.eq(scaled[RANDOM_BITS + 1 :]),
+                    kept.eq(whole),
+                    unit.eq(1),
+                ]
+        rounded = Signal(LANE_BITS - 1)
+        m.d.comb += rounded.eq(kept + Mux(discarded >= self.random, unit, 0))
+
+        largest = Signal(WIDE_BITS)
+        magnitude = Signal(WIDE_BITS)
+        m.d.comb += [
+            largest.eq(
+                Cat(
+                    Const(-1, NARROW_BITS - 1),
+                    ~is_signed | is_wide,
+                    is_wide.replicate(WIDE_BITS - NARROW_BITS - 1),
+                    is_wide & ~is_signed,
+                )
+            ),
+            magnitude.eq(Mux(rounded > largest, largest, rounded)),
+        ]
+        with m.If(mode.matches(*KEPT_FRACTION_BITS)):
+            with m.If(exponent.all()):
+                m.d.comb += self.o.eq(Cat(Const(FP32.infinity_code, LANE_BITS - 1), sign))
+            with m.Elif(exponent.any()):
+                m.d.comb += self.o.eq(Cat(rounded, sign))
+        with m.Elif(exponent >= HALF_EXPONENT):
+            m.d.comb += self.o.eq(
+                Cat(magnitude, Const(0, LANE_BITS - 1 - WIDE_BITS), sign & is_signed & magnitude.any())
+            )
+        return m

@@ -1,0 +1,63 @@
+"""Bench of SFP_STOCH_RND on both simulators, with known answers."""
+
+import pytest
+
+from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE, StochasticCompare
+from bitpath.rtl.tensix.vector.config import SfpStochasticRoundConfig
+from bitpath.sim.engine.runner import run_bench
+
+pytestmark = pytest.mark.simulator
+SEED = 20261128
+ALL = 12
+"""Tests of the bench."""
+SHORT = {"BITPATH_SEQUENCE": "300"}
+
+
+def of(preset):
+    return SfpStochasticRoundConfig(numerics=preset.numerics)
+
+
+EARLIER = WORMHOLE.variant(
+    "earlier", stochastic_compare=(StochasticCompare.ALL_BITS, WORMHOLE.sources["stochastic_compare"])
+)
+"""The comparison of the documents' earlier pages."""
+
+
+@pytest.mark.parametrize("preset", [WORMHOLE, BLACKHOLE], ids=["wh", "bh"])
+def test_on_verilator(preset):
+    """Corners, every discarded value, seeds, 10,000 steps, every pace, latency, resets."""
+    compared = 16_000 + 4 * 300
+    run_bench(
+        "sfp_stochastic_round", of(preset), "verilator", cases=300, seed=SEED, min_tests=ALL, min_compared=compared
+    )
+
+
+def test_on_icarus():
+    run_bench(
+        "sfp_stochastic_round",
+        of(BLACKHOLE),
+        "icarus",
+        cases=50,
+        tests="^(?!.*(every_discarded|edges))",
+        env=SHORT,
+        seed=SEED,
+        min_tests=9,
+        min_compared=500,
+    )
+
+
+@pytest.mark.deep
+def test_comparison_of_all_bits():
+    run_bench(
+        "sfp_stochastic_round", of(EARLIER), "verilator", cases=2000, seed=SEED, min_tests=ALL, min_compared=20_000
+    )
+
+
+@pytest.mark.parametrize("preset", [WORMHOLE, BLACKHOLE], ids=["wh", "bh"])
+def test_known_answers(replay, kat, preset):
+    """Every state of every seed, every vector."""
+    answers = kat("tensix_bh_control.npz")
+    vectors = len(answers["s_state"]) + answers["s_next"][:, 0].size + len(answers["f_in"])
+    bench = "tensix.vector.tb_sfp_stochastic_round_known_answers"
+    result = replay("sfp_stochastic_round", of(preset), bench, seed=SEED, min_tests=2)
+    assert result.compared == vectors > 0
