@@ -12,6 +12,7 @@ from bitpath.golden.tensix.convert.unpack_to_dst import unpack_to_dst
 from bitpath.golden.tensix.core.core import Core, Trace
 from bitpath.golden.tensix.core.undefined import UndefinedBehavior
 from bitpath.golden.tensix.declarations.formats import Format
+from bitpath.golden.tensix.matmul.cycles import unpack_cycles
 from bitpath.golden.tensix.matmul.host import tile_image
 from bitpath.golden.tensix.matmul.matmul import (
     MvmulInstruction,
@@ -20,8 +21,10 @@ from bitpath.golden.tensix.matmul.matmul import (
     matmul_program,
     result_matrix,
     run_program,
+    stored_words,
     tile_instructions,
 )
+from bitpath.golden.tensix.matmul.schedule import TileSchedule, schedule
 from bitpath.golden.tensix.matmul.tilize import tilize, untilize
 from bitpath.golden.tensix.matrix.elementwise import elwadd, elwmul, elwsub
 from bitpath.golden.tensix.matrix.moves import mova2d, movb2a, movb2d, movd2a, movd2b, trnspsrcb
@@ -46,6 +49,7 @@ __all__ = [
     "Program",
     "StochasticMode",
     "StoreMode",
+    "TileSchedule",
     "Trace",
     "UndefinedBehavior",
     "UnpackControl",
@@ -76,14 +80,17 @@ __all__ = [
     "result_matrix",
     "run_plan",
     "run_program",
+    "schedule",
     "sfp_stoch_rnd",
     "sfpstore",
+    "stored_words",
     "tile_image",
     "tile_instructions",
     "tilize",
     "to_physical",
     "trnspsrcb",
     "unpack",
+    "unpack_cycles",
     "unpack_tile",
     "unpack_to_dst",
     "untilize",

@@ -91,6 +91,10 @@ class MatmulRun(FlowRun):
         """Multiply-accumulates a cycle of an engine that never waits."""
         raise NotImplementedError
 
+    def scheduled_cycles(self) -> int | None:
+        """Cycles of golden's schedule of the whole run; None if golden has none."""
+        return None
+
     def settings(self) -> dict[str, Any]:
         """Whatever the result depends on besides the engine, as plain JSON values."""
         raise NotImplementedError
@@ -131,6 +135,8 @@ class MatmulRun(FlowRun):
         shape, cycles = (*self.a.shape, self.b.shape[1]), int(left["cycles"])
         figures = {"macs": prod(shape), "cycles": cycles, "mac_per_cycle": round(prod(shape) / cycles, 1)}
         figures["peak_mac_per_cycle"] = float(self.peak)
+        if (scheduled := self.scheduled_cycles()) is not None:
+            figures["schedule_cycles"] = scheduled
         return compared(self, built, rtl, golden, start, shape, left.get("folder"), times=times, **figures)
 
     def shown(self, *place: int) -> Shown:

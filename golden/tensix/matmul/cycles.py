@@ -8,10 +8,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bitpath.golden.arrays.arguments import check_choice, integer
+from bitpath.golden.arrays.arguments import check_choice, checked, integer, member
 from bitpath.golden.tensix.convert.unpack import L1_BYTES
+from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import (
-    BLOCK,
     BLOCK_FLOATS,
     BLOCK_ROWS,
     COLUMNS,
@@ -21,16 +21,15 @@ from bitpath.golden.tensix.declarations.formats import (
     Format,
 )
 from bitpath.golden.tensix.matmul.matmul import MvmulInstruction, tile_instructions
+from bitpath.golden.tensix.operands.arguments import format_member
 from bitpath.golden.tensix.operands.fidelity import phases
 
 MVMUL_LATENCY = 5
 """Cycles from an MVMUL's issue to the first cycle in which its Dst block may be read: 4 between, in which it may not."""
 CLOCK_GHZ = 1.0
 TILE_DATUMS = TILE * TILE
-UNPACKER_BYTES = 64
-"""Bytes of L1 per cycle of an unpacker at its fastest."""
 UNPACKER_START = 2
-"""Cycles before the first of them."""
+"""Address cycles of an UNPACR, before its first word; no other UNPACR begins in them."""
 
 BOARD_UNITS = {"n150s": 72, "n300s": 128}
 """Matrix units in use on each board."""
@@ -51,6 +50,33 @@ OPERATIONS = {
 """Floating-point operations of one instruction, the maximum counted as one."""
 PHASED = ("MVMUL", "DOTPV", "GAPOOL", "MVMUL_ROW", "ELWMUL")
 """Instructions that run once for each phase; the others run once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnpackRates:
+    """Bytes of L1 that an unpacker takes in a cycle.
+
+    Attributes
+    ----------
+    bytes : by Throttle_mode: x1, x2, x4, x8.
+    wide_factor : of datums wider than 8 bits at x4.
+    modes : number of modes; x8 is for 8-bit datums alone.
+    """
+
+    bytes: tuple[int, ...] = (16, 32, 64, 128)
+    wide_factor: int = 1
+    modes: int = 3
+
+
+UNPACK_RATES = {Chip.WORMHOLE: UnpackRates(), Chip.BLACKHOLE: UnpackRates(wide_factor=2, modes=4)}
+"""Wormhole: tt-isa-documentation 3930471, UNPACR_Regular; Blackhole: ttsim v1.10.0."""
+FASTEST = 2
+"""Throttle_mode x4."""
+UNPACKER_BYTES = UNPACK_RATES[Chip.WORMHOLE].bytes[FASTEST]
+"""Bytes of L1 per cycle of a Wormhole unpacker at its fastest."""
+NARROW_BITS = 8
+COMPRESSED = (Format.BFP2, Format.BFP2A)
+"""Formats that are unpacked at x1 whatever the mode."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,13 +110,36 @@ def issue_cycles(instructions: Sequence[MvmulInstruction]) -> list[int]:
     return cycles
 
 
-def unpack_cycles(fmt: Format) -> int:
-    """Return the cycles that an unpacker at its fastest takes for a tile in L1, exponents included."""
-    if fmt in BLOCK_FLOATS:
-        tile_bytes = TILE_DATUMS * BLOCK_FLOATS[fmt].datum_bits // 8 + TILE_DATUMS // BLOCK
-    else:
-        tile_bytes = TILE_DATUMS * L1_BYTES[fmt]
-    return UNPACKER_START + math.ceil(tile_bytes / UNPACKER_BYTES)
+@checked
+def unpack_cycles(fmt: Format | int | str, *, throttle: int = FASTEST, chip: str | Chip = "wormhole") -> int:
+    """Return the cycles that an unpacker takes for a tile of 1024 datums in L1, if it has the port of L1 for itself.
+
+    ``2 + bytes / rate``: the exponents of block floats come through a port of their own and take no cycle of the datums'.
+    BFP2 takes 16 bytes a cycle in every mode.
+
+    Parameters
+    ----------
+    fmt : format in L1.
+    throttle : Throttle_mode, 0 to 2 for 16, 32 and 64 bytes a cycle. Blackhole's 3 takes 128 bytes of 8-bit datums, and its 2
+        takes 128 bytes of wider ones.
+    chip : "wormhole" or "blackhole".
+
+    Raises
+    ------
+    TypeError, ValueError : another format or chip, or a mode that the chip or the format lacks.
+    """
+    fmt, chip = format_member("fmt", fmt), member("chip", chip, Chip)
+    rates = UNPACK_RATES[chip]
+    throttle = integer("throttle", throttle, range(rates.modes), f" for {chip.value}")
+    bits = BLOCK_FLOATS[fmt].datum_bits if fmt in BLOCK_FLOATS else 8 * L1_BYTES[fmt]
+    if throttle > FASTEST and bits != NARROW_BITS:
+        raise ValueError(
+            f"throttle must be at most {FASTEST} for {fmt.name}, whose datums do not have {NARROW_BITS} bits"
+        )
+    rate = rates.bytes[0 if fmt in COMPRESSED else throttle]
+    if throttle == FASTEST and bits > NARROW_BITS:
+        rate *= rates.wide_factor
+    return UNPACKER_START + math.ceil(TILE_DATUMS * bits // 8 / rate)
 
 
 def tile_cycles(fmt: Format, fidelity: str | Fidelity) -> TileCycles:

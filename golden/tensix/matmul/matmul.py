@@ -15,8 +15,17 @@ import numpy as np
 from bitpath.golden.arrays.arguments import check_array, check_choice, check_contraction, check_shape, checked
 from bitpath.golden.arrays.parallel import Progress
 from bitpath.golden.arrays.streamed import ROWS, streamed
+from bitpath.golden.tensix.convert.pack import pack
 from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE, TILE_PASS, Fidelity
+from bitpath.golden.tensix.declarations.formats import (
+    BLOCK_ROWS,
+    FACE,
+    TILE,
+    TILE_PASS,
+    Fidelity,
+    Format,
+    Style,
+)
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.matmul.host import (
     FORMATS,
@@ -28,7 +37,7 @@ from bitpath.golden.tensix.matmul.host import (
     tile_words,
 )
 from bitpath.golden.tensix.matrix.mvmul import mvmul
-from bitpath.golden.tensix.operands.arguments import check_dst32, numerics_or_default
+from bitpath.golden.tensix.operands.arguments import check_dst32, format_member, numerics_or_default
 from bitpath.golden.tensix.operands.fidelity import phases
 
 MACS_PER_MVMUL = BLOCK_ROWS * FACE * FACE
@@ -59,6 +68,8 @@ class Program:
     instructions : instructions of one tile product, the same for all; a Dst tile takes its tile products in order of K.
     shape : M and N before padding.
     numerics : numerics of the conversions.
+    block : rows and columns of output tiles that an engine computes side by side in Dst; None leaves the order to it.
+    result : format of the output tiles in L1, to which the packer rounds; None keeps the words of Dst.
     """
 
     fmt: MatmulFormat
@@ -68,6 +79,8 @@ class Program:
     instructions: tuple[MvmulInstruction, ...]
     shape: tuple[int, int]
     numerics: TensixNumerics
+    block: tuple[int, int] | None = None
+    result: Format | None = None
 
     @property
     def tiles(self) -> tuple[int, int, int]:
@@ -146,6 +159,8 @@ def matmul_program(
     dst32: bool = True,
     numerics: TensixNumerics | None = None,
     chip: Chip | str | None = None,
+    block: tuple[int, int] | None = None,
+    result: str | Format | None = None,
 ) -> Program:
     """Convert two matrices and cut their product into tiles, all dimensions padded with zeros to multiples of 32.
 
@@ -156,12 +171,17 @@ def matmul_program(
     fidelity : "LoFi", "HiFi2", "HiFi3" or "HiFi4".
     dst32 : width of Dst; "int8" needs True.
     numerics, chip : one of both, or neither: None is `WORMHOLE`'s; a chip stands for its preset's.
+    block : output tiles, rows by columns, that an engine computes side by side; None leaves the order to the engine. The
+        order of K, and so the result, does not depend on it.
+    result : None keeps Dst's words; "BF16" rounds the output tiles of a float format from a 32-bit Dst.
 
     Raises
     ------
-    TypeError, ValueError : other dtypes, shapes or names; NaN; integers out of range.
+    TypeError, ValueError : other dtypes, shapes or names; NaN; integers out of range; a result that Dst does not give.
     """
     _check_operands(a, b, fmt, dst32)
+    if result is not None and (format_member("result", result) is not Format.BF16 or not dst32 or fmt == "int8"):
+        raise ValueError(f"result must be None, or BF16 of floats in a 32-bit Dst, not {result!r}")
     numerics = numerics_or_default(numerics, chip)
     return Program(
         fmt=FORMATS[fmt],
@@ -171,6 +191,8 @@ def matmul_program(
         instructions=tile_instructions(fidelity),
         shape=(a.shape[0], b.shape[1]),
         numerics=numerics,
+        block=block,
+        result=None if result is None else Format.BF16,
     )
 
 
@@ -248,6 +270,26 @@ def run_program(
             if progress is not None:
                 progress(k * len(program.instructions) + number, depth * len(program.instructions))
     return dst
+
+
+def stored_format(program: Program) -> Format:
+    """Return the L1 format of the output tiles; unless the program names one it keeps the words of Dst."""
+    if program.result is not None:
+        return program.result
+    if program.fmt.style is Style.INT8:
+        return Format.INT32
+    if program.dst32:
+        return Format.FP32
+    return Format.FP16 if program.fmt.style is Style.FP16 else Format.BF16
+
+
+@checked
+def stored_words(program: Program, dst: np.ndarray) -> np.ndarray:
+    """Return Dst words as they are after the packer: of their shape, rounded to the program's result format."""
+    if program.result is None:
+        return dst
+    codes = pack(dst, program.result, program.result, dst32=True, numerics=program.numerics).view("<u2")
+    return codes.astype(np.uint32).reshape(dst.shape) << 16
 
 
 @checked

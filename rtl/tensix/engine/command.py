@@ -37,13 +37,27 @@ ROWS_PER_WORD_LOG2 = {
 }
 """Tile rows in one 64-byte word of L1, as a power of two."""
 MAX_ROWS_PER_WORD_LOG2 = max(ROWS_PER_WORD_LOG2.values())
+ROWS_A_CYCLE_LOG2 = ROWS_PER_WORD_LOG2 | {fmt: ceil_log2(16 // 4) for fmt in (Format.BFP2, Format.BFP2A)}
+"""Tile rows that the unpacker takes in a cycle, as a power of two: 64 bytes, but 16 of BFP2, whose rows have 4."""
+MAX_ROWS_A_CYCLE_LOG2 = max(ROWS_A_CYCLE_LOG2.values())
+STEPS = sorted({(log, ROWS_A_CYCLE_LOG2[fmt]) for fmt, log in ROWS_PER_WORD_LOG2.items()})
+"""Pairs of both logarithms."""
 
 
 def rows_per_word_log2(code: Value) -> Value:
     """Return ``ROWS_PER_WORD_LOG2`` of a format code."""
+    return _looked_up(ROWS_PER_WORD_LOG2, code)
+
+
+def rows_a_cycle_log2(code: Value) -> Value:
+    """Return ``ROWS_A_CYCLE_LOG2`` of a format code."""
+    return _looked_up(ROWS_A_CYCLE_LOG2, code)
+
+
+def _looked_up(table: dict[Format, int], code: Value) -> Value:
     found = Value.cast(0)
-    for log in range(1, MAX_ROWS_PER_WORD_LOG2 + 1):
-        formats = [fmt for fmt, value in ROWS_PER_WORD_LOG2.items() if value == log]
+    for log in range(1, max(table.values()) + 1):
+        formats = [fmt for fmt, value in table.items() if value == log]
         found = Mux(Cat(code == int(fmt) for fmt in formats).any(), log, found)
     return found
 
@@ -77,8 +91,10 @@ def product_layout(config: TensixEngineConfig) -> data.StructLayout:
             "style": StyleCode,
             "src_a_format": 4,
             "src_b_format": 4,
-            "keep_a": 1,
-            "keep_b": 1,
+            "release_a": 1,
+            "release_b": 1,
+            "flip_a": 1,
+            "flip_b": 1,
             "last_phase": 2,
             "clear": 1,
             "stores": 1,
@@ -92,17 +108,21 @@ def product_layout(config: TensixEngineConfig) -> data.StructLayout:
 def command_layout(config: TensixEngineConfig) -> data.StructLayout:
     """Return the layout of a command: ``dst_tile += left @ right`` in the fidelity phases 0 to ``last_phase``.
 
-    ``left`` goes to SrcB and ``right`` to SrcA. ``keep_left`` and ``keep_right`` reuse the tile in the next command. That
-    command's load is ignored except for ``register_format``, in which the Matrix unit reads the tile. ``clear`` sets the Dst
-    tile to 0 first; ``stores`` packs it to the result memory afterwards. ``store.control.dst32`` is the width of Dst, also for
-    tiles that are not stored.
+    ``left`` goes to SrcB and ``right`` to SrcA. Afterwards ``release_a`` and ``release_b`` give the bank of a source back to its
+    unpacker, and ``flip_a`` and ``flip_b`` go on to its other bank. A command whose bank was not given back multiplies the tile
+    in it: its own load is ignored except for ``register_format``, in which the Matrix unit reads the tile. Loads fill the banks
+    in turn, so a command that loads must read the bank behind that of the last load. ``clear`` sets the Dst tile to 0
+    first; ``stores`` packs it to the result memory afterwards. ``store.control.dst32`` is the width of Dst, also for tiles that
+    are not stored.
     """
     return data.StructLayout(
         {
             "left": load_layout(config),
             "right": load_layout(config),
-            "keep_left": 1,
-            "keep_right": 1,
+            "release_a": 1,
+            "release_b": 1,
+            "flip_a": 1,
+            "flip_b": 1,
             "style": StyleCode,
             "last_phase": 2,
             "clear": 1,

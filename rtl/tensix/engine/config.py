@@ -2,9 +2,13 @@
 
 from dataclasses import dataclass, field
 
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS
 from bitpath.rtl.common.config import require_power_of_two
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
 from bitpath.rtl.tensix.unpack.config import ConversionConfig
+
+PACK_ROWS = 2
+"""Dst rows that the packer takes in a cycle."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +31,11 @@ class TensixEngineConfig:
         require_power_of_two("tensix_engine", "result_depth", self.result_depth, 64, 1 << 16)
 
     @property
-    def conversion(self) -> ConversionConfig:
-        """Configuration of the unpackers and the packer."""
-        return ConversionConfig(numerics=self.unit.numerics)
+    def unpack_conversion(self) -> ConversionConfig:
+        """Configuration of the unpackers, which take 64 bytes of L1 a cycle."""
+        return ConversionConfig(numerics=self.unit.numerics, rows=BLOCK_ROWS)
+
+    @property
+    def pack_conversion(self) -> ConversionConfig:
+        """Configuration of the packer."""
+        return ConversionConfig(numerics=self.unit.numerics, rows=PACK_ROWS)

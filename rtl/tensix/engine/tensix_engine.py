@@ -1,7 +1,7 @@
 """The Tensix engine: tile products from its own operand memories to its own result memory::
 
       write -> left memory  -> Unpacker -> SrcB --+
-                                                  +-> Matrix unit -> Dst -> Packer -> result memory -> data
+                   L1Port                         +-> Matrix unit -> Dst -> Packer -> result memory -> data
       write -> right memory -> Unpacker -> SrcA --+
       command -> queues of loads and products -> TileLoader, TileSequencer, TileStorer
 
@@ -16,16 +16,19 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import ceil_log2
 
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.engine.command import WORD_BITS, WORD_BYTES, command_layout
-from bitpath.rtl.tensix.engine.config import TensixEngineConfig
-from bitpath.rtl.tensix.engine.tile_loader import TileLoader
+from bitpath.rtl.tensix.engine.config import PACK_ROWS, TensixEngineConfig
+from bitpath.rtl.tensix.engine.l1_port import NEED_BITS, L1Port
+from bitpath.rtl.tensix.engine.tile_loader import TileLoader, needed_load_layout
 from bitpath.rtl.tensix.engine.tile_sequencer import TileSequencer
 from bitpath.rtl.tensix.engine.tile_storer import TileStorer
 from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
+from bitpath.rtl.tensix.matrix.src_register import BANKS
 
-QUEUE_DEPTH = 4
-"""Capacity of each queue: left loads, right loads and products."""
+QUEUE_DEPTH = 16
+"""Capacity of each queue: left loads, right loads and products. A bank's next load may be that many products ahead."""
 
 
 class EngineMemory(enum.Enum, shape=2):
@@ -50,9 +53,13 @@ class TensixEngine(wiring.Component):
 
     Throughput: one command in the longest of
 
-    - 64 cycles for the rows of a tile, 65 for block floats;
+    - the loads of its tiles: two address cycles, then 64 bytes a cycle of one load at a time, exponents aside. A load begins when
+      its bank is given back, and its tile is readable three cycles after its last word;
     - 16 instructions for each phase, plus 4 cycles to clear the Dst tile (5 directly behind a product into the same tile);
-    - 71 cycles and an instruction for a stored tile. A product into that tile stalls for these 71 cycles.
+    - 33 cycles for a stored tile of 8- or 16-bit datums, 65 with 32 bits or accumulation in L1. A product into a tile stalls until
+      its rows have been read.
+
+    ``golden.tensix.matmul.schedule`` is the cycle model.
 
     Parameters
     ----------
@@ -86,13 +93,17 @@ class TensixEngine(wiring.Component):
         m = Module()
         config = self.config
         # Its commands multiply only.
-        m.submodules.unit = unit = MatrixUnit(replace(config.unit, pools=False))
+        own = replace(config.unit, pools=False)
+        m.submodules.unit = unit = MatrixUnit(own, write_rows=BLOCK_ROWS, read_rows=PACK_ROWS)
         m.submodules.sequencer = sequencer = TileSequencer(config)
         m.submodules.storer = storer = TileStorer(config)
         left = instantiate(m, platform, "left", TileLoader, config)
         right = instantiate(m, platform, "right", TileLoader, config)
+        m.submodules.port = port = L1Port()
         connect(m, left.o, unit.write_b)
         connect(m, right.o, unit.write_a)
+        connect(m, left.port, port.left)
+        connect(m, right.port, port.right)
         connect(m, sequencer.instruction, unit.instruction)
         connect(m, sequencer.store, storer.store)
         connect(m, storer.read_dst, unit.read_dst)
@@ -102,6 +113,8 @@ class TensixEngine(wiring.Component):
         self._memories(m, left, right, storer)
         retires = sequencer.product.valid & sequencer.product.ready
         m.d.comb += [
+            left.free.eq(unit.free_b),
+            right.free.eq(unit.free_a),
             sequencer.packing.eq(storer.packing),
             self.busy.eq(
                 self.command.valid
@@ -109,7 +122,7 @@ class TensixEngine(wiring.Component):
                 | ~left.idle
                 | ~right.idle
                 | unit.busy
-                | storer.packing.any()
+                | storer.busy
             ),
         ]
         m.d.sync += [self.retired.eq(self.retired + retires), self.busy_cycles.eq(self.busy_cycles + self.busy)]
@@ -123,22 +136,36 @@ class TensixEngine(wiring.Component):
             product.style.eq(p.style),
             product.src_a_format.eq(p.right.control.register_format),
             product.src_b_format.eq(p.left.control.register_format),
-            product.keep_a.eq(p.keep_right),
-            product.keep_b.eq(p.keep_left),
+            product.release_a.eq(p.release_a),
+            product.release_b.eq(p.release_b),
+            product.flip_a.eq(p.flip_a),
+            product.flip_b.eq(p.flip_b),
             product.last_phase.eq(p.last_phase),
             product.clear.eq(p.clear),
             product.stores.eq(p.stores),
             product.store.eq(p.store),
         ]
-        kept_left, kept_right = Signal(), Signal()
         takes = self.command.valid & self.command.ready
+        number = Signal(NEED_BITS)
         with m.If(takes):
-            m.d.sync += [kept_left.eq(p.keep_left), kept_right.eq(p.keep_right)]
+            m.d.sync += number.eq(number + 1)
+        loads = {}
+        for name, load, release, flip in (
+            ("left", p.left, p.release_b, p.flip_b),
+            ("right", p.right, p.release_a, p.flip_a),
+        ):
+            # The banks that hold a tile after the commands so far, and the one that the next command reads.
+            holds, bank = Signal(BANKS, name=f"{name}_holds"), Signal(name=f"{name}_bank")
+            needed = Signal(needed_load_layout(self.config), name=f"{name}_needed")
+            m.d.comb += [needed.load.eq(load), needed.need.eq(number)]
+            loads[name] = needed, ~holds.bit_select(bank, 1)
+            with m.If(takes):
+                m.d.sync += [holds.bit_select(bank, 1).eq(~release), bank.eq(bank ^ flip)]
         queues = []
-        for name, payload, wanted, sink in (
-            ("left", p.left, ~kept_left, left.load),
-            ("right", p.right, ~kept_right, right.load),
-            ("product", product, 1, sequencer.product),
+        for name, (payload, wanted), sink in (
+            ("left", loads["left"], left.load),
+            ("right", loads["right"], right.load),
+            ("product", (product, 1), sequencer.product),
         ):
             m.submodules[f"{name}_queue"] = queue = SyncFIFO(width=payload.shape().size, depth=QUEUE_DEPTH)
             m.d.comb += [

@@ -21,8 +21,8 @@ PASS_INSTRUCTIONS = len(TILE_PASS) * HALVES
 class TileSequencer(wiring.Component):
     """Issues the instructions of a tile product: ZEROACC for each face if it clears, then 16 MVMULs for each phase.
 
-    The last MVMUL releases the banks of the sources unless they are kept, and hands a tile that stores to the storer. A product
-    stalls while its Dst tile is being packed.
+    The last MVMUL releases and flips the banks of the sources as the command says, and hands a tile that stores to the storer. A
+    product stalls while its Dst tile waits for the packer or is being packed.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class TileSequencer(wiring.Component):
     product : In(stream of product_layout), taken with its last instruction
     instruction : Out(stream of Instruction)
     store : Out(stream of store_layout), in the cycle of the last instruction
-    packing : In(16), the 16-bit tiles of Dst that are being packed
+    packing : In(16), the 16-bit tiles of Dst that are to be packed or being packed
     """
 
     def __init__(self, config: TensixEngineConfig):
@@ -80,8 +80,10 @@ class TileSequencer(wiring.Component):
             i.src_a_row.eq(Cat(Const(0, 4), src_a_face)),
             i.src_b_row.eq(Cat(Const(0, 3), half, src_b_face)),
             i.dst_row.eq(Cat(tile_row, p.store.dst_tile)),
-            i.release_a.eq(last & ~p.keep_a),
-            i.release_b.eq(last & ~p.keep_b),
+            i.release_a.eq(last & p.release_a),
+            i.release_b.eq(last & p.release_b),
+            i.flip_a.eq(last & p.flip_a),
+            i.flip_b.eq(last & p.flip_b),
         ]
 
         free = Signal()

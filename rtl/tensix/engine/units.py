@@ -29,6 +29,7 @@ UNITS = (
 
 CONTROL = (
     "command",
+    "l1_port",
     "tensix_engine",
     "tile_loader",
     "tile_sequencer",

@@ -37,6 +37,11 @@ class DstAddress(data.Struct):
     fp16: 1
 
 
+def dst_rows_layout(rows: int) -> type[DstRow] | data.ArrayLayout:
+    """Return the layout of the rows of Dst that one read returns."""
+    return DstRow if rows == 1 else data.ArrayLayout(DstRow, rows)
+
+
 def pair_of(address) -> Signal:
     """Return the pair of blocks that holds a row: all of it for 32-bit rows, one half for 16-bit rows."""
     block = address.row[3:]
@@ -115,19 +120,20 @@ class DstRegister(wiring.Component):
     Parameters
     ----------
     columns : columns that are written together, a power of two up to 16.
+    read_rows : rows that the packer reads together, a power of two up to 8.
 
     Members
     -------
     address : In(DstAddress), o : Out(8 rows), the block that holds the row; for the Matrix unit
     undefined : Out(8), rows of this block that were not written since a reset or ``zero``; of a 32-bit row the upper half decides
-    read_address : In(DstAddress), read_o : Out(DstRow), one row; for the packer
+    read_address : In(DstAddress), read_o : Out(dst_rows_layout), the rows from a multiple of their number; for the packer
     write_address : In(DstAddress), write_values : In(8 rows)
     write_rows : In(8), write_columns : In(16 / columns), enables of the block's rows and column groups
     zero : In(1), the 16 rows that hold ``address`` become undefined; zero_all : In(1), all rows do
     """
 
-    def __init__(self, columns: int):
-        self.columns = columns
+    def __init__(self, columns: int, read_rows: int = 1):
+        self.columns, self.read_rows = columns, read_rows
         self.column_groups = COLUMNS // columns
         super().__init__(
             {
@@ -135,7 +141,7 @@ class DstRegister(wiring.Component):
                 "o": Out(BLOCK_WIDTH),
                 "undefined": Out(BLOCK_ROWS),
                 "read_address": In(DstAddress),
-                "read_o": Out(DstRow),
+                "read_o": Out(dst_rows_layout(read_rows)),
                 "write_address": In(DstAddress),
                 "write_values": In(BLOCK_WIDTH),
                 "write_rows": In(BLOCK_ROWS),
@@ -175,14 +181,18 @@ class DstRegister(wiring.Component):
                 reader.address.eq(self.address),
                 self.o.word_select(row, DstRow.size).eq(reader.o),
             ]
-        outside = instantiate(m, platform, "from_halves_outside", DstRowFromHalves)
-        row = self.read_address.row[:3]
-        m.d.comb += [
-            outside.high.eq(high["outside"].word_select(row, ROW_WIDTH)),
-            outside.low.eq(low["outside"].word_select(row, ROW_WIDTH)),
-            outside.address.eq(self.read_address),
-            self.read_o.eq(outside.o),
-        ]
+        own_bits = self.read_rows.bit_length() - 1
+        present = []
+        for lane in range(self.read_rows):
+            outside = instantiate(m, platform, f"from_halves_outside_{lane}", DstRowFromHalves)
+            row = Cat(Const(lane, own_bits), self.read_address.row[own_bits:3])
+            m.d.comb += [
+                outside.high.eq(high["outside"].word_select(row, ROW_WIDTH)),
+                outside.low.eq(low["outside"].word_select(row, ROW_WIDTH)),
+                outside.address.eq(self.read_address),
+            ]
+            present.append(outside.o)
+        m.d.comb += self.read_o.eq(Cat(present))
         return m
 
     def _half(

@@ -41,8 +41,9 @@ class Instruction(data.Struct):
     - ``accumulate`` applies to ELWADD and ELWSUB alone.
     - ``argmax`` applies to GMPOOL alone and needs ``dst32``; see `gmpool_column`.
     - ZEROACC makes the 16 rows that hold ``dst_row`` undefined, with ``clear_all`` all of Dst; undefined rows read as 0, in
-      GMPOOL as all ones. It neither waits for the sources nor releases them.
-    - ``release_a`` and ``release_b`` hand the bank of a source back to its unpacker.
+      GMPOOL as all ones. It neither waits for the sources nor releases or flips them.
+    - ``release_a`` and ``release_b`` hand the bank of a source back to its unpacker; ``flip_a`` and ``flip_b`` go on to the
+      other bank. A flip without a release holds the bank, as with CLR_DVALID disabled: the Matrix unit may flip back to it.
     """
 
     opcode: Opcode
@@ -62,6 +63,8 @@ class Instruction(data.Struct):
     clear_all: 1
     release_a: 1
     release_b: 1
+    flip_a: 1
+    flip_b: 1
 
 
 def is_element_wise(instruction: data.View) -> Value:

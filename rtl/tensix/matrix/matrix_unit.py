@@ -22,11 +22,11 @@ from bitpath.rtl.tensix.dot.layouts import DotControl, DstRow, StyleCode
 from bitpath.rtl.tensix.matrix.cell_row import CellRow
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
 from bitpath.rtl.tensix.matrix.dot_cell import LATENCY
-from bitpath.rtl.tensix.matrix.dst_register import DstAddress, DstRegister, pair_of
+from bitpath.rtl.tensix.matrix.dst_register import DstAddress, DstRegister, dst_rows_layout, pair_of
 from bitpath.rtl.tensix.matrix.instruction import Instruction, Opcode
 from bitpath.rtl.tensix.matrix.operand_select import OperandSelect, chosen
 from bitpath.rtl.tensix.matrix.pool_cell import PoolCell
-from bitpath.rtl.tensix.matrix.src_register import SrcRegister, SrcWrite
+from bitpath.rtl.tensix.matrix.src_register import BANKS, SrcRegister, src_write_layout
 from bitpath.rtl.tensix.pool.layouts import FRACTION_BITS, POOL_ROWS
 
 
@@ -56,26 +56,32 @@ class MatrixUnit(wiring.Component):
     Parameters
     ----------
     config : grid of dot products, numerics.
+    write_rows : rows of SrcA or SrcB that one write has at most, up to 8.
+    read_rows : rows of Dst that one read returns, 1 or 2; ``read_dst`` names the first, a multiple of their number.
 
     Members
     -------
     instruction : In(stream of Instruction)
-    write_a, write_b : In(streams of SrcWrite)
+    write_a, write_b : In(streams of src_write_layout)
+    free_a, free_b : Out(2), banks of SrcA and SrcB that belong to their unpackers
     write_dst : In(stream of DstWrite)
-    read_dst : In(stream of DstAddress), dst : Out(stream of DstRow), one response for each request
+    read_dst : In(stream of DstAddress), dst : Out(stream of dst_rows_layout), one response for each request
     busy : Out(1), an instruction is waiting or in flight
     """
 
-    def __init__(self, config: MatrixUnitConfig):
+    def __init__(self, config: MatrixUnitConfig, *, write_rows: int = 1, read_rows: int = 1):
         self.config = config
+        self.write_rows, self.read_rows = write_rows, read_rows
         super().__init__(
             {
                 "instruction": In(stream.Signature(Instruction)),
-                "write_a": In(stream.Signature(SrcWrite)),
-                "write_b": In(stream.Signature(SrcWrite)),
+                "write_a": In(stream.Signature(src_write_layout(write_rows))),
+                "write_b": In(stream.Signature(src_write_layout(write_rows))),
+                "free_a": Out(BANKS),
+                "free_b": Out(BANKS),
                 "write_dst": In(stream.Signature(DstWrite)),
                 "read_dst": In(stream.Signature(DstAddress)),
-                "dst": Out(stream.Signature(DstRow)),
+                "dst": Out(stream.Signature(dst_rows_layout(read_rows))),
                 "busy": Out(1),
             }
         )
@@ -83,9 +89,9 @@ class MatrixUnit(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config, instruction = self.config, self.instruction.p
-        src_a = instantiate(m, platform, "src_a", SrcRegister, 2, any_block=config.any_src_a_block)
-        src_b = instantiate(m, platform, "src_b", SrcRegister, 1)
-        dst = instantiate(m, platform, "dst_register", DstRegister, config.cols)
+        src_a = instantiate(m, platform, "src_a", SrcRegister, 2, self.write_rows, any_block=config.any_src_a_block)
+        src_b = instantiate(m, platform, "src_b", SrcRegister, 1, self.write_rows)
+        dst = instantiate(m, platform, "dst_register", DstRegister, config.cols, self.read_rows)
         select = instantiate(m, platform, "select", OperandSelect, config)
         connect(m, flipped(self.write_a), src_a.write)
         connect(m, flipped(self.write_b), src_b.write)
@@ -109,6 +115,10 @@ class MatrixUnit(wiring.Component):
             src_b.block.eq(instruction.src_b_row[3:]),
             src_a.released.eq(fire & last & reads & instruction.release_a),
             src_b.released.eq(fire & last & reads & instruction.release_b),
+            src_a.flipped.eq(fire & last & reads & instruction.flip_a),
+            src_b.flipped.eq(fire & last & reads & instruction.flip_b),
+            self.free_a.eq(src_a.free),
+            self.free_b.eq(src_b.free),
             dst.address.eq(address),
             select.instruction.eq(instruction),
             select.row_group.eq(row_group),

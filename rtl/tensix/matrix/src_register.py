@@ -3,7 +3,7 @@
 Ref: tt-isa-documentation 3930471, SrcASrcB.
 """
 
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,43 +15,49 @@ from bitpath.rtl.tensix.matrix.words import from_physical, to_physical
 BANKS = 2
 
 
-class SrcWrite(data.Struct):
-    """A row of logical words; the ``last`` row hands the bank to the Matrix unit."""
+def src_write_layout(rows: int = 1) -> data.StructLayout:
+    """Return the layout of ``2**count`` consecutive rows of logical words; the ``last`` write hands the bank to the Matrix unit.
 
-    values: SrcRow
-    row: SRC_ROW_BITS
-    last: 1
+    ``row`` is the first one, a multiple of their number; row r has its words in ``values[r % rows]``. One row has no ``count``.
+    """
+    fields = {"values": data.ArrayLayout(SrcRow, rows), "row": SRC_ROW_BITS, "last": 1}
+    return data.StructLayout(fields | ({"count": range(rows.bit_length())} if rows > 1 else {}))
 
 
 class SrcRegister(wiring.Component):
     """Two banks of 64 rows of 16 words of 19 bits, stored in the bit order of the register.
 
-    Each bank belongs to the unpacker or to the Matrix unit; both take the banks in turn and stall until the next one is theirs.
-    Writes: one row a cycle. Reads: 16 rows, or 8, in the cycle of ``block`` (latency 0).
+    Each bank belongs to the unpacker or to the Matrix unit. The unpacker fills the banks in turn, and stalls until the next one
+    is its own. The Matrix unit reads one bank, and goes on to the other one when it flips; it may hold both.
+    Writes: up to ``rows`` rows a cycle. Reads: 16 rows, or 8, in the cycle of ``block`` (latency 0).
 
     Parameters
     ----------
     blocks : 8-row blocks that are read together, 1 (SrcB) or 2 (SrcA).
+    rows : rows that one write has at most, a power of two up to 8.
     any_block : True if two blocks may start at an odd one; block 7 is then followed by block 0.
 
     Members
     -------
-    write : In(stream of SrcWrite), not ready while the bank belongs to the Matrix unit
+    write : In(stream of src_write_layout), not ready while the bank belongs to the Matrix unit
+    free : Out(2), the banks that belong to the unpacker
     readable : Out(1), the bank belongs to the Matrix unit
     block : In(3), the first 8-row block read
     o : Out(8 or 16 rows), logical words
-    released : In(1), hand the bank to the unpacker
+    released : In(1), hand the bank to the unpacker; flipped : In(1), go on to the other bank. Both only while readable
     """
 
-    def __init__(self, blocks: int, *, any_block: bool = False):
-        self.blocks, self.any_block = blocks, any_block
+    def __init__(self, blocks: int, rows: int = 1, *, any_block: bool = False):
+        self.blocks, self.rows, self.any_block = blocks, rows, any_block
         super().__init__(
             {
-                "write": In(stream.Signature(SrcWrite)),
+                "write": In(stream.Signature(src_write_layout(rows))),
+                "free": Out(BANKS),
                 "readable": Out(1),
                 "block": In(range(SRC_ROWS // BLOCK_ROWS)),
                 "o": Out(blocks * BLOCK_ROWS * SrcRow.size),
                 "released": In(1),
+                "flipped": In(1),
             }
         )
 
@@ -66,15 +72,22 @@ class SrcRegister(wiring.Component):
             self.write.ready.eq(~matrix_unit_owns.bit_select(write_bank, 1)),
             stored.eq(self.write.valid & self.write.ready),
             self.readable.eq(matrix_unit_owns.bit_select(read_bank, 1)),
+            self.free.eq(~matrix_unit_owns),
         ]
         with m.If(stored & p.last):
             m.d.sync += [matrix_unit_owns.bit_select(write_bank, 1).eq(1), write_bank.eq(~write_bank)]
         with m.If(self.released):
-            m.d.sync += [matrix_unit_owns.bit_select(read_bank, 1).eq(0), read_bank.eq(~read_bank)]
+            m.d.sync += matrix_unit_owns.bit_select(read_bank, 1).eq(0)
+        with m.If(self.flipped):
+            m.d.sync += read_bank.eq(~read_bank)
 
-        row = Signal(SRC.width * COLUMNS)
-        m.d.comb += row.eq(Cat(to_physical(SRC, word) for word in p.values))
-        cells = [self._cells(m, index, row, stored, write_bank, read_bank) for index in range(self.blocks)]
+        rows = [Signal(SRC.width * COLUMNS, name=f"row_{lane}") for lane in range(self.rows)]
+        m.d.comb += [row.eq(Cat(to_physical(SRC, word) for word in p.values[lane])) for lane, row in enumerate(rows)]
+        lanes = Signal(BLOCK_ROWS)
+        count = p.count if self.rows > 1 else Const(0)
+        m.d.comb += [lanes[lane].eq((p.row[:3] >> count) == (Const(lane, 3) >> count)) for lane in range(BLOCK_ROWS)]
+        enable = Mux(stored, lanes, 0)
+        cells = [self._cells(m, index, rows, enable, write_bank, read_bank) for index in range(self.blocks)]
         if self.any_block:
             # Odd blocks are in the second memory: swap if the first block read is odd.
             swapped = self.block[0]
@@ -86,7 +99,7 @@ class SrcRegister(wiring.Component):
         m.d.comb += self.o.eq(Cat(from_physical(SRC, word) for word in words))
         return m
 
-    def _cells(self, m: Module, index: int, row, stored, write_bank, read_bank):
+    def _cells(self, m: Module, index: int, rows, enable, write_bank, read_bank):
         """Add the memory of every ``blocks``-th block from ``index`` on; return the block read."""
         blocks = BANKS * SRC_ROWS // BLOCK_ROWS // self.blocks
         layout = data.ArrayLayout(SRC.width * COLUMNS, BLOCK_ROWS)
@@ -101,8 +114,8 @@ class SrcRegister(wiring.Component):
             read_block = (read_block + self.block[0])[: len(read_block)]
         m.d.comb += [
             write.addr.eq(Cat(write_block[skipped:], write_bank)),
-            *(each.eq(row) for each in write.data),
-            write.en.eq(Mux(stored & here, 1 << self.write.p.row[:3], 0)),
+            *(each.eq(rows[lane % self.rows]) for lane, each in enumerate(write.data)),
+            write.en.eq(Mux(here, enable, 0)),
             read.addr.eq(Cat(read_block, read_bank)),
         ]
         return read.data.as_value()

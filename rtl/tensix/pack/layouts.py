@@ -43,8 +43,18 @@ class PackRequest(data.Struct):
     control: PackControl
 
 
+def pack_request_layout(rows: int) -> type[PackRequest] | data.ArrayLayout:
+    """Return the layout of the rows that enter the packer together, each with its own control."""
+    return PackRequest if rows == 1 else data.ArrayLayout(PackRequest, rows)
+
+
 class PackedRow(data.Struct):
     """A row of 16 datums for L1, the first in the lowest bits, zeros above the last; ``exponent`` is that of a block, else 0."""
 
     datums: ROW_BITS
     exponent: EXPONENT_BITS
+
+
+def packed_layout(rows: int) -> type[PackedRow] | data.ArrayLayout:
+    """Return the layout of the rows that leave the packer together."""
+    return PackedRow if rows == 1 else data.ArrayLayout(PackedRow, rows)

@@ -1,4 +1,4 @@
-"""The packer: one row of 16 Dst words to 16 datums in L1::
+"""The packer: one or two rows of 16 Dst words to 16 datums in L1 each::
 
       EarlyConversion -> EdgeMask  [early]  -> ReLU -> ExponentThreshold -> LateConversion  [late]
          -> largest exponent of the row, L1Add  [sum]  -> BlockEncode | L1Round -> L1Code  [write]
@@ -14,6 +14,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, Format
 from bitpath.rtl.common.arithmetic.max_exponent import MaxExponent
+from bitpath.rtl.common.config import require_power_of_two
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.pack.block_encode import BlockEncode
@@ -24,7 +25,7 @@ from bitpath.rtl.tensix.pack.l1_add import L1Add, L1Sum
 from bitpath.rtl.tensix.pack.l1_code import L1Code
 from bitpath.rtl.tensix.pack.l1_round import ACCUMULATING_FORMATS, L1Round
 from bitpath.rtl.tensix.pack.late_conversion import LateConversion
-from bitpath.rtl.tensix.pack.layouts import PackControl, PackedRow, PackRequest
+from bitpath.rtl.tensix.pack.layouts import PackControl, PackedRow, pack_request_layout, packed_layout
 from bitpath.rtl.tensix.pack.relu import Relu
 from bitpath.rtl.tensix.unpack.config import ConversionConfig
 from bitpath.rtl.tensix.unpack.float_word import DATUM_BITS, FIELDS, FloatWord, float_word
@@ -32,6 +33,7 @@ from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS
 
 FloatRow = data.ArrayLayout(FloatWord, COLUMNS)
 SumRow = data.ArrayLayout(L1Sum, COLUMNS)
+MOST_ROWS = 2
 STEPS = ("early", "late", "sum", "write")
 """The steps that pipeline registers follow."""
 
@@ -39,45 +41,59 @@ STEPS = ("early", "late", "sum", "write")
 class Packer(wiring.Component):
     """Rows of Dst words, converted to the L1 format: one block of 16, or added to the row in L1, or as they are.
 
-    Latency is ``LATENCY`` = 4 cycles, throughput one row a cycle. All stages stall while a row waits for ``o.ready``. Pairs of
-    formats that the hardware does not convert give undefined rows.
+    Latency is ``LATENCY`` = 4 cycles, throughput ``config.rows`` rows a cycle. All stages stall while rows wait for ``o.ready``.
+    Pairs of formats that the hardware does not convert give undefined rows.
 
     Parameters
     ----------
-    config : numerics, of which ``final_tie`` and ``l1_fp16_underflow_saturates`` are read.
+    config : rows, 1 or 2, and numerics, of which ``final_tie`` and ``l1_fp16_underflow_saturates`` are read.
 
     Members
     -------
-    i : In(stream of PackRequest)
-    o : Out(stream of PackedRow)
+    i : In(stream of pack_request_layout)
+    o : Out(stream of packed_layout)
     """
 
     LATENCY = len(STEPS)
-    """Cycles from a request to its row."""
+    """Cycles from a request to its rows."""
 
     def __init__(self, config: ConversionConfig):
+        require_power_of_two("packer", "rows", config.rows, 1, MOST_ROWS)
         self.config = config
-        super().__init__({"i": In(stream.Signature(PackRequest)), "o": Out(stream.Signature(PackedRow))})
+        request, packed = pack_request_layout(config.rows), packed_layout(config.rows)
+        super().__init__({"i": In(stream.Signature(request)), "o": Out(stream.Signature(packed))})
 
     def elaborate(self, platform):
         m = Module()
-        request = self.i.p
-        tie = self.config.numerics.final_tie
-        registers = PipelineRegisters(m, STEPS, valid=self.i.valid, ready=self.o.ready)
+        if self.config.rows == 1:
+            requests, packed = [self.i.p], [self.o.p]
+        else:
+            requests, packed = (list(payload) for payload in (self.i.p, self.o.p))
+        # The rows share their handshakes; the registers of the first one give them.
+        for row in reversed(range(self.config.rows)):
+            registers = PipelineRegisters(m, STEPS, valid=self.i.valid, ready=self.o.ready)
+            m.d.comb += packed[row].eq(self._row(m, platform, row, requests[row], registers))
+            valid, ready = registers.valid, registers.finish()
+        m.d.comb += [self.o.valid.eq(valid), self.i.ready.eq(ready)]
+        return m
 
-        control = self._control(m)
-        mask = instantiate(m, platform, "mask", EdgeMask)
+    def _row(self, m: Module, platform: Any, row: int, request: Value, registers: PipelineRegisters) -> Value:
+        """Add the datapath of a row; return the packed row."""
+        tie = self.config.numerics.final_tie
+        lanes = range(row * COLUMNS, (row + 1) * COLUMNS)
+        control = self._control(m, request)
+        mask = instantiate(m, platform, f"mask_{row}", EdgeMask)
         m.d.comb += [mask.masked.eq(request.masked), mask.control.eq(control)]
-        for k in range(COLUMNS):
-            early = instantiate(m, platform, f"early_{k}", EarlyConversion, tie)
+        for k, lane in enumerate(lanes):
+            early = instantiate(m, platform, f"early_{lane}", EarlyConversion, tie)
             m.d.comb += [early.word.eq(request.row[k]), early.control.eq(control), mask.i[k].eq(early.o)]
         control, old, words = registers.hold("early", control=control, old=request.old, words=mask.o)
 
         converted = Signal(FloatRow)
-        for k in range(COLUMNS):
-            relu = instantiate(m, platform, f"relu_{k}", Relu)
-            threshold = instantiate(m, platform, f"threshold_{k}", ExponentThreshold)
-            late = instantiate(m, platform, f"late_{k}", LateConversion)
+        for k, lane in enumerate(lanes):
+            relu = instantiate(m, platform, f"relu_{lane}", Relu)
+            threshold = instantiate(m, platform, f"threshold_{lane}", ExponentThreshold)
+            late = instantiate(m, platform, f"late_{lane}", LateConversion)
             m.d.comb += [
                 relu.i.eq(words[k]),
                 relu.control.eq(control),
@@ -90,16 +106,18 @@ class Packer(wiring.Component):
             ]
         control, old, words = registers.hold("late", control=control, old=old, words=converted)
 
-        largest = instantiate(m, platform, "largest", MaxExponent, COLUMNS, EXPONENT_BITS)
+        largest = instantiate(m, platform, f"largest_{row}", MaxExponent, COLUMNS, EXPONENT_BITS)
         m.d.comb += [largest.i[k].eq(words[k].exponent) for k in range(COLUMNS)]
-        sums = self._add(m, platform, control.out_format, old, words)
+        sums = self._add(m, platform, lanes, control.out_format, old, words)
         control, shared, words, sums = registers.hold("sum", control=control, shared=largest.o, words=words, sums=sums)
 
         datums = Signal(data.ArrayLayout(max(DATUM_BITS.values()), COLUMNS))
-        for k in range(COLUMNS):
-            rounder = instantiate(m, platform, f"round_{k}", L1Round, self.config.numerics.l1_fp16_underflow_saturates)
-            block = instantiate(m, platform, f"block_{k}", BlockEncode, tie)
-            code = instantiate(m, platform, f"code_{k}", L1Code)
+        for k, lane in enumerate(lanes):
+            rounder = instantiate(
+                m, platform, f"round_{lane}", L1Round, self.config.numerics.l1_fp16_underflow_saturates
+            )
+            block = instantiate(m, platform, f"block_{lane}", BlockEncode, tie)
+            code = instantiate(m, platform, f"code_{lane}", L1Code)
             m.d.comb += [
                 rounder.i.eq(sums[k]),
                 rounder.out_format.eq(control.out_format),
@@ -121,28 +139,22 @@ class Packer(wiring.Component):
                 with m.Case(*formats) if bits < widths[-1] else m.Default():
                     m.d.comb += packed.datums.eq(Cat(datums[k][:bits] for k in range(COLUMNS)))
         (packed,) = registers.hold("write", packed=packed)
+        return packed
 
-        m.d.comb += [
-            self.o.p.eq(packed),
-            self.o.valid.eq(registers.valid),
-            self.i.ready.eq(registers.finish()),
-        ]
-        return m
-
-    def _control(self, m: Module) -> Signal:
+    def _control(self, m: Module, request: Value) -> Signal:
         """Return the request's control with TF32 as intermediate format if rounding to 10 fraction bits is requested."""
-        asked = self.i.p.control
+        asked = request.control
         control = Signal(PackControl)
         m.d.comb += control.eq(asked)
         with m.If(asked.round_10b & ~asked.raw):
             m.d.comb += control.mid_format.eq(Format.TF32)
         return control
 
-    def _add(self, m: Module, platform: Any, out_format: Value, old: Value, words: Value) -> Value:
+    def _add(self, m: Module, platform: Any, lanes: range, out_format: Value, old: Value, words: Value) -> Value:
         """Return the sums of the row and the row in L1."""
         sums = Signal(SumRow)
-        for k in range(COLUMNS):
-            add = instantiate(m, platform, f"add_{k}", L1Add)
+        for k, lane in enumerate(lanes):
+            add = instantiate(m, platform, f"add_{lane}", L1Add)
             with m.Switch(out_format):
                 for fmt in ACCUMULATING_FORMATS:
                     with m.Case(fmt):

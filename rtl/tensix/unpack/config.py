@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
+from bitpath.rtl.common.config import require_power_of_two
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -12,6 +14,11 @@ class ConversionConfig:
     Attributes
     ----------
     numerics : arithmetic of the conversions.
+    rows : rows of 16 datums that it converts in a cycle: 1, 2, 4 or 8; a packer has at most 2.
     """
 
     numerics: TensixNumerics = WORMHOLE.numerics
+    rows: int = 1
+
+    def __post_init__(self) -> None:
+        require_power_of_two("conversion", "rows", self.rows, 1, BLOCK_ROWS)

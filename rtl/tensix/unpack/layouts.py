@@ -3,7 +3,7 @@
 from amaranth.lib import data
 
 from bitpath.golden.tensix.declarations.formats import COLUMNS, DST32
-from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS
+from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS, DstRow
 
 ROW_BITS = COLUMNS * DST32.width
 """Bits of a row of 16 datums in L1, at 32 bits each."""
@@ -19,9 +19,16 @@ class UnpackControl(data.Struct):
     unsigned: 1
 
 
-class UnpackRequest(data.Struct):
-    """A row of 16 datums in L1, the first in the lowest bits, and the exponent of their block for block formats."""
+def unpack_request_layout(rows: int) -> data.StructLayout:
+    """Return the layout of 64 bytes of L1, the first datum in the lowest bits, and one exponent a row for block formats.
 
-    datums: ROW_BITS
-    exponent: EXPONENT_BITS
-    control: UnpackControl
+    They hold up to ``rows`` rows of 16 datums: one of 32 bits, two of 16, four of 8, eight of 4 or 2.
+    """
+    return data.StructLayout(
+        {"datums": ROW_BITS, "exponents": data.ArrayLayout(EXPONENT_BITS, rows), "control": UnpackControl}
+    )
+
+
+def unpacked_layout(rows: int) -> data.ArrayLayout:
+    """Return the layout of unpacked rows."""
+    return data.ArrayLayout(DstRow, rows)

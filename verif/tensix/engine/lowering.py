@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.tensix.declarations.formats import DST32_ROWS, FACE, Format, Style
-from bitpath.golden.tensix.matmul.matmul import TILE_ROWS, Program
+from bitpath.golden.tensix.convert.unpack import L1_BYTES
+from bitpath.golden.tensix.declarations.formats import DST32, DST32_ROWS, FACE, Style
+from bitpath.golden.tensix.matmul.matmul import TILE_ROWS, Program, stored_format
+from bitpath.golden.tensix.matmul.schedule import TileProduct, bank_moves, tile_products
 from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.rtl.tensix.engine.command import WORD_BYTES, command_layout
 from bitpath.rtl.tensix.engine.config import TensixEngineConfig
@@ -21,18 +23,14 @@ from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.player import Segment
 
 
-def result_format(program: Program) -> Format:
-    """The L1 format that keeps Dst words as they are."""
-    if program.fmt.style is Style.INT8:
-        return Format.INT32
-    if program.dst32:
-        return Format.FP32
-    return Format.FP16 if program.fmt.style is Style.FP16 else Format.BF16
+def result_dtype(program: Program) -> np.dtype:
+    """The little-endian integers of an output tile in L1."""
+    return np.dtype("<u4" if L1_BYTES[stored_format(program)] == DST32.width // 8 else "<u2")
 
 
 def result_words(program: Program) -> int:
     """64-byte words of an output tile."""
-    return TILE_ROWS * FACE * (4 if program.dst32 else 2) // WORD_BYTES
+    return TILE_ROWS * FACE * result_dtype(program).itemsize // WORD_BYTES
 
 
 def memory_words(image: np.ndarray) -> list[int]:
@@ -46,19 +44,36 @@ def host_writes(config: TensixEngineConfig, memory: EngineMemory, address: int, 
 
 
 def lower(config: TensixEngineConfig, program: Program) -> Iterator[Segment]:
-    """Segments that compute all output tiles, each with as many operand and result tiles as the memories hold."""
+    """Segments that compute all output tiles, each with as many operand and result tiles as the memories hold.
+
+    The output tiles go in the program's blocks, where it has any.
+    """
+    segments = _Segments(config, program)
+    for each in tile_products(program, program.block) if program.block else _in_groups(config, program):
+        if not segments.has_room_for(each):
+            yield segments.take()
+        segments.multiply(each)
+    yield segments.take()
+
+
+def holds_all(config: TensixEngineConfig, program: Program) -> bool:
+    """Return True if the memories hold all operands and results of a program, so that it is one segment."""
+    rows, _, columns = program.tiles
+    sides = (_TileMemory(config.operand_depth, images) for images in (program.left, program.right))
+    fits = all(side.tiles >= side.images.shape[0] * side.images.shape[1] for side in sides)
+    return fits and rows * columns * result_words(program) <= config.result_depth
+
+
+def _in_groups(config: TensixEngineConfig, program: Program) -> Iterator[TileProduct]:
+    """The tile products in the order of `output_groups`."""
     rows, depth, columns = program.tiles
     most = min(DST32_ROWS // TILE_ROWS, config.result_depth // result_words(program))
-    segments = _Segments(config, program)
     for group in output_groups(rows, columns, most):
-        if not segments.has_room_for(len(group)):
-            yield segments.take()
         for k in range(depth):
             for dst_tile, (row, column) in enumerate(group):
-                if not segments.has_operands(row, k, column):
-                    yield segments.take()
-                segments.multiply(row, k, column, dst_tile, first=k == 0, last=k == depth - 1)
-    yield segments.take()
+                yield TileProduct(
+                    left=(row, k), right=(k, column), dst_tile=dst_tile, first=k == 0, last=k == depth - 1
+                )
 
 
 class _Segments:
@@ -75,70 +90,69 @@ class _Segments:
     def _begin(self) -> None:
         self.segment = Segment()
         self.commands: list[dict[str, Any]] = []
-        self.used: list[dict[EngineMemory, tuple[int, int]]] = []
+        self.products: list[TileProduct] = []
         for memory in self.memories.values():
             memory.clear()
 
     def take(self) -> Segment:
         """The segment so far; a new one begins."""
-        # An operand tile that the next product uses too stays in its register.
-        for command, mine, following in zip(self.commands, self.used, self.used[1:], strict=False):
-            command["keep_left"] = mine[EngineMemory.LEFT] == following[EngineMemory.LEFT]
-            command["keep_right"] = mine[EngineMemory.RIGHT] == following[EngineMemory.RIGHT]
+        # An operand tile that a following product uses too stays in its bank.
+        for source, tiles in (
+            ("a", [each.right for each in self.products]),
+            ("b", [each.left for each in self.products]),
+        ):
+            for command, move in zip(self.commands, bank_moves(tiles), strict=True):
+                command |= {f"release_{source}": move.release, f"flip_{source}": move.flip}
         segment = self.segment
         segment.commands = [pack(command_layout(self.config), command) for command in self.commands]
         self._begin()
         return segment
 
-    def has_room_for(self, tiles: int) -> bool:
-        """Return True if the result memory has room for this many more output tiles."""
-        return (len(self.segment.results) + tiles) * result_words(self.program) <= self.config.result_depth
+    def has_room_for(self, product: TileProduct) -> bool:
+        """Return True if the memories hold, or have room for, both tiles of a product, and its result if it has one."""
+        stored = (len(self.segment.results) + product.last) * result_words(self.program) <= self.config.result_depth
+        return stored and all(self.memories[memory].has_room_for(tile) for memory, tile in _places(product).items())
 
-    def has_operands(self, row: int, k: int, column: int) -> bool:
-        """Return True if the operand memories hold, or have room for, both tiles of a product."""
-        places = _places(row, k, column)
-        return all(self.memories[memory].has_room_for(tile) for memory, tile in places.items())
-
-    def multiply(self, row: int, k: int, column: int, dst_tile: int, *, first: bool, last: bool) -> None:
-        """Add a tile product to a Dst tile; the ``first`` one of an output tile clears it and the ``last`` one stores it."""
+    def multiply(self, product: TileProduct) -> None:
+        """Add a tile product to a Dst tile."""
         program, fmt = self.program, self.program.fmt
-        places = _places(row, k, column)
         addresses = {}
-        for memory, tile in places.items():
+        for memory, tile in _places(product).items():
             addresses[memory], new = self.memories[memory].place(tile)
             self.segment.writes += host_writes(self.config, memory, addresses[memory], new)
-        address = len(self.segment.results) * result_words(program) if last else 0
-        if last:
-            self.segment.results.append((row, column, address))
+        address = len(self.segment.results) * result_words(program) if product.last else 0
+        if product.last:
+            self.segment.results.append((product.left[0], product.right[1], address))
         control = {
             "l1_format": int(fmt.stored),
             "register_format": int(fmt.register),
             "unsigned": 0,
         }
-        result = int(result_format(program))
-        self.used.append(places)
+        result = int(stored_format(program))
+        # Without a format of its own the result is Dst without conversion.
+        packing = {"mid_format": result, "out_format": result, "dst32": program.dst32, "raw": program.result is None}
+        self.products.append(product)
         self.commands.append(
             {
                 "left": {"address": addresses[EngineMemory.LEFT], "control": control},
                 "right": {"address": addresses[EngineMemory.RIGHT], "control": control},
                 "style": StyleCode.of(fmt.style),
                 "last_phase": program.instructions[-1].phase,
-                "clear": first,
-                "stores": last,
+                "clear": product.first,
+                "stores": product.last,
                 "store": {
                     "address": address,
-                    # Store Dst without conversion.
-                    "control": {"mid_format": result, "out_format": result, "dst32": program.dst32, "raw": 1},
-                    "dst_tile": dst_tile,
+                    "control": packing,
+                    "dst_tile": product.dst_tile,
                     "fp16": fmt.style is Style.FP16,
                 },
             }
         )
 
 
-def _places(row: int, k: int, column: int) -> dict[EngineMemory, tuple[int, int]]:
+def _places(product: TileProduct) -> dict[EngineMemory, tuple[int, int]]:
     """The operand tiles of a product."""
-    return {EngineMemory.LEFT: (row, k), EngineMemory.RIGHT: (k, column)}
+    return {EngineMemory.LEFT: product.left, EngineMemory.RIGHT: product.right}
 
 
 def output_groups(rows: int, columns: int, most: int) -> Iterator[list[tuple[int, int]]]:

@@ -1,6 +1,7 @@
 """Golden model of the Tensix engine: Dst and the result memory after each command, and the encoding of commands."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.tensix.dot.numbers import l1_number
 from bitpath.verif.tensix.engine.tiles import Tile
+from bitpath.verif.tensix.matrix.banks import Banks
 from bitpath.verif.tensix.pack.pack import ALL_COLUMNS, Packing
 
 TILES16 = DST16_ROWS // TILE_ROWS
@@ -35,9 +37,17 @@ class Store:
     address: int
 
 
+Move = tuple[bool, bool]
+"""Release of a bank, and flip to the other one."""
+SIDES = ("left", "right")
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Product:
-    """One command; a kept side uses its tile for the register format only."""
+    """One command; a side whose bank holds a tile already uses its own for the register format only.
+
+    It hands both banks over, unless it keeps one or ``move_left`` or ``move_right`` says otherwise.
+    """
 
     left: Tile
     right: Tile
@@ -48,7 +58,14 @@ class Product:
     clear: bool = True
     keep_left: bool = False
     keep_right: bool = False
+    move_left: Move | None = None
+    move_right: Move | None = None
     store: Store | None = None
+
+    def move(self, side: str) -> Move:
+        """Return release and flip of a side."""
+        kept = getattr(self, f"keep_{side}")
+        return getattr(self, f"move_{side}") or (not kept, not kept)
 
     @property
     def fp16(self) -> bool:
@@ -69,6 +86,27 @@ class Product:
         return f"{formats} {what}{stored}"
 
 
+class Source:
+    """The tiles in the two banks of one side."""
+
+    def __init__(self) -> None:
+        self.banks = Banks()
+        self._filled: list[Any] = []
+
+    @property
+    def loads(self) -> bool:
+        """Return True if the next product loads its tile."""
+        return self.banks.fill == len(self._filled)
+
+    def load(self, words: Any) -> None:
+        self._filled.append(words)
+
+    @property
+    def words(self) -> Any:
+        """Return what the bank of the next product holds."""
+        return self._filled[self.banks.fill]
+
+
 class EngineModel:
     """Model of the engine that executes products in order.
 
@@ -84,15 +122,17 @@ class EngineModel:
         self._written: dict[int, Product] = {}  # last writer of each word of the result memory
         self._dst: dict[tuple[int, bool, bool], np.ndarray] = {}
         self._touched: set[int] = set()
-        self._kept: dict[str, np.ndarray | None] = {"left": None, "right": None}
+        self._sources = {side: Source() for side in SIDES}
 
     def execute(self, product: Product) -> None:
         """Multiply, and store if the product stores."""
         words = {}
-        for side, tile in (("left", product.left), ("right", product.right)):
-            kept = self._kept[side]
-            words[side] = tile.words(self.numerics) if kept is None else kept
-            self._kept[side] = words[side] if getattr(product, f"keep_{side}") else None
+        for side in SIDES:
+            source = self._sources[side]
+            if source.loads:
+                source.load(getattr(product, side).words(self.numerics))
+            words[side] = source.words
+            source.banks.move(*product.move(side))
         dst = self._tile(product)
         for each in tensix.tile_instructions(product.fidelity):
             rows = slice(each.dst_row, each.dst_row + BLOCK_ROWS)
@@ -163,7 +203,7 @@ def store_words(packing: Packing) -> int:
 def command_bits(
     config: TensixEngineConfig, product: Product, addresses: dict[str, int | None], junk: np.random.Generator
 ) -> int:
-    """Return the payload of a product with random bits in ignored fields; a side without an address was kept."""
+    """Return the payload of a product with random bits in ignored fields; a side without an address loads none."""
     loads = {side: _load(config, getattr(product, side), addresses[side], junk) for side in ("left", "right")}
     control = {
         name: int(junk.integers(0, 1 << width)) for name, width in (("mid_format", 4), ("out_format", 4), ("relu", 2))
@@ -178,8 +218,7 @@ def command_bits(
         command_layout(config),
         {
             **loads,
-            "keep_left": product.keep_left,
-            "keep_right": product.keep_right,
+            **_moves(product),
             "style": StyleCode.of(product.style),
             "last_phase": len(FIDELITY_PHASES[product.fidelity]) - 1,
             "clear": product.clear,
@@ -187,6 +226,13 @@ def command_bits(
             "store": {"address": address, "control": control, "dst_tile": product.dst_tile, "fp16": fp16},
         },
     )
+
+
+def _moves(product: Product) -> dict[str, bool]:
+    moves = {"a": product.move("right"), "b": product.move("left")}
+    return {
+        f"{kind}_{side}": move[place] for side, move in moves.items() for place, kind in enumerate(("release", "flip"))
+    }
 
 
 def _load(config: TensixEngineConfig, tile: Tile, address: int | None, junk: np.random.Generator) -> dict:

@@ -7,14 +7,17 @@ import numpy as np
 
 from bitpath.golden.tensix.declarations.formats import Style
 from bitpath.rtl.tensix.engine.config import TensixEngineConfig
-from bitpath.verif.tensix.engine.model import Product, Store, store_words
+from bitpath.verif.tensix.engine.model import SIDES, Move, Product, Store, store_words
 from bitpath.verif.tensix.engine.stores import AS_IT_IS, PACKINGS, with_numbers
 from bitpath.verif.tensix.engine.tiles import CONVERSIONS, Tile, random_tile
+from bitpath.verif.tensix.matrix.banks import ALL_MOVES, Banks
 from bitpath.verif.tensix.pack.pack import Packing
 from bitpath.verif.tensix.unpack.unpack import Conversion
 
 LARGEST_STORE = 64
 """Result memory words of the largest tile."""
+HELD = 32
+"""Products with random moves of the banks."""
 WIDTHS = {style: (True,) if style is Style.INT8 else (False, True) for style in Style}
 """Widths of Dst, as `dst32`."""
 KINDS = {
@@ -91,6 +94,32 @@ def program(config: TensixEngineConfig, source: np.random.Generator, rng: Random
         store = Store(packing, any_address(config, packing, source))
         products.append(Product(**operands, **fields, keep_left=keep_left, keep_right=keep_right, store=store))
     return [(*step, each) for step, each in zip(steps, products, strict=True)]
+
+
+def held_program(
+    config: TensixEngineConfig, source: np.random.Generator, rng: Random
+) -> list[tuple[dict[str, Move], Product]]:
+    """Return products of one style with random moves of both sides' banks, and the moves.
+
+    The next product reads a tile that was loaded, or the next load, which goes to the bank behind that of the last one.
+    """
+    style = rng.choice(FLOAT_STYLES)
+    banks = {side: Banks() for side in SIDES}
+    tiles: dict[str, list[Tile]] = {side: [] for side in SIDES}
+    products = []
+    for index in range(HELD):
+        fields, moves = {}, {}
+        for side, each in banks.items():
+            if each.fill == len(tiles[side]):
+                tiles[side].append(random_tile(source, random_conversion(style, source)))
+            fields[side] = tiles[side][each.fill]
+            moves[side] = rng.choice([move for move in ALL_MOVES if each.after(*move).fill <= len(tiles[side])])
+            each.move(*moves[side])
+            fields[f"move_{side}"] = moves[side]
+        store = Store(AS_IT_IS["FP32"], slots(config)[index % len(slots(config))])
+        dst_tile, clear = index % 8, rng.getrandbits(1) == 1
+        products.append((moves, Product(**fields, style=style, dst_tile=dst_tile, clear=clear, store=store)))
+    return products
 
 
 def _style_and_place(before: Product | None, relation: str, rng: Random, *, held: bool) -> dict:

@@ -1,6 +1,7 @@
-"""Tile sequencer: an instruction is offered until it is taken."""
+"""Tile sequencer: an instruction is offered until it is taken; port of L1: one word a cycle, to the load that is needed first."""
 
 from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.rtl.tensix.engine.l1_port import L1Port
 from bitpath.rtl.tensix.engine.tile_sequencer import TileSequencer
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Properties
@@ -25,3 +26,32 @@ def instructions_stay(claim: Claim) -> None:
         claim.register(dut.store.valid, "stored") | ((dut.packing & ~claim.register(dut.packing, "packing")) == 0)
     )
     stays(claim, dut.instruction)
+
+
+@PROPERTIES.of(
+    "l1_port",
+    "l1_port_most_urgent",
+    "exactly one of the loads that ask gets the word, and of two that ask or wait the one that is needed first, the left one if both are; no load begins beside another's address cycle",
+    ("right_first.eq(distance[-1])", "right_first.eq(distance.any())"),
+)
+def most_urgent(claim: Claim) -> None:
+    """For products that are less than 32 apart."""
+    dut = claim.instantiate("dut", L1Port())
+    left, right = dut.left, dut.right
+    behind = (left.need - right.need)[: len(left.need)]  # by how many products the left load is behind
+    right_first = (behind > 0) & (behind < 32)
+    claim.assume(behind != 32)
+    both = left.asks & right.asks
+    claim.ensure(
+        (left.granted | right.granted) == (left.asks | right.asks),
+        ~(left.granted & right.granted),
+        ~left.granted | left.asks,
+        ~right.granted | right.asks,
+        ~both | (right.granted == right_first),
+        ~(left.begins | right.begins) | ~(left.addresses | right.addresses),
+        ~(left.begins & right.begins),
+        ~left.begins | left.waits,
+        ~right.begins | right.waits,
+        ~(left.waits & right.waits) | left.addresses | right.addresses | (right.begins == right_first),
+        ~(left.waits | right.waits) | left.addresses | right.addresses | left.begins | right.begins,
+    )

@@ -16,7 +16,7 @@ from bitpath.verif.kit.engine_host import expect_rest, source_of
 from bitpath.verif.kit.player import MemoryPlayer, Segment
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.tensix.engine.lowering import host_writes, memory_words
-from bitpath.verif.tensix.engine.model import EngineModel, Product, command_bits
+from bitpath.verif.tensix.engine.model import EngineModel, Product, Source, command_bits
 
 SIDES = {"left": EngineMemory.LEFT, "right": EngineMemory.RIGHT}
 
@@ -46,7 +46,7 @@ class Session:
         self.results = self._junk.integers(0, 256, config.result_depth * WORD_BYTES, dtype=np.uint8)
         self.model = EngineModel(config, self.results)
         self._segment = Segment()
-        self._kept = dict.fromkeys(SIDES, False)
+        self._sources = {side: Source() for side in SIDES}
         self._next = dict.fromkeys(SIDES, 0)
         self.products = 0
 
@@ -72,7 +72,9 @@ class Session:
 
     async def queue(self, product: Product) -> None:
         """Place the tiles and queue the command; run the queue first if there is no room."""
-        images = {side: memory_words(getattr(product, side).image) for side, kept in self._kept.items() if not kept}
+        images = {
+            side: memory_words(getattr(product, side).image) for side, source in self._sources.items() if source.loads
+        }
         if any(self._next[side] + len(words) > self.config.operand_depth for side, words in images.items()):
             await self.flush()
         addresses: dict[str, int | None] = dict.fromkeys(SIDES)
@@ -80,9 +82,11 @@ class Session:
             addresses[side] = self._next[side]
             self._segment.writes += host_writes(self.config, SIDES[side], self._next[side], words)
             self._next[side] += len(words)
+            self._sources[side].load(None)
         self.model.execute(product)
         self.products += 1
-        self._kept = {side: getattr(product, f"keep_{side}") for side in SIDES}
+        for side, source in self._sources.items():
+            source.banks.move(*product.move(side))
         self._segment.commands.append(command_bits(self.config, product, addresses, self._junk))
 
     def take_segment(self) -> Segment:
@@ -112,7 +116,7 @@ class Session:
         """Model a reset: Dst and kept tiles are lost, memories are kept."""
         self.model = EngineModel(self.config, self.results)
         self.take_segment()
-        self._kept = dict.fromkeys(SIDES, False)
+        self._sources = {side: Source() for side in SIDES}
         self.products = 0
 
 

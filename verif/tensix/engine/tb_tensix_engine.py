@@ -24,9 +24,13 @@ from bitpath.verif.kit.engine_host import MEETINGS, expect_rest, source_of, watc
 from bitpath.verif.kit.player import Segment
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.tensix.engine.chains import CHAINS
-from bitpath.verif.tensix.engine.lowering import host_writes, lower, memory_words, result_words
+from bitpath.verif.tensix.engine.lowering import holds_all, host_writes, memory_words
 from bitpath.verif.tensix.engine.model import TILES16, Product, Store
-from bitpath.verif.tensix.engine.pace import PaceOfProducts
+from bitpath.verif.tensix.engine.pace import (
+    load_cycles,
+    product_cycles,
+    scheduled,
+)
 from bitpath.verif.tensix.engine.programs import (
     KEEPS,
     KINDS,
@@ -34,9 +38,18 @@ from bitpath.verif.tensix.engine.programs import (
     WIDTHS,
     any_address,
     as_it_is,
+    held_program,
     program,
     random_operands,
     slots,
+)
+from bitpath.verif.tensix.engine.rates import (
+    L1_FORMATS,
+    MATMULS,
+    compare_matmul,
+    paced_products,
+    random_matmul,
+    timed_loads,
 )
 from bitpath.verif.tensix.engine.session import engine
 from bitpath.verif.tensix.engine.stores import (
@@ -56,8 +69,6 @@ CONFIG = config_from_environment(TensixEngineConfig)
 NUMERICS = CONFIG.unit.numerics
 CASES = int(os.environ.get("BITPATH_CASES", "4"))
 LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
-PACED = 4
-"""Number of products in a timed run."""
 FIXED_SEED = 2025
 
 
@@ -205,64 +216,55 @@ async def programs(dut, pace):
         await session.flush()
 
 
-MATMULS = {
-    "tf32": (Fidelity.HIFI2, True, (40, 150, 33)),
-    "bfp8": (Fidelity.LOFI, True, (33, 520, 20)),
-    "int8": (Fidelity.HIFI4, True, (20, 64, 140)),
-    "fp16": (Fidelity.HIFI3, False, (33, 96, 70)),
-}
-"""Fidelity, width of Dst, and M, K, N: only K is a multiple of 32."""
-
-
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(fmt=list(MATMULS))
 async def matmuls(dut, fmt):
     """Whole matrix products through memories that hold only a part of them."""
-    fidelity, dst32, (m, k, n) = MATMULS[fmt]
-    source = source_of("matrices")
-    a, b = (source.standard_normal(shape, dtype=np.float32) for shape in ((m, k), (k, n)))
-    if fmt == "int8":
-        a, b = (np.clip(matrix * 40, -127, 127).astype(np.int32) for matrix in (a, b))
-    program = tensix.matmul_program(a, b, fmt=fmt, fidelity=fidelity, dst32=dst32, numerics=NUMERICS)
-    words = tensix.run_program(program, numerics=NUMERICS)
+    program = random_matmul(fmt, NUMERICS)
     async with engine(dut, CONFIG) as (_, session):
-        segments = list(lower(CONFIG, program))
-        assert len(segments) > 1, "the memories hold the whole product: nothing is cut"
-        async for row, column, got in session.player.output_tiles(segments, result_words(program)):
-            image = words[row, column].astype("<u4" if dst32 else "<u2").view(np.uint8).reshape(-1)
-            for place, (right, real) in enumerate(zip(memory_words(image), memory_words(got), strict=True)):
-                session.board.expect(right, f"tile {row}, {column}, word {place}")
-                session.board.got(real)
+        assert await compare_matmul(session, program) > 1, "the memories hold the whole product: nothing is cut"
         assert resolved(dut.retired) == np.prod(program.tiles)
 
 
 @cocotb.test(**LIMIT)
-@cocotb.parametrize(fidelity=[Fidelity.LOFI, Fidelity.HIFI4], l1_format=[Format.BF16, Format.BFP4])
+@cocotb.parametrize(fidelity=[Fidelity.LOFI, Fidelity.HIFI4], l1_format=[Format.BF16, Format.BFP8, Format.BFP4])
 async def throughput(dut, fidelity, l1_format):
-    """Exact cycle counts: loading, computing and storing overlap, and the longest of them is the period of a product."""
-    conversion = Conversion(l1_format, l1_format)
-    cycles = PaceOfProducts(CONFIG.unit.passes, fidelity, l1_format)
+    """Exact cycle counts, which are those of golden's schedule: loading, computing and storing overlap."""
     async with engine(dut, CONFIG) as (_, session):
-        source = source_of("operands")
-        for case in cycles.cases(PACED):
-            before = resolved(dut.busy_cycles)
-            for index in range(PACED):
-                stored = case.stores == "all" or (case.stores == "last" and index == PACED - 1)
-                each = Product(
-                    left=random_tile(source, conversion),
-                    right=random_tile(source, conversion),
-                    style=Style.BF16,
-                    fidelity=fidelity,
-                    dst32=False,
-                    dst_tile=index % 2 * case.alternates,
-                    clear=case.clears or index == 0,
-                    store=as_it_is(Style.BF16, slots(CONFIG)[0], dst32=False) if stored else None,
-                )
-                await session.queue(each)
-            await session.player.play([session.take_segment()])
-            busy = resolved(dut.busy_cycles) - before
-            assert busy == case.cycles, f"{PACED} products, {case}: busy for {busy} cycles"
-        await session.compare()
+        await paced_products(session, Conversion(l1_format, l1_format), fidelity)
+
+
+@cocotb.test(**LIMIT)
+async def loads(dut):
+    """Two loads of every pair of L1 formats take both their words and one start, a load alone its own: the documents' table."""
+    async with engine(dut, CONFIG) as (frame, session):
+        await timed_loads(session, frame.coverage(cross(("two", "alone"), L1_FORMATS)))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=["full_speed", "gaps_and_stalls"])
+async def held_tiles(dut, pace):
+    """Tiles of both sides held, flipped to and given back in any order that leaves the next product a bank."""
+    pause = 0.5 if pace == "gaps_and_stalls" else 0.0
+    async with engine(dut, CONFIG, gap=pause, stall=pause) as (frame, session):
+        coverage = frame.coverage(cross(("left", "right"), (False, True), (False, True)))
+        for moves, each in held_program(CONFIG, source_of("operands"), pauses.rng("program")):
+            for side, move in moves.items():
+                coverage.hit(side, *move)
+            await session.queue(each)
+        await session.flush()
+
+
+@cocotb.test(**LIMIT)
+async def blocks(dut):
+    """A matrix product in blocks of output tiles, with two tiles of one side held, in golden's cycles."""
+    source = source_of("matrices")
+    a, b = (source.standard_normal(shape, dtype=np.float32) for shape in ((64, 64), (64, 64)))
+    program = tensix.matmul_program(a, b, fmt="bfp4", fidelity="LoFi", numerics=NUMERICS, block=(2, 2), result="BF16")
+    async with engine(dut, CONFIG) as (_, session):
+        assert holds_all(CONFIG, program)
+        assert await compare_matmul(session, program) == 1, "the memories do not hold the whole product"
+        assert resolved(dut.busy_cycles) == scheduled(CONFIG, program)
 
 
 @cocotb.test(**LIMIT)
@@ -294,7 +296,10 @@ async def host_traffic(dut):
 @cocotb.test(**LIMIT)
 async def reset(dut):
     """Reset at any moment of loading, multiplying and storing, with tiles kept: Dst reads 0 and no work remains."""
-    moments = {"loading": 40, "multiplying": 64 + 100, "storing": 64 + 16 * CONFIG.unit.passes + 40}
+    loaded = load_cycles(Format.BF16, Format.BF16)
+    multiplied = loaded + product_cycles(CONFIG.unit.passes, Fidelity.LOFI)
+    moments = {"loading": 10, "multiplying": loaded + 4, "storing": multiplied + 10}
+    conversion = Conversion(Format.BF16, Format.BF16)
     async with engine(dut, CONFIG) as (frame, session):
         source = source_of("operands")
         coverage = frame.coverage(moments)
@@ -303,7 +308,8 @@ async def reset(dut):
             for _ in range(2):
                 await session.queue(
                     Product(
-                        **random_operands(Style.BF16, source),
+                        left=random_tile(source, conversion),
+                        right=random_tile(source, conversion),
                         style=Style.BF16,
                         keep_left=True,
                         keep_right=True,
@@ -313,7 +319,7 @@ async def reset(dut):
             segment = session.take_segment()
             await session.player.play([Segment(writes=segment.writes)])
             session.player.send(Segment(commands=segment.commands))
-            await ClockCycles(dut.clk, cycles + int(source.integers(0, 20)))
+            await ClockCycles(dut.clk, cycles + int(source.integers(0, 12)))
             assert resolved(dut.busy), f"the engine was to be {moment}"
             coverage.hit(moment)
             dut.rst.value = 1

@@ -12,7 +12,7 @@ from bitpath.sim.flows.tensix_matmul import ENGINES
 
 pytestmark = pytest.mark.simulator
 SEED = 20251122
-ALL = 29
+ALL = 35
 """Names of all tests of the bench."""
 SAME = "same_on_every_engine"
 WORDS = 256

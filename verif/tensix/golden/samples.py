@@ -20,7 +20,7 @@ ROWS, SQUARE = np.full((8, 16), 0x1FC08, np.uint32), np.full((16, 16), 0x1FC08, 
 OPERANDS = {"dst": ROWS, "src_b": ROWS, "src_a": SQUARE, "style": "BF16", "dst32": True}
 CODES = {"srca_format": 5, "srcb_format": 6}
 ELEMENTS = {**OPERANDS, "src_a": ROWS, **CODES}
-PROGRAM = tensix.matmul_program(MATRIX, MATRIX.T)
+PROGRAM = tensix.matmul_program(MATRIX, MATRIX.T, block=(4, 2))
 INSTRUCTION = {"phase": 3, "src_b_row": 8, "src_a_row": 16, "dst_row": 24}
 WORD = 0x3F812345
 PACKED = {
@@ -70,7 +70,7 @@ VECTORISED = {
     "gapool": {**OPERANDS, "phase": 3, **CODES},
     "gmpool": {**OPERANDS, **CODES},
     "matmul": {"a": MATRIX, "b": MATRIX.T},
-    "matmul_program": {"a": MATRIX, "b": MATRIX.T},
+    "matmul_program": {"a": MATRIX, "b": MATRIX.T, "block": (4, 2)},
     "mova2d": {**MOVED, "src_a": ROWS},
     "movb2a": {"src_b": ROWS, "srcb_format": 5},
     "movb2d": {**MOVED, "src_b": ROWS, "srcb_format": 6},
@@ -88,11 +88,14 @@ VECTORISED = {
     "phases": {"fidelity": "HiFi4"},
     "result_matrix": {"program": PROGRAM, "dst": np.arange(1024, dtype=np.uint32).reshape(1, 1, 64, 16)},
     "run_program": {"program": PROGRAM},
+    "schedule": {"plan": PROGRAM, "pack_rows": 1, "block": (2, 1), "clear": 4},
+    "stored_words": {"program": PROGRAM, "dst": np.arange(1024, dtype=np.uint32).reshape(1, 1, 64, 16)},
     "sfp_stoch_rnd": {"x": ROWS, "mode": 3},
     "sfpstore": {"lanes": ROWS, "mode": 4},
     "tile_image": {"tile": np.ones((64, 16), np.float32), "fmt": "bf16"},
     "tile_instructions": {"fidelity": "HiFi2"},
     "tilize": {"matrix": MATRIX},
+    "unpack_cycles": {"fmt": 6, "throttle": 1},
     "to_physical": {"words": ROWS, "layout": "SRC"},
     "trnspsrcb": {"src_b": SQUARE},
     "unpack": UNPACKED,

@@ -1,6 +1,7 @@
 """Every kind of instruction for the bench of the Matrix unit, and random sequences for its configuration."""
 
 import os
+from dataclasses import replace
 from itertools import product
 from random import Random
 
@@ -14,6 +15,7 @@ from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.coverage import Coverage, cross
 from bitpath.verif.tensix.dot.sources import NOT_FP16, dst_row, source_rows
+from bitpath.verif.tensix.matrix.banks import ALL_MOVES
 from bitpath.verif.tensix.matrix.model import ADDING, BROADCASTS, ELEMENT_WISE, PAIRS, Operation, pair_places
 from bitpath.verif.tensix.matrix.player import Player
 
@@ -101,6 +103,15 @@ def random_operation(rng: Random, pairs: tuple[int, ...], *, releases: bool = Tr
     kind = rng.choice([each for each in combinations(style) if each["opcode"] is opcode and each["dst32"] == dst32])
     released = [releases and rng.random() < 0.15 for _ in "ab"]
     return place_kind(rng, style, kind, pair, release_a=released[0], release_b=released[1])
+
+
+def with_moves(rng: Random, player: Player, operation: Operation) -> Operation:
+    """Return the instruction with a move of each source's banks that golden's model allows."""
+    moves = {}
+    for side, banks in player.machine.sources.items():
+        release, flip = rng.choice([move for move in ALL_MOVES if banks.allows(*move)])
+        moves |= {f"release_{side}": release, f"flip_{side}": flip}
+    return replace(operation, **moves)
 
 
 def place_kind(rng: Random, style: Style, kind: dict, pair: int, **flags: bool) -> Operation:

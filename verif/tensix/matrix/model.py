@@ -30,6 +30,7 @@ from bitpath.rtl.tensix.pool.layouts import POOL_ROWS
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.tensix.dot.numbers import datum_shown, dst_number
 from bitpath.verif.tensix.dot.sources import NOT_FP16
+from bitpath.verif.tensix.matrix.banks import Banks
 
 ZEROED_ROWS = 16
 """Number of rows that one ZEROACC makes undefined."""
@@ -66,7 +67,7 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """An instruction; formats default to those of `style`."""
+    """An instruction; formats default to those of `style`, and a released bank is left for the other one."""
 
     opcode: Opcode
     style: Style = Style.BF16
@@ -84,6 +85,13 @@ class Operation:
     clear_all: bool = False
     release_a: bool = False
     release_b: bool = False
+    flip_a: bool | None = None
+    flip_b: bool | None = None
+
+    def flips(self, side: str) -> bool:
+        """Return True if it goes on to the other bank of a side; by default it does when it releases one."""
+        flip = getattr(self, f"flip_{side}")
+        return getattr(self, f"release_{side}") if flip is None else flip
 
     def __str__(self) -> str:
         given = {
@@ -99,7 +107,7 @@ class Operation:
         fmt_a, fmt_b = self.formats or (own, own)
         fields = {name: junk.getrandbits(1) for name in (*BROADCASTS, "accumulate", "argmax", "clear_all")}
         if self.opcode is Opcode.ZEROACC:
-            fields |= {name: junk.getrandbits(1) for name in ("release_a", "release_b")}
+            fields |= {name: junk.getrandbits(1) for name in ("release_a", "release_b", "flip_a", "flip_b")}
             fields |= {"style": junk.choice(list(StyleCode)), "phase": junk.getrandbits(2)}
             fields |= {"src_a_row": junk.getrandbits(6), "src_b_row": junk.getrandbits(6)}
             fields["clear_all"] = self.clear_all
@@ -107,6 +115,7 @@ class Operation:
             fields |= {"style": StyleCode.of(self.style), "phase": self.phase}
             fields |= {"src_a_row": self.src_a_row, "src_b_row": self.src_b_row}
             fields |= {"release_a": self.release_a, "release_b": self.release_b}
+            fields |= {"flip_a": self.flips("a"), "flip_b": self.flips("b")}
         if self.opcode is Opcode.MVMUL:
             fields["broadcast_row"] = self.broadcast_row
         if self.opcode in ELEMENT_WISE:
@@ -145,7 +154,7 @@ class Machine:
         self.numerics = numerics
         self.instructions = self.writes = 0
         self._banks = {side: [np.zeros((SRC_ROWS, COLUMNS), np.uint32)] * 2 for side in "ab"}
-        self._current = {"a": 2, "b": 2}
+        self.sources = {side: Banks() for side in "ab"}
         # Every computing instruction by its number, with both banks and the block before it.
         self._executed: dict[int, tuple[Operation, np.ndarray, np.ndarray, np.ndarray]] = {}
         # History of every 16-bit row: number of instructions and writes, and contents in the register's bit order, None if
@@ -179,12 +188,12 @@ class Machine:
         after = self._compute(operation, before)
         for row in self._written(operation):
             self._store(block[row], after[row], "instruction", self.instructions)
-        self._current["a"] += operation.release_a
-        self._current["b"] += operation.release_b
+        for side in "ab":
+            self.sources[side].move(getattr(operation, f"release_{side}"), operation.flips(side))
 
     def source_bank(self, side: str) -> np.ndarray:
         """Return the bank that the next instruction reads, uint32 [64, 16]."""
-        return self._banks[side][self._current[side]]
+        return self._banks[side][2 + self.sources[side].fill]
 
     def undefined(self, place: Place) -> bool:
         """Return whether a row is undefined; of a 32-bit row the upper half decides."""

@@ -61,7 +61,7 @@ class Player:
     def send_fill(self, side: str, rows: dict[int, np.ndarray]) -> None:
         """Queue a bank that golden already has."""
         for count, (row, values) in enumerate(rows.items(), 1):
-            fields = {"values": values.tolist(), "row": row, "last": count == len(rows)}
+            fields = {"values": [values.tolist()], "row": row, "last": count == len(rows)}
             self.drivers[f"write_{side}"].send(fields)
 
     def write(self, place: Place, values: np.ndarray) -> None:

@@ -4,6 +4,9 @@ Golden executes an entry when it is queued, before it is driven; the cycle of a 
 that it sees. ``BITPATH_CASES`` is the number of instructions of a random stream.
 """
 
+from dataclasses import replace
+from random import Random
+
 import cocotb
 import numpy as np
 
@@ -14,6 +17,7 @@ from bitpath.golden.tensix.matmul.matmul import TILE_ROWS
 from bitpath.rtl.tensix.matrix.instruction import Opcode
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench
+from bitpath.verif.kit.coverage import cross
 from bitpath.verif.tensix.dot.sources import dst_row, source_rows
 from bitpath.verif.tensix.matrix.accesses import pooled, written_around
 from bitpath.verif.tensix.matrix.hazards import HAZARDS, mvmul, timed
@@ -35,6 +39,7 @@ from bitpath.verif.tensix.matrix.kinds import (
     place_kind,
     random_operation,
     read_pairs,
+    with_moves,
     write_block,
 )
 from bitpath.verif.tensix.matrix.model import (
@@ -49,6 +54,23 @@ from bitpath.verif.tensix.matrix.model import (
 from bitpath.verif.tensix.matrix.player import Player
 
 STYLES = [cocotb.Param(value=style, name=style.value) for style in Style]
+HELD = 60
+"""Instructions with random moves of the banks."""
+
+
+def _fill_released(player: Player, rng: Random, operation: Operation) -> None:
+    """Fill the banks that an instruction releases."""
+    for side in "ab":
+        if getattr(operation, f"release_{side}"):
+            player.fill(side, dict(enumerate(source_rows(rng, Style.BF16))))
+
+
+def _release_waited_for(player: Player, rng: Random) -> None:
+    """Issue an instruction that releases each bank for which a fill of the other one waits."""
+    waits = {f"release_{side}": banks.waits for side, banks in player.machine.sources.items()}
+    operation = replace(mvmul(0), **waits)
+    player.issue(operation)
+    _fill_released(player, rng, operation)
 
 
 @cocotb.test(**LIMIT)
@@ -98,6 +120,8 @@ async def random_stream(dut, pace):
         await player.idle()
         for style in styles:
             operation = random_operation(rng, INSTRUCTION_PAIRS)
+            if operation.opcode is not Opcode.ZEROACC and (operation.release_a or operation.release_b):
+                operation = with_moves(rng, player, operation)
             player.issue(operation)
             for side, released in (("a", operation.release_a), ("b", operation.release_b)):
                 if released:
@@ -108,6 +132,7 @@ async def random_stream(dut, pace):
             player.write(place, dst_row(rng, style, dst32=place.dst32))
             for _ in range(CONFIG.passes.bit_length()):
                 player.read(rng.choice(pair_places(rng.choice(INSTRUCTION_PAIRS + WRITE_PAIRS))))
+        _release_waited_for(player, rng)
         await player.idle()
         read_pairs(player, rng, INSTRUCTION_PAIRS + WRITE_PAIRS)
         await player.idle()
@@ -215,6 +240,32 @@ async def hand_over(dut):
             read_pairs(player, rng, (0, 1, 2))
             await player.idle()
         read_pairs(player, rng, (0, 1, 2))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=["full_speed", "both"])
+async def held_banks(dut, pace):
+    """Random holds, flips and releases of both sources, while the unpacker fills each bank as soon as it is its own."""
+    gap, stall = PACES[pace]
+    rng = pauses.rng("holds")
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(cross("ab", (False, True), (False, True)))
+        player = Player(frame, NUMERICS, gap=gap, stall=stall)
+        for _ in range(2):
+            fill_both(player, rng, Style.BF16)
+        for index in range(HELD):
+            operation = with_moves(rng, player, mvmul(index % 4, src_a_row=rng.choice((0, 16, 32, 48))))
+            player.issue(operation)
+            _fill_released(player, rng, operation)
+            for side in "ab":
+                coverage.hit(side, getattr(operation, f"release_{side}"), operation.flips(side))
+            if index % 4 == 3:
+                for place in pair_places(rng.randrange(4))[:BLOCK_ROWS]:
+                    player.read(place)
+        _release_waited_for(player, rng)
+        await player.idle()
+        read_pairs(player, rng, (0, 1, 2, 3))
+        await player.idle()
 
 
 @cocotb.test(**LIMIT)

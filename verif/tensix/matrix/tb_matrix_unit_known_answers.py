@@ -127,7 +127,7 @@ async def play(frame: Bench, every: list[Case]) -> None:
                 for side, rows in (("write_a", case.src_a), ("write_b", case.src_b)):
                     for k, row in enumerate(rows):
                         fields = {"row": slot * len(rows) + k, "last": last and k == len(rows) - 1}
-                        drivers[side].send({"values": row.tolist(), **fields})
+                        drivers[side].send({"values": [row.tolist()], **fields})
         drivers["instruction"].send(Operation(opcode=Opcode.ZEROACC, clear_all=True).fields(junk))
         await taken("instruction")
         for case, operation in zip(batch, operations, strict=True):

@@ -19,7 +19,7 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Pipeline, Request
 from bitpath.verif.tensix.pack.pack import Packed, Packing, PackRow
-from bitpath.verif.tensix.unpack.unpack import Conversion, UnpackRow
+from bitpath.verif.tensix.unpack.unpack import Conversion, UnpackRow, UnpackWord
 
 CONFIG = config_from_environment(ConversionConfig)
 LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
@@ -55,7 +55,7 @@ async def unpacked(dut):
         conversion = Conversion(Format(l1_format), Format(register_format), bool(unsigned))
         exponents, datums = split(conversion.l1_format, conversion.datum_bits, little_endian(l1))
         for exponent, row, words in zip(exponents, datums.tolist(), src.reshape(ROWS, BLOCK).tolist(), strict=True):
-            request = UnpackRow(conversion, tuple(row), exponent)
+            request = UnpackWord((UnpackRow(conversion, tuple(row), exponent),), CONFIG.rows)
             rows.append(Request(request.payload(junk), pack(DstRow, words), request.shown))
     async with bench(dut, Unpacker(CONFIG).signature) as frame:
         await Pipeline(frame, Unpacker.LATENCY).exchange(rows, "both")

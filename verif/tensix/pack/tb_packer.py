@@ -4,16 +4,19 @@ Expected values come from golden before anything is driven. ``BITPATH_CASES`` se
 """
 
 import os
+from functools import partial
 
 import cocotb
 import numpy as np
 
 from bitpath.golden.tensix import unpack
 from bitpath.golden.tensix.declarations.formats import BLOCK, EXPONENT5_FORMATS, Format
+from bitpath.rtl.tensix.pack.layouts import PackedRow, PackRequest
 from bitpath.rtl.tensix.pack.packer import Packer
 from bitpath.rtl.tensix.unpack.config import ConversionConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
 from bitpath.verif.tensix.pack.corner import lay_out
 from bitpath.verif.tensix.pack.pack import Packed, Packing, PackRow, expected
@@ -24,6 +27,7 @@ CONFIG = config_from_environment(ConversionConfig)
 NUMERICS = CONFIG.numerics
 SIGNATURE = Packer(CONFIG).signature
 CASES = int(os.environ.get("BITPATH_CASES", "500"))
+REQUEST_BITS, RESULT_BITS = PackRequest.as_shape().size, PackedRow.as_shape().size
 LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 
 
@@ -33,11 +37,26 @@ def with_golden(requests: list[PackRow]) -> list[Request]:
 
 
 def as_rows(requests: list[PackRow], results: list[Packed]) -> list[Request]:
-    """Return requests and results as payloads of the ports."""
+    """Return requests and results as payloads of the ports; each row enters in every lane, beside the rows behind it."""
     junk = pauses.rng("junk")
-    return [
-        Request(each.payload(junk), result.bits, each.shown) for each, result in zip(requests, results, strict=True)
-    ]
+    payloads = [each.payload(junk) for each in requests]
+    found = []
+    for first in range(len(requests)):
+        places = [(first + lane) % len(requests) for lane in range(CONFIG.rows)]
+        payload = sum(payloads[place] << REQUEST_BITS * lane for lane, place in enumerate(places))
+        result = sum(results[place].bits << RESULT_BITS * lane for lane, place in enumerate(places))
+        found.append(Request(payload, result, partial(shown, [requests[place] for place in places])))
+    return found
+
+
+def shown(rows: list[PackRow], path: str) -> Shown:
+    """Return what differs, by the path of a field in the lane of one row."""
+    if len(rows) == 1:
+        return rows[0].shown(path)
+    lane, _, rest = path.partition(".")
+    each = rows[int(lane or 0)].shown(rest)
+    formats = {f"{place}.{name}": number for place in range(len(rows)) for name, number in each.formats.items()}
+    return Shown(operands={"lane": lane} | dict(each.operands), formats=formats)
 
 
 def register_words(fmt: Format) -> np.ndarray:

@@ -9,12 +9,12 @@ from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.rtl.tensix.unpack.config import ConversionConfig
-from bitpath.rtl.tensix.unpack.layouts import UnpackRequest
+from bitpath.rtl.tensix.unpack.layouts import unpack_request_layout
 from bitpath.verif.kit.batches import Batch, Part, fill, places, words_of
 from bitpath.verif.kit.volume import Generator, VolumeTask
 from bitpath.verif.tensix.unpack.unpack import ALL_CONVERSIONS, Conversion
 
-UNPACK = places(UnpackRequest)
+UNPACK = places(unpack_request_layout(1))
 UNPACK_WORDS = words_of(sum(width for _, width in UNPACK.values()))
 LONGEST = 16
 """Bits of datums all of whose codes are tried."""
@@ -35,7 +35,7 @@ def _unpacked(config: ConversionConfig, conversion: Conversion) -> Batch:
     count = len(datums)
     row = fill(count, words_of(COLUMNS * bits), [(bits * k, bits, datums[:, k]) for k in range(COLUMNS)])
     fields = [(*UNPACK[f"control.{name}"], int(getattr(conversion, name))) for name in ("l1_format", "register_format")]
-    fields += [(*UNPACK["control.unsigned"], int(conversion.unsigned)), (*UNPACK["exponent"], exponent)]
+    fields += [(*UNPACK["control.unsigned"], int(conversion.unsigned)), (*UNPACK["exponents.0"], exponent)]
     parts = (Part(row), Part(fill(count, UNPACK_WORDS, fields)))
 
     def golden() -> np.ndarray:

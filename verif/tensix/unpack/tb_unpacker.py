@@ -13,12 +13,24 @@ from bitpath.golden.tensix.declarations.formats import BLOCK, Format
 from bitpath.golden.tensix.declarations.numerics import BfpRange
 from bitpath.rtl.tensix.dot.layouts import DstRow
 from bitpath.rtl.tensix.unpack.config import ConversionConfig
+from bitpath.rtl.tensix.unpack.layouts import ROW_BITS
 from bitpath.rtl.tensix.unpack.unpacker import Unpacker
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import unpack
 from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
-from bitpath.verif.tensix.unpack.unpack import ALL_CONVERSIONS, Conversion, UnpackRow, every_row, expected, random_row
+from bitpath.verif.tensix.unpack.unpack import (
+    ALL_CONVERSIONS,
+    Conversion,
+    UnpackRow,
+    UnpackWord,
+    among_others,
+    at_every_place,
+    every_row,
+    expected_words,
+    random_row,
+    rows_in_word,
+)
 
 CONFIG = config_from_environment(ConversionConfig)
 NUMERICS = CONFIG.numerics
@@ -29,18 +41,31 @@ EXHAUSTED = [conversion for conversion in ALL_CONVERSIONS if conversion.datum_bi
 REBIAS = FP32.bias - FP16.bias
 
 
-def with_golden(requests: list[UnpackRow]) -> list[Request]:
+def words_with_golden(words: list[UnpackWord]) -> list[Request]:
     """Return requests with the results of golden."""
     junk = pauses.rng("junk")
-    results = expected(requests, NUMERICS)
-    return [Request(each.payload(junk), result, each.shown) for each, result in zip(requests, results, strict=True)]
+    results = expected_words(words, NUMERICS)
+    return [Request(each.payload(junk), result, each.shown) for each, result in zip(words, results, strict=True)]
+
+
+def with_golden(requests: list[UnpackRow]) -> list[Request]:
+    """Return requests with each row in the next place of a word, between random rows of its conversion."""
+    rng = pauses.rng("neighbouring rows")
+    words = [among_others(each, place, CONFIG.rows, rng) for place, each in enumerate(requests)]
+    return words_with_golden(words)
+
+
+def found(request: Request, index: int, conversion: Conversion) -> list[int]:
+    """Return the words of row ``index`` of `with_golden`."""
+    place = index % rows_in_word(conversion, CONFIG.rows)
+    return unpack(DstRow, request.expected >> ROW_BITS * place & (1 << ROW_BITS) - 1)
 
 
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(conversion=[cocotb.Param(value=each, name=each.bin.replace("/", "_")) for each in EXHAUSTED])
 async def every_datum(dut, conversion):
-    """All codes; for block floats under all exponents, also wrapping ones and the largest."""
-    rows = with_golden(every_row(conversion))
+    """All codes in every row of a word; for block floats under all exponents, also wrapping ones and the largest."""
+    rows = words_with_golden(at_every_place(every_row(conversion), CONFIG.rows))
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, Unpacker.LATENCY).sweep(rows)
 
@@ -106,8 +131,8 @@ async def thirty_two_bits(dut):
     rows = with_golden(requests)
     async with bench(dut, SIGNATURE) as frame:
         coverage = frame.coverage([name for name, _, _ in words])
-        for row, (name, place, word) in zip(rows, words, strict=True):
-            if unpack(DstRow, row.expected)[place] == word:
+        for index, (row, (name, place, word)) in enumerate(zip(rows, words, strict=True)):
+            if found(row, index, requests[index].conversion)[place] == word:
                 coverage.hit(name)
         await Pipeline(frame, Unpacker.LATENCY).exchange(rows, "both")
 
@@ -160,8 +185,8 @@ async def block_floats(dut):
     rows = with_golden(requests)
     async with bench(dut, SIGNATURE) as frame:
         coverage = frame.coverage([corner[0] for corner in table])
-        for row, (name, *_, word) in zip(rows, table, strict=True):
-            if unpack(DstRow, row.expected)[0] == word:
+        for index, (row, (name, *_, word)) in enumerate(zip(rows, table, strict=True)):
+            if found(row, index, requests[index].conversion)[0] == word:
                 coverage.hit(name)
         await Pipeline(frame, Unpacker.LATENCY).exchange(rows, "both")
 

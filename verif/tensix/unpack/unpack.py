@@ -12,7 +12,7 @@ from bitpath.golden.tensix.convert.unpack import CONVERSIONS, L1_BYTES
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, EXPONENT5_FORMATS, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.rtl.tensix.dot.layouts import DstRow
-from bitpath.rtl.tensix.unpack.layouts import UnpackRequest
+from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS, ROW_BITS, unpack_request_layout
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.values import Integer, code_text
@@ -67,24 +67,6 @@ class UnpackRow:
     def bits(self) -> int:
         return row_bits(self.datums, self.conversion.datum_bits)
 
-    def payload(self, junk: Random) -> int:
-        """Return the payload; bits outside the row are random."""
-        conversion = self.conversion
-        used = BLOCK * conversion.datum_bits
-        above = junk.getrandbits(UnpackRequest.as_shape().members["datums"] - used) << used if used < 512 else 0
-        return pack(
-            UnpackRequest,
-            {
-                "datums": self.bits | above,
-                "exponent": self.exponent if conversion.l1_format in BLOCK_FLOATS else junk.getrandbits(8),
-                "control": {
-                    "l1_format": conversion.l1_format,
-                    "register_format": conversion.register_format,
-                    "unsigned": conversion.unsigned,
-                },
-            },
-        )
-
     def shown(self, lane: str) -> Shown:
         """Return the datum that differs, and the formats."""
         conversion, lane = self.conversion, int(lane or 0)
@@ -96,6 +78,80 @@ class UnpackRow:
         operands |= {"exponent": code_text(Integer(8, signed=False), self.exponent)} if fmt in BLOCK_FLOATS else {}
         words = {Format.FP32: FP32, Format.INT32: INT32}.get(register) or source_number(register)
         return Shown(operands=operands, formats={"": words})
+
+
+@dataclass(frozen=True)
+class UnpackWord:
+    """A request of consecutive rows of one conversion, to an unpacker of at most ``most`` rows."""
+
+    rows: tuple[UnpackRow, ...]
+    most: int
+
+    @property
+    def conversion(self) -> Conversion:
+        return self.rows[0].conversion
+
+    def payload(self, junk: Random) -> int:
+        """Return the payload; bits behind the datums, and exponents of no row, are random."""
+        conversion = self.conversion
+        size = BLOCK * conversion.datum_bits
+        # Rows that have room are unpacked, so a short word ends with random rows.
+        datums = junk.getrandbits(ROW_BITS) >> size * len(self.rows) << size * len(self.rows)
+        for place, row in enumerate(self.rows):
+            datums |= row.bits << size * place
+        exponents = [junk.getrandbits(EXPONENT_BITS) for _ in range(self.most)]
+        if conversion.l1_format in BLOCK_FLOATS:
+            exponents[: len(self.rows)] = [row.exponent for row in self.rows]
+        return pack(
+            unpack_request_layout(self.most),
+            {
+                "datums": datums,
+                "exponents": exponents,
+                "control": {
+                    "l1_format": conversion.l1_format,
+                    "register_format": conversion.register_format,
+                    "unsigned": conversion.unsigned,
+                },
+            },
+        )
+
+    def shown(self, path: str) -> Shown:
+        """Return the datum that differs, and the formats; a row without datums shows those of the first one."""
+        row, _, lane = path.partition(".")
+        place = int(row or 0)
+        found = self.rows[place if place < len(self.rows) else 0].shown(lane)
+        return Shown(operands={"row": f"{place} of {len(self.rows)}"} | dict(found.operands), formats=found.formats)
+
+
+def rows_in_word(conversion: Conversion, most: int) -> int:
+    """Return the rows that an unpacker of at most ``most`` rows takes from 64 bytes."""
+    return min(most, ROW_BITS // (BLOCK * conversion.datum_bits))
+
+
+def among_others(row: UnpackRow, place: int, most: int, rng: Random) -> UnpackWord:
+    """Return a full word with a row at a place, modulo the rows of the word, between random ones."""
+    count = rows_in_word(row.conversion, most)
+    rows = [random_row(row.conversion, rng) for _ in range(count)]
+    rows[place % count] = row
+    return UnpackWord(tuple(rows), most)
+
+
+def at_every_place(rows: list[UnpackRow], most: int) -> list[UnpackWord]:
+    """Return full words in which every row of one conversion has every place once."""
+    count = rows_in_word(rows[0].conversion, most)
+    words = []
+    for shift in range(count):
+        turned = rows[shift:] + rows[:shift]
+        for start in range(0, len(rows), count):
+            word = (turned[start : start + count] * count)[:count]
+            words.append(UnpackWord(tuple(word), most))
+    return words
+
+
+def expected_words(words: list[UnpackWord], numerics: TensixNumerics) -> list[int]:
+    """Return the output of each request: golden's rows, and zeros in those that do not fit."""
+    results = iter(expected([row for word in words for row in word.rows], numerics))
+    return [sum(next(results) << ROW_BITS * place for place, _ in enumerate(word.rows)) for word in words]
 
 
 def expected(rows: list[UnpackRow], numerics: TensixNumerics) -> list[int]:

@@ -70,7 +70,7 @@ def test_a_configuration_is_refused_by_a_sentence_or_is_one(config_type):
         (b"9" * 5000, "is not JSON: Exceeds the limit"),
         (b'{"numerics": 1, "numerics": 2}', "is not JSON: numerics given twice"),
         (b"[]", "[] is not an object with the fields of ConversionConfig"),
-        (b'{"nosuch": 1}', "ConversionConfig has missing or unknown fields: nosuch, numerics"),
+        (b'{"nosuch": 1}', "ConversionConfig has missing or unknown fields: nosuch, numerics, rows"),
     ],
     ids=["empty", "cut", "binary", "deep", "long", "twice", "list", "unknown"],
 )

@@ -162,6 +162,12 @@ def test_unpacker_on_verilator():
     bench("unpacker", ConversionConfig(), "verilator", cases=500, min_tests=26, min_compared=compared)
 
 
+@pytest.mark.parametrize("rows", [8, *(pytest.param(rows, marks=pytest.mark.deep) for rows in (2, 4))])
+def test_wide_unpacker(rows):
+    """Every datum in every row of a word."""
+    bench("unpacker", ConversionConfig(rows=rows), "verilator", cases=100, min_tests=26, min_compared=22_000)
+
+
 @pytest.mark.deep
 def test_unpacker_on_icarus():
     tests = "random_rows|thirty_two|block_floats|latency|BFP[248]A?_BF16|BFP[24]A_FP16"
@@ -172,6 +178,12 @@ def test_packer_on_verilator():
     """Every 16-bit word in ten conversions, every combination of formats and steps at four paces, corners, latency."""
     compared = 10 * 4096 + 6448 + 390 + 20
     bench("packer", ConversionConfig(), "verilator", cases=500, min_tests=16, min_compared=compared)
+
+
+def test_packer_of_two_rows():
+    """Every row in both lanes, beside rows of other formats and steps."""
+    config, tests = ConversionConfig(rows=2), "directed_corners|random_rows|latency|resets"
+    bench("packer", config, "verilator", cases=100, tests=tests, min_tests=7, min_compared=6448)
 
 
 @pytest.mark.deep
