@@ -67,6 +67,9 @@ TO_DST = (Op.DATACOPY, Op.TILIZE, Op.UNTILIZE, Op.PACK_UNTILIZE)
 """Operations whose operand may go to a 32-bit Dst without SrcA."""
 
 
+FORMAT_FIELDS = ("in_a", "in_b", "register_format", "mid_format", "out_format")
+
+
 class Formats(NamedTuple):
     """The formats of a case."""
 
@@ -125,7 +128,7 @@ class Case:
     chip: Chip | str = Chip.WORMHOLE
 
     def __post_init__(self) -> None:
-        for name in ("in_a", "register_format", "mid_format", "out_format", "in_b"):
+        for name in FORMAT_FIELDS:
             value = getattr(self, name)
             if value is not None or name != "in_b":
                 value = LLK_NAMES.get(value, value) if isinstance(value, str) else value
@@ -172,11 +175,7 @@ class Case:
     @property
     def formats(self) -> Formats:
         """The formats as members."""
-        return Formats(*(cast(Any, each) for each in (self.in_a, self.in_b, *self._later_formats)))
-
-    @property
-    def _later_formats(self) -> tuple[Any, ...]:
-        return self.register_format, self.mid_format, self.out_format
+        return Formats(*(getattr(self, name) for name in FORMAT_FIELDS))
 
     @property
     def style(self) -> Style:

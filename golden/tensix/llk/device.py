@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.llk.case import Case
 from bitpath.golden.tensix.operands.fidelity import phases
@@ -31,7 +32,7 @@ class Device:
     exchanged : True if the left operand takes the place of the right one.
     swapped_fields : True if SrcA is read by the 7-bit fields and SrcB by the 5-bit ones.
     raw : True if the packer copies to the intermediate format without rounding and flush.
-    rounds_at_once : True if block floats are rounded to their own width, not to 7 bits and then truncated.
+    to_blocks : makes bytes of a block float out of BF16 or FP16 codes; None is the packer's way.
     other_order : True if the result's datums are in row-major order where they should be in tiles, and conversely.
     """
 
@@ -44,7 +45,7 @@ class Device:
     exchanged: bool = False
     swapped_fields: bool = False
     raw: bool = False
-    rounds_at_once: bool = False
+    to_blocks: Callable[[np.ndarray, Format], np.ndarray] | None = None
     other_order: bool = False
 
 

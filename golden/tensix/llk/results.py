@@ -37,9 +37,9 @@ def packed(case: Case, device: Device, dst: np.ndarray) -> tuple[np.ndarray, np.
     carrier = MID_CARRIERS[settled]
     mids = [pack(each, settled, carrier, round_10b=narrows, **options) for each in dst]
     options |= {"round_10b": case.round_10b, "e4m3": case.e4m3}
-    if device.rounds_at_once and given.out in BLOCK_FLOATS:
+    if device.to_blocks is not None and given.out in BLOCK_FLOATS:
         whole = Format.BF16 if BLOCK_FLOATS[given.out].exponent_bits == 8 else Format.FP16
-        results = [_rounded_at_once(pack(each, given.mid, whole, **options).view("<u2"), given.out) for each in dst]
+        results = [device.to_blocks(pack(each, given.mid, whole, **options).view("<u2"), given.out) for each in dst]
     else:
         results = [pack(each, given.mid, given.out, **options) for each in dst]
     mid = np.stack(mids).view(f"<u{L1_BYTES[carrier]}").reshape(dst.shape)
@@ -58,24 +58,6 @@ def edge_masks(case: Case) -> np.ndarray | None:
     else:
         masks[0, 0] = 1
     return masks.reshape(TILE_ROWS)
-
-
-def _rounded_at_once(words: np.ndarray, fmt: Format) -> np.ndarray:
-    """Return a block float whose magnitudes are rounded to its own bits in one step, ties away from zero."""
-    block = BLOCK_FLOATS[fmt]
-    fraction_bits = 15 - block.exponent_bits
-    blocks = words.astype(np.int64).reshape(-1, BLOCK)
-    exponent = blocks >> fraction_bits & (1 << block.exponent_bits) - 1
-    significand = blocks & (1 << fraction_bits) - 1 | (exponent > 0).astype(np.int64) << fraction_bits
-    largest = exponent.max(axis=1, keepdims=True)
-    shift = largest - exponent + fraction_bits + 1 - block.magnitude_bits
-    magnitude = np.minimum((significand << 1 >> np.minimum(shift, 62)) + 1 >> 1, (1 << block.magnitude_bits) - 1)
-    sign = np.where(magnitude > 0, blocks >> 15, 0)
-    codes = (sign << block.magnitude_bits | magnitude).astype(np.uint8).reshape(-1)
-    bits = np.unpackbits(codes.reshape(-1, 1), axis=1, bitorder="little", count=block.datum_bits)
-    exponents = np.zeros(exponent_stream_bytes(words.size), np.uint8)
-    exponents[: largest.size] = largest[:, 0]
-    return np.concatenate([exponents, np.packbits(bits.reshape(-1), bitorder="little")])
 
 
 def datum_codes(case: Case, l1: np.ndarray) -> np.ndarray:

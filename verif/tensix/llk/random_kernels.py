@@ -1,0 +1,74 @@
+"""Random kernels that the RTL units run: one tile, or two of K."""
+
+from random import Random
+
+import numpy as np
+
+from bitpath.golden.tensix.convert.early_conversion import INTEGERS
+from bitpath.golden.tensix.convert.pack import FLOAT_OUTPUTS
+from bitpath.golden.tensix.convert.unpack import CONVERSIONS
+from bitpath.golden.tensix.declarations.formats import Fidelity, Format
+from bitpath.golden.tensix.llk import Broadcast, Case, Op, Pool
+from bitpath.golden.tensix.llk.formats import MID_FORMATS, dst_format
+from bitpath.verif.tensix.engine.tiles import random_tile
+from bitpath.verif.tensix.llk.rtl_device import Kernel
+from bitpath.verif.tensix.unpack.unpack import Conversion
+
+SOURCES = tuple(fmt for fmt in Format if fmt is not Format.INT16)
+TWO_TILES = (((32, 64), (64, 32)), ((32, 32), (32, 32)))
+
+
+def random_kernels(count: int, seed: int) -> list[Kernel]:
+    """Return as many kernels, every operation equally often; MOVA2D, which the RTL lacks, and moves of rows are left out."""
+    rng, source = Random(seed), np.random.default_rng(seed)
+    ops = list(Op)
+    return [_kernel(ops[number % len(ops)], rng, source) for number in range(count)]
+
+
+def _kernel(op: Op, rng: Random, source: np.random.Generator) -> Kernel:
+    while True:
+        try:
+            case = _case(op, rng)
+        except ValueError:
+            continue  # formats or options that do not follow each other
+        break
+    tiles = [
+        _operand(fmt, case, source, sizes)
+        for fmt, sizes in (
+            (case.formats.in_a, case.dimensions_a),
+            (case.formats.in_b, case.dimensions_b),
+        )
+    ]
+    return Kernel(case, tiles[0], tiles[1])
+
+
+def _case(op: Op, rng: Random) -> Case:
+    register = rng.choice(SOURCES)
+    stored = [fmt for fmt, targets in CONVERSIONS.items() if register in targets]
+    copies = op.value in ("datacopy", "transpose", "tilize", "untilize", "pack_untilize")
+    dst32 = copies or rng.random() < 0.5
+    mid = rng.choice(MID_FORMATS[dst_format(register, dst32=dst32)])
+    a, b = rng.choice(TWO_TILES) if op is Op.MATMUL else TWO_TILES[1]
+    return Case(
+        op=op,
+        in_a=rng.choice(stored),
+        in_b=None if copies else rng.choice(stored),
+        register_format=register,
+        mid_format=mid,
+        out_format=mid if mid in INTEGERS else rng.choice(FLOAT_OUTPUTS),
+        fidelity=rng.choice(list(Fidelity)),
+        dst32=dst32,
+        dimensions_a=a,
+        dimensions_b=b,
+        broadcast=rng.choice(list(Broadcast)),
+        pool=rng.choice(list(Pool)),
+        relu=rng.randrange(4),
+        relu_threshold=rng.choice((0x3C00, 0x3F80, 0x4000)),
+    )
+
+
+def _operand(fmt: Format | None, case: Case, source: np.random.Generator, sizes: tuple[int, int]) -> np.ndarray | None:
+    if fmt is None:
+        return None
+    conversion = Conversion(fmt, case.formats.register)
+    return np.concatenate([random_tile(source, conversion).image for _ in range(sizes[0] * sizes[1] // 1024)])
