@@ -35,7 +35,7 @@ COLUMNS = {
 """Columns of a run's rows: heading and width by the name in its record. The error is relative to float64."""
 
 
-TABLES = ("stages", "layers", "engines", "classes")
+TABLES = ("stages", "layers", "engines", "classes", "chips")
 """Fields of a record that are tables."""
 WIDTH = 147
 """Columns of a table that no terminal shows, as in a log."""

@@ -33,6 +33,8 @@ KINDS: Mapping[str, tuple[str, Fidelity, Format, Format]] = {
 """Element format, fidelity, format in L1 and Src, and format of the result."""
 FORMATS = tuple(KINDS)
 """Formats that run by default."""
+STORED = {Format.FP32: np.float32, Format.FP16: np.float16, Format.INT32: np.uint32}
+"""Datums of the results."""
 SIZES: tuple[str, ...] = ()
 SLICES: Mapping[str, str] = {}
 SIDE = 32
@@ -63,7 +65,7 @@ def operands(wanted: str | None) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Run(StagedRun):
-    """The same product on each chip; a row of the results is a chip's matrix."""
+    """The same product on each chip; the results are the chips' matrices, one below the other."""
 
     machine, flow = "tensix", "program"
     units = tuple(chip.value for chip in Chip)
@@ -90,15 +92,18 @@ class Run(StagedRun):
 
     def reference(self) -> np.ndarray:
         a, b = (each.astype(np.float64) for each in self.tensors)
-        return np.stack([a @ b] * len(Chip))
+        return np.concatenate([a @ b] * len(Chip))
 
     def values(self, rtl: np.ndarray) -> np.ndarray:
-        tiles = [self._numbers(each).reshape(1, 1, -1, FACE) for each in rtl]
-        return np.stack([tensix.untilize(tile) for tile in tiles]).astype(np.float64) * self.scale
+        if self.out_format is not Format.INT32:
+            return rtl.astype(np.float64)
+        magnitudes = (rtl & 0x7FFFFFFF).astype(np.float64)
+        return np.where(rtl >> 31, -magnitudes, magnitudes) * self.scale
 
     def shown(self, *place: int) -> Shown:
-        chip = [*Chip][place[0]]
-        return Shown(operands={"place": f"datum {place[1]} of {chip.value}"}, formats={"": Word(8)})
+        chip = [*Chip][place[0] // SIDE]
+        where = f"row {place[0] % SIDE}, column {place[1]} of {chip.value}'s matrix"
+        return Shown(operands={"place": where}, formats={"": Word(8 * np.dtype(STORED[self.out_format]).itemsize)})
 
     def compute(self, play: Any) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
         results, rows = [], []
@@ -106,9 +111,10 @@ class Run(StagedRun):
             program = product_program(self._product(chip), *self._images(chip))
             left = play(chip.value, program)
             expected, words = golden_run(chip, program)
-            executed = _without_nops(left)
-            self.stage(chip.value, executed, words, None)
-            results.append((left["output"], expected))
+            executed = [*_without_nops(left), left["flags"]]
+            # No word may be illegal or unsupported.
+            self.stage(chip.value, executed, [*words, np.zeros_like(left["flags"])], None)
+            results.append([self._matrix(each) for each in (left["output"], expected)])
             times = left["word_cycles"][left["words"] >> 24 == MVMUL]
             span = int(times[-1] - times[0])
             rows.append(
@@ -122,7 +128,7 @@ class Run(StagedRun):
                     "cycles": int(left["cycles"]),
                 }
             )
-        rtl, golden = (np.stack(each) for each in zip(*results, strict=True))
+        rtl, golden = (np.concatenate(each) for each in zip(*results, strict=True))
         return rtl, golden, {"chips": rows, "cycles": sum(row["cycles"] for row in rows)}
 
     def _product(self, chip: Chip) -> Product:
@@ -138,11 +144,9 @@ class Run(StagedRun):
         """Return both tiles in L1."""
         return [tensix.tile_image(tensix.tilize(each)[0, 0], self.element, chip=chip) for each in self.converted]
 
-    def _numbers(self, content: np.ndarray) -> np.ndarray:
-        if self.out_format is Format.INT32:
-            words = content.view(np.uint32).astype(np.int64)
-            return np.where(words >> 31, -(words & 0x7FFFFFFF), words)
-        return content.view(np.float16 if self.out_format is Format.FP16 else np.float32)
+    def _matrix(self, content: np.ndarray) -> np.ndarray:
+        """Return a tile's bytes as the matrix of its datums, INT32 as words of sign and magnitude."""
+        return tensix.untilize(content.view(STORED[self.out_format]).reshape(1, 1, -1, FACE))
 
 
 def golden_run(chip: Chip, program: CoreProgram) -> tuple[np.ndarray, list[np.ndarray]]:

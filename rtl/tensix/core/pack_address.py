@@ -75,7 +75,7 @@ class PackAddress(wiring.Component):
         )
         # Bytes of an intermediate datum by the low bits of its code: 4, 2, and else 1.
         width_log2 = Mux(mid_format[:2] == 0, 2, mid_format[:2] == 1)
-        columns = Signal(4)
+        columns = Signal(32)  # as wide as the address, so that its complement is
         datum = Signal(32)
         count = Signal(20)
         m.d.comb += [

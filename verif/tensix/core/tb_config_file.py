@@ -153,14 +153,14 @@ async def random_instructions(dut):
         def value_of(register: int, known: dict[int, int], bits: int) -> int:
             return rng.getrandbits(bits) & (known.get(register, 0) if rng.random() < 0.7 else -1)
 
-        for _ in range(CASES):
+        for _ in range(max(CASES, 150)):
             thread, kind = rng.randrange(THREADS), rng.choice(kinds)
             register = rng.choice([*KNOWN]) if rng.random() < 0.9 else rng.randrange(min(REGISTERS[CHIP] + 8, 256))
             if kind == "SETC16":
                 own = rng.choice([*KNOWN_OWN]) if rng.random() < 0.9 else rng.randrange(THREAD_REGISTERS[CHIP] + 4)
                 legal = await table.cycle(thread, "SETC16", register=own, value=value_of(own, KNOWN_OWN, 16))
             elif kind == "RMWCIB":
-                byte, mask = rng.randrange(4), rng.getrandbits(8)
+                byte, mask = rng.randrange(4), rng.getrandbits(8) | rng.choice((0, 0xFF))
                 data = value_of(register, KNOWN, 32) >> 8 * byte & 0xFF
                 legal = await table.cycle(thread, f"RMWCIB{byte}", register=register, mask=mask, data=data)
             else:
