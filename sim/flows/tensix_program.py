@@ -38,7 +38,7 @@ STORED = {Format.FP32: np.float32, Format.FP16: np.float16, Format.INT32: np.uin
 SIZES: tuple[str, ...] = ()
 SLICES: Mapping[str, str] = {}
 SIDE = 32
-LARGEST_INT8 = 127
+INT8_BITS = 8
 MVMUL, NOP = (BY_NAME[Chip.WORMHOLE][name].opcode for name in ("MVMUL", "NOP"))
 
 
@@ -80,9 +80,8 @@ class Run(StagedRun):
         self.tensors = self.converted = a, b
         self.scale = 1.0
         if self.element == "int8":
-            scales = [float(np.abs(each).max()) / LARGEST_INT8 for each in (a, b)]
-            self.converted = np.rint(a / scales[0]).astype(np.int16), np.rint(b / scales[1]).astype(np.int16)
-            self.scale = scales[0] * scales[1]
+            (left, left_scale), (right, right_scale) = (matrices.quantised(each, INT8_BITS) for each in (a, b))
+            self.converted, self.scale = (left, right), left_scale * right_scale
 
     def part(self, name: str) -> Part:
         return UNIT, getattr(self.engine, name)
