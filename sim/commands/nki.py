@@ -96,8 +96,8 @@ def command(
     if rtl or rtl_core:
         from rich.console import Console
 
-        from bitpath.sim.flows.nki_rtl import compare as compare_rtl
-        from bitpath.sim.flows.nki_rtl import text
+        from bitpath.sim.flows.nki.rtl import compare as compare_rtl
+        from bitpath.sim.flows.nki.rtl import text
 
         console = Console(stderr=True, quiet=printer.silent)
         rows, left_out = compare_rtl(made.executed, "verilator", console, joined=rtl_core)

@@ -18,7 +18,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import X4 as WORD_ELEMENTS
 from bitpath.golden.trainium3.operands.layout import unpack_x4
 from bitpath.rtl.trainium3.lanes.activation2_control import Function
 from bitpath.rtl.trainium3.lanes.engine_control import Operator
-from bitpath.sim.flows.nki_steps import Steps
+from bitpath.sim.flows.nki.steps import Steps
 from bitpath.verif.trainium3.core.programs.hosted import LeftOutError
 from bitpath.verif.trainium3.dtype_words import DTYPE_NAMES
 

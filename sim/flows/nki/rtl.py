@@ -14,8 +14,8 @@ from rich.console import Console
 
 from bitpath.golden.nki.machine.record import Executed
 from bitpath.sim.engine.runner import build
-from bitpath.sim.flows.nki_steps import OnUnits
-from bitpath.sim.flows.nki_units import pairs_of
+from bitpath.sim.flows.nki.steps import OnUnits
+from bitpath.sim.flows.nki.units import pairs_of
 from bitpath.sim.flows.outcome import differences, play
 from bitpath.sim.flows.trainium3_staged import BENCHES, CoreUnits
 from bitpath.verif.trainium3.core import stages
