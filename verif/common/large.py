@@ -9,6 +9,8 @@ LARGE = (
     "tensor_engine",
     "matrix_unit",
     "tensix_engine",
+    "tensix_core",
+    "config_file",
     "mac_lane",
     "wide_lanes",
     "post_add",

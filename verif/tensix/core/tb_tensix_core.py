@@ -154,14 +154,14 @@ async def random_instructions(dut):
 async def words_that_are_not_executed(dut):
     """Each instruction that a core does not execute, and an unknown opcode, are passed over and noted."""
     async with opened(dut) as frame:
-        session = CoreSession(frame)
+        host = CoreHost(frame, CONFIG)
         outside = frame.scoreboard("flags", 6, output="illegal")
         others = [each.name for each in ENCODINGS[CHIP] if each.name not in (*EXECUTED, "MOP", "MOP_CFG", "REPLAY")]
         for number, word in enumerate([*(encode(name, chip=CHIP) for name in others), 0xFF << OPCODE_LOW, NOP]):
             await frame.reset()
             thread = number % THREADS
             words = tuple((word, NOP) if each == thread else () for each in range(THREADS))
-            run = await session.host.play(CoreProgram(words=words))
+            run = await host.play(CoreProgram(words=words))
             assert run.words[thread] == [word, NOP]
             known = word >> OPCODE_LOW != 0xFF
             outside.expect(0 if word == NOP else 1 << thread + (3 if known else 0))

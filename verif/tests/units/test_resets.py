@@ -38,6 +38,7 @@ from bitpath.verif.common.large import LARGE
 from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.engine_host import EARLY_WORDS
 from bitpath.verif.kit.traffic import Driven, Manners, Pace, broken_offer, drawn, first_difference, silent
+from bitpath.verif.tensix.core import traffic as core_traffic
 from bitpath.verif.tensix.stream import programs as stream_programs
 from bitpath.verif.trainium3.array import psum_memory
 from bitpath.verif.trainium3.core.programs import maker
@@ -102,6 +103,11 @@ def copies(source):
 def tiles(source):
     """Tiles of PSUM, and now and then one that is refused."""
     return drawn(lambda: psum_memory.random_command(PsumMemoryConfig(), source))
+
+
+def core_words(thread):
+    """Words of a product's program for a thread."""
+    return lambda source: drawn(lambda: core_traffic.core_word(source, thread))
 
 
 def short_lists(source):
@@ -225,6 +231,19 @@ MANNERS = {
     ),
     **dict.fromkeys(("rwc", "adc"), Manners(inputs={"write": modifiers})),
     "sfp_stochastic_round": Manners(cycles=300),
+    "config_file": Manners(
+        keeps="a program writes a GPR before it copies it",
+        inputs={"i": lambda source: drawn(lambda: core_traffic.config_instruction(source))},
+        still=("illegal",),
+        cycles=150,
+    ),
+    "wait_gate": Manners(inputs={"instruction": lambda source: drawn(lambda: core_traffic.gate_instruction(source))}),
+    "tensix_core": Manners(
+        keeps=f"GPRs, replay buffers, registers and L1: {SRAM}",
+        inputs={f"words_{thread}": core_words(thread) for thread in range(3)},
+        still=("illegal", "unsupported", *ALWAYS_BUSY),
+        cycles=150,
+    ),
     "matrix_unit": Manners(keeps=SRAM, still=ALWAYS_BUSY),
     "vector_mac": Manners(keeps=SRAM, still=ALWAYS_BUSY),
     "cascade": Manners(keeps=f"{SRAM}; {QUEUE}"),
