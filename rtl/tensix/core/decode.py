@@ -36,6 +36,7 @@ ZERO_FIELDS = {
         "flush",
     ),
     "SETRWC": ("flip",),
+    "DOTPV": ("broadcast_row",),
 }
 """Fields that must be 0 in an instruction that a core executes."""
 ZEROACC_MODES = (1, 3)

@@ -61,10 +61,10 @@ class TensixCore(wiring.Component):
     """Threads execute their words in order, one a cycle; units that they share take one instruction a cycle of all threads.
 
     The words of `decode.EXECUTED` are executed, with the modes that `UnpackAddress`, `PackAddress` and `MatrixOperands` do not
-    refuse: MVMUL, DOTPV, GAPOOL, GMPOOL, ELWMUL, ELWADD, ELWSUB, ZEROACC of 16 rows or all, SETRWC without flips, INCRWC, the eight
-    instructions of ADCs, UNPACR, PACR, SETDMAREG, WRCFG, RMWCIB, SETC16, the semaphores and STALLWAIT; MOP, MOP_CFG and REPLAY in
-    the expanders. Not executed are MOVA2D, MOVB2D, MOVD2A, MOVD2B, MOVB2A, TRNSPSRCB, ZEROSRC, CLEARDVALID, SETDVALID and
-    UNPACR_NOP. Such a word does nothing and sets ``unsupported``.
+    refuse: MVMUL, DOTPV without row broadcast, GAPOOL, GMPOOL, ELWMUL, ELWADD, ELWSUB, ZEROACC of 16 rows or all, SETRWC without
+    flips, INCRWC, the eight instructions of ADCs, UNPACR, PACR, SETDMAREG, WRCFG, RMWCIB, SETC16, the semaphores and STALLWAIT;
+    MOP, MOP_CFG and REPLAY in the expanders. Not executed are MOVA2D, MOVB2D, MOVD2A, MOVD2B, MOVB2A, TRNSPSRCB, ZEROSRC,
+    CLEARDVALID, SETDVALID and UNPACR_NOP. Such a word does nothing and sets ``unsupported``.
 
     Throughput with 8x16 dot products: an MVMUL a cycle while its banks are there. An UNPACR takes two cycles for addresses, of
     which the second UNPACR's pass beside the first one's data, and one for each 64 bytes; PACRs take a cycle and one for each row.

@@ -8,7 +8,7 @@ from bitpath.golden import tensix
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.encodings import BY_NAME
 from bitpath.golden.tensix.isa import encode
-from bitpath.rtl.tensix.core.decode import MATRIX, RWC
+from bitpath.rtl.tensix.core.decode import MATRIX, RWC, ZERO_FIELDS
 from bitpath.verif.tensix.core.programs import THREADS, CoreProgram
 
 MATH = 1
@@ -55,7 +55,7 @@ def _random_word(chip: Chip, rng: Random) -> int:
     name = rng.choice((*MATRIX, *RWC, "MVMUL", "MVMUL"))
     fields = {each.name: rng.getrandbits(each.width) for each in BY_NAME[chip][name].fields}
     # Banks stay, so that instructions behind do not wait for ever; rows stay where 32-bit words are.
-    fields |= {each: 0 for each in ("flip", "revert") if each in fields}
+    fields |= {each: 0 for each in ("flip", "revert", *ZERO_FIELDS.get(name, ())) if each in fields}
     if name == "ZEROACC":
         fields |= {"mode": ZEROACC_ROWS, "operand": rng.randrange(32)}
     elif "dst" in fields and name not in RWC:
