@@ -225,6 +225,7 @@ MANNERS = {
     ),
     **dict.fromkeys(("rwc", "adc"), Manners(inputs={"write": modifiers})),
     "sfp_stochastic_round": Manners(cycles=300),
+    **dict.fromkeys(("turn_buffer", "tilise_address"), Manners()),
     "matrix_unit": Manners(keeps=SRAM, still=ALWAYS_BUSY),
     "vector_mac": Manners(keeps=SRAM, still=ALWAYS_BUSY),
     "cascade": Manners(keeps=f"{SRAM}; {QUEUE}"),
