@@ -32,18 +32,15 @@ class L1Code(wiring.Component):
     """
 
     clocked = False
+    i: In(FloatWord)
+    block: In(8)
+    out_format: In(FORMAT_BITS)
+    e4m3: In(1)
+    o: Out(DST32.width)
 
     def __init__(self, *, has_e4m3: bool):
         self.has_e4m3 = has_e4m3
-        super().__init__(
-            {
-                "i": In(FloatWord),
-                "block": In(8),
-                "out_format": In(FORMAT_BITS),
-                "e4m3": In(1),
-                "o": Out(DST32.width),
-            }
-        )
+        super().__init__()
 
     def elaborate(self, platform):
         m = Module()

@@ -22,3 +22,18 @@ class ConversionConfig:
 
     def __post_init__(self) -> None:
         require_power_of_two("conversion", "rows", self.rows, 1, BLOCK_ROWS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnBufferConfig:
+    """Configuration of a turn buffer.
+
+    Attributes
+    ----------
+    rows : rows of 16 datums that it takes and gives in a cycle: 1, 2, 4 or 8.
+    """
+
+    rows: int = 1
+
+    def __post_init__(self) -> None:
+        require_power_of_two("turn buffer", "rows", self.rows, 1, BLOCK_ROWS)

@@ -6,12 +6,12 @@
 Ref: tt-isa-documentation 3930471, UNPACR_Regular; ttsim v1.10.0 for Blackhole's all-ones codes and E4M3.
 """
 
-from amaranth import Module, Mux, Signal
+from amaranth import Cat, Const, Module, Mux
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.formats.catalogue import E4M3, E5M2, FP16
-from bitpath.rtl.tensix.unpack.float_word import FloatWord, float_word
+from bitpath.golden.formats.catalogue import E4M3, E5M2, FP16, FP32
+from bitpath.rtl.tensix.unpack.float_word import FloatWord
 
 E4M3_REBIAS = FP16.bias - E4M3.bias
 
@@ -39,20 +39,20 @@ class Fp8Word(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        e4m3 = self.e4m3 if self.has_e4m3 else 0
-        ones = self.code[:-1].all()
-        m.d.comb += self.o.eq(float_word(self.code, E5M2))
-        filled = Signal()
-        with m.If(e4m3):
-            narrow = Signal(FloatWord)
-            m.d.comb += [
-                narrow.eq(float_word(self.code, E4M3)),
-                self.o.fraction.eq(narrow.fraction),
-                self.o.exponent.eq(Mux(narrow.exponent.any(), narrow.exponent + E4M3_REBIAS, 0)),
-                filled.eq(ones),
-            ]
-        with m.Else():
-            m.d.comb += filled.eq(ones & self.all_ones)
-        with m.If(filled):
-            m.d.comb += self.o.fraction[-FP16.fraction_bits :].eq(FP16.fraction_mask)
+        ones, code = self.code[:-1].all(), self.code
+        below = FP16.fraction_bits - E5M2.fraction_bits
+        filled = ones.replicate(below) if self.all_ones else Const(0, below)
+        fraction, exponent = Cat(filled, code[: E5M2.fraction_bits]), code[E5M2.fraction_bits : -1]
+        if self.has_e4m3:
+            narrow = code[E4M3.fraction_bits : -1]
+            below = FP16.fraction_bits - E4M3.fraction_bits
+            e4m3_fraction = Cat(ones.replicate(below), code[: E4M3.fraction_bits])
+            fraction = Mux(self.e4m3, e4m3_fraction, fraction)
+            exponent = Mux(self.e4m3, Mux(narrow.any(), narrow + E4M3_REBIAS, 0), exponent)
+        padding = Const(0, FP32.fraction_bits - FP16.fraction_bits)
+        m.d.comb += [
+            self.o.fraction.eq(Cat(padding, fraction)),
+            self.o.exponent.eq(exponent),
+            self.o.sign.eq(code[-1]),
+        ]
         return m

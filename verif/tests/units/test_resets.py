@@ -244,6 +244,7 @@ MANNERS = {
         still=("illegal", "unsupported", *ALWAYS_BUSY),
         cycles=150,
     ),
+    **dict.fromkeys(("turn_buffer", "tilise_address"), Manners()),
     "matrix_unit": Manners(keeps=SRAM, still=ALWAYS_BUSY),
     "vector_mac": Manners(keeps=SRAM, still=ALWAYS_BUSY),
     "cascade": Manners(keeps=f"{SRAM}; {QUEUE}"),

@@ -1,0 +1,129 @@
+"""Bench of the turn buffer: ramps in every format, turned or not, at every pace; full rate; resets.
+
+Expected rows are golden's. ``BITPATH_CASES`` sets the faces of a test.
+"""
+
+import os
+
+import cocotb
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from bitpath.golden.tensix.declarations.formats import FACE
+from bitpath.rtl.tensix.unpack.config import TurnBufferConfig
+from bitpath.rtl.tensix.unpack.turn_buffer import TurnBuffer
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.pipeline import PACES
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.tensix.unpack.turn import FORMATS, face, requests
+
+CONFIG = config_from_environment(TurnBufferConfig)
+SIGNATURE = TurnBuffer(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "100"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+GROUPS = FACE // CONFIG.rows
+KINDS = [(fmt, out, turn) for fmt, out in FORMATS for turn in (False, True)]
+
+
+def name(kind) -> str:
+    fmt, out, turn = kind
+    return f"{fmt.name}/{out.name}" + "/turned" * turn
+
+
+def any_face(rng, kind) -> list:
+    fmt, out, turn = kind
+    return requests(CONFIG.rows, *face(fmt, out, turn, rng.getrandbits(8)), turn, rng, name(kind))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def ramps(dut, pace):
+    """Every pair of formats, turned and not, in any order."""
+    rng = pauses.rng("faces")
+    order = [*KINDS, *rng.choices(KINDS, k=max(0, CASES - len(KINDS)))]
+    rng.shuffle(order)
+    gaps, stalls = (make() for make in PACES[pace])
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(map(name, KINDS))
+        driver, scoreboard = frame.driver("i", gaps), frame.check_stream("o", {}, stalls)
+        for kind in order:
+            coverage.hit(name(kind))
+            for each in any_face(rng, kind):
+                scoreboard.expect(each.expected, each.shown)
+                driver.send_bits(each.payload)
+
+
+@cocotb.test(**LIMIT)
+async def full_rate(dut):
+    """Rows in every cycle, and rows out in every cycle from the first whole face on."""
+    rng = pauses.rng("faces")
+    sent = [each for _ in range(20) for each in any_face(rng, rng.choice(KINDS))]
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        board = frame.scoreboard("o", frame.payload_shape("o"))
+        dut.o__ready.value = 1
+        await RisingEdge(dut.clk)
+        for cycle in range(len(sent) + GROUPS):
+            dut.i__valid.value = cycle < len(sent)
+            if cycle < len(sent):
+                dut.i__payload.value = sent[cycle].payload
+                board.expect(sent[cycle].expected, sent[cycle].shown)
+            await FallingEdge(dut.clk)
+            assert cycle >= len(sent) or resolved(dut.i__ready), f"not ready in cycle {cycle}"
+            assert resolved(dut.o__valid) == (cycle >= GROUPS), f"cycle {cycle}"
+            if cycle >= GROUPS:
+                board.got(resolved(dut.o__payload))
+            await RisingEdge(dut.clk)
+
+
+@cocotb.test(**LIMIT)
+async def stalled(dut):
+    """Two whole faces fill the buffers; nothing more is taken until the first has left."""
+    rng = pauses.rng("faces")
+    sent = [each for _ in range(3) for each in any_face(rng, rng.choice(KINDS))]
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        board = frame.scoreboard("o", frame.payload_shape("o"))
+        taken, given = 0, 0
+        await RisingEdge(dut.clk)
+        for cycle in range(8 * GROUPS):
+            dut.o__ready.value = cycle >= 3 * GROUPS
+            dut.i__valid.value = taken < len(sent)
+            dut.i__payload.value = sent[min(taken, len(sent) - 1)].payload
+            await FallingEdge(dut.clk)
+            if taken < len(sent) and resolved(dut.i__ready):
+                board.expect(sent[taken].expected, sent[taken].shown)
+                taken += 1
+            if resolved(dut.o__valid) and resolved(dut.o__ready):
+                board.got(resolved(dut.o__payload))
+                given += 1
+            if cycle == 3 * GROUPS - 1:
+                assert taken == 2 * GROUPS
+            await RisingEdge(dut.clk)
+        assert taken == given == len(sent)
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """Resets with a part of a face, a face, and two; nothing of them comes out."""
+    rng = pauses.rng("faces")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        for count in (1, GROUPS, GROUPS + 1, 2 * GROUPS):
+            await RisingEdge(dut.clk)
+            dut.o__ready.value = 0
+            for each in [each for _ in range(2) for each in any_face(rng, rng.choice(KINDS))][:count]:
+                dut.i__valid.value, dut.i__payload.value = 1, each.payload
+                await RisingEdge(dut.clk)
+            dut.i__valid.value = 0
+            await frame.reset()
+            board = frame.scoreboard(f"o after {count}", frame.payload_shape("o"), output="o")
+            dut.o__ready.value = 1
+            sent = any_face(rng, rng.choice(KINDS))
+            for cycle in range(2 * GROUPS):
+                await RisingEdge(dut.clk)
+                dut.i__valid.value = cycle < GROUPS
+                if cycle < GROUPS:
+                    dut.i__payload.value = sent[cycle].payload
+                    board.expect(sent[cycle].expected, sent[cycle].shown)
+                await FallingEdge(dut.clk)
+                assert resolved(dut.o__valid) == (cycle >= GROUPS)
+                if cycle >= GROUPS:
+                    board.got(resolved(dut.o__payload))

@@ -1,0 +1,56 @@
+"""Benches of the turn buffer and of the addresses in tilise mode, with known answers."""
+
+import numpy as np
+import pytest
+
+from bitpath.golden.tensix.declarations.formats import FACE
+from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE
+from bitpath.rtl.tensix.unpack.config import ConversionConfig, TurnBufferConfig
+from bitpath.sim.engine.runner import run_bench
+
+pytestmark = pytest.mark.simulator
+SEED = 20261128
+TURN_TESTS, ADDRESS_TESTS = 7, 6
+CHIPS = pytest.mark.parametrize("preset", [WORMHOLE, BLACKHOLE], ids=["wh", "bh"])
+ARCHIVE = "tensix_bh_pack_unpack.npz"
+
+
+@pytest.mark.parametrize(
+    ("rows", "simulator"),
+    [(4, "verilator"), (1, "icarus"), *(pytest.param(rows, "verilator", marks=pytest.mark.deep) for rows in (1, 2, 8))],
+)
+def test_turn_buffer(rows, simulator):
+    compared = (4 * 46 + 20 + 3 + 4) * FACE // rows
+    config = TurnBufferConfig(rows=rows)
+    bench = {"cases": 100 if simulator == "verilator" else 46, "seed": SEED}
+    run_bench("turn_buffer", config, simulator, **bench, min_tests=TURN_TESTS, min_compared=compared)
+
+
+@CHIPS
+def test_tilise_address(preset):
+    config = ConversionConfig(numerics=preset.numerics)
+    run_bench("tilise_address", config, "verilator", cases=200, seed=SEED, min_tests=ADDRESS_TESTS, min_compared=10_000)
+
+
+@pytest.mark.deep
+@CHIPS
+def test_tilise_address_on_icarus(preset):
+    config = ConversionConfig(numerics=preset.numerics)
+    run_bench("tilise_address", config, "icarus", cases=2000, seed=SEED, min_tests=ADDRESS_TESTS, min_compared=50_000)
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+def test_turn_buffer_known_answers(replay, kat, rows):
+    """Every face to SrcA."""
+    faces = np.count_nonzero(kat(ARCHIVE)["u_cfg"][:, 4] == 0)
+    bench = "tensix.unpack.tb_turn_buffer_known_answers"
+    result = replay("turn_buffer", TurnBufferConfig(rows=rows), bench, seed=SEED, min_tests=1)
+    assert result.compared == faces * FACE // rows > 0
+
+
+def test_tilise_address_known_answers(replay, kat):
+    """Every row of every case."""
+    rows = kat(ARCHIVE)["t_cfg"][:, 4].sum() // 16
+    bench = "tensix.unpack.tb_tilise_address_known_answers"
+    result = replay("tilise_address", ConversionConfig(numerics=BLACKHOLE.numerics), bench, seed=SEED, min_tests=1)
+    assert result.compared == rows > 0
