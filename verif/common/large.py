@@ -36,3 +36,6 @@ LARGE = (
     "dma_mover",
     "dma_transpose",
 )
+
+UNMEASURED = ("tensix_core",)
+"""Units without a measured list of bins, coverage and agreement; the records say so too."""
