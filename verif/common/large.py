@@ -37,5 +37,5 @@ LARGE = (
     "dma_transpose",
 )
 
-UNMEASURED = ("tensix_core",)
-"""Units without a measured list of bins, coverage and agreement; the records say so too."""
+UNMEASURED = ("config_file", "tensix_core")
+"""Units that records of coverage or agreement may lack, or a list of bins; the records say so too."""

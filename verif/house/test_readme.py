@@ -95,7 +95,7 @@ def test_the_flows_have_every_format_and_no_mismatch():
     }
     for flow, fmt, count, mismatches, *_ in rows("flows", "formats"):
         assert mismatches == 0
-        assert flow == "core" or count.startswith(f"{compared[flow][fmt]:,} ")
+        assert flow in ("core", "program") or count.startswith(f"{compared[flow][fmt]:,} ")
 
 
 def test_the_synthesis_has_the_designs_of_make_synth():
@@ -105,9 +105,10 @@ def test_the_synthesis_has_the_designs_of_make_synth():
 
 def test_every_unit_is_covered_and_agrees():
     for name in ("coverage", "agreement"):
-        assert {*units(name, "units"), *UNMEASURED} == set(UNITS)
-        assert records.record(name)["figures"]["units"] == len(UNITS) - len(UNMEASURED)
-        assert all(f"`{unit}`" in records.record(name)["note"] for unit in UNMEASURED)
+        missing = set(UNITS) - set(units(name, "units"))
+        assert missing <= set(UNMEASURED)
+        assert records.record(name)["figures"]["units"] == len(UNITS) - len(missing)
+        assert all(f"`{unit}`" in records.record(name)["note"] for unit in missing)
 
 
 def test_the_least_coverage_is_that_of_the_table():

@@ -43,7 +43,7 @@ class GateTable:
     """A gate with golden in lockstep; thread 0 is the gate's."""
 
     def __init__(self, frame):
-        self.dut = frame.dut
+        self.dut, self._junk = frame.dut, pauses.rng("fields that no gate reads")
         self._opens, self._waits = frame.scoreboard("opens", 1), frame.scoreboard("waits", 1)
         self.restart()
 
@@ -61,7 +61,8 @@ class GateTable:
         values = [(0, 0)] * SEMAPHORES if values is None else values
         encoding = {each.name: 0 for each in BY_NAME[CHIP][name].fields}
         instruction = Instruction(name=name, fields=encoding | fields)
-        record = dict.fromkeys(instruction_layout(CHIP).members, 0) | instruction.fields
+        record = {name: self._junk.getrandbits(field.width) for name, field in instruction_layout(CHIP)}
+        record |= instruction.fields
         dut.instruction.value = pack(instruction_layout(CHIP), record | {"opcode": BY_NAME[CHIP][name].opcode})
         dut.banks.value = pack(Banks, {"writable": banks & 3, "readable": banks >> 2})
         dut.idle.value = idle
