@@ -25,7 +25,6 @@ COLUMNS = {
     "sqnr_db": ("SQNR dB", 7),
     "max_rel_error": ("max error", 9),
     "cycles": ("cycles", 7),
-    "schedule_cycles": ("schedule", 8),
     "time_us": ("us", 7),
     "mac_per_cycle": ("MAC/cycle", 9),
     "peak_mac_per_cycle": ("peak", 7),

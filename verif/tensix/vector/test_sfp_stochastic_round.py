@@ -23,7 +23,7 @@ EARLIER = WORMHOLE.variant(
 """The comparison of the documents' earlier pages."""
 
 
-@pytest.mark.parametrize("preset", [WORMHOLE, BLACKHOLE], ids=["wh", "bh"])
+@pytest.mark.parametrize("preset", [WORMHOLE, pytest.param(BLACKHOLE, marks=pytest.mark.deep)], ids=["wh", "bh"])
 def test_on_verilator(preset):
     """Corners, every discarded value, seeds, 10,000 steps, every pace, latency, resets."""
     compared = 16_000 + 4 * 300

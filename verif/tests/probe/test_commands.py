@@ -83,6 +83,7 @@ def change_a_byte(arrays):
     arrays["quantize_mx_e4m3fn.result"][0, 32] ^= 0xFF
 
 
+@pytest.mark.deep
 def test_identify_what_nothing_fits(bitpath, device):
     file = device("trainium3", "trainium3_quad_mx_aligned", change_a_byte)
     status, out, err = bitpath("identify", file)

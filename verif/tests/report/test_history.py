@@ -105,7 +105,7 @@ def test_bitpath_run_keeps_its_run(bitpath, monkeypatch, wrong):
     monkeypatch.setattr(builds, "build", lambda *_, **__: built)
     folder = Path.cwd() / "build/runs/a/b"
     folder.mkdir(parents=True)
-    left = {"output": None, "times": np.zeros((1, 1, 64, 16), np.uint64), "cycles": 7, "folder": folder}
+    left = {"output": None, "times": np.zeros((1, 1, 1, 64, 16), np.uint64), "cycles": 7, "folder": folder}
     monkeypatch.setattr(matmul, "play", lambda *_: left)
 
     def result(self, output):

@@ -162,7 +162,8 @@ def test_unpacker_on_verilator():
     bench("unpacker", ConversionConfig(), "verilator", cases=500, min_tests=26, min_compared=compared)
 
 
-@pytest.mark.parametrize("rows", [8, *(pytest.param(rows, marks=pytest.mark.deep) for rows in (2, 4))])
+@pytest.mark.deep
+@pytest.mark.parametrize("rows", [8, 2, 4])
 def test_wide_unpacker(rows):
     """Every datum in every row of a word."""
     bench("unpacker", ConversionConfig(rows=rows), "verilator", cases=100, min_tests=26, min_compared=22_000)
@@ -171,12 +172,14 @@ def test_wide_unpacker(rows):
 BLACKHOLE_CONVERSIONS = ConversionConfig(numerics=BLACKHOLE.numerics)
 
 
+@pytest.mark.deep
 def test_unpacker_of_blackhole():
     """E4M3 and the all-ones codes of E5M2 among all conversions."""
     tests = "FP8|random_rows|latency"
     bench("unpacker", BLACKHOLE_CONVERSIONS, "icarus", cases=100, tests=tests, min_tests=13, min_compared=8 * 16 + 420)
 
 
+@pytest.mark.deep
 def test_packer_of_blackhole():
     """E4M3 and FP16 from FP32 or BF16 in Dst among all combinations; every BF16 word that is narrowed."""
     compared = 13 * 4096 + 6448 + 390 + 20
@@ -195,6 +198,7 @@ def test_packer_on_verilator():
     bench("packer", ConversionConfig(), "verilator", cases=500, min_tests=16, min_compared=compared)
 
 
+@pytest.mark.deep
 def test_packer_of_two_rows():
     """Every row in both lanes, beside rows of other formats and steps."""
     config, tests = ConversionConfig(rows=2), "directed_corners|random_rows|latency|resets"

@@ -66,8 +66,8 @@ def emitted(tmp_path_factory):
     ("unit", "simulator"),
     [
         pytest.param("fidelity_multiplier", "verilator", marks=pytest.mark.deep),
-        ("unpacker", "icarus"),
-        pytest.param("fidelity_multiplier", "icarus", marks=pytest.mark.deep),
+        pytest.param("unpacker", "icarus", marks=pytest.mark.deep),
+        ("fidelity_multiplier", "icarus"),
         pytest.param("unpacker", "verilator", marks=pytest.mark.deep),
     ],
 )
