@@ -94,7 +94,7 @@ def _header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype]:
 
 
 def quantised(matrix: np.ndarray, bits: int) -> tuple[np.ndarray, float]:
-    """Return a matrix's integers, rounded half to even, the largest one of all bits, and the number that a one stands for.
+    """Scale a matrix to integers of at most 2**(bits - 1) - 1, rounded half to even; return them and the number that 1 stands for.
 
     Raises ValueError for infinities and NaN.
     """

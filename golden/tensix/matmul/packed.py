@@ -7,7 +7,7 @@ from bitpath.golden.tensix.convert.early_conversion import INTEGERS
 from bitpath.golden.tensix.declarations.formats import FACE, Format, Style
 from bitpath.golden.tensix.matmul.host import LARGEST_INT8, dst_values
 from bitpath.golden.tensix.matmul.matmul import TILE_ROWS, Program, unpadded
-from bitpath.golden.tensix.matmul.packing import PACKED, packed
+from bitpath.golden.tensix.matmul.packing import PACKED, pack_datums
 
 SIGN8 = LARGEST_INT8 + 1
 
@@ -32,7 +32,7 @@ def packed_tiles(program: Program, dst: np.ndarray, before: np.ndarray | None = 
         )
     if before is not None:
         _check_tiles(program, "before", before)
-    return packed(packing, dst, before, dst32=program.dst32, numerics=program.numerics)
+    return pack_datums(packing, dst, before, dst32=program.dst32, numerics=program.numerics)
 
 
 @checked

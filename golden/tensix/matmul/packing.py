@@ -61,7 +61,7 @@ def copied(style: Style, dst32: bool) -> Packing:
     return Packing(result=Format.FP16 if style is Style.FP16 else Format.BF16, raw=True)
 
 
-def packed(
+def pack_datums(
     packing: Packing, dst: np.ndarray, before: np.ndarray | None, *, dst32: bool, numerics: TensixNumerics
 ) -> np.ndarray:
     """Return the datums in L1 as `PACKED` has them, of the shape of ``dst``; raise where `pack` does."""
@@ -82,4 +82,4 @@ def packed(
 
 def check_packing(packing: Packing, *, dst32: bool, numerics: TensixNumerics) -> None:
     """Raise ValueError where `pack` does not take this work."""
-    packed(packing, np.zeros(BLOCK, np.uint32), None, dst32=dst32, numerics=numerics)
+    pack_datums(packing, np.zeros(BLOCK, np.uint32), None, dst32=dst32, numerics=numerics)

@@ -9,7 +9,7 @@ import pytest
 
 from bitpath.golden.formats.catalogue import E4M3
 from bitpath.golden.tensix.declarations.formats import Format
-from bitpath.golden.tensix.matmul.packing import PACKED, packed
+from bitpath.golden.tensix.matmul.packing import PACKED, pack_datums
 from bitpath.sim.engine import paths
 from bitpath.sim.flows import aie_ml_v2_matmul, tensix_matmul, trainium3_matmul, trainium3_rmsnorm_quant
 from bitpath.sim.flows.outcome import Outcome, compared
@@ -54,7 +54,7 @@ def test_the_explain_line_ends_in_the_expected_code(bitpath, matrices, format_na
     if flow is tensix_matmul and run.program.packing.result is Format.BF16:
         # The explanation ends in Dst; the packer rounds what it finds there.
         dst = np.full(1, word, np.uint32)
-        word = int(packed(run.program.packing, dst, None, dst32=True, numerics=run.program.numerics)[0]) << 16
+        word = int(pack_datums(run.program.packing, dst, None, dst32=True, numerics=run.program.numerics)[0]) << 16
     assert f"0x{word:08x}" == code
 
 
