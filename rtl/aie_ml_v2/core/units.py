@@ -5,6 +5,7 @@ from bitpath.rtl.aie_ml_v2.core.aie_tile import AieTile
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
 from bitpath.rtl.aie_ml_v2.tile.config import DataMemoryConfig
 from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig
+from bitpath.rtl.aie_ml_v2.vector.native_shapes import NativeShape
 from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
 
 UNITS = (
@@ -14,7 +15,9 @@ UNITS = (
         config_type=AieTileConfig,
         build=AieTile,
         summary="AIE-ML v2: the tile, which plays schedules of bundles on registers and banked memory",
-        covered=Covered(AieTileConfig(), 400),
+        covered=Covered(
+            AieTileConfig(multiply=NativeMacConfig(products=(NativeShape.INT8_8X8X8, NativeShape.INT16_8X2X8))), 400
+        ),
         agreed=AieTileConfig(
             multiply=NativeMacConfig(mx9=False),
             pairs=1,

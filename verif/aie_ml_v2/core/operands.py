@@ -6,7 +6,11 @@ import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.codes import SPARSE_CHUNK_BYTES, SPARSE_GROUP, SPARSE_KEPT
 from bitpath.golden.aie_ml_v2.declarations.registers import REGISTERS
+from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, FIFO_BYTES
 from bitpath.golden.aie_ml_v2.mac.sparsity import compress
+from bitpath.golden.aie_ml_v2.tile.registers import Registers
+from bitpath.golden.aie_ml_v2.tile.transfers import LOAD_FIFOS, STORE_FIFO
+from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
 
 
 def chunks(source: np.random.Generator, size: int, entity_bytes: int) -> np.ndarray:
@@ -42,6 +46,20 @@ def sparse_operands(source: np.random.Generator, entity_bytes: int) -> Iterator[
         held = (chosen.argsort(axis=1) < SPARSE_KEPT).ravel().repeat(entity_bytes)
         mask = np.packbits(held & (source.random(held.shape) < 0.8), bitorder="little")
         yield np.concatenate([source.integers(0, 256, 64, np.uint8), mask])
+
+
+def any_registers(source: np.random.Generator, config: AieTileConfig) -> Registers:
+    """Return registers of any bits, and FIFOs of any counts."""
+    registers = Registers()
+    bytes_of = {f"fex{n}": 96 for n in range(2 * config.pairs)} | {f"dm{n}": 256 for n in range(config.accumulators)}
+    bytes_of |= {data: FIFO_BYTES for data, _, _ in (*LOAD_FIFOS, STORE_FIFO)}
+    ends = {f"{kind}{n}": 1 << ADDRESS_BITS for kind in ("p", "m", "dn", "dj", "dc") for n in range(8)}
+    ends |= {f"s{n}": 64 for n in range(4)} | {count: FIFO_BYTES + 1 for _, count, _ in (*LOAD_FIFOS, STORE_FIFO)}
+    for name, size in bytes_of.items():
+        registers.write(name, source.integers(0, 256, size, np.uint8))
+    for name, end in ends.items():
+        registers.write(name, int(source.integers(0, end)))
+    return registers
 
 
 def overlap(first: str, second: str) -> bool:

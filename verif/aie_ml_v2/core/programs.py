@@ -7,6 +7,7 @@
               with dense products all hold everything
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 
@@ -15,7 +16,7 @@ import numpy as np
 from bitpath.golden.aie_ml_v2.declarations.codes import SRS_MODES, RoundingCode, Saturation
 from bitpath.golden.aie_ml_v2.declarations.mover import SHUFFLE_CODES
 from bitpath.golden.aie_ml_v2.declarations.registers import REGISTERS
-from bitpath.golden.aie_ml_v2.declarations.tile import LINE_BYTES, AguForm
+from bitpath.golden.aie_ml_v2.declarations.tile import FIFO_BYTES, LINE_BYTES, AguForm
 from bitpath.golden.aie_ml_v2.tile.addressing import Address
 from bitpath.golden.aie_ml_v2.tile.fifos import LoadFifo
 from bitpath.golden.aie_ml_v2.tile.memory import DataMemory
@@ -24,8 +25,10 @@ from bitpath.golden.aie_ml_v2.tile.registers import Registers
 from bitpath.golden.aie_ml_v2.tile.schedule import write_bytes
 from bitpath.golden.aie_ml_v2.tile.tile import Bundle
 from bitpath.golden.aie_ml_v2.tile.transfers import (
+    LOAD_FIFOS,
     POP_FORMATS,
     SPARSE_ENTITIES,
+    STORE_FIFO,
     Fill,
     Flush,
     Load,
@@ -56,6 +59,8 @@ KINDS = ("dense", "sparse8", "sparse16", "mx9")
 FORMS = (AguForm.POST_MODIFY, AguForm.TWO_D, AguForm.THREE_D, AguForm.INDEXED)
 POINTERS = {True: (3, 4, 5), False: (6, 7)}
 """Pointers outside FIFOs, of accesses to lines and of shorter ones."""
+BLOCK_BYTES = POP_FORMATS["mx9"].store_bits // 8
+"""Bytes of a push."""
 SHARE = 0.75
 """Share of slots that hold an operation."""
 
@@ -107,6 +112,7 @@ class ProgramMaker:
         memory[self.end_0 :] = chunks(source, self.size - self.end_0, SPARSE_ENTITIES[self.sparse])
         made = RandomProgram(memory=memory)
         self._start(made.registers, source)
+        self.fifos = list(self._start_fifos(made, source))
         # Addresses are followed in a copy, as the machine updates them in the cycle of the issue.
         self.state = Registers()
         for name in REGISTERS:
@@ -116,14 +122,13 @@ class ProgramMaker:
         self.taken = dict.fromkeys(("lda", "ldb", "st", "vec"), -1)
         self.bytes = DataMemory(self.size)
         write_bytes(self.bytes, 0, memory)
-        self.fifos = [LoadFifo(int(made.registers.read(f"p{number}"))) for number in range(2)]
         self.pushed = 0
         for cycle in range(cycles):
             made.bundles.append(self._bundle(cycle))
         return made
 
     def _start(self, registers: Registers, source: np.random.Generator) -> None:
-        """Random registers: general pointers in the shared half of memory, FIFOs empty and at their places."""
+        """Random registers, with general pointers in the shared half of memory."""
         for n in range(self.vectors):
             registers.write(f"fex{n}", source.integers(0, 256, 96, np.uint8))
         if self.kind != "dense":
@@ -141,9 +146,21 @@ class ProgramMaker:
             registers.write(f"dc{n}", int(source.integers(0, 5)))
         for n in range(4):
             registers.write(f"s{n}", int(source.integers(0, 64)))
-        registers.write("p0", self.shared + int(source.integers(0, LINE_BYTES)))
-        registers.write("p1", self.end_0)
-        registers.write("p2", int(source.integers(0, LINE_BYTES)))
+
+    def _start_fifos(self, made: RandomProgram, source: np.random.Generator) -> Iterator[LoadFifo]:
+        """Yield load FIFOs that hold bytes of their parts of memory. The store FIFO holds what a push leaves room for."""
+        heads = (self.shared + int(source.integers(0, LINE_BYTES)), self.end_0)
+        counts = [int(source.integers(0, FIFO_BYTES + 1)) for _ in LOAD_FIFOS]
+        held = [made.memory[head : head + count] for head, count in zip(heads, counts, strict=True)]
+        held.append(source.integers(0, 256, int(source.integers(0, FIFO_BYTES - BLOCK_BYTES + 1)), np.uint8))
+        starts = (*heads, int(source.integers(0, LINE_BYTES)))
+        for (data, count, pointer), part, start in zip((*LOAD_FIFOS, STORE_FIFO), held, starts, strict=True):
+            padded = np.pad(part, (0, FIFO_BYTES - len(part)))
+            after = start if pointer == "p2" else start + len(part)
+            for name, value in ((data, padded), (count, len(part)), (pointer, after)):
+                made.registers.write(name, value)
+            if pointer != "p2":
+                yield LoadFifo(after, len(part), padded)
 
     def _bundle(self, cycle: int) -> Bundle:
         """Return a bundle, each operation of which finds its place."""

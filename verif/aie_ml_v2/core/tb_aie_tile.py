@@ -9,9 +9,12 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles
 
+from bitpath.golden.aie_ml_v2.tile.addressing import Address
 from bitpath.golden.aie_ml_v2.tile.registers import Registers
 from bitpath.golden.aie_ml_v2.tile.schedule import write_bytes
 from bitpath.golden.aie_ml_v2.tile.tile import Bundle, Tile
+from bitpath.golden.aie_ml_v2.tile.transfers import PointerAdd
+from bitpath.rtl.aie_ml_v2.core.address_unit import REGISTERS as POINTERS
 from bitpath.rtl.aie_ml_v2.core.aie_tile import AieTile
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
 from bitpath.rtl.aie_ml_v2.core.issue_check import TileError
@@ -27,6 +30,7 @@ from bitpath.verif.aie_ml_v2.core.encoding import (
 from bitpath.verif.aie_ml_v2.core.errors import BEHIND_MX9, LACKING, MEETING, WRONG_ADDRESSES
 from bitpath.verif.aie_ml_v2.core.events import events_of, tile_events
 from bitpath.verif.aie_ml_v2.core.host import TileHost, TileProgram, memory_bytes, module_bytes
+from bitpath.verif.aie_ml_v2.core.operands import any_registers
 from bitpath.verif.aie_ml_v2.core.programs import ProgramMaker, kinds_of
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
@@ -44,6 +48,11 @@ FIRST = 4
 def without_stores(bundles):
     """Return a schedule that leaves memory as it is."""
     return [Bundle(**{**each.operations, "st": None}) for each in bundles]
+
+
+def step(number):
+    """Return the addition of a modifier to its pointer."""
+    return PointerAdd(address=Address(pointer=number % POINTERS, register=number % POINTERS))
 
 
 class Table:
@@ -122,6 +131,27 @@ async def random_schedules(dut, kind, gaps):
         assert bool(STALLS.from_bits(resolved(dut.stalls)).bundles) == bool(gaps)
         for event in events_of(program.bundles):
             coverage.hit(event)
+
+
+@cocotb.test(**LIMIT)
+async def written_registers(dut):
+    """The host writes any bits to all registers and reads them back, also after every slot moved every pointer, those of the
+    FIFOs too; a reset makes them 0."""
+    rng = np.random.default_rng(pauses.rng("state").getrandbits(64))
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        table, coverage = Table(frame), frame.coverage(["registers written", "pointers moved", "registers reset"])
+        memory = rng.integers(0, 256, memory_bytes(CONFIG.memory), np.uint8)
+        for _ in range(3):
+            await table.start(any_registers(rng, CONFIG), memory)
+            await table.compare_registers()
+            coverage.hit("registers written")
+            await table.play([Bundle(lda=step(n), ldb=step(n + 1), st=step(n + 2)) for n in range(POINTERS)])
+            coverage.hit("pointers moved")
+            await frame.reset()
+            table.golden.registers = Registers()
+            table.count(await table.play([]))
+            coverage.hit("registers reset")
+        await table.compare_memory()
 
 
 @cocotb.test(**LIMIT)
