@@ -203,10 +203,13 @@ def line_share(
     waivers: Iterable[Waiver],
     dead: Set[LinePoint] = frozenset(),
 ) -> Share:
-    """Return blocks and branches that are not proved dead, by Verilator's name and the source line."""
+    """Return blocks and branches that are not proved dead, by Verilator's name and the source line, also behind the module's."""
     places = sorted(counted.keys() - dead, key=lambda point: (point.line, point.column, point.what, point.module))
     names = [f"{point.what}: {source[point.line - 1].strip()}" for point in places]
-    points = [((name,), counted[point] > 0) for name, point in zip(names, places, strict=True)]
+    points = [
+        ((name, f"{module_name(point.module)}.{name}"), counted[point] > 0)
+        for name, point in zip(names, places, strict=True)
+    ]
     return _share(points, waived(waivers, unit, "line", points), names)
 
 
