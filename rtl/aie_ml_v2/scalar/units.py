@@ -12,7 +12,7 @@ UNITS = (
         build=ScalarFunctions,
         summary="AIE-ML v2: 1 / x, sqrt(x) and 1 / sqrt(x) of floats and integers, one a cycle",
         covered=Covered(ScalarFunctionsConfig(), 60, {"BITPATH_VOLUME": "300"}),
-        judges=(Judge(64, ScalarFunctionsConfig()),),
+        judges=(Judge(64, ScalarFunctionsConfig(), 4000),),
         waves=(
             CLOCK,
             INPUTS,
