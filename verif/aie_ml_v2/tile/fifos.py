@@ -42,12 +42,13 @@ def number(data: np.ndarray) -> int:
     return int.from_bytes(data.tobytes(), "little")
 
 
-async def write_held(table: Any, rng: Random, halves: int) -> None:
-    """Write halves of a FIFO's register as a program does, then set any count and any pointer.
+async def write_held(table: Any, rng: Random, halves: int, count: int | None = None) -> None:
+    """Write halves of a FIFO's register as a program does, then set its count, any one when not given, and any pointer.
 
     ``table`` is the bench's player; golden's FIFO keeps the bytes below the count.
     """
-    data, count, held = rng.getrandbits(FIFO_BITS), rng.randrange(FIFO_BYTES + 1), table.held
+    data, held = rng.getrandbits(FIFO_BITS), table.held
+    count = rng.randrange(FIFO_BYTES + 1) if count is None else count
     for half in range(2):
         mask = (1 << LINE_BITS) - 1 << half * LINE_BITS
         held = held & ~mask | data & mask if halves >> half & 1 else held

@@ -220,13 +220,19 @@ async def sparse_chunks(dut):
 
 @cocotb.test(**LIMIT)
 async def written_bytes(dut):
-    """A program writes halves of the register and any count; bytes above the count do not come back."""
+    """A program writes halves of the register and every count. Neither bytes above the count come back nor, of a pop of any
+    size, those above it."""
     rng = pauses.rng("operations")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame, 0.2)
         for number_of in range(max(6, CASES // 8)):
             await write_held(table, rng, halves=number_of % 4)
             await table.play([Operation(rng.choice(ELEMENTS)), Operation(rng.choice((None, 7)))])
+        for count in range(FIFO_BYTES + 1):
+            await write_held(table, rng, 3, count)
+            await table.play([Operation(rng.choice(ELEMENTS))])
+            await write_held(table, rng, 3, FIFO_BYTES)
+            await table.play([Operation(count)])
 
 
 @cocotb.test(**LIMIT)
