@@ -195,9 +195,16 @@ async def every_name(frame: Bench, unit: Registers) -> None:
 
 
 async def forwarding(frame: Bench, unit: Registers, cases: int) -> None:
-    """Reads of a register, or of one that shares slots with it, in the cycle of its write: every pair of codes."""
+    """Reads in the cycle of a write: of all four slots at each register's, and of a register that shares slots with it at every
+    pair of codes."""
     table, rng = Table(frame, unit), pauses.rng("values")
     coverage = frame.coverage(["forwarded", "as it was"])
+    for place, port in product(unit.names, dict.fromkeys(writer for _, writer in unit.paths)):
+        code = rng.choice(FORWARDS[1:])
+        whole = next(each for each in unit.names if {*place.slots} <= {*each.slots} and len(each.slots) == 4)
+        write = random_write([place], table.shadow, rng, code)
+        for event in await table.cycle({port: write}, dict.fromkeys(unit.readers, (whole, code))):
+            coverage.hit(event)
     for _ in range(max(1, cases // 16)):
         for code, port in product(FORWARDS, unit.writers):
             write = random_write(unit.names, table.shadow, rng, code)
