@@ -129,13 +129,16 @@ CASE = {
     "dimensions_b": (64, 32),
     "relu": 2,
     "relu_threshold": 0x3F80,
+    "edge_mask": 0xFFF,
 }
 """A product of BFP4 and BFP8."""
 L1 = {"l1_a": np.full(2 * 576, 100, np.uint8), "l1_b": np.full(2 * 1088, 101, np.uint8)}
+ADDING = llk.Case(**CASE | {"out_format": 5, "l1_accumulate": True})
+BEFORE = np.zeros(2048, np.uint8)
 LLK = {
     "Case": CASE,
-    "compare": {"case": llk.Case(**CASE), **L1, "device_l1": np.zeros(1088, np.uint8)},
-    "expected": {"case": llk.Case(**CASE), **L1},
+    "compare": {"case": ADDING, **L1, "device_l1": BEFORE, "l1_before": BEFORE},
+    "expected": {"case": ADDING, **L1, "l1_before": BEFORE},
 }
 DATUM = {"style": Style.BF16, "dst32": True, "phase": 3, "srca_format": Format.BF16, "srcb_format": Format.BF16}
 SUM = {name: value for name, value in DATUM.items() if name != "phase"}
