@@ -297,8 +297,8 @@ class Case:
                 f"edge_minus_infinity must be False with mid_format {mid.name} and edge_mask {masks}, not True"
             )
         if self.l1_accumulate and given.out not in ACCUMULATING_FORMATS:
-            known = one_of(each.name for each in ACCUMULATING_FORMATS)
-            raise ValueError(f"out_format must be {known} with l1_accumulate, not {given.out.name}")
+            adding = one_of(each.name for each in ACCUMULATING_FORMATS)
+            raise ValueError(f"out_format must be {adding} with l1_accumulate, not {given.out.name}")
         for each in (given.in_a, given.in_b, given.out):
             if each is not None:
                 check_e4m3(self.numerics, each, self.e4m3)
