@@ -62,6 +62,9 @@ def read_case(file: Path) -> StoredCase:
     a, b, before = (None if name is None else read_bytes(file.parent / name) for name in names.values())
     if a is None or (b is None) != (case.in_b is None):
         raise ValueError(f"{file}: l1_b must be {'left out' if case.in_b is None else 'given'} with op {values['op']}")
+    if (before is None) == case.l1_accumulate:
+        given = "given with" if case.l1_accumulate else "left out without"
+        raise ValueError(f"{file}: l1_before must be {given} l1_accumulate")
     return StoredCase(file, case, a, b, before)
 
 
