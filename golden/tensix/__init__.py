@@ -6,6 +6,7 @@
 from bitpath.golden.tensix import isa, llk
 from bitpath.golden.tensix.convert.mx import mx_pack, mx_unpack
 from bitpath.golden.tensix.convert.pack import pack
+from bitpath.golden.tensix.convert.riscv_store import RiscvFormat, riscv_store
 from bitpath.golden.tensix.convert.unpack import unpack
 from bitpath.golden.tensix.convert.unpack_tile import UnpackControl, unpack_tile
 from bitpath.golden.tensix.convert.unpack_to_dst import unpack_to_dst
@@ -34,9 +35,11 @@ from bitpath.golden.tensix.matrix.pooling import gmpool
 from bitpath.golden.tensix.operands.broadcast import broadcast_src_b
 from bitpath.golden.tensix.operands.fidelity import phases
 from bitpath.golden.tensix.operands.words import from_physical, to_physical
+from bitpath.golden.tensix.vector.modes import StochasticMode, StoreMode
 from bitpath.golden.tensix.vector.prng import Prng
-from bitpath.golden.tensix.vector.sfpstore import StoreMode, sfpstore
-from bitpath.golden.tensix.vector.stochastic_round import StochasticMode, sfp_stoch_rnd
+from bitpath.golden.tensix.vector.sfpload import sfpload
+from bitpath.golden.tensix.vector.sfpstore import sfpstore
+from bitpath.golden.tensix.vector.stochastic_round import sfp_stoch_rnd
 
 # Former names, kept for callers of earlier releases.
 MatmulPlan, plan_matmul, run_plan = Program, matmul_program, run_program
@@ -49,6 +52,7 @@ __all__ = [
     "Packing",
     "Prng",
     "Program",
+    "RiscvFormat",
     "StochasticMode",
     "StoreMode",
     "TileSchedule",
@@ -82,10 +86,12 @@ __all__ = [
     "phases",
     "plan_matmul",
     "result_matrix",
+    "riscv_store",
     "run_plan",
     "run_program",
     "schedule",
     "sfp_stoch_rnd",
+    "sfpload",
     "sfpstore",
     "tile_image",
     "tile_instructions",

@@ -31,8 +31,9 @@ def command(case_file: Path, device: Path | None, expected_file: Path | None, pr
        "in_a": "Bfp4_b", "in_b": "Bfp8_b", "register_format": "Float16_b",
        "mid_format": "Float16_b", "out_format": "Bfp8_b", "l1_a": "a.bin", "l1_b": "b.bin"}
 
-    Further keys are the attributes of tensix.llk.Case: dst32, dimensions_a and _b, broadcast, pool, reduce_dim, relu,
-    relu_threshold, round_10b, e4m3, chip.
+    Further keys are the attributes of tensix.llk.Case: dst32, dimensions_a and _b, broadcast, pool, reduce_dim,
+    unpack_transpose_faces and _within_face, relu, relu_threshold, edge_mask, edge_minus_infinity, round_10b, e4m3, chip, and
+    l1_accumulate, which wants the result's bytes before in a further file, l1_before.
 
     Prints the first difference, the earliest stage with a known departure that gives the device's bits, such as phases that mask
     operands twice, and the number of datums by distance. The exit code is 1 if a bit differs.

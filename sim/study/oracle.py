@@ -10,17 +10,18 @@ import numpy as np
 
 from bitpath.golden.tensix import llk
 
-OPERANDS = ("l1_a", "l1_b")
+OPERANDS = ("l1_a", "l1_b", "l1_before")
 
 
 @dataclass(frozen=True)
 class StoredCase:
-    """A case and its operands' bytes; the second is None where the case has one operand."""
+    """A case, its operands' bytes, and the result's before; None where the case has none."""
 
     file: Path
     case: llk.Case
     l1_a: np.ndarray
     l1_b: np.ndarray | None
+    l1_before: np.ndarray | None
 
     def expected(self) -> bytes:
         """Return golden's result; ValueError names the case's file."""
@@ -32,7 +33,7 @@ class StoredCase:
 
     def _run(self, function: Callable[..., Any], *more: np.ndarray) -> Any:
         try:
-            return function(self.case, self.l1_a, self.l1_b, *more)
+            return function(self.case, self.l1_a, self.l1_b, *more, l1_before=self.l1_before)
         except ValueError as error:
             raise ValueError(f"{self.file}: {error}") from None
 
@@ -52,16 +53,19 @@ def read_case(file: Path) -> StoredCase:
     if not isinstance(values, dict):
         raise ValueError(f"{file} must hold a JSON object")
     names = {name: values.pop(name, None) for name in OPERANDS}
-    if not isinstance(names["l1_a"], str) or not isinstance(names["l1_b"], str | None):
-        raise ValueError(f"{file}: l1_a, and l1_b of two operands, must be names of files")
+    if not isinstance(names["l1_a"], str) or not all(isinstance(each, str | None) for each in names.values()):
+        raise ValueError(f"{file}: l1_a, l1_b of two operands and l1_before of l1_accumulate must be names of files")
     try:
         case = llk.Case.from_dict(values)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{file}: {error}") from None
-    a, b = (None if name is None else read_bytes(file.parent / name) for name in names.values())
+    a, b, before = (None if name is None else read_bytes(file.parent / name) for name in names.values())
     if a is None or (b is None) != (case.in_b is None):
         raise ValueError(f"{file}: l1_b must be {'left out' if case.in_b is None else 'given'} with op {values['op']}")
-    return StoredCase(file, case, a, b)
+    if (before is None) == case.l1_accumulate:
+        given = "given with" if case.l1_accumulate else "left out without"
+        raise ValueError(f"{file}: l1_before must be {given} l1_accumulate")
+    return StoredCase(file, case, a, b, before)
 
 
 def read_bytes(file: Path) -> np.ndarray:

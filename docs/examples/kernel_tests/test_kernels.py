@@ -33,17 +33,26 @@ def two(fmt: str, *, dst32: bool = False) -> dict:
 
 
 CASES = {}
-for fmt in FORMATS:
-    for op, fidelity in product(("matmul", "elwmul"), FIDELITIES):
+for op in ("matmul", "elwmul"):
+    # A datum of BFP2 or BFP4 has no bits for the later phases.
+    CASES |= {f"{op} {fmt} LoFi": Case(op=op, **two(fmt)) for fmt in ("BFP2", "BFP4")}
+    for fmt, fidelity in product(("BFP8", "BF16", "FP16"), FIDELITIES):
         CASES[f"{op} {fmt} {fidelity}"] = Case(op=op, fidelity=fidelity, **two(fmt))
-    for op, kind in product(("elwadd", "elwsub"), ("NONE", "ROW", "COL", "SCALAR")):
-        CASES[f"{op} {fmt} {kind}"] = Case(op=op, broadcast=kind, **two(fmt))
-    for pool, dim in product(("AVG", "MAX"), ("COL", "ROW", "SCALAR")):
-        CASES[f"reduce {fmt} {pool} {dim}"] = Case(op="reduce", pool=pool, reduce_dim=dim, **two(fmt))
-    for op in ("datacopy", "transpose"):
-        CASES[f"{op} {fmt}"] = Case(op=op, **in_and_out(fmt))
-for op, fmt in product(("tilize", "untilize", "pack_untilize"), ("BF16", "FP16")):
-    CASES[f"{op} {fmt}"] = Case(op=op, **in_and_out(fmt))
+for fmt, kind in product(("BFP2", "BF16"), ("NONE", "ROW", "COL", "SCALAR")):
+    CASES[f"elwadd {fmt} {kind}"] = Case(op="elwadd", broadcast=kind, **two(fmt))
+for fmt in ("BFP4", "FP16"):
+    CASES[f"elwsub {fmt}"] = Case(op="elwsub", **two(fmt))
+for pool, dim in product(("AVG", "MAX"), ("COL", "ROW", "SCALAR")):
+    fmt = "BFP4" if dim == "COL" else "BF16"
+    CASES[f"reduce {fmt} {pool} {dim}"] = Case(op="reduce", pool=pool, reduce_dim=dim, **two(fmt))
+for op, fmts in (
+    ("datacopy", FORMATS),
+    ("transpose", ("BFP2", "BF16")),
+    ("tilize", ("FP16",)),
+    ("untilize", ("FP16",)),
+):
+    CASES |= {f"{op} {fmt}": Case(op=op, **in_and_out(fmt)) for fmt in fmts}
+CASES["pack_untilize BF16"] = Case(op="pack_untilize", **in_and_out("BF16"))
 # Only a Dst of 32 bits shows the last phase, whose products weigh 2**-12 of the first one's.
 IN_FP32 = {
     f"{op} BF16 {fidelity} FP32": Case(op=op, fidelity=fidelity, **two("BF16", dst32=True))

@@ -35,6 +35,8 @@ from bitpath.golden.tensix.exact.multiplier import (
 )
 from bitpath.golden.tensix.exact.mx import mx_element, mx_scale, mx_source
 from bitpath.golden.tensix.exact.pooling import maximum
+from bitpath.golden.tensix.exact.riscv import riscv_stored
+from bitpath.golden.tensix.exact.sfpload import loaded
 from bitpath.golden.tensix.exact.sfpstore import stored
 from bitpath.golden.tensix.exact.stochastic import rounds_up, stochastic_round
 
@@ -58,6 +60,7 @@ __all__ = [
     "exponent_threshold",
     "fields",
     "late_float",
+    "loaded",
     "maximum",
     "moved_source",
     "multiply",
@@ -69,6 +72,7 @@ __all__ = [
     "pack_block",
     "read_source",
     "relu",
+    "riscv_stored",
     "rounds_up",
     "source_word",
     "stochastic_round",

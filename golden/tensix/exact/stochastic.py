@@ -1,7 +1,9 @@
-"""SFP_STOCH_RND on one lane: an FP32 number with fewer fraction bits, or as a bounded integer.
+"""SFP_STOCH_RND on one lane: an FP32 number with fewer fraction bits, or a float or a shifted integer as a bounded integer.
 
-Ref: tt-isa-documentation, SFPSTOCHRND and its two pages of flavours, commit 585749d.
+Ref: tt-isa-documentation, SFPSTOCHRND and its three pages of flavours, commit 585749d.
 """
+
+from fractions import Fraction
 
 from bitpath.golden.scalar.checked import checked
 from bitpath.golden.tensix.declarations.numerics import StochasticCompare, TensixNumerics
@@ -9,7 +11,7 @@ from bitpath.golden.tensix.declarations.numerics import StochasticCompare, Tensi
 RANDOM_BITS = 23
 KEPT_FRACTION_BITS = {0: 10, 1: 7}
 """Fraction bits by mode, FP16A and FP16B."""
-LARGEST = {2: 255, 3: 127, 6: 65535, 7: 32767}
+LARGEST = {2: 255, 3: 127, 4: 255, 5: 127, 6: 65535, 7: 32767}
 """Largest magnitude by mode; the odd ones keep the sign."""
 
 
@@ -22,8 +24,11 @@ def rounds_up(numerics: TensixNumerics, discarded: int, count: int, bits: int) -
 
 
 @checked
-def stochastic_round(numerics: TensixNumerics, code: int, mode: int, bits: int) -> int:
-    """Return the lane's new word: an FP32 code, or a sign and magnitude; 0x400000 as bits rounds to nearest."""
+def stochastic_round(numerics: TensixNumerics, code: int, mode: int, bits: int, shift: int = 0) -> int:
+    """Return the lane's new word: an FP32 code, or a sign and magnitude; 0x400000 as bits rounds to nearest.
+
+    The modes 4 and 5 divide a sign and magnitude by 2**shift; the others take an FP32 code.
+    """
     sign, exponent, fraction = code >> 31, code >> 23 & 0xFF, code & 0x7FFFFF
     if mode in KEPT_FRACTION_BITS:
         if exponent in (0, 255):
@@ -31,9 +36,12 @@ def stochastic_round(numerics: TensixNumerics, code: int, mode: int, bits: int) 
         count = 23 - KEPT_FRACTION_BITS[mode]
         kept, rest = divmod(exponent << 23 | fraction, 1 << count)
         return sign << 31 | kept + rounds_up(numerics, rest, count, bits) << count
-    if exponent < 126:
+    if mode in (4, 5):
+        scaled = Fraction(code % (1 << 31), 1 << shift)
+    elif exponent < 126:
         return 0
-    scaled = (1 << 23 | fraction) << exponent >> 127
-    whole, rest = divmod(scaled, 1 << 23)
+    else:
+        scaled = Fraction((1 << 23 | fraction) << exponent, 1 << 150)
+    whole, rest = divmod(int(scaled * (1 << 23)), 1 << 23)
     magnitude = min(whole + rounds_up(numerics, rest, 23, bits), LARGEST[mode])
     return (sign << 31 if mode % 2 and magnitude else 0) | magnitude

@@ -28,6 +28,8 @@ STAGES = ("src", "phase", "dst", "mid", "l1")
 SIGN = np.uint32(1 << 18)
 HIGH_A, HIGH_B = np.uint32(~0x3F & 0x7FFFF), np.uint32(~0xF & 0x7FFFF)
 """Bits of a source word that are left when a phase 0 field is cut out of it: with 4 and with 6 fraction bits."""
+TURNS = {"unpack_transpose_faces": "faces 1 and 2 of SrcA", "unpack_transpose_within_face": "each face of SrcA"}
+"""Transpositions by the case's fields."""
 UNARY = tuple(op for op in Op if op not in BINARY)
 
 
@@ -76,6 +78,9 @@ def _src(case: Case) -> Departures:
         yield "src", f"{op.value} in place of {Op(case.op).value}", {"op": op}, {}
     for kind in Broadcast if case.op in ELEMENTWISE else ():
         yield "src", f"broadcast {kind.value}", {"broadcast": kind}, {}
+    for name, what in TURNS.items():
+        turned = getattr(case, name)
+        yield "src", f"{what} {'not ' * turned}transposed", {name: not turned}, {}
     if Format.FP8 in given and numerics.fp8_e4m3:
         yield "src", "FP8 is E5M2" if case.e4m3 else "FP8 is E4M3", {"e4m3": not case.e4m3}, {}
     if {given.in_a, given.in_b} & set(BLOCK_FLOATS):
@@ -149,6 +154,10 @@ def _mid(case: Case) -> Departures:
     raw = given.mid if given.mid in EARLY_FORMATS[case.dst32, True] else Format.BF16
     yield "mid", "no flush and no rounding to the middle format", {"mid_format": raw}, {"raw": True}
     yield "mid", "Round_10b" if not case.round_10b else "no Round_10b", {"round_10b": not case.round_10b}, {}
+    if case.edge_mask is not None:
+        yield "mid", "no edge mask", {"edge_mask": None, "edge_minus_infinity": False}, {}
+        other = "0" if case.edge_minus_infinity else "minus infinity"
+        yield "mid", f"masked datums are {other}", {"edge_minus_infinity": not case.edge_minus_infinity}, {}
     for mode in range(4):
         if mode != case.relu:
             yield "mid", f"ReLU {mode}", {"relu": mode}, {}
@@ -157,6 +166,8 @@ def _mid(case: Case) -> Departures:
 def _l1(case: Case) -> Departures:
     if case.formats.out in BLOCK_FLOATS:
         yield "l1", "block floats are rounded at once, not to 7 bits and truncated", {}, {"to_blocks": _rounded_at_once}
+    if case.l1_accumulate:
+        yield "l1", "the result replaces what was in L1", {"l1_accumulate": False}, {}
     yield "l1", "datums in another order", {}, {"other_order": True}
 
 

@@ -4,17 +4,23 @@ Ref: tt-llk 36b092e, tests/python_tests, for operations, shapes and names; tt-is
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, fields
 from enum import Enum
 from typing import Any, NamedTuple, cast
 
+import numpy as np
+
 from bitpath.golden.arrays.arguments import check_choice, check_length, checked, integer, one_of
+from bitpath.golden.tensix.convert.early_conversion import INTEGERS
+from bitpath.golden.tensix.convert.edge_mask import row_masks
 from bitpath.golden.tensix.convert.fp8 import check_e4m3
+from bitpath.golden.tensix.convert.l1_accumulate import ACCUMULATING_FORMATS
 from bitpath.golden.tensix.convert.pack import settled_formats
 from bitpath.golden.tensix.convert.relu import check_relu
 from bitpath.golden.tensix.convert.unpack import CONVERSIONS
 from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, TILE, Fidelity, Format, Style
+from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, TILE, Fidelity, Format, Style
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
 from bitpath.golden.tensix.llk.formats import LLK_NAMES, MID_FORMATS, ROUND_10B_MIDS, dst_format, style_of
 from bitpath.golden.tensix.operands.arguments import check_dst32, format_member
@@ -67,6 +73,9 @@ TO_DST = (Op.DATACOPY, Op.TILIZE, Op.UNTILIZE, Op.PACK_UNTILIZE)
 """Operations whose operand may go to a 32-bit Dst without SrcA."""
 
 
+TURNING = (Op.MATMUL, *ELEMENTWISE, Op.DATACOPY)
+"""Operations that may read SrcA transposed."""
+
 FORMAT_FIELDS = ("in_a", "in_b", "register_format", "mid_format", "out_format")
 
 
@@ -91,7 +100,7 @@ class Case:
     ----------
     op : one of `Op` or its value. The left operand of "matmul" goes to SrcB, that of all others to SrcA; "elwsub" is left less right.
     in_a, in_b : formats of the left and the right operand in L1; `in_b` is None where there is one operand.
-    register_format : format of both source registers; FP32 and INT32 are unpacked to Dst.
+    register_format : format of both source registers; FP32, INT32 and INT16 are unpacked to Dst, INT16 to one of 16 bits.
     mid_format, out_format : the packer's intermediate format, and the format of the result in L1.
     fidelity : of "matmul", "elwmul", and "reduce" but for MAX: "LoFi", "HiFi2", "HiFi3", "HiFi4".
     dst32 : True if Dst words have 32 bits.
@@ -99,7 +108,11 @@ class Case:
         "matmul", where they multiply, and "reduce", whose right operand is one tile of scalers.
     broadcast : of "elwadd", "elwsub" and "elwmul".
     pool, reduce_dim : of "reduce".
-    relu, relu_threshold, round_10b : as `tensix.pack` takes them.
+    unpack_transpose_faces, unpack_transpose_within_face : the operand of SrcA has its faces 1 and 2 exchanged, and each face
+        transposed; of "matmul", element-wise operations and "datacopy" by way of SrcA.
+    relu, relu_threshold, round_10b, edge_minus_infinity : as `tensix.pack` takes them.
+    edge_mask : the packer's mask of 16 bits for all rows, or masks for the 64 rows of each tile; "reduce" has its own.
+    l1_accumulate : True if the packer adds to the result's bytes before, `l1_before` of `expected`; FP32, BF16 and FP16.
     e4m3 : True if FP8 in L1 is E4M3; Blackhole's alone.
     chip : "wormhole" or "blackhole".
 
@@ -121,8 +134,13 @@ class Case:
     broadcast: Broadcast | str = Broadcast.NONE
     pool: Pool | str = Pool.SUM
     reduce_dim: ReduceDim | str = ReduceDim.COL
+    unpack_transpose_faces: bool = False
+    unpack_transpose_within_face: bool = False
     relu: int = 0
     relu_threshold: int = 0
+    edge_mask: int | tuple[int, ...] | None = None
+    edge_minus_infinity: bool = False
+    l1_accumulate: bool = False
     round_10b: bool = False
     e4m3: bool = False
     chip: Chip | str = Chip.WORMHOLE
@@ -135,6 +153,8 @@ class Case:
                 object.__setattr__(self, name, format_member(name, value))
         for name in ("dimensions_a", "dimensions_b"):
             object.__setattr__(self, name, _dimensions(name, getattr(self, name)))
+        if self.edge_mask is not None:
+            object.__setattr__(self, "edge_mask", _edge_mask(self.edge_mask))
         self._check_shapes()
         self._check_sources()
         self._check_options()
@@ -200,7 +220,7 @@ class Case:
     @property
     def to_dst(self) -> bool:
         """True if the unpacker writes Dst."""
-        return self.formats.register in (Format.FP32, Format.INT32)
+        return self.formats.register in (Format.FP32, Format.INT32, Format.INT16)
 
     def _check_shapes(self) -> None:
         a, b = self.dimensions_a, self.dimensions_b
@@ -222,12 +242,14 @@ class Case:
                 raise ValueError(
                     f"register_format must be {known} with {name} {stored.name}, not {given.register.name}"
                 )
-        if given.register is Format.INT16 or (self.to_dst and op not in TO_DST):
+        if self.to_dst and op not in TO_DST:
             raise ValueError(
                 f"register_format must be a format that {op.value} computes with, not {given.register.name}"
             )
-        if self.to_dst and not self.dst32:
-            raise ValueError(f"dst32 must be True with register_format {given.register.name}, not False")
+        if self.to_dst and self.dst32 == (given.register is Format.INT16):
+            raise ValueError(
+                f"dst32 must be {not self.dst32} with register_format {given.register.name}, not {self.dst32}"
+            )
         check_dst32(self.style, self.dst32)
         if op is Op.TILIZE and given.in_a in BLOCK_FLOATS:
             raise ValueError(f"in_a must be no block float with tilize, not {given.in_a.name}")
@@ -241,10 +263,19 @@ class Case:
         if not self.has_phases and self.fidelity is not Fidelity.LOFI:
             which = f"{op.value} {cast(Pool, self.pool).value}" if op is Op.REDUCE else op.value
             raise ValueError(f"fidelity must be 'LoFi' with {which}, not {cast(Fidelity, self.fidelity).value!r}")
-        for name, ops in (("broadcast", ELEMENTWISE), ("pool", (Op.REDUCE,)), ("reduce_dim", (Op.REDUCE,))):
-            default = next(each.default for each in fields(self) if each.name == name)
-            if op not in ops and getattr(self, name) is not default:
-                raise ValueError(f"{name} must be left out with {op.value}, not {getattr(self, name).value!r}")
+        turning = () if self.to_dst else TURNING
+        for name, ops in (
+            ("broadcast", ELEMENTWISE),
+            ("pool", (Op.REDUCE,)),
+            ("reduce_dim", (Op.REDUCE,)),
+            ("unpack_transpose_faces", turning),
+            ("unpack_transpose_within_face", turning),
+            ("edge_mask", tuple(each for each in Op if each is not Op.REDUCE)),
+        ):
+            default, given = next(each.default for each in fields(self) if each.name == name), getattr(self, name)
+            if op not in ops and given is not default:
+                shown = given.value if isinstance(given, Enum) else given
+                raise ValueError(f"{name} must be left out with {op.value}, not {shown!r}")
         moved = op is Op.REDUCE and self.reduce_dim is not ReduceDim.COL
         if moved and (self.style is Style.INT8 or (self.style is Style.FP16 and self.dst32)):
             raise ValueError(
@@ -260,6 +291,14 @@ class Case:
             raise ValueError(f"mid_format must be {names} with {held.name} in Dst, not {given.mid.name}")
         mid, _ = settled_formats(self.numerics, given.mid, given.out, dst32=self.dst32, round_10b=self.round_10b)
         check_relu(self.relu, self.relu_threshold, mid)
+        if self.edge_minus_infinity and (self.edge_mask is None or mid in INTEGERS):
+            masks = "None" if self.edge_mask is None else "given"
+            raise ValueError(
+                f"edge_minus_infinity must be False with mid_format {mid.name} and edge_mask {masks}, not True"
+            )
+        if self.l1_accumulate and given.out not in ACCUMULATING_FORMATS:
+            adding = one_of(each.name for each in ACCUMULATING_FORMATS)
+            raise ValueError(f"out_format must be {adding} with l1_accumulate, not {given.out.name}")
         for each in (given.in_a, given.in_b, given.out):
             if each is not None:
                 check_e4m3(self.numerics, each, self.e4m3)
@@ -272,6 +311,13 @@ def _dimensions(name: str, sizes: tuple[int, int]) -> tuple[int, int]:
     if rows % TILE or columns % TILE:
         raise ValueError(f"{name} must be multiples of {TILE}, not ({rows}, {columns})")
     return rows, columns
+
+
+def _edge_mask(mask: Sequence[int] | np.ndarray | int) -> tuple[int, ...]:
+    """Return a mask for each row of a tile, checked."""
+    if isinstance(mask, Sequence):
+        mask = np.array([integer("edge_mask", each, range(1 << COLUMNS)) for each in mask])
+    return tuple(row_masks(mask, TILE * TILE).tolist())
 
 
 def _named(fmt: Format | None) -> str:

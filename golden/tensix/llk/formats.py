@@ -20,10 +20,11 @@ LLK_NAMES = {
 }
 """Names of `Format` by those of the kernel library's tests."""
 MID_FORMATS = {
-    Format.FP32: (Format.FP32, Format.TF32, Format.BF16, Format.BFP8),
+    Format.FP32: (Format.FP32, Format.TF32, Format.BF16, Format.BFP8, Format.INT16),
     Format.INT32: (Format.INT32, Format.INT8),
     Format.BF16: (Format.BF16, Format.TF32, Format.BFP8),
     Format.FP16: (Format.FP16, Format.BFP8A),
+    Format.INT16: (Format.INT16,),
 }
 """Intermediate formats by what Dst holds."""
 ROUND_10B_MIDS = (Format.FP16,)
@@ -36,6 +37,7 @@ MID_CARRIERS = {
     Format.FP16: Format.FP16,
     Format.BFP8A: Format.FP16,
     Format.INT32: Format.INT32,
+    Format.INT16: Format.INT16,
     Format.INT8: Format.INT8,
 }
 """L1 formats that hold every bit of an intermediate format."""
@@ -54,6 +56,8 @@ def dst_format(register: Format, *, dst32: bool) -> Format:
     """Return the format of Dst's words."""
     if register in (Format.INT8, Format.INT32):
         return Format.INT32
+    if register is Format.INT16:
+        return Format.INT16
     if dst32:
         return Format.FP32
     return Format.FP16 if style_of(register) is Style.FP16 else Format.BF16

@@ -7,49 +7,66 @@ import numpy as np
 from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
 from bitpath.golden.tensix.convert.pack import pack, settled_formats
 from bitpath.golden.tensix.convert.unpack import L1_BYTES, unpack
-from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, COLUMNS, FACE, Format
+from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, COLUMNS, DST16_BF16, FACE, Format
 from bitpath.golden.tensix.llk.case import ROW_MAJOR_RESULTS, Case, Op, ReduceDim
 from bitpath.golden.tensix.llk.device import Device
 from bitpath.golden.tensix.llk.formats import MID_CARRIERS
 from bitpath.golden.tensix.llk.sources import TILE_DATUMS, in_tiles, operand_bytes, row_major
 from bitpath.golden.tensix.matmul.host import TILE_ROWS
+from bitpath.golden.tensix.operands.words import to_physical
 
 
-def packed(case: Case, device: Device, dst: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the intermediate datums [n, 64, 16], after ReLU, and the bytes of the result."""
-    given, numerics = case.formats, device.packer
+def middle(case: Case, device: Device, dst: np.ndarray) -> np.ndarray:
+    """Return the intermediate datums [n, 64, 16], after ReLU."""
+    settled, narrows = settled_formats(
+        device.packer, case.formats.mid, case.formats.out, dst32=case.dst32, raw=device.raw, round_10b=case.round_10b
+    )
+    carrier = MID_CARRIERS[settled]
+    options = _options(case, device) | {"round_10b": narrows}
+    mids = [pack(each, settled, carrier, **options) for each in _in_order(case, device, dst)]
+    return np.stack(mids).view(f"<u{L1_BYTES[carrier]}").reshape(dst.shape)
+
+
+def packed(case: Case, device: Device, dst: np.ndarray, before: np.ndarray | None) -> np.ndarray:
+    """Return the bytes of the result, added to those before."""
+    given, tiles = case.formats, _in_order(case, device, dst)
+    options = _options(case, device) | {"round_10b": case.round_10b, "e4m3": case.e4m3}
+    if device.to_blocks is not None and given.out in BLOCK_FLOATS:
+        whole = Format.BF16 if BLOCK_FLOATS[given.out].exponent_bits == 8 else Format.FP16
+        results = [device.to_blocks(pack(each, given.mid, whole, **options).view("<u2"), given.out) for each in tiles]
+    else:
+        old = [None] * len(tiles) if before is None or not case.l1_accumulate else before.reshape(len(tiles), -1)
+        results = [pack(tile, given.mid, given.out, l1=each, **options) for tile, each in zip(tiles, old, strict=True)]
+    return np.concatenate(results)
+
+
+def _in_order(case: Case, device: Device, dst: np.ndarray) -> np.ndarray:
+    """Return the tiles of Dst as the packer reads them."""
     if case.op is Op.PACK_UNTILIZE:
         dst = row_major(dst, case.result_dimensions)
     if device.other_order:
         move = in_tiles if case.op in ROW_MAJOR_RESULTS else row_major
         dst = move(dst, case.result_dimensions)
-    settled, narrows = settled_formats(
-        numerics, given.mid, given.out, dst32=case.dst32, raw=device.raw, round_10b=case.round_10b
-    )
-    options: dict[str, Any] = {
+    return to_physical(dst, DST16_BF16) if case.formats.register is Format.INT16 else dst
+
+
+def _options(case: Case, device: Device) -> dict[str, Any]:
+    """Return the packer's configuration but for formats."""
+    return {
         "dst32": case.dst32,
         "relu": case.relu,
         "relu_threshold": case.relu_threshold,
         "raw": device.raw,
         "edge_mask": edge_masks(case),
-        "numerics": numerics,
+        "edge_minus_infinity": case.edge_minus_infinity,
+        "numerics": device.packer,
     }
-    carrier = MID_CARRIERS[settled]
-    mids = [pack(each, settled, carrier, round_10b=narrows, **options) for each in dst]
-    options |= {"round_10b": case.round_10b, "e4m3": case.e4m3}
-    if device.to_blocks is not None and given.out in BLOCK_FLOATS:
-        whole = Format.BF16 if BLOCK_FLOATS[given.out].exponent_bits == 8 else Format.FP16
-        results = [device.to_blocks(pack(each, given.mid, whole, **options).view("<u2"), given.out) for each in dst]
-    else:
-        results = [pack(each, given.mid, given.out, **options) for each in dst]
-    mid = np.stack(mids).view(f"<u{L1_BYTES[carrier]}").reshape(dst.shape)
-    return mid, np.concatenate(results)
 
 
 def edge_masks(case: Case) -> np.ndarray | None:
-    """Return the packer's masks of a tile's rows, which leave the datums of a reduction; None leaves all."""
+    """Return the packer's masks of a tile's rows, the case's or those that leave a reduction's datums; None leaves all."""
     if case.op is not Op.REDUCE:
-        return None
+        return None if case.edge_mask is None else np.array(case.edge_mask, np.uint16)
     masks = np.zeros((4, FACE), np.uint16)
     if case.reduce_dim is ReduceDim.COL:
         masks[:2, 0] = (1 << COLUMNS) - 1

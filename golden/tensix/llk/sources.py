@@ -29,8 +29,13 @@ def operand_bytes(fmt: Format, dimensions: tuple[int, int]) -> int:
     return datums // TILE_DATUMS * tile
 
 
-def unpacked(case: Case, device: Device, l1: np.ndarray, fmt: Format, dimensions: tuple[int, int]) -> np.ndarray:
-    """Return an operand's tiles, uint32 [n, 64, 16]; with "untilize" the rows of a row-major matrix in their order."""
+def unpacked(
+    case: Case, device: Device, l1: np.ndarray, fmt: Format, dimensions: tuple[int, int], *, for_src_a: bool
+) -> np.ndarray:
+    """Return an operand's tiles, uint32 [n, 64, 16]; with "untilize" the rows of a row-major matrix in their order.
+
+    Only the tiles of SrcA are transposed.
+    """
     register = case.formats.register
     if device.rounds_stimuli and (fmt, register) == (Format.FP32, Format.BF16):
         codes = encode_array(BF16, decode_array(FP32, np.ascontiguousarray(l1).view("<u4")))
@@ -40,17 +45,20 @@ def unpacked(case: Case, device: Device, l1: np.ndarray, fmt: Format, dimensions
         convert = unpack_to_dst if case.to_dst else unpack
         words = convert(l1, fmt, register, e4m3=case.e4m3, count=rows * columns, numerics=device.unpacker)
         return tilize(words.reshape(rows, columns)).reshape(-1, TILE_ROWS, FACE)
-    within_faces = case.op is Op.TRANSPOSE or (case.op is Op.REDUCE and case.reduce_dim is ReduceDim.ROW)
+    turns = case.op is Op.TRANSPOSE
+    within_faces = (
+        turns or case.unpack_transpose_within_face or (case.op is Op.REDUCE and case.reduce_dim is ReduceDim.ROW)
+    )
     control = UnpackControl(
         in_format=fmt,
         out_format=register,
         e4m3=case.e4m3,
         to_dst=case.to_dst,
-        transpose=within_faces,
+        transpose=for_src_a and within_faces,
     )
     images = l1.reshape(rows * columns // TILE_DATUMS, -1)
     tiles = np.stack([unpack_tile(each, control, count=TILE_DATUMS, numerics=device.unpacker) for each in images])
-    if case.op is Op.TRANSPOSE:
+    if for_src_a and (turns or case.unpack_transpose_faces):
         faces = tiles.reshape(-1, 4, FACE, FACE)[:, FACES_TRANSPOSED]
         return faces.reshape(tiles.shape)
     return row_major(tiles, dimensions) if case.op is Op.UNTILIZE else tiles

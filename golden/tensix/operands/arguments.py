@@ -1,6 +1,8 @@
 """Checks of the Matrix unit's arguments: formats, styles, numerics, fidelity phases and register words."""
 
 from dataclasses import replace
+from enum import IntEnum
+from typing import TypeVar
 
 import numpy as np
 
@@ -25,6 +27,8 @@ from bitpath.golden.tensix.declarations.formats import (
 )
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, WORMHOLE, TensixNumerics
 
+Numbered = TypeVar("Numbered", bound=IntEnum)
+
 
 def format_member(name: str, value: Format | int | str) -> Format:
     """Return a data format given as a member, a hardware code, or a name."""
@@ -32,6 +36,15 @@ def format_member(name: str, value: Format | int | str) -> Format:
         return Format[value] if isinstance(value, str) else Format(value)
     except (KeyError, ValueError):
         raise ValueError(f"{name} must be {one_of(Format.__members__)}, not {value!r}") from None
+
+
+def numbered_member(name: str, value: IntEnum | int | str, kind: type[Numbered]) -> Numbered:
+    """Return a member given as itself, as its number or as its name."""
+    try:
+        return kind[value] if isinstance(value, str) else kind(value)
+    except (KeyError, ValueError):
+        known = one_of(f"{each.name} ({each.value})" for each in kind)
+        raise ValueError(f"{name} must be {known}, not {value!r}") from None
 
 
 def source_format(name: str, value: Format | int | str | None, style: Style) -> Format:

@@ -3,37 +3,15 @@
 Ref: tt-isa-documentation, SFPSTORE of both chips; ttsim v1.10.0 for FP32 denormals on Wormhole.
 """
 
-from enum import IntEnum
-
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, checked, one_of
+from bitpath.golden.arrays.arguments import check_array, checked
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import DST32
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.operands.arguments import numerics_or_default
+from bitpath.golden.tensix.operands.arguments import numbered_member, numerics_or_default
 from bitpath.golden.tensix.operands.words import from_physical
-
-
-class StoreMode(IntEnum):
-    """Modes of SFPSTORE by their numbers; SRCB, 0, stands for FP16, BF16 or FP32 by SrcB's format."""
-
-    FP16 = 1
-    BF16 = 2
-    FP32 = 3
-    INT32 = 4
-    INT8 = 5
-    UINT16 = 6
-    HI16 = 7
-    INT16 = 8
-    LO16 = 9
-    INT32_ALL = 10
-    ZERO = 11
-    INT32_SM = 12
-    INT8_COMP = 13
-    LO16_ONLY = 14
-    HI16_ONLY = 15
-
+from bitpath.golden.tensix.vector.modes import StoreMode
 
 WIDE_MODES = (
     StoreMode.FP32,
@@ -91,7 +69,7 @@ def sfpstore(
     """
     numerics = numerics_or_default(numerics, chip)
     check_array("lanes", lanes, np.uint32)
-    match _mode(mode):
+    match numbered_member("mode", mode, StoreMode):
         case StoreMode.FP16:
             return _fp16(lanes)
         case StoreMode.BF16:
@@ -117,14 +95,6 @@ def sfpstore(
         case StoreMode.ZERO:
             return np.zeros_like(lanes)
     return lanes.copy()
-
-
-def _mode(mode: StoreMode | int | str) -> StoreMode:
-    try:
-        return StoreMode[mode] if isinstance(mode, str) else StoreMode(mode)
-    except (KeyError, ValueError):
-        known = one_of(f"{each.name} ({each.value})" for each in StoreMode)
-        raise ValueError(f"mode must be {known}, not {mode!r}") from None
 
 
 def _flushed(lanes: np.ndarray) -> np.ndarray:

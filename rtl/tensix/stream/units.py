@@ -1,7 +1,7 @@
 """Units of rtl/tensix/stream: a thread's instruction stream."""
 
 from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
+from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.tensix.stream.adc import Adc
 from bitpath.rtl.tensix.stream.config import (
     CounterConfig,
@@ -65,6 +65,7 @@ UNITS = (
         build=Rwc,
         summary="Tensix: counters of rows and of the fidelity phase",
         covered=Covered(CounterConfig(), 1000),
+        judges=(Judge(28, CounterConfig()),),
     ),
     Unit(
         name="adc",
@@ -74,6 +75,7 @@ UNITS = (
         summary="Tensix: address counters of unpackers and packers",
         covered=Covered(CounterConfig(), 1000),
         agreed=CounterConfig(chip=Chip.BLACKHOLE),
+        judges=(Judge(29, CounterConfig()),),
     ),
 )
 

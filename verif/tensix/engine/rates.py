@@ -44,6 +44,14 @@ def random_matmul(fmt: str, numerics: TensixNumerics) -> Program:
     return tensix.matmul_program(a, b, fmt=fmt, fidelity=fidelity, dst32=dst32, numerics=numerics)
 
 
+def blocked_matmul(numerics: TensixNumerics) -> Program:
+    """Return the program of random matrices in blocks of 2x2 output tiles, whose results are packed to BF16."""
+    source = source_of("matrices")
+    a, b = (source.standard_normal((64, 64), dtype=np.float32) for _ in range(2))
+    packing = tensix.Packing(result=Format.BF16)
+    return tensix.matmul_program(a, b, fmt="bfp4", fidelity="LoFi", numerics=numerics, block=(2, 2), packing=packing)
+
+
 async def paced_products(session: Session, conversion: Conversion, fidelity: Fidelity) -> None:
     """Run products of every kind of `PaceOfProducts` and assert their cycles."""
     source, config = source_of("operands"), session.config

@@ -12,7 +12,6 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles
 
-from bitpath.golden import tensix
 from bitpath.golden.tensix.declarations.formats import Fidelity, Format, Style
 from bitpath.rtl.tensix.engine.command import WORD_BYTES
 from bitpath.rtl.tensix.engine.config import TensixEngineConfig
@@ -46,6 +45,7 @@ from bitpath.verif.tensix.engine.programs import (
 from bitpath.verif.tensix.engine.rates import (
     L1_FORMATS,
     MATMULS,
+    blocked_matmul,
     compare_matmul,
     paced_products,
     random_matmul,
@@ -258,17 +258,7 @@ async def held_tiles(dut, pace):
 @cocotb.test(**LIMIT)
 async def blocks(dut):
     """A matrix product in blocks of output tiles, with two tiles of one side held, in golden's cycles."""
-    source = source_of("matrices")
-    a, b = (source.standard_normal(shape, dtype=np.float32) for shape in ((64, 64), (64, 64)))
-    program = tensix.matmul_program(
-        a,
-        b,
-        fmt="bfp4",
-        fidelity="LoFi",
-        numerics=NUMERICS,
-        block=(2, 2),
-        packing=tensix.Packing(result=tensix.Format.BF16),
-    )
+    program = blocked_matmul(NUMERICS)
     async with engine(dut, CONFIG) as (_, session):
         assert holds_all(CONFIG, program)
         assert await compare_matmul(session, program) == 1, "the memories do not hold the whole product"

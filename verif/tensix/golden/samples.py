@@ -97,7 +97,9 @@ VECTORISED = {
     "Packing": {"result": 5, "relu": 2, "relu_threshold": 0x3F00, "descale_shift": 3},
     "packed_matrix": {"program": PROGRAM, "codes": np.arange(1024, dtype=np.uint32).reshape(1, 1, 64, 16)},
     "packed_tiles": {"program": PROGRAM, "dst": np.arange(1024, dtype=np.uint32).reshape(1, 1, 64, 16)},
-    "sfp_stoch_rnd": {"x": ROWS, "mode": 3},
+    "riscv_store": {"values": np.arange(64, 192, dtype=np.uint8), "fmt": 5},
+    "sfp_stoch_rnd": {"x": ROWS, "mode": 5, "shift": 2},
+    "sfpload": {"words": ROWS & np.uint32(0xFFFF), "mode": 15, "lanes": ROWS},
     "sfpstore": {"lanes": ROWS, "mode": 4},
     "tile_image": {"tile": np.ones((64, 16), np.float32), "fmt": "bf16"},
     "tile_instructions": {"fidelity": "HiFi2"},
@@ -127,13 +129,16 @@ CASE = {
     "dimensions_b": (64, 32),
     "relu": 2,
     "relu_threshold": 0x3F80,
+    "edge_mask": 0xFFF,
 }
 """A product of BFP4 and BFP8."""
 L1 = {"l1_a": np.full(2 * 576, 100, np.uint8), "l1_b": np.full(2 * 1088, 101, np.uint8)}
+ADDING = llk.Case(**CASE | {"out_format": 5, "l1_accumulate": True})
+BEFORE = np.zeros(2048, np.uint8)
 LLK = {
     "Case": CASE,
-    "compare": {"case": llk.Case(**CASE), **L1, "device_l1": np.zeros(1088, np.uint8)},
-    "expected": {"case": llk.Case(**CASE), **L1},
+    "compare": {"case": ADDING, **L1, "device_l1": BEFORE, "l1_before": BEFORE},
+    "expected": {"case": ADDING, **L1, "l1_before": BEFORE},
 }
 DATUM = {"style": Style.BF16, "dst32": True, "phase": 3, "srca_format": Format.BF16, "srcb_format": Format.BF16}
 SUM = {name: value for name, value in DATUM.items() if name != "phase"}
@@ -167,6 +172,7 @@ EXACT = {
     "exponent_threshold": {"code": WORD, "mid_format": Format.FP32, "threshold": 128},
     "fields": {**SOURCES, "phase": 3},
     "late_float": {"code": WORD, "mid_format": Format.FP32, "out_format": Format.BF16},
+    "loaded": {"numerics": NUMERICS, "word": 0xC123, "mode": 15, "old": WORD},
     "maximum": {
         "dst": WORD,
         "scales": [0x1FC08] * 16,
@@ -184,9 +190,10 @@ EXACT = {
     "pack_block": {"numerics": NUMERICS, "fmt": Format.BFP8, "codes": [0x3F80 + i for i in range(16)]},
     "read_source": {"numerics": NUMERICS, "word": 0x5FC0F, "style": Style.BF16, "source_format": Format.BF16},
     "relu": {"code": WORD, "width": 32, "mode": 3, "threshold": 0x3F80},
+    "riscv_stored": {"value": 0x81, "fmt": 5},
     "rounds_up": {"numerics": NUMERICS, "discarded": 100, "count": 13, "bits": 100 << 10},
     "source_word": {"word": WORD, "fmt": Format.BF16, "dst32": True},
-    "stochastic_round": {"numerics": NUMERICS, "code": WORD, "mode": 1, "bits": 100},
+    "stochastic_round": {"numerics": NUMERICS, "code": WORD, "mode": 5, "bits": 100, "shift": 3},
     "stored": {"numerics": NUMERICS, "lane": WORD, "mode": 7},
     "trace_dot16": {**DOT, **DATUM},
     "trace_dot16_integer": {**DOT, "phase": 3},

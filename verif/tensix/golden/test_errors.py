@@ -91,8 +91,19 @@ VALUES = [
     ),
     (lambda: pack(stochastic_bits=WORD[:3]), "stochastic_bits must be as many as dst has words, 16, not 3"),
     (
-        lambda: tensix.sfp_stoch_rnd(WORD, 4),
-        "mode must be FP16A (0), FP16B (1), UINT8 (2), INT8 (3), UINT16 (6) or INT16",
+        lambda: tensix.sfp_stoch_rnd(WORD, 8),
+        "mode must be FP16A (0), FP16B (1), UINT8 (2), INT8 (3), INT32_TO_UINT8 (4), INT32_TO_INT8 (5), UINT16 (6) or INT16",
+    ),
+    (lambda: tensix.sfp_stoch_rnd(WORD, 4, shift=32), "shift must be 0 to 31, not 32"),
+    (lambda: tensix.sfp_stoch_rnd(WORD, 3, shift=1), "shift must be 0 with mode INT8, not 1"),
+    (
+        lambda: tensix.sfpload(WORD, 14),
+        "lanes must be given with LO16_ONLY and HI16_ONLY alone, not None with LO16_ONLY",
+    ),
+    (lambda: tensix.sfpload(WORD | BIT_16, "FP16"), "words must hold words of 16 bits, not 0x10000"),
+    (
+        lambda: tensix.riscv_store(WORD.astype(np.uint8), 6),
+        "fmt must be FP32 (0), INT32 (1), FP16 (2), BF16 (3), INT16",
     ),
     (
         lambda: tensix.sfp_stoch_rnd(WORD, 1, rounding="zero"),

@@ -94,6 +94,12 @@ def test_tt_metal_47239_fidelity_masks_are_not_swapped():
     assert multiply(1.0, 1.0 + 2.0**-7, "LoFi") == 1.0
 
 
+def test_tt_metal_49200_the_unpacker_truncates():
+    """1 + 2**-8 + 2**-9 in FP32 is 1 as a BF16 operand; rounded it would be 1 + 2**-7."""
+    stimulus = np.array([1.0 + 2.0**-8 + 2.0**-9] * 16, np.float32).view(np.uint32)
+    assert set(tensix.unpack(stimulus, "FP32", "BF16", count=16)) == {bf16_word(1.0) << 3}
+
+
 def test_tt_llk_837_signs_and_phases():
     assert multiply(-1.5, 2.5, "HiFi4") == -3.75
     assert multiply(-1.5, -2.5, "HiFi4") == 3.75

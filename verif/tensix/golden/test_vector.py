@@ -1,14 +1,18 @@
-"""The Vector unit's random numbers, SFP_STOCH_RND and SFPSTORE: known answers of ttsim v1.10.0, and both tiers."""
+"""The Vector unit's random numbers, SFP_STOCH_RND, SFPSTORE and SFPLOAD, and stores of the RISC-V cores: known answers of ttsim v1.10.0, and both tiers."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from bitpath.golden import tensix
 from bitpath.golden.tensix import exact
+from bitpath.golden.tensix.convert.riscv_store import WIDTHS
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE, WORMHOLE_DOCUMENTED, StochasticCompare
+from bitpath.golden.tensix.vector.sfpload import HALF_LOADS, WIDE_LOADS
 from bitpath.golden.tensix.vector.sfpstore import WIDE_MODES
+from bitpath.golden.tensix.vector.stochastic_round import FROM_INTEGER
 from bitpath.verif.tensix.golden.words import words32
 
 CONTROL = "tensix_bh_control.npz"
@@ -19,6 +23,7 @@ EDGES = np.array(
 NEAR = np.array(
     [0x3EFFFFFF, 0x3F000000, 0x3F7FFFFE, 0x3F7FFFFF, 0x3FFFFFFF, 0x42FEFFFF, 0x477FFFFF, 0x4F000000], np.uint32
 )
+LARGEST = np.array([0x7FFF, 0xFFFF], np.uint32)
 LANES = np.concatenate([EDGES, NEAR, NEAR | 1 << 31, words32(np.random.default_rng(71))[::3]])
 
 
@@ -56,12 +61,13 @@ def test_stochastic_rounding(mode, compare):
     rng, numerics = np.random.default_rng(72), replace(BLACKHOLE.numerics, stochastic_compare=compare)
     bits = rng.integers(0, 1 << 32, LANES.size, np.uint32)
     bits[::3] &= 0xFF80007F
+    shift = rng.integers(0, 1 << 8, LANES.size, np.uint32) if mode in FROM_INTEGER else np.zeros_like(LANES)
     for rounding, own in (("nearest", 0x400000), ("zero", 0x7FFFFF), ("stochastic", bits)):
         given = bits if rounding == "stochastic" else None
-        got = tensix.sfp_stoch_rnd(LANES, mode, rounding=rounding, bits=given, numerics=numerics)
+        got = tensix.sfp_stoch_rnd(LANES, mode, rounding=rounding, bits=given, shift=shift, numerics=numerics)
         random = np.broadcast_to(own, LANES.shape).tolist()
-        pairs = zip(LANES.tolist(), random, strict=True)
-        expected = [exact.stochastic_round(numerics, lane, int(mode), each) for lane, each in pairs]
+        operands = zip(LANES.tolist(), random, (shift & 31).tolist(), strict=True)
+        expected = [exact.stochastic_round(numerics, lane, int(mode), each, by) for lane, each, by in operands]
         assert got.tolist() == expected
 
 
@@ -87,6 +93,27 @@ def test_stochastic_rounding(mode, compare):
 def test_stochastic_rounding_by_hand(mode, rounding, bits, lane, expected):
     random = None if bits is None else np.array([bits], np.uint32)
     got = tensix.sfp_stoch_rnd(np.array([lane], np.uint32), mode, rounding=rounding, bits=random, chip="blackhole")
+    assert got.tolist() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("mode", "rounding", "lane", "shift", "expected"),
+    [
+        ("INT32_TO_INT8", "nearest", 0x80000005, 1, 0x80000003),
+        ("INT32_TO_UINT8", "nearest", 0x80000005, 1, 3),
+        ("INT32_TO_INT8", "nearest", 0x80000001, 2, 0),
+        ("INT32_TO_INT8", "nearest", 0x7FFFFFFF, 23, 127),
+        ("INT32_TO_UINT8", "nearest", 0x7FFFFFFF, 23, 255),
+        # Rounding to zero goes up where the 23 highest discarded bits are ones.
+        ("INT32_TO_INT8", "zero", 0x007FFFFF, 23, 1),
+        ("INT32_TO_INT8", "zero", 0x007FFFFF, 24, 0),
+        ("INT32_TO_INT8", "zero", 0x00FFFFFF, 24, 1),
+        ("INT32_TO_INT8", "zero", 0x00FFFFFE, 24, 1),
+        ("INT32_TO_INT8", "zero", 0x00FFFFFD, 24, 0),
+    ],
+)
+def test_integers_by_hand(mode, rounding, lane, shift, expected):
+    got = tensix.sfp_stoch_rnd(np.array([lane], np.uint32), mode, rounding=rounding, shift=shift, chip="blackhole")
     assert got.tolist() == [expected]
 
 
@@ -133,3 +160,77 @@ def test_sfpstore(mode, preset):
 )
 def test_sfpstore_by_hand(chip, mode, lane, word):
     assert tensix.sfpstore(np.array([lane], np.uint32), mode, chip=chip).tolist() == [word]
+
+
+@pytest.mark.parametrize("mode", tensix.StoreMode, ids=lambda each: each.name)
+@pytest.mark.parametrize("preset", [WORMHOLE, BLACKHOLE], ids=lambda each: each.name)
+@pytest.mark.parametrize("infinity", [False, True])
+def test_sfpload(mode, preset, infinity):
+    words = LANES if mode in WIDE_LOADS else np.append(np.arange(0, 1 << 16, 9, np.uint32), LARGEST)
+    old = np.resize(LANES, words.shape)
+    lanes = old if mode in HALF_LOADS else None
+    got = tensix.sfpload(words, mode, lanes=lanes, fp16_infinity=infinity, numerics=preset.numerics)
+    load = partial(exact.loaded, preset.numerics, mode=int(mode), fp16_infinity=infinity)
+    pairs = zip(words.tolist(), old.tolist(), strict=True)
+    assert got.tolist() == [load(word, old=each) for word, each in pairs]
+    assert got.dtype == np.uint32
+
+
+@pytest.mark.parametrize(
+    ("chip", "mode", "word", "lane"),
+    [
+        ("wormhole", "FP16", 0xBC00, 0xBF800000),
+        ("wormhole", "FP16", 0x8001, 0x80002000),
+        ("wormhole", "BF16", 0xBF80, 0xBF800000),
+        ("wormhole", "INT8", 0xC1FF, 0x8000007F),
+        ("blackhole", "INT8", 0xC1FF, 0x800000FF),
+        ("wormhole", "INT8_COMP", 0xC002, 0xFFFFFFFE),
+        ("blackhole", "INT8_COMP", 0xC002, 0x80000002),
+        ("wormhole", "INT32_SM", 0x80000001, 0xFFFFFFFF),
+        ("blackhole", "INT32_SM", 0x80000001, 0x80000001),
+        ("wormhole", "INT32_SM", 0x80000000, 0),
+        ("wormhole", "INT16", 0x8003, 0x80000003),
+        ("wormhole", "HI16", 0x1234, 0x12340000),
+        ("wormhole", "LO16", 0x1234, 0x1234),
+    ],
+)
+def test_sfpload_by_hand(chip, mode, word, lane):
+    assert tensix.sfpload(np.array([word], np.uint32), mode, chip=chip).tolist() == [lane]
+
+
+@pytest.mark.parametrize("chip", ["wormhole", "blackhole"])
+@pytest.mark.parametrize(
+    "mode", [each for each in tensix.StoreMode if each not in HALF_LOADS], ids=lambda each: each.name
+)
+def test_what_is_stored_is_loaded(chip, mode):
+    """A second store and load change nothing; HI16 and LO16 store 32 bits and load 16."""
+    words = tensix.sfpstore(LANES, mode, chip=chip)
+    if mode in WIDE_MODES and mode not in WIDE_LOADS:
+        words >>= 16
+    lanes = tensix.sfpload(words, mode, chip=chip)
+    if mode in (tensix.StoreMode.INT32, tensix.StoreMode.INT32_ALL):
+        assert np.array_equal(lanes, LANES)
+    elif mode in WIDE_LOADS or mode not in WIDE_MODES:
+        assert np.array_equal(tensix.sfpload(tensix.sfpstore(lanes, mode, chip=chip), mode, chip=chip), lanes)
+
+
+@pytest.mark.parametrize("fmt", tensix.RiscvFormat, ids=lambda each: each.name)
+@pytest.mark.parametrize("options", [{}, {"no_swizzle": True}, {"unsigned_int": True}], ids=str)
+def test_riscv_store(fmt, options):
+    values = LANES.astype(WIDTHS[fmt])
+    got = tensix.riscv_store(values, fmt, **options)
+    assert got.tolist() == [exact.riscv_stored(value, int(fmt), **options) for value in values.tolist()]
+
+
+def test_riscv_bytes_have_the_documented_bug():
+    """All bytes: -1 stores the magnitude 129, -127 stores 255 and -128, as -127 should, 255 too."""
+    values = np.arange(256, dtype=np.uint8)
+    words = tensix.riscv_store(values, "INT8")
+    assert words.tolist() == [exact.riscv_stored(value, 5) for value in values.tolist()]
+    magnitudes = (words & 0x3FF)[0x80:].tolist()
+    assert magnitudes == [255, *range(255, 128, -1)]
+    assert np.array_equal(words[:0x80], tensix.sfpstore(values[:0x80].astype(np.uint32), "INT8") * (values[:0x80] > 0))
+    assert tensix.riscv_store(np.array([0x80000000, 0xFFFFFFFF], np.uint32), "INT32").tolist() == [
+        0xFFFFFFFF,
+        0x80000001,
+    ]

@@ -20,6 +20,7 @@ from bitpath.golden.tensix.declarations.formats import (
     Format,
 )
 from bitpath.golden.tensix.llk import Broadcast, Case, Op, Pool
+from bitpath.golden.tensix.llk.case import TURNING
 from bitpath.rtl.tensix.matrix.dst_register import DstAddress
 from bitpath.rtl.tensix.matrix.instruction import Instruction, Opcode
 from bitpath.rtl.tensix.matrix.src_register import src_write_layout
@@ -39,11 +40,12 @@ Answers = Callable[[str, list], list[int]]
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """A case of one tile, or of two tiles of K, and its operands' bytes."""
+    """A case of one tile, or of two tiles of K, its operands' bytes, and the result's before."""
 
     case: Case
     l1_a: np.ndarray
     l1_b: np.ndarray | None
+    before: np.ndarray | None
 
 
 def run(kernels: list[Kernel], answers: Answers) -> list[np.ndarray]:
@@ -59,7 +61,7 @@ def run(kernels: list[Kernel], answers: Answers) -> list[np.ndarray]:
     computing = [(each.case, tiles) for each, tiles in zip(kernels, placed, strict=True) if not each.case.to_dst]
     rows = iter(answers("matrix_unit", [_program(case, tiles, junk) for case, tiles in computing]))
     dst = [tiles[0] if each.case.to_dst else _rows(rows, ROWS) for each, tiles in zip(kernels, placed, strict=True)]
-    packs = [_pack(each.case, words, junk) for each, words in zip(kernels, dst, strict=True)]
+    packs = [_pack(each, words, junk) for each, words in zip(kernels, dst, strict=True)]
     packed = iter(answers("packer", [payload for tile in packs for payload in tile]))
     return [_bytes(each.case.formats.out, [next(packed) for _ in range(ROWS)]) for each in kernels]
 
@@ -77,7 +79,7 @@ def _operands(kernel: Kernel) -> Iterator[tuple[Format, np.ndarray]]:
 
 def _unpack(case: Case, fmt: Format, l1: np.ndarray, junk: Random) -> list[int]:
     """Return the unpacker's requests for a tile, a row each."""
-    conversion = Conversion(fmt, case.formats.register)
+    conversion = Conversion(fmt, case.formats.register, e4m3=case.e4m3 and fmt is Format.FP8)
     exponents, data = (l1[:ROWS].tolist(), l1[ROWS:]) if fmt in BLOCK_FLOATS else ([0] * ROWS, l1)
     bits = np.unpackbits(data, bitorder="little").reshape(ROWS, BLOCK, conversion.datum_bits)
     datums = (bits.astype(np.int64) @ (1 << np.arange(conversion.datum_bits))).tolist()
@@ -94,11 +96,24 @@ def _rows(payloads: Iterator[int], count: int) -> np.ndarray:
 def _placed(case: Case, tiles: list[np.ndarray]) -> list[np.ndarray]:
     """Put the unpacked datums of a tile where the unpacker's address modes put them."""
     words = tiles[0]
-    if case.op is Op.TRANSPOSE:
-        return [words.reshape(2, 2, FACE, FACE).transpose(1, 0, 3, 2).reshape(ROWS, FACE)]
+    depth = case.dimensions_a[1] // TILE
+    if case.op is Op.MATMUL:
+        return [*tiles[:depth], *(_turned(case, each) for each in tiles[depth:])]
+    if case.op in TURNING or case.op is Op.TRANSPOSE:
+        return [_turned(case, words), *tiles[1:]]
     if case.op is Op.TILIZE:
         return [tensix.tilize(words.reshape(TILE, TILE)).reshape(ROWS, FACE)]
     return [_row_major(words)] if case.op is Op.UNTILIZE else tiles
+
+
+def _turned(case: Case, words: np.ndarray) -> np.ndarray:
+    """Exchange faces 1 and 2 of a tile, and rows and columns of each face, where the case does."""
+    whole, faces = case.op is Op.TRANSPOSE, words.reshape(2, 2, FACE, FACE)
+    if whole or case.unpack_transpose_faces:
+        faces = faces.transpose(1, 0, 2, 3)
+    if whole or case.unpack_transpose_within_face:
+        faces = faces.transpose(0, 1, 3, 2)
+    return faces.reshape(ROWS, FACE)
 
 
 def _row_major(words: np.ndarray) -> np.ndarray:
@@ -167,8 +182,9 @@ def _operations(case: Case) -> Iterator[dict]:
                     }
 
 
-def _pack(case: Case, dst: np.ndarray, junk: Random) -> list[int]:
+def _pack(kernel: Kernel, dst: np.ndarray, junk: Random) -> list[int]:
     """Return the packer's requests for a tile, a row each; a reduced tile keeps rows 0 of its upper faces."""
+    case = kernel.case
     packing = Packing(
         case.formats.mid,
         case.formats.out,
@@ -176,11 +192,17 @@ def _pack(case: Case, dst: np.ndarray, junk: Random) -> list[int]:
         relu=case.relu,
         relu_threshold=case.relu_threshold,
         round_10b=case.round_10b,
+        accumulate=case.l1_accumulate,
+        edge_minus_infinity=case.edge_minus_infinity,
+        e4m3=case.e4m3 and case.formats.out is Format.FP8,
     )
     words = _row_major(dst) if case.op is Op.PACK_UNTILIZE else dst
     masks = [ALL_COLUMNS if case.op is not Op.REDUCE or row in (0, FACE) else 0 for row in range(ROWS)]
-    rows = zip(words.tolist(), masks, strict=True)
-    return [PackRow(packing, tuple(row), edge_mask=mask).payload(junk) for row, mask in rows]
+    before = np.zeros(ROWS * BLOCK, int)
+    if kernel.before is not None:
+        before = kernel.before.view(f"<u{packing.row_bytes // BLOCK}")
+    rows = zip(words.tolist(), before.reshape(ROWS, BLOCK).tolist(), case.edge_mask or masks, strict=True)
+    return [PackRow(packing, tuple(row), tuple(old), mask).payload(junk) for row, old, mask in rows]
 
 
 def _bytes(fmt: Format, payloads: list[int]) -> np.ndarray:

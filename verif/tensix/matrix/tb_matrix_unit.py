@@ -8,12 +8,8 @@ from dataclasses import replace
 from random import Random
 
 import cocotb
-import numpy as np
 
-from bitpath.golden import tensix
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, SRC_ROWS, Style
-from bitpath.golden.tensix.matmul import cycles as golden_cycles
-from bitpath.golden.tensix.matmul.matmul import TILE_ROWS
 from bitpath.rtl.tensix.matrix.instruction import Opcode
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench
@@ -52,6 +48,7 @@ from bitpath.verif.tensix.matrix.model import (
     pair_places,
 )
 from bitpath.verif.tensix.matrix.player import Player
+from bitpath.verif.tensix.matrix.tile_product import multiplied
 
 STYLES = [cocotb.Param(value=style, name=style.value) for style in Style]
 HELD = 60
@@ -338,43 +335,5 @@ async def every_block(dut, dst32):
 @cocotb.parametrize(fmt=["bf16", "int8", "fp16"])
 async def tile_product(dut, fmt):
     """A 32x64x32 product by golden's program, with the second pair of tiles unpacked during the first."""
-    rng = np.random.default_rng(pauses.rng(fmt).getrandbits(32))
-    shapes = (32, 64), (64, 32)
-    if fmt == "int8":
-        a, b = (rng.integers(-127, 128, shape, dtype=np.int32) for shape in shapes)
-    else:
-        a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in shapes)
-    dst32 = fmt != "fp16"
-    program = tensix.matmul_program(a, b, fmt=fmt, fidelity="HiFi4", dst32=dst32, numerics=NUMERICS)
-    expected = tensix.run_program(program, numerics=NUMERICS)[0, 0]
     async with bench(dut, SIGNATURE) as frame:
-        player = Player(frame, NUMERICS)
-        for k in range(2):
-            player.fill("a", dict(enumerate(program.src_a[k, 0])))
-            player.fill("b", dict(enumerate(program.src_b[0, k])))
-        await player.idle()
-        operations = [
-            Operation(
-                opcode=Opcode.MVMUL,
-                style=program.fmt.style,
-                dst32=dst32,
-                phase=each.phase,
-                formats=(program.fmt.register, program.fmt.register),
-                src_a_row=each.src_a_row,
-                src_b_row=each.src_b_row,
-                dst_row=each.dst_row,
-                release_a=each is program.instructions[-1],
-                release_b=each is program.instructions[-1],
-            )
-            for _ in range(2)
-            for each in program.instructions
-        ]
-        cycles = await timed(player, operations)
-        assert cycles == issue_cycles(operations, passes=CONFIG.passes, latency=LATENCY)
-        if CONFIG.passes == 1:
-            assert cycles == golden_cycles.issue_cycles(2 * program.instructions)
-        places = [Place(row, dst32, program.fmt.style is Style.FP16) for row in range(TILE_ROWS)]
-        assert np.array_equal(np.stack([player.machine.now(place) for place in places]), expected)
-        for place in places:
-            player.read(place)
-        await player.idle()
+        await multiplied(frame, fmt)

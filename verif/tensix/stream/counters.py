@@ -1,6 +1,6 @@
 """Counters in lockstep: a unit, golden's state, and instructions for both."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from random import Random
 from typing import Any
@@ -20,6 +20,9 @@ from bitpath.rtl.tensix.stream.thread_registers import AB, BIAS, DST, PACK, SET_
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.streams import resolved
 
+Fields = dict[str, Any]
+"""Fields of the unit's instruction."""
+Writes = Callable[[Random], tuple[int, int]]
 PAIRS = ("xy", "zw")
 ADC_STEPS = {AdcOp.SET_FOUR: adcs.set_four, AdcOp.ADD_FOUR: adcs.add_four, AdcOp.ADD_CR_FOUR: adcs.add_cr_four}
 ADC_NAMES = {AdcOp.SET_FOUR: "SETADC{}", AdcOp.ADD_FOUR: "INCADC{}", AdcOp.ADD_CR_FOUR: "ADDRCR{}"}
@@ -180,3 +183,35 @@ class CounterTable:
         if write is not None:
             model.write(*write)
         await RisingEdge(dut.clk)
+
+    async def random(self, cases: int, busy: float, random_write: Writes, see: Callable[[Fields, bool], None]) -> None:
+        """Play random instructions in a share of the cycles, with writes beside three of ten.
+
+        Parameters
+        ----------
+        random_write : returns a register and a value.
+        see : called before each instruction with its fields, and whether a write stands beside it.
+        """
+        rng = self._rng
+        for _ in range(cases):
+            fields = self.model.random(rng) if rng.random() < busy else None
+            write = random_write(rng) if rng.random() < 0.3 else None
+            if fields is not None:
+                see(fields, write is not None)
+            await self.cycle(fields, write)
+        await self.cycle()
+
+    async def resets(
+        self, reset: Callable[[], Any], registers: list[int], probe: Callable[[], Iterable[Fields]]
+    ) -> None:
+        """Reset after few and after many instructions; the probing instructions must find counters and modifiers at zero."""
+        for cycles in (3, 30):
+            for register in registers:
+                await self.cycle(write=(register, self._rng.getrandbits(16)))
+            for _ in range(cycles):
+                await self.cycle(self.model.random(self._rng))
+            await reset()
+            self.model.restart()
+            for fields in probe():
+                await self.cycle(fields)
+        await self.cycle()

@@ -46,18 +46,16 @@ async def random_instructions(dut, busy):
             coverage.hit("SETADC", channel, dimension)
             named = {"op": AdcOp.SETADC, "channel": channel, "dimension": dimension}
             await table.cycle(table.model.random(rng) | named)
-        for _ in range(CASES):
-            fields = table.model.random(rng) if rng.random() < busy else None
-            write = random_write(rng) if rng.random() < 0.3 else None
-            if fields is not None:
-                op = fields["op"]
-                details = {AdcOp.SETADC: (fields["channel"], fields["dimension"]), AdcOp.PACR: (fields["modifier"],)}
-                details |= dict.fromkeys(FOURS, ("zw" if fields["zw"] else "xy",))
-                coverage.hit(op.name, *details.get(op, ()))
-                if write is not None and op is AdcOp.PACR:
-                    coverage.hit("write beside")
-            await table.cycle(fields, write)
-        await table.cycle()
+
+        def see(fields, writes):
+            op = fields["op"]
+            details = {AdcOp.SETADC: (fields["channel"], fields["dimension"]), AdcOp.PACR: (fields["modifier"],)}
+            details |= dict.fromkeys(FOURS, ("zw" if fields["zw"] else "xy",))
+            coverage.hit(op.name, *details.get(op, ()))
+            if writes and op is AdcOp.PACR:
+                coverage.hit("write beside")
+
+        await table.random(CASES, busy, random_write, see)
 
 
 @cocotb.test(**LIMIT)
@@ -103,15 +101,11 @@ async def resets(dut):
     rng = pauses.rng("instructions")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = CounterTable(frame, AddressCounters(CONFIG), rng)
-        for cycles in (3, 30):
-            for register in REGISTERS:
-                await table.cycle(write=(register, rng.getrandbits(16)))
-            for _ in range(cycles):
-                await table.cycle(table.model.random(rng))
-            await frame.reset()
-            table.model.restart()
+
+        def probe():
             for modifier in range(4):
-                await table.cycle({**table.model.random(rng), "op": AdcOp.PACR, "units": 7, "modifier": modifier})
+                yield {**table.model.random(rng), "op": AdcOp.PACR, "units": 7, "modifier": modifier}
             for _ in range(5):
-                await table.cycle(table.model.random(rng))
-        await table.cycle()
+                yield table.model.random(rng)
+
+        await table.resets(frame.reset, REGISTERS, probe)

@@ -52,19 +52,18 @@ async def random_instructions(dut, busy):
         table = CounterTable(frame, Rwcs(CONFIG), rng)
         for register in REGISTERS[:-1]:
             await table.cycle(write=(register, random_write(rng)[1]))
-        for _ in range(CASES):
-            fields = table.model.random(rng) if rng.random() < busy else None
-            write = random_write(rng) if rng.random() < 0.3 else None
-            if fields is not None and fields["op"] in modifies:
-                coverage.hit(fields["op"].name, table.model.number(fields))
-                if write is not None:
+
+        def see(fields, writes):
+            op = fields["op"]
+            if op in modifies:
+                coverage.hit(op.name, table.model.number(fields))
+                if writes:
                     coverage.hit("write beside")
-            elif fields is not None:
-                for bit in range(4 if fields["op"] is RwcOp.SET else 3):
-                    if fields["cr"] >> bit & 1:
-                        coverage.hit(fields["op"].name, bit)
-            await table.cycle(fields, write)
-        await table.cycle()
+            else:
+                for bit in (bit for bit in range(4 if op is RwcOp.SET else 3) if fields["cr"] >> bit & 1):
+                    coverage.hit(op.name, bit)
+
+        await table.random(CASES, busy, random_write, see)
 
 
 @cocotb.test(**LIMIT)
@@ -108,16 +107,11 @@ async def resets(dut):
     rng = pauses.rng("instructions")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = CounterTable(frame, Rwcs(CONFIG), rng)
-        for cycles in (3, 30):
-            for register in REGISTERS:
-                await table.cycle(write=(register, rng.getrandbits(16)))
-            for _ in range(cycles):
-                await table.cycle(table.model.random(rng))
-            await frame.reset()
-            table.model.restart()
-            for op in RwcOp:
-                for index in range(1 << INDEX_BITS[CHIP]):
-                    await table.cycle({**NOTHING, "op": op, "modifier": index})
+
+        def probe():
+            for op, index in product(RwcOp, range(1 << INDEX_BITS[CHIP])):
+                yield {**NOTHING, "op": op, "modifier": index}
             for _ in range(5):
-                await table.cycle({**table.model.random(rng), "op": RwcOp.SET})
-        await table.cycle()
+                yield {**table.model.random(rng), "op": RwcOp.SET}
+
+        await table.resets(frame.reset, REGISTERS, probe)

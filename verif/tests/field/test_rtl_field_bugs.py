@@ -14,7 +14,7 @@ from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.tensix import phases
-from bitpath.golden.tensix.declarations.formats import Style
+from bitpath.golden.tensix.declarations.formats import Format, Style
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE, WORMHOLE_FIXED
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.rtl.aie_ml_v2.convert.config import MxConvertConfig
@@ -28,6 +28,8 @@ from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.common.fp32.fp32_to_bf16 import Fp32ToBf16
 from bitpath.rtl.tensix.dot.config import Dot16Config
 from bitpath.rtl.tensix.dot.dot16 import Dot16
+from bitpath.rtl.tensix.pack.block_encode import BlockEncode
+from bitpath.rtl.tensix.unpack.float_word import FloatWord
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot, dot_layout
 from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
@@ -146,6 +148,26 @@ def test_tt_metal_46101_16_bit_dst_rounds_twice():
     numerics = WORMHOLE.numerics
     request = tensix(Mode(Style.BF16, dst32=False), 2.0**-8 - 2.0**-12, 1.0, bf16(1.0), numerics)
     assert evaluate(dot16(numerics), lambda ask: ask(request)) == bf16(1.0 + 2.0**-7)
+
+
+def test_tt_metal_56553_underflow_of_the_exponent_sum():
+    """In FP16 1.625 * 2**-6 times 1.25 * 2**-9 has the exponents 9 + 6 - 15 = 0 and is 0, though 2.03 * 2**-15 is normal."""
+    a, b = 9 << 10 | 0x280, 6 << 10 | 0x100
+    numerics, mode = WORMHOLE.numerics, Mode(Style.FP16, dst32=False)
+    one_more = b + (1 << 10)
+    requests = [
+        TensixCase(mode, 0, (a, *(0,) * 15), (each, *(0,) * 15), 0, Operation.MULTIPLY).payload(numerics)
+        for each in (b, one_more)
+    ]
+    got = evaluate(dot16(numerics), lambda ask: [ask(each) for each in requests])
+    assert got == [0, 2 << 10 | 0x10]
+
+
+def test_tt_metal_57410_block_floats_are_truncated():
+    """3.875 beside 8: the significand 0xF8 is shifted by 3 and rounded to 31, and truncated to 1 of BFP4's 3 bits."""
+    word = pack(FloatWord, {"sign": 0, "exponent": 128, "fraction": 0x78 << 16})
+    inputs = {"i": word, "shared": 130, "out_format": Format.BFP4}
+    assert evaluate(BlockEncode(WORMHOLE.numerics.final_tie), lambda ask: ask(**inputs)) == 1
 
 
 def quad(cases, numerics=EXACT):

@@ -88,16 +88,36 @@ def test_golden_s_own_bytes(bitpath, write):
     assert Path("golden.bin").read_bytes() == Path("HiFi2.bin").read_bytes()
 
 
+def test_a_result_that_is_added(bitpath, write, operands):
+    """The bytes before are a file too; a device that overwrites them is named."""
+    adding = CASE | FILES | {"out_format": "Float16_b", "l1_accumulate": True, "l1_before": "tiles/a.bin"}
+    assert bitpath("oracle", write(adding), "--write-expected", "golden.bin") == (0, "", "")
+    case = llk.Case(**CASE | {"out_format": "Float16_b", "l1_accumulate": True})
+    tiles = [each.view(np.uint8) for each in operands]
+    assert Path("golden.bin").read_bytes() == llk.expected(case, *tiles, l1_before=tiles[0]).l1.tobytes()
+    Path("alone.bin").write_bytes(llk.expected(llk.Case(**CASE | {"out_format": "Float16_b"}), *tiles).l1.tobytes())
+    status, out, _ = bitpath("oracle", "cases/case.json", "--device", "alone.bin")
+    assert (status, out.splitlines()[2:4]) == (1, ["stage: l1", "  the result replaces what was in L1"])
+
+
 @pytest.mark.parametrize(
     ("values", "says"),
     [
         ("{", "cases/case.json must be a JSON file"),
         ([], "cases/case.json must hold a JSON object"),
-        (CASE, "cases/case.json: l1_a, and l1_b of two operands, must be names of files"),
+        (CASE, "cases/case.json: l1_a, l1_b of two operands and l1_before of l1_accumulate must be names"),
         (CASE | {"l1_a": "tiles/a.bin"}, "cases/case.json: l1_b must be given with op matmul"),
         (
             CASE | FILES | {"fidelity": "HiFi5"},
             "cases/case.json: fidelity must be 'LoFi', 'HiFi2', 'HiFi3' or 'HiFi4', not 'HiFi5'; did",
+        ),
+        (
+            CASE | FILES | {"out_format": "Float16_b", "l1_accumulate": True},
+            "cases/case.json: l1_before must be given with l1_accumulate",
+        ),
+        (
+            CASE | FILES | {"l1_before": "tiles/a.bin"},
+            "cases/case.json: l1_before must be left out without l1_accumulate",
         ),
         (CASE | FILES | {"dimensions_a": [64, 32]}, "cases/case.json: l1_a must have 4096 bytes, not 2048"),
         (CASE | FILES | {"out_format": "Bfp4_b"}, "cases/case.json: device_l1 must have 576 bytes, not 1088"),
