@@ -6,8 +6,6 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 WINGS = ("golden", "rtl", "verif", "sim")
 TOPS = ("bitpath", *WINGS)
