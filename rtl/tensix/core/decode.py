@@ -27,7 +27,7 @@ WAITS = ("STALLWAIT", "SEMWAIT")
 EXECUTED = (*MATRIX, *MOVES, *BANKS, *RWC, *ADC, *CONFIG, *SEMAPHORES, *WAITS, "UNPACR", "PACR", "NOP")
 """Instructions that a core executes."""
 ZERO_FIELDS = {
-    "UNPACR": ("context", "zero", "context_counter", "row_search"),
+    "UNPACR": ("context", "context_counter", "row_search"),
     "PACR": (
         "config_context",
         "row_pad",

@@ -113,10 +113,11 @@ class TensixCore(wiring.Component):
         file = instantiate(m, platform, "config_file", ConfigFile, ConfigFileConfig(chip=config.chip))
         m.submodules.semaphores = semaphores = Semaphores(DecodeConfig(chip=config.chip))
         m.submodules.unit = unit = MatrixUnit(config.unit, write_rows=BLOCK_ROWS, moves=True)
-        unpackers = [instantiate(m, platform, f"unpacker_{each}", RowUnpacker, config) for each in range(2)]
+        unpackers = [instantiate(m, platform, f"unpacker_{each}", RowUnpacker, config, each) for each in range(2)]
         packer = instantiate(m, platform, "packer", RowPacker, config)
         connect(m, unpackers[0].o, unit.write_a)
         connect(m, unpackers[1].o, unit.write_b)
+        connect(m, unpackers[0].dst, unit.write_dst)
         connect(m, packer.read_dst, unit.read_dst)
         connect(m, unit.dst, packer.dst)
 
@@ -127,17 +128,18 @@ class TensixCore(wiring.Component):
         moves = instantiate(m, platform, "moves", MoveOperands, config)
         pack_address = instantiate(m, platform, "pack_address", PackAddress, config)
         addresses = [instantiate(m, platform, f"address_{each}", UnpackAddress, config, each) for each in range(2)]
-        # Unpackers take nothing while an instruction waits for them to be at rest.
-        moving, rests, at_rest = Signal(), Signal(), Signal()
+        # Unpackers take nothing while an instruction waits for them to be at rest; Dst is unpacker 0's or the Matrix unit's.
+        moving, rests, at_rest, to_dst = Signal(), Signal(), Signal(), unpackers[0].fills_dst
         m.d.comb += [
+            unit.handed_a.eq(unpackers[0].handed),
             moving.eq(~named(choices["matrix"][1].instruction, *MATRIX)),
             rests.eq(choices["matrix"][0].valid & moving & moves.rests & ~moves.refused),
             at_rest.eq(unpackers[0].idle & unpackers[1].idle),
         ]
         for name, addressed, sink, goes in (
-            ("matrix", operands, unit.instruction, ~moving),
-            ("matrix", moves, unit.move, moving & (~rests | at_rest)),
-            ("unpacker_0", addresses[0], unpackers[0].i, ~rests),
+            ("matrix", operands, unit.instruction, ~moving & ~to_dst),
+            ("matrix", moves, unit.move, moving & (~rests | at_rest) & ~to_dst),
+            ("unpacker_0", addresses[0], unpackers[0].i, ~rests & ~(addresses[0].o.control.to_dst & unit.busy)),
             ("unpacker_1", addresses[1], unpackers[1].i, ~rests),
             ("packer", pack_address, packer.i, Const(1)),
         ):
@@ -282,7 +284,11 @@ class TensixCore(wiring.Component):
         line_bits = ceil_log2(LINES)
         m.d.comb += [
             l1.unpack_address.eq(Mux(port.right.granted, unpackers[1].address, unpackers[0].address)),
+            l1.exponent_address.eq(
+                Mux(port.right.granted, unpackers[1].exponent_address, unpackers[0].exponent_address)
+            ),
             *(unpacker.word.eq(l1.unpack_data) for unpacker in unpackers),
+            *(unpacker.exponents.eq(l1.exponent_data) for unpacker in unpackers),
             l1.other_address.eq(Mux(packer.idle, self.read.p << line_bits, packer.old_address)),
             packer.old.eq(l1.other_data),
             writes.eq(packer.write_lines.any()),

@@ -54,12 +54,13 @@ class MatrixUnit(wiring.Component):
     config : grid of dot products, numerics.
     write_rows : rows of SrcA or SrcB that one write has at most, up to 8.
     read_rows : rows of Dst that one read returns, 1 or 2; ``read_dst`` names the first, a multiple of their number.
-    moves : True adds ``move``; needs writes of 8 rows.
+    moves : True adds ``move`` and ``handed_a``; needs writes of 8 rows.
 
     Members
     -------
     instruction : In(stream of Instruction)
     move : In(stream of Move), see `Mover`; not while there is an instruction
+    handed_a : In(1), hand the unpacker's bank of SrcA to the Matrix unit, without a write
     write_a, write_b : In(streams of src_write_layout)
     free_a, free_b : Out(2), banks of SrcA and SrcB that belong to their unpackers
     write_dst : In(stream of DstWrite)
@@ -71,7 +72,7 @@ class MatrixUnit(wiring.Component):
         self.config = config
         self.write_rows, self.read_rows, self.moves = write_rows, read_rows, moves
         super().__init__(
-            ({"move": In(stream.Signature(Move))} if moves else {})
+            ({"move": In(stream.Signature(Move)), "handed_a": In(1)} if moves else {})
             | {
                 "instruction": In(stream.Signature(Instruction)),
                 "write_a": In(stream.Signature(src_write_layout(write_rows))),
@@ -299,7 +300,7 @@ class MatrixUnit(wiring.Component):
             connect(m, fill, source.fill)
             m.d.comb += [
                 pointers.eq(source.pointers),
-                source.handed.eq(change.hand_over[bit]),
+                source.handed.eq(change.hand_over[bit] | (0 if bit else self.handed_a)),
                 source.reset.eq(change.reset),
             ]
             with m.If(self.move.valid):
