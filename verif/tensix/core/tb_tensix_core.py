@@ -10,6 +10,7 @@ from random import Random
 import cocotb
 import numpy as np
 
+from bitpath.golden import tensix
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW
 from bitpath.golden.tensix.declarations.formats import Fidelity, Format
 from bitpath.golden.tensix.isa import encode
@@ -21,6 +22,7 @@ from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench, config
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.tensix.core.golden_core import MATH, accepted, golden_core, golden_result
 from bitpath.verif.tensix.core.host import CoreHost, Run
+from bitpath.verif.tensix.core.loads import Load, cases, load_program, random_load
 from bitpath.verif.tensix.core.product import DATUM_BYTES, DATUMS, Product, product_program
 from bitpath.verif.tensix.core.programs import THREADS, CoreProgram
 
@@ -31,6 +33,8 @@ CASES = int(os.environ.get("BITPATH_CASES", "1"))
 LIMIT = {"timeout_time": 1000, "timeout_unit": "ms"}
 NOP = encode("NOP", chip=CHIP)
 MVMUL = BY_NAME[CHIP]["MVMUL"].opcode
+MVMULS, ADDRESS_CYCLES = 16, 2
+"""MVMULs of a tile in one phase, and cycles in which an UNPACR forms its addresses."""
 KINDS = (
     (Format.BF16, Format.BF16, True),
     (Format.BF16, Format.FP32, True),
@@ -136,6 +140,52 @@ async def every_cycle_multiplies(dut):
             times = run.of_opcode(MATH, MVMUL)
             assert len(times) == mvmuls
             assert times[-1] - times[0] == (mvmuls - 1) * CONFIG.unit.passes
+
+
+@cocotb.test(**LIMIT)
+async def loads(dut):
+    """UNPACRs of every format in every mode, from random places to random rows, seen by moves and the packer."""
+    rng = pauses.rng("loads")
+    async with opened(dut) as frame:
+        session = CoreSession(frame)
+        modes = cases(CHIP)
+        rng.shuffle(modes)
+        modes = modes[: int(os.environ.get("BITPATH_LOADS", len(modes)))]
+        coverage = frame.coverage(f"{mode} {fmt.name}" for mode, fmt in modes)
+        for mode, fmt in modes:
+            load, program = legal_load(rng, mode, fmt)
+            await session.check(program, str(load))
+            coverage.hit(f"{mode} {fmt.name}")
+
+
+def legal_load(rng: Random, mode: str, fmt: Format) -> tuple[Load, CoreProgram]:
+    """Return a load that golden executes."""
+    while True:
+        load = random_load(rng, CHIP, mode, fmt)
+        program = load_program(load, np.random.default_rng(rng.getrandbits(32)))
+        try:
+            golden_result(CHIP, program)
+        except ValueError:
+            continue
+        return load, program
+
+
+@cocotb.test(**LIMIT)
+async def two_tiles_at_the_rate_of_loads(dut):
+    """Two loads in flight end within their words, 64 bytes a cycle, and two address cycles; the products follow at once."""
+    rng = pauses.rng("products")
+    async with opened(dut) as frame:
+        session = CoreSession(frame)
+        for kind in (KINDS[0], KINDS[5]):
+            run = await session.check(random_product(rng, kind, Fidelity.LOFI, 2), str(kind))
+            times = run.of_opcode(MATH, MVMUL)
+            assert len(times) == 2 * MVMULS
+            words = 2 * tensix.unpack_cycles(kind[0]) - 2 * ADDRESS_CYCLES
+            products, passes = MVMULS * CONFIG.unit.passes, CONFIG.unit.passes
+            between = times[MVMULS] - times[0]
+            dut._log.info("%s: %d cycles from tile to tile, of which %d load words", kind, between, words)
+            assert max(products, words) <= between <= max(products, words + ADDRESS_CYCLES), kind
+            assert times[-1] - times[MVMULS] == (MVMULS - 1) * passes
 
 
 @cocotb.test(**LIMIT)
