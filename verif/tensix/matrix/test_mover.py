@@ -17,8 +17,10 @@ def of(preset):
 
 
 def test_mover():
-    """On Icarus, which builds it in seconds."""
-    run_bench("mover", of(WORMHOLE_DOCUMENTED), "icarus", cases=1, seed=SEED, min_tests=TESTS, min_compared=2000)
+    """A move of every kind, format and width, on Icarus, which builds it in seconds."""
+    run_bench(
+        "mover", of(WORMHOLE_DOCUMENTED), "icarus", cases=1, tests="latency", seed=SEED, min_tests=1, min_compared=250
+    )
 
 
 @pytest.mark.deep
