@@ -16,15 +16,18 @@ from bitpath.rtl.tensix.stream.words import stray
 
 PRODUCTS = ("MVMUL", "DOTPV", "ELWMUL", "ELWADD", "ELWSUB", "GMPOOL", "GAPOOL")
 MATRIX = (*PRODUCTS, "ZEROACC")
+MOVES = ("MOVA2D", "MOVB2D", "MOVD2A", "MOVD2B", "MOVB2A", "TRNSPSRCB")
+BANKS = ("ZEROSRC", "CLEARDVALID", "SETDVALID", "UNPACR_NOP")
+"""Instructions that clear banks of the sources or change their owners; a SETRWC with flips does so too."""
 RWC = ("SETRWC", "INCRWC")
 ADC = ("SETADC", "SETADCXX", "SETADCXY", "SETADCZW", "INCADCXY", "INCADCZW", "ADDRCRXY", "ADDRCRZW")
 CONFIG = ("WRCFG", "SETC16", "RMWCIB0", "RMWCIB1", "RMWCIB2", "RMWCIB3", "SETDMAREG")
 SEMAPHORES = ("SEMINIT", "SEMPOST", "SEMGET")
 WAITS = ("STALLWAIT", "SEMWAIT")
-EXECUTED = (*MATRIX, *RWC, *ADC, *CONFIG, *SEMAPHORES, *WAITS, "UNPACR", "PACR", "NOP")
+EXECUTED = (*MATRIX, *MOVES, *BANKS, *RWC, *ADC, *CONFIG, *SEMAPHORES, *WAITS, "UNPACR", "PACR", "NOP")
 """Instructions that a core executes."""
 ZERO_FIELDS = {
-    "UNPACR": ("context", "zero", "context_counter", "row_search"),
+    "UNPACR": ("context", "context_counter", "row_search"),
     "PACR": (
         "config_context",
         "row_pad",
@@ -35,12 +38,17 @@ ZERO_FIELDS = {
         "context_control",
         "flush",
     ),
-    "SETRWC": ("flip",),
-    "DOTPV": ("broadcast_row",),
+    "UNPACR_NOP": ("bank",),
 }
 """Fields that must be 0 in an instruction that a core executes."""
-ZEROACC_MODES = (1, 3)
-"""Modes of ZEROACC that a core executes: 16 rows, and all."""
+FIELD_VALUES = {
+    ("ZEROACC", "mode"): (1, 3),
+    **dict.fromkeys(((name, "mode") for name in MOVES if name not in ("MOVB2D", "TRNSPSRCB")), (0, 2)),
+    ("UNPACR_NOP", "what"): (1, 2, 5, 7),
+    ("UNPACR_NOP", "pop"): (1, 2),
+    ("UNPACR_NOP", "value"): (0, 1),
+}
+"""Values of a field in an instruction that a core executes, where it does not execute all."""
 
 
 @cache
@@ -58,6 +66,24 @@ def named(instruction: data.View, *names: str) -> Value:
     return instruction.opcode.matches(*(BY_NAME[Chip.WORMHOLE][name].opcode for name in names))
 
 
+def clearing(chip: Chip, instruction: data.View) -> Value:
+    """Whether an UNPACR_NOP clears its unpacker's bank: to 0, or, on Wormhole by ``what`` 5 and on Blackhole by ``value`` 1, to
+    minus infinity."""
+    return ~instruction.what[1] if chip is Chip.WORMHOLE else instruction.pop[0]
+
+
+def handing_over(chip: Chip, instruction: data.View) -> Value:
+    """Whether an UNPACR_NOP hands its unpacker's bank over."""
+    return instruction.what == 7 if chip is Chip.WORMHOLE else instruction.set_valid
+
+
+def _lowest(chip: Chip, fields: dict[str, Value]) -> Value:
+    """Whether an UNPACR_NOP clears to minus infinity, which is for SrcA alone."""
+    if chip is Chip.WORMHOLE:
+        return fields["what"] == 5
+    return (fields["pop"] == 1) & (fields["value"] == 1)
+
+
 class Decode(wiring.Component):
     """Combinational: latency 0.
 
@@ -71,7 +97,8 @@ class Decode(wiring.Component):
     instruction : Out(instruction_layout); fields that the instruction does not have are 0
     illegal : Out(1), no instruction has this opcode, or bits outside of the instruction's fields are set
     unsupported : Out(1), an instruction of the chip that a core does not execute: a name that is not in `EXECUTED`, a field of
-        `ZERO_FIELDS` that is not 0, or a mode of ZEROACC that is not in `ZEROACC_MODES`
+        `ZERO_FIELDS` that is not 0 or of `FIELD_VALUES` that has another value, an UNPACR_NOP that clears SrcB to minus infinity, or
+        Blackhole's SETDVALID
     """
 
     clocked = False
@@ -101,8 +128,13 @@ class Decode(wiring.Component):
                     refused = encoding.name not in EXECUTED
                     for name in ZERO_FIELDS.get(encoding.name, ()):
                         refused |= fields[name].any() if name in fields else 0
-                    if encoding.name == "ZEROACC":
-                        refused |= ~fields["mode"].matches(*ZEROACC_MODES)
+                    for (name, field), values in FIELD_VALUES.items():
+                        if name == encoding.name and field in fields:
+                            refused |= ~fields[field].matches(*values)
+                    if encoding.name == "UNPACR_NOP":
+                        refused |= fields["unpacker"] & _lowest(chip, fields)
+                    if encoding.name == "SETDVALID" and chip is Chip.BLACKHOLE:
+                        refused = 1  # its bank would have no format
                     m.d.comb += self.unsupported.eq(refused)
             with m.Default():
                 m.d.comb += self.illegal.eq(1)

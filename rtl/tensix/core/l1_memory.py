@@ -29,7 +29,7 @@ def line_address_bits(words: int) -> int:
 
 
 class L1Memory(wiring.Component):
-    """Two read ports and a write port of 64 bytes; a read word is there a cycle after its address.
+    """Three read ports and a write port of 64 bytes; a read word is there a cycle after its address.
 
     What is written in the cycle of a read is read as it was before. An access that passes the end goes on at address 0.
 
@@ -39,8 +39,8 @@ class L1Memory(wiring.Component):
 
     Members
     -------
-    unpack_address, other_address : In, addresses in units of 16 bytes
-    unpack_data, other_data : Out(512)
+    unpack_address, exponent_address, other_address : In, addresses in units of 16 bytes
+    unpack_data, exponent_data, other_data : Out(512)
     write_address : In, write_data : In(512), write_lines : In(4), an enable for each 16 bytes
     """
 
@@ -51,6 +51,8 @@ class L1Memory(wiring.Component):
             {
                 "unpack_address": address,
                 "unpack_data": Out(ROW_BITS),
+                "exponent_address": address,
+                "exponent_data": Out(ROW_BITS),
                 "other_address": address,
                 "other_data": Out(ROW_BITS),
                 "write_address": address,
@@ -63,6 +65,7 @@ class L1Memory(wiring.Component):
         m = Module()
         for name, asked, found in (
             ("unpack", self.unpack_address, self.unpack_data),
+            ("exponent", self.exponent_address, self.exponent_data),
             ("other", self.other_address, self.other_data),
         ):
             self._copy(m, platform, name, asked, found)

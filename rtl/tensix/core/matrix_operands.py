@@ -65,6 +65,9 @@ class MatrixOperands(wiring.Component):
         for name in OPCODES:
             with m.If(named(instruction, name)):
                 m.d.comb += o.opcode.eq(Opcode[name])
+        with m.If(named(instruction, "DOTPV") & instruction.broadcast_row):
+            # One row is a product of any of the two.
+            m.d.comb += o.opcode.eq(Opcode.MVMUL)
         self._formats(m)
         row = Signal(DST_ROW_BITS)
         broadcasts = instruction.broadcast_row & ~clears

@@ -20,9 +20,11 @@ from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.core.config import ConfigFileConfig, DecodeConfig, TensixCoreConfig
 from bitpath.rtl.tensix.core.config_file import THREADS, ConfigFile
+from bitpath.rtl.tensix.core.decode import MATRIX, named
 from bitpath.rtl.tensix.core.first_thread import FirstThread
 from bitpath.rtl.tensix.core.l1_memory import LINES, L1Memory
 from bitpath.rtl.tensix.core.matrix_operands import Implied, MatrixOperands
+from bitpath.rtl.tensix.core.move_operands import MoveOperands
 from bitpath.rtl.tensix.core.pack_address import PackAddress
 from bitpath.rtl.tensix.core.row_packer import PACKERS, RowPacker
 from bitpath.rtl.tensix.core.row_unpacker import RowUnpacker
@@ -61,10 +63,10 @@ class TensixCore(wiring.Component):
     """Threads execute their words in order, one a cycle; units that they share take one instruction a cycle of all threads.
 
     The words of `decode.EXECUTED` are executed, with the modes that `UnpackAddress`, `PackAddress` and `MatrixOperands` do not
-    refuse: MVMUL, DOTPV without row broadcast, GAPOOL, GMPOOL, ELWMUL, ELWADD, ELWSUB, ZEROACC of 16 rows or all, SETRWC without
-    flips, INCRWC, the eight instructions of ADCs, UNPACR, PACR, SETDMAREG, WRCFG, RMWCIB, SETC16, the semaphores and STALLWAIT;
-    MOP, MOP_CFG and REPLAY in the expanders. Not executed are MOVA2D, MOVB2D, MOVD2A, MOVD2B, MOVB2A, TRNSPSRCB, ZEROSRC,
-    CLEARDVALID, SETDVALID and UNPACR_NOP. Such a word does nothing and sets ``unsupported``.
+    refuse, which is every instruction that golden's core executes: MVMUL, DOTPV, GAPOOL, GMPOOL, ELWMUL, ELWADD, ELWSUB, ZEROACC of
+    16 rows or all, the moves MOVA2D, MOVB2D, MOVD2A, MOVD2B, MOVB2A and TRNSPSRCB, ZEROSRC, CLEARDVALID, SETDVALID, UNPACR_NOP,
+    SETRWC, INCRWC, the eight instructions of ADCs, UNPACR, PACR, SETDMAREG, WRCFG, RMWCIB, SETC16, the semaphores and STALLWAIT;
+    MOP, MOP_CFG and REPLAY in the expanders. A word that is refused does nothing and sets ``unsupported``.
 
     Throughput with 8x16 dot products: an MVMUL a cycle while its banks are there. An UNPACR takes two cycles for addresses, of
     which the second UNPACR's pass beside the first one's data, and one for each 64 bytes; PACRs take a cycle and one for each row.
@@ -110,11 +112,12 @@ class TensixCore(wiring.Component):
         threads = [instantiate(m, platform, f"thread_{each}", Thread, config) for each in range(THREADS)]
         file = instantiate(m, platform, "config_file", ConfigFile, ConfigFileConfig(chip=config.chip))
         m.submodules.semaphores = semaphores = Semaphores(DecodeConfig(chip=config.chip))
-        m.submodules.unit = unit = MatrixUnit(config.unit, write_rows=BLOCK_ROWS)
-        unpackers = [instantiate(m, platform, f"unpacker_{each}", RowUnpacker, config) for each in range(2)]
+        m.submodules.unit = unit = MatrixUnit(config.unit, write_rows=BLOCK_ROWS, moves=True)
+        unpackers = [instantiate(m, platform, f"unpacker_{each}", RowUnpacker, config, each) for each in range(2)]
         packer = instantiate(m, platform, "packer", RowPacker, config)
         connect(m, unpackers[0].o, unit.write_a)
         connect(m, unpackers[1].o, unit.write_b)
+        connect(m, unpackers[0].dst, unit.write_dst)
         connect(m, packer.read_dst, unit.read_dst)
         connect(m, unit.dst, packer.dst)
 
@@ -122,25 +125,37 @@ class TensixCore(wiring.Component):
         granted, refused = Signal(THREADS), Signal(THREADS)
         choices = {name: self._choose(m, name, threads, file) for name in ASKED}
         operands = instantiate(m, platform, "operands", MatrixOperands, config)
+        moves = instantiate(m, platform, "moves", MoveOperands, config)
         pack_address = instantiate(m, platform, "pack_address", PackAddress, config)
         addresses = [instantiate(m, platform, f"address_{each}", UnpackAddress, config, each) for each in range(2)]
-        for name, addressed, sink in (
-            ("matrix", operands, unit.instruction),
-            ("unpacker_0", addresses[0], unpackers[0].i),
-            ("unpacker_1", addresses[1], unpackers[1].i),
-            ("packer", pack_address, packer.i),
+        # Unpackers take nothing while an instruction waits for them to be at rest; Dst is unpacker 0's or the Matrix unit's.
+        moving, rests, at_rest, to_dst = Signal(), Signal(), Signal(), unpackers[0].fills_dst
+        m.d.comb += [
+            unit.handed_a.eq(unpackers[0].handed),
+            moving.eq(~named(choices["matrix"][1].instruction, *MATRIX)),
+            rests.eq(choices["matrix"][0].valid & moving & moves.rests & ~moves.refused),
+            at_rest.eq(unpackers[0].idle & unpackers[1].idle),
+        ]
+        for name, addressed, sink, goes in (
+            ("matrix", operands, unit.instruction, ~moving & ~to_dst),
+            ("matrix", moves, unit.move, moving & (~rests | at_rest) & ~to_dst),
+            ("unpacker_0", addresses[0], unpackers[0].i, ~rests & ~(addresses[0].o.control.to_dst & unit.busy)),
+            ("unpacker_1", addresses[1], unpackers[1].i, ~rests),
+            ("packer", pack_address, packer.i, Const(1)),
         ):
             first, view = choices[name]
             m.d.comb += [
                 addressed.view.eq(view),
                 sink.p.eq(addressed.o),
-                sink.valid.eq(first.valid & ~addressed.refused),
-                first.taken.eq(first.valid & (sink.ready | addressed.refused)),
+                sink.valid.eq(first.valid & goes & ~addressed.refused),
             ]
-            with m.If(first.taken):
-                m.d.comb += granted.bit_select(first.thread, 1).eq(1)
-                m.d.comb += refused.bit_select(first.thread, 1).eq(addressed.refused)
-        self._imply(m, banks, operands, unit, unpackers)
+            with m.If(first.valid & goes & (sink.ready | addressed.refused)):
+                m.d.comb += [
+                    first.taken.eq(1),
+                    granted.bit_select(first.thread, 1).eq(1),
+                    refused.bit_select(first.thread, 1).eq(addressed.refused),
+                ]
+        self._imply(m, banks, operands, moves, unit, unpackers)
         self._configure(m, choices, threads, file, semaphores, granted)
         self._memory(m, platform, unpackers, packer)
 
@@ -198,26 +213,42 @@ class TensixCore(wiring.Component):
             banks.append(bank)
         return banks
 
-    def _imply(self, m: Module, banks: list[data.View], operands: MatrixOperands, unit: MatrixUnit, unpackers) -> None:
-        """Follow the banks, and the formats that UNPACRs imply of them."""
-        p = unit.instruction.p
-        fires = unit.instruction.valid & unit.instruction.ready
+    def _imply(
+        self,
+        m: Module,
+        banks: list[data.View],
+        operands: MatrixOperands,
+        moves: MoveOperands,
+        unit: MatrixUnit,
+        unpackers,
+    ) -> None:
+        """Follow the banks, and the formats that they imply."""
+        p, change = unit.instruction.p, unit.move.p.change
+        fires, moved = (each.valid & each.ready for each in (unit.instruction, unit.move))
         number = Signal(NEED_BITS)
         begins = Cat(unpacker.i.valid & unpacker.i.ready for unpacker in unpackers)
         with m.If(begins.any()):
             m.d.sync += number.eq(number + 1)
-        for bank, unpacker, flip, name in zip(
-            banks, unpackers, (p.flip_a, p.flip_b), Implied.as_shape().members, strict=True
+        for side, (bank, unpacker, flip, name) in enumerate(
+            zip(banks, unpackers, (p.flip_a, p.flip_b), Implied.as_shape().members, strict=True)
         ):
             formats = Signal(data.ArrayLayout(FORMAT_BITS, BANKS), name=f"{name}_formats")
-            m.d.comb += [unpacker.number.eq(number), operands.implied[name].eq(formats[bank.read])]
+            m.d.comb += [
+                unpacker.number.eq(number),
+                operands.implied[name].eq(formats[bank.read]),
+                moves.implied[name].eq(formats[bank.read]),
+            ]
             with m.If(unpacker.i.valid & unpacker.i.ready & unpacker.i.p.flips):
                 m.d.sync += [
                     bank.written.eq(~bank.written),
                     formats[bank.written].eq(unpacker.i.p.control.register_format),
                 ]
-            with m.If(fires & flip):
+            with m.If((fires & flip) | (moved & change.flip[side])):
                 m.d.sync += bank.read.eq(~bank.read)
+            with m.If(moved & change.hand_over[side]):
+                m.d.sync += [bank.written.eq(~bank.written), formats[bank.written].eq(moves.format)]
+            with m.If(moved & change.reset):
+                m.d.sync += [bank.written.eq(0), bank.read.eq(0)]
 
     def _configure(
         self, m: Module, choices, threads, file: ConfigFile, semaphores: Semaphores, granted: Signal
@@ -253,7 +284,11 @@ class TensixCore(wiring.Component):
         line_bits = ceil_log2(LINES)
         m.d.comb += [
             l1.unpack_address.eq(Mux(port.right.granted, unpackers[1].address, unpackers[0].address)),
+            l1.exponent_address.eq(
+                Mux(port.right.granted, unpackers[1].exponent_address, unpackers[0].exponent_address)
+            ),
             *(unpacker.word.eq(l1.unpack_data) for unpacker in unpackers),
+            *(unpacker.exponents.eq(l1.exponent_data) for unpacker in unpackers),
             l1.other_address.eq(Mux(packer.idle, self.read.p << line_bits, packer.old_address)),
             packer.old.eq(l1.other_data),
             writes.eq(packer.write_lines.any()),

@@ -14,8 +14,10 @@ from bitpath.golden.tensix.declarations.encodings import WORD_BITS
 from bitpath.rtl.tensix.core.config import DecodeConfig, TensixCoreConfig, WaitGateConfig
 from bitpath.rtl.tensix.core.decode import (
     ADC,
+    BANKS,
     CONFIG,
     MATRIX,
+    MOVES,
     SEMAPHORES,
     Decode,
     instruction_layout,
@@ -41,6 +43,8 @@ _ADC_OPS = {
     AdcOp.UNPACR: ("UNPACR",),
     AdcOp.PACR: ("PACR",),
 }
+WITH_MODIFIER = tuple(name for name in MOVES if name != "TRNSPSRCB")
+"""Moves that have an address modifier."""
 _ZW = ("SETADCZW", "INCADCZW", "ADDRCRZW")
 
 
@@ -126,7 +130,9 @@ class Thread(wiring.Component):
             gate.semaphores.eq(self.semaphores),
             gate.passes.eq(does),
             opens.eq(expander.o.valid & gate.opens),
-            asked.matrix.eq(named(instruction, *MATRIX)),
+            asked.matrix.eq(
+                named(instruction, *MATRIX, *MOVES, *BANKS) | (named(instruction, "SETRWC") & instruction.flip.any())
+            ),
             asked.unpacker_0.eq(named(instruction, "UNPACR") & ~instruction.unpacker),
             asked.unpacker_1.eq(named(instruction, "UNPACR") & instruction.unpacker),
             asked.packer.eq(named(instruction, "PACR")),
@@ -153,7 +159,8 @@ class Thread(wiring.Component):
         """Add the counters of rows."""
         m.submodules.rwc = rwc = Rwc(CounterConfig(chip=self.config.chip))
         connect(m, flipped(self.write), rwc.write)
-        modifies = named(instruction, *MATRIX) & ~(named(instruction, "ZEROACC") & (instruction.mode == ALL))
+        clears_all = named(instruction, "ZEROACC") & (instruction.mode == ALL)
+        modifies = named(instruction, *MATRIX, *WITH_MODIFIER) & ~clears_all
         sets, adds = named(instruction, "SETRWC"), named(instruction, "INCRWC")
         m.d.comb += [
             rwc.i.valid.eq(does & (modifies | sets | adds)),

@@ -9,22 +9,36 @@ Ref: tt-isa-documentation 3930471, UNPACR_Regular.
 """
 
 from amaranth import Cat, Module, Mux, Signal, Value
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.config_fields import FIELDS
-from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, FACE, SRC_ROWS, Format
+from bitpath.golden.tensix.declarations.formats import (
+    BLOCK_FLOATS,
+    COLUMNS,
+    DST16_ROWS,
+    DST32_ROWS,
+    FACE,
+    SRC_ROWS,
+    Format,
+)
 from bitpath.rtl.tensix.core.config import TensixCoreConfig
 from bitpath.rtl.tensix.core.config_file import field_of
 from bitpath.rtl.tensix.core.l1_memory import line_address_bits
-from bitpath.rtl.tensix.core.row_unpacker import rows_layout
+from bitpath.rtl.tensix.core.row_unpacker import (
+    DST32_FORMATS,
+    LINE_BYTES_LOG2,
+    LINE_WORDS_LOG2,
+    row_words_log2,
+    rows_layout,
+)
 from bitpath.rtl.tensix.core.thread_view import view_layout
 from bitpath.rtl.tensix.unpack.float_word import DATUM_BITS
 
 SKIPPED_ROWS = 4
 """Rows before SrcA's first one in unpacker 0's addresses."""
-DST32_FORMATS = (Format.FP32, Format.TF32, Format.INT32)
-"""Output formats whose addresses count four bytes a datum."""
+COLUMN_SHIFT = 0xF
+"""Bits of the shift amounts that shift columns; in tilise mode all are the row stride in units of 16 bytes."""
 DATUM_ADDRESS_BITS = 24
 """Bits of a datum's number, 2**24 datums of a byte being more than L1."""
 
@@ -41,9 +55,9 @@ class UnpackAddress(wiring.Component):
     -------
     view : In(view_layout)
     o : Out(rows_layout)
-    refused : Out(1), a core does not execute the UNPACR: block floats, E4M3, unpacking to Dst, transpose, tilise, column shift,
-        compressed data, counters of another thread, a first datum or a number of datums that is no multiple of 16, rows that do
-        not exist, addresses outside of L1
+    refused : Out(1), a core does not execute the UNPACR: column shift, compressed data, counters of another thread, a first datum or a
+        number of datums that is no multiple of 16, or of 256 if transposed, modes that do not go together, rows that do not exist,
+        addresses outside of L1
     """
 
     clocked = False
@@ -54,72 +68,122 @@ class UnpackAddress(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        unit, view = self.unpacker, self.view
-        instruction, own = view.instruction, view.own
+        unit, view, o = self.unpacker, self.view, self.o
+        instruction = view.instruction
         near, far = view.adc[unit]
-
-        def read(name: str) -> Value:
-            places = len(FIELDS[self.config.chip][name])
-            return field_of(view.shared, name, unit % places if places else 0)
-
         multi = instruction.multi_context
-        in_format, out_format = read("l1_format"), read("unpack_out_format")
-        x_dim = Signal(16)
-        z_dim = Signal(16)
-        first = Signal(DATUM_ADDRESS_BITS)
-        count = Signal(20)
+        in_format, out_format = self._read("l1_format"), self._read("unpack_out_format")
+        first, count = Signal(DATUM_ADDRESS_BITS), Signal(20)
+        datums = self._tile(m, near, first)
+        m.d.comb += count.eq(far.x.value - near.x.value + 1)
+        modes = self._modes(m, in_format)
+        words_log2 = row_words_log2(in_format)
+        base, start, row, aligned = Signal(33), Signal(36), Signal(32), Signal()
+        # Of block floats the exponents of the whole tile come first, 16 bytes for 256 datums.
+        blocks = in_format.matches(*BLOCK_FLOATS) & ~o.forced
+        exponents = Mux(blocks, (datums + 255) >> 8, 0)
         m.d.comb += [
-            x_dim.eq(read("x_dim") if unit else Mux(multi, read("context_x_dim"), read("x_dim"))),
-            z_dim.eq(Mux(read("z_dim") == 0, 1, read("z_dim"))),
-            first.eq(((near.w.value * z_dim + near.z.value) * read("y_dim") + near.y.value) * x_dim + near.x.value),
-            count.eq(far.x.value - near.x.value + 1),
+            base.eq(self._read("base_address") + 1),
+            start.eq(((base + exponents) << LINE_WORDS_LOG2) + ((first >> 4) << words_log2)),
         ]
-        lines_log2 = _datum_bytes_log2(in_format)  # a row of 16 datums has as many 16 bytes as a datum has bytes
-        address, row, aligned = Signal(33), Signal(32), Signal()
-        m.d.comb += address.eq(read("base_address") + 1 + ((first >> 4) << lines_log2))
-        self._row(m, read, row, aligned, out_format)
+        self._row(m, row, aligned, out_format)
         rows = count >> 4
         m.d.comb += [
-            self.o.address.eq(address),
-            self.o.rows.eq(rows),
-            self.o.row.eq(row),
-            self.o.flips.eq(instruction.flip),
-            self.o.control.l1_format.eq(in_format),
-            self.o.control.register_format.eq(out_format),
-            self.o.control.unsigned.eq(
-                (in_format == Format.INT8) & read("src_b_unsigned" if unit else "src_a_unsigned")
+            o.address.eq(start),
+            o.exponent.eq((base << LINE_BYTES_LOG2) + (first >> 4)),
+            o.rows.eq(rows),
+            o.row.eq(row),
+            o.flips.eq(instruction.flip),
+            o.zero.eq(instruction.zero),
+            o.control.l1_format.eq(in_format),
+            o.control.register_format.eq(out_format),
+            o.control.e4m3.eq(self._read("unpack_e4m3")),
+            o.control.unsigned.eq(
+                (in_format == Format.INT8) & self._read("src_b_unsigned" if unit else "src_a_unsigned")
             ),
         ]
-        end = address + (rows << lines_log2)
-        modes = Cat(read(name) for name in ("transpose", "tilise", "shift_amounts")) if unit == 0 else read("tilise")
-        to_dst = Mux(multi, read("unpack_to_dst"), read("descriptor_to_dst")) if unit == 0 else 0
-        compressed = ~Mux(multi, read("uncompressed"), read("descriptor_uncompressed"))[0]
+        end = start + (rows << words_log2)
+        compressed = ~Mux(multi, self._read("uncompressed"), self._read("descriptor_uncompressed"))[0]
         refusals = [
-            in_format.matches(*BLOCK_FLOATS),
             ~in_format.matches(*Format),
             ~out_format.matches(*Format),
-            read("unpack_e4m3").any() & (in_format == Format.FP8),
-            modes.any(),
-            Value.cast(to_dst).any(),
+            modes,
             compressed,
             multi & (instruction.adc != view.thread),
             far.x.value < near.x.value,
             first[:4].any() | count[:4].any(),
             rows > SRC_ROWS,
+            blocks & (first + count > datums),
             ~aligned,
-            end > 1 << line_address_bits(self.config.l1_words),
+            end > 1 << line_address_bits(self.config.l1_words) + LINE_WORDS_LOG2,
         ]
         if unit == 0:
-            last = row + rows
-            refusals += [last > SRC_ROWS, (last > FACE) & ~own.override_with_address[0]]
+            refusals += self._first_unpackers(m, start, row, rows, out_format)
         m.d.comb += self.refused.eq(Cat(refusals).any())
         return m
 
-    def _row(self, m: Module, read, row: Signal, aligned: Signal, out_format: Value) -> None:
+    def _read(self, name: str) -> Value:
+        """Return a field of this unpacker, or the one that both have in common."""
+        places = len(FIELDS[self.config.chip][name])
+        return field_of(self.view.shared, name, self.unpacker % places if places else 0)
+
+    def _tile(self, m: Module, near: data.View, first: Signal) -> Value:
+        """Compute the first datum; return the datums of the tile."""
+        multi = self.view.instruction.multi_context
+        x_dim, z_dim = Signal(16), Signal(16)
+        datums = Signal(48)
+        y_dim = self._read("y_dim")
+        m.d.comb += [
+            x_dim.eq(
+                self._read("x_dim") if self.unpacker else Mux(multi, self._read("context_x_dim"), self._read("x_dim"))
+            ),
+            z_dim.eq(Mux(self._read("z_dim") == 0, 1, self._read("z_dim"))),
+            first.eq(((near.w.value * z_dim + near.z.value) * y_dim + near.y.value) * x_dim + near.x.value),
+            datums.eq(x_dim * y_dim * z_dim),
+        ]
+        return datums
+
+    def _modes(self, m: Module, in_format: Value) -> Value:
+        """Choose the modes; return whether they do not go together."""
+        o, blocks = self.o, in_format.matches(*BLOCK_FLOATS)
+        forced = Mux(blocks, self._read("force_exponent"), 0)
+        m.d.comb += [o.forced.eq(forced), o.forced_exponent.eq(self._read("forced_exponent"))]
+        if self.unpacker:
+            return self._read("tilise").any()
+        multi, shifts = self.view.instruction.multi_context, self._read("shift_amounts")
+        to_dst = Mux(multi, self._read("unpack_to_dst"), self._read("descriptor_to_dst"))
+        m.d.comb += [
+            o.turns.eq(self._read("transpose")),
+            o.tilises.eq(self._read("tilise")),
+            o.stride.eq(shifts),
+            o.control.to_dst.eq(to_dst),
+        ]
+        shifted = ~o.tilises & (shifts & COLUMN_SHIFT).any()
+        return shifted | (o.tilises & blocks) | (o.control.to_dst & o.turns)
+
+    def _first_unpackers(self, m: Module, start: Value, row: Value, rows: Value, out_format: Value) -> list[Value]:
+        """Return what is refused of unpacker 0."""
+        o, own = self.o, self.view.own
+        last, reached = row + rows, Signal(32)
+        wide = self.config.unit.numerics.tilise_wide_rows & (row_words_log2(o.control.l1_format) > LINE_WORDS_LOG2)
+        # Lines up to the last row's end, which has at most 64 bytes, or 128 where rows of datums are two register rows.
+        steps = Mux(wide, (rows - 1) >> 1, rows - 1)
+        row_words = (1 << row_words_log2(o.control.l1_format)) << wide
+        m.d.comb += reached.eq(start + ((steps * o.stride) << LINE_WORDS_LOG2) + row_words)
+        overrides = own.override_with_address[0]
+        dst_rows = Mux(out_format.matches(*DST32_FORMATS), DST32_ROWS, DST16_ROWS)
+        return [
+            Mux(o.control.to_dst, (last > dst_rows) | overrides, (last > SRC_ROWS) | (last > FACE) & ~overrides),
+            o.turns & (rows[:4].any() | row[:4].any()),
+            (o.turns | o.tilises) & start[:LINE_WORDS_LOG2].any(),
+            o.tilises & (reached > 1 << line_address_bits(self.config.l1_words) + LINE_WORDS_LOG2),
+        ]
+
+    def _row(self, m: Module, row: Signal, aligned: Signal, out_format: Value) -> None:
         """Compute the first row, and whether the output address is one of a row that there is."""
         multi, channel = self.view.instruction.multi_context, self.view.adc[self.unpacker][1]
         strided = Signal(32)
-        strides = (read(f"unpack_{name}_stride") * channel[name].value for name in "yzw")
+        strides = (self._read(f"unpack_{name}_stride") * channel[name].value for name in "yzw")
         m.d.comb += strided.eq(sum(strides, Value.cast(0)))
         log2 = Mux(out_format.matches(*DST32_FORMATS), 2, _datum_bytes_log2(out_format))
         datums, given = Signal(32), Signal(32)
@@ -127,8 +191,9 @@ class UnpackAddress(wiring.Component):
         if self.unpacker:
             m.d.comb += row.eq((given // COLUMNS) % SRC_ROWS)
         else:
+            adds = self._read("add_dst_address") | self.o.control.to_dst
             with m.If(multi):
-                m.d.comb += given.eq(read("dst_address") + Mux(read("add_dst_address"), datums, 0))
+                m.d.comb += given.eq(self._read("dst_address") + Mux(adds, datums, 0))
             m.d.comb += row.eq(given[4:] - SKIPPED_ROWS)
         low = ((1 << log2) - 1)[:2]
         enough = given[4:] >= SKIPPED_ROWS if self.unpacker == 0 else 1

@@ -9,7 +9,18 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.rtl.tensix.core.config import WaitGateConfig
-from bitpath.rtl.tensix.core.decode import ADC, CONFIG, MATRIX, PRODUCTS, RWC, SEMAPHORES, instruction_layout, named
+from bitpath.rtl.tensix.core.decode import (
+    ADC,
+    CONFIG,
+    MATRIX,
+    MOVES,
+    PRODUCTS,
+    RWC,
+    SEMAPHORES,
+    clearing,
+    instruction_layout,
+    named,
+)
 from bitpath.rtl.tensix.core.semaphores import SEMAPHORE_STATE
 
 TDMA, SYNC, PACK, UNPACK, SCALAR, MATH, CONFIGURES = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 5, 1 << 6, 1 << 7
@@ -17,16 +28,18 @@ BLOCK_BITS = 9
 EVERY = (1 << BLOCK_BITS) - 1
 """Bits of the block mask."""
 CLASSES = (
-    (TDMA, ADC),
+    (TDMA, (*ADC, "SETDVALID")),
     (TDMA | SCALAR, ("SETDMAREG",)),
     (TDMA | PACK, ("PACR",)),
-    (TDMA | UNPACK, ("UNPACR",)),
-    (MATH, (*MATRIX, *RWC)),
+    (TDMA | UNPACK, ("UNPACR", "UNPACR_NOP")),
+    (MATH, (*MATRIX, *MOVES, *RWC, "ZEROSRC", "CLEARDVALID")),
     (CONFIGURES, tuple(name for name in CONFIG if name != "SETDMAREG")),
     (SYNC, (*SEMAPHORES, "SEMWAIT")),
     (EVERY, ("STALLWAIT",)),
 )
 """Bits of the block mask that block instructions; a NOP is blocked by all of them together."""
+READS_A, READS_B = (*PRODUCTS, "MOVA2D"), (*PRODUCTS, "MOVB2D", "MOVB2A", "TRNSPSRCB")
+"""Instructions that wait until the Matrix unit owns its bank of SrcA, and of SrcB."""
 UNITS = {
     Chip.WORMHOLE: ("scalar", "unpacker_0", "unpacker_1", "packer_0", "packer_1", "packer_2", "packer_3", "matrix"),
     Chip.BLACKHOLE: ("scalar", "unpacker_0", "unpacker_1", "packer_0", "matrix"),
@@ -100,13 +113,18 @@ class WaitGate(wiring.Component):
         if chip is Chip.BLACKHOLE:
             with m.If(named(instruction, "SEMWAIT")):
                 m.d.comb += blocked.eq(1)
-        own = banks.writable.bit_select(instruction.unpacker, 1)
+        own, read = (each.bit_select(instruction.unpacker, 1) for each in (banks.writable, banks.readable))
+        # A clearing UNPACR_NOP waits until the Matrix unit has given its bank back, unless told to wait as UNPACR does.
+        stalls_as_unpacr = instruction.stall if chip is Chip.BLACKHOLE else 0
+        cleared = ~clearing(chip, instruction) | Mux(stalls_as_unpacr, own, ~read)
         m.d.comb += [
             self.waits.eq(wait.valid),
             self.opens.eq(
                 ~(wait.valid & blocked)
-                & (~named(instruction, *PRODUCTS) | banks.readable.all())
+                & (~named(instruction, *READS_A) | banks.readable[0])
+                & (~named(instruction, *READS_B) | banks.readable[1])
                 & (~named(instruction, "UNPACR") | own)
+                & (~named(instruction, "UNPACR_NOP") | cleared)
             ),
         ]
         met = Signal()

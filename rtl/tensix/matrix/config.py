@@ -36,3 +36,15 @@ class MatrixUnitConfig:
     def passes(self) -> int:
         """Number of cycles for which an instruction occupies the unit."""
         return BLOCK_ROWS // self.rows * (COLUMNS // self.cols)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoverConfig:
+    """Configuration of the mover.
+
+    Attributes
+    ----------
+    numerics : which source words moves flush, and which bits they mask.
+    """
+
+    numerics: TensixNumerics = WORMHOLE.numerics

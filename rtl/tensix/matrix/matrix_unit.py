@@ -20,10 +20,13 @@ from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, DST3
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.dot.layouts import DotControl, DstRow, StyleCode
 from bitpath.rtl.tensix.matrix.cell_row import CellRow
-from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
+from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig, MoverConfig
 from bitpath.rtl.tensix.matrix.dot_cell import LATENCY
-from bitpath.rtl.tensix.matrix.dst_register import DstAddress, DstRegister, dst_rows_layout, pair_of
+from bitpath.rtl.tensix.matrix.dst_register import DstAddress, DstRegister, dst_rows_layout
+from bitpath.rtl.tensix.matrix.flights import clears_flight, flight_layout, in_flight
 from bitpath.rtl.tensix.matrix.instruction import Instruction, Opcode
+from bitpath.rtl.tensix.matrix.move import Move
+from bitpath.rtl.tensix.matrix.mover import Mover
 from bitpath.rtl.tensix.matrix.operand_select import OperandSelect, chosen
 from bitpath.rtl.tensix.matrix.pool_cell import PoolCell
 from bitpath.rtl.tensix.matrix.src_register import BANKS, SrcRegister, src_write_layout
@@ -35,13 +38,6 @@ class DstWrite(data.Struct):
 
     values: DstRow
     address: DstAddress
-
-
-def flight_layout(config: MatrixUnitConfig) -> data.StructLayout:
-    """Return the layout of a result in flight to Dst: its block, rows and column groups, and ``pools`` if it is GMPOOL's."""
-    return data.StructLayout(
-        {"address": DstAddress, "rows": BLOCK_ROWS, "columns": COLUMNS // config.cols, "pools": 1, "valid": 1}
-    )
 
 
 class MatrixUnit(wiring.Component):
@@ -58,10 +54,13 @@ class MatrixUnit(wiring.Component):
     config : grid of dot products, numerics.
     write_rows : rows of SrcA or SrcB that one write has at most, up to 8.
     read_rows : rows of Dst that one read returns, 1 or 2; ``read_dst`` names the first, a multiple of their number.
+    moves : True adds ``move`` and ``handed_a``; needs writes of 8 rows.
 
     Members
     -------
     instruction : In(stream of Instruction)
+    move : In(stream of Move), see `Mover`; not while there is an instruction
+    handed_a : In(1), hand the unpacker's bank of SrcA to the Matrix unit, without a write
     write_a, write_b : In(streams of src_write_layout)
     free_a, free_b : Out(2), banks of SrcA and SrcB that belong to their unpackers
     write_dst : In(stream of DstWrite)
@@ -69,11 +68,12 @@ class MatrixUnit(wiring.Component):
     busy : Out(1), an instruction is waiting or in flight
     """
 
-    def __init__(self, config: MatrixUnitConfig, *, write_rows: int = 1, read_rows: int = 1):
+    def __init__(self, config: MatrixUnitConfig, *, write_rows: int = 1, read_rows: int = 1, moves: bool = False):
         self.config = config
-        self.write_rows, self.read_rows = write_rows, read_rows
+        self.write_rows, self.read_rows, self.moves = write_rows, read_rows, moves
         super().__init__(
-            {
+            ({"move": In(stream.Signature(Move)), "handed_a": In(1)} if moves else {})
+            | {
                 "instruction": In(stream.Signature(Instruction)),
                 "write_a": In(stream.Signature(src_write_layout(write_rows))),
                 "write_b": In(stream.Signature(src_write_layout(write_rows))),
@@ -89,8 +89,9 @@ class MatrixUnit(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config, instruction = self.config, self.instruction.p
-        src_a = instantiate(m, platform, "src_a", SrcRegister, 2, self.write_rows, any_block=config.any_src_a_block)
-        src_b = instantiate(m, platform, "src_b", SrcRegister, 1, self.write_rows)
+        wide, moves = config.any_src_a_block, self.moves
+        src_a = instantiate(m, platform, "src_a", SrcRegister, 2, self.write_rows, any_block=wide, moves=moves)
+        src_b = instantiate(m, platform, "src_b", SrcRegister, 1, self.write_rows, moves=moves)
         dst = instantiate(m, platform, "dst_register", DstRegister, config.cols, self.read_rows)
         select = instantiate(m, platform, "select", OperandSelect, config)
         connect(m, flipped(self.write_a), src_a.write)
@@ -142,6 +143,8 @@ class MatrixUnit(wiring.Component):
         self._write(m, starting, flights, results, maxima, dst)
         self._read(m, flights, dst)
         m.d.comb += self.busy.eq(self.instruction.valid | Cat(flight.valid for flight in flights).any())
+        if moves:
+            self._move(m, platform, src_a, src_b, dst, address, flights)
         return m
 
     def _issue(
@@ -153,7 +156,9 @@ class MatrixUnit(wiring.Component):
         fire, last = Signal(), Signal()
         # The passes of one instruction write disjoint parts of its block, so they do not wait for each other.
         free = Mux(
-            is_zeroacc, ~self._clears_flight(flights, address), readable & (step.any() | ~_in_flight(flights, address))
+            is_zeroacc,
+            ~clears_flight(flights, address, instruction.clear_all),
+            readable & (step.any() | ~in_flight(flights, address)),
         )
         m.d.comb += [
             fire.eq(self.instruction.valid & free),
@@ -165,16 +170,6 @@ class MatrixUnit(wiring.Component):
         with m.If(fire):
             m.d.sync += step.eq(Mux(last, 0, step + 1))
         return fire, last
-
-    def _clears_flight(self, flights: list, address: Value) -> Value:
-        """Return 1 if ZEROACC would clear rows with results in flight: one pair of 16-bit blocks, or two pairs."""
-        pair = pair_of(address)
-        cleared = (
-            self.instruction.p.clear_all
-            | (pair_of(flight.address)[1:] == pair[1:]) & (address.dst32 | (pair_of(flight.address)[0] == pair[0]))
-            for flight in flights
-        )
-        return Cat(flight.valid & each for flight, each in zip(flights, cleared, strict=True)).any()
 
     def _grid(
         self, m: Module, platform: Any, select: OperandSelect, dst: DstRegister, row_group: Value, column_group: Value
@@ -263,7 +258,7 @@ class MatrixUnit(wiring.Component):
             computed = Mux(landing.pools, _repeated(maxima, COLUMNS // config.cols), computed)
         m.d.comb += dst.write_values.eq(Mux(landing.valid, computed, outside.p.values.as_value().replicate(BLOCK_ROWS)))
         # A pass that starts in this cycle has read its block; its result would overwrite a row written now.
-        m.d.comb += outside.ready.eq(~landing.valid & ~_in_flight([starting, *flights], outside.p.address))
+        m.d.comb += outside.ready.eq(~landing.valid & ~in_flight([starting, *flights], outside.p.address))
         with m.If(landing.valid):
             m.d.comb += [
                 dst.write_address.eq(landing.address),
@@ -277,10 +272,59 @@ class MatrixUnit(wiring.Component):
                 dst.write_columns.eq(~0),
             ]
 
+    def _move(
+        self,
+        m: Module,
+        platform: Any,
+        src_a: SrcRegister,
+        src_b: SrcRegister,
+        dst: DstRegister,
+        address: Signal,
+        flights: list,
+    ) -> None:
+        """Add the mover, which has the registers while there is a move."""
+        mover = instantiate(m, platform, "mover", Mover, MoverConfig(numerics=self.config.numerics))
+        connect(m, flipped(self.move), mover.move)
+        settled = ~in_flight(flights, address)
+        m.d.comb += [
+            mover.src_a.eq(src_a.o),
+            mover.src_b.eq(src_b.o),
+            mover.dst.eq(dst.o),
+            mover.settled.eq(settled),
+            mover.dst_ready.eq(settled & ~flights[-1].valid),
+        ]
+        change = mover.change
+        for bit, (source, fill, pointers) in enumerate(
+            ((src_a, mover.fill_a, mover.pointers_a), (src_b, mover.fill_b, mover.pointers_b))
+        ):
+            connect(m, fill, source.fill)
+            m.d.comb += [
+                pointers.eq(source.pointers),
+                source.handed.eq(change.hand_over[bit] | (0 if bit else self.handed_a)),
+                source.reset.eq(change.reset),
+            ]
+            with m.If(self.move.valid):
+                m.d.comb += [source.released.eq(change.release[bit]), source.flipped.eq(change.flip[bit])]
+        with m.If(self.move.valid):
+            m.d.comb += [
+                self.busy.eq(1),
+                src_a.block.eq(mover.block_a),
+                src_b.block.eq(mover.block_b),
+                address.eq(mover.address),
+                self.write_dst.ready.eq(0),
+            ]
+        with m.If(mover.dst_rows.any()):
+            m.d.comb += [
+                dst.write_address.eq(mover.address),
+                dst.write_values.eq(mover.dst_values),
+                dst.write_rows.eq(mover.dst_rows),
+                dst.write_columns.eq(~0),
+            ]
+
     def _read(self, m: Module, flights: list, dst: DstRegister) -> None:
         """Return Dst rows to the outside through a register, so that the payload is stable until it is taken."""
         free = ~self.dst.valid | self.dst.ready
-        clear = ~_in_flight(flights, self.read_dst.p)
+        clear = ~in_flight(flights, self.read_dst.p)
         m.d.comb += [dst.read_address.eq(self.read_dst.p), self.read_dst.ready.eq(free & clear)]
         with m.If(free):
             m.d.sync += [self.dst.valid.eq(self.read_dst.valid & clear), self.dst.p.eq(dst.read_o)]
@@ -289,13 +333,3 @@ class MatrixUnit(wiring.Component):
 def _repeated(rows: list[Value], groups: int) -> Value:
     """Return the rows of a block that rows of cells compute, each for all column groups."""
     return Cat([row.replicate(groups) for row in rows] * (BLOCK_ROWS // len(rows)))
-
-
-def _in_flight(flights: list, address: Value) -> Value:
-    """Return 1 if a result for the block that holds this row is in flight."""
-    return Cat(
-        flight.valid
-        & (pair_of(flight.address) == pair_of(address))
-        & (flight.address.dst32 | address.dst32 | (flight.address.row[3] == address.row[3]))
-        for flight in flights
-    ).any()

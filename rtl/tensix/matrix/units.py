@@ -1,11 +1,14 @@
-"""Units of the Matrix unit room: the Matrix unit with SrcA, SrcB and Dst."""
+"""Units of the Matrix unit room: the Matrix unit with SrcA, SrcB and Dst, and the mover between them."""
 
 from dataclasses import replace
 
-from bitpath.golden.tensix.declarations.numerics import WORMHOLE
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE, WORMHOLE_DOCUMENTED
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
-from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
+from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig, MoverConfig
 from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
+from bitpath.rtl.tensix.matrix.mover import Mover
+
+_DOCUMENTED = MoverConfig(numerics=WORMHOLE_DOCUMENTED.numerics)
 
 UNITS = (
     Unit(
@@ -30,10 +33,29 @@ UNITS = (
             WaveGroup("first column of GMPOOL", r"pool_0\."),
         ),
     ),
+    Unit(
+        name="mover",
+        room="tensix/matrix",
+        config_type=MoverConfig,
+        build=Mover,
+        summary="Tensix: rows between SrcA, SrcB and Dst, and words of whole banks",
+        covered=Covered(_DOCUMENTED, 300),
+        judges=(Judge(98, _DOCUMENTED),),
+        waves=(
+            CLOCK,
+            WaveGroup("move", r"(move__|step|change)"),
+            WaveGroup("found", r"(block_[ab]|address|src_[ab]|dst|pointers_)"),
+            WaveGroup("written", r"(dst_values|dst_rows|fill_)"),
+            WaveGroup("first word", r"to_(dst|source)_0_0\."),
+        ),
+    ),
 )
 
 CONTROL = (
     "dst_register",
+    "flights",
+    "move",
+    "mover",
     "src_register",
     "matrix_unit",
     "cell_row",

@@ -17,18 +17,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.config_fields import FIELDS, THREAD_FIELDS
+from bitpath.golden.tensix.declarations.config_fields import FIELDS
 from bitpath.golden.tensix.declarations.formats import FACE, FIDELITY_PHASES, TILE, Fidelity, Format
 from bitpath.golden.tensix.isa import encode
 from bitpath.verif.tensix.core.programs import LEFT, RESULT, RIGHT, CoreProgram
+from bitpath.verif.tensix.core.words import FREE, PACKED, assembled, begin_lines, config_lines, own_field
 
 DATUMS = TILE * TILE
 FACES = DATUMS // FACE**2
 DATUM_BYTES = {Format.FP32: 4, Format.INT32: 4, Format.BF16: 2, Format.FP16: 2, Format.FP8: 1, Format.INT8: 1}
-GPR = 4
-"""General-purpose register through which the configuration goes."""
-PACKED, FREE = 1, 2
-"""Semaphores: a tile is ready to be packed; threads 1 and 2 may begin."""
 PASS = (0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0)
 """Modifiers of a pass but the last one."""
 NEXT_PHASE, LAST = 4, 5
@@ -73,16 +70,16 @@ class Product:
 def product_program(product: Product, left: np.ndarray, right: np.ndarray) -> CoreProgram:
     """Return the program that multiplies tiles in L1, bytes face by face and tile by tile along K."""
     size = DATUMS * DATUM_BYTES[product.out_format]
-    mops = (_unpack_mop(product), _multiply_mop(product), _pack_mop(product))
+    mops = (_unpack_mop(product), _multiply_mop(product), pack_mop(product))
     return CoreProgram(
-        words=(_unpack_words(product), _multiply_words(product), _pack_words(product)),
+        words=(_unpack_words(product), _multiply_words(product), pack_words(product)),
         mops=mops,
         memory=((LEFT, left), (RIGHT, right), (RESULT, np.zeros(size, np.uint8))),
         result=(RESULT, size),
     )
 
 
-def _fields(product: Product) -> dict[str, list[int]]:
+def configuration(product: Product) -> dict[str, list[int]]:
     """Return the configuration that threads share: the value of each unit."""
     integer, packers = product.fmt is Format.INT8, len(FIELDS[product.chip]["pack_address"])
     width = DATUM_BYTES[product.out_format]
@@ -115,26 +112,11 @@ def _fields(product: Product) -> dict[str, list[int]]:
     }
 
 
-def _assembled(chip: Chip, *lines: tuple) -> tuple[int, ...]:
-    """Return the words of instructions, each a name and, if it has some, a dictionary of fields."""
-    return tuple(encode(line[0], chip=chip, **(line[1] if len(line) > 1 else {})) for line in lines)
-
-
 def _unpack_words(product: Product) -> tuple[int, ...]:
     chip = product.chip
-    registers: dict[int, int] = {}
-    for name, values in _fields(product).items():
-        for place, value in zip(FIELDS[chip][name], values, strict=True):
-            registers[place.register] = registers.get(place.register, 0) | int(value) << place.low
-    lines: list[tuple] = []
-    for register, value in sorted(registers.items()):
-        for half in range(2):
-            part = value >> 16 * half & 0xFFFF
-            halves = {"value_low": part & 0x3FFF, "value_high": part >> 14, "half_register": 2 * GPR + half}
-            lines.append(("SETDMAREG", halves))
-        lines.append(("WRCFG", {"gpr": GPR, "register": register}))
+    lines = config_lines(chip, configuration(product))
     lines += [
-        ("SETC16", _own(chip, "override_with_address", 1)),
+        ("SETC16", own_field(chip, "override_with_address", 1)),
         ("SEMINIT", {"maximum": 1, "semaphores": 1 << PACKED}),
         ("SEMINIT", {"maximum": 2, "semaphores": 1 << FREE}),
         ("STALLWAIT", {"block": 1 << 1, "conditions": 1}),
@@ -145,27 +127,13 @@ def _unpack_words(product: Product) -> tuple[int, ...]:
         ("SETADCZW", {"units": 3, "which": 0b1111}),
         ("MOP", {"count_minus_1": product.k_tiles - 1}),
     ]
-    return _assembled(chip, *lines)
-
-
-def _own(chip: Chip, name: str, value: int, number: int = 0) -> dict[str, int]:
-    """Return the fields of a SETC16 that sets a field of the thread."""
-    place = THREAD_FIELDS[chip][name][number]
-    return {"register": place.register, "value": value << place.low}
-
-
-def _begin() -> list[tuple]:
-    """Wait until the configuration is written."""
-    return [
-        ("SEMWAIT", {"block": 1, "semaphores": 1 << FREE, "while_zero": 1}),
-        ("SEMGET", {"semaphores": 1 << FREE}),
-    ]
+    return assembled(chip, *lines)
 
 
 def _multiply_words(product: Product) -> tuple[int, ...]:
     chip, phases = product.chip, product.phases
     wormhole = chip is Chip.WORMHOLE
-    lines = _begin()
+    lines = begin_lines()
     modifiers = dict(MODIFIERS)
     if wormhole:
         # Two bits of index: 3 and the last one change to the other half of the modifiers, whose 4 to 6 repeat 0 to 2.
@@ -173,7 +141,7 @@ def _multiply_words(product: Product) -> tuple[int, ...]:
         modifiers = {0: MODIFIERS[0], 1: MODIFIERS[1], 2: MODIFIERS[2], 3: MODIFIERS[3] | {"bias": 1}}
         modifiers |= {4 + number: MODIFIERS[number] for number in range(3)} | {7: last}
     for number, words in modifiers.items():
-        lines += [("SETC16", _own(chip, f"{name}_modifier", value, number)) for name, value in words.items()]
+        lines += [("SETC16", own_field(chip, f"{name}_modifier", value, number)) for name, value in words.items()]
     lines += [("ZEROACC", {"mode": 3}), ("SETRWC", {"which": 0b1111})]
     for place in range(1 if phases == 1 else 2):
         final = place or phases == 1
@@ -186,13 +154,13 @@ def _multiply_words(product: Product) -> tuple[int, ...]:
         ("STALLWAIT", {"block": 1 << 6 | 1 << 1, "conditions": 1 << (7 if wormhole else 4)}),
         ("SEMPOST", {"semaphores": 1 << PACKED}),
     ]
-    return _assembled(chip, *lines)
+    return assembled(chip, *lines)
 
 
 def _multiply_mop(product: Product) -> tuple[int, ...]:
     """A round for each K tile; the last phase's pass, from 16 on, flips the banks."""
     chip, phases = product.chip, product.phases
-    nop, first = _assembled(chip, ("NOP",), ("REPLAY", {"count": 16}))
+    nop, first = assembled(chip, ("NOP",), ("REPLAY", {"count": 16}))
     last = encode("REPLAY", chip=chip, start=16 if phases > 1 else 0, count=16)
     # Four phases bring Wormhole's phase back to 0, others must clear it.
     clears = chip is Chip.WORMHOLE and phases in (2, 3)
@@ -202,17 +170,20 @@ def _multiply_mop(product: Product) -> tuple[int, ...]:
 
 def _unpack_mop(product: Product) -> tuple[int, ...]:
     fields = {"ch0_z": 1, "multi_context": 1, "flip": 1, "last": 1}
-    nop, right, left = _assembled(product.chip, ("NOP",), ("UNPACR", fields), ("UNPACR", fields | {"unpacker": 1}))
+    nop, right, left = assembled(product.chip, ("NOP",), ("UNPACR", fields), ("UNPACR", fields | {"unpacker": 1}))
     return (0, 1, right, left, nop, nop, nop, nop, nop)
 
 
-def _pack_words(product: Product) -> tuple[int, ...]:
+def pack_words(product: Product) -> tuple[int, ...]:
+    """Return thread 2's words: the Dst tile goes to L1 as soon as it is ready."""
     chip, wormhole = product.chip, product.chip is Chip.WORMHOLE
-    lines = _begin()
+    lines = begin_lines()
     if wormhole:
-        lines.append(("SETC16", _own(chip, "pack_modifier", 1 << 5, 1)))
+        lines.append(("SETC16", own_field(chip, "pack_modifier", 1 << 5, 1)))
     else:
-        lines += [("SETC16", _own(chip, "pack_modifier", value, number)) for number, value in enumerate((4, 1 << 5))]
+        lines += [
+            ("SETC16", own_field(chip, "pack_modifier", value, number)) for number, value in enumerate((4, 1 << 5))
+        ]
     lines += [
         ("SETADCXX", {"units": 4, "end": FACE * FACE - 1 if wormhole else FACE - 1}),
         ("SETADCXY", {"units": 4, "which": 0b1010}),
@@ -227,15 +198,15 @@ def _pack_words(product: Product) -> tuple[int, ...]:
         ]
     else:
         lines.append(("MOP", {"template": ROUNDS_LOOP}))
-    return _assembled(chip, *lines)
+    return assembled(chip, *lines)
 
 
-def _pack_mop(product: Product) -> tuple[int, ...]:
+def pack_mop(product: Product) -> tuple[int, ...]:
     """Blackhole's 16 PACRs, and what follows them."""
     chip = product.chip
     if chip is Chip.WORMHOLE:
         return (0,) * 9
-    nop, stall, take, pack, last = _assembled(
+    nop, stall, take, pack, last = assembled(
         chip,
         ("NOP",),
         ("STALLWAIT", {"block": 1 << 2 | 1 << 1, "conditions": 1 << 3}),

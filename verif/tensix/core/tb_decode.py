@@ -9,10 +9,12 @@ from random import Random
 import cocotb
 from cocotb.triggers import Timer
 
+from bitpath.golden.tensix.core.unpacr_nop import action
+from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.encodings import BY_OPCODE, ENCODINGS, OPCODE_LOW
-from bitpath.golden.tensix.isa import decode
+from bitpath.golden.tensix.isa import Instruction, decode
 from bitpath.rtl.tensix.core.config import DecodeConfig
-from bitpath.rtl.tensix.core.decode import EXECUTED, ZERO_FIELDS, ZEROACC_MODES, Decode, instruction_layout
+from bitpath.rtl.tensix.core.decode import EXECUTED, FIELD_VALUES, ZERO_FIELDS, Decode, instruction_layout
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
@@ -26,11 +28,20 @@ CASES = int(os.environ.get("BITPATH_CASES", "20"))
 LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 
 
-def is_executed(name: str, fields: dict[str, int]) -> bool:
-    """Whether a core executes an instruction, by the decoder's tables."""
+def is_executed(instruction: Instruction) -> bool:
+    """Whether a core executes an instruction, by the decoder's tables and by golden's rules of UNPACR_NOP and SETDVALID."""
+    name, fields = instruction.name, instruction.fields
     if name not in EXECUTED or any(fields.get(each) for each in ZERO_FIELDS.get(name, ())):
         return False
-    return name != "ZEROACC" or fields["mode"] in ZEROACC_MODES
+    if name == "UNPACR_NOP":
+        try:
+            action(CHIP, instruction)
+        except ValueError:
+            return False
+        return True
+    if name == "SETDVALID":
+        return CHIP is Chip.WORMHOLE
+    return all(fields[field] in values for (of, field), values in FIELD_VALUES.items() if of == name)
 
 
 def random_word(rng: Random, encoding) -> int:
@@ -55,7 +66,7 @@ async def check(dut, boards, word: int) -> None:
     fields = dict.fromkeys(LAYOUT.members, 0) | instruction.fields | {"opcode": word >> OPCODE_LOW}
     records.expect(pack(LAYOUT, fields), str(instruction))
     records.got(resolved(dut.instruction))
-    executed = is_executed(instruction.name, instruction.fields)
+    executed = is_executed(instruction)
     flags.expect(0 if executed else 2, str(instruction))
     flags.got(resolved(dut.illegal) | resolved(dut.unsupported) << 1)
 

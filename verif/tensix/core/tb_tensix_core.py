@@ -10,17 +10,19 @@ from random import Random
 import cocotb
 import numpy as np
 
-from bitpath.golden.tensix.declarations.encodings import BY_NAME, ENCODINGS, OPCODE_LOW
+from bitpath.golden import tensix
+from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW
 from bitpath.golden.tensix.declarations.formats import Fidelity, Format
 from bitpath.golden.tensix.isa import encode
 from bitpath.rtl.tensix.core.config import TensixCoreConfig
-from bitpath.rtl.tensix.core.decode import EXECUTED
 from bitpath.rtl.tensix.core.tensix_core import TensixCore
+from bitpath.rtl.tensix.core.wait_gate import EVERY, UNITS
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.tensix.core.golden_core import MATH, accepted, golden_core, golden_result
 from bitpath.verif.tensix.core.host import CoreHost, Run
+from bitpath.verif.tensix.core.loads import Load, cases, load_program, random_load
 from bitpath.verif.tensix.core.product import DATUM_BYTES, DATUMS, Product, product_program
 from bitpath.verif.tensix.core.programs import THREADS, CoreProgram
 
@@ -31,6 +33,8 @@ CASES = int(os.environ.get("BITPATH_CASES", "1"))
 LIMIT = {"timeout_time": 1000, "timeout_unit": "ms"}
 NOP = encode("NOP", chip=CHIP)
 MVMUL = BY_NAME[CHIP]["MVMUL"].opcode
+MVMULS, ADDRESS_CYCLES = 16, 2
+"""MVMULs of a tile in one phase, and cycles in which an UNPACR forms its addresses."""
 KINDS = (
     (Format.BF16, Format.BF16, True),
     (Format.BF16, Format.FP32, True),
@@ -41,6 +45,18 @@ KINDS = (
     (Format.INT8, Format.INT32, True),
 )
 """Format of the operands and of the result, and whether Dst has 32 bits."""
+REFUSED = (
+    ("ZEROACC", {"mode": 0}),
+    ("ZEROACC", {"mode": 2}),
+    ("UNPACR", {"context": 1}),
+    ("PACR", {"zero": 1}),
+    ("MOVD2A", {"mode": 1}),
+    ("MOVD2B", {"low_half": 1}),
+    ("UNPACR_NOP", {}),
+)
+"""Instructions with fields that a core does not execute."""
+RANDOM_KINDS = KINDS[:5]
+"""Kinds of random instructions: of floats, whose products golden takes in any order."""
 
 
 def random_product(rng: Random, kind: tuple[Format, Format, bool], fidelity: Fidelity, k_tiles: int) -> CoreProgram:
@@ -127,27 +143,77 @@ async def every_cycle_multiplies(dut):
 
 
 @cocotb.test(**LIMIT)
+async def loads(dut):
+    """UNPACRs of every format in every mode, from random places to random rows, seen by moves and the packer."""
+    rng = pauses.rng("loads")
+    async with opened(dut) as frame:
+        session = CoreSession(frame)
+        modes = cases(CHIP)
+        rng.shuffle(modes)
+        modes = modes[: int(os.environ.get("BITPATH_LOADS", len(modes)))]
+        coverage = frame.coverage(f"{mode} {fmt.name}" for mode, fmt in modes)
+        for mode, fmt in modes:
+            load, program = legal_load(rng, mode, fmt)
+            await session.check(program, str(load))
+            coverage.hit(f"{mode} {fmt.name}")
+
+
+def legal_load(rng: Random, mode: str, fmt: Format) -> tuple[Load, CoreProgram]:
+    """Return a load that golden executes."""
+    while True:
+        load = random_load(rng, CHIP, mode, fmt)
+        program = load_program(load, np.random.default_rng(rng.getrandbits(32)))
+        try:
+            golden_result(CHIP, program)
+        except ValueError:
+            continue
+        return load, program
+
+
+@cocotb.test(**LIMIT)
+async def two_tiles_at_the_rate_of_loads(dut):
+    """Two loads in flight end within their words, 64 bytes a cycle, and two address cycles; the products follow at once."""
+    rng = pauses.rng("products")
+    async with opened(dut) as frame:
+        session = CoreSession(frame)
+        for kind in (KINDS[0], KINDS[5]):
+            run = await session.check(random_product(rng, kind, Fidelity.LOFI, 2), str(kind))
+            times = run.of_opcode(MATH, MVMUL)
+            assert len(times) == 2 * MVMULS
+            words = 2 * tensix.unpack_cycles(kind[0]) - 2 * ADDRESS_CYCLES
+            products, passes = MVMULS * CONFIG.unit.passes, CONFIG.unit.passes
+            between = times[MVMULS] - times[0]
+            dut._log.info("%s: %d cycles from tile to tile, of which %d load words", kind, between, words)
+            assert max(products, words) <= between <= max(products, words + ADDRESS_CYCLES), kind
+            assert times[-1] - times[MVMULS] == (MVMULS - 1) * passes
+
+
+@cocotb.test(**LIMIT)
 async def random_instructions(dut):
-    """Instructions of the Matrix unit and of RWCs with random fields, on banks that stay; the packer stores a Dst tile."""
+    """Instructions of the Matrix unit, moves, changes of banks and RWCs with random fields; the packer stores a Dst tile."""
     rng = pauses.rng("instructions")
     async with opened(dut) as frame:
         session = CoreSession(frame, gap=0.1)
-        for case in range(CASES):
-            kind = KINDS[case % 2]
+        for case in range(max(CASES, len(RANDOM_KINDS))):
+            kind = RANDOM_KINDS[case % len(RANDOM_KINDS)]
             program = random_product(rng, kind, Fidelity.LOFI, 1)
-            core = golden_core(CHIP, program)
             words = list(program.words[MATH])
             begin = next(
                 place for place, word in enumerate(words) if word >> OPCODE_LOW == BY_NAME[CHIP]["REPLAY"].opcode
             )
             # After the modifiers and before the packer may begin.
             end = next(place for place, word in enumerate(words) if word >> OPCODE_LOW == BY_NAME[CHIP]["MOP"].opcode)
-            core.push(0, program.words[0])
-            core.push(MATH, words[:begin])
+            # The banks are 0 before the first UNPACR, and the Matrix unit's before the first instruction.
+            first = (encode("ZEROSRC", chip=CHIP, sources=3, both_banks=1), *program.words[0])
+            loaded = 0b1100 << len(UNITS[CHIP])
+            before = (*words[:begin], encode("STALLWAIT", chip=CHIP, block=EVERY, conditions=loaded))
+            core = golden_core(CHIP, program)
+            core.push(0, first)
+            core.push(MATH, before)
             core.run()
-            chosen = accepted(CHIP, core, rng, 40)
-            own = (*words[:begin], *chosen, *words[end + 1 :])
-            await session.check(replace(program, words=(program.words[0], own, program.words[2])), f"case {case}")
+            chosen = accepted(CHIP, core, rng, 80, dst32=kind[2])
+            own = (*before, *chosen, *words[end + 1 :])
+            await session.check(replace(program, words=(first, own, program.words[2])), f"case {case}")
 
 
 @cocotb.test(**LIMIT)
@@ -156,8 +222,8 @@ async def words_that_are_not_executed(dut):
     async with opened(dut) as frame:
         host = CoreHost(frame, CONFIG)
         outside = frame.scoreboard("flags", 6, output="illegal")
-        others = [each.name for each in ENCODINGS[CHIP] if each.name not in (*EXECUTED, "MOP", "MOP_CFG", "REPLAY")]
-        for number, word in enumerate([*(encode(name, chip=CHIP) for name in others), 0xFF << OPCODE_LOW, NOP]):
+        refused = [encode(name, chip=CHIP, **fields) for name, fields in REFUSED]
+        for number, word in enumerate([*refused, 0xFF << OPCODE_LOW, NOP]):
             await frame.reset()
             thread = number % THREADS
             words = tuple((word, NOP) if each == thread else () for each in range(THREADS))

@@ -36,6 +36,15 @@ IDLE = (1 << len(UNITS[CHIP])) - 1
 WAITS = ("STALLWAIT", "SEMWAIT")
 REPLACED = ["replaced"] if CHIP is Chip.WORMHOLE else []
 """Wormhole's SEMWAIT passes a latched wait that does not block it, and takes its place; Blackhole's waits."""
+LEGAL: dict[str, dict[str, int]] = {"UNPACR_NOP": {"what": 2} if CHIP is Chip.WORMHOLE else {"pop": 2}}
+"""Fields without which golden has no such instruction: an UNPACR_NOP that does nothing."""
+BANK_FIELDS = {
+    "UNPACR_NOP": {"what": (1, 2, 5, 7)}
+    if CHIP is Chip.WORMHOLE
+    else {"pop": (1, 2), "stall": (0, 1), "set_valid": (0, 1)},
+    "UNPACR": {},
+}
+"""Values of the fields by which an instruction waits for its unpacker's bank."""
 OTHERS = tuple(name for name in EXECUTED if name not in WAITS)
 
 
@@ -58,6 +67,7 @@ class GateTable:
         ``banks`` are the bits writable and readable of both sources; ``values`` are values and maxima of the semaphores.
         """
         dut, state = self.dut, self.state
+        fields = LEGAL.get(name, {}) | fields
         values = [(0, 0)] * SEMAPHORES if values is None else values
         encoding = {each.name: 0 for each in BY_NAME[CHIP][name].fields}
         instruction = Instruction(name=name, fields=encoding | fields)
@@ -108,6 +118,12 @@ def random_wait(rng, name: str) -> dict[str, int]:
     return fields | {"semaphores": chosen, "while_zero": which[0], "at_maximum": which[1]}
 
 
+def bank_fields(rng, name: str) -> dict[str, int]:
+    """Return fields of an UNPACR or UNPACR_NOP; SrcB is not cleared to minus infinity."""
+    fields = {field: rng.choice(values) for field, values in BANK_FIELDS[name].items()}
+    return fields | {"unpacker": 0 if fields.get("what") == 5 else rng.getrandbits(1)}
+
+
 @cocotb.test(**LIMIT)
 async def random_instructions(dut):
     rng = pauses.rng("instructions")
@@ -118,8 +134,8 @@ async def random_instructions(dut):
             name = rng.choice(WAITS if rng.random() < 0.4 else OTHERS)
             latched = table.state.waits[0] is not None
             fields = random_wait(rng, name) if name in WAITS else {}
-            if name == "UNPACR":
-                fields = {"unpacker": rng.getrandbits(1)}
+            if name in BANK_FIELDS:
+                fields = bank_fields(rng, name)
             values = [(rng.choice((0, 0, 1, 15)), rng.choice((0, 1, 2, 15))) for _ in range(SEMAPHORES)]
             opens = await table.cycle(
                 name,
@@ -153,9 +169,12 @@ async def every_class(dut):
                     coverage.hit(name, "passes" if opens else "stays")
                 for _ in range(2):
                     await table.cycle(offered=False)
+        rng = pauses.rng("fields")
         for name in EXECUTED:
             for banks in range(16):
                 await table.cycle(name, banks=banks, offered=False)
+                for _ in range(8 if name in BANK_FIELDS else 0):
+                    await table.cycle(name, banks=banks, offered=False, **bank_fields(rng, name))
 
 
 @cocotb.test(**LIMIT)

@@ -1,0 +1,193 @@
+"""Programs that load rows in any format and mode, move them to Dst, and pack Dst::
+
+thread 0    configuration; one UNPACR
+thread 1    MOVA2D or MOVB2D of the bank's 64 rows to Dst, as 32-bit words that keep all 19 bits; nothing if the load was to Dst
+thread 2    PACR of 64 Dst rows
+"""
+
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+
+from bitpath.golden.tensix.convert.unpack import CONVERSIONS
+from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.config_fields import FIELDS
+from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, FACE, SRC_ROWS, Fidelity, Format
+from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
+from bitpath.rtl.tensix.core.row_unpacker import DST32_FORMATS
+from bitpath.rtl.tensix.core.wait_gate import EVERY, UNITS
+from bitpath.verif.tensix.core.product import DATUM_BYTES, Product, configuration, pack_mop, pack_words
+from bitpath.verif.tensix.core.programs import LEFT, RESULT, CoreProgram
+from bitpath.verif.tensix.core.words import FREE, PACKED, assembled, begin_lines, config_lines, own_field
+
+MODES = ("plain", "transposed", "tilised", "to Dst", "forced", "zeros")
+L1_BYTES = 0x2000
+DIMENSIONS = 4
+"""Faces of a tile that an UNPACR may begin with."""
+NOTHING = (0,) * 9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """An UNPACR.
+
+    Attributes
+    ----------
+    first, rows : first datum of the tile, and rows of 16 datums.
+    row : first row of the register.
+    stride : bytes between rows of datums in tilise mode.
+    exponent : the forced one.
+    """
+
+    chip: Chip
+    unpacker: int
+    in_format: Format
+    out_format: Format
+    mode: str
+    first: int
+    rows: int
+    row: int
+    e4m3: bool = False
+    stride: int = 0
+    exponent: int = 0
+    begin: int = LEFT
+
+    @property
+    def to_dst(self) -> bool:
+        """Whether the rows go to Dst."""
+        return self.mode == "to Dst"
+
+    @property
+    def product(self) -> Product:
+        """What the packer takes: Dst's words as they are."""
+        wide = not self.to_dst or self.out_format in DST32_FORMATS
+        narrow = Format.FP16 if self.out_format in SHORT_FORMATS else Format.BF16
+        fmt = Format.FP32 if wide else narrow
+        return Product(chip=self.chip, fidelity=Fidelity.LOFI, fmt=fmt, out_format=fmt, dst32=wide)
+
+
+def random_load(rng: Random, chip: Chip, mode: str, in_format: Format) -> Load:
+    """Return a load; not all of them are legal."""
+    to_dst = mode == "to Dst"
+    outs = CONVERSIONS[in_format]
+    if not to_dst:
+        outs = tuple(fmt for fmt in outs if fmt not in (Format.FP32, Format.INT32)) or outs
+    several = FACE if mode == "transposed" else 1
+    rows = several * rng.choice((1, rng.randint(1, SRC_ROWS // several), SRC_ROWS // several))
+    last = DIMENSIONS * FACE - rows
+    return Load(
+        chip=chip,
+        unpacker=rng.getrandbits(1) if mode in ("plain", "forced", "zeros") else 0,
+        in_format=in_format,
+        out_format=rng.choice(outs),
+        mode=mode,
+        first=COLUMNS * rng.choice((0, min(FACE, last), rng.randint(0, last))),
+        rows=rows,
+        row=several * rng.choice((0, rng.randrange(SRC_ROWS // several - rows // several + 1))),
+        e4m3=chip is Chip.BLACKHOLE and bool(rng.getrandbits(1)),
+        stride=16 * rng.choice((1, 2, 4, rng.randrange(1, 9))),
+        exponent=rng.getrandbits(5),
+        begin=LEFT + 16 * rng.randrange(4),
+    )
+
+
+def load_program(load: Load, source: np.random.Generator) -> CoreProgram:
+    """Return the program of a load from random bytes."""
+    size = DATUM_BYTES[load.product.out_format] * SRC_ROWS * COLUMNS
+    memory = source.integers(0, 256, L1_BYTES, np.uint8)
+    if load.in_format in BLOCK_FLOATS and BLOCK_FLOATS[load.in_format].exponent_bits == 5 and load.mode != "forced":
+        memory[: load.begin - LEFT + DIMENSIONS * FACE] &= 31
+    return CoreProgram(
+        words=(_unpack_words(load), _move_words(load), pack_words(load.product)),
+        mops=(NOTHING, NOTHING, pack_mop(load.product)),
+        memory=((LEFT, memory), (RESULT, np.zeros(size, np.uint8))),
+        result=(RESULT, size),
+    )
+
+
+def _unpack_words(load: Load) -> tuple[int, ...]:
+    chip, of_b, to_dst = load.chip, load.unpacker, load.to_dst
+    face = FACE * COLUMNS
+    fields = dict(configuration(load.product))
+    fields |= {
+        # TF32 moves all 19 bits, and denormals stay.
+        "src_a_format": [Format.TF32],
+        "src_b_format": [Format.TF32],
+        "fp32_enabled": [int(load.product.dst32)],
+        "zero_flag_disabled_src": [1],
+        "l1_format": [load.in_format] * 2,
+        "x_dim": [face] * 2,
+        "context_x_dim": [face],
+        "y_dim": [1] * 2,
+        "z_dim": [DIMENSIONS] * 2,
+        "unpack_out_format": [load.out_format] * 2,
+        "base_address": [load.begin // 16 - 1] * 2,
+        "dst_address": [4 * COLUMNS + load.row * COLUMNS],
+        "unpack_y_stride": [0, COLUMNS * _width(load.out_format)],
+        "transpose": [int(load.mode == "transposed"), 0],
+        "tilise": [int(load.mode == "tilised"), 0],
+        "shift_amounts": [load.stride // 16 if load.mode == "tilised" else 0],
+        "unpack_to_dst": [int(to_dst)],
+        "force_exponent": [int(load.mode == "forced")] * 2,
+        "forced_exponent": [load.exponent] * 2,
+    }
+    if FIELDS[chip]["unpack_e4m3"]:
+        fields["unpack_e4m3"] = [int(load.e4m3)] * 2
+    z, x = divmod(load.first, face)
+    unit = 1 << of_b
+    lines = config_lines(chip, fields)
+    lines += [
+        ("SETC16", own_field(chip, "override_with_address", int(not to_dst))),
+        ("SEMINIT", {"maximum": 1, "semaphores": 1 << PACKED}),
+        ("SEMINIT", {"maximum": 2, "semaphores": 1 << FREE}),
+        ("ZEROSRC", {"sources": 3, "both_banks": 1}),
+        ("STALLWAIT", {"block": 1 << 1, "conditions": 1}),
+        ("SEMPOST", {"semaphores": 1 << FREE}),
+        ("SEMPOST", {"semaphores": 1 << FREE}),
+        ("SETADC", {"units": unit, "value": x}),
+        ("SETADC", {"units": unit, "channel": 1, "value": x + load.rows * COLUMNS - 1}),
+        ("SETADC", {"units": unit, "channel": 1, "dimension": 1, "value": load.row if of_b else 0}),
+        ("SETADCZW", {"units": unit, "ch0_z": z, "which": 0b1111}),
+        ("UNPACR", {"unpacker": of_b, "multi_context": 1, "flip": 1, "zero": int(load.mode == "zeros"), "last": 1}),
+    ]
+    return assembled(chip, *lines)
+
+
+def _move_words(load: Load) -> tuple[int, ...]:
+    chip, units = load.chip, len(UNITS[load.chip])
+    # The bank comes when the rows are there, those of Dst too.
+    lines = [
+        ("ZEROACC", {"mode": 3}),
+        *begin_lines(),
+        ("SETRWC", {"which": 0b1111}),
+        ("STALLWAIT", {"block": EVERY, "conditions": 1 << units + 2 + load.unpacker}),
+    ]
+    if chip is Chip.BLACKHOLE:
+        names = ("implied_src_a_disabled", "implied_src_b_disabled")
+        lines += [("SETC16", own_field(chip, name, 1)) for name in names]
+    if not load.to_dst:
+        name, mode, rows = ("MOVB2D", 4, 4) if load.unpacker else ("MOVA2D", 2, 8)
+        lines += [(name, {"mode": mode, "src_row": row, "dst": row}) for row in range(0, SRC_ROWS, rows)]
+    lines += [
+        ("STALLWAIT", {"block": 1 << 6 | 1 << 1, "conditions": 1 << units - 1}),
+        ("SEMPOST", {"semaphores": 1 << PACKED}),
+    ]
+    return assembled(chip, *lines)
+
+
+def _width(fmt: Format) -> int:
+    """Return the bytes of a datum in the unpacker's output address."""
+    return 4 if fmt in DST32_FORMATS else DATUM_BYTES.get(fmt, 2 if fmt is Format.INT16 else 1)
+
+
+def cases(chip: Chip) -> list[tuple[str, Format]]:
+    """Return the modes with the formats that they take."""
+    return [
+        (mode, fmt)
+        for mode in MODES
+        for fmt in CONVERSIONS
+        if not (mode == "tilised" and fmt in BLOCK_FLOATS)
+        and not (mode == "forced" and fmt not in BLOCK_FLOATS)
+        and not (mode != "to Dst" and set(CONVERSIONS[fmt]) <= {Format.FP32, Format.INT32})
+    ]

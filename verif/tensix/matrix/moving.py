@@ -1,0 +1,143 @@
+"""Model of the mover: random moves, and what golden makes of the registers."""
+
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from bitpath.golden.tensix.core.dst_register import DstRegister
+from bitpath.golden.tensix.declarations.formats import (
+    COLUMNS,
+    DST16_BF16,
+    DST16_FP16,
+    DST32,
+    SRC,
+    SRC_ROWS,
+    Format,
+    WordLayout,
+)
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS, mova2d, movb2a, movb2d, movd2a, trnspsrcb
+from bitpath.rtl.tensix.matrix.move import MoveKind
+from bitpath.rtl.tensix.matrix.src_register import BANKS
+
+TO_DST, FROM_DST = (MoveKind.MOVA2D, MoveKind.MOVB2D), (MoveKind.MOVD2A, MoveKind.MOVD2B)
+WIDTHS = ("16 bits", "32 bits", "low half")
+MOVED_DST_ROWS = 256
+TURNED = slice(16, 32)
+
+
+def layout_of(fmt: Format, dst32: bool) -> WordLayout:
+    """Return the layout of Dst's words of a format."""
+    return DST32 if dst32 else DST16_FP16 if fmt in SHORT_FORMATS else DST16_BF16
+
+
+@dataclass
+class Registers:
+    """SrcA and SrcB, uint32 [2, 64, 16] each, their pointers (unpacker's bank, Matrix unit's bank), and Dst."""
+
+    sources: list[np.ndarray]
+    pointers: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0), (0, 0)])
+    dst: DstRegister = field(default_factory=DstRegister)
+
+    @classmethod
+    def random(cls, rng: Random) -> "Registers":
+        """Return registers of random words, of which many have the exponent 0; some Dst rows are undefined."""
+        source = np.random.default_rng(rng.getrandbits(32))
+        words = source.integers(0, 1 << SRC.width, (2, BANKS, SRC_ROWS, COLUMNS), np.uint32)
+        words &= np.where(source.random(words.shape) < 0.3, np.uint32(~(0xFF << 10) & 0x7FFFF), np.uint32(0x7FFFF))
+        found = cls([words[0], words[1]], [(rng.getrandbits(1), rng.getrandbits(1)) for _ in range(2)])
+        found.dst.bits[:] = source.integers(0, 1 << 16, found.dst.bits.shape, np.uint16)
+        found.dst.defined[:] = source.random(len(found.dst.defined)) < 0.9
+        return found
+
+    def read(self, side: int) -> np.ndarray:
+        """Return the Matrix unit's bank of a source."""
+        return self.sources[side][self.pointers[side][1]]
+
+
+def random_move(rng: Random, kind: MoveKind, fmt: Format, width: str) -> dict[str, Any]:
+    """Return the fields of a move; those that the kind ignores are random."""
+    to_dst, from_dst = kind in TO_DST, kind in FROM_DST
+    wide = width == WIDTHS[1] or fmt is Format.TF32
+    low_half = width == WIDTHS[2] and fmt is not Format.TF32
+    log2 = rng.choice((0, 2, 3) if kind is MoveKind.MOVB2D else (0, 3) if to_dst else (0, 2))
+    spread = kind is MoveKind.MOVB2D and log2 == 3
+    aligned = ~((1 << log2) - 1)
+    control = {
+        "dst_format": fmt,
+        "own_format": rng.choice([*Format]),
+        "masks": kind in (MoveKind.MOVB2D, MoveKind.MOVB2A),
+        "keeps": rng.getrandbits(1),
+        "wide": to_dst and wide and not low_half,
+        "low_half": low_half if to_dst or from_dst else rng.getrandbits(1),
+    }
+    return {
+        "kind": kind,
+        "control": control,
+        "rows_log2": log2,
+        "spread": int(spread),
+        "column_0": rng.getrandbits(1) if kind is MoveKind.MOVB2D else 0,
+        "dst32": int(wide or low_half) if from_dst else rng.getrandbits(1),
+        "src_row": rng.getrandbits(6) & (-1 if spread else aligned),
+        "src_a_row": rng.getrandbits(6) & aligned,
+        "dst_row": rng.randrange(MOVED_DST_ROWS) & aligned,
+        "clears": rng.getrandbits(2),
+        "ones": rng.getrandbits(1),
+        "matrix_bank": rng.getrandbits(1),
+        "both_banks": rng.getrandbits(1),
+        "change": {name: rng.getrandbits(2) for name in ("hand_over", "release", "flip")}
+        | {"reset": rng.getrandbits(1)},
+    }
+
+
+def apply(registers: Registers, move: dict[str, Any], numerics: TensixNumerics) -> None:
+    """Change the registers as golden does."""
+    kind, control, count = move["kind"], move["control"], 1 << move["rows_log2"]
+    fmt, own, keeps = Format(control["dst_format"]), Format(control["own_format"]), bool(control["keeps"])
+    source, dst = move["src_row"], move["dst_row"]
+    if kind is MoveKind.BANKS:
+        _clear(registers, move)
+    elif kind is MoveKind.TRNSPSRCB:
+        rows = registers.read(1)[TURNED]
+        rows[:] = trnspsrcb(rows)
+    elif kind is MoveKind.MOVB2A:
+        taken = registers.read(1)[source : source + count]
+        first = move["src_a_row"]
+        registers.read(0)[first : first + count] = movb2a(
+            taken, srcb_format=own, keep_denormals=keeps, numerics=numerics
+        )
+    elif kind in FROM_DST:
+        dst32, low_half = bool(move["dst32"]), bool(control["low_half"])
+        words = registers.dst.read(dst, count, layout_of(fmt, dst32))
+        side = FROM_DST.index(kind)
+        registers.read(side)[source : source + count] = movd2a(words, srca_format=fmt, dst32=dst32, low_half=low_half)
+    else:
+        _to_dst(registers, move, numerics)
+
+
+def _to_dst(registers: Registers, move: dict[str, Any], numerics: TensixNumerics) -> None:
+    control, count, source = move["control"], 1 << move["rows_log2"], move["src_row"]
+    fmt, low_half = Format(control["dst_format"]), bool(control["low_half"])
+    # Whether words have 32 bits is the move's field, so that Fp32_enabled may follow from it.
+    layout = layout_of(fmt, bool(control["wide"] or low_half))
+    old = registers.dst.read(move["dst_row"], count, layout)
+    options = {"fp32_enabled": bool(control["wide"]), "low_half": low_half, "keep_denormals": bool(control["keeps"])}
+    if move["kind"] is MoveKind.MOVA2D:
+        taken = registers.read(0)[source : source + count]
+        new = mova2d(old, taken, srca_format=fmt, numerics=numerics, **options)
+    else:
+        taken = registers.read(1)[source : source + (1 if move["spread"] else count)]
+        own = Format(control["own_format"])
+        column_0 = bool(move["column_0"])
+        new = movb2d(old, taken, srca_format=fmt, srcb_format=own, column_0=column_0, numerics=numerics, **options)
+    registers.dst.write(move["dst_row"], new, layout)
+
+
+def _clear(registers: Registers, move: dict[str, Any]) -> None:
+    for side, (written, read) in enumerate(registers.pointers):
+        if move["clears"] >> side & 1:
+            banks = range(BANKS) if move["both_banks"] else [read if move["matrix_bank"] else written]
+            for bank in banks:
+                registers.sources[side][bank] = 0x7FFFF if move["ones"] and side == 0 else 0

@@ -1,0 +1,120 @@
+"""Bench of the mover: random moves of every kind, format and width on random registers, against golden's moves; pauses; resets.
+
+``BITPATH_CASES`` sets the random moves of a test.
+"""
+
+import os
+
+import cocotb
+
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, Format
+from bitpath.rtl.tensix.matrix.config import MoverConfig
+from bitpath.rtl.tensix.matrix.move import MoveKind
+from bitpath.rtl.tensix.matrix.mover import BANK_BLOCKS, Mover
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.tensix.matrix.mover_table import MoverTable
+from bitpath.verif.tensix.matrix.moving import FROM_DST, TO_DST, WIDTHS, Registers, random_move
+
+CONFIG = config_from_environment(MoverConfig)
+NUMERICS = CONFIG.numerics
+SIGNATURE = Mover(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "200"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+MOVES = (*TO_DST, *FROM_DST)
+KINDS = [
+    (kind, fmt, width)
+    for kind in MOVES
+    for fmt in Format
+    for width in WIDTHS
+    # Of TF32 and of formats that Fp32_enabled does not widen there are fewer.
+    if (
+        width != WIDTHS[2]
+        if fmt is Format.TF32
+        else width != WIDTHS[1] or kind in FROM_DST or NUMERICS.moves_follow_fp32
+    )
+    and (fmt is not Format.TF32 or width == WIDTHS[1])
+] + [(kind, Format.BF16, WIDTHS[0]) for kind in (MoveKind.BANKS, MoveKind.MOVB2A, MoveKind.TRNSPSRCB)]
+
+
+def name(kind) -> str:
+    return f"{kind[0].name}/{kind[1].name}/{kind[2]}"
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(free=[1.0, 0.5])
+async def random_moves(dut, free):
+    """Every kind, format and width, in any order."""
+    rng = pauses.rng("moves")
+    order = [*KINDS, *rng.choices(KINDS, k=max(0, CASES - len(KINDS)))]
+    rng.shuffle(order)
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(map(name, KINDS))
+        table = MoverTable(frame, Registers.random(rng), NUMERICS)
+        for kind in order:
+            coverage.hit(name(kind))
+            if rng.random() < 0.1:
+                table.renew(Registers.random(rng))
+            await table.play(random_move(rng, *kind), rng, free)
+
+
+@cocotb.test(**LIMIT)
+async def every_bank(dut):
+    """Each source, both, the unpacker's bank, the Matrix unit's and all, with each of the pointers; and the cycles that takes."""
+    rng = pauses.rng("banks")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(cross(range(4), ("unpacker", "Matrix unit", "both"), (0, 1)))
+        table = MoverTable(frame, Registers.random(rng), NUMERICS)
+        for clears in range(4):
+            for which, bank in enumerate(("unpacker", "Matrix unit", "both")):
+                for ones in range(2):
+                    table.renew(Registers.random(rng))
+                    move = random_move(rng, MoveKind.BANKS, Format.BF16, WIDTHS[0])
+                    move |= {"clears": clears, "ones": ones, "matrix_bank": which == 1, "both_banks": which == 2}
+                    cycles = await table.play(move, rng)
+                    assert cycles == (BANK_BLOCKS * (1 + (which == 2)) if clears else 1)
+                    coverage.hit(clears, bank, ones)
+
+
+@cocotb.test(**LIMIT)
+async def every_place(dut):
+    """Every row of a block to every row of another, one row, four and eight."""
+    rng = pauses.rng("places")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        table = MoverTable(frame, Registers.random(rng), NUMERICS)
+        for kind in (*MOVES, MoveKind.MOVB2A):
+            for source in range(2 * BLOCK_ROWS):
+                for target in range(BLOCK_ROWS):
+                    move = random_move(rng, kind, Format.FP16, WIDTHS[0])
+                    log2 = 0 if source % 4 or target % 4 else move["rows_log2"]
+                    aligned = ~((1 << log2) - 1)
+                    move |= {"rows_log2": log2, "spread": move["spread"] if log2 == 3 else 0}
+                    move |= {"src_row": source & aligned, "src_a_row": target & aligned, "dst_row": target & aligned}
+                    await table.play(move, rng)
+
+
+@cocotb.test(**LIMIT)
+async def latency(dut):
+    """A cycle for a move, four for a transposition, when all registers are free."""
+    rng = pauses.rng("latency")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        table = MoverTable(frame, Registers.random(rng), NUMERICS)
+        for kind in KINDS:
+            move = random_move(rng, *kind) | {"clears": 0}
+            assert await table.play(move, rng) == (4 if kind[0] is MoveKind.TRNSPSRCB else 1), name(kind)
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """A reset in the middle of a clearing and of a transposition; the next move is whole."""
+    rng = pauses.rng("resets")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        table = MoverTable(frame, Registers.random(rng), NUMERICS)
+        for kind in (MoveKind.BANKS, MoveKind.TRNSPSRCB):
+            for cycles in range(1, 4):
+                move = random_move(rng, kind, Format.BF16, WIDTHS[0]) | {"clears": 3, "both_banks": 1}
+                assert await table.play(move, rng, cycles=cycles) == cycles
+                await frame.reset()
+                table.renew(Registers.random(rng))
+                await table.play(move, rng)
