@@ -12,7 +12,7 @@ UNITS = (
         build=GmpoolColumn,
         summary="Tensix: the maximum of 16 scaled SrcA words and a Dst word, and its index",
         covered=Covered(GmpoolColumnConfig(pipeline=registered(3)), 300),
-        judges=(Judge(27, GmpoolColumnConfig()),),
+        judges=(Judge(22, GmpoolColumnConfig()),),
         waves=(
             CLOCK,
             INPUTS,

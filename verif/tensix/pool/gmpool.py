@@ -244,6 +244,18 @@ def scaled(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[tuple[
                 yield f"{scale}/{exponent}", Column(numerics, mode, tuple(words), scales, dst)
 
 
+def single_bits(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[Column]:
+    """Yield columns of zeros but for one row, whose exponent and scale add up to each power of two."""
+    top = mode.fmt.exponent_mask
+    for power in range(mode.fmt.exponent_bits + 1):
+        scale = rng.randint(max(0, (1 << power) - top), min((1 << power) - 1, top))
+        row, undefined = rng.randrange(COLUMNS), UNDEFINED if mode.dst32 else UNDEFINED & 0xFFFF
+        words = [DENORMAL] * COLUMNS
+        words[row] = (1 << power) - scale << FRACTION_BITS | rng.getrandbits(FRACTION_BITS)
+        scales = tuple(scale if place == row else 0 for place in range(COLUMNS))
+        yield Column(numerics, mode, tuple(words), scales, (undefined, *any_dst(rng, mode)[1:]))
+
+
 def scale_bins(numerics: TensixNumerics, mode: Mode) -> list[str]:
     return list(dict.fromkeys(name for name, _ in scaled(numerics, Random(0), mode)))
 

@@ -22,6 +22,7 @@ from bitpath.verif.tensix.pool.gmpool import (
     places,
     scale_bins,
     scaled,
+    single_bits,
     ties,
 )
 
@@ -69,6 +70,15 @@ async def scale_exponents(dut, mode):
     """Scales next to the ends and 1.0 with exponents next to the ends; sums that wrap."""
     mode = MODES[mode]
     await _table(dut, list(scaled(NUMERICS, pauses.rng("scales"), mode)), scale_bins(NUMERICS, mode))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(mode=EACH_MODE)
+async def single_bits_of_exponents(dut, mode):
+    """Exponent and scale of the maximum add up to each power of two: no bit of the sum is left out."""
+    sent = [column.request for column in single_bits(NUMERICS, pauses.rng("scales"), MODES[mode])]
+    async with bench(dut, SIGNATURE) as frame:
+        await Pipeline(frame, STAGES).exchange(sent, "both")
 
 
 @cocotb.test(**LIMIT)

@@ -12,7 +12,7 @@ from bitpath.verif.tensix.pool.gmpool import MODES
 
 pytestmark = pytest.mark.simulator
 SEED = 20261128
-ALL = 3 * len(MODES) + 7
+ALL = 4 * len(MODES) + 7
 """Tests of the bench with pipeline stages."""
 
 
