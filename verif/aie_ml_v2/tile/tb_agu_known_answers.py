@@ -11,13 +11,13 @@ import numpy as np
 
 from bitpath.rtl.aie_ml_v2.tile.agu import Agu, AguMode, agu_request, agu_result
 from bitpath.rtl.aie_ml_v2.tile.config import AguConfig
-from bitpath.verif.aie_ml_v2.tile.agu import FIELDS
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.pipeline import Pipeline
 from bitpath.verif.kit.streams import resolved
 
 CONFIG = config_from_environment(AguConfig)
+FIELDS = [name for name, _ in agu_request(CONFIG) if name not in ("mode", "p")]
 MODES = (AguMode.POST_MODIFY, AguMode.TWO_D, AguMode.THREE_D)
 
 
