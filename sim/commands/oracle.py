@@ -33,7 +33,7 @@ def command(case_file: Path, device: Path | None, expected_file: Path | None, pr
 
     Further keys are the attributes of tensix.llk.Case: dst32, dimensions_a and _b, broadcast, pool, reduce_dim,
     unpack_transpose_faces and _within_face, relu, relu_threshold, edge_mask, edge_minus_infinity, round_10b, e4m3, chip, and
-    l1_accumulate, which wants the result's bytes before in a further file, l1_before.
+    l1_accumulate, which needs a further file, l1_before: the result's bytes before.
 
     Prints the first difference, the earliest stage with a known departure that gives the device's bits, such as phases that mask
     operands twice, and the number of datums by distance. The exit code is 1 if a bit differs.

@@ -15,7 +15,7 @@ OPERANDS = ("l1_a", "l1_b", "l1_before")
 
 @dataclass(frozen=True)
 class StoredCase:
-    """A case, its operands' bytes, and the result's before; None where the case has none."""
+    """A case, the bytes of its operands, and the result's bytes before; None where the case has none."""
 
     file: Path
     case: llk.Case

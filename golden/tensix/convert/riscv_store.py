@@ -54,7 +54,7 @@ def riscv_store(
     fmt          word
     ===========  ==================================================================================
     FP32         the value
-    INT32        two's complement as sign and magnitude, the least integer as the least magnitude's
+    INT32        two's complement as sign and magnitude; the least integer saturates to the largest magnitude
     FP16, BF16   the value
     INT16        as INT32; the value with `unsigned_int`
     INT8         magnitude at exponent 16, or 0: the value to 0x7F, and above with `unsigned_int`;

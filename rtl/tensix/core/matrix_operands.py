@@ -66,7 +66,7 @@ class MatrixOperands(wiring.Component):
             with m.If(named(instruction, name)):
                 m.d.comb += o.opcode.eq(Opcode[name])
         with m.If(named(instruction, "DOTPV") & instruction.broadcast_row):
-            # One row is a product of any of the two.
+            # DOTPV and MVMUL are equal with one broadcast row of SrcB.
             m.d.comb += o.opcode.eq(Opcode.MVMUL)
         self._formats(m)
         row = Signal(DST_ROW_BITS)

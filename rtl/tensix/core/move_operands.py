@@ -36,10 +36,10 @@ class MoveOperands(wiring.Component):
     view : In(view_layout)
     implied : In(Implied), which Blackhole reads
     o : Out(Move)
-    format : Out(4), the one that a bank implies which UNPACR_NOP hands over
-    rests : Out(1), the instruction changes an unpacker's bank, so that unpackers must be at rest
-    refused : Out(1), a core does not execute the instruction: TF32 with a low half, TF32 or a low half from a 16-bit Dst, a format
-        that is none, 32-bit Dst rows from 512 on
+    format : Out(4), format that UNPACR_NOP's bank implies
+    rests : Out(1), the instruction changes an unpacker's bank: both unpackers must be idle
+    refused : Out(1), a core does not execute the instruction: TF32 with a low half, TF32 or a low half from a 16-bit Dst, an unknown
+        format, 32-bit Dst rows from 512 on
     """
 
     clocked = False

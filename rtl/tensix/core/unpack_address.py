@@ -1,4 +1,4 @@
-"""Addresses of an UNPACR: from the address counters and the tile descriptor to rows in L1 and in SrcA or SrcB.
+"""Addresses of an UNPACR: from the address counters and the tile descriptor to rows in L1 and in SrcA, SrcB or Dst.
 
 ::
 
@@ -56,8 +56,9 @@ class UnpackAddress(wiring.Component):
     view : In(view_layout)
     o : Out(rows_layout)
     refused : Out(1), a core does not execute the UNPACR: column shift, compressed data, counters of another thread, a first datum or a
-        number of datums that is no multiple of 16, or of 256 if transposed, modes that do not go together, rows that do not exist,
-        addresses outside of L1
+        number of datums that is no multiple of 16, or of 256 if transposed, a first row that is no multiple of 16 if transposed, a
+        start that is no multiple of 16 bytes if transposed or tilised, tilised block floats, transposition to Dst, tilise mode in
+        unpacker 1, rows that do not exist, addresses outside of L1
     """
 
     clocked = False

@@ -14,7 +14,7 @@ SIDES = 2
 
 
 class MoveKind(enum.Enum, shape=3):
-    """What is moved; BANKS only clears banks or changes their owners."""
+    """Kinds of moves; BANKS clears banks or changes their owners."""
 
     BANKS = 0
     MOVA2D = 1

@@ -1,6 +1,6 @@
-"""Source word to Dst word, as MOVA2D, MOVB2D and MOVB2A read it and the first two place it::
+"""Source word to Dst word of MOVA2D and MOVB2D; MOVB2A uses its reading alone::
 
-      source word      s | e8 | m10            e8 = 0: the datum is +0, unless these are kept
+      source word      s | e8 | m10            e8 = 0: the datum is +0, unless ``keeps``
       wide             s | e8 | m10 | 13 zeros
       5 exponent bits  s | e5 | m10                     16 bits
       others           s | e8 | m7                      16 bits
@@ -28,7 +28,7 @@ from bitpath.rtl.tensix.matrix.words import to_physical
 SHORT_FORMATS = (*EXPONENT5_FORMATS, Format.INT8)
 """Formats whose datums are words of 5 exponent bits in a 16-bit Dst."""
 FULL_FORMATS = (Format.TF32, Format.FP16, Format.FP8, Format.BFP8A, Format.INT8)
-"""Formats whose datums have more than 7 fraction bits in a source."""
+"""Formats of which MOVB2D and MOVB2A keep the low three fraction bits."""
 FRACTION_BITS, LACKING_BITS, EXPONENT5_BITS = 10, 3, 5
 HALF = 16
 

@@ -203,7 +203,7 @@ def line_share(
     waivers: Iterable[Waiver],
     dead: Set[LinePoint] = frozenset(),
 ) -> Share:
-    """Return blocks and branches that are not proved dead, by Verilator's name and the source line, also behind the module's."""
+    """Return blocks and branches that are not proved dead. A waiver may match ``what: line`` or ``module.what: line``."""
     places = sorted(counted.keys() - dead, key=lambda point: (point.line, point.column, point.what, point.module))
     names = [f"{point.what}: {source[point.line - 1].strip()}" for point in places]
     points = [

@@ -7,8 +7,8 @@
     reason = "its bench ..."
 
 ``match`` is a regular expression for all of ``module.signal[bit]`` of a toggle, with module names without their digests, or
-for Verilator's name of a block or branch and its line, in every module or in one: ``if: if (a) begin``, ``post_add.if: if (a)
-begin``. A match that was reached is an error. An entry that matches nothing in a unit that it names is an error too.
+for Verilator's name of a block or branch and its line: ``if: if (a) begin`` in every module, or ``post_add.if: if (a) begin`` in
+one. A match that was reached is an error. An entry that matches nothing in a unit that it names is an error too.
 """
 
 import re

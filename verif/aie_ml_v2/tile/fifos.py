@@ -43,7 +43,7 @@ def number(data: np.ndarray) -> int:
 
 
 async def write_held(table: Any, rng: Random, halves: int, count: int | None = None) -> None:
-    """Write halves of a FIFO's register as a program does, then set its count, any one when not given, and any pointer.
+    """Write halves of a FIFO's register as a program does, then set its count (random by default) and a random pointer.
 
     ``table`` is the bench's player; golden's FIFO keeps the bytes below the count.
     """

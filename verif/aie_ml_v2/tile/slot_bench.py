@@ -195,8 +195,8 @@ async def every_name(frame: Bench, unit: Registers) -> None:
 
 
 async def forwarding(frame: Bench, unit: Registers, cases: int) -> None:
-    """Reads in the cycle of a write: of all four slots at each register's, and of a register that shares slots with it at every
-    pair of codes."""
+    """Reads in the cycle of a write: each register's write with a read of all four slots, then every pair of codes on registers
+    that share slots."""
     table, rng = Table(frame, unit), pauses.rng("values")
     coverage = frame.coverage(["forwarded", "as it was"])
     for place, port in product(unit.names, dict.fromkeys(writer for _, writer in unit.paths)):

@@ -35,7 +35,7 @@ BRANCHES = {
 
 
 def requests(config: AguConfig, mode: AguMode, pointers: np.ndarray, fields: np.ndarray) -> list[Request]:
-    """Return requests of pointers [n] and modifiers [7, n], and what golden makes of them, of addresses the bits that are there."""
+    """Return requests of pointers [n] and modifiers [7, n] with golden's results, cut to the unit's address bits."""
     address, p, dims = aie.agu_step(pointers, aie.Dimensions(*fields), form=FORMS[mode])
     there = (1 << config.address_bits) - 1
     columns = ((np.broadcast_to(each, p.shape) & there).tolist() for each in (address, p, dims.dc, dims.dc2))

@@ -220,8 +220,8 @@ async def sparse_chunks(dut):
 
 @cocotb.test(**LIMIT)
 async def written_bytes(dut):
-    """A program writes halves of the register and every count. Neither bytes above the count come back nor, of a pop of any
-    size, those above it."""
+    """A program writes halves of the register and every count. Bytes above the count never come back, and
+    neither do bytes above a pop's size."""
     rng = pauses.rng("operations")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame, 0.2)

@@ -1,7 +1,7 @@
 """Programs that load rows in any format and mode, move them to Dst, and pack Dst::
 
 thread 0    configuration; one UNPACR
-thread 1    MOVA2D or MOVB2D of the bank's 64 rows to Dst, as 32-bit words that keep all 19 bits; nothing if the load was to Dst
+thread 1    MOVA2D or MOVB2D of the bank's 64 rows to Dst, as 32-bit words with all 19 bits; nothing if the load was to Dst
 thread 2    PACR of 64 Dst rows
 """
 
@@ -23,21 +23,25 @@ from bitpath.verif.tensix.core.words import FREE, PACKED, assembled, begin_lines
 
 MODES = ("plain", "transposed", "tilised", "to Dst", "forced", "zeros")
 L1_BYTES = 0x2000
-DIMENSIONS = 4
-"""Faces of a tile that an UNPACR may begin with."""
+FACES = 4
+"""Faces of the tile."""
 NOTHING = (0,) * 9
 
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """An UNPACR.
+    """One UNPACR: where it reads, how it converts, and the register rows that it fills.
 
     Attributes
     ----------
+    chip, unpacker : whose UNPACR.
+    in_format, out_format, e4m3 : formats in L1 and in the register; FP8 is E4M3.
+    mode : one of `MODES`.
     first, rows : first datum of the tile, and rows of 16 datums.
     row : first row of the register.
     stride : bytes between rows of datums in tilise mode.
     exponent : the forced one.
+    begin : address of the tile in L1.
     """
 
     chip: Chip
@@ -75,7 +79,7 @@ def random_load(rng: Random, chip: Chip, mode: str, in_format: Format) -> Load:
         outs = tuple(fmt for fmt in outs if fmt not in (Format.FP32, Format.INT32)) or outs
     several = FACE if mode == "transposed" else 1
     rows = several * rng.choice((1, rng.randint(1, SRC_ROWS // several), SRC_ROWS // several))
-    last = DIMENSIONS * FACE - rows
+    last = FACES * FACE - rows
     return Load(
         chip=chip,
         unpacker=rng.getrandbits(1) if mode in ("plain", "forced", "zeros") else 0,
@@ -97,7 +101,7 @@ def load_program(load: Load, source: np.random.Generator) -> CoreProgram:
     size = DATUM_BYTES[load.product.out_format] * SRC_ROWS * COLUMNS
     memory = source.integers(0, 256, L1_BYTES, np.uint8)
     if load.in_format in BLOCK_FLOATS and BLOCK_FLOATS[load.in_format].exponent_bits == 5 and load.mode != "forced":
-        memory[: load.begin - LEFT + DIMENSIONS * FACE] &= 31
+        memory[: load.begin - LEFT + FACES * FACE] &= 31
     return CoreProgram(
         words=(_unpack_words(load), _move_words(load), pack_words(load.product)),
         mops=(NOTHING, NOTHING, pack_mop(load.product)),
@@ -120,7 +124,7 @@ def _unpack_words(load: Load) -> tuple[int, ...]:
         "x_dim": [face] * 2,
         "context_x_dim": [face],
         "y_dim": [1] * 2,
-        "z_dim": [DIMENSIONS] * 2,
+        "z_dim": [FACES] * 2,
         "unpack_out_format": [load.out_format] * 2,
         "base_address": [load.begin // 16 - 1] * 2,
         "dst_address": [4 * COLUMNS + load.row * COLUMNS],

@@ -1,6 +1,8 @@
-"""Bench of the core: programs of a product, random instructions of the Matrix unit, words that are not executed, resets.
+"""Bench of the core: products, loads of every format and mode, random instructions of the Matrix unit, moves and banks, refused
+words, resets.
 
-Golden's `Core` runs the same words: the result's bytes and each thread's words are equal. ``BITPATH_CASES`` sets the programs of a test.
+Golden's `Core` runs the same words: the result's bytes and each thread's words are equal. ``BITPATH_CASES`` sets the programs of a
+test, ``BITPATH_LOADS`` the loads.
 """
 
 import os
@@ -53,8 +55,9 @@ REFUSED = (
     ("MOVD2A", {"mode": 1}),
     ("MOVD2B", {"low_half": 1}),
     ("UNPACR_NOP", {}),
+    *((("SETDVALID", {"sources": 1}),) if CHIP is tensix.Chip.BLACKHOLE else ()),
 )
-"""Instructions with fields that a core does not execute."""
+"""Instructions with fields that a core does not execute; after a reset Dst has 16 bits, and no low halves."""
 RANDOM_KINDS = KINDS[:5]
 """Kinds of random instructions: of floats, whose products golden takes in any order."""
 
@@ -172,7 +175,7 @@ def legal_load(rng: Random, mode: str, fmt: Format) -> tuple[Load, CoreProgram]:
 
 @cocotb.test(**LIMIT)
 async def two_tiles_at_the_rate_of_loads(dut):
-    """Two loads in flight end within their words, 64 bytes a cycle, and two address cycles; the products follow at once."""
+    """Two tiles along K: the second product begins as many cycles after the first as both loads take, at 64 bytes of L1 a cycle."""
     rng = pauses.rng("products")
     async with opened(dut) as frame:
         session = CoreSession(frame)
@@ -184,7 +187,7 @@ async def two_tiles_at_the_rate_of_loads(dut):
             products, passes = MVMULS * CONFIG.unit.passes, CONFIG.unit.passes
             between = times[MVMULS] - times[0]
             dut._log.info("%s: %d cycles from tile to tile, of which %d load words", kind, between, words)
-            assert max(products, words) <= between <= max(products, words + ADDRESS_CYCLES), kind
+            assert between == max(products, words), kind
             assert times[-1] - times[MVMULS] == (MVMULS - 1) * passes
 
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.simulator
 SEED = 20261128
 PARTS = {"decode": (4, 2_000), "config_file": (3, 2_000), "wait_gate": (4, 2_000)}
 """Tests of a bench, and values that they compare at least."""
-CORE_TESTS = 5
+CORE_TESTS = 7
 KNOWN = "tensix.core.tb_tensix_core_known_answers"
 FAST = TensixCoreConfig(rows=8, cols=16)
 """The machine's dot products: an MVMUL a cycle."""

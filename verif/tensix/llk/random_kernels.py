@@ -23,7 +23,7 @@ TWO_TILES = (((32, 64), (64, 32)), ((32, 32), (32, 32)))
 
 
 def random_kernels(count: int, seed: int, chip: Chip) -> list[Kernel]:
-    """Return as many kernels, every operation equally often; MOVA2D, which the RTL lacks, and moves of rows are left out."""
+    """Return ``count`` kernels with all operations equally often, but without MOVA2D and moves of rows: the device has no mover."""
     rng, source = Random(seed), np.random.default_rng(seed)
     ops = list(Op)
     return [_kernel(ops[number % len(ops)], chip, rng, source) for number in range(count)]

@@ -1,5 +1,4 @@
-"""Matrix unit: a read of Dst is answered in the next cycle, and each bank of a source has one owner. Moves: a word comes back as it
-was, and keeps what it must."""
+"""Matrix unit: reads of Dst and owners of banks. Moves: a word that returns is unchanged."""
 
 from functools import partial
 

@@ -28,13 +28,12 @@ KINDS = [
     for kind in MOVES
     for fmt in Format
     for width in WIDTHS
-    # Of TF32 and of formats that Fp32_enabled does not widen there are fewer.
+    # TF32 has 32-bit words alone; other formats have them to Dst only if moves follow Fp32_enabled.
     if (
-        width != WIDTHS[2]
+        width == WIDTHS[1]
         if fmt is Format.TF32
         else width != WIDTHS[1] or kind in FROM_DST or NUMERICS.moves_follow_fp32
     )
-    and (fmt is not Format.TF32 or width == WIDTHS[1])
 ] + [(kind, Format.BF16, WIDTHS[0]) for kind in (MoveKind.BANKS, MoveKind.MOVB2A, MoveKind.TRNSPSRCB)]
 
 
