@@ -13,6 +13,7 @@ import cocotb
 import numpy as np
 
 from bitpath.golden import tensix
+from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW
 from bitpath.golden.tensix.declarations.formats import Fidelity, Format
 from bitpath.golden.tensix.isa import encode
@@ -55,7 +56,7 @@ REFUSED = (
     ("MOVD2A", {"mode": 1}),
     ("MOVD2B", {"low_half": 1}),
     ("UNPACR_NOP", {}),
-    *((("SETDVALID", {"sources": 1}),) if CHIP is tensix.Chip.BLACKHOLE else ()),
+    *((("SETDVALID", {"sources": 1}),) if CHIP is Chip.BLACKHOLE else ()),
 )
 """Instructions with fields that a core does not execute; after a reset Dst has 16 bits, and no low halves."""
 RANDOM_KINDS = KINDS[:5]
