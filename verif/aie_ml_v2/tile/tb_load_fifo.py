@@ -228,7 +228,7 @@ async def written_bytes(dut):
         for number_of in range(max(6, CASES // 8)):
             await write_held(table, rng, halves=number_of % 4)
             await table.play([Operation(rng.choice(ELEMENTS)), Operation(rng.choice((None, 7)))])
-        for count in 2 * [*range(FIFO_BYTES + 1)]:
+        for count in range(FIFO_BYTES + 1):
             await write_held(table, rng, 3, count)
             await table.play([Operation(rng.choice(ELEMENTS))])
             await write_held(table, rng, 3, FIFO_BYTES)

@@ -101,6 +101,7 @@ def test_what_nothing_fits_as_json(bitpath, device):
     assert err.startswith("quantize_mx: no variant fits")
 
 
+@pytest.mark.deep
 def test_identify_without_some_operations(bitpath, device):
     def change(arrays):
         for name in [name for name in arrays if name.endswith(".result") and not name.startswith("nc_matmul_mx")]:

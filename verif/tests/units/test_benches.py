@@ -192,10 +192,17 @@ def test_unpacker_on_icarus():
     bench("unpacker", OTHER_CONVERSIONS, "icarus", cases=100, tests=tests, min_tests=10, min_compared=5000)
 
 
-def test_packer_on_verilator():
-    """Every 16-bit word in ten conversions, every combination of formats and steps at four paces, corners, latency."""
-    compared = 10 * 4096 + 6448 + 390 + 20
-    bench("packer", ConversionConfig(), "verilator", cases=500, min_tests=16, min_compared=compared)
+@pytest.mark.parametrize(
+    ("tests", "ran", "compared"),
+    [
+        ("directed_corners|random_rows|latency|resets", 7, 6448 + 390 + 20),
+        pytest.param(None, 16, 10 * 4096 + 6448 + 390 + 20, marks=pytest.mark.deep),
+    ],
+    ids=["some", "all"],
+)
+def test_packer_on_verilator(tests, ran, compared):
+    """Every combination of formats and steps at four paces, corners, latency; the deep test has every 16-bit word in ten conversions."""
+    bench("packer", ConversionConfig(), "verilator", cases=500, tests=tests, min_tests=ran, min_compared=compared)
 
 
 @pytest.mark.deep

@@ -7,12 +7,14 @@ from itertools import repeat
 
 import pytest
 
+from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import FLOAT_LATENCY
 from bitpath.rtl.aie_ml_v2.tile.load_fifo import LOAD_REQUEST
 from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.tensix.dot.config import Dot16Config
+from bitpath.rtl.tensix.matrix.move import Move, MoveKind
 from bitpath.rtl.tensix.pool.config import GmpoolColumnConfig
 from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumMemoryConfig
 from bitpath.rtl.trainium3.array.systolic_array import Tiling
@@ -37,8 +39,10 @@ from bitpath.verif.aie_ml_v2.mac.lane_traffic import lane_operands, lane_valid, 
 from bitpath.verif.common.large import LARGE
 from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.engine_host import EARLY_WORDS
+from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.traffic import Driven, Manners, Pace, broken_offer, drawn, first_difference, silent
 from bitpath.verif.tensix.core import traffic as core_traffic
+from bitpath.verif.tensix.matrix.moving import WIDTHS, random_move
 from bitpath.verif.tensix.stream import programs as stream_programs
 from bitpath.verif.trainium3.array import psum_memory
 from bitpath.verif.trainium3.core.programs import maker
@@ -60,6 +64,11 @@ def row_command(source):
     """Rows of 1 to 8 elements with random other fields."""
     length_bits = length_width(RmsNormQuantConfig())
     return drawn(lambda: source.getrandbits(152) << length_bits | source.randint(1, 8))
+
+
+def held(bits):
+    """Random bits that stay."""
+    return lambda source: repeat(source.getrandbits(bits))
 
 
 def likely(source):
@@ -103,6 +112,12 @@ def copies(source):
 def tiles(source):
     """Tiles of PSUM, and now and then one that is refused."""
     return drawn(lambda: psum_memory.random_command(PsumMemoryConfig(), source))
+
+
+def row_moves(source):
+    """Moves of rows, of which half take several cycles."""
+    kinds = (*3 * (MoveKind.TRNSPSRCB,), MoveKind.MOVA2D, MoveKind.MOVD2A, MoveKind.MOVD2B)
+    return drawn(lambda: pack(Move, random_move(source, source.choice(kinds), Format.BF16, WIDTHS[0])))
 
 
 def core_words(thread):
@@ -246,6 +261,16 @@ MANNERS = {
     ),
     **dict.fromkeys(("turn_buffer", "tilise_address"), Manners()),
     "matrix_unit": Manners(keeps=SRAM, still=ALWAYS_BUSY),
+    # The rows that a move reads, and the banks that it fills, stay while it waits.
+    "mover": Manners(
+        inputs={
+            "move": row_moves,
+            "settled": lambda _: repeat(1),
+            **{name: held(bits) for name, bits in (("src_a", 4864), ("src_b", 2432), ("dst", 4096))},
+            **dict.fromkeys(("pointers_a", "pointers_b"), held(2)),
+        },
+        cycles=200,
+    ),
     "vector_mac": Manners(keeps=SRAM, still=ALWAYS_BUSY),
     "cascade": Manners(keeps=f"{SRAM}; {QUEUE}"),
     "tensor_engine": Manners(
