@@ -3,8 +3,6 @@
 Ref: tt-isa-documentation, SFPSTOCHRND and its three pages of flavours, commit 585749d.
 """
 
-from fractions import Fraction
-
 from bitpath.golden.scalar.checked import checked
 from bitpath.golden.tensix.declarations.numerics import StochasticCompare, TensixNumerics
 
@@ -37,11 +35,11 @@ def stochastic_round(numerics: TensixNumerics, code: int, mode: int, bits: int, 
         kept, rest = divmod(exponent << 23 | fraction, 1 << count)
         return sign << 31 | kept + rounds_up(numerics, rest, count, bits) << count
     if mode in (4, 5):
-        scaled = Fraction(code % (1 << 31), 1 << shift)
+        units = code % (1 << 31) << 23 >> shift
     elif exponent < 126:
         return 0
     else:
-        scaled = Fraction((1 << 23 | fraction) << exponent, 1 << 150)
-    whole, rest = divmod(int(scaled * (1 << 23)), 1 << 23)
+        units = (1 << 23 | fraction) << exponent >> 127
+    whole, rest = divmod(units, 1 << 23)
     magnitude = min(whole + rounds_up(numerics, rest, 23, bits), LARGEST[mode])
     return (sign << 31 if mode % 2 and magnitude else 0) | magnitude

@@ -3,284 +3,32 @@
 
 from dataclasses import replace
 from functools import cache
-from itertools import repeat
 
 import pytest
 
-from bitpath.golden.tensix.declarations.formats import Format
-from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
-from bitpath.rtl.aie_ml_v2.mac.mac_lane import FLOAT_LATENCY
-from bitpath.rtl.aie_ml_v2.tile.load_fifo import LOAD_REQUEST
-from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.tensix.dot.config import Dot16Config
-from bitpath.rtl.tensix.matrix.move import Move, MoveKind
 from bitpath.rtl.tensix.pool.config import GmpoolColumnConfig
-from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumMemoryConfig
-from bitpath.rtl.trainium3.array.systolic_array import Tiling
-from bitpath.rtl.trainium3.core.config import CoreConfig, DmaEngineConfig
-from bitpath.rtl.trainium3.dma.config import DmaMoverConfig, DmaTransposeConfig
-from bitpath.rtl.trainium3.dma.dma_mover import move_layout
+from bitpath.rtl.trainium3.array.config import CoreArrayConfig
+from bitpath.rtl.trainium3.core.config import DmaEngineConfig
+from bitpath.rtl.trainium3.dma.config import DmaMoverConfig
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
-from bitpath.rtl.trainium3.engine.instruction import instruction_layout
 from bitpath.rtl.trainium3.lanes.config import CopyConfig
-from bitpath.rtl.trainium3.memory.config import DgeConfig, IndirectConfig, WalkConfig
-from bitpath.rtl.trainium3.memory.indirect_offsets import indirect_command
-from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
-from bitpath.rtl.trainium3.rmsnorm_quant.layouts import length_width
 from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.campaigns.coverage.measure import SEED
 from bitpath.sim.engine.runner import build, run
 from bitpath.sim.flows.trainium3_matmul import engine_for
-from bitpath.verif.aie_ml_v2.core.encoding import encoded
-from bitpath.verif.aie_ml_v2.core.programs import ProgramMaker
-from bitpath.verif.aie_ml_v2.mac.lane_traffic import lane_operands, lane_valid, wide_operands
 from bitpath.verif.common.large import LARGE
-from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.engine_host import EARLY_WORDS
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.traffic import Driven, Manners, Pace, broken_offer, drawn, first_difference, silent
-from bitpath.verif.tensix.core import traffic as core_traffic
-from bitpath.verif.tensix.matrix.moving import WIDTHS, random_move
-from bitpath.verif.tensix.stream import programs as stream_programs
-from bitpath.verif.trainium3.array import psum_memory
-from bitpath.verif.trainium3.core.programs import maker
-from bitpath.verif.trainium3.dma import dma_transpose
-from bitpath.verif.trainium3.engine.programs import PLACES, program_bits, random_program
-from bitpath.verif.trainium3.lanes.copy_lanes import any_row
-from bitpath.verif.trainium3.memory import dge
-from bitpath.verif.trainium3.memory.access_walker import random_command
+from bitpath.verif.kit.traffic import Driven, Pace, broken_offer, first_difference, silent
+from bitpath.verif.tests.units.manners import ALWAYS_BUSY, MANNERS, SMALL_TILE
+from bitpath.verif.trainium3.engine.programs import PLACES
 
-SRAM = "SRAM has no reset; what a program reads it has written"
-QUEUE = "the memory of a queue, whose counts are reset: nothing reads a word that was not written since"
-TABLE = "a table that nothing writes"
-RING = "the memory of a ring: words that are not valid are not read"
 BEFORE = (5, 17, 29)
 """Cycles of work before the reset."""
 
 
-def row_command(source):
-    """Rows of 1 to 8 elements with random other fields."""
-    length_bits = length_width(RmsNormQuantConfig())
-    return drawn(lambda: source.getrandbits(152) << length_bits | source.randint(1, 8))
-
-
-def held(bits):
-    """Random bits that stay."""
-    return lambda source: repeat(source.getrandbits(bits))
-
-
-def likely(source):
-    return drawn(lambda: int(source.random() < 0.8))
-
-
-def loads_and_passes(source):
-    """Consecutive short programs in every tiling; some results in BF16, also by stochastic rounding."""
-    config = EngineConfig()
-    layout = places(instruction_layout(config))
-    modes = [1 << layout[f"destination.mode.{name}"][0] for name in ("bf16", "stochastic")]
-    while True:
-        tiling = source.choice(list(Tiling))
-        for instruction in program_bits(config, tiling, random_program(config, tiling, 8, source)):
-            yield instruction | sum(mode for mode in modes if source.random() < 0.8)
-
-
-def short_moves(source):
-    """Descriptors of at most 16 bytes, of any kind."""
-    layout = move_layout(DmaMoverConfig())
-    at, bits = places(layout)["length"]
-    other = (1 << layout.size) - 1 & ~((1 << bits) - 1 << at)
-    return drawn(lambda: source.getrandbits(layout.size) & other | source.randint(1, 16) << at)
-
-
-def transposes(source):
-    """Small transposes, and now and then one that is refused."""
-    return drawn(lambda: dma_transpose.random_command(DmaTransposeConfig(), source))
-
-
-def walk_commands(source):
-    """Patterns that stay in the partition, and now and then one that is rejected."""
-    return drawn(lambda: random_command(WalkConfig(), source))
-
-
-def copies(source):
-    """Short copies, and now and then one that is rejected."""
-    return drawn(lambda: dge.random_command(DgeConfig(), source))
-
-
-def tiles(source):
-    """Tiles of PSUM, and now and then one that is refused."""
-    return drawn(lambda: psum_memory.random_command(PsumMemoryConfig(), source))
-
-
-def row_moves(source):
-    """Moves of rows, of which half take several cycles."""
-    kinds = (*3 * (MoveKind.TRNSPSRCB,), MoveKind.MOVA2D, MoveKind.MOVD2A, MoveKind.MOVD2B)
-    return drawn(lambda: pack(Move, random_move(source, source.choice(kinds), Format.BF16, WIDTHS[0])))
-
-
-def core_words(thread):
-    """Words of a product's program for a thread."""
-    return lambda source: drawn(lambda: core_traffic.core_word(source, thread))
-
-
-def short_lists(source):
-    """Lists of up to seven offsets, about half of them outside."""
-    layout = places(indirect_command(IndirectConfig()))
-    count, bits = layout["count"]
-    few = ((1 << bits) - 1 & ~7) << count
-    return drawn(lambda: source.getrandbits(sum(width for _, width in layout.values())) & ~few)
-
-
-def short_rows(source):
-    """Copies of one to seven elements in any mode."""
-    return drawn(lambda: any_row(source, 7).command)
-
-
-def short_fifos(source):
-    """Requests to FIFOs of up to 31 bytes."""
-    layout = places(LOAD_REQUEST)
-    count, _ = layout["count"]
-    few = 0b11100000 << count
-    return drawn(lambda: source.getrandbits(LOAD_REQUEST.size) & ~few)
-
-
-def core_program(source):
-    """Instructions of all kinds, each in the share of its engine."""
-    config = CoreConfig()
-    while True:
-        for each in maker.program(config, source, list(maker.kinds(config)), beside=True):
-            yield each.word(config)
-
-
-SMALL_TILE = AieTileConfig(multiply=NativeMacConfig(mx9=False), accumulators=1)
-
-
-def tile_bundles(source):
-    """Random schedules, one after the other."""
-    while True:
-        yield from map(encoded, ProgramMaker(SMALL_TILE, source, "dense").program(40).bundles)
-
-
-def expanded(source):
-    """Words of all kinds for the expanders."""
-    shares = {"plain": 3, "mop 0": 1, "mop 1": 2, "mask": 0.5, "load": 0.5, "play": 1}
-    return drawn(lambda: stream_programs.word(source, shares))
-
-
-def modifiers(source):
-    """Writes to registers of modifiers, on Wormhole."""
-    return drawn(lambda: source.randint(7, 55) | source.getrandbits(16) << 8)
-
-
-EXPANDED = {
-    "i": expanded,
-    "write": lambda source: drawn(
-        lambda: (place := source.randrange(9)) | stream_programs.configuration(source, place) << 4
-    ),
-}
-PE = Manners(
-    # A PE's weights have no reset; a load and a swap must come first.
-    settle=dict.fromkeys(("stationary_east", "moving_east", "partial_south"), 30),
-    inputs={"advance": likely, "swap_west": likely},
-)
-ALWAYS_BUSY = ("busy",)
-MANNERS = {
-    **dict.fromkeys(("quad_mx_dot", "reciprocal", "square_root", "reciprocal_square_root", "quantize_mx"), Manners()),
-    **dict.fromkeys(("xorwow", "dot16", "gmpool_column", "unpacker", "packer", "mx_convert", "srs", "ups"), Manners()),
-    **dict.fromkeys(("float_narrow", "float_widen", "float_floor", "fix_float", "float_fix"), Manners()),
-    **dict.fromkeys(("pack_unpack", "mx_widen", "scalar_functions"), Manners()),
-    **dict.fromkeys(("vector_alu", "vector_move", "shuffle"), Manners()),
-    "nonlinear": Manners(keeps=TABLE),
-    "scale_fetch": Manners(),
-    "indirect_offsets": Manners(inputs={"i": short_lists}),
-    "dge": Manners(inputs={"i": copies}, cycles=200),
-    "sbuf": Manners(keeps=SRAM, cycles=200),
-    "psum_memory": Manners(keeps=SRAM, inputs={f"command__{lane}": tiles for lane in range(2)}, cycles=200),
-    "access_walker": Manners(inputs={"i": walk_commands}, cycles=200),
-    "quad_mx_pe": PE,
-    "bf16_pe": PE,
-    "core_pe": PE,
-    "weight_load": Manners(),
-    "psum": Manners(keeps=SRAM, pace=Pace(gap=0.3, stall=0.7)),
-    "stochastic_psum": Manners(keeps=SRAM),
-    "dma_cast": Manners(),
-    "read_add_write": Manners(),
-    "dma_mover": Manners(keeps=QUEUE, inputs={"i": short_moves}),
-    "dma_queues": Manners(keeps=QUEUE, inputs={"free": likely}),
-    "dma_engine": Manners(keeps=QUEUE, inputs={f"i__{queue}": short_moves for queue in range(4)}),
-    "dma_transpose": Manners(keeps=QUEUE, inputs={"i": transposes}, cycles=200),
-    "core": Manners(keeps=f"{SRAM}; {QUEUE}; skew: {RING}", inputs={"program": core_program}, cycles=300),
-    "rmsnorm_quant": Manners(keeps=SRAM, inputs={"command": row_command}, still=("retired", *ALWAYS_BUSY), cycles=600),
-    **dict.fromkeys(("activation2_lane", "engine_lane", "rand2_lane"), Manners()),
-    "copy_lanes": Manners(inputs={"command": short_rows}),
-    **dict.fromkeys(("fp32_passes", "background_transpose", "tensor_issue"), Manners()),
-    "exponential": Manners(keeps=SRAM),
-    "mac_lane": Manners(settle={"o": FLOAT_LATENCY}, inputs={"operands": lane_operands, "valid": lane_valid}),
-    "wide_lanes": Manners(settle={"o": FLOAT_LATENCY}, inputs={"operands": wide_operands, "valid": lane_valid}),
-    "cascade_link": Manners(keeps=QUEUE),
-    "data_memory": Manners(keeps=SRAM, inputs={"advance": likely}),
-    "stream_port": Manners(keeps=QUEUE, inputs={"advance": likely}, pace=Pace(gap=0.7, stall=0.7)),
-    **dict.fromkeys(("vector_registers", "accumulator_registers", "store_fifo"), Manners()),
-    "load_fifo": Manners(inputs={"request": short_fifos, "advance": likely}, cycles=150),
-    "aie_tile": Manners(keeps=SRAM, inputs={"i": tile_bundles}, pace=Pace(gap=0.6), still=("error",), cycles=150),
-    "systolic_array": Manners(
-        keeps=f"operands: {SRAM}; skew: {RING}",
-        inputs={"tiling": lambda source: repeat(Tiling.FULL.value)},
-        valid_of={"result": "result_valid"},
-        settle={"result": 100},
-        cycles=200,
-    ),
-    "core_array": Manners(
-        keeps=f"operands: {SRAM}; skew: {RING}",
-        inputs={"tiling": lambda source: repeat(Tiling.FULL.value)},
-        valid_of={"result": "result_valid"},
-        settle={"result": 100},
-        cycles=200,
-    ),
-    "mop_expander": Manners(inputs=EXPANDED, still=("illegal",), cycles=150),
-    **dict.fromkeys(
-        ("replay_expander", "instruction_expander"),
-        Manners(keeps="a program loads what it plays", inputs=EXPANDED, still=("illegal",), cycles=150),
-    ),
-    **dict.fromkeys(("rwc", "adc"), Manners(inputs={"write": modifiers})),
-    "sfp_stochastic_round": Manners(cycles=300),
-    "config_file": Manners(
-        keeps="a program writes a GPR before it copies it",
-        inputs={"i": lambda source: drawn(lambda: core_traffic.config_instruction(source))},
-        still=("illegal",),
-        cycles=150,
-    ),
-    "wait_gate": Manners(inputs={"instruction": lambda source: drawn(lambda: core_traffic.gate_instruction(source))}),
-    "tensix_core": Manners(
-        keeps=f"GPRs, replay buffers, registers and L1: {SRAM}",
-        inputs={f"words_{thread}": core_words(thread) for thread in range(3)},
-        still=("illegal", "unsupported", *ALWAYS_BUSY),
-        cycles=150,
-    ),
-    **dict.fromkeys(("turn_buffer", "tilise_address"), Manners()),
-    "matrix_unit": Manners(keeps=SRAM, still=ALWAYS_BUSY),
-    # The rows that a move reads, and the banks that it fills, stay while it waits.
-    "mover": Manners(
-        inputs={
-            "move": row_moves,
-            "settled": lambda _: repeat(1),
-            **{name: held(bits) for name, bits in (("src_a", 4864), ("src_b", 2432), ("dst", 4096))},
-            **dict.fromkeys(("pointers_a", "pointers_b"), held(2)),
-        },
-        cycles=200,
-    ),
-    "vector_mac": Manners(keeps=SRAM, still=ALWAYS_BUSY),
-    "cascade": Manners(keeps=f"{SRAM}; {QUEUE}"),
-    "tensor_engine": Manners(
-        keeps=f"operands and PSUM: {SRAM}; {QUEUE}; skew: {RING}",
-        inputs={"instruction": loads_and_passes},
-        # A row group takes random bits only in tilings that give it results; a short run does not reach all of them.
-        still=(*ALWAYS_BUSY, *(f"random__{group}__ready" for group in range(4))),
-        cycles=200,
-    ),
-}
 BROKEN_OFF = {"tensor_engine": (30, 600), "tensix_engine": (8, 200), "aie_engine": (20, 400)}
 """Engines with a reset bench of their own, and programs to interrupt at each pace, in `make test` and in the deep tests."""
 UNSEEN = dict.fromkeys(
