@@ -1,5 +1,6 @@
 """Shared fixtures, and a list of the deselected tests beside each JUnit file."""
 
+import gc
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -18,6 +19,12 @@ _NAMES = pytest.StashKey[list[str]]()
 def pytest_collection_modifyitems(items):
     """Put simulations first: with short tests at the end of the queue, both workers end at the same time."""
     items.sort(key=lambda item: item.get_closest_marker("simulator") is None)
+
+
+def pytest_collection_finish():
+    """Take the thousands of collected tests out of every later search for garbage: they live until the end."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_deselected(items):
