@@ -2,7 +2,7 @@
 
     INT8, 0x80 and above: magnitude = (0x180 - value - (value == 0x80)) mod 256, though -value was meant
 
-Ref: tt-isa-documentation, Blackhole's Dst, RISCV access to Dst, which documents the bug.
+Ref: tt-isa-documentation 3930471, Blackhole's Dst, RISCV access to Dst, which documents the bug.
 """
 
 from enum import IntEnum

@@ -1,6 +1,6 @@
 """A store of a RISC-V core to Dst on one datum.
 
-Ref: tt-isa-documentation, Blackhole's Dst, RISCV access to Dst.
+Ref: tt-isa-documentation 3930471, Blackhole's Dst, RISCV access to Dst.
 """
 
 from bitpath.golden.scalar.checked import checked

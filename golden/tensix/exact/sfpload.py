@@ -1,6 +1,6 @@
 """SFPLOAD on one lane.
 
-Ref: tt-isa-documentation, SFPLOAD of both chips; ttsim v1.10.0.
+Ref: tt-isa-documentation 3930471, SFPLOAD of both chips; ttsim v1.10.0.
 """
 
 from bitpath.golden.scalar.checked import checked

@@ -1,6 +1,6 @@
 """SFPSTORE on one lane.
 
-Ref: tt-isa-documentation, SFPSTORE of both chips; ttsim v1.10.0 for FP32 denormals on Wormhole.
+Ref: tt-isa-documentation 3930471, SFPSTORE of both chips; ttsim v1.10.0 for FP32 denormals on Wormhole.
 """
 
 from bitpath.golden.scalar.checked import checked

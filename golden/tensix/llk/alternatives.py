@@ -28,7 +28,7 @@ STAGES = ("src", "phase", "dst", "mid", "l1")
 SIGN = np.uint32(1 << 18)
 HIGH_A, HIGH_B = np.uint32(~0x3F & 0x7FFFF), np.uint32(~0xF & 0x7FFFF)
 """Bits of a source word that are left when a phase 0 field is cut out of it: with 4 and with 6 fraction bits."""
-TURNS = {"unpack_transpose_faces": "faces 1 and 2 of SrcA", "unpack_transpose_within_face": "each face of SrcA"}
+TRANSPOSITIONS = {"unpack_transpose_faces": "faces 1 and 2 of SrcA", "unpack_transpose_within_face": "each face of SrcA"}
 """Transpositions by the case's fields."""
 UNARY = tuple(op for op in Op if op not in BINARY)
 
@@ -78,9 +78,9 @@ def _src(case: Case) -> Departures:
         yield "src", f"{op.value} in place of {Op(case.op).value}", {"op": op}, {}
     for kind in Broadcast if case.op in ELEMENTWISE else ():
         yield "src", f"broadcast {kind.value}", {"broadcast": kind}, {}
-    for name, what in TURNS.items():
-        turned = getattr(case, name)
-        yield "src", f"{what} {'not ' * turned}transposed", {name: not turned}, {}
+    for name, what in TRANSPOSITIONS.items():
+        transposed = getattr(case, name)
+        yield "src", f"{what} {'not ' * transposed}transposed", {name: not transposed}, {}
     if Format.FP8 in given and numerics.fp8_e4m3:
         yield "src", "FP8 is E5M2" if case.e4m3 else "FP8 is E4M3", {"e4m3": not case.e4m3}, {}
     if {given.in_a, given.in_b} & set(BLOCK_FLOATS):

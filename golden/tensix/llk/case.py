@@ -73,7 +73,7 @@ TO_DST = (Op.DATACOPY, Op.TILIZE, Op.UNTILIZE, Op.PACK_UNTILIZE)
 """Operations whose operand may go to a 32-bit Dst without SrcA."""
 
 
-TURNING = (Op.MATMUL, *ELEMENTWISE, Op.DATACOPY)
+TRANSPOSING = (Op.MATMUL, *ELEMENTWISE, Op.DATACOPY)
 """Operations that may read SrcA transposed."""
 
 FORMAT_FIELDS = ("in_a", "in_b", "register_format", "mid_format", "out_format")
@@ -263,13 +263,13 @@ class Case:
         if not self.has_phases and self.fidelity is not Fidelity.LOFI:
             which = f"{op.value} {cast(Pool, self.pool).value}" if op is Op.REDUCE else op.value
             raise ValueError(f"fidelity must be 'LoFi' with {which}, not {cast(Fidelity, self.fidelity).value!r}")
-        turning = () if self.to_dst else TURNING
+        transposing = () if self.to_dst else TRANSPOSING
         for name, ops in (
             ("broadcast", ELEMENTWISE),
             ("pool", (Op.REDUCE,)),
             ("reduce_dim", (Op.REDUCE,)),
-            ("unpack_transpose_faces", turning),
-            ("unpack_transpose_within_face", turning),
+            ("unpack_transpose_faces", transposing),
+            ("unpack_transpose_within_face", transposing),
             ("edge_mask", tuple(each for each in Op if each is not Op.REDUCE)),
         ):
             default, given = next(each.default for each in fields(self) if each.name == name), getattr(self, name)

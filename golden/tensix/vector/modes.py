@@ -1,6 +1,6 @@
 """Modes of the Vector unit's instructions, by the numbers of their encodings.
 
-Ref: tt-isa-documentation, SFPLOAD, SFPSTORE and SFPSTOCHRND of both chips.
+Ref: tt-isa-documentation 3930471, SFPLOAD, SFPSTORE and SFPSTOCHRND of both chips.
 """
 
 from enum import IntEnum

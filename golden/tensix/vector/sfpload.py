@@ -1,6 +1,6 @@
 """SFPLOAD: a word of Dst as a lane's 32 bits, by the instruction's mode.
 
-Ref: tt-isa-documentation, SFPLOAD of both chips; ttsim v1.10.0.
+Ref: tt-isa-documentation 3930471, SFPLOAD of both chips; ttsim v1.10.0.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """SFPSTORE: a lane's 32 bits as a word of Dst, by the instruction's mode.
 
-Ref: tt-isa-documentation, SFPSTORE of both chips; ttsim v1.10.0 for FP32 denormals on Wormhole.
+Ref: tt-isa-documentation 3930471, SFPSTORE of both chips; ttsim v1.10.0 for FP32 denormals on Wormhole.
 """
 
 import numpy as np

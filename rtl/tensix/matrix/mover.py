@@ -11,7 +11,7 @@ from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, DST32, SRC
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, DST32, SRC, SRC_ROWS
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.dot.layouts import DstRow, SrcRow
 from bitpath.rtl.tensix.matrix.config import MoverConfig
@@ -29,7 +29,7 @@ FIRST_TURNED = 2
 """Block of the first of SrcB's rows 16 to 31, which TRNSPSRCB exchanges with their columns."""
 TURNED = 2
 """Blocks of these rows."""
-BANK_BLOCKS = 8
+BANK_BLOCKS = SRC_ROWS // BLOCK_ROWS
 
 
 class Mover(wiring.Component):
@@ -96,7 +96,10 @@ class Mover(wiring.Component):
         ]
         first = Mux(to_dst, move.dst_row, target)[:BLOCK_BITS]
         enables = Signal(BLOCK_ROWS)
-        m.d.comb += [each.eq((lane >> move.rows_log2) == (first >> move.rows_log2)) for lane, each in _lanes(enables)]
+        m.d.comb += [
+            enable.eq((Const(lane, BLOCK_BITS) >> move.rows_log2) == (first >> move.rows_log2))
+            for lane, enable in enumerate(enables)
+        ]
         places, words = self._words(m, platform, self._placed(m, from_dst, first), from_dst)
         m.submodules.turn = turn = TurnBuffer(TurnBufferConfig(rows=BLOCK_ROWS))
         m.d.comb += [
@@ -122,7 +125,7 @@ class Mover(wiring.Component):
                 fill.p.block.eq(Mux(clears[side], step[:BLOCK_BITS], moved_block)),
                 fill.p.bank.eq(Mux(clears[side], cleared_bank, pointers.read)),
             ]
-        self._steps(m, step, to_dst, turns, clears, turn)
+        self._steps(m, step, to_dst, from_dst, turns, clears, turn)
         return m
 
     def _placed(self, m: Module, from_dst: Value, first: Value) -> list[Value]:
@@ -176,7 +179,9 @@ class Mover(wiring.Component):
         m.d.comb += moved.eq(Cat(words))
         return Cat(places), moved
 
-    def _steps(self, m: Module, step: Signal, to_dst: Value, turns: Value, clears: Value, turn: TurnBuffer) -> None:
+    def _steps(
+        self, m: Module, step: Signal, to_dst: Value, from_dst: Value, turns: Value, clears: Value, turn: TurnBuffer
+    ) -> None:
         """Count the cycles of a clearing or of a transposition; end the move."""
         move, fills = self.move.p, (self.fill_a, self.fill_b)
         goes, last = Signal(), Signal()
@@ -188,7 +193,7 @@ class Mover(wiring.Component):
                 goes.eq(Mux(step < TURNED, turn.i.ready, turn.o.valid & self.fill_b.ready)),
                 last.eq(step == 2 * TURNED - 1),
             ]
-        with m.Elif((move.kind == MoveKind.MOVD2A) | (move.kind == MoveKind.MOVD2B)):
+        with m.Elif(from_dst):
             m.d.comb += [goes.eq(self.settled & taken), last.eq(1)]
         with m.Else():
             blocks = Mux(clears.any(), Mux(move.both_banks, 2 * BANK_BLOCKS, BANK_BLOCKS), 1)
@@ -199,8 +204,3 @@ class Mover(wiring.Component):
         ]
         with m.If(self.move.valid & goes):
             m.d.sync += step.eq(Mux(last, 0, step + 1))
-
-
-def _lanes(enables: Signal):
-    """Return the rows of a block as constants, each with its enable."""
-    return ((Const(lane, BLOCK_BITS), enables[lane]) for lane in range(BLOCK_ROWS))

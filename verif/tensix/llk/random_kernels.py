@@ -11,7 +11,7 @@ from bitpath.golden.tensix.convert.unpack import CONVERSIONS
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import TILE, Fidelity, Format
 from bitpath.golden.tensix.llk import Broadcast, Case, Op, Pool
-from bitpath.golden.tensix.llk.case import TURNING
+from bitpath.golden.tensix.llk.case import TRANSPOSING
 from bitpath.golden.tensix.llk.formats import MID_FORMATS, dst_format
 from bitpath.golden.tensix.llk.sources import operand_bytes
 from bitpath.verif.tensix.engine.tiles import random_tile
@@ -56,7 +56,7 @@ def _case(op: Op, chip: Chip, rng: Random) -> Case:
     dst32 = copies or rng.random() < 0.5
     mid = rng.choice(MID_FORMATS[dst_format(register, dst32=dst32)])
     out = mid if mid in INTEGERS else rng.choice(FLOAT_OUTPUTS)
-    turned = op in TURNING and rng.random() < 0.5
+    turned = op in TRANSPOSING and rng.random() < 0.5
     masked = op is not Op.REDUCE and rng.random() < 0.5
     a, b = rng.choice(TWO_TILES) if op is Op.MATMUL else TWO_TILES[1]
     return Case(

@@ -20,7 +20,7 @@ from bitpath.golden.tensix.declarations.formats import (
     Format,
 )
 from bitpath.golden.tensix.llk import Broadcast, Case, Op, Pool
-from bitpath.golden.tensix.llk.case import TURNING
+from bitpath.golden.tensix.llk.case import TRANSPOSING
 from bitpath.rtl.tensix.matrix.dst_register import DstAddress
 from bitpath.rtl.tensix.matrix.instruction import Instruction, Opcode
 from bitpath.rtl.tensix.matrix.src_register import src_write_layout
@@ -99,7 +99,7 @@ def _placed(case: Case, tiles: list[np.ndarray]) -> list[np.ndarray]:
     depth = case.dimensions_a[1] // TILE
     if case.op is Op.MATMUL:
         return [*tiles[:depth], *(_turned(case, each) for each in tiles[depth:])]
-    if case.op in TURNING or case.op is Op.TRANSPOSE:
+    if case.op in TRANSPOSING or case.op is Op.TRANSPOSE:
         return [_turned(case, words), *tiles[1:]]
     if case.op is Op.TILIZE:
         return [tensix.tilize(words.reshape(TILE, TILE)).reshape(ROWS, FACE)]
