@@ -21,9 +21,8 @@ def module(path):
 MODULES = {module(path): path for path in SOURCES}
 
 
-@cache
 def tree(path):
-    """Return the syntax tree of a file, cached for all tests."""
+    """Return the syntax tree of a file, which nobody keeps: a thousand of them slow down all of Python."""
     return ast.parse(path.read_text())
 
 
@@ -33,9 +32,10 @@ def imports(path):
     return tuple(names(path, ast.walk(tree(path))))
 
 
+@cache
 def head_imports(path):
     """Return the modules imported at module level, outside of functions."""
-    yield from names(path, tree(path).body)
+    return tuple(names(path, tree(path).body))
 
 
 def names(path, nodes):

@@ -20,12 +20,12 @@ FAST = TensixCoreConfig(rows=8, cols=16)
 """The machine's dot products: an MVMUL a cycle."""
 
 
-@pytest.mark.parametrize("chip", Chip)
 @pytest.mark.parametrize("unit", PARTS)
-def test_parts(unit, chip):
+def test_parts(unit):
     tests, compared = PARTS[unit]
-    config = find_unit(unit).config_type(chip=chip)
-    run_bench(unit, config, "icarus", cases=60, seed=SEED, min_tests=tests, min_compared=compared)
+    run_bench(
+        unit, find_unit(unit).config_type(), "icarus", cases=60, seed=SEED, min_tests=tests, min_compared=compared
+    )
 
 
 @pytest.mark.deep

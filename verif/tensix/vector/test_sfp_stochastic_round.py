@@ -23,7 +23,7 @@ EARLIER = WORMHOLE.variant(
 """The comparison of the documents' earlier pages."""
 
 
-@pytest.mark.parametrize("preset", [WORMHOLE, pytest.param(BLACKHOLE, marks=pytest.mark.deep)], ids=["wh", "bh"])
+@pytest.mark.parametrize("preset", [pytest.param(WORMHOLE, marks=pytest.mark.deep), BLACKHOLE], ids=["wh", "bh"])
 def test_on_verilator(preset):
     """Corners, every discarded value, seeds, 10,000 steps, every pace, latency, resets."""
     compared = 16_000 + 4 * 300
@@ -32,6 +32,7 @@ def test_on_verilator(preset):
     )
 
 
+@pytest.mark.deep
 def test_on_icarus():
     run_bench(
         "sfp_stochastic_round",

@@ -67,11 +67,10 @@ ONLY_DEEP = {
     "matrix_unit": "`make test` runs a layer by `bitpath run`; to build its bench takes a minute",
     **dict.fromkeys(("float_narrow", "float_widen", "float_floor", "fix_float", "float_fix"), _ON_ICARUS),
     **dict.fromkeys(("nonlinear", "data_memory", "vector_registers", "load_fifo", "store_fifo"), _ON_ICARUS),
-    "tensix_engine": _ON_ICARUS,
+    **dict.fromkeys(("tensix_engine", "mover", "systolic_array"), _ON_ICARUS),
     "tensix_core": "`make test` runs its parts; to build it takes minutes",
     **dict.fromkeys(("decode", "config_file", "wait_gate"), _FEWER_ON_ICARUS),
     **dict.fromkeys(("mop_expander", "replay_expander", "instruction_expander", "rwc", "adc"), _FEWER_ON_ICARUS),
-    "systolic_array": "`make test` runs 2x2 processing elements; to build and run 4x4 takes half a minute",
 }
 """Units whose measured run is a deep test alone, with the reason why none of `make test` is that run."""
 

@@ -63,15 +63,15 @@ def test_every_machine_runs_by_default(bitpath, monkeypatch):
     monkeypatch.setattr(trainium3_matmul, "FORMATS", ("mxfp4",))
     monkeypatch.setattr(tensix_matmul, "FORMATS", ("bf16_lofi",))
     monkeypatch.setattr(aie_ml_v2_matmul, "FORMATS", ("mx9",))
-    out, records = passed(bitpath, "--sim icarus --slice 2x128x2")
+    out, records = passed(bitpath, "--sim icarus --slice 2x32x2")
     formats = {"trainium3": "mxfp4", "tensix": "bf16_lofi", "aie_ml_v2": "mx9"}
     assert all(out.count(machine) == 1 for machine in formats), "the machines share a table"
     assert {record["machine"]: record["format"] for record in records} == formats
     for record, decibels in zip(records, (10, 20, 30), strict=True):
         assert {name: type(record[name]) for name in RECORD} == RECORD
-        assert (record["outputs_compared"], record["mismatches"], record["macs"]) == (4, 0, 2 * 128 * 2)
+        assert (record["outputs_compared"], record["mismatches"], record["macs"]) == (4, 0, 2 * 32 * 2)
         assert record["mac_per_cycle"] == pytest.approx(record["macs"] / record["cycles"], abs=0.05)
-        assert record["config"]["shape"] == [2, 128, 2]
+        assert record["config"]["shape"] == [2, 32, 2]
         assert len(record["digest"]) == 8
         assert record["sqnr_db"] > decibels
     assert records[1]["config"]["fidelity"] == "LoFi"

@@ -25,7 +25,7 @@ from bitpath.verif.kit.traffic import Driven, Pace, broken_offer, first_differen
 from bitpath.verif.tests.units.manners import ALWAYS_BUSY, MANNERS, SMALL_TILE
 from bitpath.verif.trainium3.engine.programs import PLACES
 
-BEFORE = (5, 17, 29)
+BEFORE = (5, 29)
 """Cycles of work before the reset."""
 
 

@@ -24,7 +24,7 @@ def bench(simulator, shape, numerics, stages, *, depth=64, min_tests=ALL, **chec
 @pytest.mark.parametrize(
     ("shape", "numerics", "stages", "depth", "cases", "least"),
     [
-        ((2, 2), EXACT, 2, 64, 8, 600),
+        pytest.param((2, 2), EXACT, 2, 64, 8, 600, marks=pytest.mark.deep),
         pytest.param((4, 4), EXACT, 2, 512, 24, 4000, marks=pytest.mark.deep),
         pytest.param((2, 2), ALIGNED, 4, 64, 40, 3000, marks=pytest.mark.deep),
         # The engine that `bitpath run` builds has as many PEs.
@@ -40,7 +40,7 @@ def test_on_verilator(shape, numerics, stages, depth, cases, least):
 @pytest.mark.parametrize(
     ("tests", "ran", "compared"),
     [
-        pytest.param("partial_sums|pace=freezes", 2, 190, marks=pytest.mark.deep),
+        ("partial_sums|pace=freezes", 2, 190),
         pytest.param(None, ALL, 400, marks=pytest.mark.deep),
     ],
     ids=["some", "all"],
