@@ -28,7 +28,10 @@ STAGES = ("src", "phase", "dst", "mid", "l1")
 SIGN = np.uint32(1 << 18)
 HIGH_A, HIGH_B = np.uint32(~0x3F & 0x7FFFF), np.uint32(~0xF & 0x7FFFF)
 """Bits of a source word that are left when a phase 0 field is cut out of it: with 4 and with 6 fraction bits."""
-TRANSPOSITIONS = {"unpack_transpose_faces": "faces 1 and 2 of SrcA", "unpack_transpose_within_face": "each face of SrcA"}
+TRANSPOSITIONS = {
+    "unpack_transpose_faces": "faces 1 and 2 of SrcA",
+    "unpack_transpose_within_face": "each face of SrcA",
+}
 """Transpositions by the case's fields."""
 UNARY = tuple(op for op in Op if op not in BINARY)
 

@@ -73,7 +73,7 @@ ONLY_DEEP = {
     **dict.fromkeys(("wide_lanes", "sparse_route", "operand_shapes"), _FEWER_ON_ICARUS),
     **dict.fromkeys(("shuffle", "vector_alu", "vector_move"), _FEWER_ON_ICARUS),
     "packer": "`make test` runs its bench without the sweeps of all 16-bit words",
-    "aie_tile": "`make test` runs its parts and programs; to build it whole on Verilator takes minutes",
+    "aie_tile": "`make test` runs its parts; to build it takes minutes",
     **dict.fromkeys(("mop_expander", "replay_expander", "instruction_expander", "rwc", "adc"), _FEWER_ON_ICARUS),
 }
 """Units whose measured run is a deep test alone, with the reason why none of `make test` is that run."""
