@@ -21,10 +21,15 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.get_closest_marker("simulator") is None)
 
 
+def pytest_collection():
+    """Leave garbage: nearly everything that collection makes lives until the end."""
+    gc.disable()
+
+
 def pytest_collection_finish():
-    """Take the thousands of collected tests out of every later search for garbage: they live until the end."""
-    gc.collect()
+    """Take the thousands of collected tests out of every later search for garbage."""
     gc.freeze()
+    gc.enable()
 
 
 def pytest_deselected(items):

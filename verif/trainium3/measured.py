@@ -25,6 +25,7 @@ MEASURED = (
     "activation2_lane",
 )
 LONG = (
+    "access_walker",
     "dge",
     "psum_memory",
     "sbuf",
@@ -33,10 +34,13 @@ LONG = (
     "dma_queues",
     "dma_mover",
     "dma_engine",
+    "dma_transpose",
+    "tensor_issue",
     "core_pe",
+    "weight_load",
     "activation2_lane",
 )
-"""Those of them whose measured run takes more than 8 s of processor time, a deep test: `make test` runs them on Icarus."""
+"""Those of them whose measured run takes more than 5 s of processor time, a deep test: `make test` runs them on Icarus."""
 WIDE = ("engine_lane", "rand2_lane", "sparse_select")
 """Pipelines without memories, whose bench on Verilator, with many operands, is a deep test: `make test` runs them on Icarus."""
 

@@ -220,7 +220,7 @@ async def sparse_chunks(dut):
 
 @cocotb.test(**LIMIT)
 async def written_bytes(dut):
-    """A program writes halves of the register and every count. Bytes above the count never come back, and
+    """A program writes halves of the register and every count, or some. Bytes above the count never come back, and
     neither do bytes above a pop's size."""
     rng = pauses.rng("operations")
     async with bench(dut, SIGNATURE, drain=False) as frame:
@@ -228,7 +228,7 @@ async def written_bytes(dut):
         for number_of in range(max(6, CASES // 8)):
             await write_held(table, rng, halves=number_of % 4)
             await table.play([Operation(rng.choice(ELEMENTS)), Operation(rng.choice((None, 7)))])
-        for count in range(FIFO_BYTES + 1):
+        for count in range(0, FIFO_BYTES + 1, max(1, 400 // CASES)):
             await write_held(table, rng, 3, count)
             await table.play([Operation(rng.choice(ELEMENTS))])
             await write_held(table, rng, 3, FIFO_BYTES)

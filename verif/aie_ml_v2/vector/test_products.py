@@ -16,7 +16,7 @@ SPARSE_SHAPES = ("int8_8x16x8T", "int8_4x16x16T", "int16_64_4x8x8T")
 
 def test_sparse_route():
     """Every mask, every native shape, random lanes at every pace."""
-    bench("sparse_route", SparseRouteConfig(), "icarus", cases=20, min_tests=10, min_compared=2 * 96 + 160 + 4 * 20)
+    bench("sparse_route", SparseRouteConfig(), "verilator", cases=20, min_tests=10, min_compared=2 * 96 + 160 + 4 * 20)
 
 
 @pytest.mark.deep

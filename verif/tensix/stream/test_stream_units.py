@@ -23,7 +23,7 @@ bench = partial(run_bench, seed=SEED)
 def test_expanders(unit):
     tests, compared = EXPANDERS[unit]
     config = find_unit(unit).config_type()
-    bench(unit, config, "icarus", cases=200, tests="^(?!.*the_longest)", min_tests=tests, min_compared=compared)
+    bench(unit, config, "verilator", cases=200, tests="^(?!.*the_longest)", min_tests=tests, min_compared=compared)
 
 
 @pytest.mark.deep
@@ -44,7 +44,7 @@ def test_expanders_known_answers(replay, kat, unit):
 @pytest.mark.parametrize("unit", COUNTERS)
 def test_counters(unit):
     tests, compared = COUNTERS[unit]
-    bench(unit, CounterConfig(), "icarus", cases=500, min_tests=tests, min_compared=compared)
+    bench(unit, CounterConfig(), "verilator", cases=500, min_tests=tests, min_compared=compared)
 
 
 @pytest.mark.deep

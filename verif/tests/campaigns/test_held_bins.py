@@ -49,9 +49,9 @@ WITHOUT_BENCHES = (
 """Tests that hold no unit to its bins."""
 _SMALL_MEMORIES = "`make test` runs it with the memories that a layer needs, most of whose addresses no bench reaches"
 _FEW_LANES = "`make test` runs it on Verilator with another number of lanes, which are alike"
-_ON_ICARUS = "`make test` runs a part of its bench on Icarus; the measured run takes more than 8 s of processor time"
+_ON_ICARUS = "`make test` runs a part of its bench on Icarus; the measured run takes more than 5 s of processor time"
 _FEWER = "`make test` runs other numerics, or fewer cases and tests, on Verilator; the measured run takes 20 s of processor time"
-_FEWER_ON_ICARUS = "`make test` runs its bench on Icarus with fewer cases"
+_FEWER_CASES = "`make test` runs its bench with fewer cases"
 ONLY_DEEP = {
     "tensor_engine": _SMALL_MEMORIES,
     "core": "`make test` runs its engines and memories alone; to build a core on Verilator takes minutes",
@@ -69,12 +69,12 @@ ONLY_DEEP = {
     **dict.fromkeys(("nonlinear", "data_memory", "vector_registers", "load_fifo", "store_fifo"), _ON_ICARUS),
     **dict.fromkeys(("tensix_engine", "mover", "systolic_array"), _ON_ICARUS),
     "tensix_core": "`make test` runs its parts; to build it takes minutes",
-    **dict.fromkeys(("decode", "config_file", "wait_gate"), _FEWER_ON_ICARUS),
-    **dict.fromkeys(("wide_lanes", "sparse_route", "operand_shapes"), _FEWER_ON_ICARUS),
-    **dict.fromkeys(("shuffle", "vector_alu", "vector_move"), _FEWER_ON_ICARUS),
+    **dict.fromkeys(("decode", "config_file", "wait_gate"), _FEWER_CASES),
+    **dict.fromkeys(("wide_lanes", "sparse_route", "operand_shapes"), _FEWER_CASES),
+    **dict.fromkeys(("shuffle", "vector_alu", "vector_move"), _FEWER_CASES),
     "packer": "`make test` runs its bench without the sweeps of all 16-bit words",
     "aie_tile": "`make test` runs its parts; to build it takes minutes",
-    **dict.fromkeys(("mop_expander", "replay_expander", "instruction_expander", "rwc", "adc"), _FEWER_ON_ICARUS),
+    **dict.fromkeys(("mop_expander", "replay_expander", "instruction_expander", "rwc", "adc"), _FEWER_CASES),
 }
 """Units whose measured run is a deep test alone, with the reason why none of `make test` is that run."""
 
