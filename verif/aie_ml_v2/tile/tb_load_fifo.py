@@ -228,7 +228,7 @@ async def written_bytes(dut):
         for number_of in range(max(6, CASES // 8)):
             await write_held(table, rng, halves=number_of % 4)
             await table.play([Operation(rng.choice(ELEMENTS)), Operation(rng.choice((None, 7)))])
-        for count in range(0, FIFO_BYTES + 1, max(1, 400 // CASES)):
+        for count in range(0, FIFO_BYTES + 1, max(1, 100 // CASES)):
             await write_held(table, rng, 3, count)
             await table.play([Operation(rng.choice(ELEMENTS))])
             await write_held(table, rng, 3, FIFO_BYTES)
