@@ -43,12 +43,17 @@ def number(data: np.ndarray) -> int:
 
 
 async def write_held(table: Any, rng: Random, halves: int, count: int | None = None) -> None:
-    """Write halves of a FIFO's register as a program does, then set its count (random by default) and a random pointer.
+    """Write halves of a FIFO's register as a program does, then set its count and pointer.
 
-    ``table`` is the bench's player; golden's FIFO keeps the bytes below the count.
+    By default all are random. With a count, ones are written, and the pointer is a line's last byte: a load then adds one byte,
+    and each of the ones that stays above the count shows. ``table`` is the bench's player; golden's FIFO keeps the bytes below
+    the count.
     """
-    data, held = rng.getrandbits(FIFO_BITS), table.held
-    count = rng.randrange(FIFO_BYTES + 1) if count is None else count
+    data, pointer, held = rng.getrandbits(FIFO_BITS), rng.randrange(SPACE), table.held
+    if count is None:
+        count = rng.randrange(FIFO_BYTES + 1)
+    else:
+        data, pointer = (1 << FIFO_BITS) - 1, pointer | LINE_BYTES - 1
     for half in range(2):
         mask = (1 << LINE_BITS) - 1 << half * LINE_BITS
         held = held & ~mask | data & mask if halves >> half & 1 else held
@@ -56,4 +61,4 @@ async def write_held(table: Any, rng: Random, halves: int, count: int | None = N
         pass
     table.held = held
     kept = np.frombuffer((held & (1 << 8 * count) - 1).to_bytes(FIFO_BYTES, "little"), np.uint8)
-    table.fifo = type(table.fifo)(rng.randrange(SPACE), count, kept)
+    table.fifo = type(table.fifo)(pointer, count, kept)
