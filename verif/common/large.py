@@ -40,5 +40,5 @@ LARGE = (
     "dma_transpose",
 )
 
-UNMEASURED = ("config_file", "mover", "tensix_core")
+UNMEASURED = ("mover", "tensix_core")
 """Units that records of coverage or agreement may lack, or a list of bins; the records say so too."""
