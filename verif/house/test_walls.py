@@ -22,7 +22,7 @@ MODULES = {module(path): path for path in SOURCES}
 
 
 def tree(path):
-    """Return the syntax tree of a file, which nobody keeps: a thousand of them slow down all of Python."""
+    """Return the syntax tree of a file, which is not cached: a thousand trees would slow down every garbage collection."""
     return ast.parse(path.read_text())
 
 

@@ -220,8 +220,10 @@ async def sparse_chunks(dut):
 
 @cocotb.test(**LIMIT)
 async def written_bytes(dut):
-    """A program writes halves of the register and every count, or some. Bytes above the count never come back, and
-    neither do bytes above a pop's size."""
+    """A program writes halves of the register, and every count; a short run takes some counts.
+
+    Bytes above the count never come back, and neither do bytes above a pop's size.
+    """
     rng = pauses.rng("operations")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame, 0.2)

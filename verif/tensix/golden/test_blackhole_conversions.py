@@ -68,7 +68,7 @@ def scalar_pack(numerics, words, mid, out, *, dst32, relu, relu_threshold, round
 @pytest.mark.parametrize("out", [Format.FP16, Format.FP8], ids=lambda each: each.name)
 @pytest.mark.parametrize(("dst32", "round_10b"), [(True, True), (False, True), (False, False)])
 def test_pack_fp16(dst32, round_10b, out, relu):
-    """From FP32, from BF16 before ReLU, and from FP16; each ReLU a quarter. The threshold is BF16's only from FP32."""
+    """From FP32, from BF16 before ReLU, and from FP16. Each ReLU takes a quarter of the words. The threshold is BF16's only from FP32."""
     words = (words32(np.random.default_rng(51)) if dst32 else ALL16)[relu::4]
     threshold = 0x3F80 if dst32 else 0x3C00
     options = {

@@ -167,6 +167,13 @@ PE = Manners(
     settle=dict.fromkeys(("stationary_east", "moving_east", "partial_south"), 30),
     inputs={"advance": likely, "swap_west": likely},
 )
+ARRAY = Manners(
+    keeps=f"operands: {SRAM}; skew: {RING}",
+    inputs={"tiling": lambda source: repeat(Tiling.FULL.value)},
+    valid_of={"result": "result_valid"},
+    settle={"result": 100},
+    cycles=200,
+)
 ALWAYS_BUSY = ("busy",)
 MANNERS = {
     **dict.fromkeys(("quad_mx_dot", "reciprocal", "square_root", "reciprocal_square_root", "quantize_mx"), Manners()),
@@ -207,20 +214,7 @@ MANNERS = {
     **dict.fromkeys(("vector_registers", "accumulator_registers", "store_fifo"), Manners()),
     "load_fifo": Manners(inputs={"request": short_fifos, "advance": likely}, cycles=150),
     "aie_tile": Manners(keeps=SRAM, inputs={"i": tile_bundles}, pace=Pace(gap=0.6), still=("error",), cycles=150),
-    "systolic_array": Manners(
-        keeps=f"operands: {SRAM}; skew: {RING}",
-        inputs={"tiling": lambda source: repeat(Tiling.FULL.value)},
-        valid_of={"result": "result_valid"},
-        settle={"result": 100},
-        cycles=200,
-    ),
-    "core_array": Manners(
-        keeps=f"operands: {SRAM}; skew: {RING}",
-        inputs={"tiling": lambda source: repeat(Tiling.FULL.value)},
-        valid_of={"result": "result_valid"},
-        settle={"result": 100},
-        cycles=200,
-    ),
+    **dict.fromkeys(("systolic_array", "core_array"), ARRAY),
     "mop_expander": Manners(inputs=EXPANDED, still=("illegal",), cycles=150),
     **dict.fromkeys(
         ("replay_expander", "instruction_expander"),
