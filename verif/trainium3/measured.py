@@ -1,4 +1,4 @@
-"""Units of the core whose measured run is a test of its own: benches of another size on Verilator are deep tests."""
+"""Units of the core whose benches on Verilator are deep tests: `make test` runs them on Icarus."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -24,25 +24,9 @@ MEASURED = (
     "weight_load",
     "activation2_lane",
 )
-LONG = (
-    "access_walker",
-    "dge",
-    "psum_memory",
-    "sbuf",
-    "dma_cast",
-    "read_add_write",
-    "dma_queues",
-    "dma_mover",
-    "dma_engine",
-    "dma_transpose",
-    "tensor_issue",
-    "core_pe",
-    "weight_load",
-    "activation2_lane",
-)
-"""Those of them whose measured run takes more than 5 s of processor time, a deep test: `make test` runs them on Icarus."""
+"""Units whose measured run has another size than the benches of `make test`."""
 WIDE = ("engine_lane", "rand2_lane", "sparse_select")
-"""Pipelines without memories, whose bench on Verilator, with many operands, is a deep test: `make test` runs them on Icarus."""
+"""Pipelines without memories, whose bench has many operands."""
 
 
 def benches(names: Iterable[str]) -> list[Any]:

@@ -23,7 +23,7 @@ from bitpath.verif.tensix.dot import dot_bins as tensix_dot_bins
 from bitpath.verif.tensix.dot.dot import FLOAT_MODES
 from bitpath.verif.tensix.pack import pack_corners as tensix_pack_corners
 from bitpath.verif.trainium3.dot import quad_mx_corners
-from bitpath.verif.trainium3.measured import LONG, WIDE
+from bitpath.verif.trainium3.measured import MEASURED, WIDE
 from bitpath.verif.trainium3.rmsnorm_quant import rmsnorm_quant_corners
 from bitpath.verif.trainium3.vector import exponential_corners
 
@@ -57,10 +57,9 @@ ONLY_DEEP = {
     "core": "`make test` runs its engines and memories alone; to build a core on Verilator takes minutes",
     "core_array": "`make test` runs some modes on Icarus, and known answers; to build and run all modes takes a minute",
     **dict.fromkeys(("reciprocal", "square_root", "reciprocal_square_root", "srs", "ups"), _FEW_LANES),
-    **dict.fromkeys(LONG, _ON_ICARUS),
     **dict.fromkeys(("quad_mx_dot", "mac_lane"), _FEWER),
     "post_add": _ON_ICARUS,
-    **dict.fromkeys((*WIDE, "cascade_link", "copy_lanes", "stochastic_psum", "dot16"), _ON_ICARUS),
+    **dict.fromkeys((*MEASURED, *WIDE, "cascade_link", "copy_lanes", "stochastic_psum", "dot16"), _ON_ICARUS),
     **dict.fromkeys(
         ("cascade", "aie_engine"), "`make test` runs its stages, lanes and sequencers; to build it whole takes a minute"
     ),
