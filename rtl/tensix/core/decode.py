@@ -39,10 +39,10 @@ ZERO_FIELDS = {
         "flush",
     ),
     "UNPACR_NOP": ("bank",),
+    "ZEROACC": ("revert",),
 }
 """Fields that must be 0 in an instruction that a core executes."""
 FIELD_VALUES = {
-    ("ZEROACC", "mode"): (1, 3),
     **dict.fromkeys(((name, "mode") for name in MOVES if name not in ("MOVB2D", "TRNSPSRCB")), (0, 2)),
     ("UNPACR_NOP", "what"): (1, 2, 5, 7),
     ("UNPACR_NOP", "pop"): (1, 2),

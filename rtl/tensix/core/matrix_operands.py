@@ -3,7 +3,7 @@
 Ref: tt-isa-documentation 3930471, pages of the instructions; of Blackhole for implied formats.
 """
 
-from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -14,13 +14,11 @@ from bitpath.rtl.tensix.core.config_file import field_of
 from bitpath.rtl.tensix.core.decode import named
 from bitpath.rtl.tensix.core.thread_view import view_layout
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS, StyleCode
-from bitpath.rtl.tensix.matrix.instruction import DST_ROW_BITS, Instruction, Opcode
+from bitpath.rtl.tensix.matrix.instruction import DST_ROW_BITS, Instruction, Opcode, Zeroed
 
 OPCODES = ("MVMUL", "DOTPV", "GAPOOL", "ELWMUL", "ELWADD", "ELWSUB", "ZEROACC", "GMPOOL")
 ELEMENTWISE = ("ELWMUL", "ELWADD", "ELWSUB")
 POOLS = ("GAPOOL", "GMPOOL")
-ROWS, ALL = 1, 3
-"""Modes of ZEROACC: 16 rows, and all."""
 BLOCK_MASK = 0xFF
 ROW_BROADCAST = 0x3F9
 """Bits of the first Dst row of an MVMUL with row broadcast."""
@@ -72,7 +70,7 @@ class MatrixOperands(wiring.Component):
         row = Signal(DST_ROW_BITS)
         broadcasts = instruction.broadcast_row & ~clears
         m.d.comb += [
-            row.eq(instruction.dst + view.rwc.dst.value + own.math_offset[0]),
+            row.eq(Mux(clears, instruction.operand, instruction.dst) + view.rwc.dst.value + own.math_offset[0]),
             o.phase.eq(view.rwc.fidelity_phase + own.fidelity_base[0]),
             o.src_a_row.eq(view.rwc.src_a.value & ~(BLOCK_ROWS - 1)),
             o.src_b_row.eq(Mux(broadcasts, view.rwc.src_b.value, view.rwc.src_b.value & ~(BLOCK_ROWS - 1))),
@@ -82,7 +80,6 @@ class MatrixOperands(wiring.Component):
             o.keep_src_b_denormals.eq(elementwise & shared.zero_flag_disabled_src[0]),
             o.accumulate.eq(instruction.add_dst),
             o.argmax.eq(instruction.argmax),
-            o.clear_all.eq(clears & (instruction.mode == ALL)),
             Cat(o.flip_a, o.flip_b).eq(Mux(clears, 0, instruction.flip)),
             Cat(o.release_a, o.release_b).eq(Mux(clears, 0, instruction.flip & ~own.clear_dvalid_disable[0])),
         ]
@@ -90,9 +87,9 @@ class MatrixOperands(wiring.Component):
             m.d.comb += o.dst_row.eq(row & ~(BLOCK_ROWS // 2 - 1))
         with m.Elif(broadcasts & ~elementwise):
             m.d.comb += o.dst_row.eq(row & ROW_BROADCAST)
-        block = self._block(m)
+        wide = self._wide()
         with m.If(clears):
-            m.d.comb += [o.dst_row.eq(block << 4), o.dst32.eq(instruction.dst32)]
+            absent = self._zeroes(m, row, wide)
         adds = named(instruction, "ELWADD", "ELWSUB")
         step = self.config.unit.numerics.src_a_row_step
         row_mask = (COLUMNS if step == COLUMNS else BLOCK_ROWS) - 1
@@ -101,8 +98,8 @@ class MatrixOperands(wiring.Component):
             adds & o.phase.any(),
             ~elementwise & ~clears & (o.src_a_row & row_mask).any(),
             named(instruction, "GMPOOL") & (o.src_a_row & COLUMNS - 1).any(),
-            o.dst32 & ~clears & row[-1],
-            clears & ~o.clear_all & (block >= Mux(instruction.dst32, 32, 64)),
+            wide & ~clears & row[-1],
+            clears & absent,
             o.argmax & named(instruction, "GMPOOL") & ~o.dst32,
         ]
         m.d.comb += self.refused.eq(Cat(refusals).any())
@@ -119,7 +116,7 @@ class MatrixOperands(wiring.Component):
             o.src_a_format.eq(src_a),
             o.src_b_format.eq(src_b),
             o.style.eq(StyleCode.BF16),
-            o.dst32.eq(shared.fp32_enabled[0] | shared.int8_math[0]),
+            o.dst32.eq(self._wide()),
         ]
         with m.If(shared.int8_math[0]):
             m.d.comb += o.style.eq(StyleCode.INT8)
@@ -127,6 +124,25 @@ class MatrixOperands(wiring.Component):
             m.d.comb += o.style.eq(StyleCode.TF32)
         with m.Elif(o.src_a_format.matches(*EXPONENT5_FORMATS, Format.INT8)):
             m.d.comb += o.style.eq(StyleCode.FP16)
+
+    def _wide(self) -> Value:
+        """Return whether Dst has rows of 32 bits."""
+        return self.view.shared.fp32_enabled[0] | self.view.shared.int8_math[0]
+
+    def _zeroes(self, m: Module, row: Signal, wide: Value) -> Value:
+        """Choose the rows of a ZEROACC; return whether its 16 rows do not exist."""
+        instruction, o = self.view.instruction, self.o
+        block, sixteen = self._block(m), instruction.mode == Zeroed.SIXTEEN
+        m.d.comb += [o.zeroed.eq(instruction.mode), o.dst32.eq(sixteen & instruction.dst32)]
+        with m.Switch(instruction.mode):
+            with m.Case(Zeroed.ROW):
+                upper = Cat(row[:3], Const(0, 1), row[3:8], row[8] | row[9])
+                m.d.comb += o.dst_row.eq(Mux(wide, upper, row))
+            with m.Case(Zeroed.SIXTEEN):
+                m.d.comb += o.dst_row.eq(block << 4)
+            with m.Case(Zeroed.HALF):
+                m.d.comb += o.dst_row.eq(instruction.operand[0] << DST_ROW_BITS - 1)
+        return sixteen & (block >= Mux(instruction.dst32, 32, 64))
 
     def _block(self, m: Module) -> Value:
         """Return ZEROACC's block of 16 rows; Blackhole goes on in the half that the RWC and the math offset name."""

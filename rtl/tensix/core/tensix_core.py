@@ -63,9 +63,9 @@ class TensixCore(wiring.Component):
     """Threads execute their words in order, one a cycle; units that they share take one instruction a cycle of all threads.
 
     The core executes the words of `decode.EXECUTED`, which are all instructions of golden's core, in the modes that
-    `UnpackAddress`, `PackAddress`, `MatrixOperands` and `MoveOperands` do not refuse: MVMUL, DOTPV, GAPOOL, GMPOOL, ELWMUL, ELWADD, ELWSUB, ZEROACC of
-    16 rows or all, the moves MOVA2D, MOVB2D, MOVD2A, MOVD2B, MOVB2A and TRNSPSRCB, ZEROSRC, CLEARDVALID, SETDVALID on Wormhole, UNPACR_NOP,
-    SETRWC, INCRWC, the eight instructions of ADCs, UNPACR, PACR, SETDMAREG, WRCFG, RMWCIB, SETC16, the semaphores and STALLWAIT;
+    `UnpackAddress`, `PackAddress`, `MatrixOperands` and `MoveOperands` do not refuse: MVMUL, DOTPV, GAPOOL, GMPOOL, ELWMUL, ELWADD,
+    ELWSUB, ZEROACC, the moves MOVA2D, MOVB2D, MOVD2A, MOVD2B, MOVB2A and TRNSPSRCB, ZEROSRC, CLEARDVALID, SETDVALID on Wormhole,
+    UNPACR_NOP, SETRWC, INCRWC, the eight instructions of ADCs, UNPACR, PACR, SETDMAREG, WRCFG, RMWCIB, SETC16, the semaphores and STALLWAIT;
     MOP, MOP_CFG and REPLAY in the expanders. A word that is refused does nothing and sets ``unsupported``.
 
     Throughput with 8x16 dot products: an MVMUL a cycle while its banks are there. An UNPACR takes two cycles for addresses, of

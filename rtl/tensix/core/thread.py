@@ -23,9 +23,9 @@ from bitpath.rtl.tensix.core.decode import (
     instruction_layout,
     named,
 )
-from bitpath.rtl.tensix.core.matrix_operands import ALL
 from bitpath.rtl.tensix.core.semaphores import SEMAPHORE_STATE
 from bitpath.rtl.tensix.core.wait_gate import UNITS, Banks, WaitGate
+from bitpath.rtl.tensix.matrix.instruction import Zeroed
 from bitpath.rtl.tensix.stream.adc import ADC_STATE, Adc, AdcOp
 from bitpath.rtl.tensix.stream.config import CounterConfig, InstructionExpanderConfig
 from bitpath.rtl.tensix.stream.instruction_expander import InstructionExpander
@@ -159,8 +159,9 @@ class Thread(wiring.Component):
         """Add the counters of rows."""
         m.submodules.rwc = rwc = Rwc(CounterConfig(chip=self.config.chip))
         connect(m, flipped(self.write), rwc.write)
-        clears_all = named(instruction, "ZEROACC") & (instruction.mode == ALL)
-        modifies = named(instruction, *MATRIX, *WITH_MODIFIER) & ~clears_all
+        # A ZEROACC of half of Dst, or of all, leaves the counters.
+        leaves = named(instruction, "ZEROACC") & instruction.mode.matches(Zeroed.HALF, Zeroed.ALL)
+        modifies = named(instruction, *MATRIX, *WITH_MODIFIER) & ~leaves
         sets, adds = named(instruction, "SETRWC"), named(instruction, "INCRWC")
         m.d.comb += [
             rwc.i.valid.eq(does & (modifies | sets | adds)),

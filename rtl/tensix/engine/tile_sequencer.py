@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE_PASS
 from bitpath.rtl.tensix.engine.command import TILE_ROWS, product_layout, store_layout
 from bitpath.rtl.tensix.engine.config import TensixEngineConfig
-from bitpath.rtl.tensix.matrix.instruction import Instruction, Opcode
+from bitpath.rtl.tensix.matrix.instruction import Instruction, Opcode, Zeroed
 
 FACES = TILE_ROWS // FACE
 HALVES = FACE // BLOCK_ROWS
@@ -72,6 +72,7 @@ class TileSequencer(wiring.Component):
         m.d.comb += [
             tile_row.eq(Mux(clears, Cat(Const(0, 4), face), Cat(Const(0, 3), half, dst_face))),
             i.opcode.eq(Mux(clears, Opcode.ZEROACC, Opcode.MVMUL)),
+            i.zeroed.eq(Zeroed.SIXTEEN),
             i.style.eq(p.style),
             i.dst32.eq(dst32),
             i.phase.eq(phase),

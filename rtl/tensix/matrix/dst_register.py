@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, DST16_BF16, DST16_FP16, DST32, DST32_ROWS
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.dot.layouts import DstRow
-from bitpath.rtl.tensix.matrix.instruction import DST_ROW_BITS
+from bitpath.rtl.tensix.matrix.instruction import DST_ROW_BITS, Zeroed
 from bitpath.rtl.tensix.matrix.words import from_physical, to_physical
 
 HALF = 16
@@ -112,10 +112,10 @@ class DstRowFromHalves(wiring.Component):
 
 
 class DstRegister(wiring.Component):
-    """The words of Dst in the bit order of the register, and flags: what is undefined is read as 0.
+    """The words of Dst in the bit order of the register, and a flag for each 16-bit row: a row without it reads as 0.
 
-    Two read ports with latency 0; a write is readable in the next cycle. A write to an undefined block also writes 0 to the
-    block's other rows and columns; its other rows stay undefined, though no longer the block.
+    A 32-bit row has the flag of its upper half's row; a write sets this one alone, as the lower half may be read as 16-bit rows.
+    Two read ports with latency 0; a write is readable in the next cycle. A reset clears all flags and leaves the words.
 
     Parameters
     ----------
@@ -125,11 +125,12 @@ class DstRegister(wiring.Component):
     Members
     -------
     address : In(DstAddress), o : Out(8 rows), the block that holds the row; for the Matrix unit
-    undefined : Out(8), rows of this block that were not written since a reset or ``zero``; of a 32-bit row the upper half decides
+    undefined : Out(8), rows of this block without their flag
     read_address : In(DstAddress), read_o : Out(dst_rows_layout), the rows from a multiple of their number; for the packer
     write_address : In(DstAddress), write_values : In(8 rows)
     write_rows : In(8), write_columns : In(16 / columns), enables of the block's rows and column groups
-    zero : In(1), the 16 rows that hold ``address`` become undefined; zero_all : In(1), all rows do
+    zero : In(1), zeroed : In(Zeroed), the row, the 16 rows or the half that holds ``address``, or all rows become undefined; a
+        single row of 16 bits, while nothing is written
     """
 
     def __init__(self, columns: int, read_rows: int = 1):
@@ -147,7 +148,7 @@ class DstRegister(wiring.Component):
                 "write_rows": In(BLOCK_ROWS),
                 "write_columns": In(self.column_groups),
                 "zero": In(1),
-                "zero_all": In(1),
+                "zeroed": In(Zeroed),
             }
         )
 
@@ -168,10 +169,14 @@ class DstRegister(wiring.Component):
                 halves.dst32.eq(self.write_address.dst32),
                 halves.fp16.eq(self.write_address.fp16),
             ]
-        high, high_undefined = self._half(m, "high", 0, pairs, [row.high for row in rows])
-        low, low_undefined = self._half(m, "low", 1, pairs, [row.low for row in rows])
-        in_low = ~self.address.dst32 & self.address.row[3]
-        m.d.comb += self.undefined.eq(Mux(in_low, low_undefined, high_undefined))
+        high, high_absent = self._half(m, 0, pairs, [row.high for row in rows])
+        low, low_absent = self._half(m, 1, pairs, [row.low for row in rows], high_absent["written"])
+        absent = {}
+        for name, address in (("matrix", self.address), ("outside", self.read_address)):
+            absent[name] = Signal(BLOCK_ROWS, name=f"{name}_absent")
+            in_low = ~address.dst32 & address.row[3]
+            m.d.comb += absent[name].eq(Mux(in_low, low_absent[name], high_absent[name]))
+        m.d.comb += self.undefined.eq(absent["matrix"])
 
         for row in range(BLOCK_ROWS):
             reader = instantiate(m, platform, f"from_halves_{row}", DstRowFromHalves)
@@ -179,7 +184,7 @@ class DstRegister(wiring.Component):
                 reader.high.eq(high["matrix"].word_select(row, ROW_WIDTH)),
                 reader.low.eq(low["matrix"].word_select(row, ROW_WIDTH)),
                 reader.address.eq(self.address),
-                self.o.word_select(row, DstRow.size).eq(reader.o),
+                self.o.word_select(row, DstRow.size).eq(Mux(absent["matrix"][row], 0, reader.o)),
             ]
         own_bits = self.read_rows.bit_length() - 1
         present = []
@@ -191,68 +196,80 @@ class DstRegister(wiring.Component):
                 outside.low.eq(low["outside"].word_select(row, ROW_WIDTH)),
                 outside.address.eq(self.read_address),
             ]
-            present.append(outside.o)
+            present.append(Mux(absent["outside"].bit_select(row, 1), 0, outside.o))
         m.d.comb += self.read_o.eq(Cat(present))
         return m
 
     def _half(
-        self, m: Module, name: str, half: int, pairs: dict[str, Signal], rows: list
-    ) -> tuple[dict[str, Signal], Value]:
-        """Add one memory and the flags of its blocks and rows.
+        self, m: Module, half: int, pairs: dict[str, Signal], rows: list, fresh: Value | None = None
+    ) -> tuple[dict[str, Value], dict[str, Value]]:
+        """Add one memory and the flags of its rows; return for each reader the block that it reads, and the rows without a flag.
 
-        Return the block that each reader reads, and the undefined rows of the Matrix unit's.
+        ``fresh`` are the rows without a flag among those that are written, if 32-bit rows have it in the other memory.
         """
+        name = ("high", "low")[half]
         layout = data.ArrayLayout(HALF * self.columns, BLOCK_ROWS * self.column_groups)
         m.submodules[name] = cells = memory.Memory(shape=layout, depth=PAIRS, init=[])
-        defined = Signal(PAIRS, name=f"defined_{name}")
-        seen = {}
-        for reader in ("matrix", "outside"):
-            read = cells.read_port(domain="comb")
-            seen[reader] = Signal(layout.size, name=f"{reader}_{name}")
-            m.d.comb += [
-                read.addr.eq(pairs[reader]),
-                seen[reader].eq(Mux(defined.bit_select(pairs[reader], 1), read.data.as_value(), 0)),
-            ]
-
-        written = self.write_address
-        write = cells.write_port(granularity=1)
-        # Rows written since the block became undefined; only a defined block's are read.
         m.submodules[f"{name}_rows"] = flags = memory.Memory(
             shape=data.ArrayLayout(1, BLOCK_ROWS), depth=PAIRS, init=[]
         )
-        flag_read, flag_write = flags.read_port(domain="comb"), flags.write_port(granularity=1)
-        has_rows = defined.bit_select(pairs["matrix"], 1).replicate(BLOCK_ROWS)
-        absent = Signal(BLOCK_ROWS, name=f"absent_{name}")
-        here = Signal(name=f"write_{name}")
-        undefined = Signal(name=f"undefined_{name}")
+        defined = Signal(PAIRS, name=f"defined_{name}")  # blocks whose flags count
+        seen, absent = {}, {}
+        for reader, pair in pairs.items():
+            flag_read = flags.read_port(domain="comb")
+            has_rows = defined.bit_select(pair, 1).replicate(BLOCK_ROWS)
+            absent[reader] = Signal(BLOCK_ROWS, name=f"{reader}_absent_{name}")
+            m.d.comb += [flag_read.addr.eq(pair), absent[reader].eq(~(flag_read.data.as_value() & has_rows))]
+            if reader != "written":
+                read = cells.read_port(domain="comb")
+                m.d.comb += read.addr.eq(pair)
+                seen[reader] = read.data.as_value()
+
+        written, pair = self.write_address, pairs["written"]
+        write, flag_write = (each.write_port(granularity=1) for each in (cells, flags))
+        here, flagged = Signal(name=f"write_{name}"), Signal(name=f"flagged_{name}")
+        fresh = absent["written"] if fresh is None else Mux(written.dst32, fresh, absent["written"])
+        known = defined.bit_select(pair, 1)
         m.d.comb += [
             here.eq(self.write_rows.any() & (written.dst32 | (written.row[3] == half))),
-            undefined.eq(~defined.bit_select(pairs["written"], 1)),
-            write.addr.eq(pairs["written"]),
-            flag_read.addr.eq(pairs["matrix"]),
-            absent.eq(~(flag_read.data.as_value() & has_rows)),
-            flag_write.addr.eq(pairs["written"]),
+            flagged.eq(here & ~(written.dst32 & half)),
+            write.addr.eq(pair),
+            flag_write.addr.eq(pair),
             flag_write.data.as_value().eq(self.write_rows),
-            flag_write.en.eq(Mux(here, self.write_rows | undefined.replicate(BLOCK_ROWS), 0)),
+            flag_write.en.eq(Mux(flagged, self.write_rows | ~known.replicate(BLOCK_ROWS), 0)),
         ]
         for row in range(BLOCK_ROWS):
             for group in range(self.column_groups):
                 index = row * self.column_groups + group
                 words = rows[row].word_select(group, HALF * self.columns)
-                takes = Signal(name=f"takes_{name}_{row}_{group}")
+                # The next pass of an instruction reads the other columns of an undefined row as 0 too.
                 m.d.comb += [
-                    takes.eq(self.write_rows[row] & self.write_columns[group]),
-                    write.en[index].eq(here & (takes | undefined)),
-                    write.data[index].eq(Mux(takes, words, 0)),
+                    write.en[index].eq(here & self.write_rows[row] & (self.write_columns[group] | fresh[row])),
+                    write.data[index].eq(Mux(self.write_columns[group], words, 0)),
                 ]
-        with m.If(here):
-            m.d.sync += defined.bit_select(pairs["written"], 1).eq(1)
-        # 16 rows are one pair of 16-bit blocks, or two consecutive pairs of 32-bit blocks.
+        with m.If(flagged):
+            m.d.sync += known.eq(1)
         with m.If(self.zero):
-            with m.If(self.address.dst32):
-                m.d.sync += defined.word_select(pairs["matrix"][1:], 2).eq(0)
-            with m.Else():
-                m.d.sync += defined.bit_select(pairs["matrix"], 1).eq(0)
-        with m.If(self.zero_all):
-            m.d.sync += defined.eq(0)
+            self._zero(m, half, pairs["matrix"], defined, flag_write)
         return seen, absent
+
+    def _zero(self, m: Module, half: int, pair: Signal, defined: Signal, flag_write: memory.WritePort) -> None:
+        """Take the flags of rows away; 16 rows are one pair of 16-bit blocks, or the upper halves of two pairs."""
+        with m.Switch(self.zeroed):
+            with m.Case(Zeroed.ROW):
+                with m.If(self.address.row[3] == half):
+                    m.d.comb += [
+                        flag_write.addr.eq(pair),
+                        flag_write.data.as_value().eq(0),
+                        flag_write.en.eq(1 << self.address.row[:3]),
+                    ]
+            with m.Case(Zeroed.SIXTEEN):
+                with m.If(~self.address.dst32):
+                    m.d.sync += defined.bit_select(pair, 1).eq(0)
+                if half == 0:
+                    with m.Else():
+                        m.d.sync += defined.word_select(pair[1:], 2).eq(0)
+            with m.Case(Zeroed.HALF):
+                m.d.sync += defined.word_select(pair[-1], PAIRS // 2).eq(0)
+            with m.Case(Zeroed.ALL):
+                m.d.sync += defined.eq(0)

@@ -26,6 +26,15 @@ class Opcode(enum.Enum, shape=3):
     GMPOOL = 7
 
 
+class Zeroed(enum.Enum, shape=2):
+    """Rows that a ZEROACC makes undefined: its mode."""
+
+    ROW = 0
+    SIXTEEN = 1
+    HALF = 2
+    ALL = 3
+
+
 class Instruction(data.Struct):
     """An instruction of the Matrix unit: operation, formats, rows and the release of its sources.
 
@@ -40,8 +49,9 @@ class Instruction(data.Struct):
       and ELWSUB only with a fraction that is not 0, and an integer its magnitude. The field Zero_Flag_disabled_src.
     - ``accumulate`` applies to ELWADD and ELWSUB alone.
     - ``argmax`` applies to GMPOOL alone and needs ``dst32``; see `gmpool_column`.
-    - ZEROACC makes the 16 rows that hold ``dst_row`` undefined, with ``clear_all`` all of Dst; undefined rows read as 0, in
-      GMPOOL as all ones. It neither waits for the sources nor releases or flips them.
+    - ZEROACC makes rows undefined, which read as 0, in GMPOOL as all ones: by ``zeroed`` the 16-bit row ``dst_row``, the 16 rows
+      that hold it, the half of Dst that holds it, or all. Of 32-bit rows it takes the upper halves' 16-bit rows; ``dst32`` applies
+      to 16 rows alone and must else be 0. It neither waits for the sources nor releases or flips them.
     - ``release_a`` and ``release_b`` hand the bank of a source back to its unpacker; ``flip_a`` and ``flip_b`` go on to the
       other bank. A flip without a release holds the bank, as with CLR_DVALID disabled: the Matrix unit may flip back to it.
     """
@@ -60,7 +70,7 @@ class Instruction(data.Struct):
     keep_src_b_denormals: 1
     accumulate: 1
     argmax: 1
-    clear_all: 1
+    zeroed: Zeroed
     release_a: 1
     release_b: 1
     flip_a: 1

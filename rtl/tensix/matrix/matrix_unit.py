@@ -24,7 +24,7 @@ from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig, MoverConfig
 from bitpath.rtl.tensix.matrix.dot_cell import LATENCY
 from bitpath.rtl.tensix.matrix.dst_register import DstAddress, DstRegister, dst_rows_layout
 from bitpath.rtl.tensix.matrix.flights import clears_flight, flight_layout, in_flight
-from bitpath.rtl.tensix.matrix.instruction import Instruction, Opcode
+from bitpath.rtl.tensix.matrix.instruction import Instruction, Opcode, Zeroed
 from bitpath.rtl.tensix.matrix.move import Move
 from bitpath.rtl.tensix.matrix.mover import Mover
 from bitpath.rtl.tensix.matrix.operand_select import OperandSelect, chosen
@@ -157,7 +157,7 @@ class MatrixUnit(wiring.Component):
         # The passes of one instruction write disjoint parts of its block, so they do not wait for each other.
         free = Mux(
             is_zeroacc,
-            ~clears_flight(flights, address, instruction.clear_all),
+            ~clears_flight(flights, address, instruction.zeroed),
             readable & (step.any() | ~in_flight(flights, address)),
         )
         m.d.comb += [
@@ -165,7 +165,7 @@ class MatrixUnit(wiring.Component):
             last.eq(is_zeroacc | (step == self.config.passes - 1)),
             self.instruction.ready.eq(free & last),
             dst.zero.eq(fire & is_zeroacc),
-            dst.zero_all.eq(fire & is_zeroacc & instruction.clear_all),
+            dst.zeroed.eq(instruction.zeroed),
         ]
         with m.If(fire):
             m.d.sync += step.eq(Mux(last, 0, step + 1))
@@ -258,7 +258,10 @@ class MatrixUnit(wiring.Component):
             computed = Mux(landing.pools, _repeated(maxima, COLUMNS // config.cols), computed)
         m.d.comb += dst.write_values.eq(Mux(landing.valid, computed, outside.p.values.as_value().replicate(BLOCK_ROWS)))
         # A pass that starts in this cycle has read its block; its result would overwrite a row written now.
-        m.d.comb += outside.ready.eq(~landing.valid & ~in_flight([starting, *flights], outside.p.address))
+        # The flag of a row that becomes undefined takes the write port.
+        zeroes_row = dst.zero & (dst.zeroed == Zeroed.ROW)
+        held = landing.valid | zeroes_row | in_flight([starting, *flights], outside.p.address)
+        m.d.comb += outside.ready.eq(~held)
         with m.If(landing.valid):
             m.d.comb += [
                 dst.write_address.eq(landing.address),

@@ -7,7 +7,7 @@ import numpy as np
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.streams import MOP_WORDS
 
-ARCHIVE = "tensix_bh_program.npz"
+ARCHIVE, CONTROL = "tensix_bh_program.npz", "tensix_bh_control.npz"
 CHIPS = {"wh": Chip.WORMHOLE, "bh": Chip.BLACKHOLE}
 LEFT, RIGHT, RESULT = 0x10000, 0x20000, 0x30000
 """Addresses in L1 of the archive's programs."""

@@ -22,7 +22,7 @@ from bitpath.golden.tensix.declarations.formats import (
 from bitpath.golden.tensix.llk import Broadcast, Case, Op, Pool
 from bitpath.golden.tensix.llk.case import TRANSPOSING
 from bitpath.rtl.tensix.matrix.dst_register import DstAddress
-from bitpath.rtl.tensix.matrix.instruction import Instruction, Opcode
+from bitpath.rtl.tensix.matrix.instruction import Instruction, Opcode, Zeroed
 from bitpath.rtl.tensix.matrix.src_register import src_write_layout
 from bitpath.rtl.tensix.pack.layouts import PackedRow
 from bitpath.verif.kit.packing import pack, unpack
@@ -123,7 +123,7 @@ def _row_major(words: np.ndarray) -> np.ndarray:
 def _program(case: Case, tiles: list[np.ndarray], junk: Random) -> dict[str, list[int]]:
     """Return the payloads of a kernel by port: banks of both sources, instructions, reads of a tile of Dst."""
     program: dict[str, list[int]] = {"write_a": [], "write_b": []}
-    instructions = [Operation(opcode=Opcode.ZEROACC, clear_all=True)]
+    instructions = [Operation(opcode=Opcode.ZEROACC, zeroed=Zeroed.ALL)]
     depth = case.dimensions_a[1] // TILE
     for k in range(depth):
         left, right = tiles[k], tiles[depth + k] if case.in_b is not None else np.zeros_like(tiles[k])

@@ -18,6 +18,7 @@ from bitpath.verif.tensix.matrix.kinds import (
     NUMERICS,
     combinations,
     fill_both,
+    fill_dst,
     kind_bin,
     place_kind,
     read_pairs,
@@ -66,6 +67,8 @@ async def pooled(frame: Bench, rng: Random, style: Style) -> None:
     coverage = frame.coverage(cross([kind_bin(style, kind) for kind in kinds], ("undefined", "defined")))
     player = Player(frame, NUMERICS)
     fill_both(player, rng, style)
+    fill_dst(player, rng, (1,))
+    await player.idle()
     for kind, count in product(kinds, (0, 1, BLOCK_ROWS // 2, BLOCK_ROWS)):
         first = place_kind(rng, style, kind, 1)
         player.issue(Operation(opcode=Opcode.ZEROACC, dst32=first.dst32, dst_row=first.dst_row))

@@ -3,8 +3,8 @@
 Ref: tt-isa-documentation 3930471, MatrixUnit (latency) and Dst (a block is not readable for four cycles).
 """
 
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS
-from bitpath.rtl.tensix.matrix.instruction import Opcode
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, DST16_ROWS
+from bitpath.rtl.tensix.matrix.instruction import Opcode, Zeroed
 from bitpath.rtl.tensix.pool.layouts import POOL_ROWS
 from bitpath.verif.tensix.matrix.model import Operation
 from bitpath.verif.tensix.matrix.player import Player
@@ -29,7 +29,15 @@ ZERO_2_3 = Operation(opcode=Opcode.ZEROACC, dst32=True, dst_row=2 * BLOCK_ROWS)
 """ZEROACC of pairs 2 and 3."""
 ZERO_HALVES_2 = Operation(opcode=Opcode.ZEROACC, dst_row=4 * BLOCK_ROWS)
 """ZEROACC of 16 rows of 16 bits: pair 2."""
-ZERO_ALL = Operation(opcode=Opcode.ZEROACC, clear_all=True)
+ZERO_ALL = Operation(opcode=Opcode.ZEROACC, zeroed=Zeroed.ALL)
+ZERO_UPPER = Operation(opcode=Opcode.ZEROACC, zeroed=Zeroed.HALF, dst_row=DST16_ROWS - 1)
+"""ZEROACC of pairs 32 to 63."""
+
+
+def zero_row(block: int) -> Operation:
+    """A ZEROACC of a row of a 16-bit block."""
+    return Operation(opcode=Opcode.ZEROACC, zeroed=Zeroed.ROW, dst_row=block * BLOCK_ROWS + 3)
+
 
 HAZARDS = {
     "one block": ([mvmul(0)] * 4, [0, 5, 10, 15]),
@@ -45,6 +53,10 @@ HAZARDS = {
     "ZEROACC of a pair": ([half(3), mvmul(3), ZERO_HALVES_2, half(5), ZERO_HALVES_2], [0, 1, 2, 3, 8]),
     "GMPOOL": ([gmpool(0), mvmul(0), gmpool(1), gmpool(2), gmpool(0), gmpool(0)], [0, 5, 6, 7, 10, 15]),
     "ZEROACC of all": ([mvmul(60), ZERO_ALL, mvmul(60)], [0, 5, 6]),
+    "ZEROACC of half": ([mvmul(32), mvmul(31), ZERO_UPPER, ZERO_UPPER, mvmul(32)], [0, 1, 5, 6, 7]),
+    "ZEROACC of a row": ([half(7), zero_row(7), half(8), mvmul(9), zero_row(6), zero_row(8)], [0, 5, 6, 7, 8, 12]),
+    "ZEROACC of a row while another one lands": ([mvmul(0)] + [zero_row(9)] * 5, [0, 1, 2, 3, 5, 6]),
+    "ZEROACC of upper halves": ([half(4), half(5), half(9), ZERO_2_3], [0, 1, 2, 5]),
 }
 """Instructions, and the issue cycle of each relative to the first."""
 

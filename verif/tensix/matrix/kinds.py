@@ -10,7 +10,7 @@ import numpy as np
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, PHASES, SRC_ROWS, STYLE_FORMATS, Format, Style
 from bitpath.golden.tensix.matmul import cycles as golden_cycles
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
-from bitpath.rtl.tensix.matrix.instruction import Opcode
+from bitpath.rtl.tensix.matrix.instruction import Opcode, Zeroed
 from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.coverage import Coverage, cross
@@ -98,8 +98,10 @@ def random_operation(rng: Random, pairs: tuple[int, ...], *, releases: bool = Tr
     style, dst32 = rng.choice(WIDTHS)
     pair = rng.choice(pairs)
     if opcode is Opcode.ZEROACC:
+        zeroed = rng.choice((Zeroed.ROW, Zeroed.SIXTEEN))
+        dst32 &= zeroed is Zeroed.SIXTEEN
         row = block_start(rng, pair, dst32=dst32) + rng.randrange(BLOCK_ROWS)
-        return Operation(opcode=opcode, dst32=dst32, dst_row=row)
+        return Operation(opcode=opcode, zeroed=zeroed, dst32=dst32, dst_row=row)
     kind = rng.choice([each for each in combinations(style) if each["opcode"] is opcode and each["dst32"] == dst32])
     released = [releases and rng.random() < 0.15 for _ in "ab"]
     return place_kind(rng, style, kind, pair, release_a=released[0], release_b=released[1])
@@ -128,6 +130,12 @@ def place_kind(rng: Random, style: Style, kind: dict, pair: int, **flags: bool) 
 def fill_both(player: Player, rng: Random, style: Style) -> None:
     for side in "ab":
         player.fill(side, dict(enumerate(source_rows(rng, style))))
+
+
+def fill_dst(player: Player, rng: Random, pairs: tuple[int, ...]) -> None:
+    """Queue words for every row of these pairs, since a reset leaves the words of the test before."""
+    for place in (each for pair in pairs for each in pair_places(pair)[:BLOCK_ROWS]):
+        player.write(place, dst_row(rng, Style.BF16, dst32=True))
 
 
 def write_block(player: Player, rng: Random, operation: Operation) -> None:

@@ -5,6 +5,7 @@ Undefined rows are read as 0, in GMPOOL as all ones.
 
 from dataclasses import dataclass, fields, replace
 from random import Random
+from typing import Any
 
 import numpy as np
 
@@ -25,14 +26,14 @@ from bitpath.golden.tensix.declarations.formats import (
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.registers import dst32_rows
 from bitpath.rtl.tensix.dot.layouts import StyleCode
-from bitpath.rtl.tensix.matrix.instruction import Opcode
+from bitpath.rtl.tensix.matrix.instruction import Opcode, Zeroed
 from bitpath.rtl.tensix.pool.layouts import POOL_ROWS
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.tensix.dot.numbers import datum_shown, dst_number
 from bitpath.verif.tensix.dot.sources import NOT_FP16
 from bitpath.verif.tensix.matrix.banks import Banks
 
-ZEROED_ROWS = 16
+ZEROED_ROWS = {Zeroed.ROW: 1, Zeroed.SIXTEEN: 16, Zeroed.HALF: DST16_ROWS // 2, Zeroed.ALL: DST16_ROWS}
 """Number of rows that one ZEROACC makes undefined."""
 HALF_BITS = 16
 ADDING = (Opcode.ELWADD, Opcode.ELWSUB)
@@ -82,7 +83,7 @@ class Operation:
     keep_src_b_denormals: bool = False
     accumulate: bool = False
     argmax: bool = False
-    clear_all: bool = False
+    zeroed: Zeroed = Zeroed.SIXTEEN
     release_a: bool = False
     release_b: bool = False
     flip_a: bool | None = None
@@ -105,12 +106,12 @@ class Operation:
         """Return its payload; fields that the opcode ignores are random."""
         own = STYLE_OWN_FORMAT[self.style]
         fmt_a, fmt_b = self.formats or (own, own)
-        fields = {name: junk.getrandbits(1) for name in (*BROADCASTS, "accumulate", "argmax", "clear_all")}
+        fields = {name: junk.getrandbits(1) for name in (*BROADCASTS, "accumulate", "argmax")}
+        fields["zeroed"] = self.zeroed if self.opcode is Opcode.ZEROACC else junk.choice(list(Zeroed))
         if self.opcode is Opcode.ZEROACC:
             fields |= {name: junk.getrandbits(1) for name in ("release_a", "release_b", "flip_a", "flip_b")}
             fields |= {"style": junk.choice(list(StyleCode)), "phase": junk.getrandbits(2)}
             fields |= {"src_a_row": junk.getrandbits(6), "src_b_row": junk.getrandbits(6)}
-            fields["clear_all"] = self.clear_all
         else:
             fields |= {"style": StyleCode.of(self.style), "phase": self.phase}
             fields |= {"src_a_row": self.src_a_row, "src_b_row": self.src_b_row}
@@ -141,10 +142,9 @@ class Operation:
         """Return the 16-bit rows of the block that it reads and writes, or makes undefined."""
         if self.opcode is not Opcode.ZEROACC:
             return frozenset(row for place in self.place.block for row in place.rows16)
-        if self.clear_all:
-            return frozenset(range(DST16_ROWS))
-        first = self.dst_row - self.dst_row % ZEROED_ROWS
-        return frozenset(row for k in range(ZEROED_ROWS) for row in Place(first + k, self.dst32, False).rows16)
+        rows = ZEROED_ROWS[self.zeroed]
+        first = self.dst_row - self.dst_row % rows
+        return frozenset(Place(first + k, self.dst32, False).rows16[0] for k in range(rows))
 
 
 class Machine:
@@ -157,11 +157,9 @@ class Machine:
         self.sources = {side: Banks() for side in "ab"}
         # Every computing instruction by its number, with both banks and the block before it.
         self._executed: dict[int, tuple[Operation, np.ndarray, np.ndarray, np.ndarray]] = {}
-        # History of every 16-bit row: number of instructions and writes, and contents in the register's bit order, None if
-        # undefined.
-        self._past: list[list[tuple[str, int, np.ndarray | None]]] = [
-            [("instruction", 0, None)] for _ in range(DST16_ROWS)
-        ]
+        # Histories of every 16-bit row: number of instructions or of writes, and contents in the register's bit order or flag.
+        self._past = [[("instruction", 0, np.zeros(COLUMNS, np.uint32))] for _ in range(DST16_ROWS)]
+        self._flags = [[("instruction", 0, False)] for _ in range(DST16_ROWS)]
 
     def fill(self, side: str, rows: dict[int, np.ndarray]) -> None:
         """Fill the unpacker's next bank; rows that are not written keep their contents from two banks ago."""
@@ -178,7 +176,7 @@ class Machine:
         self.instructions += 1
         if operation.opcode is Opcode.ZEROACC:
             for row in operation.rows16:
-                self._past[row].append(("instruction", self.instructions, None))
+                self._flags[row].append(("instruction", self.instructions, False))
             return
         block = operation.place.block
         before = np.stack([self.now(place) for place in block])
@@ -197,7 +195,7 @@ class Machine:
 
     def undefined(self, place: Place) -> bool:
         """Return whether a row is undefined; of a 32-bit row the upper half decides."""
-        return self._past[place.rows16[0]][-1][2] is None
+        return not self._flags[place.rows16[0]][-1][2]
 
     def now(self, place: Place) -> np.ndarray:
         """Return a row after all operations, uint32 [16] of logical words."""
@@ -206,11 +204,9 @@ class Machine:
     def seen(self, place: Place, instructions: int, writes: int) -> np.ndarray:
         """Return a row after a given number of instructions and outside writes."""
         accepted = {"instruction": instructions, "write": writes}
-        found = (
-            next(values for kind, count, values in reversed(self._past[row]) if count <= accepted[kind])
-            for row in place.rows16
-        )
-        halves = [np.zeros(COLUMNS, np.uint32) if values is None else values for values in found]
+        if not _last(self._flags[place.rows16[0]], accepted)[2]:
+            return np.zeros(COLUMNS, np.uint32)
+        halves = [_last(self._past[row], accepted)[2] for row in place.rows16]
         if place.dst32:
             return tensix.from_physical(halves[0] << HALF_BITS | halves[1], DST32)
         return tensix.from_physical(halves[0], DST16_FP16 if place.fp16 else DST16_BF16)
@@ -218,9 +214,10 @@ class Machine:
     def shown(self, place: Place, instructions: int, writes: int, column: str) -> Shown:
         """Return who wrote a column of a row last, as of these numbers of operations, and the operands of an MVMUL."""
         accepted, column = {"instruction": instructions, "write": writes}, int(column or 0)
-        kind, count = next(
-            (kind, count) for kind, count, _ in reversed(self._past[place.rows16[0]]) if count <= accepted[kind]
-        )
+        row = place.rows16[0]
+        kind, count, defined = _last(self._flags[row], accepted)
+        if defined:
+            kind, count, _ = _last(self._past[row], accepted)
         operation, bank_a, bank_b, before = self._executed.get(count if kind == "instruction" else 0, (None,) * 4)
         style = Style.FP16 if place.fp16 else Style.BF16 if operation is None else operation.style
         numbers = {"": dst_number(style, dst32=place.dst32)}
@@ -250,6 +247,7 @@ class Machine:
             halves = (tensix.to_physical(values, DST16_FP16 if place.fp16 else DST16_BF16),)
         for row, half in zip(place.rows16, halves, strict=True):
             self._past[row].append((kind, count, half))
+        self._flags[place.rows16[0]].append((kind, count, True))
 
     def _written(self, operation: Operation) -> range:
         """Return the rows of its block that an instruction writes."""
@@ -305,21 +303,32 @@ class Machine:
         return add(dst, b, a, accumulate=operation.accumulate, **common, **formats, **keeps)
 
 
+def _last(history: list[tuple[str, int, Any]], accepted: dict[str, int]) -> tuple[str, int, Any]:
+    """Return the last entry of a row's history among the accepted operations."""
+    return next(each for each in reversed(history) if each[1] <= accepted[each[0]])
+
+
 def issue_cycles(operations: list[Operation], *, passes: int, latency: int) -> list[int]:
     """Return the issue cycle of each instruction relative to the first, if only hazards of Dst stall it.
 
     Parameters
     ----------
-    passes : cycles for which an instruction occupies the unit; ZEROACC occupies it for one.
+    passes : cycles for which an instruction occupies the unit; ZEROACC occupies it for one, in which none lands if it has one row.
     latency : cycles from an instruction's last pass to the first in which its block may be read.
     """
     on_way: list[tuple[int, frozenset[int]]] = []
+    landings: set[int] = set()
     cycles, after = [], 0
     for each in operations:
         begins = max([after, *(readable for readable, rows in on_way if rows & each.rows16)])
-        ends = begins if each.opcode is Opcode.ZEROACC else begins + passes - 1
-        if each.opcode is not Opcode.ZEROACC:
+        if each.opcode is Opcode.ZEROACC:
+            while each.zeroed is Zeroed.ROW and begins in landings:
+                begins += 1
+            ends = begins
+        else:
+            ends = begins + passes - 1
             on_way.append((ends + latency, each.rows16))
+            landings |= {cycle + latency - 1 for cycle in range(begins, ends + 1)}
         on_way = [flight for flight in on_way if flight[0] > ends]
         cycles.append(ends)
         after = ends + 1

@@ -5,12 +5,13 @@ that it sees. ``BITPATH_CASES`` is the number of instructions of a random stream
 """
 
 from dataclasses import replace
+from itertools import product
 from random import Random
 
 import cocotb
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, SRC_ROWS, Style
-from bitpath.rtl.tensix.matrix.instruction import Opcode
+from bitpath.rtl.tensix.matrix.instruction import Opcode, Zeroed
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench
 from bitpath.verif.kit.coverage import cross
@@ -31,6 +32,7 @@ from bitpath.verif.tensix.matrix.kinds import (
     combinations,
     cover_masking,
     fill_both,
+    fill_dst,
     kind_bin,
     place_kind,
     random_operation,
@@ -111,7 +113,7 @@ async def random_stream(dut, pace):
         # Fill both banks completely: later fills are partial.
         fill_both(player, rng, styles[0])
         fill_both(player, rng, styles[-1])
-        for pair in INSTRUCTION_PAIRS:
+        for pair in INSTRUCTION_PAIRS + WRITE_PAIRS:
             for place in rng.choice((pair_places(pair)[:BLOCK_ROWS], pair_places(pair)[BLOCK_ROWS::2])):
                 player.write(place, dst_row(rng, Style.BF16, dst32=place.dst32))
         await player.idle()
@@ -142,6 +144,7 @@ async def hazards(dut):
     async with bench(dut, SIGNATURE) as frame:
         player = Player(frame, NUMERICS)
         fill_both(player, rng, Style.BF16)
+        fill_dst(player, rng, INSTRUCTION_PAIRS)
         await player.idle()
         for name, (operations, steps) in HAZARDS.items():
             expected = issue_cycles(operations, passes=CONFIG.passes, latency=LATENCY)
@@ -267,7 +270,7 @@ async def held_banks(dut, pace):
 
 @cocotb.test(**LIMIT)
 async def undefined_rows(dut):
-    """ZEROACC of 16 rows and of all; then instructions and outside rows that fill part of an undefined block."""
+    """ZEROACC in every mode; then instructions and outside rows that fill part of an undefined block."""
     rng = pauses.rng("undefined")
     parts = [
         kind
@@ -277,15 +280,14 @@ async def undefined_rows(dut):
     async with bench(dut, SIGNATURE) as frame:
         player = Player(frame, NUMERICS)
         fill_both(player, rng, Style.BF16)
-        for clear_all, dst32, kind in [(c, d, k) for c in (False, True) for d in (False, True) for k in [*parts, None]]:
-            for pair in range(4):
-                for place in pair_places(pair)[:BLOCK_ROWS]:
-                    player.write(place, dst_row(rng, Style.BF16, dst32=True))
+        modes = [*((zeroed, False) for zeroed in Zeroed), (Zeroed.SIXTEEN, True)]
+        for (zeroed, dst32), kind in product(modes, [*parts, None]):
+            fill_dst(player, rng, (0, 1, 2, 3))
             await player.idle()
             # Its results are in flight when it is cleared.
             player.issue(mvmul(1))
             row = rng.randrange(16) if dst32 else rng.randrange(16, 32)
-            player.issue(Operation(opcode=Opcode.ZEROACC, dst32=dst32, dst_row=row, clear_all=clear_all))
+            player.issue(Operation(opcode=Opcode.ZEROACC, dst32=dst32, dst_row=row, zeroed=zeroed))
             if kind is not None:
                 player.issue(place_kind(rng, Style.BF16, kind, 1))
                 await player.idle()
@@ -309,9 +311,9 @@ async def pooling_chains(dut, style):
 
 
 @cocotb.test(**LIMIT)
-@cocotb.parametrize(dst32=[False, True])
-async def every_block(dut, dst32):
-    """Write a row of each block of Dst; ZEROACC of one half of all sixteen rows, then of the other, must keep the rest."""
+@cocotb.parametrize(dst32=[False, True], mode=["ROW", "SIXTEEN", "HALF"])
+async def every_block(dut, dst32, mode):
+    """Write a row of each block of Dst; ZEROACC of every second row, sixteen rows or half, then of the others, must keep the rest."""
     rng = pauses.rng("blocks")
     rows = DST32_ROWS if dst32 else DST16_ROWS
     async with bench(dut, SIGNATURE) as frame:
@@ -320,11 +322,16 @@ async def every_block(dut, dst32):
         for place in places:
             player.write(place, dst_row(rng, Style.BF16, dst32=dst32))
         await player.idle()
-        sixteens = rng.sample(range(0, rows, ZEROED_ROWS), rows // ZEROED_ROWS)
-        for half in (sixteens[::2], sixteens[1::2]):
+        zeroed = Zeroed[mode]
+        wide, count = dst32 and zeroed is Zeroed.SIXTEEN, ZEROED_ROWS[zeroed]
+        firsts = range(0, DST32_ROWS if wide else DST16_ROWS, count)
+        if zeroed is Zeroed.ROW:
+            firsts = [place.rows16[0] for place in places]
+        firsts = rng.sample(firsts, len(firsts))
+        for half in (firsts[::2], firsts[1::2]):
             for first in half:
-                row = first + rng.randrange(ZEROED_ROWS)
-                player.issue(Operation(opcode=Opcode.ZEROACC, dst32=dst32, dst_row=row))
+                row = first + rng.randrange(count)
+                player.issue(Operation(opcode=Opcode.ZEROACC, zeroed=zeroed, dst32=wide, dst_row=row))
             await player.idle()
             for place in places:
                 player.read(place)

@@ -15,7 +15,7 @@ from cocotb.triggers import RisingEdge
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, SRC_ROWS, STYLE_OWN_FORMAT, Format, Style
 from bitpath.rtl.tensix.dot.layouts import DstRow
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
-from bitpath.rtl.tensix.matrix.instruction import Opcode
+from bitpath.rtl.tensix.matrix.instruction import Opcode, Zeroed
 from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench, bench, config_from_environment
@@ -128,7 +128,7 @@ async def play(frame: Bench, every: list[Case]) -> None:
                     for k, row in enumerate(rows):
                         fields = {"row": slot * len(rows) + k, "last": last and k == len(rows) - 1}
                         drivers[side].send({"values": [row.tolist()], **fields})
-        drivers["instruction"].send(Operation(opcode=Opcode.ZEROACC, clear_all=True).fields(junk))
+        drivers["instruction"].send(Operation(opcode=Opcode.ZEROACC, zeroed=Zeroed.ALL).fields(junk))
         await taken("instruction")
         for case, operation in zip(batch, operations, strict=True):
             for place, row, defined in zip(operation.place.block, case.before, case.defined, strict=True):

@@ -54,7 +54,7 @@ def test_comparison_of_all_bits():
     )
 
 
-@pytest.mark.parametrize("preset", [WORMHOLE, BLACKHOLE], ids=["wh", "bh"])
+@pytest.mark.parametrize("preset", [pytest.param(WORMHOLE, marks=pytest.mark.deep), BLACKHOLE], ids=["wh", "bh"])
 def test_known_answers(replay, kat, preset):
     """Every state of every seed, every vector."""
     answers = kat("tensix_bh_control.npz")

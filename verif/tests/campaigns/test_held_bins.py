@@ -60,6 +60,7 @@ ONLY_DEEP = {
     **dict.fromkeys(("quad_mx_dot", "mac_lane"), _FEWER),
     "post_add": _ON_ICARUS,
     **dict.fromkeys((*MEASURED, *WIDE, "cascade_link", "copy_lanes", "stochastic_psum", "dot16"), _ON_ICARUS),
+    **dict.fromkeys(("bf16_pe", "exponential"), _ON_ICARUS),
     **dict.fromkeys(
         ("cascade", "aie_engine"), "`make test` runs its stages, lanes and sequencers; to build it whole takes a minute"
     ),
@@ -69,7 +70,7 @@ ONLY_DEEP = {
     **dict.fromkeys(("tensix_engine", "mover", "systolic_array"), _ON_ICARUS),
     "tensix_core": "`make test` runs its parts; to build it takes minutes",
     **dict.fromkeys(("decode", "config_file", "wait_gate"), _FEWER_CASES),
-    **dict.fromkeys(("wide_lanes", "sparse_route", "operand_shapes"), _FEWER_CASES),
+    **dict.fromkeys(("wide_lanes", "sparse_route", "operand_shapes", "psum", "rmsnorm_quant"), _FEWER_CASES),
     **dict.fromkeys(("shuffle", "vector_alu", "vector_move"), _FEWER_CASES),
     "packer": "`make test` runs its bench without the sweeps of all 16-bit words",
     "aie_tile": "`make test` runs its parts; to build it takes minutes",

@@ -140,7 +140,7 @@ def test_pe(numerics, stages, simulator, cases):
 
 
 @pytest.mark.parametrize(
-    ("simulator", "cases"), [pytest.param("icarus", 100, marks=pytest.mark.deep), ("verilator", 1000)]
+    ("simulator", "cases"), [pytest.param("icarus", 100, marks=pytest.mark.deep), ("verilator", 150)]
 )
 def test_psum(simulator, cases):
     """Few columns suffice: they are identical, and the simulation time goes into a bank's arithmetic.

@@ -106,11 +106,11 @@ BENCHES = {
 }
 """Configuration, cases, names of tests, and the least tests and comparisons."""
 AGAIN = (
-    "bf16_pe-icarus",
+    "bf16_pe-verilator",
     "bf16_pe-bf16_products-verilator",
     "quantize_mx-icarus",
     "stochastic_psum-verilator",
-    "exponential-icarus",
+    "exponential-verilator",
 )
 """Benches on a second simulator or with other numerics: deep tests."""
 
