@@ -200,6 +200,7 @@ async def hand_over(dut):
     async with bench(dut, SIGNATURE) as frame:
         player = Player(frame, NUMERICS)
         taken = player.taken
+        fill_dst(player, rng, (0, 1, 2))
 
         def bank():
             return dict(enumerate(source_rows(rng, Style.BF16)))
