@@ -8,7 +8,7 @@ from bitpath.golden import tensix
 from bitpath.golden.tensix.core.wait_gate import obstacle
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.encodings import BY_NAME
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, DST16_ROWS, Format
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, Format
 from bitpath.golden.tensix.isa import decode, encode
 from bitpath.rtl.tensix.core.decode import BANKS, MATRIX, MOVES, RWC, ZERO_FIELDS
 from bitpath.verif.tensix.core.programs import THREADS, CoreProgram
@@ -43,12 +43,17 @@ def golden_result(chip: Chip, program: CoreProgram) -> tuple[np.ndarray, list[li
 
 
 def accepted(chip: Chip, core: tensix.Core, rng: Random, count: int, *, dst32: bool) -> list[int]:
-    """Return random instructions of the Matrix unit, of banks and of RWCs that golden's core accepts in this order, and executes.
+    """Return some random instructions of the Matrix unit, of banks and of RWCs that golden's core accepts, and executes in this order.
 
-    None waits; moves may write Dst in another width than `dst32`. The first ones fill Dst, whose words a reset leaves.
+    None waits; moves may write Dst in another width than `dst32`. Before them Dst is filled, whose words a reset leaves: modifier 0 goes
+    on by a block.
     """
-    fills = [encode("MOVA2D", chip=chip, mode=2, dst=row) for row in range(0, DST16_ROWS, BLOCK_ROWS)]
-    words = [word for word in fills if _executed(chip, core, word)]
+    rows = DST32_ROWS if dst32 and core.numerics.moves_follow_fp32 else DST16_ROWS
+    fills = [encode("MOVA2D", chip=chip, mode=2)] * (rows // BLOCK_ROWS)
+    words = [*fills, encode("SETRWC", chip=chip, which=0b1111)]
+    core.push(MATH, words)
+    core.run()
+    count += len(words)
     while len(words) < count:
         word = _random_word(chip, rng, dst32=dst32)
         if _executed(chip, core, word):
@@ -58,9 +63,9 @@ def accepted(chip: Chip, core: tensix.Core, rng: Random, count: int, *, dst32: b
 
 def _executed(chip: Chip, core: tensix.Core, word: int) -> bool:
     """Whether golden's core executes a word without a wait, which it then has done."""
-    if obstacle(core.state, MATH, decode(word, chip=chip)):
-        return False
     try:
+        if obstacle(core.state, MATH, decode(word, chip=chip)):
+            return False
         core.push(MATH, [word])
         core.run()
     except (ValueError, tensix.UndefinedBehavior):

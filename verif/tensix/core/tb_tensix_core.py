@@ -214,7 +214,7 @@ async def random_instructions(dut):
             core.push(0, first)
             core.push(MATH, before)
             core.run()
-            chosen = accepted(CHIP, core, rng, 200, dst32=kind[2])
+            chosen = accepted(CHIP, core, rng, 80, dst32=kind[2])
             own = (*before, *chosen, *words[end + 1 :])
             await session.check(replace(program, words=(first, own, program.words[2])), f"case {case}")
 
