@@ -50,10 +50,12 @@ def test_programs_known_answers(replay, kat, chip):
 
 
 @pytest.mark.deep
-def test_zeroacc_known_answers(replay, kat):
-    """Every mode, with any counter and offset; Blackhole's alone are known."""
-    bench, rows = "tensix.core.tb_tensix_core_zeroing_known_answers", 8 * kat(CONTROL)["z_defined"].size
-    replay("tensix_core", replace(FAST, chip=Chip.BLACKHOLE), bench, min_compared=rows)
+def test_instructions_known_answers(replay, kat):
+    """Every ZEROACC, with any counter and offset, and every MVMUL with implied formats; Blackhole's alone are known."""
+    archive = kat(CONTROL)
+    compared = 8 * archive["z_defined"].size + archive["i_out"].size
+    bench = "tensix.core.tb_tensix_core_instructions_known_answers"
+    assert replay("tensix_core", replace(FAST, chip=Chip.BLACKHOLE), bench, min_tests=2).compared == compared
 
 
 @pytest.mark.deep
