@@ -136,6 +136,7 @@ class MatrixOperands(wiring.Component):
         m.d.comb += [o.zeroed.eq(instruction.mode), o.dst32.eq(sixteen & instruction.dst32)]
         with m.Switch(instruction.mode):
             with m.Case(Zeroed.ROW):
+                # A 32-bit row has the flag of its upper half.
                 upper = Cat(row[:3], Const(0, 1), row[3:8], row[8] | row[9])
                 m.d.comb += o.dst_row.eq(Mux(wide, upper, row))
             with m.Case(Zeroed.SIXTEEN):
