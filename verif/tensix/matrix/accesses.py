@@ -1,4 +1,4 @@
-"""Rows of Dst written from outside around an instruction, and below a chain of GMPOOLs."""
+"""Parts of the bench: rows written around an instruction, chains of GMPOOLs, every exponent, and banks that are released."""
 
 from copy import deepcopy
 from dataclasses import replace
@@ -7,11 +7,13 @@ from random import Random
 
 import numpy as np
 
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, SRC_ROWS, Style
-from bitpath.rtl.tensix.matrix.instruction import Opcode
+from bitpath.golden.formats.catalogue import TF32
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, SRC_ROWS, Style
+from bitpath.rtl.tensix.matrix.instruction import Opcode, Zeroed
 from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.coverage import Coverage, cross
-from bitpath.verif.tensix.dot.sources import dst_row
+from bitpath.verif.tensix.dot.sources import dst_row, source_rows
+from bitpath.verif.tensix.matrix.hazards import mvmul
 from bitpath.verif.tensix.matrix.kinds import (
     CONFIG,
     LATENCY,
@@ -81,3 +83,36 @@ async def pooled(frame: Bench, rng: Random, style: Style) -> None:
             player.issue(replace(first, src_b_row=b_row))
         read_pairs(player, rng, (1,))
         await player.idle()
+
+
+async def scaled(frame: Bench, side: str) -> None:
+    """Multiply every exponent in one source by 1.0 in the other one, from an undefined Dst."""
+    exponents = {each: np.full((SRC_ROWS, COLUMNS), TF32.bias, np.uint32) for each in "ab"}
+    exponents[side] = np.arange(SRC_ROWS * COLUMNS, dtype=np.uint32).reshape(SRC_ROWS, COLUMNS) % (
+        1 << TF32.exponent_bits
+    )
+    player = Player(frame, NUMERICS)
+    for each, rows in exponents.items():
+        player.fill(each, dict(enumerate(rows << TF32.fraction_bits)))
+    player.issue(Operation(opcode=Opcode.ZEROACC, zeroed=Zeroed.ALL))
+    for row in range(0, SRC_ROWS, BLOCK_ROWS):
+        player.issue(Operation(opcode=Opcode.ELWMUL, dst32=True, src_a_row=row, src_b_row=row, dst_row=row))
+    await player.idle()
+    for row in range(SRC_ROWS):
+        player.read(Place(row, True, False))
+    await player.idle()
+
+
+def fill_released(player: Player, rng: Random, operation: Operation) -> None:
+    """Fill the banks that an instruction releases."""
+    for side in "ab":
+        if getattr(operation, f"release_{side}"):
+            player.fill(side, dict(enumerate(source_rows(rng, Style.BF16))))
+
+
+def release_waited_for(player: Player, rng: Random) -> None:
+    """Issue an instruction that releases each bank for which a fill of the other one waits."""
+    waits = {f"release_{side}": banks.waits for side, banks in player.machine.sources.items()}
+    operation = replace(mvmul(0), **waits)
+    player.issue(operation)
+    fill_released(player, rng, operation)

@@ -4,9 +4,7 @@ Golden executes an entry when it is queued, before it is driven; the cycle of a 
 that it sees. ``BITPATH_CASES`` is the number of instructions of a random stream.
 """
 
-from dataclasses import replace
 from itertools import product
-from random import Random
 
 import cocotb
 
@@ -16,7 +14,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.tensix.dot.sources import dst_row, source_rows
-from bitpath.verif.tensix.matrix.accesses import pooled, written_around
+from bitpath.verif.tensix.matrix.accesses import fill_released, pooled, release_waited_for, scaled, written_around
 from bitpath.verif.tensix.matrix.hazards import HAZARDS, mvmul, timed
 from bitpath.verif.tensix.matrix.kinds import (
     CASES,
@@ -55,21 +53,6 @@ from bitpath.verif.tensix.matrix.tile_product import multiplied
 STYLES = [cocotb.Param(value=style, name=style.value) for style in Style]
 HELD = 60
 """Instructions with random moves of the banks."""
-
-
-def _fill_released(player: Player, rng: Random, operation: Operation) -> None:
-    """Fill the banks that an instruction releases."""
-    for side in "ab":
-        if getattr(operation, f"release_{side}"):
-            player.fill(side, dict(enumerate(source_rows(rng, Style.BF16))))
-
-
-def _release_waited_for(player: Player, rng: Random) -> None:
-    """Issue an instruction that releases each bank for which a fill of the other one waits."""
-    waits = {f"release_{side}": banks.waits for side, banks in player.machine.sources.items()}
-    operation = replace(mvmul(0), **waits)
-    player.issue(operation)
-    _fill_released(player, rng, operation)
 
 
 @cocotb.test(**LIMIT)
@@ -131,7 +114,7 @@ async def random_stream(dut, pace):
             player.write(place, dst_row(rng, style, dst32=place.dst32))
             for _ in range(CONFIG.passes.bit_length()):
                 player.read(rng.choice(pair_places(rng.choice(INSTRUCTION_PAIRS + WRITE_PAIRS))))
-        _release_waited_for(player, rng)
+        release_waited_for(player, rng)
         await player.idle()
         read_pairs(player, rng, INSTRUCTION_PAIRS + WRITE_PAIRS)
         await player.idle()
@@ -257,13 +240,13 @@ async def held_banks(dut, pace):
         for index in range(HELD):
             operation = with_moves(rng, player, mvmul(index % 4, src_a_row=rng.choice((0, 16, 32, 48))))
             player.issue(operation)
-            _fill_released(player, rng, operation)
+            fill_released(player, rng, operation)
             for side in "ab":
                 coverage.hit(side, getattr(operation, f"release_{side}"), operation.flips(side))
             if index % 4 == 3:
                 for place in pair_places(rng.randrange(4))[:BLOCK_ROWS]:
                     player.read(place)
-        _release_waited_for(player, rng)
+        release_waited_for(player, rng)
         await player.idle()
         read_pairs(player, rng, (0, 1, 2, 3))
         await player.idle()
@@ -301,6 +284,14 @@ async def undefined_rows(dut):
             await player.idle()
         # Pairs that were never written.
         read_pairs(player, rng, (PAIRS // 2, 3))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(side=["a", "b"])
+async def every_exponent(dut, side):
+    """Powers of two of every exponent in one source times 1.0 in the other one."""
+    async with bench(dut, SIGNATURE) as frame:
+        await scaled(frame, side)
 
 
 @cocotb.test(**LIMIT)

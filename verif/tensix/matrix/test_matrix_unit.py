@@ -13,7 +13,7 @@ pytestmark = pytest.mark.simulator
 SEED = 20251123
 DOCUMENTED = replace(WORMHOLE_DOCUMENTED.numerics, row_broadcast_writes_all=True, zero_flag_disabled=True)
 """SrcA from any 8-row block, masking by style, row broadcasts that write every row, and SrcB without its zero flag."""
-ALL = 27
+ALL = 29
 """Names of all tests of the bench."""
 ANSWERS = {
     **dict.fromkeys(("tensix_mvmul.npz", "tensix_elw.npz"), WORMHOLE.numerics),
