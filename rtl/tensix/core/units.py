@@ -41,7 +41,7 @@ UNITS = (
         config_type=TensixCoreConfig,
         build=TensixCore,
         summary="Tensix: three threads of instructions, unpackers, Matrix unit, packer and L1",
-        covered=Covered(TensixCoreConfig(rows=4, cols=8, l1_words=256), 2),
+        covered=Covered(TensixCoreConfig(), 2),
         agreed=TensixCoreConfig(l1_words=64),
         waves=(
             CLOCK,
