@@ -114,7 +114,7 @@ class DstRowFromHalves(wiring.Component):
 class DstRegister(wiring.Component):
     """The words of Dst in the bit order of the register, and a flag for each 16-bit row: a row without it reads as 0.
 
-    A 32-bit row has the flag of its upper half's row; a write sets this one alone, as the lower half may be read as 16-bit rows.
+    A 32-bit row has the flag of its upper half's row, and a write of it sets this flag alone.
     Two read ports with latency 0; a write is readable in the next cycle. A reset clears all flags and leaves the words.
 
     Parameters
@@ -129,8 +129,8 @@ class DstRegister(wiring.Component):
     read_address : In(DstAddress), read_o : Out(dst_rows_layout), the rows from a multiple of their number; for the packer
     write_address : In(DstAddress), write_values : In(8 rows)
     write_rows : In(8), write_columns : In(16 / columns), enables of the block's rows and column groups
-    zero : In(1), zeroed : In(Zeroed), the row, the 16 rows or the half that holds ``address``, or all rows become undefined; a
-        single row of 16 bits, while nothing is written
+    zero : In(1), zeroed : In(Zeroed), the row, the 16 rows or the half that holds ``address``, or all rows become undefined; a single
+        row must be of 16 bits, and nothing may be written in its cycle
     """
 
     def __init__(self, columns: int, read_rows: int = 1):

@@ -26,7 +26,7 @@ def in_flight(flights: list, address: Value) -> Value:
     ).any()
 
 
-def clears_flight(flights: list, address: Value, zeroed: Value) -> Value:
+def zeroacc_waits(flights: list, address: Value, zeroed: Value) -> Value:
     """Return 1 if a ZEROACC must wait: its rows have results in flight, or a result lands while one row's flag takes the write port.
 
     16 rows are one pair of 16-bit blocks, or the upper halves of two pairs.

@@ -23,7 +23,7 @@ from bitpath.rtl.tensix.matrix.cell_row import CellRow
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig, MoverConfig
 from bitpath.rtl.tensix.matrix.dot_cell import LATENCY
 from bitpath.rtl.tensix.matrix.dst_register import DstAddress, DstRegister, dst_rows_layout
-from bitpath.rtl.tensix.matrix.flights import clears_flight, flight_layout, in_flight
+from bitpath.rtl.tensix.matrix.flights import flight_layout, in_flight, zeroacc_waits
 from bitpath.rtl.tensix.matrix.instruction import Instruction, Opcode, Zeroed
 from bitpath.rtl.tensix.matrix.move import Move
 from bitpath.rtl.tensix.matrix.mover import Mover
@@ -157,7 +157,7 @@ class MatrixUnit(wiring.Component):
         # The passes of one instruction write disjoint parts of its block, so they do not wait for each other.
         free = Mux(
             is_zeroacc,
-            ~clears_flight(flights, address, instruction.zeroed),
+            ~zeroacc_waits(flights, address, instruction.zeroed),
             readable & (step.any() | ~in_flight(flights, address)),
         )
         m.d.comb += [

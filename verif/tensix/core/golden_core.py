@@ -43,10 +43,10 @@ def golden_result(chip: Chip, program: CoreProgram) -> tuple[np.ndarray, list[li
 
 
 def accepted(chip: Chip, core: tensix.Core, rng: Random, count: int, *, dst32: bool) -> list[int]:
-    """Return some random instructions of the Matrix unit, of banks and of RWCs that golden's core accepts, and executes in this order.
+    """Return random instructions of the Matrix unit, of banks and of RWCs that golden's core executes in this order.
 
-    None waits; moves may write Dst in another width than `dst32`. Before them Dst is filled, whose words a reset leaves: modifier 0 goes
-    on by a block.
+    None waits; moves may write Dst in another width than `dst32`. The first ones fill Dst, because a reset leaves its words; their
+    modifier 0 adds a block's rows to the RWC.
     """
     rows = DST32_ROWS if dst32 and core.numerics.moves_follow_fp32 else DST16_ROWS
     fills = [encode("MOVA2D", chip=chip, mode=2)] * (rows // BLOCK_ROWS)
@@ -62,7 +62,7 @@ def accepted(chip: Chip, core: tensix.Core, rng: Random, count: int, *, dst32: b
 
 
 def _executed(chip: Chip, core: tensix.Core, word: int) -> bool:
-    """Whether golden's core executes a word without a wait, which it then has done."""
+    """Execute a word in golden's core if it is legal and need not wait; return whether it was executed."""
     try:
         if obstacle(core.state, MATH, decode(word, chip=chip)):
             return False
