@@ -13,7 +13,7 @@ Compression, downsampling, padded rows, strided reading and contexts are not mod
 Ref: tt-isa-documentation, PACR, Packers/InputAddressGenerator and OutputAddressGenerator: 3930471, of Blackhole f82128b.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -53,41 +53,61 @@ ADDRESS_MASK = 0x1FFFF
 ALL_COLUMNS = 0xFFFF
 
 
-class _Target(NamedTuple):
-    """How a packer converts.
+@dataclass(frozen=True, kw_only=True)
+class Store:
+    """What one packer takes of Dst, how it converts, and where it writes unless it goes on.
 
     Attributes
     ----------
     layout : how it reads Dst; None reads words of 16 bits in the register's order.
+    row, column : first datum of Dst.
+    count : datums, on Blackhole of each row.
+    data, exponents : byte addresses in L1.
     """
 
+    packer: int
     mid_format: Format
     out_format: Format
     layout: WordLayout | None
     accumulates: bool
+    row: int
+    column: int
+    count: int
+    data: int
+    exponents: int
 
 
 def pacr(state: State, thread: int, instruction: Instruction) -> None:
-    """Execute PACR.
+    """Execute PACR; raises as `stores_of`, and ValueError for formats that `pack` does not convert."""
+    for store in stores_of(state, thread, instruction):
+        words = _read(state, instruction, store)
+        place = state.packers[store.packer]
+        if place.data is None:
+            place.data, place.exponents = store.data, store.exponents
+        if words.size:
+            _write(state, thread, store, words)
+        if instruction["last"] or instruction["flush"]:
+            _end(state, store)
+    word = state.config.of_thread("pack_modifier", thread, instruction["modifier"])
+    state.adc[thread] = state.adc[thread].updated(1 << PACKERS_UNIT, lambda adc: pacr_modifier(adc, word))
+
+
+def stores_of(state: State, thread: int, instruction: Instruction) -> list[Store]:
+    """Return what each packer of a PACR does.
 
     Raises
     ------
-    UndefinedBehavior : packers or read interfaces that do not go together, formats that differ, addresses outside of L1.
-    ValueError : a mode that golden does not model; formats that `pack` does not convert.
+    UndefinedBehavior : packers that do not go together, formats that differ.
+    ValueError : a mode that golden does not model.
     """
     for field in UNMODELLED:
         if instruction.fields.get(field):
             raise ValueError(f"{field} must be 0 in PACR: golden does not model it; not {instruction[field]}")
-    for packer in _packers(state, instruction):
-        target = _target(state, thread, packer)
-        words = _read(state, thread, instruction, packer, target)
-        _begin(state, thread, packer, target)
-        if words.size:
-            _write(state, thread, packer, target, words)
-        if instruction["last"] or instruction["flush"]:
-            _end(state, packer, target)
-    word = state.config.of_thread("pack_modifier", thread, instruction["modifier"])
-    state.adc[thread] = state.adc[thread].updated(1 << PACKERS_UNIT, lambda adc: pacr_modifier(adc, word))
+    adc = state.adc[thread].unit(PACKERS_UNIT)
+    count = 0 if instruction["flush"] else adc.channel_1.x - adc.channel_0.x + 1
+    if count < 0:
+        raise ValueError(f"X of channel 1 must not be below X of channel 0 in PACR, not {count - 1} from it")
+    return [_store_of(state, thread, packer, count) for packer in _packers(state, instruction)]
 
 
 def _packers(state: State, instruction: Instruction) -> list[int]:
@@ -99,7 +119,7 @@ def _packers(state: State, instruction: Instruction) -> list[int]:
     return [packer for packer in range(len(state.packers)) if mask >> packer & 1]
 
 
-def _target(state: State, thread: int, packer: int) -> _Target:
+def _store_of(state: State, thread: int, packer: int, count: int) -> Store:
     read = state.config.read
     mid_format = format_of("the packer's input format", read("pack_in_format", thread, packer))
     out_format = format_of("the packer's output format", read("pack_out_format", thread, packer))
@@ -116,7 +136,20 @@ def _target(state: State, thread: int, packer: int) -> _Target:
         layout = None
     elif mid_format is Format.FP16 and read("round_10b", thread) and state.numerics.round_10b_fp16:
         layout = DST16_BF16
-    return _Target(mid_format, out_format, layout, bool(read("l1_accumulate", thread, packer)))
+    row, column = divmod(_start(state, thread, packer, mid_format), COLUMNS)
+    data, exponents = _begin(state, thread, packer, out_format)
+    return Store(
+        packer=packer,
+        mid_format=mid_format,
+        out_format=out_format,
+        layout=layout,
+        accumulates=bool(read("l1_accumulate", thread, packer)),
+        row=row,
+        column=column,
+        count=count,
+        data=data,
+        exponents=exponents,
+    )
 
 
 def _start(state: State, thread: int, packer: int, fmt: Format) -> int:
@@ -131,81 +164,73 @@ def _start(state: State, thread: int, packer: int, fmt: Format) -> int:
     return (datum + state.config.read("packer_dst_offset", thread, packer) * COLUMNS) % (DST16_ROWS * COLUMNS)
 
 
-def _read(state: State, thread: int, instruction: Instruction, packer: int, target: _Target) -> np.ndarray:
+def _begin(state: State, thread: int, packer: int, fmt: Format) -> tuple[int, int]:
+    """Return the byte addresses of the datums and of the exponents at the begin of what a packer writes."""
+    given = [state.config.read("pack_address", thread, each) + 1 for each in range(len(state.packers))]
+    address = given[packer] + (given[0] if packer and given[0] & RELATIVE else 0)
+    # Formats of 8 bits and less have a section of exponents first.
+    section = state.config.read("exponent_section", thread, packer) if fmt & 2 else 0
+    return (address + section & ADDRESS_MASK) * ADDRESS_BYTES, (address & ADDRESS_MASK) * ADDRESS_BYTES
+
+
+def _read(state: State, instruction: Instruction, store: Store) -> np.ndarray:
     """Return the words of Dst that a packer takes, in order; zeros with `zero`, none with `flush`."""
-    adc = state.adc[thread].unit(PACKERS_UNIT)
-    count = 0 if instruction["flush"] else adc.channel_1.x - adc.channel_0.x + 1
-    if count < 0:
-        raise ValueError(f"X of channel 1 must not be below X of channel 0 in PACR, not {count - 1} from it")
-    row, column = divmod(_start(state, thread, packer, target.mid_format), COLUMNS)
+    column, end = store.column, store.column + store.count
     if state.chip is Chip.BLACKHOLE:
-        words = _interfaces(state, instruction, target, row)[:, column : column + count]
-        if column + count > COLUMNS:
-            raise ValueError(f"PACR must take datums of one row from column {column} on, not {count}")
+        words = _interfaces(state, instruction, store)[:, column:end]
+        if end > COLUMNS:
+            raise ValueError(f"PACR must take datums of one row from column {column} on, not {store.count}")
     else:
-        rows = -(-(column + count) // COLUMNS)
-        words = state.dst.read(row, rows, target.layout).reshape(-1)[column : column + count]
+        words = state.dst.read(store.row, -(-end // COLUMNS), store.layout).reshape(-1)[column:end]
     return np.zeros(words.size, np.uint32) if instruction["zero"] else words.reshape(-1)
 
 
-def _interfaces(state: State, instruction: Instruction, target: _Target, row: int) -> np.ndarray:
+def _interfaces(state: State, instruction: Instruction, store: Store) -> np.ndarray:
     """Return the rows that Blackhole's read interfaces take."""
-    mask = instruction["packers"] or (1 << INTERFACES) - 1
+    mask, row = instruction["packers"] or (1 << INTERFACES) - 1, store.row
     if mask << row % INTERFACES >= 1 << INTERFACES:
         raise UndefinedBehavior(f"packers must stay within four Dst rows from row {row} on, not be {mask:#06b}")
-    rows = state.dst.read(row & ~(INTERFACES - 1), INTERFACES, target.layout)
+    rows = state.dst.read(row & ~(INTERFACES - 1), INTERFACES, store.layout)
     return rows[[bit for bit in range(INTERFACES) if mask >> bit & 1]]
 
 
-def _begin(state: State, thread: int, packer: int, target: _Target) -> None:
-    """Set a packer's addresses at the begin of what it writes."""
-    if state.packers[packer].data is not None:
-        return
-    given = [state.config.read("pack_address", thread, each) + 1 for each in range(len(state.packers))]
-    address = given[packer] + (given[0] if packer and given[0] & RELATIVE else 0)
-    state.packers[packer].exponents = (address & ADDRESS_MASK) * ADDRESS_BYTES
-    if target.out_format & 2:  # formats of 8 bits and less
-        address += state.config.read("exponent_section", thread, packer)
-    state.packers[packer].data = (address & ADDRESS_MASK) * ADDRESS_BYTES
-
-
-def _write(state: State, thread: int, packer: int, target: _Target, words: np.ndarray) -> None:
+def _write(state: State, thread: int, store: Store, words: np.ndarray) -> None:
     """Convert words and append them, of block floats the exponents apart."""
-    read, place = state.config.read, state.packers[packer]
+    read, place = state.config.read, state.packers[store.packer]
     relu, threshold = read("relu_mode", thread), read("relu_threshold", thread)
     if relu > 1 and threshold >> 15:
         raise UndefinedBehavior(f"the ReLU threshold must not be negative, not {threshold:#06x}")
     mask = read("edge_mask", thread)
     data = pack(
         words,
-        target.mid_format,
-        target.out_format,
-        dst32=target.layout is DST32,
+        store.mid_format,
+        store.out_format,
+        dst32=store.layout is DST32,
         relu=relu,
         relu_threshold=threshold if relu > 1 else 0,
-        l1=state.l1[place.data :] if target.accumulates else None,
-        unsigned=target.mid_format is Format.INT8 and bool(read("read_unsigned", thread)),
+        l1=state.l1[place.data :] if store.accumulates else None,
+        unsigned=store.mid_format is Format.INT8 and bool(read("read_unsigned", thread)),
         raw=bool(read("read_raw", thread)),
         edge_mask=None if mask == ALL_COLUMNS else mask,
         round_10b=bool(read("round_10b", thread)),
         e4m3=bool(read("pack_e4m3", thread)),
         numerics=state.numerics,
     )
-    if target.out_format in BLOCK_FLOATS:
-        place.exponents = _store(state, place.exponents, data[: words.size // BLOCK])
+    if store.out_format in BLOCK_FLOATS:
+        place.exponents = _put(state, place.exponents, data[: words.size // BLOCK])
         data = data[exponent_stream_bytes(words.size) :]
-    place.data = _store(state, place.data, data)
+    place.data = _put(state, place.data, data)
 
 
-def _end(state: State, packer: int, target: _Target) -> None:
+def _end(state: State, store: Store) -> None:
     """Fill the last 16 bytes with zeros; the next PACR begins at the configured address."""
-    place = state.packers[packer]
-    for address in (place.data, place.exponents if target.out_format in BLOCK_FLOATS else 0):
-        _store(state, address, np.zeros(-address % ADDRESS_BYTES, np.uint8))
+    place = state.packers[store.packer]
+    for address in (place.data, place.exponents if store.out_format in BLOCK_FLOATS else 0):
+        _put(state, address, np.zeros(-address % ADDRESS_BYTES, np.uint8))
     place.data = place.exponents = None
 
 
-def _store(state: State, address: int, data: np.ndarray) -> int:
+def _put(state: State, address: int, data: np.ndarray) -> int:
     """Write bytes to L1 and return the address behind them."""
     end = address + data.size
     if end > state.l1.size:

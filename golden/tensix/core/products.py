@@ -34,6 +34,7 @@ from bitpath.golden.tensix.matrix.pooling import gmpool
 from bitpath.golden.tensix.operands.broadcast import broadcast_src_b
 from bitpath.golden.tensix.operands.registers import check_rows
 
+POOLS = ("GAPOOL", "GMPOOL")
 POOL_ROWS = 4
 """Dst rows of GAPOOL and GMPOOL."""
 BROADCAST_BASE = 0x3F9
@@ -41,14 +42,23 @@ BROADCAST_BASE = 0x3F9
 ELEMENTWISE: dict[str, Callable[..., np.ndarray]] = {"ELWMUL": elwmul, "ELWADD": elwadd, "ELWSUB": elwsub}
 
 
-class _Reading(NamedTuple):
-    """How an instruction reads its operands."""
+class Operands(NamedTuple):
+    """What an instruction computes with.
+
+    Attributes
+    ----------
+    formats : SrcA's and SrcB's.
+    src_a_row, src_b_row, dst_row : first rows, aligned as the instruction aligns them.
+    """
 
     style: Style
     formats: tuple[Format, Format]
     layout: WordLayout
     phase: int
     keeps_denormals: bool
+    src_a_row: int
+    src_b_row: int
+    dst_row: int
 
     @property
     def options(self) -> dict[str, Any]:
@@ -69,101 +79,105 @@ def execute_product(state: State, thread: int, instruction: Instruction) -> None
     UndefinedBehavior, ValueError : formats that are undefined or do not go together; rows that golden does not model;
         MVMUL, DOTPV or GAPOOL with Zero_Flag_disabled_src; ELWADD or ELWSUB in another phase than 0.
     """
-    reading = _reading(state, thread)
+    operands = operands_of(state, thread, instruction)
     if instruction.name in ELEMENTWISE:
-        _elementwise(state, thread, instruction, reading)
+        _elementwise(state, instruction, operands)
     elif instruction.name == "GMPOOL":
-        _pool(state, thread, instruction, reading)
+        _pool(state, instruction, operands)
     else:
-        if reading.keeps_denormals:
+        if operands.keeps_denormals:
             raise ValueError("Zero_Flag_disabled_src must be 0: golden does not model denormals of SrcB here")
         if instruction.name == "GAPOOL":
-            _pool(state, thread, instruction, reading)
+            _pool(state, instruction, operands)
         elif instruction["broadcast_row"]:
-            _multiply_row(state, thread, instruction, reading)
+            _multiply_row(state, operands)
         else:
-            _multiply(state, thread, instruction, reading)
+            _multiply(state, instruction, operands)
     state.flip_sources(thread, instruction["flip"])
     state.step_rwc(thread, instruction["modifier"])
 
 
-def _reading(state: State, thread: int) -> _Reading:
+def operands_of(state: State, thread: int, instruction: Instruction) -> Operands:
+    """Return what an instruction computes with; raises as `src_a_format`."""
     formats = src_a_format(state, thread), src_b_format(state, thread)
     style = style_of(state, thread, formats[0])
     wide = style is Style.INT8 or state.config.read("fp32_enabled", thread)
-    return _Reading(
+    counters, broadcasts = state.rwc[thread], bool(instruction.fields.get("broadcast_row"))
+    if instruction.name in POOLS:
+        kept = ~(POOL_ROWS - 1)
+    else:
+        kept = BROADCAST_BASE if broadcasts and instruction.name not in ELEMENTWISE else ~(BLOCK_ROWS - 1)
+    return Operands(
         style=style,
         formats=formats,
         layout=DST32 if wide else DST16_FP16 if style is Style.FP16 else DST16_BF16,
-        phase=(state.rwc[thread].fidelity_phase + state.config.of_thread("fidelity_base", thread)) % 4,
+        phase=(counters.fidelity_phase + state.config.of_thread("fidelity_base", thread)) % 4,
         keeps_denormals=bool(state.config.read("zero_flag_disabled_src", thread)),
+        src_a_row=counters.src_a & ~(BLOCK_ROWS - 1),
+        src_b_row=counters.src_b if broadcasts else counters.src_b & ~(BLOCK_ROWS - 1),
+        dst_row=state.dst_row(thread, instruction["dst"]) & kept,
     )
 
 
-def _src_a(state: State, thread: int) -> np.ndarray:
+def _src_a(state: State, operands: Operands) -> np.ndarray:
     """Return SrcA's 16 rows, which must start where golden's MVMUL may."""
-    row = state.rwc[thread].src_a & ~(BLOCK_ROWS - 1)
+    row = operands.src_a_row
     check_rows(src_a_row=row, src_b_row=0, dst_row=0, dst32=False, numerics=state.numerics)
     return state.src_a.read[row : row + COLUMNS]
 
 
-def _src_b(state: State, thread: int) -> np.ndarray:
-    """Return SrcB's aligned block of 8 rows."""
-    row = state.rwc[thread].src_b & ~(BLOCK_ROWS - 1)
+def _src_b(state: State, operands: Operands) -> np.ndarray:
+    """Return the aligned block of 8 SrcB rows."""
+    row = operands.src_b_row & ~(BLOCK_ROWS - 1)
     return state.src_b.read[row : row + BLOCK_ROWS]
 
 
-def _multiply(state: State, thread: int, instruction: Instruction, reading: _Reading) -> None:
+def _multiply(state: State, instruction: Instruction, operands: Operands) -> None:
     operation = mvmul if instruction.name == "MVMUL" else dotpv
-    row = state.dst_row(thread, instruction["dst"]) & ~(BLOCK_ROWS - 1)
-    old = state.dst.read(row, BLOCK_ROWS, reading.layout)
-    operands = _src_b(state, thread), _src_a(state, thread)
-    new = operation(old, *operands, phase=reading.phase, numerics=state.numerics, **reading.options)
-    state.dst.write(row, new, reading.layout)
+    old = state.dst.read(operands.dst_row, BLOCK_ROWS, operands.layout)
+    sources = _src_b(state, operands), _src_a(state, operands)
+    new = operation(old, *sources, phase=operands.phase, numerics=state.numerics, **operands.options)
+    state.dst.write(operands.dst_row, new, operands.layout)
 
 
-def _multiply_row(state: State, thread: int, instruction: Instruction, reading: _Reading) -> None:
+def _multiply_row(state: State, operands: Operands) -> None:
     """Add one SrcB row @ SrcA to the Dst rows that row broadcast writes."""
-    row = state.dst_row(thread, instruction["dst"]) & BROADCAST_BASE
-    old = state.dst.read(row, BLOCK_ROWS, reading.layout)
-    src_b = state.src_b.read[state.rwc[thread].src_b][np.newaxis]
-    operands = src_b, _src_a(state, thread)
-    new = mvmul_row(old, *operands, phase=reading.phase, numerics=state.numerics, **reading.options)
+    old = state.dst.read(operands.dst_row, BLOCK_ROWS, operands.layout)
+    sources = state.src_b.read[operands.src_b_row][np.newaxis], _src_a(state, operands)
+    new = mvmul_row(old, *sources, phase=operands.phase, numerics=state.numerics, **operands.options)
     rows = range(BLOCK_ROWS - 1) if state.numerics.row_broadcast_writes_all else ROW_BROADCAST_ROWS
     for each in rows:
-        state.dst.write(row + each, new[each : each + 1], reading.layout)
+        state.dst.write(operands.dst_row + each, new[each : each + 1], operands.layout)
 
 
-def _pool(state: State, thread: int, instruction: Instruction, reading: _Reading) -> None:
+def _pool(state: State, instruction: Instruction, operands: Operands) -> None:
     """GAPOOL, or GMPOOL, to which an undefined Dst row is below everything; golden takes a block of 8 rows and leaves 4."""
-    row = state.dst_row(thread, instruction["dst"]) & ~(POOL_ROWS - 1)
     maximum = instruction.name == "GMPOOL"
     old = np.zeros((BLOCK_ROWS, COLUMNS), np.uint32)
-    old[:POOL_ROWS] = state.dst.read(row, POOL_ROWS, reading.layout, ones=maximum)
-    operands = old, _src_b(state, thread), _src_a(state, thread)
+    old[:POOL_ROWS] = state.dst.read(operands.dst_row, POOL_ROWS, operands.layout, ones=maximum)
+    sources = old, _src_b(state, operands), _src_a(state, operands)
     if maximum:
         argmax = bool(instruction["argmax"])
-        new = gmpool(*operands, argmax=argmax, numerics=state.numerics, **reading.options)
+        new = gmpool(*sources, argmax=argmax, numerics=state.numerics, **operands.options)
     else:
-        new = gapool(*operands, phase=reading.phase, numerics=state.numerics, **reading.options)
-    state.dst.write(row, new[:POOL_ROWS], reading.layout)
+        new = gapool(*sources, phase=operands.phase, numerics=state.numerics, **operands.options)
+    state.dst.write(operands.dst_row, new[:POOL_ROWS], operands.layout)
 
 
-def _elementwise(state: State, thread: int, instruction: Instruction, reading: _Reading) -> None:
-    row = state.dst_row(thread, instruction["dst"]) & ~(BLOCK_ROWS - 1)
-    src_b_row, src_a_row = state.rwc[thread].src_b, state.rwc[thread].src_a & ~(BLOCK_ROWS - 1)
+def _elementwise(state: State, instruction: Instruction, operands: Operands) -> None:
     src_b = broadcast_src_b(
-        _src_b(state, thread),
-        row=src_b_row % BLOCK_ROWS if instruction["broadcast_row"] else None,
+        _src_b(state, operands),
+        row=operands.src_b_row % BLOCK_ROWS if instruction["broadcast_row"] else None,
         column_0=bool(instruction["broadcast_column"]),
     )
-    options = reading.options | {"keep_src_b_denormals": reading.keeps_denormals, "numerics": state.numerics}
+    options = operands.options | {"keep_src_b_denormals": operands.keeps_denormals, "numerics": state.numerics}
     if instruction.name == "ELWMUL":
-        options["phase"] = reading.phase
-    elif reading.phase:
-        raise ValueError(f"the fidelity phase must be 0 in {instruction.name}, not {reading.phase}")
+        options["phase"] = operands.phase
+    elif operands.phase:
+        raise ValueError(f"the fidelity phase must be 0 in {instruction.name}, not {operands.phase}")
     else:
         options["accumulate"] = bool(instruction["add_dst"])
-    old = state.dst.read(row, BLOCK_ROWS, reading.layout)
-    src_a = state.src_a.read[src_a_row : src_a_row + BLOCK_ROWS]
-    state.dst.write(row, ELEMENTWISE[instruction.name](old, src_b, src_a, **options), reading.layout)
+    old = state.dst.read(operands.dst_row, BLOCK_ROWS, operands.layout)
+    src_a = state.src_a.read[operands.src_a_row : operands.src_a_row + BLOCK_ROWS]
+    new = ELEMENTWISE[instruction.name](old, src_b, src_a, **options)
+    state.dst.write(operands.dst_row, new, operands.layout)

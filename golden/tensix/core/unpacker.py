@@ -50,24 +50,49 @@ COLUMN_SHIFT = 0xF
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Tile:
-    """Where a tile is in L1 and which of its datums are read.
+class Load:
+    """What an UNPACR reads, and what it fills.
 
     Attributes
     ----------
-    address : byte address, of the exponents where there are some.
+    address : byte address of the tile in L1, of the exponents where there are some.
     first, count : first datum that is read, and how many.
     datums : datums of the whole tile.
+    row : first row of SrcA, SrcB or Dst; it wraps there.
     """
 
+    control: UnpackControl
     address: int
     first: int
     count: int
     datums: int
+    row: int
+
+    @property
+    def rows(self) -> int:
+        """Rows that the datums reach."""
+        step = FACE * COLUMNS if self.control.transpose else COLUMNS
+        return -(-self.count // step) * step // COLUMNS
 
 
 def unpacr(state: State, thread: int, instruction: Instruction) -> None:
-    """Execute UNPACR, whose bank the wait gate has found free.
+    """Execute UNPACR, whose bank the wait gate has found free; raises as `load_of`."""
+    unpacker, steps = instruction["unpacker"], ("ch0_y", "ch0_z", "ch1_y", "ch1_z")
+    load = load_of(state, thread, instruction)
+    if load.control.to_dst:
+        _fill_dst(state, load)
+    else:
+        bank, rows = state.source(unpacker).written, np.arange(load.row, load.row + load.rows) % SRC_ROWS
+        bank[rows] = _unpacked(state, load, bank[rows])
+    increments = {name: instruction[name] for name in steps}
+    for each in {thread, _adc_thread(thread, instruction)}:
+        state.adc[each] = state.adc[each].updated(1 << unpacker, lambda adc: unpacr_increments(adc, **increments))
+    if instruction["flip"]:
+        state.source(unpacker).hand_over(int(load.control.out_format))
+
+
+def load_of(state: State, thread: int, instruction: Instruction) -> Load:
+    """Return what an UNPACR reads and fills.
 
     Raises
     ------
@@ -75,24 +100,14 @@ def unpacr(state: State, thread: int, instruction: Instruction) -> None:
     ValueError : a mode that golden does not model.
     """
     _check_modes(state, thread, instruction)
-    unpacker, steps = instruction["unpacker"], ("ch0_y", "ch0_z", "ch1_y", "ch1_z")
+    unpacker = instruction["unpacker"]
     in_format = format_of("the tile descriptor's format", state.config.read("l1_format", thread, unpacker))
     out_format = format_of("the unpacker's output format", state.config.read("unpack_out_format", thread, unpacker))
     control = _control(state, thread, instruction, in_format, out_format)
-    tile = _tile(state, thread, instruction, in_format, forced=control.forced_exponent is not None)
     row = _first_row(state, thread, instruction, out_format, to_dst=control.to_dst)
-    overrides = bool(state.config.of_thread("override_with_address", thread))
-    if control.to_dst:
-        if overrides:
-            raise ValueError("SRCA_SET_SetOvrdWithAddr must be 0 with Dst: golden does not model it")
-        _fill_dst(state, control, tile, row, out_format)
-    else:
-        _fill_source(state, unpacker, control, tile, row, overrides=overrides)
-    increments = {name: instruction[name] for name in steps}
-    for each in {thread, _adc_thread(thread, instruction)}:
-        state.adc[each] = state.adc[each].updated(1 << unpacker, lambda adc: unpacr_increments(adc, **increments))
-    if instruction["flip"]:
-        state.source(unpacker).hand_over(int(out_format))
+    load = Load(control=control, row=row, **_tile(state, thread, instruction, control))
+    _check_rows(unpacker, load, overrides=bool(state.config.of_thread("override_with_address", thread)))
+    return load
 
 
 def _adc_thread(thread: int, instruction: Instruction) -> int:
@@ -139,8 +154,9 @@ def _control(
         raise UndefinedBehavior(str(error)) from None
 
 
-def _tile(state: State, thread: int, instruction: Instruction, fmt: Format, *, forced: bool) -> _Tile:
-    unpacker, read = instruction["unpacker"], state.config.read
+def _tile(state: State, thread: int, instruction: Instruction, control: UnpackControl) -> dict[str, int]:
+    """Return the fields of a `Load` that say where a tile is in L1 and which of its datums are read."""
+    unpacker, read, fmt = instruction["unpacker"], state.config.read, control.in_format
     of_context = instruction["multi_context"] and not unpacker
     x_dim = read("context_x_dim", thread) if of_context else read("x_dim", thread, unpacker)
     y_dim, z_dim = read("y_dim", thread, unpacker), read("z_dim", thread, unpacker) or 1
@@ -151,13 +167,13 @@ def _tile(state: State, thread: int, instruction: Instruction, fmt: Format, *, f
     count = of_xy.channel_1.x - of_xy.channel_0.x + 1
     if count < 1:
         raise ValueError(f"X of channel 1 must not be below X of channel 0 in UNPACR, not {count - 1} from it")
-    tile = _Tile(address=address, first=first, count=count, datums=x_dim * y_dim * z_dim)
-    exponents = exponent_stream_bytes(tile.datums) if fmt in BLOCK_FLOATS and not forced else 0
+    datums = x_dim * y_dim * z_dim
+    exponents = exponent_stream_bytes(datums) if fmt in BLOCK_FLOATS and control.forced_exponent is None else 0
     bits = BLOCK_FLOATS[fmt].datum_bits if fmt in BLOCK_FLOATS else 8 * L1_BYTES[fmt]
     end = address + exponents + -(-(first + count) * bits // 8)
     if end > state.l1.size:
         raise UndefinedBehavior(f"UNPACR must read from L1, {state.l1.size} bytes, not to address {end}")
-    return tile
+    return {"address": address, "first": first, "count": count, "datums": datums}
 
 
 def _first_row(state: State, thread: int, instruction: Instruction, fmt: Format, *, to_dst: bool) -> int:
@@ -186,43 +202,37 @@ def _by_strides(state: State, thread: int, unpacker: int, channel: Channel) -> i
     return channel.y * strides["y"] + channel.z * strides["z"] + channel.w * strides["w"]
 
 
-def _rows(tile: _Tile, control: UnpackControl) -> int:
-    """Return the rows that the datums reach."""
-    step = FACE * COLUMNS if control.transpose else COLUMNS
-    return -(-tile.count // step) * step // COLUMNS
-
-
-def _unpacked(state: State, control: UnpackControl, tile: _Tile, before: np.ndarray) -> np.ndarray:
-    return unpack_tile(
-        state.l1[tile.address :],
-        control,
-        first_datum=tile.first,
-        count=tile.count,
-        tile_datums=max(tile.datums, tile.first + tile.count),
-        before=before,
-        numerics=state.numerics,
-    )
-
-
-def _fill_source(
-    state: State, unpacker: int, control: UnpackControl, tile: _Tile, row: int, *, overrides: bool
-) -> None:
-    """Write rows of SrcA or SrcB; without SRCA_SET_SetOvrdWithAddr unpacker 0 has 16 rows."""
-    bank, count = state.source(unpacker).written, _rows(tile, control)
-    if control.transpose and row % FACE:
+def _check_rows(unpacker: int, load: Load, *, overrides: bool) -> None:
+    """Raise for rows that the register has not; without SRCA_SET_SetOvrdWithAddr unpacker 0 has 16 rows of SrcA."""
+    row, count = load.row, load.rows
+    if load.control.to_dst:
+        if overrides:
+            raise ValueError("SRCA_SET_SetOvrdWithAddr must be 0 with Dst: golden does not model it")
+        return
+    if load.control.transpose and row % FACE:
         raise ValueError(f"the first row must be a multiple of {FACE} with transpose, not {row}")
     if not unpacker and row % SRC_ROWS + count > SRC_ROWS:
         raise UndefinedBehavior(f"UNPACR must end at row {SRC_ROWS - 1} of SrcA, not pass it from row {row % SRC_ROWS}")
     if not unpacker and not overrides and row + count > FACE:
         raise UndefinedBehavior(f"SRCA_SET_SetOvrdWithAddr must be 1 for rows from {FACE} on, not 0")
-    rows = np.arange(row, row + count) % SRC_ROWS
-    bank[rows] = _unpacked(state, control, tile, bank[rows])
 
 
-def _fill_dst(state: State, control: UnpackControl, tile: _Tile, row: int, fmt: Format) -> None:
-    row, count = row % DST16_ROWS, _rows(tile, control)
+def _unpacked(state: State, load: Load, before: np.ndarray) -> np.ndarray:
+    return unpack_tile(
+        state.l1[load.address :],
+        load.control,
+        first_datum=load.first,
+        count=load.count,
+        tile_datums=max(load.datums, load.first + load.count),
+        before=before,
+        numerics=state.numerics,
+    )
+
+
+def _fill_dst(state: State, load: Load) -> None:
+    row, count, fmt = load.row % DST16_ROWS, load.rows, load.control.out_format
     layout = DST32 if fmt in DST32_FORMATS else DST16_FP16 if fmt in SHORT_FORMATS else DST16_BF16
     last = state.dst.rows(row + count - 1, 1, dst32=layout is DST32)
-    if tile.count % COLUMNS and not state.dst.defined[last].all():
+    if load.count % COLUMNS and not state.dst.defined[last].all():
         raise UndefinedBehavior("UNPACR must fill an undefined Dst row whole, not some of its columns")
-    state.dst.write(row, _unpacked(state, control, tile, state.dst.read(row, count, layout)), layout)
+    state.dst.write(row, _unpacked(state, load, state.dst.read(row, count, layout)), layout)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS
-from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
+from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
 from bitpath.rtl.common.config import require_power_of_two
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
 from bitpath.rtl.tensix.unpack.config import ConversionConfig
@@ -50,37 +50,76 @@ class WaitGateConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TensixCoreConfig:
-    """Configuration of a core; its numerics are those of the chip's preset.
+class AddressConfig:
+    """Configuration of what makes rows and addresses of an instruction; its numerics are those of the chip's preset.
 
     Attributes
     ----------
     chip : decides encodings, configuration registers, packers and numerics.
-    rows, cols : the Matrix unit's grid of dot products; powers of two up to 8 and 16.
     l1_words : 64-byte words of L1; a power of two.
     """
 
     chip: Chip = Chip.WORMHOLE
-    rows: int = 2
-    cols: int = 4
     l1_words: int = 4096
 
     def __post_init__(self) -> None:
+        require_power_of_two("tensix_core", "l1_words", self.l1_words, 64, 1 << 15)
+
+    @property
+    def numerics(self) -> TensixNumerics:
+        """Numerics of the chip."""
+        return CHIP_PRESETS[self.chip].numerics
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnpackAddressConfig(AddressConfig):
+    """Configuration of an unpacker's addresses.
+
+    Attributes
+    ----------
+    unpacker : 0 or 1, of SrcA and of SrcB.
+    """
+
+    unpacker: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.unpacker not in (0, 1):
+            raise ValueError(f"unpack_address: unpacker must be 0 or 1, not {self.unpacker}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensixCoreConfig(AddressConfig):
+    """Configuration of a core.
+
+    Attributes
+    ----------
+    rows, cols : the Matrix unit's grid of dot products; powers of two up to 8 and 16.
+    """
+
+    rows: int = 2
+    cols: int = 4
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         require_power_of_two("tensix_core", "rows", self.rows, 1, BLOCK_ROWS)
         require_power_of_two("tensix_core", "cols", self.cols, 1, COLUMNS)
-        require_power_of_two("tensix_core", "l1_words", self.l1_words, 64, 1 << 15)
 
     @property
     def unit(self) -> MatrixUnitConfig:
         """Configuration of the Matrix unit."""
-        return MatrixUnitConfig(rows=self.rows, cols=self.cols, numerics=CHIP_PRESETS[self.chip].numerics)
+        return MatrixUnitConfig(rows=self.rows, cols=self.cols, numerics=self.numerics)
 
     @property
     def unpack_conversion(self) -> ConversionConfig:
         """Configuration of the unpackers, which take 64 bytes of L1 a cycle."""
-        return ConversionConfig(numerics=self.unit.numerics, rows=UNPACK_ROWS)
+        return ConversionConfig(numerics=self.numerics, rows=UNPACK_ROWS)
 
     @property
     def pack_conversion(self) -> ConversionConfig:
         """Configuration of the packer, which takes a row of Dst a cycle."""
-        return ConversionConfig(numerics=self.unit.numerics)
+        return ConversionConfig(numerics=self.numerics)
+
+    def addresses(self, unpacker: int) -> UnpackAddressConfig:
+        """Return the configuration of an unpacker's addresses."""
+        return UnpackAddressConfig(chip=self.chip, l1_words=self.l1_words, unpacker=unpacker)

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, EXPONENT5_FORMATS, Format
-from bitpath.rtl.tensix.core.config import TensixCoreConfig
+from bitpath.rtl.tensix.core.config import AddressConfig
 from bitpath.rtl.tensix.core.config_file import field_of
 from bitpath.rtl.tensix.core.decode import named
 from bitpath.rtl.tensix.core.thread_view import view_layout
@@ -36,7 +36,7 @@ class MatrixOperands(wiring.Component):
 
     Parameters
     ----------
-    config : configuration of the core.
+    config : the chip, and the size of L1.
 
     Members
     -------
@@ -49,7 +49,7 @@ class MatrixOperands(wiring.Component):
 
     clocked = False
 
-    def __init__(self, config: TensixCoreConfig):
+    def __init__(self, config: AddressConfig):
         self.config = config
         layout = view_layout(config.chip)
         super().__init__({"view": In(layout), "implied": In(Implied), "o": Out(Instruction), "refused": Out(1)})
@@ -91,7 +91,7 @@ class MatrixOperands(wiring.Component):
         with m.If(clears):
             absent = self._zeroes(m, row, wide)
         adds = named(instruction, "ELWADD", "ELWSUB")
-        step = self.config.unit.numerics.src_a_row_step
+        step = self.config.numerics.src_a_row_step
         row_mask = (COLUMNS if step == COLUMNS else BLOCK_ROWS) - 1
         refusals = [
             shared.zero_flag_disabled_src[0] & ~elementwise & ~clears & ~named(instruction, "GMPOOL"),

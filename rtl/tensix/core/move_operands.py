@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import Format
-from bitpath.rtl.tensix.core.config import TensixCoreConfig
+from bitpath.rtl.tensix.core.config import AddressConfig
 from bitpath.rtl.tensix.core.decode import MOVES, clearing, handing_over, named
 from bitpath.rtl.tensix.core.matrix_operands import Implied
 from bitpath.rtl.tensix.core.thread_view import view_layout
@@ -29,7 +29,7 @@ class MoveOperands(wiring.Component):
 
     Parameters
     ----------
-    config : configuration of the core.
+    config : the chip, and the size of L1.
 
     Members
     -------
@@ -44,7 +44,7 @@ class MoveOperands(wiring.Component):
 
     clocked = False
 
-    def __init__(self, config: TensixCoreConfig):
+    def __init__(self, config: AddressConfig):
         self.config = config
         super().__init__(
             {
@@ -67,7 +67,7 @@ class MoveOperands(wiring.Component):
         self._formats(m)
         to_dst, from_dst = named(instruction, "MOVA2D", "MOVB2D"), named(instruction, "MOVD2A", "MOVD2B")
         fp32, tf32 = shared.fp32_enabled[0], o.control.dst_format == Format.TF32
-        follows = fp32 & self.config.unit.numerics.moves_follow_fp32
+        follows = fp32 & self.config.numerics.moves_follow_fp32
         low_half = Signal()
         row = Signal(DST_ROW_BITS)
         m.d.comb += [
@@ -82,7 +82,7 @@ class MoveOperands(wiring.Component):
         self._rows(m, row)
         self._banks(m)
         refusals = [
-            to_dst & tf32 & low_half,
+            tf32 & low_half,
             from_dst & ~o.dst32 & (low_half | tf32),
             (to_dst | from_dst) & ~o.control.dst_format.matches(*Format),
             named(instruction, "MOVB2D", "MOVB2A") & ~o.control.own_format.matches(*Format),

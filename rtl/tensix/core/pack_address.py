@@ -22,11 +22,12 @@ from bitpath.golden.tensix.declarations.formats import (
     EXPONENT5_FORMATS,
     Format,
 )
-from bitpath.rtl.tensix.core.config import TensixCoreConfig
+from bitpath.rtl.tensix.core.config import AddressConfig
 from bitpath.rtl.tensix.core.config_file import field_of
 from bitpath.rtl.tensix.core.l1_memory import line_address_bits
 from bitpath.rtl.tensix.core.row_packer import PACKERS, SOURCES, pack_rows_layout
 from bitpath.rtl.tensix.core.thread_view import view_layout
+from bitpath.rtl.tensix.pack.l1_round import ACCUMULATING_FORMATS
 
 MASKS = (0b0001, 0b0010, 0b0100, 0b1000, 0b0011, 0b1100, 0b1111)
 """Packers that Wormhole's PACR may name; 0 names the first."""
@@ -34,6 +35,7 @@ PACKERS_UNIT = 2
 ADDRESS_BITS = 17
 RELATIVE = 31
 """Bit of packer 0's address that adds it to the others'."""
+INTEGERS = (Format.INT32, Format.INT16, Format.INT8)
 SHORT_FORMATS = (*EXPONENT5_FORMATS, Format.INT8)
 
 
@@ -42,21 +44,22 @@ class PackAddress(wiring.Component):
 
     Parameters
     ----------
-    config : configuration of the core.
+    config : the chip, and the size of L1.
 
     Members
     -------
     view : In(view_layout)
     o : Out(pack_rows_layout)
     refused : Out(1), a core does not execute the PACR: block floats, E4M3, compression, Blackhole's FP16 with Round_10b, INT16 from
-        a 16-bit Dst, a start inside of a row, a number of datums that is no multiple of 16 (on Blackhole other than 16), packers
-        or read interfaces that do not go together, formats of Dst and packer that differ, rows that do not exist, a ReLU mode above
-        3, an address outside of L1
+        a 16-bit Dst, sums of other formats than FP32, BF16 and FP16, a start inside of a row, a number of datums that is no multiple
+        of 16 (on Blackhole other than 16), packers or read interfaces that do not go together, formats of Dst and packer that
+        differ, rows that do not exist, a ReLU mode above 3, a ReLU threshold that is negative or for integers, an address outside
+        of L1
     """
 
     clocked = False
 
-    def __init__(self, config: TensixCoreConfig):
+    def __init__(self, config: AddressConfig):
         self.config = config
         super().__init__({"view": In(view_layout(config.chip)), "o": Out(pack_rows_layout(config)), "refused": Out(1)})
 
@@ -65,6 +68,7 @@ class PackAddress(wiring.Component):
         instruction, shared = self.view.instruction, self.view.shared
         near, far = self.view.adc[PACKERS_UNIT]
         mid_format, out_format = shared.pack_in_format[0], shared.pack_out_format[0]
+        relu = shared.relu_mode[0]
         strides = {name: field_of(shared, f"packer_{name}_stride") for name in "xyzw"}
         address = Signal(32)
         m.d.comb += address.eq(
@@ -87,7 +91,8 @@ class PackAddress(wiring.Component):
             datum[:4].any(),
             count[:4].any() | (far.x.value < near.x.value),
             shared.dst_format[0] != mid_format,
-            shared.relu_mode[0] > 3,
+            shared.l1_accumulate[0] & ~out_format.matches(*ACCUMULATING_FORMATS),
+            (relu > 3) | (relu > 1) & (shared.relu_threshold[0][-1] | mid_format.matches(*INTEGERS)),
             ~mid_format.matches(*Format) | mid_format.matches(*(fmt for fmt in BLOCK_FLOATS if fmt not in _MIDDLES)),
             out_format.matches(*BLOCK_FLOATS) | ~out_format.matches(*Format),
             field_of(shared, "pack_e4m3").any() & (out_format == Format.FP8),

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import COLUMNS
-from bitpath.rtl.tensix.core.config import TensixCoreConfig
+from bitpath.rtl.tensix.core.config import AddressConfig, TensixCoreConfig
 from bitpath.rtl.tensix.core.l1_memory import LINES, line_address_bits
 from bitpath.rtl.tensix.dot.layouts import DstRow
 from bitpath.rtl.tensix.engine.command import rows_per_word_log2
@@ -28,7 +28,7 @@ SOURCES = 4
 ROW_COUNT_BITS = DST_ROW_BITS + 1
 
 
-def pack_rows_layout(config: TensixCoreConfig) -> data.StructLayout:
+def pack_rows_layout(config: AddressConfig) -> data.StructLayout:
     """Return the layout of a PACR.
 
     - ``sources`` : the packers or read interfaces that take part; each reads ``rows`` Dst rows, at least 1, from its ``first`` on.

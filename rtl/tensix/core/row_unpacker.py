@@ -17,7 +17,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, SRC, Format
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.tensix.core.config import UNPACK_ROWS, TensixCoreConfig
+from bitpath.rtl.tensix.core.config import UNPACK_ROWS, AddressConfig, TensixCoreConfig
 from bitpath.rtl.tensix.core.l1_memory import line_address_bits
 from bitpath.rtl.tensix.engine.command import rows_a_cycle_log2
 from bitpath.rtl.tensix.engine.l1_port import NEED_BITS, LoadPort
@@ -43,7 +43,7 @@ LINE_WORDS_LOG2, LINE_BYTES_LOG2 = 2, 4
 """Such words, and bytes, of the 16 bytes that an address of L1 counts."""
 
 
-def rows_layout(config: TensixCoreConfig) -> data.StructLayout:
+def rows_layout(config: AddressConfig) -> data.StructLayout:
     """Return the layout of an UNPACR: rows of 16 datums, and where they go.
 
     - ``address`` : of the first datum, in units of 4 bytes; ``exponent`` : of its block's exponent, in bytes.

@@ -127,7 +127,9 @@ class TensixCore(wiring.Component):
         operands = instantiate(m, platform, "operands", MatrixOperands, config)
         moves = instantiate(m, platform, "moves", MoveOperands, config)
         pack_address = instantiate(m, platform, "pack_address", PackAddress, config)
-        addresses = [instantiate(m, platform, f"address_{each}", UnpackAddress, config, each) for each in range(2)]
+        addresses = [
+            instantiate(m, platform, f"address_{each}", UnpackAddress, config.addresses(each)) for each in range(2)
+        ]
         # Unpackers take nothing while an instruction waits for them to be at rest; Dst is unpacker 0's or the Matrix unit's.
         moving, rests, at_rest, to_dst = Signal(), Signal(), Signal(), unpackers[0].fills_dst
         m.d.comb += [

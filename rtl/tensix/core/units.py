@@ -2,10 +2,21 @@
 
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
-from bitpath.rtl.tensix.core.config import ConfigFileConfig, DecodeConfig, TensixCoreConfig, WaitGateConfig
+from bitpath.rtl.tensix.core.config import (
+    AddressConfig,
+    ConfigFileConfig,
+    DecodeConfig,
+    TensixCoreConfig,
+    UnpackAddressConfig,
+    WaitGateConfig,
+)
 from bitpath.rtl.tensix.core.config_file import ConfigFile
 from bitpath.rtl.tensix.core.decode import Decode
+from bitpath.rtl.tensix.core.matrix_operands import MatrixOperands
+from bitpath.rtl.tensix.core.move_operands import MoveOperands
+from bitpath.rtl.tensix.core.pack_address import PackAddress
 from bitpath.rtl.tensix.core.tensix_core import TensixCore
+from bitpath.rtl.tensix.core.unpack_address import UnpackAddress
 from bitpath.rtl.tensix.core.wait_gate import WaitGate
 
 UNITS = (
@@ -34,6 +45,42 @@ UNITS = (
         build=WaitGate,
         summary="Tensix: latched waits and owners of banks let a thread's instruction pass",
         covered=Covered(WaitGateConfig(), 1000),
+    ),
+    Unit(
+        name="matrix_operands",
+        room="tensix/core",
+        config_type=AddressConfig,
+        build=MatrixOperands,
+        summary="Tensix: rows, formats and phase of an instruction of the Matrix unit",
+        covered=Covered(AddressConfig(chip=Chip.BLACKHOLE), 300),
+        agreed=AddressConfig(),
+    ),
+    Unit(
+        name="move_operands",
+        room="tensix/core",
+        config_type=AddressConfig,
+        build=MoveOperands,
+        summary="Tensix: rows, formats and banks of a move or of a change of banks",
+        covered=Covered(AddressConfig(chip=Chip.BLACKHOLE), 300),
+        agreed=AddressConfig(),
+    ),
+    Unit(
+        name="unpack_address",
+        room="tensix/core",
+        config_type=UnpackAddressConfig,
+        build=UnpackAddress,
+        summary="Tensix: rows of L1 and of SrcA, SrcB or Dst of an UNPACR",
+        covered=Covered(UnpackAddressConfig(), 2000),
+        agreed=UnpackAddressConfig(chip=Chip.BLACKHOLE, unpacker=1),
+    ),
+    Unit(
+        name="pack_address",
+        room="tensix/core",
+        config_type=AddressConfig,
+        build=PackAddress,
+        summary="Tensix: rows of Dst and addresses in L1 of a PACR",
+        covered=Covered(AddressConfig(), 2000),
+        agreed=AddressConfig(chip=Chip.BLACKHOLE),
     ),
     Unit(
         name="tensix_core",

@@ -22,7 +22,7 @@ from bitpath.golden.tensix.declarations.formats import (
     SRC_ROWS,
     Format,
 )
-from bitpath.rtl.tensix.core.config import TensixCoreConfig
+from bitpath.rtl.tensix.core.config import UnpackAddressConfig
 from bitpath.rtl.tensix.core.config_file import field_of
 from bitpath.rtl.tensix.core.l1_memory import line_address_bits
 from bitpath.rtl.tensix.core.row_unpacker import (
@@ -48,8 +48,7 @@ class UnpackAddress(wiring.Component):
 
     Parameters
     ----------
-    config : configuration of the core.
-    unpacker : 0 or 1.
+    config : the chip, the unpacker, and the size of L1.
 
     Members
     -------
@@ -63,13 +62,13 @@ class UnpackAddress(wiring.Component):
 
     clocked = False
 
-    def __init__(self, config: TensixCoreConfig, unpacker: int):
-        self.config, self.unpacker = config, unpacker
+    def __init__(self, config: UnpackAddressConfig):
+        self.config = config
         super().__init__({"view": In(view_layout(config.chip)), "o": Out(rows_layout(config)), "refused": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
-        unit, view, o = self.unpacker, self.view, self.o
+        unit, view, o = self.config.unpacker, self.view, self.o
         instruction = view.instruction
         near, far = view.adc[unit]
         multi = instruction.multi_context
@@ -126,7 +125,7 @@ class UnpackAddress(wiring.Component):
     def _read(self, name: str) -> Value:
         """Return a field of this unpacker, or the one that both have in common."""
         places = len(FIELDS[self.config.chip][name])
-        return field_of(self.view.shared, name, self.unpacker % places if places else 0)
+        return field_of(self.view.shared, name, self.config.unpacker % places if places else 0)
 
     def _tile(self, m: Module, near: data.View, first: Signal) -> Value:
         """Compute the first datum; return the datums of the tile."""
@@ -136,7 +135,9 @@ class UnpackAddress(wiring.Component):
         y_dim = self._read("y_dim")
         m.d.comb += [
             x_dim.eq(
-                self._read("x_dim") if self.unpacker else Mux(multi, self._read("context_x_dim"), self._read("x_dim"))
+                self._read("x_dim")
+                if self.config.unpacker
+                else Mux(multi, self._read("context_x_dim"), self._read("x_dim"))
             ),
             z_dim.eq(Mux(self._read("z_dim") == 0, 1, self._read("z_dim"))),
             first.eq(((near.w.value * z_dim + near.z.value) * y_dim + near.y.value) * x_dim + near.x.value),
@@ -149,7 +150,7 @@ class UnpackAddress(wiring.Component):
         o, blocks = self.o, in_format.matches(*BLOCK_FLOATS)
         forced = Mux(blocks, self._read("force_exponent"), 0)
         m.d.comb += [o.forced.eq(forced), o.forced_exponent.eq(self._read("forced_exponent"))]
-        if self.unpacker:
+        if self.config.unpacker:
             return self._read("tilise").any()
         multi, shifts = self.view.instruction.multi_context, self._read("shift_amounts")
         to_dst = Mux(multi, self._read("unpack_to_dst"), self._read("descriptor_to_dst"))
@@ -166,7 +167,7 @@ class UnpackAddress(wiring.Component):
         """Return what is refused of unpacker 0."""
         o, own = self.o, self.view.own
         last, reached = row + rows, Signal(32)
-        wide = self.config.unit.numerics.tilise_wide_rows & (row_words_log2(o.control.l1_format) > LINE_WORDS_LOG2)
+        wide = self.config.numerics.tilise_wide_rows & (row_words_log2(o.control.l1_format) > LINE_WORDS_LOG2)
         # Lines up to the last row's end, which has at most 64 bytes, or 128 where rows of datums are two register rows.
         steps = Mux(wide, (rows - 1) >> 1, rows - 1)
         row_words = (1 << row_words_log2(o.control.l1_format)) << wide
@@ -182,14 +183,14 @@ class UnpackAddress(wiring.Component):
 
     def _row(self, m: Module, row: Signal, aligned: Signal, out_format: Value) -> None:
         """Compute the first row, and whether the output address is one of a row that there is."""
-        multi, channel = self.view.instruction.multi_context, self.view.adc[self.unpacker][1]
+        multi, channel = self.view.instruction.multi_context, self.view.adc[self.config.unpacker][1]
         strided = Signal(32)
         strides = (self._read(f"unpack_{name}_stride") * channel[name].value for name in "yzw")
         m.d.comb += strided.eq(sum(strides, Value.cast(0)))
         log2 = Mux(out_format.matches(*DST32_FORMATS), 2, _datum_bytes_log2(out_format))
         datums, given = Signal(32), Signal(32)
         m.d.comb += [datums.eq(strided >> log2), given.eq(datums)]
-        if self.unpacker:
+        if self.config.unpacker:
             m.d.comb += row.eq((given // COLUMNS) % SRC_ROWS)
         else:
             adds = self._read("add_dst_address") | self.o.control.to_dst
@@ -197,7 +198,7 @@ class UnpackAddress(wiring.Component):
                 m.d.comb += given.eq(self._read("dst_address") + Mux(adds, datums, 0))
             m.d.comb += row.eq(given[4:] - SKIPPED_ROWS)
         low = ((1 << log2) - 1)[:2]
-        enough = given[4:] >= SKIPPED_ROWS if self.unpacker == 0 else 1
+        enough = given[4:] >= SKIPPED_ROWS if self.config.unpacker == 0 else 1
         m.d.comb += aligned.eq(~(strided & low).any() & ~given[:4].any() & enough)
 
 

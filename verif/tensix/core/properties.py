@@ -1,11 +1,21 @@
 """Wait gate: a latched wait stays until it is met and blocks its class. Choice of a thread: a choice that waits stays. Decoder: a word
-that is executed is legal."""
+that is executed is legal. Operands and addresses: rows of what is executed exist."""
+
+from amaranth import Cat, Mux
 
 from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.rtl.tensix.core.config import DecodeConfig, WaitGateConfig
-from bitpath.rtl.tensix.core.decode import Decode, named
+from bitpath.golden.tensix.declarations.formats import DST16_ROWS, DST32_ROWS, SRC_ROWS
+from bitpath.rtl.tensix.core.config import AddressConfig, DecodeConfig, UnpackAddressConfig, WaitGateConfig
+from bitpath.rtl.tensix.core.decode import MATRIX, Decode, named
 from bitpath.rtl.tensix.core.first_thread import FirstThread
+from bitpath.rtl.tensix.core.matrix_operands import MatrixOperands
+from bitpath.rtl.tensix.core.move_operands import MoveOperands
+from bitpath.rtl.tensix.core.pack_address import PackAddress
+from bitpath.rtl.tensix.core.row_packer import SOURCES
+from bitpath.rtl.tensix.core.row_unpacker import DST32_FORMATS
+from bitpath.rtl.tensix.core.unpack_address import UnpackAddress
 from bitpath.rtl.tensix.core.wait_gate import MATH, WaitGate
+from bitpath.rtl.tensix.matrix.instruction import Opcode
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Properties
 
@@ -73,4 +83,71 @@ def decoded(claim: Claim, chip: Chip) -> None:
         dut.instruction.flip == word[22:24],
         dut.illegal == (word[10:low].any() | word[17:19].any() | word[20:22].any()),
         ~dut.unsupported,
+    )
+
+
+@PROPERTIES.of(
+    "matrix_operands",
+    "matrix_operands_rows_{chip.value}",
+    "an instruction of {chip.value}'s Matrix unit that is executed starts at rows that the unit takes",
+    ("wide & ~clears & row[-1],", "wide & ~clears & row[0],"),
+    "chip",
+    Chip,
+)
+def unit_takes_rows(claim: Claim, chip: Chip) -> None:
+    dut = claim.instantiate("dut", MatrixOperands(AddressConfig(chip=chip)))
+    o, clears, executed = dut.o, dut.o.opcode == Opcode.ZEROACC, ~dut.refused
+    elementwise = o.opcode.matches(Opcode.ELWMUL, Opcode.ELWADD, Opcode.ELWSUB)
+    claim.assume(named(dut.view.instruction, *MATRIX))
+    claim.ensure(
+        ~executed | clears | ~o.dst32 | ~o.dst_row[-1],
+        ~executed | clears | elementwise | ~o.src_a_row[:4].any(),
+        ~executed | clears | o.broadcast_row | ~o.src_b_row[:3].any(),
+    )
+
+
+@PROPERTIES.of(
+    "move_operands",
+    "move_operands_rows_{chip.value}",
+    "a move of {chip.value} that is executed takes 32-bit rows of Dst below 512",
+    ("from_dst & o.dst32) & row[-1],", "from_dst & o.dst32) & row[0],"),
+    "chip",
+    Chip,
+)
+def moved_rows(claim: Claim, chip: Chip) -> None:
+    dut = claim.instantiate("dut", MoveOperands(AddressConfig(chip=chip)))
+    o, instruction = dut.o, dut.view.instruction
+    to_dst, from_dst = named(instruction, "MOVA2D", "MOVB2D"), named(instruction, "MOVD2A", "MOVD2B")
+    wide = Mux(to_dst, o.control.wide | o.control.low_half, from_dst & o.dst32)
+    claim.ensure(dut.refused | ~wide | ~o.dst_row[-1], ~o.control.wide | ~o.control.low_half)
+
+
+@PROPERTIES.of(
+    "unpack_address",
+    "unpack_address_rows",
+    "unpacker 0's UNPACR that is executed ends at row 63 of SrcA, row 511 of a 32-bit Dst, or row 1023 of a 16-bit one, at the latest",
+    ("(last > SRC_ROWS) | (last > FACE)", "(last > 2 * SRC_ROWS) | (last > FACE)"),
+)
+def filled_rows(claim: Claim) -> None:
+    dut = claim.instantiate("dut", UnpackAddress(UnpackAddressConfig()))
+    o = dut.o
+    end = o.row + o.rows
+    dst_rows = Mux(o.control.register_format.matches(*DST32_FORMATS), DST32_ROWS, DST16_ROWS)
+    claim.ensure(dut.refused | (end <= Mux(o.control.to_dst, dst_rows, SRC_ROWS)), dut.refused | (o.rows <= SRC_ROWS))
+
+
+@PROPERTIES.of(
+    "pack_address",
+    "pack_address_rows_{chip.value}",
+    "a PACR of {chip.value} that is executed reads whole rows, of a 32-bit Dst those below 512",
+    ("(o.first[k] + o.rows - 1)[9:]", "(o.first[k] + o.rows - 1)[10:]"),
+    "chip",
+    Chip,
+)
+def packed_rows(claim: Claim, chip: Chip) -> None:
+    dut = claim.instantiate("dut", PackAddress(AddressConfig(chip=chip)))
+    o = dut.o
+    beyond = [o.sources[k] & (o.first[k] + o.rows > DST32_ROWS) for k in range(SOURCES)]
+    claim.ensure(
+        dut.refused | ~o.control.dst32 | ~Cat(beyond).any(), dut.refused | (o.rows != 0), dut.refused | o.sources.any()
     )

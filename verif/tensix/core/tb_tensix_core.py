@@ -23,11 +23,11 @@ from bitpath.rtl.tensix.core.wait_gate import EVERY, UNITS
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.tensix.core.golden_core import MATH, accepted, golden_core, golden_result
-from bitpath.verif.tensix.core.host import CoreHost, Run
-from bitpath.verif.tensix.core.loads import Load, cases, load_program, random_load
-from bitpath.verif.tensix.core.product import DATUM_BYTES, DATUMS, Product, product_program
-from bitpath.verif.tensix.core.programs import THREADS, CoreProgram
+from bitpath.verif.tensix.program.golden_core import MATH, accepted, golden_core, golden_result
+from bitpath.verif.tensix.program.host import CoreHost, Run
+from bitpath.verif.tensix.program.loads import Load, cases, load_program, random_load
+from bitpath.verif.tensix.program.product import DATUM_BYTES, DATUMS, Product, product_program
+from bitpath.verif.tensix.program.programs import THREADS, CoreProgram
 
 CONFIG = config_from_environment(TensixCoreConfig)
 CHIP = CONFIG.chip

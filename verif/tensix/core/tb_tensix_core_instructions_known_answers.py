@@ -14,9 +14,9 @@ from bitpath.rtl.tensix.core.config import TensixCoreConfig
 from bitpath.rtl.tensix.core.tensix_core import TensixCore
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.tensix.core.host import CoreHost
-from bitpath.verif.tensix.core.instruction_programs import implied_program, zeroing_program
-from bitpath.verif.tensix.core.programs import CONTROL, CoreProgram
+from bitpath.verif.tensix.program.host import CoreHost
+from bitpath.verif.tensix.program.instruction_programs import implied_program, zeroing_program
+from bitpath.verif.tensix.program.programs import CONTROL, CoreProgram
 
 CONFIG = config_from_environment(TensixCoreConfig)
 LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}

@@ -14,8 +14,8 @@ from bitpath.rtl.tensix.core.config import TensixCoreConfig
 from bitpath.rtl.tensix.core.tensix_core import TensixCore
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.tensix.core.host import CoreHost
-from bitpath.verif.tensix.core.programs import ARCHIVE, CHIPS, RESULT, THREADS, archived
+from bitpath.verif.tensix.program.host import CoreHost
+from bitpath.verif.tensix.program.programs import ARCHIVE, CHIPS, RESULT, THREADS, archived
 
 CONFIG = config_from_environment(TensixCoreConfig)
 NUMBERS = os.environ.get("BITPATH_PROGRAMS", "")

@@ -11,8 +11,8 @@ from bitpath.rtl.tensix.core.tensix_core import TensixCore
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.exchange import read_input, write_result
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.tensix.core.host import CoreHost
-from bitpath.verif.tensix.core.programs import THREADS
+from bitpath.verif.tensix.program.host import CoreHost
+from bitpath.verif.tensix.program.programs import THREADS
 
 CONFIG = config_from_environment(TensixCoreConfig)
 

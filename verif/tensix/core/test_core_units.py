@@ -8,11 +8,19 @@ from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.rtl.tensix.core.config import TensixCoreConfig
 from bitpath.rtl.units import find_unit
 from bitpath.sim.engine.runner import run_bench
-from bitpath.verif.tensix.core.programs import ARCHIVE, CHIPS, CONTROL
+from bitpath.verif.tensix.program.programs import ARCHIVE, CHIPS, CONTROL
 
 pytestmark = pytest.mark.simulator
 SEED = 20261128
-PARTS = {"decode": (4, 2_000), "config_file": (3, 2_000), "wait_gate": (4, 2_000)}
+PARTS = {
+    "decode": (4, 2_000),
+    "config_file": (3, 2_000),
+    "wait_gate": (4, 2_000),
+    "matrix_operands": (2, 500),
+    "move_operands": (2, 2_000),
+    "unpack_address": (6, 200),
+    "pack_address": (1, 40),
+}
 """Tests of a bench, and values that they compare at least."""
 CORE_TESTS = 7
 KNOWN = "tensix.core.tb_tensix_core_known_answers"

@@ -95,7 +95,7 @@ def random_move(rng: Random, kind: MoveKind, fmt: Format, width: str) -> dict[st
 def apply(registers: Registers, move: dict[str, Any], numerics: TensixNumerics) -> None:
     """Change the registers as golden does."""
     kind, control, count = move["kind"], move["control"], 1 << move["rows_log2"]
-    fmt, own, keeps = Format(control["dst_format"]), Format(control["own_format"]), bool(control["keeps"])
+    fmt, own, keeps = control["dst_format"], control["own_format"], bool(control["keeps"])
     source, dst = move["src_row"], move["dst_row"]
     if kind is MoveKind.BANKS:
         _clear(registers, move)
@@ -119,7 +119,7 @@ def apply(registers: Registers, move: dict[str, Any], numerics: TensixNumerics) 
 
 def _to_dst(registers: Registers, move: dict[str, Any], numerics: TensixNumerics) -> None:
     control, count, source = move["control"], 1 << move["rows_log2"], move["src_row"]
-    fmt, low_half = Format(control["dst_format"]), bool(control["low_half"])
+    fmt, low_half = control["dst_format"], bool(control["low_half"])
     # Whether words have 32 bits is the move's field, so that Fp32_enabled may follow from it.
     layout = layout_of(fmt, bool(control["wide"] or low_half))
     old = registers.dst.read(move["dst_row"], count, layout)
@@ -129,7 +129,7 @@ def _to_dst(registers: Registers, move: dict[str, Any], numerics: TensixNumerics
         new = mova2d(old, taken, srca_format=fmt, numerics=numerics, **options)
     else:
         taken = registers.read(1)[source : source + (1 if move["spread"] else count)]
-        own = Format(control["own_format"])
+        own = control["own_format"]
         column_0 = bool(move["column_0"])
         new = movb2d(old, taken, srca_format=fmt, srcb_format=own, column_0=column_0, numerics=numerics, **options)
     registers.dst.write(move["dst_row"], new, layout)

@@ -69,7 +69,10 @@ ONLY_DEEP = {
     **dict.fromkeys(("nonlinear", "data_memory", "vector_registers", "load_fifo", "store_fifo"), _ON_ICARUS),
     **dict.fromkeys(("tensix_engine", "mover", "systolic_array"), _ON_ICARUS),
     "tensix_core": "`make test` runs its parts; to build it takes minutes",
-    **dict.fromkeys(("decode", "config_file", "wait_gate"), _FEWER_CASES),
+    **dict.fromkeys(
+        ("decode", "config_file", "wait_gate", "matrix_operands", "move_operands", "unpack_address", "pack_address"),
+        _FEWER_CASES,
+    ),
     **dict.fromkeys(("wide_lanes", "sparse_route", "operand_shapes", "psum", "rmsnorm_quant"), _FEWER_CASES),
     **dict.fromkeys(("shuffle", "vector_alu", "vector_move"), _FEWER_CASES),
     "packer": "`make test` runs its bench without the sweeps of all 16-bit words",

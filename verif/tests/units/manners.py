@@ -228,6 +228,7 @@ MANNERS = {
         still=("illegal",),
         cycles=150,
     ),
+    **dict.fromkeys(("matrix_operands", "move_operands", "unpack_address", "pack_address"), Manners()),
     "wait_gate": Manners(inputs={"instruction": lambda source: drawn(lambda: core_traffic.gate_instruction(source))}),
     "tensix_core": Manners(
         keeps=f"GPRs, replay buffers, registers and L1: {SRAM}",

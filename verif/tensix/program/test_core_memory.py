@@ -6,7 +6,7 @@ import pytest
 from bitpath.golden import tensix
 from bitpath.golden.tensix.core.undefined import UndefinedBehavior
 from bitpath.golden.tensix.declarations.formats import DST16_BF16, Format
-from bitpath.verif.tensix.core.streams import PACK, UNPACK, configure, execute
+from bitpath.verif.tensix.program.streams import PACK, UNPACK, configure, execute
 
 CHIPS = ("wormhole", "blackhole")
 

@@ -7,7 +7,7 @@ import pytest
 
 from bitpath.golden import tensix
 from bitpath.golden.tensix.declarations.formats import DST16_BF16
-from bitpath.verif.tensix.core.streams import MATH, PACK, UNPACK, configure, execute, loaded
+from bitpath.verif.tensix.program.streams import MATH, PACK, UNPACK, configure, execute, loaded
 
 UndefinedBehavior = tensix.UndefinedBehavior
 

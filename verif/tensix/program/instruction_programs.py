@@ -5,9 +5,9 @@ import numpy as np
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, DST16_ROWS, FACE, Fidelity, Format
 from bitpath.rtl.tensix.core.wait_gate import EVERY, UNITS
-from bitpath.verif.tensix.core.product import Product, configuration
-from bitpath.verif.tensix.core.programs import LEFT, RESULT, RIGHT, CoreProgram
-from bitpath.verif.tensix.core.words import assembled, config_lines, own_field
+from bitpath.verif.tensix.program.product import Product, configuration
+from bitpath.verif.tensix.program.programs import LEFT, RESULT, RIGHT, CoreProgram
+from bitpath.verif.tensix.program.words import assembled, config_lines, own_field
 
 CHIP = Chip.BLACKHOLE
 DST = LEFT + 0x8000

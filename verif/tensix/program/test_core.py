@@ -7,7 +7,7 @@ from bitpath.golden import tensix
 from bitpath.golden.tensix.core.dst_register import DstRegister
 from bitpath.golden.tensix.declarations.formats import DST16_BF16, DST32, SRC, Format
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE
-from bitpath.verif.tensix.core.streams import MATH, PACK, UNPACK, configure, execute, loaded
+from bitpath.verif.tensix.program.streams import MATH, PACK, UNPACK, configure, execute, loaded
 
 CHIPS = ("wormhole", "blackhole")
 NUMERICS = {"wormhole": WORMHOLE.numerics, "blackhole": BLACKHOLE.numerics}

@@ -13,7 +13,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.tensix.core.programs import THREADS, WORD_BYTES, CoreProgram
+from bitpath.verif.tensix.program.programs import THREADS, WORD_BYTES, CoreProgram
 
 QUIET_CYCLES = 16
 """Cycles of rest after which nothing more comes: expanders take fewer between two words."""

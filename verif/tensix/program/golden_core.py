@@ -11,7 +11,7 @@ from bitpath.golden.tensix.declarations.encodings import BY_NAME
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, Format
 from bitpath.golden.tensix.isa import decode, encode
 from bitpath.rtl.tensix.core.decode import BANKS, MATRIX, MOVES, RWC, ZERO_FIELDS
-from bitpath.verif.tensix.core.programs import THREADS, CoreProgram
+from bitpath.verif.tensix.program.programs import THREADS, CoreProgram
 
 MATH = 1
 ZEROACC_MODES = (0, 0, 0, 1, 1, 1, 2, 3)

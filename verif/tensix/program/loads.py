@@ -17,9 +17,9 @@ from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, FA
 from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
 from bitpath.rtl.tensix.core.row_unpacker import DST32_FORMATS
 from bitpath.rtl.tensix.core.wait_gate import EVERY, UNITS
-from bitpath.verif.tensix.core.product import DATUM_BYTES, Product, configuration, pack_mop, pack_words
-from bitpath.verif.tensix.core.programs import LEFT, RESULT, CoreProgram
-from bitpath.verif.tensix.core.words import FREE, PACKED, assembled, begin_lines, config_lines, own_field
+from bitpath.verif.tensix.program.product import DATUM_BYTES, Product, configuration, pack_mop, pack_words
+from bitpath.verif.tensix.program.programs import LEFT, RESULT, CoreProgram
+from bitpath.verif.tensix.program.words import FREE, PACKED, assembled, begin_lines, config_lines, own_field
 
 MODES = ("plain", "transposed", "tilised", "to Dst", "forced", "zeros")
 L1_BYTES = 0x2000

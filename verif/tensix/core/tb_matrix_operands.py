@@ -1,0 +1,180 @@
+"""Bench of the Matrix unit's operands: every instruction in random states, against golden's operands and golden's ZEROACC.
+
+``BITPATH_CASES`` sets the states of each instruction.
+"""
+
+import os
+from random import Random
+
+import cocotb
+import numpy as np
+from cocotb.triggers import Timer
+
+from bitpath.golden.tensix.core.products import ELEMENTWISE, execute_product, operands_of
+from bitpath.golden.tensix.core.state import State
+from bitpath.golden.tensix.core.zeros import zeroacc
+from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.formats import (
+    DST16_ROWS,
+    DST32,
+    DST32_ROWS,
+    FACE,
+    STYLE_FORMATS,
+    Format,
+    Style,
+)
+from bitpath.golden.tensix.isa import Instruction
+from bitpath.rtl.tensix.core.config import AddressConfig
+from bitpath.rtl.tensix.core.decode import PRODUCTS
+from bitpath.rtl.tensix.core.matrix_operands import Implied, MatrixOperands
+from bitpath.rtl.tensix.dot.layouts import StyleCode
+from bitpath.rtl.tensix.matrix.instruction import Instruction as Record
+from bitpath.rtl.tensix.matrix.instruction import Opcode, Zeroed
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.packing import pack, unpack
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.tensix.core.views import random_instruction, random_state, set_own, set_shared, view_of
+from bitpath.verif.tensix.program.golden_core import MATH
+
+CONFIG = config_from_environment(AddressConfig)
+CHIP = CONFIG.chip
+SIGNATURE = MatrixOperands(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "40"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+L1_BYTES = 64
+FATES = ("executed", "refused")
+
+
+def any_state(rng: Random) -> State:
+    """Return a state whose formats go together, and in half of which nothing asks for a refusal."""
+    state = random_state(CHIP, rng, L1_BYTES)
+    style = rng.choice([*Style])
+    formats = [*STYLE_FORMATS[style]]
+    # SrcA's format decides between BF16 and TF32.
+    of_a = [fmt for fmt in formats if (fmt is Format.TF32) == (style is Style.TF32)]
+    codes = rng.choice(of_a), rng.choice(formats)
+    set_shared(state, "int8_math", int(style is Style.INT8))
+    for name, code, bank in zip("ab", codes, (state.src_a, state.src_b), strict=True):
+        implied = CHIP is Chip.BLACKHOLE and rng.getrandbits(1)
+        other = rng.getrandbits(4)
+        set_shared(state, f"src_{name}_format", other if implied else code)
+        if CHIP is Chip.BLACKHOLE:
+            set_own(state, f"implied_src_{name}_disabled", 0 if implied else 1)
+        bank.formats[:] = [code if implied else other] * 2
+        bank.owned[:] = [True, True]
+    if rng.getrandbits(1):
+        counters = state.rwc[MATH]
+        state.rwc[MATH] = type(counters)(**{**vars(counters), "src_a": counters.src_a & 0x30, "fidelity_phase": 0})
+        set_own(state, "fidelity_base", 0)
+        set_shared(state, "zero_flag_disabled_src", 0)
+    return state
+
+
+async def applied(dut, state: State, instruction: Instruction) -> tuple[int, dict]:
+    """Return whether an instruction is refused, and its record."""
+    dut.view.value = view_of(state, MATH, instruction)
+    implied = {f"src_{name}": bank.formats[0] for name, bank in zip("ab", (state.src_a, state.src_b), strict=True)}
+    dut.implied.value = pack(Implied, implied)
+    await Timer(1, unit="ns")
+    return resolved(dut.refused), resolved(dut.o)
+
+
+def expected_record(state: State, instruction: Instruction) -> tuple[bool, dict]:
+    """Return whether a core refuses a product, and its record, after golden has executed it."""
+    operands, name = operands_of(state, MATH, instruction), instruction.name
+    broadcasts = instruction.fields.get("broadcast_row", 0)
+    wide = operands.layout is DST32
+    row = state.dst_row(MATH, instruction["dst"])
+    refused = (wide and row >= DST32_ROWS) or (name == "GMPOOL" and bool(operands.src_a_row % FACE))
+    try:
+        execute_product(state, MATH, instruction)
+    except ValueError:
+        refused = True
+    banks = {"a": state.src_a, "b": state.src_b}
+    record = {
+        "opcode": Opcode["MVMUL" if name == "DOTPV" and broadcasts else name],
+        "style": StyleCode[operands.style.name],
+        "dst32": wide,
+        "phase": operands.phase,
+        "src_a_format": operands.formats[0],
+        "src_b_format": operands.formats[1],
+        "src_a_row": operands.src_a_row,
+        "src_b_row": operands.src_b_row,
+        "dst_row": operands.dst_row,
+        "broadcast_row": broadcasts,
+        "broadcast_column": instruction.fields.get("broadcast_column", 0),
+        "keep_src_b_denormals": name in ELEMENTWISE and operands.keeps_denormals,
+        "accumulate": instruction.fields.get("add_dst", 0),
+        "argmax": instruction.fields.get("argmax", 0),
+        **{f"flip_{side}": each.matrix_bank for side, each in banks.items()},
+        **{f"release_{side}": not each.owned[0] for side, each in banks.items()},
+    }
+    return refused, record
+
+
+@cocotb.test(**LIMIT)
+async def products(dut):
+    """The record of every product in random states, with formats of every style, configured or implied."""
+    rng = pauses.rng("states")
+    async with bench(dut, SIGNATURE) as frame:
+        records, flags = frame.scoreboard("o", Record), frame.scoreboard("refused", 1)
+        coverage = frame.coverage(cross(PRODUCTS, FATES))
+        for name in PRODUCTS:
+            for case in range(CASES):
+                state, instruction = any_state(rng), random_instruction(CHIP, rng, name)
+                refused, bits = await applied(dut, state, instruction)
+                shown = f"case {case}, {instruction}"
+                expected, record = expected_record(state, instruction)
+                flags.expect(int(expected), shown)
+                flags.got(refused)
+                coverage.hit(f"{name}/{FATES[expected]}")
+                if not expected:
+                    records.expect(pack(Record, record), shown)
+                    records.got(bits)
+
+
+def zeroed_rows(state: State, record: dict) -> np.ndarray:
+    """Return which 16-bit rows of Dst a ZEROACC's record makes undefined."""
+    row, rows = record["dst_row"], np.zeros(DST16_ROWS, bool)
+    match Zeroed(record["zeroed"]):
+        case Zeroed.ROW:
+            rows[row] = True
+        case Zeroed.SIXTEEN:
+            rows[state.dst.rows(row & ~(FACE - 1), FACE, dst32=bool(record["dst32"]))] = True
+        case Zeroed.HALF:
+            half = DST16_ROWS // 2
+            rows[row // half * half :][:half] = True
+        case Zeroed.ALL:
+            rows[:] = True
+    return rows
+
+
+@cocotb.test(**LIMIT)
+async def zeroed(dut):
+    """ZEROACCs in every mode: the rows of the record are those that golden makes undefined; 16 rows that there are not are refused."""
+    rng = pauses.rng("states")
+    async with bench(dut, SIGNATURE) as frame:
+        rows, flags = frame.scoreboard("rows", DST16_ROWS, output="o"), frame.scoreboard("refused", 1)
+        coverage = frame.coverage([mode.name for mode in Zeroed])
+        for mode in Zeroed:
+            coverage.hit(mode.name)
+            for case in range(2 * CASES):
+                state = any_state(rng)
+                operand = rng.getrandbits(rng.choice((5, 6, 8)))
+                instruction = random_instruction(CHIP, rng, "ZEROACC", mode=mode.value, revert=0, operand=operand)
+                refused, bits = await applied(dut, state, instruction)
+                record = unpack(Record, bits)
+                state.dst.defined[:] = True
+                zeroacc(state, MATH, instruction)
+                undefined = ~state.dst.defined
+                shown = f"case {case}, {instruction}"
+                # Golden does nothing to 16 rows that do not exist.
+                flags.expect(int(not undefined.any()), shown)
+                flags.got(refused)
+                if undefined.any():
+                    assert Opcode(record["opcode"]) is Opcode.ZEROACC
+                    assert not any(record[f"{what}_{side}"] for what in ("flip", "release") for side in "ab")
+                    rows.expect(int.from_bytes(np.packbits(undefined).tobytes()), shown)
+                    rows.got(int.from_bytes(np.packbits(zeroed_rows(state, record)).tobytes()))

@@ -1,0 +1,199 @@
+"""Bench of the moves' operands: what the record does to SrcA, SrcB, Dst and their banks is what golden's instruction does.
+
+``BITPATH_CASES`` sets the states of each instruction.
+"""
+
+import os
+from copy import deepcopy
+from random import Random
+
+import cocotb
+import numpy as np
+from cocotb.triggers import Timer
+
+from bitpath.golden.tensix.core.core import UNITS
+from bitpath.golden.tensix.core.state import State
+from bitpath.golden.tensix.core.unpacr_nop import action
+from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.formats import COLUMNS, DST32_ROWS, Format
+from bitpath.golden.tensix.isa import Instruction
+from bitpath.rtl.tensix.core.config import AddressConfig
+from bitpath.rtl.tensix.core.decode import BANKS, FIELD_VALUES, MOVES
+from bitpath.rtl.tensix.core.matrix_operands import Implied
+from bitpath.rtl.tensix.core.move_operands import MoveOperands
+from bitpath.rtl.tensix.matrix.move import Move, MoveKind
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.packing import pack, unpack
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.tensix.core.views import random_instruction, random_state, set_own, set_shared, view_of
+from bitpath.verif.tensix.matrix.moving import FROM_DST, TO_DST, Registers, apply
+from bitpath.verif.tensix.program.golden_core import MATH
+
+CONFIG = config_from_environment(AddressConfig)
+CHIP = CONFIG.chip
+SIGNATURE = MoveOperands(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "40"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+L1_BYTES = 64
+CHANGES = (*(name for name in BANKS if CHIP is Chip.WORMHOLE or name != "SETDVALID"), "SETRWC")
+"""Instructions that clear banks or change their owners."""
+NO_FORMATS = sorted({*range(16)} - {*Format})
+"""Codes that no format has."""
+FATES = ("executed", "refused")
+
+
+def any_state(rng: Random) -> State:
+    """Return a state with random registers and owners, whose formats are configured or implied; a code may be no format's."""
+    state = random_state(CHIP, rng, L1_BYTES)
+    registers = Registers.random(rng)
+    for place, name in enumerate("ab"):
+        source = state.source(place)
+        source.words[:] = registers.sources[place]
+        source.unpacker_bank, source.matrix_bank = registers.pointers[place]
+        source.owned[:] = [bool(rng.getrandbits(1)), bool(rng.getrandbits(1))]
+        source.formats[:] = [rng.choice([*Format]), rng.choice([*Format])]
+        set_shared(state, f"src_{name}_format", rng.choice(NO_FORMATS if rng.random() < 0.25 else [*Format]))
+        if CHIP is Chip.BLACKHOLE:
+            set_own(state, f"implied_src_{name}_disabled", rng.getrandbits(1))
+    state.dst = registers.dst
+    return state
+
+
+def any_instruction(rng: Random, name: str) -> Instruction:
+    """Return an instruction that the decoder does not refuse."""
+    values = {field: rng.choice(values) for (of, field), values in FIELD_VALUES.items() if of == name}
+    while True:
+        instruction = random_instruction(CHIP, rng, name, **values, **({"bank": 0} if name == "UNPACR_NOP" else {}))
+        try:
+            if name == "UNPACR_NOP":
+                action(CHIP, instruction)
+        except ValueError:
+            continue
+        return instruction
+
+
+async def applied(dut, state: State, instruction: Instruction) -> None:
+    """Show an instruction and what it finds."""
+    dut.view.value = view_of(state, MATH, instruction)
+    banks = {f"src_{name}": state.source(place) for place, name in enumerate("ab")}
+    dut.implied.value = pack(Implied, {name: each.formats[each.matrix_bank] for name, each in banks.items()})
+    await Timer(1, unit="ns")
+
+
+def moved(state: State, record: dict, fmt: int) -> None:
+    """Do to a state what a record says."""
+    sources = [state.source(side) for side in range(2)]
+    pointers = [(each.unpacker_bank, each.matrix_bank) for each in sources]
+    apply(Registers([each.words for each in sources], pointers, state.dst), record, state.numerics)
+    if record["kind"] is not MoveKind.BANKS:
+        return
+    change = record["change"]
+    for side, source in enumerate(sources):
+        handed, released, flipped = (change[name] >> side & 1 for name in ("hand_over", "release", "flip"))
+        if change["reset"]:
+            source.reset()
+        if handed:
+            source.hand_over(fmt)
+        source.give_back(release=bool(released), flip=bool(flipped))
+
+
+def rows_of(state: State) -> np.ndarray:
+    """Return the rows of SrcA, SrcB and Dst, uint32 [1280, 17]; the last column of Dst's rows says whether they are defined."""
+    words = [state.source(side).words.reshape(-1, COLUMNS) for side in range(2)]
+    rows = np.concatenate([*words, state.dst.bits]).astype(np.uint32)
+    flags = np.ones(len(rows), np.uint32)
+    flags[-len(state.dst.defined) :] = state.dst.defined
+    return np.column_stack([rows, flags])
+
+
+def owners_of(state: State) -> int:
+    """Return owners and pointers of both sources' banks as bits."""
+    found = 0
+    for each in (state.source(side) for side in range(2)):
+        for bit in (*each.owned, each.unpacker_bank, each.matrix_bank):
+            found = found << 1 | bit
+    return found
+
+
+def takes_high_rows(record: dict) -> bool:
+    """Whether a record takes 32-bit rows of Dst that a core refuses."""
+    kind, control = record["kind"], record["control"]
+    wide = control["wide"] or control["low_half"] if kind in TO_DST else kind in FROM_DST and record["dst32"]
+    return bool(wide) and record["dst_row"] >= DST32_ROWS
+
+
+def at_rest(instruction: Instruction) -> bool:
+    """Whether an instruction changes an unpacker's bank."""
+    if instruction.name == "UNPACR_NOP":
+        found = action(CHIP, instruction)
+        return found.clears or found.hands_over
+    return bool(instruction["reset"] if instruction.name == "CLEARDVALID" else instruction["sources"])
+
+
+@cocotb.test(**LIMIT)
+async def moves(dut):
+    """Every move in random states; those that golden cannot execute, and 32-bit rows from 512 on, are refused."""
+    rng = pauses.rng("states")
+    async with bench(dut, SIGNATURE) as frame:
+        rows, flags = frame.scoreboard("rows", 32 * (COLUMNS + 1), output="o"), frame.scoreboard("refused", 1)
+        coverage = frame.coverage(each for each in cross(MOVES, FATES) if each not in ("TRNSPSRCB/refused",))
+        for name in MOVES:
+            for case in range(CASES):
+                state, instruction = any_state(rng), any_instruction(rng, name)
+                fate = await compared(dut, state, instruction, (rows, flags), f"case {case}, {instruction}")
+                coverage.hit(f"{name}/{fate}")
+                assert not resolved(dut.rests)
+
+
+async def compared(dut, state: State, instruction: Instruction, boards: tuple, shown: str) -> str:
+    """Compare the rows that golden or the record changes, or the refusal; return which."""
+    rows, flags = boards
+    before, by_record = rows_of(state), deepcopy(state)
+    await applied(dut, state, instruction)
+    bits = unpack(Move, resolved(dut.o))
+    record = {name: bits[name] for name in Move.as_shape().members}
+    refused = takes_high_rows(record)
+    try:
+        UNITS[instruction.name](state, MATH, instruction)
+    except ValueError:
+        refused = True
+    flags.expect(int(refused), shown)
+    flags.got(resolved(dut.refused))
+    if not refused:
+        moved(by_record, record, resolved(dut.format))
+        after, got = rows_of(state), rows_of(by_record)
+        for row in np.flatnonzero(((after != before) | (got != before)).any(axis=1)):
+            rows.expect(int.from_bytes(after[row].tobytes(), "little"), f"{shown}, row {row}")
+            rows.got(int.from_bytes(got[row].tobytes(), "little"))
+    return FATES[refused]
+
+
+@cocotb.test(**LIMIT)
+async def changes(dut):
+    """Every instruction that clears banks or changes their owners: words, owners, pointers and the format that a bank implies."""
+    rng = pauses.rng("states")
+    async with bench(dut, SIGNATURE) as frame:
+        rows, flags = frame.scoreboard("rows", 32 * (COLUMNS + 1), output="o"), frame.scoreboard("refused", 1)
+        owners, rests = frame.scoreboard("owners", 8, output="o"), frame.scoreboard("rests", 1)
+        formats = frame.scoreboard("format", 4)
+        coverage = frame.coverage(CHANGES)
+        for name in CHANGES:
+            coverage.hit(name)
+            for case in range(CASES):
+                state, instruction = any_state(rng), any_instruction(rng, name)
+                shown = f"case {case}, {instruction}"
+                by_record = deepcopy(state)
+                assert await compared(dut, state, instruction, (rows, flags), shown) == FATES[0]
+                bits = unpack(Move, resolved(dut.o))
+                moved(by_record, {each: bits[each] for each in Move.as_shape().members}, resolved(dut.format))
+                owners.expect(owners_of(state), shown)
+                owners.got(owners_of(by_record))
+                if name != "SETRWC":
+                    rests.expect(int(at_rest(instruction)), shown)
+                    rests.got(resolved(dut.rests))
+                if name == "UNPACR_NOP":
+                    unpacker = instruction["unpacker"]
+                    formats.expect(state.config.read("unpack_out_format", MATH, unpacker), shown)
+                    formats.got(resolved(dut.format))

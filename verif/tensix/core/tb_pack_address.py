@@ -1,0 +1,258 @@
+"""Bench of the packers' addresses: PACRs in random states, against the stores that golden makes of them.
+
+``BITPATH_CASES`` sets the random states.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from random import Random
+
+import cocotb
+from cocotb.triggers import Timer
+
+from bitpath.golden.tensix.convert.l1_accumulate import ACCUMULATING_FORMATS
+from bitpath.golden.tensix.convert.pack import settled_formats
+from bitpath.golden.tensix.core.packer import MASKS, RELATIVE, Store, pacr, stores_of
+from bitpath.golden.tensix.core.state import State
+from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, DST16_ROWS, DST32, DST32_ROWS, Format
+from bitpath.golden.tensix.isa import Instruction
+from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
+from bitpath.rtl.tensix.core.config import AddressConfig
+from bitpath.rtl.tensix.core.pack_address import PackAddress
+from bitpath.rtl.tensix.core.row_packer import PACKERS, SOURCES, pack_rows_layout
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.packing import pack, unpack
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.tensix.core.views import random_instruction, random_state, seldom, set_shared, short, view_of
+from bitpath.verif.tensix.program.golden_core import THREADS
+
+CONFIG = config_from_environment(AddressConfig)
+CHIP = CONFIG.chip
+SIGNATURE = PackAddress(CONFIG).signature
+LAYOUT = pack_rows_layout(CONFIG)
+CASES = int(os.environ.get("BITPATH_CASES", "200"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+LINE = 16
+"""Bytes that an address of L1 counts."""
+LINES = CONFIG.l1_words * 4
+ZEROS = (
+    "override_thread",
+    "config_context",
+    "row_pad",
+    "strided",
+    "counter_context",
+    "context_control",
+    "zero",
+    "flush",
+)
+"""Fields of a PACR that the decoder refuses."""
+ALL_COLUMNS = 0xFFFF
+FATES = ("executed", "refused")
+
+
+def legal_formats() -> list[tuple[Format, Format, bool, bool, bool]]:
+    """Return intermediate format, L1 format, width of Dst, raw and Round_10b of what golden packs, but for block floats."""
+    found = []
+    for mid, out in product(Format, [fmt for fmt in Format if fmt not in BLOCK_FLOATS]):
+        for dst32, raw, round_10b in product((False, True), repeat=3):
+            try:
+                settled_formats(CONFIG.numerics, mid, out, dst32=dst32, raw=raw, round_10b=round_10b)
+            except ValueError:
+                continue
+            found.append((mid, out, dst32, raw, round_10b))
+    return found
+
+
+LEGAL = legal_formats()
+
+
+class Case:
+    """A PACR in a state in which most PACRs are legal."""
+
+    def __init__(self, rng: Random):
+        self.rng, self.thread = rng, rng.randrange(THREADS)
+        self.state = random_state(CHIP, rng, CONFIG.l1_words * 64)
+        self.mid, self.out, self.dst32, self.raw, self.round_10b = rng.choice(LEGAL)
+        if seldom(rng):
+            self.out = rng.choice([*BLOCK_FLOATS])
+        known = [*MASKS, *[mask for mask in range(16) if seldom(rng)]] if CHIP is Chip.WORMHOLE else [0, *range(16)]
+        self.instruction = random_instruction(CHIP, rng, "PACR", **dict.fromkeys(ZEROS, 0), packers=rng.choice(known))
+        self._formats()
+        self._places()
+
+    def _of_each(self, name: str, value: int, others: Sequence[int]) -> None:
+        """Set a field of every packer to one value, seldom of one packer to another value."""
+        values = [int(value)] * PACKERS[CHIP]
+        if seldom(self.rng):
+            values[self.rng.randrange(len(values))] = int(self.rng.choice(others))
+        set_shared(self.state, name, *values)
+
+    def _formats(self) -> None:
+        rng, state = self.rng, self.state
+        own = (self.mid, self.dst32, self.raw, self.round_10b)
+        accumulates = rng.getrandbits(1) if self.out in ACCUMULATING_FORMATS else seldom(rng)
+        self._of_each("pack_in_format", self.mid, range(16))
+        self._of_each("pack_out_format", self.out, [out for mid, out, *rest in LEGAL if (mid, *rest) == own])
+        self._of_each("pack_uncompressed", 1, [0])
+        self._of_each("l1_accumulate", accumulates, [0])
+        relu = 4 + rng.getrandbits(2) if seldom(rng) else rng.getrandbits(2)
+        fields = {
+            "dst_format": rng.getrandbits(4) if seldom(rng) else self.mid,
+            "read_32b": self.dst32,
+            "read_raw": self.raw,
+            "round_10b": self.round_10b,
+            "relu_mode": relu,
+            "relu_threshold": rng.getrandbits(15) | seldom(rng) << 15,
+            "edge_mask": rng.choice((ALL_COLUMNS, rng.getrandbits(16))),
+            "pack_e4m3": rng.getrandbits(1) if self.out is not Format.FP8 else seldom(rng, 0.1),
+        }
+        for name, value in fields.items():
+            set_shared(state, name, int(value))
+
+    def _places(self) -> None:
+        """Rows of Dst and addresses: mostly whole rows that end inside of L1."""
+        rng, state = self.rng, self.state
+        width = {0: 4, 1: 2}.get(self.mid & 3, 1)
+        plain = rng.random() < 0.7
+        strides = {"x": 0 if plain else rng.getrandbits(8), "y": COLUMNS * width, "z": 0 if plain else short(rng, 12)}
+        strides["w"] = 0 if plain else COLUMNS * width * short(rng, 4)
+        for name, stride in strides.items():
+            set_shared(state, f"packer_{name}_stride", stride)
+        rows = 1 if CHIP is Chip.BLACKHOLE and not seldom(rng) else rng.choice((1, 16, rng.randint(1, 64)))
+        near = {"x": COLUMNS * short(rng, 3) + seldom(rng) * rng.getrandbits(4), "y": short(rng, 10)}
+        near |= {name: short(rng, 4) for name in "zw"}
+        far = {"x": near["x"] + COLUMNS * rows - 1 + seldom(rng) * rng.getrandbits(4)}
+        if seldom(rng):
+            near["x"], far["x"] = far["x"], near["x"]
+        adcs = state.adc[self.thread]
+        channels = {"channel_0": near, "channel_1": far}
+        packers = replace(
+            adcs.packers, **{name: replace(getattr(adcs.packers, name), **each) for name, each in channels.items()}
+        )
+        state.adc[self.thread] = replace(adcs, packers=packers)
+        last_row = DST32_ROWS if self.dst32 else DST16_ROWS
+        self._set_offsets(rng.randrange(last_row), near["y"])
+        addresses = [rng.randrange(LINES // 4) for _ in range(PACKERS[CHIP])]
+        if seldom(rng, 0.1):
+            addresses[rng.randrange(len(addresses))] = LINES + short(rng, 16)
+        if rng.getrandbits(1):
+            addresses[0] |= RELATIVE
+        set_shared(state, "pack_address", *addresses)
+        set_shared(state, "exponent_section", *(short(rng, 8) for _ in addresses))
+
+    def _set_offsets(self, row: int, before: int) -> None:
+        """Let rows begin at about a row, behind those that the counters give."""
+        # Blackhole's read interfaces start at the four rows that hold the first one.
+        step = SOURCES if CHIP is Chip.BLACKHOLE and self.rng.random() < 0.7 else 1
+        starts = [(row + self.rng.randrange(64)) // step * step for _ in range(PACKERS[CHIP])]
+        offsets = [(start - before) % DST16_ROWS for start in starts]
+        set_shared(self.state, "packer_dst_offset", *offsets)
+
+
+def used(instruction: Instruction) -> list[int]:
+    """Return the packers, or Blackhole's read interfaces, that a PACR names."""
+    mask = MASKS[instruction["packers"]] if CHIP is Chip.WORMHOLE else instruction["packers"] or (1 << SOURCES) - 1
+    return [number for number in range(SOURCES) if mask >> number & 1]
+
+
+def firsts(instruction: Instruction, stores: list[Store]) -> dict[int, int]:
+    """Return the first Dst row of each source."""
+    if CHIP is Chip.WORMHOLE:
+        return {each.packer: each.row for each in stores}
+    return {number: stores[0].row & ~(SOURCES - 1) | number for number in used(instruction)}
+
+
+def refused(state: State, thread: int, instruction: Instruction, stores: list[Store]) -> bool:
+    """Whether a core refuses a PACR that golden executes."""
+    read, first = state.config.read, stores[0]
+    alike = {(each.mid_format, each.out_format, each.accumulates) for each in stores} | {
+        (
+            read("pack_in_format", thread, 0),
+            read("pack_out_format", thread, 0),
+            bool(read("l1_accumulate", thread, 0)),
+        )
+    }
+    rows = first.count // COLUMNS
+    beyond = any(row + max(rows, 1) > DST32_ROWS for row in firsts(instruction, stores).values())
+    return (
+        first.out_format in BLOCK_FLOATS
+        or (first.out_format is Format.FP8 and bool(read("pack_e4m3", thread)))
+        or (first.mid_format is Format.INT16 and first.layout is not DST32)
+        or (CHIP is Chip.BLACKHOLE and first.mid_format is Format.FP16 and bool(read("round_10b", thread)))
+        or first.column > 0
+        or first.count % COLUMNS > 0
+        or first.count == 0
+        or len(alike) > 1
+        or (first.layout is DST32 and beyond)
+        or any(each.data >= LINES * LINE for each in stores)
+    )
+
+
+def expected_record(state: State, thread: int, instruction: Instruction, stores: list[Store]) -> dict:
+    """Return the record; sources and packers that take no part are 0."""
+    read, first = state.config.read, stores[0]
+    rows, begins = firsts(instruction, stores), {each.packer: each.data // LINE for each in stores}
+    relu = read("relu_mode", thread)
+    return {
+        "sources": sum(1 << number for number in rows),
+        "first": [rows.get(number, 0) for number in range(SOURCES)],
+        "rows": first.count // COLUMNS,
+        "begins": [begins.get(packer, 0) for packer in range(PACKERS[CHIP])],
+        "last": instruction["last"],
+        "masked": read("edge_mask", thread) ^ ALL_COLUMNS,
+        "fp16": first.mid_format in SHORT_FORMATS,
+        "control": {
+            "mid_format": first.mid_format,
+            "out_format": first.out_format,
+            "dst32": first.layout is DST32,
+            "raw": read("read_raw", thread),
+            "unsigned": first.mid_format is Format.INT8 and read("read_unsigned", thread),
+            "relu": relu,
+            "relu_threshold": read("relu_threshold", thread) if relu > 1 else 0,
+            "accumulate": first.accumulates,
+            "round_10b": read("round_10b", thread),
+        },
+    }
+
+
+def found_record(bits: int, expected: dict) -> dict:
+    """Return the fields of a record, 0 in places of sources and packers that take no part."""
+    found = unpack(LAYOUT, bits)
+    taken = [expected["sources"] >> number & 1 for number in range(SOURCES)]
+    packers = taken[: PACKERS[CHIP]] if CHIP is Chip.WORMHOLE else [1]
+    record = {name: found[name] for name in expected}
+    record["first"] = [found["first"][number] * taken[number] for number in range(SOURCES)]
+    record["begins"] = [found["begins"][packer] * packers[packer] for packer in range(PACKERS[CHIP])]
+    return record
+
+
+@cocotb.test(**LIMIT)
+async def stores(dut):
+    """Random PACRs in every pair of formats: golden's rows, addresses and control, or a refusal."""
+    rng = pauses.rng("states")
+    async with bench(dut, SIGNATURE) as frame:
+        records, flags = frame.scoreboard("o", LAYOUT), frame.scoreboard("refused", 1)
+        coverage = frame.coverage(FATES)
+        for number in range(CASES):
+            case = Case(rng)
+            state, thread, instruction = case.state, case.thread, case.instruction
+            dut.view.value = view_of(state, thread, instruction)
+            await Timer(1, unit="ns")
+            shown = f"case {number}, thread {thread}, {case.mid.name} to {case.out.name}, {instruction}"
+            try:
+                found = stores_of(state, thread, instruction)
+                pacr(state, thread, instruction)
+                refuses = refused(state, thread, instruction, found)
+            except ValueError as error:
+                found, refuses = error, True
+            coverage.hit(FATES[refuses])
+            flags.expect(int(refuses), f"{shown}, {found}")
+            flags.got(resolved(dut.refused))
+            if not refuses:
+                record = expected_record(state, thread, instruction, found)
+                records.expect(pack(LAYOUT, record), f"{shown}, {found}")
+                records.got(pack(LAYOUT, found_record(resolved(dut.o), record)))

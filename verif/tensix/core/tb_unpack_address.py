@@ -1,0 +1,247 @@
+"""Bench of an unpacker's addresses: UNPACRs in random states, against the load that golden makes of them.
+
+``BITPATH_CASES`` sets the random states of each mode.
+"""
+
+import os
+from dataclasses import replace
+from random import Random
+
+import cocotb
+from cocotb.triggers import Timer
+
+from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
+from bitpath.golden.tensix.convert.unpack import CONVERSIONS, L1_BYTES
+from bitpath.golden.tensix.convert.unpack_to_dst import DST32_FORMATS
+from bitpath.golden.tensix.core.state import State
+from bitpath.golden.tensix.core.unpacker import SKIPPED_ROWS, Load, load_of, unpacr
+from bitpath.golden.tensix.declarations.formats import (
+    BLOCK_FLOATS,
+    COLUMNS,
+    DST16_ROWS,
+    DST32_ROWS,
+    FACE,
+    SRC_ROWS,
+    Format,
+)
+from bitpath.golden.tensix.isa import Instruction
+from bitpath.rtl.tensix.core.config import UnpackAddressConfig
+from bitpath.rtl.tensix.core.row_unpacker import rows_layout
+from bitpath.rtl.tensix.core.unpack_address import UnpackAddress
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.packing import pack, unpack
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.tensix.core.views import (
+    random_instruction,
+    random_state,
+    seldom,
+    set_own,
+    set_shared,
+    short,
+    view_of,
+)
+from bitpath.verif.tensix.program.golden_core import THREADS
+
+CONFIG = config_from_environment(UnpackAddressConfig)
+CHIP, UNPACKER = CONFIG.chip, CONFIG.unpacker
+SIGNATURE = UnpackAddress(CONFIG).signature
+LAYOUT = rows_layout(CONFIG)
+CASES = int(os.environ.get("BITPATH_CASES", "40"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+LINE = 16
+"""Bytes that an address of L1 counts."""
+MODES = ("plain", "zero", "forced") if UNPACKER else ("plain", "zero", "forced", "transposed", "tilised", "to Dst")
+FATES = ("executed", "refused")
+MOST_TRIES = 30
+
+
+class Case:
+    """An UNPACR of a mode in a state in which most such UNPACRs are legal."""
+
+    def __init__(self, rng: Random, mode: str):
+        self.rng, self.mode, self.thread = rng, mode, rng.randrange(THREADS)
+        self.state = random_state(CHIP, rng, CONFIG.l1_words * 64)
+        blocks = [fmt for fmt in CONVERSIONS if fmt in BLOCK_FLOATS]
+        others = [fmt for fmt in CONVERSIONS if fmt not in BLOCK_FLOATS]
+        self.fmt = rng.choice(blocks if mode == "forced" else others if mode == "tilised" else [*CONVERSIONS])
+        self.out = rng.choice(CONVERSIONS[self.fmt])
+        self.instruction = self._instruction()
+        self._formats()
+        self._modes()
+        self._counters()
+
+    def _set(self, name: str, value: int) -> None:
+        """Set a field of both unpackers; the other one's differs where it has its own."""
+        values = [self.rng.getrandbits(1), self.rng.getrandbits(1)]
+        values[UNPACKER] = value
+        set_shared(self.state, name, *values) if name in OF_EACH else set_shared(self.state, name, value)
+
+    def _instruction(self) -> Instruction:
+        rng = self.rng
+        return random_instruction(
+            CHIP,
+            rng,
+            "UNPACR",
+            unpacker=UNPACKER,
+            context=0,
+            context_counter=0,
+            row_search=0,
+            zero=int(self.mode == "zero"),
+            adc=rng.randrange(THREADS) if seldom(rng, 0.1) else self.thread,
+        )
+
+    def _formats(self) -> None:
+        rng, no_format = self.rng, sorted({*range(16)} - {*Format})
+        self._set("l1_format", rng.choice(no_format) if seldom(rng) else self.fmt)
+        self._set("unpack_out_format", rng.choice(no_format) if seldom(rng) else self.out)
+        self._set("force_exponent", int(self.mode == "forced"))
+        self._set("forced_exponent", short(rng, 5))
+        for name in ("uncompressed", "descriptor_uncompressed"):
+            self._set(name, 1 - seldom(rng))
+
+    def _modes(self) -> None:
+        rng, mode = self.rng, self.mode
+        self._set("transpose", rng.getrandbits(1) if UNPACKER else int(mode == "transposed") ^ seldom(rng))
+        self._set("tilise", int(mode == "tilised") ^ seldom(rng))
+        multi = self.instruction["multi_context"]
+        for name, other in (("unpack_to_dst", not multi), ("descriptor_to_dst", multi)):
+            set_shared(self.state, name, rng.getrandbits(1) if other else int(mode == "to Dst"))
+        stride = rng.getrandbits(rng.choice((3, 3, 5, 12)))
+        set_shared(self.state, "shift_amounts", stride if mode == "tilised" else rng.getrandbits(8) << 4 | seldom(rng))
+        set_own(self.state, "override_with_address", int(mode != "to Dst") ^ seldom(rng, 0.1))
+
+    def _counters(self) -> None:
+        """Rows and datums: mostly multiples of 16 that stay inside of the tile and of L1."""
+        rng, state, unit = self.rng, self.state, f"unpacker_{UNPACKER}"
+        faces = FACE if self.mode == "transposed" else 1
+        rows = faces * rng.choice((1, rng.randint(1, SRC_ROWS // faces), rng.randint(1, 4)))
+        row = faces * rng.randrange((SRC_ROWS - rows) // faces + 1) + seldom(rng) * rng.getrandbits(10)
+        first, plain = COLUMNS * short(rng, rng.choice((4, 10))), rng.random() < 0.6
+        for name in ("x_dim", "context_x_dim"):
+            self._set(name, first + COLUMNS * rows + COLUMNS * short(rng, 8) if plain else COLUMNS * short(rng, 12))
+        for name in ("y_dim", "z_dim"):
+            self._set(name, 1 + short(rng, 2) if plain else short(rng, 4))
+        self._set("base_address", short(rng, 32 if seldom(rng) else 14))
+        width = 4 if self.out in DST32_FORMATS else L1_BYTES.get(self.out, 1)
+        for name in ("unpack_y_stride", "unpack_z_stride", "unpack_w_stride"):
+            self._set(name, COLUMNS * width if plain else COLUMNS * width * short(rng, 6))
+        set_shared(state, "dst_address", (SKIPPED_ROWS + row) * COLUMNS + seldom(rng) * rng.getrandbits(4))
+        set_shared(state, "add_dst_address", rng.getrandbits(1))
+        given = self.instruction["multi_context"] and UNPACKER == 0
+        near = {"x": first, **{name: short(rng, 3) * (not plain) for name in "yzw"}}
+        near["x"] += seldom(rng) * rng.getrandbits(4)
+        far = {"x": near["x"] + COLUMNS * rows - 1 + seldom(rng) * rng.getrandbits(4)}
+        far |= {name: short(rng, 3) * (not plain) for name in "yzw"}
+        if plain and not given:
+            far["y"] = row if UNPACKER else SKIPPED_ROWS + row
+        elif not plain:
+            far["y"] += SKIPPED_ROWS
+        if seldom(rng):
+            near["x"], far["x"] = far["x"], near["x"]
+        adcs = state.adc[self.thread]
+        adc = getattr(adcs, unit)
+        adc = replace(adc, channel_0=replace(adc.channel_0, **near), channel_1=replace(adc.channel_1, **far))
+        state.adc[self.thread] = replace(adcs, **{unit: adc})
+
+
+OF_EACH = (
+    *("l1_format", "unpack_out_format", "force_exponent", "forced_exponent", "uncompressed", "descriptor_uncompressed"),
+    *("transpose", "tilise", "x_dim", "y_dim", "z_dim", "base_address"),
+    *("unpack_y_stride", "unpack_z_stride", "unpack_w_stride"),
+)
+"""Fields that each unpacker has."""
+
+
+def datum_bits(fmt: Format) -> int:
+    return BLOCK_FLOATS[fmt].datum_bits if fmt in BLOCK_FLOATS else 8 * L1_BYTES[fmt]
+
+
+def with_exponents(load: Load) -> bool:
+    """Whether the exponents of block floats stand before the datums."""
+    return load.control.in_format in BLOCK_FLOATS and load.control.forced_exponent is None
+
+
+def data_address(load: Load) -> int:
+    """Return the byte address of the first datum."""
+    exponents = exponent_stream_bytes(load.datums) if with_exponents(load) else 0
+    return load.address + exponents + load.first * datum_bits(load.control.in_format) // 8
+
+
+def refused(thread: int, instruction: Instruction, load: Load) -> bool:
+    """Whether a core refuses an UNPACR that golden executes."""
+    control, tilises = load.control, load.control.row_stride is not None
+    dst_rows = DST32_ROWS if control.out_format in DST32_FORMATS else DST16_ROWS
+    whole = FACE * COLUMNS if control.transpose else COLUMNS
+    return (
+        (instruction["multi_context"] and instruction["adc"] != thread)
+        or control.col_shift > 0
+        or (tilises and control.in_format in BLOCK_FLOATS)
+        or load.first % COLUMNS > 0
+        or load.count % whole > 0
+        or load.rows > SRC_ROWS
+        or (with_exponents(load) and load.first + load.count > load.datums)
+        or ((control.transpose or tilises) and data_address(load) % LINE > 0)
+        or (UNPACKER == 0 and load.row + load.rows > (dst_rows if control.to_dst else SRC_ROWS))
+    )
+
+
+def expected_record(instruction: Instruction, load: Load) -> dict:
+    """Return the fields that a mode uses."""
+    control, tilises = load.control, load.control.row_stride is not None
+    record = {
+        "address": data_address(load) // 4,
+        "rows": load.rows,
+        "row": load.row if control.to_dst else load.row % SRC_ROWS,
+        "flips": instruction["flip"],
+        "zero": instruction["zero"],
+        "turns": control.transpose,
+        "tilises": tilises,
+        "forced": control.forced_exponent is not None,
+        "control": {
+            "l1_format": control.in_format,
+            "register_format": control.out_format,
+            "unsigned": control.unsigned,
+            "e4m3": control.e4m3,
+            "to_dst": control.to_dst,
+        },
+    }
+    record |= {"stride": control.row_stride // LINE} if tilises else {}
+    record |= {"exponent": load.address + load.first // COLUMNS} if with_exponents(load) else {}
+    return record | ({"forced_exponent": control.forced_exponent} if record["forced"] else {})
+
+
+def golden_load(state: State, thread: int, instruction: Instruction) -> Load | None:
+    """Return what golden loads; None if it refuses."""
+    try:
+        load = load_of(state, thread, instruction)
+        unpacr(state, thread, instruction)
+    except ValueError:
+        return None
+    return load
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(mode=MODES)
+async def loads(dut, mode):
+    """Random UNPACRs of a mode, in every format: golden's addresses, rows and control, or a refusal."""
+    rng = pauses.rng("states")
+    async with bench(dut, SIGNATURE) as frame:
+        records, flags = frame.scoreboard("o", LAYOUT), frame.scoreboard("refused", 1)
+        coverage = frame.coverage(FATES)
+        for number in range(CASES):
+            case = Case(rng, mode)
+            thread, instruction = case.thread, case.instruction
+            dut.view.value = view_of(case.state, thread, instruction)
+            await Timer(1, unit="ns")
+            shown = f"case {number}, thread {thread}, {case.fmt.name} to {case.out.name}, {instruction}"
+            load = golden_load(case.state, thread, instruction)
+            refuses = load is None or refused(thread, instruction, load)
+            coverage.hit(FATES[refuses])
+            flags.expect(int(refuses), f"{shown}, {load}")
+            flags.got(resolved(dut.refused))
+            if load is not None and not refuses:
+                record = expected_record(instruction, load)
+                found = unpack(LAYOUT, resolved(dut.o))
+                records.expect(pack(LAYOUT, record), f"{shown}, {load}")
+                records.got(pack(LAYOUT, {name: found[name] for name in record}))
