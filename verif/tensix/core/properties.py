@@ -15,7 +15,7 @@ from bitpath.rtl.tensix.core.row_packer import SOURCES
 from bitpath.rtl.tensix.core.row_unpacker import DST32_FORMATS
 from bitpath.rtl.tensix.core.unpack_address import UnpackAddress
 from bitpath.rtl.tensix.core.wait_gate import MATH, WaitGate
-from bitpath.rtl.tensix.matrix.instruction import Opcode
+from bitpath.rtl.tensix.matrix.instruction import Opcode, is_element_wise
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Properties
 
@@ -97,11 +97,10 @@ def decoded(claim: Claim, chip: Chip) -> None:
 def unit_takes_rows(claim: Claim, chip: Chip) -> None:
     dut = claim.instantiate("dut", MatrixOperands(AddressConfig(chip=chip)))
     o, clears, executed = dut.o, dut.o.opcode == Opcode.ZEROACC, ~dut.refused
-    elementwise = o.opcode.matches(Opcode.ELWMUL, Opcode.ELWADD, Opcode.ELWSUB)
     claim.assume(named(dut.view.instruction, *MATRIX))
     claim.ensure(
         ~executed | clears | ~o.dst32 | ~o.dst_row[-1],
-        ~executed | clears | elementwise | ~o.src_a_row[:4].any(),
+        ~executed | clears | is_element_wise(o) | ~o.src_a_row[:4].any(),
         ~executed | clears | o.broadcast_row | ~o.src_b_row[:3].any(),
     )
 
@@ -119,7 +118,7 @@ def moved_rows(claim: Claim, chip: Chip) -> None:
     o, instruction = dut.o, dut.view.instruction
     to_dst, from_dst = named(instruction, "MOVA2D", "MOVB2D"), named(instruction, "MOVD2A", "MOVD2B")
     wide = Mux(to_dst, o.control.wide | o.control.low_half, from_dst & o.dst32)
-    claim.ensure(dut.refused | ~wide | ~o.dst_row[-1], ~o.control.wide | ~o.control.low_half)
+    claim.ensure(dut.refused | ~wide | ~o.dst_row[-1], dut.refused | ~o.control.wide | ~o.control.low_half)
 
 
 @PROPERTIES.of(
