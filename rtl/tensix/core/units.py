@@ -1,7 +1,7 @@
 """Units of rtl/tensix/core: a core and the parts through which its instructions pass."""
 
 from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
+from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.tensix.core.config import (
     AddressConfig,
     ConfigFileConfig,
@@ -53,6 +53,7 @@ UNITS = (
         build=MatrixOperands,
         summary="Tensix: rows, formats and phase of an instruction of the Matrix unit",
         covered=Covered(AddressConfig(chip=Chip.BLACKHOLE), 300),
+        judges=(Judge(99, AddressConfig(chip=Chip.BLACKHOLE)),),
         agreed=AddressConfig(),
     ),
     Unit(
@@ -62,6 +63,7 @@ UNITS = (
         build=MoveOperands,
         summary="Tensix: rows, formats and banks of a move or of a change of banks",
         covered=Covered(AddressConfig(chip=Chip.BLACKHOLE), 300),
+        judges=(Judge(99, AddressConfig(chip=Chip.BLACKHOLE)),),
         agreed=AddressConfig(),
     ),
     Unit(
@@ -70,8 +72,9 @@ UNITS = (
         config_type=UnpackAddressConfig,
         build=UnpackAddress,
         summary="Tensix: rows of L1 and of SrcA, SrcB or Dst of an UNPACR",
-        covered=Covered(UnpackAddressConfig(), 2000),
-        agreed=UnpackAddressConfig(chip=Chip.BLACKHOLE, unpacker=1),
+        covered=Covered(UnpackAddressConfig(chip=Chip.BLACKHOLE), 2000),
+        judges=(Judge(99, UnpackAddressConfig(chip=Chip.BLACKHOLE)),),
+        agreed=UnpackAddressConfig(unpacker=1),
     ),
     Unit(
         name="pack_address",
@@ -80,6 +83,7 @@ UNITS = (
         build=PackAddress,
         summary="Tensix: rows of Dst and addresses in L1 of a PACR",
         covered=Covered(AddressConfig(), 2000),
+        judges=(Judge(99, AddressConfig()),),
         agreed=AddressConfig(chip=Chip.BLACKHOLE),
     ),
     Unit(
