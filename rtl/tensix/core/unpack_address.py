@@ -39,8 +39,10 @@ SKIPPED_ROWS = 4
 """Rows before SrcA's first one in unpacker 0's addresses."""
 COLUMN_SHIFT = 0xF
 """Bits of the shift amounts that shift columns; in tilise mode all are the row stride in units of 16 bytes."""
-DATUM_ADDRESS_BITS = 24
-"""Bits of a datum's number, 2**24 datums of a byte being more than L1."""
+DATUM_BITS_IN_L1 = 24
+"""Bits of the number of a datum in L1, whose 2 MB at most have 2**23 datums of 2 bits."""
+DATUM_NUMBER_BITS, TILE_BITS, START_BITS = 57, 48, 44
+"""Bits of the largest first datum, datums of a tile, and start of a tile, that counters and descriptors give."""
 
 
 class UnpackAddress(wiring.Component):
@@ -73,24 +75,24 @@ class UnpackAddress(wiring.Component):
         near, far = view.adc[unit]
         multi = instruction.multi_context
         in_format, out_format = self._read("l1_format"), self._read("unpack_out_format")
-        first, count = Signal(DATUM_ADDRESS_BITS), Signal(20)
+        first, count = Signal(DATUM_NUMBER_BITS), Signal(20)
         datums = self._tile(m, near, first)
         m.d.comb += count.eq(far.x.value - near.x.value + 1)
         modes = self._modes(m, in_format)
         words_log2 = row_words_log2(in_format)
-        base, start, row, aligned = Signal(33), Signal(36), Signal(32), Signal()
+        base, start, row, aligned = Signal(33), Signal(START_BITS), Signal(32), Signal()
         # Of block floats the exponents of the whole tile come first, 16 bytes for 256 datums.
         blocks = in_format.matches(*BLOCK_FLOATS) & ~o.forced
         exponents = Mux(blocks, (datums + 255) >> 8, 0)
         m.d.comb += [
             base.eq(self._read("base_address") + 1),
-            start.eq(((base + exponents) << LINE_WORDS_LOG2) + ((first >> 4) << words_log2)),
+            start.eq(((base + exponents) << LINE_WORDS_LOG2) + (first[4:DATUM_BITS_IN_L1] << words_log2)),
         ]
         self._row(m, row, aligned, out_format)
         rows = count >> 4
         m.d.comb += [
             o.address.eq(start),
-            o.exponent.eq((base << LINE_BYTES_LOG2) + (first >> 4)),
+            o.exponent.eq((base << LINE_BYTES_LOG2) + first[4:DATUM_BITS_IN_L1]),
             o.rows.eq(rows),
             o.row.eq(row),
             o.flips.eq(instruction.flip),
@@ -113,6 +115,7 @@ class UnpackAddress(wiring.Component):
             far.x.value < near.x.value,
             first[:4].any() | count[:4].any(),
             rows > SRC_ROWS,
+            first[DATUM_BITS_IN_L1:].any(),
             blocks & (first + count > datums),
             ~aligned,
             end > 1 << line_address_bits(self.config.l1_words) + LINE_WORDS_LOG2,
@@ -131,7 +134,7 @@ class UnpackAddress(wiring.Component):
         """Compute the first datum; return the datums of the tile."""
         multi = self.view.instruction.multi_context
         x_dim, z_dim = Signal(16), Signal(16)
-        datums = Signal(48)
+        datums = Signal(TILE_BITS)
         y_dim = self._read("y_dim")
         m.d.comb += [
             x_dim.eq(

@@ -25,7 +25,7 @@ from bitpath.golden.tensix.declarations.formats import (
 )
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.rtl.tensix.core.config import AddressConfig
-from bitpath.rtl.tensix.core.decode import PRODUCTS
+from bitpath.rtl.tensix.core.decode import MATRIX, PRODUCTS
 from bitpath.rtl.tensix.core.matrix_operands import Implied, MatrixOperands
 from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.rtl.tensix.matrix.instruction import Instruction as Record
@@ -35,7 +35,7 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.tensix.core.views import random_instruction, random_state, set_own, set_shared, view_of
+from bitpath.verif.tensix.core.views import other_fields, random_instruction, random_state, set_own, set_shared, view_of
 from bitpath.verif.tensix.program.golden_core import MATH
 
 CONFIG = config_from_environment(AddressConfig)
@@ -72,9 +72,9 @@ def any_state(rng: Random) -> State:
     return state
 
 
-async def applied(dut, state: State, instruction: Instruction) -> tuple[int, dict]:
+async def applied(dut, rng: Random, state: State, instruction: Instruction) -> tuple[int, dict]:
     """Return whether an instruction is refused, and its record."""
-    dut.view.value = view_of(state, MATH, instruction)
+    dut.view.value = view_of(state, MATH, instruction, other_fields(CHIP, rng, MATRIX))
     implied = {f"src_{name}": bank.formats[0] for name, bank in zip("ab", (state.src_a, state.src_b), strict=True)}
     dut.implied.value = pack(Implied, implied)
     await Timer(1, unit="ns")
@@ -124,7 +124,7 @@ async def products(dut):
         for name in PRODUCTS:
             for case in range(CASES):
                 state, instruction = any_state(rng), random_instruction(CHIP, rng, name)
-                refused, bits = await applied(dut, state, instruction)
+                refused, bits = await applied(dut, rng, state, instruction)
                 shown = f"case {case}, {instruction}"
                 expected, record = expected_record(state, instruction)
                 flags.expect(int(expected), shown)
@@ -164,7 +164,7 @@ async def zeroed(dut):
                 state = any_state(rng)
                 operand = rng.getrandbits(rng.choice((5, 6, 8)))
                 instruction = random_instruction(CHIP, rng, "ZEROACC", mode=mode.value, revert=0, operand=operand)
-                refused, bits = await applied(dut, state, instruction)
+                refused, bits = await applied(dut, rng, state, instruction)
                 record = unpack(Record, bits)
                 state.dst.defined[:] = True
                 zeroacc(state, MATH, instruction)

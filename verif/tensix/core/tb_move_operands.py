@@ -27,7 +27,7 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.tensix.core.views import random_instruction, random_state, set_own, set_shared, view_of
+from bitpath.verif.tensix.core.views import other_fields, random_instruction, random_state, set_own, set_shared, view_of
 from bitpath.verif.tensix.matrix.moving import FROM_DST, TO_DST, Registers, apply
 from bitpath.verif.tensix.program.golden_core import MATH
 
@@ -74,9 +74,9 @@ def any_instruction(rng: Random, name: str) -> Instruction:
         return instruction
 
 
-async def applied(dut, state: State, instruction: Instruction) -> None:
+async def applied(dut, rng: Random, state: State, instruction: Instruction) -> None:
     """Show an instruction and what it finds."""
-    dut.view.value = view_of(state, MATH, instruction)
+    dut.view.value = view_of(state, MATH, instruction, other_fields(CHIP, rng, (*MOVES, *CHANGES)))
     banks = {f"src_{name}": state.source(place) for place, name in enumerate("ab")}
     dut.implied.value = pack(Implied, {name: each.formats[each.matrix_bank] for name, each in banks.items()})
     await Timer(1, unit="ns")
@@ -142,16 +142,16 @@ async def moves(dut):
         for name in MOVES:
             for case in range(CASES):
                 state, instruction = any_state(rng), any_instruction(rng, name)
-                fate = await compared(dut, state, instruction, (rows, flags), f"case {case}, {instruction}")
+                fate = await compared(dut, rng, state, instruction, (rows, flags), f"case {case}, {instruction}")
                 coverage.hit(f"{name}/{fate}")
                 assert not resolved(dut.rests)
 
 
-async def compared(dut, state: State, instruction: Instruction, boards: tuple, shown: str) -> str:
+async def compared(dut, rng: Random, state: State, instruction: Instruction, boards: tuple, shown: str) -> str:
     """Compare the rows that golden or the record changes, or the refusal; return which."""
     rows, flags = boards
     before, by_record = rows_of(state), deepcopy(state)
-    await applied(dut, state, instruction)
+    await applied(dut, rng, state, instruction)
     bits = unpack(Move, resolved(dut.o))
     record = {name: bits[name] for name in Move.as_shape().members}
     refused = takes_high_rows(record)
@@ -185,7 +185,7 @@ async def changes(dut):
                 state, instruction = any_state(rng), any_instruction(rng, name)
                 shown = f"case {case}, {instruction}"
                 by_record = deepcopy(state)
-                assert await compared(dut, state, instruction, (rows, flags), shown) == FATES[0]
+                assert await compared(dut, rng, state, instruction, (rows, flags), shown) == FATES[0]
                 bits = unpack(Move, resolved(dut.o))
                 moved(by_record, {each: bits[each] for each in Move.as_shape().members}, resolved(dut.format))
                 owners.expect(owners_of(state), shown)

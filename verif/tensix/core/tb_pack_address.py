@@ -27,7 +27,15 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.tensix.core.views import random_instruction, random_state, seldom, set_shared, short, view_of
+from bitpath.verif.tensix.core.views import (
+    other_fields,
+    random_instruction,
+    random_state,
+    seldom,
+    set_shared,
+    short,
+    view_of,
+)
 from bitpath.verif.tensix.program.golden_core import THREADS
 
 CONFIG = config_from_environment(AddressConfig)
@@ -240,7 +248,7 @@ async def stores(dut):
         for number in range(CASES):
             case = Case(rng)
             state, thread, instruction = case.state, case.thread, case.instruction
-            dut.view.value = view_of(state, thread, instruction)
+            dut.view.value = view_of(state, thread, instruction, other_fields(CHIP, rng, ("PACR",)))
             await Timer(1, unit="ns")
             shown = f"case {number}, thread {thread}, {case.mid.name} to {case.out.name}, {instruction}"
             try:

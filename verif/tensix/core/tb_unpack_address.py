@@ -33,6 +33,7 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.tensix.core.views import (
+    other_fields,
     random_instruction,
     random_state,
     seldom,
@@ -52,6 +53,8 @@ LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 LINE = 16
 """Bytes that an address of L1 counts."""
 MODES = ("plain", "zero", "forced") if UNPACKER else ("plain", "zero", "forced", "transposed", "tilised", "to Dst")
+MANNERS = ("plain", "strided", "anywhere")
+"""Where an UNPACR reads: in a tile by X alone, by all counters, or at random."""
 FATES = ("executed", "refused")
 MOST_TRIES = 30
 
@@ -112,37 +115,47 @@ class Case:
         set_own(self.state, "override_with_address", int(mode != "to Dst") ^ seldom(rng, 0.1))
 
     def _counters(self) -> None:
-        """Rows and datums: mostly multiples of 16 that stay inside of the tile and of L1."""
+        """Rows and datums: mostly multiples of 16 inside of the tile and of L1, seldom anywhere."""
         rng, state, unit = self.rng, self.state, f"unpacker_{UNPACKER}"
         faces = FACE if self.mode == "transposed" else 1
         rows = faces * rng.choice((1, rng.randint(1, SRC_ROWS // faces), rng.randint(1, 4)))
         row = faces * rng.randrange((SRC_ROWS - rows) // faces + 1) + seldom(rng) * rng.getrandbits(10)
-        first, plain = COLUMNS * short(rng, rng.choice((4, 10))), rng.random() < 0.6
-        for name in ("x_dim", "context_x_dim"):
-            self._set(name, first + COLUMNS * rows + COLUMNS * short(rng, 8) if plain else COLUMNS * short(rng, 12))
-        for name in ("y_dim", "z_dim"):
-            self._set(name, 1 + short(rng, 2) if plain else short(rng, 4))
+        first, manner = COLUMNS * short(rng, rng.choice((4, 10))), rng.choices(MANNERS, (6, 3, 1))[0]
         self._set("base_address", short(rng, 32 if seldom(rng) else 14))
-        width = 4 if self.out in DST32_FORMATS else L1_BYTES.get(self.out, 1)
-        for name in ("unpack_y_stride", "unpack_z_stride", "unpack_w_stride"):
-            self._set(name, COLUMNS * width if plain else COLUMNS * width * short(rng, 6))
         set_shared(state, "dst_address", (SKIPPED_ROWS + row) * COLUMNS + seldom(rng) * rng.getrandbits(4))
         set_shared(state, "add_dst_address", rng.getrandbits(1))
-        given = self.instruction["multi_context"] and UNPACKER == 0
-        near = {"x": first, **{name: short(rng, 3) * (not plain) for name in "yzw"}}
-        near["x"] += seldom(rng) * rng.getrandbits(4)
-        far = {"x": near["x"] + COLUMNS * rows - 1 + seldom(rng) * rng.getrandbits(4)}
-        far |= {name: short(rng, 3) * (not plain) for name in "yzw"}
-        if plain and not given:
+        near, far = self._tile(manner, first, rows)
+        if manner == "plain" and not (self.instruction["multi_context"] and UNPACKER == 0):
             far["y"] = row if UNPACKER else SKIPPED_ROWS + row
-        elif not plain:
-            far["y"] += SKIPPED_ROWS
+        near["x"] += seldom(rng) * rng.getrandbits(4)
+        far["x"] = near["x"] + COLUMNS * rows - 1 + seldom(rng) * rng.getrandbits(4)
         if seldom(rng):
             near["x"], far["x"] = far["x"], near["x"]
         adcs = state.adc[self.thread]
         adc = getattr(adcs, unit)
         adc = replace(adc, channel_0=replace(adc.channel_0, **near), channel_1=replace(adc.channel_1, **far))
         state.adc[self.thread] = replace(adcs, **{unit: adc})
+
+    def _tile(self, manner: str, first: int, rows: int) -> tuple[dict[str, int], dict[str, int]]:
+        """Set the tile's sizes and strides; return the counters of both channels."""
+        rng = self.rng
+        if manner == "anywhere":
+            # Sizes, strides and the other counters stay as they were drawn, and L1 does not reach there.
+            return {"x": COLUMNS * rng.getrandbits(13)}, {}
+        plain = manner == "plain"
+        for name in ("x_dim", "context_x_dim"):
+            self._set(name, first + COLUMNS * rows + COLUMNS * short(rng, 8) if plain else COLUMNS * short(rng, 12))
+        for name in ("y_dim", "z_dim"):
+            self._set(name, 1 + short(rng, 2) if plain else short(rng, 4))
+        width = 4 if self.out in DST32_FORMATS else L1_BYTES.get(self.out, 1)
+        for name in ("unpack_y_stride", "unpack_z_stride", "unpack_w_stride"):
+            self._set(name, COLUMNS * width if plain else COLUMNS * width * short(rng, 6))
+        near = {"x": first, **{name: 0 if plain else short(rng, 3) for name in "yzw"}}
+        far = {
+            "y": 0 if plain else SKIPPED_ROWS + short(rng, 3),
+            **{name: 0 if plain else short(rng, 3) for name in "zw"},
+        }
+        return near, far
 
 
 OF_EACH = (
@@ -232,7 +245,7 @@ async def loads(dut, mode):
         for number in range(CASES):
             case = Case(rng, mode)
             thread, instruction = case.thread, case.instruction
-            dut.view.value = view_of(case.state, thread, instruction)
+            dut.view.value = view_of(case.state, thread, instruction, other_fields(CHIP, rng, ("UNPACR",)))
             await Timer(1, unit="ns")
             shown = f"case {number}, thread {thread}, {case.fmt.name} to {case.out.name}, {instruction}"
             load = golden_load(case.state, thread, instruction)

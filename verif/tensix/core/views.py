@@ -1,5 +1,6 @@
 """What an instruction finds, once for golden and once for RTL: golden's core in a random state, and the bits of RTL's view of it."""
 
+from collections.abc import Iterable, Mapping
 from random import Random
 
 from bitpath.golden import tensix
@@ -13,6 +14,7 @@ from bitpath.golden.tensix.declarations.encodings import BY_NAME
 from bitpath.golden.tensix.declarations.streams import DIMENSIONS, WIDTHS
 from bitpath.golden.tensix.isa import Instruction, decode, encode
 from bitpath.rtl.tensix.core.config_file import held_thread_fields, known_bits
+from bitpath.rtl.tensix.core.decode import instruction_layout
 from bitpath.rtl.tensix.core.thread_view import view_layout
 from bitpath.rtl.tensix.stream.rwc import COUNTER_BITS
 from bitpath.verif.kit.packing import pack
@@ -65,11 +67,18 @@ def random_instruction(chip: Chip, rng: Random, name: str, **fields: int) -> Ins
     return decode(encode(name, chip=chip, **known | given), chip=chip)
 
 
-def view_of(state: State, thread: int, instruction: Instruction) -> int:
-    """Return the bits of what a thread's instruction finds."""
+def other_fields(chip: Chip, rng: Random, names: Iterable[str]) -> dict[str, int]:
+    """Return random values of the fields that none of these instructions has."""
+    own = {each.name for name in names for each in BY_NAME[chip][name].fields} | {"opcode"}
+    shapes = {name: field.width for name, field in instruction_layout(chip)}
+    return {name: rng.getrandbits(width) for name, width in shapes.items() if name not in own}
+
+
+def view_of(state: State, thread: int, instruction: Instruction, others: Mapping[str, int]) -> int:
+    """Return the bits of what a thread's instruction finds; `others` are values of fields that no instruction of the unit has."""
     chip, config = state.chip, state.config
     fields = {
-        "instruction": instruction.fields | {"opcode": BY_NAME[chip][instruction.name].opcode},
+        "instruction": {**others, **instruction.fields, "opcode": BY_NAME[chip][instruction.name].opcode},
         "thread": thread,
         "shared": {
             name: [config.read(name, thread, unit) for unit in range(len(places))]
