@@ -187,7 +187,9 @@ class RowUnpacker(wiring.Component):
         for row, exponent in enumerate(unpacker.i.p.exponents):
             of_row = self.exponents.word_select(held.byte + row, EXPONENT_BITS)
             m.d.comb += exponent.eq(Mux(held.forced, held.forced_exponent, of_row))
-        rows = [Mux(written.zero, 0, row.as_value()) for row in unpacker.o.p]
+        # Signals, since an expression would be emitted once for each lane that takes a part of it.
+        rows = [Signal(ROW_BITS, name=f"row_{place}") for place in range(UNPACK_ROWS)]
+        m.d.comb += [row.eq(Mux(written.zero, 0, found)) for row, found in zip(rows, unpacker.o.p, strict=True)]
         self._write(m, unpacker.o.valid & ~(written.turns | written.control.to_dst), written, rows)
         m.d.comb += self.o.p.last.eq(written.last & written.flips)
         if not self.unpacker:

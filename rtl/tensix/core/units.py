@@ -73,7 +73,7 @@ UNITS = (
         build=UnpackAddress,
         summary="Tensix: rows of L1 and of SrcA, SrcB or Dst of an UNPACR",
         covered=Covered(UnpackAddressConfig(chip=Chip.BLACKHOLE), 2000),
-        judges=(Judge(99, UnpackAddressConfig(chip=Chip.BLACKHOLE)),),
+        judges=(Judge(99, UnpackAddressConfig(chip=Chip.BLACKHOLE), 1000),),
         agreed=UnpackAddressConfig(unpacker=1),
     ),
     Unit(
@@ -83,7 +83,7 @@ UNITS = (
         build=PackAddress,
         summary="Tensix: rows of Dst and addresses in L1 of a PACR",
         covered=Covered(AddressConfig(), 2000),
-        judges=(Judge(99, AddressConfig()),),
+        judges=(Judge(99, AddressConfig(), 2000),),
         agreed=AddressConfig(chip=Chip.BLACKHOLE),
     ),
     Unit(

@@ -17,7 +17,9 @@ from bitpath.golden.tensix.convert.pack import settled_formats
 from bitpath.golden.tensix.core.packer import MASKS, RELATIVE, Store, pacr, stores_of
 from bitpath.golden.tensix.core.state import State
 from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.config_fields import FIELDS
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, DST16_ROWS, DST32, DST32_ROWS, Format
+from bitpath.golden.tensix.declarations.streams import WIDTHS
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
 from bitpath.rtl.tensix.core.config import AddressConfig
@@ -59,6 +61,8 @@ ZEROS = (
 )
 """Fields of a PACR that the decoder refuses."""
 ALL_COLUMNS = 0xFFFF
+NO_FORMATS = sorted({*range(16)} - {*Format})
+"""Codes that no format has."""
 FATES = ("executed", "refused")
 
 
@@ -76,6 +80,8 @@ def legal_formats() -> list[tuple[Format, Format, bool, bool, bool]]:
 
 
 LEGAL = legal_formats()
+NO_MIDDLES = sorted({*range(16)} - {mid for mid, *_ in LEGAL})
+"""Codes of no intermediate format."""
 
 
 class Case:
@@ -86,7 +92,9 @@ class Case:
         self.state = random_state(CHIP, rng, CONFIG.l1_words * 64)
         self.mid, self.out, self.dst32, self.raw, self.round_10b = rng.choice(LEGAL)
         if seldom(rng):
-            self.out = rng.choice([*BLOCK_FLOATS])
+            self.out = rng.choice([*BLOCK_FLOATS, *NO_FORMATS])
+        if seldom(rng):
+            self.mid = rng.choice(NO_MIDDLES)
         known = [*MASKS, *[mask for mask in range(16) if seldom(rng)]] if CHIP is Chip.WORMHOLE else [0, *range(16)]
         self.instruction = random_instruction(CHIP, rng, "PACR", **dict.fromkeys(ZEROS, 0), packers=rng.choice(known))
         self._formats()
@@ -104,7 +112,9 @@ class Case:
         own = (self.mid, self.dst32, self.raw, self.round_10b)
         accumulates = rng.getrandbits(1) if self.out in ACCUMULATING_FORMATS else seldom(rng)
         self._of_each("pack_in_format", self.mid, range(16))
-        self._of_each("pack_out_format", self.out, [out for mid, out, *rest in LEGAL if (mid, *rest) == own])
+        self._of_each(
+            "pack_out_format", self.out, [self.out, *(out for mid, out, *rest in LEGAL if (mid, *rest) == own)]
+        )
         self._of_each("pack_uncompressed", 1, [0])
         self._of_each("l1_accumulate", accumulates, [0])
         relu = 4 + rng.getrandbits(2) if seldom(rng) else rng.getrandbits(2)
@@ -124,15 +134,9 @@ class Case:
     def _places(self) -> None:
         """Rows of Dst and addresses: mostly whole rows that end inside of L1."""
         rng, state = self.rng, self.state
-        width = {0: 4, 1: 2}.get(self.mid & 3, 1)
-        plain = rng.random() < 0.7
-        strides = {"x": 0 if plain else rng.getrandbits(8), "y": COLUMNS * width, "z": 0 if plain else short(rng, 12)}
-        strides["w"] = 0 if plain else COLUMNS * width * short(rng, 4)
-        for name, stride in strides.items():
-            set_shared(state, f"packer_{name}_stride", stride)
         rows = 1 if CHIP is Chip.BLACKHOLE and not seldom(rng) else rng.choice((1, 16, rng.randint(1, 64)))
-        near = {"x": COLUMNS * short(rng, 3) + seldom(rng) * rng.getrandbits(4), "y": short(rng, 10)}
-        near |= {name: short(rng, 4) for name in "zw"}
+        near = {"x": COLUMNS * short(rng, 3) + seldom(rng) * rng.getrandbits(4)}
+        near |= {name: rng.getrandbits(bits) for name, bits in WIDTHS.items() if name != "x"}
         far = {"x": near["x"] + COLUMNS * rows - 1 + seldom(rng) * rng.getrandbits(4)}
         if seldom(rng):
             near["x"], far["x"] = far["x"], near["x"]
@@ -143,7 +147,7 @@ class Case:
         )
         state.adc[self.thread] = replace(adcs, packers=packers)
         last_row = DST32_ROWS if self.dst32 else DST16_ROWS
-        self._set_offsets(rng.randrange(last_row), near["y"])
+        self._set_offsets(rng.randrange(last_row), self._strides(near))
         addresses = [rng.randrange(LINES // 4) for _ in range(PACKERS[CHIP])]
         if seldom(rng, 0.1):
             addresses[rng.randrange(len(addresses))] = LINES + short(rng, 16)
@@ -152,12 +156,26 @@ class Case:
         set_shared(state, "pack_address", *addresses)
         set_shared(state, "exponent_section", *(short(rng, 8) for _ in addresses))
 
+    def _strides(self, near: dict[str, int]) -> int:
+        """Set strides of whole rows, seldom others; return the rows that they give."""
+        rng, before = self.rng, 0
+        width = {0: 4, 1: 2}.get(self.mid & 3, 1)
+        for name, counter in near.items():
+            field = f"packer_{name}_stride"
+            bits = 4 if name == "x" else FIELDS[CHIP][field][0].width
+            unit = width if name == "x" else COLUMNS * width
+            stride = unit * short(rng, bits - unit.bit_length() + 1) if not seldom(rng) else rng.getrandbits(bits)
+            # Bits above the fourth of X's stride do not count.
+            set_shared(self.state, field, stride | (rng.getrandbits(4) << 4 if name == "x" else 0))
+            before += counter * stride
+        return before // (COLUMNS * width)
+
     def _set_offsets(self, row: int, before: int) -> None:
         """Let rows begin at about a row, behind those that the counters give."""
         # Blackhole's read interfaces start at the four rows that hold the first one.
         step = SOURCES if CHIP is Chip.BLACKHOLE and self.rng.random() < 0.7 else 1
         starts = [(row + self.rng.randrange(64)) // step * step for _ in range(PACKERS[CHIP])]
-        offsets = [(start - before) % DST16_ROWS for start in starts]
+        offsets = [(start - before) % DST16_ROWS | self.rng.getrandbits(2) << 10 for start in starts]
         set_shared(self.state, "packer_dst_offset", *offsets)
 
 
@@ -250,7 +268,7 @@ async def stores(dut):
             state, thread, instruction = case.state, case.thread, case.instruction
             dut.view.value = view_of(state, thread, instruction, other_fields(CHIP, rng, ("PACR",)))
             await Timer(1, unit="ns")
-            shown = f"case {number}, thread {thread}, {case.mid.name} to {case.out.name}, {instruction}"
+            shown = f"case {number}, thread {thread}, {case.mid!r} to {case.out!r}, {instruction}"
             try:
                 found = stores_of(state, thread, instruction)
                 pacr(state, thread, instruction)
