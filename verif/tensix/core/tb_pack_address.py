@@ -6,14 +6,12 @@
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
 from random import Random
 
 import cocotb
 from cocotb.triggers import Timer
 
 from bitpath.golden.tensix.convert.l1_accumulate import ACCUMULATING_FORMATS
-from bitpath.golden.tensix.convert.pack import settled_formats
 from bitpath.golden.tensix.core.packer import MASKS, RELATIVE, Store, pacr, stores_of
 from bitpath.golden.tensix.core.state import State
 from bitpath.golden.tensix.declarations.chips import Chip
@@ -38,7 +36,8 @@ from bitpath.verif.tensix.core.views import (
     short,
     view_of,
 )
-from bitpath.verif.tensix.program.golden_core import THREADS
+from bitpath.verif.tensix.program.programs import THREADS
+from bitpath.verif.tensix.program.stores import ALL_COLUMNS, packings
 
 CONFIG = config_from_environment(AddressConfig)
 CHIP = CONFIG.chip
@@ -60,27 +59,13 @@ ZEROS = (
     "flush",
 )
 """Fields of a PACR that the decoder refuses."""
-ALL_COLUMNS = 0xFFFF
 NO_FORMATS = sorted({*range(16)} - {*Format})
 """Codes that no format has."""
 FATES = ("executed", "refused")
 
 
-def legal_formats() -> list[tuple[Format, Format, bool, bool, bool]]:
-    """Return intermediate format, L1 format, width of Dst, raw and Round_10b of what golden packs, but for block floats."""
-    found = []
-    for mid, out in product(Format, [fmt for fmt in Format if fmt not in BLOCK_FLOATS]):
-        for dst32, raw, round_10b in product((False, True), repeat=3):
-            try:
-                settled_formats(CONFIG.numerics, mid, out, dst32=dst32, raw=raw, round_10b=round_10b)
-            except ValueError:
-                continue
-            found.append((mid, out, dst32, raw, round_10b))
-    return found
-
-
-LEGAL = legal_formats()
-NO_MIDDLES = sorted({*range(16)} - {mid for mid, *_ in LEGAL})
+LEGAL = packings(CHIP)
+NO_MIDDLES = sorted({*range(16)} - {each.mid for each in LEGAL})
 """Codes of no intermediate format."""
 
 
@@ -90,7 +75,8 @@ class Case:
     def __init__(self, rng: Random):
         self.rng, self.thread = rng, rng.randrange(THREADS)
         self.state = random_state(CHIP, rng, CONFIG.l1_words * 64)
-        self.mid, self.out, self.dst32, self.raw, self.round_10b = rng.choice(LEGAL)
+        self.packing = rng.choice(LEGAL)
+        self.mid, self.out, self.dst32 = self.packing.mid, self.packing.out, self.packing.dst32
         if seldom(rng):
             self.out = rng.choice([*BLOCK_FLOATS, *NO_FORMATS])
         if seldom(rng):
@@ -103,26 +89,24 @@ class Case:
     def _of_each(self, name: str, value: int, others: Sequence[int]) -> None:
         """Set a field of every packer to one value, seldom of one packer to another value."""
         values = [int(value)] * PACKERS[CHIP]
-        if seldom(self.rng):
+        if seldom(self.rng, 0.06):
             values[self.rng.randrange(len(values))] = int(self.rng.choice(others))
         set_shared(self.state, name, *values)
 
     def _formats(self) -> None:
         rng, state = self.rng, self.state
-        own = (self.mid, self.dst32, self.raw, self.round_10b)
+        others = [each.out for each in LEGAL if replace(each, out=self.packing.out) == self.packing]
         accumulates = rng.getrandbits(1) if self.out in ACCUMULATING_FORMATS else seldom(rng)
         self._of_each("pack_in_format", self.mid, range(16))
-        self._of_each(
-            "pack_out_format", self.out, [self.out, *(out for mid, out, *rest in LEGAL if (mid, *rest) == own)]
-        )
+        self._of_each("pack_out_format", self.out, others)
         self._of_each("pack_uncompressed", 1, [0])
         self._of_each("l1_accumulate", accumulates, [0])
         relu = 4 + rng.getrandbits(2) if seldom(rng) else rng.getrandbits(2)
         fields = {
             "dst_format": rng.getrandbits(4) if seldom(rng) else self.mid,
             "read_32b": self.dst32,
-            "read_raw": self.raw,
-            "round_10b": self.round_10b,
+            "read_raw": self.packing.raw,
+            "round_10b": self.packing.round_10b,
             "relu_mode": relu,
             "relu_threshold": rng.getrandbits(15) | seldom(rng) << 15,
             "edge_mask": rng.choice((ALL_COLUMNS, rng.getrandbits(16))),
@@ -154,7 +138,7 @@ class Case:
         if rng.getrandbits(1):
             addresses[0] |= RELATIVE
         set_shared(state, "pack_address", *addresses)
-        set_shared(state, "exponent_section", *(short(rng, 8) for _ in addresses))
+        set_shared(state, "exponent_section", *(short(rng, 16) for _ in addresses))
 
     def _strides(self, near: dict[str, int]) -> int:
         """Set strides of whole rows, seldom others; return the rows that they give."""

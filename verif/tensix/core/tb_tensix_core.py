@@ -11,11 +11,12 @@ from random import Random
 
 import cocotb
 import numpy as np
+from cocotb.triggers import RisingEdge
 
 from bitpath.golden import tensix
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW
-from bitpath.golden.tensix.declarations.formats import Fidelity, Format
+from bitpath.golden.tensix.declarations.formats import DST16_ROWS, DST32_ROWS, Fidelity, Format
 from bitpath.golden.tensix.isa import encode
 from bitpath.rtl.tensix.core.config import TensixCoreConfig
 from bitpath.rtl.tensix.core.tensix_core import TensixCore
@@ -26,8 +27,10 @@ from bitpath.verif.kit.streams import resolved
 from bitpath.verif.tensix.program.golden_core import MATH, accepted, golden_core, golden_result
 from bitpath.verif.tensix.program.host import CoreHost, Run
 from bitpath.verif.tensix.program.loads import Load, cases, load_program, random_load
+from bitpath.verif.tensix.program.prefaces import with_preface
 from bitpath.verif.tensix.program.product import DATUM_BYTES, DATUMS, Product, product_program
-from bitpath.verif.tensix.program.programs import THREADS, CoreProgram
+from bitpath.verif.tensix.program.programs import RESULT, THREADS, CoreProgram
+from bitpath.verif.tensix.program.stores import executed, packings, random_store
 
 CONFIG = config_from_environment(TensixCoreConfig)
 CHIP = CONFIG.chip
@@ -36,8 +39,8 @@ CASES = int(os.environ.get("BITPATH_CASES", "1"))
 LIMIT = {"timeout_time": 1000, "timeout_unit": "ms"}
 NOP = encode("NOP", chip=CHIP)
 MVMUL = BY_NAME[CHIP]["MVMUL"].opcode
-MVMULS, ADDRESS_CYCLES = 16, 2
-"""MVMULs of a tile in one phase, and cycles in which an UNPACR forms its addresses."""
+MVMULS, ADDRESS_CYCLES, TILE_ROWS = 16, 2, 64
+"""MVMULs of a tile in one phase, cycles in which an UNPACR forms its addresses, and Dst rows of a tile."""
 KINDS = (
     (Format.BF16, Format.BF16, True),
     (Format.BF16, Format.FP32, True),
@@ -63,9 +66,18 @@ RANDOM_KINDS = KINDS[:5]
 
 
 def random_product(rng: Random, kind: tuple[Format, Format, bool], fidelity: Fidelity, k_tiles: int) -> CoreProgram:
-    """Return a product of random numbers of medium size."""
+    """Return a product of random numbers of medium size, in a random tile of Dst."""
     fmt, out_format, dst32 = kind
-    product = Product(chip=CHIP, fidelity=fidelity, fmt=fmt, out_format=out_format, dst32=dst32, k_tiles=k_tiles)
+    tiles = (DST32_ROWS if dst32 or fmt is Format.INT8 else DST16_ROWS) // TILE_ROWS
+    product = Product(
+        chip=CHIP,
+        fidelity=fidelity,
+        fmt=fmt,
+        out_format=out_format,
+        dst32=dst32,
+        k_tiles=k_tiles,
+        dst_row=TILE_ROWS * rng.randrange(tiles),
+    )
     source = np.random.default_rng(rng.getrandbits(32))
     count = DATUMS * k_tiles
     sides = []
@@ -119,7 +131,7 @@ def opened(dut) -> object:
 
 @cocotb.test(**LIMIT)
 async def products(dut):
-    """Every kind in turn, in random fidelities, with one and two tiles along K; words with and without gaps."""
+    """Every kind in turn, in random fidelities, with one and two tiles along K, on threads in every order; words with and without gaps."""
     rng = pauses.rng("products")
     async with opened(dut) as frame:
         coverage = frame.coverage([f"{fmt.name} {out.name} {dst32}" for fmt, out, dst32 in KINDS])
@@ -127,7 +139,7 @@ async def products(dut):
         for case in range(max(CASES, len(KINDS))):
             kind = KINDS[case % len(KINDS)]
             fidelity = Fidelity.HIFI4 if kind[0] is Format.INT8 else rng.choice([*Fidelity])
-            program = random_product(rng, kind, fidelity, rng.choice((1, 2)))
+            program = random_product(rng, kind, fidelity, rng.choice((1, 2))).turned(case % THREADS)
             await session.check(program, f"{kind}, {fidelity}")
             coverage.hit(f"{kind[0].name} {kind[1].name} {kind[2]}")
 
@@ -171,6 +183,54 @@ def legal_load(rng: Random, mode: str, fmt: Format) -> tuple[Load, CoreProgram]:
         except ValueError:
             continue
         return load, program
+
+
+@cocotb.test(**LIMIT)
+async def stores(dut):
+    """PACRs in every pair of formats that a core executes, with random ReLU, edge mask and sum in L1."""
+    rng = pauses.rng("stores")
+    async with opened(dut) as frame:
+        session = CoreSession(frame)
+        every = [packing for packing in packings(CHIP) if executed(CHIP, packing)]
+        rng.shuffle(every)
+        for packing in every[: int(os.environ.get("BITPATH_LOADS", len(every)))]:
+            await session.check(random_store(rng, CHIP, packing), str(packing))
+
+
+@cocotb.test(**LIMIT)
+async def every_register(dut):
+    """Products behind words that fill and clear every register of the configuration and use counters and semaphores at random."""
+    rng = pauses.rng("registers")
+    async with opened(dut) as frame:
+        session = CoreSession(frame)
+        for case in range(CASES):
+            program = random_product(rng, KINDS[case % len(KINDS)], Fidelity.HIFI4, 1)
+            words = with_preface(rng, CHIP, program.words)
+            await session.check(replace(program, words=words), f"case {case}")
+
+
+@cocotb.test(**LIMIT)
+async def the_host_waits(dut):
+    """While a product runs, the host sends MOP words again and writes L1 elsewhere: it waits for MOPs and for the packer."""
+    rng = pauses.rng("host")
+    spare = RESULT + 0x8000
+    async with opened(dut) as frame:
+        session = CoreSession(frame, gap=0.2)
+        board = frame.scoreboard("spare", 8, output="data")
+        for case in range(max(2, CASES)):
+            program = random_product(rng, KINDS[1], Fidelity.HIFI4, 2)
+            content = np.random.default_rng(rng.getrandbits(32)).integers(0, 256, 0x4000, np.uint8)
+            checked = cocotb.start_soon(session.check(program, f"case {case}"))
+            while not resolved(dut.busy):
+                await RisingEdge(dut.clk)
+            session.host.configure_mops(program)
+            await session.host.write(spare, content)
+            await checked
+            for place, (right, real) in enumerate(
+                zip(content, await session.host.read(spare, content.size), strict=True)
+            ):
+                board.expect(int(right), f"case {case}, byte {place}")
+                board.got(int(real))
 
 
 @cocotb.test(**LIMIT)

@@ -42,7 +42,7 @@ from bitpath.verif.tensix.core.views import (
     short,
     view_of,
 )
-from bitpath.verif.tensix.program.golden_core import THREADS
+from bitpath.verif.tensix.program.programs import THREADS
 
 CONFIG = config_from_environment(UnpackAddressConfig)
 CHIP, UNPACKER = CONFIG.chip, CONFIG.unpacker

@@ -41,7 +41,7 @@ class CoreHost:
     ----------
     frame : bench frame of the test.
     config : configuration of the core.
-    gap : probability of a pause of the words.
+    gap : probability of a pause of the words, and of one before an answer is taken.
     """
 
     def __init__(self, frame: Bench, config: TensixCoreConfig, *, gap: float = 0.0):
@@ -51,7 +51,7 @@ class CoreHost:
         self._mops = [frame.driver(f"mop_{thread}") for thread in range(THREADS)]
         self._writes, self._reads = frame.driver("write"), frame.driver("read")
         self._answers: list[int] = []
-        frame.monitor("data", self._answers.append)
+        frame.monitor("data", self._answers.append, pauses.scattered(gap, pauses.rng("data")))
 
     async def write(self, address: int, content: np.ndarray) -> None:
         """Write bytes, whole 64-byte words, to L1."""
@@ -80,13 +80,18 @@ class CoreHost:
         for driver in self._words:
             driver.drop()
 
+    def configure_mops(self, program: CoreProgram) -> None:
+        """Send the MOP words of all threads."""
+        for mop, words in zip(self._mops, program.mops, strict=True):
+            for place, word in enumerate(words):
+                mop.send_bits(pack(MOP_WRITE, {"place": place, "word": word}))
+
     async def _push(self, program: CoreProgram) -> None:
         """Write memory and MOP words, and push the words."""
         for address, content in program.memory:
             await self.write(address, content)
-        for mop, words in zip(self._mops, program.mops, strict=True):
-            for place, word in enumerate(words):
-                mop.send_bits(pack(MOP_WRITE, {"place": place, "word": word}))
+        self.configure_mops(program)
+        for mop in self._mops:
             await mop.drained()
         for driver, words in zip(self._words, program.words, strict=True):
             for word in words:

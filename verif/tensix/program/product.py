@@ -53,6 +53,7 @@ class Product:
     out_format : the packer's intermediate format and the one in L1.
     dst32 : True if Dst words have 32 bits; INT8's always have.
     k_tiles : tiles along K.
+    dst_row : first row of the result in Dst, a multiple of 64.
     """
 
     chip: Chip
@@ -61,6 +62,7 @@ class Product:
     out_format: Format
     dst32: bool = True
     k_tiles: int = 1
+    dst_row: int = 0
     phases: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -108,7 +110,7 @@ def configuration(product: Product) -> dict[str, list[int]]:
         "base_address": [RIGHT // 16 - 1, LEFT // 16 - 1],
         "dst_address": [4 * FACE],
         "context_x_dim": [DATUMS],
-        "packer_dst_offset": [packer * FACE for packer in range(packers)],
+        "packer_dst_offset": [product.dst_row + packer * FACE for packer in range(packers)],
     }
 
 
@@ -142,6 +144,7 @@ def _multiply_words(product: Product) -> tuple[int, ...]:
         modifiers |= {4 + number: MODIFIERS[number] for number in range(3)} | {7: last}
     for number, words in modifiers.items():
         lines += [("SETC16", own_field(chip, f"{name}_modifier", value, number)) for name, value in words.items()]
+    lines.append(("SETC16", own_field(chip, "math_offset", product.dst_row)))
     lines += [("ZEROACC", {"mode": 3}), ("SETRWC", {"which": 0b1111})]
     for place in range(1 if phases == 1 else 2):
         final = place or phases == 1

@@ -1,6 +1,6 @@
 """Programs for a core: words of three threads, their MOP configurations, and L1 before."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,6 +30,12 @@ class CoreProgram:
     mops: tuple[tuple[int, ...], ...] = ((0,) * MOP_WORDS,) * THREADS
     memory: tuple[tuple[int, np.ndarray], ...] = ()
     result: tuple[int, int] = (RESULT, 0)
+
+    def turned(self, places: int) -> "CoreProgram":
+        """Return the program whose roles have moved to other threads, `places` further."""
+        order = [(thread - places) % THREADS for thread in range(THREADS)]
+        words, mops = (tuple(each[thread] for thread in order) for each in (self.words, self.mops))
+        return replace(self, words=words, mops=mops)
 
 
 def archived(archive: dict[str, np.ndarray], chip: str, number: int) -> CoreProgram:
