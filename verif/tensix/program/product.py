@@ -54,6 +54,7 @@ class Product:
     dst32 : True if Dst words have 32 bits; INT8's always have.
     k_tiles : tiles along K.
     dst_row : first row of the result in Dst, a multiple of 64.
+    unpacking : thread that unpacks; the next ones multiply and pack.
     """
 
     chip: Chip
@@ -63,6 +64,7 @@ class Product:
     dst32: bool = True
     k_tiles: int = 1
     dst_row: int = 0
+    unpacking: int = 0
     phases: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -73,12 +75,13 @@ def product_program(product: Product, left: np.ndarray, right: np.ndarray) -> Co
     """Return the program that multiplies tiles in L1, bytes face by face and tile by tile along K."""
     size = DATUMS * DATUM_BYTES[product.out_format]
     mops = (_unpack_mop(product), _multiply_mop(product), pack_mop(product))
-    return CoreProgram(
+    program = CoreProgram(
         words=(_unpack_words(product), _multiply_words(product), pack_words(product)),
         mops=mops,
         memory=((LEFT, left), (RIGHT, right), (RESULT, np.zeros(size, np.uint8))),
         result=(RESULT, size),
     )
+    return program.turned(product.unpacking)
 
 
 def configuration(product: Product) -> dict[str, list[int]]:
@@ -172,7 +175,7 @@ def _multiply_mop(product: Product) -> tuple[int, ...]:
 
 
 def _unpack_mop(product: Product) -> tuple[int, ...]:
-    fields = {"ch0_z": 1, "multi_context": 1, "flip": 1, "last": 1}
+    fields = {"ch0_z": 1, "multi_context": 1, "adc": product.unpacking, "flip": 1, "last": 1}
     nop, right, left = assembled(product.chip, ("NOP",), ("UNPACR", fields), ("UNPACR", fields | {"unpacker": 1}))
     return (0, 1, right, left, nop, nop, nop, nop, nop)
 
