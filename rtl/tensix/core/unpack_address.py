@@ -173,7 +173,7 @@ class UnpackAddress(wiring.Component):
         wide = self.config.numerics.tilise_wide_rows & (row_words_log2(o.control.l1_format) > LINE_WORDS_LOG2)
         # Lines up to the last row's end, which has at most 64 bytes, or 128 where rows of datums are two register rows.
         steps = Mux(wide, (rows - 1) >> 1, rows - 1)
-        row_words = (1 << row_words_log2(o.control.l1_format)) << wide
+        row_words = (1 << row_words_log2(o.control.l1_format)) << (wide & ~rows[0])
         m.d.comb += reached.eq(start + ((steps * o.stride) << LINE_WORDS_LOG2) + row_words)
         overrides = own.override_with_address[0]
         dst_rows = Mux(out_format.matches(*DST32_FORMATS), DST32_ROWS, DST16_ROWS)

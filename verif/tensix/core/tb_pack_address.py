@@ -135,6 +135,8 @@ class Case:
         addresses = [rng.randrange(LINES // 4) for _ in range(PACKERS[CHIP])]
         if seldom(rng, 0.1):
             addresses[rng.randrange(len(addresses))] = LINES + short(rng, 16)
+        # Bits from 17 on do not count, but for the highest one.
+        addresses = [address | rng.getrandbits(14) << 17 for address in addresses]
         if rng.getrandbits(1):
             addresses[0] |= RELATIVE
         set_shared(state, "pack_address", *addresses)

@@ -4,6 +4,7 @@
 """
 
 import os
+from copy import deepcopy
 from dataclasses import replace
 from random import Random
 
@@ -24,6 +25,7 @@ from bitpath.golden.tensix.declarations.formats import (
     SRC_ROWS,
     Format,
 )
+from bitpath.golden.tensix.declarations.streams import WIDTHS
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.rtl.tensix.core.config import UnpackAddressConfig
 from bitpath.rtl.tensix.core.row_unpacker import rows_layout
@@ -53,8 +55,8 @@ LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 LINE = 16
 """Bytes that an address of L1 counts."""
 MODES = ("plain", "zero", "forced") if UNPACKER else ("plain", "zero", "forced", "transposed", "tilised", "to Dst")
-MANNERS = ("plain", "strided", "anywhere")
-"""Where an UNPACR reads: in a tile by X alone, by all counters, or at random."""
+MANNERS = {"plain": 6, "strided": 3, "powers": 1, "anywhere": 1}
+"""Where an UNPACR reads and how often: in a tile by X alone, by all counters, in large tiles, or at random."""
 FATES = ("executed", "refused")
 MOST_TRIES = 30
 
@@ -73,6 +75,10 @@ class Case:
         self._formats()
         self._modes()
         self._counters()
+
+    def place(self, base: int) -> None:
+        """Set the base address of the tile."""
+        self._set("base_address", base)
 
     def _set(self, name: str, value: int) -> None:
         """Set a field of both unpackers; the other one's differs where it has its own."""
@@ -120,12 +126,12 @@ class Case:
         faces = FACE if self.mode == "transposed" else 1
         rows = faces * rng.choice((1, rng.randint(1, SRC_ROWS // faces), rng.randint(1, 4)))
         row = faces * rng.randrange((SRC_ROWS - rows) // faces + 1) + seldom(rng) * rng.getrandbits(10)
-        first, manner = COLUMNS * short(rng, rng.choice((4, 10))), rng.choices(MANNERS, (6, 3, 1))[0]
+        first, manner = COLUMNS * short(rng, rng.choice((4, 10))), rng.choices([*MANNERS], [*MANNERS.values()])[0]
         self._set("base_address", short(rng, 32 if seldom(rng) else 14))
         set_shared(state, "dst_address", (SKIPPED_ROWS + row) * COLUMNS + seldom(rng) * rng.getrandbits(4))
         set_shared(state, "add_dst_address", rng.getrandbits(1))
         near, far = self._tile(manner, first, rows)
-        if manner == "plain" and not (self.instruction["multi_context"] and UNPACKER == 0):
+        if manner in ("plain", "powers") and not (self.instruction["multi_context"] and UNPACKER == 0):
             far["y"] = row if UNPACKER else SKIPPED_ROWS + row
         near["x"] += seldom(rng) * rng.getrandbits(4)
         far["x"] = near["x"] + COLUMNS * rows - 1 + seldom(rng) * rng.getrandbits(4)
@@ -142,19 +148,31 @@ class Case:
         if manner == "anywhere":
             # Sizes, strides and the other counters stay as they were drawn, and L1 does not reach there.
             return {"x": COLUMNS * rng.getrandbits(13)}, {}
-        plain = manner == "plain"
-        for name in ("x_dim", "context_x_dim"):
-            self._set(name, first + COLUMNS * rows + COLUMNS * short(rng, 8) if plain else COLUMNS * short(rng, 12))
-        for name in ("y_dim", "z_dim"):
-            self._set(name, 1 + short(rng, 2) if plain else short(rng, 4))
         width = 4 if self.out in DST32_FORMATS else L1_BYTES.get(self.out, 1)
+        if manner == "powers":
+            # A tile or a first datum of a power of two, of which a lost bit would leave nothing.
+            for name in ("x_dim", "context_x_dim", "y_dim", "z_dim"):
+                self._set(name, 1 << rng.randrange(16))
+            counter, bits = rng.choice([(name, bits) for name, bits in WIDTHS.items() if name != "x"])
+            near = dict.fromkeys("yzw", 0) | {"x": first, counter: rng.getrandbits(1) << rng.randrange(bits)}
+            far = dict.fromkeys("yzw", 0)
+        elif manner == "plain":
+            for name in ("x_dim", "context_x_dim"):
+                self._set(name, first + COLUMNS * rows + COLUMNS * short(rng, 8))
+            for name in ("y_dim", "z_dim"):
+                self._set(name, 1 + short(rng, 2))
+            near, far = dict.fromkeys("yzw", 0) | {"x": first}, dict.fromkeys("yzw", 0)
+        else:
+            for name in ("x_dim", "context_x_dim"):
+                self._set(name, COLUMNS * short(rng, 12))
+            for name in ("y_dim", "z_dim"):
+                self._set(name, short(rng, 4))
+            near = {name: short(rng, 3) for name in "yzw"} | {"x": first}
+            far = {name: short(rng, 3) for name in "yzw"}
+            far["y"] += SKIPPED_ROWS
         for name in ("unpack_y_stride", "unpack_z_stride", "unpack_w_stride"):
-            self._set(name, COLUMNS * width if plain else COLUMNS * width * short(rng, 6))
-        near = {"x": first, **{name: 0 if plain else short(rng, 3) for name in "yzw"}}
-        far = {
-            "y": 0 if plain else SKIPPED_ROWS + short(rng, 3),
-            **{name: 0 if plain else short(rng, 3) for name in "zw"},
-        }
+            steps = short(rng, 6) if manner == "strided" else 1
+            self._set(name, COLUMNS * width * steps + seldom(rng) * rng.getrandbits(4))
         return near, far
 
 
@@ -225,7 +243,8 @@ def expected_record(instruction: Instruction, load: Load) -> dict:
 
 
 def golden_load(state: State, thread: int, instruction: Instruction) -> Load | None:
-    """Return what golden loads; None if it refuses."""
+    """Return what golden loads; None if it refuses. The state stays."""
+    state = deepcopy(state)
     try:
         load = load_of(state, thread, instruction)
         unpacr(state, thread, instruction)
@@ -234,27 +253,61 @@ def golden_load(state: State, thread: int, instruction: Instruction) -> Load | N
     return load
 
 
+async def compared(dut, case: Case, boards: tuple, shown: str) -> bool:
+    """Compare a case's record or refusal; return whether it is refused."""
+    records, flags = boards
+    thread, instruction = case.thread, case.instruction
+    dut.view.value = view_of(case.state, thread, instruction, other_fields(CHIP, case.rng, ("UNPACR",)))
+    await Timer(1, unit="ns")
+    load = golden_load(case.state, thread, instruction)
+    refuses = load is None or refused(thread, instruction, load)
+    shown = f"{shown}, thread {thread}, {case.fmt.name} to {case.out.name}, {instruction}, {load}"
+    flags.expect(int(refuses), shown)
+    flags.got(resolved(dut.refused))
+    if load is not None and not refuses:
+        record, found = expected_record(instruction, load), unpack(LAYOUT, resolved(dut.o))
+        records.expect(pack(LAYOUT, record), shown)
+        records.got(pack(LAYOUT, {name: found[name] for name in record}))
+    return refuses
+
+
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(mode=MODES)
 async def loads(dut, mode):
     """Random UNPACRs of a mode, in every format: golden's addresses, rows and control, or a refusal."""
     rng = pauses.rng("states")
     async with bench(dut, SIGNATURE) as frame:
-        records, flags = frame.scoreboard("o", LAYOUT), frame.scoreboard("refused", 1)
+        boards = frame.scoreboard("o", LAYOUT), frame.scoreboard("refused", 1)
         coverage = frame.coverage(FATES)
         for number in range(CASES):
+            coverage.hit(FATES[await compared(dut, Case(rng, mode), boards, f"case {number}")])
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(mode=MODES)
+async def last_bytes(dut, mode):
+    """UNPACRs that end with L1's last bytes, and 16 bytes later, which is refused."""
+    rng = pauses.rng("ends")
+    async with bench(dut, SIGNATURE) as frame:
+        boards = frame.scoreboard("o", LAYOUT), frame.scoreboard("refused", 1)
+        left = max(4, CASES // 20)
+        while left:
             case = Case(rng, mode)
-            thread, instruction = case.thread, case.instruction
-            dut.view.value = view_of(case.state, thread, instruction, other_fields(CHIP, rng, ("UNPACR",)))
-            await Timer(1, unit="ns")
-            shown = f"case {number}, thread {thread}, {case.fmt.name} to {case.out.name}, {instruction}"
-            load = golden_load(case.state, thread, instruction)
-            refuses = load is None or refused(thread, instruction, load)
-            coverage.hit(FATES[refuses])
-            flags.expect(int(refuses), f"{shown}, {load}")
-            flags.got(resolved(dut.refused))
-            if load is not None and not refuses:
-                record = expected_record(instruction, load)
-                found = unpack(LAYOUT, resolved(dut.o))
-                records.expect(pack(LAYOUT, record), f"{shown}, {load}")
-                records.got(pack(LAYOUT, {name: found[name] for name in record}))
+            base = last_base(case)
+            if base is None:
+                continue
+            left -= 1
+            for step in range(2):
+                case.place(base + step)
+                await compared(dut, case, boards, f"address {base} + {step}")
+
+
+def last_base(case: Case) -> int | None:
+    """Return the last base address at which golden executes a case; None if it executes it nowhere."""
+    low, high = 0, CONFIG.l1_words * 4
+    while low < high - 1:
+        middle = (low + high) // 2
+        case.place(middle)
+        executes = golden_load(case.state, case.thread, case.instruction) is not None
+        low, high = (middle, high) if executes else (low, middle)
+    return low or None
