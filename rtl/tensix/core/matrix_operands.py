@@ -67,12 +67,14 @@ class MatrixOperands(wiring.Component):
             # DOTPV and MVMUL are equal with one broadcast row of SrcB.
             m.d.comb += o.opcode.eq(Opcode.MVMUL)
         self._formats(m)
-        row = Signal(DST_ROW_BITS)
+        row, phase = Signal(DST_ROW_BITS), Signal.like(o.phase)
+        src_a_row = view.rwc.src_a.value & ~(BLOCK_ROWS - 1)
         broadcasts = instruction.broadcast_row & ~clears
         m.d.comb += [
             row.eq(Mux(clears, instruction.operand, instruction.dst) + view.rwc.dst.value + own.math_offset[0]),
-            o.phase.eq(view.rwc.fidelity_phase + own.fidelity_base[0]),
-            o.src_a_row.eq(view.rwc.src_a.value & ~(BLOCK_ROWS - 1)),
+            phase.eq(view.rwc.fidelity_phase + own.fidelity_base[0]),
+            o.phase.eq(phase),
+            o.src_a_row.eq(src_a_row),
             o.src_b_row.eq(Mux(broadcasts, view.rwc.src_b.value, view.rwc.src_b.value & ~(BLOCK_ROWS - 1))),
             o.dst_row.eq(row & ~(BLOCK_ROWS - 1)),
             o.broadcast_row.eq(broadcasts),
@@ -95,12 +97,12 @@ class MatrixOperands(wiring.Component):
         row_mask = (COLUMNS if step == COLUMNS else BLOCK_ROWS) - 1
         refusals = [
             shared.zero_flag_disabled_src[0] & ~elementwise & ~clears & ~named(instruction, "GMPOOL"),
-            adds & o.phase.any(),
-            ~elementwise & ~clears & (o.src_a_row & row_mask).any(),
-            named(instruction, "GMPOOL") & (o.src_a_row & COLUMNS - 1).any(),
+            adds & phase.any(),
+            ~elementwise & ~clears & (src_a_row & row_mask).any(),
+            named(instruction, "GMPOOL") & (src_a_row & COLUMNS - 1).any(),
             wide & ~clears & row[-1],
             clears & absent,
-            o.argmax & named(instruction, "GMPOOL") & ~o.dst32,
+            instruction.argmax & named(instruction, "GMPOOL") & ~wide,
         ]
         m.d.comb += self.refused.eq(Cat(refusals).any())
         return m
@@ -120,9 +122,9 @@ class MatrixOperands(wiring.Component):
         ]
         with m.If(shared.int8_math[0]):
             m.d.comb += o.style.eq(StyleCode.INT8)
-        with m.Elif(o.src_a_format == Format.TF32):
+        with m.Elif(src_a == Format.TF32):
             m.d.comb += o.style.eq(StyleCode.TF32)
-        with m.Elif(o.src_a_format.matches(*EXPONENT5_FORMATS, Format.INT8)):
+        with m.Elif(src_a.matches(*EXPONENT5_FORMATS, Format.INT8)):
             m.d.comb += o.style.eq(StyleCode.FP16)
 
     def _wide(self) -> Value:

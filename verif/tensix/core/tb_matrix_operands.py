@@ -35,8 +35,15 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.tensix.core.views import other_fields, random_instruction, random_state, set_own, set_shared, view_of
 from bitpath.verif.tensix.program.golden_core import MATH
+from bitpath.verif.tensix.program.views import (
+    other_fields,
+    random_instruction,
+    random_state,
+    set_own,
+    set_shared,
+    view_of,
+)
 
 CONFIG = config_from_environment(AddressConfig)
 CHIP = CONFIG.chip

@@ -34,7 +34,8 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.tensix.core.views import (
+from bitpath.verif.tensix.program.programs import THREADS
+from bitpath.verif.tensix.program.views import (
     other_fields,
     random_instruction,
     random_state,
@@ -44,7 +45,6 @@ from bitpath.verif.tensix.core.views import (
     short,
     view_of,
 )
-from bitpath.verif.tensix.program.programs import THREADS
 
 CONFIG = config_from_environment(UnpackAddressConfig)
 CHIP, UNPACKER = CONFIG.chip, CONFIG.unpacker

@@ -25,8 +25,8 @@ from bitpath.verif.aie_ml_v2.mac.lane_traffic import lane_operands, lane_valid, 
 from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.traffic import Manners, Pace, drawn
-from bitpath.verif.tensix.core import traffic as core_traffic
 from bitpath.verif.tensix.matrix.moving import WIDTHS, random_move
+from bitpath.verif.tensix.program import traffic as core_traffic
 from bitpath.verif.tensix.stream import programs as stream_programs
 from bitpath.verif.trainium3.array import psum_memory
 from bitpath.verif.trainium3.core.programs import maker
@@ -228,7 +228,6 @@ MANNERS = {
         still=("illegal",),
         cycles=150,
     ),
-    **dict.fromkeys(("matrix_operands", "move_operands", "unpack_address", "pack_address"), Manners()),
     "wait_gate": Manners(inputs={"instruction": lambda source: drawn(lambda: core_traffic.gate_instruction(source))}),
     "tensix_core": Manners(
         keeps=f"GPRs, replay buffers, registers and L1: {SRAM}",
