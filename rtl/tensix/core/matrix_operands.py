@@ -8,7 +8,14 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, EXPONENT5_FORMATS, Format
+from bitpath.golden.tensix.declarations.formats import (
+    BLOCK_ROWS,
+    COLUMNS,
+    EXPONENT5_FORMATS,
+    STYLE_FORMATS,
+    Format,
+    Style,
+)
 from bitpath.rtl.tensix.core.config import AddressConfig
 from bitpath.rtl.tensix.core.config_file import field_of
 from bitpath.rtl.tensix.core.decode import named
@@ -43,7 +50,7 @@ class MatrixOperands(wiring.Component):
     view : In(view_layout)
     implied : In(Implied), which Blackhole reads
     o : Out(Instruction)
-    refused : Out(1), a core does not execute the instruction: SrcB's denormals in MVMUL, DOTPV or GAPOOL, a fidelity phase in ELWADD
+    refused : Out(1), a core does not execute the instruction: formats of different styles or of none, SrcB's denormals in MVMUL, DOTPV or GAPOOL, a fidelity phase in ELWADD
         or ELWSUB, SrcA rows that the numerics do not allow, 32-bit Dst rows from 512 on, 16 rows that do not exist
     """
 
@@ -66,7 +73,7 @@ class MatrixOperands(wiring.Component):
         with m.If(named(instruction, "DOTPV") & instruction.broadcast_row):
             # DOTPV and MVMUL are equal with one broadcast row of SrcB.
             m.d.comb += o.opcode.eq(Opcode.MVMUL)
-        self._formats(m)
+        together = self._formats(m)
         row, phase = Signal(DST_ROW_BITS), Signal.like(o.phase)
         src_a_row = view.rwc.src_a.value & ~(BLOCK_ROWS - 1)
         broadcasts = instruction.broadcast_row & ~clears
@@ -96,6 +103,7 @@ class MatrixOperands(wiring.Component):
         step = self.config.numerics.src_a_row_step
         row_mask = (COLUMNS if step == COLUMNS else BLOCK_ROWS) - 1
         refusals = [
+            ~clears & ~together,
             shared.zero_flag_disabled_src[0] & ~elementwise & ~clears & ~named(instruction, "GMPOOL"),
             adds & phase.any(),
             ~elementwise & ~clears & (src_a_row & row_mask).any(),
@@ -107,8 +115,8 @@ class MatrixOperands(wiring.Component):
         m.d.comb += self.refused.eq(Cat(refusals).any())
         return m
 
-    def _formats(self, m: Module) -> None:
-        """Choose formats, style and width of Dst."""
+    def _formats(self, m: Module) -> Value:
+        """Choose formats, style and width of Dst; return whether the formats are of this style."""
         shared, own, o = self.view.shared, self.view.own, self.o
         src_a, src_b = (Value.cast(shared[f"src_{side}_format"][0]) for side in "ab")
         if self.config.chip is Chip.BLACKHOLE:
@@ -120,12 +128,18 @@ class MatrixOperands(wiring.Component):
             o.style.eq(StyleCode.BF16),
             o.dst32.eq(self._wide()),
         ]
-        with m.If(shared.int8_math[0]):
+        integer, short = shared.int8_math[0], src_a.matches(*EXPONENT5_FORMATS)
+        with m.If(integer):
             m.d.comb += o.style.eq(StyleCode.INT8)
         with m.Elif(src_a == Format.TF32):
             m.d.comb += o.style.eq(StyleCode.TF32)
-        with m.Elif(src_a.matches(*EXPONENT5_FORMATS, Format.INT8)):
+        with m.Elif(short):
             m.d.comb += o.style.eq(StyleCode.FP16)
+        of_style = {
+            style: src_a.matches(*STYLE_FORMATS[style]) & src_b.matches(*STYLE_FORMATS[style])
+            for style in (Style.INT8, Style.FP16, Style.BF16)
+        }
+        return Mux(integer, of_style[Style.INT8], Mux(short, of_style[Style.FP16], of_style[Style.BF16]))
 
     def _wide(self) -> Value:
         """Return whether Dst has rows of 32 bits."""
