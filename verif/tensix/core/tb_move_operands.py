@@ -30,6 +30,7 @@ from bitpath.verif.kit.streams import resolved
 from bitpath.verif.tensix.matrix.moving import FROM_DST, TO_DST, Registers, apply
 from bitpath.verif.tensix.program.golden_core import MATH
 from bitpath.verif.tensix.program.views import (
+    NO_FORMATS,
     other_fields,
     random_instruction,
     random_state,
@@ -46,8 +47,6 @@ LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 L1_BYTES = 64
 CHANGES = (*(name for name in BANKS if CHIP is Chip.WORMHOLE or name != "SETDVALID"), "SETRWC")
 """Instructions that clear banks or change their owners."""
-NO_FORMATS = sorted({*range(16)} - {*Format})
-"""Codes that no format has."""
 FATES = ("executed", "refused")
 
 

@@ -21,6 +21,7 @@ from bitpath.golden.tensix.declarations.streams import WIDTHS
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
 from bitpath.rtl.tensix.core.config import AddressConfig
+from bitpath.rtl.tensix.core.decode import ZERO_FIELDS
 from bitpath.rtl.tensix.core.pack_address import PackAddress
 from bitpath.rtl.tensix.core.row_packer import PACKERS, SOURCES, pack_rows_layout
 from bitpath.verif.kit import pauses
@@ -30,6 +31,7 @@ from bitpath.verif.kit.streams import resolved
 from bitpath.verif.tensix.program.programs import THREADS
 from bitpath.verif.tensix.program.stores import ALL_COLUMNS, packings
 from bitpath.verif.tensix.program.views import (
+    NO_FORMATS,
     other_fields,
     random_instruction,
     random_state,
@@ -48,19 +50,6 @@ LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 LINE = 16
 """Bytes that an address of L1 counts."""
 LINES = CONFIG.l1_words * 4
-ZEROS = (
-    "override_thread",
-    "config_context",
-    "row_pad",
-    "strided",
-    "counter_context",
-    "context_control",
-    "zero",
-    "flush",
-)
-"""Fields of a PACR that the decoder refuses."""
-NO_FORMATS = sorted({*range(16)} - {*Format})
-"""Codes that no format has."""
 FATES = ("executed", "refused")
 
 
@@ -82,7 +71,9 @@ class Case:
         if seldom(rng):
             self.mid = rng.choice(NO_MIDDLES)
         known = [*MASKS, *[mask for mask in range(16) if seldom(rng)]] if CHIP is Chip.WORMHOLE else [0, *range(16)]
-        self.instruction = random_instruction(CHIP, rng, "PACR", **dict.fromkeys(ZEROS, 0), packers=rng.choice(known))
+        self.instruction = random_instruction(
+            CHIP, rng, "PACR", **dict.fromkeys(ZERO_FIELDS["PACR"], 0), packers=rng.choice(known)
+        )
         self._formats()
         self._places()
 

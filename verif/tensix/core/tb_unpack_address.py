@@ -28,6 +28,7 @@ from bitpath.golden.tensix.declarations.formats import (
 from bitpath.golden.tensix.declarations.streams import WIDTHS
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.rtl.tensix.core.config import UnpackAddressConfig
+from bitpath.rtl.tensix.core.decode import ZERO_FIELDS
 from bitpath.rtl.tensix.core.row_unpacker import rows_layout
 from bitpath.rtl.tensix.core.unpack_address import UnpackAddress
 from bitpath.verif.kit import pauses
@@ -36,6 +37,7 @@ from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.tensix.program.programs import THREADS
 from bitpath.verif.tensix.program.views import (
+    NO_FORMATS,
     other_fields,
     random_instruction,
     random_state,
@@ -58,7 +60,6 @@ MODES = ("plain", "zero", "forced") if UNPACKER else ("plain", "zero", "forced",
 MANNERS = {"plain": 6, "strided": 3, "powers": 1, "anywhere": 1}
 """Where an UNPACR reads and how often: in a tile by X alone, by all counters, in large tiles, or at random."""
 FATES = ("executed", "refused")
-MOST_TRIES = 30
 
 
 class Case:
@@ -93,17 +94,15 @@ class Case:
             rng,
             "UNPACR",
             unpacker=UNPACKER,
-            context=0,
-            context_counter=0,
-            row_search=0,
+            **dict.fromkeys(ZERO_FIELDS["UNPACR"], 0),
             zero=int(self.mode == "zero"),
             adc=rng.randrange(THREADS) if seldom(rng, 0.1) else self.thread,
         )
 
     def _formats(self) -> None:
-        rng, no_format = self.rng, sorted({*range(16)} - {*Format})
-        self._set("l1_format", rng.choice(no_format) if seldom(rng) else self.fmt)
-        self._set("unpack_out_format", rng.choice(no_format) if seldom(rng) else self.out)
+        rng = self.rng
+        self._set("l1_format", rng.choice(NO_FORMATS) if seldom(rng) else self.fmt)
+        self._set("unpack_out_format", rng.choice(NO_FORMATS) if seldom(rng) else self.out)
         self._set("force_exponent", int(self.mode == "forced"))
         self._set("forced_exponent", short(rng, 5))
         for name in ("uncompressed", "descriptor_uncompressed"):

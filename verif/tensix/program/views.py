@@ -11,6 +11,7 @@ from bitpath.golden.tensix.core.state import State
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.config_fields import FIELDS, THREAD_FIELDS
 from bitpath.golden.tensix.declarations.encodings import BY_NAME
+from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.tensix.declarations.streams import DIMENSIONS, WIDTHS
 from bitpath.golden.tensix.isa import Instruction, decode, encode
 from bitpath.rtl.tensix.core.config_file import held_thread_fields, known_bits
@@ -18,6 +19,9 @@ from bitpath.rtl.tensix.core.decode import instruction_layout
 from bitpath.rtl.tensix.core.thread_view import view_layout
 from bitpath.rtl.tensix.stream.rwc import COUNTER_BITS
 from bitpath.verif.kit.packing import pack
+
+NO_FORMATS = sorted({*range(16)} - {*Format})
+"""Codes that no format has."""
 
 
 def short(rng: Random, bits: int) -> int:
