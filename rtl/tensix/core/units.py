@@ -53,7 +53,7 @@ UNITS = (
         build=MatrixOperands,
         summary="Tensix: rows, formats and phase of an instruction of the Matrix unit",
         covered=Covered(AddressConfig(chip=Chip.BLACKHOLE), 300),
-        judges=(Judge(99, AddressConfig(chip=Chip.BLACKHOLE)),),
+        judges=(Judge(99, AddressConfig(chip=Chip.BLACKHOLE), 600),),
         agreed=AddressConfig(),
     ),
     Unit(

@@ -63,7 +63,7 @@ def any_state(rng: Random) -> State:
     # SrcA's format decides between BF16 and TF32.
     of_a = [fmt for fmt in formats if (fmt is Format.TF32) == (style is Style.TF32)]
     codes = [rng.choice(of_a), rng.choice(formats)]
-    if seldom(rng, 0.15):
+    if seldom(rng, 0.25):
         codes[rng.getrandbits(1)] = rng.getrandbits(4)
     set_shared(state, "int8_math", int(style is Style.INT8))
     for name, code, bank in zip("ab", codes, (state.src_a, state.src_b), strict=True):
@@ -176,7 +176,7 @@ async def zeroed(dut):
             coverage.hit(mode.name)
             for case in range(2 * CASES):
                 state = any_state(rng)
-                operand = rng.getrandbits(rng.choice((5, 6, 8)))
+                operand = case % 64 if mode is Zeroed.SIXTEEN and case % 3 else rng.getrandbits(8)
                 instruction = random_instruction(CHIP, rng, "ZEROACC", mode=mode.value, revert=0, operand=operand)
                 refused, bits = await applied(dut, rng, state, instruction)
                 record = unpack(Record, bits)

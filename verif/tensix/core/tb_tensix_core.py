@@ -221,20 +221,20 @@ async def the_host_waits(dut):
     async with opened(dut) as frame:
         session = CoreSession(frame, gap=0.2)
         board = frame.scoreboard("spare", 8, output="data")
-        for case in range(max(2, CASES)):
-            program = random_product(rng, KINDS[1], Fidelity.HIFI4, 2)
-            content = np.random.default_rng(rng.getrandbits(32)).integers(0, 256, 0x4000, np.uint8)
+        for case in range(max(THREADS, CASES)):
+            program = random_product(rng, KINDS[1], Fidelity.HIFI4, 2, place=case)
+            content = np.random.default_rng(rng.getrandbits(32)).integers(0, 256, 0x400, np.uint8)
             checked = cocotb.start_soon(session.check(program, f"case {case}"))
             while not resolved(dut.busy):
                 await RisingEdge(dut.clk)
-            session.host.configure_mops(program)
-            await session.host.write(spare, content)
+            while not checked.done():
+                session.host.configure_mops(program)
+                await session.host.write(spare, content)
             await checked
-            for place, (right, real) in enumerate(
-                zip(content, await session.host.read(spare, content.size), strict=True)
-            ):
-                board.expect(int(right), f"case {case}, byte {place}")
-                board.got(int(real))
+            real = await session.host.read(spare, content.size)
+            for place, (right, found) in enumerate(zip(content.tolist(), real.tolist(), strict=True)):
+                board.expect(right, f"case {case}, byte {place}")
+                board.got(found)
 
 
 @cocotb.test(**LIMIT)

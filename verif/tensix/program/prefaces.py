@@ -9,9 +9,11 @@ from random import Random
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.config_fields import FIELDS, THREAD_FIELDS, Fields
 from bitpath.golden.tensix.declarations.encodings import BY_NAME
+from bitpath.golden.tensix.declarations.formats import DST16_ROWS, DST32_ROWS, FACE
 from bitpath.golden.tensix.isa import encode
 from bitpath.rtl.tensix.core.config_file import known_bits
 from bitpath.rtl.tensix.core.decode import ADC, RWC
+from bitpath.verif.tensix.program.golden_core import MATH
 from bitpath.verif.tensix.program.programs import THREADS
 from bitpath.verif.tensix.program.words import GPR, assembled, own_field
 
@@ -20,11 +22,13 @@ SEMAPHORES = (1 << 0 | 1 << 3, 1 << 4 | 1 << 5, 1 << 6 | 1 << 7)
 
 
 def preface(rng: Random, chip: Chip, thread: int) -> tuple[int, ...]:
-    """Return a thread's words; thread 0 writes both banks of the configuration."""
+    """Return a thread's words; thread 0 writes both banks of the configuration, and the thread of the Matrix unit clears Dst."""
     words = [*_own_registers(chip, ones=True), *_counting(rng, chip, thread), *_own_registers(chip, ones=False)]
     if thread == 0:
         for bank in (1, 0):
             words += [encode("SETC16", chip=chip, **own_field(chip, "state_id", bank)), *_shared_registers(chip)]
+    if thread == MATH:
+        words += _blocks(chip)
     return tuple(words)
 
 
@@ -59,6 +63,15 @@ def _counting(rng: Random, chip: Chip, thread: int) -> Iterator[int]:
         if "flip" in fields:
             fields["flip"] = 0
         yield encode(name, chip=chip, **fields)
+
+
+def _blocks(chip: Chip) -> Iterator[int]:
+    """ZEROACCs of every 16 rows in both widths, and of a row of each."""
+    for block in range(DST16_ROWS // FACE):
+        yield encode("ZEROACC", chip=chip, mode=0, operand=block * FACE + block % FACE)
+        yield encode("ZEROACC", chip=chip, mode=1, operand=block)
+        if block < DST32_ROWS // FACE:
+            yield encode("ZEROACC", chip=chip, mode=1, operand=block, dst32=1)
 
 
 def with_preface(rng: Random, chip: Chip, words: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
