@@ -189,6 +189,7 @@ async def zeroed(dut):
                 flags.got(refused)
                 if undefined.any():
                     assert Opcode(record["opcode"]) is Opcode.ZEROACC
+                    assert mode is Zeroed.SIXTEEN or not record["dst32"]
                     assert not any(record[f"{what}_{side}"] for what in ("flip", "release") for side in "ab")
                     rows.expect(int.from_bytes(np.packbits(undefined).tobytes()), shown)
                     rows.got(int.from_bytes(np.packbits(zeroed_rows(state, record)).tobytes()))
