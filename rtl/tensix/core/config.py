@@ -77,6 +77,8 @@ class UnpackAddressConfig(AddressConfig):
 
     Attributes
     ----------
+    chip : decides encodings, configuration registers, packers and numerics.
+    l1_words : 64-byte words of L1; a power of two.
     unpacker : 0 or 1, of SrcA and of SrcB.
     """
 
@@ -94,6 +96,8 @@ class TensixCoreConfig(AddressConfig):
 
     Attributes
     ----------
+    chip : decides encodings, configuration registers, packers and numerics.
+    l1_words : 64-byte words of L1; a power of two.
     rows, cols : the Matrix unit's grid of dot products; powers of two up to 8 and 16.
     """
 
