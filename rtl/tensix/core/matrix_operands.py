@@ -50,8 +50,9 @@ class MatrixOperands(wiring.Component):
     view : In(view_layout)
     implied : In(Implied), which Blackhole reads
     o : Out(Instruction)
-    refused : Out(1), a core does not execute the instruction: formats of different styles or of none, SrcB's denormals in MVMUL, DOTPV or GAPOOL, a fidelity phase in ELWADD
-        or ELWSUB, SrcA rows that the numerics do not allow, 32-bit Dst rows from 512 on, 16 rows that do not exist
+    refused : Out(1), a core does not execute the instruction: formats of different styles or of none, SrcB's denormals in MVMUL,
+        DOTPV or GAPOOL, a fidelity phase in ELWADD or ELWSUB, SrcA rows that the numerics do not allow, 32-bit Dst rows from 512
+        on, 16 rows that do not exist
     """
 
     clocked = False

@@ -82,8 +82,8 @@ def any_state(rng: Random) -> State:
     return state
 
 
-async def applied(dut, rng: Random, state: State, instruction: Instruction) -> tuple[int, dict]:
-    """Return whether an instruction is refused, and its record."""
+async def applied(dut, rng: Random, state: State, instruction: Instruction) -> tuple[int, int]:
+    """Return whether an instruction is refused, and the bits of its record."""
     dut.view.value = view_of(state, MATH, instruction, other_fields(CHIP, rng, MATRIX))
     implied = {f"src_{name}": bank.formats[0] for name, bank in zip("ab", (state.src_a, state.src_b), strict=True)}
     dut.implied.value = pack(Implied, implied)

@@ -12,6 +12,7 @@ import numpy as np
 from cocotb.triggers import Timer
 
 from bitpath.golden.tensix.core.core import UNITS
+from bitpath.golden.tensix.core.source_formats import movb2d_format, src_a_format
 from bitpath.golden.tensix.core.state import State
 from bitpath.golden.tensix.core.unpacr_nop import action
 from bitpath.golden.tensix.declarations.chips import Chip
@@ -27,7 +28,7 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.tensix.matrix.moving import FROM_DST, TO_DST, Registers, apply
+from bitpath.verif.tensix.matrix.moving import Registers, apply
 from bitpath.verif.tensix.program.golden_core import MATH
 from bitpath.verif.tensix.program.views import (
     NO_FORMATS,
@@ -123,11 +124,18 @@ def owners_of(state: State) -> int:
     return found
 
 
-def takes_high_rows(record: dict) -> bool:
-    """Whether a record takes 32-bit rows of Dst that a core refuses."""
-    kind, control = record["kind"], record["control"]
-    wide = control["wide"] or control["low_half"] if kind in TO_DST else kind in FROM_DST and record["dst32"]
-    return bool(wide) and record["dst_row"] >= DST32_ROWS
+def takes_high_rows(state: State, instruction: Instruction) -> bool:
+    """Whether a move takes 32-bit rows of Dst from 512 on, which a core refuses; raises as golden does for an unknown format."""
+    name, fp32 = instruction.name, state.config.read("fp32_enabled", MATH)
+    if name in ("MOVA2D", "MOVB2D"):
+        fmt = src_a_format(state, MATH) if name == "MOVA2D" else movb2d_format(state, MATH)
+        follows = fp32 and state.numerics.moves_follow_fp32
+        wide = fmt is Format.TF32 or instruction["low_half"] or follows
+    elif name in ("MOVD2A", "MOVD2B"):
+        wide = fp32 or state.config.read("int8_math", MATH)
+    else:
+        return False
+    return bool(wide) and state.dst_row(MATH, instruction["dst"]) >= DST32_ROWS
 
 
 def at_rest(instruction: Instruction) -> bool:
@@ -144,7 +152,7 @@ async def moves(dut):
     rng = pauses.rng("states")
     async with bench(dut, SIGNATURE) as frame:
         rows, flags = frame.scoreboard("rows", 32 * (COLUMNS + 1), output="o"), frame.scoreboard("refused", 1)
-        coverage = frame.coverage(each for each in cross(MOVES, FATES) if each not in ("TRNSPSRCB/refused",))
+        coverage = frame.coverage(each for each in cross(MOVES, FATES) if each != "TRNSPSRCB/refused")
         for name in MOVES:
             for case in range(CASES):
                 state, instruction = any_state(rng), any_instruction(rng, name)
@@ -160,8 +168,8 @@ async def compared(dut, rng: Random, state: State, instruction: Instruction, boa
     await applied(dut, rng, state, instruction)
     bits = unpack(Move, resolved(dut.o))
     record = {name: bits[name] for name in Move.as_shape().members}
-    refused = takes_high_rows(record)
     try:
+        refused = takes_high_rows(state, instruction)
         UNITS[instruction.name](state, MATH, instruction)
     except ValueError:
         refused = True
