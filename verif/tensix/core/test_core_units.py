@@ -18,7 +18,7 @@ PARTS = {
     "wait_gate": (4, 2_000),
     "matrix_operands": (2, 500),
     "move_operands": (2, 2_000),
-    "unpack_address": (12, 400),
+    "unpack_address": (12, 300),
     "pack_address": (1, 40),
 }
 """Tests of a bench, and values that they compare at least."""
