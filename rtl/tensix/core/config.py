@@ -14,44 +14,25 @@ UNPACK_ROWS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecodeConfig:
-    """Configuration of the decoder.
+class ChipConfig:
+    """Configuration of a unit that differs between the chips alone; its numerics are those of the chip's preset.
 
     Attributes
     ----------
-    chip : decides opcodes and fields.
+    chip : decides encodings, configuration registers, packers and numerics.
     """
 
     chip: Chip = Chip.WORMHOLE
 
-
-@dataclass(frozen=True, kw_only=True)
-class ConfigFileConfig:
-    """Configuration of the configuration registers.
-
-    Attributes
-    ----------
-    chip : decides numbers and fields of the registers.
-    """
-
-    chip: Chip = Chip.WORMHOLE
+    @property
+    def numerics(self) -> TensixNumerics:
+        """Numerics of the chip."""
+        return CHIP_PRESETS[self.chip].numerics
 
 
 @dataclass(frozen=True, kw_only=True)
-class WaitGateConfig:
-    """Configuration of a thread's wait gate.
-
-    Attributes
-    ----------
-    chip : decides STALLWAIT's conditions.
-    """
-
-    chip: Chip = Chip.WORMHOLE
-
-
-@dataclass(frozen=True, kw_only=True)
-class AddressConfig:
-    """Configuration of what makes rows and addresses of an instruction; its numerics are those of the chip's preset.
+class AddressConfig(ChipConfig):
+    """Configuration of what makes addresses of L1.
 
     Attributes
     ----------
@@ -59,16 +40,10 @@ class AddressConfig:
     l1_words : 64-byte words of L1; a power of two.
     """
 
-    chip: Chip = Chip.WORMHOLE
     l1_words: int = 4096
 
     def __post_init__(self) -> None:
         require_power_of_two("tensix_core", "l1_words", self.l1_words, 64, 1 << 15)
-
-    @property
-    def numerics(self) -> TensixNumerics:
-        """Numerics of the chip."""
-        return CHIP_PRESETS[self.chip].numerics
 
 
 @dataclass(frozen=True, kw_only=True)

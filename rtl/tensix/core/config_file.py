@@ -24,7 +24,7 @@ from bitpath.golden.tensix.declarations.config_fields import (
     Fields,
 )
 from bitpath.golden.tensix.declarations.encodings import BY_NAME
-from bitpath.rtl.tensix.core.config import ConfigFileConfig
+from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import instruction_layout, named
 from bitpath.rtl.tensix.stream.thread_registers import THREAD_WRITE
 
@@ -96,7 +96,7 @@ class ConfigFile(wiring.Component):
     illegal : Out(1), the instruction names a register that the chip has not, or sets bits that no field has; it writes nothing
     """
 
-    def __init__(self, config: ConfigFileConfig):
+    def __init__(self, config: ChipConfig):
         self.config = config
         chip = config.chip
         super().__init__(

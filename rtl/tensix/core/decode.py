@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, ENCODINGS, OPCODE_LOW, WORD_BITS
-from bitpath.rtl.tensix.core.config import DecodeConfig
+from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.stream.words import stray
 
 PRODUCTS = ("MVMUL", "DOTPV", "ELWMUL", "ELWADD", "ELWSUB", "GMPOOL", "GAPOOL")
@@ -103,7 +103,7 @@ class Decode(wiring.Component):
 
     clocked = False
 
-    def __init__(self, config: DecodeConfig):
+    def __init__(self, config: ChipConfig):
         self.config = config
         super().__init__(
             {

@@ -16,7 +16,7 @@ from bitpath.golden.tensix.declarations.formats import (
     Format,
     Style,
 )
-from bitpath.rtl.tensix.core.config import AddressConfig
+from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.config_file import field_of
 from bitpath.rtl.tensix.core.decode import named
 from bitpath.rtl.tensix.core.thread_view import view_layout
@@ -57,7 +57,7 @@ class MatrixOperands(wiring.Component):
 
     clocked = False
 
-    def __init__(self, config: AddressConfig):
+    def __init__(self, config: ChipConfig):
         self.config = config
         layout = view_layout(config.chip)
         super().__init__({"view": In(layout), "implied": In(Implied), "o": Out(Instruction), "refused": Out(1)})

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import Format
-from bitpath.rtl.tensix.core.config import AddressConfig
+from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import MOVES, clearing, handing_over, named
 from bitpath.rtl.tensix.core.matrix_operands import Implied
 from bitpath.rtl.tensix.core.thread_view import view_layout
@@ -44,7 +44,7 @@ class MoveOperands(wiring.Component):
 
     clocked = False
 
-    def __init__(self, config: AddressConfig):
+    def __init__(self, config: ChipConfig):
         self.config = config
         super().__init__(
             {

@@ -7,7 +7,7 @@ from amaranth import Module, Mux
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.rtl.tensix.core.config import DecodeConfig
+from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import instruction_layout, named
 
 SEMAPHORES = 8
@@ -28,7 +28,7 @@ class Semaphores(wiring.Component):
     state : Out(SEMAPHORE_STATE)
     """
 
-    def __init__(self, config: DecodeConfig):
+    def __init__(self, config: ChipConfig):
         layout = instruction_layout(config.chip)
         super().__init__({"i": In(stream.Signature(layout, always_ready=True)), "state": Out(SEMAPHORE_STATE)})
 

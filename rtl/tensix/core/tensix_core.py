@@ -18,7 +18,7 @@ from amaranth.utils import ceil_log2
 from bitpath.golden.tensix.declarations.encodings import WORD_BITS
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.tensix.core.config import ConfigFileConfig, DecodeConfig, TensixCoreConfig
+from bitpath.rtl.tensix.core.config import ChipConfig, TensixCoreConfig
 from bitpath.rtl.tensix.core.config_file import THREADS, ConfigFile
 from bitpath.rtl.tensix.core.decode import MATRIX, named
 from bitpath.rtl.tensix.core.first_thread import FirstThread
@@ -110,8 +110,8 @@ class TensixCore(wiring.Component):
         m = Module()
         config = self.config
         threads = [instantiate(m, platform, f"thread_{each}", Thread, config) for each in range(THREADS)]
-        file = instantiate(m, platform, "config_file", ConfigFile, ConfigFileConfig(chip=config.chip))
-        m.submodules.semaphores = semaphores = Semaphores(DecodeConfig(chip=config.chip))
+        file = instantiate(m, platform, "config_file", ConfigFile, ChipConfig(chip=config.chip))
+        m.submodules.semaphores = semaphores = Semaphores(ChipConfig(chip=config.chip))
         m.submodules.unit = unit = MatrixUnit(config.unit, write_rows=BLOCK_ROWS, moves=True)
         unpackers = [instantiate(m, platform, f"unpacker_{each}", RowUnpacker, config, each) for each in range(2)]
         packer = instantiate(m, platform, "packer", RowPacker, config)

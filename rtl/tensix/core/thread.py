@@ -11,7 +11,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from bitpath.golden.tensix.declarations.encodings import WORD_BITS
-from bitpath.rtl.tensix.core.config import DecodeConfig, TensixCoreConfig, WaitGateConfig
+from bitpath.rtl.tensix.core.config import ChipConfig, TensixCoreConfig
 from bitpath.rtl.tensix.core.decode import (
     ADC,
     BANKS,
@@ -115,8 +115,8 @@ class Thread(wiring.Component):
         m = Module()
         chip = self.config.chip
         m.submodules.expander = expander = InstructionExpander(InstructionExpanderConfig())
-        m.submodules.decoder = decoder = Decode(DecodeConfig(chip=chip))
-        m.submodules.gate = gate = WaitGate(WaitGateConfig(chip=chip))
+        m.submodules.decoder = decoder = Decode(ChipConfig(chip=chip))
+        m.submodules.gate = gate = WaitGate(ChipConfig(chip=chip))
         connect(m, flipped(self.i), expander.i)
         connect(m, flipped(self.mop), expander.write)
         instruction, asks = decoder.instruction, self.asks

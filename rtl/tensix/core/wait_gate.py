@@ -8,7 +8,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.rtl.tensix.core.config import WaitGateConfig
+from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import (
     ADC,
     CONFIG,
@@ -83,7 +83,7 @@ class WaitGate(wiring.Component):
     waits : Out(1), a wait is latched
     """
 
-    def __init__(self, config: WaitGateConfig):
+    def __init__(self, config: ChipConfig):
         self.config = config
         super().__init__(
             {

@@ -5,7 +5,7 @@ from amaranth import Cat, Mux
 
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import DST16_ROWS, DST32_ROWS, SRC_ROWS
-from bitpath.rtl.tensix.core.config import AddressConfig, DecodeConfig, UnpackAddressConfig, WaitGateConfig
+from bitpath.rtl.tensix.core.config import AddressConfig, ChipConfig, UnpackAddressConfig
 from bitpath.rtl.tensix.core.decode import MATRIX, Decode, named
 from bitpath.rtl.tensix.core.first_thread import FirstThread
 from bitpath.rtl.tensix.core.matrix_operands import MatrixOperands
@@ -30,7 +30,7 @@ PROPERTIES = Properties("tensix/core")
     depth=2,
 )
 def waits_block(claim: Claim) -> None:
-    dut = claim.instantiate("dut", WaitGate(WaitGateConfig(chip=Chip.WORMHOLE)))
+    dut = claim.instantiate("dut", WaitGate(ChipConfig(chip=Chip.WORMHOLE)))
     instruction = dut.instruction
     claim.assume(~dut.passes | dut.opens)
     asked = named(instruction, "STALLWAIT") & (instruction.block == MATH) & (instruction.conditions == 1 << 7)
@@ -72,7 +72,7 @@ def choice_stays(claim: Claim) -> None:
     Chip,
 )
 def decoded(claim: Claim, chip: Chip) -> None:
-    dut = claim.instantiate("dut", Decode(DecodeConfig(chip=chip)))
+    dut = claim.instantiate("dut", Decode(ChipConfig(chip=chip)))
     word = dut.word
     claim.assume(word[24:] == 0x26)
     low = 15 if chip is Chip.WORMHOLE else 14
@@ -95,7 +95,7 @@ def decoded(claim: Claim, chip: Chip) -> None:
     Chip,
 )
 def unit_takes_rows(claim: Claim, chip: Chip) -> None:
-    dut = claim.instantiate("dut", MatrixOperands(AddressConfig(chip=chip)))
+    dut = claim.instantiate("dut", MatrixOperands(ChipConfig(chip=chip)))
     o, clears, executed = dut.o, dut.o.opcode == Opcode.ZEROACC, ~dut.refused
     claim.assume(named(dut.view.instruction, *MATRIX))
     claim.ensure(
@@ -114,7 +114,7 @@ def unit_takes_rows(claim: Claim, chip: Chip) -> None:
     Chip,
 )
 def moved_rows(claim: Claim, chip: Chip) -> None:
-    dut = claim.instantiate("dut", MoveOperands(AddressConfig(chip=chip)))
+    dut = claim.instantiate("dut", MoveOperands(ChipConfig(chip=chip)))
     o, instruction = dut.o, dut.view.instruction
     to_dst, from_dst = named(instruction, "MOVA2D", "MOVB2D"), named(instruction, "MOVD2A", "MOVD2B")
     wide = Mux(to_dst, o.control.wide | o.control.low_half, from_dst & o.dst32)

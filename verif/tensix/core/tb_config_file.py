@@ -18,7 +18,7 @@ from bitpath.golden.tensix.declarations.config_fields import FIELDS, REGISTERS, 
 from bitpath.golden.tensix.declarations.encodings import BY_NAME
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
 from bitpath.golden.tensix.isa import Instruction
-from bitpath.rtl.tensix.core.config import ConfigFileConfig
+from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.config_file import (
     BANKS,
     THREADS,
@@ -35,7 +35,7 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.streams import resolved
 
-CONFIG = config_from_environment(ConfigFileConfig)
+CONFIG = config_from_environment(ChipConfig)
 CHIP = CONFIG.chip
 SIGNATURE = ConfigFile(CONFIG).signature
 CASES = int(os.environ.get("BITPATH_CASES", "100"))

@@ -13,14 +13,14 @@ from bitpath.golden.tensix.core.unpacr_nop import action
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.encodings import BY_OPCODE, ENCODINGS, OPCODE_LOW
 from bitpath.golden.tensix.isa import Instruction, decode
-from bitpath.rtl.tensix.core.config import DecodeConfig
+from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import EXECUTED, FIELD_VALUES, ZERO_FIELDS, Decode, instruction_layout
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 
-CONFIG = config_from_environment(DecodeConfig)
+CONFIG = config_from_environment(ChipConfig)
 CHIP = CONFIG.chip
 SIGNATURE = Decode(CONFIG).signature
 LAYOUT = instruction_layout(CHIP)

@@ -24,7 +24,7 @@ from bitpath.golden.tensix.declarations.formats import (
     Style,
 )
 from bitpath.golden.tensix.isa import Instruction
-from bitpath.rtl.tensix.core.config import AddressConfig
+from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import MATRIX, PRODUCTS
 from bitpath.rtl.tensix.core.matrix_operands import Implied, MatrixOperands
 from bitpath.rtl.tensix.dot.layouts import StyleCode
@@ -46,7 +46,7 @@ from bitpath.verif.tensix.program.views import (
     view_of,
 )
 
-CONFIG = config_from_environment(AddressConfig)
+CONFIG = config_from_environment(ChipConfig)
 CHIP = CONFIG.chip
 SIGNATURE = MatrixOperands(CONFIG).signature
 CASES = int(os.environ.get("BITPATH_CASES", "40"))

@@ -18,7 +18,7 @@ from bitpath.golden.tensix.core.unpacr_nop import action
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import COLUMNS, DST32_ROWS, Format
 from bitpath.golden.tensix.isa import Instruction
-from bitpath.rtl.tensix.core.config import AddressConfig
+from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import BANKS, FIELD_VALUES, MOVES
 from bitpath.rtl.tensix.core.matrix_operands import Implied
 from bitpath.rtl.tensix.core.move_operands import MoveOperands
@@ -40,7 +40,7 @@ from bitpath.verif.tensix.program.views import (
     view_of,
 )
 
-CONFIG = config_from_environment(AddressConfig)
+CONFIG = config_from_environment(ChipConfig)
 CHIP = CONFIG.chip
 SIGNATURE = MoveOperands(CONFIG).signature
 CASES = int(os.environ.get("BITPATH_CASES", "40"))

@@ -17,7 +17,7 @@ from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.encodings import BY_NAME
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
 from bitpath.golden.tensix.isa import Instruction
-from bitpath.rtl.tensix.core.config import WaitGateConfig
+from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import EXECUTED, instruction_layout
 from bitpath.rtl.tensix.core.semaphores import SEMAPHORE_STATE, SEMAPHORES
 from bitpath.rtl.tensix.core.wait_gate import UNITS, Banks, WaitGate
@@ -27,7 +27,7 @@ from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 
-CONFIG = config_from_environment(WaitGateConfig)
+CONFIG = config_from_environment(ChipConfig)
 CHIP = CONFIG.chip
 SIGNATURE = WaitGate(CONFIG).signature
 CASES = int(os.environ.get("BITPATH_CASES", "500"))
