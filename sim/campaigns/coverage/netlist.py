@@ -113,18 +113,28 @@ class Netlist:
                 yield from self._walk(cell["type"], without, f"{path}{name}.", around)
         yield module, path, around
 
-    @cached_property
-    def roots(self) -> dict[str, frozenset[str]]:
-        """Modules with several instances, inner ones first, and the top, each with the modules used only inside it."""
+    def roots(self, most: int) -> dict[str, frozenset[str]]:
+        """Return modules to be flattened by themselves, inner ones first, each with the modules used only inside it.
+
+        They are those with several instances, the top, and, while one of these has more driven bits than the limit, the largest
+        modules inside it.
+        """
         counts: Counter[str] = Counter()
         around: dict[str, frozenset[str]] = {}
         for module, _, chain in self._walk(self.top):
             counts[module] += 1
             around[module] = around.get(module, chain) & chain
+        chosen = {root for root, count in counts.items() if count > 1 or root == self.top}
+        while inner := {
+            module: self._size(module, chosen)
+            for root in chosen
+            if self._size(root, chosen) > most
+            for module in self.instances(root, chosen)
+            if module not in chosen
+        }:
+            chosen.add(max(inner, key=lambda module: inner[module]))
         return {
-            root: frozenset(module for module in around if root in around[module])
-            for root, count in counts.items()
-            if count > 1 or root == self.top
+            root: frozenset(module for module in around if root in around[module]) for root in counts if root in chosen
         }
 
     def instances(self, root: str, without: Set[str] = frozenset()) -> dict[str, list[str]]:
@@ -134,14 +144,12 @@ class Netlist:
             found.setdefault(module, []).append(path)
         return found
 
-    def too_large(self, root: str, most: int) -> frozenset[str]:
-        """Return the modules of several instances, largest first, that leave a flattened module within the limit of driven bits."""
+    def too_large(self, root: str, roots: Set[str], most: int) -> frozenset[str]:
+        """Return the largest of the roots without which a flattened module is within the limit of driven bits, or all of them."""
         without: set[str] = set()
         while self._size(root, without) > most:
             found = self.instances(root, without)
-            shares = {
-                module: len(found[module]) * self._size(module, without) for module in found if module in self.roots
-            }
+            shares = {module: len(found[module]) * self._size(module, without) for module in found if module in roots}
             shares.pop(root, None)
             if not shares:
                 break

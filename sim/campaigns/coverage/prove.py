@@ -2,14 +2,14 @@
 
 The outputs of a flattened module are replaced by one output of all candidates. A bit that ABC reduces to a constant is constant
 in every cycle of every run, by joint induction over the cycles from power-on: first over constants, which settles most, then
-over all equal nets. Modules with several instances come before the top: a proof with free inputs holds for every instance.
-Writable memories larger than :data:`MEMORY_WORDS` return free values, which can only lose proofs. Answers are journaled under
-the Verilog, so a later run asks only for new candidates.
+over all equal nets. Modules with several instances, and the largest of a large design, come before the top: a proof with free
+inputs holds for every instance. Writable memories larger than :data:`MEMORY_WORDS` return free values, which can only lose
+proofs. Answers are journaled under the Verilog, so a later run asks only for new candidates.
 """
 
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
 from bitpath.sim.campaigns.circuits import abc, aiger
@@ -24,9 +24,8 @@ MEMORY_WORDS = 64
 OUTPUT = "bitpath_candidates"
 GRAPH = "candidates"
 MOST_BITS = 40_000
-"""Most driven bits in one query, which mostly takes 1 to 2 min, and over 10 min for `exponential`. In a larger design the
-largest modules are left out: their outputs are free, but for those already proved constant, and their own candidates stay
-open."""
+"""Most driven bits in one query, which mostly takes 1 to 2 min, and over 10 min for `exponential`. Of a larger design the
+largest modules are left out and asked by themselves: their outputs are free, but for those already proved constant."""
 _FLATTEN = """read_rtlil design.il
 hierarchy -top {root}
 flatten
@@ -54,14 +53,20 @@ def constant_nets(netlist: Netlist, signals: Mapping[Net, str]) -> dict[Net, fro
     Raises SimulationError if Yosys or ABC failed. A timeout is not an error: the open bits stay unproved.
     """
     found: dict[Net, frozenset[int]] = {}
-    for root, inside in netlist.roots.items():
+    roots = netlist.roots(MOST_BITS)
+    for root, inside in roots.items():
         asked = {net: signal for net, signal in signals.items() if net not in found and net.module in inside}
-        found |= _constant_in(netlist, root, asked, found)
+        left_out = netlist.too_large(root, roots.keys(), MOST_BITS)
+        found |= _constant_in(netlist, root, left_out, asked, found)
     return found
 
 
 def _constant_in(
-    netlist: Netlist, root: str, signals: Mapping[Net, str], before: Mapping[Net, frozenset[int]]
+    netlist: Netlist,
+    root: str,
+    left_out: Set[str],
+    signals: Mapping[Net, str],
+    before: Mapping[Net, frozenset[int]],
 ) -> dict[Net, frozenset[int]]:
     """Return the nets that are proved constant for any inputs of the module, by what has been proved of others."""
     # The numbers of nets come from how the Verilog is read, and their answers from the rest of this package.
@@ -69,7 +74,7 @@ def _constant_in(
         [Path(str(module.__file__)) for module in (abc, aiger)]
         + [Path(__file__), Path(__file__).with_name("netlist.py")]
     )
-    without = {module: _constant_outputs(netlist, module, before) for module in netlist.too_large(root, MOST_BITS)}
+    without = {module: _constant_outputs(netlist, module, before) for module in sorted(left_out)}
     key = cache.hash_json([netlist.digest(root), without, here, yosys_version()])
     file = paths.build_root() / "coverage" / "constants" / f"{root}.jsonl"
     known = {

@@ -82,6 +82,8 @@ module top(input clk, input i, input j, output [1:0] o, output [1:0] p, output [
   assign sum = {2'b0, i} + {2'b0, j};
 endmodule
 """
+WITHOUT_PASS = 48
+"""A limit of driven bits that `top` is within once both instances of `pass` are left out."""
 
 
 @pytest.mark.deep
@@ -106,12 +108,13 @@ def test_what_is_constant_for_long_but_not_for_ever_is_not_proved(tmp_path, else
 
 @pytest.mark.deep
 def test_what_is_left_out_of_a_large_design_gives_anything(tmp_path, monkeypatch, elsewhere):
-    monkeypatch.setattr(prove, "MOST_BITS", 20)
+    monkeypatch.setattr(prove, "MOST_BITS", WITHOUT_PASS)
     verilog = tmp_path / "top.v"
     verilog.write_text(COUNTERS.replace("{2'b0, j}", "{2'b0, j & p[0]}"))
     netlist = read_netlist(verilog, "top")
-    assert netlist.too_large("top", 1000) == frozenset()
-    assert netlist.too_large("top", 20) == {"pass"}
+    assert list(netlist.roots(1000)) == list(netlist.roots(WITHOUT_PASS)) == ["pass", "top"]
+    assert netlist.too_large("top", {"pass", "top"}, 1000) == frozenset()
+    assert netlist.too_large("top", {"pass", "top"}, WITHOUT_PASS) == {"pass"}
     asked = {netlist.net(*name): name[1] for name in (("pass", "inner"), ("top", "sum[1]"), ("top", "sum[2]"))}
     assert constant_nets(netlist, asked) == {netlist.net("top", "sum[2]"): {0}}
     monkeypatch.setattr(prove, "MOST_BITS", 1000)
@@ -121,7 +124,7 @@ def test_what_is_left_out_of_a_large_design_gives_anything(tmp_path, monkeypatch
 @pytest.mark.deep
 def test_what_is_proved_of_a_module_that_is_left_out_holds_outside(tmp_path, monkeypatch, elsewhere):
     """Both instances have an output that is 0 for any input, which keeps the sum below 2."""
-    monkeypatch.setattr(prove, "MOST_BITS", 20)
+    monkeypatch.setattr(prove, "MOST_BITS", WITHOUT_PASS)
     verilog = tmp_path / "top.v"
     text = COUNTERS.replace("input i, output o);", "input i, output o, output none);")
     text = text.replace("assign o = inner;", "assign o = inner;\n  assign none = (i ^ o) == 0;")
@@ -130,11 +133,25 @@ def test_what_is_proved_of_a_module_that_is_left_out_holds_outside(tmp_path, mon
         text.replace("assign sum = {2'b0, i} + {2'b0, j}", "wire [1:0] none; assign sum = i + {2'b0, j & none[0]}")
     )
     netlist = read_netlist(verilog, "top")
-    assert netlist.too_large("top", 20) == {"pass"}
+    assert netlist.too_large("top", netlist.roots(WITHOUT_PASS).keys(), WITHOUT_PASS) == {"pass"}
     asked = {netlist.net(*name): name[1] for name in (("pass", "none"), ("top", "sum[1]"))}
     assert constant_nets(netlist, asked) == {net: {0} for net in asked}
     alone = {netlist.net("top", "sum[1]"): "sum[1]"}
     assert constant_nets(netlist, alone) == {}
+
+
+@pytest.mark.deep
+def test_a_large_module_of_a_large_design_is_asked_by_itself(tmp_path, monkeypatch, elsewhere):
+    """A counter that is five and six at once has an output that is 0 for any input, which keeps the sum below 2."""
+    monkeypatch.setattr(prove, "MOST_BITS", 20)
+    verilog = tmp_path / "top.v"
+    verilog.write_text(COUNTERS.replace("six = ", "six = five & ").replace("{2'b0, j}", "{2{o[1]}}"))
+    netlist = read_netlist(verilog, "top")
+    assert list(netlist.roots(20)) == ["counter", "pass", "top"]
+    asked = {netlist.net(*name): name[1] for name in (("counter", "six"), ("counter", "five"), ("top", "sum[1]"))}
+    assert constant_nets(netlist, asked) == {
+        netlist.net(*name): {0} for name in (("counter", "six"), ("top", "sum[1]"))
+    }
 
 
 def test_a_hollow_module_has_its_ports_and_constants():
