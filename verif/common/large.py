@@ -40,5 +40,5 @@ LARGE = (
     "dma_transpose",
 )
 
-UNMEASURED = ("tensix_core",)
-"""Units that records of coverage or agreement may lack, or a list of bins; the records say so too."""
+UNCOMPARED = ("tensix_core",)
+"""Units that the record of agreement lacks, since no netlist of gates holds the memory that their programs need."""
