@@ -87,7 +87,7 @@ class TensixNumerics:
     stochastic_compare : comparison of discarded and random bits in stochastic rounding.
     sfpu_round_to_zero : SFP_STOCH_RND has the rounding mode "zero".
     sfpstore_flush : SFPSTORE makes an FP32 denormal a zero of its sign, as it does with BF16.
-    sfpstore_sign_magnitude : SFPSTORE's modes 12 and 13 convert two's complement to sign and magnitude, and SFPLOAD's back;
+    sfpu_sign_magnitude : SFPSTORE's modes 12 and 13 convert two's complement to sign and magnitude, and SFPLOAD's back;
         SFPLOAD's mode 5 reads 7 bits of an INT8 magnitude, else 8.
     move_masking : bits that MOVB2D and MOVB2A clear.
     moves_follow_fp32 : with Fp32_enabled, MOVA2D and MOVB2D write 32-bit Dst words whatever the format; else for TF32 alone.
@@ -119,7 +119,7 @@ class TensixNumerics:
     stochastic_compare: StochasticCompare
     sfpu_round_to_zero: bool
     sfpstore_flush: bool
-    sfpstore_sign_magnitude: bool
+    sfpu_sign_magnitude: bool
     move_masking: MoveMasking
     moves_follow_fp32: bool
 
@@ -217,7 +217,7 @@ WORMHOLE = preset(
     ),
     sfpu_round_to_zero=(False, documented("TT-ISA SFPSTOCHRND: to nearest or stochastic")),
     sfpstore_flush=(True, _ttsim("flushes on both chips; TT-ISA SFPSTORE on Blackhole alone")),
-    sfpstore_sign_magnitude=(True, documented("TT-ISA SFPSTORE, SFPLOAD: INT32_SM and INT8_COMP; INT8 to 127")),
+    sfpu_sign_magnitude=(True, documented("TT-ISA SFPSTORE, SFPLOAD: INT32_SM and INT8_COMP; INT8 to 127")),
     move_masking=(MoveMasking.NONE, _ttsim("v1.10.0; TT-ISA MOVB2D since 88d4bf9 masks by SrcB's format")),
     moves_follow_fp32=(False, _ttsim("v1.10.0: TF32 alone makes 32-bit words")),
 )
@@ -261,7 +261,7 @@ BLACKHOLE = WORMHOLE.variant(
         "tilise_wide_rows": (True, _ttsim("the row stride applies after 32 datums of 16 and 32 bits")),
         "sfpu_round_to_zero": (True, documented("TT-ISA of Blackhole SFPSTOCHRND: P is 0x7FFFFF")),
         "sfpstore_flush": (True, documented("TT-ISA of Blackhole SFPSTORE: FP32 denormals become zeros")),
-        "sfpstore_sign_magnitude": (
+        "sfpu_sign_magnitude": (
             False,
             documented("TT-ISA of Blackhole SFPSTORE, SFPLOAD: integers stay as they are; INT8 to 255"),
         ),

@@ -20,15 +20,15 @@ def loaded(numerics: TensixNumerics, word: int, mode: int, *, old: int = 0, fp16
         case 2 | 7:
             return word << 16
         case 5:
-            return sign << 31 | low % (1 << (7 if numerics.sfpstore_sign_magnitude else 8))
+            return sign << 31 | low % (1 << (7 if numerics.sfpu_sign_magnitude else 8))
         case 8:
             return sign << 31 | word % (1 << 15)
         case 11:
             return 0
-        case 12 if numerics.sfpstore_sign_magnitude:
+        case 12 if numerics.sfpu_sign_magnitude:
             return _twos_complement(word >> 31, word % (1 << 31))
         case 13:
-            return _twos_complement(sign, low) if numerics.sfpstore_sign_magnitude else sign << 31 | low
+            return _twos_complement(sign, low) if numerics.sfpu_sign_magnitude else sign << 31 | low
         case 14:
             return old >> 16 << 16 | word
         case 15:

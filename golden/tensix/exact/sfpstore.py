@@ -12,7 +12,7 @@ def stored(numerics: TensixNumerics, lane: int, mode: int) -> int:
     """Return the Dst word of a lane by SFPSTORE's mode, 1 to 15; opaque 16 bits (6, 8, 14, 15) in the register's order."""
     low, high = lane % (1 << 16), lane >> 16
     sign, exponent, fraction = lane >> 31, lane >> 23 & 0xFF, lane % (1 << 23)
-    if mode in (12, 13) and numerics.sfpstore_sign_magnitude and sign:
+    if mode in (12, 13) and numerics.sfpu_sign_magnitude and sign:
         lane = sign << 31 | ((1 << 32) - lane) % (1 << 31)
     match mode:
         case 1:

@@ -45,7 +45,7 @@ def sfpload(
     ZERO              0
     ================  =================================================================================
 
-    `numerics.sfpstore_sign_magnitude` makes INT32_SM and INT8_COMP two's complement and gives INT8 7 bits.
+    `numerics.sfpu_sign_magnitude` makes INT32_SM and INT8_COMP two's complement and gives INT8 7 bits.
 
     Parameters
     ----------
@@ -79,14 +79,14 @@ def sfpload(
             return _fp16(words, fp16_infinity)
         case StoreMode.BF16 | StoreMode.HI16:
             return words << 16
-        case StoreMode.INT32_SM if numerics.sfpstore_sign_magnitude:
+        case StoreMode.INT32_SM if numerics.sfpu_sign_magnitude:
             return _twos_complement(words >> 31, words & 0x7FFFFFFF)
-        case StoreMode.INT8_COMP if numerics.sfpstore_sign_magnitude:
+        case StoreMode.INT8_COMP if numerics.sfpu_sign_magnitude:
             return _twos_complement(words >> 15, words & 0x3FF)
         case StoreMode.INT8_COMP:
             return words >> 15 << 31 | words & 0x3FF
         case StoreMode.INT8:
-            return words >> 15 << 31 | words & (0x7F if numerics.sfpstore_sign_magnitude else 0xFF)
+            return words >> 15 << 31 | words & (0x7F if numerics.sfpu_sign_magnitude else 0xFF)
         case StoreMode.INT16:
             return words >> 15 << 31 | words & 0x7FFF
         case StoreMode.ZERO:

@@ -76,9 +76,9 @@ def sfpstore(
             return _flushed(lanes) >> 16
         case StoreMode.FP32 if numerics.sfpstore_flush:
             return _flushed(lanes)
-        case StoreMode.INT32_SM if numerics.sfpstore_sign_magnitude:
+        case StoreMode.INT32_SM if numerics.sfpu_sign_magnitude:
             return _sign_magnitude(lanes)
-        case StoreMode.INT8_COMP if numerics.sfpstore_sign_magnitude:
+        case StoreMode.INT8_COMP if numerics.sfpu_sign_magnitude:
             return _int8(_sign_magnitude(lanes))
         case StoreMode.INT8 | StoreMode.INT8_COMP:
             return _int8(lanes)

@@ -203,7 +203,7 @@ def test_a_bench_that_loses_a_bin_fails(tmp_path, monkeypatch):
 
 
 def test_every_unit_has_its_list_of_bins():
-    assert LISTED == UNITS.keys()
+    assert UNITS.keys() == LISTED
 
 
 @pytest.mark.parametrize("unit", sorted(LISTED))
