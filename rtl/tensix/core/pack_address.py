@@ -22,17 +22,15 @@ from bitpath.golden.tensix.declarations.formats import (
     EXPONENT5_FORMATS,
     Format,
 )
-from bitpath.rtl.tensix.core.config import AddressConfig
+from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.config_file import field_of
-from bitpath.rtl.tensix.core.l1_memory import line_address_bits
-from bitpath.rtl.tensix.core.row_packer import PACKERS, SOURCES, pack_rows_layout
+from bitpath.rtl.tensix.core.row_packer import ADDRESS_BITS, PACKERS, SOURCES, pack_rows_layout
 from bitpath.rtl.tensix.core.thread_view import view_layout
 from bitpath.rtl.tensix.pack.l1_round import ACCUMULATING_FORMATS
 
 MASKS = (0b0001, 0b0010, 0b0100, 0b1000, 0b0011, 0b1100, 0b1111)
 """Packers that Wormhole's PACR may name; 0 names the first."""
 PACKERS_UNIT = 2
-ADDRESS_BITS = 17
 RELATIVE = 31
 """Bit of packer 0's address that adds it to the others'."""
 INTEGERS = (Format.INT32, Format.INT16, Format.INT8)
@@ -44,7 +42,7 @@ class PackAddress(wiring.Component):
 
     Parameters
     ----------
-    config : the chip, and the size of L1.
+    config : the chip.
 
     Members
     -------
@@ -53,13 +51,12 @@ class PackAddress(wiring.Component):
     refused : Out(1), a core does not execute the PACR: block floats, E4M3, compression, Blackhole's FP16 with Round_10b, INT16 from
         a 16-bit Dst, sums of other formats than FP32, BF16 and FP16, a start inside of a row, a number of datums that is no multiple
         of 16 (on Blackhole other than 16), packers or read interfaces that do not go together, formats of Dst and packer that
-        differ, rows that do not exist, a ReLU mode above 3, a ReLU threshold that is negative or for integers, an address outside
-        of L1
+        differ, rows that do not exist, a ReLU mode above 3, a ReLU threshold that is negative or for integers
     """
 
     clocked = False
 
-    def __init__(self, config: AddressConfig):
+    def __init__(self, config: ChipConfig):
         self.config = config
         super().__init__({"view": In(view_layout(config.chip)), "o": Out(pack_rows_layout(config)), "refused": Out(1)})
 
@@ -143,13 +140,12 @@ class PackAddress(wiring.Component):
             base = Mux(first[RELATIVE], first, 0) if k else 0
             section = Mux(narrow, shared.exponent_section[k], 0)
             m.d.comb += [place.eq(shared.pack_address[k] + 1 + base + section), o.begins[k].eq(place)]
-            outside = (place >> line_address_bits(self.config.l1_words)).any()
             same = (shared.pack_in_format[k] == shared.pack_in_format[0]) & (
                 shared.pack_out_format[k] == shared.pack_out_format[0]
             )
             alike = same & (shared.l1_accumulate[k] == shared.l1_accumulate[0])
             taken = o.sources[k] if self.config.chip is Chip.WORMHOLE else 1
-            refused.append(taken & (outside | ~alike | ~shared.pack_uncompressed[k]))
+            refused.append(taken & (~alike | ~shared.pack_uncompressed[k]))
         return refused
 
     def _control(self, m: Module, mid_format: Value, out_format: Value) -> None:

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import COLUMNS
-from bitpath.rtl.tensix.core.config import AddressConfig, TensixCoreConfig
+from bitpath.rtl.tensix.core.config import ChipConfig, TensixCoreConfig
 from bitpath.rtl.tensix.core.l1_memory import LINES, line_address_bits
 from bitpath.rtl.tensix.dot.layouts import DstRow
 from bitpath.rtl.tensix.engine.command import rows_per_word_log2
@@ -26,22 +26,23 @@ PACKERS = {Chip.WORMHOLE: 4, Chip.BLACKHOLE: 1}
 SOURCES = 4
 """Packers of Wormhole, or read interfaces of Blackhole's packer."""
 ROW_COUNT_BITS = DST_ROW_BITS + 1
+ADDRESS_BITS = 17
+"""Bits of a packer's address in units of 16 bytes, of L1s up to 2 MiB."""
 
 
-def pack_rows_layout(config: AddressConfig) -> data.StructLayout:
+def pack_rows_layout(config: ChipConfig) -> data.StructLayout:
     """Return the layout of a PACR.
 
     - ``sources`` : the packers or read interfaces that take part; each reads ``rows`` Dst rows, at least 1, from its ``first`` on.
     - ``begins`` : addresses in units of 16 bytes at which each packer writes if its last PACR was the last one.
     - ``last`` : the next PACR of these packers begins at its address.
     """
-    address = line_address_bits(config.l1_words)
     return data.StructLayout(
         {
             "sources": SOURCES,
             "first": data.ArrayLayout(DST_ROW_BITS, SOURCES),
             "rows": ROW_COUNT_BITS,
-            "begins": data.ArrayLayout(address, PACKERS[config.chip]),
+            "begins": data.ArrayLayout(ADDRESS_BITS, PACKERS[config.chip]),
             "last": 1,
             "masked": COLUMNS,
             "fp16": 1,
@@ -67,6 +68,7 @@ class RowPacker(wiring.Component):
     old_address : Out, old : In(512), the word of L1, a cycle later
     write_address : Out, write_data : Out(512), write_lines : Out(4)
     idle : Out(1), no row is on its way
+    overruns : Out(1), rows of the PACR at `i`, which is ready, would pass L1's end; nobody may hand it over
     """
 
     def __init__(self, config: TensixCoreConfig):
@@ -83,6 +85,7 @@ class RowPacker(wiring.Component):
                 "write_data": Out(ROW_BITS),
                 "write_lines": Out(LINES),
                 "idle": Out(1),
+                "overruns": Out(1),
             }
         )
 
@@ -101,7 +104,9 @@ class RowPacker(wiring.Component):
         ages = [Signal(row_layout, name=f"row_{age}") for age in range(1, Packer.LATENCY + 2)]
         empty = ~Cat(each.valid for each in ages).any()
         goes_on = Signal(PACKERS[config.chip])
-        address = self._addresses(m, request, source, goes_on, present.valid)
+        # One more than L1 has, for a packer that has filled it.
+        places = Signal(data.ArrayLayout(len(self.old_address) + 1, len(goes_on)))
+        address = self._addresses(m, request, source, goes_on, places, present.valid)
         for number in reversed(range(SOURCES)):
             with m.If(waiting[number]):
                 m.d.comb += source.eq(number)
@@ -110,6 +115,7 @@ class RowPacker(wiring.Component):
         ends = present.valid & last_row & (left == 0)
         m.d.comb += [
             self.i.ready.eq((waiting == 0) & (empty | ~self.i.p.control.accumulate)),
+            self.overruns.eq(self.i.ready & self._passes_the_end(goes_on, places)),
             self.read_dst.valid.eq(waiting.any()),
             self.read_dst.p.row.eq(request.first[source] + done),
             self.read_dst.p.dst32.eq(request.control.dst32),
@@ -147,11 +153,22 @@ class RowPacker(wiring.Component):
         ]
         return m
 
-    def _addresses(self, m: Module, request: data.View, source: Value, goes_on: Signal, moves: Value) -> Value:
+    def _passes_the_end(self, goes_on: Signal, places: data.View) -> Value:
+        """Return whether rows of the offered PACR would be written behind L1's end."""
+        offered, several = self.i.p, len(goes_on) > 1
+        rows = offered.rows if several else sum((offered.sources[k] for k in range(SOURCES)), Value.cast(0))
+        lines = rows * _lines(offered.control)
+        passes = [
+            Mux(goes, places[k], offered.begins[k]) + lines > 1 << len(self.old_address)
+            for k, goes in enumerate(goes_on)
+        ]
+        return (Cat(passes) & (offered.sources if several else 1)).any()
+
+    def _addresses(
+        self, m: Module, request: data.View, source: Value, goes_on: Signal, places: data.View, moves: Value
+    ) -> Value:
         """Add where each packer goes on; return the address of the present row."""
-        count = len(goes_on)
-        places = Signal(data.ArrayLayout(len(self.old_address), count))
-        packer = source if count > 1 else 0
+        packer = source if len(goes_on) > 1 else 0
         here = Signal(len(self.old_address))
         m.d.comb += here.eq(Mux(goes_on.bit_select(packer, 1), places[packer], request.begins[packer]))
         with m.If(moves):

@@ -66,7 +66,7 @@ class TensixCore(wiring.Component):
     `UnpackAddress`, `PackAddress`, `MatrixOperands` and `MoveOperands` do not refuse: MVMUL, DOTPV, GAPOOL, GMPOOL, ELWMUL, ELWADD,
     ELWSUB, ZEROACC, the moves MOVA2D, MOVB2D, MOVD2A, MOVD2B, MOVB2A and TRNSPSRCB, ZEROSRC, CLEARDVALID, SETDVALID on Wormhole,
     UNPACR_NOP, SETRWC, INCRWC, the eight instructions of ADCs, UNPACR, PACR, SETDMAREG, WRCFG, RMWCIB, SETC16, the semaphores and STALLWAIT;
-    MOP, MOP_CFG and REPLAY in the expanders. A word that is refused does nothing and sets ``unsupported``.
+    MOP, MOP_CFG and REPLAY in the expanders. A PACR must end inside of L1. A word that is refused does nothing and sets ``unsupported``.
 
     Throughput with 8x16 dot products: an MVMUL a cycle while its banks are there. An UNPACR takes two cycles for addresses, of
     which the second UNPACR's pass beside the first one's data, and one for each 64 bytes; PACRs take a cycle and one for each row.
@@ -138,24 +138,25 @@ class TensixCore(wiring.Component):
             rests.eq(choices["matrix"][0].valid & moving & moves.rests & ~moves.refused),
             at_rest.eq(unpackers[0].idle & unpackers[1].idle),
         ]
-        for name, addressed, sink, goes in (
-            ("matrix", operands, unit.instruction, ~moving & ~to_dst),
-            ("matrix", moves, unit.move, moving & (~rests | at_rest) & ~to_dst),
-            ("unpacker_0", addresses[0], unpackers[0].i, ~rests & ~(addresses[0].o.control.to_dst & unit.busy)),
-            ("unpacker_1", addresses[1], unpackers[1].i, ~rests),
-            ("packer", pack_address, packer.i, Const(1)),
+        for name, addressed, sink, goes, overruns in (
+            ("matrix", operands, unit.instruction, ~moving & ~to_dst, 0),
+            ("matrix", moves, unit.move, moving & (~rests | at_rest) & ~to_dst, 0),
+            ("unpacker_0", addresses[0], unpackers[0].i, ~rests & ~(addresses[0].o.control.to_dst & unit.busy), 0),
+            ("unpacker_1", addresses[1], unpackers[1].i, ~rests, 0),
+            ("packer", pack_address, packer.i, Const(1), packer.overruns),
         ):
+            refuses = addressed.refused | overruns
             first, view = choices[name]
             m.d.comb += [
                 addressed.view.eq(view),
                 sink.p.eq(addressed.o),
-                sink.valid.eq(first.valid & goes & ~addressed.refused),
+                sink.valid.eq(first.valid & goes & ~refuses),
             ]
             with m.If(first.valid & goes & (sink.ready | addressed.refused)):
                 m.d.comb += [
                     first.taken.eq(1),
                     granted.bit_select(first.thread, 1).eq(1),
-                    refused.bit_select(first.thread, 1).eq(addressed.refused),
+                    refused.bit_select(first.thread, 1).eq(refuses),
                 ]
         self._imply(m, banks, operands, moves, unit, unpackers)
         self._configure(m, choices, threads, file, semaphores, granted)

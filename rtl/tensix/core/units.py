@@ -3,7 +3,6 @@
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.tensix.core.config import (
-    AddressConfig,
     ChipConfig,
     TensixCoreConfig,
     UnpackAddressConfig,
@@ -77,12 +76,12 @@ UNITS = (
     Unit(
         name="pack_address",
         room="tensix/core",
-        config_type=AddressConfig,
+        config_type=ChipConfig,
         build=PackAddress,
         summary="Tensix: rows of Dst and addresses in L1 of a PACR",
-        covered=Covered(AddressConfig(), 2000),
-        judges=(Judge(99, AddressConfig(), 2000),),
-        agreed=AddressConfig(chip=Chip.BLACKHOLE),
+        covered=Covered(ChipConfig(), 2000),
+        judges=(Judge(99, ChipConfig(), 2000),),
+        agreed=ChipConfig(chip=Chip.BLACKHOLE),
     ),
     Unit(
         name="tensix_core",

@@ -5,7 +5,7 @@ from amaranth import Cat, Mux
 
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import DST16_ROWS, DST32_ROWS, SRC_ROWS
-from bitpath.rtl.tensix.core.config import AddressConfig, ChipConfig, UnpackAddressConfig
+from bitpath.rtl.tensix.core.config import ChipConfig, UnpackAddressConfig
 from bitpath.rtl.tensix.core.decode import MATRIX, Decode, named
 from bitpath.rtl.tensix.core.first_thread import FirstThread
 from bitpath.rtl.tensix.core.matrix_operands import MatrixOperands
@@ -144,7 +144,7 @@ def filled_rows(claim: Claim) -> None:
     Chip,
 )
 def packed_rows(claim: Claim, chip: Chip) -> None:
-    dut = claim.instantiate("dut", PackAddress(AddressConfig(chip=chip)))
+    dut = claim.instantiate("dut", PackAddress(ChipConfig(chip=chip)))
     o = dut.o
     beyond = [o.sources[k] & (o.first[k] + o.rows > DST32_ROWS) for k in range(SOURCES)]
     claim.ensure(

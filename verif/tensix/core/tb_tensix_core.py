@@ -7,6 +7,7 @@ test, ``BITPATH_LOADS`` the loads.
 
 import os
 from dataclasses import replace
+from itertools import product
 from random import Random
 
 import cocotb
@@ -19,18 +20,19 @@ from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW
 from bitpath.golden.tensix.declarations.formats import DST16_ROWS, DST32_ROWS, Fidelity, Format
 from bitpath.golden.tensix.isa import encode
 from bitpath.rtl.tensix.core.config import TensixCoreConfig
+from bitpath.rtl.tensix.core.l1_memory import LINES
 from bitpath.rtl.tensix.core.tensix_core import TensixCore
 from bitpath.rtl.tensix.core.wait_gate import EVERY, UNITS
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.tensix.program.golden_core import MATH, accepted, golden_core, golden_result
+from bitpath.verif.tensix.program.golden_core import MATH, accepted, executes, golden_core, golden_result
 from bitpath.verif.tensix.program.host import CoreHost, Run
 from bitpath.verif.tensix.program.loads import Load, cases, load_program, random_load
 from bitpath.verif.tensix.program.prefaces import with_preface
 from bitpath.verif.tensix.program.product import DATUM_BYTES, DATUMS, Product, product_program
-from bitpath.verif.tensix.program.programs import RESULT, THREADS, CoreProgram
-from bitpath.verif.tensix.program.stores import executed, packings, random_store
+from bitpath.verif.tensix.program.programs import RESULT, THREADS, WORD_BYTES, CoreProgram
+from bitpath.verif.tensix.program.stores import executed, packings, random_store, zeros_from
 
 CONFIG = config_from_environment(TensixCoreConfig)
 CHIP = CONFIG.chip
@@ -199,6 +201,38 @@ async def stores(dut):
         rng.shuffle(every)
         for packing in every[: int(os.environ.get("BITPATH_LOADS", len(every)))]:
             await session.check(random_store(rng, CHIP, packing), str(packing))
+
+
+@cocotb.test(**LIMIT)
+async def the_end_of_l1(dut):
+    """PACRs without `last` up to the end of L1 and beyond: those that would pass it are refused, and its begin stays."""
+    source = np.random.default_rng(pauses.rng("end").getrandbits(32))
+    size, lines = CONFIG.l1_words * WORD_BYTES, CONFIG.l1_words * LINES
+    async with opened(dut) as frame:
+        host = CoreHost(frame, CONFIG)
+        data, flags = (
+            frame.scoreboard("L1", 8, output="data"),
+            frame.scoreboard("refused", THREADS, output="unsupported"),
+        )
+        # Rooms for a half, one, and up to two and a quarter of a PACR's four rows.
+        for fmt, quarters in product((Format.FP32, Format.BF16, Format.FP8), (2, 4, 6, 8, 9)):
+            room = quarters * DATUM_BYTES[fmt]
+            await frame.reset()
+            begin, end = source.integers(1, 256, (2, 8 * WORD_BYTES), np.uint8)
+            memory = ((0, begin), (size - end.size, end))
+            core = golden_core(CHIP, CoreProgram(words=((),) * THREADS, memory=memory), l1_bytes=size)
+            before, pacr = zeros_from(CHIP, fmt, lines - room), encode("PACR", chip=CHIP)
+            core.push(MATH, before)
+            core.run()
+            fates = [executes(CHIP, core, pacr) for _ in range(3)]
+            await host.play(CoreProgram(words=((), (*before, *[pacr] * len(fates)), ()), memory=memory))
+            flags.expect(0 if all(fates) else 1 << MATH, f"{fmt.name}, room for {room} lines, {fates}")
+            flags.got(resolved(dut.unsupported))
+            for address, content in memory:
+                found = await host.read(address, content.size)
+                for place, real in enumerate(found.tolist(), address):
+                    data.expect(int(core.l1[place]), f"{fmt.name}, room for {room} lines, byte {place}")
+                    data.got(real)
 
 
 @cocotb.test(**LIMIT)

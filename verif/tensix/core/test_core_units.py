@@ -22,7 +22,7 @@ PARTS = {
     "pack_address": (1, 40),
 }
 """Tests of a bench, and values that they compare at least."""
-CORE_TESTS = 10
+CORE_TESTS = 11
 KNOWN = "tensix.core.tb_tensix_core_known_answers"
 FAST = TensixCoreConfig(rows=8, cols=16)
 """The machine's dot products: an MVMUL a cycle."""

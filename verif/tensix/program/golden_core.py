@@ -21,9 +21,9 @@ FORMATS_REGISTER, FORMATS_MASK = 1, 0xFE
 """Configuration register of SrcA's and SrcB's formats, and the bits of its third byte that hold SrcA's and most of SrcB's."""
 
 
-def golden_core(chip: Chip, program: CoreProgram) -> tensix.Core:
-    """Return golden's core with a program's memory and MOP words; nothing is pushed."""
-    core = tensix.Core(chip)
+def golden_core(chip: Chip, program: CoreProgram, **options: int) -> tensix.Core:
+    """Return golden's core, with options of `tensix.Core`, with a program's memory and MOP words; nothing is pushed."""
+    core = tensix.Core(chip, **options)
     for address, content in program.memory:
         core.l1[address : address + content.size] = content
     for thread in range(THREADS):
@@ -56,13 +56,13 @@ def accepted(chip: Chip, core: tensix.Core, rng: Random, count: int, *, dst32: b
     count += len(words)
     while len(words) < count:
         word = _random_word(chip, rng, dst32=dst32)
-        if _executed(chip, core, word):
+        if executes(chip, core, word):
             words.append(word)
     return words
 
 
-def _executed(chip: Chip, core: tensix.Core, word: int) -> bool:
-    """Execute a word in golden's core if it is legal and need not wait; return whether it was executed."""
+def executes(chip: Chip, core: tensix.Core, word: int) -> bool:
+    """Execute a word of thread MATH in golden's core if it is legal and need not wait; return whether it was executed."""
     try:
         if obstacle(core.state, MATH, decode(word, chip=chip)):
             return False

@@ -11,12 +11,14 @@ from bitpath.golden.tensix.convert.l1_accumulate import ACCUMULATING_FORMATS
 from bitpath.golden.tensix.convert.pack import settled_formats
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.config_fields import FIELDS
-from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, FACE, SRC_ROWS, Format
+from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, FACE, SRC_ROWS, Fidelity, Format
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
 from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
+from bitpath.rtl.tensix.core.wait_gate import EVERY, UNITS
 from bitpath.verif.tensix.program.loads import Load, load_program
+from bitpath.verif.tensix.program.product import Product, configuration
 from bitpath.verif.tensix.program.programs import CoreProgram
-from bitpath.verif.tensix.program.words import assembled
+from bitpath.verif.tensix.program.words import assembled, config_lines
 
 ALL_COLUMNS = 0xFFFF
 
@@ -83,6 +85,22 @@ def random_store(rng: Random, chip: Chip, packing: Packing) -> CoreProgram:
     unpack = program.words[0]
     words = (*unpack[:-1], *_changed(chip, changes), unpack[-1])
     return replace(program, words=(words, *program.words[1:]))
+
+
+def zeros_from(chip: Chip, out_format: Format, line: int) -> tuple[int, ...]:
+    """Return words after which packer 0 writes four rows of zeros with each PACR, from 16 bytes of L1, a line, on."""
+    plain = Product(chip=chip, fidelity=Fidelity.LOFI, fmt=Format.BF16, out_format=Format.BF16, dst32=False)
+    fields = configuration(plain)
+    packers = len(fields["pack_address"])
+    fields |= {"pack_address": [line - 1] * packers, "pack_out_format": [out_format] * packers}
+    rows = 4 if chip is Chip.WORMHOLE else 1
+    return assembled(
+        chip,
+        *config_lines(chip, fields),
+        ("ZEROACC", {"mode": 3}),
+        ("SETADCXX", {"units": 4, "end": rows * COLUMNS - 1}),
+        ("STALLWAIT", {"block": EVERY, "conditions": 1 << len(UNITS[chip]) - 1}),
+    )
 
 
 def _changed(chip: Chip, fields: dict[str, int]) -> Iterable[int]:
