@@ -14,6 +14,7 @@ from amaranth.utils import ceil_log2
 
 from bitpath.rtl.tensix.engine.command import (
     MAX_ROWS_PER_WORD_LOG2,
+    ROWS_PER_WORD_LOG2,
     TILE_ROW_BITS,
     TILE_ROWS,
     WORD_BITS,
@@ -25,12 +26,15 @@ from bitpath.rtl.tensix.engine.command import (
 from bitpath.rtl.tensix.engine.config import PACK_ROWS, TensixEngineConfig
 from bitpath.rtl.tensix.engine.tile_sequencer import tile_mask
 from bitpath.rtl.tensix.matrix.dst_register import DstAddress, dst_rows_layout
+from bitpath.rtl.tensix.pack.l1_round import ACCUMULATING_FORMATS
 from bitpath.rtl.tensix.pack.layouts import PackControl
 from bitpath.rtl.tensix.pack.packer import Packer
 from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS
 
 STORES = 16
 """Tiles that wait for the packer: no more than Dst has."""
+SINGLE_LOGS = range(1 + max(ROWS_PER_WORD_LOG2[fmt] for fmt in ACCUMULATING_FORMATS))
+"""Rows in one word of L1, as powers of two, of formats whose rows may come one a cycle."""
 
 
 def result_write_layout(config: TensixEngineConfig) -> data.StructLayout:
@@ -152,7 +156,7 @@ class TileStorer(wiring.Component):
         # A separate signal: Verilog's `always @*` would never assign the constant field beside it.
         old = Signal(WORD_BITS)
         log = rows_per_word_log2(waiting.control.out_format)
-        for log2 in range(MAX_ROWS_PER_WORD_LOG2 + 1):
+        for log2 in SINGLE_LOGS:
             with m.If(log == log2):
                 m.d.comb += old.eq(self.old.word_select(waiting.row[:log2], WORD_BITS >> log2))
         m.d.comb += [packer.i.valid.eq(waiting.valid), packer.o.ready.eq(1)]
@@ -174,16 +178,16 @@ class TileStorer(wiring.Component):
         for log2 in range(MAX_ROWS_PER_WORD_LOG2 + 1):
             bits, row_bytes = WORD_BITS >> log2, WORD_BYTES >> log2
             with m.If(log == log2):
-                single = first.datums[:bits].replicate(1 << log2)
-                m.d.comb += self.write.data.eq(single)
+                if log2 in SINGLE_LOGS:
+                    m.d.comb += self.write.data.eq(first.datums[:bits].replicate(1 << log2))
+                    with m.If(packed.valid & ~packed.pair):
+                        m.d.comb += self.write.bytes.word_select(packed.row[:log2], row_bytes).eq(~0)
                 if log2:
-                    pair = Cat(first.datums[:bits], second.datums[:bits]).replicate(1 << log2 - 1)
-                    m.d.comb += self.write.data.eq(Mux(packed.pair, pair, single))
-                with m.If(packed.valid & ~packed.pair):
-                    m.d.comb += self.write.bytes.word_select(packed.row[:log2], row_bytes).eq(~0)
-                if log2:
-                    with m.If(packed.valid & packed.pair):
-                        m.d.comb += self.write.bytes.word_select(packed.row[1:log2], 2 * row_bytes).eq(~0)
+                    with m.If(packed.pair):
+                        pair = Cat(first.datums[:bits], second.datums[:bits])
+                        m.d.comb += self.write.data.eq(pair.replicate(1 << log2 - 1))
+                        with m.If(packed.valid):
+                            m.d.comb += self.write.bytes.word_select(packed.row[1:log2], 2 * row_bytes).eq(~0)
         with m.If(packed.valid):
             pair = Cat(first.exponent, second.exponent)
             m.d.sync += exponents.word_select(packed.row[1:], PACK_ROWS * EXPONENT_BITS).eq(pair)

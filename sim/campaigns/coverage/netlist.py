@@ -113,7 +113,7 @@ class Netlist:
                 yield from self._walk(cell["type"], without, f"{path}{name}.", around)
         yield module, path, around
 
-    def roots(self, most: int) -> dict[str, frozenset[str]]:
+    def roots(self, most: float) -> dict[str, frozenset[str]]:
         """Return modules to be flattened by themselves, inner ones first, each with the modules used only inside it.
 
         They are those with several instances, the top, and, while one of these has more driven bits than the limit, the largest

@@ -7,6 +7,7 @@ inputs holds for every instance. Writable memories larger than :data:`MEMORY_WOR
 proofs. Answers are journaled under the Verilog, so a later run asks only for new candidates.
 """
 
+import math
 import re
 import tempfile
 from collections.abc import Mapping, Sequence, Set
@@ -25,7 +26,8 @@ OUTPUT = "bitpath_candidates"
 GRAPH = "candidates"
 MOST_BITS = 40_000
 """Most driven bits in one query, which mostly takes 1 to 2 min, and over 10 min for `exponential`. Of a larger design the
-largest modules are left out and asked by themselves: their outputs are free, but for those already proved constant."""
+largest modules are left out and asked by themselves: their outputs are free, but for those already proved constant. Then modules
+of one instance are asked once more in their places, whatever the design's size is."""
 _FLATTEN = """read_rtlil design.il
 hierarchy -top {root}
 flatten
@@ -53,11 +55,13 @@ def constant_nets(netlist: Netlist, signals: Mapping[Net, str]) -> dict[Net, fro
     Raises SimulationError if Yosys or ABC failed. A timeout is not an error: the open bits stay unproved.
     """
     found: dict[Net, frozenset[int]] = {}
-    roots = netlist.roots(MOST_BITS)
-    for root, inside in roots.items():
-        asked = {net: signal for net, signal in signals.items() if net not in found and net.module in inside}
-        left_out = netlist.too_large(root, roots.keys(), MOST_BITS)
-        found |= _constant_in(netlist, root, left_out, asked, found)
+    # By themselves large modules of one instance take any inputs; what is left then is asked with them in their places.
+    for most in (MOST_BITS, math.inf):
+        roots = netlist.roots(most)
+        for root, inside in roots.items():
+            asked = {net: signal for net, signal in signals.items() if net not in found and net.module in inside}
+            left_out = netlist.too_large(root, roots.keys(), MOST_BITS)
+            found |= _constant_in(netlist, root, left_out, asked, found)
     return found
 
 
