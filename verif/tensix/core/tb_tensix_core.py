@@ -210,10 +210,8 @@ async def the_end_of_l1(dut):
     size, lines = CONFIG.l1_words * WORD_BYTES, CONFIG.l1_words * LINES
     async with opened(dut) as frame:
         host = CoreHost(frame, CONFIG)
-        data, flags = (
-            frame.scoreboard("L1", 8, output="data"),
-            frame.scoreboard("refused", THREADS, output="unsupported"),
-        )
+        data = frame.scoreboard("L1", 8, output="data")
+        flags = frame.scoreboard("refused", THREADS, output="unsupported")
         # Rooms for a half, one, and up to two and a quarter of a PACR's four rows.
         for fmt, quarters in product((Format.FP32, Format.BF16, Format.FP8), (2, 4, 6, 8, 9)):
             room = quarters * DATUM_BYTES[fmt]
