@@ -114,6 +114,7 @@ class Unit:
     summary : one line for listings.
     covered : run that measures coverage.
     agreed : configuration in which simulators and netlist are compared; None takes that of ``covered``.
+    uncompared : reason why simulators and netlist are not compared; empty if they are.
     judges : configurations in which its bench judges mutants; empty if other benches judge all its files.
     synthesised : configurations that ``make synth`` maps to cells.
     waves : groups of the save file in order; a signal goes to the first match, or is left out.
@@ -126,6 +127,7 @@ class Unit:
     summary: str
     covered: Covered
     agreed: Any | None = None
+    uncompared: str = ""
     judges: tuple[Judge, ...] = ()
     synthesised: tuple[Synthesised, ...] = ()
     waves: tuple[WaveGroup, ...] = DEFAULT_WAVES

@@ -36,17 +36,21 @@ def command(units: tuple[str, ...], steps: int, seed: int, no_netlist: bool, clu
     """Give four engines the same stimulus and compare their bits.
 
     The engines are Amaranth's simulator, Icarus, Verilator and the netlist of gates; the stimulus is that of the bench of each
-    of UNITS, of all by default. Prints a table, updates the units' records in build/reports/agreement.json, and fails when a bit differs. Each unit that agreed
-    is kept at once: a repeated call with the same sources, tools, steps and seed does not simulate it again.
+    of UNITS, by default of all but those that are too large for a netlist. Prints a table, updates the units' records in
+    build/reports/agreement.json, and fails when a bit differs. Each unit that agreed is kept at once: a repeated call with the same
+    sources, tools, steps and seed does not simulate it again.
     """
     from bitpath.rtl.common.config import digest
     from bitpath.rtl.units import UNITS, find_unit
-    from bitpath.sim.campaigns.agreement.agree import ENGINES, NETLIST
+    from bitpath.sim.campaigns.agreement.agree import COMPARED, ENGINES, NETLIST
     from bitpath.sim.campaigns.agreement.known import agreements
     from bitpath.sim.engine.tools import require_extra
     from bitpath.sim.flows.progress import counted
 
-    chosen = list(dict.fromkeys(find_unit(name).name for name in units or UNITS))
+    chosen = list(dict.fromkeys(find_unit(name).name for name in units or COMPARED))
+    for name in chosen:
+        if reason := UNITS[name].uncompared:
+            raise click.UsageError(f"{name} is not compared: {reason}")
     engines = tuple(engine for engine in ENGINES if engine != NETLIST or not no_netlist)
     if not no_netlist:
         # Check for Yosys before hours of other work.

@@ -39,6 +39,3 @@ LARGE = (
     "dma_mover",
     "dma_transpose",
 )
-
-UNCOMPARED = ("tensix_core",)
-"""Units that the record of agreement lacks, since no netlist of gates holds the memory that their programs need."""

@@ -15,7 +15,7 @@ UNPACK_ROWS = 4
 
 @dataclass(frozen=True, kw_only=True)
 class ChipConfig:
-    """Configuration of a unit that differs between the chips alone; its numerics are those of the chip's preset.
+    """Configuration of a unit whose only choice is the chip; its numerics are those of the chip's preset.
 
     Attributes
     ----------

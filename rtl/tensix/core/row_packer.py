@@ -68,7 +68,7 @@ class RowPacker(wiring.Component):
     old_address : Out, old : In(512), the word of L1, a cycle later
     write_address : Out, write_data : Out(512), write_lines : Out(4)
     idle : Out(1), no row is on its way
-    overruns : Out(1), rows of the PACR at `i`, which is ready, would pass L1's end; nobody may hand it over
+    overruns : Out(1), `i` is ready, and rows of its PACR would pass L1's end: it must not be valid
     """
 
     def __init__(self, config: TensixCoreConfig):
@@ -104,7 +104,7 @@ class RowPacker(wiring.Component):
         ages = [Signal(row_layout, name=f"row_{age}") for age in range(1, Packer.LATENCY + 2)]
         empty = ~Cat(each.valid for each in ages).any()
         goes_on = Signal(PACKERS[config.chip])
-        # One more than L1 has, for a packer that has filled it.
+        # A bit more than an address: a packer that has filled L1 stands behind its end.
         places = Signal(data.ArrayLayout(len(self.old_address) + 1, len(goes_on)))
         address = self._addresses(m, request, source, goes_on, places, present.valid)
         for number in reversed(range(SOURCES)):

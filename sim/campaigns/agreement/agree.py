@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bitpath.rtl.common.config import digest
-from bitpath.rtl.units import find_unit
+from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.campaigns.agreement import flat, gates, recorded, reference
 from bitpath.sim.campaigns.agreement.netlist import TOP, netlist
 from bitpath.sim.engine import paths
@@ -22,6 +22,8 @@ from bitpath.sim.engine.runner import run
 REFERENCE, NETLIST = "amaranth", "netlist"
 ENGINES = ("icarus", "verilator", NETLIST)
 """Engines compared with Amaranth's simulator."""
+COMPARED = tuple(name for name, unit in UNITS.items() if not unit.uncompared)
+"""Units whose engines are compared."""
 REPLAY = "BITPATH_REPLAY"
 REPLAY_BENCH = "bitpath.verif.kit.tb_replay"
 REPLAY_SECONDS = 2 * 3600

@@ -116,8 +116,8 @@ class Netlist:
     def roots(self, most: float) -> dict[str, frozenset[str]]:
         """Return modules to be flattened by themselves, inner ones first, each with the modules used only inside it.
 
-        They are those with several instances, the top, and, while one of these has more driven bits than the limit, the largest
-        modules inside it.
+        These are the modules with several instances and the top. While one of them has more driven bits than the limit, the
+        largest module inside it is added.
         """
         counts: Counter[str] = Counter()
         around: dict[str, frozenset[str]] = {}

@@ -26,8 +26,8 @@ OUTPUT = "bitpath_candidates"
 GRAPH = "candidates"
 MOST_BITS = 40_000
 """Most driven bits in one query, which mostly takes 1 to 2 min, and over 10 min for `exponential`. Of a larger design the
-largest modules are left out and asked by themselves: their outputs are free, but for those already proved constant. Then modules
-of one instance are asked once more in their places, whatever the design's size is."""
+largest modules are left out and asked by themselves: their outputs are free, but for those already proved constant. A second
+pass leaves out only modules of several instances, whatever the size is then."""
 _FLATTEN = """read_rtlil design.il
 hierarchy -top {root}
 flatten
@@ -55,7 +55,7 @@ def constant_nets(netlist: Netlist, signals: Mapping[Net, str]) -> dict[Net, fro
     Raises SimulationError if Yosys or ABC failed. A timeout is not an error: the open bits stay unproved.
     """
     found: dict[Net, frozenset[int]] = {}
-    # By themselves large modules of one instance take any inputs; what is left then is asked with them in their places.
+    # The first pass asks large modules of one instance alone, with free inputs. The second one asks what is left in its place.
     for most in (MOST_BITS, math.inf):
         roots = netlist.roots(most)
         for root, inside in roots.items():

@@ -1,5 +1,4 @@
-"""Bench of the core: products, loads of every format and mode, random instructions of the Matrix unit, moves and banks, refused
-words, resets.
+"""Bench of the core: products, loads and stores of every format, the end of L1, random instructions, refused words, resets.
 
 Golden's `Core` runs the same words: the result's bytes and each thread's words are equal. ``BITPATH_CASES`` sets the programs of a
 test, ``BITPATH_LOADS`` the loads.

@@ -12,7 +12,7 @@ from bitpath.rtl.emit import emit as emit_unit
 from bitpath.rtl.units import UNITS
 from bitpath.sim.campaigns.agreement import agree as module
 from bitpath.sim.campaigns.agreement import flat, netlist, recorded, reference
-from bitpath.sim.campaigns.agreement.agree import ENGINES, NETLIST, REFERENCE, agree
+from bitpath.sim.campaigns.agreement.agree import COMPARED, ENGINES, NETLIST, REFERENCE, agree
 from bitpath.sim.campaigns.agreement.known import agreed, answers
 from bitpath.sim.engine.build import Emitter, build
 from bitpath.sim.engine.errors import SimulationError
@@ -140,7 +140,7 @@ def test_enough_steps_are_taken_that_every_stream_says_something():
     assert recorded.first_steps([recorded_test({"o": None}), recorded_test({"o": None})], 30) == [30, 30]
 
 
-@pytest.mark.parametrize("unit", [deep_unless(unit in SMALL_NETLISTS, unit) for unit in UNITS])
+@pytest.mark.parametrize("unit", [deep_unless(unit in SMALL_NETLISTS, unit) for unit in COMPARED])
 def test_simulators_and_netlist_agree(unit):
     """Runs the comparison of `make agree`, whose recorded results count."""
     _, found = agreed(unit, ENGINES, 30, 0, answers())

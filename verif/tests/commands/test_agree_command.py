@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from bitpath.rtl.units import UNITS
 from bitpath.sim.campaigns.agreement import agree, known
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.errors import SimulationError
@@ -49,6 +50,18 @@ def test_an_agreement_is_repeated_if_sources_changed_meanwhile(bitpath, asked, m
     for _ in range(2):
         assert bitpath("agree", "ups", "--no-netlist")[0] == 0
     assert len(asked) == 2
+
+
+def test_a_unit_too_large_for_a_netlist_is_refused_by_name_and_left_out_of_all(bitpath, asked, monkeypatch):
+    # Sources of all units take seconds to hash.
+    for name in ("_sources", "_sources_now"):
+        monkeypatch.setattr(known, name, lambda unit: {"sources": unit})
+    status, _, err = bitpath("agree", "dot16", "tensix_core", "--no-netlist")
+    assert status == 2
+    assert "tensix_core is not compared: its programs need an L1 of 256 KiB" in " ".join(err.split())
+    assert asked == []
+    bitpath("agree", "--no-netlist")
+    assert {unit for unit, *_ in asked} == UNITS.keys() - {"tensix_core"}
 
 
 def test_agreement_is_recorded(bitpath, asked):
