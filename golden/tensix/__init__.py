@@ -11,7 +11,7 @@ from bitpath.golden.tensix.convert.unpack import unpack
 from bitpath.golden.tensix.convert.unpack_tile import UnpackControl, unpack_tile
 from bitpath.golden.tensix.convert.unpack_to_dst import unpack_to_dst
 from bitpath.golden.tensix.core.core import Core, Trace
-from bitpath.golden.tensix.core.undefined import UndefinedBehavior
+from bitpath.golden.tensix.core.errors import DeadlockError, UndefinedBehavior
 from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.tensix.matmul.cycles import unpack_cycles
 from bitpath.golden.tensix.matmul.host import tile_image
@@ -46,6 +46,7 @@ MatmulPlan, plan_matmul, run_plan = Program, matmul_program, run_program
 
 __all__ = [
     "Core",
+    "DeadlockError",
     "Format",
     "MatmulPlan",
     "MvmulInstruction",

@@ -7,7 +7,7 @@ Ref: tt-isa-documentation 3930471, BackendConfiguration, WRCFG, RMWCIB and SETC1
 
 from functools import cache
 
-from bitpath.golden.tensix.core.undefined import UndefinedBehavior
+from bitpath.golden.tensix.core.errors import UndefinedBehavior
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.config_fields import (
     FIELDS,

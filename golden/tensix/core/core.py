@@ -34,7 +34,7 @@ from bitpath.golden.tensix.core.products import execute_product
 from bitpath.golden.tensix.core.rwc import Rwc
 from bitpath.golden.tensix.core.semaphores import semget, seminit, sempost, semwait, stallwait
 from bitpath.golden.tensix.core.state import State
-from bitpath.golden.tensix.core.undefined import UndefinedBehavior
+from bitpath.golden.tensix.core.errors import DeadlockError, UndefinedBehavior
 from bitpath.golden.tensix.core.unpacker import unpacr
 from bitpath.golden.tensix.core.unpacr_nop import setdvalid, unpacr_nop
 from bitpath.golden.tensix.core.wait_gate import PRODUCTS, forget_met_waits, obstacle
@@ -211,16 +211,19 @@ class Core:
                 raise ValueError(f"words[{number}] of thread {thread}: {error}") from None
 
     @checked
-    def run(self, order: Order | str = Order.ROUND_ROBIN) -> Trace:
+    def run(self, order: Order | str = Order.ROUND_ROBIN, *, may_wait: bool = False) -> Trace:
         """Execute what has been pushed until no thread can go on.
 
         Parameters
         ----------
         order : "round_robin", one instruction of each thread in turn; "thread_first" or "last_thread_first", each thread until
             it waits. Programs whose threads wait for one another as they must give the same in any order.
+        may_wait : True returns when instructions are left that wait, for what is pushed next or for the host.
 
         Raises
         ------
+        DeadlockError : instructions are left that wait, unless they may; it names each thread, its instruction and the
+            semaphore or bank. What was executed stays so, and a later run goes on.
         UndefinedBehavior : a page of the instruction set calls what an instruction does undefined.
         ValueError : another order; an instruction or a mode that golden does not model.
         """
@@ -235,7 +238,17 @@ class Core:
                     progress = True
                     if order is Order.ROUND_ROBIN:
                         break
-        return Trace(executed=tuple(executed), waiting=tuple(map(self._waiting, range(THREADS))))
+        waiting = tuple(map(self._waiting, range(THREADS)))
+        if not may_wait and any(waiting):
+            raise DeadlockError(
+                "no thread can go on: "
+                + "; ".join(
+                    f"thread {thread} waits with {self._queues[thread][0][1]} for {each}"
+                    for thread, each in enumerate(waiting)
+                    if each
+                )
+            )
+        return Trace(executed=tuple(executed), waiting=waiting)
 
     def _step(self, thread: int, executed: list[tuple[int, int]]) -> bool:
         """Execute a thread's next instruction if there is one and it passes the wait gate."""

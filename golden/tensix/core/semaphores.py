@@ -4,7 +4,7 @@ Ref: tt-isa-documentation 3930471, SyncUnit and the pages of the instructions; o
 """
 
 from bitpath.golden.tensix.core.state import Semaphore, State, Wait
-from bitpath.golden.tensix.core.undefined import UndefinedBehavior
+from bitpath.golden.tensix.core.errors import UndefinedBehavior
 from bitpath.golden.tensix.core.wait_gate import MATH
 from bitpath.golden.tensix.isa import Instruction
 

@@ -33,19 +33,21 @@ CLASSES = {
 READS_A = {*PRODUCTS, "MOVA2D"}
 READS_B = {*PRODUCTS, "MOVB2D", "MOVB2A", "TRNSPSRCB"}
 """Instructions that wait until the Matrix unit owns its bank of SrcA, and of SrcB."""
+BANKS = "a bank of SrcA", "a bank of SrcB", "the Matrix unit's bank of SrcA", "the Matrix unit's bank of SrcB"
+"""What unpacker 0, unpacker 1 and the Matrix unit wait for."""
 BANK_CONDITIONS = {Chip.WORMHOLE: 8, Chip.BLACKHOLE: 5}
-"""First of four condition bits: unpacker 0 and 1 own their banks, the Matrix unit owns its bank of SrcA and of SrcB."""
+"""First of four condition bits, in the order of `BANKS`."""
 
 
 def obstacle(state: State, thread: int, instruction: Instruction) -> str | None:
     """Return what an instruction waits for, or None if it may pass the gate."""
     latched = state.waits[thread]
-    if latched is not None and _blocks(state.chip, latched, instruction):
-        return "a latched STALLWAIT or SEMWAIT"
+    if latched is not None and _blocks(state.chip, latched, instruction) and (unmet := _unmet(state, latched)):
+        return " and ".join(unmet)
     if instruction.name in READS_A and not state.src_a.readable:
-        return "the Matrix unit's bank of SrcA"
+        return BANKS[2]
     if instruction.name in READS_B and not state.src_b.readable:
-        return "the Matrix unit's bank of SrcB"
+        return BANKS[3]
     if instruction.name in ("UNPACR", "UNPACR_NOP"):
         return _unpackers_bank(state, instruction)
     return None
@@ -53,7 +55,7 @@ def obstacle(state: State, thread: int, instruction: Instruction) -> str | None:
 
 def forget_met_waits(state: State) -> None:
     """Forget each thread's latched wait whose conditions are all met."""
-    state.waits = [None if wait is None or _met(state, wait) else wait for wait in state.waits]
+    state.waits = [wait if wait is not None and _unmet(state, wait) else None for wait in state.waits]
 
 
 def _blocks(chip: Chip, wait: Wait, instruction: Instruction) -> bool:
@@ -71,15 +73,18 @@ def _unpackers_bank(state: State, instruction: Instruction) -> str | None:
     if instruction.name == "UNPACR_NOP":
         found = action(state.chip, instruction)
         free = not found.clears or (source.writable if found.waits_like_unpacr else not source.readable)
-    return None if free else f"a bank of {'SrcB' if instruction['unpacker'] else 'SrcA'}"
+    return None if free else BANKS[instruction["unpacker"]]
 
 
-def _met(state: State, wait: Wait) -> bool:
-    chosen = [each for bit, each in enumerate(state.semaphores) if wait.semaphores >> bit & 1]
-    if wait.while_zero and any(each.value == 0 for each in chosen):
-        return False
-    if wait.at_maximum and any(each.value >= each.maximum for each in chosen):
-        return False
+def _unmet(state: State, wait: Wait) -> list[str]:
+    """Return the conditions of a latched wait that are not met."""
+    found = []
+    for number, each in enumerate(state.semaphores):
+        if wait.semaphores >> number & 1:
+            if wait.while_zero and each.value == 0:
+                found.append(f"semaphore {number} above 0")
+            if wait.at_maximum and each.value >= each.maximum:
+                found.append(f"semaphore {number}, which is {each.value}, below its maximum {each.maximum}")
     banks = state.src_a.writable, state.src_b.writable, state.src_a.readable, state.src_b.readable
     asked = wait.conditions >> BANK_CONDITIONS[state.chip]
-    return all(free for bit, free in enumerate(banks) if asked >> bit & 1)
+    return found + [name for bit, name in enumerate(BANKS) if asked >> bit & 1 and not banks[bit]]

@@ -111,6 +111,23 @@ _TABLE = (
     (0xB6, "RMWCIB3", _MASKED_BYTE),
 )
 
+# Instructions that are not modelled: name and hexadecimal opcode, of both chips and of Blackhole alone.
+_OTHERS = (
+    "MOVDBGA2D 09, TRNSPSRCA 14, RAREB 15, SHIFTXA 17, SHIFTXB 18, SETASHRMH0 1A, SETASHRMH1 1B, SETASHRMV 1C, "
+    "SETPKEDGOF 1D, SETASHRMH 1E, CLREXPHIST 21, CONV3S1 22, CONV3S2 23, MPOOL3S1 24, APOOL3S1 25, MPOOL3S2 31, "
+    "APOOL3S2 32, GATESRCRST 35, SETIBRWC 39, MFCONV3S1 3A, XMOV 40, RSTDMA 44, FLUSHDMA 46, REG2FLOP 48, LOADIND 49, "
+    "PACR_SETREG 4A, TBUFCMD 4B, ADDDMAREG 58, SUBDMAREG 59, MULDMAREG 5A, BITWOPDMAREG 5B, SHIFTDMAREG 5C, "
+    "CMPDMAREG 5D, DMANOP 60, ATINCGET 61, ATINCGETPTR 62, ATSWAP 63, ATCAS 64, STOREIND 66, STOREREG 67, LOADREG 68, "
+    "SFPLOAD 70, SFPLOADI 71, SFPSTORE 72, SFPLUT 73, SFPMULI 74, SFPADDI 75, SFPDIVP2 76, SFPEXEXP 77, SFPEXMAN 78, "
+    "SFPIADD 79, SFPSHFT 7A, SFPSETCC 7B, SFPMOV 7C, SFPABS 7D, SFPAND 7E, SFPOR 7F, SFPNOT 80, SFPLZ 81, "
+    "SFPSETEXP 82, SFPSETMAN 83, SFPMAD 84, SFPADD 85, SFPMUL 86, SFPPUSHC 87, SFPPOPC 88, SFPSETSGN 89, SFPENCC 8A, "
+    "SFPCOMPC 8B, SFPTRANSP 8C, SFPXOR 8D, SFP_STOCH_RND 8E, SFPNOP 8F, SFPCAST 90, SFPCONFIG 91, SFPSWAP 92, "
+    "SFPLOADMACRO 93, SFPSHFT2 94, SFPLUTFP32 95, ATGETM A0, ATRELM A1, RDCFG B1"
+)
+_OTHERS_OF_BLACKHOLE = (
+    "MOVDBGB2D 0C, SFPLE 96, SFPGT 97, SFPMUL24 98, SFPARECIP 99, STREAMWAIT A7, STREAMWRCFG B7, CFGSHIFTMASK B8"
+)
+
 
 def _segments(fields: str) -> dict[Chip, tuple[Segment, ...]]:
     """Return each chip's fields of a list in the form of the table."""
@@ -131,3 +148,15 @@ ENCODINGS = {
 """Every instruction of a chip, in the order of the opcodes."""
 BY_NAME = {chip: {each.name: each for each in encodings} for chip, encodings in ENCODINGS.items()}
 BY_OPCODE = {chip: {each.opcode: each for each in encodings} for chip, encodings in ENCODINGS.items()}
+
+
+def _numbered(listed: str) -> dict[int, str]:
+    """Return the names of a list in the form NAME OPCODE, NAME OPCODE, by opcode."""
+    return {int(opcode, 16): name for name, opcode in (each.split(" ") for each in listed.split(", "))}
+
+
+OTHERS = {
+    Chip.WORMHOLE: _numbered(_OTHERS),
+    Chip.BLACKHOLE: _numbered(f"{_OTHERS}, {_OTHERS_OF_BLACKHOLE}"),
+}
+"""Names, by opcode, of a chip's instructions that are not modelled."""

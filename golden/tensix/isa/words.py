@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from bitpath.golden.arrays.arguments import check_choice, checked, integer, suggestion
 from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.encodings import BY_NAME, BY_OPCODE, OPCODE_LOW, WORD_BITS
+from bitpath.golden.tensix.declarations.encodings import BY_NAME, BY_OPCODE, OPCODE_LOW, OTHERS, WORD_BITS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,12 +32,16 @@ def decode(word: int, *, chip: Chip | str = Chip.WORMHOLE) -> Instruction:
 
     Raises
     ------
-    TypeError, ValueError : no integer of 32 bits, another chip, an unknown opcode, bits outside the instruction's fields.
+    TypeError, ValueError : no integer of 32 bits, another chip, an opcode that is unknown or not modelled, bits outside the
+        instruction's fields.
     """
     word = integer("word", word, range(1 << WORD_BITS))
-    encoding = BY_OPCODE[Chip(chip)].get(word >> OPCODE_LOW)
+    chip, opcode = Chip(chip), word >> OPCODE_LOW
+    encoding = BY_OPCODE[chip].get(opcode)
     if encoding is None:
-        raise ValueError(f"word must have the opcode of an instruction in bits 31:24, not {word >> OPCODE_LOW:#04x}")
+        if other := OTHERS[chip].get(opcode):
+            raise ValueError(f"word must be a modelled instruction, not {other} of {chip.value} (opcode {opcode:#04x})")
+        raise ValueError(f"word must have the opcode of an instruction in bits 31:24, not {opcode:#04x}")
     if stray := word & ~encoding.used_bits:
         bits = ", ".join(str(bit) for bit in reversed(range(WORD_BITS)) if stray >> bit & 1)
         raise ValueError(f"word must be 0 in bits of no field of {encoding.name}, not 1 in {bits}: {word:#010x}")
@@ -53,13 +57,16 @@ def encode(name: str, *, chip: Chip | str = Chip.WORMHOLE, **fields: int) -> int
 
     Raises
     ------
-    TypeError, ValueError : an unknown instruction or chip; a field that the chip's encoding has not, or too large a value.
+    TypeError, ValueError : an instruction that is unknown or not modelled, another chip; a field that the chip's encoding has
+        not, or too large a value.
     """
     return word_of(name, fields, Chip(chip))
 
 
 def word_of(name: str, fields: dict[str, int], chip: Chip) -> int:
     """Return the word of an instruction whose fields are in a dictionary; `encode` says what it raises."""
+    if name in OTHERS[chip].values():
+        raise ValueError(f"name must be a modelled instruction, not {name} of {chip.value}")
     encoding = BY_NAME[chip][check_choice("name", name, BY_NAME[chip])]
     known = [each.name for each in encoding.fields]
     for field in fields:

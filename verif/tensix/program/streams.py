@@ -33,6 +33,6 @@ def loaded(chip, src_a=None, src_b=None, formats=(5, 5), l1_bytes=4096):
 
 
 def execute(core, thread, text):
-    """Assemble a program for one thread, run it and return the trace."""
+    """Assemble a program for one thread, run it until it waits or ends, and return the trace."""
     core.push(thread, assemble(text, chip=core.chip))
-    return core.run()
+    return core.run(may_wait=True)

@@ -1,5 +1,7 @@
 """The core beyond the known answers: banks, waits, configuration, and rows of every instruction."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from bitpath.golden import tensix
 from bitpath.golden.tensix.core.dst_register import DstRegister
 from bitpath.golden.tensix.declarations.formats import DST16_BF16, DST32, SRC, Format
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE
+from bitpath.golden.tensix.isa import assemble
 from bitpath.verif.tensix.program.streams import MATH, PACK, UNPACK, configure, execute, loaded
 
 CHIPS = ("wormhole", "blackhole")
@@ -160,7 +163,7 @@ def test_semaphores_and_waits():
         core, 1, "SEMWAIT block=2, semaphores=2, at_maximum=1\nSETRWC which=1, src_a=3\nSEMPOST semaphores=4"
     )
     assert core.rwc[1].src_a == 3
-    assert trace.waiting == (None, "a latched STALLWAIT or SEMWAIT", None)
+    assert trace.waiting == (None, "semaphore 1, which is 2, below its maximum 2", None)
     trace = execute(core, 0, "SEMGET semaphores=2")
     assert trace.waiting == (None, None, None)
     assert values[2].value == 1
@@ -198,11 +201,31 @@ def test_stallwait_waits_for_banks(chip, bit):
             assert execute(core, 0, meets.format(hand=hand)).waiting[1] is None
 
 
+def test_a_deadlock_names_thread_instruction_and_semaphore():
+    """Each thread posts what the other one waits for, behind its own wait; both go on as soon as the host posts one."""
+    core = tensix.Core("wormhole", l1_bytes=16)
+    wait = "SEMWAIT block=2, semaphores={}, while_zero=1\nSEMPOST semaphores={}"
+    for thread, (awaited, posted) in enumerate(((1, 4), (4, 1))):
+        core.push(thread, assemble(f"SEMINIT maximum=1, semaphores={awaited}\n{wait.format(awaited, posted)}"))
+    core.push(2, assemble("STALLWAIT block=1, conditions=3072\nSETADCXX units=1"))
+    left = (
+        "no thread can go on: thread 0 waits with SEMPOST semaphores=4 for semaphore 0 above 0; "
+        "thread 1 waits with SEMPOST semaphores=1 for semaphore 2 above 0; "
+        "thread 2 waits with SETADCXX units=1 for the Matrix unit's bank of SrcA and the Matrix unit's bank of SrcB"
+    )
+    with pytest.raises(tensix.DeadlockError, match=re.escape(left)):
+        core.run()
+    core.state.semaphores[0].value = 1
+    trace = core.run(may_wait=True)
+    assert [thread for thread, _ in trace.executed] == [0, 1]
+    assert [each is None for each in trace.waiting] == [True, True, False]
+
+
 def test_stallwait_blocks_what_its_mask_names():
     core = tensix.Core("wormhole", l1_bytes=16)
     trace = execute(core, 2, "STALLWAIT block=511, conditions=1024\nNOP\nSETC16 register=1, value=3")
     assert trace.words(2) == [0xA2FF8400]
-    assert trace.waiting[2] == "a latched STALLWAIT or SEMWAIT"
+    assert trace.waiting[2] == "the Matrix unit's bank of SrcA"
     trace = execute(core, 0, "STALLWAIT conditions=2048\nSETC16 register=1, value=3\nSETRWC which=1")
     assert trace.waiting[0] is not None
     assert core.config.of_thread("math_offset", 0) == 3
