@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_choice, check_length, checked, integer, one_of
+from bitpath.golden.arrays.arguments import check_choice, check_length, checked, integer, one_of, shown
 from bitpath.golden.tensix.convert.early_conversion import INTEGERS
 from bitpath.golden.tensix.convert.edge_mask import row_masks
 from bitpath.golden.tensix.convert.fp8 import check_e4m3
@@ -274,8 +274,8 @@ class Case:
         ):
             default, given = next(each.default for each in fields(self) if each.name == name), getattr(self, name)
             if op not in ops and given is not default:
-                shown = given.value if isinstance(given, Enum) else given
-                raise ValueError(f"{name} must be left out with {op.value}, not {shown!r}")
+                value = shown(given.value if isinstance(given, Enum) else given)
+                raise ValueError(f"{name} must be left out with {op.value}, not {value}")
         moved = op is Op.REDUCE and self.reduce_dim is not ReduceDim.COL
         if moved and (self.style is Style.INT8 or (self.style is Style.FP16 and self.dst32)):
             raise ValueError(

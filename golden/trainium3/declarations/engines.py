@@ -1,12 +1,8 @@
 """ScalarE and VectorE: names that their instructions take, and the rules that no field switches.
 
 Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation, 2026-08 (here ARCH3), those of Trainium2 (here ARCH2)
-and Trainium1 (here ARCH1); ``nki.isa`` and ``nki.language`` reference pages, NKI 0.6 (here ISA, LANG) with their table of
-operators (``nki.api.shared``, here SHARED); release notes of NKI (here RN).
-and Trainium1 (here ARCH1); ``nki.isa`` and ``nki.language`` reference pages, NKI 0.6 (here ISA, LANG); release notes of NKI
-(here RN); "NKI ISA API Common Fields", NKI 0.6 (here SHARED).
-and Trainium1 (here ARCH1); ``nki.isa`` and ``nki.language`` reference pages, NKI 0.6 (here ISA, LANG), with their table
-of operators (``nki.api.shared``, here SHARED); release notes of NKI (here RN).
+and Trainium1 (here ARCH1); ``nki.isa`` and ``nki.language`` reference pages, NKI 0.6 (here ISA, LANG), with "NKI ISA API
+Common Fields" and its table of operators (``nki.api.shared``, here SHARED); release notes of NKI (here RN).
 """
 
 import math
