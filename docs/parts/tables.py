@@ -15,7 +15,7 @@ from bitpath.rtl.units import UNITS
 from bitpath.sim.campaigns.formal.table import listing
 from bitpath.sim.engine.errors import EXIT_CODES
 from bitpath.sim.flows.machines import RECORDS
-from bitpath.sim.study.numerics_table import numerics_table
+from bitpath.sim.study.numerics_table import documents, numerics_rows
 from bitpath.sim.study.numerics_table import standings as count_standings
 from bitpath.verif.properties import PROPERTIES
 from parts import core, datapaths, house, ledger, records, tile, units
@@ -26,8 +26,11 @@ SIZES = (4, 32)
 
 
 def numerics(machine: str) -> str:
-    """Return the tables of a machine's numerics with standing and source."""
-    return "\n\n".join(map(numerics_table, RECORDS[machine].numerics))
+    """Return the tables of a machine's numerics with standing and source, and of the documents that they name."""
+    tables = [numerics_rows(rows) for rows in RECORDS[machine].numerics]
+    named = documents(row[-1] for _, rows in tables for row in rows)
+    tables.append((("document", "title"), named))
+    return "\n\n".join(markdown(list(headings), [list(row) for row in rows]) for headings, rows in tables)
 
 
 def standings() -> str:

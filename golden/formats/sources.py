@@ -42,6 +42,48 @@ def chosen(where: str) -> Source:
     return Source(kind="chosen", where=where)
 
 
+DOCUMENTS: Mapping[str, str] = {
+    "AM027": "Versal Adaptive SoC AIE-ML v2 Architecture Manual, AMD",
+    "AM029": "Versal Adaptive SoC AIE-ML v2 Register Reference, AMD",
+    "AP": "NKI access patterns, AWS Neuron documentation",
+    "API": "AIE API, AMD's C++ library of vector operations",
+    "ARCH1": "Trainium and Inferentia2 Architecture Guide for NKI, AWS Neuron documentation",
+    "ARCH2": "Trainium2 Architecture Guide for NKI, AWS Neuron documentation",
+    "ARCH3": "Trainium3 Architecture Guide for NKI, AWS Neuron documentation",
+    "BW": "DMA bandwidth guide, AWS Neuron documentation",
+    "COST": "cost paragraphs of the nki.isa reference pages, AWS Neuron documentation",
+    "DD": "deep dive on MXFP matmul with its device log, AWS Neuron documentation",
+    "DGE": "descriptor generation, AWS Neuron documentation",
+    "DMA": "DMA overview, AWS Neuron documentation",
+    "DRV": "the Neuron driver, aws-neuron-driver",
+    "ISA": "nki.isa reference pages, AWS Neuron documentation",
+    "ISA07": "nki.isa reference pages of NKI 0.7, AWS Neuron documentation",
+    "LANG": "nki.language reference pages, AWS Neuron documentation",
+    "LLK": "tt-llk, Tenstorrent's kernel library",
+    "LLVM": "llvm-aie, AMD's compiler, target aie2ps",
+    "NC3": "NeuronCore-v3 architecture, AWS Neuron documentation",
+    "NC4": "NeuronCore-v4 architecture, AWS Neuron documentation",
+    "OCP MX": "Microscaling Formats (MX) 1.0, Open Compute Project",
+    "OZAKI": "What trn1 and trn2 tell us about the Ozaki frontier, trnsci.dev",
+    "PAPER": "arXiv 2302.08007, shared microexponents",
+    "QUARK": "amd-quark, AMD's quantiser",
+    "RN": "release notes of NKI and Neuron, AWS",
+    "RQ": "the RMSNorm-Quant kernel, nki-library",
+    "SHARED": "NKI ISA API common fields, AWS Neuron documentation",
+    "SIL": "lanes measured on first-generation AIE2 silicon, FIM43-Redeye/xdna-emu",
+    "SPEC": "RMSNorm-Quant Kernel Design Specification, AWS Neuron documentation",
+    "TEST": "tests of instructions in aws-neuron-sdk",
+    "TT-ISA": "tt-isa-documentation, Tenstorrent",
+    "UG1583": "AI Engine-ML Intrinsics User Guide, AMD",
+    "UG1603": "AIE-ML Kernel and Graph Programming Guide, AMD",
+    "UG1639": "AIE-ML v2 Intrinsics User Guide, AMD",
+    "XDNA2": "blocks and products measured on XDNA2 silicon, MicroPerceptron/virtio-accel",
+    "tt-metal": "issues of Tenstorrent's tt-metal",
+    "ttsim": "Tenstorrent's simulator, v1.10.0",
+}
+"""Documents by the abbreviations that sources use; the declarations' docstrings give editions and dates."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Choice:
     """A statement about a machine that this project fixes without a switch."""

@@ -2,13 +2,16 @@
 
 import functools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bitpath.sim.engine.unit_options import Choice, with_options
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 __all__ = ["Choice", "Command", "Group", "Printer", "cluster_options", "examples", "output_options", "summary"]
 
@@ -82,6 +85,26 @@ class Printer:
         """Print text that is neither the result nor a failure."""
         if not self.silent:
             click.echo(text)
+
+    def table(self, headings: Sequence[str], rows: Iterable[Sequence["Text | str"]], title: str = "") -> None:
+        """Print a table: fitted to the terminal; elsewhere as Markdown, a row a line, which nothing cuts or folds."""
+        if self.silent:
+            return
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        console = Console()
+        if console.is_terminal:
+            table = Table(*headings, title=title or None)
+            for row in rows:
+                table.add_row(*(Text(each) if isinstance(each, str) else each for each in row))
+            console.print(table)
+            return
+        lines = [headings, ["---"] * len(headings), *rows]
+        click.echo(
+            "\n".join([title, ""] * bool(title) + [f"| {' | '.join(map(str, line))} |" for line in lines]) + "\n"
+        )
 
     def fail(self, text: str) -> None:
         """Print a failure, on stderr if stdout has JSON."""

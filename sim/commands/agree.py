@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from bitpath.sim.commands._click import Command, cluster_options, examples
@@ -46,6 +45,7 @@ def command(units: tuple[str, ...], steps: int, seed: int, no_netlist: bool, clu
     from bitpath.sim.campaigns.agreement.known import agreements
     from bitpath.sim.engine.tools import require_extra
     from bitpath.sim.flows.progress import counted
+    from bitpath.sim.flows.results import console as make_console
 
     chosen = list(dict.fromkeys(find_unit(name).name for name in units or COMPARED))
     for name in chosen:
@@ -55,7 +55,7 @@ def command(units: tuple[str, ...], steps: int, seed: int, no_netlist: bool, clu
     if not no_netlist:
         # Check for Yosys before hours of other work.
         require_extra("synth")
-    console = Console()
+    console = make_console()
     began, since = time.time(), results.newest_source()
     records: list[dict[str, Any]] = []
     failures: list[str] = []

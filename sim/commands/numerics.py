@@ -1,23 +1,56 @@
-"""``bitpath numerics``: prints each machine's numerics with sources, in the form of the tables in docs/machines."""
+"""``bitpath numerics``: prints the machines' numerics with sources."""
+
+from collections.abc import Sequence
 
 import click
 
-from bitpath.sim.commands._click import Command, Printer, examples, output_options
+from bitpath.golden.scalar.arguments import suggestion
+from bitpath.sim.commands._click import Choice, Command, Printer, examples, output_options
+from bitpath.sim.engine.machines import MACHINES
 
 
-@click.command(cls=Command, epilog=examples("bitpath numerics", "bitpath numerics --json"))
+@click.command(
+    cls=Command,
+    epilog=examples(
+        "bitpath numerics",
+        "bitpath numerics trainium3",
+        "bitpath numerics aie_ml_v2 align_rounding",
+        "bitpath numerics --json",
+    ),
+)
+@click.argument("machine", required=False, type=Choice(MACHINES))
+@click.argument("field", required=False)
 @output_options
-def command(printer: Printer) -> None:
-    """Print the numerics of every machine with the source of each rule.
+def command(machine: str | None, field: str | None, printer: Printer) -> None:
+    """Print the numerics of a machine, or of all machines, with the source of each rule.
 
-    Prints Markdown tables of the presets and of the choices that are fixed.
+    Prints tables of the presets and of the choices that are fixed, and the documents that their sources name. FIELD is a
+    field of the presets, or a text in fixed choices: only their rows are printed.
     """
     from bitpath.sim.flows.machines import RECORDS
-    from bitpath.sim.study.numerics_table import numerics_rows, numerics_table
+    from bitpath.sim.study.numerics_table import documents, numerics_rows
 
-    tables = [(name, rows) for name, machine in RECORDS.items() for rows in machine.numerics]
-    printer.say("\n\n".join(numerics_table(rows) for _, rows in tables))
-    named = [(name, *numerics_rows(rows)) for name, rows in tables]
+    named = MACHINES if machine is None else (machine,)
+    tables = [(name, *numerics_rows(rows)) for name in named for rows in RECORDS[name].numerics]
+    if field is not None:
+        fields = {row[1] for _, headings, rows in tables for row in rows if headings[1] == "field"}
+        tables = [(name, headings, _matching(field, headings, rows)) for name, headings, rows in tables]
+        if not any(rows for _, _, rows in tables):
+            close = suggestion(field, fields)
+            raise click.UsageError(
+                f"FIELD must be a field or a text in a choice of {' or '.join(named)}, not {field!r}{close}"
+            )
+    for _, headings, rows in tables:
+        if rows:
+            printer.table(headings, rows)
+    printer.table(("document", "title"), documents(row[-1] for _, _, rows in tables for row in rows))
     printer.result(
-        [{"machine": name, **dict(zip(headings, row, strict=True))} for name, headings, cells in named for row in cells]
+        [{"machine": name, **dict(zip(headings, row, strict=True))} for name, headings, rows in tables for row in rows]
     )
+
+
+def _matching(field: str, headings: Sequence[str], rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return the rows of a field of presets, or those of choices whose statement contains the text, in any case."""
+    if headings[1] == "field":
+        return [row for row in rows if row[1] == field]
+    return [row for row in rows if field.lower() in row[0].lower()]

@@ -1,16 +1,14 @@
 """``bitpath report``: joins the testplans with the last results and the measurements of other commands."""
 
 import sys
+from collections.abc import Iterator
 
 import click
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
 from bitpath.sim.commands._click import Command, Printer, examples, output_options
 from bitpath.sim.engine import paths, results
-from bitpath.sim.engine.results import Records
-from bitpath.sim.study.page.state import FOUND, REPORT, State, cell, columns, findings, gather
+from bitpath.sim.study.page.state import FOUND, REPORT, State, cell, columns, findings, gather, passed, tally
 from bitpath.verif.kit.report import write_records
 from bitpath.verif.kit.testplan import load_plans
 
@@ -28,15 +26,15 @@ def command(strict: bool, printer: Printer) -> None:
     from bitpath.sim.study.page.write import write_page
 
     state = gather(load_plans())
-    console = Console(quiet=printer.silent)
-    console.print(_plans(state))
-    console.print(_units(state))
-    for name, flat in state.measured.items():
-        console.print(_table(name, flat))
-    for name, flat in state.stale.items():
-        console.print(_table(f"[bold red]{name}: {results.STALE}[/]", flat))
+    plan = ("unit", "item", "what", "tests", "runs", "compared", "status")
+    printer.table(plan, _plans(state), "Testplans")
+    printer.table(("unit", "items", "values compared", *FOUND), _units(state), "Units")
+    stale = {f"{name}: {results.STALE}": flat for name, flat in state.stale.items()}
+    for name, flat in (state.measured | stale).items():
+        names = columns(flat)
+        printer.table(names, ([cell(record.get(each, "")) for each in names] for record in flat), name)
     for file in state.damaged:
-        console.print(f"[red]{escape(paths.shown(file))} is not whole; nothing was taken from it[/]")
+        printer.say(f"{paths.shown(file)} is not whole; nothing was taken from it")
     file = paths.reports() / f"{REPORT}.json"
     records = [
         {"unit": item.unit, "item": item.id, "what": item.what, "test": test, **vars(result)}
@@ -44,41 +42,29 @@ def command(strict: bool, printer: Printer) -> None:
         for test, result in found.items()
     ]
     write_records(file, records)
-    console.print(f"{state.passed} of {len(state.items)} items passed; records: {paths.shown(file)}")
-    console.print(f"page: {paths.shown(write_page(state))}", soft_wrap=True)
+    printer.say(f"testplan items: {state.tally}; records: {paths.shown(file)}")
+    printer.say(f"page: {paths.shown(write_page(state))}")
     printer.result(records)
     failed = strict and state.passed < len(state.items)
     if failed:
-        printer.fail(f"{state.passed} of {len(state.items)} items passed")
+        printer.fail(f"testplan items: {state.tally}")
     sys.exit(failed)
 
 
-def _plans(state: State) -> Table:
-    table = Table("unit", "item", "what", "tests", "runs", "compared", "status", title="Testplans")
+def _plans(state: State) -> Iterator[tuple[Text | str, ...]]:
     for item, found in state.items:
         whole = results.over(found)
         numbers = (str(len(found)), str(whole.runs), f"{whole.compared:,}")
-        colour = "green" if whole.status == results.PASSED else "bold red"
-        table.add_row(item.unit, item.id, escape(item.what), *numbers, f"[{colour}]{whole.status}[/]")
-    return table
+        yield item.unit, item.id, item.what, *numbers, _judged(whole.status, whole.status == results.PASSED)
 
 
-def _units(state: State) -> Table:
-    """Return a row for each unit: its plan, and findings of other commands."""
-    table = Table("unit", "items passed", "values compared", *FOUND, title="Units")
+def _units(state: State) -> Iterator[tuple[Text | str, ...]]:
+    """Yield a row for each unit: its plan, and findings of other commands."""
     for unit, items in state.by_unit().items():
-        passed = sum(result.status == results.PASSED for _, result in items)
-        colour = "green" if passed == len(items) else "bold red"
-        compared = sum(result.compared for _, result in items)
-        cells = findings(state.measured, unit)
-        table.add_row(unit, f"[{colour}]{passed} of {len(items)}[/]", f"{compared:,}", *cells)
-    return table
+        found = [result for _, result in items]
+        compared = f"{sum(result.compared for result in found):,}"
+        yield unit, _judged(tally(found), passed(found) == len(found)), compared, *findings(state.measured, unit)
 
 
-def _table(title: str, records: Records) -> Table:
-    """Return a table of the scalar fields of flat records, one row each."""
-    names = columns(records)
-    table = Table(*names, title=title)
-    for record in records:
-        table.add_row(*(escape(cell(record.get(name, ""))) for name in names))
-    return table
+def _judged(text: str, good: bool) -> Text:
+    return Text(text, "green" if good else "bold red")

@@ -1,5 +1,6 @@
-"""Markdown tables of numerics and their standing, from the declarations of the machines."""
+"""Tables of numerics and their standing, from the declarations of the machines."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
@@ -8,16 +9,9 @@ from typing import Any, get_args
 
 from bitpath.golden.formats.catalogue import FloatFormat
 from bitpath.golden.formats.presets import Preset
-from bitpath.golden.formats.sources import Choice, Kind, Source
+from bitpath.golden.formats.sources import DOCUMENTS, Choice, Kind, Source
 
 Rows = list[tuple[str, ...]]
-
-
-def numerics_table(rows: Sequence[Preset] | Sequence[Choice]) -> str:
-    """Return the Markdown table of presets, or of choices that have no switch."""
-    headings, cells = numerics_rows(rows)
-    lines = [headings, ["---"] * len(headings), *cells]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def numerics_rows(rows: Sequence[Preset] | Sequence[Choice]) -> tuple[tuple[str, ...], Rows]:
@@ -27,6 +21,12 @@ def numerics_rows(rows: Sequence[Preset] | Sequence[Choice]) -> tuple[tuple[str,
         headings = ("preset", "field", "value", "standing", "source")
         return headings, _fields([each for each in rows if isinstance(each, Preset)])
     return ("fixed choice", "standing", "source"), [(each.statement, *_standing(each.source)) for each in choices]
+
+
+def documents(sources: Iterable[str]) -> list[tuple[str, str]]:
+    """Return abbreviation and title of each document that sources name."""
+    text = "\n".join(sources)
+    return [(name, title) for name, title in DOCUMENTS.items() if re.search(rf"\b{re.escape(name)}\b", text)]
 
 
 def _fields(presets: Sequence[Preset]) -> Rows:

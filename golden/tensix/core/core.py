@@ -21,6 +21,7 @@ from bitpath.golden.tensix.core.adc import Adcs
 from bitpath.golden.tensix.core.config import THREADS, ConfigFile
 from bitpath.golden.tensix.core.configure import rmwcib, setc16, setdmareg, wrcfg
 from bitpath.golden.tensix.core.counters import ADC_INSTRUCTIONS, execute_adc, execute_incrwc, execute_setrwc
+from bitpath.golden.tensix.core.errors import DeadlockError, UndefinedBehavior
 from bitpath.golden.tensix.core.moves import (
     execute_mova2d,
     execute_movb2a,
@@ -34,7 +35,6 @@ from bitpath.golden.tensix.core.products import execute_product
 from bitpath.golden.tensix.core.rwc import Rwc
 from bitpath.golden.tensix.core.semaphores import semget, seminit, sempost, semwait, stallwait
 from bitpath.golden.tensix.core.state import State
-from bitpath.golden.tensix.core.errors import DeadlockError, UndefinedBehavior
 from bitpath.golden.tensix.core.unpacker import unpacr
 from bitpath.golden.tensix.core.unpacr_nop import setdvalid, unpacr_nop
 from bitpath.golden.tensix.core.wait_gate import PRODUCTS, forget_met_waits, obstacle

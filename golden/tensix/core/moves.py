@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from bitpath.golden.tensix.core.errors import UndefinedBehavior
 from bitpath.golden.tensix.core.source_banks import SourceBanks
 from bitpath.golden.tensix.core.source_formats import movb2d_format, movd2b_format, src_a_format, src_b_format
 from bitpath.golden.tensix.core.state import State
-from bitpath.golden.tensix.core.errors import UndefinedBehavior
 from bitpath.golden.tensix.declarations.formats import DST16_BF16, DST16_FP16, DST32, SRC_ROWS, Format, WordLayout
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS, mova2d, movb2a, movb2d, movd2a, trnspsrcb

@@ -20,9 +20,9 @@ import numpy as np
 from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
 from bitpath.golden.tensix.convert.pack import pack
 from bitpath.golden.tensix.core.adc import pacr_modifier
+from bitpath.golden.tensix.core.errors import UndefinedBehavior
 from bitpath.golden.tensix.core.source_formats import format_of
 from bitpath.golden.tensix.core.state import State
-from bitpath.golden.tensix.core.errors import UndefinedBehavior
 from bitpath.golden.tensix.core.unpacker import ADDRESS_BYTES
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import (

@@ -3,8 +3,8 @@
 Ref: tt-isa-documentation 3930471, SyncUnit and the pages of the instructions; of Blackhole 0553cc7 and 2537675.
 """
 
-from bitpath.golden.tensix.core.state import Semaphore, State, Wait
 from bitpath.golden.tensix.core.errors import UndefinedBehavior
+from bitpath.golden.tensix.core.state import Semaphore, State, Wait
 from bitpath.golden.tensix.core.wait_gate import MATH
 from bitpath.golden.tensix.isa import Instruction
 

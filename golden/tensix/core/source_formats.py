@@ -3,9 +3,9 @@
 Ref: tt-isa-documentation, SrcASrcB of Blackhole, MOVD2B; ttsim v1.10.0 for MOVB2D.
 """
 
+from bitpath.golden.tensix.core.errors import UndefinedBehavior
 from bitpath.golden.tensix.core.source_banks import SourceBanks
 from bitpath.golden.tensix.core.state import State
-from bitpath.golden.tensix.core.errors import UndefinedBehavior
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import EXPONENT5_FORMATS, Format, Style
 

@@ -23,9 +23,9 @@ from bitpath.golden.tensix.convert.unpack_tile import UnpackControl, unpack_tile
 from bitpath.golden.tensix.convert.unpack_to_dst import DST32_FORMATS
 from bitpath.golden.tensix.core.adc import Channel, unpacr_increments
 from bitpath.golden.tensix.core.config import THREADS
+from bitpath.golden.tensix.core.errors import UndefinedBehavior
 from bitpath.golden.tensix.core.source_formats import format_of
 from bitpath.golden.tensix.core.state import State
-from bitpath.golden.tensix.core.errors import UndefinedBehavior
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK_FLOATS,
     COLUMNS,

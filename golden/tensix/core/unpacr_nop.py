@@ -8,8 +8,8 @@ Ref: tt-llk 36b092e; ttsim v1.10.0; tt-isa-documentation 3930471, SETDVALID.
 
 from typing import NamedTuple
 
-from bitpath.golden.tensix.core.state import State
 from bitpath.golden.tensix.core.errors import UndefinedBehavior
+from bitpath.golden.tensix.core.state import State
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.isa import Instruction
 

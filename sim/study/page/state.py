@@ -37,7 +37,12 @@ class State:
     @property
     def passed(self) -> int:
         """The number of items whose tests have all passed."""
-        return sum(results.over(found).status == results.PASSED for _, found in self.items)
+        return passed([results.over(found) for _, found in self.items])
+
+    @property
+    def tally(self) -> str:
+        """How many items have passed, or that none of their tests was run."""
+        return tally([results.over(found) for _, found in self.items])
 
     def by_unit(self) -> dict[str, list[tuple[Item, Result]]]:
         """Return each unit's items with their results."""
@@ -45,6 +50,16 @@ class State:
         for item, found in self.items:
             units.setdefault(item.unit, []).append((item, results.over(found)))
         return units
+
+
+def passed(items: Sequence[Result]) -> int:
+    """Return the number of items whose tests have all passed."""
+    return sum(each.status == results.PASSED for each in items)
+
+
+def tally(items: Sequence[Result]) -> str:
+    """Return "2 of 3 passed"; "not run" if no test of any item was run."""
+    return f"{passed(items)} of {len(items)} passed" if any(each.runs for each in items) else results.MISSING
 
 
 def gather(items: Sequence[Item]) -> State:

@@ -14,7 +14,7 @@ from bitpath.sim.flows.machines import RECORDS
 from bitpath.sim.study.numerics_table import numerics_rows, standings
 from bitpath.sim.study.page import result
 from bitpath.sim.study.page.links import relative, unit_runs
-from bitpath.sim.study.page.state import FOUND, RUN, State, cell, columns, findings
+from bitpath.sim.study.page.state import FOUND, RUN, State, cell, columns, findings, passed, tally
 
 TEMPLATE, PAGE = "page.html.jinja", "report.html"
 SHOWN_RUNS = 100
@@ -68,8 +68,7 @@ def _content(state: State) -> dict[str, Any]:
         "last": _last(state.runs[-1], state) if state.runs else None,
         "runs": runs[::-1],
         "earlier": len(state.runs) - len(runs),
-        "passed": state.passed,
-        "items": len(state.items),
+        "tally": state.tally,
         "units": _units(state),
         "found": tuple(FOUND),
         "campaigns": _reports(state, CAMPAIGNS),
@@ -106,14 +105,15 @@ def _units(state: State) -> list[dict[str, Any]]:
     links = unit_runs()
     units = []
     for unit, items in state.by_unit().items():
-        statuses = [whole.status for _, whole in items]
+        found = [whole for _, whole in items]
         units.append(
             {
                 "name": unit,
                 "items": items,
-                "passed": statuses.count(results.PASSED),
-                "failed": results.FAILED in statuses,
-                "compared": sum(whole.compared for _, whole in items),
+                "tally": tally(found),
+                "passed": passed(found) == len(found),
+                "failed": any(whole.status == results.FAILED for whole in found),
+                "compared": sum(whole.compared for whole in found),
                 "found": findings(state.measured, unit),
                 "links": links.get(unit, {}),
             }

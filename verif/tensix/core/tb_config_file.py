@@ -12,8 +12,8 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.tensix.core.config import ConfigFile as GoldenFile
 from bitpath.golden.tensix.core.configure import rmwcib, setc16, setdmareg, wrcfg
-from bitpath.golden.tensix.core.state import State
 from bitpath.golden.tensix.core.errors import UndefinedBehavior
+from bitpath.golden.tensix.core.state import State
 from bitpath.golden.tensix.declarations.config_fields import FIELDS, REGISTERS, THREAD_FIELDS, THREAD_REGISTERS
 from bitpath.golden.tensix.declarations.encodings import BY_NAME
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS

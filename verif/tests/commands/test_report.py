@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -159,8 +160,23 @@ def test_an_item_without_a_passing_test_is_red(reports, bitpath, monkeypatch, br
     status, out, _ = bitpath("report", "--strict")
     assert status == int(broken)
     assert ("\x1b[1;31mfailed" in out) == broken
-    assert f"{3 - broken} of 3 items passed" in out.replace("\x1b[1;36m", "").replace("\x1b[0m", "")
+    assert f"testplan items: {3 - broken} of 3 passed" in out
     assert bitpath("report")[0] == 0
+
+
+def test_a_pipe_gets_whole_rows_and_a_terminal_a_table_that_fits(reports, bitpath, monkeypatch):
+    what = "a sentence that is longer than the eighty columns of a terminal, and that nobody may cut or fold"
+    items = [Item("psum", "banks", what, "why", ("tests/rtl/test_psum.py::test_a",))]
+    monkeypatch.setattr("bitpath.sim.commands.report.load_plans", lambda: items)
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = bitpath("report")
+    assert f"| psum | banks | {what} | 1 | 0 | 0 | not run |" in out.splitlines()
+    assert "testplan items: not run" in out
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    _, out, _ = bitpath("report")
+    table = [line for line in re.sub(r"\x1b\[[0-9;]*m", "", out).splitlines() if line.startswith("│")]
+    assert table
+    assert {len(line) for line in table} <= set(range(81))
 
 
 def test_results_of_other_commands_are_shown_with_the_plans(reports, bitpath, monkeypatch):

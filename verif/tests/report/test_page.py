@@ -180,6 +180,7 @@ def test_campaigns_and_cost(page):
     assert "Synthesis , 1 row older than the sources" in text
     assert "12,345" in text
     assert "unknown , 1 row" in text
+    assert "Testplan items: not run since the sources last changed." in text
 
 
 def test_without_matplotlib_a_sentence_says_what_to_install(bitpath, keep, record, monkeypatch):
@@ -189,5 +190,5 @@ def test_without_matplotlib_a_sentence_says_what_to_install(bitpath, keep, recor
     assert status == 3
     assert err.startswith("bitpath: matplotlib is not in this Python environment; run: pip install 'bitpath[plot]'")
     assert err.count("\n") == 1
-    assert "items passed; records: build/reports/report.json" in out
+    assert "testplan items: not run; records: build/reports/report.json" in out
     assert not PAGE.exists()
