@@ -26,7 +26,7 @@ def numerics_rows(rows: Sequence[Preset] | Sequence[Choice]) -> tuple[tuple[str,
 def documents(sources: Iterable[str]) -> list[tuple[str, str]]:
     """Return abbreviation and title of each document that sources name."""
     text = "\n".join(sources)
-    return [(name, title) for name, title in DOCUMENTS.items() if re.search(rf"\b{re.escape(name)}\b", text)]
+    return [(name, title) for name, title in DOCUMENTS.items() if re.search(rf"(?<![\w-]){re.escape(name)}\b", text)]
 
 
 def _fields(presets: Sequence[Preset]) -> Rows:

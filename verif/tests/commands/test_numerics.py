@@ -35,6 +35,7 @@ def test_a_field_has_its_rows_and_their_documents(bitpath):
     _, out, _ = bitpath("numerics", "trainium3", "terms")
     assert f"| ARCH3 | {DOCUMENTS['ARCH3']} |" in out.splitlines()
     assert "| SPEC |" not in out
+    assert "| ISA |" not in bitpath("numerics", "tensix")[1]  # TT-ISA is another document
 
 
 def test_a_text_finds_fixed_choices(bitpath):
