@@ -47,7 +47,7 @@ def command(case_file: Path, device: Path | None, expected_file: Path | None, pr
         expected_file.write_bytes(case.expected())
     if device is None:
         return
-    report = case.compare(read_bytes(device))
+    report = case.compare(read_bytes(device, "--device"))
     text = report_text(report)
     if report.equal:
         printer.say(text)

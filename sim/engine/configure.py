@@ -1,11 +1,11 @@
 """Configuration of a unit from the settings of the command line."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
 from bitpath.golden.arrays.arguments import check_choice
+from bitpath.golden.arrays.files import FileError, read_json
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
 from bitpath.golden.trainium3.declarations import quad_mx as trainium3
 from bitpath.golden.trainium3.declarations.vector import (
@@ -80,28 +80,10 @@ def _replace(value: dict[str, Any], name: str, change: Any) -> bool:
 def read_config(unit: str, path: Path) -> Any:
     """Return the configuration in a JSON file, such as the config.json in the folder of a run.
 
-    Raises OSError or ValueError if the file cannot be read, is not JSON, or is not a configuration of the unit.
+    Raises FileError as `read_json`, or if the file holds no configuration of the unit.
     """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise OSError(f"--config: {path} cannot be read: {error.strerror or error}") from None
-    try:
-        value = json.loads(content, object_pairs_hook=_object)
-    except RecursionError:
-        raise ValueError(f"--config: {path} is not JSON: nested too deeply") from None
-    except ValueError as error:
-        raise ValueError(f"--config: {path} is not JSON: {error}") from None
+    value = read_json(path, "--config")
     try:
         return from_dict(find_unit(unit).config_type, value)
     except ValueError as error:
-        raise ValueError(f"--config: {path}: {error}") from None
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object; raise ValueError for a duplicate name, because the first value would be lost."""
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{', '.join(sorted({name for name in names if names.count(name) > 1}))} given twice")
-    return value
+        raise FileError(f"--config: {path}: {error}") from None

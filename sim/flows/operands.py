@@ -1,18 +1,12 @@
 """Matrices that a run multiplies: those of the real layer, or the user's."""
 
-import math
-import os
 import re
-import stat
-import zipfile
-import zlib
 from pathlib import Path
-from tokenize import TokenError
-from typing import BinaryIO
 
 import numpy as np
 
 import bitpath.verif
+from bitpath.golden.arrays.files import FileError, read_npy, read_npz
 
 LAYER = Path(bitpath.verif.__file__).parent / "vectors" / "minilm_layer2.npz"
 """Layer 2 of the sentence encoder all-MiniLM-L6-v2; see the note beside it."""
@@ -21,9 +15,9 @@ LAYER = Path(bitpath.verif.__file__).parent / "vectors" / "minilm_layer2.npz"
 def _arrays(*names: str) -> list[np.ndarray]:
     """Read arrays of the layer's file; raise ValueError if it is damaged."""
     try:
-        with LAYER.open("rb") as content, np.load(content) as file:
-            return [file[name] for name in names]
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
+        arrays = read_npz(LAYER)
+        return [arrays[name] for name in names]
+    except (FileError, KeyError):
         raise ValueError(f"{LAYER} is damaged; install bitpath again, or check the file out again") from None
 
 
@@ -49,48 +43,15 @@ def pair(a: Path | None, b: Path | None) -> tuple[np.ndarray, np.ndarray]:
 def load(option: str, path: Path, *, widen: bool = True) -> np.ndarray:
     """A user's matrix as float32, which holds every float16; without `widen` as it is.
 
-    Raises OSError for a file that cannot be read, ValueError for one that is not .npy or no matrix, and TypeError for a
-    dtype that would be rounded.
+    Raises FileError as `read_npy`, for a dtype that would be rounded, and for an array that is no matrix.
     """
-    try:
-        # A pipe would block the opening, and a device has no end.
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise OSError("it is not a regular file")
-        with path.open("rb") as file:
-            matrix = _matrix(file)
-            return matrix.astype(np.float32, order="C") if widen else matrix
-    except OSError as error:
-        raise OSError(f"{option}: {path} cannot be read: {error.strerror or error}") from None
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"{option}: {path} {error}") from None
-
-
-def _matrix(file: BinaryIO) -> np.ndarray:
-    """Read a .npy file; numpy alone would allocate any shape, take a negative one, and ignore bytes after the elements."""
-    shape, fortran, dtype = _header(file)
-    if dtype.newbyteorder("=") not in (np.float16, np.float32):
-        raise TypeError(f"must be float32 or float16, not {dtype}")
-    if len(shape) != 2 or not all(type(extent) is int and extent > 0 for extent in shape):
-        raise ValueError(f"must have two dimensions of at least 1, not shape {shape}")
-    size, left = math.prod(shape) * dtype.itemsize, os.fstat(file.fileno()).st_size - file.tell()
-    if left != size:
-        raise ValueError(f"is not a whole .npy file: shape {shape} has {size} bytes, the file has {left}")
-    return (
-        np.fromfile(file, dtype)
-        .reshape(shape, order="F" if fortran else "C")
-        .astype(dtype.newbyteorder("="), order="C")
-    )
-
-
-def _header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Return shape, Fortran order and dtype of a .npy file."""
-    form = np.lib.format
-    try:
-        read = form.read_array_header_1_0 if form.read_magic(file) == (1, 0) else form.read_array_header_2_0
-        return read(file)
-    except (ValueError, TypeError, EOFError, SyntaxError, MemoryError, ArithmeticError, LookupError, TokenError):
-        # numpy raises these for a damaged header.
-        raise ValueError("is not a whole .npy file") from None
+    matrix = read_npy(path, option)
+    native = matrix.dtype.newbyteorder("=")
+    if native not in (np.float16, np.float32):
+        raise FileError(f"{option}: {path} must be float32 or float16, not {matrix.dtype}")
+    if matrix.ndim != 2 or not matrix.size:
+        raise FileError(f"{option}: {path} must have two dimensions of at least 1, not shape {matrix.shape}")
+    return matrix.astype(np.float32 if widen else native, order="C", copy=False)
 
 
 def quantised(matrix: np.ndarray, bits: int) -> tuple[np.ndarray, float]:

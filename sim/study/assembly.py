@@ -2,30 +2,31 @@
 
 from pathlib import Path
 
+from bitpath.golden.arrays.files import FileError, read_text
 from bitpath.golden.tensix import isa
 
 
 def assembled(file: Path, chip: str) -> tuple[list[int], list[str]]:
     """Return the words of a file of instructions, and its instructions in the disassembler's form."""
-    text = _text(file)
+    text = read_text(file)
     try:
         words = isa.assemble(text, chip=chip)
     except ValueError as error:
-        raise ValueError(f"{file}: {error}") from None
+        raise FileError(f"{file}: {error}") from None
     return words, isa.disassemble(words, chip=chip).splitlines()
 
 
 def disassembled(file: Path, chip: str) -> tuple[list[int], list[str]]:
     """Return the words of a file, one a line with comments from #, and the instruction of each."""
     words, lines = [], []
-    for number, line in enumerate(_text(file).splitlines(), 1):
+    for number, line in enumerate(read_text(file).splitlines(), 1):
         code = line.partition("#")[0].strip()
         try:
             if code:
                 words.append(_word(code))
                 lines.append(str(isa.decode(words[-1], chip=chip)))
         except ValueError as error:
-            raise ValueError(f"{file}: line {number}: {error}") from None
+            raise FileError(f"{file}: line {number}: {error}") from None
     return words, lines
 
 
@@ -34,10 +35,3 @@ def _word(code: str) -> int:
         return int(code, 16)
     except ValueError:
         raise ValueError(f"word must be a hexadecimal number, not {code!r}") from None
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text()
-    except UnicodeDecodeError:
-        raise ValueError(f"{file} must be a text file") from None

@@ -1,6 +1,5 @@
 """Files of kernel tests, as `bitpath oracle` reads them, and its report."""
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -8,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from bitpath.golden.arrays import files
+from bitpath.golden.arrays.files import FileError
 from bitpath.golden.tensix import llk
 
 OPERANDS = ("l1_a", "l1_b", "l1_before")
@@ -35,7 +36,7 @@ class StoredCase:
         try:
             return function(self.case, self.l1_a, self.l1_b, *more, l1_before=self.l1_before)
         except ValueError as error:
-            raise ValueError(f"{self.file}: {error}") from None
+            raise FileError(f"{self.file}: {error}") from None
 
 
 def read_case(file: Path) -> StoredCase:
@@ -43,34 +44,30 @@ def read_case(file: Path) -> StoredCase:
 
     Raises
     ------
-    ValueError : no JSON object, or no case; the sentence names the file.
-    OSError : a file that cannot be read.
+    FileError : as `read_json`; no JSON object, or no case; a file of operands that cannot be read.
     """
-    try:
-        values = json.loads(file.read_text())
-    except ValueError:
-        raise ValueError(f"{file} must be a JSON file") from None
+    values = files.read_json(file)
     if not isinstance(values, dict):
-        raise ValueError(f"{file} must hold a JSON object")
+        raise FileError(f"{file} must hold a JSON object")
     names = {name: values.pop(name, None) for name in OPERANDS}
     if not isinstance(names["l1_a"], str) or not all(isinstance(each, str | None) for each in names.values()):
-        raise ValueError(f"{file}: l1_a, l1_b of two operands and l1_before of l1_accumulate must be names of files")
+        raise FileError(f"{file}: l1_a, l1_b of two operands and l1_before of l1_accumulate must be names of files")
     try:
         case = llk.Case.from_dict(values)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{file}: {error}") from None
+        raise FileError(f"{file}: {error}") from None
     a, b, before = (None if name is None else read_bytes(file.parent / name) for name in names.values())
     if a is None or (b is None) != (case.in_b is None):
-        raise ValueError(f"{file}: l1_b must be {'left out' if case.in_b is None else 'given'} with op {values['op']}")
+        raise FileError(f"{file}: l1_b must be {'left out' if case.in_b is None else 'given'} with op {values['op']}")
     if (before is None) == case.l1_accumulate:
         given = "given with" if case.l1_accumulate else "left out without"
-        raise ValueError(f"{file}: l1_before must be {given} l1_accumulate")
+        raise FileError(f"{file}: l1_before must be {given} l1_accumulate")
     return StoredCase(file, case, a, b, before)
 
 
-def read_bytes(file: Path) -> np.ndarray:
-    """Return the bytes of a file."""
-    return np.frombuffer(file.read_bytes(), np.uint8)
+def read_bytes(file: Path, option: str = "") -> np.ndarray:
+    """Return the bytes of a file of L1; raise FileError as `files.read_bytes`."""
+    return np.frombuffer(files.read_bytes(file, option), np.uint8)
 
 
 def record_of(report: llk.Report) -> dict[str, Any]:

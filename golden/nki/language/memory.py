@@ -4,11 +4,13 @@ Ref: ``nki.language`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bitpath.golden import trainium3
+from bitpath.golden.arrays.files import read_npy
 from bitpath.golden.nki.isa import instructions as isa
 from bitpath.golden.nki.machine.access import load
 from bitpath.golden.nki.machine.core import hbm_tensor, present_core
@@ -112,7 +114,7 @@ def zeros_like(x: NkiTensor, dtype: Any = None, buffer: Any = None, name: str = 
 
 def shared_constant(constant: np.ndarray | str, dtype: Any = None) -> NkiTensor:
     """Return an HBM tensor of a host's array, or of one in an .npy file, which the compiler puts there."""
-    array = np.load(constant) if isinstance(constant, str) else np.asarray(constant)
+    array = read_npy(Path(constant)) if isinstance(constant, str) else np.asarray(constant)
     name = dtype_name(array.dtype if dtype is None else dtype)
     made = hbm_tensor(array.shape or (1,), name, "private_hbm", "constant")
     storage = made.allocation.storage

@@ -3,7 +3,6 @@
 Ref: tt-llk 36b092e, tests/python_tests, for operations, shapes and names; tt-isa-documentation for the formats.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, fields
 from enum import Enum
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_choice, check_length, checked, integer, one_of, shown
+from bitpath.golden.arrays.arguments import check_choice, check_length, checked, integer, one_of
 from bitpath.golden.tensix.convert.early_conversion import INTEGERS
 from bitpath.golden.tensix.convert.edge_mask import row_masks
 from bitpath.golden.tensix.convert.fp8 import check_e4m3
@@ -169,9 +169,9 @@ class Case:
         TypeError, ValueError : no such object, an unknown or a missing key, and as the class.
         """
         try:
-            values = json.loads(text)
+            values = parse_json(text)
         except ValueError as error:
-            raise ValueError(f"case must be JSON: {error}") from None
+            raise ValueError(f"case {error}") from None
         return cls.from_dict(values)
 
     @classmethod

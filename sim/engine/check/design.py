@@ -2,14 +2,14 @@
 
 import json
 import re
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bitpath.sim.engine import tools
+from bitpath.golden.arrays.files import check_file
+from bitpath.sim.engine import process, tools
 from bitpath.sim.engine.ports import Port
 
 SHOWN = 4
@@ -44,11 +44,11 @@ class Design:
 def read_design(files: Sequence[Path], top: str, includes: Sequence[Path], parameters: Mapping[str, int]) -> Design:
     """Elaborate a design and return it.
 
-    Raises ValueError for a missing file and, with Verilator's messages, if it rejects the design; MissingToolError without
-    Verilator.
+    Raises FileError as `check_file` for a file; ValueError, with Verilator's messages, if it rejects the design or needs more
+    than five minutes; MissingToolError without Verilator.
     """
-    if missing := [file for file in files if not file.is_file()]:
-        raise ValueError(f"{missing[0]} is not a file")
+    for file in files:
+        check_file(file)
     tools.require("verilator", "perl")
     # A file may include its neighbours, as it can in most simulators.
     folders = tuple(dict.fromkeys((*includes, *(file.parent for file in files))))
@@ -58,18 +58,19 @@ def read_design(files: Sequence[Path], top: str, includes: Sequence[Path], param
         command += ["--json-only-output", str(tree), "--json-only-meta-output", str(meta), "--top-module", top]
         command += [f"-I{folder}" for folder in folders] + [f"-G{key}={value}" for key, value in parameters.items()]
         command += map(str, files)
-        done = subprocess.run(
-            command,
-            env=tools.environment(),
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=SECONDS,
-            check=False,
-        )
-        if done.returncode:
-            raise ValueError(f"Verilator rejects {top}: {messages(_ERROR.findall(done.stderr)) or done.stderr.strip()}")
-        found = json.loads(tree.read_text())
+        log = Path(name) / "log"
+        try:
+            status = process.run_logged(command, env=tools.environment(), log=log, timeout=SECONDS)
+        except TimeoutError:
+            # It waits, for example, for an included file that is a pipe.
+            raise ValueError(f"{top} must be elaborated by Verilator within {SECONDS} s") from None
+        if status:
+            said = log.read_text(errors="replace")
+            raise ValueError(f"Verilator rejects {top}: {messages(_ERROR.findall(said)) or said.strip()}")
+        try:
+            found = json.loads(tree.read_text())
+        except RecursionError:
+            raise ValueError(f"{top} must not have expressions in each other a thousand deep") from None
         listed = json.loads(meta.read_text())["files"].values()
     read = [Path(each["realpath"]) for each in listed if not each["filename"].startswith("<")]
     return Design(top, tuple(files), folders, dict(parameters), _ports(found, top), tuple(sorted(read)))

@@ -14,11 +14,12 @@ the flat module, or a port of the packed one: ``i_stationary_scale``, ``i_statio
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from bitpath.golden.arrays.files import FileError, read_toml
 
 OPEN = "open"
 _PORT = re.compile(r"(~?)([A-Za-z_][\w$]*)", re.ASCII)
@@ -56,19 +57,14 @@ class PortMap:
 
 
 def read_map(path: Path | None) -> PortMap:
-    """Return the map of a file, or the empty one without a file; raise ValueError if it cannot be read or has other values."""
+    """Return the map of a file, or the empty one without a file; raise FileError as `read_toml` and for other values."""
     if path is None:
         return PortMap()
-    try:
-        content = tomllib.loads(path.read_bytes().decode())
-    except OSError as error:
-        raise ValueError(f"--map: {path} cannot be read: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"--map: {path} is not TOML: {error}") from None
+    content = read_toml(path, "--map")
     tables = {name: content.pop(name, {}) for name in ("design", "parameters")}
     for name, table in tables.items():
         if not isinstance(table, dict):
-            raise ValueError(f"--map: {path}: [{name}] must be a table, not {table!r}")
+            raise FileError(f"--map: {path}: [{name}] must be a table, not {table!r}")
     return PortMap(
         {name: _partner(path, name, value) for name, value in content.items()},
         {name: None if value == OPEN else _natural(path, name, value) for name, value in tables["design"].items()},
@@ -85,12 +81,12 @@ def _partner(path: Path, name: str, value: Any) -> Partner:
         return Partner(delay=int(found[1]))
     if found := _PORT.fullmatch(value):
         return Partner(found[2], inverted=bool(found[1]))
-    raise ValueError(
+    raise FileError(
         f'--map: {path}: {name} must be a port "name", "~name", "open", "delay N" or a number, not {value!r}'
     )
 
 
 def _natural(path: Path, name: str, value: Any) -> int:
     if type(value) is not int or value < 0:
-        raise ValueError(f"--map: {path}: {name} must be an integer of 0 or more, not {value!r}")
+        raise FileError(f"--map: {path}: {name} must be an integer of 0 or more, not {value!r}")
     return value

@@ -1,12 +1,13 @@
 """Published answers of silicon, read from the folder that BITPATH_KAT_DIR names."""
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from bitpath.golden.arrays.files import read_json, read_npz
 
 VARIABLE = "BITPATH_KAT_DIR"
 
@@ -36,12 +37,11 @@ class Evidence:
 
     def archive(self, name: str) -> dict[str, np.ndarray]:
         """Return the arrays of an .npz file."""
-        with np.load(self._file(name)) as content:
-            return dict(content)
+        return read_npz(self._file(name))
 
     def rows(self, name: str, key: str = "rows") -> dict[str, dict[str, Any]]:
         """Return the entries of a .json file by their `id`."""
-        return {each["id"]: each for each in json.loads(self._file(name).read_text())[key]}
+        return {each["id"]: each for each in read_json(self._file(name))[key]}
 
     def _file(self, name: str) -> Path:
         if self.folder is None:

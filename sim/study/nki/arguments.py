@@ -4,10 +4,7 @@ A key ``name:dtype`` holds words of a dtype that the file cannot name, as ``x:bf
 """
 
 import inspect
-import zipfile
-import zlib
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -24,22 +21,6 @@ SUFFIXES = tuple(
     name for name, stored in STORED.items() if name != "bool" and (name, stored) not in [(p.name, p) for p in PLAIN]
 )
 """Dtypes that an .npz file cannot name."""
-
-
-def read(path: Path) -> dict[str, np.ndarray]:
-    """Return the arrays of an .npz file by key.
-
-    Raises OSError if it cannot be read, ValueError if it is damaged or of another form.
-    """
-    if not path.is_file():
-        raise FileNotFoundError(f"--args: {path} is not a file that can be read")
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            return dict(archive)
-    except OSError as error:
-        raise OSError(f"--args: {path} cannot be read: {error.strerror or error}") from None
-    except (ValueError, EOFError, TypeError, zipfile.BadZipFile, zlib.error):
-        raise ValueError(f"--args: {path} is not a whole .npz file of arrays without Python objects") from None
 
 
 def arguments(arrays: Mapping[str, np.ndarray], function: Callable, kernel: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from types import ModuleType
 
 import bitpath.golden
 from bitpath.golden import nki
+from bitpath.golden.arrays.files import PROGRAM_BYTES, check_file
 from bitpath.golden.scalar.arguments import one_of, suggestion
 
 OWN = (str(Path(bitpath.golden.__file__).parent), str(Path(__file__).parent))
@@ -34,11 +35,9 @@ def loaded(file: Path) -> Iterator[ModuleType]:
 
     Raises
     ------
-    OSError : the file cannot be read.
-    ValueError : the file raises an error; the sentence names it and its line.
+    ValueError : as `check_file`; the file raises an error; the sentence names it and its line.
     """
-    if not file.is_file():
-        raise FileNotFoundError(f"{file} is not a file that can be read")
+    check_file(file, most=PROGRAM_BYTES)
     name = file.stem
     spec = importlib.util.spec_from_file_location(name, file.resolve())
     if spec is None or spec.loader is None:

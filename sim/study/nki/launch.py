@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden import nki
+from bitpath.golden.arrays.files import read_npz
 from bitpath.golden.nki.machine.record import Executed
 from bitpath.sim.study.nki import arguments, outputs
 from bitpath.sim.study.nki.kernel_file import kernel_of, loaded, mistakes
@@ -43,10 +44,9 @@ def launch(
 
     Raises
     ------
-    OSError : a file cannot be read.
-    ValueError : as `kernel_file` and `arguments`; the kernel fails; the reference does not fit.
+    ValueError : as `read_npz`, `kernel_file` and `arguments`; the kernel fails; the reference does not fit.
     """
-    given = {} if args is None else arguments.read(args)
+    given = {} if args is None else read_npz(args, "--args")
     with redirect_stdout(sys.stderr) if silent else nullcontext(), loaded(file) as module:
         kernel = kernel_of(module, file, name)
         function = None if compare is None else outputs.reference(module, compare)

@@ -1,8 +1,6 @@
 """A probe as a file: operands by operation in an .npz with a digest, and the device's raw words beside them."""
 
 import hashlib
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_choice
+from bitpath.golden.arrays.files import read_npz
 from bitpath.sim.study.probe.machines import UNITS, operations_of, presets_of, units_of
 from bitpath.sim.study.probe.unit import Dots, count
 from bitpath.sim.study.probe.variants import check_fields
@@ -68,10 +67,9 @@ def load(path: Path) -> tuple[Probe, dict[str, np.ndarray]]:
 
     Raises
     ------
-    FileNotFoundError : no such file.
-    ValueError : no archive of a probe, of an unknown machine, changed since it was made, or words of another form.
+    ValueError : as `read_npz`; no probe, of an unknown machine, changed since it was made, or words of another form.
     """
-    arrays = _read(path)
+    arrays = read_npz(path)
     missing = [name for name in ("machine", "fields", "base", "digest") if name not in arrays]
     if missing:
         raise ValueError(f"{path} is no probe: it lacks {' and '.join(missing)}")
@@ -97,16 +95,6 @@ def load(path: Path) -> tuple[Probe, dict[str, np.ndarray]]:
     if probe.digest != digest:
         raise ValueError(f"{path} holds other operands than when it was made: digest {probe.digest}, not {digest}")
     return probe, words
-
-
-def _read(path: Path) -> dict[str, np.ndarray]:
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            return dict(archive)
-    except FileNotFoundError:
-        raise
-    except (OSError, ValueError, EOFError, TypeError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"{path} is no archive of a probe: {error}") from None
 
 
 def _array(path: Path, arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:

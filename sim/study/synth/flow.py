@@ -1,6 +1,5 @@
 """Synthesis flow, Verilog to area, flip-flops and longest path: Yosys with its abc, from pip."""
 
-import gzip
 import json
 import re
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bitpath.golden.arrays.files import SOURCE_BYTES, FileError, read_text
 from bitpath.sim.engine import cache, paths
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.tools import require_extra
@@ -73,20 +73,13 @@ class Flow:
     def of(cls, file: Path | None) -> "Flow":
         """Return the flow with a Liberty file, plain or gzipped, or with the project's generic cells for None.
 
-        Raises OSError or ValueError if the file cannot be read, or is not a Liberty file.
+        Raises FileError as `read_text`, or if the file has no library.
         """
         if file is None:
             return cls(liberty())
-        try:
-            content = file.read_bytes()
-        except OSError as error:
-            raise OSError(f"--liberty: {file} cannot be read: {error.strerror or error}") from None
-        try:
-            text = (gzip.decompress(content) if file.suffix == ".gz" else content).decode()
-        except (EOFError, gzip.BadGzipFile, UnicodeDecodeError):
-            raise ValueError(f"--liberty: {file} is not a whole text file") from None
+        text = read_text(file, "--liberty", most=SOURCE_BYTES)
         if _library_name(text) is None:
-            raise ValueError(f"--liberty: {file} is not a Liberty file, it has no library")
+            raise FileError(f"--liberty: {file} is not a Liberty file, it has no library")
         return cls(text)
 
     @property
@@ -130,7 +123,7 @@ class Flow:
 
 
 def _library_name(text: str) -> str | None:
-    found = re.search(r'^\s*library\s*\(\s*"?([^"\s)]+)"?\s*\)', text, re.MULTILINE)
+    found = re.search(r'^[ \t]*library\s*\(\s*"?([^"\s)]+)"?\s*\)', text, re.MULTILINE)
     return found[1] if found else None
 
 

@@ -60,5 +60,5 @@ def test_a_design_that_verilator_rejects(text, message, tmp_path):
 
 
 def test_a_missing_file(tmp_path):
-    with pytest.raises(ValueError, match=r"none\.sv is not a file"):
+    with pytest.raises(ValueError, match=r"none\.sv cannot be read: No such file or directory"):
         read_design([tmp_path / "none.sv"], "none", [], {})

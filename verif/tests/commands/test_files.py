@@ -94,13 +94,6 @@ def test_a_matrix_is_read_in_every_form(tmp_path, dtype, order, version):
     assert np.array_equal(found, matrix)
 
 
-@pytest.mark.parametrize("name", ["fifo", "/dev/zero"])
-def test_a_matrix_that_is_no_regular_file_is_refused(tmp_path, name):
-    os.mkfifo(tmp_path / "fifo")
-    with pytest.raises(OSError, match=r"^--a: .* cannot be read: it is not a regular file$"):
-        operands.load("--a", tmp_path / name)
-
-
 def test_too_little_memory_is_one_sentence(bitpath, monkeypatch):
     monkeypatch.setattr(__main__, "cli", lambda **_: np.empty(1 << 62, np.uint8))
     status, _, err = bitpath()

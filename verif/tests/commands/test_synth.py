@@ -36,16 +36,16 @@ def test_a_library_of_the_users(tmp_path, suffix):
     ("name", "content", "sentence"),
     [
         ("v.lib", b"module t(); endmodule", "is not a Liberty file, it has no library"),
-        ("cut.lib.gz", gzip.compress(b"library(l) {}", mtime=0)[:-9], "is not a whole text file"),
-        ("plain.lib.gz", b"library(l) {}", "is not a whole text file"),
-        ("binary.lib", b"\xff\xfe\xfa", "is not a whole text file"),
+        ("cut.lib.gz", gzip.compress(b"library(l) {}", mtime=0)[:-9], "must be a whole text file"),
+        ("plain.lib.gz", b"library(l) {}", "must be a whole text file"),
+        ("binary.lib", b"\xff\xfe\xfa", "must be a whole text file"),
     ],
 )
 def test_an_invalid_library_is_an_error(tmp_path, name, content, sentence):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=re.escape(sentence)):
         Flow.of(tmp_path / name)
-    with pytest.raises(OSError, match=r"--liberty: .*none.lib cannot be read: No such file"):
+    with pytest.raises(ValueError, match=r"--liberty: .*none.lib cannot be read: No such file"):
         Flow.of(tmp_path / "none.lib")
 
 

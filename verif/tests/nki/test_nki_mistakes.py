@@ -23,8 +23,8 @@ PLAIN = "must be bool, float32, float16 or an integer of at most 32 bits, or end
 MISTAKES = [
     ("kernels.py", "a kernel must be FILE:KERNEL, for example rows.py:softmax, not 'kernels.py'"),
     ("kernels.py:", "a kernel must be FILE:KERNEL, for example rows.py:softmax, not 'kernels.py:'"),
-    ("missing.py:scaled", "missing.py is not a file that can be read"),
-    (".:scaled", ". is not a file that can be read"),
+    ("missing.py:scaled", "missing.py cannot be read: No such file or directory"),
+    (".:scaled", ". must be a regular file, not a folder"),
     ("x.npz:scaled", "x.npz must be a Python file, which ends with .py"),
     ("kernels.py:scale", f"kernels.py has no kernel 'scale'; {HAS}; did you mean 'scaled'?"),
     ("kernels.py:not_callable", f"kernels.py has no kernel 'not_callable'; {HAS}"),
@@ -35,7 +35,7 @@ MISTAKES = [
         "kernels.py:product",
         "--args must have stationary and moving and stationary_scale and moving_scale, which product needs",
     ),
-    ("kernels.py:scaled --args missing.npz", "--args: missing.npz is not a file that can be read"),
+    ("kernels.py:scaled --args missing.npz", "--args: missing.npz cannot be read: No such file or directory"),
     (
         "kernels.py:scaled --args kernels.py",
         "--args: kernels.py is not a whole .npz file of arrays without Python objects",

@@ -66,7 +66,7 @@ def test_a_line_that_is_wrong(bitpath, program, text, more, says):
 
 def test_files_that_are_none(bitpath, program):
     status, _, err = bitpath("asm", "tensix", program(b"\xff\xfe"))
-    assert (status, err) == (2, "bitpath: product.s must be a text file\n")
+    assert (status, err) == (2, "bitpath: product.s must be a whole text file\n")
     status, _, err = bitpath("asm", "tensix", "missing.s")
     assert status == 2
     assert "missing.s" in err

@@ -103,7 +103,7 @@ def test_a_result_that_is_added(bitpath, write, operands):
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ("{", "cases/case.json must be a JSON file"),
+        ("{", "cases/case.json is not JSON: "),
         ([], "cases/case.json must hold a JSON object"),
         (CASE, "cases/case.json: l1_a, l1_b of two operands and l1_before of l1_accumulate must be names"),
         (CASE | {"l1_a": "tiles/a.bin"}, "cases/case.json: l1_b must be given with op matmul"),
