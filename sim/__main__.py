@@ -26,8 +26,8 @@ USER_ERRORS = (ValueError, TypeError, OSError, MemoryError, SimulationError)
 """Errors whose message is meant for the user: bad input, a missing tool or file, too little memory, a failed simulation."""
 NOBODY_READS = 128 + signal.SIGPIPE
 """Exit code when the reader of the output has ended, as the shell has it."""
-
-
+LINE = 2000
+"""Longest line of an error, in characters."""
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """No room on the disk, in the user's share of it, or for a file of that size."""
 
@@ -99,9 +99,15 @@ def main() -> None:
         if os.environ.get("BITPATH_DEBUG") == "1":
             raise
         full = isinstance(error, OSError) and error.errno in DISK_FULL
-        text = f"the disk is full ({error}); what was complete is kept" if full else error
-        click.echo(f"bitpath: {text}", err=True)
+        text = f"the disk is full ({error}); what was complete is kept" if full else str(error)
+        click.echo(f"bitpath: {_shortened(text)}", err=True)
         sys.exit(_code(error))
+
+
+def _shortened(text: str) -> str:
+    """Return an error without the middle of its long lines: a sentence may quote a line of a file, as long as that is."""
+    lines = text.split("\n")
+    return "\n".join(each if len(each) <= LINE else f"{each[: LINE // 2]} ... {each[-LINE // 2 :]}" for each in lines)
 
 
 def _code(error: Exception) -> int:

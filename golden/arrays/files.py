@@ -16,7 +16,7 @@ import tomllib
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tokenize import TokenError
@@ -135,11 +135,14 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
+def _containers(values: Iterable[Any]) -> list[Any]:
+    return [each for each in values if isinstance(each, dict | list)]
+
+
 def _check_depth(value: Any) -> None:
-    level = [value]
-    for _ in range(DEPTH + 1):
-        inside = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list))
-        level = [inner for each in inside for inner in each]
+    level = _containers([value])
+    for _ in range(DEPTH):
+        level = [inner for each in level for inner in _containers(each.values() if isinstance(each, dict) else each)]
     if level:
         raise ValueError(TOO_DEEP)
 
