@@ -1,4 +1,9 @@
-"""Runs the pieces of a campaign side by side on Dask: on workers of this machine, or on those of any scheduler."""
+"""Runs the pieces of a campaign side by side on Dask: on workers of this machine, or on those of any scheduler.
+
+The scheduler and the workers of this machine listen on its loopback addresses, which every local user reaches. They talk TLS
+alone, with a key that the campaign makes and keeps in memory, and refuse whoever has another or none; their HTTP servers have
+no page. Who may use a scheduler that the user names is decided where it was started.
+"""
 
 import gc
 import signal
@@ -32,6 +37,7 @@ END_SECONDS = 0.5
 LOCAL: dict[str, Any] = {
     "threads_per_worker": 1,
     "dashboard_address": "127.0.0.1:0",
+    "scheduler_kwargs": {"dashboard": False},
     "silence_logs": CRITICAL,
     "memory_limit": 0,
 }
@@ -41,8 +47,10 @@ SCHEDULING = {
     "distributed.scheduler.allowed-failures": 1,
     # A piece may hold the interpreter's lock for minutes.
     "distributed.scheduler.worker-ttl": None,
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
 }
-"""Dask's configuration of the scheduler of this machine."""
+"""Dask's configuration of the scheduler and the workers of this machine."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +175,7 @@ def sources() -> str:
 @contextmanager
 def _client(cluster: Cluster, pieces: int) -> Iterator[Any]:
     import dask
-    from distributed import Client, LocalCluster, Nanny
+    from distributed import Client, LocalCluster, Nanny, Security
 
     getLogger("distributed").setLevel(CRITICAL)
     if cluster.scheduler is not None:
@@ -181,7 +189,8 @@ def _client(cluster: Cluster, pieces: int) -> Iterator[Any]:
         resource_tracker.ensure_running()
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, QUIET)
         try:
-            local = LocalCluster(n_workers=count, local_directory=str(paths.build_root() / "dask"), **LOCAL)
+            folder = str(paths.build_root() / "dask")
+            local = LocalCluster(n_workers=count, local_directory=folder, security=Security.temporary(), **LOCAL)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         with local, Client(local) as client:

@@ -3,10 +3,13 @@
 import gc
 import os
 import signal
+import socket
+import ssl
 import time
 from contextlib import contextmanager
 from threading import Event, Thread
 
+import psutil
 import pytest
 from rich.console import Console
 
@@ -149,6 +152,79 @@ def test_pieces_tell_what_they_do(in_process, elsewhere):
     while not told and time.monotonic() < deadline:
         time.sleep(0.01)
     assert (found, told) == ([None], ["half done"])
+
+
+STAY = """
+import os, time
+(folder / f"worker {os.getpid()}").touch()
+while not (folder / "done").exists():
+    time.sleep(0.05)
+"""
+"""A piece that stays until the strangers have been there; workers cannot import this file."""
+
+
+def listening(process):
+    """Return the addresses where a process and its descendants listen."""
+    return {
+        (each.laddr.ip, each.laddr.port)
+        for one in (process, *process.children(recursive=True))
+        for each in one.net_connections("inet")
+        if each.status == "LISTEN"
+    }
+
+
+def answer(address, context, request):
+    """Return what a server sends to a request, in TLS if there is a context; nothing if it ends the connection."""
+    with socket.create_connection(address, timeout=10) as plain:
+        try:
+            with context.wrap_socket(plain) if context else plain as connection:
+                connection.sendall(request)
+                return connection.recv(1 << 10)
+        except (ConnectionError, ssl.SSLError):
+            return b""
+
+
+PAGES = ("/", "/info/main/workers.html", "/json/counts.json", "/metrics", "/health", "/proxy/80/127.0.0.1/", "/status")
+
+
+def test_strangers_run_nothing_on_the_workers_of_this_machine(elsewhere, tmp_path):
+    """They reach the ports, as every user of the machine does: without TLS, without a certificate, and with another one."""
+    from distributed import Client
+    from distributed.security import Security
+
+    stranger = Security.temporary()
+    unknown = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    unknown.check_hostname, unknown.verify_mode = False, ssl.CERT_NONE
+    known = stranger.get_connection_args("client")["ssl_context"]
+    known.check_hostname, known.verify_mode = False, ssl.CERT_NONE
+    before = listening(psutil.Process())
+    pieces = finished([Piece(0, "a", exec, (STAY, {"folder": tmp_path}))])
+    campaign = Thread(target=list, args=(pieces,))
+    campaign.start()
+    try:
+        while not (workers := list(tmp_path.glob("worker *"))) and campaign.is_alive():
+            time.sleep(0.05)
+        assert [each.name for each in workers] != [f"worker {os.getpid()}"]
+        addresses = listening(psutil.Process()) - before
+        # The workers' and the scheduler's port, the nannies' and two HTTP servers.
+        assert len(addresses) >= 4
+        assert {host for host, _ in addresses} == {"127.0.0.1"}
+        pages = {
+            each: [answer(each, None, f"GET {page} HTTP/1.0\r\n\r\n".encode()) for page in PAGES] for each in addresses
+        }
+        closed = {each for each, answers in pages.items() if not any(answers)}
+        assert {each[:12] for answers in pages.values() for each in answers} == {b"", b"HTTP/1.1 404"}
+        assert len(addresses - closed) == 2
+        for each in closed:
+            assert [answer(each, context, bytes(64)) for context in (None, unknown, known)] == [b""] * 3
+        for address in closed:
+            for scheme, security in (("tcp", None), ("tls", stranger)):
+                with pytest.raises((OSError, ValueError)):
+                    Client(f"{scheme}://{address[0]}:{address[1]}", security=security, timeout=0.5)
+    finally:
+        (tmp_path / "done").touch()
+        campaign.join()
+    gc.collect()
 
 
 def test_no_pieces_need_no_workers(monkeypatch):
