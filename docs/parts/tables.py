@@ -14,7 +14,7 @@ from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.rtl.units import UNITS
 from bitpath.sim.campaigns.formal.table import listing
 from bitpath.sim.engine.errors import EXIT_CODES
-from bitpath.sim.flows.machines import RECORDS
+from bitpath.sim.flows.texts import TEXTS
 from bitpath.sim.study.numerics_table import documents, numerics_rows
 from bitpath.sim.study.numerics_table import standings as count_standings
 from bitpath.verif.properties import PROPERTIES
@@ -27,7 +27,7 @@ SIZES = (4, 32)
 
 def numerics(machine: str) -> str:
     """Return the tables of a machine's numerics with standing and source, and of the documents that they name."""
-    tables = [numerics_rows(rows) for rows in RECORDS[machine].numerics]
+    tables = [numerics_rows(rows) for rows in TEXTS[machine].numerics]
     named = documents(row[-1] for _, rows in tables for row in rows)
     tables.append((("document", "title"), named))
     return "\n\n".join(markdown(list(headings), [list(row) for row in rows]) for headings, rows in tables)
@@ -35,7 +35,7 @@ def numerics(machine: str) -> str:
 
 def standings() -> str:
     """Return for each machine how many of its statements have which standing."""
-    counted = {name: count_standings(machine.numerics) for name, machine in RECORDS.items()}
+    counted = {name: count_standings(machine.numerics) for name, machine in TEXTS.items()}
     kinds = list(next(iter(counted.values())))
     return markdown(["machine", *kinds], [[name, *found.values()] for name, found in counted.items()])
 

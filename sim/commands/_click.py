@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bitpath.sim.engine.tools import require_extra
 from bitpath.sim.engine.unit_options import Choice, with_options
 
 if TYPE_CHECKING:
@@ -27,12 +28,21 @@ def summary(command: click.Command) -> str:
 
 
 class Command(click.Command):
-    """A command whose help, for which -h asks too, ends with examples."""
+    """A command whose help, for which -h asks too, ends with examples.
 
-    def __init__(self, *arguments: Any, **options: Any):
+    Without the extra of pyproject.toml that it needs it prints the line that installs it; None is a command of golden alone.
+    """
+
+    def __init__(self, *arguments: Any, extra: str | None = "sim", **options: Any):
         super().__init__(*arguments, **options)
+        self.extra = extra
         # click would take it from the group, but keeps the first answer, which a call without the group can be.
         self.context_settings["help_option_names"] = ["-h", "--help"]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        if self.extra is not None:
+            require_extra(self.extra)
+        return super().invoke(ctx)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Examples"):
@@ -42,6 +52,9 @@ class Command(click.Command):
 
 class Group(Command, click.Group):
     """Commands in sections, each with its whole summary; an unknown command is answered with the closest name."""
+
+    def __init__(self, *arguments: Any, **options: Any):
+        super().__init__(*arguments, extra=None, **options)
 
     def sections(self, names: Sequence[str]) -> Mapping[str, Sequence[str]]:
         """Return the names of the commands by title of the section."""

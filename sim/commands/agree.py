@@ -11,7 +11,6 @@ from rich.table import Table
 from bitpath.sim.commands._click import Command, cluster_options, examples
 from bitpath.sim.engine import paths, results
 from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.engine.reports import began_since, merge
 
 REPORT = "agreement"
 AGREES, FAILED = "agrees", "failed"
@@ -43,6 +42,7 @@ def command(units: tuple[str, ...], steps: int, seed: int, no_netlist: bool, clu
     from bitpath.rtl.units import UNITS, find_unit
     from bitpath.sim.campaigns.agreement.agree import COMPARED, ENGINES, NETLIST
     from bitpath.sim.campaigns.agreement.known import agreements
+    from bitpath.sim.engine.reports import began_since, merge
     from bitpath.sim.engine.tools import require_extra
     from bitpath.sim.flows.progress import counted
     from bitpath.sim.flows.results import console as make_console

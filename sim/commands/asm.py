@@ -10,6 +10,7 @@ from bitpath.sim.engine.unit_options import FILE
 
 @click.command(
     cls=Command,
+    extra=None,
     epilog=examples(
         "bitpath asm tensix product.s",
         "bitpath asm tensix product.s --chip blackhole --json",

@@ -18,9 +18,9 @@ OUTPUT = click.option(
 def _machine(name: str, preset: str | None) -> tuple[ModuleType, Any]:
     """Return the machine's module of texts and the numerics of its preset, None for those of the format."""
     from bitpath.golden.arrays.arguments import check_choice
-    from bitpath.sim.flows.machines import RECORDS
+    from bitpath.sim.flows.texts import TEXTS
 
-    record = RECORDS[name]
+    record = TEXTS[name]
     if preset is None:
         return record.explain, None
     return record.explain, record.presets[check_choice("--preset", preset, record.presets)].numerics
@@ -96,6 +96,7 @@ def command() -> None:
 
 @command.command(
     cls=Command,
+    extra=None,
     epilog=examples(
         "bitpath explain trainium3 --stationary 38,39,b8,01 --moving 3c,3d,3c,7b --moving-format E5M2",
         "bitpath explain trainium3 --stationary 1,1.5,-2,0 --moving 1,1,1,1 --scales 80,7f --partial 0.5",
@@ -139,6 +140,7 @@ def trainium3(
 
 @command.command(
     cls=Command,
+    extra=None,
     epilog=examples(
         "bitpath explain tensix --src-a 1,2 --src-b 0.5,-3 --fidelity LoFi",
         "bitpath explain tensix --src-a 1.3125 --src-b 0x1fc00 --dst 2 --dst16",
@@ -202,6 +204,7 @@ def tensix(
 @command.command(
     name="aie_ml_v2",
     cls=Command,
+    extra=None,
     epilog=examples(
         "bitpath explain aie_ml_v2 --x 1.5,2 --y 3,-0.25 --format bf16 --acc1 1",
         "bitpath explain aie_ml_v2 --x 7f/00/64,-3 --y 7f/01/64,-3",

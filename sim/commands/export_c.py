@@ -10,6 +10,7 @@ from bitpath.sim.engine.machines import MACHINES
 
 @click.command(
     cls=Command,
+    extra=None,
     epilog=examples(
         "bitpath export-c trainium3 -o build/c --shared",
         "bitpath export-c tensix -o build/c --preset tensix_wormhole",

@@ -9,7 +9,9 @@ from bitpath.sim.commands._click import Command, Printer, examples, output_optio
 from bitpath.sim.engine.unit_options import FILE
 
 
-@click.command(cls=Command, epilog=examples("bitpath identify results.npz", "bitpath identify results.npz --json"))
+@click.command(
+    cls=Command, extra=None, epilog=examples("bitpath identify results.npz", "bitpath identify results.npz --json")
+)
 @click.argument("results", type=FILE)
 @output_options
 def command(results: Path, printer: Printer) -> None:

@@ -7,11 +7,13 @@ import click
 
 from bitpath.sim.commands._click import Command, Printer, examples, output_options
 from bitpath.sim.engine.errors import FAILED
+from bitpath.sim.engine.tools import require_extra
 from bitpath.sim.engine.unit_options import FILE
 
 
 @click.command(
     cls=Command,
+    extra=None,
     epilog=examples(
         "bitpath nki rows.py:softmax --args x.npz -o out.npz",
         "bitpath nki rows.py:softmax --args x.npz --cores 2 --strict",
@@ -77,6 +79,8 @@ def command(
     from bitpath.sim.study.nki.kernel_file import split
     from bitpath.sim.study.nki.launch import launch
 
+    if rtl or rtl_core:
+        require_extra("sim")
     file, name = split(kernel)
     outputs.check_writable("-o", output)
     outputs.check_writable("--trace", trace)

@@ -11,6 +11,7 @@ from bitpath.sim.engine.machines import MACHINES
 
 @click.command(
     cls=Command,
+    extra=None,
     epilog=examples(
         "bitpath numerics",
         "bitpath numerics trainium3",
@@ -27,11 +28,11 @@ def command(machine: str | None, field: str | None, printer: Printer) -> None:
     Prints tables of the presets and of the choices that are fixed, and the documents that their sources name. FIELD is a
     field of the presets, or a text in fixed choices: only their rows are printed.
     """
-    from bitpath.sim.flows.machines import RECORDS
+    from bitpath.sim.flows.texts import TEXTS
     from bitpath.sim.study.numerics_table import documents, numerics_rows
 
     named = MACHINES if machine is None else (machine,)
-    tables = [(name, *numerics_rows(rows)) for name in named for rows in RECORDS[name].numerics]
+    tables = [(name, *numerics_rows(rows)) for name in named for rows in TEXTS[name].numerics]
     if field is not None:
         fields = {row[1] for _, headings, rows in tables for row in rows if headings[1] == "field"}
         tables = [(name, headings, _matching(field, headings, rows)) for name, headings, rows in tables]

@@ -11,6 +11,7 @@ from bitpath.sim.engine.unit_options import FILE
 
 @click.command(
     cls=Command,
+    extra=None,
     epilog=examples(
         "bitpath oracle case.json --device dump.bin",
         "bitpath oracle case.json --device dump.bin --json",

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from bitpath.golden.formats.rates import Rate
 
 
-@click.command(cls=Command, epilog=examples("bitpath rates", "bitpath rates tensix", "bitpath rates trainium3 --json"))
+@click.command(
+    cls=Command, extra=None, epilog=examples("bitpath rates", "bitpath rates tensix", "bitpath rates trainium3 --json")
+)
 @click.argument("machine", required=False, type=Choice(MACHINES))
 @output_options
 def command(machine: str | None, printer: Printer) -> None:

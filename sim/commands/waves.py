@@ -7,12 +7,9 @@ import click
 from bitpath.sim.commands._click import Choice, Command, examples
 from bitpath.sim.engine import paths, tools
 from bitpath.sim.engine.errors import MissingToolError
-from bitpath.sim.waves.save import write_save_file
-from bitpath.sim.waves.surfer import write_command_file
-from bitpath.sim.waves.traces import last_wave
 
-VIEWERS = {"gtkwave": (write_save_file, ()), "surfer": (write_command_file, ("--command-file",))}
-"""Writer of each viewer's file, and the option that takes the file."""
+VIEWERS: dict[str, tuple[str, ...]] = {"gtkwave": (), "surfer": ("--command-file",)}
+"""Viewers, and the option of each that takes the file."""
 
 
 @click.command(
@@ -27,9 +24,12 @@ def command(unit: str, viewer: str, opened: bool) -> None:
     UNIT may also be the top module of a design that bitpath check ran. The wave is shown from its first mismatch on. Signals
     are grouped by stage, codes are numbers, and golden's values are beside the outputs.
     """
+    from bitpath.sim.waves.save import write_save_file
+    from bitpath.sim.waves.surfer import write_command_file
+    from bitpath.sim.waves.traces import last_wave
+
     wave = last_wave(unit)
-    write, options = VIEWERS[viewer]
-    file = write(unit, wave)
+    file = (write_command_file if viewer == "surfer" else write_save_file)(unit, wave)
     click.echo(f"wave: {paths.shown(wave)}\nsave file: {paths.shown(file)}")
     if not opened:
         return
@@ -37,7 +37,7 @@ def command(unit: str, viewer: str, opened: bool) -> None:
     if program is None:
         raise MissingToolError(f"{viewer} not found; open {paths.shown(file)} with it")
     # Surfer looks for number formats in its working folder.
-    done = subprocess.run([str(program), *options, file.name], cwd=wave.parent, check=False)
+    done = subprocess.run([str(program), *VIEWERS[viewer], file.name], cwd=wave.parent, check=False)
     if done.returncode:
         raise OSError(
             f"{viewer} ended with status {done.returncode}; is there a display? The file is {paths.shown(file)}"

@@ -27,6 +27,7 @@ import bitpath.verif
 from bitpath.golden.arrays.parallel import THREADS, threads
 from bitpath.sim.engine import cache, paths
 from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.tools import require_extra
 
 QUIET = {signal.SIGINT, signal.SIGHUP}
 """Signals that a terminal also sends to workers; only the parent handles them."""
@@ -42,7 +43,7 @@ LOCAL: dict[str, Any] = {
     "memory_limit": 0,
 }
 """Settings of the workers of this machine. Dask measures the memory of workers alone, and pieces start processes."""
-SCHEDULING = {
+SCHEDULING: dict[str, Any] = {
     # A piece that kills a second worker is given up.
     "distributed.scheduler.allowed-failures": 1,
     # A piece may hold the interpreter's lock for minutes.
@@ -174,6 +175,7 @@ def sources() -> str:
 
 @contextmanager
 def _client(cluster: Cluster, pieces: int) -> Iterator[Any]:
+    require_extra("campaigns")
     import dask
     from distributed import Client, LocalCluster, Nanny, Security
 

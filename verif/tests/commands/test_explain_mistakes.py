@@ -7,7 +7,7 @@ from bitpath.golden.aie_ml_v2.matmul.matmul import FORMATS
 from bitpath.golden.arrays.arguments import one_of
 from bitpath.golden.machines import MACHINES
 from bitpath.sim.commands.explain import command
-from bitpath.sim.flows.machines import RECORDS
+from bitpath.sim.flows.texts import TEXTS
 
 
 def no_word(option, name, width, text):
@@ -25,7 +25,7 @@ MISTAKES = [
     ("aie_ml_v2 --x 1", "nothing to explain; give --x and --y, or --output"),
     *(
         (f"{machine} --output 0,0 --preset x", f"--preset must be {one_of(map(repr, record.presets))}, not 'x'")
-        for machine, record in RECORDS.items()
+        for machine, record in TEXTS.items()
     ),
     ("trainium3 --output 128,0", "--output must be M,N up to 127,511, not '128,0'"),
     ("tensix --output 0,512", "--output must be M,N up to 127,511, not '0,512'"),

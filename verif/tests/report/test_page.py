@@ -9,7 +9,7 @@ import pytest
 
 from bitpath.sim.commands import report
 from bitpath.sim.engine import paths, tools
-from bitpath.sim.flows.machines import RECORDS
+from bitpath.sim.flows.texts import TEXTS
 from bitpath.verif.kit.testplan import load_plans
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -88,7 +88,7 @@ def test_a_page_without_runs(page):
     assert "No run is recorded." in found.text
     assert "No campaign has run" in found.text
     assert "svg" not in found.tags
-    for machine, each in RECORDS.items():
+    for machine, each in TEXTS.items():
         assert f"{machine} : " in found.text
         for name in each.presets:
             assert name in found.text

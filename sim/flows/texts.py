@@ -1,0 +1,82 @@
+"""One record for each machine of what golden says of it: numerics by name, their tables, and explanations of results."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from types import ModuleType
+
+from bitpath.golden.aie_ml_v2.declarations import choices as aie_ml_v2_choices
+from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
+from bitpath.golden.formats.presets import Preset
+from bitpath.golden.formats.sources import Choice
+from bitpath.golden.nki.declarations import standing as nki_standing
+from bitpath.golden.tensix.declarations import choices as tensix_choices
+from bitpath.golden.tensix.declarations import numerics as tensix_numerics
+from bitpath.golden.trainium3.declarations import (
+    core,
+    core_rates,
+    dma,
+    dtypes,
+    engines,
+    gpsimd,
+    memory,
+    quad_mx,
+    rates,
+    tensor,
+    vector,
+)
+from bitpath.sim.engine.machines import MACHINES
+from bitpath.sim.flows import aie_ml_v2_explain, tensix_explain, trainium3_explain
+
+
+@dataclass(frozen=True, kw_only=True)
+class Texts:
+    """Explanations and numerics of a machine, which need no simulator.
+
+    Attributes
+    ----------
+    explain : the module whose texts ``bitpath explain`` prints.
+    presets : numerics by the names that ``bitpath explain --preset`` takes.
+    numerics : tables of ``bitpath numerics``: presets that share a dataclass, or choices.
+    """
+
+    explain: ModuleType
+    presets: Mapping[str, Preset]
+    numerics: Sequence[Sequence[Preset] | Sequence[Choice]]
+
+
+TRAINIUM3 = Texts(
+    explain=trainium3_explain,
+    presets=quad_mx.PRESETS,
+    numerics=(
+        (*quad_mx.PRESETS.values(),),
+        quad_mx.CHOICES,
+        *(tuple(group) for _, group in groupby(vector.PRESETS.values(), key=lambda preset: type(preset.numerics))),
+        vector.CHOICES,
+        dtypes.CHOICES,
+        (dma.TRAINIUM3_DMA,),
+        dma.CHOICES,
+        *(tuple(group) for _, group in groupby(memory.PRESETS.values(), key=lambda preset: type(preset.numerics))),
+        memory.CHOICES,
+        *(tuple(group) for _, group in groupby(tensor.PRESETS.values(), key=lambda preset: type(preset.numerics))),
+        tensor.CHOICES,
+        engines.CHOICES,
+        gpsimd.CHOICES,
+        (rates.TRAINIUM2, rates.TRAINIUM3),
+        (core_rates.CORE_RATES,),
+        core_rates.CHOICES,
+        core.CHOICES,
+        nki_standing.CHOICES,
+    ),
+)
+TENSIX = Texts(
+    explain=tensix_explain,
+    presets=tensix_numerics.PRESETS,
+    numerics=((*tensix_numerics.PRESETS.values(),), tensix_choices.CHOICES),
+)
+AIE_ML_V2 = Texts(
+    explain=aie_ml_v2_explain,
+    presets=aie_ml_v2_numerics.PRESETS,
+    numerics=((*aie_ml_v2_numerics.PRESETS.values(),), aie_ml_v2_choices.CHOICES),
+)
+TEXTS = dict(zip(MACHINES, (TRAINIUM3, TENSIX, AIE_ML_V2), strict=True))

@@ -1,0 +1,133 @@
+"""The commands after a bare ``pip install .``: those of golden answer, the others name the extra that they need."""
+
+import json
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from bitpath.sim.__main__ import cli
+from bitpath.sim.engine.tools import EXTRAS
+
+PROJECT = tomllib.loads((Path(__file__).resolve().parents[3] / "pyproject.toml").read_text())["project"]
+OF_GOLDEN = {
+    "asm": "asm tensix product.s",
+    "explain": "explain trainium3 --output 3,5 --format mxfp4 --slice 8x128x8",
+    "export-c": "export-c tensix -o c",
+    "identify": "identify results.npz",
+    "nki": "nki rows.py:twice --args x.npz -o out.npz",
+    "numerics": "numerics",
+    "oracle": "oracle case.json --write-expected golden.bin",
+    "rates": "rates tensix",
+}
+"""Commands that need no simulator."""
+BARE = """
+import contextlib, io, json, sys
+for name in json.loads(sys.argv[1]):
+    sys.modules[name] = None
+from bitpath.sim.__main__ import main
+found = {}
+for line in json.loads(sys.argv[2]):
+    sys.argv = ["bitpath", *line.split()]
+    texts = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(texts[0]), contextlib.redirect_stderr(texts[1]):
+        try:
+            main()
+        except SystemExit as end:
+            found[line] = [end.code or 0, *(each.getvalue() for each in texts)]
+print(json.dumps(found))
+"""
+"""Runs commands one after the other, without the packages of the first argument."""
+KERNEL = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def twice(x):
+    out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray(x.shape, x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+
+
+def required(extra):
+    """Return the distributions of an extra, without the extras in it."""
+    named = map(Requirement, PROJECT["optional-dependencies"][extra])
+    return {each.name.lower().replace("_", "-") for each in named} - {"bitpath"}
+
+
+def bare(folder, *lines):
+    """Run commands without the packages of any extra; return status, output and errors of each."""
+    absent = sorted({name for modules in EXTRAS.values() for name in modules} | {"torch", "dask", "yaml", "tornado"})
+    command = [sys.executable, "-c", BARE, json.dumps(absent), json.dumps(lines)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_commands_of_golden_need_no_extra(tmp_path, monkeypatch):
+    import numpy as np
+
+    from bitpath.sim.study.probe.probe import Probe, save
+
+    monkeypatch.chdir(tmp_path)
+    Path("product.s").write_text("NOP\n")
+    Path("rows.py").write_text(KERNEL)
+    np.savez("x.npz", x=np.ones((4, 8), np.float32))
+    case = dict.fromkeys(("in_a", "register_format", "mid_format", "out_format"), "Float16_b")
+    Path("a.bin").write_bytes(bytes(2048))
+    Path("case.json").write_text(json.dumps({"op": "datacopy", "l1_a": "a.bin", **case}))
+    save(Probe("tensix", (), "", {}), Path("results.npz"))
+    answers = bare(tmp_path, "--help", *OF_GOLDEN.values())
+    refused = answers.pop(OF_GOLDEN["identify"])
+    # The archive was read: it has no results.
+    assert refused == [
+        2,
+        "",
+        "bitpath: results.npz has no results; run the device script, which adds them to the probe\n",
+    ]
+    assert {line: (status, errors) for line, (status, _, errors) in answers.items()} == dict.fromkeys(answers, (0, ""))
+    assert "0x02000000" in answers[OF_GOLDEN["asm"]][1]
+    assert np.load("out.npz")["out_0"].tolist() == [[1.0] * 8] * 4
+    assert Path("golden.bin").read_bytes() == bytes(2048)
+    assert sorted(file.suffix for file in Path("c").iterdir()) == [".c", ".h", ".sv"]
+
+
+def test_every_other_command_names_its_extra(tmp_path):
+    """Also with wrong arguments none of them ends with a traceback, and each has its help."""
+    given = {
+        "check": "a.v --unit dot16",
+        "emit": "dot16 --out o",
+        "probe": "tensix",
+        "test-sim": "dot16",
+        "waves": "dot16",
+    }
+    others = [name for name in cli.list_commands(None) if name not in OF_GOLDEN]
+    lines = {name: f"{name} {given.get(name, '')}".strip() for name in others}
+    answers = bare(tmp_path, *lines.values(), *(f"{name} --help" for name in others), "nki a.py:b --rtl")
+    for name in others:
+        assert answers[f"{name} --help"][0] == 0
+    assert {line: (status, out) for line, (status, out, _) in answers.items() if "--help" not in line} == dict.fromkeys(
+        (*lines.values(), "nki a.py:b --rtl"), (3, "")
+    )
+    says = "bitpath: Amaranth is not in this Python environment; run: pip install 'bitpath[sim]' (in a checkout: make setup)\n"
+    assert {errors for line, (_, _, errors) in answers.items() if "--help" not in line} == {says}
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_the_modules_of_an_extra_are_those_of_its_packages(extra):
+    distributions = packages_distributions()
+    here = {name: distributions[name][0].lower().replace("_", "-") for name in EXTRAS[extra] if name in distributions}
+    brought = {"amaranth"} if extra == "sim" else set()
+    assert set(here.values()) <= required(extra) | brought
+    if len(here) == len(EXTRAS[extra]):
+        assert set(here.values()) == required(extra) | brought
