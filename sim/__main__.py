@@ -7,11 +7,13 @@ import pkgutil
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import click
 
 from bitpath.sim import commands
 from bitpath.sim.commands._click import Group, examples
+from bitpath.sim.engine import paths
 from bitpath.sim.engine.errors import (
     EXIT_CODES,
     FAILED,
@@ -26,6 +28,8 @@ USER_ERRORS = (ValueError, TypeError, OSError, MemoryError, SimulationError)
 """Errors whose message is meant for the user: bad input, a missing tool or file, too little memory, a failed simulation."""
 NOBODY_READS = 128 + signal.SIGPIPE
 """Exit code when the reader of the output has ended, as the shell has it."""
+NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
+"""No right to write there, or a disk that nobody may write to."""
 LINE = 2000
 """Longest line of an error, in characters."""
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -98,10 +102,19 @@ def main() -> None:
     except USER_ERRORS as error:
         if os.environ.get("BITPATH_DEBUG") == "1":
             raise
-        full = isinstance(error, OSError) and error.errno in DISK_FULL
-        text = f"the disk is full ({error}); what was complete is kept" if full else str(error)
-        click.echo(f"bitpath: {_shortened(text)}", err=True)
+        click.echo(f"bitpath: {_shortened(_text(error))}", err=True)
         sys.exit(_code(error))
+
+
+def _text(error: Exception) -> str:
+    """Return the sentence of an error; that of a system call is only a word or two."""
+    if not isinstance(error, OSError):
+        return str(error)
+    if error.errno in DISK_FULL:
+        return f"the disk is full ({error}); what was complete is kept"
+    if error.errno in NOT_WRITABLE and error.filename and Path(error.filename).is_relative_to(paths.build_root()):
+        return f"{error.filename} cannot be written ({error.strerror}); {paths.VARIABLE} names another folder"
+    return str(error)
 
 
 def _shortened(text: str) -> str:

@@ -91,6 +91,7 @@ def _check(
     printer: Printer,
 ) -> None:
     from bitpath.rtl.units import find_unit
+    from bitpath.sim.engine.bench_tests import check_filter
     from bitpath.sim.engine.check import bench, records
     from bitpath.sim.engine.check.design import read_design
     from bitpath.sim.engine.errors import SimulationError
@@ -103,6 +104,8 @@ def _check(
     # Before the run, during which a file may be edited.
     identity = {"unit": unit, "top": top, "files": bench.digests(design), "simulator": simulator}
     config = bench.configuration(unit, design, port_map, settings)
+    module, env = find_unit(unit).bench, {LATENCY: str(latency or "any")}
+    check_filter(module, config, tests, env)
     built = bench.build_design(unit, config, design, port_map, simulator, waves=waves)
     printer.say(
         f"{top} as {unit} on {simulator}: "
@@ -124,10 +127,10 @@ def _check(
     try:
         result = run(
             built,
-            find_unit(unit).bench,
+            module,
             seed=seed,
             tests=tests,
-            env={LATENCY: str(latency or "any")},
+            env=env,
             timeout=timeout,
             folder=folder,
             replay=replay,

@@ -40,10 +40,13 @@ def command(
     fails, with its folder and its wave.
     """
     from bitpath.rtl.units import find_unit
+    from bitpath.sim.engine.bench_tests import check_filter
     from bitpath.sim.engine.configure import chosen
     from bitpath.sim.engine.runner import WAVE, build, new_folder, run
 
-    built = build(unit, chosen(unit, **settings), simulator, waves=waves)
+    config, module = chosen(unit, **settings), bench or find_unit(unit).bench
+    check_filter(module, config, tests)
+    built = build(unit, config, simulator, waves=waves)
     printer.say(
         f"{built.top} on {simulator}: built in {built.seconds:.1f} s"
         if built.seconds
@@ -51,7 +54,7 @@ def command(
     )
     folder = new_folder(built)
     try:
-        result = run(built, bench or find_unit(unit).bench, seed=seed, tests=tests, timeout=timeout, folder=folder)
+        result = run(built, module, seed=seed, tests=tests, timeout=timeout, folder=folder)
     finally:
         if (folder / "run.json").exists():
             record, wave = json.loads((folder / "run.json").read_text()), folder / WAVE

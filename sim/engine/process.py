@@ -1,8 +1,10 @@
 """Child processes with a time limit that kills the whole process group, and that exit with their parent."""
 
 import contextlib
+import errno
 import os
 import resource
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +17,11 @@ _GUARDED = 'exec 3<&0 </dev/null; (read -r _ <&3; kill -s KILL 0) & exec "$@" 3<
 """Shell script that runs the command with a watcher. The watcher waits for the end of a pipe, which comes when the caller dies
 for any reason, and then kills the whole group.
 """
+
+FULL_BYTES = 1 << 20
+"""Free disk space below which a failed process most likely failed for lack of it."""
+FULL_TEXTS = tuple(map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)))
+"""What compilers and simulators say of a full disk, of a full share of it, and of a limit of the size of files."""
 
 _running: set[int] = set()
 """Process groups of :func:`logged` in all threads."""
@@ -84,7 +91,14 @@ def require_run(
     except TimeoutError as error:
         raise SimulationError(f"{what}: {error}; log: {paths.shown(log)}") from None
     if status:
+        check_room(log)
         raise SimulationError(f"{what} failed; log: {paths.shown(log)}, which ends:\n{tail(log)}")
+
+
+def check_room(log: Path) -> None:
+    """Raise OSError if a process failed for lack of room: its log says so, or its log's disk has none."""
+    if shutil.disk_usage(log.parent).free < FULL_BYTES or any(text in tail(log) for text in FULL_TEXTS):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(log.parent)) from None
 
 
 def children_seconds() -> float:

@@ -7,8 +7,8 @@ list that is no longer hit, and a simulator that did not exit normally.
 
 import json
 import random
+import re
 import shlex
-import shutil
 import sys
 import tempfile
 import time
@@ -38,8 +38,6 @@ WAVE = "dump.fst"
 """Wave in the folder of a run, from both simulators; Verilator's own name."""
 CASES = "BITPATH_CASES"
 """Number of random cases in a test of a bench."""
-FULL_BYTES = 1 << 20
-"""Free disk space below which a failed run most likely failed for lack of it."""
 
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 """Settings for numpy in the simulator's process, where further threads would only spin."""
@@ -155,12 +153,12 @@ def run(
         if check_bins and min_compared and built.unit in UNITS and bench == UNITS[built.unit].bench:
             _check_bins(built, tests, result, own)
     except (TimeoutError, SimulationError) as error:
-        full = "; the disk is full" if shutil.disk_usage(folder).free < FULL_BYTES else ""
+        process.check_room(log)
         _write_summary(built, bench, folder, seed, records=(), seconds=time.monotonic() - start)
         test = tests or first_failed(folder, _names(folder / "results.xml", FAILED))
         line = replay(seed, test) if replay else _replay_line(built, bench, folder, seed, test, env or {})
         raise SimulationError(
-            f"{built.unit} on {built.simulator}, seed {seed}: {error}{full}\n{failure_text(folder)}\n"
+            f"{built.unit} on {built.simulator}, seed {seed}: {error}\n{failure_text(folder)}\n"
             f"log: {paths.shown(log)}\nreplay: {line}"
         ) from None
     _write_summary(built, bench, folder, seed, records=result.records, seconds=result.seconds)
@@ -187,9 +185,14 @@ def _replay_line(built: Built, bench: str, folder: Path, seed: int, test: str | 
     words = [f"{name}={shlex.quote(value)}" for name, value in env.items() if name.startswith("BITPATH_")]
     words += [f"make sim UNIT={built.unit} SIM={built.simulator} SEED={seed}"]
     words += [] if built.unit not in UNITS or bench == UNITS[built.unit].bench else [f"BENCH={bench}"]
-    words += [f"FILTER={shlex.quote(test)}"] if test else []
-    words += [f"CONFIG={paths.shown(folder / 'config.json')}", "WAVES=1"]
+    words += [f"FILTER={_for_make(test)}"] if test else []
+    words += [f"CONFIG={_for_make(paths.shown(folder / 'config.json'))}", "WAVES=1"]
     return " ".join(words)
+
+
+def _for_make(text: str) -> str:
+    """Return a value as a shell takes it for a variable that make puts between double quotes into a line of a shell."""
+    return shlex.quote(re.sub(r'([\\"`$])', r"\\\1", text).replace("$", "$$"))
 
 
 def _judge(built: Built, folder: Path, seed: int, min_tests: int, min_compared: int, seconds: float) -> SimResult:

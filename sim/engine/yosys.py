@@ -49,4 +49,5 @@ def require_run(what: str, folder: Path, name: str, script: str, timeout: float)
     except TimeoutError as error:
         raise YosysTimeoutError(f"{what}: {error}; log: {paths.shown(log)}") from None
     if status:
+        process.check_room(log)
         raise SimulationError(f"{what} failed in {name}.ys; log: {paths.shown(log)}, which ends:\n{process.tail(log)}")

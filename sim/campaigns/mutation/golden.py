@@ -40,7 +40,7 @@ from bitpath.sim.campaigns.mutation.verdicts import (
 from bitpath.sim.engine import cache, journal, paths, process, replaced, tools
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.imports import imported_by, module_file
-from bitpath.sim.engine.runner import FULL_BYTES
+from bitpath.sim.engine.process import FULL_BYTES
 
 GOLDEN_COUNT = 10
 FOLDER = Path(bitpath.golden.__file__).parent

@@ -23,7 +23,8 @@ from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.imports import module_file, reached
 from bitpath.sim.engine.model_program import model_program, port_table, recorded_words
 from bitpath.sim.engine.ports import variable
-from bitpath.sim.engine.runner import FULL_BYTES, run
+from bitpath.sim.engine.process import FULL_BYTES
+from bitpath.sim.engine.runner import run
 from bitpath.verif.kit.bench import RECORDING
 from bitpath.verif.kit.recording import recordings
 

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bitpath.sim.engine import cache, journal, paths, process
+from bitpath.sim.engine import cache, journal, paths, process, tools
 from bitpath.sim.engine.errors import SimulationError
 
 FULL = Path("/dev/full")
@@ -82,12 +83,50 @@ def test_a_build_without_room_is_made_again(tmp_path, monkeypatch, what):
     assert cache.ensure(folder, {}, lambda _: {"n": 2}) == {"n": 2}
 
 
-@pytest.mark.parametrize(("free", "says"), [(1000, "results; the disk is full\n"), (1 << 30, "results\n")])
+COMPILER = "/tmp/cc1.s: fatal error: error writing to /tmp/cc1.s: No space left on device\ncompilation terminated.\n"
+FAILURES = {"no room": (1000, ""), "a compiler's message": (1 << 30, COMPILER), "another reason": (1 << 30, "")}
+
+
+@pytest.mark.parametrize(("free", "says"), FAILURES.values(), ids=FAILURES)
 def test_a_run_without_room_says_so(run_unpacker, monkeypatch, free, says):
-    monkeypatch.setattr(process, "run_logged", lambda command, *, env, log, timeout: log.write_text("") or 1)
+    monkeypatch.setattr(process, "run_logged", lambda command, *, env, log, timeout: (log.write_text(says) and 1) or 1)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
-    with pytest.raises(SimulationError, match=f"the simulator ended without {says}"):
+    kind, sentence = (OSError, "No space left") if free < 1 << 20 or says else (SimulationError, "without results\n")
+    with pytest.raises(kind, match=sentence):
         run_unpacker()
+
+
+@pytest.mark.parametrize(("free", "says"), FAILURES.values(), ids=FAILURES)
+def test_a_build_without_room_is_one_sentence(bitpath, tmp_path, monkeypatch, free, says):
+    monkeypatch.setattr(paths, "simulations", lambda: tmp_path / "sim")
+    monkeypatch.setattr(tools, "require_plain", lambda *_: None)
+    monkeypatch.setattr(
+        process, "run_logged", lambda command, *, env, log, timeout, folder=None: (log.write_text(says) and 1) or 1
+    )
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
+    status, _, err = bitpath("test-sim", "element_map", "--sim", "icarus", "--quiet")
+    if free < 1 << 20 or says:
+        assert status == 2
+        assert err.startswith("bitpath: the disk is full ([Errno 28] No space left on device: ")
+        assert err.endswith("; what was complete is kept\n")
+        assert err.count("\n") == 1
+    else:
+        assert status == 1
+        assert "failed; log: " in err
+
+
+@pytest.mark.parametrize("line", ["report", "test-sim element_map --sim icarus"])
+def test_a_folder_that_nobody_may_write_to_is_one_sentence(tmp_path, line):
+    """Permissions do not suffice here: root may write to every folder, but not below /sys."""
+    env = os.environ | {"BITPATH_BUILD": "/sys/kernel"}
+    command = [sys.executable, "-m", "bitpath", *line.split()]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert re.fullmatch(
+        r"bitpath: /sys/kernel/\w+ cannot be written \((Operation not permitted|Read-only file system|Permission denied)\);"
+        r" BITPATH_BUILD names another folder\n",
+        done.stderr,
+    )
 
 
 def test_a_run_that_cannot_begin_leaves_no_result(run_unpacker, tmp_path, monkeypatch):
