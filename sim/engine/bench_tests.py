@@ -23,7 +23,7 @@ def check_filter(bench: str, config: Any, tests: str | None, env: Mapping[str, s
     names = names_of(bench, config, env)
     found = [name for name in names if re.search(tests, name)]
     if not found:
-        known = list(dict.fromkeys(name.rpartition(".")[2].partition("/")[0] for name in names))
+        known = list(dict.fromkeys(name.partition("/")[0].rpartition(".")[2] for name in names))
         raise ValueError(
             f"--filter: {tests!r} matches no test of {bench}; it has {one_of(known)}{suggestion(tests, known)}"
         )
