@@ -4,6 +4,7 @@ import gc
 import json
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,30 @@ def replay(kat):
     def play(unit, config, bench, *, env=None, **checks):
         variables = {"BITPATH_KAT_DIR": str(Path(os.environ["BITPATH_KAT_DIR"]).resolve()), **(env or {})}
         return run(build(unit, config, "verilator"), f"bitpath.verif.{bench}", env=variables, **checks)
+
+    return play
+
+
+@pytest.fixture
+def bench_fails(tmp_path, monkeypatch):
+    """Run tests of a unit's bench on RTL in which ``old`` in the source of a function is ``new``: some must fail."""
+    from bitpath.rtl.emit import emit
+    from bitpath.rtl.units import UNITS
+    from bitpath.sim.engine.build import rtl_emitter
+    from bitpath.sim.engine.runner import SimulationError, build, run
+    from bitpath.verif.kit.code_mutants import mutated
+
+    def play(unit, config, mutant, **checks):
+        monkeypatch.chdir(tmp_path)
+
+        def emit_mutant(*arguments):
+            with mutated(*mutant):
+                return emit(*arguments)
+
+        # A separate folder and key, since the sources do not show the mutant.
+        built = build(unit, config, "verilator", emitter=replace(rtl_emitter(), emit=emit_mutant, key=" ".join(mutant)))
+        with pytest.raises(SimulationError, match=r"\d+ of \d+ tests failed"):
+            run(built, UNITS[unit].bench, **checks)
 
     return play
 

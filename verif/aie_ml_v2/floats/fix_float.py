@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
 from random import Random
 from typing import ClassVar
 
@@ -11,8 +13,11 @@ from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS
 from bitpath.golden.aie_ml_v2.declarations.scalar import Sr2
 from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.scalar.codec import power_of_two
+from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.rtl.aie_ml_v2.floats.operators import FIX_FLOAT
-from bitpath.verif.aie_ml_v2.floats.lane_ask import Corner, ShiftAsk
+from bitpath.verif.aie_ml_v2.floats.lane_ask import Beside, Corner, ShiftAsk, beside
+from bitpath.verif.kit.boundary_codes import breaks
 from bitpath.verif.kit.values import Integer
 
 FLAGS = {"zero": Sr2.TO_FLOAT_ZERO, "inexact": Sr2.TO_FLOAT_INEXACT}
@@ -51,6 +56,12 @@ def _sweep() -> Iterator[tuple[FixFloatAsk, list[int]]]:
         yield FixFloatAsk(shift), both if shift in (-32, 0, 31) else both[shift % 7 :: 7]
 
 
+KEPT = {
+    "even": 1 << FP32.fraction_bits,
+    "odd": 3 << FP32.fraction_bits - 1 | 1,
+    "next binade": (2 << FP32.fraction_bits) - 1,
+}
+"""Kept bits beside whose upper end a tie stands."""
 KINDS = [FixFloatAsk(shift) for shift in FLOAT_SHIFTS]
 SWEEP = [*_sweep()]
 CORNERS = [
@@ -75,3 +86,14 @@ CORNERS = [
         (0x7FFFFFFF, 31, 0x3F800000, ("inexact",)),
     )
 ]
+
+
+def boundaries() -> Iterator[Beside]:
+    """Integers of 25 to 31 bits between two numbers of FP32: ties, with one bit beside them at every distance."""
+    for shift in (FLOAT_SHIFTS[0], 0, FLOAT_SHIFTS[-1]):
+        values = []
+        for dropped, (name, kept) in product(range(1, 8), KEPT.items()):
+            for beside_tie, sign in product(breaks(dropped).values(), (1, -1)):
+                number = sign * int((kept + Fraction(1, 2) + beside_tie) * (1 << dropped))
+                values.append((name, number % (1 << 32), round_to_format(number * power_of_two(-shift), FP32)))
+        yield from beside(FixFloatAsk(shift), values)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
 from random import Random
 from typing import ClassVar
@@ -12,9 +13,11 @@ from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS
 from bitpath.golden.aie_ml_v2.declarations.scalar import Sr2
 from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.scalar.codec import power_of_two
 from bitpath.rtl.aie_ml_v2.floats.operators import FLOAT_FIX
-from bitpath.verif.aie_ml_v2.floats.lane_ask import Corner, ShiftAsk
+from bitpath.verif.aie_ml_v2.floats.lane_ask import Beside, Corner, ShiftAsk, beside
 from bitpath.verif.common.fp32.numbers import edge
+from bitpath.verif.kit.boundary_codes import breaks, exact_code
 from bitpath.verif.kit.values import Integer
 
 FLAGS = {
@@ -93,3 +96,18 @@ CORNERS = [
         (0xFF800001, 31, LARGEST, ("invalid", "inexact")),
     )
 ]
+
+
+def boundaries() -> Iterator[Beside]:
+    """Numbers between two integers: ties, with one bit beside them at every distance."""
+    source = Random(0)
+    for shift in (FLOAT_SHIFTS[0], 0, FLOAT_SHIFTS[-1]):
+        values = []
+        for odd, beside_tie, sign in product((0, 1), breaks(FP32.precision).values(), (1, -1)):
+            # As many kept bits as leave the precision for the bit beside the tie.
+            bits = FP32.precision + 1 - beside_tie.denominator.bit_length() - (not beside_tie)
+            kept = (source.getrandbits(bits) & ~1 | odd) % (1 << bits)
+            exact = sign * (kept + Fraction(1, 2) + beside_tie)
+            code = exact_code(exact * power_of_two(-shift), FP32)
+            values.append((f"{'odd' if odd else 'even'}", code, round(exact) % (1 << 32)))
+        yield from beside(FloatFixAsk(shift), values)

@@ -15,11 +15,13 @@ from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS, RoundingCo
 from bitpath.golden.aie_ml_v2.mac.flags import with_lane_flags
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat, Specials
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.rtl.aie_ml_v2.floats.layouts import FloatCode
 from bitpath.rtl.aie_ml_v2.floats.operators import FLOAT_NARROW
-from bitpath.verif.aie_ml_v2.floats.lane_ask import Corner, LaneAsk
+from bitpath.verif.aie_ml_v2.floats.lane_ask import Beside, Corner, LaneAsk, beside
 from bitpath.verif.common.fp32.numbers import EDGES
+from bitpath.verif.kit.boundary_codes import codes_about
 
 FORMATS = [each.fmt for each in FloatCode]
 
@@ -186,6 +188,21 @@ def _lower(fmt: FloatFormat) -> Iterator[Corner]:
         yield Corner(f"{place}/zero", ask, sign32, zero, ("zero",))
         up = NarrowAsk(fmt, RoundingCode.SYMMETRIC_CEIL)
         yield Corner(f"{place}/smallest FP32 away from zero", up, 1 | sign32, 1 | sign, ("tiny",))
+
+
+def boundaries() -> list[Beside]:
+    """Ties of every format to nearest even, and its numbers in a directed rounding, with a bit beside them at every distance."""
+    source, found = Random(0), []
+    for fmt, (rounding, mode) in product(FORMATS, ((EVEN, Rounding.RNE), (RoundingCode.SYMMETRIC_CEIL, Rounding.RTA))):
+        values = []
+        for each, code in codes_about(fmt, source, rounding=mode):
+            sign = source.getrandbits(1)
+            result = round_to_format(-each.value if sign else each.value, fmt, mode, zero_sign=sign)
+            # NaN keeps the sign of what overflows where zero has one too.
+            result |= sign * fmt.sign_mask if fmt.specials is Specials.NAN_ONLY else 0
+            values.append((each.boundary.name, code | sign * FP32.sign_mask, result))
+        found += beside(NarrowAsk(fmt, rounding), values)
+    return found
 
 
 def _specials(fmt: FloatFormat) -> Iterator[Corner]:

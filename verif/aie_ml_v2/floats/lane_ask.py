@@ -1,7 +1,8 @@
 """What the benches of all lane units ask: a control for all lanes, golden's results and flags, and stated corners."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from random import Random
@@ -134,3 +135,28 @@ class Corner:
         results, flags = self.ask.golden(np.array([self.code], f"u{self.ask.operator.i_bits // 8}"))
         rose = {name for name, each in flags.items() if each[0]}
         return (int(results[0]) % (1 << self.ask.operator.o_bits), rose) == (self.result, set(self.flags))
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Operands at and beside one boundary of the results, and the results that must come of them."""
+
+    bin: str
+    ask: LaneAsk
+    codes: tuple[int, ...]
+    results: tuple[int, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Return True if golden agrees with all results."""
+        results, _ = self.ask.golden(np.array(self.codes, f"u{self.ask.operator.i_bits // 8}"))
+        return tuple(int(each) % (1 << self.ask.operator.o_bits) for each in results) == self.results
+
+
+def beside(ask: LaneAsk, values: Iterable[tuple[str, int, int]]) -> Iterator[Beside]:
+    """Group operand codes and results by the name of the boundary that each stands beside."""
+    groups: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for name, code, result in values:
+        groups[f"{ask}/{name}"].append((code, result))
+    for name, pairs in groups.items():
+        yield Beside(name, ask, *(tuple(column) for column in zip(*pairs, strict=True)))

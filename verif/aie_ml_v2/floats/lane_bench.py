@@ -15,7 +15,7 @@ import cocotb
 
 from bitpath.rtl.aie_ml_v2.floats.config import FloatLanesConfig
 from bitpath.rtl.aie_ml_v2.floats.float_lanes import FloatLanes, LaneOperator
-from bitpath.verif.aie_ml_v2.floats.lane_ask import Corner, LaneAsk
+from bitpath.verif.aie_ml_v2.floats.lane_ask import Beside, Corner, LaneAsk
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
@@ -34,6 +34,7 @@ class LaneBench:
     kinds : asks with every control that counts, of any shift; random requests hit the bins of all of them.
     corners : directed corners.
     sweep : asks of the sweep, each with its operands.
+    boundaries : operands beside the boundaries of the results, of an operator that rounds.
     """
 
     def __init__(
@@ -42,8 +43,9 @@ class LaneBench:
         kinds: Sequence[LaneAsk],
         corners: Sequence[Corner],
         sweep: Sequence[tuple[LaneAsk, Sequence[int]]],
+        boundaries: Sequence[Beside] = (),
     ):
-        self.kinds, self.corners, self.sweep = kinds, corners, sweep
+        self.kinds, self.corners, self.sweep, self.boundaries = kinds, corners, sweep, boundaries
         config = config_from_environment(FloatLanesConfig)
         unit = FloatLanes(operator, config)
         self.lanes, self.latency_cycles, self.signature = config.lanes, unit.latency, unit.signature
@@ -65,6 +67,7 @@ class LaneBench:
             test("random_requests", self.random_requests, pace=list(PACES)),
             test("latency", self.latency),
             test("resets", self.resets),
+            *(test("range_boundaries", self.range_boundaries) for _ in self.boundaries[:1]),
         )
 
     async def swept_operands(self, dut) -> None:
@@ -86,6 +89,16 @@ class LaneBench:
         async with bench(dut, self.signature, drain=False) as frame:
             coverage = frame.coverage([each.bin for each in self.corners])
             for each in self.corners:
+                if each.holds:
+                    coverage.hit(each.bin)
+            await Pipeline(frame, self.latency_cycles).sweep(requests)
+
+    async def range_boundaries(self, dut) -> None:
+        """Results at the ends of their range and between, each with a sticky bit at every distance."""
+        requests = [each for beside in self.boundaries for each in beside.ask.requests(beside.codes, self.lanes)]
+        async with bench(dut, self.signature, drain=False) as frame:
+            coverage = frame.coverage([each.bin for each in self.boundaries])
+            for each in self.boundaries:
                 if each.holds:
                     coverage.hit(each.bin)
             await Pipeline(frame, self.latency_cycles).sweep(requests)

@@ -16,9 +16,12 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.verif.aie_ml_v2.mac.mac import LaneCase, row_of
+from bitpath.verif.kit.boundary_codes import TIE, break_of, breaks
 
 DISTANCES = 26
 """Largest distance with a bin of its own; larger distances share one."""
+DROPPED = 3
+"""Most bits that the rounding of a sum drops in corners: eight products and an accumulator always reach them."""
 SIGNS = "+-"
 ENDS = (0, 1, 254, 255)
 """MX exponent bytes at both ends; 255 is NaN or an ordinary exponent, by the numerics."""
@@ -36,6 +39,7 @@ def bins(numerics: AieNumerics, kind: MxFormat | MacMode) -> list[str]:
     if numerics.align_fraction_bits == FP32.fraction_bits:
         # The unit in the last place of the largest accumulator equals that of the grid.
         names += ["total/+1", "total/-1", *(f"tie/final/{sign}" for sign in SIGNS)]
+        names += [f"{name}/{how}/{sign}" for name, how in boundaries(kind) for sign in SIGNS]
     if isinstance(kind, MxFormat):
         return [*names, *_mx_bins(numerics, kind)]
     formats = row_of(kind).formats
@@ -48,6 +52,16 @@ def bins(numerics: AieNumerics, kind: MxFormat | MacMode) -> list[str]:
     if kind is MacMode.FLOAT16 and usual:
         names += [f"carry keeps/{sign}" for sign in SIGNS]
     return names
+
+
+def boundaries(kind: MxFormat | MacMode) -> Iterator[tuple[str, str]]:
+    """Yield what the rounding of a sum can meet: a boundary of the results, and how one of the dropped bits breaks the tie.
+
+    Products of 8-bit floats reach neither end; sums of blocks have more than 24 bits only with an accumulator, which is
+    above the smallest normal number.
+    """
+    ends = ["overflow"] if isinstance(kind, MxFormat) else ["overflow", "smallest normal"] * (kind is MacMode.FLOAT16)
+    yield from product((*ends, "normal"), breaks(DROPPED))
 
 
 def _signs() -> Iterator[tuple]:
@@ -115,9 +129,7 @@ def _sum_hits(numerics: AieNumerics, trace: LaneTrace, names: list[str]) -> Iter
     if not total:
         return
     sign = SIGNS[total < 0]
-    dropped = abs(total).bit_length() - FP32.precision
-    if dropped > 0 and _is_half(Fraction(total, 1 << dropped)):
-        yield f"tie/final/{sign}"
+    yield from _rounding_hits(total, trace.exponent - FP32.bias - 1)
     magnitude = trace.result & FP32.sign_mask - 1
     if magnitude == 0:
         yield f"flush/{sign}"
@@ -125,6 +137,21 @@ def _sum_hits(numerics: AieNumerics, trace: LaneTrace, names: list[str]) -> Iter
         yield f"overflow/{sign}"
     if magnitude == 1 << FP32.fraction_bits and abs(total) * unit < FP32.min_normal:
         yield f"carry keeps/{sign}"
+
+
+def _rounding_hits(total: int, exponent: int) -> Iterator[str]:
+    """Yield how the rounding of a sum to 24 bits is decided, and at which boundary, by its exponent field without sum bits."""
+    dropped, sign = abs(total).bit_length() - FP32.precision, SIGNS[total < 0]
+    how = break_of(Fraction(abs(total), 1 << dropped)) if dropped > 0 else None
+    if how is None:
+        return
+    if how == TIE:
+        yield f"tie/final/{sign}"
+    kept, field, largest = abs(total) >> dropped, exponent + dropped, FP32.exponent_mask - 1
+    if kept == (2 << FP32.fraction_bits) - 1 and field in (0, largest):
+        yield f"{'overflow' if field else 'smallest normal'}/{how}/{sign}"
+    if kept % 2 == 0 and 0 < field < largest:
+        yield f"normal/{how}/{sign}"
 
 
 def _special_hits(case: LaneCase, trace: LaneTrace, names: list[str]) -> Iterator[str]:

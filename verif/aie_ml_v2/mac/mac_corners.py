@@ -2,18 +2,23 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
+from math import prod
 from random import Random
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MxFormat
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.exact import Block
-from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.formats.catalogue import BF16, FP32
+from bitpath.golden.scalar.codec import power_of_two
+from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.verif.aie_ml_v2.mac.mac import LaneCase, MacOptions, mode_of, row_of
-from bitpath.verif.aie_ml_v2.mac.mac_bins import DISTANCES
+from bitpath.verif.aie_ml_v2.mac.mac_bins import DISTANCES, DROPPED, boundaries
 from bitpath.verif.aie_ml_v2.mac.mac_random import random_case, random_shift
 from bitpath.verif.aie_ml_v2.mac.mac_specials import float_corners, mx_corners
+from bitpath.verif.kit.boundary_codes import breaks
 
 REPEATS = 2
 """Cases of each corner, random in all other respects."""
@@ -28,6 +33,7 @@ Kind = MxFormat | MacMode
 def corners(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
     """Yield cases for every bin of an MX format or a float mode."""
     makers = (_distances, _ties, _signs, _totals, _ends, _lone_bits, _absent)
+    yield from _boundaries(numerics, rng, kind)
     for _ in range(REPEATS):
         for maker in makers:
             yield from maker(numerics, rng, kind)
@@ -97,6 +103,79 @@ def _ties(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
         even, odd = (rng.getrandbits(FP32.fraction_bits) & ~1 | last for last in (0, 1))
         pair = {name: accumulator(rng, sign, code + FAR, each) for name, each in (("acc1", even), ("acc2", odd))}
         yield replace(case, options=ALONE, **pair)
+
+
+def _boundaries(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
+    """Ties, and ties that one bit breaks, below the 24 kept bits of a sum; the kept bits are all ones at the ends of the range.
+
+    Elsewhere they are even, so that the sticky bit alone decides a rounding to nearest even.
+    """
+    for (name, how), sign in product(boundaries(kind), (0, 1)):
+        dropped = rng.randint(max(1, breaks(DROPPED)[how].denominator.bit_length() - 1), DROPPED)
+        kept = (2 << FP32.fraction_bits) - 1 if name != "normal" else (1 << FP32.fraction_bits) + 2 * rng.getrandbits(9)
+        units = int((kept + Fraction(1, 2) + breaks(DROPPED)[how]) * (1 << dropped))
+        code = {"overflow": 254, "smallest normal": 0, "normal": 127}[name] + FP32.bias + 1 - dropped
+        if isinstance(kind, MxFormat):
+            yield _block_sum(numerics, rng, kind, units, code, sign)
+        elif kind is MacMode.FLOAT16:
+            yield _product_sum(rng, units, code, sign)
+        else:
+            yield _ones_and_accumulator(rng, kind, units, sign)
+
+
+def _product_sum(rng: Random, units: int, code: int, sign: int) -> LaneCase:
+    """BF16 products alone, whose sum is so many units of 2**-23 at their largest exponent code."""
+    unit_bits = FP32.fraction_bits - 2 * BF16.fraction_bits
+    one, most = 1 << BF16.fraction_bits, (2 << BF16.fraction_bits) - 1
+    pairs = []
+    while units:
+        down = max(0, FP32.precision - units.bit_length())
+        if down or units < most * one << unit_bits:
+            # As many leading bits as one significand has.
+            factors = max(one, min(most, units << down >> unit_bits + BF16.fraction_bits)), one
+        else:
+            factors = max((a, b) for a, b in ((most, most), (most, one)) if a * b << unit_bits <= units)
+        units -= prod(factors) << unit_bits >> down
+        first = rng.randint(max(1, code - 1 - down - 254), min(254, code - 2 - down))
+        x, y = (
+            exponent << BF16.fraction_bits | each & BF16.fraction_mask
+            for exponent, each in zip((first, code - 1 - down - first), factors, strict=True)
+        )
+        pairs.append((x | sign * BF16.sign_mask, y))
+    pairs += [(0, 0)] * (row_of(MacMode.FLOAT16).depth - len(pairs))
+    x, y = zip(*pairs, strict=True)
+    return LaneCase(mode=MacMode.FLOAT16, x=x, y=y, formats=(BF16, BF16))
+
+
+def _ones_and_accumulator(rng: Random, kind: MacMode, units: int, sign: int) -> LaneCase:
+    """Products of ones, and an accumulator that completes so many units of 2**-23."""
+    fmt, depth = rng.choice(row_of(kind).formats), row_of(kind).depth
+    one = fmt.bias << fmt.fraction_bits
+    count = min(depth, units >> FP32.fraction_bits)
+    x, y = ((code,) * count + (0,) * (depth - count) for code in (one | sign * fmt.sign_mask, one))
+    rest = Fraction(units - (count << FP32.fraction_bits), 1 << FP32.fraction_bits)
+    acc = round_to_format(rest, FP32) | sign * FP32.sign_mask
+    return LaneCase(mode=kind, x=x, y=y, formats=(fmt, fmt), **{rng.choice(("acc1", "acc2")): acc})
+
+
+def _block_sum(numerics: AieNumerics, rng: Random, fmt: MxFormat, units: int, code: int, sign: int) -> LaneCase:
+    """Blocks, and an accumulator that completes so many units of 2**-23 at the blocks' exponent code."""
+    most = fmt.max_code
+    unit = 1 << FP32.fraction_bits - 2 * (fmt.magnitude_bits - 1)
+    total = left = min(units // unit, fmt.elements * most**2)
+    pairs = []
+    for _ in range(fmt.elements):
+        # The last pairs are a multiple of the largest code, and what remains of it.
+        x = most if left >= most else min(1, left)
+        pairs.append((x, min(most, left // x) if x else 0))
+        left -= prod(pairs[-1])
+    rng.shuffle(pairs)
+    x, y = zip(*pairs, strict=True)
+    first = rng.randint(max(1, code - 1 - 254), min(254, code - 2))
+    blocks = Block(fmt, first, 0, tuple((-1) ** sign * each for each in x)), Block(fmt, code - 1 - first, 0, y)
+    rest = Fraction(units - (total - left) * unit) * power_of_two(code - 2 * FP32.bias - 1 - FP32.fraction_bits)
+    acc = round_to_format(rest, FP32) | sign * FP32.sign_mask
+    return LaneCase(mode=mode_of(fmt, numerics), x=blocks[0], y=blocks[1], **{rng.choice(("acc1", "acc2")): acc})
 
 
 def _signs(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:

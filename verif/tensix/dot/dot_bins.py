@@ -6,15 +6,20 @@ A corner that misses its target shows up as a bin not hit.
 from collections.abc import Iterator
 from fractions import Fraction
 
+from bitpath.golden.formats.catalogue import FP16
 from bitpath.golden.tensix.declarations.formats import COLUMNS, PHASES, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.exact import Accumulation, Dot16Trace
-from bitpath.golden.tensix.exact.accumulate import read_dst
-from bitpath.verif.tensix.dot.dot import DotCase, Mode
+from bitpath.golden.tensix.exact.accumulate import NARROW_FRACTION_BITS, SUM_FRACTION_BITS, read_dst
+from bitpath.golden.tensix.exact.multiplier import PRODUCT_FRACTION_BITS
+from bitpath.verif.kit.boundary_codes import TIE, break_of, breaks
+from bitpath.verif.tensix.dot.dot import DotCase, Mode, exponent_range
 
 SUM_DISTANCES = 31
 DST_DISTANCES = 26
 """Distances with a bin each; at the last one a group sum, or Dst, is shifted out completely."""
+HEADROOM = 4
+"""Binades from the exponent of the addends to a sum that 16 products and Dst always reach."""
 SIGNS = "+-"
 
 
@@ -39,10 +44,46 @@ def bins(numerics: TensixNumerics, mode: Mode) -> list[str]:
     names += [f"zeros/{phase}" for phase in range(PHASES)]
     if not mode.dst32 and numerics.pre_round:
         names += [f"tie/second {place}/{sign}" for place in ("sum", "dst") for sign in SIGNS]
+    names += [f"{name}/{how}/{sign}" for name, how, _ in boundaries(mode) for sign in SIGNS]
+    names += [f"dst {how}/{sign}" for how in breaks(mode.dst_format.fraction_bits) for sign in SIGNS]
     # In a 32-bit Dst, products of FP16 never have small exponents.
     if not (mode.style is Style.FP16 and mode.dst32):
         names += [f"underflow/{sign}" for sign in SIGNS] + ["empty group", "negative exponent in a group"]
     return [f"{mode}/{name}" for name in names]
+
+
+def sum_grid(numerics: TensixNumerics, mode: Mode) -> int:
+    """Return the fraction bits of the addends of the last sum."""
+    return SUM_FRACTION_BITS if mode.dst32 or not numerics.pre_round else NARROW_FRACTION_BITS
+
+
+def boundary_exponent(mode: Mode, name: str, dropped: int) -> int:
+    """Return the exponent of Dst and products whose sum, of so many dropped bits, is at a boundary."""
+    fmt = mode.dst_format
+    units = SUM_FRACTION_BITS if mode.dst32 else PRODUCT_FRACTION_BITS
+    leading = fmt.fraction_bits + dropped - units
+    return {"overflow": fmt.exponent_mask - 1, "smallest normal": 0, "normal": fmt.bias}[name] - leading
+
+
+def boundaries(mode: Mode) -> Iterator[tuple[str, str, list[int]]]:
+    """Yield what the last rounding can meet: a boundary, how one bit breaks the tie there, and the numbers of dropped bits.
+
+    FP16 in Dst has neither end: its largest exponent is an ordinary one, where rounding up saturates to what it was, and a
+    sum below its smallest normal number has no bit to drop.
+    """
+    fmt = mode.dst_format
+    bottom, top = exponent_range(mode, 0)
+    units = SUM_FRACTION_BITS if mode.dst32 else PRODUCT_FRACTION_BITS
+    for name in ("normal",) if fmt is FP16 else ("normal", "overflow", "smallest normal"):
+        possible = [
+            dropped
+            for dropped in range(1, units + HEADROOM + 1 - fmt.fraction_bits)
+            if max(1, bottom) <= boundary_exponent(mode, name, dropped) <= min(top, fmt.exponent_mask)
+        ]
+        for how, beside in breaks(max(possible, default=0)).items():
+            places = [dropped for dropped in possible if beside.denominator <= 1 << dropped]
+            if places:
+                yield name, how, places
 
 
 def hits(numerics: TensixNumerics, case: DotCase, trace: Dot16Trace) -> Iterator[str]:
@@ -103,6 +144,9 @@ def _sum_hits(numerics: TensixNumerics, case: DotCase, trace: Dot16Trace) -> Ite
         yield f"{name} distance/{min(distance, limit)}"
         aligned = Fraction(value, 1 << distance)
         sign = SIGNS[value < 0]
+        how = break_of(abs(aligned) * Fraction(2) ** (sum_grid(numerics, mode) - SUM_FRACTION_BITS))
+        if name == "dst" and how is not None:
+            yield f"dst {how}/{sign}"
         if _is_half(aligned):
             yield f"tie/{name}/{sign}"
         elif _is_half(aligned / (1 << 13)):
@@ -110,11 +154,20 @@ def _sum_hits(numerics: TensixNumerics, case: DotCase, trace: Dot16Trace) -> Ite
 
 
 def _final_hits(mode: Mode, accumulation: Accumulation) -> Iterator[str]:
-    total = accumulation.total
+    total, fmt = accumulation.total, mode.dst_format
     if total and not accumulation.quirk:
-        dropped = total.bit_length() - 1 - mode.dst_format.fraction_bits
-        if dropped > 0 and _is_half(Fraction(total, 1 << dropped)):
-            yield f"tie/final/{SIGNS[total < 0]}"
+        dropped = total.bit_length() - 1 - fmt.fraction_bits
+        if dropped <= 0:
+            return
+        value, sign = Fraction(abs(total), 1 << dropped), SIGNS[total < 0]
+        how = break_of(value)
+        if how == TIE:
+            yield f"tie/final/{sign}"
+        leading = accumulation.exponent + total.bit_length() - 1 - accumulation.fraction_bits
+        if how is not None and int(value) == (2 << fmt.fraction_bits) - 1 and leading in (0, fmt.exponent_mask - 1):
+            yield f"{'overflow' if leading else 'smallest normal'}/{how}/{sign}"
+        if how is not None and int(value) % 2 == 0 and 0 < leading < fmt.exponent_mask - 1:
+            yield f"normal/{how}/{sign}"
 
 
 def _result_hits(mode: Mode, accumulation: Accumulation) -> Iterator[str]:

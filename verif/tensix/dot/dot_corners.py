@@ -3,6 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 from math import prod
 from random import Random
@@ -10,6 +11,8 @@ from random import Random
 from bitpath.golden.tensix.declarations.formats import COLUMNS, PHASES, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.exact.accumulate import SUM_FRACTION_BITS
+from bitpath.golden.tensix.exact.multiplier import PRODUCT_FRACTION_BITS
+from bitpath.verif.kit.boundary_codes import breaks
 from bitpath.verif.tensix.dot.dot import (
     SRC_SIGN,
     DotCase,
@@ -24,7 +27,14 @@ from bitpath.verif.tensix.dot.dot import (
     product_words,
     split,
 )
-from bitpath.verif.tensix.dot.dot_bins import DST_DISTANCES, SUM_DISTANCES, product_distances
+from bitpath.verif.tensix.dot.dot_bins import (
+    DST_DISTANCES,
+    SUM_DISTANCES,
+    boundaries,
+    boundary_exponent,
+    product_distances,
+    sum_grid,
+)
 from bitpath.verif.tensix.dot.dot_found import found
 
 A_FIELDS, B_FIELDS = range(16, 32), range(64, 128)
@@ -36,6 +46,8 @@ HALF_PLACES = 12
 """Fraction bits of a sum below half a unit of a 16-bit Dst, which keeps 10 of 23."""
 HALF_BELOW = 14
 """Binades from a sum to Dst at which the lowest product bit is half a unit of 2**-23."""
+TRIES = 1000
+"""Random choices of products before a sum counts as none of theirs."""
 REPEATS = 3
 """Number of cases for every corner; all other properties are random."""
 
@@ -45,7 +57,8 @@ def corners(numerics: TensixNumerics, rng: Random, mode: Mode) -> list[DotCase]:
     makers = (_product_distances, _sum_distances, _dst_distances, _ties, _units, _cancellations)
     makers += (_nearly_all_ones, _ends, _empty_fields, _zeros)
     made = [case for maker in makers for _ in range(REPEATS) for case in maker(numerics, rng, mode)]
-    return [*made, *found(mode)]
+    broken = [case for maker in (_boundaries, _broken_dst_ties) for case in maker(numerics, rng, mode)]
+    return [*made, *broken, *found(mode)]
 
 
 def _sweep(rng: Random, distances: Iterable[int]) -> Iterator[tuple[int, int]]:
@@ -159,10 +172,10 @@ def _nearly_all_ones(numerics: TensixNumerics, rng: Random, mode: Mode) -> Itera
 def _fields_adding_up(rng: Random, total: int, most: int) -> list[tuple[int, int]]:
     """Return fields whose products have this sum, or none if it takes too many products."""
     smallest, largest = PRODUCTS[0], PRODUCTS[-1]
-    if total > most * largest:
+    if not smallest <= total <= most * largest:
         return []
     fewest, many = -(-total // largest), min(most, total // smallest)
-    while True:
+    for _ in range(TRIES):
         fields, rest = [], total
         for left in reversed(range(rng.randint(fewest, many))):
             # Only products that leave a possible sum for the products after them; the last must be the rest itself.
@@ -174,6 +187,62 @@ def _fields_adding_up(rng: Random, total: int, most: int) -> list[tuple[int, int
             rest -= prod(fields[-1])
         else:
             return fields
+    return []
+
+
+def _boundaries(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
+    """Ties, and ties that one bit breaks, below the kept bits of a sum.
+
+    Kept bits are all ones where rounding up overflows or reaches the smallest normal number; elsewhere they are even, so
+    that the sticky bit alone decides a rounding to nearest even.
+    """
+    fmt = mode.dst_format
+    units = SUM_FRACTION_BITS if mode.dst32 else PRODUCT_FRACTION_BITS
+    for name, how, places in boundaries(mode):
+        dropped = rng.choice(places)
+        kept = (2 << fmt.fraction_bits) - (2 if name == "normal" else 1)
+        total = int((kept + Fraction(1, 2) + breaks(dropped)[how]) * (1 << dropped))
+        for sign in (0, 1):
+            exponent = boundary_exponent(mode, name, dropped)
+            yield _dot(mode, *_adding_up(rng, mode, total << SUM_FRACTION_BITS - units, exponent, sign))
+
+
+def _adding_up(rng: Random, mode: Mode, total: int, exponent: int, sign: int) -> tuple[list[tuple[int, int]], int]:
+    """Return sources and a Dst word, all of one exponent, whose sum is ``total`` units of 2**-23 and has this sign."""
+    fmt = mode.dst_format
+    places = SUM_FRACTION_BITS - fmt.fraction_bits
+    product_places = SUM_FRACTION_BITS - PRODUCT_FRACTION_BITS
+    while True:
+        # The lowest bits of the sum are those of Dst, where products have none.
+        held = (1 << fmt.fraction_bits | rng.getrandbits(fmt.fraction_bits)) << places
+        held -= held % (1 << product_places)
+        low = total % (1 << product_places)
+        for opposite in (0, 1):
+            dst = held + (-low % (1 << product_places) if opposite else low)
+            fields = _fields_adding_up(rng, total + (dst if opposite else -dst) >> product_places, COLUMNS)
+            if fields:
+                word = (
+                    (sign ^ opposite) * fmt.sign_mask
+                    | exponent << fmt.fraction_bits
+                    | dst >> places & fmt.fraction_mask
+                )
+                return [_field_words(each, split(rng, mode, 0, exponent), sign) for each in fields], word
+
+
+def _broken_dst_ties(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
+    """A Dst whose alignment discards a tie, or a tie that one bit breaks."""
+    fmt = mode.dst_format
+    bottom, top = exponent_range(mode, 0)
+    for beside in breaks(fmt.fraction_bits).values():
+        shift = rng.randint(max(1, beside.denominator.bit_length() - 1), fmt.fraction_bits)
+        discarded = int((Fraction(1, 2) + beside) * (1 << shift))
+        # A discarded bit is this many places below the grid.
+        distance = shift - fmt.fraction_bits + sum_grid(numerics, mode)
+        exponent = rng.randint(max(bottom, 1 + distance), min(top, fmt.exponent_mask))
+        pair = _field_words(_odd_fields(rng), split(rng, mode, 0, exponent), rng.getrandbits(1))
+        for sign in (0, 1):
+            kept = dst_word(rng, mode, exponent - distance) & fmt.sign_mask - 1 >> shift << shift
+            yield _dot(mode, [pair], kept | discarded | sign * fmt.sign_mask)
 
 
 def _units(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
