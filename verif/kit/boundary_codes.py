@@ -1,6 +1,6 @@
 """Codes at the boundaries of formats, and about the ties there: what a conversion from one format to another must be asked."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from random import Random
 
@@ -76,12 +76,24 @@ def crossing(source: FloatFormat, target: FloatFormat, shift: int = 0) -> list[i
     numbers = [decode(target, code) for code in codes(target)]
     values = {abs(each.value) for each in numbers if each.kind is Kind.FINITE}
     values |= {each.lower + each.unit / 2 for each in rounded_boundaries(target, Random(0))}
-    near_codes = {
-        min(
-            max(round_to_format(value / power_of_two(shift), source, overflow=Overflow.SATURATE) + step, 0),
-            source.max_code,
-        )
-        for value in values
-        for step in (-1, 0, 1)
+    return sorted({*codes(source), *_next_to(source, values, shift)})
+
+
+def integer_crossing(source: FloatFormat, low: int, high: int, shift: int = 0) -> list[int]:
+    """Return the source's boundary codes, and its codes next to integers' boundaries and ties over ``2**shift``.
+
+    The boundaries are zero and both ends of the integers' range; a code times ``2**shift`` is converted to one of them.
+    """
+    values = {
+        abs(each) + part for each in (0, 1, 2, low, high) for part in (Fraction(-1, 2), Fraction(0), Fraction(1, 2))
     }
-    return sorted({*codes(source), *near_codes, *(each | source.sign_mask for each in near_codes)})
+    return sorted({*codes(source), *_next_to(source, values, shift)})
+
+
+def _next_to(source: FloatFormat, values: Iterable[Fraction], shift: int) -> set[int]:
+    """Return the codes nearest to magnitudes over ``2**shift`` and their neighbours, of both signs."""
+    nearest = (
+        round_to_format(abs(value) / power_of_two(shift), source, overflow=Overflow.SATURATE) for value in values
+    )
+    found = {min(max(code + step, 0), source.max_code) for code in nearest for step in (-1, 0, 1)}
+    return found | {code | source.sign_mask for code in found}

@@ -6,6 +6,7 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3 import cast
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, IntegerFormat, container_bits
 from bitpath.golden.trainium3.operands.cast import CAST_DTYPES
+from bitpath.verif.kit.boundary_codes import crossing, integer_crossing
 
 DTYPE_NAMES = {dtype: name for name, dtype in CAST_DTYPES.items()}
 """Names of dtypes, integers among them; TF32 has no dtype."""
@@ -43,3 +44,15 @@ def corners(name: str) -> list[int]:
         around += [int(each) for each in np.array(numbers, np.float32).view(np.uint32)]
         around += [each | 1 << 31 for each in around]
     return sorted({(each + step) % (1 << bits) for each in around for step in (-1, 0, 1)})
+
+
+def boundary_words(source: str, destination: str) -> list[int]:
+    """Return `corners` of a dtype; of a float also its boundary codes and those next to the boundaries of the destination."""
+    own, target = FORMATS[source], FORMATS[destination]
+    if isinstance(own, IntegerFormat):
+        return corners(source)
+    if isinstance(target, IntegerFormat):
+        found = integer_crossing(own, target.lowest, target.highest)
+    else:
+        found = crossing(own, target)
+    return sorted({*corners(source), *(code << container_bits(source) - own.width for code in found)})

@@ -8,6 +8,8 @@ from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2 import exact
 from bitpath.golden.aie_ml_v2.declarations.codes import SPARSE_PAIRS
 from bitpath.golden.arrays.codec import decode_array
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.verif.kit.boundary_codes import codes
 
 NEGATIONS = list(product((False, True), repeat=3))
 KINDS = ("plain", "spread", "specials", "overflow", "underflow", "ties")
@@ -51,6 +53,40 @@ def fp32_blocks(rng, fmt, count):
     kinds = np.stack([bits, near, ties, ones, edges])
     blocks = np.take_along_axis(kinds, rng.integers(0, 5, (1, count, 1)), axis=0)[0]
     return blocks.astype(np.uint32)
+
+
+def boundary_blocks(fmt):
+    """FP32 codes [N, elements]: FP32's boundaries and their neighbours, each as the largest element and among smaller ones.
+
+    Below each stand codes next to half and one of the last place that it leaves.
+    """
+    rows = []
+    for code in codes(FP32):
+        place = 1 << FP32.fraction_bits - fmt.magnitude_bits + 1
+        magnitude = code & ~FP32.sign_mask
+        below = [max(0, magnitude - (steps << FP32.fraction_bits)) for steps in range(fmt.magnitude_bits + 2)]
+        near = [place >> 1, place, (place >> 1) + 1, place - 1, magnitude | place >> 1, magnitude ^ place]
+        rows.append(np.resize([code, 0, FP32.sign_mask, *near, *below], fmt.elements))
+    return np.array(rows, np.uint32)
+
+
+def check_blocks_at_boundaries(numerics, fmt):
+    """Compare both tiers' reading of blocks whose elements are next to FP32's smallest normal and largest number."""
+    powers = 1 << np.arange(fmt.magnitude_bits)
+    near = np.concatenate([powers - 1, powers, powers + 1, [fmt.max_code]])
+    near = np.unique(np.clip(np.concatenate([near, -near, [fmt.min_code]]), fmt.min_code, fmt.max_code))
+    rows = np.resize(near, -(-len(near) // fmt.elements) * fmt.elements).reshape(-1, fmt.elements).astype(np.int8)
+    shifts = (0x00, 0xFF) if fmt.has_shifts else (0,)
+    for exponent, shift in product((*range(fmt.magnitude_bits + 3), 127, *range(251, 256)), shifts):
+        bytes_ = (np.full(len(rows), each, np.uint8) for each in (exponent, shift))
+        got = aie.from_mx(aie.MxBlocks(fmt, *bytes_, rows), numerics=numerics).view(np.uint32).reshape(rows.shape)
+        blocks = [exact.Block(fmt, exponent, shift, tuple(row)) for row in rows.tolist()]
+        assert got.tolist() == [exact.from_mx(numerics, block) for block in blocks]
+        # The smallest normal number, and what is half of it: a power of two in the codes and in the exponent.
+        for power, block_row in ((p, got[rows == 1 << p]) for p in range(fmt.magnitude_bits)):
+            field = exponent + power - fmt.magnitude_bits + 1 - (shift > 0)
+            if 0 <= field <= 1:
+                assert set(block_row.tolist()) == {field << FP32.fraction_bits}
 
 
 def check(numerics, bits, fmt, code):

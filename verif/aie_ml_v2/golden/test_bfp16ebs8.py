@@ -21,7 +21,9 @@ from bitpath.verif.aie_ml_v2.golden.operands import (
     NEGATIONS,
     accumulators,
     both,
+    boundary_blocks,
     check,
+    check_blocks_at_boundaries,
     fp32_blocks,
     matrices,
     negations,
@@ -65,6 +67,14 @@ def words(rng, count):
 @pytest.mark.parametrize("code", RoundingCode)
 def test_tiers_convert_alike(code, name):
     check(CONVERSIONS[name], words(np.random.default_rng(1), 60), BFP16EBS8, code)
+
+
+@pytest.mark.parametrize("name", CONVERSIONS)
+def test_boundaries(name):
+    """The ends of FP32's normal and subnormal numbers, their neighbours and both zeros, into blocks and out of them."""
+    for code in (RoundingCode.CONV_EVEN, RoundingCode.SYMMETRIC_CEIL):
+        check(CONVERSIONS[name], boundary_blocks(BFP16EBS8), BFP16EBS8, code)
+    check_blocks_at_boundaries(CONVERSIONS[name], BFP16EBS8)
 
 
 @settings(deadline=None)

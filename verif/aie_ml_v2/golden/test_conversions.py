@@ -12,9 +12,11 @@ from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 from bitpath.golden.aie_ml_v2.declarations.status import FloatSaturation
 from bitpath.golden.arrays.codec import DTYPES, decode_array
-from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, FP16
+from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, FP16, FP32
 from bitpath.verif.aie_ml_v2.golden.operands import near_codes
+from bitpath.verif.kit.boundary_codes import codes, crossing, integer_crossing
 
+INT32 = -(1 << 31), (1 << 31) - 1
 BASE = AIE_ML_V2.numerics
 ALL16 = np.arange(1 << 16, dtype=np.uint16)
 NARROW = (BF16, FP16, *FLOAT8_FORMATS)
@@ -37,6 +39,16 @@ def test_every_tie(fmt, code):
         some = bits if saturate in (0, 3) else bits[::9]
         expected = [exact.narrow(each, fmt, code, saturate=saturate) for each in some.tolist()]
         assert narrow(some, fmt, code, saturate).tolist() == expected
+
+
+@pytest.mark.parametrize("code", RoundingCode)
+@pytest.mark.parametrize("fmt", NARROW, **by_name)
+def test_boundaries(fmt, code):
+    """The ends of both formats' normal and subnormal numbers, the ties beside them, their neighbours and both zeros."""
+    for shift, saturate in ((0, 0), (0, 3), (-32, 1), (31, 2)) if fmt.width == 8 else ((0, 0), (0, 3)):
+        bits = crossing(FP32, fmt, shift)
+        expected = [exact.narrow(each, fmt, code, saturate=saturate, shift=shift) for each in bits]
+        assert narrow(np.array(bits, np.uint32), fmt, code, saturate, shift).tolist() == expected
 
 
 @settings(deadline=None, max_examples=300)
@@ -105,18 +117,19 @@ def test_representations():
 
 def test_widening_of_every_code():
     assert np.array_equal(aie.bf16_to_f32(ALL16), ALL16.astype(np.uint32) << 16)
-    assert aie.bf16_to_f32(ALL16)[::37].tolist() == [exact.widen(code, BF16) for code in ALL16[::37].tolist()]
-    got = aie.fp16_to_f32(ALL16)
-    assert got[::7].tolist() == [exact.widen(code, FP16) for code in ALL16[::7].tolist()]
+    some = [*range(0, 1 << 16, 37), *codes(BF16)]
+    assert aie.bf16_to_f32(ALL16)[some].tolist() == [exact.widen(code, BF16) for code in some]
+    got, some = aie.fp16_to_f32(ALL16), [*range(0, 1 << 16, 7), *codes(FP16)]
+    assert got[some].tolist() == [exact.widen(code, FP16) for code in some]
     quiet = ~np.isnan(ALL16.view(np.float16))
     assert np.array_equal(got[quiet], ALL16.view(np.float16)[quiet].astype(np.float32).view(np.uint32))
 
 
 @pytest.mark.parametrize("fmt", FLOAT8_FORMATS, **by_name)
 def test_8_bit_floats_widen_by_a_multiplication(fmt):
-    codes = np.arange(256, dtype=np.uint8)
-    values = decode_array(fmt, codes)
-    got = aie.fp8_to_f32(codes.view(DTYPES[fmt]))
+    every = np.arange(256, dtype=np.uint8)
+    values = decode_array(fmt, every)
+    got = aie.fp8_to_f32(every.view(DTYPES[fmt]))
     assert np.array_equal(got, values.astype(np.float32), equal_nan=True)
     assert not np.signbit(got[got == 0]).any()
 
@@ -125,7 +138,8 @@ def test_8_bit_floats_widen_by_a_multiplication(fmt):
 def test_bf16_codes_to_integers(shift):
     got = aie.bf16_to_int32(ALL16, shift)
     assert got.dtype == np.int32
-    assert got[::11].tolist() == [exact.bf16_to_int32(code, shift) for code in ALL16[::11].tolist()]
+    some = [*range(0, 1 << 16, 11), *integer_crossing(BF16, *INT32, shift)]
+    assert got[some].tolist() == [exact.bf16_to_int32(code, shift) for code in some]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +156,7 @@ def test_integers_by_hand(code, integer):
 @pytest.mark.parametrize("shift", [-3, 0, 20])
 def test_fp32_to_integers_rounds_to_bf16_first(shift):
     rng = np.random.default_rng(13)
-    bits = rng.integers(0, 1 << 32, 500).astype(np.uint32)
+    bits = np.append(rng.integers(0, 1 << 32, 500), integer_crossing(FP32, *INT32, shift)).astype(np.uint32)
     for code in RoundingCode:
         got = aie.f32_to_int32(bits, shift, rounding=code)
         assert got.tolist() == [exact.f32_to_int32(each, shift, code) for each in bits.tolist()]
@@ -154,7 +168,7 @@ def test_fp32_to_integers_rounds_to_bf16_first(shift):
 def test_three_pieces():
     rng = np.random.default_rng(11)
     edges = [0, 1 << 31, 1, 0x7FFFFF, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00001, 0x3F800001]
-    bits = np.concatenate([rng.integers(0, 1 << 32, 2000), edges]).astype(np.uint32)
+    bits = np.concatenate([rng.integers(0, 1 << 32, 2000), edges, crossing(FP32, BF16)]).astype(np.uint32)
     pieces = aie.split_f32(bits.view(np.float32))
     assert pieces.shape == (3, len(bits))
     assert pieces.view(np.uint16).T.tolist() == [list(exact.split_f32(each)) for each in bits.tolist()]

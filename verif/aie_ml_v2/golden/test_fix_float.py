@@ -11,6 +11,8 @@ from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2 import exact
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS, Saturation
 from bitpath.golden.aie_ml_v2.declarations.scalar import Sr2
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.verif.kit.boundary_codes import integer_crossing
 
 TOP = 1 << 31
 integers = st.integers(-TOP, TOP - 1) | st.integers(0, 31).flatmap(
@@ -45,6 +47,24 @@ def test_every_exponent_and_shift():
     for shift in (-32, -7, 0, 8, 31):
         got = pairs(aie.float_to_fix(np.array(codes, np.uint32), shift))
         assert got == [exact.float_to_fix(code, shift) for code in codes]
+
+
+@pytest.mark.parametrize("shift", FLOAT_SHIFTS)
+def test_boundaries(shift):
+    """Both ends of the integers and of FP32's normal and subnormal numbers, the ties beside them, their neighbours and zeros."""
+    numbers = [
+        0,
+        1,
+        TOP - 1,
+        TOP - 2,
+        *(bound + step for bound in (1 << 24, TOP - 64, TOP - 128) for step in (-1, 0, 1)),
+    ]
+    numbers += [-number for number in numbers] + [-TOP]
+    got = pairs(aie.fix_to_float(np.array(numbers, np.int32), shift))
+    assert got == [exact.fix_to_float(n, shift) for n in numbers]
+    codes = integer_crossing(FP32, -TOP, TOP - 1, shift)
+    got = pairs(aie.float_to_fix(np.array(codes, np.uint32), shift))
+    assert got == [exact.float_to_fix(code, shift) for code in codes]
 
 
 @settings(deadline=None, max_examples=300)

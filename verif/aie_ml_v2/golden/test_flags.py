@@ -17,8 +17,9 @@ from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, PRESETS
 from bitpath.golden.aie_ml_v2.mac.flags import with_lane_flags
 from bitpath.golden.arrays.codec import DTYPES, codes_of
-from bitpath.golden.formats.catalogue import BF16, E4M3FN, E4M3FNUZ, E5M2, FP16
+from bitpath.golden.formats.catalogue import BF16, E4M3FN, E4M3FNUZ, E5M2, FP16, FP32
 from bitpath.verif.aie_ml_v2.golden.operands import KINDS, accumulators, fp32_blocks, matrices, near_codes
+from bitpath.verif.kit.boundary_codes import crossing
 
 BASE = AIE_ML_V2.numerics
 ALL16 = np.arange(1 << 16, dtype=np.uint16)
@@ -49,6 +50,7 @@ def records(lanes, count):
 @pytest.mark.parametrize("fmt", NARROW, **by_name)
 def test_narrow_at_every_tie(fmt, code):
     bits, saturate = near_codes(fmt)[:: 5 if fmt.width == 8 else 11], code.value % 4
+    bits = np.append(bits, np.array(crossing(FP32, fmt), np.uint32))
     function, dtype = call_of(fmt)
     _, lanes = with_lane_flags(function, bits, *dtype, rounding=code, saturate=saturate)
     expected = [exact.narrow_flags(each, fmt, code, saturate=saturate) for each in bits.tolist()]

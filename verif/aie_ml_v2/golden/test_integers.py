@@ -62,6 +62,10 @@ def test_srs(acc_bits, out_bits, signed, saturation):
         assert shift in SRS_SHIFTS
         limit = 1 << out_bits << max(shift, 0)
         around = [(sign * limit >> each) + offset for sign in (-1, 1) for each in (0, 1) for offset in (-1, 0)]
+        half = 1 << max(shift, 1) - 1
+        # The ends of the result's ranges, zero, and the ties above them.
+        ends = (0, limit // 2, limit, -limit // 2, -half * 2)
+        around += [end + tie + step for end in ends for tie in (-half, 0) for step in (-1, 0, 1)]
         around = [each for each in around if -top <= each < top]
         acc = np.array([*edges, *small.tolist(), *rng.integers(-top, top, 6).tolist(), *around], np.int64)
         options = {"rounding": code, "saturate": saturation, "signed": signed}
@@ -99,8 +103,11 @@ def test_ups(acc_bits, saturation):
     top = 1 << max(UPS_MODES[acc_bits]) - 1
     x = np.array([-top, -1, 0, 1, top - 1, *rng.integers(-top, top, 20).tolist()])
     for shift in range(64):
-        got = aie.ups(x, shift, acc_bits=acc_bits, saturate=saturation)
-        assert got.tolist() == [exact.ups(each, shift, acc_bits, saturation) for each in x.tolist()]
+        # The ends of the accumulator's range.
+        ends = [(1 << max(acc_bits - 1 - shift, 0)) + step for step in (-1, 0, 1)]
+        held = [*x.tolist(), *(min(max(sign * each, -top), top - 1) for each in ends for sign in (1, -1))]
+        got = aie.ups(np.array(held), shift, acc_bits=acc_bits, saturate=saturation)
+        assert got.tolist() == [exact.ups(each, shift, acc_bits, saturation) for each in held]
         if acc_bits == 32 and shift >= 32:
             assert not got.any()
 

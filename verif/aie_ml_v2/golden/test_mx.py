@@ -13,7 +13,7 @@ from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2 import exact
 from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX6, MX9, MX_FORMATS, MX_FORMS, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, PRESETS
-from bitpath.verif.aie_ml_v2.golden.operands import check, fp32_blocks
+from bitpath.verif.aie_ml_v2.golden.operands import boundary_blocks, check, check_blocks_at_boundaries, fp32_blocks
 
 BASE = AIE_ML_V2.numerics
 NUMERICS = {name: preset.numerics for name, preset in PRESETS.items()} | {
@@ -31,6 +31,15 @@ ids = {"ids": lambda each: getattr(each, "name", each)}
 @pytest.mark.parametrize("fmt", MX, **ids)
 def test_tiers_agree(fmt, code, name):
     check(NUMERICS[name], fp32_blocks(np.random.default_rng(1), fmt, 40), fmt, code)
+
+
+@pytest.mark.parametrize("name", NUMERICS)
+@pytest.mark.parametrize("fmt", MX, **ids)
+def test_boundaries(fmt, name):
+    """The ends of FP32's normal and subnormal numbers, their neighbours and both zeros, into blocks and out of them."""
+    for code in (RoundingCode.CONV_EVEN, RoundingCode.SYMMETRIC_CEIL):
+        check(NUMERICS[name], boundary_blocks(fmt), fmt, code)
+    check_blocks_at_boundaries(NUMERICS[name], fmt)
 
 
 @settings(deadline=None)

@@ -16,6 +16,7 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 from bitpath.golden.arrays.codec import decode_array
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.scalar.codec import decode
+from bitpath.verif.kit.boundary_codes import codes
 
 BASE = AIE_ML_V2.numerics
 FORMATS = {"bf16": BF16, "fp16": FP16, "fp32": BF20}
@@ -44,6 +45,17 @@ def test_every_entry_of_the_exponential(fmt):
     t = np.concatenate([t, np.array(ends, np.float32), f32(SPECIALS)])
     got = codes_of(aie.exp2_instruction(t, fmt=fmt))
     assert got == [exact.exp2_instruction(each, FORMATS[fmt]) for each in t.view(np.uint32).tolist()]
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_boundaries(fmt):
+    """FP32's boundaries and their neighbours, arguments next to those of the results', and both zeros."""
+    of_result = FORMATS[fmt]
+    ends = [of_result.emin, of_result.emin - of_result.fraction_bits, of_result.emax, of_result.emax + 1]
+    arguments = np.array([0.5, 1, 2, 4, *ends], np.float32).view(np.uint32).astype(np.int64)
+    bits = sorted({*codes(FP32), *(arguments + np.arange(-1, 2)[:, np.newaxis]).ravel().tolist()})
+    assert codes_of(aie.exp2(f32(bits), fmt=fmt)) == [exact.exp2(BASE, each, FORMATS[fmt]) for each in bits]
+    assert aie.tanh(f32(bits)).view(np.uint16).tolist() == [exact.tanh(each) for each in bits]
 
 
 @settings(deadline=None)

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from itertools import product
+from random import Random
 
 import numpy as np
 import pytest
@@ -11,9 +12,11 @@ from hypothesis import strategies as st
 from bitpath.golden.arrays.codec import DTYPES, decode_array, encode_array
 from bitpath.golden.formats.catalogue import CATALOGUE, E2M1, E4M3, E4M3FN, E5M2, E8M0, FP32, FloatFormat, Specials
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.scalar.codec import Overflow, Unpacked, decode
+from bitpath.golden.scalar.codec import Kind, Overflow, Unpacked, decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format, round_to_integer, ulp
 from bitpath.rtl.common.config import from_dict
+from bitpath.verif.kit.boundaries import near_floats
+from bitpath.verif.kit.boundary_codes import codes
 
 FORMATS = list(CATALOGUE.values())
 SIGNED = [fmt for fmt in FORMATS if fmt.signed]
@@ -145,6 +148,20 @@ def test_tiers_agree_at_every_number_and_midpoint(fmt, rounding, overflow):
     assert got.dtype == np.int64
     finite = np.isfinite(values)
     assert got[finite].tolist() == [scalar(fmt, value, rounding, overflow) for value in values[finite].tolist()]
+
+
+@pytest.mark.parametrize(("rounding", "overflow"), MODES, ids=lambda each: each.name)
+@pytest.mark.parametrize("fmt", SIGNED, ids=lambda fmt: fmt.name)
+def test_boundaries(fmt, rounding, overflow):
+    """The ends of normal and subnormal numbers, ties and numbers with a bit beside them at every distance, both zeros."""
+    if fmt.specials is Specials.FINITE and overflow is Overflow.SPECIAL:
+        return
+    numbers = [decode(fmt, code) for code in codes(fmt)]
+    values = {float(each.value) for each in numbers if each.kind is Kind.FINITE} | {0.0}
+    values |= {float(each.value) for each in near_floats(fmt, Random(fmt.name), range(2, 30), rounding)}
+    for value in sorted(values):
+        for signed in (value, -value):
+            assert vector(fmt, signed, rounding, overflow) == scalar(fmt, signed, rounding, overflow), signed
 
 
 @given(

@@ -10,7 +10,7 @@ from bitpath.golden.tensix import exact
 from bitpath.golden.tensix.convert.unpack import L1_BYTES
 from bitpath.golden.tensix.declarations.formats import EXPONENT5_FORMATS, Format
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE, StochasticCompare
-from bitpath.verif.tensix.golden.words import words32
+from bitpath.verif.tensix.golden.words import words16, words32
 
 ALL8, ALL16 = (np.arange(1 << bits, dtype=np.uint32) for bits in (8, 16))
 
@@ -68,8 +68,9 @@ def scalar_pack(numerics, words, mid, out, *, dst32, relu, relu_threshold, round
 @pytest.mark.parametrize("out", [Format.FP16, Format.FP8], ids=lambda each: each.name)
 @pytest.mark.parametrize(("dst32", "round_10b"), [(True, True), (False, True), (False, False)])
 def test_pack_fp16(dst32, round_10b, out, relu):
-    """From FP32, from BF16 before ReLU, and from FP16. Each ReLU takes a quarter of the words. The threshold is BF16's only from FP32."""
-    words = (words32(np.random.default_rng(51)) if dst32 else ALL16)[relu::4]
+    """From FP32, from BF16 before ReLU, and from FP16: boundaries and a quarter of the words. The threshold is BF16's only from FP32."""
+    rng = np.random.default_rng(51 + relu)
+    words = words32(rng, 1600) if dst32 else words16(rng, 1 << 14)
     threshold = 0x3F80 if dst32 else 0x3C00
     options = {
         "dst32": dst32,
@@ -128,7 +129,7 @@ def test_int16_from_a_32_bit_dst():
 def test_stochastic_rounding_of_the_packers(dst32, mid, out, compare):
     rng = np.random.default_rng(53)
     numerics = replace(WORMHOLE.numerics, stochastic_compare=compare)
-    words = words32(rng) if dst32 else rng.permutation(ALL16)[:6000]
+    words = words32(rng) if dst32 else words16(rng, 6000)
     bits = rng.integers(0, 1 << 32, words.size, np.uint32)
     bits[:1000] &= 0xFF8000FF
     got = tensix.pack(words, mid, out, dst32=dst32, stochastic_bits=bits, numerics=numerics)

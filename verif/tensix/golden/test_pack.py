@@ -11,9 +11,9 @@ from bitpath.golden.tensix import exact
 from bitpath.golden.tensix.convert.early_conversion import EARLY_FORMATS, INTEGERS
 from bitpath.golden.tensix.convert.pack import FLOAT_OUTPUTS
 from bitpath.golden.tensix.convert.unpack import L1_BYTES
-from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, EXPONENT5_FORMATS, Format
+from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, EXPONENT5_FORMATS, Format
 from bitpath.golden.tensix.declarations.numerics import TIES, WORMHOLE, BfpRange
-from bitpath.verif.tensix.golden.words import words32
+from bitpath.verif.tensix.golden.words import words16, words32
 from bitpath.verif.tensix.unpack.block_datums import split_datums
 
 BASE = WORMHOLE.numerics
@@ -66,8 +66,7 @@ def relus(mid):
 def test_pack(dst32, mid, out):
     """A random sample of words in each ReLU mode, against the scalar tier."""
     rng = np.random.default_rng(34)
-    words = words32(rng)[::5] if dst32 else rng.permutation(ALL16)[:1200]
-    words = words[: len(words) // 16 * 16]
+    words = words32(rng, 1000) if dst32 else words16(rng, 1200)
     for options in relus(mid):
         got = tensix.pack(words, mid, out, dst32=dst32, **options)
         if out in BLOCK_FLOATS:
@@ -98,8 +97,8 @@ PLAIN_PACKS = [(dst32, mid, out) for dst32, mid, out in PACKS if out in L1_BYTES
 def test_edge_mask_and_exponent_threshold(dst32, mid, out):
     """The edge mask applies before ReLU and the threshold after it, as in the scalar tier; masks by row."""
     rng = np.random.default_rng(36)
-    words = (words32(rng) if dst32 else rng.permutation(ALL16))[:480]
-    edge = {"dst32": dst32, "edge_mask": rng.integers(0, 1 << 16, 30)}
+    words = words32(rng, 160) if dst32 else words16(rng, 480)
+    edge = {"dst32": dst32, "edge_mask": rng.integers(0, 1 << 16, len(words) // COLUMNS)}
     top = 31 if mid in EXPONENT5_FORMATS else 255
     edge["exponent_threshold"] = 0 if mid in INTEGERS else int(rng.integers(1, top))
     for relu, minus_infinity in product(relus(mid), (False,) if mid in INTEGERS else (False, True)):
@@ -135,7 +134,7 @@ def test_a_masked_edge_of_a_block(fmt):
 @pytest.mark.parametrize("tie", TIES)
 def test_descale_shift(unsigned, tie):
     rng = np.random.default_rng(37)
-    words = np.concatenate([words32(rng)[:160], rng.integers(0, 1 << 12, 160) | rng.integers(0, 2, 160) << 31])
+    words = np.concatenate([words32(rng, 160), rng.integers(0, 1 << 12, 160) | rng.integers(0, 2, 160) << 31])
     words = words.astype(np.uint32)
     numerics = replace(BASE, final_tie=tie)
     for shift in range(32):
@@ -159,7 +158,7 @@ def test_descale_shift_by_hand(word, shift, unsigned, expected):
 @pytest.mark.parametrize("dst32", [False, True])
 def test_rounding_to_10_bits_is_an_intermediate_tf32(dst32):
     rng = np.random.default_rng(38)
-    words = words32(rng)[:1600] if dst32 else rng.permutation(ALL16)[:1600]
+    words = words32(rng, 1200) if dst32 else words16(rng, 1600)
     for mid, outs in (("FP32", ("TF32", "FP32", "BF16", "FP16", "BFP8")), ("BF16", ("FP16",))):
         for out in outs:
             got = tensix.pack(words, mid, out, dst32=dst32, round_10b=True)

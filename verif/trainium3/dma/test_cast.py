@@ -14,7 +14,7 @@ from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
 from bitpath.golden.trainium3.exact import cast as exact_cast
 from bitpath.golden.trainium3.operands.cast import CAST_DTYPES, from_fp32, to_fp32
 from bitpath.golden.trainium3.vector.tensor_scalar import tensor_scalar
-from bitpath.verif.trainium3.dtype_words import array_of, cast_words, corners
+from bitpath.verif.trainium3.dtype_words import array_of, boundary_words, cast_words
 
 PAIRS = list(product(FORMATS, repeat=2))
 
@@ -27,8 +27,8 @@ def test_there_are_13_dtypes():
 
 @pytest.mark.parametrize("source", FORMATS)
 def test_corners_are_the_exact_twin(source):
-    codes = corners(source)
     for destination in FORMATS:
+        codes = boundary_words(source, destination)
         got = cast_words(np.array(codes), source, destination)
         assert got.tolist() == [exact_cast(code, source, destination) for code in codes], destination
 
@@ -72,7 +72,7 @@ def test_documented_examples():
 
 def test_equal_dtypes_move_bits():
     for name in FORMATS:
-        codes = np.array(corners(name))
+        codes = np.array(boundary_words(name, name))
         assert np.array_equal(cast_words(codes, name, name), codes)
     values = np.zeros(3, np.float32)
     assert not np.shares_memory(cast(values, np.float32), values)

@@ -13,6 +13,7 @@ from bitpath.golden.scalar import fp32 as exact
 from bitpath.golden.scalar.codec import Kind, Overflow, decode
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3.operands import fp32
+from bitpath.verif.kit.boundary_codes import crossing
 
 NAN, INF, ONE = 0x7FC00000, 0x7F800000, 0x3F800000
 MAGNITUDES = (
@@ -106,7 +107,7 @@ def test_casts(fmt):
     rng = np.random.default_rng(2)
     half = 1 << max(22 - fmt.fraction_bits, 0)
     near = rng.choice(got, 1500) + rng.integers(-1, 2, 1500) * half  # numbers of the format, and ties between two
-    values = np.concatenate([near, np.array(CORNERS), rng.integers(0, 1 << 32, 500)]).astype(np.uint32)
+    values = np.concatenate([near, CORNERS, crossing(FP32, fmt), rng.integers(0, 1 << 32, 500)]).astype(np.uint32)
     written = codes_of(fp32.write(values.view(np.float32), dtype))
     assert written.tolist() == [exact.convert(code, FP32, fmt) for code in values.tolist()]
 

@@ -12,6 +12,7 @@ from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, FP16, FP3
 from bitpath.golden.trainium3 import dequantize, pack_x4, quantize_mx, quantize_offline
 from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
 from bitpath.golden.trainium3.exact.quantize import quantize_block
+from bitpath.verif.kit.boundary_codes import crossing
 
 E4, E5, FP4 = DTYPES[E4M3FN], DTYPES[E5M2], DTYPES[E2M1]
 
@@ -197,6 +198,10 @@ def test_offline_against_the_scalar_tier(source, element, rule):
     below = np.maximum(of_blocks(1, source.exponent_mask) - rng.integers(0, 12, shape), 0) << place | fraction
     codes = np.choose(of_blocks(0, 3), [rng.integers(0, source.sign_mask, shape), ties, below])
     codes |= rng.choice([0, source.sign_mask], shape)
+    # Blocks of the boundaries of both formats and their neighbours, those next in value side by side.
+    bounds = np.array(sorted(crossing(source, element), key=lambda code: code & ~source.sign_mask))
+    bounds = np.resize(bounds, -(-len(bounds) // 32) * 32).reshape(-1, 8, 4)
+    codes[:8, : 4 * len(bounds)] = bounds.transpose(1, 0, 2).reshape(8, -1)
     if element is E2M1:
         codes[codes & source.sign_mask - 1 > source.infinity_code] = 0
     expected_data, expected_scale = scalar_tile(source, codes, element, rule)
@@ -209,7 +214,8 @@ def test_offline_against_the_scalar_tier(source, element, rule):
 def test_dequantize_is_exact():
     rng = np.random.default_rng(5)
     for element in (E4M3FN, E5M2, E2M1):
-        codes = rng.integers(0, 1 << element.width, (32, 8)).astype(np.uint8)
+        # Every code.
+        codes = rng.permutation(256).reshape(32, 8).astype(np.uint8) & (1 << element.width) - 1
         scale = np.array([[0, 254], [127, 255], [1, 2], [100, 200]], np.uint8)
         values = dequantize(codes.view(DTYPES[element]), scale)
         factors = np.ldexp(1.0, scale.astype(int) - 127).repeat(8, axis=0).repeat(4, axis=1)

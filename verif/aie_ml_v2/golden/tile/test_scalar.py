@@ -12,6 +12,7 @@ from bitpath.golden.aie_ml_v2 import exact
 from bitpath.golden.aie_ml_v2.declarations.scalar import ScalarFunction, ScalarOp, Sr2
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.verif.common.fp32.functions import FORMAT_EDGES, FUNCTIONS, rounding_edges
+from bitpath.verif.kit.boundary_codes import integer_crossing
 
 WORDS = sorted(
     {(base + step) % (1 << 32) for base in (0, 31, 32, 127, 128, 255, 0x7FFF, 0x8000, 1 << 31) for step in (-1, 0, 1)}
@@ -105,6 +106,21 @@ def test_functions_at_edges(name):
     seen = {flag for each in flags.tolist() for flag in Sr2 if each & flag}
     inv = {Sr2.TINY, Sr2.HUGE} if name == "inv" else set()
     assert seen == {Sr2.ZERO, Sr2.INFINITY, Sr2.INVALID, Sr2.INEXACT} | inv
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("fix_in", "fix_out"), [(None, None), (None, -3), (7, None), (31, -32)])
+def test_boundaries(name, fix_in, fix_out):
+    """Both ends of FP32's normal and subnormal numbers or of the integers, their neighbours and zeros."""
+    ends = [(end + step) % (1 << 32) for end in (0, 1 << 31, 1 << 24) for step in (-2, -1, 0, 1)]
+    codes = ends if fix_in is not None else integer_crossing(FP32, -(1 << 31), (1 << 31) - 1, 0)
+    given = np.array(codes, np.uint32)
+    values, flags = aie.scalar_function(
+        name, given if fix_in is None else given.view(np.int32), fix_in=fix_in, fix_out=fix_out
+    )
+    signed = given.tolist() if fix_in is None else given.view(np.int32).tolist()
+    expected = [exact.scalar_function(ScalarFunction(name), each, fix_in, fix_out) for each in signed]
+    assert list(zip(values.tolist(), flags.tolist(), strict=True)) == expected
 
 
 @settings(deadline=None, max_examples=300)
