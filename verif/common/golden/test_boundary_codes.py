@@ -13,6 +13,7 @@ from bitpath.verif.kit.boundary_codes import (
     codes,
     codes_about,
     crossing,
+    exact_code,
     integer_crossing,
     rounded_boundaries,
 )
