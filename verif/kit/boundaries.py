@@ -114,5 +114,5 @@ def near(
 
 
 def near_floats(fmt: FloatFormat, rng: Random, distances: Iterable[int], rounding: Rounding) -> Iterator[Near]:
-    """:func:`near` of a format's :func:`float_boundaries`; a caller negates the value for a negative result."""
-    return near(partial(float_boundaries, fmt), rng, distances, rounding)
+    """:func:`near` of a format's :func:`float_boundaries`, without values below zero: a caller negates for negative results."""
+    return (each for each in near(partial(float_boundaries, fmt), rng, distances, rounding) if each.value >= 0)

@@ -9,13 +9,15 @@ from xml.etree import ElementTree
 import pytest
 
 from bitpath.rtl.common.config import PipelineConfig
-from bitpath.rtl.emit import emit, emit_flat
+from bitpath.rtl.emit import emit, emit_flat, verilog_text
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.units import UNITS
 from bitpath.sim.engine.check import bench
 from bitpath.sim.engine.check.design import read_design
 from bitpath.sim.engine.check.port_map import read_map
 from bitpath.sim.engine.errors import SimulationError
+from bitpath.verif.kit.code_mutants import mutated
+from bitpath.verif.trainium3.dot.rounding_faults import FAULTS, QUICK
 
 pytestmark = pytest.mark.simulator
 
@@ -114,6 +116,23 @@ def test_a_broken_design_fails_and_its_replay_line_shows_the_same(broken, check,
     status, _, again = check(*(word for word in words[2:] if word != "--waves"))
     assert status == 1
     assert first in again
+
+
+@pytest.fixture
+def losing(tmp_path):
+    """Verilog of the unit that loses the far sticky bits of subnormal results."""
+    with mutated(*FAULTS[QUICK]):
+        text, _ = verilog_text(UNITS["quad_mx_dot"].build(DotConfig()), "losing_dot")
+    file = tmp_path / "losing_dot.v"
+    file.write_text(text)
+    return file
+
+
+@pytest.mark.deep
+def test_a_lost_sticky_bit_fails_with_default_options(losing, bitpath):
+    status, _, err = bitpath("check", losing, "--unit", "quad_mx_dot")
+    assert status == 1
+    assert "first mismatch: directed_corners" in err
 
 
 @pytest.mark.deep

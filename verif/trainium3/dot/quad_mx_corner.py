@@ -15,11 +15,18 @@ ONE = FP32.bias << FP32.fraction_bits
 
 @dataclass(frozen=True)
 class Corner:
-    """A case, its bin, and a check of the bin's property on the case's trace."""
+    """A case, its bin, and a check of the bin's property on the case's trace; a ``certain`` case must have the property."""
 
     bin: str
     case: DotCase
     holds: Callable[[DotTrace], bool]
+    certain: bool = False
+
+    def hits(self, trace: DotTrace) -> bool:
+        """Whether the case has the property. Raises AssertionError for a certain one that lacks it."""
+        held = self.holds(trace)
+        assert held or not self.certain, f"{self.bin}: the corner misses its mark: {self.case}"
+        return held
 
 
 def power(fmt: FloatFormat, exponent: int = 0, sign: int = 0) -> int:

@@ -7,6 +7,7 @@ from random import Random
 
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
+from bitpath.verif.trainium3.dot.quad_mx_boundary_corners import BOUNDARIES
 from bitpath.verif.trainium3.dot.quad_mx_corner import Corner
 from bitpath.verif.trainium3.dot.quad_mx_found_corners import found
 from bitpath.verif.trainium3.dot.quad_mx_range_corners import RANGE
@@ -16,7 +17,7 @@ from bitpath.verif.trainium3.dot.quad_mx_sum_corners import SUMS
 
 def corners(numerics: DotNumerics, rng: Random) -> list[Corner]:
     """All corners that the numerics have."""
-    makers = [*RANGE, *SUMS, found]
+    makers = [*RANGE, *SUMS, found, *BOUNDARIES]
     # An aligned sum has lost what lies below the accumulator's last place before it is rounded.
     if numerics.align_fraction_bits is None:
         makers += UNALIGNED

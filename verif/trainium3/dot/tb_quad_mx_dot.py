@@ -57,7 +57,7 @@ async def directed_corners(dut):
     async with bench(dut, SIGNATURE) as frame:
         coverage = frame.coverage(dict.fromkeys(corner.bin for corner in table))
         for corner, trace in zip(table, traces, strict=True):
-            if corner.holds(trace):
+            if corner.hits(trace):
                 coverage.hit(corner.bin)
         sent = [
             request(pack(SHAPE, corner.case.fields(NUMERICS)), trace.result)

@@ -1,4 +1,4 @@
-"""Operands of Trainium3's quad-MX dot product in volume: the classes of `verif.stimulus.quad_mx` as arrays.
+"""Operands of Trainium3's quad-MX dot product in volume: the classes of `verif.trainium3.dot.quad_mx` and more as arrays.
 
 A batch is every pair of some stationary and some moving operands, each pair with a partial sum of its own.
 """
@@ -107,6 +107,25 @@ def tied_class(rng: Generator, formats):
     return tuple(codes), scales, fp32_near(rng, size + rng.integers(22, 28, size.shape))
 
 
+def boundary_class(rng: Generator, formats):
+    """A product of half a unit, a smaller one at any distance, and a partial sum at either end of FP32's range."""
+    half = int(rng.choice((FP32.emin, FP32.emax))) - FP32.fraction_bits - 1
+    codes, scales = [], []
+    for fmt, exponent in zip(formats, (half // 2, half - half // 2), strict=True):
+        power = np.zeros((SIDE, TERMS), np.int64)
+        power[:, :2] = np.sort(rng.integers(1, (fmt.max_code >> fmt.fraction_bits) + 1, (SIDE, 2)))[:, ::-1]
+        # Both scales take the exponent of the first product away again.
+        scales.append(E8M0.bias + exponent - (power[:, 0] - fmt.bias))
+        codes.append(power << fmt.fraction_bits | rng.integers(0, 2, (SIDE, TERMS)) * fmt.sign_mask)
+    shape = (SIDE, SIDE)
+    if half < 0:
+        near = rng.integers(-2, 3, shape) + (1 << FP32.fraction_bits)
+        partial_sum = np.where(rng.random(shape) < 0.2, near, rng.integers(0, 1 << 24, shape) >> rng.integers(0, 25, shape))
+    else:
+        partial_sum = FP32.max_code - (rng.integers(0, 1 << FP32.fraction_bits, shape) >> rng.integers(0, 24, shape))
+    return tuple(codes), tuple(scales), partial_sum | rng.integers(0, 2, shape) << 31
+
+
 def zeros_class(rng: Generator, formats):
     """Mostly zeros of either sign, the partial sum too."""
     codes = tuple(
@@ -144,6 +163,7 @@ CLASSES: dict[str, Callable] = {
     "comparable": comparable_class,
     "cancelling": cancelling_class,
     "tied": tied_class,
+    "boundary": boundary_class,
     "zeros": zeros_class,
     "tiny": tiny_class,
     "huge": huge_class,
@@ -200,7 +220,7 @@ VOLUMES = (
         name="volume-trainium3",
         machine="trainium3",
         unit="quad_mx_dot",
-        what="four products onto a partial sum: every pair of FP8 formats, 7 classes",
+        what="four products onto a partial sum: every pair of FP8 formats, 8 classes",
         config=DotConfig,
         block_vectors=len(CLASSES) * len(DotConfig().numerics.element_formats) ** 2 * SIDE**2,
         batches=partial(of_any_block, batches),
