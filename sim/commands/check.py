@@ -10,6 +10,9 @@ from bitpath.sim.commands._click import Command, Printer, examples, output_optio
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.unit_options import FILE, bench_options, unit_options
 
+SETTINGS = ("rows", "cols", "lanes", "max_row_length", "preset", "stages", "config")
+"""Options of the unit's configuration."""
+
 
 @click.command(
     cls=Command,
@@ -17,6 +20,7 @@ from bitpath.sim.engine.unit_options import FILE, bench_options, unit_options
         "bitpath check my_dot.v --unit quad_mx_dot",
         "bitpath check dot.sv lane.sv -I include --top dot --unit dot16 --map ports.toml --sim icarus",
         "bitpath check my_dot.v --unit quad_mx_dot --latency 3 --filter exhaustive --junit results.xml",
+        "bitpath check my_dot.v --unit quad_mx_dot --cases 20000 --volume 10000000",
     ),
 )
 @click.argument("files", nargs=-1, required=True, type=FILE)
@@ -36,11 +40,27 @@ from bitpath.sim.engine.unit_options import FILE, bench_options, unit_options
 @click.option(
     "--latency", type=click.IntRange(1), help="Cycles from a request to its result; any number when not given."
 )
+@click.option(
+    "--cases", type=click.IntRange(1), help="Random cases of each test.  [default: the bench's own, a few hundred]"
+)
+@click.option(
+    "--volume",
+    type=click.IntRange(1),
+    help="Before the bench, play this many random vectors from C++ and compare each result with golden.",
+)
+@click.option(
+    "--vector",
+    type=(str, int, int, int),
+    metavar="TASK BLOCK BATCH VECTOR",
+    help="Instead of the bench, play one vector of --volume: the replay of a mismatch.",
+)
 @bench_options
 @click.option("--junit", type=FILE, help="Write the tests' results as JUnit XML.")
 @unit_options
 @output_options
-def command(files: tuple[Path, ...], unit: str, top: str | None, map_file: Path | None, **options: Any) -> None:
+def command(
+    files: tuple[Path, ...], unit: str, top: str | None, map_file: Path | None, volume: int | None, **options: Any
+) -> None:
     """Run the bench of a unit on a design in Verilog or SystemVerilog.
 
     FILES hold the design and its modules. Its ports are those that bitpath emit UNIT writes, packed or with --flat. A port map
@@ -61,15 +81,23 @@ def command(files: tuple[Path, ...], unit: str, top: str | None, map_file: Path 
     Requests and results that are streams with valid may have any latency; --latency also checks it. A unit without valid, such
     as quad_mx_pe, must have the latency of its configuration. The reset is synchronous, and drops what is in flight.
 
+    --volume takes its vectors from the unit's tasks of bitpath deep, in equal numbers of each class, and stalls nothing. If a
+    result differs, the bench does not run, and the replay line plays that vector alone.
+
     --json prints the record of the run, also of one that fails.
     """
     from bitpath.rtl.units import find_unit
+    from bitpath.sim.campaigns.volume.design import tasks_of
     from bitpath.sim.engine.check.port_map import read_map
 
-    names = ("simulator", "waves", "latency", "seed", "tests", "timeout", "includes", "junit", "printer")
-    run_options = {name: options.pop(name) for name in names}
     find_unit(unit)
-    _check(files, unit, top or files[0].stem, map_file, read_map(map_file), options, **run_options)
+    if volume:
+        tasks_of(unit)
+        if options["simulator"] != "verilator":
+            raise ValueError(f"--volume must run on verilator, not {options['simulator']}")
+    settings = {name: options.pop(name) for name in SETTINGS}
+    port_map = read_map(map_file)
+    _check(files, unit, top or files[0].stem, map_file, port_map, settings, volume=volume, **options)
 
 
 def _check(
@@ -89,22 +117,28 @@ def _check(
     timeout: float,
     junit: Path | None,
     printer: Printer,
+    cases: int | None,
+    volume: int | None,
+    vector: tuple[str, int, int, int] | None,
 ) -> None:
-    from bitpath.rtl.units import find_unit
+    import random
+
+    from bitpath.sim.campaigns.volume import design as volumes
     from bitpath.sim.engine.bench_tests import check_filter
     from bitpath.sim.engine.check import bench, records
     from bitpath.sim.engine.check.design import read_design
     from bitpath.sim.engine.errors import SimulationError
     from bitpath.sim.engine.runner import run
-    from bitpath.verif.kit.pipeline import LATENCY
 
     if junit:
         junit.unlink(missing_ok=True)
+    seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
     design = read_design(files, top, includes, port_map.parameters)
     # Before the run, during which a file may be edited.
     identity = {"unit": unit, "top": top, "files": bench.digests(design), "simulator": simulator}
     config = bench.configuration(unit, design, port_map, settings)
-    module, env = find_unit(unit).bench, {LATENCY: str(latency or "any")}
+    module, env = _bench(unit, config, latency, seed, cases, vector)
+    tests = None if vector else tests
     check_filter(module, config, tests, env)
     built = bench.build_design(unit, config, design, port_map, simulator, waves=waves)
     printer.say(
@@ -112,19 +146,27 @@ def _check(
         + (f"built in {built.seconds:.1f} s" if built.seconds else "build up to date")
     )
     folder = bench.new_folder(top, simulator)
+    command = ["bitpath", "check", *files, "--unit", unit, "--top", top, *(("--map", map_file) if map_file else ())]
+    command += [word for each in includes for word in ("-I", each)]
+    command += ["--latency", latency] if latency else []
+    command += ["--config", paths.shown(folder / "config.json"), "--sim", simulator, "--seed", seed]
     lines: list[str] = []
 
-    def replay(seed: int, test: str | None) -> str:
-        words = ["bitpath", "check", *files, "--unit", unit, "--top", top, *(("--map", map_file) if map_file else ())]
-        words += [word for each in includes for word in ("-I", each)]
-        words += ["--latency", latency] if latency else []
-        words += ["--config", paths.shown(folder / "config.json"), "--sim", simulator, "--seed", seed]
-        words += [*(["--filter", test] if test else []), "--waves"]
-        lines.append(shlex.join(map(str, words)))
+    def replay(*further: object) -> str:
+        lines.append(shlex.join(map(str, [*command, *further, "--waves"])))
         return lines[-1]
 
-    message = ""
+    def replay_test(_seed: int, test: str | None) -> str:
+        if vector:
+            return replay("--vector", *vector)
+        return replay(*(["--cases", cases] if cases else []), *(["--filter", test] if test else []))
+
+    message, counts = "", None
     try:
+        if volume:
+            played = volumes.checked(unit, built, volume, seed, folder, replay)
+            counts = played.record()
+            printer.say(f"{played.vectors:,} vectors compared in {played.seconds:.1f} s")
         result = run(
             built,
             module,
@@ -133,14 +175,14 @@ def _check(
             env=env,
             timeout=timeout,
             folder=folder,
-            replay=replay,
+            replay=replay_test,
         )
     except SimulationError as error:
         message = str(error)
         raise
     finally:
         if (folder / "run.json").exists():
-            content = records.record(folder, identity, lines[-1] if lines else None)
+            content = records.record(folder, identity, lines[-1] if lines else None, counts)
             printer.result(content)
             if junit:
                 records.write_junit(junit, folder, content, message)
@@ -149,3 +191,17 @@ def _check(
         f"{len(result.tests)} tests passed, {skipped}{result.compared} values compared, seed {result.seed}, {result.seconds:.1f} s"
     )
     printer.say(f"wave: {paths.shown(result.wave)}" if result.wave else f"log: {paths.shown(folder / 'run.log')}")
+
+
+def _bench(
+    unit: str, config: Any, latency: int | None, seed: int, cases: int | None, vector: tuple[str, int, int, int] | None
+) -> tuple[str, dict[str, str]]:
+    """Return the bench to run, the unit's own or that of one vector, and its environment."""
+    from bitpath.rtl.units import find_unit
+    from bitpath.sim.campaigns.volume.design import one
+    from bitpath.sim.campaigns.volume.replay import BENCH
+    from bitpath.sim.engine.runner import CASES
+    from bitpath.verif.kit.pipeline import LATENCY
+
+    env = {LATENCY: str(latency or "any")} | ({CASES: str(cases)} if cases else {})
+    return (BENCH, env | one(unit, config, vector, seed)) if vector else (find_unit(unit).bench, env)

@@ -1,13 +1,14 @@
 """Tasks and records of volume comparisons: a task is a sequence of blocks, each reproducible from its number and the seed."""
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bitpath.verif.kit.batches import Batch, Place
+from bitpath.verif.kit.mismatches import Shown
 
 Generator = np.random.Generator
 SHOWN = 5
@@ -23,6 +24,7 @@ class Mismatch(NamedTuple):
     kind : kind of its batch.
     operands : values by the names of the ports' fields.
     got, expected : result words of the unit and of golden.
+    words : words of the vector.
     """
 
     batch: int
@@ -31,6 +33,7 @@ class Mismatch(NamedTuple):
     operands: dict[str, int]
     got: list[int]
     expected: list[int]
+    words: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,8 @@ class VolumeTask:
     random : True if the vectors depend on the seed.
     batches : function that makes a block's vectors from the configuration, a random generator and the block's number.
     layout : places of the fields in a vector, for display.
+    shown : function that returns what a report shows of a vector, from the configuration and the vector's words; None for
+        the fields as hexadecimal numbers.
     """
 
     name: str
@@ -82,6 +87,7 @@ class VolumeTask:
     layout: Callable[[], dict[str, Place]]
     blocks: int | None = None
     random: bool = True
+    shown: Callable[[Any, Sequence[int]], Shown] | None = None
 
     def block_count(self, vectors: int) -> int:
         """Return the blocks of a sweep, or those needed for this many random vectors."""

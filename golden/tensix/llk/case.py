@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_choice, check_length, checked, integer, one_of, shown
-from bitpath.golden.arrays.arguments import check_choice, check_length, checked, integer, one_of
+from bitpath.golden.arrays.files import parse_json
 from bitpath.golden.tensix.convert.early_conversion import INTEGERS
 from bitpath.golden.tensix.convert.edge_mask import row_masks
 from bitpath.golden.tensix.convert.fp8 import check_e4m3

@@ -1,6 +1,7 @@
 """One vector of a task again, by itself, in a bench with waves."""
 
 import json
+from typing import Any
 
 import numpy as np
 
@@ -17,15 +18,23 @@ def replay(task: VolumeTask, seed: int, block: int, batch: int, vector: int, sim
 
     Raises ValueError if there is no such vector, and SimulationError if unit and golden differ.
     """
+    config = task.config()
+    variables = one_vector(task, config, seed, block, batch, vector)
+    return run(build(task.unit, config, simulator, waves=True), BENCH, seed=seed, env=variables)
+
+
+def one_vector(task: VolumeTask, config: Any, seed: int, block: int, batch: int, vector: int) -> dict[str, str]:
+    """Return the environment in which :data:`BENCH` plays a vector; raise ValueError if there is no such vector."""
     if task.blocks is not None:
         integer("block", block, range(task.blocks), f" of {task.name}")
-    config = task.config()
     batches = list(task.batches(config, task.rng(seed, block), block))
     given = batches[integer("batch", batch, range(len(batches)), f" of block {block} of {task.name}")]
     integer("vector", vector, range(given.count), f" of batch {batch} of {task.name}")
     timing = {"beats": given.beats, "latency": given.latency, "lead": given.lead}
     words = given.words(np.array([vector]))[0].tolist()
     answer = np.atleast_1d(given.golden()[vector]).tolist()
-    content = {"unit": task.unit, "kind": given.kind, "words": words, "answer": answer, **timing}
-    built = build(task.unit, config, simulator, waves=True)
-    return run(built, BENCH, seed=seed, env={"BITPATH_VECTOR": json.dumps(content)})
+    return {
+        "BITPATH_VECTOR": json.dumps(
+            {"unit": task.unit, "kind": given.kind, "words": words, "answer": answer, **timing}
+        )
+    }

@@ -71,9 +71,11 @@ def compare(
         differs = np.flatnonzero((given != true).any(axis=1))
         wrong += len(differs)
         for vector in differs[: SHOWN - len(first)].tolist():
-            operands = decoded(layout(), batch.words(np.array([vector]))[0])
-            words = given[vector].tolist(), true[vector].tolist()
-            first.append(Mismatch(number, vector, batch.kind, operands, *words))
+            words = batch.words(np.array([vector]))[0]
+            answers = given[vector].tolist(), true[vector].tolist()
+            first.append(
+                Mismatch(number, vector, batch.kind, decoded(layout(), words), *answers, tuple(words.tolist()))
+            )
     return Found(
         vectors=sum(len(each) for each in got),
         mismatches=wrong,

@@ -10,7 +10,9 @@ from bitpath.rtl.common.files import write_whole
 from bitpath.verif.kit import mismatches
 
 
-def record(folder: Path, identity: Mapping[str, Any], replay: str | None) -> dict[str, Any]:
+def record(
+    folder: Path, identity: Mapping[str, Any], replay: str | None, volume: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Return the record of a finished run: its identity, what it compared, and its first mismatch.
 
     Parameters
@@ -18,17 +20,22 @@ def record(folder: Path, identity: Mapping[str, Any], replay: str | None) -> dic
     folder : of the run.
     identity : names and files of unit and design.
     replay : command that replays a failure; None after a run that passed.
+    volume : counts of vectors played and of those that differ, which the totals include; None without any, or if the run has
+        left them itself.
     """
     run = json.loads((folder / "run.json").read_text())
     file = folder / "records.jsonl"
     counted = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
     first, further = mismatches.whole(folder)
+    known, played = len(further) + bool(first), dict(volume or run.get("volume") or {})
     return {
         **identity,
         **{key: run[key] for key in ("config", "seed", "tests", "failed", "skipped", "wall_seconds")},
         # A test that stops early leaves no count; then the reported mismatches are those that are known.
-        "compared": sum(each["compared"] for each in counted),
-        "mismatches": len(further) + bool(first),
+        "compared": sum(each["compared"] for each in counted) + played.get("vectors", 0),
+        # Vectors that differ are counted beyond those that are reported.
+        "mismatches": max(known, played.get("mismatches", 0)),
+        **({"volume": played} if played else {}),
         "passed": replay is None,
         "first_mismatch": first or None,
         "replay": replay,
@@ -48,6 +55,10 @@ def write_junit(path: Path, folder: Path, content: Mapping[str, Any], message: s
     name = f"{content['top']} as {content['unit']}"
     for suite in suites:
         suite.set("name", name)
+    if "volume" in content:
+        case = ElementTree.SubElement(suites[0], "testcase", name="volume", time=str(content["volume"]["seconds"]))
+        if content["volume"]["mismatches"]:
+            ElementTree.SubElement(case, "failure", message=message.splitlines()[0])
     for case in root.iter("testcase"):
         case.set("classname", name)
     failures = [*root.iter("failure"), *root.iter("error")]

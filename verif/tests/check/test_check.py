@@ -67,10 +67,13 @@ def test_the_example_passes(simulator, check, tmp_path):
         TESTS,
         "--seed",
         "1",
+        *(("--volume", "20000") if simulator == "verilator" else ()),
     )
-    status, out, err = check(SOURCE, *options, "--json", "--junit", "run.xml")
+    status, out, err = check(SOURCE, *options, "--cases", "70", "--json", "--junit", "run.xml")
     assert not status, err
     found = json.loads(out)
+    played = found.pop("volume", {"vectors": 0, "mismatches": 0})
+    assert (played["vectors"], played["mismatches"]) == (20000 if simulator == "verilator" else 0, 0)
     assert found["skipped"] == []
     assert (found["unit"], found["top"], found["passed"], found["first_mismatch"]) == (
         "quad_mx_dot",
@@ -79,9 +82,11 @@ def test_the_example_passes(simulator, check, tmp_path):
         None,
     )
     assert [len(digest) for digest in found["files"].values()] == [64]
-    assert found["compared"] > 60
+    assert found["compared"] - played["vectors"] >= 70 + 20
     root = ElementTree.parse(tmp_path / "run.xml").getroot()
-    assert len(list(root.iter("testcase"))) >= len(found["tests"]) == 3
+    cases = [case.get("name") for case in root.iter("testcase")]
+    assert len(found["tests"]) == 3
+    assert {*found["tests"], *(["volume"] if played["vectors"] else [])} <= set(cases)
     assert not list(root.iter("failure"))
 
 
@@ -133,6 +138,92 @@ def test_a_lost_sticky_bit_fails_with_default_options(losing, bitpath):
     status, _, err = bitpath("check", losing, "--unit", "quad_mx_dot")
     assert status == 1
     assert "first mismatch: directed_corners" in err
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("options", [(), ("--volume", "1000000")], ids=["bench", "volume"])
+def test_a_lost_sticky_bit_is_found_in_volume(losing, check, tmp_path, options):
+    """The random classes of the bench pass; a million vectors do not, and the replay line plays the first that differs."""
+    status, out, err = check(
+        losing, "--unit", "quad_mx_dot", "--filter", "random", "--seed", "4", *options, "--json", "--junit", "run.xml"
+    )
+    found = json.loads(out)
+    root = ElementTree.parse(tmp_path / "run.xml").getroot()
+    failures = list(root.iter("failure"))
+    if not options:
+        assert not status, err
+        assert "volume" not in found
+        assert not failures
+        return
+    assert status == 1
+    assert found["tests"] == found["failed"] == ["volume"]
+    assert found["compared"] == found["volume"]["vectors"] == 1_000_000
+    assert found["mismatches"] == found["volume"]["mismatches"] > 100
+    assert re.search(r"stationary +E5M2.*\n +moving +E5M2.*\n.*\n +got .*\n +expected .*\n +distance +1 ulp\n", err)
+    assert found["first_mismatch"] in err
+    assert [case.get("name") for case in root.iter("testcase")] == ["volume"]
+    assert [found["first_mismatch"] in failure.text for failure in failures] == [True]
+    words = shlex.split(found["replay"])
+    assert words[-6:-4] == ["--vector", "volume-trainium3"]
+    got = re.search(r" got +(0x[0-9a-f]+)", err)[1]
+    status, _, again = check(*(word for word in words[2:] if word != "--waves"))
+    assert status == 1
+    assert re.search(rf"got +{got}", again)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("unit", "vectors"), [("dot16", 5001), ("fidelity_multiplier", 5000), ("mac_lane", 5000)])
+def test_every_kind_of_interface_is_played(unit, vectors, bitpath, tmp_path):
+    """Streams of two tasks, a combinational unit with a sweep, and a lane without handshake."""
+    (file,) = emit_flat(unit, UNITS[unit].config_type(), tmp_path / "emitted").files
+    options = ("--unit", unit, "--volume", vectors, "--cases", "20", "--filter", "random|bits_outside", "--seed", "1")
+    status, out, err = bitpath("check", file, *options, "--json")
+    assert not status, err
+    assert json.loads(out)["volume"] | {"seconds": 0} == {"vectors": vectors, "mismatches": 0, "seconds": 0}
+
+
+@pytest.mark.deep
+def test_a_design_that_gives_no_results_fails_in_volume(check, tmp_path):
+    ports = tmp_path / "ports.toml"
+    ports.write_text(MAP.read_text().replace('o_valid = "valid_o"', "o_valid = 0") + '[design]\nvalid_o = "open"\n')
+    status, out, err = check(
+        SOURCE,
+        "--unit",
+        "quad_mx_dot",
+        "--map",
+        ports,
+        "--volume",
+        "1000",
+        "--seed",
+        "1",
+        "--json",
+        "--junit",
+        "run.xml",
+    )
+    assert status == 1
+    assert "failed behind answer 0: the model gave no further answer" in err
+    assert not json.loads(out)["passed"]
+    assert len(list(ElementTree.parse(tmp_path / "run.xml").getroot().iter("failure"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--unit", "quad_mx_pe", "--volume", "10"), r"--volume needs vectors with golden's answers, .*quad_mx_dot, "),
+        (("--unit", "quad_mx_dot", "--volume", "10", "--sim", "icarus"), "--volume must run on verilator, not icarus"),
+        (("--unit", "quad_mx_dot", "--volume", "0"), "0 is not in the range x>=1"),
+        (("--unit", "quad_mx_dot", "--cases", "0"), "0 is not in the range x>=1"),
+        (
+            ("--unit", "quad_mx_dot", "--vector", "volume-tensix", "0", "0", "0"),
+            "--vector must be 'volume-trainium3', not",
+        ),
+        (("--unit", "quad_mx_dot", "--vector", "volume-trainium3", "0", "99", "0"), "batch must be 0 to 35 of block 0"),
+    ],
+)
+def test_what_volume_refuses(options, says, check):
+    status, _, err = check(SOURCE, "--map", MAP, *options)
+    assert status == 2
+    assert re.search(says, err)
 
 
 @pytest.mark.deep

@@ -3,7 +3,8 @@
 A batch is every pair of some stationary and some moving operands, each pair with a partial sum of its own.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from itertools import product
 
@@ -15,7 +16,9 @@ from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.quad_mx_dot import dot_layout
 from bitpath.verif.kit.batches import WORD_BITS, Batch, Part, fill, places, side_by_side, words_of
+from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.volume import Generator, VolumeTask, of_any_block
+from bitpath.verif.trainium3.dot.quad_mx import DotCase
 
 SIDE = 128
 """Operands of either side in a batch."""
@@ -107,23 +110,37 @@ def tied_class(rng: Generator, formats):
     return tuple(codes), scales, fp32_near(rng, size + rng.integers(22, 28, size.shape))
 
 
-def boundary_class(rng: Generator, formats):
-    """A product of half a unit, a smaller one at any distance, and a partial sum at either end of FP32's range."""
-    half = int(rng.choice((FP32.emin, FP32.emax))) - FP32.fraction_bits - 1
+def lowest_class(rng: Generator, formats):
+    """Half a unit of the subnormal grid, a smaller product, and a partial sum on the grid or about the smallest normal number."""
+    codes, scales = _halves(rng, formats, FP32.emin - FP32.fraction_bits - 1)
+    shape = (SIDE, SIDE)
+    partial_sum = rng.integers(0, 1 << 24, shape) >> rng.integers(0, 25, shape)
+    about = (1 << FP32.fraction_bits) + rng.integers(-2, 3, shape)
+    partial_sum = np.where(rng.random(shape) < 0.2, about, partial_sum)
+    return codes, scales, partial_sum | rng.integers(0, 2, shape) << 31
+
+
+def highest_class(rng: Generator, formats):
+    """Half a unit of the largest binade, a smaller product, and a partial sum in it, up to the largest number."""
+    codes, scales = _halves(rng, formats, FP32.emax - FP32.fraction_bits - 1)
+    shape = (SIDE, SIDE)
+    below = rng.integers(0, 1 << FP32.fraction_bits, shape) >> rng.integers(0, FP32.fraction_bits + 1, shape)
+    return codes, scales, FP32.max_code - below | rng.integers(0, 2, shape) << 31
+
+
+def _halves(rng: Generator, formats, half: int):
+    """Codes and scales whose first product is ``2**half``, and the second a smaller power of two; either sign of both."""
     codes, scales = [], []
     for fmt, exponent in zip(formats, (half // 2, half - half // 2), strict=True):
-        power = np.zeros((SIDE, TERMS), np.int64)
-        power[:, :2] = np.sort(rng.integers(1, (fmt.max_code >> fmt.fraction_bits) + 1, (SIDE, 2)))[:, ::-1]
+        fields = np.arange(1, (fmt.max_code >> fmt.fraction_bits) + 1) << fmt.fraction_bits
+        powers = np.concatenate([1 << np.arange(fmt.fraction_bits), fields])
+        place = np.sort(rng.integers(0, len(powers), (SIDE, 2)))[:, ::-1]
         # Both scales take the exponent of the first product away again.
-        scales.append(E8M0.bias + exponent - (power[:, 0] - fmt.bias))
-        codes.append(power << fmt.fraction_bits | rng.integers(0, 2, (SIDE, TERMS)) * fmt.sign_mask)
-    shape = (SIDE, SIDE)
-    if half < 0:
-        near = rng.integers(-2, 3, shape) + (1 << FP32.fraction_bits)
-        partial_sum = np.where(rng.random(shape) < 0.2, near, rng.integers(0, 1 << 24, shape) >> rng.integers(0, 25, shape))
-    else:
-        partial_sum = FP32.max_code - (rng.integers(0, 1 << FP32.fraction_bits, shape) >> rng.integers(0, 24, shape))
-    return tuple(codes), tuple(scales), partial_sum | rng.integers(0, 2, shape) << 31
+        scales.append(E8M0.bias + exponent - (place[:, 0] - fmt.fraction_bits + fmt.emin))
+        code = np.zeros((SIDE, TERMS), np.int64)
+        code[:, :2] = powers[place]
+        codes.append(code | rng.integers(0, 2, (SIDE, TERMS)) * fmt.sign_mask)
+    return tuple(codes), tuple(scales)
 
 
 def zeros_class(rng: Generator, formats):
@@ -163,7 +180,8 @@ CLASSES: dict[str, Callable] = {
     "comparable": comparable_class,
     "cancelling": cancelling_class,
     "tied": tied_class,
-    "boundary": boundary_class,
+    "lowest": lowest_class,
+    "highest": highest_class,
     "zeros": zeros_class,
     "tiny": tiny_class,
     "huge": huge_class,
@@ -173,10 +191,11 @@ CLASSES: dict[str, Callable] = {
 
 def batches(config: DotConfig, rng: Generator) -> Iterator[Batch]:
     """A batch of every class and pair of formats."""
+    unused = FP32.fraction_bits - config.numerics.accumulator.fraction_bits
     for pair, (name, make) in product(product(config.numerics.element_formats, repeat=2), CLASSES.items()):
         codes, scales, partial_sum = make(rng, pair)
         kind = f"{name}, {pair[0].name} with {pair[1].name}"
-        yield pairs_batch(config, kind, pair, codes, scales, partial_sum.astype(np.uint32))
+        yield pairs_batch(config, kind, pair, codes, scales, (partial_sum >> unused << unused).astype(np.uint32))
 
 
 def pairs_batch(
@@ -215,15 +234,23 @@ def _quad_mx_layout() -> dict[str, tuple[int, int]]:
     return side_by_side(("", dot_layout(DotConfig().numerics)))
 
 
+def shown(config: DotConfig, words: Sequence[int]) -> Shown:
+    """The operands of a vector, and the command that explains its result."""
+    bits = sum(word << WORD_BITS * k for k, word in enumerate(words))
+    case = DotCase.of(config.numerics, dot_layout(config.numerics).from_bits(bits))
+    return replace(case.shown(config.numerics), formats={"": FP32})
+
+
 VOLUMES = (
     VolumeTask(
         name="volume-trainium3",
         machine="trainium3",
         unit="quad_mx_dot",
-        what="four products onto a partial sum: every pair of FP8 formats, 8 classes",
+        what="four products onto a partial sum: every pair of FP8 formats, 9 classes",
         config=DotConfig,
         block_vectors=len(CLASSES) * len(DotConfig().numerics.element_formats) ** 2 * SIDE**2,
         batches=partial(of_any_block, batches),
         layout=_quad_mx_layout,
+        shown=shown,
     ),
 )
