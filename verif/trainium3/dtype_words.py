@@ -1,11 +1,16 @@
 """Codes of the 13 dtypes as arrays, casts of codes, and codes at the dtypes' limits."""
 
+from collections.abc import Iterable
+from random import Random
+
 import numpy as np
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3 import cast
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, IntegerFormat, container_bits
 from bitpath.golden.trainium3.operands.cast import CAST_DTYPES
+from bitpath.verif.common.fp32.boundaries import near_codes, near_integer_codes
+from bitpath.verif.kit.boundaries import Near
 from bitpath.verif.kit.boundary_codes import crossing, integer_crossing
 
 DTYPE_NAMES = {dtype: name for name, dtype in CAST_DTYPES.items()}
@@ -56,3 +61,9 @@ def boundary_words(source: str, destination: str) -> list[int]:
     else:
         found = crossing(own, target)
     return sorted({*corners(source), *(code << container_bits(source) - own.width for code in found)})
+
+
+def near_boundaries(name: str, rng: Random) -> Iterable[tuple[Near, int]]:
+    """Return the FP32 numbers at the boundaries of a dtype's range and one bit beside them, with their codes."""
+    fmt = FORMATS[name]
+    return near_integer_codes(fmt.lowest, fmt.highest, rng) if isinstance(fmt, IntegerFormat) else near_codes(fmt, rng)

@@ -14,11 +14,13 @@ from random import Random
 import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
 
-from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.formats.catalogue import BF16, FP32
+from bitpath.golden.scalar.codec import decode
 from bitpath.rtl.common.fp32.fp32_to_bf16 import DROPPED_BITS
 from bitpath.rtl.trainium3.array.config import PsumConfig
 from bitpath.rtl.trainium3.array.psum import Psum, write_layout
 from bitpath.verif.common.fp32 import numbers as fp32
+from bitpath.verif.common.fp32.boundaries import near_sums
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench, bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
@@ -158,7 +160,7 @@ class Table:
             return
         place, values = self._accesses[self._served]
         self._served += 1
-        self._hit(f"host {'reads' if values is None else 'writes'} beside lanes", busy)
+        self.hit(f"host {'reads' if values is None else 'writes'} beside lanes", busy)
         if values is None:
             expected = pack(self._answer, list(self._history.before(place, self.cycle)))
             self._board.expect(expected, partial(self._history.shown, place, self.cycle))
@@ -167,13 +169,13 @@ class Table:
 
     def _cover(self, writes: dict[int, Write]) -> None:
         used = {(write.bank, write.index) for write in writes.values()}
-        self._hit(f"lanes at once/{len(writes)}")
+        self.hit(f"lanes at once/{len(writes)}")
         for write in writes.values():
-            self._hit(f"mode/{int(write.flag)}/{write.mode}")
-            self._hit(f"same place again/{write.mode}", (write.bank, write.index) in self._last)
+            self.hit(f"mode/{int(write.flag)}/{write.mode}")
+            self.hit(f"same place again/{write.mode}", (write.bank, write.index) in self._last)
         self._last = used
 
-    def _hit(self, name: str, condition: bool = True) -> None:
+    def hit(self, name: str, condition: bool = True) -> None:
         if condition and name in self._coverage.counts:
             self._coverage.hit(name)
 
@@ -233,6 +235,22 @@ async def edges_onto_edges(dut, mode):
         table = Table(frame)
         await table.fill()
         await add_pairs(table, rng, pairs[: 4 * CASES], own, stochastic=mode == "bf16_sr")
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(mode=list(MODES))
+async def boundaries_of_sums(dut, mode):
+    """Sums at the ends of the format's range and at its ties, and one bit beside them at every distance."""
+    rng = pauses.rng("pairs")
+    found = list(near_sums(FP32 if mode == "fp32" else BF16, rng))
+    own = [place for place in places() if (place[1] % 2 == 1) == (mode != "fp32")]
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame)
+        table.cover([each.bin for each, _, _ in found])
+        for each, x, y in found:
+            table.hit(each.bin, abs(decode(FP32, x).value + decode(FP32, y).value) == each.value)
+        await table.fill()
+        await add_pairs(table, rng, [pair for _, *pair in found], own, stochastic=mode == "bf16_sr")
 
 
 async def add_pairs(

@@ -24,6 +24,7 @@ from bitpath.rtl.common.fp32.fp32_to_bf16 import DROPPED_BITS
 from bitpath.rtl.trainium3.array.config import PsumConfig
 from bitpath.rtl.trainium3.array.stochastic_psum import StochasticPsum, generator_address, generators
 from bitpath.verif.common.fp32 import numbers as fp32
+from bitpath.verif.common.fp32.boundaries import near_sums
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench, bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
@@ -146,6 +147,13 @@ async def half_units_of_sums(dut):
     """Sums half a unit in the last place apart round correctly to FP32."""
     rng = pauses.rng("pairs")
     await play_sums(dut, rng, (fp32.half_units(rng) for _ in range(4 * CASES)), stochastic=True)
+
+
+@cocotb.test(**LIMIT)
+async def boundaries_of_sums(dut):
+    """Sums at the ends of FP32 and at its ties, and one bit beside them at every distance."""
+    rng = pauses.rng("pairs")
+    await play_sums(dut, rng, ((x, y) for _, x, y in near_sums(FP32, rng)), stochastic=True)
 
 
 @cocotb.test(**LIMIT)

@@ -9,6 +9,8 @@ import os
 import cocotb
 import numpy as np
 
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.scalar.codec import decode
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
 from bitpath.rtl.trainium3.dma.config import DmaCastConfig
 from bitpath.rtl.trainium3.dma.dma_cast import DmaCast
@@ -16,7 +18,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline
 from bitpath.verif.trainium3.dma.dma_cast import PAIRS, any_codes, elements, near_ties, requests
-from bitpath.verif.trainium3.dtype_words import corners
+from bitpath.verif.trainium3.dtype_words import corners, near_boundaries
 
 CONFIG = config_from_environment(DmaCastConfig)
 STAGES = CONFIG.pipeline.stages
@@ -66,6 +68,24 @@ async def numbers_near_ties(dut, source):
     for destination in FORMATS:
         sent += beats_of(near_ties(rng, 1 + CASES // 50), (source, destination))
     async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, STAGES).sweep(sent)
+
+
+@cocotb.test(**LIMIT)
+async def boundaries_of_every_dtype(dut):
+    """FP32 numbers at the ends of every dtype's range, at ties and at results, and one bit beside them at every distance."""
+    rng = pauses.rng("numbers")
+    numbers = {name: list(near_boundaries(name, rng)) for name in FORMATS if name != "fp32"}
+    # FP32 has not every integer of 32 bits, so there the random ones have no bins.
+    binned = numbers.keys() - {"int32", "uint32"}
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage({f"{name}/{each.bin}": 0 for name in sorted(binned) for each, _ in numbers[name]})
+        sent = []
+        for name, found in numbers.items():
+            for each, code in found if name in binned else ():
+                if abs(decode(FP32, code).value) == abs(each.value):
+                    coverage.hit(f"{name}/{each.bin}")
+            sent += beats_of(np.array([code for _, code in found]), ("fp32", name))
         await Pipeline(frame, STAGES).sweep(sent)
 
 

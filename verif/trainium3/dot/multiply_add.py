@@ -146,11 +146,18 @@ def random_case(rng: Random) -> ElementCase:
 
 @dataclass(frozen=True)
 class Corner:
-    """A case, its bin, and a check of the bin's property."""
+    """A case, its bin, and a check of the bin's property; a ``certain`` case must have the property."""
 
     bin: str
     case: ElementCase
     holds: Callable[[ElementCase], bool]
+    certain: bool = False
+
+    def hits(self) -> bool:
+        """Whether the case has the property. Raises AssertionError for a certain one that lacks it."""
+        held = self.holds(self.case)
+        assert held or not self.certain, f"{self.bin}: the corner misses its mark: {self.case}"
+        return held
 
 
 def power(fmt: FloatFormat, exponent: int = 0, sign: int = 0) -> int:

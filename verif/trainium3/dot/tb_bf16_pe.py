@@ -23,6 +23,7 @@ from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.kit.values import code_text
 from bitpath.verif.trainium3.dot.multiply_add import FORMATS, ElementCase, corners, power, random_case
+from bitpath.verif.trainium3.dot.multiply_add_boundaries import boundary_corners
 from bitpath.verif.trainium3.dot.multiply_add_products import product_corners
 from bitpath.verif.trainium3.dot.multiply_add_sparse import ONE, sparse_cases
 from bitpath.verif.trainium3.dot.pe_player import STALLS, PePlayer, loads_and_swaps, one_after_another, tiles
@@ -64,8 +65,9 @@ async def loads_and_swaps_at_random(dut, stall):
 @cocotb.test(**LIMIT)
 async def directed_corners(dut):
     exact = NUMERICS.product_rounding is None
-    table = corners(pauses.rng("corners")) if exact else product_corners(NUMERICS)
-    bins = [corner.bin if corner.holds(corner.case) else None for corner in table]
+    rng = pauses.rng("corners")
+    table = [*corners(rng), *boundary_corners(rng)] if exact else product_corners(NUMERICS)
+    bins = [corner.bin if corner.hits() else None for corner in table]
     program = one_after_another([corner.case for corner in table], bins, PLAYER.latency)
     await PLAYER.play(dut, program, STALLS["none"](), dict.fromkeys(corner.bin for corner in table))
 

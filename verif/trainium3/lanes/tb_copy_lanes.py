@@ -20,7 +20,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.dma.dma_cast import PAIRS, any_codes, near_ties
-from bitpath.verif.trainium3.dtype_words import corners
+from bitpath.verif.trainium3.dtype_words import corners, near_boundaries
 from bitpath.verif.trainium3.lanes.copy_lanes import BINS, MOST, Lanes, Row, any_row, bins_of
 
 CONFIG = config_from_environment(CopyConfig)
@@ -127,9 +127,10 @@ async def durations_are_golden_s(dut):
 
 @cocotb.test(**LIMIT)
 async def numbers_near_ties(dut):
-    """FP32 numbers of every exponent, half-way between shorter ones and beside that, to every dtype."""
+    """FP32 numbers of every exponent, half-way between shorter ones and beside that, and at all ends, to every dtype."""
     rng = pauses.rng("numbers")
-    await copied(dut, [Row(near_ties(rng, 1), ("fp32", result), rng.choice(list(Engine))) for result in FORMATS])
+    rows = [(result, [*near_ties(rng, 1), *(code for _, code in near_boundaries(result, rng))]) for result in FORMATS]
+    await copied(dut, [Row(np.array(codes), ("fp32", result), rng.choice(list(Engine))) for result, codes in rows])
 
 
 @cocotb.test(**LIMIT)

@@ -12,15 +12,18 @@ import cocotb
 import numpy as np
 
 from bitpath.golden import trainium3
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.scalar.codec import decode
 from bitpath.golden.trainium3.declarations.dtypes import container_bits
 from bitpath.rtl.trainium3.lanes.config import EngineLaneConfig
 from bitpath.rtl.trainium3.lanes.engine_control import Operator
 from bitpath.rtl.trainium3.lanes.engine_lane import EngineLane
+from bitpath.verif.common.fp32.boundaries import near_sums
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline
 from bitpath.verif.trainium3.dma.dma_cast import PAIRS, near_ties
-from bitpath.verif.trainium3.dtype_words import array_of, codes_of, corners
+from bitpath.verif.trainium3.dtype_words import array_of, codes_of, corners, near_boundaries
 from bitpath.verif.trainium3.engines.codes import destination
 from bitpath.verif.trainium3.lanes.engine_lane import (
     BINS,
@@ -94,10 +97,27 @@ async def casts(dut):
     """Limits of every dtype, and FP32 numbers half-way between two results and beside it, to every dtype without an operator."""
     rng, sent = pauses.rng("numbers"), []
     for source, result in PAIRS:
-        codes = [*corners(source), *(near_ties(rng, 1 + CASES // 200).tolist() if source == "fp32" else ())]
+        codes = corners(source)
+        if source == "fp32":
+            codes += [*near_ties(rng, 1 + CASES // 200).tolist(), *(code for _, code in near_boundaries(result, rng))]
         values = beats_of(codes, [0] * len(codes), Instruction(Operator.BYPASS, source, "fp32", result), WIDTH)
         sent += requests(values)
     async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, STAGES).sweep(sent)
+
+
+@cocotb.test(**LIMIT)
+async def sums_at_boundaries(dut):
+    """Sums and differences at the ends of FP32 and at its ties, and one bit beside them at every distance."""
+    found = list(near_sums(FP32, pauses.rng("numbers")))
+    _, xs, ys = zip(*found, strict=True)
+    sent = tensors(xs, ys, Instruction(Operator.ADD, "fp32", "fp32", "fp32"))
+    sent += tensors(xs, [y ^ FP32.sign_mask for y in ys], Instruction(Operator.SUBTRACT, "fp32", "fp32", "fp32"))
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage({each.bin: 0 for each, _, _ in found})
+        for each, x, y in found:
+            if abs(decode(FP32, x).value + decode(FP32, y).value) == each.value:
+                coverage.hit(each.bin)
         await Pipeline(frame, STAGES).sweep(sent)
 
 

@@ -1,7 +1,7 @@
 """Tiles of TensorE's processing element in every mode: a stationary word, moving words, and what the exact tier makes of them."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from random import Random
@@ -20,6 +20,7 @@ from bitpath.rtl.trainium3.tensor.core_pe import Mode, moving_layout, stationary
 from bitpath.rtl.trainium3.tensor.operand import NARROW, WIDE
 from bitpath.rtl.trainium3.tensor.tag_select import SLOTS
 from bitpath.verif.kit.packing import pack, width
+from bitpath.verif.trainium3.dot.multiply_add import ElementCase
 from bitpath.verif.trainium3.dot.quad_mx import DotCase, product_sum
 
 NARROW_PAIRS = [
@@ -83,6 +84,37 @@ class Maker:
         while len(made) < words:
             made += word()
         return Tile(held, made)
+
+    # Tiles of chosen operands.
+
+    def mx_tile(self, case: DotCase) -> Tile:
+        """One step of the quad-MX mode."""
+        sides = case.operands(self.config.dot)
+        held, moving = (pack(self.mx, sides[name]) for name in ("stationary", "moving"))
+        held, result = self._held(held, width(self.mx)), case.trace(self.config.dot).result
+        word = self._word(Mode.MX, held, moving, width(self.mx), 3, case.partial, result, str(case))
+        return Tile(held, [word])
+
+    def narrow_tile(self, case: ElementCase) -> Tile:
+        """One step of two numbers of at most 11 bits."""
+        held = self._held(element(case.stationary_format, case.stationary, WIDE), width(WIDE))
+        moving = self._slots(element(case.moving_format, case.moving, NARROW))
+        result = replace(case, numerics=self.config.numerics).result
+        return Tile(held, [self._word(Mode.NARROW, held, *moving, 3, case.partial, result, str(case))])
+
+    def fused_tile(self, x: int, y: int, partial: int) -> Tile:
+        """The four passes of two FP32 numbers."""
+        held = self._held(element(FP32, x, WIDE), width(WIDE))
+        result = multiply_add(self.config.numerics, x, FP32, y, FP32, partial)
+        shown = f"FP32 {x:08x}, {y:08x}, fused, partial {partial:08x}"
+        words = [
+            self._word(
+                Mode.FUSED, held, *self._slots(half(y, number)), number | 4 * (number == 0), partial,
+                result if number == 3 else None, shown,
+            )
+            for number in range(4)
+        ]  # fmt: skip
+        return Tile(held, words)
 
     # Words of each mode.
 

@@ -15,6 +15,7 @@ from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.trainium3.dot.pe_player import STALLS, Cycle, PePlayer
 from bitpath.verif.trainium3.tensor.core_pe import Maker, Tile, Word, mode_pairs
+from bitpath.verif.trainium3.tensor.core_pe_boundaries import TILES
 
 CONFIG = config_from_environment(CorePeConfig)
 PE = CorePe(CONFIG)
@@ -58,6 +59,14 @@ async def tiles_of_a_mode(dut, mode, stall):
         tiles.append(maker.tile(Mode[mode], rng.randint(1, 6)))
         words += len(tiles[-1].words)
     await PLAYER.play(dut, program(tiles), STALLS[stall](), [f"{mode}/{mode}"])
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(mode=[mode.name for mode in TILES])
+async def boundaries_of_sums(dut, mode):
+    """Sums at the ends of FP32 and at its ties, and one sticky bit beside them at every distance."""
+    tiles = list(TILES[Mode[mode]](Maker(CONFIG, pauses.rng("tiles"))))
+    await PLAYER.play(dut, program(tiles), STALLS["none"](), [f"{mode}/{mode}"])
 
 
 @cocotb.test(**LIMIT)
