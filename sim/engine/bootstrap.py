@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"
 STAMP = VENV / "bitpath-setup"
 LOCK = ROOT / "requirements.lock"
-DEBIAN_PACKAGES = ("python3-venv", "libpython3.11")
+DEBIAN_PACKAGES = ("python3-venv", "libpython{}.{}".format(*sys.version_info))
 MINIMUM = (3, 11)
 
 

