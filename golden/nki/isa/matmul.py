@@ -20,6 +20,7 @@ from bitpath.golden.nki.memory.dtypes import SCALES, STORED, X4
 from bitpath.golden.nki.memory.storage import per_byte
 from bitpath.golden.nki.memory.tensor import NkiTensor
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, QUADRANT, SCALE_PARTITIONS, AccumulateFlag
+from bitpath.golden.trainium3.matmul.instruction import accumulates
 
 FLOATS = ("float32", "tfloat32", "bfloat16", "float16", "float8_e4m3", "float8_e4m3fn", "float8_e5m2")
 RESULTS = ("float32", "bfloat16")
@@ -57,8 +58,17 @@ def nc_matmul(
         issue.needs_gen4("stationary and moving: float8_e4m3fn")
     double = perf_mode is matmul_perf_mode.double_row
     position, size = _pair(tile_position), _pair(tile_size)
+    adds = _accumulation(issue, accumulate, psum_accumulate_flag)
     if is_transpose:
-        words = trainium3.nc_matmul(left, right, is_transpose=True, tile_position=position, tile_size=size)
+        words = trainium3.nc_matmul(
+            left,
+            right,
+            is_transpose=True,
+            psum_accumulate_flag=ACCUMULATE if adds else OVERWRITE,
+            perf_mode=word(perf_mode.value),
+            tile_position=position,
+            tile_size=size,
+        )
         _put_bits(issue, dst, words)
         issue.on("tensor", transpose_cycles(len(left), left.shape[1], fp32=stationary.itemsize == 4))
         return
@@ -84,9 +94,7 @@ def nc_matmul(
             tile_size=size,
         )
 
-    _accumulate(
-        issue, dst, (left.shape[-1], right.shape[-1]), _accumulation(issue, accumulate, psum_accumulate_flag), multiply
-    )
+    _accumulate(issue, dst, (left.shape[-1], right.shape[-1]), adds, multiply)
     passes = 1 if stationary.itemsize < 4 else 2 if promised else 4
     issue.uses(
         "matmul.order",
@@ -142,9 +150,8 @@ def nc_matmul_mx(
             multi_bank=True,
         )
 
-    _accumulate(
-        issue, dst, (left.shape[1], right.shape[1]), _accumulation(issue, accumulate, psum_accumulate_flag), multiply
-    )
+    adds = _accumulation(issue, accumulate, psum_accumulate_flag)
+    _accumulate(issue, dst, (left.shape[1], right.shape[1]), adds, multiply)
     issue.uses("matmul.order", "matmul.rounding")
     issue.on("tensor", matmul_cycles(left.shape[1], right.shape[1]))
 
@@ -158,12 +165,12 @@ def _pair(values: tuple[int, ...] | None) -> tuple[int, int] | None:
 
 
 def _accumulation(issue: Issue, accumulate: bool | None, flag: int | None) -> bool | None:
-    """Return accumulate, also from the flag of older kernels: 1 begins and 4 continues a sum."""
+    """Return accumulate, also from the flag of older kernels, which golden's `accumulates` reads or refuses."""
     if flag is None:
         return accumulate
     if accumulate is not None:
         raise issue.fail("accumulate: must be None with psum_accumulate_flag")
-    return not flag & AccumulateFlag.FIRST_OVERWRITE
+    return accumulates(flag)
 
 
 def _check_columns(issue: Issue, dst: NkiTensor, columns: int) -> None:

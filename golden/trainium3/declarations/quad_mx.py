@@ -50,6 +50,10 @@ class AccumulateFlag(IntFlag):
     FIRST_ACCUMULATE = 4
 
 
+ACCUMULATES = {0: True, 1: False, 2: True, 3: False, 4: True, 6: True}
+"""Legal values of psum_accumulate_flag, and whether they add onto PSUM's content; 5 and 7 would begin a group both ways."""
+
+
 TRAINIUM3_QUAD_MX = preset(
     "trainium3_quad_mx",
     DotNumerics,
@@ -129,8 +133,11 @@ CHOICES = choices(
         "Stochastic rounding adds 16 given bits below the BF16 fraction and truncates; infinity and NaN pass": chosen(
             "ARCH3 names the mode, nothing describes it"
         ),
-        "psum_accumulate_flag overwrites where bit 0 is set and bit 2 is not; bit 1 has no effect on values": inferred(
+        "psum_accumulate_flag overwrites where bit 0 is set, else it accumulates; bit 1 has no effect on values": inferred(
             "ISA nc_matmul_mx, NKI 0.3: the three bits' descriptions"
+        ),
+        "psum_accumulate_flag with bits 0 and 2 is refused": inferred(
+            "ISA nc_matmul_mx, NKI 0.3: the first instruction of a group overwrites or accumulates"
         ),
         "quantize_mx stores max(E - offset, 0) and divides by what it stored, so tiny blocks underflow gradually": chosen(
             "the vendor's goldens disagree below the range; this is the consistent reading"

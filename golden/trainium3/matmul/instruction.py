@@ -13,6 +13,7 @@ from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
 from bitpath.golden.trainium3.declarations.quad_mx import (
+    ACCUMULATES,
     MAX_MOVING_BF16,
     MAX_MOVING_FP32,
     MAX_STATIONARY,
@@ -22,11 +23,8 @@ from bitpath.golden.trainium3.declarations.quad_mx import (
     TILE_SIZES,
     TRAINIUM3_QUAD_MX,
     X4,
-    AccumulateFlag,
 )
 from bitpath.golden.trainium3.operands.layout import MX_DTYPES, check_partitions
-
-_ALL_FLAGS = int(AccumulateFlag.FIRST_OVERWRITE | AccumulateFlag.LAST | AccumulateFlag.FIRST_ACCUMULATE)
 
 
 def check_operands(
@@ -100,14 +98,10 @@ def accumulates(psum_accumulate_flag: int) -> bool:
 
     Raises
     ------
-    ValueError : unknown bits, or bit 0 with bit 2, which contradict each other.
+    TypeError : no integer.
+    ValueError : a value that `ACCUMULATES` lacks: unknown bits, or bit 0 with bit 2, which contradict each other.
     """
-    bits = psum_accumulate_flag
-    if bits & ~_ALL_FLAGS:
-        raise ValueError(f"psum_accumulate_flag must be 3 bits, not {bits}")
-    if bits & AccumulateFlag.FIRST_OVERWRITE and bits & AccumulateFlag.FIRST_ACCUMULATE:
-        raise ValueError(f"psum_accumulate_flag must set bit 0 (overwrite) or bit 2 (accumulate), not both: {bits}")
-    return not bits & AccumulateFlag.FIRST_OVERWRITE
+    return ACCUMULATES[check_choice("psum_accumulate_flag", psum_accumulate_flag, ACCUMULATES)]
 
 
 def check_destination(

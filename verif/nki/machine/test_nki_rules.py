@@ -42,6 +42,22 @@ def gather(limit):
     nisa.dma_copy(sbuf(4, 8), hbm(5, 8).ap([[8, 4], [1, 8]], vector_offset=index))
 
 
+def mx_matmul(**more):
+    left = right = sbuf(32, 4, dtype="float8_e4m3fn_x4")
+    scales = sbuf(32, 4, dtype="uint8")
+    nisa.nc_matmul_mx(psum(4, 4), left, right, scales, scales, **more)
+
+
+def transpose(**more):
+    nisa.nc_matmul(
+        psum(8, 8, dtype="bfloat16"),
+        sbuf(8, 8, dtype="bfloat16"),
+        filled(sbuf(8, 8, dtype="bfloat16"), 0),
+        is_transpose=True,
+        **more,
+    )
+
+
 RULES = {
     # Memories.
     "operand of a matmul": (
@@ -49,6 +65,15 @@ RULES = {
         "nc_matmul stationary: must be in sbuf, not in psum",
         lambda: nisa.nc_matmul(psum(8, 8), sbuf(8, 8), sbuf(8, 8)),
     ),
+    **{
+        f"psum_accumulate_flag {flag} of {name}": (
+            lambda multiply=multiply, flag=flag: multiply(psum_accumulate_flag=flag),
+            f"{name} psum_accumulate_flag must be 0, 1, 2, 3, 4 or 6, not {flag}",
+            lambda multiply=multiply, flag=flag: multiply(psum_accumulate_flag=flag % 5),
+        )
+        for name, multiply in (("nc_matmul", matmul), ("nc_matmul_mx", mx_matmul))
+        for flag in (5, 7, 8, -1, True)
+    },
     "result of a matmul": (lambda: matmul(dst=sbuf(8, 8)), "nc_matmul dst: must be in psum, not in sbuf", matmul),
     "result of quantize_mx": (lambda: quantize(where=psum), "quantize_mx dst: must be in sbuf, not in psum", quantize),
     "result of iota": (

@@ -291,7 +291,7 @@ BAD = [
     (GOOD, {"numerics": "exact"}, TypeError, r"numerics must be a MatmulNumerics \(preset.numerics\), not 'exact'"),
     (GOOD, {"numerics": replace(EXACT, narrow_formats=(FP16,))}, ValueError, "formats must be among FP16, TF32, FP32, but stationary is bfloat16"),
     (GOOD, {"psum_accumulate_flag": 0}, ValueError, "dst is None; an accumulating psum_accumulate_flag needs"),
-    (GOOD, {"psum_accumulate_flag": 5}, ValueError, r"psum_accumulate_flag must set bit 0 \(overwrite\) or bit 2"),
+    (GOOD, {"psum_accumulate_flag": 5}, ValueError, "psum_accumulate_flag must be 0, 1, 2, 3, 4 or 6, not 5"),
     (GOOD, {"dst": ones(F32, 3, 4)}, ValueError, r"dst must have shape \(4, 3\), not \(3, 4\)"),
     (GOOD, {"dst_dtype": np.float16}, TypeError, "dst_dtype must be float32 or bfloat16, not float16"),
     (GOOD, {"rounding": "sr"}, ValueError, "dst must be bfloat16 with rounding 'sr', not float32"),

@@ -241,8 +241,10 @@ WRONG_VALUES = [
         side("stationary", 96, 2) | side("moving", 96, 3) | tile((0, 0), (64, 128)),
         "stationary must span up to 64 partitions in a tile of 64 rows, not 96",
     ),
-    *(({"psum_accumulate_flag": flag}, "psum_accumulate_flag must set bit 0 (overwrite) or bit 2") for flag in (5, 7)),
-    *(({"psum_accumulate_flag": flag}, f"psum_accumulate_flag must be 3 bits, not {flag}") for flag in (8, -1)),
+    *(
+        ({"psum_accumulate_flag": flag}, f"psum_accumulate_flag must be 0, 1, 2, 3, 4 or 6, not {flag}")
+        for flag in (5, 7, 8, -1)
+    ),
     ({"psum_accumulate_flag": 2}, "dst is None; an accumulating psum_accumulate_flag needs"),
     ({"dst": zeros(3, 2, dtype=np.float32)}, "dst must have shape (2, 3), not (3, 2)"),
     ({"rounding": "rtz"}, "rounding must be 'rne' or 'sr', not 'rtz'"),

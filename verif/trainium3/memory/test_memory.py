@@ -177,7 +177,7 @@ def test_a_result_may_span_banks():
         ),
         (TypeError, {"incoming": np.zeros((2, 3), np.float32)}, "incoming must be uint32, not float32"),
         (ValueError, {"incoming": np.zeros((3, 2), np.uint32)}, "incoming must have shape (2, 3), not (3, 2)"),
-        (ValueError, {"flag": 5}, "psum_accumulate_flag must set bit 0"),
+        (ValueError, {"flag": 5}, "psum_accumulate_flag must be 0, 1, 2, 3, 4 or 6, not 5"),
         (ValueError, {"rounding": "sr"}, "dst must be bfloat16 with rounding 'sr', not float32"),
         (
             ValueError,
