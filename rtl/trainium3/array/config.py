@@ -95,12 +95,14 @@ class PsumConfig:
     cols : partitions, one below each array column.
     lanes : result streams that may write in the same cycle, each to another bank.
     banks, bank_depth : number of banks, and results of each partition in a bank; powers of two.
+    checks : whether the lanes' modes are checked; without it they must be right.
     """
 
     cols: int = 4
     lanes: int = 4
     banks: int = 4
     bank_depth: int = 64
+    checks: bool = True
 
     def __post_init__(self) -> None:
         require_range("psum", "cols", self.cols, 1, PARTITIONS)

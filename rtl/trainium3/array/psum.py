@@ -3,7 +3,7 @@
 Ref: "Trainium3 Architecture Guide for NKI", BF16 Matmul Results in PSUM; ``nki.isa.nc_matmul_mx``, psum_accumulate_flag.
 """
 
-from amaranth import Module, Mux, Signal
+from amaranth import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -13,7 +13,8 @@ from bitpath.rtl.common.fp32.fp32_to_bf16 import DROPPED_BITS
 from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.wide import wide_array
 from bitpath.rtl.trainium3.array.config import PsumConfig
-from bitpath.rtl.trainium3.array.psum_column import PsumColumn, PsumMode
+from bitpath.rtl.trainium3.array.psum_column import PsumColumn, PsumMode, mode_fault
+from bitpath.rtl.trainium3.faults import Fault, keep_first
 
 
 def psum_address(config: PsumConfig) -> data.StructLayout:
@@ -49,14 +50,17 @@ def psum_members(config: PsumConfig) -> dict[str, wiring.Member]:
         "random": In(stream.Signature(random, always_valid=True)).array(config.lanes),
         "host": In(stream.Signature(host_layout(config))),
         "data": Out(stream.Signature(columns)),
+        "fault": Out(Fault),
+        "clear": In(1),
     }
 
 
 class Psum(wiring.Component):
     """Banks of accumulators; a word holds an FP32 code, or a BF16 code above 16 zeros, for each column.
 
-    A result overwrites the word if flag bit 0 is set and bit 2 is not; else it is added in FP32 with RNE. A BF16
-    destination rounds once more, RNE or stochastic, just before the write.
+    A result overwrites the word if flag bit 0 is set; else it is added in FP32 with RNE. A BF16 destination rounds once
+    more, RNE or stochastic, just before the write. A result with bits 0 and 2, or with stochastic rounding to FP32, is refused:
+    it writes nothing and takes no random bits.
 
     Latency: a write takes effect after two cycles; a read of the same word in the next cycle sees it. Throughput: one
     write a cycle for each lane, also to the same word. Two lanes must not use one bank in the same cycle; the engine
@@ -72,6 +76,8 @@ class Psum(wiring.Component):
     random : In(stream of 16 bits for each column, always valid), one for each lane; ready with a stochastic write
     host : In(stream of host_layout)
     data : Out(stream of 32 bits for each column), one beat for each read of the host
+    fault : Out(Fault), OPERATION or DTYPE, of the first refused result since reset or ``clear``; in one cycle that of the first lane
+    clear : In(1), clears ``fault``
     """
 
     def __init__(self, config: PsumConfig):
@@ -85,14 +91,22 @@ class Psum(wiring.Component):
         host = self.host
         answer_free = ~self.data.valid | self.data.ready
         answers = []
-        for lane in range(config.lanes):
+        refused = Signal(config.lanes)
+        found: Value = Value.cast(Fault.NONE)
+        for lane in reversed(range(config.lanes)):
             taken = self.write[lane]
-            m.d.comb += self.random[lane].ready.eq(taken.valid & taken.mode.bf16 & taken.mode.stochastic)
+            fault = mode_fault(taken.mode) if config.checks else Value.cast(Fault.NONE)
+            found = Mux(refused[lane], fault, found)
+            m.d.comb += [
+                refused[lane].eq(taken.valid & (fault != Fault.NONE)),
+                self.random[lane].ready.eq(taken.valid & ~refused[lane] & taken.mode.bf16 & taken.mode.stochastic),
+            ]
+        keep_first(m, self.fault, found, self.clear)
         for bank in range(config.banks):
             chosen = Signal(write_layout(config), name=f"chosen_{bank}")
             random = Signal(wide_array(DROPPED_BITS, config.cols), name=f"random_{bank}")
             for lane in range(config.lanes):
-                with m.If(self.write[lane].valid & (self.write[lane].address.bank == bank)):
+                with m.If(self.write[lane].valid & ~refused[lane] & (self.write[lane].address.bank == bank)):
                     m.d.comb += [chosen.eq(self.write[lane]), random.eq(self.random[lane].payload)]
             serve = Signal(name=f"serve_{bank}")
             m.d.comb += serve.eq(host.valid & (host.p.address.bank == bank) & ~chosen.valid & answer_free)

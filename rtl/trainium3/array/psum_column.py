@@ -3,26 +3,25 @@
 Ref: "Trainium3 Architecture Guide for NKI", BF16 Matmul Results in PSUM.
 """
 
-from amaranth import Module, Mux, Signal
+from amaranth import Module, Mux, Signal, Value
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.trainium3.declarations.quad_mx import AccumulateFlag
+from bitpath.golden.trainium3.declarations.quad_mx import ACCUMULATES
 from bitpath.rtl.common.arithmetic.decode import Decode
 from bitpath.rtl.common.arithmetic.exact_add import ExactAdd
 from bitpath.rtl.common.arithmetic.normalize import Normalize
 from bitpath.rtl.common.arithmetic.round import Round
 from bitpath.rtl.common.fp32.fp32_to_bf16 import DROPPED_BITS, Fp32ToBf16
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.trainium3.faults import Fault, first_of
 
 WORD_BYTES = FP32.width // 8
 """Bytes of a word of a column."""
-OVERWRITING_FLAGS = [
-    flag for flag in range(8) if flag & AccumulateFlag.FIRST_OVERWRITE and not flag & AccumulateFlag.FIRST_ACCUMULATE
-]
-"""Values of psum_accumulate_flag that overwrite; all others accumulate."""
+OVERWRITING_FLAGS = [flag for flag, accumulates in ACCUMULATES.items() if not accumulates]
+"""Values of psum_accumulate_flag that overwrite; of the others those that are legal accumulate."""
 
 
 class PsumMode(data.Struct):
@@ -31,6 +30,11 @@ class PsumMode(data.Struct):
     flag: 3
     bf16: 1
     stochastic: 1
+
+
+def mode_fault(mode: PsumMode) -> Value:
+    """Return what is wrong with a write's mode: a flag that `ACCUMULATES` lacks, or stochastic rounding to FP32."""
+    return first_of((~mode.flag.matches(*ACCUMULATES), Fault.OPERATION), (mode.stochastic & ~mode.bf16, Fault.DTYPE))
 
 
 class PsumColumn(wiring.Component):

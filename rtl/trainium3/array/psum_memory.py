@@ -19,8 +19,9 @@ from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.wide import wide_array
 from bitpath.rtl.trainium3.array.config import PsumMemoryConfig
 from bitpath.rtl.trainium3.array.psum import psum_address
-from bitpath.rtl.trainium3.array.psum_column import WORD_BYTES, PsumColumn, PsumMode
-from bitpath.rtl.trainium3.memory.access_walker import AccessWalker, WalkError
+from bitpath.rtl.trainium3.array.psum_column import WORD_BYTES, PsumColumn, PsumMode, mode_fault
+from bitpath.rtl.trainium3.faults import Fault, keep_first
+from bitpath.rtl.trainium3.memory.access_walker import AccessWalker
 from bitpath.rtl.trainium3.memory.held_answer import HeldAnswer
 
 LANES = ("main", "background")
@@ -88,8 +89,9 @@ def _bank_access(config: PsumMemoryConfig) -> data.StructLayout:
 class PsumMemory(wiring.Component):
     """Banks of words of 4 bytes in each partition; FP32 numbers, or two of 2 bytes.
 
-    A pattern that leaves its bank, or has a size of 1 byte, is refused: it writes nothing, ``refused`` is 1 two cycles after
-    its command went over, and its results must not be sent.
+    A pattern that leaves its bank, or has a size of 1 byte, is refused, and without ``store`` flag bits 0 and 2 together or
+    stochastic rounding to FP32: nothing is written, ``refused`` is 1 two cycles after the command went over, and its results must
+    not be sent.
 
     Latency: a lane's first result can go over two cycles after its command; it is in place for a read in the next cycle, from
     which the answer comes a cycle later. Throughput: one result of every partition a cycle and lane, one access a cycle and
@@ -107,9 +109,9 @@ class PsumMemory(wiring.Component):
     access : In(stream of psum_access), of each engine
     data : Out(stream of 32 bits for each partition), of each engine: a beat for each of its reads
     refused : Out, a bit for each lane
-    error : Out(WalkError), of the first refused command since reset or ``clear``
+    fault : Out(Fault), OPERATION, DTYPE, NUM or RANGE, of the first refused command since reset or ``clear``
     waits : Out, of the background lane and of each engine: cycles in which its bank served another one
-    clear : In(1), clears ``error`` and ``waits``
+    clear : In(1), clears ``fault`` and ``waits``
     """
 
     def __init__(self, config: PsumMemoryConfig):
@@ -124,7 +126,7 @@ class PsumMemory(wiring.Component):
                 "access": In(stream.Signature(psum_access(config))).array(config.engines),
                 "data": Out(stream.Signature(columns)).array(config.engines),
                 "refused": Out(len(LANES)),
-                "error": Out(WalkError),
+                "fault": Out(Fault),
                 "waits": Out(data.ArrayLayout(config.wait_bits, config.engines + 1)),
                 "clear": In(1),
             }
@@ -133,12 +135,9 @@ class PsumMemory(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        codes = [Signal(WalkError, name=f"code_{name}") for name in LANES]
+        codes = [Signal(Fault, name=f"code_{name}") for name in LANES]
         lanes = [self._lane(m, number, code) for number, code in enumerate(codes)]
-        with m.If(self.refused.any() & (self.clear | (self.error == WalkError.NONE))):
-            m.d.sync += self.error.eq(Mux(self.refused[0], *codes))
-        with m.Elif(self.clear):
-            m.d.sync += self.error.eq(WalkError.NONE)
+        keep_first(m, self.fault, Mux(self.refused[0], *codes), self.clear)
         answers = []
         for number in range(config.engines):
             m.submodules[f"answer_{number}"] = answer = HeldAnswer(FP32.width * config.cols)
@@ -182,12 +181,19 @@ class PsumMemory(wiring.Component):
         tag, access = Signal(_tag(config), name=f"tag_{name}"), Signal(_bank_access(config), name=f"access_{name}")
         valid, taken = Signal(name=f"valid_{name}"), Signal(name=f"taken_{name}")
         given = data.View(_tag(config), walker.i.p.tag)
+        # A size of no element makes the walker refuse a mode too; it refuses in the next cycle, and shows it in the one after.
+        wrong_mode = Signal(Fault, name=f"wrong_mode_{name}")
+        wrong_flag, wrong_flag_shown = (Signal(name=f"{each}_{name}") for each in ("wrong_flag", "wrong_flag_shown"))
+        if config.checks:
+            m.d.comb += wrong_mode.eq(Mux(command.p.store, Fault.NONE, mode_fault(given.mode)))
+            m.d.sync += wrong_flag.eq(command.valid & command.ready & (wrong_mode == Fault.OPERATION))
+            m.d.sync += wrong_flag_shown.eq(wrong_flag)
         m.d.comb += [
             walker.i.valid.eq(command.valid),
             command.ready.eq(walker.i.ready),
             walker.i.p.pairs.eq(command.p.pairs),
             walker.i.p.offset.eq(command.p.offset),
-            walker.i.p.size.eq(Mux(command.p.size == 0, NO_SIZE, command.p.size)),
+            walker.i.p.size.eq(Mux((command.p.size == 0) | (wrong_mode != Fault.NONE), NO_SIZE, command.p.size)),
             walker.i.p.limit.eq(config.bank_bytes),
             given.mode.flag.eq(command.p.flag),
             given.mode.bf16.eq(command.p.size == HALF),
@@ -195,10 +201,10 @@ class PsumMemory(wiring.Component):
             given.store.eq(command.p.store),
             given.bank.eq(command.p.bank),
             given.columns.eq(command.p.columns),
-            # The walker's error then shows for one cycle, with each refused command.
+            # The walker's fault then shows for one cycle, with each refused command.
             walker.clear.eq(1),
-            self.refused[number].eq(walker.error != WalkError.NONE),
-            code.eq(walker.error),
+            self.refused[number].eq(walker.fault != Fault.NONE),
+            code.eq(Mux(wrong_flag_shown, Fault.OPERATION, walker.fault)),
         ]
         mask = Signal(WORD_BYTES, name=f"mask_{name}")
         m.d.comb += [

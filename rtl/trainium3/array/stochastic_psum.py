@@ -43,7 +43,7 @@ class StochasticPsum(wiring.Component):
 
     Members
     -------
-    write, host, data : those of :class:`Psum`
+    write, host, data, fault, clear : those of :class:`Psum`
     load : In(stream of a generator's address and states, always ready)
     shown : In(generator_address)
     states : Out(LaneStates), present states of the generator ``shown``
@@ -55,7 +55,7 @@ class StochasticPsum(wiring.Component):
         address = generator_address(config)
         load = data.StructLayout({"states": LaneStates, "address": address})
         super().__init__(
-            {name: members[name] for name in ("write", "host", "data")}
+            {name: members[name] for name in ("write", "host", "data", "fault", "clear")}
             | {
                 "load": In(stream.Signature(load, always_ready=True)),
                 "shown": In(address),
@@ -67,7 +67,7 @@ class StochasticPsum(wiring.Component):
         m = Module()
         config = self.config
         m.submodules.psum = psum = Psum(config)
-        m.d.comb += psum.write.eq(self.write)
+        m.d.comb += [psum.write.eq(self.write), psum.clear.eq(self.clear), self.fault.eq(psum.fault)]
         connect(m, flipped(self.host), psum.host)
         connect(m, psum.data, flipped(self.data))
         sources = []

@@ -66,7 +66,7 @@ UNITS = (
             WaveGroup("main", r"(command__0|i__0|walker_main|.*_main)"),
             WaveGroup("background", r"(command__1|i__1|walker_background|.*_background)"),
             WaveGroup("engines", r"(access_|data__|answer_|shown_)"),
-            WaveGroup("errors and waits", r"(refused|error|clear|waits)"),
+            WaveGroup("faults and waits", r"(refused|fault|clear|waits)"),
             WaveGroup("banks", r"(chosen|serves|present|columns)_"),
         ),
     ),

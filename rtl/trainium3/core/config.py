@@ -136,10 +136,13 @@ class CoreConfig:
 
     @property
     def mover(self) -> DmaMoverConfig:
-        """Moves between HBM and the partitions of a DMA engine; the highest bit of an address is 1 in SBUF."""
+        """Checked moves between HBM and the partitions of a DMA engine; the highest bit of an address is 1 in SBUF."""
         longest = max(exact_log2(self.hbm_bytes), exact_log2(self.sbuf.group * self.partition_bytes))
         return DmaMoverConfig(
-            beat_bytes=self.sbuf.dma_bytes, address_bits=longest + 1, descriptor_cycles=self.descriptor_cycles
+            beat_bytes=self.sbuf.dma_bytes,
+            address_bits=longest + 1,
+            descriptor_cycles=self.descriptor_cycles,
+            checks=False,
         )
 
     @property

@@ -12,22 +12,16 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.dma_engine import queues_config
 from bitpath.rtl.trainium3.core.dma_port import DmaPort
-from bitpath.rtl.trainium3.core.instruction import Fault, dma_layout
+from bitpath.rtl.trainium3.core.instruction import dma_layout
 from bitpath.rtl.trainium3.dma.dma_cast import log_bytes
-from bitpath.rtl.trainium3.dma.dma_mover import move_layout
+from bitpath.rtl.trainium3.dma.dma_mover import move_fault, move_layout
 from bitpath.rtl.trainium3.dma.dma_queues import QueueSettings, descriptor_layout
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode, beat_layout
 from bitpath.rtl.trainium3.dma.token_bucket import ClassSettings
-from bitpath.rtl.trainium3.memory.dge import Dge, DgeError
+from bitpath.rtl.trainium3.faults import Fault, first_of
+from bitpath.rtl.trainium3.memory.dge import Dge
 
-FAULTS = {
-    DgeError.SIZE: Fault.DTYPE,
-    DgeError.PARTITIONS: Fault.PARTITIONS,
-    DgeError.NUM: Fault.NUM,
-    DgeError.COUNT: Fault.COUNT,
-    DgeError.RANGE: Fault.RANGE,
-}
 MOVING = 16
 """More descriptors than an engine's mover has at a time: four before it, one in it, and one for each write on its way."""
 COPIED = {WriteMode.STORE: Dtype.UINT8, WriteMode.ADD_BF16: Dtype.BF16, WriteMode.ADD_FP32: Dtype.FP32}
@@ -107,15 +101,12 @@ class CoreDma(wiring.Component):
             dge.i.p.eq(copy),
             dge.clear.eq(1),
             # A cycle has one fault.
-            quiet.eq(dge.error == DgeError.NONE),
+            quiet.eq(dge.fault == Fault.NONE),
             dge.i.valid.eq(self.i.valid & quiet & ~i.direct & (wrong == Fault.NONE)),
         ]
         with m.If(dge.i.valid & dge.i.ready):
             m.d.sync += mode.eq(i.mode)
-        with m.Switch(dge.error):
-            for error, fault in FAULTS.items():
-                with m.Case(error):
-                    m.d.comb += self.fault.eq(fault)
+        m.d.comb += self.fault.eq(dge.fault)
         with m.If(self.i.valid & self.i.ready & (wrong != Fault.NONE)):
             m.d.comb += self.fault.eq(wrong)
 
@@ -200,30 +191,28 @@ class CoreDma(wiring.Component):
             (i.mode == WriteMode.ADD_FP32) & (i.copy.size != 2)
         )
         wrong_mode = i.mode.as_value() > WriteMode.ADD_FP32.value
-        found = Mux(beyond[0] | beyond[1], Fault.PARTITIONS, Fault.NONE)
-        found = Mux(narrow, Fault.DTYPE, found)
-        return Mux(
-            wrong_mode | (sides[0].sbuf & sides[1].sbuf) | (i.copy.queue >= self.config.queues), Fault.OPERATION, found
+        elsewhere = (sides[0].sbuf & sides[1].sbuf) | (i.copy.queue >= self.config.queues)
+        return first_of(
+            (wrong_mode | elsewhere, Fault.OPERATION),
+            (narrow, Fault.DTYPE),
+            (beyond[0] | beyond[1], Fault.PARTITIONS),
         )
 
     def _direct_fault(self, i: Value) -> Value:
-        """What is wrong with a descriptor: it has whole elements, and stays in HBM or in a partition."""
+        """What is wrong with a descriptor, which stays in HBM or in a partition."""
         config = self.config
         length = Cat(i.length, ~i.length.any())
         widths = [log_bytes(i.pair[side]) for side in ("source", "destination")]
         wider = Mux(widths[0] > widths[1], *widths)
-        unknown = Cat(~i.pair[side].as_value().matches(*Dtype) for side in ("source", "destination")).any()
-        outside, odd = [], [(length & ((1 << wider) - 1)) != 0]
+        own, outside = move_fault(i), []
         for side, width in zip(("source", "destination"), widths, strict=True):
             place, in_sbuf = i[side][:-1], i[side][-1]
             end = Mux(in_sbuf, place[: exact_log2(config.partition_bytes)], place) + (length >> (wider - width)[:2])
             outside.append(end > Mux(in_sbuf, config.partition_bytes, config.hbm_bytes))
             outside.append(in_sbuf & (place >= config.sbuf.group * config.partition_bytes))
-        adds = i.mode != WriteMode.STORE
-        wanted = Mux(i.mode == WriteMode.ADD_FP32, Dtype.FP32, Dtype.BF16)
-        mixed = adds & ((i.pair.source != i.pair.destination) | (i.pair.source.as_value() != wanted))
-        odd.append(adds & ((i.destination & ((1 << widths[1]) - 1)) != 0))
-        found = Mux(Cat(*outside, *odd).any(), Fault.RANGE, Fault.NONE)
-        found = Mux(unknown | mixed, Fault.DTYPE, found)
-        beyond = (i.engine >= config.sbuf.groups) | (i.mode.as_value() > WriteMode.ADD_FP32.value)
-        return Mux(beyond | (i.source[-1] & i.destination[-1]), Fault.OPERATION, found)
+        beyond = (i.engine >= config.sbuf.groups) | (i.source[-1] & i.destination[-1])
+        return first_of(
+            (beyond, Fault.OPERATION),
+            *((own == fault, fault) for fault in (Fault.OPERATION, Fault.DTYPE, Fault.RANGE)),
+            (Cat(outside).any(), Fault.RANGE),
+        )

@@ -12,6 +12,7 @@ from bitpath.rtl.trainium3.dma.dma_mover import DmaMover, move_layout
 from bitpath.rtl.trainium3.dma.dma_queues import DmaQueues, QueueSettings, descriptor_layout
 from bitpath.rtl.trainium3.dma.read_add_write import store_layout
 from bitpath.rtl.trainium3.dma.token_bucket import LENGTH_BITS, ClassSettings
+from bitpath.rtl.trainium3.faults import Fault
 
 
 def queues_config(config: DmaEngineConfig) -> DmaQueuesConfig:
@@ -37,7 +38,7 @@ class DmaEngine(wiring.Component):
     i : In(stream of descriptor_layout), of each queue; its bits are those of move_layout
     queues, classes : as of `DmaQueues`
     granted, granted_queue : Out(1) and Out(queue number), a descriptor of that queue is granted in this cycle
-    read, data, fetch, fetched, write, done : as of `DmaMover`
+    read, data, fetch, fetched, write, fault, clear, done : as of `DmaMover`
     """
 
     def __init__(self, config: DmaEngineConfig):
@@ -57,6 +58,8 @@ class DmaEngine(wiring.Component):
                 "fetch": Out(address),
                 "fetched": In(word),
                 "write": Out(stream.Signature(store_layout(config.mover.writes))),
+                "fault": Out(Fault),
+                "clear": In(1),
                 "done": Out(1),
             }
         )
@@ -76,6 +79,8 @@ class DmaEngine(wiring.Component):
             self.granted.eq(queues.granted),
             self.granted_queue.eq(queues.grant.queue),
             mover.fetched.eq(self.fetched),
+            self.fault.eq(mover.fault),
+            mover.clear.eq(self.clear),
             self.done.eq(mover.done),
         ]
         for name in ("read", "fetch", "write"):

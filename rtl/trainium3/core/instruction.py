@@ -1,4 +1,4 @@
-"""Instructions of a core, and why one is refused.
+"""Instructions of a core.
 
 Ref: the instructions are those of NKI 0.6; their code is chosen.
 """
@@ -32,19 +32,6 @@ class Engine(enum.Enum, shape=2):
     VECTOR = 1
     SCALAR = 2
     DMA = 3
-
-
-class Fault(enum.Enum, shape=4):
-    """Why an instruction was refused; of several the first here."""
-
-    NONE = 0
-    OPERATION = 1  # the engine, or a core of this size, has no such operation
-    DTYPE = 2  # dtypes that the operation does not take
-    PARTITIONS = 3  # no partition, or one beyond the last; in MX not whole quadrants, or an odd number of columns
-    START = 4  # so many partitions may not start there
-    NUM = 5  # a pair of no elements
-    COUNT = 6  # operands of different numbers of elements
-    RANGE = 7  # an element outside its memory or bank
 
 
 class Operation(enum.Enum, shape=3):
@@ -122,8 +109,8 @@ def tensor_layout(config: CoreConfig) -> data.StructLayout:
 
     ``stationary`` is the byte of the first of ``columns`` elements that follow each other, a multiple of 8. Scales of both
     operands are bytes, one for each element, from ``stationary_scales``, a multiple of 4, and ``moving_scales`` on, in rows
-    ``4 * scale_offset`` of each quadrant. Mode PASS transposes: it has no moving operand, but a column for each row. Results are
-    written as `psum_command` of :mod:`bitpath.rtl.trainium3.array.psum_memory` has it.
+    ``4 * scale_offset`` of each quadrant. Mode PASS transposes: it has no moving operand, but a column for each row, and a flag
+    that overwrites. Results are written as `psum_command` of :mod:`bitpath.rtl.trainium3.array.psum_memory` has it.
 
     SPARSE has ``pattern``, and words of four tags of 4 bits from byte ``tags``, a multiple of 2, on. Moving elements come slot after
     slot: as many for each result as a partition has slots.

@@ -13,7 +13,7 @@ from bitpath.golden.trainium3.declarations.vector import XORWOW_STATES, XORWOW_W
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.array.psum_memory import psum_access
 from bitpath.rtl.trainium3.core.config import CoreConfig
-from bitpath.rtl.trainium3.core.instruction import Fault, Operation, Second, lane_layout
+from bitpath.rtl.trainium3.core.instruction import Operation, Second, lane_layout
 from bitpath.rtl.trainium3.core.lane_reader import LANE_BITS, LaneReader
 from bitpath.rtl.trainium3.core.lane_units import LaneUnits, operations
 from bitpath.rtl.trainium3.core.lane_writer import LaneWriter
@@ -21,6 +21,8 @@ from bitpath.rtl.trainium3.core.pattern_check import CHECK_CYCLES, PatternCheck
 from bitpath.rtl.trainium3.core.quarters import QUARTERS
 from bitpath.rtl.trainium3.dma.dma_cast import log_bytes
 from bitpath.rtl.trainium3.dma.dtype import Dtype
+from bitpath.rtl.trainium3.faults import Fault, first_of
+from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations, Reduction
 from bitpath.rtl.trainium3.lanes.engine_control import FIRST_BIT_OPERATOR, Operator
 from bitpath.rtl.trainium3.memory.config import SBUF_WORD_BYTES
 from bitpath.rtl.trainium3.memory.sbuf import sbuf_place, sbuf_write
@@ -28,14 +30,6 @@ from bitpath.rtl.trainium3.vector.mx_code import ELEMENTS
 from bitpath.rtl.trainium3.vector.mx_source import SOURCES
 
 INTEGERS = (Dtype.INT8, Dtype.INT16, Dtype.INT32, Dtype.UINT8, Dtype.UINT16, Dtype.UINT32)
-
-
-def first_of(*faults: tuple[Value, Fault]) -> Value:
-    """Return the first fault whose condition holds."""
-    found: Value = Value.cast(Fault.NONE)
-    for condition, fault in reversed(faults):
-        found = Mux(condition, fault, found)
-    return found
 
 
 def starts_wrong(config: CoreConfig, start: Value, partitions: Value) -> Value:
@@ -158,6 +152,11 @@ class LaneEngine(wiring.Component):
         code, then = held.step.op.as_value(), held.then.op.as_value()
         on_bits = operates & (code >= FIRST_BIT_OPERATOR)
         two_steps = operates & ((held.then.op != Operator.BYPASS) | held.then.reverse)
+        activates = held.operation.as_value().matches(Operation.ACTIVATE, Operation.ROOT)
+        selections = [
+            held[name].as_value().matches(*codes)
+            for name, codes in (("operations", Operations), ("function", Function), ("reduction", Reduction))
+        ]
         known = held.operation.as_value().matches(*operations(config, self.engine))
         operation = (
             ~known
@@ -167,6 +166,7 @@ class LaneEngine(wiring.Component):
             | (~operates & (held.second == Second.TENSOR))
             | ((states | (held.operation == Operation.RECIPROCAL)) & has_y)
             | (quantizes & (has_y | (Value.cast(held.mx.element) >= len(ELEMENTS))))
+            | (activates & ~(selections[0] & selections[1] & selections[2]))
             | (held.register & ~held.operation.as_value().matches(Operation.ACTIVATE, Operation.EXPONENTIAL))
         )
         second_dtype = Mux(has_y, held.y.dtype.as_value(), held.immediate_dtype.as_value())

@@ -11,16 +11,18 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT
+from bitpath.golden.trainium3.declarations.quad_mx import ACCUMULATES, QUADRANT
 from bitpath.golden.trainium3.declarations.tensor import LOAD_COLUMNS, PATTERNS
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.trainium3.array.psum_column import OVERWRITING_FLAGS
 from bitpath.rtl.trainium3.array.psum_memory import HALF, LANES, WORD
 from bitpath.rtl.trainium3.core.config import CoreConfig
-from bitpath.rtl.trainium3.core.instruction import Fault, tensor_layout
-from bitpath.rtl.trainium3.core.lane_engine import first_of, starts_wrong
+from bitpath.rtl.trainium3.core.instruction import tensor_layout
+from bitpath.rtl.trainium3.core.lane_engine import starts_wrong
 from bitpath.rtl.trainium3.core.lane_reader import WORD_BITS
 from bitpath.rtl.trainium3.core.pattern_check import CHECK_CYCLES, PatternCheck
 from bitpath.rtl.trainium3.core.tensor_operands import element_log_bytes
+from bitpath.rtl.trainium3.faults import Fault, first_of
 from bitpath.rtl.trainium3.memory.scale_fetch import SCALES
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import BYTES, OperandFormat
@@ -130,7 +132,11 @@ class TensorSlots(wiring.Component):
         row_rest, column_rest, count = Mux(mx, QUADRANT - 1, 0), mx, result.count
         places = [(held.stationary + (held.columns << element_log_bytes(mode, held.stationary_format)))]
         scale_places = [held.stationary_scales + held.columns, held.moving_scales + moving.count]
-        operation, unaligned = mx & (not config.has_mx), mx & held.stationary_scales[: exact_log2(SCALES)].any()
+        flags = Mux(passes, held.flag.matches(*OVERWRITING_FLAGS), held.flag.matches(*ACCUMULATES))
+        operation, unaligned = (
+            ~flags | (mx & (not config.has_mx)),
+            mx & held.stationary_scales[: exact_log2(SCALES)].any(),
+        )
         outside = [mx & (end > config.partition_bytes) for end in scale_places]
         if config.has_sparse:
             sparse, pattern = mode == Mode.SPARSE, held.pattern

@@ -38,10 +38,12 @@ class ReadAddWriteConfig:
     ----------
     beat_bytes : bytes of a beat, a power of two from 4 to 32; the machine's have 32.
     address_bits : bits of a word's address.
+    checks : whether modes are checked; without it they must be right.
     """
 
     beat_bytes: int = 4
     address_bits: int = 4
+    checks: bool = True
 
     def __post_init__(self) -> None:
         require_power_of_two("read_add_write", "beat_bytes", self.beat_bytes, 4, BEAT_BYTES)
@@ -78,11 +80,13 @@ class DmaMoverConfig:
     beat_bytes : bytes of a beat and of a word of memory, a power of two from 4 to 32; the machine's have 32.
     address_bits : bits of a byte's address, in both memories.
     descriptor_cycles : cycles of the shortest descriptor, 4 to 90; the machine's take 90.
+    checks : whether descriptors are checked; without it they must be right.
     """
 
     beat_bytes: int = 4
     address_bits: int = 8
     descriptor_cycles: int = TIMES.descriptor_cycles
+    checks: bool = True
 
     def __post_init__(self) -> None:
         require_power_of_two("dma_mover", "beat_bytes", self.beat_bytes, 4, BEAT_BYTES)
@@ -96,8 +100,9 @@ class DmaMoverConfig:
 
     @property
     def writes(self) -> ReadAddWriteConfig:
-        """The configuration of read-add-write behind the mover."""
-        return ReadAddWriteConfig(beat_bytes=self.beat_bytes, address_bits=self.address_bits - self.offset_bits)
+        """The configuration of read-add-write behind the mover, which has no other modes than those of checked descriptors."""
+        bits = self.address_bits - self.offset_bits
+        return ReadAddWriteConfig(beat_bytes=self.beat_bytes, address_bits=bits, checks=False)
 
     @property
     def cast(self) -> DmaCastConfig:

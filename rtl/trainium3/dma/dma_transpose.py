@@ -19,6 +19,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.trainium3.declarations.memory import TRAINIUM3_TRANSPOSE
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 from bitpath.rtl.trainium3.dma.config import DmaTransposeConfig
+from bitpath.rtl.trainium3.faults import Fault, first_of, keep_first
 
 WIDE, NARROW = 4, 2
 """Bytes of an element."""
@@ -75,7 +76,8 @@ class DmaTranspose(wiring.Component):
 
     A command is taken ``ceil(tiles * bytes of a tile / (440 * e))`` cycles after the one before, e = 9/10 from HBM and 1/2 from
     SBUF, a tile being that of 128 partitions; a cycle in which a request waits adds one. Throughput: a beat and a result a
-    cycle. Latency: a tile's first result comes in the cycle after its last beat. A command without an element is refused.
+    cycle. Latency: a tile's first result comes in the cycle after its last beat. A command without an element, or
+    with more columns than the engine has partitions, is refused: it asks for nothing.
 
     Parameters
     ----------
@@ -87,8 +89,8 @@ class DmaTranspose(wiring.Component):
     fetch : Out(stream of fetch_layout)
     data : In(stream of beats), in order: one row of 4-byte elements, or one or two of 2-byte elements, the earlier one low
     o : Out(stream of transposed_layout): each partition's part of a tile, then the next tile
-    refused : Out(1), a command was refused since reset or ``clear``
-    clear : In(1)
+    fault : Out(Fault), PARTITIONS or NUM, of the first refused command since reset or ``clear``
+    clear : In(1), clears ``fault``
     """
 
     def __init__(self, config: DmaTransposeConfig):
@@ -109,7 +111,7 @@ class DmaTranspose(wiring.Component):
                 "fetch": Out(stream.Signature(fetch_layout(config))),
                 "data": In(stream.Signature(8 * config.beat_bytes)),
                 "o": Out(stream.Signature(transposed_layout(config))),
-                "refused": Out(1),
+                "fault": Out(Fault),
                 "clear": In(1),
             }
         )
@@ -166,11 +168,14 @@ class DmaTranspose(wiring.Component):
             gained.eq(credit + Mux(command.from_sbuf, GAINS[1], GAINS[0])),
             tile_over.eq((fetched | (takes & end)) & (gained >= price)),
         ]
-        empty = (
-            (given.columns == 0) | (given.columns > config.columns) | Cat(axis.num == 0 for axis in given.axes).any()
+        wrong = Signal(Fault)
+        m.d.comb += wrong.eq(
+            first_of(
+                ((given.columns == 0) | (given.columns > config.columns), Fault.PARTITIONS),
+                (Cat(axis.num == 0 for axis in given.axes).any(), Fault.NUM),
+            )
         )
-        with m.If(self.clear):
-            m.d.sync += self.refused.eq(0)
+        keep_first(m, self.fault, Mux(~busy & self.i.valid, wrong.as_value(), Fault.NONE), self.clear)
         with m.If(busy & ~waits):
             m.d.sync += [
                 credit.eq(Mux(tile_over, gained - price, gained)),
@@ -179,11 +184,16 @@ class DmaTranspose(wiring.Component):
                 busy.eq(~(tile_over & (over | (takes & last)))),
             ]
         with m.Elif(~busy & self.i.valid):
-            m.d.sync += [command.eq(given), busy.eq(~empty), fetched.eq(0), over.eq(0), place.eq(0), row.eq(given.row)]
+            m.d.sync += [
+                command.eq(given),
+                busy.eq(wrong == Fault.NONE),
+                fetched.eq(0),
+                over.eq(0),
+                place.eq(0),
+                row.eq(given.row),
+            ]
             m.d.sync += [at.first.eq(0), at.middle.eq(0), at.address.eq(given.source), at.start.eq(given.source)]
             m.d.sync += credit.eq(Mux(given.from_sbuf, GAINS[1], GAINS[0]))
-            with m.If(empty):
-                m.d.sync += self.refused.eq(1)
         with m.If(takes):
             m.d.sync += [own.eq(Mux(both, after, one)) for own, after, one in zip(at, following, high, strict=True)]
             m.d.sync += place.eq(Mux(end, 0, place + 1 + both))

@@ -3,7 +3,7 @@
 Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation, 2026-08.
 """
 
-from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -12,6 +12,7 @@ from bitpath.rtl.common.fp32.fp32_add import Fp32Add
 from bitpath.rtl.common.fp32.fp32_to_bf16 import Fp32ToBf16
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.dma.config import ReadAddWriteConfig
+from bitpath.rtl.trainium3.faults import Fault
 
 
 class WriteMode(enum.Enum, shape=2):
@@ -40,6 +41,7 @@ def adder_ports(config: ReadAddWriteConfig) -> wiring.Signature:
             "fetch": Out(stream.Signature(config.address_bits)),
             "fetched": In(8 * config.beat_bytes),
             "write": Out(stream.Signature(store_layout(config))),
+            "fault": Out(Fault),
         }
     )
 
@@ -58,7 +60,7 @@ class ReadAddWrite(wiring.Component):
 
     Parameters
     ----------
-    config : bytes of a beat, bits of its address.
+    config : bytes of a beat, bits of its address, and whether modes are checked.
 
     Members
     -------
@@ -66,6 +68,7 @@ class ReadAddWrite(wiring.Component):
     fetch : Out(stream of addresses), of words that beats are added to
     fetched : In(word), of the address taken in the cycle before; whether it shows a write of that cycle does not matter
     write : Out(stream of store_layout); bytes outside the mask are 0
+    fault : Out(Fault), OPERATION in the cycle in which a beat of no mode is taken; it writes nothing
     """
 
     def __init__(self, config: ReadAddWriteConfig):
@@ -95,13 +98,15 @@ class ReadAddWrite(wiring.Component):
         room = Signal()
         taken = Signal()
         adds = Signal()
+        legal = Value.cast(self.i.p.mode).matches(*WriteMode) if self.config.checks else Const(1)
         m.d.comb += [
             room.eq(busy + level <= 1),
-            adds.eq(self.i.p.mode != WriteMode.STORE),
+            adds.eq(legal & (self.i.p.mode != WriteMode.STORE)),
+            self.fault.eq(Mux(self.i.valid & self.i.ready & ~legal, Fault.OPERATION, Fault.NONE)),
             self.fetch.valid.eq(self.i.valid & adds & room),
             self.fetch.p.eq(self.i.p.store.address),
             self.i.ready.eq(room & (~adds | self.fetch.ready)),
-            taken.eq(self.i.valid & self.i.ready),
+            taken.eq(self.i.valid & self.i.ready & legal),
             self.write.valid.eq(busy | level.any()),
             self.write.p.eq(Mux(level.any(), kept[0], result)),
         ]

@@ -31,6 +31,11 @@ class EngineConfig:
 
     @property
     def psum(self) -> PsumConfig:
+        """PSUM, whose modes the engine checks."""
         return PsumConfig(
-            cols=self.array.cols, lanes=self.array.groups, banks=self.psum_banks, bank_depth=self.psum_bank_depth
+            cols=self.array.cols,
+            lanes=self.array.groups,
+            banks=self.psum_banks,
+            bank_depth=self.psum_bank_depth,
+            checks=False,
         )

@@ -4,17 +4,21 @@ from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.array.systolic_array import Tiling
 from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.rtl.trainium3.engine.instruction import Opcode, destination_layout, instruction_layout
+from bitpath.rtl.trainium3.engine.instruction_check import InstructionCheck
 from bitpath.rtl.trainium3.engine.sequencer import load_layout, multiply_layout
+from bitpath.rtl.trainium3.faults import Fault
 
 IN_FLIGHT = 8
 """Largest number of multiplications of one tile in flight, from dispatch to last result."""
 
 
 class Dispatch(wiring.Component):
-    """Sends each instruction to its tile's sequencer, and a multiplication's destination to the tile's write-back.
+    """Sends each instruction to its tile's sequencer, and a multiplication's destination to the tile's write-back. A refused one
+    goes nowhere, and takes a cycle.
 
     Tiles work in parallel. Dispatch stalls on three hazards: the queue is full; rows are busy under another tiling;
     another tile has results in flight to the same PSUM bank. So a bank accumulates in the order of the instructions.
@@ -28,6 +32,7 @@ class Dispatch(wiring.Component):
     i : In(stream of instruction_layout)
     load, multiply, destination : Out(streams), one for each row group
     tiling : Out(Tiling)
+    fault : Out(Fault), other than NONE for the cycle of a refused instruction
     idle : In(groups), the tile has nothing queued or in flight
     done : In(groups), a multiplication of the tile writes its last result to PSUM, bank ``done_bank``
     done_bank_0, ... : In(bank), one for each row group
@@ -44,6 +49,7 @@ class Dispatch(wiring.Component):
                 "multiply": Out(stream.Signature(multiply_layout(config))).array(groups),
                 "destination": Out(stream.Signature(destination_layout(config))).array(groups),
                 "tiling": Out(Tiling),
+                "fault": Out(Fault),
                 "idle": In(groups),
                 "done": In(groups),
                 "done_bank": In(bank).array(groups),
@@ -54,11 +60,21 @@ class Dispatch(wiring.Component):
         m = Module()
         i, p = self.i, self.i.p
         is_load = p.opcode == Opcode.LOAD_STATIONARY
-        bank_free = self._banks(m)
+        check = instantiate(m, platform, "check", InstructionCheck, self.config)
+        legal = Signal()
+        bank_free = self._banks(m, legal)
 
         right_tiling = Signal()
-        m.d.comb += right_tiling.eq(p.tiling == self.tiling)
-        with m.If(i.valid & ~right_tiling & self.idle.all()):
+        m.d.comb += [
+            check.instruction.eq(p),
+            check.starts.eq(legal & i.ready),
+            legal.eq(i.valid & (check.fault == Fault.NONE)),
+            self.fault.eq(Mux(i.valid, check.fault.as_value(), Fault.NONE)),
+            right_tiling.eq(p.tiling == self.tiling),
+        ]
+        with m.If(self.fault != Fault.NONE):
+            m.d.comb += i.ready.eq(1)
+        with m.If(legal & ~right_tiling & self.idle.all()):
             m.d.sync += self.tiling.eq(p.tiling)
 
         for group in range(self.config.array.groups):
@@ -66,7 +82,7 @@ class Dispatch(wiring.Component):
             unused_load = Signal(name=f"unused_load_{group}")
             here = Signal(name=f"here_{group}")
             m.d.comb += [
-                here.eq(i.valid & right_tiling & (p.group == group)),
+                here.eq(legal & right_tiling & (p.group == group)),
                 load.p.address.eq(p.operand_address),
                 load.p.format.eq(p.format),
                 load.p.replace.eq(unused_load),
@@ -87,14 +103,14 @@ class Dispatch(wiring.Component):
                     m.d.sync += unused_load.eq(is_load)
         return m
 
-    def _banks(self, m: Module):
+    def _banks(self, m: Module, legal: Signal):
         """Return 1 if the instruction's tile may write its bank; count the multiplications in flight to each bank."""
         config = self.config
         p = self.i.p
         groups = config.array.groups
         multiplies = Signal()
         m.d.comb += multiplies.eq(
-            self.i.valid & self.i.ready & (p.opcode == Opcode.MULTIPLY_MOVING) & ~p.destination.chain_out
+            legal & self.i.ready & (p.opcode == Opcode.MULTIPLY_MOVING) & ~p.destination.chain_out
         )
         bank_free = Signal()
         m.d.comb += bank_free.eq(p.destination.chain_out)

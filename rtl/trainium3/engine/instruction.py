@@ -46,8 +46,8 @@ def instruction_layout(config: EngineConfig) -> data.StructLayout:
 
     ``group`` is the first row group of its tile. LOAD_STATIONARY reads ``cols`` words from ``operand_address`` on, the
     first for column 0; the next multiplication uses them. MULTIPLY_MOVING reads ``destination.count`` words, 1 or more,
-    and adds their products to the previous pass's partial sums if ``chain_in`` is set, else to +0. With ``chain_in`` or
-    ``chain_out`` the count must be at most ``chain_depth``.
+    and adds their products to the oldest partial sums that passes with ``chain_out`` left in its group if ``chain_in`` is
+    set, else to +0; the chain holds ``chain_depth`` of them. :class:`InstructionCheck` says which instructions are refused.
     """
     return data.StructLayout(
         {

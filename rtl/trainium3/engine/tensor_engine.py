@@ -23,6 +23,7 @@ from bitpath.rtl.trainium3.engine.dispatch import IN_FLIGHT, Dispatch
 from bitpath.rtl.trainium3.engine.instruction import instruction_layout
 from bitpath.rtl.trainium3.engine.sequencer import Sequencer
 from bitpath.rtl.trainium3.engine.write_back import WriteBack
+from bitpath.rtl.trainium3.faults import Fault
 
 QUEUE_DEPTH = 4
 """Depth of a tile's queues of loads and of multiplications."""
@@ -39,6 +40,8 @@ class TensorEngine(wiring.Component):
     Results do not depend on the array's shape or pipelining: a contraction of more rows than the array has continues in
     further passes from the chained partial sums.
 
+    A refused instruction reads and writes nothing, and those behind it run; :class:`InstructionCheck` says which are refused.
+
     Throughput: one moving word a cycle for each tile, and one cycle for each swap. Multiplications of ``2 * cols`` words
     and more hide the loads.
 
@@ -54,6 +57,8 @@ class TensorEngine(wiring.Component):
     random : In(stream of 16 bits for each column, always valid), one for each row group; for stochastic rounding
     host : In(stream of host_layout), data : Out(stream of 32 bits for each column), access to PSUM
     busy : Out(1), an instruction is pending or in flight
+    fault : Out(Fault), fault_number : Out(32), of the first refused instruction since reset or ``clear``: numbers count from 0
+    clear : In(1), clears ``fault``; the next instruction's number is 0
     retired : Out(32), multiplications completed since reset
     busy_cycles : Out(32), cycles since reset in which ``busy`` was high
     """
@@ -71,6 +76,9 @@ class TensorEngine(wiring.Component):
                 "host": In(stream.Signature(host_layout(config.psum))),
                 "data": Out(stream.Signature(columns)),
                 "busy": Out(1),
+                "fault": Out(Fault),
+                "fault_number": Out(32),
+                "clear": In(1),
                 "retired": Out(32),
                 "busy_cycles": Out(32),
             }
@@ -105,6 +113,13 @@ class TensorEngine(wiring.Component):
             self.retired.eq(self.retired + sum(retired, Const(0, 1))),
             self.busy_cycles.eq(self.busy_cycles + self.busy),
         ]
+        number = Signal(32)
+        with m.If(self.instruction.valid & self.instruction.ready):
+            m.d.sync += number.eq(number + 1)
+            with m.If((dispatch.fault != Fault.NONE) & (self.fault == Fault.NONE)):
+                m.d.sync += [self.fault.eq(dispatch.fault), self.fault_number.eq(number)]
+        with m.If(self.clear):
+            m.d.sync += [number.eq(0), self.fault.eq(Fault.NONE)]
         return m
 
     def _tile(self, m: Module, platform: Any, group: int, array: SystolicArray, psum: Psum, dispatch: Dispatch):

@@ -21,5 +21,6 @@ CONTROL = (
     "tensor_engine",
     "write_back",
     "instruction",
+    "instruction_check",
 )
 """Files without arithmetic: sequencers, register files, memories and wiring. They have no mutants."""

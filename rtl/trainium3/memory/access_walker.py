@@ -6,23 +6,15 @@ Ref: "NKI access patterns" and "Trainium/Inferentia2 Architecture Guide for NKI"
 """
 
 from amaranth import Cat, Module, Mux, Signal, Value, signed
-from amaranth.lib import data, enum, stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.trainium3.declarations.memory import MAX_PAIRS
+from bitpath.rtl.trainium3.faults import Fault, first_of, keep_first
 from bitpath.rtl.trainium3.memory.config import WalkConfig
 
 LARGEST_SIZE = 2
 """Largest element size: 2**2 bytes."""
-
-
-class WalkError(enum.Enum, shape=2):
-    """Reason for which a command was rejected; of several the first here."""
-
-    NONE = 0
-    SIZE = 1  # no size of an element
-    NUM = 2  # a pair of no elements
-    RANGE = 3  # an element before the start of the partition, or beyond the limit
 
 
 def walk_command(config: WalkConfig) -> data.StructLayout:
@@ -50,7 +42,7 @@ def _tag(config: WalkConfig) -> dict[str, int]:
 
 
 class AccessWalker(wiring.Component):
-    """Walks access patterns. A pattern that leaves 0 to ``limit`` - 1 gives no address and sets ``error``.
+    """Walks access patterns. A pattern that leaves 0 to ``limit`` - 1 gives no address and sets ``fault``.
 
     Latency: the first address comes two cycles after its command. Throughput: one address a cycle; the next pattern follows
     without a gap, also behind one of a single element. A stall of ``o`` holds the walk.
@@ -63,8 +55,9 @@ class AccessWalker(wiring.Component):
     -------
     i : In(stream of walk_command)
     o : Out(stream of walk_address)
-    error : Out(WalkError), of the first command that was rejected since reset or ``clear``
-    clear : In(1), clears ``error``
+    fault : Out(Fault), of the first command that was rejected since reset or ``clear``: DTYPE, a size that no element has; NUM;
+        RANGE, an element before the start of the partition, or beyond the limit
+    clear : In(1), clears ``fault``
     busy : Out(1), a command is inside
     """
 
@@ -74,7 +67,7 @@ class AccessWalker(wiring.Component):
             {
                 "i": In(stream.Signature(walk_command(config))),
                 "o": Out(stream.Signature(walk_address(config))),
-                "error": Out(WalkError),
+                "fault": Out(Fault),
                 "clear": In(1),
                 "busy": Out(1),
             }
@@ -90,14 +83,14 @@ class AccessWalker(wiring.Component):
             for level in range(MAX_PAIRS)
         ]
         waiting, walking, last = Signal(), Signal(), Signal()
-        found = Signal(WalkError)
+        found = Signal(Fault)
         free = ~walking | (self.o.ready & last)
         leaves = Signal()
         m.d.comb += [
-            leaves.eq(waiting & (free | (found != WalkError.NONE))),
+            leaves.eq(waiting & (free | (found != Fault.NONE))),
             self.i.ready.eq(~waiting | leaves),
             self.busy.eq(waiting | walking),
-            found.eq(self._error(command, reaches) if config.checks else WalkError.NONE),
+            found.eq(self._fault(command, reaches) if config.checks else Fault.NONE),
         ]
         with m.If(self.i.ready):
             m.d.sync += waiting.eq(self.i.valid)
@@ -105,21 +98,17 @@ class AccessWalker(wiring.Component):
             m.d.sync += command.eq(self.i.p)
             for reach, pair in zip(reaches, self.i.p.pairs, strict=True):
                 m.d.sync += reach.eq(pair.step * (pair.num - 1))
-        with m.If(self.clear):
-            m.d.sync += self.error.eq(WalkError.NONE)
-        with m.If(waiting & (found != WalkError.NONE) & (self.clear | (self.error == WalkError.NONE))):
-            m.d.sync += self.error.eq(found)
-        self._walk(m, command, reaches, walking, last, leaves & (found == WalkError.NONE))
+        keep_first(m, self.fault, Mux(waiting, found.as_value(), Fault.NONE), self.clear)
+        self._walk(m, command, reaches, walking, last, leaves & (found == Fault.NONE))
         return m
 
-    def _error(self, command, reaches: list[Signal]) -> Value:
+    def _fault(self, command, reaches: list[Signal]) -> Value:
         """What is wrong with a command."""
         first = command.offset + sum(Mux(reach < 0, reach, 0) for reach in reaches)
         end = command.offset + 1 + sum(Mux(reach < 0, 0, reach) for reach in reaches)
         outside = (first < 0) | (end << command.size > command.limit)
         no_num = Cat(pair.num == 0 for pair in command.pairs).any()
-        found = Mux(outside, WalkError.RANGE, WalkError.NONE)
-        return Mux(command.size > LARGEST_SIZE, WalkError.SIZE, Mux(no_num, WalkError.NUM, found))
+        return first_of((command.size > LARGEST_SIZE, Fault.DTYPE), (no_num, Fault.NUM), (outside, Fault.RANGE))
 
     def _walk(self, m: Module, command, reaches: list[Signal], walking: Signal, last: Signal, starts: Value) -> None:
         """The counters of the four levels; addresses stay inside the partition, so their arithmetic is modulo its size."""

@@ -130,7 +130,7 @@ class SbufConfig:
     engines : engines with a read port and a write port each.
     wait_bits : bits of the counter of a DMA port's waits, which stops at its largest value.
     adds : whether a DMA port has read-add-write; without it every beat stores.
-    checks : whether the engines' accesses are checked; without it they must be right.
+    checks : whether the accesses are checked; without it they must be right.
     """
 
     partitions: int = 8
@@ -181,4 +181,6 @@ class SbufConfig:
     @property
     def beats(self) -> ReadAddWriteConfig:
         """Beats of a DMA port: the address of a row, with its partition above it."""
-        return ReadAddWriteConfig(beat_bytes=self.dma_bytes, address_bits=self.row_bits + exact_log2(self.group))
+        return ReadAddWriteConfig(
+            beat_bytes=self.dma_bytes, address_bits=self.row_bits + exact_log2(self.group), checks=self.checks
+        )

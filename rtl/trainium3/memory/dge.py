@@ -7,29 +7,19 @@ aws-neuron-driver for the length of a descriptor.
 """
 
 from amaranth import Module, Mux, Signal, Value
-from amaranth.lib import data, enum, stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from bitpath.golden.trainium3.declarations.dma import DMA_ENGINES, DMA_QUEUES
 from bitpath.golden.trainium3.declarations.memory import ENGINE_PARTITIONS
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+from bitpath.rtl.trainium3.faults import Fault, first_of, keep_first
 from bitpath.rtl.trainium3.memory.config import DgeConfig
 from bitpath.rtl.trainium3.memory.dge_side import SETUP_STEPS, DgeSide, dge_pattern
 
 LARGEST_SIZE = 2
 """Largest element size: 2**2 bytes."""
-
-
-class DgeError(enum.Enum, shape=3):
-    """Reason for which a command was rejected; of several the first here."""
-
-    NONE = 0
-    SIZE = 1  # no size of an element
-    PARTITIONS = 2  # no partition, or one beyond the last
-    NUM = 3  # a pair of no elements
-    COUNT = 4  # source and destination have different numbers of elements
-    RANGE = 5  # an element outside its memory
 
 
 def dge_command(config: DgeConfig) -> data.StructLayout:
@@ -81,8 +71,9 @@ class Dge(wiring.Component):
     -------
     i : In(stream of dge_command)
     o : Out(stream of dge_descriptor)
-    error : Out(DgeError), of the first command that was rejected since reset or ``clear``
-    clear : In(1), clears ``error``
+    fault : Out(Fault), of the first command that was rejected since reset or ``clear``: DTYPE, a size that no element has;
+        PARTITIONS, NUM, COUNT or RANGE
+    clear : In(1), clears ``fault``
     busy : Out(1), a command is inside
     """
 
@@ -92,7 +83,7 @@ class Dge(wiring.Component):
             {
                 "i": In(stream.Signature(dge_command(config))),
                 "o": Out(stream.Signature(dge_descriptor(config))),
-                "error": Out(DgeError),
+                "fault": Out(Fault),
                 "clear": In(1),
                 "busy": Out(1),
             }
@@ -118,10 +109,8 @@ class Dge(wiring.Component):
                 side.advance.eq(advance),
                 side.chunk.eq(chunk),
             ]
-        found, finished = Signal(DgeError), Signal()
-        m.d.comb += found.eq(self._error(command, source, destination))
-        with m.If(self.clear):
-            m.d.sync += self.error.eq(DgeError.NONE)
+        found, finished = Signal(Fault), Signal()
+        m.d.comb += found.eq(self._fault(command, source, destination))
         with m.FSM() as fsm:
             with m.State("IDLE"):
                 m.d.comb += self.i.ready.eq(1)
@@ -140,30 +129,31 @@ class Dge(wiring.Component):
             with m.State("CHECK"):
                 m.d.comb += start.eq(1)
                 m.next = "WALK"
-                with m.If(found != DgeError.NONE):
+                with m.If(found != Fault.NONE):
                     m.next = "IDLE"
-                    with m.If(self.clear | (self.error == DgeError.NONE)):
-                        m.d.sync += self.error.eq(found)
             with m.State("WALK"):
                 with m.If(finished):
                     m.next = "FLUSH"
             with m.State("FLUSH"):
                 with m.If(~self.o.valid | self.o.ready):
                     m.next = "IDLE"
+        keep_first(m, self.fault, Mux(fsm.ongoing("CHECK"), found.as_value(), Fault.NONE), self.clear)
         m.d.comb += self.busy.eq(~fsm.ongoing("IDLE") | self.o.valid)
         self._runs(m, command, source, destination, chunk, advance, finished, start, fsm)
         return m
 
-    def _error(self, command, source: DgeSide, destination: DgeSide) -> Value:
+    def _fault(self, command, source: DgeSide, destination: DgeSide) -> Value:
         """What is wrong with a command."""
         sides = ((source, command.source), (destination, command.destination))
         beyond = [side.sbuf & (side.start + command.partitions > PARTITIONS) for _, side in sides]
         bad_partitions = (command.partitions == 0) | beyond[0] | beyond[1]
-        found = Mux(source.outside | destination.outside, DgeError.RANGE, DgeError.NONE)
-        found = Mux(source.count != destination.count, DgeError.COUNT, found)
-        found = Mux(source.empty | destination.empty, DgeError.NUM, found)
-        found = Mux(bad_partitions, DgeError.PARTITIONS, found)
-        return Mux(command.size > LARGEST_SIZE, DgeError.SIZE, found)
+        return first_of(
+            (command.size > LARGEST_SIZE, Fault.DTYPE),
+            (bad_partitions, Fault.PARTITIONS),
+            (source.empty | destination.empty, Fault.NUM),
+            (source.count != destination.count, Fault.COUNT),
+            (source.outside | destination.outside, Fault.RANGE),
+        )
 
     def _runs(self, m: Module, command, source, destination, chunk, advance, finished, start, fsm) -> None:
         """Take the longest chunk that stays in a run of both sides, and join it to the descriptor before where it continues."""

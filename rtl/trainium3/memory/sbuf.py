@@ -8,7 +8,7 @@ from functools import reduce
 from operator import or_
 
 from amaranth import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, enum, stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from bitpath.golden.trainium3.declarations.memory import PARTITION_STARTS
@@ -17,17 +17,10 @@ from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.pipeline.wide import wide_array
 from bitpath.rtl.trainium3.dma.read_add_write import beat_layout
+from bitpath.rtl.trainium3.faults import Fault, first_of, keep_first
 from bitpath.rtl.trainium3.memory.config import SBUF_WORD_BYTES, SbufConfig
 from bitpath.rtl.trainium3.memory.sbuf_dma import SbufDma
 from bitpath.rtl.trainium3.memory.sbuf_partition import SbufPartition
-
-
-class SbufError(enum.Enum, shape=2):
-    """Reason for which an engine's access was refused."""
-
-    NONE = 0
-    PARTITIONS = 1  # no partition, or more than there are
-    START = 2  # these may not start there
 
 
 def sbuf_place(config: SbufConfig) -> data.StructLayout:
@@ -55,7 +48,7 @@ def sbuf_write(config: SbufConfig) -> data.StructLayout:
 class Sbuf(wiring.Component):
     """Partitions of bytes in four quadrants; eight partitions share a DMA port.
 
-    An engine's access is refused, and sets ``error``, unless it starts as the guides say: at any quadrant for one quadrant's
+    An engine's access is refused, and sets ``fault``, unless it starts as the guides say: at any quadrant for one quadrant's
     partitions, at the first or third for two, else at 0. A refused read finds zeros, a refused write writes nothing.
 
     Latency: data come one cycle after their request; a word that is written in that cycle is read as it was. Throughput: 8 bytes
@@ -71,9 +64,10 @@ class Sbuf(wiring.Component):
         those that only read first
     write : In(stream of sbuf_write, always ready), of each engine that writes
     dma_read, dma_data, dma_write : as ``read``, ``data`` and ``write`` of :class:`SbufDma`, of each eight partitions
-    error : Out(SbufError), of the first refused access since reset or ``clear``; in one cycle reads count as first
+    fault : Out(Fault), PARTITIONS or START, of the first refused access since reset or ``clear``, or OPERATION of a beat of DMA that
+        has no mode and writes nothing; in one cycle engines' reads count as first, then their writes
     waits : Out, for each DMA port the cycles in which it waited for an engine since reset or ``clear``
-    clear : In(1), clears ``error`` and ``waits``
+    clear : In(1), clears ``fault`` and ``waits``
     """
 
     def __init__(self, config: SbufConfig):
@@ -88,7 +82,7 @@ class Sbuf(wiring.Component):
                 "dma_read": In(stream.Signature(config.beats.address_bits)).array(config.groups),
                 "dma_data": Out(row).array(config.groups),
                 "dma_write": In(stream.Signature(beat_layout(config.beats))).array(config.groups),
-                "error": Out(SbufError),
+                "fault": Out(Fault),
                 "waits": Out(data.ArrayLayout(config.wait_bits, config.groups)),
                 "clear": In(1),
             }
@@ -100,17 +94,13 @@ class Sbuf(wiring.Component):
         ports = [(self.read[port].valid, self.read[port].p) for port in range(config.read_ports)]
         ports += [(self.write[port].valid, self.write[port].p.place) for port in range(config.engines)]
         uses = [Signal(config.partitions, name=f"uses_{number}") for number in range(len(ports))]
-        first = Signal(SbufError)
+        first = Signal(Fault)
         for (valid, place), use in reversed([*zip(ports, uses, strict=True)]):
-            fault = self._fault(place) if config.checks else Value.cast(SbufError.NONE)
-            with m.If(valid & (fault != SbufError.NONE)):
+            fault = self._fault(place) if config.checks else Value.cast(Fault.NONE)
+            with m.If(valid & (fault != Fault.NONE)):
                 m.d.comb += first.eq(fault)
             with m.Elif(valid):
                 m.d.comb += use.eq(((1 << place.partitions) - 1 << place.start)[: config.partitions])
-        with m.If((first != SbufError.NONE) & (self.clear | (self.error == SbufError.NONE))):
-            m.d.sync += self.error.eq(first)
-        with m.Elif(self.clear):
-            m.d.sync += self.error.eq(SbufError.NONE)
         used = Signal(config.partitions)
         m.d.comb += used.eq(reduce(or_, uses))
         reads, writes = uses[: config.read_ports], uses[config.read_ports :]
@@ -118,23 +108,24 @@ class Sbuf(wiring.Component):
             shown = Signal.like(use, name=f"shown_{port}")
             m.d.sync += [shown.eq(use), self.data[port].valid.eq(self.read[port].valid)]
             reads[port] = shown
-        for group in range(config.groups):
-            self._group(m, platform, group, reads, writes, used)
+        faults = [self._group(m, platform, group, reads, writes, used) for group in range(config.groups)]
+        found = first_of((first != Fault.NONE, first.as_value()), *((fault != Fault.NONE, fault) for fault in faults))
+        keep_first(m, self.fault, found, self.clear)
         return m
 
     def _fault(self, place) -> Value:
         """What is wrong with partitions and start; the rules are scaled to the configuration's quadrants."""
         config = self.config
         scale = PARTITIONS // config.partitions
-        found: Value = Mux(place.start == 0, SbufError.NONE, SbufError.START)
+        found: Value = Mux(place.start == 0, Fault.NONE, Fault.START)
         for most, starts in reversed(PARTITION_STARTS.items()):
             allowed = place.start.matches(*(start // scale for start in starts))
-            found = Mux(place.partitions <= most // scale, Mux(allowed, SbufError.NONE, SbufError.START), found)
+            found = Mux(place.partitions <= most // scale, Mux(allowed, Fault.NONE, Fault.START), found)
         wrong = (place.partitions == 0) | (place.partitions > config.partitions)
-        return Mux(wrong, SbufError.PARTITIONS, found)
+        return Mux(wrong, Fault.PARTITIONS, found)
 
-    def _group(self, m: Module, platform, group: int, shown: list, writes: list, used: Signal) -> None:
-        """Eight partitions and their DMA port."""
+    def _group(self, m: Module, platform, group: int, shown: list, writes: list, used: Signal) -> Value:
+        """Add eight partitions and their DMA port, whose fault it returns."""
         config = self.config
         readers, writers = range(config.read_ports), range(config.engines)
         each = range(group * config.group, (group + 1) * config.group)
@@ -175,3 +166,4 @@ class Sbuf(wiring.Component):
         m.d.comb += dma.found.eq(rows)
         spread = ("read_data", "write_mask", "write_data", "dma_reads", "dma_read_data", "dma_writes")
         repeat(m, platform, f"cells_{group}", values, SbufPartition, (config,), config.group, spread=spread)
+        return dma.fault

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out, connect
 
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.dma.read_add_write import ReadAddWrite, WriteMode, adder_ports, beat_layout
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.memory.config import SbufConfig
 from bitpath.rtl.trainium3.memory.held_answer import HeldAnswer
 
@@ -31,6 +32,7 @@ class SbufDma(wiring.Component):
     reads, read_at : Out, a read in this cycle, and its address; found : In, a row of each partition, of the cycle before
     writes, write_at, mask, bytes : Out, a write in this cycle
     waits : Out(1), an access waits for an engine
+    fault : Out(Fault), as of :class:`ReadAddWrite`, with it
     """
 
     def __init__(self, config: SbufConfig):
@@ -50,6 +52,7 @@ class SbufDma(wiring.Component):
                 "mask": Out(config.dma_bytes),
                 "bytes": Out(row),
                 "waits": Out(1),
+                "fault": Out(Fault),
             }
         )
 
@@ -97,6 +100,7 @@ class SbufDma(wiring.Component):
             self.mask.eq(taken.mask),
             self.bytes.eq(taken.data),
             self.waits.eq(reads_wait | writes_wait),
+            self.fault.eq(add.fault),
         ]
         return m
 

@@ -71,7 +71,7 @@ OPTIONS = data.StructLayout(
 ``static`` takes the scale from ``in_scale`` and outputs no scale bytes; else each row has its own. ``quant_only`` skips
 the normalisation and takes no gamma. ``eps_after_root`` adds eps to the root (``EpsPlacement.GOLDEN``), else to the mean.
 ``ocp`` quantises to E4M3FN and 448, else to E4M3 and 240. ``reciprocal_length`` is 1 / row length in FP32. ``has_lower_bound`` must be set if and only if the bound exceeds
-``min_dequant_scale``, so the bound is positive; it has no effect with ``static``. ``source`` is the format of ``hidden``.
+``min_dequant_scale``, so the bound is positive; neither has an effect with ``static``. ``source`` is the format of ``hidden``.
 """
 
 

@@ -12,6 +12,7 @@ from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.dot.bf16_pe import Bf16Pe
 from bitpath.rtl.trainium3.dot.config import MultiplyAddConfig
+from bitpath.rtl.trainium3.faults import Fault, keep_first
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.rtl.trainium3.rmsnorm_quant.lane import RmsNormQuantLane
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import command_layout, output_layout
@@ -30,6 +31,10 @@ class RmsNormQuant(wiring.Component):
         2  normalise: multiply by 1 / RMS and gamma, round to BF16, write back, find the largest magnitude
            scale = largest / output range, 1 / scale
         3  quantise: multiply by 1 / scale, convert to FP8; then the four bytes of the scale, lowest first
+
+    A command is refused with fault DTYPE if its source is none, COUNT without an element, RANGE with more than the row memory has,
+    with a lower bound that is not positive and finite, or with an eps that is negative or not finite. It takes no element, gives
+    no byte, and the next command can go over in the next cycle.
 
     Each command takes gamma anew, one element a cycle for all lanes; as in the kernel, a PE multiplies it by 1.
 
@@ -52,6 +57,8 @@ class RmsNormQuant(wiring.Component):
     gamma : In(stream of 16), BF16 or FP16, by the command's ``gamma_fp16``
     o : Out(stream of output_layout)
     busy : Out(1), a command is pending or its output is not complete
+    fault : Out(Fault), of the first refused command since reset or ``clear``
+    clear : In(1), clears ``fault``
     retired : Out(32), commands completed since reset
     busy_cycles : Out(32), cycles since reset in which ``busy`` was high
     """
@@ -65,6 +72,8 @@ class RmsNormQuant(wiring.Component):
                 "gamma": In(stream.Signature(BF16.width)),
                 "o": Out(stream.Signature(output_layout(config))),
                 "busy": Out(1),
+                "fault": Out(Fault),
+                "clear": In(1),
                 "retired": Out(32),
                 "busy_cycles": Out(32),
             }
@@ -108,6 +117,7 @@ class RmsNormQuant(wiring.Component):
             sequencer.o_ready.eq(self.o.ready),
             self.busy.eq(self.command.valid | ~sequencer.idle),
         ]
+        keep_first(m, self.fault, sequencer.fault, self.clear)
         m.d.sync += self.busy_cycles.eq(self.busy_cycles + self.busy)
         with m.If(self.o.valid & self.o.ready & self.o.p.last):
             m.d.sync += self.retired.eq(self.retired + 1)

@@ -7,14 +7,16 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
-from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.trainium3.declarations.vector import SCALE_BYTES
 from bitpath.rtl.common.fp32.digit_recurrence import DigitRecurrence
 from bitpath.rtl.common.pipeline.delay import Delay
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.trainium3.faults import Fault, first_of
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.rtl.trainium3.rmsnorm_quant.lane import RmsNormQuantLane
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import OPTIONS, Phase, address_width, command_layout, lane_control
+from bitpath.rtl.trainium3.vector.exponential_difference import Source
 
 FUNCTION_CYCLES = DigitRecurrence.LATENCY + 1
 """Cycles of a phase with a digit recurrence; its result is registered in the last one."""
@@ -52,6 +54,7 @@ class RmsNormQuantSequencer(wiring.Component):
     control : Out(lane_control)
     options : Out(OPTIONS), in_scale : Out(ArrayLayout(32, lanes)), fields of the command
     idle : Out(1), no command is in progress
+    fault : Out(Fault), other than NONE for the cycle in which a command is refused
     """
 
     def __init__(self, config: RmsNormQuantConfig):
@@ -70,6 +73,7 @@ class RmsNormQuantSequencer(wiring.Component):
                 "options": Out(OPTIONS),
                 "in_scale": Out(data.ArrayLayout(FP32.width, config.lanes)),
                 "idle": Out(1),
+                "fault": Out(Fault),
             }
         )
 
@@ -91,7 +95,8 @@ class RmsNormQuantSequencer(wiring.Component):
             self.options.eq(command.options),
             self.in_scale.eq(command.in_scale),
             control.phase.eq(phase),
-            control.begin.eq(self.command.valid & self.idle),
+            self.fault.eq(Mux(self.command.valid & self.idle, self._fault(self.command.p), Fault.NONE)),
+            control.begin.eq(self.command.valid & self.idle & (self.fault == Fault.NONE)),
             control.store.eq(self.hidden_valid & self.hidden_ready),
             control.read_address.eq(index),
         ]
@@ -141,6 +146,21 @@ class RmsNormQuantSequencer(wiring.Component):
                 with m.Case(each):
                     m.d.comb += [leaves.eq(ends[each]), Value.cast(following).eq(successors[each])]
         return m
+
+    def _fault(self, command: Any) -> Value:
+        """What is wrong with a command; a lower bound or an eps that it does not use may be any."""
+        options, length = command.options, command.row_length
+        bounded = options.has_lower_bound & ~options.static
+        bound_outside = ~options.lower_bound.any() | (options.lower_bound >= FP32.infinity_code)
+        eps_outside = (options.eps >= BF16.infinity_code) & (options.eps != BF16.sign_mask)
+        return first_of(
+            (~options.source.as_value().matches(*Source), Fault.DTYPE),
+            (length == 0, Fault.COUNT),
+            (
+                (length > self.config.max_row_length) | (bounded & bound_outside) | (~options.quant_only & eps_outside),
+                Fault.RANGE,
+            ),
+        )
 
     def _write(self, m: Module, platform: Any, index: Value, normalizing: Value) -> None:
         """Write addresses: pass 1 stores arriving elements; pass 2 writes back PUT_LATENCY cycles after the read."""

@@ -11,12 +11,12 @@ import ml_dtypes
 import numpy as np
 
 from bitpath.golden.trainium3.declarations.memory import PSUM_BANK_BYTES
-from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT
+from bitpath.golden.trainium3.declarations.quad_mx import ACCUMULATES, QUADRANT
 from bitpath.golden.trainium3.memory.access_pattern import AccessPattern
 from bitpath.golden.trainium3.memory.psum import Psum
 from bitpath.rtl.trainium3.array.config import PsumMemoryConfig
 from bitpath.rtl.trainium3.array.psum_memory import psum_access, psum_command
-from bitpath.rtl.trainium3.memory.access_walker import WalkError
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.kit.packing import pack
 
@@ -30,6 +30,8 @@ MODES = {
     "bits32": (2, False, True),
 }
 """Size, stochastic and store of each way to write a result."""
+EVERY_MODE = MODES | {"fp32_sr": (2, True, False)}
+"""With the one that is refused."""
 GROUPS = ([3], [1, 2], [1, 0, 2], [6], [4, 2], [4, 0, 2])
 """Flags of whole accumulation groups."""
 
@@ -47,7 +49,7 @@ class Tile:
     size: int | None = None
 
     def command(self, config: PsumMemoryConfig) -> int:
-        size, stochastic, store = MODES[self.mode]
+        size, stochastic, store = EVERY_MODE[self.mode]
         pairs = [{"step": step, "num": num} for step, num in reversed(self.pairs)]
         fields = {
             "pairs": pairs + [{"step": 0, "num": 1}] * (4 - len(pairs)),
@@ -63,23 +65,27 @@ class Tile:
 
     @property
     def dtype(self) -> np.dtype:
-        size, _, store = MODES[self.mode]
+        size, _, store = EVERY_MODE[self.mode]
         return np.dtype((np.uint16, np.uint32)[size - 1] if store else (ml_dtypes.bfloat16, np.float32)[size - 1])
 
     @property
     def stochastic(self) -> bool:
         return MODES[self.mode][1]
 
-    def error(self, config: PsumMemoryConfig) -> WalkError:
-        if self.size in (0, 3):
-            return WalkError.SIZE
+    def fault(self, config: PsumMemoryConfig) -> Fault:
+        size, stochastic, store = EVERY_MODE[self.mode]
+        size = size if self.size is None else self.size
+        if not store and self.flag not in ACCUMULATES:
+            return Fault.OPERATION
+        if size in (0, 3) or (stochastic and size == 2 and not store):
+            return Fault.DTYPE
         if any(num == 0 for _, num in self.pairs):
-            return WalkError.NUM
+            return Fault.NUM
         try:
             end = self._pattern().end()
         except ValueError:
-            return WalkError.RANGE
-        return WalkError.RANGE if end > config.bank_bytes else WalkError.NONE
+            return Fault.RANGE
+        return Fault.RANGE if end > config.bank_bytes else Fault.NONE
 
     def elements(self) -> list[int]:
         """Elements of the bank in the order of the results."""

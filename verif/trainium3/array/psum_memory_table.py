@@ -11,7 +11,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from bitpath.rtl.common.fp32.fp32_to_bf16 import DROPPED_BITS
 from bitpath.rtl.trainium3.array.config import PsumMemoryConfig
 from bitpath.rtl.trainium3.array.psum_memory import LANES, PsumMemory
-from bitpath.rtl.trainium3.memory.access_walker import WalkError
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.packing import pack
@@ -48,7 +48,7 @@ class Lane:
         self.commands.send_bits(tile.command(CONFIG))
         self.tile_of_command.append(tile)
         results = deque()
-        if tile.error(CONFIG) is WalkError.NONE:
+        if tile.fault(CONFIG) is Fault.NONE:
             for element in tile.elements():
                 values = random_values(CONFIG, rng)
                 # Beside the carry into BF16, so that each random bit decides.
@@ -65,7 +65,7 @@ class Lane:
         if results:
             self.waiting.append((tile, results, cycle))
         else:
-            self.refusals.append((cycle + START, tile.error(CONFIG)))
+            self.refusals.append((cycle + START, tile.fault(CONFIG)))
 
     def ready_tile(self, cycle):
         """The tile whose address is there in this cycle."""
@@ -94,7 +94,7 @@ class Table:
         ]
         self.accesses = [deque() for _ in self.engines]
         self.cycle = -1
-        self.error, self.waits = WalkError.NONE, [0] * (1 + CONFIG.engines)
+        self.fault, self.waits = Fault.NONE, [0] * (1 + CONFIG.engines)
         self.seen = set()
 
     def send(self, lane, tile):
@@ -136,9 +136,9 @@ class Table:
             words = lane.waiting[0][1][0][2] if tile else [self.rng.getrandbits(DROPPED_BITS)] * CONFIG.cols
             lane.random.value = sum(word << DROPPED_BITS * c for c, word in enumerate(words))
         await FallingEdge(dut.clk)
-        assert resolved(dut.error) == self.error.value
+        assert resolved(dut.fault) == self.fault.value
         assert resolved(dut.waits) == pack(SIGNATURE.members["waits"].shape, [min(w, MOST_WAITS) for w in self.waits])
-        self.error = WalkError.NONE if clear else self.error
+        self.fault = Fault.NONE if clear else self.fault
         self._refusals()
         used = {}
         for number in range(len(LANES)):
@@ -159,8 +159,8 @@ class Table:
         refusals = [lane.refused(self.cycle) for lane in self.lanes]
         assert resolved(self.dut.refused) == sum(bool(each) << n for n, each in enumerate(refusals))
         for each in refusals:
-            if each and self.error is WalkError.NONE:
-                self.error = each
+            if each and self.fault is Fault.NONE:
+                self.fault = each
 
     def _lane(self, number, used):
         lane = self.lanes[number]

@@ -4,17 +4,14 @@ from dataclasses import dataclass
 
 from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.trainium3.declarations.quad_mx import AccumulateFlag
+from bitpath.golden.trainium3.declarations.quad_mx import ACCUMULATES, AccumulateFlag
 from bitpath.golden.trainium3.exact.psum import psum_write
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.values import code_text
 
-FLAGS = {
-    AccumulateFlag(flag): flag & 5 != AccumulateFlag.FIRST_OVERWRITE
-    for flag in range(8)
-    if flag & 5 != AccumulateFlag.FIRST_OVERWRITE | AccumulateFlag.FIRST_ACCUMULATE
-}
-"""Legal values of psum_accumulate_flag, and whether they accumulate. First both ways is a contradiction."""
+FLAGS = {AccumulateFlag(flag): accumulates for flag, accumulates in ACCUMULATES.items()}
+"""Legal values of psum_accumulate_flag, and whether they accumulate."""
 
 FORMAT_OF_PARITY = (FP32, BF16)
 """A place keeps one format: FP32 at even indices, BF16 at odd ones."""
@@ -43,8 +40,15 @@ class Write:
         return "fp32" if self.format is FP32 else "bf16_sr" if self.stochastic else "bf16_rne"
 
     @property
+    def fault(self) -> Fault:
+        """Why it is refused: its flag, or stochastic rounding to FP32."""
+        if self.flag not in FLAGS:
+            return Fault.OPERATION
+        return Fault.DTYPE if self.stochastic and self.format is FP32 else Fault.NONE
+
+    @property
     def takes_random(self) -> bool:
-        return self.stochastic and self.format is BF16
+        return self.stochastic and self.fault is Fault.NONE
 
     def result(self, present: tuple[int, ...]) -> tuple[int, ...]:
         """Contents of the word after the write; a BF16 code has 16 zeros below it."""
@@ -77,7 +81,7 @@ class History:
     def play(self, program: Program, first: int) -> None:
         """Apply the golden writes of the lanes from cycle ``first`` on."""
         for cycle, writes in enumerate(program, first):
-            for write in writes.values():
+            for write in (each for each in writes.values() if each.fault is Fault.NONE):
                 place = (write.bank, write.index)
                 self.set(place, cycle, write.result(self.before(place, cycle)), write)
 

@@ -7,6 +7,7 @@ holds after which cycle, and a host access sees what its cycle says. ``BITPATH_C
 import os
 from collections import deque
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from random import Random
@@ -16,9 +17,11 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.scalar.codec import decode
+from bitpath.golden.trainium3.declarations.quad_mx import AccumulateFlag
 from bitpath.rtl.common.fp32.fp32_to_bf16 import DROPPED_BITS
 from bitpath.rtl.trainium3.array.config import PsumConfig
 from bitpath.rtl.trainium3.array.psum import Psum, write_layout
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.common.fp32.boundaries import near_sums
 from bitpath.verif.kit import pauses
@@ -71,7 +74,30 @@ def random_program(rng: Random, cycles: int, busy: float) -> Program:
 def random_write(rng: Random, bank: int, index: int) -> Write:
     values = tuple(fp32.mixed(rng) for _ in range(CONFIG.cols))
     random = tuple(rng.choice((0, 0xFFFF, rng.getrandbits(DROPPED_BITS))) for _ in range(CONFIG.cols))
-    return Write(bank, index, values, rng.choice(list(FLAGS)), bool(rng.getrandbits(1)), random)
+    stochastic = FORMAT_OF_PARITY[index % 2] is BF16 and bool(rng.getrandbits(1))
+    return Write(bank, index, values, rng.choice(list(FLAGS)), stochastic, random)
+
+
+def refused_modes() -> list[tuple[AccumulateFlag, bool, int]]:
+    """Return flag, stochastic and parity of the index of every result that PSUM refuses."""
+    every = product(map(AccumulateFlag, range(8)), (False, True), range(2))
+    return [each for each in every if Write(0, each[2], (), each[0], each[1], ()).fault is not Fault.NONE]
+
+
+def refused_program(rng: Random) -> Program:
+    """Every refused mode in every lane twice, in any order; each lane has legal results between them."""
+    program: Program = []
+    kinds = [rng.sample(refused_modes() * 2, 2 * len(refused_modes())) for _ in range(CONFIG.lanes)]
+    while any(kinds):
+        writes = {}
+        for lane, bank in enumerate(rng.sample(range(CONFIG.banks), min(CONFIG.lanes, CONFIG.banks))):
+            write = random_write(rng, bank, rng.randrange(HOST_ONLY))
+            if kinds[lane] and rng.getrandbits(1):
+                flag, stochastic, parity = kinds[lane].pop()
+                write = replace(write, index=write.index & ~1 | parity, flag=flag, stochastic=stochastic)
+            writes[lane] = write
+        program.append(writes)
+    return program
 
 
 class Table:
@@ -82,16 +108,19 @@ class Table:
     frame : of the test.
     gap, stall : how often the host's streams pause.
     feeds : whether random bits come from here, or from generators beside PSUM.
+    clears : how often the fault is cleared.
 
     Attributes
     ----------
     cycle : counts while a program plays; writes and host accesses are dated by it.
+    fault : the first since the last clear.
     """
 
-    def __init__(self, frame: Bench, *, gap: float = 0.0, stall: float = 0.0, feeds: bool = True):
+    def __init__(self, frame: Bench, *, gap: float = 0.0, stall: float = 0.0, feeds: bool = True, clears: float = 0.0):
         self.dut = frame.dut
         self._lanes = range(CONFIG.lanes if feeds else 0)
-        self.cycle = -1
+        self.cycle, self.fault = -1, Fault.NONE
+        self._clears = pauses.scattered(clears, pauses.rng("clears"))
         self._history = History()
         self._host = frame.driver("host", pauses.scattered(gap, pauses.rng("host")))
         self._board = frame.check_stream("data", {"": FP32}, stalls=pauses.scattered(stall, pauses.rng("data")))
@@ -137,12 +166,16 @@ class Table:
             step = self.cycle - first
             writes = program[step] if step < len(program) else {}
             self._cover(writes)
+            clear = next(self._clears)
+            dut.clear.value = clear
             dut.write.value = sum(pack(WRITE, write.fields()) << lane * bits for lane, write in writes.items())
             for lane, queue in enumerate(queues):
                 words = queue[0] if queue else [self._junk.getrandbits(DROPPED_BITS) for _ in range(CONFIG.cols)]
                 self._random(lane, "payload").value = sum(word << DROPPED_BITS * c for c, word in enumerate(words))
             await FallingEdge(dut.clk)
-            self._serve(busy=bool(writes))
+            assert resolved(dut.fault) == self.fault.value
+            self._refuse(writes, clear=clear)
+            self._serve(busy=any(each.fault is Fault.NONE for each in writes.values()))
             for lane, queue in enumerate(queues):
                 if resolved(self._random(lane, "ready")):
                     assert queue, f"lane {lane} took random bits that no stochastic write asked for"
@@ -167,10 +200,20 @@ class Table:
         else:
             self._history.set(place, self.cycle, values)
 
+    def _refuse(self, writes: dict[int, Write], *, clear: bool) -> None:
+        """Work out the fault of the next cycle."""
+        self.fault = Fault.NONE if clear else self.fault
+        faults = [writes[lane].fault for lane in sorted(writes)]
+        if self.fault is Fault.NONE:
+            self.fault = next((each for each in faults if each is not Fault.NONE), Fault.NONE)
+
     def _cover(self, writes: dict[int, Write]) -> None:
         used = {(write.bank, write.index) for write in writes.values()}
         self.hit(f"lanes at once/{len(writes)}")
-        for write in writes.values():
+        for lane, write in writes.items():
+            if write.fault is not Fault.NONE:
+                self.hit(f"refused/{lane}/{write.fault.name}/{int(write.flag)}")
+                continue
             self.hit(f"mode/{int(write.flag)}/{write.mode}")
             self.hit(f"same place again/{write.mode}", (write.bank, write.index) in self._last)
         self._last = used
@@ -217,6 +260,26 @@ async def lanes_beside_the_host(dut, pace, busy):
                 table.write(place, content(rng, place[1]))
             else:
                 table.read(place)
+        await table.play(program)
+        for place in places():
+            table.read(place)
+        await table.play([])
+
+
+@cocotb.test(**LIMIT, skip=not CONFIG.checks)
+@cocotb.parametrize(clears=[0.0, 0.2])
+async def refused_results(dut, clears):
+    """Every refused mode in every lane, between legal results: the first fault stays until it is cleared; no word changes, no
+    random bits are taken."""
+    program = refused_program(pauses.rng("program"))
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame, clears=clears)
+        kinds = {
+            f"{Write(0, parity, (), flag, stochastic, ()).fault.name}/{int(flag)}"
+            for flag, stochastic, parity in refused_modes()
+        }
+        table.cover([f"refused/{name}" for name in cross(range(min(CONFIG.lanes, CONFIG.banks)), kinds)])
+        await table.fill()
         await table.play(program)
         for place in places():
             table.read(place)

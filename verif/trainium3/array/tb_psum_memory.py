@@ -10,12 +10,13 @@ import cocotb
 from cocotb.triggers import RisingEdge
 
 from bitpath.rtl.trainium3.array.psum_memory import LANES
-from bitpath.rtl.trainium3.memory.access_walker import WalkError
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.pipeline import PACES
 from bitpath.verif.trainium3.array.psum_memory import (
+    EVERY_MODE,
     GROUPS,
     MODES,
     Access,
@@ -116,24 +117,27 @@ async def a_refused_command_leaves_no_trace(dut):
         "size 0": Tile([(1, 2)], 0, 0, "fp32", WHOLE, size=0),
         "size 3": Tile([(1, 2)], 0, 0, "bits32", WHOLE, size=3),
         "no element": Tile([(1, 0)], 0, 1, "fp32", WHOLE),
+        "flag 5": Tile([(1, 2)], 0, 0, "fp32", WHOLE, 5),
+        "flag 7": Tile([(1, 2)], 0, 1, "bf16_sr", WHOLE, 7),
+        "stochastic FP32": Tile([(1, 2)], 0, 0, "fp32_sr", WHOLE),
     }
     async with bench(dut, SIGNATURE) as frame:
         coverage = frame.coverage(cross(bad, LANES, ("alone", "among")))
         table = Table(frame)
         await table.fill()
         for (name, tile), (lane, lane_name) in product(bad.items(), enumerate(LANES)):
-            assert tile.error(CONFIG) is not WalkError.NONE
+            assert tile.fault(CONFIG) is not Fault.NONE
             table.send(lane, tile)
             await table.play()
-            assert table.error is tile.error(CONFIG)
+            assert table.fault is tile.fault(CONFIG)
             coverage.hit(name, lane_name, "alone")
             await table.clear()
-            other = rng.choice([each for each in bad.values() if each.error(CONFIG) is not tile.error(CONFIG)])
+            other = rng.choice([each for each in bad.values() if each.fault(CONFIG) is not tile.fault(CONFIG)])
             for each in (good, tile, random_tile(CONFIG, rng, REGIONS[lane], "bf16_rne"), other):
                 table.send(lane, each)
             table.send(1 - lane, random_tile(CONFIG, rng, REGIONS[1 - lane], "fp32"))
             await table.play()
-            assert table.error is tile.error(CONFIG)
+            assert table.fault is tile.fault(CONFIG)
             coverage.hit(name, lane_name, "among")
             await table.clear()
         for tiles in ((bad["before"], bad["size 0"]), (bad["size 0"], bad["before"])):
@@ -141,8 +145,33 @@ async def a_refused_command_leaves_no_trace(dut):
             for lane, tile in enumerate(tiles):
                 table.send(lane, tile)
             await table.play()
-            assert table.error is tiles[0].error(CONFIG)
+            assert table.fault is tiles[0].fault(CONFIG)
             await table.clear()
+        await table.read_all()
+
+
+@cocotb.test(**LIMIT, skip=not CONFIG.checks)
+async def every_mode(dut):
+    """Every flag, size and rounding, with ``store`` and without, in each lane, between legal commands: those that are not legal are
+    refused with their code, and nothing is written."""
+    rng = pauses.rng("tiles")
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(cross(LANES, ("OPERATION", "DTYPE")))
+        table = Table(frame)
+        await table.fill()
+        refused = 0
+        for (lane, name), flag, mode, size in product(enumerate(LANES), range(8), EVERY_MODE, (None, 0, 3)):
+            tile = Tile([(1, 2)], rng.randrange(4), rng.randrange(CONFIG.banks), mode, WHOLE, flag, size)
+            if tile.fault(CONFIG) is Fault.NONE:
+                continue
+            for each in (tile, random_tile(CONFIG, rng, REGIONS[lane], rng.choice(list(MODES)))):
+                table.send(lane, each)
+            await table.play()
+            assert table.fault is tile.fault(CONFIG)
+            coverage.hit(name, tile.fault(CONFIG).name)
+            refused += 1
+            await table.clear()
+        assert refused == len(LANES) * (2 * 4 * 3 + 6 * (2 * 4 + 1) + 8 * 2 * 2), refused
         await table.read_all()
 
 
@@ -158,11 +187,11 @@ async def far_outside(dut):
             pairs = [(step, most) if levels >> level & 1 else (rng.choice((step, -1 - step)), 1) for level in range(4)]
             mode = rng.choice(list(MODES))
             tile = Tile(pairs, rng.randrange(CONFIG.bank_bytes), rng.randrange(CONFIG.banks), mode, WHOLE)
-            assert tile.error(CONFIG) is WalkError.RANGE
+            assert tile.fault(CONFIG) is Fault.RANGE
             table.send(lane, tile)
             table.send(1 - lane, random_tile(CONFIG, rng, REGIONS[1 - lane], mode))
             await table.play()
-            assert table.error is WalkError.RANGE
+            assert table.fault is Fault.RANGE
             await table.clear()
         await table.read_all()
 
@@ -205,7 +234,7 @@ async def ends_of_banks(dut):
                     for level in range(4)
                 ),
             ):
-                assert tile.error(CONFIG) is WalkError.NONE
+                assert tile.fault(CONFIG) is Fault.NONE
                 table.send(bank % 2, tile)
         await table.play()
         await table.read_all()
@@ -233,7 +262,7 @@ async def resets(dut):
             await frame.reset()
             for monitor in table.monitors:
                 monitor.release()
-            table.error, table.waits = WalkError.NONE, [0] * len(table.waits)
+            table.fault, table.waits = Fault.NONE, [0] * len(table.waits)
             for lane in range(len(LANES)):
                 table.send(lane, random_tile(CONFIG, rng, REGIONS[lane], "fp32"))
             await table.play()

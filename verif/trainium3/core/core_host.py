@@ -8,8 +8,9 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.trainium3.declarations.dma import MAX_BURST, MAX_RATE, TRAFFIC_CLASSES
 from bitpath.rtl.trainium3.core.config import CoreConfig
-from bitpath.rtl.trainium3.core.instruction import Engine, Fault
+from bitpath.rtl.trainium3.core.instruction import Engine
 from bitpath.rtl.trainium3.dot.element_map import MapTable
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.lanes.engine_control import Operator
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.kit import pauses

@@ -11,8 +11,9 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.core import Core
-from bitpath.rtl.trainium3.core.instruction import Engine, Fault
+from bitpath.rtl.trainium3.core.instruction import Engine
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.lanes.engine_control import Operator
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.verif.kit import pauses
@@ -139,7 +140,7 @@ async def sums_wait_for_lanes(dut):
 
 @cocotb.test(**LIMIT)
 async def refused_instructions(dut):
-    """Every fault of every engine: its code, its number, and no trace."""
+    """Every fault of every engine, and every code that a field does not know: its fault, its number, and no trace."""
     rng = pauses.rng("memories")
     async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
         coverage = frame.coverage([each.name for each in Fault if each is not Fault.NONE])
@@ -148,7 +149,9 @@ async def refused_instructions(dut):
         for fault, each in refused(CONFIG):
             await host.clear()
             good = rng.randrange(3)
-            await host.run([*program(CONFIG, rng, ["vector"] * good), each, each])
+            await host.run(
+                [*program(CONFIG, rng, ["vector"] * good), each, each, *program(CONFIG, rng, [rng.choice(KINDS)])]
+            )
             assert host.fault() == (fault, good), f"{each.body()}"
             coverage.hit(fault.name)
         await host.clear()

@@ -5,7 +5,7 @@ import ml_dtypes
 import numpy as np
 
 from bitpath.rtl.trainium3.core.core import Core
-from bitpath.rtl.trainium3.core.instruction import Fault
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, bench
 from bitpath.verif.trainium3.core.core_host import Host

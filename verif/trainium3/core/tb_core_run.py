@@ -8,7 +8,7 @@ import numpy as np
 
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.core import Core
-from bitpath.rtl.trainium3.core.instruction import Fault
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, bench, config_from_environment
 from bitpath.verif.kit.exchange import read_input, show_share, write_result
 from bitpath.verif.trainium3.core.core_host import Host

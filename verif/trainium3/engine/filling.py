@@ -88,6 +88,7 @@ def _pass(
     chain_in: bool = False,
     chain_out: bool = False,
 ) -> Pass:
+    bf16 = rng.random() < 0.6
     return Pass(
         group=group,
         address=rng.randrange(config.array.operand_depth - count + 1),
@@ -98,8 +99,8 @@ def _pass(
         bank=rng.randrange(config.psum_banks) if bank is None else bank,
         index=0 if chain_out else rng.randrange(filled_places(config) - count + 1),
         flag=rng.choice(FLAGS),
-        bf16=rng.random() < 0.6,
-        stochastic=rng.random() < 0.6,
+        bf16=bf16,
+        stochastic=bf16 and rng.random() < 0.6,
     )
 
 

@@ -1,8 +1,9 @@
 """Short programs for the bench of the tensor engine: loads and passes in any order that the engine allows, and their model."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
 import numpy as np
 
@@ -137,19 +138,21 @@ class PassModel:
             for address in range(array.operand_depth)
         ]
 
-    def commands(self, tiling: Tiling, program: list[Load | Pass]) -> list[int]:
+    def commands(self, tiling: Tiling, program: Sequence[Any]) -> list[int]:
         """Execute a program, which takes nothing from the one before, and return its instructions."""
         for _ in self.passes(tiling, program):
             pass
         return program_bits(self.config, tiling, program)
 
-    def passes(self, tiling: Tiling, program: list[Load | Pass]) -> Iterator[Pass]:
-        """Execute a program pass by pass."""
+    def passes(self, tiling: Tiling, program: Sequence[Any]) -> Iterator[Pass]:
+        """Execute a program pass by pass; what is neither a load nor a pass does nothing."""
         loads: dict[int, Load] = {}
         chains: dict[int, list[np.ndarray]] = {}
         for each in program:
             if isinstance(each, Load):
                 loads[each.group] = each
+                continue
+            if not isinstance(each, Pass):
                 continue
             self._multiply(tiling, loads[each.group], each, chains.setdefault(each.group, []))
             yield each
@@ -190,7 +193,7 @@ class PassModel:
         return codes_of(psum_write(total, None, DTYPES[BF16], rounding, bits)).astype(np.uint32) << 16
 
 
-def program_bits(config: EngineConfig, tiling: Tiling, program: list[Load | Pass]) -> list[int]:
+def program_bits(config: EngineConfig, tiling: Tiling, program: Sequence[Any]) -> list[int]:
     """The instructions of a program, as payloads."""
     layout = instruction_layout(config)
     return [pack(layout, {"tiling": tiling} | each.fields()) for each in program]

@@ -10,6 +10,7 @@ from functools import partial
 import cocotb
 import ml_dtypes
 import numpy as np
+from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import codes_of
@@ -17,12 +18,15 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, AccumulateFlag
 from bitpath.rtl.trainium3.array.systolic_array import leader, tilings
 from bitpath.rtl.trainium3.engine.config import EngineConfig
+from bitpath.rtl.trainium3.engine.instruction import Opcode
 from bitpath.rtl.trainium3.engine.tensor_engine import TensorEngine
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench, config_from_environment
 from bitpath.verif.kit.coverage import Coverage, cross
 from bitpath.verif.kit.engine_host import source_of
 from bitpath.verif.kit.player import Segment
+from bitpath.verif.kit.scoreboard import Scoreboard
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.engine.filling import (
     TABLE_TYPES,
@@ -35,6 +39,8 @@ from bitpath.verif.trainium3.engine.filling import (
 )
 from bitpath.verif.trainium3.engine.lowering import PlacedMatmul, destination, lower, place_words, psum_places
 from bitpath.verif.trainium3.engine.player import TensorEnginePlayer, exact_map
+from bitpath.verif.trainium3.engine.programs import PLACES, random_program
+from bitpath.verif.trainium3.engine.refused import Wrong, walk, with_refused
 from bitpath.verif.trainium3.engine.session import RandomBits, begin, compare, matmul_shown
 
 CONFIG = config_from_environment(EngineConfig)
@@ -53,7 +59,8 @@ FLAGS = {
 }
 """A flag of each meaning, by a name for its bin."""
 
-
+REFUSED_LENGTH = 60
+"""Instructions of a program that refused ones come between."""
 FIXED_SEED, FIXED_SHAPE = 2025, (6, 5)
 """Seed and shape of the program that every simulator runs."""
 
@@ -303,6 +310,67 @@ async def filled(dut):
             for each in (*bins_of(program, code_format), *kinds_of(model.psum[model.psum != before])):
                 coverage.hit(*each)
             assert not any(feed.pending for feed in randomness), "random bits were not taken"
+
+
+async def watch_faults(dut, board: Scoreboard) -> None:
+    """Hand each fault on, and clear it."""
+    while True:
+        await FallingEdge(dut.clk)
+        fault = resolved(dut.fault)
+        dut.clear.value = fault != Fault.NONE.value
+        if fault:
+            board.got(fault)
+
+
+@cocotb.test(**LIMIT)
+async def refused_instructions(dut):
+    """Every value of every field, and of several at once, that an instruction may not have, between loads and passes in any order:
+    its fault, no word of PSUM changed, nothing left in a chain, and the engine is idle behind it."""
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+        player, model = await begin(frame, CONFIG, PLACES)
+        rng = pauses.rng("programs")
+        coverage = frame.coverage(cross((each.name for each in Opcode), ("OPERATION", "DTYPE", "START", "RANGE")))
+        coverage.counts.update({"MULTIPLY_MOVING/COUNT": 0})
+        board = frame.scoreboard("fault", 3)
+        frame.start("faults", watch_faults(dut, board))
+        waiting = walk(CONFIG, rng, 10 * CASES)
+        refused = 0
+        while waiting:
+            tiling = rng.choice(tilings(CONFIG.array))
+            program = with_refused(CONFIG, random_program(CONFIG, tiling, REFUSED_LENGTH, rng), waiting)
+            for each in program:
+                if isinstance(each, Wrong):
+                    board.expect(each.fault.value, str(each.values))
+                    coverage.hit(Opcode(each.values["opcode"]).name, each.fault.name)
+                    refused += 1
+            await player.play([Segment(commands=model.commands(tiling, program))])
+            assert board.pending == 0, f"{board.pending} faults did not show"
+        await compare(frame, player, model, PLACES)
+        assert refused >= 100, f"{refused} instructions were refused"
+
+
+@cocotb.test(**LIMIT)
+async def first_fault_and_number(dut):
+    """Of several refused instructions the first one's fault and number stay until they are cleared; numbers then count anew."""
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+        player, model = await begin(frame, CONFIG, PLACES)
+        rng = pauses.rng("programs")
+        board = frame.scoreboard("fault and number", 35)
+        for _ in range(min(CASES, 8)):
+            tiling = rng.choice(tilings(CONFIG.array))
+            waiting = walk(CONFIG, rng, 0)
+            program = with_refused(CONFIG, random_program(CONFIG, tiling, REFUSED_LENGTH, rng), waiting)
+            place, first = next((k, each) for k, each in enumerate(program) if isinstance(each, Wrong))
+            await player.play([Segment(commands=model.commands(tiling, program))])
+            board.expect(first.fault.value << 32 | place, str(first.values))
+            board.got(resolved(dut.fault) << 32 | resolved(dut.fault_number))
+            dut.clear.value = 1
+            await RisingEdge(dut.clk)
+            dut.clear.value = 0
+            await FallingEdge(dut.clk)
+            assert resolved(dut.fault) == Fault.NONE.value
+            await RisingEdge(dut.clk)
+        await compare(frame, player, model, PLACES)
 
 
 @cocotb.test(**LIMIT)

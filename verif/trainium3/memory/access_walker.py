@@ -7,7 +7,8 @@ from random import Random
 import numpy as np
 
 from bitpath.golden.trainium3.memory.access_pattern import AccessPattern
-from bitpath.rtl.trainium3.memory.access_walker import WalkError, walk_address, walk_command
+from bitpath.rtl.trainium3.faults import Fault
+from bitpath.rtl.trainium3.memory.access_walker import walk_address, walk_command
 from bitpath.rtl.trainium3.memory.config import WalkConfig
 from bitpath.verif.kit.packing import pack
 
@@ -33,12 +34,12 @@ class Walk:
         return pack(walk_command(config), fields)
 
     @property
-    def error(self) -> WalkError:
+    def fault(self) -> Fault:
         if self.size >= len(DTYPES):
-            return WalkError.SIZE
+            return Fault.DTYPE
         if any(num == 0 for _, num in self.pairs):
-            return WalkError.NUM
-        return WalkError.NONE if self.bytes is not None else WalkError.RANGE
+            return Fault.NUM
+        return Fault.NONE if self.bytes is not None else Fault.RANGE
 
     @property
     def bytes(self) -> list[int] | None:
@@ -51,7 +52,7 @@ class Walk:
 
     def addresses(self, config: WalkConfig) -> list[int]:
         """The payloads that the walker must give."""
-        if self.error is not WalkError.NONE:
+        if self.fault is not Fault.NONE:
             return []
         layout, found = walk_address(config), self.bytes
         return [pack(layout, {"byte": byte, "last": i == len(found) - 1}) for i, byte in enumerate(found)]

@@ -44,10 +44,10 @@ class Commands:
             await FallingEdge(self.dut.clk)
         await RisingEdge(self.dut.clk)
 
-    async def error(self) -> Any:
+    async def fault(self) -> Any:
         """Return the error that the unit shows."""
         await FallingEdge(self.dut.clk)
-        found = self.errors(resolved(self.dut.error))
+        found = self.errors(resolved(self.dut.fault))
         await RisingEdge(self.dut.clk)
         return found
 
@@ -56,4 +56,4 @@ class Commands:
         self.dut.clear.value = 1
         await RisingEdge(self.dut.clk)
         self.dut.clear.value = 0
-        assert await self.error() is self.errors.NONE
+        assert await self.fault() is self.errors.NONE

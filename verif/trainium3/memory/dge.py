@@ -11,8 +11,9 @@ from bitpath.golden.trainium3.declarations.memory import SBUF_ADDRESS, SBUF_PART
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 from bitpath.golden.trainium3.dma.descriptors import descriptors
 from bitpath.golden.trainium3.memory.access_pattern import AccessPattern, HbmPattern
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.memory.config import DgeConfig
-from bitpath.rtl.trainium3.memory.dge import DgeError, dge_command, dge_descriptor
+from bitpath.rtl.trainium3.memory.dge import dge_command, dge_descriptor
 from bitpath.verif.kit.packing import pack
 
 DTYPES = (np.uint8, np.uint16, np.uint32)
@@ -67,27 +68,27 @@ class Copy:
         }
         return pack(dge_command(config), fields)
 
-    def error(self, config: DgeConfig) -> DgeError:
+    def fault(self, config: DgeConfig) -> Fault:
         sides = (self.source, self.destination)
         if self.size >= len(DTYPES):
-            return DgeError.SIZE
+            return Fault.DTYPE
         if not self.partitions or any((side.start or 0) + self.partitions > PARTITIONS for side in sides if side.start):
-            return DgeError.PARTITIONS
+            return Fault.PARTITIONS
         if any(num == 0 for side in sides for _, num in side.pairs):
-            return DgeError.NUM
+            return Fault.NUM
         counts = {int(np.prod([num for _, num in side.pairs])) for side in sides}
         if len(counts) > 1:
-            return DgeError.COUNT
+            return Fault.COUNT
         try:
             ends = [side.pattern(self.size, self.partitions).end() for side in sides]
         except ValueError:
-            return DgeError.RANGE
+            return Fault.RANGE
         bits = [config.hbm_bits if side.start is None else config.partition_bits for side in sides]
-        return DgeError.RANGE if any(end > 1 << each for end, each in zip(ends, bits, strict=True)) else DgeError.NONE
+        return Fault.RANGE if any(end > 1 << each for end, each in zip(ends, bits, strict=True)) else Fault.NONE
 
     def descriptors(self, config: DgeConfig) -> list[int]:
         """The payloads that the unit must give: golden's descriptors, cut further where the configuration is small."""
-        if self.error(config) is not DgeError.NONE:
+        if self.fault(config) is not Fault.NONE:
             return []
         rows = []
         for each in descriptors(

@@ -11,8 +11,9 @@ from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 from bitpath.golden.trainium3.dma.read_add_write import read_add_write
 from bitpath.golden.trainium3.memory.access_pattern import AccessPattern
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode, beat_layout
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.memory.config import SBUF_WORD_BYTES, SbufConfig
-from bitpath.rtl.trainium3.memory.sbuf import SbufError, sbuf_place, sbuf_write
+from bitpath.rtl.trainium3.memory.sbuf import sbuf_place, sbuf_write
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.kit.packing import pack
 
@@ -29,20 +30,20 @@ class Place:
     partitions: int
     word: int
 
-    def error(self, config: SbufConfig) -> SbufError:
+    def fault(self, config: SbufConfig) -> Fault:
         """What golden's rule for 128 partitions says of this place, scaled."""
         if not 0 < self.partitions <= config.partitions:
-            return SbufError.PARTITIONS
+            return Fault.PARTITIONS
         scale = PARTITIONS // config.partitions
         try:
             AccessPattern(np.uint8, self.start * scale, self.partitions * scale, 0, [(1, 1)])
         except ValueError:
-            return SbufError.START
-        return SbufError.NONE
+            return Fault.START
+        return Fault.NONE
 
     def rows(self, config: SbufConfig) -> range:
         """The partitions that it uses."""
-        legal = self.error(config) is SbufError.NONE
+        legal = self.fault(config) is Fault.NONE
         return range(self.start, self.start + self.partitions) if legal else range(0)
 
     def fields(self) -> dict:
@@ -56,7 +57,7 @@ class Place:
 def legal_places(config: SbufConfig) -> tuple[Place, ...]:
     """Return every legal set of partitions, at word 0."""
     every = (Place(s, n, 0) for n in range(1, config.partitions + 1) for s in range(config.partitions + 1 - n))
-    return tuple(place for place in every if place.error(config) is SbufError.NONE)
+    return tuple(place for place in every if place.fault(config) is Fault.NONE)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from itertools import product
 import cocotb
 from cocotb.triggers import FallingEdge
 
-from bitpath.rtl.trainium3.memory.access_walker import AccessWalker, WalkError
+from bitpath.rtl.trainium3.faults import Fault
+from bitpath.rtl.trainium3.memory.access_walker import AccessWalker
 from bitpath.rtl.trainium3.memory.config import WalkConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
@@ -31,7 +32,7 @@ START = 2
 class Table(Commands):
     """Sends walks and expects golden's addresses."""
 
-    errors, config = WalkError, CONFIG
+    errors, config = Fault, CONFIG
 
     def answers(self, walk):
         return walk.addresses(CONFIG)
@@ -77,7 +78,7 @@ async def ends_of_the_partition(dut):
                 for walk, name in ((at_start, "first"), (at_end, "last")):
                     if walk is not None:
                         await table.play([walk])
-                        assert await table.error() is WalkError.NONE
+                        assert await table.fault() is Fault.NONE
                         coverage.hit(size, name)
                 for offset, name in (
                     (at_start.offset - 1 if at_start and at_start.offset else None, "before"),
@@ -85,14 +86,14 @@ async def ends_of_the_partition(dut):
                 ):
                     if offset is not None:
                         await table.play([Walk(pairs, offset, size, END)])
-                        assert await table.error() is WalkError.RANGE
+                        assert await table.fault() is Fault.RANGE
                         await table.clear()
                         coverage.hit(size, name)
             for limit in (1, 2, 3, 4, 5, END // 2, END - 1):
                 walk = Walk([(1, 1)] * 3 + [(1, 2)], max(0, (limit >> size) - 2), size, limit)
                 await table.play([walk])
-                assert await table.error() is walk.error
-                coverage.hit(size, "below limit" if walk.error is WalkError.NONE else "limit")
+                assert await table.fault() is walk.fault
+                coverage.hit(size, "below limit" if walk.fault is Fault.NONE else "limit")
                 await table.clear()
         await table.play([random_walk(CONFIG, rng)])
 
@@ -111,8 +112,8 @@ async def far_outside(dut):
             for offset in (0, (END >> size) - 1, END - 1, min(END - 1, -low)):
                 walk = Walk(pairs, offset, size, rng.choice((END, END - 1, 1)))
                 await table.play([walk])
-                assert await table.error() is walk.error
-                if walk.error is WalkError.RANGE:
+                assert await table.fault() is walk.fault
+                if walk.fault is Fault.RANGE:
                     coverage.hit(levels, name, size)
                 await table.clear()
         await table.play([random_walk(CONFIG, rng)])
@@ -137,14 +138,14 @@ async def a_rejected_command_leaves_no_trace(dut):
         for name, walk in bad.items():
             assert not walk.addresses(CONFIG)
             await table.play([walk])
-            assert await table.error() is walk.error
+            assert await table.fault() is walk.fault
             coverage.hit(name, "alone")
             await table.clear()
-            other = rng.choice([each for each in bad.values() if each.error is not walk.error])
+            other = rng.choice([each for each in bad.values() if each.fault is not walk.fault])
             for place, pair in (("first", (walk, other)), ("second", (other, walk))):
                 good = [random_walk(CONFIG, rng) for _ in range(3)]
                 await table.play([good[0], pair[0], good[1], pair[1], good[2]])
-                assert await table.error() is pair[0].error
+                assert await table.fault() is pair[0].fault
                 coverage.hit(name, place)
                 await table.clear()
 
@@ -204,7 +205,7 @@ async def resets(dut):
                 await FallingEdge(dut.clk)
                 assert not resolved(dut.o__valid)
                 assert not resolved(dut.busy)
-                assert resolved(dut.error) == WalkError.NONE.value
+                assert resolved(dut.fault) == Fault.NONE.value
                 walk = random_walk(CONFIG, rng)
                 dut.i__payload.value, dut.i__valid.value, dut.o__ready.value = walk.command(CONFIG), 1, 1
                 await FallingEdge(dut.clk)

@@ -11,8 +11,9 @@ from itertools import product
 import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
 
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.memory.config import DgeConfig
-from bitpath.rtl.trainium3.memory.dge import Dge, DgeError, dge_descriptor
+from bitpath.rtl.trainium3.memory.dge import Dge, dge_descriptor
 from bitpath.rtl.trainium3.memory.dge_side import SETUP_STEPS
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
@@ -37,7 +38,7 @@ FARTHEST = (1 << CONFIG.step_bits - 1) - 1
 class Table(Commands):
     """Sends copies and expects golden's descriptors."""
 
-    errors, config = DgeError, CONFIG
+    errors, config = Fault, CONFIG
 
     def answers(self, copy):
         return copy.descriptors(CONFIG)
@@ -108,7 +109,7 @@ async def directed_copies(dut):
         for name, copy in copies.items():
             for queue in (0, 15):
                 await table.play([replace(copy, queue=queue)])
-                assert await table.error() is copy.error(CONFIG) is DgeError.NONE, name
+                assert await table.fault() is copy.fault(CONFIG) is Fault.NONE, name
             coverage.hit(name)
 
 
@@ -153,15 +154,15 @@ async def a_rejected_command_leaves_no_trace(dut):
         table = Table(frame)
         coverage = frame.coverage(cross(bad, ("alone", "first", "second")))
         for name, copy in bad.items():
-            assert copy.error(CONFIG) is not DgeError.NONE, name
+            assert copy.fault(CONFIG) is not Fault.NONE, name
             await table.play([copy])
-            assert await table.error() is copy.error(CONFIG), name
+            assert await table.fault() is copy.fault(CONFIG), name
             coverage.hit(name, "alone")
             await table.clear()
-            other = rng.choice([each for each in bad.values() if each.error(CONFIG) is not copy.error(CONFIG)])
+            other = rng.choice([each for each in bad.values() if each.fault(CONFIG) is not copy.fault(CONFIG)])
             for order, pair in (("first", (copy, other)), ("second", (other, copy))):
                 await table.play([random_copy(CONFIG, rng), pair[0], good, pair[1], random_copy(CONFIG, rng)])
-                assert await table.error() is pair[0].error(CONFIG), name
+                assert await table.fault() is pair[0].fault(CONFIG), name
                 coverage.hit(name, order)
                 await table.clear()
 
@@ -184,7 +185,7 @@ async def every_level(dut):
                     sides = (spread, rows) if name == "source" else (rows, spread)
                     copy = Copy(*sides, 2, 0)
                     await table.play([copy])
-                    assert await table.error() is copy.error(CONFIG) is DgeError.NONE
+                    assert await table.fault() is copy.fault(CONFIG) is Fault.NONE
             coverage.hit(name, level)
 
 
@@ -204,7 +205,7 @@ async def a_step_almost_of_the_run(dut):
             rows = Side([(49, 2), *run] if run else [(1, 2)], 0)
             copy = Copy(*((almost, rows) if name == "source" else (rows, almost)), 1, 0)
             await table.play([copy])
-            assert await table.error() is copy.error(CONFIG) is DgeError.NONE
+            assert await table.fault() is copy.fault(CONFIG) is Fault.NONE
             coverage.hit(name, kind)
 
 
@@ -226,9 +227,9 @@ async def far_outside(dut):
             rows = Side([(0, num) for num in nums], rng.randrange(PARTITION), 0)
             sides = (far, rows) if name == "source" else (rows, far)
             copy = Copy(*sides, partitions, rng.randrange(3))
-            if copy.error(CONFIG) is not DgeError.NONE:
+            if copy.fault(CONFIG) is not Fault.NONE:
                 await table.play([copy])
-                assert await table.error() is copy.error(CONFIG)
+                assert await table.fault() is copy.fault(CONFIG)
                 await table.clear()
                 refused[way] += 1
         assert min(refused.values()) > 40
@@ -254,7 +255,7 @@ async def large_counts(dut):
             Copy(Side([(0, 1)], 1, partition_step=1), Side([(1, 1)], 0, 0), rng.randint(16, 128), 0) for _ in "abcd"
         ]
         await table.play(copies)
-        assert await table.error() is DgeError.NONE
+        assert await table.fault() is Fault.NONE
 
 
 @cocotb.test(**LIMIT)
@@ -308,7 +309,7 @@ async def resets(dut):
                 await FallingEdge(dut.clk)
                 assert not resolved(dut.o__valid)
                 assert not resolved(dut.busy)
-                assert resolved(dut.error) == DgeError.NONE.value
+                assert resolved(dut.fault) == Fault.NONE.value
                 after = random_copy(CONFIG, rng)
                 await RisingEdge(dut.clk)
                 dut.o__ready.value, dut.i__valid.value, dut.i__payload.value = 1, 1, after.command(CONFIG)

@@ -156,7 +156,7 @@ class Maker:
             columns=columns * rng.randint(1, config.size // columns),
             pattern=rng.choice([name for name, each in PATTERNS.items() if rows % each.kept == 0]),
             start=start(),
-            flag=rng.choice((3, 3, 4, 0, 1)),
+            flag=rng.choice((3, 1) if passes else (3, 3, 4, 0, 1)),
             bf16=passes or bool(rng.getrandbits(1)),
         )
         bank = rng.randrange(self.region.psum.start // config.bank_bytes, self.region.psum.stop // config.bank_bytes)

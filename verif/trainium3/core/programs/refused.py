@@ -2,13 +2,20 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
+from itertools import product
 from random import Random
 from typing import Any
 
-from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT
+from amaranth import Shape
+
+from bitpath.golden.trainium3.declarations.quad_mx import ACCUMULATES, QUADRANT
 from bitpath.golden.trainium3.declarations.vector import XORWOW_STATES, XORWOW_WORDS
 from bitpath.rtl.trainium3.core.config import CoreConfig
-from bitpath.rtl.trainium3.core.instruction import Engine, Fault, Operation
+from bitpath.rtl.trainium3.core.instruction import Engine, Operation
+from bitpath.rtl.trainium3.dma.dtype import Dtype
+from bitpath.rtl.trainium3.faults import Fault
+from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations, Reduction
 from bitpath.rtl.trainium3.lanes.engine_control import Operator
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
@@ -45,6 +52,11 @@ def _changed(of: Instruction, **changes: Any) -> Refused:
     return Refused(engine=of.engine, of=of, changes=changes)
 
 
+def _unknown(codes: type[Enum]) -> list[int]:
+    """Return the codes of a field that its enumeration lacks."""
+    return [code for code in range(1 << Shape.cast(codes).width) if code not in {each.value for each in codes}]
+
+
 def _of_lanes(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
     size, partition = config.size, config.partition_bytes
     legal = Operate(
@@ -73,18 +85,26 @@ def _of_lanes(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
     for operation in (Operation.QUANTIZE, Operation.EXPONENTIAL, Operation.RAND2):
         yield Fault.OPERATION, _changed(replace(legal, engine=Engine.SCALAR), operation=operation)
     yield Fault.OPERATION, _changed(legal, second=3)
-    yield Fault.OPERATION, _changed(legal, step={"op": 19})
     immediate = replace(legal, y=None)
-    yield Fault.OPERATION, _changed(immediate, then={"op": 20})
+    for op in _unknown(Operator):
+        yield Fault.OPERATION, _changed(legal, step={"op": op})
+        yield Fault.OPERATION, _changed(immediate, then={"op": op})
+    for root, (name, codes) in product(
+        (False, True), {"operations": Operations, "function": Function, "reduction": Reduction}.items()
+    ):
+        for code in _unknown(codes):
+            yield Fault.OPERATION, _changed(replace(activate, root=root), **{name: code})
     yield Fault.OPERATION, replace(legal, then=Operator.ADD)
     yield Fault.OPERATION, replace(immediate, then=Operator.BITWISE_AND)
     yield Fault.OPERATION, _changed(legal, register=1)
     yield Fault.OPERATION, _changed(activate, second=2)
     yield Fault.OPERATION, _changed(replace(activate, root=True), register=1)
-    yield Fault.DTYPE, _changed(legal, x=legal.x.fields | {"dtype": 13})
-    yield Fault.DTYPE, _changed(immediate, immediate_dtype=14)
-    for then in (replace(immediate, then=Operator.ADD), replace(immediate, then_reverse=True)):
-        yield Fault.DTYPE, _changed(then, scalar_dtype=13)
+    for dtype in _unknown(Dtype):
+        for name in ("x", "y", "result"):
+            yield Fault.DTYPE, _changed(legal, **{name: getattr(legal, name).fields | {"dtype": dtype}})
+        yield Fault.DTYPE, _changed(immediate, immediate_dtype=dtype)
+        for then in (replace(immediate, then=Operator.ADD), replace(immediate, then_reverse=True)):
+            yield Fault.DTYPE, _changed(then, scalar_dtype=dtype)
     yield Fault.DTYPE, replace(legal, op=Operator.BITWISE_AND)
     words = Operand(_FOUR, "int32"), Operand(_FOUR, "int16"), Operand(Pattern(((1, 4),), 8), "int32")
     yield Fault.DTYPE, replace(legal, op=Operator.LEFT_SHIFT, x=words[0], y=words[1], result=words[2])
@@ -138,13 +158,22 @@ def _of_tensor(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
         yield from _of_sparse(legal)
     else:
         yield Fault.OPERATION, _changed(legal, mode=Mode.SPARSE)
-    yield Fault.OPERATION, _changed(legal, mode=6)
+    for mode in _unknown(Mode):
+        yield Fault.OPERATION, _changed(legal, mode=mode)
+    for flag in range(8):
+        if flag not in ACCUMULATES:
+            yield Fault.OPERATION, replace(legal, flag=flag)
+        if ACCUMULATES.get(flag, True):
+            yield Fault.OPERATION, replace(passes, flag=flag)
     for formats in ((OperandFormat.FP32, bf16), (OperandFormat.TF32, bf16), (bf16, OperandFormat.E2M1)):
         yield Fault.DTYPE, replace(legal, formats=formats)
     yield Fault.DTYPE, replace(legal, formats=(OperandFormat.E4M3, OperandFormat.E4M3FN))
     yield Fault.DTYPE, replace(legal, mode=Mode.FUSED)
     yield Fault.DTYPE, replace(legal, mode=Mode.DOUBLE_ROW)
-    yield Fault.DTYPE, _changed(legal, moving_format=9)
+    for code in _unknown(OperandFormat):
+        yield Fault.DTYPE, _changed(legal, moving_format=code)
+        for of in (legal, passes):
+            yield Fault.DTYPE, _changed(of, stationary_format=code)
     yield Fault.DTYPE, replace(passes, bf16=False)
     yield Fault.DTYPE, replace(passes, formats=(OperandFormat.FP32, bf16))
     for change in ({"rows": 0}, {"columns": 0}, {"rows": size + 1}, {"columns": size + 1}):
@@ -199,7 +228,8 @@ def _of_dma(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
     direct = Descriptor(source=(None, 0), destination=(1, 0), count=4, pair=("fp32", "bf16"), config=config)
     yield Fault.OPERATION, replace(direct, source=(0, 0))
     yield Fault.OPERATION, _changed(direct, mode=3)
-    yield Fault.DTYPE, _changed(direct, pair={"source": 13})
+    for dtype, side in product(_unknown(Dtype), ("source", "destination")):
+        yield Fault.DTYPE, _changed(direct, pair=direct.body()["pair"] | {side: dtype})
     yield Fault.DTYPE, _changed(direct, mode=2)
     yield Fault.RANGE, _changed(direct, length=15)
     yield Fault.RANGE, replace(direct, source=(None, config.hbm_bytes - 12))
