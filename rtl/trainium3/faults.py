@@ -3,6 +3,8 @@
 A refused one leaves memories and state as they were, and the next one runs. The codes are chosen.
 """
 
+from typing import Any
+
 from amaranth import Module, Mux, Value
 from amaranth.lib import enum
 
@@ -28,6 +30,12 @@ def first_of(*faults: tuple[Value, Fault | Value]) -> Value:
     for condition, fault in reversed(faults):
         found = Mux(condition, fault, found)
     return found
+
+
+def taken_if_legal(m: Module, i: Any, fault: Value, wrong: Value) -> Value:
+    """Show a beat's fault in the cycle in which stream ``i`` transfers it; return valid of a legal beat, the only one that goes on."""
+    m.d.comb += fault.eq(Mux(i.valid & i.ready, wrong, Fault.NONE))
+    return i.valid & (wrong == Fault.NONE)
 
 
 def keep_first(m: Module, kept: Value, found: Value, clear: Value) -> None:

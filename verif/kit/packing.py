@@ -75,6 +75,16 @@ def _leaf(shape: Any, value: Any) -> int:
     return value & count - 1
 
 
+def changed(shape: Any, bits: int, fields: Mapping[Any, Any]) -> int:
+    """Return a payload with other values of some fields, which are given as `pack` takes them; those not named stay."""
+    for name, value in fields.items():
+        inner, offset = _places(shape)[name]
+        mask = (1 << width(inner)) - 1
+        own = changed(inner, bits >> offset & mask, value) if isinstance(value, Mapping) else pack(inner, value)
+        bits = bits & ~(mask << offset) | own << offset
+    return bits
+
+
 def unpack(shape: Any, bits: int) -> Any:
     """Return the fields of an integer: a ``data.Const`` for a layout, the integer itself for a plain shape."""
     return shape.from_bits(bits) if _has_fields(shape) else bits

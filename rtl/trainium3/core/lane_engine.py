@@ -20,7 +20,7 @@ from bitpath.rtl.trainium3.core.lane_writer import LaneWriter
 from bitpath.rtl.trainium3.core.pattern_check import CHECK_CYCLES, PatternCheck
 from bitpath.rtl.trainium3.core.quarters import QUARTERS
 from bitpath.rtl.trainium3.dma.dma_cast import log_bytes
-from bitpath.rtl.trainium3.dma.dtype import Dtype
+from bitpath.rtl.trainium3.dma.dtype import INTEGERS, Dtype
 from bitpath.rtl.trainium3.faults import Fault, first_of
 from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations, Reduction
 from bitpath.rtl.trainium3.lanes.engine_control import FIRST_BIT_OPERATOR, Operator
@@ -28,8 +28,6 @@ from bitpath.rtl.trainium3.memory.config import SBUF_WORD_BYTES
 from bitpath.rtl.trainium3.memory.sbuf import sbuf_place, sbuf_write
 from bitpath.rtl.trainium3.vector.mx_code import ELEMENTS
 from bitpath.rtl.trainium3.vector.mx_source import SOURCES
-
-INTEGERS = (Dtype.INT8, Dtype.INT16, Dtype.INT32, Dtype.UINT8, Dtype.UINT16, Dtype.UINT32)
 
 
 def starts_wrong(config: CoreConfig, start: Value, partitions: Value) -> Value:

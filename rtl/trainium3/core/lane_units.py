@@ -114,7 +114,7 @@ class LaneUnits(wiring.Component):
         control, lanes = self.control, []
         immediate = control.second == Second.IMMEDIATE
         for p, element in enumerate(self.i.p.elements):
-            lane = instantiate(m, platform, f"operate_{p}", EngineLane, EngineLaneConfig(width=1))
+            lane = instantiate(m, platform, f"operate_{p}", EngineLane, EngineLaneConfig(width=1, checks=False))
             beat = lane.i.p
             m.d.comb += [
                 lane.i.valid.eq(feed),
@@ -137,7 +137,7 @@ class LaneUnits(wiring.Component):
         control, results, lanes, roots = self.control, [], [], []
         is_root, passes = control.operation == Operation.ROOT, Signal()
         for p, element in enumerate(self.i.p.elements):
-            lane = instantiate(m, platform, f"activate_{p}", Activation2Lane, Activation2Config())
+            lane = instantiate(m, platform, f"activate_{p}", Activation2Lane, Activation2Config(checks=False))
             root = instantiate(m, platform, f"root_{p}", ReciprocalSquareRoot)
             bias = self._fp32(m, platform, f"bias_{p}", column[p], control.y.dtype)
             own = lane.i.p.control
@@ -179,7 +179,7 @@ class LaneUnits(wiring.Component):
     def _exponential(self, m: Module, platform: Any, feed: Value, column: list, first: Value) -> tuple:
         control, units, results = self.control, [], []
         for p in range(self.config.size):
-            unit = instantiate(m, platform, f"exponential_{p}", Exponential, ExponentialConfig(width=1))
+            unit = instantiate(m, platform, f"exponential_{p}", Exponential, ExponentialConfig(width=1, checks=False))
             maximum = self._fp32(m, platform, f"maximum_{p}", column[p], control.y.dtype)
             own = unit.i.p.control
             m.d.comb += [
@@ -205,7 +205,7 @@ class LaneUnits(wiring.Component):
         taken, place = Signal(), Signal(range(XORWOW_STATES))
         for p, element in enumerate(self.i.p.elements):
             generator = instantiate(m, platform, f"generator_{p}", XorwowLane)
-            lane = instantiate(m, platform, f"rand2_{p}", Rand2Lane, Rand2Config(width=1))
+            lane = instantiate(m, platform, f"rand2_{p}", Rand2Lane, Rand2Config(width=1, checks=False))
             maximum = self._fp32(m, platform, f"high_{p}", column[p], control.y.dtype)
             moves = taken & (p < control.partitions)
             states = Value.cast(generator.states)
@@ -250,7 +250,7 @@ class LaneUnits(wiring.Component):
         place = Signal(range(X4))
         units, results = [], []
         for block in range(config.size // SCALE_PARTITIONS):
-            unit = instantiate(m, platform, f"quantize_{block}", QuantizeMx, QuantizeMxConfig())
+            unit = instantiate(m, platform, f"quantize_{block}", QuantizeMx, QuantizeMxConfig(checks=False))
             m.d.comb += [
                 unit.i.valid.eq(feed & (place == X4 - 1)),
                 unit.o.ready.eq(self.o.ready),

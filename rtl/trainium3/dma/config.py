@@ -20,10 +20,12 @@ class DmaCastConfig:
     ----------
     beat_bytes : bytes of a beat, a power of two from 4 to 32; the machine's have 32.
     pipeline : pipeline stages, 0 to 2.
+    checks : whether dtypes are checked; without it they must be right.
     """
 
     beat_bytes: int = 4
     pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=2))
+    checks: bool = True
 
     def __post_init__(self) -> None:
         require_power_of_two("dma_cast", "beat_bytes", self.beat_bytes, 4, BEAT_BYTES)
@@ -107,7 +109,7 @@ class DmaMoverConfig:
     @property
     def cast(self) -> DmaCastConfig:
         """The configuration of the cast in the mover."""
-        return DmaCastConfig(beat_bytes=self.beat_bytes)
+        return DmaCastConfig(beat_bytes=self.beat_bytes, checks=False)
 
 
 @dataclass(frozen=True, kw_only=True)

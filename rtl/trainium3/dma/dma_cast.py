@@ -11,6 +11,7 @@ from bitpath.rtl.trainium3.dma.config import DmaCastConfig
 from bitpath.rtl.trainium3.dma.dtype import Dtype, dtypes_within
 from bitpath.rtl.trainium3.dma.from_fp32 import FromFp32
 from bitpath.rtl.trainium3.dma.to_fp32 import ToFp32
+from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
 
 STEPS = {0: (), 1: ("fp32",), 2: ("fp32", "codes")}
 """Steps that end in a pipeline register, by ``stages``."""
@@ -38,6 +39,11 @@ def log_bytes(dtype: Value) -> Value:
     return Cat(half, wide)
 
 
+def is_unknown(dtype: Value) -> Value:
+    """Tell whether a dtype is none of those that there are."""
+    return ~Value.cast(dtype).matches(*Dtype)
+
+
 class DmaCast(wiring.Component):
     """Casts as many elements as fit a beat in the wider one of their dtypes, through FP32; equal dtypes move bits.
 
@@ -46,12 +52,13 @@ class DmaCast(wiring.Component):
 
     Parameters
     ----------
-    config : bytes of a beat, and pipeline.
+    config : bytes of a beat, pipeline, and whether dtypes are checked.
 
     Members
     -------
     i : In(stream of cast_layout)
     o : Out(stream of the beat's bits)
+    fault : Out(Fault), DTYPE in the cycle in which a beat of an unknown dtype is taken; nothing comes of it
     """
 
     def __init__(self, config: DmaCastConfig):
@@ -60,6 +67,7 @@ class DmaCast(wiring.Component):
             {
                 "i": In(stream.Signature(cast_layout(config.beat_bytes))),
                 "o": Out(stream.Signature(8 * config.beat_bytes)),
+                "fault": Out(Fault),
             }
         )
 
@@ -71,7 +79,13 @@ class DmaCast(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         count = self.config.beat_bytes
-        registers = PipelineRegisters(m, STEPS[self.config.pipeline.stages], valid=self.i.valid, ready=self.o.ready)
+        wrong: Value = Value.cast(Fault.NONE)
+        if self.config.checks:
+            wrong = Mux(
+                Cat(is_unknown(self.i.p.pair[side]) for side in ("source", "destination")).any(), Fault.DTYPE, wrong
+            )
+        valid = taken_if_legal(m, self.i, self.fault, wrong)
+        registers = PipelineRegisters(m, STEPS[self.config.pipeline.stages], valid=valid, ready=self.o.ready)
         beat = self.i.p.data
 
         # Element k has a lane of 32 bits in the beat's first quarter, of 16 in its second, of 8 in its upper half.

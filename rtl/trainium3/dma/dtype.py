@@ -23,6 +23,9 @@ class Dtype(enum.Enum, shape=4):
     UINT32 = 12
 
 
+INTEGERS = (Dtype.INT8, Dtype.INT16, Dtype.INT32, Dtype.UINT8, Dtype.UINT16, Dtype.UINT32)
+
+
 def dtypes_within(bits: int) -> dict[Dtype, str]:
     """Return the dtypes whose elements take at most so many bits in memory, with their names."""
     return {Dtype[name.upper()]: name for name in FORMATS if container_bits(name) <= bits}

@@ -9,7 +9,7 @@ from bitpath.golden.formats.catalogue import FP32
 
 
 class Operations(enum.Enum, shape=3):
-    """The pair (op0, op1). Codes 6 and 7 are BYPASS too."""
+    """The pair (op0, op1)."""
 
     BYPASS = 0
     MULTIPLY = 1  # x * imm0
@@ -20,7 +20,7 @@ class Operations(enum.Enum, shape=3):
 
 
 class Function(enum.Enum, shape=3):
-    """The function of the second operation's result. Codes 6 and 7 are COPY too."""
+    """The function of the second operation's result."""
 
     COPY = 0
     SQUARE = 1
@@ -31,7 +31,7 @@ class Function(enum.Enum, shape=3):
 
 
 class Reduction(enum.Enum, shape=3):
-    """What the register gathers. Codes 5 to 7 are ABS_MIN too."""
+    """What the register gathers."""
 
     ADD = 0
     MAX = 1

@@ -21,6 +21,7 @@ from bitpath.rtl.common.fp32.fp32_add import Fp32Add
 from bitpath.rtl.common.fp32.fp32_multiply import Fp32Multiply
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
 from bitpath.rtl.trainium3.lanes.activation2_control import (
     Beat,
     Control,
@@ -47,16 +48,19 @@ class Activation2Lane(wiring.Component):
 
     Parameters
     ----------
-    config : pipeline.
+    config : pipeline, and whether instructions are checked.
 
     Members
     -------
     i : In(stream of Beat)
     o : Out(stream of Result)
+    fault : Out(Fault), OPERATION in the cycle in which a beat is taken whose operations, function or reduction there are not; the
+        register stays as it is, and nothing comes of it
     """
 
     i: In(stream.Signature(Beat))
     o: Out(stream.Signature(Result))
+    fault: Out(Fault)
 
     def __init__(self, config: Activation2Config):
         self.config = config
@@ -69,8 +73,15 @@ class Activation2Lane(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        wrong: Value = Value.cast(Fault.NONE)
+        if self.config.checks:
+            own = self.i.p.control
+            selections = ((own.operations, Operations), (own.function, Function), (own.reduction, Reduction))
+            known = Cat(field.as_value().matches(*codes) for field, codes in selections).all()
+            wrong = Mux(known, wrong, Fault.OPERATION)
+        valid = taken_if_legal(m, self.i, self.fault, wrong)
         registers = PipelineRegisters(
-            m, (*STEPS[self.config.pipeline.stages], "reduce"), valid=self.i.valid, ready=self.o.ready
+            m, (*STEPS[self.config.pipeline.stages], "reduce"), valid=valid, ready=self.o.ready
         )
         value = self._product(m, platform, self.i.p.value, self.i.p.control)
         control, value = registers.hold("product", control=self.i.p.control, value=value)

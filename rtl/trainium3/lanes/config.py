@@ -17,9 +17,11 @@ class Activation2Config:
     Attributes
     ----------
     pipeline : pipeline stages before the reduction register, 0 to 3.
+    checks : whether instructions are checked; without it they must be right.
     """
 
     pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=3))
+    checks: bool = True
 
     def __post_init__(self) -> None:
         require_range("activation2_lane", "stages", self.pipeline.stages, 0, 3)
@@ -33,10 +35,12 @@ class Rand2Config:
     ----------
     width : elements a cycle, 1, 2 or 4; the machine's lane makes 4.
     pipeline : pipeline stages, 0 to 4.
+    checks : whether dtypes are checked; without it they must be right.
     """
 
     width: int = XORWOW_STATES
     pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=4))
+    checks: bool = True
 
     def __post_init__(self) -> None:
         require_power_of_two("rand2_lane", "width", self.width, 1, XORWOW_STATES)
@@ -50,10 +54,12 @@ class CopyConfig:
     ----------
     interval : cycles of the shortest row, 1 to 64; the machine's instructions take 64.
     pipeline : pipeline stages before the word out, 0 to 2.
+    checks : whether commands are checked; without it they must be right.
     """
 
     interval: int = INTERVAL
     pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=2))
+    checks: bool = True
 
     def __post_init__(self) -> None:
         require_range("copy_lanes", "interval", self.interval, 1, INTERVAL)
@@ -68,10 +74,12 @@ class EngineLaneConfig:
     ----------
     width : elements a cycle, 1, 2 or 4; the machine's VectorE takes up to 4, ScalarE 2.
     pipeline : pipeline stages, 0 to 4.
+    checks : whether instructions are checked; without it they must be right.
     """
 
     width: int = 2
     pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=4))
+    checks: bool = True
 
     def __post_init__(self) -> None:
         require_power_of_two("engine_lane", "width", self.width, 1, 4)

@@ -19,7 +19,7 @@ class Engine(enum.Enum, shape=1):
 
 
 class Stride(enum.Enum, shape=2):
-    """The larger of the innermost strides of source and destination. Code 3 is LONG too."""
+    """The larger of the innermost strides of source and destination."""
 
     NONE = 0  # elements lie side by side in both
     SHORT = 1  # up to 16 bytes

@@ -14,11 +14,12 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.trainium3.dma.dma_cast import WIDTHS, Pair, log_bytes
+from bitpath.rtl.trainium3.dma.dma_cast import WIDTHS, Pair, is_unknown, log_bytes
 from bitpath.rtl.trainium3.dma.from_fp32 import FromFp32
 from bitpath.rtl.trainium3.dma.to_fp32 import ToFp32
+from bitpath.rtl.trainium3.faults import Fault, first_of, taken_if_legal
 from bitpath.rtl.trainium3.lanes.config import CopyConfig
-from bitpath.rtl.trainium3.lanes.copy_control import WORD_BYTES, CopyCommand, CopyWord
+from bitpath.rtl.trainium3.lanes.copy_control import WORD_BYTES, CopyCommand, CopyWord, Stride
 from bitpath.rtl.trainium3.lanes.copy_width import CopyWidth
 
 STEPS = {0: ("word",), 1: ("fp32", "word"), 2: ("fp32", "group", "word")}
@@ -36,18 +37,21 @@ class CopyLanes(wiring.Component):
 
     Parameters
     ----------
-    config : cycles of the shortest row, and pipeline.
+    config : cycles of the shortest row, pipeline, and whether commands are checked.
 
     Members
     -------
     command : In(stream of CopyCommand)
     i : In(stream of 64 bits), words of the rows; each row begins a word
     o : Out(stream of CopyWord)
+    fault : Out(Fault), OPERATION or DTYPE in the cycle in which a command is taken of a stride or of a dtype that there is not; its
+        row has no words, and the next command can go over in the next cycle
     """
 
     command: In(stream.Signature(CopyCommand))
     i: In(stream.Signature(8 * WORD_BYTES))
     o: Out(stream.Signature(CopyWord))
+    fault: Out(Fault)
 
     def __init__(self, config: CopyConfig):
         self.config = config
@@ -86,7 +90,14 @@ class CopyLanes(wiring.Component):
                 place.eq(Mux(last, 0, place_end)),
                 fill.eq(Mux(last, 0, fill_end)),
             ]
-        with m.If(self.command.valid & self.command.ready):
+        mode, wrong = self.command.p.mode, Value.cast(Fault.NONE)
+        if self.config.checks:
+            dtypes = (mode.pair.source, mode.pair.destination)
+            wrong = first_of(
+                (~mode.stride.as_value().matches(*Stride), Fault.OPERATION),
+                (Cat(is_unknown(dtype) for dtype in dtypes).any(), Fault.DTYPE),
+            )
+        with m.If(taken_if_legal(m, self.command, self.fault, wrong) & self.command.ready):
             m.d.sync += [
                 busy.eq(1),
                 rest.eq(self.command.p.rest),

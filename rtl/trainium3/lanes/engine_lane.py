@@ -17,15 +17,18 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.trainium3.dma.dma_cast import WIDTHS, log_bytes
+from bitpath.rtl.trainium3.dma.dma_cast import WIDTHS, is_unknown, log_bytes
+from bitpath.rtl.trainium3.dma.dtype import INTEGERS
 from bitpath.rtl.trainium3.dma.from_fp32 import FromFp32
 from bitpath.rtl.trainium3.dma.to_fp32 import ToFp32
+from bitpath.rtl.trainium3.faults import Fault, first_of, taken_if_legal
 from bitpath.rtl.trainium3.lanes.bit_operator import BitOperator
 from bitpath.rtl.trainium3.lanes.config import EngineLaneConfig
 from bitpath.rtl.trainium3.lanes.engine_control import (
     FIRST_BIT_OPERATOR,
     WORD_BITS,
     EngineControl,
+    Operator,
     Step,
     engine_beat,
     engine_result,
@@ -49,12 +52,14 @@ class EngineLane(wiring.Component):
 
     Parameters
     ----------
-    config : elements a cycle, and pipeline.
+    config : elements a cycle, pipeline, and whether instructions are checked.
 
     Members
     -------
     i : In(stream of engine_beat)
     o : Out(stream of engine_result)
+    fault : Out(Fault), OPERATION or DTYPE in the cycle in which a beat is taken whose operators or dtypes there are not, or do not
+        go together; nothing comes of it
     """
 
     def __init__(self, config: EngineLaneConfig):
@@ -63,6 +68,7 @@ class EngineLane(wiring.Component):
             {
                 "i": In(stream.Signature(engine_beat(config.width))),
                 "o": Out(stream.Signature(engine_result(config.width))),
+                "fault": Out(Fault),
             }
         )
 
@@ -73,7 +79,9 @@ class EngineLane(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        registers = PipelineRegisters(m, STEPS[self.config.pipeline.stages], valid=self.i.valid, ready=self.o.ready)
+        wrong = _fault(self.i.p.control) if self.config.checks else Value.cast(Fault.NONE)
+        valid = taken_if_legal(m, self.i, self.fault, wrong)
+        registers = PipelineRegisters(m, STEPS[self.config.pipeline.stages], valid=valid, ready=self.o.ready)
         control, lanes = self.i.p.control, range(self.config.width)
         x, y = {}, {}
         for k in lanes:
@@ -138,6 +146,28 @@ class EngineLane(wiring.Component):
                 operator.op.eq(step.op),
             ]
         return result
+
+
+def _fault(control: EngineControl) -> Value:
+    """Return what is wrong with an instruction; the second dtype is read if the second step is no bypass."""
+    first, second = (Value.cast(step.op) for step in (control.first, control.second))
+    on_bits, two_steps = _on_bits(control), (second != Operator.BYPASS) | control.second.reverse
+    dtypes = [Value.cast(each) for each in (control.x, control.y, control.result)]
+    dtypes.append(Mux(two_steps, Value.cast(control.second_dtype), dtypes[0]))
+    integers = Cat(each.matches(*INTEGERS) for each in dtypes).all()
+    sizes = [log_bytes(each) for each in dtypes]
+    return first_of(
+        (
+            ~(first.matches(*Operator) & second.matches(*Operator))
+            | (two_steps & (on_bits != (second >= FIRST_BIT_OPERATOR))),
+            Fault.OPERATION,
+        ),
+        (
+            Cat(is_unknown(each) for each in dtypes).any()
+            | (on_bits & (~integers | Cat(size != sizes[0] for size in sizes[1:]).any())),
+            Fault.DTYPE,
+        ),
+    )
 
 
 def _on_bits(control: EngineControl) -> Value:

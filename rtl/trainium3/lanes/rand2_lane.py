@@ -10,7 +10,7 @@ Ref: ``nki.isa.rand2`` reference page, NKI 0.6. Points that it leaves open are i
 `bitpath.golden.trainium3.declarations.vector.CHOICES`.
 """
 
-from amaranth import Cat, Module, Signal
+from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -21,9 +21,10 @@ from bitpath.rtl.common.fp32.fp32_multiply import Fp32Multiply
 from bitpath.rtl.common.fp32.fp32_result import Fp32Result
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.trainium3.dma.dma_cast import WIDTHS, log_bytes
+from bitpath.rtl.trainium3.dma.dma_cast import WIDTHS, is_unknown, log_bytes
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.dma.from_fp32 import FromFp32
+from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
 from bitpath.rtl.trainium3.lanes.config import Rand2Config
 from bitpath.rtl.trainium3.vector.xorwow_lane import WORD_BITS
 
@@ -52,18 +53,19 @@ class Rand2Lane(wiring.Component):
 
     Parameters
     ----------
-    config : width and pipeline.
+    config : width, pipeline, and whether dtypes are checked.
 
     Members
     -------
     i : In(stream of rand2_beat)
     o : Out(stream of 32 bits for each word)
+    fault : Out(Fault), DTYPE in the cycle in which a beat of an unknown dtype is taken; nothing comes of it
     """
 
     def __init__(self, config: Rand2Config):
         self.config = config
         beat, elements = rand2_beat(config), config.width * FP32.width
-        super().__init__({"i": In(stream.Signature(beat)), "o": Out(stream.Signature(elements))})
+        super().__init__({"i": In(stream.Signature(beat)), "o": Out(stream.Signature(elements)), "fault": Out(Fault)})
 
     @property
     def clocked(self) -> bool:
@@ -72,7 +74,11 @@ class Rand2Lane(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        registers = PipelineRegisters(m, STEPS[self.config.pipeline.stages], valid=self.i.valid, ready=self.o.ready)
+        wrong: Value = Value.cast(Fault.NONE)
+        if self.config.checks:
+            wrong = Mux(is_unknown(self.i.p.dtype), Fault.DTYPE, wrong)
+        valid = taken_if_legal(m, self.i, self.fault, wrong)
+        registers = PipelineRegisters(m, STEPS[self.config.pipeline.stages], valid=valid, ready=self.o.ready)
         low, dtype, lanes = self.i.p.low, self.i.p.dtype, range(self.config.width)
         subtract = instantiate(m, platform, "subtract", Fp32Add)
         m.d.comb += [subtract.a.eq(self.i.p.high), subtract.b.eq(Cat(low[:-1], ~low[-1]))]

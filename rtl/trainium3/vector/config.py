@@ -18,9 +18,11 @@ class QuantizeMxConfig:
     Attributes
     ----------
     pipeline : pipeline stages, 0 to 4.
+    checks : whether controls are checked; without it they must be right.
     """
 
     pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=2))
+    checks: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +49,13 @@ class ExponentialConfig:
     width : elements a cycle; the machine's lanes take four.
     numerics : precision of table and constants; the result is FP32.
     pipeline : pipeline stages before the running sum.
+    checks : whether controls are checked; without it they must be right.
     """
 
     width: int = 4
     numerics: ExponentialNumerics = TRAINIUM3_EXPONENTIAL.numerics
     pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=3))
+    checks: bool = True
 
     def __post_init__(self) -> None:
         require_range("exponential", "width", self.width, 1, 8)

@@ -10,7 +10,7 @@ Ref: ``nki.isa.exponential`` reference page, NKI 0.5; "Trainium3 Architecture Gu
 defines the algorithm.
 """
 
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -20,6 +20,7 @@ from bitpath.rtl.common.fp32.fp32_result import Fp32Result
 from bitpath.rtl.common.fp32.fp32_to_bf16 import Fp32ToBf16
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.trainium3.faults import Fault, first_of, taken_if_legal
 from bitpath.rtl.trainium3.vector.config import ExponentialConfig
 from bitpath.rtl.trainium3.vector.exponential_argument import ExponentialArgument
 from bitpath.rtl.trainium3.vector.exponential_difference import ExponentialDifference, Source
@@ -79,18 +80,24 @@ class Exponential(wiring.Component):
 
     Parameters
     ----------
-    config : width, numerics and pipeline.
+    config : width, numerics and pipeline, and whether controls are checked.
 
     Members
     -------
     i : In(stream of beat_layout)
     o : Out(stream of result_layout)
+    fault : Out(Fault), DTYPE or COUNT in the cycle in which a beat of no source, or of more elements than there are, is taken;
+        nothing comes of it
     """
 
     def __init__(self, config: ExponentialConfig):
         self.config = config
         super().__init__(
-            {"i": In(stream.Signature(beat_layout(config))), "o": Out(stream.Signature(result_layout(config)))}
+            {
+                "i": In(stream.Signature(beat_layout(config))),
+                "o": Out(stream.Signature(result_layout(config))),
+                "fault": Out(Fault),
+            }
         )
 
     @property
@@ -101,9 +108,14 @@ class Exponential(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         numerics, width = self.config.numerics, self.config.width
-        registers = PipelineRegisters(
-            m, (*STEPS[self.config.pipeline.stages], "sum"), valid=self.i.valid, ready=self.o.ready
-        )
+        wrong: Value = Value.cast(Fault.NONE)
+        if self.config.checks:
+            wrong = first_of(
+                (~self.i.p.source.as_value().matches(*Source), Fault.DTYPE),
+                (self.i.p.control.count > width, Fault.COUNT),
+            )
+        valid = taken_if_legal(m, self.i, self.fault, wrong)
+        registers = PipelineRegisters(m, (*STEPS[self.config.pipeline.stages], "sum"), valid=valid, ready=self.o.ready)
         # Separate signals for each element: a change in one wide word would make a simulator evaluate all elements.
         differences = {}
         for k in range(width):

@@ -18,7 +18,7 @@ SIGN = UNPACKED.const({"sign": 1}).as_bits()
 
 
 class Source(enum.Enum, shape=2):
-    """Format of elements; 16-bit codes take the upper half, above 16 zeros. Code 3 is BF16 too."""
+    """Format of elements; 16-bit codes take the upper half, above 16 zeros."""
 
     BF16 = 0
     FP16 = 1

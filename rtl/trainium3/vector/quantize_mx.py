@@ -16,6 +16,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, X4
 from bitpath.rtl.common.arithmetic.max_exponent import MaxExponent
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
 from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
 from bitpath.rtl.trainium3.vector.mx_code import ELEMENTS, MxCode
 from bitpath.rtl.trainium3.vector.mx_source import MxSource
@@ -71,17 +72,20 @@ class QuantizeMx(wiring.Component):
 
     Parameters
     ----------
-    config : pipeline.
+    config : pipeline, and whether controls are checked.
 
     Members
     -------
     i : In(stream of MxBeat)
     o : Out(stream of MxQuantized)
+    fault : Out(Fault), DTYPE in the cycle in which a block of an element format that there is not is taken; nothing comes of it
     """
 
     def __init__(self, config: QuantizeMxConfig):
         self.config = config
-        super().__init__({"i": In(stream.Signature(MxBeat)), "o": Out(stream.Signature(MxQuantized))})
+        super().__init__(
+            {"i": In(stream.Signature(MxBeat)), "o": Out(stream.Signature(MxQuantized)), "fault": Out(Fault)}
+        )
 
     @property
     def clocked(self) -> bool:
@@ -90,7 +94,11 @@ class QuantizeMx(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        registers = PipelineRegisters(m, STEPS[self.config.pipeline.stages], valid=self.i.valid, ready=self.o.ready)
+        wrong: Value = Value.cast(Fault.NONE)
+        if self.config.checks:
+            wrong = Mux(Value.cast(self.i.p.control.element) >= len(ELEMENTS), Fault.DTYPE, Fault.NONE)
+        valid = taken_if_legal(m, self.i, self.fault, wrong)
+        registers = PipelineRegisters(m, STEPS[self.config.pipeline.stages], valid=valid, ready=self.o.ready)
 
         # Separate signals for each element: a change in one wide word would make a simulator evaluate all elements.
         numbers, fields = {}, {}

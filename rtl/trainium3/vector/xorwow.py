@@ -3,12 +3,13 @@
 Ref: "Trainium3 Architecture Guide for NKI"; the ``nki.isa.rand_*`` reference pages, NKI 0.5.
 """
 
-from amaranth import Array, Cat, Module
+from amaranth import Array, Cat, Module, Mux
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.vector.config import XorwowConfig
 from bitpath.rtl.trainium3.vector.xorwow_lane import LaneNumbers, LaneStates, XorwowLane
 
@@ -40,6 +41,7 @@ class Xorwow(wiring.Component):
     lane : In(lane_bits), index of the lane whose states are shown
     states : Out(LaneStates), present states of that lane
     random : Out(stream of LaneNumbers for each lane, always valid)
+    fault : Out(Fault), PARTITIONS in the cycle of a load of a lane that there is not, which loads nothing
     """
 
     def __init__(self, config: XorwowConfig):
@@ -51,6 +53,7 @@ class Xorwow(wiring.Component):
                 "lane": In(lane_bits(config)),
                 "states": Out(LaneStates),
                 "random": Out(stream.Signature(numbers, always_valid=True)),
+                "fault": Out(Fault),
             }
         )
 
@@ -63,7 +66,9 @@ class Xorwow(wiring.Component):
                 lane.loaded.eq(self.load.p.states),
                 lane.take.eq(self.random.ready),
             ]
+        beyond = self.load.valid & (self.load.p.lane >= self.config.lanes)
         m.d.comb += [
+            self.fault.eq(Mux(beyond, Fault.PARTITIONS, Fault.NONE)),
             self.random.payload.eq(Cat(lane.numbers for lane in lanes)),
             self.states.eq(Array(lane.states.as_value() for lane in lanes)[self.lane]),
         ]

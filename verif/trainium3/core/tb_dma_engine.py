@@ -14,11 +14,12 @@ from bitpath.golden.trainium3.declarations.dma import MAX_DESCRIPTOR_BYTES
 from bitpath.golden.trainium3.dma.schedule import DEFAULT_CLASSES, DEFAULT_QUEUES
 from bitpath.rtl.trainium3.core.config import DmaEngineConfig
 from bitpath.rtl.trainium3.core.dma_engine import DmaEngine
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.core.dma_engine import Host, QueuedMove, grants
-from bitpath.verif.trainium3.dma.dma_mover import PACES, Move, any_move, placed
+from bitpath.verif.trainium3.dma.dma_mover import PACES, Move, any_move, placed, refused_moves
 from bitpath.verif.trainium3.dma.schedules import Schedule, random_schedule
 
 CONFIG = config_from_environment(DmaEngineConfig)
@@ -100,6 +101,33 @@ async def the_longest_moves(dut):
         host = Host(frame, CONFIG, pauses.rng("memory"))
         expected, found = await moved(host, Schedule(queues, classes, ()), moves)
         assert found == expected, "grants in other cycles"
+
+
+@cocotb.test(**LIMIT)
+async def refused_descriptors(dut):
+    """Descriptors that the mover refuses between others, in every queue: granted and gone, and all others are moved."""
+    rng = pauses.rng("moves")
+    async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
+        host = Host(frame, CONFIG, pauses.rng("memory"))
+        wrong = [move for _, move in refused_moves(rng, CONFIG.mover)]
+        # Queues of one queue's descriptors keep their order.
+        moves = []
+        for number, each in enumerate(rng.sample(wrong, len(wrong))):
+            moves += [QueuedMove(0, number, any_move(rng, CONFIG.mover, MOST)), QueuedMove(0, number, each)]
+        for each in moves[::2]:
+            host.memories.expect(each.move)
+        host.start(Schedule(DEFAULT_QUEUES, DEFAULT_CLASSES, ()), moves)
+        while host.memories.target.board.pending or len(host.granted) < len(moves):
+            await RisingEdge(dut.clk)
+        host.memories.check()
+        faults = {fault.value: each for fault, each in refused_moves(rng, CONFIG.mover)}
+        assert resolved(dut.fault) in faults
+        dut.clear.value = 1
+        await RisingEdge(dut.clk)
+        dut.clear.value = 0
+        await FallingEdge(dut.clk)
+        assert resolved(dut.fault) == Fault.NONE.value
+        assert host.memories.target.board.compared >= len(wrong)
 
 
 @cocotb.test(**LIMIT)

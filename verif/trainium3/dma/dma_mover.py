@@ -1,7 +1,10 @@
 """Descriptors for the mover of a DMA engine, its two memories, and the writes that golden says must follow."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import product
 from random import Random
+from typing import Any
 
 import numpy as np
 from cocotb.triggers import FallingEdge
@@ -12,6 +15,7 @@ from bitpath.rtl.trainium3.dma.config import TIMES, DmaMoverConfig
 from bitpath.rtl.trainium3.dma.dma_mover import move_layout
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.handshakes import Look
@@ -38,6 +42,8 @@ class Move:
     pair: tuple[str, str] = COPY
     mode: WriteMode = WriteMode.STORE
     signals: bool = True
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of a descriptor that is refused."""
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -65,7 +71,7 @@ class Move:
             "mode": self.mode,
             "signals": self.signals,
         }
-        return pack(move_layout(config), fields)
+        return pack(move_layout(config), fields | self.changes)
 
     def beats(self, memory: bytes, config: DmaMoverConfig) -> list[Beat]:
         """The words that the descriptor stores, or adds to, at its destination."""
@@ -108,6 +114,32 @@ def placed(rng: Random, config: DmaMoverConfig, move: Move) -> Move:
     if move.mode in ADDED:
         destination -= destination % move.sizes[1]
     return Move(source, destination, move.count, move.pair, move.mode, move.signals)
+
+
+def refused_moves(rng: Random, config: DmaMoverConfig) -> Iterator[tuple[Fault, Move]]:
+    """Yield faults with descriptors that have them: a mode and every dtype that there is not, every pair that is not added, bytes that
+    are no whole elements, and sums at every place that is no element's."""
+    for signals in (False, True):
+        move = placed(rng, config, Move(0, 0, 4, ("fp32", "bf16"), signals=signals))
+        yield Fault.OPERATION, replace(move, changes={"mode": 3})
+    known = [*FORMATS]
+    for dtype, side, mode in product(range(len(known), 16), range(2), WriteMode):
+        pair = [Dtype[ADDED.get(mode, "uint8").upper()]] * 2
+        pair[side] = dtype
+        changes = {"mode": mode, "pair": dict(zip(("source", "destination"), pair, strict=True))}
+        yield Fault.DTYPE, Move(0, 0, 4, changes=changes)
+    for (mode, name), other, side in product(ADDED.items(), known, range(2)):
+        pair = (other, name) if side else (name, other)
+        if other != name:
+            yield Fault.DTYPE, Move(0, 0, 4, pair, mode)
+    for pair in (("fp32", "uint8"), ("uint8", "fp32"), ("int16", "uint8"), ("bf16", "bf16"), ("fp32", "bf16")):
+        wider = max(container_bits(name) for name in pair) // 8
+        for rest in range(1, wider):
+            yield Fault.RANGE, Move(0, 0, 2, pair, changes={"length": 2 * wider + rest})
+    for mode, name in ADDED.items():
+        size = container_bits(name) // 8
+        for rest in range(1, size):
+            yield Fault.RANGE, Move(0, size + rest, 2, (name, name), mode)
 
 
 class Memories:

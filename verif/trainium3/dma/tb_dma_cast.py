@@ -14,11 +14,14 @@ from bitpath.golden.scalar.codec import decode
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
 from bitpath.rtl.trainium3.dma.config import DmaCastConfig
 from bitpath.rtl.trainium3.dma.dma_cast import DmaCast
+from bitpath.rtl.trainium3.dma.dtype import Dtype
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline
 from bitpath.verif.trainium3.dma.dma_cast import PAIRS, any_codes, elements, near_ties, requests
 from bitpath.verif.trainium3.dtype_words import corners, near_boundaries
+from bitpath.verif.trainium3.refusals import refuse_among, unknown
 
 CONFIG = config_from_environment(DmaCastConfig)
 STAGES = CONFIG.pipeline.stages
@@ -114,6 +117,19 @@ def some(count):
 async def latency_is_the_number_of_stages(dut):
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, STAGES).one_at_a_time(some(20))
+
+
+@cocotb.test(**LIMIT, skip=not (CONFIG.checks and STAGES))
+async def refused_beats(dut):
+    """Beats with an unknown dtype on either side or on both, among others."""
+    rng = pauses.rng("refused")
+    sent, codes = [], unknown(Dtype)
+    for pair in rng.sample(PAIRS, 60):
+        sent += beats_of(any_codes(rng, pair[0], elements(pair, CONFIG.beat_bytes)), pair)
+    wrong = [(Fault.DTYPE, {"pair": {side: code}}) for side in ("source", "destination") for code in codes] * 4
+    wrong += [(Fault.DTYPE, {"pair": {"source": code, "destination": other}}) for code in codes for other in codes]
+    async with bench(dut, SIGNATURE) as frame:
+        await refuse_among(frame, sent, wrong, rng)
 
 
 @cocotb.test(**LIMIT, skip=not STAGES)

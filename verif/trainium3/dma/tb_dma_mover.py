@@ -13,11 +13,12 @@ from bitpath.golden.trainium3.declarations.dma import MAX_DESCRIPTOR_BYTES
 from bitpath.rtl.trainium3.dma.config import DmaMoverConfig
 from bitpath.rtl.trainium3.dma.dma_mover import DmaMover
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.dma.dma_cast import PAIRS
-from bitpath.verif.trainium3.dma.dma_mover import ADDED, PACES, Memories, Move, any_move, placed
+from bitpath.verif.trainium3.dma.dma_mover import ADDED, PACES, Memories, Move, any_move, placed, refused_moves
 
 CONFIG = config_from_environment(DmaMoverConfig)
 SIGNATURE = DmaMover(CONFIG).signature
@@ -132,6 +133,36 @@ async def the_longest_descriptor(dut):
             assert frame.elapsed + 1 - taken == move.cycles(CONFIG) + waits
             await frame.reset()
         await all_written(frame, [any_move(rng, CONFIG, 4 * CONFIG.beat_bytes) for _ in range(5)])
+
+
+@cocotb.test(**LIMIT, skip=not CONFIG.checks)
+async def refused_descriptors(dut):
+    """Descriptors that the mover refuses, each between two that it moves: the fault, nothing read nor written, no signal."""
+    rng = pauses.rng("moves")
+    async with bench(dut, SIGNATURE, patience=100_000) as frame:
+        coverage = frame.coverage(["OPERATION", "DTYPE", "RANGE"])
+        memories = Memories(
+            frame, CONFIG, lambda: resolved(dut.i__valid) & resolved(dut.i__ready), pauses.rng("memory")
+        )
+        driver = frame.driver("i")
+        for fault, wrong in refused_moves(rng, CONFIG):
+            before, behind = (any_move(rng, CONFIG, 2 * CONFIG.beat_bytes) for _ in "ab")
+            for move in (before, behind):
+                memories.expect(move)
+            for move in (before, wrong, behind):
+                driver.send_bits(move.payload(CONFIG))
+            await driver.drained()
+            await RisingEdge(dut.clk)
+            assert resolved(dut.fault) == fault.value, wrong
+            coverage.hit(fault.name)
+            dut.clear.value = 1
+            await RisingEdge(dut.clk)
+            dut.clear.value = 0
+        while memories.target.board.pending:
+            await RisingEdge(dut.clk)
+        assert resolved(dut.fault) == Fault.NONE.value
+        memories.check()
+        assert memories.target.board.compared >= 100
 
 
 @cocotb.test(**LIMIT)

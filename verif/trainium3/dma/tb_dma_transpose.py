@@ -14,6 +14,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.rtl.trainium3.dma.config import DmaTransposeConfig
 from bitpath.rtl.trainium3.dma.dma_transpose import DmaTranspose, fetch_layout
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
@@ -61,7 +62,7 @@ class Table:
         await RisingEdge(self.dut.clk)
         self.dut.clear.value = 0
         await FallingEdge(self.dut.clk)
-        assert not resolved(self.dut.refused)
+        assert resolved(self.dut.fault) == Fault.NONE.value
         await RisingEdge(self.dut.clk)
 
 
@@ -128,33 +129,37 @@ async def durations(dut, stalls):
 
 @cocotb.test(**LIMIT)
 async def refused_commands_leave_no_trace(dut):
-    """No column, too many, no element of either axis: alone and among good ones."""
+    """Every number of columns that there are not, no element of either axis or of both: alone and among good ones."""
     rng = pauses.rng("jobs")
     good = Job((2, 1, 2), 2, 0, 0, 2)
     empty = {"step": 0, "num": 0}
     whole = {"step": 2, "num": 1}
+    most = (1 << CONFIG.columns.bit_length()) - 1
     bad = {
-        "no column": {"columns": 0},
-        "too many columns": {"columns": CONFIG.columns + 1},
-        "no first": {"axes": [empty, whole]},
-        "no middle": {"axes": [whole, empty]},
+        f"{columns} columns": (Fault.PARTITIONS, {"columns": columns})
+        for columns in (0, *range(CONFIG.columns + 1, most + 1))
+    } | {
+        "no first": (Fault.NUM, {"axes": [empty, whole]}),
+        "no middle": (Fault.NUM, {"axes": [whole, empty]}),
+        "neither": (Fault.NUM, {"axes": [empty, empty]}),
+        "no column, no first": (Fault.PARTITIONS, {"columns": 0, "axes": [empty, whole]}),
     }
     async with bench(dut, SIGNATURE) as frame:
         table = Table(frame)
         coverage = frame.coverage(bad)
-        for name, fields in bad.items():
+        for name, (fault, fields) in bad.items():
             table.send(good)
             table.driver.send_bits(good.command(CONFIG, **fields))
             table.send(random_job(CONFIG, rng))
             await table.driver.drained()
             await FallingEdge(dut.clk)
-            assert resolved(dut.refused)
+            assert resolved(dut.fault) == fault.value
             await RisingEdge(dut.clk)
             await table.clear()
             table.send(good)
             await table.driver.drained()
             await FallingEdge(dut.clk)
-            assert not resolved(dut.refused)
+            assert resolved(dut.fault) == Fault.NONE.value
             await RisingEdge(dut.clk)
             coverage.hit(name)
 
@@ -181,7 +186,7 @@ async def resets(dut):
             await FallingEdge(dut.clk)
             assert not resolved(dut.fetch__valid)
             assert not resolved(dut.o__valid)
-            assert not resolved(dut.refused)
+            assert resolved(dut.fault) == Fault.NONE.value
             await RisingEdge(dut.clk)
         Table(frame).send(random_job(CONFIG, rng))
 

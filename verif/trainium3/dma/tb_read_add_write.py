@@ -4,6 +4,7 @@ Expected values come from golden. ``BITPATH_CASES`` sets the random beats of a t
 """
 
 import os
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -13,10 +14,12 @@ from cocotb.triggers import RisingEdge
 
 from bitpath.rtl.trainium3.dma.config import ReadAddWriteConfig
 from bitpath.rtl.trainium3.dma.read_add_write import ReadAddWrite, WriteMode
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.dma.read_add_write import FORMATS, Beat, Memory, any_beat
+from bitpath.verif.trainium3.refusals import Faults
 
 CONFIG = config_from_environment(ReadAddWriteConfig)
 SIGNATURE = ReadAddWrite(CONFIG).signature
@@ -117,6 +120,28 @@ async def known_answers(dut, mode):
     with np.load(Path(os.environ[KNOWN]) / "trn_core_rmw.npz") as archive:
         b, a, sums = (archive[f"raw_{name}_{part}"].tolist() for part in ("b", "a", "sum"))
     await add_all(dut, WriteMode[mode], list(zip(b, a, strict=True)), sums)
+
+
+@cocotb.test(**LIMIT, skip=not CONFIG.checks)
+async def refused_beats(dut):
+    """Beats of the mode that there is not, alone, in a row and among others onto the same words: a fault in the cycle in which each is
+    taken, and nothing fetched or written."""
+    rng = pauses.rng("beats")
+    async with bench(dut, SIGNATURE) as frame:
+        memory = Memory(frame, CONFIG, pauses.rng("memory"), 0.3)
+        driver = frame.driver("i")
+        faults = Faults(frame)
+        for _ in range(CASES):
+            beat = any_beat(rng, CONFIG, ADDRESSES, MODES)
+            wrong = rng.random() < 0.5
+            faults.expect(Fault.OPERATION if wrong else Fault.NONE, beat)
+            if wrong:
+                driver.send_bits(replace(beat, mode=3).payload(CONFIG))
+            else:
+                driver.send_bits(memory.expect(beat))
+        await driver.drained()
+        while memory.board.pending:
+            await RisingEdge(dut.clk)
 
 
 @cocotb.test(**LIMIT)

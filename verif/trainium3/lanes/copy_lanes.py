@@ -156,6 +156,10 @@ class Lanes:
         for place, word in enumerate(row.results):
             self._board.expect(word, f"word {place} of {row}")
 
+    def refuse(self, command: int) -> None:
+        """Send a command that no words belong to."""
+        self._commands.send_bits(command)
+
     async def _observe(self) -> None:
         while True:
             await FallingEdge(self.dut.clk)

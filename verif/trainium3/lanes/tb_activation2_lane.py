@@ -13,6 +13,7 @@ import cocotb
 import numpy as np
 
 from bitpath.golden import trainium3
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations, ReduceCommand, Reduction
 from bitpath.rtl.trainium3.lanes.activation2_lane import Activation2Lane
 from bitpath.rtl.trainium3.lanes.config import Activation2Config
@@ -33,6 +34,7 @@ from bitpath.verif.trainium3.lanes.activation2_lane import (
     results,
     row,
 )
+from bitpath.verif.trainium3.refusals import refuse_among, unknown
 
 CONFIG = config_from_environment(Activation2Config)
 UNIT = Activation2Lane(CONFIG)
@@ -129,6 +131,19 @@ async def latency(dut):
     rng = pauses.rng("beats")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, LATENCY).one_at_a_time(requests([random_value(rng) for _ in range(20)]))
+
+
+@cocotb.test(**LIMIT, skip=not CONFIG.checks)
+async def refused_beats(dut):
+    """Every code of operations, function and reduction that there is not, among others: the register goes on as if they were not."""
+    rng = pauses.rng("refused")
+    sent = requests([random_value(rng) for _ in range(60)])
+    selections = {"operations": Operations, "function": Function, "reduction": Reduction}
+    wrong = [
+        (Fault.OPERATION, {"control": {name: code}}) for name, codes in selections.items() for code in unknown(codes)
+    ] * 8
+    async with bench(dut, SIGNATURE) as frame:
+        await refuse_among(frame, sent, wrong, rng)
 
 
 @cocotb.test(**LIMIT)

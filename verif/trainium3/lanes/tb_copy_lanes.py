@@ -13,15 +13,19 @@ import numpy as np
 from cocotb.triggers import RisingEdge
 
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, FloatFormat, container_bits
+from bitpath.rtl.trainium3.dma.dtype import Dtype
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.lanes.config import CopyConfig
-from bitpath.rtl.trainium3.lanes.copy_control import Engine, Stride
+from bitpath.rtl.trainium3.lanes.copy_control import CopyCommand, Engine, Stride
 from bitpath.rtl.trainium3.lanes.copy_lanes import CopyLanes
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.packing import changed
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.dma.dma_cast import PAIRS, any_codes, near_ties
 from bitpath.verif.trainium3.dtype_words import corners, near_boundaries
 from bitpath.verif.trainium3.lanes.copy_lanes import BINS, MOST, Lanes, Row, any_row, bins_of
+from bitpath.verif.trainium3.refusals import Faults, unknown
 
 CONFIG = config_from_environment(CopyConfig)
 SIGNATURE = CopyLanes(CONFIG).signature
@@ -142,6 +146,27 @@ async def any_rows(dut, pace):
     rows += [Row(any_codes(rng, "e4m3", count), ("e4m3", "e5m2")) for count in range(1, 9)]
     rng.shuffle(rows)
     await copied(dut, rows, pace, BINS)
+
+
+@cocotb.test(**LIMIT, skip=not CONFIG.checks)
+async def refused_commands(dut):
+    """Every stride and dtype that there is not, between rows: its fault, no word taken, and the next row comes whole."""
+    rng = pauses.rng("rows")
+    wrong = [(Fault.OPERATION, {"mode": {"stride": code}}) for code in unknown(Stride)]
+    for code, side in product(unknown(Dtype), ("source", "destination")):
+        wrong.append((Fault.DTYPE, {"mode": {"pair": {side: code}}}))
+    wrong.append((Fault.OPERATION, {"mode": {"stride": 3, "pair": {"source": 13}}}))
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(["OPERATION", "DTYPE"])
+        lanes, faults = Lanes(frame, 0.2, 0.2), Faults(frame, "command")
+        for fault, fields in rng.sample(wrong * 3, 3 * len(wrong)):
+            row = any_row(rng, 20)
+            lanes.refuse(changed(CopyCommand, row.command, fields))
+            lanes.send(row)
+            faults.expect(fault, fields)
+            faults.expect(Fault.NONE, row)
+            coverage.hit(fault.name)
+        await lanes.all_taken()
 
 
 @cocotb.test(**LIMIT)

@@ -15,6 +15,8 @@ from bitpath.golden import trainium3
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.codec import decode
 from bitpath.golden.trainium3.declarations.dtypes import container_bits
+from bitpath.rtl.trainium3.dma.dtype import Dtype
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.lanes.config import EngineLaneConfig
 from bitpath.rtl.trainium3.lanes.engine_control import Operator
 from bitpath.rtl.trainium3.lanes.engine_lane import EngineLane
@@ -30,6 +32,7 @@ from bitpath.verif.trainium3.lanes.engine_lane import (
     INTEGERS,
     NAMES,
     ON_BITS,
+    ON_NUMBERS,
     ONES,
     Instruction,
     any_instruction,
@@ -40,6 +43,7 @@ from bitpath.verif.trainium3.lanes.engine_lane import (
     random_value,
     requests,
 )
+from bitpath.verif.trainium3.refusals import Changes, refuse_among, unknown
 
 CONFIG = config_from_environment(EngineLaneConfig)
 STAGES, WIDTH = CONFIG.pipeline.stages, CONFIG.width
@@ -188,6 +192,39 @@ async def latency(dut):
     rng = pauses.rng("beats")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, STAGES).one_at_a_time(requests([random_value(rng, WIDTH) for _ in range(20)]))
+
+
+def refused_controls() -> list[Changes]:
+    """Return every operator and dtype that there is not, operators on bits beside those on numbers, bits of other than integers of one
+    size, each with its fault."""
+    step = {"op": Operator.BYPASS, "reverse": 0}
+    add, shift = step | {"op": Operator.ADD}, step | {"op": Operator.LEFT_SHIFT}
+    fields = ("x", "y", "result", "second_dtype")
+    number = {"first": add, "second": step} | dict.fromkeys(fields, Dtype.FP32)
+    bits = {"first": shift, "second": step} | dict.fromkeys(fields, Dtype.INT16)
+    wrong = [
+        (Fault.OPERATION, number | {place: step | {"op": op}})
+        for op in unknown(Operator)
+        for place in ("first", "second")
+    ]
+    wrong += [(Fault.OPERATION, number | {"second": step | {"op": op}}) for op in ON_BITS]
+    wrong += [(Fault.OPERATION, bits | {"second": step | {"op": op}}) for op in ON_NUMBERS if op is not Operator.BYPASS]
+    wrong.append((Fault.OPERATION, bits | {"second": step | {"reverse": 1}}))
+    for field in fields:
+        wrong += [(Fault.DTYPE, number | {"second": add, field: code}) for code in unknown(Dtype)]
+        others = [each for each in Dtype if each.name.lower() not in INTEGERS[16]]
+        wrong += [(Fault.DTYPE, bits | {"second": shift, field: dtype}) for dtype in others]
+    return [(fault, {"control": control}) for fault, control in wrong]
+
+
+@cocotb.test(**LIMIT, skip=not (CONFIG.checks and STAGES))
+async def refused_beats(dut):
+    """Instructions that the lane refuses, among others."""
+    rng = pauses.rng("refused")
+    wrong = refused_controls()
+    async with bench(dut, SIGNATURE) as frame:
+        sent = requests([random_value(rng, WIDTH) for _ in wrong])
+        await refuse_among(frame, sent, wrong, rng)
 
 
 @cocotb.test(**LIMIT, skip=not STAGES)

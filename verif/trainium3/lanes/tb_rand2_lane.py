@@ -11,6 +11,8 @@ import numpy as np
 
 from bitpath.golden import trainium3
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS
+from bitpath.rtl.trainium3.dma.dtype import Dtype
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.lanes.config import Rand2Config
 from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Lane
 from bitpath.verif.kit import pauses
@@ -29,6 +31,7 @@ from bitpath.verif.trainium3.lanes.rand2_lane import (
     random_value,
     requests,
 )
+from bitpath.verif.trainium3.refusals import refuse_among, unknown
 from bitpath.verif.trainium3.vector.xorwow import random_states
 
 CONFIG = config_from_environment(Rand2Config)
@@ -85,6 +88,16 @@ async def latency(dut):
     rng = pauses.rng("beats")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, STAGES).one_at_a_time(requests([random_value(rng) for _ in range(20)], CONFIG.width))
+
+
+@cocotb.test(**LIMIT, skip=not (CONFIG.checks and STAGES))
+async def refused_beats(dut):
+    """Beats of every dtype that there is not, among others."""
+    rng = pauses.rng("refused")
+    sent = requests([random_value(rng) for _ in range(40)], CONFIG.width)
+    wrong = [(Fault.DTYPE, {"dtype": code}) for code in unknown(Dtype)] * 10
+    async with bench(dut, SIGNATURE) as frame:
+        await refuse_among(frame, sent, wrong, rng)
 
 
 @cocotb.test(**LIMIT, skip=not STAGES)

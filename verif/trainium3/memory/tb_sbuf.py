@@ -5,6 +5,7 @@
 
 import os
 from collections import deque
+from dataclasses import replace
 from itertools import product
 
 import cocotb
@@ -41,6 +42,7 @@ ADDRESSES = 1 << CONFIG.beats.address_bits
 READERS, WRITERS, GROUPS = range(CONFIG.read_ports), range(CONFIG.engines), range(CONFIG.groups)
 MOST_WAITS = (1 << CONFIG.wait_bits) - 1
 FULL = (1 << CONFIG.dma_bytes) - 1
+NO_MODE = 3
 PATIENCE = 1500 + 4 * ADDRESSES
 """Cycles: DMA writes every row without an answer."""
 
@@ -132,12 +134,13 @@ class Table:
         for engine, read in cycle.reads.items():
             self.boards[engine].expect(self.shadow.read(read), str(read))
         self.waits = [0 if cycle.clear else wait for wait in self.waits]
+        self.dma_faults = []
         for group in GROUPS:
             waits = self._dma(group, {p - group * CONFIG.group for p in used})
             self.waits[group] += waits and not cycle.clear
         for write in cycle.writes.values():
             self.shadow.write(write)
-        errors = [place.fault(CONFIG) for place in places if place and CONFIG.checks]
+        errors = [place.fault(CONFIG) for place in places if place and CONFIG.checks] + self.dma_faults
         self.fault = Fault.NONE if cycle.clear else self.fault
         if self.fault is Fault.NONE:
             self.fault = next((each for each in errors if each is not Fault.NONE), Fault.NONE)
@@ -153,11 +156,12 @@ class Table:
         read = self.reads[group][0] if self.offered["dma_read", group] else None
         beat = self.beats[group][0] if self.offered["dma_write", group] else None
         idle, room = not port.on_the_way, len(port.on_the_way) < ON_THE_WAY
-        adds = CONFIG.adds and beat is not None and beat.mode is not WriteMode.STORE
+        refused = CONFIG.adds and CONFIG.checks and beat is not None and beat.mode == NO_MODE
+        adds = CONFIG.adds and not refused and beat is not None and beat.mode is not WriteMode.STORE
         fetches = adds and room
         asks = read is not None and idle and free
         read_blocked = port.partition(beat.address if fetches else read if asks else 0) in used
-        at_once = idle and beat is not None and not adds
+        at_once = idle and beat is not None and not adds and not refused
         head = beat.address if at_once else port.on_the_way[0][0] if port.on_the_way else None
         write_blocked = head is not None and port.partition(head) in used
         reads = asks and not fetches and not read_blocked
@@ -174,7 +178,9 @@ class Table:
         if takes:
             self.beats[group].popleft()
             self.offered["dma_write", group] = False
-            if at_once:
+            if refused:
+                self.dma_faults.append(Fault.OPERATION)
+            elif at_once:
                 lay(port.rows[beat.address], beat.mask, beat.data.to_bytes(CONFIG.dma_bytes, "little"))
             else:
                 if any(address == beat.address for address, *_ in port.on_the_way):
@@ -232,6 +238,24 @@ async def two_sums_wait(dut):
                 address = partition << CONFIG.row_bits | rng.randrange(1 << CONFIG.row_bits)
                 table.beats[0].append(random_beat(CONFIG, rng, address, mode))
             await table.play([Cycle(), *[used] * cycles])
+        await table.read_all()
+
+
+@cocotb.test(**LIMIT, skip=not (CONFIG.checks and CONFIG.adds))
+async def beats_of_no_mode(dut):
+    """Beats of the mode that there is not among stores and sums onto the same rows: a fault, and nothing fetched or written."""
+    rng = pauses.rng("traffic")
+    async with bench(dut, SIGNATURE, drain=False, patience=PATIENCE) as frame:
+        table = Table(frame, 0.2)
+        await table.fill()
+        for group, _ in product(GROUPS, range(CASES // 2)):
+            beat = random_beat(CONFIG, rng)
+            wrong = replace(random_beat(CONFIG, rng, beat.address), mode=NO_MODE)
+            table.beats[group] += rng.sample([beat, wrong, random_beat(CONFIG, rng, beat.address)], 3)
+            table.reads[group].append(beat.address)
+        await table.play(
+            replace(random_cycle(CONFIG, rng, number, 0.2), clear=rng.random() < 0.2) for number in range(2 * CASES)
+        )
         await table.read_all()
 
 

@@ -10,18 +10,22 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import count
 from random import Random
+from typing import Any
 
 import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 
 from bitpath.golden.arrays.codec import format_of
-from bitpath.golden.formats.catalogue import CATALOGUE
+from bitpath.golden.formats.catalogue import BF16, CATALOGUE, FP32
 from bitpath.golden.trainium3.declarations.vector import SCALE_BYTES
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
+from bitpath.rtl.trainium3.rmsnorm_quant.layouts import command_layout
 from bitpath.rtl.trainium3.rmsnorm_quant.rmsnorm_quant import RmsNormQuant
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench, bench, config_from_environment
+from bitpath.verif.kit.packing import changed
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant import MODES, SOURCES, Case, Mode, every_code, random_case
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_bins import BINS, bins_of, directed_cases
@@ -32,6 +36,7 @@ from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import Rows, beats
 CONFIG = config_from_environment(RmsNormQuantConfig)
 LANES, LONGEST = CONFIG.lanes, CONFIG.max_row_length
 SIGNATURE = RmsNormQuant(CONFIG).signature
+COMMAND = command_layout(CONFIG)
 CASES = int(os.environ.get("BITPATH_CASES", "50"))
 LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
 
@@ -174,6 +179,48 @@ async def hidden_codes(dut, source):
         for case in every_code(CATALOGUE[source], LANES, LONGEST, CASES, pauses.rng("codes")):
             play.send_case(case)
         await play.settle()
+
+
+def refused_fields() -> Iterator[tuple[Fault, dict[str, Any]]]:
+    """Yield faults with fields of a command that have them: of the source, the row length, the lower bound and eps."""
+    yield Fault.DTYPE, {"options": {"source": 3}}
+    yield Fault.COUNT, {"row_length": 0}
+    for length in range(LONGEST + 1, 1 << LONGEST.bit_length()):
+        yield Fault.RANGE, {"row_length": length}
+    for bound in (0, FP32.sign_mask, FP32.sign_mask | 1, FP32.infinity_code, FP32.nan_code, 0xBF800000, 0xFFFFFFFF):
+        yield Fault.RANGE, {"options": {"static": 0, "has_lower_bound": 1, "lower_bound": bound}}
+    for eps in (BF16.sign_mask | 1, BF16.infinity_code, BF16.nan_code, 0xBF80, 0xFFFF):
+        yield Fault.RANGE, {"options": {"quant_only": 0, "eps": eps}}
+    yield Fault.DTYPE, {"row_length": 0, "options": {"source": 3}}
+    yield Fault.COUNT, {"row_length": 0, "options": {"quant_only": 0, "eps": 0xFFFF}}
+
+
+@cocotb.test(**LIMIT)
+async def refused_commands(dut):
+    """Every value of a field that a command may not have, between commands: its fault, no element taken, no byte, and an idle unit."""
+    rng = pauses.rng("cases")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(["DTYPE", "COUNT", "RANGE"])
+        play = Play(frame)
+        number = count(1)
+        for fault, fields in refused_fields():
+            case = random_case(rng.choice(MODES), rng, LANES, rng.randint(1, min(LONGEST, 4)))
+            (batch,) = lower(CONFIG, case.rows)
+            for _ in range(rng.randint(1, 2)):
+                play.drivers["command"].send_bits(changed(COMMAND, batch.command, fields))
+            play.send_case(case)
+            await play.settle()
+            await FallingEdge(dut.clk)
+            assert resolved(dut.fault) == fault.value, fields
+            assert not resolved(dut.busy)
+            assert resolved(dut.retired) == next(number)
+            coverage.hit(fault.name)
+            dut.clear.value = 1
+            await RisingEdge(dut.clk)
+            dut.clear.value = 0
+            await FallingEdge(dut.clk)
+            assert resolved(dut.fault) == Fault.NONE.value
+            await RisingEdge(dut.clk)
 
 
 def kind_of(mode: Mode) -> str:

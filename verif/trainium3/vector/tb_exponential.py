@@ -16,13 +16,16 @@ from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.trainium3.exact import exponential
 from bitpath.golden.trainium3.vector.reduction import serial_sum
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.vector.config import ExponentialConfig
 from bitpath.rtl.trainium3.vector.exponential import Exponential, Reduce
+from bitpath.rtl.trainium3.vector.exponential_difference import Source
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import unpack
 from bitpath.verif.kit.pipeline import PACES, Pipeline
+from bitpath.verif.trainium3.refusals import refuse_among, unknown
 from bitpath.verif.trainium3.vector.exponential import (
     ADDING,
     CLASSES,
@@ -170,6 +173,19 @@ async def latency(dut):
     beats = [random_beat(CONFIG, rng) for _ in range(20)]
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, LATENCY).one_at_a_time(requests(CONFIG, beats, powers_of(CONFIG, beats)))
+
+
+@cocotb.test(**LIMIT, skip=not CONFIG.checks)
+async def refused_beats(dut):
+    """Beats of the source that there is not, and of more elements to add than there are, among rows: sums go on as if they were not."""
+    rng = pauses.rng("refused")
+    beats = [random_beat(CONFIG, rng) for _ in range(CASES)]
+    sent = requests(CONFIG, beats, exact_powers_of(CONFIG, beats))
+    most = (1 << CONFIG.width.bit_length()) - 1
+    wrong = [(Fault.DTYPE, {"source": code}) for code in unknown(Source)] * 8
+    wrong += [(Fault.COUNT, {"control": {"count": count}}) for count in range(CONFIG.width + 1, most + 1)] * 4
+    async with bench(dut, SIGNATURE) as frame:
+        await refuse_among(frame, sent, wrong, rng)
 
 
 @cocotb.test(**LIMIT)

@@ -8,11 +8,14 @@ import os
 import cocotb
 import numpy as np
 
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
+from bitpath.rtl.trainium3.vector.mx_code import ELEMENTS
 from bitpath.rtl.trainium3.vector.quantize_mx import QuantizeMx
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline
+from bitpath.verif.trainium3.refusals import refuse_among
 from bitpath.verif.trainium3.vector.quantize_mx import every_pattern, random_blocks, requests, with_golden
 from bitpath.verif.trainium3.vector.quantize_mx_corners import corners
 from bitpath.verif.trainium3.vector.quantize_mx_tiles import MODES
@@ -67,6 +70,17 @@ async def latency_is_the_number_of_stages(dut):
     sent = with_golden(random_blocks(mode.source, 20, pauses.rng("blocks")), mode)
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, STAGES).one_at_a_time(sent)
+
+
+@cocotb.test(**LIMIT, skip=not (CONFIG.checks and STAGES))
+async def refused_beats(dut):
+    """Blocks of the element format that there is not, in both rules and of both sources, among others."""
+    rng = pauses.rng("refused")
+    sent, wrong = [], [(Fault.DTYPE, {"control": {"element": len(ELEMENTS)}})] * 40
+    for mode in MODES.values():
+        sent += with_golden(random_blocks(mode.source, 8, rng), mode)
+    async with bench(dut, SIGNATURE) as frame:
+        await refuse_among(frame, sent, wrong, rng)
 
 
 @cocotb.test(**LIMIT, skip=not STAGES)

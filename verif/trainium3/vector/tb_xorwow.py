@@ -13,8 +13,9 @@ import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden import trainium3
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.vector.config import XorwowConfig
-from bitpath.rtl.trainium3.vector.xorwow import Xorwow, load_layout
+from bitpath.rtl.trainium3.vector.xorwow import Xorwow, lane_bits, load_layout
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
@@ -27,6 +28,7 @@ CONFIG = config_from_environment(XorwowConfig)
 LANES = CONFIG.lanes
 SIGNATURE = Xorwow(CONFIG).signature
 LOAD = load_layout(CONFIG)
+LANE_BITS = lane_bits(CONFIG)
 CASES = int(os.environ.get("BITPATH_CASES", "500"))
 LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 
@@ -49,7 +51,7 @@ def model(program: list[Cycle]) -> list[tuple[int, int]]:
         seen.append((bits_of(source.next(1)[..., 0]), bits_of(states[cycle.shown])))
         if cycle.take:
             states = source.state
-        if cycle.load is not None:
+        if cycle.load is not None and cycle.load[0] < LANES:
             states[cycle.load[0]] = cycle.load[1]
     return seen
 
@@ -81,6 +83,8 @@ async def play(dut, program: list[Cycle], bins: list[str]) -> list[int]:
             dut.random__ready.value = int(cycle.take)
             dut.lane.value = cycle.shown
             await FallingEdge(dut.clk)
+            beyond = loading and cycle.load[0] >= LANES
+            assert resolved(dut.fault) == (Fault.PARTITIONS if beyond else Fault.NONE).value
             numbers.expect(offered, f"step {len(taken)} of all lanes since the test began")
             numbers.got(resolved(dut.random__payload))
             now = lane_numbers(resolved(dut.random__payload))
@@ -128,6 +132,19 @@ async def loads_and_takes(dut, take):
     rng = pauses.rng("program")
     program = [random_cycle(rng, 0.1, take) for _ in range(CASES)]
     await play(dut, program, cross(("load", "no load"), ("take", "hold") if take < 1 else ("take",)))
+
+
+@cocotb.test(**LIMIT, skip=1 << LANE_BITS == LANES)
+async def refused_loads(dut):
+    """Loads of every lane that there is not among others: a fault in their cycle, and no state changes."""
+    rng = pauses.rng("program")
+    program = [random_cycle(rng, 0.3, 0.5) for _ in range(CASES)]
+    beyond = range(LANES, 1 << LANE_BITS)
+    for lane in [*beyond] * 10:
+        program.insert(
+            rng.randrange(CASES), Cycle((lane, random_states(rng)), bool(rng.getrandbits(1)), rng.randrange(LANES))
+        )
+    await play(dut, program, cross(("load", "no load"), ("take", "hold")))
 
 
 @cocotb.test(**LIMIT)
