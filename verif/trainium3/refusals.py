@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from amaranth import Shape
-from cocotb.triggers import FallingEdge
+from cocotb.triggers import FallingEdge, ValueChange
 
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit import pauses
@@ -69,3 +69,12 @@ async def refuse_among(frame: Bench, requests: Sequence[Request], wrong: Sequenc
         board.expect(request.expected, request.shown)
     assert not waiting, f"{len(waiting)} of {len(wrong)} changes found no request"
     await driver.drained()
+
+
+async def no_fault(dut: Any, unit: str) -> None:
+    """Fail with a sentence once a unit refuses anything, for a host that waits for results; runs until cancelled."""
+    while True:
+        await ValueChange(dut.fault)
+        fault = Fault(resolved(dut.fault))
+        number = f"instruction {resolved(dut.fault_number)}" if hasattr(dut, "fault_number") else "an instruction"
+        assert fault is Fault.NONE, f"{unit} refuses {number}: {fault.name}"

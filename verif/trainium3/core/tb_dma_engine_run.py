@@ -13,6 +13,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.exchange import read_input, show_share, write_result
 from bitpath.verif.trainium3.core.dma_engine import Host
+from bitpath.verif.trainium3.refusals import no_fault
 
 CONFIG = config_from_environment(DmaEngineConfig)
 PATIENCE = 200_000
@@ -28,6 +29,7 @@ async def run_engines(dut):
     grants, images, cycles = [], [], 0
     async with bench(dut, DmaEngine(CONFIG).signature, drain=False, patience=PATIENCE) as frame:
         host = Host(frame, CONFIG, pauses.rng("memory"), compares=False)
+        frame.start("faults", no_fault(dut, "dma_engine"))
         for number, load in enumerate(loads):
             await host.reset()
             host.memories.source = load.source

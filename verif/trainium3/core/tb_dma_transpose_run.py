@@ -14,6 +14,7 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.exchange import read_input, show_share, write_result
 from bitpath.verif.kit.packing import width
 from bitpath.verif.trainium3.dma.dma_transpose import beat
+from bitpath.verif.trainium3.refusals import no_fault
 
 CONFIG = config_from_environment(DmaTransposeConfig)
 RESULT = transposed_layout(CONFIG)
@@ -32,6 +33,7 @@ async def run_transposes(dut):
         commands = frame.driver("i")
         frame.monitor("fetch", lambda request: data.send_bits(beat(CONFIG, memory, request)))
         frame.monitor("o", results.append)
+        frame.start("faults", no_fault(dut, "dma_transpose"))
         for number, (job, source) in enumerate(jobs):
             before, memory = len(results), source.ljust(1 << CONFIG.address_bits, b"\0")
             commands.send_bits(job.command(CONFIG))

@@ -13,6 +13,7 @@ from bitpath.rtl.trainium3.array.psum import Psum, host_layout, write_layout
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.exchange import read_input, show_share, write_result
 from bitpath.verif.kit.packing import pack
+from bitpath.verif.trainium3.refusals import no_fault
 
 CONFIG = config_from_environment(PsumConfig)
 PLACES = CONFIG.banks * CONFIG.bank_depth
@@ -31,6 +32,7 @@ async def run_writes(dut):
     left, cycles = [], 0
     async with bench(dut, Psum(CONFIG).signature, drain=False, patience=2 * PLACES * max(map(len, groups))) as frame:
         host = frame.driver("host")
+        frame.start("faults", no_fault(dut, "psum"))
         answers: list[int] = []
         frame.monitor("data", answers.append)
         for number, group in enumerate(groups):

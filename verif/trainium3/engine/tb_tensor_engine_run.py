@@ -15,6 +15,7 @@ from bitpath.verif.kit.exchange import read_input, show_share, write_result
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.engine.lowering import PlacedMatmul, destination, lower, psum_places
 from bitpath.verif.trainium3.engine.player import TensorEnginePlayer, exact_map
+from bitpath.verif.trainium3.refusals import no_fault
 
 CONFIG = config_from_environment(EngineConfig)
 
@@ -41,6 +42,7 @@ async def run_program(dut):
     times = np.zeros(output.shape, np.uint64)
     async with bench(dut, TensorEngine(CONFIG).signature, drain=False, patience=None) as frame:
         player = TensorEnginePlayer(frame, CONFIG)
+        frame.start("faults", no_fault(dut, "tensor_engine"))
         await player.set_map(exact_map())
         for instruction in program:
             matmul = placed(instruction)

@@ -6,18 +6,21 @@ from functools import partial
 import numpy as np
 import pytest
 
-from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX_ALIGNED
+from bitpath.golden import trainium3
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX_ALIGNED, AccumulateFlag
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.array.systolic_array import tilings
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
+from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.runner import build, run, run_bench
 from bitpath.sim.flows.trainium3_matmul import ENGINES, engine_for
+from bitpath.verif.kit.exchange import write_input
 
 pytestmark = pytest.mark.simulator
 SEED = 20251122
-ALL = 8
+ALL = 10
 """Tests of the bench."""
 PASSES = "bitpath.verif.trainium3.engine.tb_tensor_engine_passes"
 PLACES = 6
@@ -80,6 +83,18 @@ def test_loads_and_passes_in_any_order(name, programs):
     reads = 2 * programs * len(tilings(built.config.array)) + 1
     env = {"BITPATH_CASES": str(programs)}
     run(built, PASSES, seed=SEED, min_tests=3, min_compared=reads * places, env=env)
+
+
+@pytest.mark.parametrize(("flag", "fault"), [(5, "OPERATION"), (7, "OPERATION")])
+def test_a_refused_program_of_a_run_is_one_sentence(tmp_path, flag, fault):
+    """The run ends, and names the first refused instruction: the second, behind a load."""
+    built = build("tensor_engine", ON_VERILATOR["4x4-0"], "verilator")
+    ones = np.ones((32, 2))
+    program = trainium3.matmul_program(ones.T, ones)
+    wrong = [replace(each, psum_accumulate_flag=AccumulateFlag(flag)) for each in program]
+    env = {name: str(path) for name, path in write_input(tmp_path, wrong).items()}
+    with pytest.raises(SimulationError, match=f"tensor_engine refuses instruction [0-9]+: {fault}"):
+        run(built, "bitpath.verif.trainium3.engine.tb_tensor_engine_run", seed=0, min_compared=0, env=env)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from bitpath.rtl.trainium3.rmsnorm_quant.rmsnorm_quant import RmsNormQuant
 from bitpath.verif.kit.bench import PERIOD_NS, bench, config_from_environment
 from bitpath.verif.kit.exchange import read_input, show_share, write_result
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.refusals import no_fault
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import lower, output_rows
 
 CONFIG = config_from_environment(RmsNormQuantConfig)
@@ -35,6 +36,7 @@ async def run_rows(dut):
     async with bench(dut, RmsNormQuant(CONFIG).signature, drain=False) as frame:
         streams = {name: frame.driver(name) for name in ("command", "hidden", "gamma")}
         frame.monitor("o", got)
+        frame.start("faults", no_fault(dut, "rmsnorm_quant"))
         for batch in batches:
             streams["command"].send_bits(batch.command)
             for name in ("hidden", "gamma"):
