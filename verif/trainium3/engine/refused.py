@@ -127,15 +127,18 @@ def walk(config: EngineConfig, rng: Random, more: int) -> list[Fields]:
     return found
 
 
-def with_refused(config: EngineConfig, program: list[Load | Pass], waiting: list[Fields]) -> list[Load | Pass | Wrong]:
-    """Return a program with refused instructions out of ``waiting`` in it; those that would be legal there are dropped."""
+def with_refused(
+    config: EngineConfig, program: list[Load | Pass], waiting: list[Fields], first: int = 0
+) -> list[Load | Pass | Wrong]:
+    """Return a program with refused instructions out of ``waiting`` behind its instruction ``first`` and later ones; those that would
+    be legal there are dropped."""
     chained = [0] * config.array.groups
     made: list[Load | Pass | Wrong] = []
     for number, each in enumerate(program):
         made.append(each)
         if isinstance(each, Pass):
             chained[each.group] += each.count * (each.chain_out - each.chain_in)
-        while number % APART == 0 and waiting:
+        while number >= first and (number - first) % APART == 0 and waiting:
             values = waiting.pop()
             fault = fault_of(config, values, chained[values["group"]])
             if fault is not Fault.NONE:

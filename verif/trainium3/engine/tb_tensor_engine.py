@@ -359,7 +359,8 @@ async def first_fault_and_number(dut):
         for _ in range(min(CASES, 8)):
             tiling = rng.choice(tilings(CONFIG.array))
             waiting = walk(CONFIG, rng, 0)
-            program = with_refused(CONFIG, random_program(CONFIG, tiling, REFUSED_LENGTH, rng), waiting)
+            length = rng.randint(8, 3 * REFUSED_LENGTH)
+            program = with_refused(CONFIG, random_program(CONFIG, tiling, length, rng), waiting, rng.randrange(length))
             place, first = next((k, each) for k, each in enumerate(program) if isinstance(each, Wrong))
             await player.play([Segment(commands=model.commands(tiling, program))])
             board.expect(first.fault.value << 32 | place, str(first.values))
