@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -31,6 +32,41 @@ EARLY_WORDS = 32
 def source_of(name: str) -> np.random.Generator:
     """Return a numpy generator derived from the run's seed."""
     return np.random.default_rng(pauses.rng(name).getrandbits(64))
+
+
+@dataclass
+class FirstFault:
+    """The first command or host write that an engine must refuse, by golden.
+
+    Attributes
+    ----------
+    taken : commands since the reset, or since the fault was cleared.
+    fault : its code; 0 for none.
+    number : the commands before it.
+    """
+
+    taken: int = 0
+    fault: int = 0
+    number: int = 0
+
+    def refuse(self, fault: int) -> None:
+        """Note a fault."""
+        if not self.fault:
+            self.fault, self.number = fault, self.taken
+
+    def check(self, dut: Any) -> None:
+        """Compare the engine's fault and number."""
+        found = resolved(dut.fault), resolved(dut.fault_number) if self.fault else 0
+        assert found == (self.fault, self.number), f"fault and number are {found}, not {(self.fault, self.number)}"
+
+    async def clear(self, dut: Any) -> None:
+        """Clear the fault."""
+        dut.clear.value = 1
+        await RisingEdge(dut.clk)
+        dut.clear.value = 0
+        await RisingEdge(dut.clk)
+        self.taken = self.fault = self.number = 0
+        self.check(dut)
 
 
 async def expect_rest(dut: Any, streams: Iterable[str] = ("write", "command", "read")) -> None:

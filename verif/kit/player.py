@@ -136,6 +136,7 @@ class MemoryPlayer(EnginePlayer):
 
     def __init__(self, frame: Bench, *, gaps: Iterator[bool] | None = None, stalls: Iterator[bool] | None = None):
         super().__init__(frame, commands="command", reads="read", gaps=gaps, stalls=stalls)
+        self._faults = frame.signature.members["fault"].shape
 
     @property
     def word_bytes(self) -> int:
@@ -150,8 +151,13 @@ class MemoryPlayer(EnginePlayer):
     async def output_tiles(
         self, segments: Iterable[Segment], words: int, progress: Callable[[int], None] | None = None
     ) -> AsyncIterator[tuple[int, int, np.ndarray]]:
-        """Play segments; after each, yield row, column and bytes of the output tiles of ``words`` words that it left."""
+        """Play segments; after each, yield row, column and bytes of the output tiles of ``words`` words that it left.
+
+        Raises AssertionError if the engine refuses a command.
+        """
         for segment in segments:
             await self.play([segment], progress)
+            fault, number = self._faults(resolved(self.dut.fault)), resolved(self.dut.fault_number)
+            assert not fault.value, f"the engine refuses command {number}, counted from 0: {fault.name}"
             for row, column, address in segment.results:
                 yield row, column, await self.read(address, words)

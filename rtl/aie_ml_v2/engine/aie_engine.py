@@ -2,26 +2,29 @@
 
 ::
 
-     command --> queue --> RowSequencer --> X, Y memories --> VectorMac --> RowStorer --> results --> data
-     write   ------------------------------>^------------------>^                           read ---^
+     command --> CommandCheck --> queue --> RowSequencer --> X, Y memories --> VectorMac --> RowStorer --> results --> data
+     write   ---------------------------------------------->^------------------>^                           read ---^
 
 Ref: AM027, chapter 4; llvm-aie, AIE2PSGenSchedule.td, for the pace of chained instructions.
 """
 
 from typing import Any
 
-from amaranth import Module, Mux, Signal
+from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import ceil_log2
 
 from bitpath.rtl.aie_ml_v2.engine.command import X_WORD, Y_WORD, command_layout
+from bitpath.rtl.aie_ml_v2.engine.command_check import CommandCheck
 from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
 from bitpath.rtl.aie_ml_v2.engine.row_sequencer import RowSequencer
 from bitpath.rtl.aie_ml_v2.engine.row_storer import RowStorer
+from bitpath.rtl.aie_ml_v2.faults import Fault
 from bitpath.rtl.aie_ml_v2.vector.layouts import word_bits
 from bitpath.rtl.aie_ml_v2.vector.vector_mac import VectorMac
+from bitpath.rtl.common.pipeline.faults import first_of, keep_first
 from bitpath.rtl.common.pipeline.word_memory import word_memory
 
 QUEUE_DEPTH = 4
@@ -59,6 +62,8 @@ class AieEngine(wiring.Component):
     at least 3 cycles apart (2 for integers; each one more without ``accumulator_bypass``), so with a single group of lanes
     full throughput needs 3 tiles a command.
 
+    A refused command computes and stores nothing, and the next one is as if it had not come.
+
     Stores overlap the products of later commands. A store starts in the cycle after its command's last beat and reads one
     word a cycle from the write of the first tile's result on. Beats into accumulators that are being stored stall; so does
     the last beat of a storing command until the previous store is complete.
@@ -76,6 +81,9 @@ class AieEngine(wiring.Component):
     busy : Out(1), 1 from the arrival of a command until all results are stored
     retired : Out(32), native products issued since reset
     busy_cycles : Out(32), cycles since reset in which ``busy`` was 1
+    fault : Out(Fault), fault_number : Out(32), of the first refused command or host write since reset or ``clear``, and the commands
+        before it
+    clear : In(1), clears ``fault``; the next command's number is 0
     """
 
     def __init__(self, config: AieEngineConfig):
@@ -89,6 +97,9 @@ class AieEngine(wiring.Component):
                 "busy": Out(1),
                 "retired": Out(32),
                 "busy_cycles": Out(32),
+                "fault": Out(Fault),
+                "fault_number": Out(32),
+                "clear": In(1),
             }
         )
 
@@ -98,12 +109,17 @@ class AieEngine(wiring.Component):
         m.submodules.unit = unit = VectorMac(config.unit)
         m.submodules.sequencer = sequencer = RowSequencer(config)
         m.submodules.storer = storer = RowStorer(config)
+        m.submodules.check = check = CommandCheck(config)
         m.submodules.queue = queue = SyncFIFO(width=command_layout(config).size, depth=QUEUE_DEPTH)
         connect(m, storer.read, unit.read)
         connect(m, unit.o, storer.word)
+        takes, wrong = self.command.valid & self.command.ready, self._wrong_write()
+        found = Mux(takes & (check.fault != Fault.NONE), check.fault, Mux(self.write.valid, wrong, Fault.NONE))
+        keep_first(m, taken=takes, found=found, clear=self.clear, fault=self.fault, number=self.fault_number)
         m.d.comb += [
+            check.command.eq(self.command.p),
             queue.w_data.eq(self.command.p),
-            queue.w_en.eq(self.command.valid),
+            queue.w_en.eq(self.command.valid & (check.fault == Fault.NONE)),
             self.command.ready.eq(queue.w_rdy),
             sequencer.command.p.eq(queue.r_data),
             sequencer.command.valid.eq(queue.r_rdy),
@@ -144,11 +160,21 @@ class AieEngine(wiring.Component):
         self._results(m, platform, storer)
         return m
 
+    def _wrong_write(self) -> Value:
+        """Return what is wrong with a host write; it is taken and writes nothing."""
+        memory, address = self.write.p.memory, self.write.p.address
+        places = self.config.unit.accumulators * self.config.unit.parts
+        sizes = {AieMemory.X: self.config.x_depth, AieMemory.Y: self.config.y_depth, AieMemory.ACCUMULATORS: places}
+        beyond = Cat((memory == each) & (address >= size) for each, size in sizes.items()).any()
+        known = Value.cast(memory).matches(*(each.value for each in AieMemory))
+        return first_of((~known, Fault.OPERATION), (beyond, Fault.RANGE))
+
     def _operands(
         self, m: Module, platform: Any, unit: VectorMac, sequencer: RowSequencer, free: Signal
     ) -> list[data.View]:
         """Return the operand words of the held beat; connect the host's writes to memories and accumulators."""
         write = self.write.p
+        writes = self.write.valid & (self._wrong_write() == Fault.NONE.value)
         words = []
         for name, layout, depth, at in (
             (AieMemory.X, X_WORD, self.config.x_depth, sequencer.o.p.x),
@@ -159,7 +185,7 @@ class AieEngine(wiring.Component):
             values = {
                 "write_address": write.address[: ceil_log2(depth)],
                 "write_data": write.data[: layout.size],
-                "write_enable": self.write.valid & (write.memory == name),
+                "write_enable": writes & (write.memory == name),
                 # The read port holds its word while the beat waits.
                 "read_address": at,
                 "read_enable": free,
@@ -170,8 +196,8 @@ class AieEngine(wiring.Component):
         m.d.comb += [
             unit.write.p.place.eq(write.address),
             unit.write.p.word.eq(write.data),
-            unit.write.valid.eq(self.write.valid & to_accumulators),
-            self.write.ready.eq(Mux(to_accumulators, unit.write.ready, 1)),
+            unit.write.valid.eq(writes & to_accumulators),
+            self.write.ready.eq(Mux(unit.write.valid, unit.write.ready, 1)),
         ]
         return words
 

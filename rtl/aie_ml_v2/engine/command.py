@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from amaranth import Value
+from amaranth import Mux, Value
 from amaranth.lib import data
 from amaranth.utils import ceil_log2
 
@@ -15,6 +15,11 @@ from bitpath.rtl.aie_ml_v2.vector.layouts import X_BITS, X_BLOCKS, Y_BITS, Y_BLO
 X_WORD = data.StructLayout({"tile": X_BITS, "exponents": X_BLOCKS * BYTE, "shifts": X_BLOCKS * BYTE})
 Y_WORD = data.StructLayout({"tile": Y_BITS, "exponents": Y_BLOCKS * BYTE, "shifts": Y_BLOCKS * BYTE})
 """Operand memory words: the part of a tile for one beat; an MX9 tile is two words."""
+
+
+def result_words(config: AieEngineConfig, mode: Value) -> Value:
+    """Return the words of the result memory that a tile of a mode takes."""
+    return Mux(mode == MacMode.FLOAT16, max(1, FLOAT16.lanes // config.unit.lanes), config.unit.parts)
 
 
 def is_last_part(config: AieEngineConfig, mode: Value, part: Value) -> Value:
@@ -39,6 +44,7 @@ def command_layout(config: AieEngineConfig) -> data.StructLayout:
     """Return the layout of a command: ``acc[t] +-= sum over k of X[k] @ Y[k, t]`` for tiles t = 0 to ``store.last_tile``.
 
     ``acc[t]`` is register ``store.accumulator + t``, modulo the number of registers; step k runs from 0 to ``last_step``.
+    Words of X and Y are modulo their memories; what a command stores must end inside of the result memory.
     X tiles are consecutive from word ``x`` on; Y[k, t] is t tiles after word ``y + k * y_stride``. ``negate`` subtracts the
     products, ``clear`` starts from 0 instead of acc, and ``stores`` copies the accumulators to the result memory
     afterwards, tile by tile, in order of their groups of lanes.

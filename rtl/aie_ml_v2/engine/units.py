@@ -1,11 +1,21 @@
-"""Unit of rtl/aie_ml_v2/engine: the matrix-product engine."""
+"""Units of rtl/aie_ml_v2/engine: the matrix-product engine, and the check of its commands."""
 
 from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieEngine
+from bitpath.rtl.aie_ml_v2.engine.command_check import CommandCheck
 from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
-from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
+from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 
 UNITS = (
+    Unit(
+        name="aie_command_check",
+        room="aie_ml_v2/engine",
+        config_type=AieEngineConfig,
+        build=CommandCheck,
+        summary="AIE-ML v2: why the engine refuses a command",
+        covered=Covered(AieEngineConfig(), 300),
+        judges=(Judge(99, AieEngineConfig(), 300),),
+    ),
     Unit(
         name="aie_engine",
         room="aie_ml_v2/engine",
@@ -16,7 +26,7 @@ UNITS = (
         agreed=AieEngineConfig(),
         waves=(
             CLOCK,
-            WaveGroup("commands", r"(command__|busy|retired|queue\.)"),
+            WaveGroup("commands", r"(command__|busy|retired|fault|check\.|queue\.)"),
             WaveGroup("host", r"(write|read|data)__"),
             WaveGroup("sequencer", r"sequencer\."),
             WaveGroup("beat and its operands", r"(held|free|issues|i__|operand__|memory_[xy])"),

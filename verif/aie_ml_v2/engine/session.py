@@ -9,15 +9,19 @@ import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.modes import INT8
 from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieEngine, AieMemory, host_write_layout
+from bitpath.rtl.aie_ml_v2.engine.command import command_layout
 from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
+from bitpath.rtl.aie_ml_v2.faults import Fault
 from bitpath.rtl.aie_ml_v2.mac.layouts import LANE_BITS
 from bitpath.rtl.aie_ml_v2.vector.layouts import word_bits
 from bitpath.verif.aie_ml_v2.engine.images import x_words, y_words
 from bitpath.verif.aie_ml_v2.engine.model import EngineModel, RowCommand, command_bits, register_words
+from bitpath.verif.aie_ml_v2.engine.refusals import Fields, fault_of
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench
-from bitpath.verif.kit.engine_host import expect_rest, source_of
+from bitpath.verif.kit.engine_host import FirstFault, expect_rest, source_of
 from bitpath.verif.kit.memory_image import image_words, write_payloads
+from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.player import MemoryPlayer, Segment
 from bitpath.verif.kit.streams import resolved
 
@@ -52,6 +56,7 @@ class Session:
         self.board = frame.scoreboard("result memory", word_bits(config.unit))
         self._junk = source_of("junk")
         self._writes = host_write_layout(config)
+        self.faults = FirstFault()
         self._begin()
 
     async def preset(self) -> None:
@@ -118,7 +123,16 @@ class Session:
         self._used_x += len(x)
         self._used_y += len(y)
         self.model.execute(command)
+        self.faults.taken += 1
         return bits
+
+    def queue_refused(self, fields: Fields) -> Fault:
+        """Queue a command that the engine refuses; return its fault."""
+        fault = fault_of(self.config, fields)
+        self.faults.refuse(fault.value)
+        self.faults.taken += 1
+        self._segment.commands.append(pack(command_layout(self.config), fields))
+        return fault
 
     def _write(self, memory: AieMemory, depth: int, address: int, image: np.ndarray) -> None:
         """Write words to a memory, wrapping around its end."""
@@ -145,6 +159,7 @@ class Session:
         await self.player.play([self.take_segment()])
         retired = resolved(self.dut.retired)
         assert retired == self.model.products, f"{retired} products are counted, {self.model.products} were sent"
+        self.faults.check(self.dut)
         return await self.compare()
 
     async def compare(self, addresses: range | None = None) -> np.ndarray:
@@ -162,6 +177,7 @@ class Session:
         """Model a reset: clear the queue and the count of products."""
         self._begin()
         self.model.products = 0
+        self.faults = FirstFault()
 
 
 @asynccontextmanager

@@ -11,8 +11,9 @@ from cocotb.triggers import ClockCycles, FallingEdge
 
 from bitpath.golden import aie_ml_v2
 from bitpath.golden.aie_ml_v2.declarations.modes import INT8
-from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieEngine
+from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieEngine, AieMemory, host_write_layout
 from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
+from bitpath.rtl.aie_ml_v2.faults import Fault
 from bitpath.rtl.aie_ml_v2.mac.layouts import LANE_BITS
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import INTEGER_MODES, MacMode
 from bitpath.verif.aie_ml_v2.engine.filling import (
@@ -34,12 +35,14 @@ from bitpath.verif.aie_ml_v2.engine.programs import (
     program,
     random_command,
 )
+from bitpath.verif.aie_ml_v2.engine.refusals import every_code, every_end, fault_of
 from bitpath.verif.aie_ml_v2.engine.rows import row_kinds
 from bitpath.verif.aie_ml_v2.engine.session import engine
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.engine_host import MEETINGS, expect_rest, source_of, watch_host
+from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.player import MemoryPlayer, Segment
 from bitpath.verif.kit.streams import resolved
 
@@ -53,6 +56,14 @@ STEPS = (1, 2, 3, 5)
 FIXED_SEED = 2026
 SAMPLES = ("int8_ss", "bf16_fp16", "mx6", "mx9")
 """One kind of operands for each datapath."""
+FAULTS = (Fault.OPERATION, Fault.FORMAT, Fault.RANGE)
+NOWHERE = {
+    "a write to no memory": ({"memory": len(AieMemory)}, Fault.OPERATION),
+    "a write behind X": ({"memory": AieMemory.X.value, "address": CONFIG.x_depth}, Fault.RANGE),
+}
+"""Host writes that the engine refuses."""
+CLEARED = 0.3
+"""How often the fault is cleared behind a legal command."""
 KINDS_OF_A_MODE = 4
 """Kinds of operands of each mode that fill the memories."""
 
@@ -243,6 +254,36 @@ async def filled(dut):
                 if mode not in INTEGER_MODES:
                     for number in numbers_of(results[results != before]):
                         coverage.hit("changed to", number)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=["full_speed", "gaps_and_stalls"])
+async def refused(dut, pace):
+    """Commands of every illegal code and end, and host writes to no memory, leave no word and no accumulator changed."""
+    pause = 0.5 if pace == "gaps_and_stalls" else 0.0
+    async with engine(dut, CONFIG, gap=pause, stall=pause) as (frame, session):
+        source, rng = source_of("operands"), pauses.rng("refused")
+        coverage = frame.coverage([*(fault.name for fault in FAULTS), *NOWHERE])
+        every = [each for each in (*every_code(CONFIG, rng), *every_end(CONFIG, rng)) if fault_of(CONFIG, each).value]
+        rng.shuffle(every)
+        plan = [each for _, each in program(CONFIG, source, rng)]
+        for number, each in enumerate(plan):
+            for fields in every[number :: len(plan)]:
+                coverage.hit(session.queue_refused(fields).name)
+            await session.queue(each)
+            if rng.random() < CLEARED:
+                await session.flush()
+                await session.faults.clear(dut)
+        await session.flush()
+        for name, (fields, fault) in NOWHERE.items():
+            await session.faults.clear(dut)
+            payload = pack(host_write_layout(CONFIG), {"data": rng.getrandbits(8)} | fields)
+            session.player.send(Segment(writes=[payload]))
+            session.faults.refuse(fault.value)
+            await session.flush()
+            coverage.hit(name)
+        each = random_command(KINDS["int8_ss"], source, steps=1, tiles=ACCUMULATORS, clear=False, address=0)
+        await session.run([each])
 
 
 async def watch_queue(dut, coverage):

@@ -1,4 +1,4 @@
-"""Engine benches on both simulators, and equal results for every number of lanes."""
+"""Engine benches on both simulators, equal results for every number of lanes, and the check of commands."""
 
 from functools import partial
 
@@ -12,7 +12,7 @@ from bitpath.sim.flows.aie_ml_v2_matmul import ENGINES
 
 pytestmark = pytest.mark.simulator
 SEED = 20251123
-ALL = 23
+ALL = 25
 """Number of tests in the bench."""
 SAME = "same_on_every_engine"
 LANES = 64 + 32 + 64 + 64
@@ -32,6 +32,10 @@ def result(file, config, simulator):
     env = {"BITPATH_RESULT": str(file)}
     bench(config, simulator, cases=0, tests=SAME, min_tests=1, min_compared=config.result_depth, env=env)
     return np.load(file)
+
+
+def test_every_code_is_checked():
+    run_bench("aie_command_check", AieEngineConfig(), "icarus", seed=SEED, cases=100, min_tests=3, min_compared=700)
 
 
 @pytest.mark.deep
