@@ -3,29 +3,31 @@
       write -> left memory  -> Unpacker -> SrcB --+
                    L1Port                         +-> Matrix unit -> Dst -> Packer -> result memory -> data
       write -> right memory -> Unpacker -> SrcA --+
-      command -> queues of loads and products -> TileLoader, TileSequencer, TileStorer
+      command -> CommandCheck -> queues of loads and products -> TileLoader, TileSequencer, TileStorer
 
 Ref: tt-isa-documentation 3930471, TensixCoprocessor.
 """
 
 from dataclasses import replace
 
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, memory, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import ceil_log2
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS
+from bitpath.rtl.common.pipeline.faults import first_of, keep_first
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.engine.command import WORD_BITS, WORD_BYTES, command_layout
+from bitpath.rtl.tensix.engine.command_check import BANK_STATE, CommandCheck, after_product
 from bitpath.rtl.tensix.engine.config import PACK_ROWS, TensixEngineConfig
 from bitpath.rtl.tensix.engine.l1_port import NEED_BITS, L1Port
 from bitpath.rtl.tensix.engine.tile_loader import TileLoader, needed_load_layout
 from bitpath.rtl.tensix.engine.tile_sequencer import TileSequencer
 from bitpath.rtl.tensix.engine.tile_storer import TileStorer
+from bitpath.rtl.tensix.faults import Fault
 from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
-from bitpath.rtl.tensix.matrix.src_register import BANKS
 
 QUEUE_DEPTH = 16
 """Capacity of each queue: left loads, right loads and products. A bank's next load may be that many products ahead."""
@@ -59,7 +61,8 @@ class TensixEngine(wiring.Component):
     - 33 cycles for a stored tile of 8- or 16-bit datums, 65 with 32 bits or accumulation in L1. A product into a tile stalls until
       its rows have been read.
 
-    ``golden.tensix.matmul.schedule`` is the cycle model.
+    ``golden.tensix.matmul.schedule`` is the cycle model. A refused command loads, multiplies and stores nothing, and the next
+    one is as if it had not come.
 
     Parameters
     ----------
@@ -73,6 +76,9 @@ class TensixEngine(wiring.Component):
     busy : Out(1), a command has arrived and its results are not all stored
     retired : Out(32), tile products completed since reset
     busy_cycles : Out(32), cycles since reset in which ``busy`` was high
+    fault : Out(Fault), fault_number : Out(32), of the first refused command or host write since reset or ``clear``, and the commands
+        before it
+    clear : In(1), clears ``fault``; the next command's number is 0
     """
 
     def __init__(self, config: TensixEngineConfig):
@@ -86,6 +92,9 @@ class TensixEngine(wiring.Component):
                 "busy": Out(1),
                 "retired": Out(32),
                 "busy_cycles": Out(32),
+                "fault": Out(Fault),
+                "fault_number": Out(32),
+                "clear": In(1),
             }
         )
 
@@ -145,22 +154,28 @@ class TensixEngine(wiring.Component):
             product.stores.eq(p.stores),
             product.store.eq(p.store),
         ]
+        m.submodules.check = check = CommandCheck(self.config)
+        m.d.comb += check.command.eq(p)
         takes = self.command.valid & self.command.ready
+        found = Mux(
+            takes & (check.fault != Fault.NONE), check.fault, Mux(self.write.valid, self._wrong_write(), Fault.NONE)
+        )
+        keep_first(m, taken=takes, found=found, clear=self.clear, fault=self.fault, number=self.fault_number)
+        goes = takes & (check.fault == Fault.NONE)
         number = Signal(NEED_BITS)
-        with m.If(takes):
+        with m.If(goes):
             m.d.sync += number.eq(number + 1)
         loads = {}
         for name, load, release, flip in (
             ("left", p.left, p.release_b, p.flip_b),
             ("right", p.right, p.release_a, p.flip_a),
         ):
-            # The banks that hold a tile after the commands so far, and the one that the next command reads.
-            holds, bank = Signal(BANKS, name=f"{name}_holds"), Signal(name=f"{name}_bank")
+            banks = Signal(BANK_STATE, name=f"{name}_banks")
             needed = Signal(needed_load_layout(self.config), name=f"{name}_needed")
-            m.d.comb += [needed.load.eq(load), needed.need.eq(number)]
-            loads[name] = needed, ~holds.bit_select(bank, 1)
-            with m.If(takes):
-                m.d.sync += [holds.bit_select(bank, 1).eq(~release), bank.eq(bank ^ flip)]
+            m.d.comb += [getattr(check, name).eq(banks), needed.load.eq(load), needed.need.eq(number)]
+            loads[name] = needed, ~banks.holds.bit_select(banks.reads, 1)
+            with m.If(goes):
+                m.d.sync += banks.eq(after_product(banks, release, flip))
         queues = []
         for name, (payload, wanted), sink in (
             ("left", loads["left"], left.load),
@@ -170,7 +185,7 @@ class TensixEngine(wiring.Component):
             m.submodules[f"{name}_queue"] = queue = SyncFIFO(width=payload.shape().size, depth=QUEUE_DEPTH)
             m.d.comb += [
                 queue.w_data.eq(payload),
-                queue.w_en.eq(takes & wanted),
+                queue.w_en.eq(goes & wanted),
                 sink.payload.eq(queue.r_data),
                 sink.valid.eq(queue.r_rdy),
                 queue.r_en.eq(sink.ready),
@@ -179,13 +194,21 @@ class TensixEngine(wiring.Component):
         m.d.comb += self.command.ready.eq(Cat(queue.w_rdy for queue in queues).all())
         return queues
 
+    def _wrong_write(self) -> Value:
+        """Return what is wrong with a host write; it is taken and writes nothing."""
+        memory, address = self.write.p.memory, self.write.p.address
+        known = Value.cast(memory).matches(*(each.value for each in EngineMemory))
+        depth = Mux(memory == EngineMemory.RESULT, self.config.result_depth, self.config.operand_depth)
+        return first_of((~known, Fault.OPERATION), (address >= depth, Fault.RANGE))
+
     def _memories(self, m: Module, left, right, storer: TileStorer) -> None:
         """Connect host writes to the memories; the storer has priority in the result memory."""
+        writes = self.write.valid & (self._wrong_write() == Fault.NONE.value)
         for loader, name in ((left, EngineMemory.LEFT), (right, EngineMemory.RIGHT)):
             m.d.comb += [
                 loader.write.data.eq(self.write.p.data),
                 loader.write.address.eq(self.write.p.address),
-                loader.write_valid.eq(self.write.valid & (self.write.p.memory == name)),
+                loader.write_valid.eq(writes & (self.write.p.memory == name)),
             ]
         layout = data.ArrayLayout(8, WORD_BYTES)
         m.submodules.results = results = memory.Memory(shape=layout, depth=self.config.result_depth, init=[])
@@ -196,7 +219,7 @@ class TensixEngine(wiring.Component):
             self.write.ready.eq(~to_result | ~storing),
             write.addr.eq(Mux(storing, storer.write.address, self.write.p.address)),
             write.data.eq(Mux(storing, storer.write.data, self.write.p.data)),
-            write.en.eq(Mux(storing, storer.write.bytes, (self.write.valid & to_result).replicate(WORD_BYTES))),
+            write.en.eq(Mux(storing, storer.write.bytes, (writes & to_result).replicate(WORD_BYTES))),
             old.addr.eq(storer.old_address),
             storer.old.eq(old.data.as_value()),
         ]

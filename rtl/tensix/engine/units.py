@@ -1,11 +1,21 @@
-"""Units of the Tensix engine room: the engine."""
+"""Units of the Tensix engine room: the engine, and the check of its commands."""
 
-from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
+from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
+from bitpath.rtl.tensix.engine.command_check import CommandCheck
 from bitpath.rtl.tensix.engine.config import TensixEngineConfig
 from bitpath.rtl.tensix.engine.tensix_engine import TensixEngine
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
 
 UNITS = (
+    Unit(
+        name="tensix_command_check",
+        room="tensix/engine",
+        config_type=TensixEngineConfig,
+        build=CommandCheck,
+        summary="Tensix: why the engine refuses a command",
+        covered=Covered(TensixEngineConfig(), 300),
+        judges=(Judge(99, TensixEngineConfig(), 300),),
+    ),
     Unit(
         name="tensix_engine",
         room="tensix/engine",
@@ -16,7 +26,7 @@ UNITS = (
         agreed=TensixEngineConfig(),
         waves=(
             CLOCK,
-            WaveGroup("commands", r"(command__|busy|retired)"),
+            WaveGroup("commands", r"(command__|busy|retired|fault|check\.)"),
             WaveGroup("host", r"(write|read|data)__"),
             WaveGroup("loads", r"(left|right)\."),
             WaveGroup("sequencer", r"sequencer\."),

@@ -98,6 +98,17 @@ class Source:
         """Return True if the next product loads its tile."""
         return self.banks.fill == len(self._filled)
 
+    @property
+    def state(self) -> dict[str, int]:
+        """Return the fields of RTL's BANK_STATE."""
+        fills = len(self._filled)
+        holds = sum(1 << bank for bank, count in enumerate(self.banks.released) if 2 * count + bank < fills)
+        return {"holds": holds, "reads": self.banks.bank, "fills": fills % 2}
+
+    def allows(self, release: bool, flip: bool) -> bool:
+        """Return True if the next product may move so: the one behind it must read a tile that is loaded, or the next one."""
+        return self.banks.after(release, flip).fill <= len(self._filled) + self.loads
+
     def load(self, words: Any) -> None:
         self._filled.append(words)
 
@@ -203,7 +214,14 @@ def store_words(packing: Packing) -> int:
 def command_bits(
     config: TensixEngineConfig, product: Product, addresses: dict[str, int | None], junk: np.random.Generator
 ) -> int:
-    """Return the payload of a product with random bits in ignored fields; a side without an address loads none."""
+    """Return the payload of a product; as `command_fields`."""
+    return pack(command_layout(config), command_fields(config, product, addresses, junk))
+
+
+def command_fields(
+    config: TensixEngineConfig, product: Product, addresses: dict[str, int | None], junk: np.random.Generator
+) -> dict[str, Any]:
+    """Return the fields of a product with random bits in ignored ones; a side without an address loads none."""
     loads = {side: _load(config, getattr(product, side), addresses[side], junk) for side in ("left", "right")}
     control = {
         name: int(junk.integers(0, 1 << width)) for name, width in (("mid_format", 4), ("out_format", 4), ("relu", 2))
@@ -214,18 +232,15 @@ def command_bits(
         packing, address = product.store.packing, product.store.address
         control = {name: int(getattr(packing, name)) for name in Packing.__dataclass_fields__}
     fp16 = int(junk.integers(0, 2)) if product.dst32 else product.fp16
-    return pack(
-        command_layout(config),
-        {
-            **loads,
-            **_moves(product),
-            "style": StyleCode.of(product.style),
-            "last_phase": len(FIDELITY_PHASES[product.fidelity]) - 1,
-            "clear": product.clear,
-            "stores": product.store is not None,
-            "store": {"address": address, "control": control, "dst_tile": product.dst_tile, "fp16": fp16},
-        },
-    )
+    return {
+        **loads,
+        **_moves(product),
+        "style": StyleCode.of(product.style).value,
+        "last_phase": len(FIDELITY_PHASES[product.fidelity]) - 1,
+        "clear": product.clear,
+        "stores": product.store is not None,
+        "store": {"address": address, "control": control, "dst_tile": product.dst_tile, "fp16": fp16},
+    }
 
 
 def _moves(product: Product) -> dict[str, bool]:

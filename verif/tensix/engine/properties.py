@@ -1,8 +1,13 @@
-"""Tile sequencer: an instruction is offered until it is taken; port of L1: one word a cycle, to the load that is needed first."""
+"""Tile sequencer: an instruction is offered until it is taken; port of L1: one word a cycle, to the load that is needed first; check of
+a command: no accepted one leaves a product that waits for ever."""
 
+from amaranth import Mux
+
+from bitpath.rtl.tensix.engine.command_check import CommandCheck
 from bitpath.rtl.tensix.engine.config import TensixEngineConfig
 from bitpath.rtl.tensix.engine.l1_port import L1Port
 from bitpath.rtl.tensix.engine.tile_sequencer import TileSequencer
+from bitpath.rtl.tensix.faults import Fault
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Properties
 from bitpath.verif.formal.specification import kept, stays
@@ -55,3 +60,21 @@ def most_urgent(claim: Claim) -> None:
         ~(left.waits & right.waits) | left.addresses | right.addresses | (right.begins == right_first),
         ~(left.waits | right.waits) | left.addresses | right.addresses | left.begins | right.begins,
     )
+
+
+@PROPERTIES.of(
+    "command_check",
+    "tensix_command_check_banks",
+    "behind an accepted command each source reads a bank that holds a tile or that the next load fills, if it did before",
+    ("(after.reads != after.fills)", "(after.reads == after.fills)"),
+)
+def products_have_tiles(claim: Claim) -> None:
+    dut = claim.instantiate("dut", CommandCheck(TensixEngineConfig()))
+    p = dut.command
+    for before, release, flip in ((dut.left, p.release_b, p.flip_b), (dut.right, p.release_a, p.flip_a)):
+        holds = [before.holds.bit_select(before.reads ^ other, 1) for other in (0, 1)]
+        claim.assume(holds[0] | (before.reads == before.fills))
+        # It loads where its bank holds no tile, and the next load fills the other bank then.
+        fills = before.fills ^ ~holds[0]
+        next_holds = Mux(flip, holds[1], ~release)
+        claim.ensure((dut.fault != Fault.NONE) | next_holds | ((before.reads ^ flip) == fills[0]))

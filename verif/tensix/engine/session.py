@@ -3,20 +3,24 @@
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
+from random import Random
 from typing import Any
 
 import numpy as np
 
-from bitpath.rtl.tensix.engine.command import WORD_BITS, WORD_BYTES
+from bitpath.rtl.tensix.engine.command import WORD_BITS, WORD_BYTES, command_layout
 from bitpath.rtl.tensix.engine.config import TensixEngineConfig
 from bitpath.rtl.tensix.engine.tensix_engine import EngineMemory, TensixEngine
+from bitpath.rtl.tensix.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench
-from bitpath.verif.kit.engine_host import expect_rest, source_of
+from bitpath.verif.kit.engine_host import FirstFault, expect_rest, source_of
+from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.player import MemoryPlayer, Segment
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.tensix.engine.lowering import host_writes, memory_words
-from bitpath.verif.tensix.engine.model import EngineModel, Product, Source, command_bits
+from bitpath.verif.tensix.engine.model import EngineModel, Product, Source, command_bits, command_fields
+from bitpath.verif.tensix.engine.refusals import fault_of, refused_like
 
 SIDES = {"left": EngineMemory.LEFT, "right": EngineMemory.RIGHT}
 
@@ -46,9 +50,10 @@ class Session:
         self.results = self._junk.integers(0, 256, config.result_depth * WORD_BYTES, dtype=np.uint8)
         self.model = EngineModel(config, self.results)
         self._segment = Segment()
-        self._sources = {side: Source() for side in SIDES}
+        self.sources = {side: Source() for side in SIDES}
         self._next = dict.fromkeys(SIDES, 0)
         self.products = 0
+        self.faults = FirstFault()
 
     async def preset(self) -> None:
         """Write the contents of `results` to the result memory."""
@@ -73,7 +78,7 @@ class Session:
     async def queue(self, product: Product) -> None:
         """Place the tiles and queue the command; run the queue first if there is no room."""
         images = {
-            side: memory_words(getattr(product, side).image) for side, source in self._sources.items() if source.loads
+            side: memory_words(getattr(product, side).image) for side, source in self.sources.items() if source.loads
         }
         if any(self._next[side] + len(words) > self.config.operand_depth for side, words in images.items()):
             await self.flush()
@@ -82,12 +87,23 @@ class Session:
             addresses[side] = self._next[side]
             self._segment.writes += host_writes(self.config, SIDES[side], self._next[side], words)
             self._next[side] += len(words)
-            self._sources[side].load(None)
+            self.sources[side].load(None)
         self.model.execute(product)
         self.products += 1
-        for side, source in self._sources.items():
+        self.faults.taken += 1
+        for side, source in self.sources.items():
             source.banks.move(*product.move(side))
         self._segment.commands.append(command_bits(self.config, product, addresses, self._junk))
+
+    def queue_refused(self, like: Product, rng: Random, wanted: Fault) -> Fault:
+        """Queue a command that the engine refuses, in a few fields unlike a product; return its fault, mostly the wanted one."""
+        fields = command_fields(self.config, like, self._next, self._junk)
+        fields = refused_like(self.config, fields, self.sources, rng, wanted)
+        fault = fault_of(self.config, fields, self.sources)
+        self.faults.refuse(fault.value)
+        self.faults.taken += 1
+        self._segment.commands.append(pack(command_layout(self.config), fields))
+        return fault
 
     def take_segment(self) -> Segment:
         """Return the queued products for a test that drives them itself."""
@@ -100,6 +116,7 @@ class Session:
         await self.player.play([self.take_segment()])
         retired = resolved(self.dut.retired)
         assert retired == self.products, f"{retired} products are counted, {self.products} were sent"
+        self.faults.check(self.dut)
         return await self.compare()
 
     async def compare(self, addresses: range | None = None) -> np.ndarray:
@@ -116,8 +133,9 @@ class Session:
         """Model a reset: Dst and kept tiles are lost, memories are kept."""
         self.model = EngineModel(self.config, self.results)
         self.take_segment()
-        self._sources = {side: Source() for side in SIDES}
+        self.sources = {side: Source() for side in SIDES}
         self.products = 0
+        self.faults = FirstFault()
 
 
 @asynccontextmanager

@@ -13,13 +13,15 @@ import numpy as np
 from cocotb.triggers import ClockCycles
 
 from bitpath.golden.tensix.declarations.formats import Fidelity, Format, Style
-from bitpath.rtl.tensix.engine.command import WORD_BYTES
+from bitpath.rtl.tensix.engine.command import WORD_BITS, WORD_BYTES
 from bitpath.rtl.tensix.engine.config import TensixEngineConfig
-from bitpath.rtl.tensix.engine.tensix_engine import EngineMemory
+from bitpath.rtl.tensix.engine.tensix_engine import EngineMemory, host_write_layout
+from bitpath.rtl.tensix.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.engine_host import MEETINGS, expect_rest, source_of, watch_host
+from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.player import Segment
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.tensix.engine.chains import CHAINS
@@ -70,6 +72,9 @@ NUMERICS = CONFIG.unit.numerics
 CASES = int(os.environ.get("BITPATH_CASES", "4"))
 LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
 FIXED_SEED = 2025
+FAULTS = (Fault.FORMAT, Fault.RANGE, Fault.BANK)
+CLEARED = 0.3
+"""How often the fault is cleared behind a legal command."""
 
 
 @cocotb.test(**LIMIT)
@@ -289,6 +294,30 @@ async def host_traffic(dut):
             session.player.send(Segment(writes=host_writes(CONFIG, EngineMemory.RESULT, written.start, image)))
             await session.compare(still)
         await session.flush()
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=["full_speed", "gaps_and_stalls"])
+async def refused(dut, pace):
+    """Commands and host writes of every fault between legal ones leave no byte, no bank and no tile of Dst changed."""
+    pause = 0.5 if pace == "gaps_and_stalls" else 0.0
+    async with engine(dut, CONFIG, gap=pause, stall=pause) as (frame, session):
+        rng = pauses.rng("refused")
+        coverage = frame.coverage([*(fault.name for fault in FAULTS), "a write to no memory"])
+        for _, _, each in program(CONFIG, source_of("operands"), pauses.rng("program")):
+            for wanted in rng.sample(FAULTS, len(FAULTS)):
+                coverage.hit(session.queue_refused(each, rng, wanted).name)
+            await session.queue(each)
+            if rng.random() < CLEARED:
+                await session.flush()
+                await session.faults.clear(dut)
+        await session.flush()
+        await session.faults.clear(dut)
+        nowhere = pack(host_write_layout(CONFIG), {"memory": len(EngineMemory), "data": rng.getrandbits(WORD_BITS)})
+        session.player.send(Segment(writes=[nowhere]))
+        session.faults.refuse(Fault.OPERATION.value)
+        await session.flush()
+        coverage.hit("a write to no memory")
 
 
 @cocotb.test(**LIMIT)

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from bitpath.golden.tensix.declarations.numerics import BLACKHOLE
 from bitpath.rtl.tensix.engine.config import TensixEngineConfig
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
 from bitpath.sim.engine.runner import run_bench
@@ -12,7 +13,7 @@ from bitpath.sim.flows.tensix_matmul import ENGINES
 
 pytestmark = pytest.mark.simulator
 SEED = 20251122
-ALL = 35
+ALL = 37
 """Names of all tests of the bench."""
 SAME = "same_on_every_engine"
 WORDS = 256
@@ -24,6 +25,19 @@ FAST = TensixEngineConfig(unit=MatrixUnitConfig(rows=4, cols=8))
 
 
 bench = partial(run_bench, "tensix_engine", seed=SEED, min_tests=ALL)
+
+
+BLACKHOLE_ENGINE = TensixEngineConfig(unit=MatrixUnitConfig(numerics=BLACKHOLE.numerics))
+
+
+def test_some_codes_are_checked():
+    run_bench("tensix_command_check", DEFAULT, "icarus", seed=SEED, cases=100, min_tests=5, min_compared=1_500)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("config", [DEFAULT, BLACKHOLE_ENGINE], ids=["wormhole", "blackhole"])
+def test_every_code_is_checked(config):
+    run_bench("tensix_command_check", config, "verilator", seed=SEED, cases=1000, min_tests=5, min_compared=7_000)
 
 
 @pytest.mark.deep

@@ -1,0 +1,115 @@
+"""Bench of the engine's command check: every code of loads, styles and stores, every end of a tile, and every move of the banks.
+
+``BITPATH_CASES`` is how many of 1000 commands of a walk of codes are taken, at random; all at 1000 and more.
+"""
+
+import os
+from itertools import product
+
+import cocotb
+from cocotb.triggers import Timer
+
+from bitpath.rtl.tensix.engine.command import command_layout
+from bitpath.rtl.tensix.engine.command_check import BANK_STATE, CommandCheck
+from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.rtl.tensix.faults import Fault
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.tensix.engine.model import SIDES, Source
+from bitpath.verif.tensix.engine.refusals import (
+    REGISTERS,
+    every_end,
+    every_load,
+    every_store,
+    every_style,
+    fault_of,
+    random_fields,
+)
+
+CONFIG = config_from_environment(TensixEngineConfig)
+SIGNATURE = CommandCheck(CONFIG).signature
+LAYOUT = command_layout(CONFIG)
+SHARE = int(os.environ.get("BITPATH_CASES", "1000")) / 1000
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+FORMATS = (Fault.NONE, Fault.FORMAT)
+WALKS = {
+    "every_load": (every_load, FORMATS),
+    "every_style": (every_style, FORMATS),
+    "every_store": (every_store, FORMATS),
+    "every_end": (every_end, (Fault.NONE, Fault.RANGE)),
+}
+"""Commands of each walk, and the faults among them."""
+MOVES = 4
+"""Products in a row of every move of the banks."""
+
+
+class Table:
+    """The check beside golden's rule."""
+
+    def __init__(self, dut, frame):
+        self.dut, self.board = dut, frame.scoreboard("fault", Fault)
+
+    async def check(self, fields, sources) -> Fault:
+        """Compare the fault of a command behind what the sources hold; return golden's."""
+        self.dut.command.value = pack(LAYOUT, fields)
+        for side in SIDES:
+            getattr(self.dut, side).value = pack(BANK_STATE, sources[side].state)
+        await Timer(1, unit="ns")
+        right = fault_of(CONFIG, fields, sources)
+        self.board.expect(right.value, str(fields))
+        self.board.got(resolved(self.dut.fault))
+        return right
+
+
+def handed_over(fields):
+    """Return a command that gives both tiles back, so that any may follow."""
+    return fields | dict.fromkeys(("release_a", "release_b", "flip_a", "flip_b"), 1)
+
+
+def loaded():
+    """Return sources that hold a tile each."""
+    sources = {side: Source() for side in SIDES}
+    for source in sources.values():
+        source.load(None)
+    return sources
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(walk=list(WALKS))
+async def codes(dut, walk):
+    """The fault of each command is golden's; it loads both tiles, but in the walk of styles, where both banks hold one."""
+    commands, found = WALKS[walk]
+    async with bench(dut, SIGNATURE) as frame:
+        table, coverage = Table(dut, frame), frame.coverage([fault.name for fault in found])
+        sources = loaded() if walk == "every_style" else {side: Source() for side in SIDES}
+        rng = pauses.rng("commands")
+        for fields in commands(CONFIG, rng):
+            if rng.random() >= SHARE and walk != "every_end":
+                continue
+            fault = await table.check(handed_over(fields), sources)
+            coverage.hit(fault.name)
+
+
+@cocotb.test(**LIMIT)
+async def moves(dut):
+    """Every release and flip of a side, in every state of its banks that the moves before leave."""
+    rng = pauses.rng("commands")
+    async with bench(dut, SIGNATURE) as frame:
+        table, coverage = Table(dut, frame), frame.coverage(["NONE", "BANK"])
+        for side, *path in product(SIDES, *[range(4)] * MOVES):
+            sources = {each: Source() for each in SIDES}
+            for move in path:
+                fields = handed_over(random_fields(CONFIG, rng)) | {"stores": 0}
+                fields |= dict(
+                    zip((f"release_{REGISTERS[side]}", f"flip_{REGISTERS[side]}"), (move & 1, move >> 1), strict=True)
+                )
+                fault = await table.check(fields, sources)
+                coverage.hit(fault.name)
+                if fault is not Fault.NONE:
+                    break
+                for each, source in sources.items():
+                    if source.loads:
+                        source.load(None)
+                    source.banks.move(*((move & 1, move >> 1) if each == side else (True, True)))
