@@ -24,7 +24,7 @@ class InstructionExpander(wiring.Component):
     -------
     write : In(stream of MOP_WRITE), as of MopExpander
     i, o : In, Out(stream of 32-bit words)
-    illegal : Out(1), an expander has a word with ones in bits of no field, or a REPLAY of more than 32 words
+    illegal : Out(1), an expander has a word with ones in bits of no field, or a REPLAY of more than 32 words, which does nothing
     """
 
     def __init__(self, config: InstructionExpanderConfig):

@@ -45,7 +45,7 @@ class MopExpander(wiring.Component):
     -------
     write : In(stream of MOP_WRITE), which waits while a MOP is there
     i, o : In, Out(stream of 32-bit words)
-    illegal : Out(1), the MOP_CFG that is there has ones in bits of no field, which count for nothing
+    illegal : Out(1), the MOP_CFG that is there has ones in bits of no field, and does nothing
     """
 
     def __init__(self, config: MopExpanderConfig):
@@ -79,7 +79,7 @@ class MopExpander(wiring.Component):
         m.d.sync += after_mop.eq(is_mop & leaves)
         with m.If(self.i.ready):
             m.d.sync += [full.eq(self.i.valid), word.eq(self.i.p)]
-        with m.If(sets_mask):
+        with m.If(sets_mask & ~self.illegal):
             m.d.sync += mask_high.eq(field(word, "mask_high", "MOP_CFG"))
         with m.If(self.write.valid & self.write.ready):
             for number, each in enumerate(config):

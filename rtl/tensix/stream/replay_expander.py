@@ -31,8 +31,7 @@ class ReplayExpander(wiring.Component):
     Members
     -------
     i, o : In, Out(stream of 32-bit words)
-    illegal : Out(1), the REPLAY that is there has ones in bits of no field, which count for nothing, or a count above 32,
-        whose bit 5 counts for nothing
+    illegal : Out(1), the REPLAY that is there has ones in bits of no field, or a count above 32, and does nothing
     """
 
     def __init__(self, config: ReplayExpanderConfig):
@@ -59,8 +58,8 @@ class ReplayExpander(wiring.Component):
             # The words that are loaded are not looked at.
             loads.eq(left != 0),
             replays.eq(full & ~loads & is_instruction(word, "REPLAY")),
-            plays.eq(replays & ~field(word, "load", "REPLAY")),
-            # Bit 5 counts for nothing: 32 and 0 are the same.
+            plays.eq(replays & ~self.illegal & ~field(word, "load", "REPLAY")),
+            # 32 and 0 are the same.
             length.eq(Mux(count[: len(place)] == 0, REPLAY_WORDS, count[: len(place)])),
             self.illegal.eq(replays & (stray(word, "REPLAY") | (count > REPLAY_WORDS))),
             read.addr.eq(start + played),
@@ -78,6 +77,6 @@ class ReplayExpander(wiring.Component):
             m.d.sync += [left.eq(left - 1), place.eq(place + 1)]
         with m.Elif(plays & self.o.ready):
             m.d.sync += played.eq(Mux(leaves, 0, played + 1))
-        with m.Elif(replays & ~plays):
+        with m.Elif(replays & ~plays & ~self.illegal):
             m.d.sync += [left.eq(length), place.eq(start), executes.eq(field(word, "execute", "REPLAY"))]
         return m

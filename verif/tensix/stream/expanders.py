@@ -4,29 +4,15 @@ from collections import deque
 
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW, Encoding
-from bitpath.golden.tensix.declarations.streams import REPLAY_WORDS
 from bitpath.golden.tensix.isa.mop_expander import MopExpander
 from bitpath.golden.tensix.isa.replay_expander import ReplayExpander
-from bitpath.golden.tensix.isa.words import decode
 
 ENCODINGS = BY_NAME[Chip.WORMHOLE]
-COUNT_LOW = next(each.low for each in ENCODINGS["REPLAY"].fields if each.name == "count")
 
 
 def has(word: int, encoding: Encoding) -> bool:
     """Whether a word has an instruction's opcode."""
     return word >> OPCODE_LOW == encoding.opcode
-
-
-def legal(word: int) -> int:
-    """Return the word that an expander takes an illegal one for."""
-    encoding = next((ENCODINGS[name] for name in ("MOP_CFG", "REPLAY") if has(word, ENCODINGS[name])), None)
-    if encoding is None:
-        return word
-    word &= encoding.used_bits
-    if encoding.name == "REPLAY" and decode(word)["count"] > REPLAY_WORDS:
-        word &= ~(REPLAY_WORDS << COUNT_LOW)
-    return word
 
 
 class Stage:
@@ -73,7 +59,6 @@ class Stage:
                     words = self.golden.feed(self._word)
                 except ValueError:
                     self._illegal = True
-                    words = self.golden.feed(legal(self._word))
             self._words = deque(words)
         return self._words
 

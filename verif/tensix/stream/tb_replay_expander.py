@@ -89,15 +89,17 @@ async def every_place(dut):
 
 
 @cocotb.test(**LIMIT)
-async def the_count_modulo_32(dut):
-    """A count above 32 is illegal; its bit 5 counts for nothing."""
+async def counts_above_32(dut):
+    """A count above 32 is refused: the REPLAY neither plays nor loads, and the next one plays what was there."""
     rng = pauses.rng("words")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame, ReplayExpander)
         words = [programs.plain(rng) for _ in range(REPLAY_WORDS)]
         await played(table, encode("REPLAY", load=1), *words)
         for count in range(REPLAY_WORDS + 1, 2 * REPLAY_WORDS):
-            assert await played(table, encode("REPLAY", count=count)) == words[: count - REPLAY_WORDS]
+            for load in range(2):
+                assert await played(table, encode("REPLAY", count=count, load=load)) == []
+                assert await played(table, encode("REPLAY", count=2)) == words[:2]
 
 
 @cocotb.test(**LIMIT)
