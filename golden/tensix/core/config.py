@@ -62,17 +62,26 @@ class ConfigFile:
 
         Raises
         ------
+        UndefinedBehavior, ValueError : as `check`.
+        """
+        self.check(register, value & mask)
+        banks = range(BANKS) if register >= SHARED_FROM[self.chip] else (self._bank(thread),)
+        for bank in banks:
+            old = self.registers[bank][register]
+            self.registers[bank][register] = value & mask | old & ~mask
+
+    def check(self, register: int, value: int) -> None:
+        """Raise where these bits of a register may not be written.
+
+        Raises
+        ------
         UndefinedBehavior : the chip has no such register.
         ValueError : 1 in a bit that no modelled field has.
         """
         if register >= REGISTERS[self.chip]:
             last = REGISTERS[self.chip] - 1
             raise UndefinedBehavior(f"the configuration register must be 0 to {last}, not {register}")
-        _check_bits(f"configuration register {register}", value & mask, _modelled(self.chip, False).get(register, 0))
-        banks = range(BANKS) if register >= SHARED_FROM[self.chip] else (self._bank(thread),)
-        for bank in banks:
-            old = self.registers[bank][register]
-            self.registers[bank][register] = value & mask | old & ~mask
+        _check_bits(f"configuration register {register}", value, _modelled(self.chip, False).get(register, 0))
 
     def write_thread(self, thread: int, register: int, value: int) -> None:
         """Write a register of a thread's own.

@@ -20,12 +20,15 @@ def setdmareg(state: State, thread: int, instruction: Instruction) -> None:
 
 
 def wrcfg(state: State, thread: int, instruction: Instruction) -> None:
-    """Execute WRCFG: one register, or four from a multiple of four on."""
+    """Execute WRCFG: one register, or four from a multiple of four on, or none of them if one may not be written."""
     gpr, register, count = instruction["gpr"], instruction["register"], 1
     if instruction["wide"]:
         gpr, register, count = gpr & ~(WIDE - 1), register & ~(WIDE - 1), WIDE
-    for i in range(count):
-        state.config.write(thread, register + i, state.gprs[thread][gpr + i])
+    values = dict(zip(range(register, register + count), state.gprs[thread][gpr : gpr + count], strict=True))
+    for each, value in values.items():
+        state.config.check(each, value)
+    for each, value in values.items():
+        state.config.write(thread, each, value)
     _permute_dst(state, thread)
 
 

@@ -13,7 +13,7 @@ Compression, downsampling, padded rows, strided reading and contexts are not mod
 Ref: tt-isa-documentation, PACR, Packers/InputAddressGenerator and OutputAddressGenerator: 3930471, of Blackhole f82128b.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -78,18 +78,29 @@ class Store:
 
 
 def pacr(state: State, thread: int, instruction: Instruction) -> None:
-    """Execute PACR; raises as `stores_of`, and ValueError for formats that `pack` does not convert."""
-    for store in stores_of(state, thread, instruction):
-        words = _read(state, instruction, store)
-        place = state.packers[store.packer]
-        if place.data is None:
-            place.data, place.exponents = store.data, store.exponents
-        if words.size:
-            _write(state, thread, store, words)
-        if instruction["last"] or instruction["flush"]:
-            _end(state, store)
+    """Execute PACR; raises as `stores_of`, and ValueError for formats that `pack` does not convert, with L1 and packers as before."""
+    stores = stores_of(state, thread, instruction)
+    before = state.l1.copy(), [replace(each) for each in state.packers]
+    try:
+        for store in stores:
+            _store(state, thread, instruction, store)
+    except ValueError:
+        state.l1[:], state.packers = before
+        raise
     word = state.config.of_thread("pack_modifier", thread, instruction["modifier"])
     state.adc[thread] = state.adc[thread].updated(1 << PACKERS_UNIT, lambda adc: pacr_modifier(adc, word))
+
+
+def _store(state: State, thread: int, instruction: Instruction, store: Store) -> None:
+    """Write what one packer takes of Dst."""
+    words = _read(state, instruction, store)
+    place = state.packers[store.packer]
+    if place.data is None:
+        place.data, place.exponents = store.data, store.exponents
+    if words.size:
+        _write(state, thread, store, words)
+    if instruction["last"] or instruction["flush"]:
+        _end(state, store)
 
 
 def stores_of(state: State, thread: int, instruction: Instruction) -> list[Store]:

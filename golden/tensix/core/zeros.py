@@ -24,11 +24,11 @@ def zeroacc(state: State, thread: int, instruction: Instruction) -> None:
 
     Raises
     ------
-    UndefinedBehavior : `revert` in another mode than one row.
+    ValueError : `revert`, which golden does not model.
     """
     mode, operand = instruction["mode"], instruction["operand"]
-    if state.chip is Chip.BLACKHOLE and instruction["revert"] and mode != ONE_ROW:
-        raise UndefinedBehavior("revert must be 0 in a ZEROACC of more than one row, not 1")
+    if state.chip is Chip.BLACKHOLE and instruction["revert"]:
+        raise ValueError("revert must be 0 in ZEROACC: golden does not model it; not 1")
     if mode == ONE_ROW:
         wide = state.config.read("fp32_enabled", thread) or state.config.read("int8_math", thread)
         state.dst.defined[state.dst.rows(state.dst_row(thread, operand), 1, dst32=bool(wide))] = False
