@@ -5,13 +5,15 @@ Ref: tenstorrent/tt-llk 36b092e, ``instructions/assembly.yaml``, by the table of
 
 from functools import cache
 
-from amaranth import Module, Value
+from amaranth import Const, Module, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, ENCODINGS, OPCODE_LOW, WORD_BITS
+from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.tensix.core.config import ChipConfig
+from bitpath.rtl.tensix.faults import Fault
 from bitpath.rtl.tensix.stream.words import stray
 
 PRODUCTS = ("MVMUL", "DOTPV", "ELWMUL", "ELWADD", "ELWSUB", "GMPOOL", "GAPOOL")
@@ -95,10 +97,12 @@ class Decode(wiring.Component):
     -------
     word : In(32)
     instruction : Out(instruction_layout); fields that the instruction does not have are 0
-    illegal : Out(1), no instruction has this opcode, or bits outside of the instruction's fields are set
-    unsupported : Out(1), an instruction of the chip that a core does not execute: a name that is not in `EXECUTED`, a field of
-        `ZERO_FIELDS` that is not 0 or of `FIELD_VALUES` that has another value, an UNPACR_NOP that clears SrcB to minus infinity, or
-        Blackhole's SETDVALID
+    fault : Out(Fault):
+
+        - WORD: no instruction has this opcode, or bits outside of the instruction's fields are set;
+        - OPERATION: an instruction of the chip that a core does not execute: a name that is not in `EXECUTED`, a field of
+          `ZERO_FIELDS` that is not 0 or of `FIELD_VALUES` that has another value, an UNPACR_NOP that clears SrcB to minus infinity,
+          a SEMWAIT that waits for nothing, or Blackhole's SETDVALID
     """
 
     clocked = False
@@ -109,8 +113,7 @@ class Decode(wiring.Component):
             {
                 "word": In(WORD_BITS),
                 "instruction": Out(instruction_layout(config.chip)),
-                "illegal": Out(1),
-                "unsupported": Out(1),
+                "fault": Out(Fault),
             }
         )
 
@@ -124,8 +127,7 @@ class Decode(wiring.Component):
                 with m.Case(encoding.opcode):
                     fields = {each.name: word[each.low : each.high + 1] for each in encoding.fields}
                     m.d.comb += [self.instruction[name].eq(bits) for name, bits in fields.items()]
-                    m.d.comb += self.illegal.eq(stray(word, encoding.name, chip))
-                    refused = encoding.name not in EXECUTED
+                    refused = Const(encoding.name not in EXECUTED, 1)
                     for name in ZERO_FIELDS.get(encoding.name, ()):
                         refused |= fields[name].any() if name in fields else 0
                     for (name, field), values in FIELD_VALUES.items():
@@ -133,9 +135,12 @@ class Decode(wiring.Component):
                             refused |= ~fields[field].matches(*values)
                     if encoding.name == "UNPACR_NOP":
                         refused |= fields["unpacker"] & _lowest(chip, fields)
+                    if encoding.name == "SEMWAIT":
+                        refused |= ~(fields["while_zero"] | fields["at_maximum"])
                     if encoding.name == "SETDVALID" and chip is Chip.BLACKHOLE:
-                        refused = 1  # its bank would have no format
-                    m.d.comb += self.unsupported.eq(refused)
+                        refused = Const(1)  # its bank would have no format
+                    strays = stray(word, encoding.name, chip)
+                    m.d.comb += self.fault.eq(first_of((strays, Fault.WORD), (refused, Fault.OPERATION)))
             with m.Default():
-                m.d.comb += self.illegal.eq(1)
+                m.d.comb += self.fault.eq(Fault.WORD)
         return m

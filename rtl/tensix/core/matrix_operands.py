@@ -52,7 +52,8 @@ class MatrixOperands(wiring.Component):
     o : Out(Instruction)
     refused : Out(1), a core does not execute the instruction: formats of different styles or of none, SrcB's denormals in MVMUL,
         DOTPV or GAPOOL, a fidelity phase in ELWADD or ELWSUB, SrcA rows that the numerics do not allow, 32-bit Dst rows from 512
-        on, 16 rows that do not exist
+        on
+    idles : Out(1), the unit has nothing to do: a ZEROACC of 16 rows that do not exist
     """
 
     clocked = False
@@ -60,7 +61,9 @@ class MatrixOperands(wiring.Component):
     def __init__(self, config: ChipConfig):
         self.config = config
         layout = view_layout(config.chip)
-        super().__init__({"view": In(layout), "implied": In(Implied), "o": Out(Instruction), "refused": Out(1)})
+        super().__init__(
+            {"view": In(layout), "implied": In(Implied), "o": Out(Instruction), "refused": Out(1), "idles": Out(1)}
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -110,10 +113,9 @@ class MatrixOperands(wiring.Component):
             ~elementwise & ~clears & (src_a_row & row_mask).any(),
             named(instruction, "GMPOOL") & (src_a_row & COLUMNS - 1).any(),
             wide & ~clears & row[-1],
-            clears & absent,
             instruction.argmax & named(instruction, "GMPOOL") & ~wide,
         ]
-        m.d.comb += self.refused.eq(Cat(refusals).any())
+        m.d.comb += [self.refused.eq(Cat(refusals).any()), self.idles.eq(clears & absent)]
         return m
 
     def _formats(self, m: Module) -> Value:

@@ -29,11 +29,12 @@ from bitpath.rtl.tensix.core.pack_address import PackAddress
 from bitpath.rtl.tensix.core.row_packer import PACKERS, RowPacker
 from bitpath.rtl.tensix.core.row_unpacker import RowUnpacker
 from bitpath.rtl.tensix.core.semaphores import Semaphores
-from bitpath.rtl.tensix.core.thread import Asks, Executed, Thread
+from bitpath.rtl.tensix.core.thread import FAULT_NUMBER_BITS, Asks, Executed, Thread
 from bitpath.rtl.tensix.core.thread_view import view_layout
 from bitpath.rtl.tensix.core.unpack_address import UnpackAddress
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS
 from bitpath.rtl.tensix.engine.l1_port import NEED_BITS, L1Port
+from bitpath.rtl.tensix.faults import Fault
 from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
 from bitpath.rtl.tensix.matrix.src_register import BANKS
 from bitpath.rtl.tensix.stream.mop_expander import MOP_WRITE
@@ -66,7 +67,7 @@ class TensixCore(wiring.Component):
     `UnpackAddress`, `PackAddress`, `MatrixOperands` and `MoveOperands` do not refuse: MVMUL, DOTPV, GAPOOL, GMPOOL, ELWMUL, ELWADD,
     ELWSUB, ZEROACC, the moves MOVA2D, MOVB2D, MOVD2A, MOVD2B, MOVB2A and TRNSPSRCB, ZEROSRC, CLEARDVALID, SETDVALID on Wormhole,
     UNPACR_NOP, SETRWC, INCRWC, the eight instructions of ADCs, UNPACR, PACR, SETDMAREG, WRCFG, RMWCIB, SETC16, the semaphores and STALLWAIT;
-    MOP, MOP_CFG and REPLAY in the expanders. A PACR must end inside of L1. A word that is refused does nothing and sets ``unsupported``.
+    MOP, MOP_CFG and REPLAY in the expanders. A PACR must end inside of L1. A refused word changes nothing, and the next one is as if it had not come.
 
     Throughput with 8x16 dot products: an MVMUL a cycle while its banks are there. An UNPACR takes two cycles for addresses, of
     which the second UNPACR's pass beside the first one's data, and one for each 64 bytes; PACRs take a cycle and one for each row.
@@ -83,7 +84,9 @@ class TensixCore(wiring.Component):
     executed_0, executed_1, executed_2 : Out(Executed)
     write : In(stream of l1_write_layout), words that the packer writes go first
     read : In(stream of word addresses), data : Out(stream of 512 bits), one response for each request; it waits for the packer
-    illegal, unsupported : Out(3), a thread has had such a word since the reset
+    fault_0, fault_1, fault_2 : Out(Fault), fault_number_0, ... : Out(32), of a thread's first refused word since reset or ``clear``, and
+        the words that it has executed before, refused ones included
+    clear : In(1), clears the faults; a thread's next word has the number 0
     busy : Out(1), a unit works, or an instruction waits at a gate
     """
 
@@ -94,14 +97,15 @@ class TensixCore(wiring.Component):
             members[f"words_{thread}"] = In(stream.Signature(WORD_BITS))
             members[f"mop_{thread}"] = In(stream.Signature(MOP_WRITE))
             members[f"executed_{thread}"] = Out(Executed)
+            members[f"fault_{thread}"] = Out(Fault)
+            members[f"fault_number_{thread}"] = Out(FAULT_NUMBER_BITS)
         super().__init__(
             members
             | {
                 "write": In(stream.Signature(l1_write_layout(config))),
                 "read": In(stream.Signature(ceil_log2(config.l1_words))),
                 "data": Out(stream.Signature(ROW_BITS)),
-                "illegal": Out(THREADS),
-                "unsupported": Out(THREADS),
+                "clear": In(1),
                 "busy": Out(1),
             }
         )
@@ -122,7 +126,7 @@ class TensixCore(wiring.Component):
         connect(m, unit.dst, packer.dst)
 
         banks = self._banks(m, unit)
-        granted, refused = Signal(THREADS), Signal(THREADS)
+        granted, refused = Signal(THREADS), Signal(data.ArrayLayout(Fault, THREADS))
         choices = {name: self._choose(m, name, threads, file) for name in ASKED}
         operands = instantiate(m, platform, "operands", MatrixOperands, config)
         moves = instantiate(m, platform, "moves", MoveOperands, config)
@@ -138,28 +142,28 @@ class TensixCore(wiring.Component):
             rests.eq(choices["matrix"][0].valid & moving & moves.rests & ~moves.refused),
             at_rest.eq(unpackers[0].idle & unpackers[1].idle),
         ]
-        for name, addressed, sink, goes, overruns in (
-            ("matrix", operands, unit.instruction, ~moving & ~to_dst, 0),
-            ("matrix", moves, unit.move, moving & (~rests | at_rest) & ~to_dst, 0),
-            ("unpacker_0", addresses[0], unpackers[0].i, ~rests & ~(addresses[0].o.control.to_dst & unit.busy), 0),
-            ("unpacker_1", addresses[1], unpackers[1].i, ~rests, 0),
-            ("packer", pack_address, packer.i, Const(1), packer.overruns),
+        for name, addressed, sink, goes, overruns, idles in (
+            ("matrix", operands, unit.instruction, ~moving & ~to_dst, 0, operands.idles),
+            ("matrix", moves, unit.move, moving & (~rests | at_rest) & ~to_dst, 0, 0),
+            ("unpacker_0", addresses[0], unpackers[0].i, ~rests & ~(addresses[0].o.control.to_dst & unit.busy), 0, 0),
+            ("unpacker_1", addresses[1], unpackers[1].i, ~rests, 0, 0),
+            ("packer", pack_address, packer.i, Const(1), packer.overruns, 0),
         ):
             refuses = addressed.refused | overruns
             first, view = choices[name]
             m.d.comb += [
                 addressed.view.eq(view),
                 sink.p.eq(addressed.o),
-                sink.valid.eq(first.valid & goes & ~refuses),
+                sink.valid.eq(first.valid & goes & ~refuses & ~idles),
             ]
-            with m.If(first.valid & goes & (sink.ready | addressed.refused)):
+            with m.If(first.valid & goes & (sink.ready | addressed.refused | idles)):
                 m.d.comb += [
                     first.taken.eq(1),
                     granted.bit_select(first.thread, 1).eq(1),
-                    refused.bit_select(first.thread, 1).eq(refuses),
+                    refused[first.thread].eq(Mux(refuses, Fault.STATE, Fault.NONE)),
                 ]
         self._imply(m, banks, operands, moves, unit, unpackers)
-        self._configure(m, choices, threads, file, semaphores, granted)
+        self._configure(m, choices, threads, file, semaphores, granted, refused)
         self._memory(m, platform, unpackers, packer)
 
         chip = config.chip
@@ -176,11 +180,11 @@ class TensixCore(wiring.Component):
                 thread.semaphores.eq(semaphores.state),
                 thread.granted.eq(granted[number]),
                 thread.refused.eq(refused[number]),
+                thread.clear.eq(self.clear),
+                getattr(self, f"fault_{number}").eq(thread.fault),
+                getattr(self, f"fault_number_{number}").eq(thread.fault_number),
             ]
-        m.d.comb += [
-            self.unsupported.eq(Cat(thread.unsupported for thread in threads)),
-            self.busy.eq(~idle.all() | Cat(thread.waits for thread in threads).any()),
-        ]
+        m.d.comb += self.busy.eq(~idle.all() | Cat(thread.waits for thread in threads).any())
         return m
 
     def _choose(self, m: Module, name: str, threads: list[Thread], file: ConfigFile) -> tuple[FirstThread, data.View]:
@@ -254,10 +258,9 @@ class TensixCore(wiring.Component):
                 m.d.sync += [bank.written.eq(0), bank.read.eq(0)]
 
     def _configure(
-        self, m: Module, choices, threads, file: ConfigFile, semaphores: Semaphores, granted: Signal
+        self, m: Module, choices, threads, file: ConfigFile, semaphores: Semaphores, granted: Signal, refused: data.View
     ) -> None:
         """Connect the configuration and the semaphores, which take an instruction in every cycle."""
-        wrong = Signal(THREADS)
         for name, sink, taken in (
             ("config", file.i.p.instruction, file.i),
             ("semaphores", semaphores.i.p, semaphores.i),
@@ -269,13 +272,12 @@ class TensixCore(wiring.Component):
         chosen = choices["config"][0].thread
         m.d.comb += file.i.p.thread.eq(chosen)
         with m.If(file.illegal):
-            m.d.sync += wrong.bit_select(chosen, 1).eq(1)
+            m.d.comb += refused[chosen].eq(Fault.REGISTER)
         for number, thread in enumerate(threads):
             m.d.comb += [
                 thread.write.valid.eq(file.write.valid & (chosen == number)),
                 thread.write.p.eq(file.write.p),
             ]
-        m.d.comb += self.illegal.eq(Cat(thread.illegal for thread in threads) | wrong)
 
     def _memory(self, m: Module, platform: Any, unpackers, packer: RowPacker) -> None:
         """Connect L1: a port that the unpackers share, one of the packer and of the host."""

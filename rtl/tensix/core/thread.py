@@ -11,6 +11,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from bitpath.golden.tensix.declarations.encodings import WORD_BITS
+from bitpath.rtl.common.pipeline.faults import first_of, keep_first
 from bitpath.rtl.tensix.core.config import ChipConfig, TensixCoreConfig
 from bitpath.rtl.tensix.core.decode import (
     ADC,
@@ -25,6 +26,7 @@ from bitpath.rtl.tensix.core.decode import (
 )
 from bitpath.rtl.tensix.core.semaphores import SEMAPHORE_STATE
 from bitpath.rtl.tensix.core.wait_gate import UNITS, Banks, WaitGate
+from bitpath.rtl.tensix.faults import Fault
 from bitpath.rtl.tensix.matrix.instruction import Zeroed
 from bitpath.rtl.tensix.stream.adc import ADC_STATE, Adc, AdcOp
 from bitpath.rtl.tensix.stream.config import CounterConfig, InstructionExpanderConfig
@@ -34,6 +36,7 @@ from bitpath.rtl.tensix.stream.rwc import RWC_STATE, Rwc, RwcOp
 from bitpath.rtl.tensix.stream.thread_registers import THREAD_WRITE
 
 PACKERS_UNIT = 2
+FAULT_NUMBER_BITS = 32
 _ADC_OPS = {
     AdcOp.SETADC: ("SETADC",),
     AdcOp.SETADCXX: ("SETADCXX",),
@@ -69,7 +72,7 @@ class Executed(data.Struct):
 class Thread(wiring.Component):
     """An instruction a cycle. A word reaches the gate 2 cycles after it came.
 
-    Words that are illegal, unsupported or refused count as executed and do nothing.
+    Refused words count as executed and do nothing; those that the decoder refuses do not wait at the gate.
 
     Parameters
     ----------
@@ -81,11 +84,11 @@ class Thread(wiring.Component):
     mop : In(stream of MOP_WRITE)
     write : In(stream of THREAD_WRITE), modifiers for the counters
     banks, idle, semaphores : as of `WaitGate`
-    asks : Out(Asks); granted : In(1), the unit takes the instruction in this cycle; refused : In(1), it takes it and does nothing
+    asks : Out(Asks); granted : In(1), the unit takes the instruction in this cycle; refused : In(Fault), it takes it and does nothing
     instruction : Out(instruction_layout), rwc : Out(RWC_STATE), adc : Out(ADC_STATE)
     executed : Out(Executed)
     waits : Out(1), an instruction is at the gate
-    illegal, unsupported : Out(1), there has been such a word since the reset; unsupported includes refused
+    clear : In(1); fault : Out(Fault), fault_number : Out(32), as of `TensixCore`
     """
 
     def __init__(self, config: TensixCoreConfig):
@@ -100,14 +103,15 @@ class Thread(wiring.Component):
                 "semaphores": In(SEMAPHORE_STATE),
                 "asks": Out(Asks),
                 "granted": In(1),
-                "refused": In(1),
+                "refused": In(Fault),
                 "instruction": Out(instruction_layout(config.chip)),
                 "rwc": Out(RWC_STATE),
                 "adc": Out(ADC_STATE),
                 "executed": Out(Executed),
                 "waits": Out(1),
-                "illegal": Out(1),
-                "unsupported": Out(1),
+                "clear": In(1),
+                "fault": Out(Fault),
+                "fault_number": Out(FAULT_NUMBER_BITS),
             }
         )
 
@@ -120,7 +124,7 @@ class Thread(wiring.Component):
         connect(m, flipped(self.i), expander.i)
         connect(m, flipped(self.mop), expander.write)
         instruction, asks = decoder.instruction, self.asks
-        opens, passes, does = Signal(), Signal(), Signal()
+        opens, passes, does, legal = Signal(), Signal(), Signal(), Signal()
         asked = Signal(Asks)
         m.d.comb += [
             decoder.word.eq(expander.o.p),
@@ -129,7 +133,8 @@ class Thread(wiring.Component):
             gate.idle.eq(self.idle),
             gate.semaphores.eq(self.semaphores),
             gate.passes.eq(does),
-            opens.eq(expander.o.valid & gate.opens),
+            legal.eq(decoder.fault == Fault.NONE),
+            opens.eq(expander.o.valid & (gate.opens | ~legal)),
             asked.matrix.eq(
                 named(instruction, *MATRIX, *MOVES, *BANKS) | (named(instruction, "SETRWC") & instruction.flip.any())
             ),
@@ -138,19 +143,17 @@ class Thread(wiring.Component):
             asked.packer.eq(named(instruction, "PACR")),
             asked.config.eq(named(instruction, *CONFIG)),
             asked.semaphores.eq(named(instruction, *SEMAPHORES)),
-            asks.eq(Mux(opens & ~decoder.illegal & ~decoder.unsupported, asked.as_value(), 0)),
+            asks.eq(Mux(opens & legal, asked.as_value(), 0)),
             passes.eq(opens & (~asks.as_value().any() | self.granted)),
-            does.eq(passes & ~decoder.illegal & ~decoder.unsupported & ~self.refused),
+            does.eq(passes & legal & (self.refused == Fault.NONE)),
             expander.o.ready.eq(passes),
             self.instruction.eq(instruction),
             self.waits.eq(expander.o.valid),
             self.executed.valid.eq(passes),
             self.executed.word.eq(expander.o.p),
         ]
-        with m.If(expander.illegal | (passes & decoder.illegal)):
-            m.d.sync += self.illegal.eq(1)
-        with m.If(passes & ~decoder.illegal & (decoder.unsupported | self.refused)):
-            m.d.sync += self.unsupported.eq(1)
+        found = first_of((passes & ~legal, decoder.fault), (passes, self.refused), (expander.illegal, Fault.WORD))
+        keep_first(m, taken=passes, found=found, clear=self.clear, fault=self.fault, number=self.fault_number)
         self._rows(m, instruction, does)
         self._addresses(m, instruction, does)
         return m

@@ -93,7 +93,7 @@ UNITS = (
         uncompared="its programs need an L1 of 256 KiB, which a netlist of gates cannot hold",
         waves=(
             CLOCK,
-            WaveGroup("host", r"(words_|mop_|write__|read__|data__|busy|illegal|unsupported)"),
+            WaveGroup("host", r"(words_|mop_|write__|read__|data__|busy|fault|clear)"),
             WaveGroup("executed", r"executed_"),
             WaveGroup("threads", r"thread_\d\."),
             WaveGroup("choices", r"(matrix|unpacker_\d|packer|config|semaphores)_(thread|view)"),

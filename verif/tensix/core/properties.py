@@ -15,6 +15,7 @@ from bitpath.rtl.tensix.core.row_packer import SOURCES
 from bitpath.rtl.tensix.core.row_unpacker import DST32_FORMATS
 from bitpath.rtl.tensix.core.unpack_address import UnpackAddress
 from bitpath.rtl.tensix.core.wait_gate import MATH, WaitGate
+from bitpath.rtl.tensix.faults import Fault
 from bitpath.rtl.tensix.matrix.instruction import Opcode, is_element_wise
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Properties
@@ -66,8 +67,8 @@ def choice_stays(claim: Claim) -> None:
 @PROPERTIES.of(
     "decode",
     "decode_mvmul_{chip.value}",
-    "{chip.value}'s MVMUL has its fields from their bits, and any other bit makes it illegal",
-    ("self.illegal.eq(stray(word, encoding.name, chip))", "self.illegal.eq(0)"),
+    "{chip.value}'s MVMUL has its fields from their bits, and any other bit makes it no word",
+    ("first_of((strays, Fault.WORD), (refused, Fault.OPERATION))", "first_of((refused, Fault.OPERATION))"),
     "chip",
     Chip,
 )
@@ -81,8 +82,7 @@ def decoded(claim: Claim, chip: Chip) -> None:
         dut.instruction.modifier == word[low:17],
         dut.instruction.broadcast_row == word[19],
         dut.instruction.flip == word[22:24],
-        dut.illegal == (word[10:low].any() | word[17:19].any() | word[20:22].any()),
-        ~dut.unsupported,
+        dut.fault == Mux(word[10:low].any() | word[17:19].any() | word[20:22].any(), Fault.WORD.value, 0),
     )
 
 

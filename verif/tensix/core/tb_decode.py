@@ -9,16 +9,16 @@ from random import Random
 import cocotb
 from cocotb.triggers import Timer
 
-from bitpath.golden.tensix.core.unpacr_nop import action
-from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.encodings import BY_OPCODE, ENCODINGS, OPCODE_LOW
-from bitpath.golden.tensix.isa import Instruction, decode
+from bitpath.golden.tensix.isa import decode
 from bitpath.rtl.tensix.core.config import ChipConfig
-from bitpath.rtl.tensix.core.decode import EXECUTED, FIELD_VALUES, ZERO_FIELDS, Decode, instruction_layout
+from bitpath.rtl.tensix.core.decode import Decode, instruction_layout
+from bitpath.rtl.tensix.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.tensix.program.refused_words import is_executed
 
 CONFIG = config_from_environment(ChipConfig)
 CHIP = CONFIG.chip
@@ -26,22 +26,6 @@ SIGNATURE = Decode(CONFIG).signature
 LAYOUT = instruction_layout(CHIP)
 CASES = int(os.environ.get("BITPATH_CASES", "20"))
 LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
-
-
-def is_executed(instruction: Instruction) -> bool:
-    """Whether a core executes an instruction, by the decoder's tables and by golden's rules of UNPACR_NOP and SETDVALID."""
-    name, fields = instruction.name, instruction.fields
-    if name not in EXECUTED or any(fields.get(each) for each in ZERO_FIELDS.get(name, ())):
-        return False
-    if name == "UNPACR_NOP":
-        try:
-            action(CHIP, instruction)
-        except ValueError:
-            return False
-        return True
-    if name == "SETDVALID":
-        return CHIP is Chip.WORMHOLE
-    return all(fields[field] in values for (of, field), values in FIELD_VALUES.items() if of == name)
 
 
 def random_word(rng: Random, encoding) -> int:
@@ -53,27 +37,27 @@ def random_word(rng: Random, encoding) -> int:
 
 
 async def check(dut, boards, word: int) -> None:
-    """Compare the record, and both flags of a legal word; of an illegal one its flag."""
+    """Compare the fault, and the record of a word that is an instruction."""
     dut.word.value = word
     await Timer(1, unit="ns")
-    records, flags = boards
+    records, faults = boards
     try:
         instruction = decode(word, chip=CHIP)
     except ValueError:
-        flags.expect(1, f"{word:#010x}")
-        flags.got(resolved(dut.illegal))
+        faults.expect(Fault.WORD.value, f"{word:#010x}")
+        faults.got(resolved(dut.fault))
         return
     fields = dict.fromkeys(LAYOUT.members, 0) | instruction.fields | {"opcode": word >> OPCODE_LOW}
     records.expect(pack(LAYOUT, fields), str(instruction))
     records.got(resolved(dut.instruction))
-    executed = is_executed(instruction)
-    flags.expect(0 if executed else 2, str(instruction))
-    flags.got(resolved(dut.illegal) | resolved(dut.unsupported) << 1)
+    fault = Fault.NONE if is_executed(CHIP, instruction) else Fault.OPERATION
+    faults.expect(fault.value, str(instruction))
+    faults.got(resolved(dut.fault))
 
 
 def boards_of(frame):
-    """Return the boards of records and of flags."""
-    return frame.scoreboard("instruction", LAYOUT), frame.scoreboard("flags", 2, output="illegal")
+    """Return the boards of records and of faults."""
+    return frame.scoreboard("instruction", LAYOUT), frame.scoreboard("fault", Fault)
 
 
 @cocotb.test(**LIMIT)
@@ -122,3 +106,18 @@ async def every_opcode(dut):
         for opcode in range(256):
             coverage.hit("known" if opcode in BY_OPCODE[CHIP] else "unknown")
             await check(dut, boards, opcode << OPCODE_LOW)
+
+
+@cocotb.test(**LIMIT)
+async def every_value(dut):
+    """Every value of each field that has up to five bits, and the ends of the others, beside zeros and beside random fields."""
+    rng = pauses.rng("fields")
+    async with bench(dut, SIGNATURE) as frame:
+        boards = boards_of(frame)
+        for encoding in ENCODINGS[CHIP]:
+            for each in encoding.fields:
+                last = (1 << each.width) - 1
+                for value in range(last + 1) if each.width <= 5 else (0, 1, last - 1, last):
+                    own = value << each.low
+                    await check(dut, boards, encoding.opcode << OPCODE_LOW | own)
+                    await check(dut, boards, random_word(rng, encoding) & ~(last << each.low) | own)

@@ -15,6 +15,7 @@ from cocotb.triggers import RisingEdge
 
 from bitpath.golden import tensix
 from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.config_fields import REGISTERS
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW
 from bitpath.golden.tensix.declarations.formats import DST16_ROWS, DST32_ROWS, Fidelity, Format
 from bitpath.golden.tensix.isa import encode
@@ -22,15 +23,17 @@ from bitpath.rtl.tensix.core.config import TensixCoreConfig
 from bitpath.rtl.tensix.core.l1_memory import LINES
 from bitpath.rtl.tensix.core.tensix_core import TensixCore
 from bitpath.rtl.tensix.core.wait_gate import EVERY, UNITS
+from bitpath.rtl.tensix.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.tensix.program.golden_core import MATH, accepted, executes, golden_core, golden_result
+from bitpath.verif.tensix.program.golden_core import MATH, golden_core, golden_result, random_words
 from bitpath.verif.tensix.program.host import CoreHost, Run
 from bitpath.verif.tensix.program.loads import Load, cases, load_program, random_load
 from bitpath.verif.tensix.program.prefaces import with_preface
 from bitpath.verif.tensix.program.product import DATUM_BYTES, DATUMS, Product, product_program
 from bitpath.verif.tensix.program.programs import RESULT, THREADS, WORD_BYTES, CoreProgram
+from bitpath.verif.tensix.program.refused_words import fault_of
 from bitpath.verif.tensix.program.stores import executed, packings, random_store, zeros_from
 
 CONFIG = config_from_environment(TensixCoreConfig)
@@ -52,16 +55,21 @@ KINDS = (
     (Format.INT8, Format.INT32, True),
 )
 """Format of the operands and of the result, and whether Dst has 32 bits."""
+NOTED = (Fault.NONE, Fault.WORD, Fault.OPERATION, Fault.STATE, Fault.REGISTER)
 REFUSED = (
-    ("ZEROACC", {"mode": 1, "operand": 64}),
-    ("UNPACR", {"context": 1}),
-    ("PACR", {"zero": 1}),
-    ("MOVD2A", {"mode": 1}),
-    ("MOVD2B", {"low_half": 1}),
-    ("UNPACR_NOP", {}),
-    *((("SETDVALID", {"sources": 1}),) if CHIP is Chip.BLACKHOLE else ()),
+    ("SEMWAIT", {"semaphores": 1}, Fault.OPERATION),
+    ("UNPACR", {"context": 1}, Fault.OPERATION),
+    ("PACR", {"zero": 1}, Fault.OPERATION),
+    ("PACR", {}, Fault.STATE),
+    ("MOVD2A", {"mode": 1}, Fault.OPERATION),
+    ("MOVD2B", {"low_half": 1}, Fault.STATE),
+    ("UNPACR_NOP", {}, Fault.OPERATION),
+    ("WRCFG", {"register": REGISTERS[CHIP]}, Fault.REGISTER),
+    ("SETC16", {"register": 255}, Fault.REGISTER),
+    ("RMWCIB0", {"register": 255, "mask": 1}, Fault.REGISTER),
+    *((("SETDVALID", {"sources": 1}, Fault.OPERATION),) if CHIP is Chip.BLACKHOLE else ()),
 )
-"""Instructions with fields that a core does not execute; after a reset Dst has 16 bits, and no low halves."""
+"""Instructions that a core refuses behind a reset, when Dst has 16 bits and no low halves, and no format is configured."""
 RANDOM_KINDS = KINDS[:5]
 """Kinds of random instructions: of floats, whose products golden takes in any order."""
 
@@ -106,13 +114,16 @@ class CoreSession:
         self._memory = frame.scoreboard("L1", 8, output="data")
         self._words = frame.scoreboard("words", 32, output="executed_0")
 
-    async def check(self, program: CoreProgram, case: str) -> Run:
-        """Play a program from a reset; compare bytes and words, and that none was refused."""
+    async def check(self, program: CoreProgram, case: str, mixed: CoreProgram | None = None) -> Run:
+        """Play a program from a reset; compare bytes and words, and that none was refused.
+
+        ``mixed`` is played instead, which has refused words of thread MATH besides; its words are not compared then.
+        """
         self.dut._log.info("%s", case)
         await self.frame.reset()
         expected, words = golden_result(CHIP, program)
-        run = await self.host.play(program)
-        for thread in range(THREADS):
+        run = await self.host.play(program if mixed is None else mixed)
+        for thread in range(THREADS) if mixed is None else (0, 2):
             got = [word for word in run.words[thread] if word != NOP]
             assert len(got) == len(words[thread]), (
                 f"{case}, thread {thread}: {len(got)} words, not {len(words[thread])}"
@@ -125,7 +136,8 @@ class CoreSession:
         ):
             self._memory.expect(right, f"{case}, byte {place}")
             self._memory.got(real)
-        assert not resolved(self.dut.illegal) | resolved(self.dut.unsupported), case
+        if mixed is None:
+            self.host.check_accepted(case)
         return run
 
 
@@ -210,7 +222,7 @@ async def the_end_of_l1(dut):
     async with opened(dut) as frame:
         host = CoreHost(frame, CONFIG)
         data = frame.scoreboard("L1", 8, output="data")
-        flags = frame.scoreboard("refused", THREADS, output="unsupported")
+        faults = frame.scoreboard("fault", Fault, output=f"fault_{MATH}")
         # Rooms for a half, one, and up to two and a quarter of a PACR's four rows.
         for fmt, quarters in product((Format.FP32, Format.BF16, Format.FP8), (2, 4, 6, 8, 9)):
             room = quarters * DATUM_BYTES[fmt]
@@ -221,10 +233,14 @@ async def the_end_of_l1(dut):
             before, pacr = zeros_from(CHIP, fmt, lines - room), encode("PACR", chip=CHIP)
             core.push(MATH, before)
             core.run()
-            fates = [executes(CHIP, core, pacr) for _ in range(3)]
-            await host.play(CoreProgram(words=((), (*before, *[pacr] * len(fates)), ()), memory=memory))
-            flags.expect(0 if all(fates) else 1 << MATH, f"{fmt.name}, room for {room} lines, {fates}")
-            flags.got(resolved(dut.unsupported))
+            fates = [fault_of(CHIP, core, MATH, pacr) for _ in range(3)]
+            run = await host.play(CoreProgram(words=((), (*before, *[pacr] * len(fates)), ()), memory=memory))
+            first = next((place for place, fault in enumerate(fates) if fault is not Fault.NONE), 0)
+            fault, number = host.faults()[MATH]
+            faults.expect(fates[first].value, f"{fmt.name}, room for {room} lines, {fates}")
+            faults.got(fault.value)
+            if fault is not Fault.NONE:
+                assert number == len(run.words[MATH]) - len(fates) + first
             for address, content in memory:
                 found = await host.read(address, content.size)
                 for place, real in enumerate(found.tolist(), address):
@@ -287,11 +303,16 @@ async def two_tiles_at_the_rate_of_loads(dut):
 
 
 @cocotb.test(**LIMIT)
-async def random_instructions(dut):
-    """Instructions of the Matrix unit, moves, changes of banks and RWCs with random fields; the packer stores a Dst tile."""
+@cocotb.parametrize(refused=[False, True])
+async def random_instructions(dut, refused):
+    """Instructions of the Matrix unit, moves, changes of banks and RWCs with random fields; the packer stores a Dst tile. Words that
+    golden refuses between them leave no trace: the bytes are those without them."""
     rng = pauses.rng("instructions")
     async with opened(dut) as frame:
         session = CoreSession(frame, gap=0.1)
+        if refused:
+            faults = frame.scoreboard("fault", Fault, output=f"fault_{MATH}")
+            coverage = frame.coverage([Fault.NONE.name, Fault.WORD.name, Fault.OPERATION.name, Fault.STATE.name])
         for case in range(max(CASES, len(RANDOM_KINDS))):
             kind = RANDOM_KINDS[case % len(RANDOM_KINDS)]
             program = random_product(rng, kind, Fidelity.LOFI, 1)
@@ -309,27 +330,48 @@ async def random_instructions(dut):
             core.push(0, first)
             core.push(MATH, before)
             core.run()
-            chosen = accepted(CHIP, core, rng, 80, dst32=kind[2])
-            own = (*before, *chosen, *words[end + 1 :])
-            await session.check(replace(program, words=(first, own, program.words[2])), f"case {case}")
+            chosen = random_words(CHIP, core, rng, 80, dst32=kind[2], refused=0.3 if refused else 0.0)
+            legal, all_of_them = (
+                replace(program, words=(first, (*before, *own, *words[end + 1 :]), program.words[2]))
+                for own in ([word for word, fault in chosen if fault is Fault.NONE], [word for word, _ in chosen])
+            )
+            if not refused:
+                await session.check(legal, f"case {case}")
+                continue
+            run = await session.check(legal, f"case {case}", all_of_them)
+            for _, fault in chosen:
+                coverage.hit(fault.name)
+            place, (word, right) = next((place, each) for place, each in enumerate(chosen) if each[1] is not Fault.NONE)
+            fault, number = session.host.faults()[MATH]
+            faults.expect(right.value, f"case {case}, word {word:#010x}, {place} behind the first")
+            faults.got(fault.value)
+            assert run.words[MATH][number] == word, f"case {case}: word {number} is not the first that is refused"
+            assert run.words[MATH][number - place : number] == [each for each, _ in chosen[:place]]
 
 
 @cocotb.test(**LIMIT)
 async def words_that_are_not_executed(dut):
-    """Each instruction that a core does not execute, and an unknown opcode, are passed over and noted."""
+    """Each instruction that a core does not execute, an unknown opcode, and a register that there is not are passed over, without
+    waiting, and noted until the faults are cleared."""
     async with opened(dut) as frame:
-        host = CoreHost(frame, CONFIG)
-        outside = frame.scoreboard("flags", 6, output="illegal")
-        refused = [encode(name, chip=CHIP, **fields) for name, fields in REFUSED]
-        for number, word in enumerate([*refused, 0xFF << OPCODE_LOW, NOP]):
-            await frame.reset()
+        host, kinds = CoreHost(frame, CONFIG), frame.coverage([fault.name for fault in NOTED])
+        boards = [frame.scoreboard(f"fault {thread}", Fault, output=f"fault_{thread}") for thread in range(THREADS)]
+        words = [(encode(name, chip=CHIP, **fields), fault) for name, fields, fault in REFUSED]
+        words += [(MVMUL << OPCODE_LOW | 1 << 20, Fault.WORD), (0xFF << OPCODE_LOW, Fault.WORD), (NOP, Fault.NONE)]
+        for number, (word, right) in enumerate(words):
             thread = number % THREADS
-            words = tuple((word, NOP) if each == thread else () for each in range(THREADS))
-            run = await host.play(CoreProgram(words=words))
-            assert run.words[thread] == [word, NOP]
-            known = word >> OPCODE_LOW != 0xFF
-            outside.expect(0 if word == NOP else 1 << thread + (3 if known else 0))
-            outside.got(resolved(dut.illegal) | resolved(dut.unsupported) << 3)
+            own = (NOP,) * (number % 4) + (word, NOP)
+            run = await host.play(CoreProgram(words=tuple(own if each == thread else () for each in range(THREADS))))
+            assert run.words[thread] == [*own]
+            kinds.hit(right.name)
+            for each, (board, (fault, place)) in enumerate(zip(boards, host.faults(), strict=True)):
+                board.expect(right.value if each == thread else 0, f"{word:#010x}")
+                board.got(fault.value)
+                assert fault is Fault.NONE or place == number % 4
+            dut.clear.value = 1
+            await RisingEdge(dut.clk)
+            dut.clear.value = 0
+            await RisingEdge(dut.clk)
 
 
 @cocotb.test(**LIMIT)

@@ -13,7 +13,7 @@ from bitpath.verif.tensix.program.programs import ARCHIVE, CHIPS, CONTROL
 pytestmark = pytest.mark.simulator
 SEED = 20261128
 PARTS = {
-    "decode": (4, 2_000),
+    "decode": (5, 3_000),
     "config_file": (3, 2_000),
     "wait_gate": (4, 2_000),
     "matrix_operands": (2, 500),
@@ -22,7 +22,7 @@ PARTS = {
     "pack_address": (1, 40),
 }
 """Tests of a bench, and values that they compare at least."""
-CORE_TESTS = 11
+CORE_TESTS = 12
 KNOWN = "tensix.core.tb_tensix_core_known_answers"
 FAST = TensixCoreConfig(rows=8, cols=16)
 """The machine's dot products: an MVMUL a cycle."""

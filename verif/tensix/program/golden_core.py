@@ -1,17 +1,18 @@
-"""Golden's core on the programs of a bench: what a program leaves, and random instructions that golden accepts."""
+"""Golden's core on the programs of a bench: what a program leaves, and random instructions that golden executes or refuses."""
 
 from random import Random
 
 import numpy as np
 
 from bitpath.golden import tensix
-from bitpath.golden.tensix.core.wait_gate import obstacle
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.encodings import BY_NAME
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, Format
-from bitpath.golden.tensix.isa import decode, encode
+from bitpath.golden.tensix.isa import encode
 from bitpath.rtl.tensix.core.decode import BANKS, MATRIX, MOVES, RWC, ZERO_FIELDS
+from bitpath.rtl.tensix.faults import Fault
 from bitpath.verif.tensix.program.programs import THREADS, CoreProgram
+from bitpath.verif.tensix.program.refused_words import fault_of, refused_word
 
 MATH = 1
 ZEROACC_MODES = (0, 0, 0, 1, 1, 1, 2, 3)
@@ -41,35 +42,28 @@ def golden_result(chip: Chip, program: CoreProgram) -> tuple[np.ndarray, list[li
     return core.l1[address : address + size].copy(), [trace.words(thread) for thread in range(THREADS)]
 
 
-def accepted(chip: Chip, core: tensix.Core, rng: Random, count: int, *, dst32: bool) -> list[int]:
-    """Return random instructions of the Matrix unit, of banks and of RWCs that golden's core executes in this order.
+def random_words(
+    chip: Chip, core: tensix.Core, rng: Random, count: int, *, dst32: bool, refused: float = 0.0
+) -> list[tuple[int, Fault]]:
+    """Return random instructions of the Matrix unit, of banks and of RWCs in the order in which golden's core executes or refuses them.
 
     None waits; moves may write Dst in another width than `dst32`. The first ones fill Dst, because a reset leaves its words; their
-    modifier 0 adds a block's rows to the RWC.
+    modifier 0 adds a block's rows to the RWC. ``refused`` is the share of other words, of which a decoder refuses each, and without
+    which no refused one is returned.
     """
     rows = DST32_ROWS if dst32 and core.numerics.moves_follow_fp32 else DST16_ROWS
     fills = [encode("MOVA2D", chip=chip, mode=2)] * (rows // BLOCK_ROWS)
     words = [*fills, encode("SETRWC", chip=chip, which=0b1111)]
     core.push(MATH, words)
     core.run()
+    found = [(word, Fault.NONE) for word in words]
     count += len(words)
-    while len(words) < count:
-        word = _random_word(chip, rng, dst32=dst32)
-        if executes(chip, core, word):
-            words.append(word)
-    return words
-
-
-def executes(chip: Chip, core: tensix.Core, word: int) -> bool:
-    """Execute a word of thread MATH in golden's core if it is legal and need not wait; return whether it was executed."""
-    try:
-        if obstacle(core.state, MATH, decode(word, chip=chip)):
-            return False
-        core.push(MATH, [word])
-        core.run()
-    except (ValueError, tensix.UndefinedBehavior):
-        return False
-    return True
+    while len(found) < count:
+        word = refused_word(chip, rng) if rng.random() < refused else _random_word(chip, rng, dst32=dst32)
+        fault = fault_of(chip, core, MATH, word)
+        if fault is Fault.NONE or (refused and fault is not None):
+            found.append((word, fault))
+    return found
 
 
 def _random_word(chip: Chip, rng: Random, *, dst32: bool) -> int:

@@ -8,6 +8,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from bitpath.rtl.tensix.core.config import TensixCoreConfig
 from bitpath.rtl.tensix.core.tensix_core import l1_write_layout
 from bitpath.rtl.tensix.core.thread import Executed
+from bitpath.rtl.tensix.faults import Fault
 from bitpath.rtl.tensix.stream.mop_expander import MOP_WRITE
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench
@@ -52,6 +53,21 @@ class CoreHost:
         self._writes, self._reads = frame.driver("write"), frame.driver("read")
         self._answers: list[int] = []
         frame.monitor("data", self._answers.append, pauses.scattered(gap, pauses.rng("data")))
+
+    def faults(self) -> list[tuple[Fault, int]]:
+        """Return the fault of each thread, and the words before it."""
+        return [
+            tuple(
+                kind(resolved(getattr(self.dut, f"{name}_{thread}")))
+                for name, kind in (("fault", Fault), ("fault_number", int))
+            )
+            for thread in range(THREADS)
+        ]
+
+    def check_accepted(self, case: str = "the program") -> None:
+        """Raise AssertionError if a thread has refused a word."""
+        for thread, (fault, number) in enumerate(self.faults()):
+            assert fault is Fault.NONE, f"{case}: thread {thread} refuses word {number}, counted from 0: {fault.name}"
 
     async def write(self, address: int, content: np.ndarray) -> None:
         """Write bytes, whole 64-byte words, to L1."""

@@ -10,7 +10,6 @@ from bitpath.rtl.tensix.core.config import TensixCoreConfig
 from bitpath.rtl.tensix.core.tensix_core import TensixCore
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.exchange import read_input, write_result
-from bitpath.verif.kit.streams import resolved
 from bitpath.verif.tensix.program.host import CoreHost
 from bitpath.verif.tensix.program.programs import THREADS
 
@@ -23,12 +22,12 @@ async def run_program(dut):
     async with bench(dut, TensixCore(CONFIG).signature, drain=False, patience=None) as frame:
         host = CoreHost(frame, CONFIG)
         run = await host.play(program)
+        host.check_accepted()
         threads = range(THREADS)
         write_result(
             output=await host.read(*program.result),
             words=np.array([word for thread in threads for word in run.words[thread]], np.uint32),
             word_cycles=np.array([cycle for thread in threads for cycle in run.cycles[thread]], np.int64),
             counts=np.array([len(run.words[thread]) for thread in threads], np.int64),
-            flags=np.array([resolved(dut.illegal), resolved(dut.unsupported)], np.int64),
             cycles=run.length,
         )

@@ -1,12 +1,20 @@
 """Every sentence with which the core refuses a program, and what the vendor's documents call undefined."""
 
+import pickle
 import re
+from collections import Counter
+from random import Random
 
 import numpy as np
 import pytest
 
 from bitpath.golden import tensix
+from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.encodings import ENCODINGS, OPCODE_LOW
 from bitpath.golden.tensix.declarations.formats import DST16_BF16
+from bitpath.golden.tensix.isa import decode, encode
+from bitpath.rtl.tensix.faults import Fault
+from bitpath.verif.tensix.program.refused_words import fault_of
 from bitpath.verif.tensix.program.streams import MATH, PACK, UNPACK, configure, execute, loaded
 
 UndefinedBehavior = tensix.UndefinedBehavior
@@ -61,10 +69,6 @@ UNDEFINED = [
         lambda: running(0, "SETDVALID sources=1", chip="blackhole"),
         "a bank must be handed over by UNPACR or UNPACR_NOP on blackhole, not by SETDVALID",
     ),
-    (
-        lambda: running(MATH, "ZEROACC mode=3, revert=1", chip="blackhole"),
-        "revert must be 0 in a ZEROACC of more than one row, not 1",
-    ),
     (lambda: running(MATH, "MOVD2A low_half=1"), "Fp32_enabled must be 1 in MOVD2A with low_half, not 0"),
     (lambda: running(MATH, "MOVD2B", formats=(4, 4)), "Fp32_enabled must be 1 in MOVD2B with TF32, not 0"),
     (lambda: unpacking("UNPACR multi_context=1, adc=3"), "adc must be 0 to 2 in UNPACR, not 3"),
@@ -94,6 +98,10 @@ UNDEFINED = [
     ),
 ]
 VALUES = [
+    (
+        lambda: running(MATH, "ZEROACC mode=3, revert=1", chip="blackhole"),
+        "revert must be 0 in ZEROACC: golden does not model it; not 1",
+    ),
     (lambda: tensix.Core("quasar"), "chip must be 'wormhole' or 'blackhole', not 'quasar'"),
     (lambda: tensix.Core(l1_bytes=0), "l1_bytes must be 1 to 4294967295, not 0"),
     (lambda: tensix.Core().push(3, []), "thread must be 0 to 2, not 3"),
@@ -198,3 +206,65 @@ def test_a_burst_that_would_pass_the_last_row_of_src_a_is_undefined():
     with pytest.raises(UndefinedBehavior, match=says):
         unpacking("SETADCXX units=1, end=31\nUNPACR multi_context=1", dst_address=64 + 63 * 16)
     assert unpacking(dst_address=64 + 127 * 16).waiting == (None, None, None)
+
+
+def test_a_refused_pacr_of_two_packers_writes_nothing():
+    """Packer 1 would pass the end of L1; packer 0 would not."""
+    core = loaded("wormhole", formats=(5, 5), l1_bytes=4096)
+    core.l1[:] = 0xEE
+    configure(core, PACK, dst_format=5, edge_mask=0xFFFF)
+    for unit, address in enumerate((15, 4096 // 16 - 1)):
+        configure(core, PACK, unit, pack_in_format=5, pack_out_format=5, pack_uncompressed=1, pack_address=address)
+    core.state.dst.write(0, np.zeros((16, 16), np.uint32), DST16_BF16)
+    with pytest.raises(UndefinedBehavior, match="PACR must write to L1, 4096 bytes, not to address 4128"):
+        execute(core, PACK, "SETADCXX units=4, end=15\nPACR packers=3")
+    assert (core.l1 == 0xEE).all()
+    assert [(each.data, each.exponents) for each in core.state.packers[:2]] == [(None, None)] * 2
+    execute(core, PACK, "PACR packers=1")
+    assert (core.l1[0x100:0x120] == 0).all()
+
+
+def test_a_refused_wrcfg_of_four_registers_writes_none():
+    core = loaded("wormhole", formats=(5, 5))
+    before = [list(bank) for bank in core.config.registers]
+    core.state.gprs[PACK][:4] = [0, 0, 0, 0xFFFFFFFF]
+    register = next(
+        number for number in range(0, 180, 4) if not any(_accepts(core, number + each, 0xFFFFFFFF) for each in range(4))
+    )
+    with pytest.raises(ValueError, match=f"configuration register {register + 3} must be 0 in the bits"):
+        execute(core, PACK, f"WRCFG wide=1, register={register}")
+    assert core.config.registers == before
+
+
+def _accepts(core, register, value):
+    try:
+        core.config.check(register, value)
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("chip", ["wormhole", "blackhole"])
+def test_a_refused_instruction_leaves_no_trace(chip):
+    """Random words beside what the decoder of a core lets pass: the state stays, and the next word works."""
+    rng, refused = Random(2026), Counter()
+    core = loaded(chip, l1_bytes=1 << 16)
+    for _ in range(1500):
+        before = pickle.dumps(core.state)
+        word = _any_word(chip, rng)
+        fault = fault_of(Chip(chip), core, MATH, word)
+        if fault in (Fault.REGISTER, Fault.STATE):
+            refused[decode(word, chip=chip).name] += 1
+            assert pickle.dumps(core.state) == before, decode(word, chip=chip)
+        if fault is not Fault.NONE:
+            core.state.waits = [None] * 3
+    assert len(refused) >= 8, refused
+    assert fault_of(Chip(chip), core, MATH, encode("SETRWC", chip=chip, which=15)) is Fault.NONE
+
+
+def _any_word(chip, rng):
+    encoding = rng.choice(ENCODINGS[Chip(chip)])
+    names = {"MOP", "MOP_CFG", "REPLAY"}
+    while encoding.name in names:
+        encoding = rng.choice(ENCODINGS[Chip(chip)])
+    return encoding.opcode << OPCODE_LOW | rng.getrandbits(OPCODE_LOW) & encoding.used_bits

@@ -213,7 +213,9 @@ MANNERS = {
     "stream_port": Manners(keeps=QUEUE, inputs={"advance": likely}, pace=Pace(gap=0.7, stall=0.7)),
     **dict.fromkeys(("vector_registers", "accumulator_registers", "store_fifo"), Manners()),
     "load_fifo": Manners(inputs={"request": short_fifos, "advance": likely}, cycles=150),
-    "aie_tile": Manners(keeps=SRAM, inputs={"i": tile_bundles}, pace=Pace(gap=0.6), still=("error",), cycles=150),
+    "aie_tile": Manners(
+        keeps=SRAM, inputs={"i": tile_bundles}, pace=Pace(gap=0.6), still=("fault", "fault_number"), cycles=150
+    ),
     **dict.fromkeys(("systolic_array", "core_array"), ARRAY),
     "mop_expander": Manners(inputs=EXPANDED, still=("illegal",), cycles=150),
     **dict.fromkeys(
@@ -232,7 +234,11 @@ MANNERS = {
     "tensix_core": Manners(
         keeps=f"GPRs, replay buffers, registers and L1: {SRAM}",
         inputs={f"words_{thread}": core_words(thread) for thread in range(3)},
-        still=("illegal", "unsupported", *ALWAYS_BUSY),
+        still=(
+            *(f"fault_{thread}" for thread in range(3)),
+            *(f"fault_number_{thread}" for thread in range(3)),
+            *ALWAYS_BUSY,
+        ),
         cycles=150,
     ),
     **dict.fromkeys(("turn_buffer", "tilise_address"), Manners()),
