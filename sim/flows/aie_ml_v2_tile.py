@@ -168,8 +168,7 @@ def program_of(config: AieTileConfig, layer: Layer) -> TileProgram:
 
 
 def golden_run(config: AieTileConfig, layer: Layer, conflicts: str = "raise") -> list[np.ndarray]:
-    """Return what golden's tile leaves: all of memory, uint8; all registers, eight words each; cycles, stalls for banks, products
-    and error."""
+    """Return what golden's tile leaves: all of memory, uint8; all registers, eight words each; cycles, stalls for banks, products."""
     tile = Tile(conflicts=conflicts, exposed=True)
     for name, value in layer.registers.items():
         tile.registers.write(name, value)
@@ -179,13 +178,13 @@ def golden_run(config: AieTileConfig, layer: Layer, conflicts: str = "raise") ->
     memory = np.concatenate(
         [tile.memory.load(at, LINE_BYTES) for at in range(0, memory_bytes(config.memory), LINE_BYTES)]
     )
-    counts = [report.cycles, report.stalls["banks"], report.products, 0]
+    counts = [report.cycles, report.stalls["banks"], report.products]
     return [memory, _words(register_values(config, tile.registers).values()), np.array(counts, np.int64)]
 
 
 def rtl_run(left: Mapping[str, Any]) -> list[np.ndarray]:
     """Return the same of what the RTL's bench left."""
-    counts = [int(left[name]) for name in ("cycles", "banks_stalls", "products", "error")]
+    counts = [int(left[name]) for name in ("cycles", "banks_stalls", "products")]
     return [left["memory"], _words(left["registers"]), np.array(counts, np.int64)]
 
 

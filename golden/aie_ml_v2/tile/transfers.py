@@ -11,7 +11,7 @@ from bitpath.golden.aie_ml_v2.convert.to_mx import to_mx
 from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX6, MX9, SRS_MODES, RoundingCode, Saturation
 from bitpath.golden.aie_ml_v2.declarations.cycles import FLUSH, LOAD, POP, PUSH_MX, STORE, STORE_SRS, Cycles
 from bitpath.golden.aie_ml_v2.declarations.registers import REGISTERS
-from bitpath.golden.aie_ml_v2.declarations.tile import LINE_BYTES
+from bitpath.golden.aie_ml_v2.declarations.tile import LINE_BYTES, AguForm
 from bitpath.golden.aie_ml_v2.mac.sparsity import decompress, sparse_load
 from bitpath.golden.aie_ml_v2.operands.layout import pack_mx, to_registers, unpack_mx
 from bitpath.golden.aie_ml_v2.tile.addressing import Address, line_of
@@ -221,6 +221,8 @@ class Pop(Operation):
         check_choice("to", self.to, [f"{kind}{n}" for n in range(12)])
         if self.jump is not None and self.jump.pointer != self.fifo:
             raise ValueError(f"jump must modify p{self.fifo}, not p{self.jump.pointer}")
+        if self.jump is not None and self.jump.form is AguForm.INDEXED:
+            raise ValueError("jump must move its pointer, not be of form indexed")
 
     def lands(self) -> Mapping[str, tuple[int, str]]:
         written = self.jump.written if self.jump else ()

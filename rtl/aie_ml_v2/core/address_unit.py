@@ -46,12 +46,13 @@ POINTER_WRITE = data.StructLayout({"enable": 1, "value": ADDRESS_BITS})
 """Layout of a FIFO's write of its pointer."""
 FIFO_POINTERS = 3
 """Pointers of FIFOs: p0 and p1 of the load FIFOs, p2 of the store FIFO."""
+STORE_POINTER = 2
 HOST_REGISTER = data.StructLayout({"kind": AddressKind, "index": 3, "writes": 1, "value": ADDRESS_BITS})
 """Layout of the host's access."""
 
 
 class AddressUnit(wiring.Component):
-    """Three updates a cycle; two of one register leave either's value. Registers are 0 after reset.
+    """Three updates a cycle, of different registers: `IssueCheck` refuses others. Registers are 0 after reset.
 
     Members
     -------

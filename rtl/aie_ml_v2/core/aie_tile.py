@@ -10,7 +10,8 @@
 
 A bundle issues in a cycle, unless there is none, or an access waits for a bank: then everything stands still. Nothing else
 stalls: an operation that reads a register before its write finds the old value. The last operations end in the cycles of further
-bundles, for example empty ones.
+bundles, for example empty ones. A refused operation changes nothing, but for the counters of a jump whose FIFO would load a line
+beyond the memory; those of its bundle's other slots issue.
 
 Ref: llvm-aie's itineraries and register file (target aie2ps); AM020 and AM027 for the banks.
 """
@@ -19,20 +20,23 @@ from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.rtl.aie_ml_v2.core.address_unit import AddressKind, AddressUnit
+from bitpath.rtl.aie_ml_v2.core.address_unit import REGISTERS, SHIFTS, STORE_POINTER, AddressKind, AddressUnit
 from bitpath.rtl.aie_ml_v2.core.bundle import BUNDLE, LoadOp, MoveOp, StoreOp
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
-from bitpath.rtl.aie_ml_v2.core.issue_check import IssueCheck, TileError
-from bitpath.rtl.aie_ml_v2.core.load_units import FIFOS, UNITS, LoadUnits
+from bitpath.rtl.aie_ml_v2.core.issue_check import AGUS, IssueCheck
+from bitpath.rtl.aie_ml_v2.core.load_units import FIFOS, TO_MEMORY, UNITS, LoadUnits
 from bitpath.rtl.aie_ml_v2.core.multiply_unit import MultiplyUnit
 from bitpath.rtl.aie_ml_v2.core.run_counters import COUNTER_BITS, LOAD_SLOTS, STALLS, RunCounters
 from bitpath.rtl.aie_ml_v2.core.store_unit import StoreUnit
+from bitpath.rtl.aie_ml_v2.faults import Fault
 from bitpath.rtl.aie_ml_v2.mover.config import ShuffleConfig
 from bitpath.rtl.aie_ml_v2.mover.shuffle import Shuffle
 from bitpath.rtl.aie_ml_v2.tile.accumulator_registers import AccumulatorRegisters
 from bitpath.rtl.aie_ml_v2.tile.data_memory import DataMemory, outside_layout
 from bitpath.rtl.aie_ml_v2.tile.fifo_bytes import LINE_BITS
+from bitpath.rtl.aie_ml_v2.tile.slot_file import SLOTS
 from bitpath.rtl.aie_ml_v2.tile.vector_registers import MV_FORWARD, VectorRegisters
+from bitpath.rtl.common.pipeline.faults import first_of, keep_first
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
@@ -55,8 +59,6 @@ class HostSpace(enum.Enum, shape=4):
 
 HOST_REQUEST = data.StructLayout({"space": HostSpace, "index": 5, "writes": 1, "data": LINE_BITS})
 """Layout of the host's access to a register."""
-STORE_POINTER = 2
-"""Number of the store FIFO's pointer register."""
 
 
 class AieTile(wiring.Component):
@@ -76,7 +78,9 @@ class AieTile(wiring.Component):
     cycles : Out(32), from the first bundle to the last write or access, stalls for a bank included
     stalls : Out(STALLS)
     products : Out(32), native products that were issued
-    error : Out(TileError), the first one; such an operation leaves nothing, but for one with a wrong address
+    fault : Out(Fault), fault_number : Out(32), of the first refused operation or host's request since reset or ``clear``, and the
+        bundles before its own
+    clear : In(1), clears ``fault``; the next bundle's number is 0
     """
 
     def __init__(self, config: AieTileConfig):
@@ -93,7 +97,9 @@ class AieTile(wiring.Component):
                 "cycles": Out(COUNTER_BITS),
                 "stalls": Out(STALLS),
                 "products": Out(COUNTER_BITS),
-                "error": Out(TileError),
+                "fault": Out(Fault),
+                "fault_number": Out(COUNTER_BITS),
+                "clear": In(1),
             }
         )
 
@@ -102,7 +108,7 @@ class AieTile(wiring.Component):
         config = self.config
         check = instantiate(m, platform, "check", IssueCheck, config)
         addresses = instantiate(m, platform, "addresses", AddressUnit)
-        loads = instantiate(m, platform, "loads", LoadUnits, config.vector_registers)
+        loads = instantiate(m, platform, "loads", LoadUnits, config.vector_registers, config.memory.used_bits)
         stores = instantiate(m, platform, "stores", StoreUnit, config.multiply.numerics, config.multiply.mx9)
         multiply = instantiate(m, platform, "multiply", MultiplyUnit, config)
         vectors = instantiate(m, platform, "vectors", VectorRegisters, config.vector_registers)
@@ -119,24 +125,31 @@ class AieTile(wiring.Component):
             multiply.issue.eq(check.issue.vec),
             *(unit.advance.eq(goes) for unit in (check, addresses, loads, stores, multiply)),
         ]
-        self._address(m, check.issue, addresses, loads, stores)
+        self._address(m, check, addresses, loads, stores)
         self._access(m, offered, loads, stores, memory)
         self._operands(m, platform, goes, check.issue, loads, stores, multiply, vectors, accumulators)
         self._count(m, platform, goes, check, loads, stores, memory)
-        self._host(m, vectors, accumulators, addresses, loads, stores)
+        wrong = self._host(m, vectors, accumulators, addresses, loads, stores)
+        self._faults(m, goes, check, loads, wrong)
         return m
 
-    def _address(self, m: Module, issue: data.View, addresses, loads, stores) -> None:
-        """Pointers of the slots, and what their units do with them."""
+    def _address(self, m: Module, check, addresses, loads, stores) -> None:
+        """Pointers of the slots, and what their units do with them; the check sees where the bundle's addresses lead."""
+        issue, bundle = check.issue, check.bundle
+        for name in AGUS:
+            m.d.comb += [
+                getattr(addresses, name).address.eq(bundle[name].address),
+                getattr(check, f"{name}_address").eq(getattr(addresses, f"{name}_address")),
+            ]
+        m.d.comb += [check.pushed.eq(stores.pointer), check.holds.eq(stores.count != 0)]
         for unit, name in enumerate(LOAD_SLOTS):
             slot, use, own = issue[name], getattr(addresses, name), loads.issue[unit]
             steps = (slot.op == LoadOp.LOAD) | (slot.op == LoadOp.POINTER)
             jumps = (slot.op == LoadOp.POP) & slot.jumps
             m.d.comb += [
-                use.address.eq(slot.address),
                 use.steps.eq(steps),
                 use.counts.eq(steps | jumps),
-                use.is_relative.eq(jumps),
+                use.is_relative.eq((bundle[name].op == LoadOp.POP) & bundle[name].jumps),
                 *(own[field].eq(slot[field]) for field in ("op", "to", "fifo", "format", "jumps")),
                 own.address.eq(getattr(addresses, f"{name}_address")),
             ]
@@ -145,7 +158,6 @@ class AieTile(wiring.Component):
         slot, use = issue.st, addresses.st
         steps = (slot.op == StoreOp.SRS) | (slot.op == StoreOp.POINTER)
         m.d.comb += [
-            use.address.eq(slot.address),
             use.steps.eq(steps),
             use.counts.eq(steps),
             addresses.shift_index.eq(slot.shift),
@@ -242,7 +254,7 @@ class AieTile(wiring.Component):
         ]
 
     def _count(self, m: Module, platform, goes: Value, check, loads, stores, memory) -> None:
-        """Counters of the run; the first error stays."""
+        """Counters of the run."""
         counters = instantiate(m, platform, "counters", RunCounters)
         accesses = Cat([*(access.valid for access in loads.access), stores.access.valid])
         m.d.comb += [
@@ -253,23 +265,40 @@ class AieTile(wiring.Component):
             self.busy.eq(self.i.valid | counters.flying),
             *(getattr(self, name).eq(getattr(counters, name)) for name in ("cycles", "stalls", "products")),
         ]
-        with m.If(self.error == TileError.NONE):
-            with m.If(goes & memory.error.outside.any()):
-                m.d.sync += self.error.eq(TileError.OUTSIDE)
-            with m.Elif(goes & memory.error.unaligned.any()):
-                m.d.sync += self.error.eq(TileError.UNALIGNED)
-            with m.Elif(goes):
-                m.d.sync += self.error.eq(check.error)
 
-    def _host(self, m: Module, vectors, accumulators, addresses, loads, stores) -> None:
-        """Accesses of the host to registers."""
+    def _faults(self, m: Module, goes: Value, check, loads, wrong: Value) -> None:
+        """The first fault stays; that of a FIFO's line is found as many bundles later as its access."""
+        beyond = Cat(loads.beyond).any()
+        late = goes & beyond
+        keep_first(
+            m,
+            taken=goes,
+            found=first_of((late, Fault.RANGE), (goes, check.fault), (1, wrong)),
+            clear=self.clear,
+            fault=self.fault,
+            number=self.fault_number,
+            age=Mux(late, TO_MEMORY, 0),
+        )
+
+    def _host(self, m: Module, vectors, accumulators, addresses, loads, stores) -> Value:
+        """Accesses of the host to registers; return what is wrong with one, which reads or writes nothing."""
         request = self.host.p
+        counts = {
+            HostSpace.VECTOR: SLOTS * self.config.pairs,
+            HostSpace.ACCUMULATOR: SLOTS * self.config.accumulators,
+            HostSpace.LOAD_FIFO: 2 * FIFOS,
+            HostSpace.LOAD_COUNT: FIFOS,
+            HostSpace.STORE_FIFO: 2,
+            HostSpace.STORE_COUNT: 1,
+        } | {HostSpace[kind.name]: SHIFTS if kind is AddressKind.S else REGISTERS for kind in AddressKind}
+        known = Value.cast(request.space).matches(*(space.value for space in counts))
+        beyond = Cat((request.space == space) & (request.index >= count) for space, count in counts.items()).any()
         taken, writes = Signal(), Signal()
         spaces = {space: Signal(name=f"is_{space.name.lower()}") for space in HostSpace}
         m.d.comb += [
             self.host.ready.eq(~self.busy),
             taken.eq(self.host.valid & self.host.ready),
-            writes.eq(taken & request.writes),
+            writes.eq(taken & request.writes & known & ~beyond),
             *(found.eq(request.space == space) for space, found in spaces.items()),
             vectors.unpack.index.eq(request.index),
             vectors.convert.name.index.eq(request.index),
@@ -317,3 +346,6 @@ class AieTile(wiring.Component):
         for space, value in values.items():
             with m.If(spaces[space]):
                 m.d.sync += self.answer.p.eq(value)
+        with m.If(~known | beyond):
+            m.d.sync += self.answer.p.eq(0)
+        return first_of((taken & ~known, Fault.OPERATION), (taken & beyond, Fault.RANGE))

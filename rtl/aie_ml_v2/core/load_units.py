@@ -20,7 +20,7 @@ from amaranth.utils import exact_log2
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX9
 from bitpath.golden.aie_ml_v2.declarations.cycles import LOAD, POP
-from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, BANK_BYTES, LINE_BYTES
+from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, BANK_BYTES, FIFO_BYTES, LINE_BYTES
 from bitpath.rtl.aie_ml_v2.core.address_unit import POINTER_WRITE
 from bitpath.rtl.aie_ml_v2.core.bundle import REGISTER, LoadOp, PopFormat
 from bitpath.rtl.aie_ml_v2.core.popped import Popped
@@ -58,15 +58,18 @@ TO_POP = POP.result - 1
 class LoadUnits(wiring.Component):
     """An operation a cycle and unit. Structural hazards: one FIFO in both units, and a load in the cycle after a pop of its unit.
 
+    An operation whose FIFO would load a line beyond the memory becomes a no-op.
+
     Parameters
     ----------
     config : VectorRegistersConfig, the registers that they write.
+    used_bits : bits of an address in the memory.
 
     Members
     -------
     advance : In(1), clock enable of everything
     issue : In(LOAD_ISSUE), of each unit
-    access : Out(LINE_ACCESS), of each unit, in cycle 5
+    access : Out(LINE_ACCESS), beyond : Out(1), of each unit, in cycle 5
     line : In(512), of each unit, in cycle 6
     write : Out(vector_write), write_enable : Out(1), of each unit
     pointer : In(20), pointer_write : Out(POINTER_WRITE), of each FIFO
@@ -74,11 +77,12 @@ class LoadUnits(wiring.Component):
     host_write : In(2), of each FIFO: halves of its bytes to write; host_counts : In(1); host_data : In(512)
     """
 
-    def __init__(self, config: VectorRegistersConfig):
-        self.config = config
+    def __init__(self, config: VectorRegistersConfig, used_bits: int):
+        self.config, self.used_bits = config, used_bits
         ports = {
             "issue": In(LOAD_ISSUE),
             "access": Out(LINE_ACCESS),
+            "beyond": Out(1),
             "line": In(LINE_BITS),
             "write": Out(vector_write(config)),
             "write_enable": Out(1),
@@ -103,7 +107,7 @@ class LoadUnits(wiring.Component):
         fifos = [self._fifo(m, platform, number, due) for number in range(FIFOS)]
         for unit in range(UNITS):
             self._access(m, unit, due[unit], fifos)
-            self._write(m, platform, unit, fifos)
+            self._write(m, platform, unit, due[unit], fifos)
         return m
 
     def _fifo(self, m: Module, platform, number: int, due: list[data.View]) -> LoadFifo:
@@ -114,10 +118,12 @@ class LoadUnits(wiring.Component):
         held, count = Signal(COUNT, name=f"held_count_{number}"), self.count[number]
         from_b = Signal(name=f"from_b_{number}")
         write = self.pointer_write[number]
+        beyond = Signal(name=f"beyond_{number}")
         m.d.comb += [
+            beyond.eq((count <= FIFO_BYTES - LINE_BYTES) & self.pointer[number][self.used_bits :].any()),
             asked.eq(Mux(by_b, due[1], due[0])),
             fifo.advance.eq(self.advance | self.host_write[number].any()),
-            fifo.enable.eq(by_a | by_b),
+            fifo.enable.eq((by_a | by_b) & ~beyond),
             count.eq(Mux(fifo.late, fifo.late_count, held)),
             request.pop.eq(asked.op == LoadOp.POP),
             request.sparse.eq(_is_sparse(asked.format)),
@@ -132,6 +138,9 @@ class LoadUnits(wiring.Component):
             write.enable.eq(fifo.enable),
             write.value.eq(Mux(request.jumps, fifo.head + asked.address, fifo.next_pointer)),
         ]
+        for unit, own in enumerate((by_a, by_b)):
+            with m.If(own):
+                m.d.comb += self.beyond[unit].eq(beyond)
         with m.If(self.advance):
             m.d.sync += [from_b.eq(by_b), held.eq(Mux(fifo.enable, fifo.next_count, count))]
         with m.If(self.host_counts[number]):
@@ -147,17 +156,17 @@ class LoadUnits(wiring.Component):
             access.size.eq(Mux(plain & (due.to.size == 0), exact_log2(BANK_BYTES), exact_log2(LINE_BYTES))),
         ]
 
-    def _write(self, m: Module, platform, unit: int, fifos: list[LoadFifo]) -> None:
+    def _write(self, m: Module, platform, unit: int, due: data.View, fifos: list[LoadFifo]) -> None:
         """Writes of registers: a line, or a pop's element."""
         issue, write = self.issue[unit], self.write[unit]
         line = Signal(LINE_BITS, name=f"line_{unit}_held", reset_less=True)
         loads, pops = (Signal(LOAD_ISSUE, name=f"{name}_{unit}") for name in ("loads", "pops"))
         m.d.comb += [
             loads.eq(Mux(issue.op == LoadOp.LOAD, issue, 0)),
-            pops.eq(Mux(issue.op == LoadOp.POP, issue, 0)),
+            pops.eq(Mux((due.op == LoadOp.POP) & ~self.beyond[unit], due, 0)),
         ]
         loaded = self._delayed(m, platform, f"loaded_{unit}", loads, TO_WRITE)
-        popping = self._delayed(m, platform, f"popping_{unit}", pops, TO_POP - 1)
+        popping = self._delayed(m, platform, f"popping_{unit}", pops, TO_POP - 1 - TO_MEMORY)
         popped, element = Signal(LOAD_ISSUE, name=f"popped_{unit}"), instantiate(m, platform, f"popped_{unit}", Popped)
         held = Signal(element.o.shape(), name=f"element_{unit}", reset_less=True)
         m.d.comb += [

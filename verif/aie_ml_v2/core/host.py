@@ -8,6 +8,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.aie_ml_v2.declarations.tile import BANK_BYTES
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
+from bitpath.rtl.aie_ml_v2.faults import Fault
 from bitpath.rtl.aie_ml_v2.tile.config import DataMemoryConfig
 from bitpath.rtl.aie_ml_v2.tile.data_memory import outside_layout
 from bitpath.verif.kit import pauses
@@ -102,6 +103,11 @@ class TileHost:
         await FallingEdge(self.dut.clk)
         assert not resolved(self.dut.busy), "something is still in flight behind the last bundle"
         await RisingEdge(self.dut.clk)
+
+    def check_accepted(self) -> None:
+        """Raise AssertionError if the tile has refused an operation."""
+        fault, number = Fault(resolved(self.dut.fault)), resolved(self.dut.fault_number)
+        assert fault is Fault.NONE, f"the tile refuses an operation of bundle {number}, counted from 0: {fault.name}"
 
     async def registers(self, requests: Iterable[int]) -> list[int]:
         """Return the answers to requests for registers."""

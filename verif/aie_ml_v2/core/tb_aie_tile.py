@@ -15,10 +15,10 @@ from bitpath.golden.aie_ml_v2.tile.schedule import write_bytes
 from bitpath.golden.aie_ml_v2.tile.tile import Bundle, Tile
 from bitpath.golden.aie_ml_v2.tile.transfers import PointerAdd
 from bitpath.rtl.aie_ml_v2.core.address_unit import REGISTERS as POINTERS
-from bitpath.rtl.aie_ml_v2.core.aie_tile import AieTile
+from bitpath.rtl.aie_ml_v2.core.aie_tile import HOST_REQUEST, AieTile, HostSpace
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
-from bitpath.rtl.aie_ml_v2.core.issue_check import TileError
 from bitpath.rtl.aie_ml_v2.core.run_counters import STALLS
+from bitpath.rtl.aie_ml_v2.faults import Fault
 from bitpath.verif.aie_ml_v2.core.encoding import (
     DRAIN,
     encoded,
@@ -27,13 +27,14 @@ from bitpath.verif.aie_ml_v2.core.encoding import (
     register_values,
     register_writes,
 )
-from bitpath.verif.aie_ml_v2.core.errors import BEHIND_MX9, LACKING, MEETING, WRONG_ADDRESSES
+from bitpath.verif.aie_ml_v2.core.errors import BEHIND_MX9, LACKING, LINES_BEYOND, MEETING, WRONG_ADDRESSES
 from bitpath.verif.aie_ml_v2.core.events import events_of, tile_events
 from bitpath.verif.aie_ml_v2.core.host import TileHost, TileProgram, memory_bytes, module_bytes
 from bitpath.verif.aie_ml_v2.core.operands import any_registers
 from bitpath.verif.aie_ml_v2.core.programs import ProgramMaker, kinds_of
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 
 CONFIG = config_from_environment(AieTileConfig)
@@ -64,6 +65,7 @@ class Table:
         self.registers = frame.scoreboard("registers", 512, output="answer")
         self.memory = frame.scoreboard("memory", 256, output="word__0")
         self.counts = frame.scoreboard("counts", 32, output="cycles")
+        self.faults = frame.scoreboard("fault", Fault)
         self.golden = Tile(conflicts="stall", exposed=True)
 
     async def start(self, registers, memory=None):
@@ -91,6 +93,12 @@ class Table:
         ):
             self.counts.expect(expected, name)
             self.counts.got(found)
+
+    def fault(self, fault, number=0, name=""):
+        """Compare the fault and, of one, the number of its bundle."""
+        self.faults.expect(fault.value, name)
+        self.faults.got(resolved(self.dut.fault))
+        assert fault is Fault.NONE or resolved(self.dut.fault_number) == number, name
 
     async def compare_registers(self):
         for (space, index), value in register_values(CONFIG, self.golden.registers).items():
@@ -127,7 +135,7 @@ async def random_schedules(dut, kind, gaps):
         await table.start(program.registers, program.memory)
         table.count(await table.play(program.bundles))
         await table.compare_memory()
-        assert resolved(dut.error) == TileError.NONE.value
+        table.fault(Fault.NONE)
         assert bool(STALLS.from_bits(resolved(dut.stalls)).bundles) == bool(gaps)
         for event in events_of(program.bundles):
             coverage.hit(event)
@@ -192,7 +200,7 @@ async def access_beside_a_schedule(dut):
 
 @cocotb.test(**LIMIT)
 async def wrong_operations(dut):
-    """Operations that the tile lacks, and those that meet another one, are left out; the first error stays."""
+    """Operations that the tile lacks, and those that meet another one, are left out; the first fault stays."""
     rng = pauses.rng("state")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame)
@@ -204,14 +212,14 @@ async def wrong_operations(dut):
         for name, word in LACKING.items():
             await frame.reset()
             await table.start(program.registers)
-            await table.play([], [word(CONFIG), word(CONFIG)])
-            assert resolved(dut.error) == TileError.OPERATION.value, name
+            await table.play([], [0, word(CONFIG), word(CONFIG)])
+            table.fault(Fault.OPERATION, 1, name)
             coverage.hit(name)
         for name, (bundles, kept) in meeting.items():
             await frame.reset()
             await table.start(maker.program(0).registers)
             await table.play(kept, [encoded(each) for each in bundles])
-            assert resolved(dut.error) == TileError.BUSY.value, name
+            table.fault(Fault.BUSY, len(bundles) - 1, name)
             coverage.hit(name)
         await table.compare_memory()
         await frame.reset()
@@ -220,25 +228,44 @@ async def wrong_operations(dut):
 
 @cocotb.test(**LIMIT)
 async def wrong_addresses(dut):
-    """Loads and stores at addresses that are not aligned, or beyond the memory."""
+    """Loads and stores at addresses that are not aligned, or beyond the memory, and FIFOs that pass its end, change nothing; the bundle
+    behind them works, and the host's requests for registers that there are not are answered and noted."""
     rng = pauses.rng("state")
     async with bench(dut, SIGNATURE, drain=False) as frame:
-        table, coverage = Table(frame), frame.coverage(WRONG_ADDRESSES)
+        table, coverage = Table(frame), frame.coverage([*WRONG_ADDRESSES, *LINES_BEYOND, "no space", "no register"])
         maker = ProgramMaker(CONFIG, rng, kinds_of(CONFIG)[0])
-        for name, (bundle, pointer, error) in WRONG_ADDRESSES.items():
+        await table.start(Registers(), maker.program(0).memory)
+        beyond = memory_bytes(CONFIG.memory)
+        cases = {
+            name: (bundle, "p3", lambda place, pointer=pointer: pointer(CONFIG, place), fault)
+            for name, (bundle, pointer, fault) in WRONG_ADDRESSES.items()
+        } | {
+            name: (bundle, f"p{fifo}", lambda place: place + beyond, Fault.RANGE)
+            for name, (bundle, _, fifo) in LINES_BEYOND.items()
+        }
+        for name, (bundle, pointer, wrong, fault) in cases.items():
             await frame.reset()
-            program = maker.program(0)
-            place = int(program.registers.read("p3"))
-            program.registers.write("p3", pointer(CONFIG, place))
-            await table.start(program.registers, None if coverage.counts["a load within a line"] else program.memory)
-            # Golden plays it where the tile's access is.
-            table.golden.registers.write("p3", place)
-            report = table.golden.run([bundle])
-            table.golden.registers.write("p3", pointer(CONFIG, place))
-            await table.host.play([encoded(bundle), *[0] * DRAIN])
+            registers = maker.program(0).registers
+            registers.write(pointer, wrong(int(registers.read(pointer))))
+            for count, value in (("r24", 0), ("r25", 0), ("r26", 1)):
+                registers.write(count, value)
+            await table.start(registers)
+            behind = [Bundle(st=step(4))]
+            await table.play(behind, [0, 0, encoded(bundle), *map(encoded, behind)])
+            table.fault(fault, 2, name)
+            coverage.hit(name)
+        for name, request, fault in (
+            ("no space", {"space": 6, "writes": 1}, Fault.OPERATION),
+            ("no register", {"space": HostSpace.S, "index": 4, "writes": 1}, Fault.RANGE),
+        ):
+            dut.clear.value = 1
+            await ClockCycles(dut.clk, 1)
+            dut.clear.value = 0
+            for writes in (1, 0):
+                table.host.host.send_bits(pack(HOST_REQUEST, request | {"data": rng.getrandbits(64), "writes": writes}))
+            await table.host.host.drained()
             await table.compare_registers()
-            table.count(report)
-            assert resolved(dut.error) == error.value, name
+            table.fault(fault, 0, name)
             coverage.hit(name)
         await table.compare_memory()
 
@@ -260,5 +287,5 @@ async def resets(dut):
             await frame.reset()
             table.golden.registers = Registers()
             table.count(await table.play([]))
-            assert resolved(dut.error) == TileError.NONE.value
+            table.fault(Fault.NONE)
         await table.compare_memory()

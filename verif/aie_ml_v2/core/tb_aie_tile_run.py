@@ -25,6 +25,7 @@ async def run_program(dut):
         host = TileHost(frame, CONFIG)
         await host.load(program)
         await host.play(program.bundles)
+        host.check_accepted()
         stalls = STALLS.from_bits(resolved(dut.stalls))
         registers = await host.registers(register_reads(CONFIG))
         write_result(
@@ -32,7 +33,6 @@ async def run_program(dut):
             registers=np.array(registers, object).astype(str),
             cycles=resolved(dut.cycles),
             products=resolved(dut.products),
-            error=resolved(dut.error),
             banks_stalls=stalls.banks,
             bundles_stalls=stalls.bundles,
         )

@@ -18,6 +18,10 @@ pytestmark = pytest.mark.simulator
 SEED = 20261127
 
 
+def test_the_check_of_bundles():
+    run_bench("issue_check", AieTileConfig(), "icarus", seed=SEED, cases=20, min_tests=5, min_compared=6_000)
+
+
 @pytest.mark.deep
 def test_a_small_tile_on_icarus():
     """int8 alone: 64 lanes take a minute there."""

@@ -227,6 +227,10 @@ def test_slots_of_products():
         (lambda: aie.Mac(mode="mx6", to="dm0", a="x0", b="x1"), "mode must be .*'mx9', not 'mx6'"),
         (lambda: aie.Pop(to="x1", fifo=0, fmt="mx9"), "to must be 'ex0'"),
         (lambda: aie.Pop(to="x1", fifo=0, jump=at(1)), "jump must modify p0, not p1"),
+        (
+            lambda: aie.Pop(to="x1", fifo=0, jump=aie.Address(pointer=0, form=AguForm.INDEXED)),
+            "jump must move its pointer, not be of form indexed",
+        ),
         (lambda: aie.Address(pointer=8), "pointer must be 0 to 7, not 8"),
         (lambda: aie.Address(pointer=0, form=AguForm.TWO_D), "register must name a modifier in form 2d, not be None"),
         (lambda: aie.Address(pointer=0, register=1, immediate=64), "immediate must be 0 beside a register, not 64"),

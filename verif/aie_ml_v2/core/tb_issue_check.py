@@ -1,0 +1,117 @@
+"""Bench of the issue check: every value of each field, operations that meet, wrong addresses, and random bundles of a schedule.
+
+``BITPATH_CASES`` sets the bundles of a random schedule.
+"""
+
+import os
+from itertools import product
+
+import cocotb
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from bitpath.rtl.aie_ml_v2.core.bundle import BUNDLE, StoreOp
+from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
+from bitpath.rtl.aie_ml_v2.core.issue_check import AGUS, IssueCheck
+from bitpath.rtl.aie_ml_v2.faults import Fault
+from bitpath.verif.aie_ml_v2.core.encoding import encoded
+from bitpath.verif.aie_ml_v2.core.errors import LACKING, MEETING
+from bitpath.verif.aie_ml_v2.core.field_values import ALIGNED, every_value
+from bitpath.verif.aie_ml_v2.core.programs import ProgramMaker, kinds_of
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.streams import resolved
+
+CONFIG = config_from_environment(AieTileConfig)
+SIGNATURE = IssueCheck(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "300"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+
+
+class Table:
+    """The check with a bundle in each cycle, whose rest and fault are compared."""
+
+    def __init__(self, frame):
+        self.dut = frame.dut
+        self.issue, self.faults = frame.scoreboard("issue", BUNDLE), frame.scoreboard("fault", Fault)
+
+    async def check(self, word, rest, fault, shown, *, advance=0):
+        """Give a bundle, and compare what is left of it."""
+        self.dut.bundle.value, self.dut.advance.value = word, advance
+        await FallingEdge(self.dut.clk)
+        for board, right, real in ((self.issue, rest, self.dut.issue), (self.faults, fault.value, self.dut.fault)):
+            board.expect(right, shown)
+            board.got(resolved(real))
+        await RisingEdge(self.dut.clk)
+
+
+@cocotb.test(**LIMIT)
+async def field_values(dut):
+    """Every value of each field of an operation, and every operation that a tile lacks: what golden has goes on, and nothing else."""
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame)
+        coverage = frame.coverage([*{name for name, *_ in every_value(CONFIG)}, *LACKING])
+        for name, word, legal in every_value(CONFIG):
+            await table.check(
+                word, word if legal else 0, Fault.NONE if legal else Fault.OPERATION, f"{name}: {word:#x}"
+            )
+            coverage.hit(name)
+        for name, word in LACKING.items():
+            await table.check(word(CONFIG), 0, Fault.OPERATION, name)
+            coverage.hit(name)
+
+
+@cocotb.test(**LIMIT)
+async def meetings(dut):
+    """Operations that meet another one: the earlier slot's goes on. An MX9 product in its second cycle keeps the slot vec."""
+    async with bench(dut, SIGNATURE) as frame:
+        table, coverage = Table(frame), frame.coverage([*MEETING, "vec"])
+        for name, (bundles, kept) in MEETING.items():
+            await frame.reset()
+            words, rests = [encoded(each) for each in bundles], [encoded(each) for each in kept]
+            rests += [0] * (len(words) - len(rests))
+            for number, (word, rest) in enumerate(zip(words, rests, strict=True)):
+                last = number == len(words) - 1
+                await table.check(word, rest, Fault.BUSY if last else Fault.NONE, f"{name}, bundle {number}", advance=1)
+            coverage.hit(name)
+        await frame.reset()
+        dut.second.value = 1
+        word = next(word for name, word, legal in every_value(CONFIG) if name == "vec to" and legal)
+        await table.check(word, 0, Fault.BUSY, "behind MX9")
+        coverage.hit("vec")
+
+
+@cocotb.test(**LIMIT)
+async def addresses(dut):
+    """Addresses of every access at every byte of a line, and at every power of two: aligned ones in the memory go on."""
+    size, bits = 1 << CONFIG.memory.used_bits, len(dut.lda_address)
+    async with bench(dut, SIGNATURE) as frame:
+        table, coverage = Table(frame), frame.coverage(["NONE", "UNALIGNED", "RANGE"])
+        places = [*range(64), *(1 << bit for bit in range(bits)), size - 64, size - 1, (1 << bits) - 1]
+        for name, slot, fields, width in ALIGNED:
+            word = pack(BUNDLE, {slot: fields})
+            for place in places:
+                for each in AGUS:
+                    getattr(dut, f"{each}_address").value = place if each == slot else size
+                fault = Fault.UNALIGNED if place % width else Fault.RANGE if place >= size else Fault.NONE
+                await table.check(word, 0 if fault.value else word, fault, f"{name} at {place:#x}")
+                coverage.hit(fault.name)
+        for op, holds, place in product((StoreOp.PUSH, StoreOp.FLUSH), (0, 1), places):
+            fields = {"op": op, "source": {"index": 0, "size": 2}, "rounding": 12} if op is StoreOp.PUSH else {"op": op}
+            if op is StoreOp.PUSH and not CONFIG.multiply.mx9:
+                continue
+            dut.pushed.value, dut.holds.value = place, holds
+            fault = Fault.RANGE if place >= size and (op is StoreOp.PUSH or holds) else Fault.NONE
+            word = pack(BUNDLE, {"st": fields})
+            await table.check(word, 0 if fault.value else word, fault, f"{op.name} at {place:#x}, holds {holds}")
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(kind=kinds_of(CONFIG))
+async def schedules(dut, kind):
+    """Bundles of a random schedule that golden plays go on unchanged."""
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame)
+        for number, each in enumerate(ProgramMaker(CONFIG, pauses.rng("schedules"), kind).program(CASES).bundles):
+            word = encoded(each)
+            await table.check(word, word, Fault.NONE, f"bundle {number}", advance=1)
