@@ -117,7 +117,7 @@ class Unit:
     uncompared : reason why simulators and netlist are not compared; empty if they are.
     judges : configurations in which its bench judges mutants; empty if other benches judge all its files.
     synthesised : configurations that ``make synth`` maps to cells.
-    waves : groups of the save file in order; a signal goes to the first match, or is left out.
+    waves : groups of the save file in order; a signal goes to the first match, or to a last group of all others.
     """
 
     name: str

@@ -26,13 +26,15 @@ FORMATS: tuple[tuple[str, int, tuple[FloatFormat | Integer, ...]], ...] = (
 as E5M2; for the others see `bitpath.sim.engine.numbers.selected`. SrcA and SrcB words are displayed as TF32, which includes BF16.
 """
 
+OTHERS = WaveGroup("others", r".")
+"""Last group of a unit: the signals of none of its own groups."""
 CHECKED = (CLOCK, WaveGroup("bench", r"(?!dut\.|design_)"), WaveGroup("design", r"dut\."))
 """Groups of a design that `bitpath check` ran: what the bench drives and compares, then the design."""
 
 
 def groups_of(unit: str) -> tuple[WaveGroup, ...]:
     """Return the groups of a unit, or of a checked design, in display order."""
-    return UNITS[unit].waves if unit in UNITS else CHECKED
+    return (*UNITS[unit].waves, OTHERS) if unit in UNITS else CHECKED
 
 
 def group_of(unit: str, path: str) -> str | None:

@@ -89,7 +89,7 @@ def test_tables_name_formats_and_groups():
     assert group_of("quad_mx_pe", "dot.total.o") == "sum"
     assert group_of("quad_mx_pe", "dot.fine.o") == "normalize"
     assert group_of("quad_mx_pe", "dot.multiply_3.a") == "products"
-    assert group_of("quad_mx_pe", "nosuch") is None
+    assert group_of("quad_mx_pe", "nosuch") == "others"
     assert group_of("element_map", "o__valid") == "ports and registers"
     assert formats_of("dot.i__payload.partial", 32) == (FP32,)
     assert formats_of("o__payload.codes[3]", 8) == (E4M3FN, E5M2)
