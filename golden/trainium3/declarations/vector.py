@@ -171,7 +171,7 @@ class MatmulNumerics:
         an infinity.
     product_rounding : rounding of a product before it is added; None adds it exactly.
     accumulator_rounding : RNE or RTZ, of the sum.
-    tf32_rounding : rounding of FP32 operands to TF32, where they are used as such.
+    tf32_rounding : RNE or RTZ, of FP32 operands to TF32, where they are used as such.
     """
 
     narrow_formats: tuple[FloatFormat, ...]
@@ -187,8 +187,12 @@ class MatmulNumerics:
                 "accumulator must have FP32's exponents, at most its fraction bits and an infinity, not be "
                 f"{self.accumulator.name}"
             )
-        if self.accumulator_rounding not in (Rounding.RNE, Rounding.RTZ):
-            raise ValueError(f"accumulator_rounding must be RNE or RTZ, not {self.accumulator_rounding.name}")
+        both = [fmt.name for fmt in self.wide_formats if fmt in self.narrow_formats]
+        if both:
+            raise ValueError(f"wide_formats must have no format of narrow_formats, not {', '.join(both)}")
+        for name in ("accumulator_rounding", "tf32_rounding"):
+            if getattr(self, name) not in (Rounding.RNE, Rounding.RTZ):
+                raise ValueError(f"{name} must be RNE or RTZ, not {getattr(self, name).name}")
 
 
 TRAINIUM3_MATMUL = preset(

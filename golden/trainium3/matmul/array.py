@@ -10,6 +10,7 @@ import numpy as np
 from bitpath.golden.arrays.codec import decode_array
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
+from bitpath.golden.trainium3.declarations.quad_mx import X4
 
 
 def chain_rows(
@@ -36,8 +37,11 @@ def chain_rows(
 
     Raises
     ------
-    ValueError : a finite partial sum in `start` has bits below the accumulator's.
+    ValueError : a word has other than 4 elements, or a finite partial sum in `start` has bits below the accumulator's.
     """
+    for name, codes in (("stationary", stationary), ("moving", moving)):
+        if codes.shape[2] != X4:
+            raise ValueError(f"{name} must have {X4} elements in a word, not {codes.shape[2]}")
     # The compiler is loaded with the first call.
     from bitpath.golden.trainium3.matmul import array_loop
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
-from bitpath.golden.formats.catalogue import E5M2, FP16
+from bitpath.golden.formats.catalogue import E5M2, FP16, FP32
 from bitpath.golden.formats.presets import Preset
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
@@ -68,6 +68,8 @@ def test_numerics_of_a_dot_product_refuse(change, says):
     [
         ({"accumulator": FP16}, "accumulator must have FP32's exponents, .* not be FP16"),
         ({"accumulator_rounding": Rounding.SR}, "accumulator_rounding must be RNE or RTZ, not SR"),
+        ({"tf32_rounding": Rounding.RNA}, "tf32_rounding must be RNE or RTZ, not RNA"),
+        ({"wide_formats": (FP16, FP32)}, "wide_formats must have no format of narrow_formats, not FP16"),
     ],
 )
 def test_numerics_of_a_matmul_refuse(change, says):

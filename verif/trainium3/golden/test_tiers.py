@@ -154,3 +154,11 @@ def test_start_is_checked():
     ones = np.full((1, 1), 127)
     with pytest.raises(ValueError, match="start has bits below the accumulator's grid; the lowest 16 bits"):
         chain_rows(replace(EXACT, accumulator=BF16), zeros, E5M2, ones, zeros, E5M2, ones, np.array([[1]], np.uint32))
+
+
+@pytest.mark.parametrize("lanes", [2, 8])
+def test_words_of_other_than_four_elements_are_refused(lanes):
+    """The compiled loop has four lanes: of two it read beyond its memory, of eight it left four out."""
+    zeros, ones = np.zeros((1, 1, lanes), np.uint8), np.full((1, 1), 127)
+    with pytest.raises(ValueError, match=f"^stationary must have 4 elements in a word, not {lanes}$"):
+        chain_rows(replace(EXACT, terms=lanes), zeros, E5M2, ones, zeros, E5M2, ones)
