@@ -19,6 +19,11 @@ class PostAddConfig:
     numerics: AieNumerics = AIE_ML_V2.numerics
 
 
+def _check_modes(unit: str, modes: tuple[MacMode, ...]) -> None:
+    if not modes or modes != tuple(mode for mode in MacMode if mode in modes):
+        raise ValueError(f"{unit}: modes must be distinct MacMode members in their order, not {modes!r}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class MacLaneConfig:
     """Configuration of one multiply-accumulate lane.
@@ -41,8 +46,7 @@ class MacLaneConfig:
     stalls: bool = False
 
     def __post_init__(self) -> None:
-        if not self.modes or self.modes != tuple(mode for mode in MacMode if mode in self.modes):
-            raise ValueError(f"mac_lane: modes must be distinct MacMode members in their order, not {self.modes!r}")
+        _check_modes("mac_lane", self.modes)
         if self.bfp16ebs8 and self.modes != (MacMode.MX9,):
             raise ValueError(f"mac_lane: modes must be (MacMode.MX9,) with bfp16ebs8, not {self.modes!r}")
         if self.chained and MacMode.INT16 not in self.modes:
@@ -77,6 +81,7 @@ class WideLanesConfig:
     def __post_init__(self) -> None:
         if MacMode.INT16 not in self.modes:
             raise ValueError(f"wide_lanes: modes must have MacMode.INT16, not {self.modes!r}")
+        _check_modes("wide_lanes", self.modes)
 
     @property
     def lane(self) -> MacLaneConfig:

@@ -7,6 +7,7 @@ from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
 from bitpath.rtl.common.config import require_power_of_two
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
+from bitpath.rtl.tensix.pack.config import PackerConfig
 from bitpath.rtl.tensix.unpack.config import ConversionConfig
 
 UNPACK_ROWS = 4
@@ -95,9 +96,9 @@ class TensixCoreConfig(AddressConfig):
         return ConversionConfig(numerics=self.numerics, rows=UNPACK_ROWS)
 
     @property
-    def pack_conversion(self) -> ConversionConfig:
+    def pack_conversion(self) -> PackerConfig:
         """Configuration of the packer, which takes a row of Dst a cycle."""
-        return ConversionConfig(numerics=self.numerics)
+        return PackerConfig(numerics=self.numerics)
 
     def addresses(self, unpacker: int) -> UnpackAddressConfig:
         """Return the configuration of an unpacker's addresses."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS
 from bitpath.rtl.common.config import require_power_of_two
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
+from bitpath.rtl.tensix.pack.config import PackerConfig
 from bitpath.rtl.tensix.unpack.config import ConversionConfig
 
 PACK_ROWS = 2
@@ -36,6 +37,6 @@ class TensixEngineConfig:
         return ConversionConfig(numerics=self.unit.numerics, rows=BLOCK_ROWS)
 
     @property
-    def pack_conversion(self) -> ConversionConfig:
+    def pack_conversion(self) -> PackerConfig:
         """Configuration of the packer."""
-        return ConversionConfig(numerics=self.unit.numerics, rows=PACK_ROWS)
+        return PackerConfig(numerics=self.unit.numerics, rows=PACK_ROWS)

@@ -14,10 +14,10 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, Format
 from bitpath.rtl.common.arithmetic.max_exponent import MaxExponent
-from bitpath.rtl.common.config import require_power_of_two
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.pack.block_encode import BlockEncode
+from bitpath.rtl.tensix.pack.config import PackerConfig
 from bitpath.rtl.tensix.pack.early_conversion import EarlyConversion
 from bitpath.rtl.tensix.pack.edge_mask import EdgeMask
 from bitpath.rtl.tensix.pack.exponent_threshold import ExponentThreshold
@@ -27,13 +27,11 @@ from bitpath.rtl.tensix.pack.l1_round import ACCUMULATING_FORMATS, L1Round
 from bitpath.rtl.tensix.pack.late_conversion import LateConversion
 from bitpath.rtl.tensix.pack.layouts import PackControl, PackedRow, pack_request_layout, packed_layout
 from bitpath.rtl.tensix.pack.relu import Relu
-from bitpath.rtl.tensix.unpack.config import ConversionConfig
 from bitpath.rtl.tensix.unpack.float_word import DATUM_BITS, FIELDS, FloatWord, float_word
 from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS
 
 FloatRow = data.ArrayLayout(FloatWord, COLUMNS)
 SumRow = data.ArrayLayout(L1Sum, COLUMNS)
-MOST_ROWS = 2
 STEPS = ("early", "late", "sum", "write")
 """The steps that pipeline registers follow."""
 
@@ -58,8 +56,7 @@ class Packer(wiring.Component):
     LATENCY = len(STEPS)
     """Cycles from a request to its rows."""
 
-    def __init__(self, config: ConversionConfig):
-        require_power_of_two("packer", "rows", config.rows, 1, MOST_ROWS)
+    def __init__(self, config: PackerConfig):
         self.config = config
         request, packed = pack_request_layout(config.rows), packed_layout(config.rows)
         super().__init__({"i": In(stream.Signature(request)), "o": Out(stream.Signature(packed))})

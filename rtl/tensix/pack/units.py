@@ -1,18 +1,18 @@
 """Units of the packer room: the packer."""
 
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
+from bitpath.rtl.tensix.pack.config import PackerConfig
 from bitpath.rtl.tensix.pack.packer import Packer
-from bitpath.rtl.tensix.unpack.config import ConversionConfig
 
 UNITS = (
     Unit(
         name="packer",
         room="tensix/pack",
-        config_type=ConversionConfig,
+        config_type=PackerConfig,
         build=Packer,
         summary="Tensix: a row of 16 words of Dst to L1",
-        covered=Covered(ConversionConfig(), 500),
-        judges=(Judge(21, ConversionConfig()),),
+        covered=Covered(PackerConfig(), 500),
+        judges=(Judge(21, PackerConfig()),),
         waves=(
             CLOCK,
             INPUTS,

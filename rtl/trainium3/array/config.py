@@ -9,7 +9,7 @@ from bitpath.golden.trainium3.declarations.memory import PSUM_BANK_BYTES
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 from bitpath.rtl.common.config import require_power_of_two, require_range
 from bitpath.rtl.trainium3.array.psum_column import WORD_BYTES, PsumMode
-from bitpath.rtl.trainium3.dot.config import DotConfig
+from bitpath.rtl.trainium3.dot.config import DotConfig, require_words
 from bitpath.rtl.trainium3.memory.config import WalkConfig
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 
@@ -51,6 +51,10 @@ class ArrayConfig:
         require_power_of_two("systolic_array", "rows", self.rows, 2, PARTITIONS)
         require_power_of_two("systolic_array", "cols", self.cols, 2, PARTITIONS)
         require_power_of_two("systolic_array", "operand_depth", self.operand_depth, 2, 1 << 16)
+        self._check_pe()
+
+    def _check_pe(self) -> None:
+        require_words("systolic_array", self.dot.numerics)
 
     @property
     def groups(self) -> int:
@@ -84,6 +88,9 @@ class CoreArrayConfig(ArrayConfig):
     """
 
     dot: CorePeConfig = field(default_factory=CorePeConfig)
+
+    def _check_pe(self) -> None:
+        """A CorePeConfig has numerics that words can feed."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, FP16, FloatFormat
+from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E5M2, E8M0, FP16, FloatFormat
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
-from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, X4
 from bitpath.golden.trainium3.declarations.vector import (
     TRAINIUM3_MATMUL,
     MatmulNumerics,
@@ -17,12 +17,31 @@ MAX_ALIGN_FRACTION_BITS = 64
 """Upper limit of align_fraction_bits; exact products have fewer bits below their leading one."""
 
 
-def _check_numerics(unit: str, numerics: DotNumerics) -> None:
+DOT_FORMATS = (E4M3FN, E5M2, E4M3)
+"""Element formats of a dot product, in the order of the codes that an x4 word's format has; double row alone has E4M3."""
+
+
+def require_dot(unit: str, numerics: DotNumerics) -> None:
+    """Raise ValueError unless a dot product can have these numerics."""
     require_power_of_two(unit, "terms", numerics.terms, 2, MAX_TERMS)
-    if not numerics.element_formats:
-        raise ValueError(f"{unit}: element_formats must name at least one format, not none")
+    given = numerics.element_formats
+    if not given or len(set(given)) < len(given) or not set(given) <= set(DOT_FORMATS):
+        names = [[fmt.name for fmt in each] for each in (DOT_FORMATS, given)]
+        raise ValueError(f"{unit}: element_formats must be distinct ones of {', '.join(names[0])}, not {names[1]}")
+    if numerics.scale_format != E8M0:
+        raise ValueError(f"{unit}: scale_format must be E8M0, not {numerics.scale_format.name}")
     if numerics.align_fraction_bits is not None:
         require_range(unit, "align_fraction_bits", numerics.align_fraction_bits, 0, MAX_ALIGN_FRACTION_BITS)
+
+
+def require_words(unit: str, numerics: DotNumerics) -> None:
+    """Raise ValueError unless x4 words can feed a dot product of these numerics."""
+    require_dot(unit, numerics)
+    if numerics.terms != X4:
+        raise ValueError(f"{unit}: terms must be {X4}, the elements of an x4 word, not {numerics.terms}")
+    if numerics.element_formats != DOT_FORMATS[: len(numerics.element_formats)]:
+        names = [[fmt.name for fmt in each] for each in (DOT_FORMATS, numerics.element_formats)]
+        raise ValueError(f"{unit}: element_formats must be the first of {', '.join(names[0])}, not {names[1]}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +58,7 @@ class DotConfig:
     pipeline: PipelineConfig = field(default_factory=PipelineConfig)
 
     def __post_init__(self) -> None:
-        _check_numerics("quad_mx_dot", self.numerics)
+        require_dot("quad_mx_dot", self.numerics)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +73,7 @@ class MapConfig:
     numerics: DotNumerics = TRAINIUM3_QUAD_MX.numerics
 
     def __post_init__(self) -> None:
-        _check_numerics("element_map", self.numerics)
+        require_words("element_map", self.numerics)
 
 
 @dataclass(frozen=True, kw_only=True)

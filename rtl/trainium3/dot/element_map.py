@@ -39,7 +39,7 @@ class ElementMap(wiring.Component):
 
     Parameters
     ----------
-    config : numerics of the PEs behind the map.
+    config : numerics of the PEs behind the map; a word must not have a format that they lack.
 
     Members
     -------

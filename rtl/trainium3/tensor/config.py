@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
-from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, X4
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 from bitpath.golden.trainium3.declarations.tensor import TRAINIUM3_CORE_PE, TRAINIUM3_SPARSE, SparseNumerics, TagMap
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL, MatmulNumerics
 from bitpath.rtl.common.config import PipelineConfig, require_range
-from bitpath.rtl.trainium3.dot.config import DotConfig
+from bitpath.rtl.trainium3.dot.config import DOT_FORMATS, require_words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,8 +88,8 @@ class CorePeConfig:
 
     Attributes
     ----------
-    dot : numerics of the MX modes and of double row; four products.
-    numerics : numerics of the other modes; products are exact.
+    dot : numerics of the MX modes and of double row; four products of E4M3FN, E5M2 and E4M3.
+    numerics : numerics of the other modes; products are exact, of all formats of the matmul.
     sparse : whether the PE has tags and reads 16 slots.
     pipeline : pipeline stages of both datapaths.
     """
@@ -100,11 +100,16 @@ class CorePeConfig:
     pipeline: PipelineConfig = field(default_factory=PipelineConfig)
 
     def __post_init__(self) -> None:
-        DotConfig(numerics=self.dot)
-        if self.dot.terms != X4:
-            raise ValueError(f"core_pe: dot must have {X4} terms, not {self.dot.terms}")
+        require_words("core_pe", self.dot)
+        if self.dot.element_formats != DOT_FORMATS:
+            names = [[fmt.name for fmt in each] for each in (DOT_FORMATS, self.dot.element_formats)]
+            raise ValueError(f"core_pe: element_formats must be {names[0]}, not {names[1]}")
         if self.numerics.product_rounding is not None:
-            raise ValueError("core_pe: product_rounding must be None, since products are exact")
+            raise ValueError(f"core_pe: product_rounding must be None, not {self.numerics.product_rounding}")
+        for name in ("narrow_formats", "wide_formats"):
+            names = [[fmt.name for fmt in getattr(each, name)] for each in (TRAINIUM3_MATMUL.numerics, self.numerics)]
+            if names[1] != names[0]:
+                raise ValueError(f"core_pe: {name} must be {names[0]}, not {names[1]}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,9 +12,9 @@ import numpy as np
 from bitpath.golden.formats.catalogue import FP16
 from bitpath.golden.tensix import unpack
 from bitpath.golden.tensix.declarations.formats import BLOCK, Format
+from bitpath.rtl.tensix.pack.config import PackerConfig
 from bitpath.rtl.tensix.pack.layouts import PackedRow, PackRequest
 from bitpath.rtl.tensix.pack.packer import Packer
-from bitpath.rtl.tensix.unpack.config import ConversionConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.mismatches import Shown
@@ -24,7 +24,7 @@ from bitpath.verif.tensix.pack.pack import Packed, Packing, PackRow, expected
 from bitpath.verif.tensix.pack.pack_corners import corners
 from bitpath.verif.tensix.pack.pack_random import combinations, random_row
 
-CONFIG = config_from_environment(ConversionConfig)
+CONFIG = config_from_environment(PackerConfig)
 NUMERICS = CONFIG.numerics
 COMBINATIONS = combinations(NUMERICS)
 SIGNATURE = Packer(CONFIG).signature

@@ -1,11 +1,14 @@
 """Benches of TensorE's modes on both simulators."""
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
 
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
 from bitpath.golden.trainium3.declarations.tensor import TRAINIUM3_DOUBLE_ROW, SparseNumerics, TagMap
-from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_MATMUL
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.trainium3.tensor.config import (
     CorePeConfig,
@@ -137,10 +140,21 @@ def test_selections_that_do_not_exist(change, says):
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (partial(CorePeConfig, dot=TRAINIUM3_DOUBLE_ROW.numerics), "core_pe: dot must have 4 terms, not 2"),
+        (
+            partial(CorePeConfig, dot=TRAINIUM3_DOUBLE_ROW.numerics),
+            "core_pe: terms must be 4, the elements of an x4 word, not 2",
+        ),
         (
             partial(CorePeConfig, numerics=TRAINIUM2_BF16_PRODUCTS.numerics),
-            "core_pe: product_rounding must be None, since products are exact",
+            "core_pe: product_rounding must be None, not RNE to BF16",
+        ),
+        (
+            partial(CorePeConfig, dot=TRAINIUM3_QUAD_MX.numerics),
+            r"core_pe: element_formats must be \['E4M3FN', 'E5M2', 'E4M3'\], not \['E4M3FN', 'E5M2'\]",
+        ),
+        (
+            partial(CorePeConfig, numerics=replace(TRAINIUM3_MATMUL.numerics, wide_formats=(FP32,))),
+            r"core_pe: wide_formats must be \['TF32', 'FP32'\], not \['FP32'\]",
         ),
         (partial(LoadConfig, rows=0), "weight_load: rows must be 1 to 128, not 0"),
         (partial(LoadConfig, cols=1), "weight_load: cols must be 2 to 128, not 1"),
