@@ -28,7 +28,7 @@ from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.coverage import Coverage
 from bitpath.verif.kit.mismatches import Context, Shown
 from bitpath.verif.kit.values import code_text
-from bitpath.verif.trainium3.dot.quad_mx import chain_shown, column_cases, finite_code, on_grid
+from bitpath.verif.trainium3.dot.quad_mx import chain_shown, column_cases, finite_code, on_grid, word_formats
 
 CONFIG = config_from_environment(ArrayConfig)
 NUMERICS = CONFIG.dot.numerics
@@ -41,7 +41,7 @@ WORDS = min(CONFIG.operand_depth // 2, max(24, COLS + 1))
 CASES = int(os.environ.get("BITPATH_CASES", "40"))
 LIMIT = {"timeout_time": 2, "timeout_unit": "ms"}
 TILINGS = tilings(CONFIG)
-FORMATS = tuple(ElementFormat)
+FORMATS = word_formats(NUMERICS)
 KINDS = ("zero", "-zero", "subnormal", "normal", "inf", "nan")
 EVENTS = ("load beside valid", "swap with valid", "swap with last load", "load cols after swap", "pause between words")
 PACES = {"full_speed": (0.0, 0.0), "gaps": (0.4, 0.0), "freezes": (0.0, 0.4), "both": (0.3, 0.3)}
@@ -200,7 +200,7 @@ class Phase:
         """Codes, format and scales of some words, as the PEs take them; all addresses have one format."""
         fmt = self.image.formats[addresses[0]]
         codes = self.image.codes[rows, addresses]
-        index = FORMATS.index(fmt)
+        index = fmt.value
         if fmt is ElementFormat.E2M1:
             codes = np.array(self.table.codes, np.uint8)[codes]
             index = self.table.code_format
@@ -209,7 +209,7 @@ class Phase:
 
 def random_table(rng: Random) -> Table:
     """Any finite codes, of either format: as far from the exact map as can be."""
-    code_format = rng.getrandbits(1)
+    code_format = rng.getrandbits(1) % len(NUMERICS.element_formats)
     fmt = NUMERICS.element_formats[code_format]
     return Table(tuple(finite_code(fmt, rng) for _ in range(16)), code_format)
 
@@ -217,7 +217,7 @@ def random_table(rng: Random) -> Table:
 def random_image(rng: Random) -> Image:
     """An image with a third of the addresses for each format, scales near each other, and a few non-finite operands."""
     source = np.random.default_rng(rng.getrandbits(64))
-    formats = [FORMATS[address % 3] for address in range(WORDS)]
+    formats = [FORMATS[address % len(FORMATS)] for address in range(WORDS)]
     codes = source.integers(0, 256, (ROWS, WORDS, 4), dtype=np.uint8)
     # So rare that most results of the tallest tile are finite: a result sees 8 elements a row.
     rare = 0.15 / (8 * ROWS)
@@ -225,7 +225,7 @@ def random_image(rng: Random) -> Image:
         if fmt is ElementFormat.E2M1:
             codes[:, address] &= 15
             continue
-        element = NUMERICS.element_formats[FORMATS.index(fmt)]
+        element = NUMERICS.element_formats[fmt.value]
         special = (codes[:, address] & ~np.uint8(element.sign_mask)) > element.max_code
         kept = source.random(special.shape) < rare * 256 / 3
         codes[:, address] = np.where(special & ~kept, codes[:, address] & 0x83, codes[:, address])
@@ -260,20 +260,20 @@ def tile_steps(rng: Random, image: Image, loads: int, words: int, gap: float, co
     by_format = [addresses_of(image, fmt) for fmt in FORMATS]
     steps: list[Step] = []
     free_at, swap_at, column, left, used, loaded = 0, None, 0, 0, 0, 0
-    first = rng.randrange(3)
+    first = rng.randrange(len(FORMATS))
     while used < loads or left:
         step, now = Step(), len(steps)
         if left and rng.random() >= gap:
-            stationary_format = FORMATS[(first + used - 1) % 3]
+            stationary_format = FORMATS[(first + used - 1) % len(FORMATS)]
             step.valid, left = 1, left - 1
-            step.moving = rng.choice(by_format[(left + used) % 3])
+            step.moving = rng.choice(by_format[(left + used) % len(FORMATS)])
             step.partial = random_partial(rng)
             hit(stationary_format.name, image.formats[step.moving].name)
         elif left:
             hit("pause between words")
         if loaded == used and loaded < loads and now >= free_at and rng.random() >= gap:
             step.load, column = 1, column + 1
-            step.stationary = rng.choice(by_format[(first + loaded) % 3])
+            step.stationary = rng.choice(by_format[(first + loaded) % len(FORMATS)])
             if column == 1 and now == free_at and swap_at is not None:
                 hit("load cols after swap")
             if step.valid:

@@ -18,7 +18,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import codes_of
 from bitpath.golden.formats.catalogue import E8M0, FP32
-from bitpath.golden.trainium3.declarations.quad_mx import X4, AccumulateFlag
+from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_FP32, X4, AccumulateFlag
 from bitpath.golden.trainium3.vector.xorwow import psum_random_bits
 from bitpath.rtl.common.fp32.fp32_to_bf16 import DROPPED_BITS
 from bitpath.rtl.trainium3.array.config import PsumConfig
@@ -206,7 +206,9 @@ def _border(rng: Random, bits: int, stochastic: bool) -> int:
 async def results_of_a_matmul(dut):
     """nc_matmul_mx with stochastic rounding: its FP32 results, written column by column by each lane in turn."""
     numbers = np.random.default_rng(pauses.rng("operands").getrandbits(32))
-    rows, columns, moving = 32, CONFIG.cols, CONFIG.bank_depth // 4
+    # A matmul has an even number of columns; what PSUM lacks is dropped.
+    rows, columns = 32, CONFIG.cols + CONFIG.cols % 2
+    moving = min(max(1, CONFIG.bank_depth // 4), MAX_MOVING_FP32)
     shapes = ((rows, columns, X4), (rows, moving, X4))
     operands = [numbers.normal(size=shape).astype(ml_dtypes.float8_e4m3fn) for shape in shapes]
     scales = [np.full((rows // 8, count), E8M0.bias, np.uint8) for count in (columns, moving)]
@@ -224,15 +226,15 @@ async def results_of_a_matmul(dut):
                 *operands, *scales, dst_dtype=ml_dtypes.bfloat16, rounding="sr", random_bits=bits
             )
             for n, (values, random) in enumerate(zip(codes_of(exact).T.tolist(), bits.T.tolist(), strict=True)):
-                write = Write(lane, 2 * n + 1, tuple(values), flag, True, tuple(random))
+                write = Write(lane, 2 * n + 1, tuple(values[: CONFIG.cols]), flag, True, tuple(random[: CONFIG.cols]))
                 program.append({lane: write})
-                expected.append([code << 16 for code in codes_of(result)[:, n].tolist()])
+                expected.append([code << 16 for code in codes_of(result)[: CONFIG.cols, n].tolist()])
         await table.fill()
         await table.play(program)
         # Golden's writes give the same results as the instruction.
         for writes, codes in zip(program, expected, strict=True):
             for write in writes.values():
-                assert list(write.result((0,) * columns)) == codes
+                assert list(write.result((0,) * CONFIG.cols)) == codes
                 table.read((write.bank, write.index))
         await table.play([])
         await compare_states(frame, sources)

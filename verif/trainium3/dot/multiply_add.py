@@ -14,8 +14,9 @@ from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL, Matmu
 from bitpath.golden.trainium3.exact import multiply_add
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.values import code_text
+from bitpath.verif.trainium3.dot.quad_mx import on_grid
 
-FORMATS = (BF16, FP16)
+Formats = tuple[FloatFormat, ...]
 DISTANCES = (-260, *range(-52, 53), 260)
 """Binades from the partial sum's leading bit to the product's: through both clamps of the shifter and far beyond."""
 
@@ -54,9 +55,13 @@ class ElementCase:
         texts = {name: f"{fmt.name} {code_text(fmt, code)}" for name, (fmt, code) in sides.items()}
         return Shown(operands=texts | {"partial sum": code_text(FP32, self.partial)})
 
-    def fields(self, name: str) -> dict[str, int]:
-        """One side, "stationary" or "moving", as fields of ``element_layout``."""
-        return {"code": getattr(self, name), "format": FORMATS.index(getattr(self, f"{name}_format"))}
+    @property
+    def formats(self) -> set[FloatFormat]:
+        return {self.stationary_format, self.moving_format}
+
+    def fields(self, name: str, formats: Formats) -> dict[str, int]:
+        """One side, "stationary" or "moving", as fields of ``element_layout``; ``formats`` are the unit's."""
+        return {"code": getattr(self, name), "format": formats.index(getattr(self, f"{name}_format"))}
 
 
 def finite_code(fmt: FloatFormat, rng: Random) -> int:
@@ -71,45 +76,74 @@ def near(value: Fraction, rounding: Rounding = Rounding.RTZ) -> int:
     return code - 1 if code & ~FP32.sign_mask == FP32.infinity_code else code
 
 
-def any_case(rng: Random) -> ElementCase:
-    """Every bit at random: NaNs, infinities and far apart exponents."""
-    x, y = (rng.choice(FORMATS) for _ in range(2))
-    return ElementCase(rng.getrandbits(16), x, rng.getrandbits(16), y, rng.getrandbits(32))
+class Maker:
+    """Random cases for a unit with these numerics and element formats."""
+
+    def __init__(self, numerics: MatmulNumerics, formats: Formats):
+        self.numerics, self.formats = numerics, formats
+        self._classes = [self.any_case, self.comparable_case, self.cancelling_case]
+        if BF16 in formats:
+            self._classes += [self.tiny_case, self.huge_case]
+
+    def case(self, rng: Random) -> ElementCase:
+        """A case of a randomly chosen class."""
+        case = rng.choice(self._classes)(rng)
+        return replace(case, partial=on_grid(self.numerics, case.partial), numerics=self.numerics)
+
+    def _pair(self, rng: Random) -> list[FloatFormat]:
+        return [rng.choice(self.formats) for _ in range(2)]
+
+    def any_case(self, rng: Random) -> ElementCase:
+        """Every bit at random: NaNs, infinities and far apart exponents."""
+        x, y = self._pair(rng)
+        return ElementCase(rng.getrandbits(x.width), x, rng.getrandbits(y.width), y, rng.getrandbits(32))
+
+    def finite_case(self, rng: Random) -> ElementCase:
+        """Finite elements, no partial sum yet."""
+        x, y = self._pair(rng)
+        return ElementCase(finite_code(x, rng), x, finite_code(y, rng), y)
+
+    def middle_case(self, rng: Random) -> ElementCase:
+        """Elements within a few binades of 1."""
+        x, y = self._pair(rng)
+        return ElementCase(middle_code(x, rng), x, middle_code(y, rng), y)
+
+    def comparable_case(self, rng: Random) -> ElementCase:
+        """A partial sum within a few binades of the product: every bit of both counts."""
+        case = rng.choice((self.middle_case, self.middle_case, self.finite_case))(rng)
+        size = floor_log2(case.product or Fraction(1))
+        exponent = max(0, min(254, size + rng.randint(-30, 30) + FP32.bias))
+        fraction = rng.getrandbits(FP32.fraction_bits)
+        return replace(case, partial=exponent << FP32.fraction_bits | fraction | rng.getrandbits(1) * FP32.sign_mask)
+
+    def cancelling_case(self, rng: Random) -> ElementCase:
+        """A partial sum that cancels the product up to a few units."""
+        case = rng.choice((self.middle_case, self.finite_case))(rng)
+        partial = near(-case.product)
+        units = rng.randint(-2, 2) << FP32.fraction_bits - self.numerics.accumulator.fraction_bits
+        magnitude = max(0, min(FP32.max_code, (partial & ~FP32.sign_mask) + units))
+        return replace(case, partial=magnitude | partial & FP32.sign_mask)
+
+    @staticmethod
+    def tiny_case(rng: Random) -> ElementCase:
+        """A random case whose result is near FP32's subnormals."""
+        partial = rng.choice((0, rng.getrandbits(rng.randint(1, 25))))
+        return _extreme_case(rng, FP32.emin + rng.randint(-40, 3), partial)
+
+    @staticmethod
+    def huge_case(rng: Random) -> ElementCase:
+        """Results around FP32's largest number."""
+        return _extreme_case(rng, FP32.emax + rng.randint(-25, 1), FP32.max_code - rng.getrandbits(rng.randint(1, 24)))
 
 
-def finite_case(rng: Random) -> ElementCase:
-    """Finite elements, no partial sum yet."""
-    x, y = (rng.choice(FORMATS) for _ in range(2))
-    return ElementCase(finite_code(x, rng), x, finite_code(y, rng), y)
-
-
-def middle_case(rng: Random) -> ElementCase:
-    """Elements within a few binades of 1."""
-    x, y = (rng.choice(FORMATS) for _ in range(2))
-    codes = [
-        fmt.bias + rng.randint(-6, 6) << fmt.fraction_bits
+def middle_code(fmt: FloatFormat, rng: Random) -> int:
+    """A normal number within a few binades of 1."""
+    exponent = max(fmt.emin, min(fmt.emax - 1, rng.randint(-6, 6)))
+    return (
+        exponent + fmt.bias << fmt.fraction_bits
         | rng.getrandbits(fmt.fraction_bits)
         | rng.getrandbits(1) * fmt.sign_mask
-        for fmt in (x, y)
-    ]
-    return ElementCase(codes[0], x, codes[1], y)
-
-
-def comparable_case(rng: Random) -> ElementCase:
-    """A partial sum within a few binades of the product: every bit of both counts."""
-    case = rng.choice((middle_case, middle_case, finite_case))(rng)
-    size = floor_log2(case.product or Fraction(1))
-    exponent = max(0, min(254, size + rng.randint(-30, 30) + FP32.bias))
-    code = exponent << FP32.fraction_bits | rng.getrandbits(FP32.fraction_bits) | rng.getrandbits(1) * FP32.sign_mask
-    return replace(case, partial=code)
-
-
-def cancelling_case(rng: Random) -> ElementCase:
-    """A partial sum that cancels the product up to a few units."""
-    case = rng.choice((middle_case, finite_case))(rng)
-    partial = near(-case.product)
-    magnitude = max(0, min(FP32.max_code, (partial & ~FP32.sign_mask) + rng.randint(-2, 2)))
-    return replace(case, partial=magnitude | partial & FP32.sign_mask)
+    )
 
 
 def _extreme_case(rng: Random, target: int, partial: int) -> ElementCase:
@@ -123,25 +157,6 @@ def _extreme_case(rng: Random, target: int, partial: int) -> ElementCase:
         for exponent in (first, second)
     ]
     return ElementCase(codes[0], BF16, codes[1], BF16, partial | rng.getrandbits(1) * FP32.sign_mask)
-
-
-def tiny_case(rng: Random) -> ElementCase:
-    """A random case whose result is near FP32's subnormals."""
-    partial = rng.choice((0, rng.getrandbits(rng.randint(1, 25))))
-    return _extreme_case(rng, FP32.emin + rng.randint(-40, 3), partial)
-
-
-def huge_case(rng: Random) -> ElementCase:
-    """Results around FP32's largest number."""
-    return _extreme_case(rng, FP32.emax + rng.randint(-25, 1), FP32.max_code - rng.getrandbits(rng.randint(1, 24)))
-
-
-RANDOM_CLASSES = (any_case, comparable_case, cancelling_case, tiny_case, huge_case)
-
-
-def random_case(rng: Random) -> ElementCase:
-    """A case of a randomly chosen class."""
-    return rng.choice(RANDOM_CLASSES)(rng)
 
 
 @dataclass(frozen=True)
@@ -166,12 +181,13 @@ def power(fmt: FloatFormat, exponent: int = 0, sign: int = 0) -> int:
 
 
 def corners(rng: Random) -> list[Corner]:
+    """Corners of BF16 and FP16 elements, exact products, and sums rounded to the nearest FP32."""
     makers = (_formats, _distances, _ties, _fused, _cancellations, _zeros, _specials, _range_ends)
     return [corner for maker in makers for corner in maker(rng)]
 
 
 def _formats(rng: Random) -> Iterator[Corner]:
-    for x, y in product(FORMATS, repeat=2):
+    for x, y in product((BF16, FP16), repeat=2):
         for _ in range(8):
             case = ElementCase(finite_code(x, rng), x, finite_code(y, rng), y, rng.getrandbits(30))
             yield Corner(f"formats/{x.name} x {y.name}", case, lambda case: bool(case.product))
@@ -225,7 +241,7 @@ def _fused(rng: Random) -> Iterator[Corner]:
 
 def _cancellations(rng: Random) -> Iterator[Corner]:
     for _ in range(6):
-        case = middle_case(rng)
+        case = Maker(TRAINIUM3_MATMUL.numerics, (BF16, FP16)).middle_case(rng)
         case = replace(case, partial=near(-case.product))
         yield Corner("cancels to 0", case, lambda case: case.exact == 0 and case.result == 0)
     for unit, negative in product((-1, 1), (0, 1)):
@@ -238,7 +254,7 @@ def _cancellations(rng: Random) -> Iterator[Corner]:
 
 def _zeros(rng: Random) -> Iterator[Corner]:
     """Zero products of every kind with zero partial sums; -0 comes of -0 and -0 only."""
-    for x, y in product(FORMATS, repeat=2):
+    for x, y in product((BF16, FP16), repeat=2):
         for a, b, partial in product((0, 1), (0, 1), (0, 1)):
             case = ElementCase(
                 a * x.sign_mask, x, b * y.sign_mask | rng.choice((0, y.max_code, 1)), y, partial * FP32.sign_mask
@@ -272,7 +288,7 @@ def _specials(rng: Random) -> Iterator[Corner]:
             "nan": fmt.infinity_code + 1 | fmt.sign_mask,
         }
 
-    for x, y in product(FORMATS, repeat=2):
+    for x, y in product((BF16, FP16), repeat=2):
         for (a, code_a), (b, code_b), (c, code_c) in product(codes(x).items(), codes(y).items(), partials.items()):
             if not {a, b, c} - {"zero", "one"}:
                 continue

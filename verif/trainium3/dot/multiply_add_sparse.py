@@ -8,7 +8,7 @@ from itertools import product
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
-from bitpath.verif.trainium3.dot.multiply_add import FORMATS, ElementCase, near, power
+from bitpath.verif.trainium3.dot.multiply_add import ElementCase, near, power
 
 SPARSE_FRACTIONS = (
     *((0, 0), (1 << BF16.fraction_bits - 1, 0), (1, 0)),
@@ -53,7 +53,7 @@ def _sparse_codes() -> Iterator[ElementCase]:
     """One-bit element codes times one and times infinity, on either side; one-bit partial sums with zero products, also of
     large elements, and with the smallest products."""
     infinity = BF16.infinity_code
-    for fmt in FORMATS:
+    for fmt in (BF16, FP16):
         for code, other in product((1 << place for place in range(fmt.width - 1)), (ONE, infinity)):
             yield ElementCase(code, fmt, other, BF16)
             yield ElementCase(other, BF16, code, fmt)
@@ -64,7 +64,7 @@ def _sparse_codes() -> Iterator[ElementCase]:
 
 def _sparse_products() -> Iterator[ElementCase]:
     """Products of subnormal elements of one bit each, beside a partial sum far below and one far above."""
-    for fmt in FORMATS:
+    for fmt in (BF16, FP16):
         codes = [1 << place for place in range(fmt.fraction_bits)]
         for left, right, partial in product(codes, codes, (1, power(FP32, -100))):
             yield ElementCase(left, fmt, right, fmt, partial)

@@ -14,7 +14,9 @@ from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
 from bitpath.golden.trainium3.declarations.quad_mx import PRESETS
+from bitpath.golden.trainium3.declarations.vector import MatmulNumerics
 from bitpath.golden.trainium3.exact.dot import DotTrace, trace_dot_step
+from bitpath.rtl.trainium3.dot.element_map import ElementFormat
 from bitpath.verif.kit.mismatches import Shown, explain_line
 from bitpath.verif.kit.values import code_text, codes_text
 
@@ -120,7 +122,13 @@ def product_sum(case: DotCase) -> Fraction:
     )
 
 
-def on_grid(numerics: DotNumerics, code: int) -> int:
+def word_formats(numerics: DotNumerics) -> tuple[ElementFormat, ...]:
+    """The formats that an x4 word for PEs of these numerics may have: theirs, and E2M1, which is mapped to one of them."""
+    own = {fmt.name for fmt in numerics.element_formats}
+    return tuple(fmt for fmt in ElementFormat if fmt is ElementFormat.E2M1 or fmt.name in own)
+
+
+def on_grid(numerics: DotNumerics | MatmulNumerics, code: int) -> int:
     """An FP32 code as the accumulator may hold it: fraction bits that it lacks are cleared."""
     unused = FP32.fraction_bits - numerics.accumulator.fraction_bits
     return code >> unused << unused

@@ -46,6 +46,14 @@ def pairs(numerics: DotNumerics) -> list[tuple[FloatFormat, FloatFormat]]:
     return list(product(numerics.element_formats, repeat=2))
 
 
+def lanes(numerics: DotNumerics, rest: int, codes: dict[int, int]) -> tuple[int, ...]:
+    """One side's codes: ``rest`` but for those at the lanes of ``codes``, which count modulo their number."""
+    side = [rest] * numerics.terms
+    for lane, code in codes.items():
+        side[lane % numerics.terms] = code
+    return tuple(side)
+
+
 def powers(pair: tuple[FloatFormat, FloatFormat], signs: tuple[int, ...]) -> DotCase:
     """Products of 1 with these signs."""
     x, y = pair

@@ -5,12 +5,14 @@ from dataclasses import replace
 from itertools import product
 from random import Random
 
-from bitpath.golden.formats.catalogue import E4M3FN, FP32
+from amaranth.utils import exact_log2
+
+from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.rounding import floor_log2
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
 from bitpath.golden.trainium3.exact.dot import DotTrace
 from bitpath.verif.trainium3.dot.quad_mx import DotCase, finite_case, finite_code, is_special, on_grid
-from bitpath.verif.trainium3.dot.quad_mx_corner import ONE, Corner, pairs, power, powers
+from bitpath.verif.trainium3.dot.quad_mx_corner import ONE, Corner, lanes, pairs, power, powers
 
 SCALE_ENDS = (0, 127, 254, 255)
 
@@ -36,21 +38,22 @@ def _scales(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
 
 
 def _zeros(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
-    fmt = numerics.element_formats[-1]
+    x, *_, y = numerics.element_formats * 2
+    terms = numerics.terms
 
     def block(signs: tuple[int, ...], partial: int) -> DotCase:
-        return DotCase(tuple(sign << 7 for sign in signs), E4M3FN, (power(fmt),) * 4, fmt, partial=partial)
+        return DotCase(tuple(sign << 7 for sign in signs), x, (power(y),) * terms, y, partial=partial)
 
     for partial in (ONE, ONE | FP32.sign_mask, 1 << 23, FP32.max_code):
-        case = block((0,) * 4, on_grid(numerics, partial))
+        case = block((0,) * terms, on_grid(numerics, partial))
         yield Corner("all-zero block", case, lambda trace, bits=case.partial: trace.result == bits)
-    for signs in product((0, 1), repeat=5):
-        case = block(signs[:4], FP32.sign_mask * signs[4])
+    for signs in product((0, 1), repeat=terms + 1):
+        case = block(signs[:-1], FP32.sign_mask * signs[-1])
         expected = FP32.sign_mask if all(signs) else 0
         name = "zero sum/all negative" if all(signs) else "zero sum/mixed signs"
         yield Corner(name, case, lambda trace, expected=expected: trace.result == expected)
     for pair, sign in product(pairs(numerics), (0, 1)):
-        case = powers(pair, (sign, 1 - sign, sign, 1 - sign))
+        case = powers(pair, (sign, 1 - sign) * (terms // 2))
         yield Corner("zero sum/x - x", case, lambda trace: trace.exact == 0 and trace.result == 0)
 
 
@@ -69,13 +72,14 @@ def _range_ends(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
     cases = []
     for pair, sign in product(pairs(numerics), (0, 1)):
         for exponent in (unit - 60, *range(unit - 3, FP32.emin + 1), *range(FP32.emax - 3, FP32.emax + 2), 240):
-            cases.append((sign, powers(pair, (sign,) * 4).scaled(exponent)))
-            cases.append((sign, powers(pair, (sign, sign, 1 - sign, sign)).scaled(exponent)))
+            cases.append((sign, powers(pair, (sign,) * numerics.terms).scaled(exponent)))
+            signs = lanes(numerics, sign, {2: 1 - sign})
+            cases.append((sign, powers(pair, signs).scaled(exponent)))
     # The largest number, and half its last place from above and from below.
     for sign, extra in product((0, 1), (0, 1)):
-        case = replace(
-            powers(pairs(numerics)[0], (extra ^ sign,) * 4).scaled(FP32.emax - 26), partial=FP32.max_code | sign << 31
-        )
+        products = powers(pairs(numerics)[0], (extra ^ sign,) * numerics.terms)
+        products = products.scaled(FP32.emax - FP32.precision - exact_log2(numerics.terms))
+        case = replace(products, partial=FP32.max_code | sign << 31)
         cases.append((sign, replace(case, partial=on_grid(numerics, case.partial))))
     for sign, case in cases:
         for name, holds in (("overflow", _beyond), ("subnormal result", _tiny), ("underflow to zero", _vanished)):
@@ -97,39 +101,41 @@ def _vanished(trace: DotTrace) -> bool:
 def _specials(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
     fmt = numerics.element_formats[-1]
     nan, one, minus = fmt.nan_code, power(fmt), fmt.sign_mask
+    ones = lanes(numerics, one, {})
     table = [
-        ("NaN element", (nan, one, one, one), (one,) * 4, 0),
-        ("NaN element", (one, one, one, one), (one, one, one, nan | minus | 1), ONE),
-        ("infinite partial", (one,) * 4, (one,) * 4, FP32.infinity_code),
-        ("infinite partial", (one | minus,) * 4, (one,) * 4, FP32.infinity_code | FP32.sign_mask),
-        ("NaN partial", (one,) * 4, (one,) * 4, FP32.nan_code),
-        ("NaN partial", (one,) * 4, (one,) * 4, FP32.infinity_code | FP32.sign_mask | 1 << 16),
+        ("NaN element", lanes(numerics, one, {0: nan}), ones, 0),
+        ("NaN element", ones, lanes(numerics, one, {-1: nan | minus | 1}), ONE),
+        ("infinite partial", ones, ones, FP32.infinity_code),
+        ("infinite partial", lanes(numerics, one | minus, {}), ones, FP32.infinity_code | FP32.sign_mask),
+        ("NaN partial", ones, ones, FP32.nan_code),
+        ("NaN partial", ones, ones, FP32.infinity_code | FP32.sign_mask | 1 << 16),
     ]
     for name, x, y, partial in table:
         yield Corner(f"special/{name}", DotCase(x, fmt, y, fmt, partial=partial), is_special)
+    fmt = numerics.element_formats[0]
     for lane, sign in product(range(numerics.terms), (0, 1)):
-        codes = [power(E4M3FN)] * numerics.terms
-        codes[lane] = E4M3FN.nan_code | sign << 7
-        case = DotCase(tuple(codes), E4M3FN, (power(E4M3FN),) * 4, E4M3FN)
-        yield Corner("special/NaN element E4M3FN", case, lambda trace: trace.result == FP32.nan_code)
+        codes = lanes(numerics, power(fmt), {lane: fmt.nan_code | sign << 7})
+        case = DotCase(codes, fmt, lanes(numerics, power(fmt), {}), fmt)
+        yield Corner(f"special/NaN element {fmt.name}", case, lambda trace: trace.result == FP32.nan_code)
 
 
 def _infinities(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
-    """Infinite elements, of the widest format where it has them."""
-    fmt = numerics.element_formats[-1]
-    if fmt.infinity_code is None:
+    """Infinite elements, of the last format that has them."""
+    fmt = next((each for each in numerics.element_formats[::-1] if each.infinity_code is not None), None)
+    if fmt is None:
         return
     infinity, one, minus = fmt.infinity_code, power(fmt), fmt.sign_mask
     table = [
-        ("infinite element", (infinity, one, one, one), (one,) * 4, 0),
-        ("infinite element", (one, one, one | minus, one), (one, one, infinity, one), ONE),
-        ("infinity - infinity/products", (infinity, infinity | minus, one, one), (one,) * 4, 0),
-        ("infinity - infinity/partial", (infinity, one, one, one), (one,) * 4, FP32.infinity_code | FP32.sign_mask),
-        ("infinity + infinity", (infinity, one, one, infinity), (one,) * 4, FP32.infinity_code),
-        ("0 * infinity", (0, one, one, one), (infinity, one, one, one), 0),
-        ("0 * infinity", (one, one, one, infinity | minus), (one, one, one, minus), ONE),
+        ("infinite element", {0: infinity}, {}, 0),
+        ("infinite element", {2: one | minus}, {2: infinity}, ONE),
+        ("infinity - infinity/products", {0: infinity, 1: infinity | minus}, {}, 0),
+        ("infinity - infinity/partial", {0: infinity}, {}, FP32.infinity_code | FP32.sign_mask),
+        ("infinity + infinity", {0: infinity, -1: infinity}, {}, FP32.infinity_code),
+        ("0 * infinity", {0: 0}, {0: infinity}, 0),
+        ("0 * infinity", {-1: infinity | minus}, {-1: minus}, ONE),
     ]
-    for name, x, y, partial in table:
+    for name, *sides, partial in table:
+        x, y = (lanes(numerics, one, side) for side in sides)
         yield Corner(f"special/{name}", DotCase(x, fmt, y, fmt, partial=partial), is_special)
 
 

@@ -6,13 +6,15 @@ from fractions import Fraction
 from itertools import product
 from random import Random
 
+from amaranth.utils import exact_log2
+
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import round_to_format, ulp
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
 from bitpath.golden.trainium3.exact.dot import DotTrace
 from bitpath.verif.trainium3.dot.quad_mx import DotCase, finite_code, on_grid, partial_near, product_sum
-from bitpath.verif.trainium3.dot.quad_mx_corner import ONE, Corner, pairs, power, powers
+from bitpath.verif.trainium3.dot.quad_mx_corner import ONE, Corner, lanes, pairs, power, powers
 
 
 def _ties(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
@@ -26,9 +28,9 @@ def _ties(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
     bits = numerics.accumulator.fraction_bits
     unused = FP32.fraction_bits - bits
     for pair, sign, odd, away in product(pairs(numerics), (0, 1), (0, 1), (False, True)):
-        # Half the last place of a partial sum in [1, 2), as one product of 1 and three of 0.
-        case = powers(pair, (sign if away else 1 - sign,) * 4)
-        case = replace(case, stationary=(case.stationary[0], 0, 0, 0)).scaled(-bits - 1)
+        # Half the last place of a partial sum in [1, 2), as one product of 1 and others of 0.
+        case = powers(pair, (sign if away else 1 - sign,) * numerics.terms)
+        case = replace(case, stationary=lanes(numerics, 0, {0: case.stationary[0]})).scaled(-bits - 1)
         fraction = (rng.getrandbits(bits - 2) << 1 | 1 << bits - 1 | odd) << unused
         case = replace(case, partial=ONE | fraction | sign << 31)
         up = bool(odd) == away
@@ -45,8 +47,9 @@ def _carries(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
     bits = numerics.accumulator.fraction_bits
     ones = FP32.fraction_mask >> FP32.fraction_bits - bits << FP32.fraction_bits - bits
     for pair, sign in product(pairs(numerics), (0, 1)):
-        case = replace(powers(pair, (sign,) * 4), partial=ONE | ones | sign << 31)
-        yield Corner(f"rounding carries out/{'+-'[sign]}", case.scaled(-bits - 3), holds)
+        case = replace(powers(pair, (sign,) * numerics.terms), partial=ONE | ones | sign << 31)
+        half_unit = case.scaled(-bits - 1 - exact_log2(numerics.terms))
+        yield Corner(f"rounding carries out/{'+-'[sign]}", half_unit, holds)
 
 
 def _fused(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
@@ -65,8 +68,15 @@ def _fused(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
     one = power(fmt)
     for _ in range(64):
         # Products span more bits than the accumulator has, and the partial sum cancels most of them.
-        x = (fmt.max_code - rng.randrange(4), finite_code(fmt, rng), finite_code(fmt, rng), one + rng.randrange(4))
-        y = (fmt.max_code - rng.randrange(4), finite_code(fmt, rng), one, 1 + rng.randrange(3))
+        between = range(numerics.terms - 2)
+        x = (fmt.max_code - rng.randrange(4), *(finite_code(fmt, rng) for _ in between), one + rng.randrange(4))
+        last = ([one] * len(between))[:1]
+        y = (
+            fmt.max_code - rng.randrange(4),
+            *(finite_code(fmt, rng) for _ in between[1:]),
+            *last,
+            1 + rng.randrange(3),
+        )
         case = DotCase(x, fmt, y, fmt)
         yield Corner("fused", replace(case, partial=partial_near(numerics, -product_sum(case))), holds)
 
@@ -75,9 +85,9 @@ def _partial_alone(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
     """Products that cancel, or are 0, and a partial sum below all the places that they might have had."""
     for exponent, zero, sign in product((*range(-60, 120, 3), 254), (False, True), (0, 1)):
         x, y = rng.choice(pairs(numerics))
-        case = powers((x, y), (0, 1, 1, 0)).scaled(exponent)
+        case = powers((x, y), tuple(lane % 4 in (1, 2) for lane in range(numerics.terms))).scaled(exponent)
         if zero:
-            case = replace(case, stationary=(0, x.sign_mask, 0, 0))
+            case = replace(case, stationary=lanes(numerics, 0, {1: x.sign_mask}))
         partial = on_grid(numerics, FP32.bias - 30 << FP32.fraction_bits | rng.getrandbits(23) | sign << 31)
         case = replace(case, partial=partial)
         yield Corner(f"partial sum alone/{'+-'[sign]}", case, lambda trace: trace.result == trace.partial_sum)
@@ -89,9 +99,10 @@ def _partial_alone(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
         yield Corner("partial sum alone/every exponent", case, lambda trace: trace.result == trace.partial_sum)
 
 
-def _one_less(pair: tuple[FloatFormat, FloatFormat], sign: int, part: Fraction) -> DotCase:
+def _one_less(numerics: DotNumerics, pair: tuple[FloatFormat, FloatFormat], sign: int, part: Fraction) -> DotCase:
     """One product of 1 less a partial sum: the products give the sign, and inside the sum is negative."""
-    case = replace(powers(pair, (sign,) * 4), stationary=(power(pair[0], 0, sign), 0, 0, 0))
+    case = powers(pair, (sign,) * numerics.terms)
+    case = replace(case, stationary=lanes(numerics, 0, {0: power(pair[0], 0, sign)}))
     return replace(case, partial=round_to_format(part * (1 if sign else -1), FP32))
 
 
@@ -104,7 +115,7 @@ def _halves(numerics: DotNumerics, rng: Random, low: int) -> Fraction:
 def _exact_leads(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
     """Differences that need no rounding: the complement's last unit runs up into the significand."""
     for pair, sign, low in product(pairs(numerics), (0, 1), (0, 2)):
-        case = _one_less(pair, sign, _halves(numerics, rng, low))
+        case = _one_less(numerics, pair, sign, _halves(numerics, rng, low))
         yield Corner(
             f"products lead/exact/{'+-'[sign]}",
             case,
@@ -126,9 +137,10 @@ def _rounded_leads(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
     for pair, sign in product(pairs(numerics), (0, 1)):
         # 1 less this many halves of a unit rounds to even, which is up where they are 1 modulo 4.
         for low, name in ((1, "up"), (3, "down")):
-            case = _one_less(pair, sign, _halves(numerics, rng, low))
+            case = _one_less(numerics, pair, sign, _halves(numerics, rng, low))
             yield Corner(f"products lead/tie {name}/{'+-'[sign]}", case, lambda trace, up=low == 1: holds(trace, up))
-        yield Corner(f"products lead/carries out/{'+-'[sign]}", _one_less(pair, sign, tiny), carries)
+        case = _one_less(numerics, pair, sign, tiny)
+        yield Corner(f"products lead/carries out/{'+-'[sign]}", case, carries)
 
 
 UNALIGNED = (_partial_alone, _exact_leads)

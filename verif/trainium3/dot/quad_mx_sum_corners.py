@@ -6,12 +6,14 @@ from fractions import Fraction
 from itertools import product
 from random import Random
 
+from amaranth.utils import exact_log2
+
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
 from bitpath.golden.trainium3.exact.dot import DotTrace, Term
 from bitpath.verif.trainium3.dot.quad_mx import SPLIT, DotCase, finite_case, finite_code, on_grid, product_sum
-from bitpath.verif.trainium3.dot.quad_mx_corner import Corner, exponents, pairs, power, powers
+from bitpath.verif.trainium3.dot.quad_mx_corner import Corner, exponents, lanes, pairs, power, powers
 
 DISTANCES = (-240, *range(-100, 101), 240)
 """Binades from the partial sum's leading bit to that of the product sum: through both clamps of every shifter, where
@@ -30,7 +32,7 @@ def _equal_exponents(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
 
 
 def _one_unit(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
-    """Four products of 1 against a partial sum of 4 less or more one unit of the grid that they are summed on."""
+    """Products of 1 against a partial sum of their number less or more one unit of the grid that they are summed on."""
     bits = numerics.accumulator.fraction_bits
     if numerics.align_fraction_bits is not None:
         bits = min(bits, numerics.align_fraction_bits)
@@ -39,9 +41,12 @@ def _one_unit(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
         top = max(term.exponent for term in trace.terms)
         return abs(trace.total) == Fraction(2) ** (top - bits) and (trace.total < 0) == sign
 
+    terms, size = numerics.terms, exact_log2(numerics.terms)
+    if bits < size - 1:
+        return  # the products would be less than a unit
     for pair, sign, below in product(pairs(numerics), (0, 1), (False, True)):
-        partial = 4 - Fraction(2) ** (1 - bits) if below else 4 + Fraction(2) ** (2 - bits)
-        case = powers(pair, (sign,) * numerics.terms)
+        partial = terms - Fraction(2) ** (size - 1 - bits) if below else terms + Fraction(2) ** (size - bits)
+        case = powers(pair, (sign,) * terms)
         case = replace(case, partial=round_to_format(partial if sign else -partial, FP32))
         result = sign if below else 1 - sign
         yield Corner(f"sum is one unit/{'+-'[result]}", case, lambda trace, sign=result: holds(trace, sign))
@@ -49,11 +54,13 @@ def _one_unit(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
 
 def _deep_cancellation(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
     """The largest products cancel and leave the smallest, down to 2**-32: the whole width of the fixed-point sum."""
+    if numerics.terms < 3:
+        return
     fmt = numerics.element_formats[-1]
     top, bottom = fmt.max_code, 1 if numerics.element_subnormals else 1 << fmt.fraction_bits
     for sign in (0, 1):
-        x = (top, top, bottom | sign << 7, 0)
-        case = DotCase(x, fmt, (top, top | fmt.sign_mask, bottom, 0), fmt)
+        x = lanes(numerics, 0, {0: top, 1: top, 2: bottom | sign << 7})
+        case = DotCase(x, fmt, lanes(numerics, 0, {0: top, 1: top | fmt.sign_mask, 2: bottom}), fmt)
         yield Corner(
             f"largest cancel, smallest stays/{'+-'[sign]}", case, lambda trace: trace.exact and abs(trace.exact) < 1
         )
@@ -86,8 +93,9 @@ def _distances(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
         case = finite_case(numerics, rng)
         if wide:
             # Products from the largest to the smallest: no bit of the fixed-point sum is far from another.
-            x = (fmt.max_code, finite_code(fmt, rng), 1, finite_code(fmt, rng))
-            case = DotCase(x, fmt, (fmt.max_code, finite_code(fmt, rng), 1, power(fmt)), fmt)
+            x = {2: 1, 1: finite_code(fmt, rng), 3: finite_code(fmt, rng), 0: fmt.max_code}
+            y = {2: 1, 1: finite_code(fmt, rng), 3: power(fmt), 0: fmt.max_code}
+            case = DotCase(lanes(numerics, 0, x), fmt, lanes(numerics, 0, y), fmt)
         size = floor_log2(product_sum(case.scaled(0)) or Fraction(1))
         # Both exponents in FP32's range, as far apart as asked for.
         high = min(FP32.emax - 1, FP32.emax - 1 - distance)

@@ -12,7 +12,8 @@ from cocotb.triggers import FallingEdge
 
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES, codes_of
-from bitpath.golden.formats.catalogue import BF16, CATALOGUE, FP32
+from bitpath.golden.formats.catalogue import BF16, CATALOGUE, FP32, FloatFormat
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_FP32
 from bitpath.rtl.trainium3.dot.bf16_pe import Bf16Pe
 from bitpath.rtl.trainium3.dot.config import MultiplyAddConfig
@@ -22,14 +23,16 @@ from bitpath.verif.kit.mismatches import Context
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.kit.values import code_text
-from bitpath.verif.trainium3.dot.multiply_add import FORMATS, ElementCase, corners, power, random_case
+from bitpath.verif.trainium3.dot.multiply_add import Corner, ElementCase, Maker, corners, middle_code, power
 from bitpath.verif.trainium3.dot.multiply_add_boundaries import boundary_corners
 from bitpath.verif.trainium3.dot.multiply_add_products import product_corners
-from bitpath.verif.trainium3.dot.multiply_add_sparse import ONE, sparse_cases
+from bitpath.verif.trainium3.dot.multiply_add_sparse import sparse_cases
 from bitpath.verif.trainium3.dot.pe_player import STALLS, PePlayer, loads_and_swaps, one_after_another, tiles
+from bitpath.verif.trainium3.dot.quad_mx import on_grid
 
 CONFIG = config_from_environment(MultiplyAddConfig)
 NUMERICS = CONFIG.numerics
+FORMATS = CONFIG.element_formats
 PE = Bf16Pe(CONFIG)
 CASES = int(os.environ.get("BITPATH_CASES", "500"))
 LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
@@ -37,7 +40,7 @@ LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
 
 def side(case: ElementCase, name: str) -> int:
     """One side of a case as the port's integer."""
-    return pack(PE.operand, case.fields(name))
+    return pack(PE.operand, case.fields(name, FORMATS))
 
 
 def step(held: ElementCase, work: ElementCase) -> tuple[int, Context]:
@@ -48,6 +51,20 @@ def step(held: ElementCase, work: ElementCase) -> tuple[int, Context]:
 
 
 PLAYER = PePlayer(PE, CONFIG.pipeline.stages, side, step)
+random_case = Maker(NUMERICS, FORMATS).case
+DIRECTED = (
+    (NUMERICS.accumulator, NUMERICS.accumulator_rounding) == (FP32, Rounding.RNE)
+    and (NUMERICS.product_rounding is None or NUMERICS.product_rounding.format == BF16)
+    and BF16 in FORMATS
+)
+"""Whether there are directed corners of these numerics."""
+
+
+def directed() -> list[Corner]:
+    """The corners of these numerics, of the formats that the unit has."""
+    exact, rng = NUMERICS.product_rounding is None, pauses.rng("corners")
+    table = [*corners(rng), *boundary_corners(rng)] if exact else product_corners(NUMERICS)
+    return [corner for corner in table if corner.case.formats <= set(FORMATS)]
 
 
 @cocotb.test(**LIMIT)
@@ -62,19 +79,18 @@ async def loads_and_swaps_at_random(dut, stall):
     await PLAYER.play(dut, loads_and_swaps(pauses.rng("program"), CASES, random_case), STALLS[stall]())
 
 
-@cocotb.test(**LIMIT)
+@cocotb.test(**LIMIT, skip=not DIRECTED)
 async def directed_corners(dut):
-    exact = NUMERICS.product_rounding is None
-    rng = pauses.rng("corners")
-    table = [*corners(rng), *boundary_corners(rng)] if exact else product_corners(NUMERICS)
+    table = directed()
     bins = [corner.bin if corner.hits() else None for corner in table]
     program = one_after_another([corner.case for corner in table], bins, PLAYER.latency)
     await PLAYER.play(dut, program, STALLS["none"](), dict.fromkeys(corner.bin for corner in table))
 
 
-@cocotb.test(**LIMIT)
+@cocotb.test(**LIMIT, skip=BF16 not in FORMATS)
 async def single_bits(dut):
-    cases = sparse_cases()
+    cases = [case for case in sparse_cases() if case.formats <= set(FORMATS)]
+    cases = [replace(case, partial=on_grid(NUMERICS, case.partial)) for case in cases]
     await PLAYER.play(dut, one_after_another(cases, [None] * len(cases), PLAYER.latency), STALLS["none"](), [])
 
 
@@ -85,24 +101,25 @@ async def rows_of_a_matmul(dut, stationary, moving):
     rng = pauses.rng("matmul")
     x, y = CATALOGUE[stationary], CATALOGUE[moving]
     rows, columns = 8, max(2, CASES // 64)
-    cases = [ElementCase(any_code(x, rng), x, any_code(y, rng), y, numerics=NUMERICS) for _ in range(rows * columns)]
+    cases = [
+        ElementCase(middle_code(x, rng), x, middle_code(y, rng), y, numerics=NUMERICS) for _ in range(rows * columns)
+    ]
     for row in range(rows):
         for column in range(columns):
             index = row * columns + column
             above = cases[index - columns].result if row else 0
             cases[index] = replace(cases[index], stationary=cases[row * columns].stationary, partial=above)
     result = trainium3.nc_matmul(
-        np.array([[case.stationary] for case in cases[::columns]], np.uint16).view(DTYPES[x]),
-        np.array([case.moving for case in cases], np.uint16).reshape(rows, columns).view(DTYPES[y]),
+        np.array([[case.stationary] for case in cases[::columns]], code_type(x)).view(DTYPES[x]),
+        np.array([case.moving for case in cases], code_type(y)).reshape(rows, columns).view(DTYPES[y]),
         numerics=NUMERICS,
     )
     assert codes_of(result).ravel().tolist() == [case.result for case in cases[-columns:]]
     await PLAYER.play(dut, one_after_another(cases, [None] * len(cases), PLAYER.latency), STALLS["none"](), [])
 
 
-def any_code(fmt, rng):
-    """An element within a few binades of 1."""
-    return power(fmt, rng.randint(-6, 6), rng.getrandbits(1)) | rng.getrandbits(fmt.fraction_bits)
+def code_type(fmt: FloatFormat) -> str:
+    return f"u{fmt.width // 8}"
 
 
 @cocotb.test(**LIMIT)
@@ -110,9 +127,10 @@ def any_code(fmt, rng):
 async def every_gamma_times_one(dut, gamma):
     """RMSNorm-Quant's broadcast, K = 1: every code, exactly where products are; -0 becomes +0 and every NaN the one NaN."""
     fmt = CATALOGUE[gamma]
-    codes = np.arange(1 << fmt.width, dtype=np.uint16)
-    ones = np.full((1, 1), ONE, np.uint16).view(DTYPES[BF16])
-    tiles_of_gamma = codes.reshape(-1, 1, MAX_MOVING_FP32).view(DTYPES[fmt])
+    codes = np.arange(1 << fmt.width, dtype=code_type(fmt))
+    one = FORMATS[0]
+    ones = np.full((1, 1), power(one), code_type(one)).view(DTYPES[one])
+    tiles_of_gamma = codes.reshape(-1, 1, min(len(codes), MAX_MOVING_FP32)).view(DTYPES[fmt])
     results = [trainium3.nc_matmul(ones, tile, numerics=NUMERICS) for tile in tiles_of_gamma]
     expected = np.concatenate([codes_of(result)[0] for result in results]).tolist()
     assert expected[fmt.sign_mask] == 0
@@ -120,7 +138,7 @@ async def every_gamma_times_one(dut, gamma):
     async with bench(dut, PE.signature, drain=False) as frame:
         board = frame.scoreboard("partial_south", FP32.width, {"": FP32})
         dut.advance.value = dut.load.value = dut.swap_west.value = 1
-        dut.stationary_west.value = pack(PE.operand, {"code": ONE, "format": FORMATS.index(BF16)})
+        dut.stationary_west.value = pack(PE.operand, {"code": power(one), "format": 0})
         # Two cycles until the element is in the PE; from then on a word a cycle.
         for _ in range(2):
             await FallingEdge(dut.clk)

@@ -6,7 +6,7 @@ from functools import cache
 import cocotb
 from cocotb.triggers import Timer
 
-from bitpath.golden.formats.catalogue import E2M1, E4M3FN, E5M2, E8M0
+from bitpath.golden.formats.catalogue import CATALOGUE, E2M1, E8M0
 from bitpath.golden.scalar.codec import decode
 from bitpath.rtl.trainium3.dot.config import MapConfig
 from bitpath.rtl.trainium3.dot.element_map import ElementFormat, ElementMap, MapTable, OperandWord
@@ -18,6 +18,7 @@ from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.kit.values import code_text, codes_text
+from bitpath.verif.trainium3.dot.quad_mx import word_formats
 
 CONFIG = config_from_environment(MapConfig)
 NUMERICS = CONFIG.numerics
@@ -25,7 +26,10 @@ SIGNATURE = ElementMap(CONFIG).signature
 OPERAND = operand_layout(NUMERICS)
 CASES = int(os.environ.get("BITPATH_CASES", "500"))
 LIMIT = {"timeout_time": 1, "timeout_unit": "ms"}
-ELEMENTS = {ElementFormat.E4M3FN: E4M3FN, ElementFormat.E5M2: E5M2, ElementFormat.E2M1: E2M1}
+FORMATS = word_formats(NUMERICS)
+ELEMENTS = {fmt: CATALOGUE[fmt.name] for fmt in FORMATS}
+MAPPED = [fmt for fmt in FORMATS if fmt is not ElementFormat.E2M1]
+"""Formats of a table's codes."""
 
 
 @cache
@@ -71,8 +75,8 @@ async def check(dut, board, fmt: ElementFormat, elements: list[int], scale: int,
 async def every_fp4_code_in_every_place(dut):
     """Through the faithful tables and through a scrambled one, whose 16 codes all differ."""
     rng = pauses.rng("table")
-    scrambled = {"codes": rng.sample(range(256), 16), "code_format": rng.getrandbits(1)}
-    tables = {"E4M3FN": faithful(E4M3FN), "E5M2": faithful(E5M2), "scrambled": scrambled}
+    scrambled = {"codes": rng.sample(range(256), 16), "code_format": rng.getrandbits(1) % len(MAPPED)}
+    tables = {fmt.name: faithful(ELEMENTS[fmt]) for fmt in MAPPED} | {"scrambled": scrambled}
     async with bench(dut, SIGNATURE) as frame:
         board = frame.scoreboard("o", OPERAND)
         coverage = frame.coverage(cross(tables, range(NUMERICS.terms), range(1 << E2M1.width)))
@@ -86,14 +90,14 @@ async def every_fp4_code_in_every_place(dut):
 
 
 @cocotb.test(**LIMIT)
-@cocotb.parametrize(fmt=["E4M3FN", "E5M2"])
+@cocotb.parametrize(fmt=[fmt.name for fmt in MAPPED])
 async def fp8_passes(dut, fmt):
     rng = pauses.rng("words")
     async with bench(dut, SIGNATURE) as frame:
         board = frame.scoreboard("o", OPERAND)
         for code in range(256):
             elements = [code, *(rng.getrandbits(8) for _ in range(NUMERICS.terms - 1))]
-            await check(dut, board, ElementFormat[fmt], elements, rng.getrandbits(8), faithful(E5M2))
+            await check(dut, board, ElementFormat[fmt], elements, rng.getrandbits(8), faithful(ELEMENTS[MAPPED[-1]]))
 
 
 @cocotb.test(**LIMIT)
@@ -101,10 +105,10 @@ async def random_tables(dut):
     rng = pauses.rng("tables")
     async with bench(dut, SIGNATURE) as frame:
         board = frame.scoreboard("o", OPERAND)
-        coverage = frame.coverage(cross((each.name for each in ElementFormat), (0, 1)))
+        coverage = frame.coverage(cross((each.name for each in FORMATS), range(len(MAPPED))))
         for _ in range(CASES):
-            fmt = rng.choice(list(ElementFormat))
+            fmt = rng.choice(FORMATS)
             elements = [rng.getrandbits(ELEMENTS[fmt].width) for _ in range(NUMERICS.terms)]
-            table = {"codes": [rng.getrandbits(8) for _ in range(16)], "code_format": rng.getrandbits(1)}
+            table = {"codes": [rng.getrandbits(8) for _ in range(16)], "code_format": rng.getrandbits(1) % len(MAPPED)}
             coverage.hit(fmt.name, table["code_format"])
             await check(dut, board, fmt, elements, rng.getrandbits(8), table)

@@ -13,6 +13,7 @@ from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.rtl.trainium3.engine.dispatch import IN_FLIGHT
 from bitpath.rtl.trainium3.engine.tensor_engine import QUEUE_DEPTH
 from bitpath.verif.kit.coverage import cross
+from bitpath.verif.trainium3.dot.quad_mx import word_formats
 from bitpath.verif.trainium3.engine.programs import FP32_TYPE, Load, Pass
 
 TABLE_TYPES = (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2)
@@ -34,6 +35,11 @@ SHORT = 2 * IN_FLIGHT
 """Passes of one word in a row: more than may be in flight."""
 MOST_PLACES = 256
 """Maximum number of places written in a bank; a large bank would take minutes."""
+
+
+def table_types(config: EngineConfig) -> tuple[type, ...]:
+    """Formats of an FP4 map's codes that the PEs have."""
+    return TABLE_TYPES[: len(config.array.dot.numerics.element_formats)]
 
 
 def random_table(code_format: int, rng: Random) -> dict[str, object]:
@@ -75,7 +81,7 @@ def filling_program(config: EngineConfig, group: int, rng: Random) -> list[Load 
 def _load(config: EngineConfig, group: int, rng: Random) -> Load:
     array = config.array
     address = rng.randrange(array.operand_depth - array.cols + 1)
-    return Load(group=group, address=address, format=rng.choice(list(ElementFormat)))
+    return Load(group=group, address=address, format=rng.choice(word_formats(array.dot.numerics)))
 
 
 def _pass(
@@ -92,7 +98,7 @@ def _pass(
     return Pass(
         group=group,
         address=rng.randrange(config.array.operand_depth - count + 1),
-        format=rng.choice(list(ElementFormat)),
+        format=rng.choice(word_formats(config.array.dot.numerics)),
         count=count,
         chain_in=chain_in,
         chain_out=chain_out,
@@ -108,7 +114,7 @@ def filling_bins(config: EngineConfig) -> list[str]:
     """Bins that the programs of all tiles hit together."""
     groups = range(config.array.groups)
     return [
-        *cross(("map",), (each.__name__ for each in TABLE_TYPES), ("stationary", "moving")),
+        *cross(("map",), (each.__name__ for each in table_types(config)), ("stationary", "moving")),
         *cross(("bank",), groups, range(config.psum_banks)),
         *cross(("written",), groups, WRITES),
         *cross(("changed to",), KINDS),

@@ -221,7 +221,7 @@ def random_program(config: EngineConfig, tiling: Tiling, length: int, rng: Rando
             Pass(
                 group=group,
                 address=rng.randrange(array.operand_depth - count + 1),
-                format=rng.choice(FORMATS),
+                format=_format(array, rng),
                 count=count,
                 chain_in=take,
                 chain_out=give,
@@ -235,7 +235,11 @@ def random_program(config: EngineConfig, tiling: Tiling, length: int, rng: Rando
 
 def _load(array, group: int, rng: Random) -> Load:
     address = rng.randrange(array.operand_depth - array.cols + 1)
-    return Load(group=group, address=address, format=rng.choice(FORMATS))
+    return Load(group=group, address=address, format=_format(array, rng))
+
+
+def _format(array, rng: Random) -> ElementFormat:
+    return rng.choice(FORMATS[: len(array.dot.numerics.element_formats)])
 
 
 def bins_of(program: list[Load | Pass]) -> list[tuple[str, str, str]]:

@@ -29,13 +29,13 @@ from bitpath.verif.kit.player import Segment
 from bitpath.verif.kit.scoreboard import Scoreboard
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.engine.filling import (
-    TABLE_TYPES,
     bins_of,
     filled_places,
     filling_bins,
     filling_program,
     kinds_of,
     random_table,
+    table_types,
 )
 from bitpath.verif.trainium3.engine.lowering import PlacedMatmul, destination, lower, place_words, psum_places
 from bitpath.verif.trainium3.engine.player import TensorEnginePlayer, exact_map
@@ -293,7 +293,7 @@ async def filled(dut):
             frame.start(f"random bits {group}", feed.run())
         coverage = frame.coverage(filling_bins(CONFIG))
         for index, tiling in enumerate(tilings(array)):
-            code_format = index % len(TABLE_TYPES)
+            code_format = index % len(table_types(CONFIG))
             # The last of several tables counts.
             for _ in range(3):
                 model.table = random_table(code_format, rng)

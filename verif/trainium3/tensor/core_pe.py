@@ -11,7 +11,7 @@ from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, E8M
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
-from bitpath.golden.trainium3.declarations.tensor import LOW_BITS, PATTERNS, TRAINIUM3_DOUBLE_ROW, TRAINIUM3_SPARSE
+from bitpath.golden.trainium3.declarations.tensor import LOW_BITS, PATTERNS, TRAINIUM3_SPARSE
 from bitpath.golden.trainium3.exact import fp32_halves, multiply_add, selected
 from bitpath.golden.trainium3.exact.dot import trace_dot_step
 from bitpath.rtl.trainium3.dot.quad_mx_dot import operand_layout
@@ -21,7 +21,7 @@ from bitpath.rtl.trainium3.tensor.operand import NARROW, WIDE
 from bitpath.rtl.trainium3.tensor.tag_select import SLOTS
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.trainium3.dot.multiply_add import ElementCase
-from bitpath.verif.trainium3.dot.quad_mx import DotCase, product_sum
+from bitpath.verif.trainium3.dot.quad_mx import DotCase, on_grid, product_sum
 
 NARROW_PAIRS = [
     pair
@@ -30,7 +30,6 @@ NARROW_PAIRS = [
 ]
 SPARSE_FORMATS = (BF16, FP16, TF32)
 ONE = FP32.bias << FP32.fraction_bits
-DOUBLE_ROW = TRAINIUM3_DOUBLE_ROW.numerics
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ class Maker:
         return self._dot(Mode.DOUBLE_ROW, self.rng.choice(((E4M3FN, E5M2), (E4M3, E5M2))), 2)
 
     def _dot(self, mode: Mode, formats: tuple[FloatFormat, ...], terms: int) -> tuple[int, Callable[[], list[Word]]]:
-        numerics = self.config.dot if mode is Mode.MX else DOUBLE_ROW
+        numerics = replace(self.config.dot, terms=terms)
 
         def side() -> tuple[tuple[int, ...], FloatFormat, int]:
             fmt = self.rng.choice(formats)
@@ -150,7 +149,7 @@ class Maker:
             sides = [(x_format, x), (y_format, y)]
             finite = all(decode(fmt, code).kind is Kind.FINITE for fmt, codes in sides for code in codes)
             finite &= max(x_scale, y_scale) < E8M0.nan_code
-            partial = self.partial(product_sum(case) if finite else None)
+            partial = on_grid(numerics, self.partial(product_sum(case) if finite else None))
             result = trace_dot_step(numerics, x, x_format, y, y_format, x_scale, y_scale, partial).result
             shown = f"{x_format.name} {x} scale {x_scale}, {y_format.name} {y} scale {y_scale}, partial {partial:08x}"
             return [self._word(mode, held, packed(y, y_format, y_scale), width(self.mx), 3, partial, result, shown)]
@@ -167,7 +166,7 @@ class Maker:
 
         def word() -> list[Word]:
             y = self.code(y_format)
-            partial = self.partial(exact_product(x_format, x, y_format, y))
+            partial = on_grid(self.config.numerics, self.partial(exact_product(x_format, x, y_format, y)))
             result = multiply_add(self.config.numerics, x, x_format, y, y_format, partial)
             moving = self._slots(element(y_format, y, NARROW))
             shown = f"{x_format.name} {x:x}, {y_format.name} {y:x}, partial {partial:08x}"
@@ -184,7 +183,7 @@ class Maker:
             pair = fp32_halves(x)[number < 2], fp32_halves(y)[number % 2 == 0]
             if number < 3 and exact_product(FP32, x, FP32, y) is None:
                 pair = 0, 0
-            partial = self.partial(exact_product(FP32, pair[0], FP32, pair[1]))
+            partial = on_grid(self.config.numerics, self.partial(exact_product(FP32, pair[0], FP32, pair[1])))
             result = multiply_add(self.config.numerics, pair[0], FP32, pair[1], FP32, partial)
             shown = f"FP32 {x:08x}, {y:08x}, pass {number}, partial {partial:08x}"
             return [self._word(Mode.NARROW, held, *self._slots(half(y, number)), number, partial, result, shown)]
@@ -197,7 +196,7 @@ class Maker:
 
         def word() -> list[Word]:
             y = self.wide()
-            partial = self.partial(exact_product(FP32, x, FP32, y))
+            partial = on_grid(self.config.numerics, self.partial(exact_product(FP32, x, FP32, y)))
             result = multiply_add(self.config.numerics, x, FP32, y, FP32, partial)
             skipped = sum(
                 (bit for bit, code in ((2, x), (1, y)) if code & (1 << LOW_BITS) - 1 == 0 and self.rng.random() < 0.7),
@@ -246,7 +245,7 @@ class Maker:
             slots = [self.code(fmt) for _ in range(SLOTS * SLOTS)]
             place = selected(TRAINIUM3_SPARSE.numerics, shape, 0, tag)
             y = slots[SLOTS * place[0] + place[1]] if place else 0
-            partial = self.partial(exact_product(fmt, x, fmt, y))
+            partial = on_grid(self.config.numerics, self.partial(exact_product(fmt, x, fmt, y)))
             result = multiply_add(self.config.numerics, x, fmt, y, fmt, partial)
             packed = sum(
                 pack(NARROW, element(fmt, code, NARROW)) << width(NARROW) * slot for slot, code in enumerate(slots)

@@ -133,7 +133,7 @@ def may_issue(own: TensorInstruction, busy: dict[Any, int], cycle: int) -> tuple
     return not (mine & held or {"main", "background"} & held), False
 
 
-@cocotb.test(**LIMIT)
+@cocotb.test(**LIMIT, skip=LONGEST < 4)
 async def a_chain_of_transposes(dut):
     """Eight transposes take the time of four and a cycle."""
     taken = await play(dut, transposes(8))
@@ -141,7 +141,7 @@ async def a_chain_of_transposes(dut):
     assert taken == [cycles * (number // 2) + number % 2 for number in range(8)]
 
 
-@cocotb.test(**LIMIT)
+@cocotb.test(**LIMIT, skip=LONGEST < 4)
 async def transposes_behind_a_matmul(dut):
     """A matmul of 512 cycles and four transposes behind it."""
     cycles = transposes(1)[0].cycles
