@@ -1,0 +1,126 @@
+"""A configuration that a unit takes, its bench takes too; what it does not support it refuses in one sentence."""
+
+import importlib
+import json
+import re
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+from cocotb import _decorators, regression
+
+from bitpath.golden.formats.catalogue import E2M1, E5M2
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
+from bitpath.rtl.common.config import digest, from_dict, to_dict
+from bitpath.rtl.trainium3.dot.config import DotConfig
+from bitpath.rtl.units import UNITS, find_unit
+from bitpath.sim.engine.runner import CASES, build, run, run_bench
+from bitpath.sim.waves.save import write_save_file
+from bitpath.verif.common.large import LARGE
+from bitpath.verif.tests.units.configurations import fields_of, walked
+
+SENTENCE = re.compile(r"([a-z0-9_ ]+: )?[a-z0-9_.]+( of a product)? must (be|have|name) .+, not .+")
+SEED = "7"
+
+
+class ReachedError(BaseException):
+    """A bench has reached its design."""
+
+
+class NoDesign:
+    """A design whose ports are never there."""
+
+    def __getattr__(self, name):
+        raise ReachedError
+
+
+def different(name, **options):
+    """Return the configurations of a unit by title, each once."""
+    return {digest(name, config): (title, config) for title, config in walked(name, **options)}.values()
+
+
+def bench_of(name, config, monkeypatch):
+    """Import a unit's bench for a configuration, with the modules that read it when they are imported."""
+    monkeypatch.setenv("BITPATH_CONFIG", json.dumps(to_dict(config)))
+    for module in [each for each in sys.modules.values() if hasattr(each, "config_from_environment")]:
+        if module.__name__ != "bitpath.verif.kit.bench":
+            del sys.modules[module.__name__]
+    return importlib.import_module(UNITS[name].bench)
+
+
+def own_tests(module):
+    """Return the tests of a bench that its configuration has."""
+    makers = [each for each in vars(module).values() if isinstance(each, _decorators.TestGenerator)]
+    return [test for maker in makers for test in maker.generate_tests() if not test.skip]
+
+
+def reach(test, monkeypatch):
+    """Run a test of a bench until it reaches its design."""
+    monkeypatch.setattr(regression, "_manager_inst", SimpleNamespace(_test=test), raising=False)
+    coroutine = test.func(NoDesign(), *test.args, **test.kwargs)
+    with pytest.raises(ReachedError):
+        coroutine.send(None)
+    coroutine.close()
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_what_a_unit_refuses_it_says_in_one_sentence(name):
+    refusals = [refusal for field in fields_of(find_unit(name).config_type()) for refusal in field.refusals]
+    assert not [refusal for refusal in refusals if not SENTENCE.fullmatch(refusal)]
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.deep] * (name in LARGE)) for name in UNITS])
+def test_every_value_of_every_field_has_a_component_and_a_bench(name, monkeypatch):
+    unit = find_unit(name)
+    for title, config in different(name, alone=False):
+        assert from_dict(unit.config_type, to_dict(config)) == config, title
+        assert unit.build(config).signature.members, title
+        assert own_tests(bench_of(name, config, monkeypatch)), title
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", UNITS)
+def test_every_configuration_has_stimulus(name, monkeypatch):
+    """Golden computes the expected values of each test before it drives anything, so that no simulator is needed."""
+    monkeypatch.setenv(CASES, "3")
+    monkeypatch.setenv("COCOTB_RANDOM_SEED", SEED)
+    begin, count = time.process_time(), 0
+    configurations = different(name)
+    for title, config in configurations:
+        tests = own_tests(bench_of(name, config, monkeypatch))
+        assert tests, title
+        for test in tests:
+            reach(test, monkeypatch)
+        count += len(tests)
+    print(f"{name}: {count} tests of {len(configurations)} configurations, {time.process_time() - begin:.0f} s")
+
+
+@pytest.mark.simulator
+@pytest.mark.deep
+@pytest.mark.parametrize("name", UNITS)
+def test_every_value_of_every_field_runs(name):
+    """Each with a short run of its bench, and a wave with its save file."""
+    begin, compared = time.monotonic(), 0
+    configurations = different(name, alone=False)
+    for _, config in configurations:
+        built = build(name, config, "icarus", waves=True)
+        result = run(built, find_unit(name).bench, seed=int(SEED), env={CASES: "20"}, timeout=3600)
+        assert write_save_file(name, result.wave).exists()
+        compared += result.compared
+    print(f"{name}: {len(configurations)} configurations, {compared} values, {time.monotonic() - begin:.0f} s")
+
+
+@pytest.mark.simulator
+def test_eight_products_of_one_format():
+    numerics = {"terms": 8, "element_formats": [E5M2.name]}
+    config = from_dict(DotConfig, to_dict(DotConfig()) | {"numerics": to_dict(TRAINIUM3_QUAD_MX.numerics) | numerics})
+    tests = "directed_corners|random_classes.*both"
+    run_bench("quad_mx_dot", config, "icarus", seed=int(SEED), cases=50, tests=tests, min_tests=2, min_compared=1700)
+
+
+def test_elements_of_four_bits_are_refused():
+    numerics = to_dict(TRAINIUM3_QUAD_MX.numerics) | {"element_formats": [E2M1.name]}
+    says = r"^quad_mx_dot: element_formats must be distinct ones of E4M3FN, E5M2, E4M3, not \['E2M1'\]$"
+    with pytest.raises(ValueError, match=says):
+        from_dict(DotConfig, to_dict(DotConfig()) | {"numerics": numerics})
