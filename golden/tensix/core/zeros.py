@@ -5,7 +5,6 @@ Ref: tt-isa-documentation 3930471, ZEROACC, ZEROSRC and CLEARDVALID; ttsim v1.10
 
 import numpy as np
 
-from bitpath.golden.tensix.core.errors import UndefinedBehavior
 from bitpath.golden.tensix.core.source_banks import SourceBanks
 from bitpath.golden.tensix.core.state import State
 from bitpath.golden.tensix.core.unpacr_nop import MINUS_INFINITY
