@@ -4,8 +4,9 @@ A unit is compared with itself: its outputs after a reset in flight with those a
 stalls with those at full speed.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -52,6 +53,24 @@ class Manners:
     cycles: int = 60
 
 
+@dataclass(frozen=True)
+class Left:
+    """What traffic leaves that a reset interrupts after ``before`` cycles.
+
+    Attributes
+    ----------
+    memories : their contents, which a reset keeps.
+    registers : values that the registers would have without the reset, in the order of `Driven.registers`.
+    fresh : trace of further traffic after power-up, with these memories.
+    """
+
+    seed: str
+    before: int
+    memories: Sequence[Sequence[int]]
+    registers: Sequence[int]
+    fresh: Trace
+
+
 class Driven:
     """A unit in a simulator, with all inputs in one signal and all outputs in another.
 
@@ -59,14 +78,13 @@ class Driven:
     ----------
     unit : the component.
     manners : constraints on its traffic.
-    sabotage : name of a register to exclude from reset.
 
     Attributes
     ----------
-    registers : names of the registers with a reset, numbered because instances share names.
+    registers : names of the registers with a reset, component and signal: "TokenBucket.missing"; instances share names.
     """
 
-    def __init__(self, unit: wiring.Component, manners: Manners, *, sabotage: str | None = None):
+    def __init__(self, unit: wiring.Component, manners: Manners):
         self.manners = manners
         self._inputs: dict[str, slice] = {}
         self._outputs: dict[str, slice] = {}
@@ -84,12 +102,12 @@ class Driven:
         self._stimulus, self._response = Signal(len(Cat(ins))), Signal(len(Cat(outs)))
         m.d.comb += [Cat(ins).eq(self._stimulus), self._response.eq(Cat(outs))]
         fragment = Fragment.get(m, None)
-        self.memories = [each._data for each in _walk(fragment) if isinstance(each, MemoryInstance)]
-        registers = {id(signal): signal for signal in _registers(fragment) if not signal.reset_less}
-        cleared = {f"{signal.name}#{index}": signal for index, signal in enumerate(registers.values())}
-        self.registers = tuple(cleared)
-        if sabotage is not None:
-            cleared[sabotage]._reset_less = True
+        parts = list(_walk(fragment))
+        self.memories = [each._data for _, each in parts if isinstance(each, MemoryInstance)]
+        registers = {id(signal): (name, signal) for name, each in parts for signal in _registers(each)}
+        cleared = [(name, signal) for name, signal in registers.values() if not signal.reset_less]
+        self.registers = [f"{name}.{signal.name}" for name, signal in cleared]
+        self._registers = [signal for _, signal in cleared]
         self._simulator = Simulator(fragment)
         self._used = False
         self._simulator.add_clock(1e-6)
@@ -101,28 +119,53 @@ class Driven:
         """Return the transfers at this pace after power-up."""
         return self._run(lambda ctx: self._traffic(ctx, seed, self.manners.cycles, pace))
 
-    def behind_a_reset(self, seed: str, before: int, *, resets: bool = True) -> tuple[Trace, Trace]:
-        """Return two traces: after ``before`` cycles of other traffic and a one-cycle reset, and after power-up.
-
-        Both start with the same memory contents. Without ``resets`` the reset is left out.
-        """
-        kept: list[list[int]] = []
+    def left_at(self, seed: str, before: int) -> Left:
+        """Return the state after ``before`` cycles of traffic and one more, in which no input pauses and no output stalls."""
 
         async def interrupted(ctx) -> Trace:
-            await self._traffic(ctx, f"{seed} before", before, self.manners.pace)
-            ctx.set(self._domain.rst, int(resets))
-            await ctx.tick()
-            ctx.set(self._domain.rst, 0)
-            kept[:] = [[_bits(ctx.get(memory[row])) for row in range(memory.depth)] for memory in self.memories]
-            return await self._traffic(ctx, seed, self.manners.cycles, self.manners.pace)
+            await self._traffic(ctx, f"{seed} before", before + 1, self.manners.pace, resets=False)
+            memories.extend([_bits(ctx.get(memory[row])) for row in range(memory.depth)] for memory in self.memories)
+            registers.extend(map(ctx.get, self._registers))
+            return []
 
-        async def fresh(ctx) -> Trace:
-            for memory, content in zip(self.memories, kept, strict=True):
-                for row, bits in enumerate(content):
+        memories: list[list[int]] = []
+        registers: list[int] = []
+        self._run(interrupted)
+        return Left(seed, before, memories, registers, self._run(partial(self._fresh, seed=seed, memories=memories)))
+
+    def behind_a_reset(self, left: Left) -> Trace:
+        """Return the trace after the same cycles with a reset in the last of them."""
+
+        async def interrupted(ctx) -> Trace:
+            await self._traffic(ctx, f"{left.seed} before", left.before + 1, self.manners.pace, resets=True)
+            return await self._traffic(ctx, left.seed, self.manners.cycles, self.manners.pace)
+
+        return self._run(interrupted)
+
+    def unseen(self, left: Left, registers: Iterable[int]) -> list[int]:
+        """Return those of these registers, by index, whose missing reset no output shows.
+
+        Each trace begins with one register as it was left and the others reset, as if this one had no reset.
+        """
+
+        async def sabotaged(ctx, index: int) -> Trace:
+            ctx.set(self._registers[index], left.registers[index])
+            return await self._fresh(ctx, left.seed, left.memories, like=left.fresh)
+
+        return [
+            index
+            for index in registers
+            if left.registers[index] == self._registers[index].init
+            or len(self._run(partial(sabotaged, index=index))) == len(left.fresh)
+        ]
+
+    async def _fresh(self, ctx: Any, seed: str, memories: Sequence[Sequence[int]], like: Trace | None = None) -> Trace:
+        """Drive traffic after power-up with these contents of the memories."""
+        for memory, content in zip(self.memories, memories, strict=True):
+            for row, (bits, own) in enumerate(zip(content, memory._init._raw, strict=True)):
+                if bits != own:
                     ctx.set(memory[row], memory.shape.from_bits(bits) if hasattr(memory.shape, "from_bits") else bits)
-            return await self._traffic(ctx, seed, self.manners.cycles, self.manners.pace)
-
-        return self._run(interrupted), self._run(fresh)
+        return await self._traffic(ctx, seed, self.manners.cycles, self.manners.pace, like=like)
 
     def _run(self, play: Callable[[Any], Awaitable[Trace]]) -> Trace:
         """Run a process from power-up."""
@@ -136,19 +179,27 @@ class Driven:
     async def _testbench(self, ctx: Any) -> None:
         self._trace = await self._play(ctx)
 
-    async def _traffic(self, ctx: Any, seed: str, cycles: int, pace: Pace) -> Trace:
-        """Drive random traffic and return the trace.
+    async def _traffic(
+        self, ctx: Any, seed: str, cycles: int, pace: Pace, *, like: Trace | None = None, resets: bool | None = None
+    ) -> Trace:
+        """Drive random traffic and return the trace, of the cycles before the first difference from ``like`` if there is one.
 
         A payload stays valid until it is taken. The payloads depend on the seed and on the transfers only, not on the pace.
+        With ``resets`` given, the last cycle has no pauses, and a reset if it is True.
         """
         sources = {name: self._payloads(name, Random(f"{seed} {name}")) for name in self._inputs}
         pauses = Random(f"{seed} pauses")
         offers: dict[str, int] = {}
         trace: Trace = []
-        for _ in range(cycles):
-            values = self._values(sources, pauses, pace, offers)
+        for cycle in range(cycles):
+            last = resets is not None and cycle == cycles - 1
+            values = self._values(sources, pauses, Pace() if last else pace, offers)
             ctx.set(self._stimulus, sum(value << self._inputs[name].start for name, value in values.items()))
-            trace.append(self._shown(ctx.get(self._response), values, offers))
+            ctx.set(self._domain.rst, int(last and resets))
+            shown = self._shown(ctx.get(self._response), values, offers)
+            if like is not None and _difference(cycle, shown, like[cycle], self.manners):
+                break
+            trace.append(shown)
             await ctx.tick()
         return trace
 
@@ -197,18 +248,20 @@ def drawn(draw: Callable[[], int]) -> Iterator[int]:
         yield draw()
 
 
-def _walk(fragment: Fragment) -> Iterator[Fragment]:
-    yield fragment
+def _walk(fragment: Fragment, component: str = "") -> Iterator[tuple[str, Fragment]]:
+    """Yield a fragment and those inside it, each with the class of its component; a library's has that around it in front."""
+    for origin in fragment.origins or ():
+        if not isinstance(origin, Module):
+            own = type(origin).__name__
+            component = own if type(origin).__module__.startswith("bitpath.") else f"{component}.{own}"
+    yield component, fragment
     for inner, *_ in fragment.subfragments:
-        yield from _walk(inner)
+        yield from _walk(inner, component)
 
 
 def _registers(fragment: Fragment) -> Iterator[Signal]:
-    for each in _walk(fragment):
-        for domain, statements in each.statements.items():
-            if domain == "sync":
-                for statement in statements:
-                    yield from statement._lhs_signals()
+    for statement in fragment.statements.get("sync", ()):
+        yield from statement._lhs_signals()
 
 
 def _bits(value: Any) -> int:
@@ -217,10 +270,14 @@ def _bits(value: Any) -> int:
 
 def first_difference(one: Trace, other: Trace, manners: Manners) -> str:
     """Return a description of the first difference of two traces, or an empty string."""
-    for cycle, (left, right) in enumerate(zip(one, other, strict=True)):
-        for name in left.keys() | right.keys():
-            if left.get(name) != right.get(name) and cycle >= manners.settle.get(name, 0):
-                return f"cycle {cycle}: {name} is {left.get(name)} and {right.get(name)}"
+    cycles = enumerate(zip(one, other, strict=True))
+    return next(filter(None, (_difference(cycle, *pair, manners) for cycle, pair in cycles)), "")
+
+
+def _difference(cycle: int, left: Mapping[str, int], right: Mapping[str, int], manners: Manners) -> str:
+    for name in left.keys() | right.keys():
+        if left.get(name) != right.get(name) and cycle >= manners.settle.get(name, 0):
+            return f"cycle {cycle}: {name} is {left.get(name)} and {right.get(name)}"
     return ""
 
 

@@ -2,23 +2,31 @@
 
 from itertools import repeat
 
+from amaranth.lib import data
+
 from bitpath.golden.tensix.declarations.formats import Format
+from bitpath.golden.trainium3.declarations.dma import TRAFFIC_CLASSES
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import FLOAT_LATENCY
 from bitpath.rtl.aie_ml_v2.tile.load_fifo import LOAD_REQUEST
 from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig
 from bitpath.rtl.tensix.matrix.move import Move, MoveKind
-from bitpath.rtl.trainium3.array.config import PsumMemoryConfig
+from bitpath.rtl.trainium3.array.config import PsumConfig, PsumMemoryConfig
+from bitpath.rtl.trainium3.array.psum import host_layout, write_layout
 from bitpath.rtl.trainium3.array.systolic_array import Tiling
 from bitpath.rtl.trainium3.core.config import CoreConfig
-from bitpath.rtl.trainium3.dma.config import DmaMoverConfig, DmaTransposeConfig
+from bitpath.rtl.trainium3.dma.config import DmaMoverConfig, DmaQueuesConfig, DmaTransposeConfig
 from bitpath.rtl.trainium3.dma.dma_mover import move_layout
+from bitpath.rtl.trainium3.dma.dma_queues import descriptor_layout
+from bitpath.rtl.trainium3.dma.token_bucket import ClassSettings
 from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.rtl.trainium3.engine.instruction import instruction_layout
 from bitpath.rtl.trainium3.memory.config import DgeConfig, IndirectConfig, WalkConfig
 from bitpath.rtl.trainium3.memory.indirect_offsets import indirect_command
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import length_width
+from bitpath.rtl.trainium3.tensor.config import IssueConfig
+from bitpath.rtl.trainium3.tensor.tensor_issue import instruction_layout as instruction_slots
 from bitpath.verif.aie_ml_v2.core.encoding import encoded
 from bitpath.verif.aie_ml_v2.core.programs import ProgramMaker
 from bitpath.verif.aie_ml_v2.mac.lane_traffic import lane_operands, lane_valid, wide_operands
@@ -57,6 +65,10 @@ def likely(source):
     return drawn(lambda: int(source.random() < 0.8))
 
 
+def seldom(source):
+    return drawn(lambda: int(source.random() < 0.1))
+
+
 def loads_and_passes(source):
     """Consecutive short programs in every tiling; some results in BF16, also by stochastic rounding."""
     config = EngineConfig()
@@ -65,7 +77,7 @@ def loads_and_passes(source):
     while True:
         tiling = source.choice(list(Tiling))
         for instruction in program_bits(config, tiling, random_program(config, tiling, 8, source)):
-            yield instruction | sum(mode for mode in modes if source.random() < 0.8)
+            yield instruction | sum(mode for mode in modes if source.random() < 0.9)
 
 
 def short_moves(source):
@@ -74,6 +86,34 @@ def short_moves(source):
     at, bits = places(layout)["length"]
     other = (1 << layout.size) - 1 & ~((1 << bits) - 1 << at)
     return drawn(lambda: source.getrandbits(layout.size) & other | source.randint(1, 16) << at)
+
+
+def short_descriptors(source):
+    """Descriptors of at most 63 bytes."""
+    layout = descriptor_layout(DmaQueuesConfig())
+    at, bits = places(layout)["length"]
+    few = ((1 << bits) - 1 & ~63) << at
+    return drawn(lambda: source.getrandbits(layout.size) & ~few)
+
+
+def tight_classes(source):
+    """Classes that stay; their buckets are empty after a few descriptors of at most 63 bytes, and full after some cycles."""
+    limits = [
+        {"limited": 1, "rate": source.getrandbits(11), "burst": source.getrandbits(6)} for _ in range(TRAFFIC_CLASSES)
+    ]
+    return repeat(pack(data.ArrayLayout(ClassSettings, TRAFFIC_CLASSES), limits))
+
+
+def short_instructions(source):
+    """Instructions of a few cycles, tiles and banks; half of them take the whole array."""
+    layout = instruction_slots(IssueConfig())
+
+    def instruction():
+        fields, few = ({name: source.getrandbits(bits) for name, (_, bits) in places(layout).items()} for _ in range(2))
+        fields |= {name: fields[name] & few[name] for name in ("banks", "tiles")} | {"cycles": few["cycles"] & 15}
+        return pack(layout, fields | source.choice(({}, {"tiles": 0})))
+
+    return drawn(instruction)
 
 
 def transposes(source):
@@ -94,6 +134,16 @@ def copies(source):
 def tiles(source):
     """Tiles of PSUM, and now and then one that is refused."""
     return drawn(lambda: psum_memory.random_command(PsumMemoryConfig(), source))
+
+
+def near(layout):
+    """Accesses to few addresses, so that what one wrote is read; an array of them has few that are valid."""
+    at = {name: (1 << bits) - 1 << low for name, (low, bits) in places(layout).items()}
+    far = sum(mask & mask << 1 for name, mask in at.items() if name.endswith("address.index"))
+    valid = [mask for name, mask in at.items() if name.endswith(".valid")]
+    return lambda source: drawn(
+        lambda: source.getrandbits(layout.size) & ~far & ~sum(mask for mask in valid if source.random() < 0.9)
+    )
 
 
 def row_moves(source):
@@ -133,7 +183,7 @@ def core_program(source):
     config = CoreConfig()
     while True:
         for each in maker.program(config, source, list(maker.kinds(config)), beside=True):
-            yield each.word(config)
+            yield each.word(config, source)
 
 
 SMALL_TILE = AieTileConfig(multiply=NativeMacConfig(mx9=False), accumulators=1)
@@ -147,13 +197,13 @@ def tile_bundles(source):
 
 def expanded(source):
     """Words of all kinds for the expanders."""
-    shares = {"plain": 3, "mop 0": 1, "mop 1": 2, "mask": 0.5, "load": 0.5, "play": 1}
+    shares = {"plain": 3, "mop 0": 3, "mop 1": 1, "mask": 1, "load": 0.5, "play": 1}
     return drawn(lambda: stream_programs.word(source, shares))
 
 
 def modifiers(source):
-    """Writes to registers of modifiers, on Wormhole."""
-    return drawn(lambda: source.randint(7, 55) | source.getrandbits(16) << 8)
+    """Writes to registers of modifiers and of their base, on Wormhole."""
+    return drawn(lambda: source.choice((2, *range(7, 56))) | source.getrandbits(16) << 8)
 
 
 EXPANDED = {
@@ -184,27 +234,44 @@ MANNERS = {
     "nonlinear": Manners(keeps=TABLE),
     "scale_fetch": Manners(),
     "indirect_offsets": Manners(inputs={"i": short_lists}),
-    "dge": Manners(inputs={"i": copies}, cycles=200),
+    "dge": Manners(inputs={"i": copies, "clear": seldom}, cycles=200),
     "sbuf": Manners(keeps=SRAM, cycles=200),
     "psum_memory": Manners(keeps=SRAM, inputs={f"command__{lane}": tiles for lane in range(2)}, cycles=200),
-    "access_walker": Manners(inputs={"i": walk_commands}, cycles=200),
+    "access_walker": Manners(inputs={"i": walk_commands, "clear": seldom}, cycles=200),
     "quad_mx_pe": PE,
     "bf16_pe": PE,
     "core_pe": PE,
     "weight_load": Manners(),
-    "psum": Manners(keeps=SRAM, pace=Pace(gap=0.3, stall=0.7)),
-    "stochastic_psum": Manners(keeps=SRAM),
+    **dict.fromkeys(
+        ("psum", "stochastic_psum"),
+        Manners(
+            keeps=SRAM,
+            inputs={
+                "write": near(data.ArrayLayout(write_layout(PsumConfig()), PsumConfig().lanes)),
+                "host": near(host_layout(PsumConfig())),
+            },
+            pace=Pace(gap=0.3, stall=0.7),
+        ),
+    ),
     "dma_cast": Manners(),
     "read_add_write": Manners(),
     "dma_mover": Manners(keeps=QUEUE, inputs={"i": short_moves}),
-    "dma_queues": Manners(keeps=QUEUE, inputs={"free": likely}),
+    "dma_queues": Manners(
+        keeps=QUEUE,
+        inputs={
+            **{f"i__{queue}": short_descriptors for queue in range(4)},
+            "classes": tight_classes,
+            "free": likely,
+        },
+    ),
     "dma_engine": Manners(keeps=QUEUE, inputs={f"i__{queue}": short_moves for queue in range(4)}),
     "dma_transpose": Manners(keeps=QUEUE, inputs={"i": transposes}, cycles=200),
     "core": Manners(keeps=f"{SRAM}; {QUEUE}; skew: {RING}", inputs={"program": core_program}, cycles=300),
     "rmsnorm_quant": Manners(keeps=SRAM, inputs={"command": row_command}, still=("retired", *ALWAYS_BUSY), cycles=600),
     **dict.fromkeys(("activation2_lane", "engine_lane", "rand2_lane"), Manners()),
     "copy_lanes": Manners(inputs={"command": short_rows}),
-    **dict.fromkeys(("fp32_passes", "background_transpose", "tensor_issue"), Manners()),
+    **dict.fromkeys(("fp32_passes", "background_transpose"), Manners()),
+    "tensor_issue": Manners(inputs={"i": short_instructions}),
     "exponential": Manners(keeps=SRAM),
     "mac_lane": Manners(settle={"o": FLOAT_LATENCY}, inputs={"operands": lane_operands, "valid": lane_valid}),
     "wide_lanes": Manners(settle={"o": FLOAT_LATENCY}, inputs={"operands": wide_operands, "valid": lane_valid}),

@@ -23,18 +23,16 @@ from bitpath.verif.common.large import LARGE
 from bitpath.verif.kit.engine_host import EARLY_WORDS
 from bitpath.verif.kit.traffic import Driven, Pace, broken_offer, first_difference, silent
 from bitpath.verif.tests.units.manners import ALWAYS_BUSY, MANNERS, SMALL_TILE
+from bitpath.verif.tests.units.unseen import UNSEEN
 from bitpath.verif.trainium3.engine.programs import PLACES
 
 BEFORE = (5, 29)
 """Cycles of work before the reset."""
-
+MOMENTS = (*BEFORE, *range(6, 300, 7))
+"""The same, until all registers were seen that can be."""
 
 BROKEN_OFF = {"tensor_engine": (30, 600), "tensix_engine": (8, 200), "aie_engine": (20, 400)}
 """Engines with a reset bench of their own, and programs to interrupt at each pace, in `make test` and in the deep tests."""
-UNSEEN = dict.fromkeys(
-    ("mac_lane", "wide_lanes"), "who uses it counts the cycles: it has no output that says when a result has come"
-)
-"""Units whose outputs do not show a missing reset."""
 REGISTERED = PipelineConfig(stages=2)
 CONFIGS = {
     "dma_mover": DmaMoverConfig(descriptor_cycles=4),
@@ -72,23 +70,20 @@ def test_every_clocked_unit_is_here():
     assert clocked == MANNERS.keys() | BROKEN_OFF.keys()
 
 
-def leaves_something_but_for_the_reset(unit, name, moments):
-    """Check resets at these moments; return True if the trace differs without a reset at any of them."""
-    found = []
+def check_resets(unit, name, moments):
+    """Compare the unit after resets at these moments with a fresh one."""
     for before in moments:
-        after, fresh = unit.behind_a_reset(f"{name} {before}", before)
-        assert not first_difference(after, fresh, unit.manners)
-        assert not broken_offer(fresh, unit)
-        assert not silent(fresh, unit)
-        found.append(first_difference(*unit.behind_a_reset(f"{name} {before}", before, resets=False), unit.manners))
-    return any(found)
+        left = unit.left_at(f"{name} {before}", before)
+        assert not first_difference(unit.behind_a_reset(left), left.fresh, unit.manners)
+        assert not broken_offer(left.fresh, unit)
+        assert not silent(left.fresh, unit)
 
 
 @pytest.mark.parametrize("name", sizes(MANNERS))
 def test_a_reset_in_the_middle_of_work(name):
     unit = driven(name)
     assert bool(unit.memories) == bool(MANNERS[name].keeps)
-    assert leaves_something_but_for_the_reset(unit, name, BEFORE) or name in UNSEEN, "there was nothing to reset"
+    check_resets(unit, name, BEFORE)
 
 
 @pytest.mark.deep
@@ -96,8 +91,33 @@ def test_a_reset_in_the_middle_of_work_of_every_row_group():
     """Programs long enough that every row group of the tensor engine takes random bits."""
     name = "tensor_engine"
     manners = replace(MANNERS[name], still=ALWAYS_BUSY, cycles=400)
-    unit = Driven(find_unit(name).build(EngineConfig()), manners)
-    assert leaves_something_but_for_the_reset(unit, name, BEFORE[1:])
+    check_resets(Driven(find_unit(name).build(EngineConfig()), manners), name, BEFORE[1:])
+
+
+def judged(name):
+    """Return the names of a unit's registers that no smaller unit has: a register is judged in the smallest one."""
+    units = [each for each in MANNERS if name in LARGE or each not in LARGE]
+    units.sort(key=lambda each: (each in LARGE, len(driven(each).registers)))
+    smaller = units[: units.index(name)]
+    return set(driven(name).registers).difference(*(driven(each).registers for each in smaller))
+
+
+@pytest.mark.parametrize("name", sizes(MANNERS))
+def test_a_register_without_reset_is_found(name):
+    """Each register alone keeps its value through a reset, at one moment after another until an output has shown it."""
+    unit, own = driven(name), judged(name)
+    unlisted, listed = (
+        [index for index, register in enumerate(unit.registers) if register in own and (register in UNSEEN) is known]
+        for known in (False, True)
+    )
+    for before in MOMENTS if unlisted else BEFORE:
+        left = unit.left_at(f"{name} {before}", before)
+        unlisted = unit.unseen(left, unlisted)
+        if before in BEFORE:
+            assert unit.unseen(left, listed) == listed, "an output shows a register of the list"
+        elif not unlisted:
+            break
+    assert not [unit.registers[index] for index in unlisted]
 
 
 def given(trace):
@@ -114,18 +134,6 @@ def test_gaps_and_stalls_change_nothing(name):
         assert 0 < len(slow) <= len(full)
         assert slow == full[: len(slow)]
         assert not broken_offer(trace, unit)
-
-
-@pytest.mark.parametrize("name", ["quad_mx_dot", "dot16", "cascade_link", "mx_convert", "unpacker", "reciprocal"])
-def test_a_register_without_reset_is_found(name):
-    """Exclude every register with a reset from it, one after the other."""
-    unit = find_unit(name)
-    for register in driven(name).registers:
-        sabotaged = Driven(unit.build(CONFIGS.get(name) or unit.config_type()), MANNERS[name], sabotage=register)
-        traces = (sabotaged.behind_a_reset(f"{name} {before}", before) for before in BEFORE)
-        assert any(first_difference(*pair, sabotaged.manners) for pair in traces), (
-            f"nothing shows that {register} was left"
-        )
 
 
 @pytest.mark.simulator
