@@ -90,7 +90,7 @@ synth: ## area and longest path: UNIT= LIBERTY= CONFIG= SCHEDULER=
 	@$(PYTHON) -I sim/engine/bootstrap.py synth
 	@$(BITPATH) synth $(UNIT) $(synth_options)
 
-mutate: ## small faults in datapaths and golden, which their tests must notice: UNIT= (all when not given) COUNT= SCHEDULER=
+mutate: ## small faults in datapaths, golden and comparisons, which their tests must notice: UNIT= (all when not given) COUNT= SCHEDULER=
 	@$(PYTHON) -I sim/engine/bootstrap.py formal plot
 	@$(BITPATH) mutate $(or $(UNIT),--all) $(if $(COUNT),--count "$(COUNT)") $(cluster_options)
 

@@ -62,7 +62,7 @@ def agreement(found: list[dict[str, Any]]) -> Taken:
 
 def mutation(found: list[dict[str, Any]]) -> Taken:
     """Take a row for each judge of RTL files, the one of most files first, and golden's totals."""
-    rtl, golden = ([each for each in found if each["target"].startswith("golden/") == side] for side in (False, True))
+    rtl, golden = ([each for each in found if each["target"].startswith(side)] for side in ("rtl/", "golden/"))
     survived = [each["survived"] + each["broken"] for each in rtl]
     rows = []
     for unit in {each["unit"]: None for each in rtl}:

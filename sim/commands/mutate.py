@@ -11,7 +11,12 @@ from bitpath.sim.commands._click import Command, cluster_options, examples
     cls=Command, epilog=examples("bitpath mutate rtl/common/arithmetic/normalize", "bitpath mutate dot16 --count 20")
 )
 @click.argument("targets", metavar="[TARGET]...", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Every datapath file of the RTL, and golden.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Every datapath file of the RTL, golden, and what compares and reports results.",
+)
 @click.option("--golden", is_flag=True, help="Every file of golden, compiled loops too.")
 @click.option("--again", is_flag=True, help="Retry mutants that timed out in an earlier run.")
 @click.option("--count", type=click.IntRange(min=1), help="Mutants a file; 200, of golden 10, when not given.")
@@ -29,8 +34,9 @@ def command(
     """Insert small faults, which the tests of the mutated file must detect.
 
     Inserts single-bit faults into each TARGET, an RTL file such as rtl/common/arithmetic/normalize or a unit, one at a time, and
-    runs the unit's own bench on each; for a golden TARGET, inserts faults into single lines and runs its tests. A faulty compiled loop
-    is compiled anew, with bounds checks. Strings, annotations, decorators and error texts get no faults.
+    runs the unit's own bench on each; for a golden TARGET, or one that compares results, such as sim/flows/outcome, inserts faults into
+    single lines and runs its tests. A faulty compiled loop is compiled anew, with bounds checks. Strings, annotations, decorators
+    and error texts get no faults.
 
     Prints how many mutants died, were proved equivalent and survived, and writes build/reports/mutation.json. Known verdicts are
     kept. Fails when fewer than 95 % of the nonequivalent mutants of an RTL file die, or a mutant of any file survives without a

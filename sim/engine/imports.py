@@ -49,7 +49,8 @@ def _closure(start: set[str]) -> frozenset[str]:
 
 @cache
 def _direct(module: str) -> frozenset[str]:
-    around = {module.rpartition(".")[0]} - {PROJECT}
+    # A folder of tests is no package.
+    around = {name for name in [module.rpartition(".")[0]] if _file(name) is not None}
     return frozenset(_project_modules(module_file(module))) | around
 
 

@@ -1,4 +1,4 @@
-"""Golden models with one line wrong, judged by their tests."""
+"""Golden models, and files that compare and report results, with one line wrong, judged by their tests."""
 
 import json
 import os
@@ -25,6 +25,7 @@ from bitpath.sim.campaigns.mutation.golden_faults import Fault, apply, draw_faul
 from bitpath.sim.campaigns.mutation.traffic import settings_of_the_shell
 from bitpath.sim.campaigns.mutation.verdicts import (
     BROKEN,
+    COMPARISON,
     GOLDEN,
     KILLED,
     SURVIVED,
@@ -42,9 +43,20 @@ from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.imports import imported_by, module_file
 from bitpath.sim.engine.process import FULL_BYTES
 
-GOLDEN_COUNT = 10
+GOLDEN_COUNT, COMPARISON_COUNT = 10, 200
 FOLDER = Path(bitpath.golden.__file__).parent
 TESTS = FOLDER.parent / "verif"
+COMPARISONS = (
+    "sim/flows/outcome.py",
+    "sim/flows/results.py",
+    "sim/flows/maps.py",
+    "sim/study/page/result.py",
+    "verif/kit/scoreboard.py",
+    "verif/kit/mismatches.py",
+)
+"""Files that compare results and report their mismatches: a fault in them could hide any other."""
+COMPARING = ("cli/test_exit_codes", "commands/test_*mismatches", "commands/test_scoreboard", "report/test_*")
+"""Tests of these files, as patterns below ``verif/tests``; none of them simulates."""
 """Root of the tests; those of golden are in its folders named golden, and others that import neither RTL nor simulators."""
 REAL_SECONDS = 3600
 """Limit on the tests of a model as it is."""
@@ -62,7 +74,7 @@ _IN_KERNELS = re.compile(r"bitpath\.golden\.(formats\..*|\w+\.declarations\..*|a
 
 @dataclass(frozen=True)
 class Sabotage:
-    """A fault put into a file of golden, such as "golden/arrays/codec.py", as a mutant."""
+    """A fault put into a file in Python, such as "golden/arrays/codec.py", as a mutant."""
 
     target: str
     fault: Fault
@@ -88,21 +100,29 @@ def golden_targets() -> list[str]:
     return [f"golden/{file}" for file in files if possible_faults((FOLDER / file).read_text())]
 
 
-def find_golden(name: str) -> str:
-    """Return the target of that name; raise ValueError if it is unknown."""
-    return check_choice("a golden model", f"{name.removesuffix('.py')}.py", golden_targets())
+def find_python(name: str) -> str:
+    """Return the golden model or the comparison of that name; raise ValueError if it is unknown."""
+    file = f"{name.removesuffix('.py')}.py"
+    if file.startswith("golden/"):
+        return check_choice("a golden model", file, golden_targets())
+    return check_choice("a file that compares results", file, COMPARISONS)
 
 
 def tests_of(module: str) -> list[Path]:
-    """Return the test files that import a module of golden; raise SimulationError if no test file imports it."""
-    found = [file for file, modules in _tests().items() if module in modules]
+    """Return the test files that judge a module and import it; raise SimulationError if no test file imports it."""
+    is_golden = module.startswith("bitpath.golden.")
+    found = [file for file, modules in _tests(is_golden).items() if module in modules]
     if not found:
-        raise SimulationError(f"no file of {TESTS} imports {module}; mutants of golden are judged in a checkout")
+        raise SimulationError(f"no file of {TESTS} imports {module}; mutants of Python are judged in a checkout")
     return sorted(found)
 
 
 @once
-def _tests() -> dict[Path, frozenset[str]]:
+def _tests(is_golden: bool) -> dict[Path, frozenset[str]]:
+    """Return the test files of golden, or those of comparisons, and the modules that each imports."""
+    if not is_golden:
+        files = sorted(file for each in COMPARING for file in TESTS.glob(f"tests/{each}.py"))
+        return {file: imported_by(file) for file in files}
     imports = {file: imported_by(file) for file in sorted(TESTS.glob("*/*/test_*.py"))}
     beyond = {"bitpath.rtl", "bitpath.sim"}
     return {
@@ -112,7 +132,7 @@ def _tests() -> dict[Path, frozenset[str]]:
     }
 
 
-def judge_golden(target: str, count: int, seed: int, progress: Progress, *, again: bool = False) -> Judged:
+def judge_python(target: str, count: int, seed: int, progress: Progress, *, again: bool = False) -> Judged:
     """Judge a number of mutants of a file, or all. Verdicts of earlier runs come from the journal; with ``again``, mutants
     that ran out of time are judged once more.
 
@@ -140,7 +160,7 @@ def judge_golden(target: str, count: int, seed: int, progress: Progress, *, agai
         work,
         again=again,
         target=target,
-        unit=GOLDEN,
+        unit=COMPARISON if target in COMPARISONS else GOLDEN,
         config={"tests": [file.name for file in tests]},
         possible=len(possible),
         seed=seed,
@@ -189,7 +209,7 @@ class _Judging:
 
 @dataclass(frozen=True)
 class _Run:
-    """Run a test file on unmodified models; return its seconds and, by target, the lines of golden that run."""
+    """Run a test file on unmodified models; return its seconds and, by target, the lines of our modules that run."""
 
     seconds: float
     lines: Mapping[str, Sequence[int]]
@@ -237,7 +257,8 @@ def _pass(target: str, module: str, source: str, test: Path, lines: Path | None 
 
 def _files_of(tests: Sequence[Path]) -> list[Path]:
     """Return all files that affect the tests' results: tests, imported modules, vectors, known answers and settings."""
-    modules = sorted(frozenset().union(*(_tests()[file] for file in tests)))
+    known = _tests(True) | _tests(False)
+    modules = sorted(frozenset().union(*(known[file] for file in tests)))
     folders = [TESTS / "vectors", *map(Path, filter(None, [os.environ.get("BITPATH_KAT_DIR")]))]
     vectors = sorted(file for folder in folders for file in folder.glob("*") if file.is_file())
     settings = [file for file in (TESTS.parent / "pyproject.toml", TESTS / "conftest.py") if file.is_file()]

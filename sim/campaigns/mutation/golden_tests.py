@@ -1,6 +1,6 @@
 """``python -m bitpath.sim.campaigns.mutation.golden_tests MODULE SOURCE TEST``: a test file with another source in a module's place.
 
-With ``--lines FILE`` the file gets the lines of golden that run. In a process of its own, so that no module that holds
+With ``--lines FILE`` the file gets the lines of golden, or those that compare results, that run. In a process of its own, so that no module that holds
 something of the real one is left over.
 """
 
@@ -23,9 +23,11 @@ MOST_BYTES = 8 << 30
 
 @contextmanager
 def kept_lines(file: Path) -> Iterator[None]:
-    """Write which lines of golden run meanwhile, as JSON: by target, "golden/arrays/codec.py", their numbers."""
+    """Write which lines of possible targets run meanwhile, as JSON: by target, "golden/arrays/codec.py", their numbers."""
     root = module_file("bitpath.golden").parents[1]
-    running = Coverage(data_file=None, config_file=False, include=[f"{root}/golden/*"])
+    running = Coverage(
+        data_file=None, config_file=False, include=[f"{root}/{each}/*" for each in ("golden", "sim", "verif/kit")]
+    )
     with running.collect():
         yield
     data = running.get_data()

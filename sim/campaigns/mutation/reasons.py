@@ -7,11 +7,12 @@ from typing import Any
 
 import bitpath.golden
 import bitpath.rtl
+import bitpath.sim
 import bitpath.verif
 from bitpath.sim.campaigns.mutation.verdicts import Faulty
 from bitpath.sim.engine.machines import MACHINES
 
-PACKAGES = {"rtl": bitpath.rtl, "golden": bitpath.golden}
+PACKAGES = {"rtl": bitpath.rtl, "golden": bitpath.golden, "sim": bitpath.sim, "verif": bitpath.verif}
 FIELDS = {"file": str, "line": str, "modes": list, "reason": str}
 PLACE = {"port": str, "bits": list}
 """Further fields of a mutant of RTL."""
@@ -24,9 +25,9 @@ class Reason:
     Attributes
     ----------
     line : stripped text of the line, so that it holds if lines are inserted above.
-    modes : its mutants, for example ["const0", "cnot1"]; for golden, ["Lt -> LtE"].
+    modes : its mutants, for example ["const0", "cnot1"]; in Python, ["Lt -> LtE"].
     reason : the reason as a sentence.
-    port, bits : port and bits of the mutants, for example "A" and [0, 3]; golden has none.
+    port, bits : port and bits of the mutants, for example "A" and [0, 3]; Python has none.
     """
 
     line: str
@@ -78,8 +79,8 @@ def read_reasons(target: str) -> list[Reason]:
 
 
 def reasons_file(target: str) -> Path:
-    """Return the file with the reasons of a target: in its room below ``verif``, or in ``golden`` of its machine."""
+    """Return the file with the reasons of a target below ``verif``: in its room, in ``golden`` of its machine, or in ``tests``."""
     top, *folders, _ = target.split("/")
     machine = folders[0] if folders and folders[0] in MACHINES else "common"
-    room = Path(*folders) if top == "rtl" else Path(machine, "golden")
+    room = {"rtl": Path(*folders), "golden": Path(machine, "golden")}.get(top, Path("tests"))
     return Path(bitpath.verif.__file__).parent / room / "survivors.toml"

@@ -8,7 +8,14 @@ from typing import Any
 
 from rich.console import Console
 
-from bitpath.sim.campaigns.mutation.golden import GOLDEN_COUNT, find_golden, golden_targets, judge_golden
+from bitpath.sim.campaigns.mutation.golden import (
+    COMPARISON_COUNT,
+    COMPARISONS,
+    GOLDEN_COUNT,
+    find_python,
+    golden_targets,
+    judge_python,
+)
 from bitpath.sim.campaigns.mutation.hosts import find_targets, targets
 from bitpath.sim.campaigns.mutation.judge import judge
 from bitpath.sim.campaigns.mutation.reasons import read_reasons
@@ -46,11 +53,13 @@ def chosen(names: Sequence[str], *, everything: bool, golden: bool, again: bool 
         raise ValueError(
             "no target named; name a file such as rtl/common/arithmetic/align or a unit, or give --all or --golden"
         )
-    models = [name for name in names if name.startswith("golden/")]
-    files = targets() if everything else find_targets(tuple(name for name in names if name not in models))
-    models = golden_targets() if everything or golden else [find_golden(name) for name in models]
+    python = [name for name in names if name.startswith(("golden/", "sim/", "verif/"))]
+    files = targets() if everything else find_targets(tuple(name for name in names if name not in python))
+    python = golden_targets() if everything or golden else [find_python(name) for name in python]
+    python += COMPARISONS if everything else ()
+    counts = {file: COMPARISON_COUNT if file in COMPARISONS else GOLDEN_COUNT for file in python}
     tasks = [Task(file, COUNT, partial(judge, file, host, again=again)) for file, host in files.items()]
-    return tasks + [Task(file, GOLDEN_COUNT, partial(judge_golden, file, again=again)) for file in models]
+    return tasks + [Task(file, count, partial(judge_python, file, again=again)) for file, count in counts.items()]
 
 
 def sweep(

@@ -17,8 +17,8 @@ from bitpath.sim.engine.errors import SimulationError
 STALE_SECONDS = 86_400
 KILLED, EQUIVALENT, SURVIVED, BROKEN = "killed", "equivalent", "survived", "broken"
 """Verdicts on a mutant; a broken one cannot be run and counts as a survivor."""
-GOLDEN = "golden"
-"""Unit of golden's mutants, whose tests no bench confirms."""
+GOLDEN, COMPARISON = "golden", "comparison"
+"""Units of the mutants in Python, whose tests no bench confirms: of golden, and of what compares and reports results."""
 TIMED_OUT = "out of time"
 """First words of ``how`` if a faster or less busy machine might give another verdict."""
 
@@ -27,12 +27,12 @@ Progress = Callable[[str, int, int], None]
 
 
 class Faulty(Protocol):
-    """A mutant of RTL or golden.
+    """A mutant of RTL or Python.
 
     Attributes
     ----------
     source : its line, "rtl/common/arithmetic/align.py:85".
-    mode, port, bit : kind of fault, and its port and bit in the line's cell; golden has no bit.
+    mode, port, bit : kind of fault, and its port and bit in the line's cell; Python has no bit.
     shown : text for reports.
     """
 
@@ -192,7 +192,11 @@ def judged(
         finally:
             ledger.spend(time.monotonic() - start)
     own: dict[str, Any] = {"digest": ledger.key[:8], "verdicts": ledger.verdicts, "seconds": round(ledger.seconds, 1)}
-    confirmed = sum("confirmed" in each for each in ledger.entries.values()) if about["unit"] != GOLDEN else None
+    confirmed = (
+        sum("confirmed" in each for each in ledger.entries.values())
+        if about["unit"] not in (GOLDEN, COMPARISON)
+        else None
+    )
     return Judged(mutants=tuple(mutants), confirmed=confirmed, **own, **about)
 
 

@@ -111,6 +111,14 @@ def test_a_model_is_judged_by_the_tests_that_import_it():
 
 
 @pytest.mark.deep
+def test_comparisons_are_judged_by_tests_that_import_them():
+    for target in golden.COMPARISONS:
+        files = {file.name for file in golden.tests_of("bitpath." + target.removesuffix(".py").replace("/", "."))}
+        assert files & {"test_scoreboard.py", "test_many_mismatches.py", "test_maps.py"}, target
+        assert "test_formats.py" not in files
+
+
+@pytest.mark.deep
 def test_compiled_loops_are_targets_judged_by_the_tests_that_run_them():
     files = {str(file.relative_to(golden.FOLDER.parent)) for file in golden.FOLDER.rglob("*_loop*.py")}
     assert len(files) > 5
@@ -195,7 +203,7 @@ def judge_last_line(tmp_path, monkeypatch, elsewhere):
         golden._tests.cache_clear()
         monkeypatch.setattr(golden, "tests_of", lambda name: files)
         target = module.removeprefix("bitpath.").replace(".", "/") + ".py"
-        return golden.judge_golden(target, 20, 1, lambda *_: None)
+        return golden.judge_python(target, 20, 1, lambda *_: None)
 
     yield judge
     golden._tests.cache_clear()

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from bitpath.sim.campaigns.mutation import reasons, rows, sweep, table
-from bitpath.sim.campaigns.mutation.golden import Sabotage
+from bitpath.sim.campaigns.mutation.golden import COMPARISONS, Sabotage
 from bitpath.sim.campaigns.mutation.golden_faults import Fault
 from bitpath.sim.campaigns.mutation.netlist import Mutant
 from bitpath.sim.campaigns.mutation.verdicts import (
@@ -240,3 +240,22 @@ def test_a_target_must_be_named():
         ValueError, match=r"a golden model must be one of \d+ names from 'golden/.*', not 'golden/nothing\.py'"
     ):
         sweep.chosen(("golden/nothing",), everything=False, golden=False)
+    with pytest.raises(
+        ValueError, match=r"a file that compares results must be 'sim/flows/outcome\.py', .*, not 'sim/nothing\.py'"
+    ):
+        sweep.chosen(("sim/nothing",), everything=False, golden=False)
+
+
+def test_comparisons_are_targets(monkeypatch):
+    monkeypatch.setattr(sweep, "targets", dict)
+    monkeypatch.setattr(sweep, "golden_targets", lambda: ["golden/arrays/codec.py"])
+    (task,) = sweep.chosen(("sim/flows/outcome",), everything=False, golden=False)
+    assert (task.target, task.count, task.is_rtl) == ("sim/flows/outcome.py", 200, False)
+    every = [task.target for task in sweep.chosen((), everything=True, golden=False)]
+    assert {"verif/kit/scoreboard.py", "verif/kit/mismatches.py", "golden/arrays/codec.py"} < set(every)
+    assert not [each.target for each in sweep.chosen((), everything=False, golden=True) if each.target in COMPARISONS]
+    survivor = {"target": "verif/kit/scoreboard.py", "mutants": 9, "killed": 1, "equivalent": 0, "idle_reasons": []}
+    assert table.complaints([survivor | {"survivors": [{"mutant": "it", "reason": None}]}]) == [
+        "verif/kit/scoreboard.py: 1 survivors have no reason"
+    ]
+    assert reasons.reasons_file("verif/kit/scoreboard.py").parts[-3:] == ("verif", "tests", "survivors.toml")

@@ -123,6 +123,18 @@ def test_a_run_that_differs_shows_where(page, drawn, keep, record):
     assert found.tags.count("svg") == 5
 
 
+def test_a_run_with_256_and_with_all_values_wrong(page, drawn, keep, record):
+    places = [(m, n) for m in range(80) for n in range(40)]
+    keep(3, [record(wrong=places[:256]), record("bf16_hifi2", places)])
+    text = page().text
+    assert (
+        "Golden and RTL differ in 3,456 of 6,400 values, in 2 of 2 formats: tensix bf16_lofi, tensix bf16_hifi2."
+        in text
+    )
+    assert "256 of 3,200 values differ." in text
+    assert "3,200 of 3,200 values differ." in text
+
+
 def test_other_flows_have_no_peak(page, drawn, keep, record):
     row = record("row", flow="rmsnorm_quant", elements_per_cycle=7.5, map={})
     keep(3, [{name: value for name, value in row.items() if not name.endswith("mac_per_cycle")}])

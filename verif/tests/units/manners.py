@@ -77,7 +77,7 @@ def loads_and_passes(source):
     while True:
         tiling = source.choice(list(Tiling))
         for instruction in program_bits(config, tiling, random_program(config, tiling, 8, source)):
-            yield instruction | sum(mode for mode in modes if source.random() < 0.9)
+            yield instruction | sum(mode for mode in modes if source.random() < 0.8)
 
 
 def short_moves(source):

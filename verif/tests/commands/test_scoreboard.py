@@ -1,0 +1,119 @@
+"""What a scoreboard counts and reports, without a simulator."""
+
+from logging import getLogger
+
+import pytest
+
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.verif.kit import mismatches, scoreboard
+from bitpath.verif.kit.scoreboard import FIRST_MISMATCH, IMPATIENT, SHOWN, Scoreboard
+
+ONE = 0x3F800000
+MANY = (1, 19, 255, 256, 257, 512)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The folder of a run, at 635 ns of a test."""
+    monkeypatch.setenv("BITPATH_RECORDS", str(tmp_path / "records.jsonl"))
+    monkeypatch.delenv(IMPATIENT, raising=False)
+    monkeypatch.setattr(scoreboard.cocotb, "log", getLogger("cocotb"), raising=False)
+    monkeypatch.setattr(scoreboard, "get_sim_time", lambda unit: {"ns": 635, "ps": 635_000}[unit])
+    monkeypatch.setattr(scoreboard, "test_name", lambda: "sums")
+    return tmp_path
+
+
+def compared(wrong, count=512, **options):
+    """Return a scoreboard of values with the first ones wrong, after all of them came."""
+    board = Scoreboard("o", 32, {"": FP32}, **options)
+    for number in range(count):
+        board.expect(ONE + number, f"operand {number}")
+    for number in range(count):
+        board.got(ONE + number + (number < wrong))
+    return board
+
+
+def test_values_that_agree(folder):
+    board = compared(0)
+    assert (board.compared, board.mismatches, board.pending) == (512, 0, 0)
+    board.finish(512)
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("wrong", MANY)
+def test_any_number_of_mismatches_fails(wrong, folder, monkeypatch):
+    monkeypatch.setattr(scoreboard, "SHOWN", 1000)
+    board = compared(wrong)
+    assert (board.compared, board.mismatches) == (512, wrong)
+    with pytest.raises(AssertionError, match=rf"^o: {wrong} mismatches in 512 values$"):
+        board.finish()
+    first, further = mismatches.whole(folder)
+    assert first.startswith("first mismatch: sums, o, value 0, at 635 ns\n")
+    assert len(further) == wrong - 1
+    report = mismatches.report(folder).splitlines()
+    assert ("further mismatches:" in report) is (wrong > 1)
+    assert sum(line.startswith("  sums, o, value ") for line in report) == min(wrong - 1, mismatches.SHOWN)
+    more = wrong - 1 - mismatches.SHOWN
+    assert (report[-1] == f"  and {more} more") is (more > 0)
+
+
+@pytest.mark.parametrize(("environment", "last"), [({}, SHOWN), ({IMPATIENT: "1"}, 1)])
+def test_a_run_stops_after_some_mismatches(environment, last, folder, monkeypatch):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(AssertionError, match=rf"^o: {last} mismatches in {last} values, stopped$"):
+        compared(512)
+    assert len(mismatches.whole(folder)[1]) == last - 1
+
+
+def test_one_mismatch_fewer_does_not_stop_it():
+    assert compared(SHOWN - 1).mismatches == SHOWN - 1
+
+
+def test_the_first_mismatch_has_its_time_and_its_operands(folder):
+    board = Scoreboard("o", 32, {"": FP32}, moment=lambda: "in time")
+    board.expect(ONE, "1 + 0")
+    board.expect(ONE, "2 - 1")
+    board.got(ONE)
+    board.got(ONE + 2)
+    first, further = mismatches.whole(folder)
+    assert first.splitlines() == [
+        "first mismatch: sums, o, value 1, in time",
+        "  inputs       2 - 1",
+        "  got          0x3f800002 = 1.00000024",
+        "  expected     0x3f800000 = 1",
+        "  distance     2 ulp",
+    ]
+    assert not further
+    assert (folder / FIRST_MISMATCH).read_text() == "635000\n"
+    (folder / FIRST_MISMATCH).write_text("of another scoreboard")
+    board.expect(ONE)
+    board.got(0)
+    assert mismatches.whole(folder)[1] == [
+        "  sums, o, value 2, in time: got 0x00000000 = 0, expected 0x3f800000 = 1, 1065353216 ulp"
+    ]
+    assert (folder / FIRST_MISMATCH).read_text() == "of another scoreboard"
+
+
+def test_each_comparison_is_shown_in_the_wave():
+    shown = []
+    compared(1, 2, show=lambda *each: shown.append(each))
+    assert shown == [(ONE, True), (ONE + 1, False)]
+
+
+def test_what_does_not_come_and_what_comes_too_much():
+    board = Scoreboard("o", 32)
+    with pytest.raises(AssertionError, match=r"^o: 0 values compared, at least 1 must be$"):
+        board.finish()
+    board.finish(0)
+    board.expect(7)
+    assert board.pending == 1
+    with pytest.raises(AssertionError, match=r"^o: 1 expected values never came \(0 compared\)$"):
+        board.finish(0)
+    board.got(7)
+    board.finish()
+    with pytest.raises(AssertionError, match=r"^o: 1 values compared, at least 2 must be$"):
+        board.finish(2)
+    with pytest.raises(AssertionError, match=r"^o: 0x8 came, and nothing more was expected \(1 compared\)$"):
+        board.got(8)
+    assert (board.compared, board.mismatches) == (1, 0)

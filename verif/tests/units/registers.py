@@ -1,0 +1,78 @@
+"""Registers whose reset no output shows, and registers that have none."""
+
+LOADED = "it is loaded before it is read"
+EACH_CYCLE = "it is written in every cycle, and the valid bit that its reader looks at is reset"
+EMPTY = "the stage in front of it is empty in the only cycle in which it counts"
+UNSEEN = {
+    **dict.fromkeys(("Dge.o__payload", "ReplayExpander.place", "ReplayExpander.executes", "TiliseAddress.row"), LOADED),
+    **dict.fromkeys((f"DgeSide.{each}" for each in ("count", "empty", "address", "left", "partition")), LOADED),
+    **dict.fromkeys(("MopExpander.word", "ReplayExpander.word"), LOADED),
+    # `there`, which a command clears before it walks.
+    "Dge.$signal": LOADED,
+    # Every load has column 0 of the two rows.
+    **dict.fromkeys(("WeightLoad.second_0", "WeightLoad.second_6"), LOADED),
+    **dict.fromkeys(("DataMemory.read_0", "DataMemory.read_1", "LoadResult.fresh", "LoadResult.$signal"), EACH_CYCLE),
+    "MopExpander.after_mop": EMPTY,
+}
+"""Reasons by name, component and signal."""
+
+RESET_LESS = {
+    "aie_ml_v2/core/aie_tile": "exponents to valid",
+    "aie_ml_v2/core/load_units": "held line",
+    "aie_ml_v2/core/multiply_unit": "held later",
+    "aie_ml_v2/core/store_unit": "acc control shift",
+    "aie_ml_v2/engine/aie_engine": "held",
+    "aie_ml_v2/engine/row_storer": "address held part tile",
+    "aie_ml_v2/mac/mac_lane": "held is_float multiplied_valid",
+    "aie_ml_v2/mac/wide_lanes": "double_multiplied double_permuted",
+    "aie_ml_v2/tile/data_memory": "pair",
+    "aie_ml_v2/tile/load_result": "collected first held moved odd out shown wide",
+    "aie_ml_v2/vector/native_mac": "request taken",
+    "aie_ml_v2/vector/vector_mac": "operands",
+    "common/fp32/digit_recurrence": "digits exponent left residue special step total",
+    "common/pipeline/pipeline_registers": "held",
+    "tensix/core/row_packer": "request",
+    "tensix/core/row_unpacker": "held need present written",
+    "tensix/engine/tile_loader": "exponents held held_control present written",
+    "tensix/engine/tile_storer": "exponents following held rows tile",
+    "tensix/matrix/dot_cell": "operands",
+    "tensix/matrix/pool_cell": "operands",
+    "tensix/unpack/tilise_address": "request start",
+    "tensix/unpack/turn_buffer": "faces turns",
+    "tensix/unpack/unpacker": "rows",
+    "tensix/vector/prng_seed": "value",
+    "tensix/vector/sfp_stochastic_round": "results",
+    "trainium3/array/psum_column": "index mask mode random store value",
+    "trainium3/array/psum_memory": "shown",
+    "trainium3/core/background_slot": "came ends held place",
+    "trainium3/core/lane_engine": "held",
+    "trainium3/core/lane_reader": "held",
+    "trainium3/core/lane_units": "column gathered",
+    "trainium3/core/main_slot": "held",
+    "trainium3/core/tensor_operands": "came found held kept own there words",
+    "trainium3/core/tensor_slots": "banks held",
+    "trainium3/dma/destination_align": "held",
+    "trainium3/dma/dma_transpose": "at banks command counts credit held place row",
+    "trainium3/dma/read_add_write": "beat forward kept",
+    "trainium3/dma/source_align": "held",
+    "trainium3/dot/pe": "moving partial stationary",
+    "trainium3/memory/access_walker": "command counts deltas element mosts reaches size tag",
+    "trainium3/memory/dge": "boundary command ends number partition present step there",
+    "trainium3/memory/dge_side": "base counts deltas high is_run kept low nums reach run",
+    "trainium3/memory/held_answer": "held",
+    "trainium3/memory/indirect_offsets": "column command",
+    "trainium3/memory/sbuf_dma": "partition",
+    "trainium3/memory/sbuf_partition": "chosen",
+    "trainium3/rmsnorm_quant/lane": "largest magnitude",
+    "trainium3/rmsnorm_quant/normalize": "normalized result",
+    "trainium3/rmsnorm_quant/quantize": "element product",
+    "trainium3/rmsnorm_quant/rmsnorm_quant": "weight",
+    "trainium3/rmsnorm_quant/row_sequencer": "command index waited",
+    "trainium3/rmsnorm_quant/square_sum": "square total",
+    "trainium3/rmsnorm_quant/statistics": "number scale",
+    "trainium3/tensor/background_transpose": "banks last_column last_row",
+    "trainium3/tensor/wide_multiply_add": "before",
+}
+"""Signals that are declared without a reset, by file of the RTL. A valid bit or a count with a reset says when they are read:
+`test_a_reset_in_the_middle_of_work` finds no output that shows what a reset left in them.
+"""
