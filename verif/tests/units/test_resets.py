@@ -103,7 +103,7 @@ def test_a_reset_in_the_middle_of_work_of_every_row_group():
 
 def judged(name):
     """Return the names of a unit's registers that no smaller unit has: a register is judged in the smallest one."""
-    units = [each for each in MANNERS if each not in LARGE or name in LARGE and each in SHOWN]
+    units = [each for each in MANNERS if each not in LARGE or (name in LARGE and each in SHOWN)]
     units.sort(key=lambda each: (each in LARGE, len(driven(each).registers)))
     smaller = units[: units.index(name)]
     return set(driven(name).registers).difference(*(driven(each).registers for each in smaller))

@@ -91,20 +91,21 @@ def deepest(queues: int) -> Play:
 
 
 def every_token(rng: Random, queues: int) -> list[Play]:
-    """Bursts of a single bit, spent to the last byte without a rate; then the cycles in which buckets of a byte open again:
-    behind descriptors that take a few cycles at any rate, of any single bit, and of many tokens at a low rate."""
+    """Bursts of a single bit, spent to the last byte without a rate and at a low one; then the cycles in which buckets of a byte
+    open again: behind descriptors that take a few cycles at any rate, of any single bit, and of many tokens at a low rate."""
     kinds = [queue % TRAFFIC_CLASSES for queue in range(DMA_QUEUES)]
     plays = []
     for low in range(0, MAX_BURST.bit_length(), TRAFFIC_CLASSES):
         bursts = [1 << low + k for k in range(TRAFFIC_CLASSES)]
-        spent = [(queue, size) for queue, burst in enumerate(bursts) for size in (*_cut(burst - 1), 1, 1)]
+        spent = [(queue, size) for queue, burst in enumerate(bursts) for size in (*_cut(burst - 1), *[1] * 6)]
         descriptors = [(queue, 0, size, 2) for queue, size in spent if queue < queues]
-        plays.append(_equals(kinds, [0] * TRAFFIC_CLASSES, bursts, descriptors, 2 * len(descriptors) + BEHIND))
-    for _ in range(10):
-        rates = [1 + rng.getrandbits(rng.randint(8, 16)) for _ in range(TRAFFIC_CLASSES)]
+        for rates in ([0] * TRAFFIC_CLASSES, [rng.randint(3, 30) for _ in range(TRAFFIC_CLASSES)]):
+            plays.append(_equals(kinds, rates, bursts, descriptors, 2 * len(descriptors) + 10 * BEHIND))
+    for least, most, watched in 10 * [(8, 16, 200)] + 4 * [(2, 5, 800)]:
+        rates = [1 + rng.getrandbits(rng.randint(least, most)) for _ in range(TRAFFIC_CLASSES)]
         filled = [(queue, rng.randint(1, 1 + rate // 64)) for queue, rate in enumerate(rates) for _ in range(10)]
         descriptors = [(queue, 0, size, 2) for queue, size in filled if queue < queues]
-        plays.append(_equals(kinds, rates, [1] * TRAFFIC_CLASSES, descriptors, 200))
+        plays.append(_equals(kinds, rates, [1] * TRAFFIC_CLASSES, descriptors, watched))
     rates, sizes = [MAX_RATE, 1, 611, 30_011], [[1 << bit for bit in range(16)], [8], [2048], [MAX_DESCRIPTOR_BYTES]]
     descriptors = [(queue, 0, size, 2) for queue in range(min(queues, len(sizes))) for size in (*sizes[queue], 1)]
     return [*plays, _equals(kinds, rates, [1] * TRAFFIC_CLASSES, descriptors, 2000)]
