@@ -30,6 +30,8 @@ SIDE = 32
 ACROSS = 4
 """Tiles of 32 x 32 across the array."""
 LONGEST = (1 << CONFIG.cycle_bits) - 1
+BOTH_SLOTS = LONGEST >= 4 and CONFIG.banks > 2
+"""Whether a matmul and transposes behind it have cycles and banks enough to fill both slots."""
 LONG_BITS = 9
 """Bits of the counts that are tried: a simulation counts each cycle."""
 
@@ -133,7 +135,7 @@ def may_issue(own: TensorInstruction, busy: dict[Any, int], cycle: int) -> tuple
     return not (mine & held or {"main", "background"} & held), False
 
 
-@cocotb.test(**LIMIT, skip=LONGEST < 4)
+@cocotb.test(**LIMIT, skip=not BOTH_SLOTS)
 async def a_chain_of_transposes(dut):
     """Eight transposes take the time of four and a cycle."""
     taken = await play(dut, transposes(8))
@@ -141,7 +143,7 @@ async def a_chain_of_transposes(dut):
     assert taken == [cycles * (number // 2) + number % 2 for number in range(8)]
 
 
-@cocotb.test(**LIMIT, skip=LONGEST < 4)
+@cocotb.test(**LIMIT, skip=not BOTH_SLOTS)
 async def transposes_behind_a_matmul(dut):
     """A matmul of 512 cycles and four transposes behind it."""
     cycles = transposes(1)[0].cycles
@@ -154,7 +156,7 @@ async def transposes_behind_a_matmul(dut):
 async def random_programs(dut, longest):
     rng = pauses.rng("program")
     program = [random_instruction(rng, longest) for _ in range(CASES)]
-    bins = cross(("matmul", "transpose", "tiled"), ("issues", "waits") if longest > 1 else ("issues",))
+    bins = cross(("matmul", "transpose", "tiled"), ("issues", "waits") if min(longest, LONGEST) > 1 else ("issues",))
     await play(dut, program, bins=bins)
 
 
@@ -182,9 +184,11 @@ async def each_tile_and_bank_alone(dut):
     program = []
     for place in range(TILES):
         tile = (SIDE * (place // ACROSS), SIDE * (place % ACROSS), SIDE, SIDE)
-        program += [TensorInstruction(cycles=5, banks=(bank,), tile=tile) for bank in (0, 1)]
+        program += [
+            TensorInstruction(cycles=min(5, LONGEST), banks=(bank % CONFIG.banks,), tile=tile) for bank in (0, 1)
+        ]
     for bank in range(CONFIG.banks):
-        program += [TensorInstruction(cycles=5, banks=(bank,), transpose=True)] * 2
+        program += [TensorInstruction(cycles=min(5, LONGEST), banks=(bank,), transpose=True)] * 2
     await play(dut, program)
 
 
@@ -195,7 +199,7 @@ async def resets(dut):
     rng = pauses.rng("program")
     programs = [
         [TensorInstruction(cycles=cycles, banks=every)],
-        [TensorInstruction(cycles=cycles, banks=(each,), transpose=True) for each in range(2)],
+        [TensorInstruction(cycles=cycles, banks=(each % CONFIG.banks,), transpose=True) for each in range(2)],
         [TensorInstruction(cycles=cycles, banks=(0,), tile=(0, 0, 128, 128))],
     ]
     await play(
