@@ -89,7 +89,7 @@ def test_loads_and_passes_in_any_order(name, programs):
 def test_a_refused_program_of_a_run_is_one_sentence(tmp_path, flag, fault):
     """The run ends, and names the first refused instruction: the second, behind a load."""
     built = build("tensor_engine", ON_VERILATOR["4x4-0"], "verilator")
-    ones = np.ones((32, 2))
+    ones = np.ones((32, 2), np.float32)
     program = trainium3.matmul_program(ones.T, ones)
     wrong = [replace(each, psum_accumulate_flag=AccumulateFlag(flag)) for each in program]
     env = {name: str(path) for name, path in write_input(tmp_path, wrong).items()}
