@@ -28,6 +28,7 @@ from bitpath.rtl.trainium3.rmsnorm_quant.layouts import length_width
 from bitpath.rtl.trainium3.tensor.config import IssueConfig
 from bitpath.rtl.trainium3.tensor.tensor_issue import instruction_layout as instruction_slots
 from bitpath.verif.aie_ml_v2.core.encoding import encoded
+from bitpath.verif.aie_ml_v2.core.errors import MEETING
 from bitpath.verif.aie_ml_v2.core.programs import ProgramMaker
 from bitpath.verif.aie_ml_v2.mac.lane_traffic import lane_operands, lane_valid, wide_operands
 from bitpath.verif.kit.batches import places
@@ -195,6 +196,12 @@ def tile_bundles(source):
         yield from map(encoded, ProgramMaker(SMALL_TILE, source, "dense").program(40).bundles)
 
 
+def meeting_bundles(source):
+    """Bundles of which many meet one of a cycle before: fills of a FIFO, and its pointer."""
+    words = [encoded(each) for each in reversed(MEETING["a FIFO's pointer in the store"][0])]
+    return drawn(lambda: source.choice(words))
+
+
 def expanded(source):
     """Words of all kinds for the expanders."""
     shares = {"plain": 3, "mop 0": 3, "mop 1": 1, "mask": 1, "load": 0.5, "play": 1}
@@ -280,6 +287,11 @@ MANNERS = {
     "stream_port": Manners(keeps=QUEUE, inputs={"advance": likely}, pace=Pace(gap=0.7, stall=0.7)),
     **dict.fromkeys(("vector_registers", "accumulator_registers", "store_fifo"), Manners()),
     "load_fifo": Manners(inputs={"request": short_fifos, "advance": likely}, cycles=150),
+    # Addresses in the memory, so that not all accesses are refused.
+    "issue_check": Manners(
+        inputs={"bundle": meeting_bundles, "advance": likely}
+        | dict.fromkeys(("lda_address", "ldb_address", "st_address", "pushed"), lambda _: repeat(0))
+    ),
     "aie_tile": Manners(
         keeps=SRAM, inputs={"i": tile_bundles}, pace=Pace(gap=0.6), still=("fault", "fault_number"), cycles=150
     ),
