@@ -94,7 +94,7 @@ class Table:
             self.counts.expect(expected, name)
             self.counts.got(found)
 
-    def fault(self, fault, number=0, name=""):
+    def fault(self, fault=Fault.NONE, number=0, name=""):
         """Compare the fault and, of one, the number of its bundle."""
         self.faults.expect(fault.value, name)
         self.faults.got(resolved(self.dut.fault))
@@ -135,7 +135,7 @@ async def random_schedules(dut, kind, gaps):
         await table.start(program.registers, program.memory)
         table.count(await table.play(program.bundles))
         await table.compare_memory()
-        table.fault(Fault.NONE)
+        table.fault()
         assert bool(STALLS.from_bits(resolved(dut.stalls)).bundles) == bool(gaps)
         for event in events_of(program.bundles):
             coverage.hit(event)
@@ -159,6 +159,7 @@ async def written_registers(dut):
             table.golden.registers = Registers()
             table.count(await table.play([]))
             coverage.hit("registers reset")
+        table.fault()
         await table.compare_memory()
 
 
@@ -195,6 +196,7 @@ async def access_beside_a_schedule(dut):
             table.registers.expect(value, f"{space.name} {index}")
         for value in table.host.values:
             table.registers.got(value)
+        table.fault()
         table.count(report)
 
 
@@ -264,10 +266,13 @@ async def wrong_addresses(dut):
             for writes in (1, 0):
                 table.host.host.send_bits(pack(HOST_REQUEST, request | {"data": rng.getrandbits(64), "writes": writes}))
             await table.host.host.drained()
+            await ClockCycles(dut.clk, 2)
             await table.compare_registers()
             table.fault(fault, 0, name)
             coverage.hit(name)
         await table.compare_memory()
+        await frame.reset()
+        table.count(Tile().run([]))
 
 
 @cocotb.test(**LIMIT)
@@ -287,5 +292,5 @@ async def resets(dut):
             await frame.reset()
             table.golden.registers = Registers()
             table.count(await table.play([]))
-            table.fault(Fault.NONE)
+            table.fault()
         await table.compare_memory()
