@@ -43,6 +43,7 @@ def command(
     resumes.
     """
     from bitpath.sim.engine import paths
+    from bitpath.sim.engine.reports import write_records
     from bitpath.sim.engine.tools import require_extra
     from bitpath.sim.flows import results
     from bitpath.sim.flows.progress import counted_progress
@@ -52,7 +53,6 @@ def command(
     from bitpath.sim.study.explore.run import explore
     from bitpath.sim.study.explore.table import show_front
     from bitpath.sim.study.synth.flow import Flow
-    from bitpath.verif.kit.report import write_records
 
     if not no_area:
         require_extra("plot")

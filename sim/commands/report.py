@@ -8,8 +8,8 @@ from rich.text import Text
 
 from bitpath.sim.commands._click import Command, Printer, examples, output_options
 from bitpath.sim.engine import paths, results
+from bitpath.sim.engine.reports import write_records
 from bitpath.sim.study.page.state import FOUND, REPORT, State, cell, columns, findings, gather, passed, tally
-from bitpath.verif.kit.report import write_records
 from bitpath.verif.kit.testplan import load_plans
 
 

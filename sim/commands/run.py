@@ -89,10 +89,10 @@ def command(output: Path | None, printer: Printer, **given: Any) -> None:
     # Prepare all runs before any simulation, so that wrong arguments fail at once.
     with stage(progress, "loading golden and converting the matrices"):
         from bitpath.sim.engine import paths
+        from bitpath.sim.engine.reports import write_records
         from bitpath.sim.flows import results
         from bitpath.sim.flows.builds import built_ahead
         from bitpath.sim.flows.history import Keeper
-        from bitpath.verif.kit.report import write_records
 
         if output is not None:
             results.check_writable(output)

@@ -24,13 +24,13 @@ def command(units: tuple[str, ...], liberty: Path | None, cluster: Any, **settin
     """
     from bitpath.sim.engine import paths
     from bitpath.sim.engine.configure import chosen
+    from bitpath.sim.engine.reports import write_records
     from bitpath.sim.flows import results
     from bitpath.sim.flows.progress import counted_progress
     from bitpath.sim.study.synth.configurations import QUOTED, Design
     from bitpath.sim.study.synth.flow import Flow
     from bitpath.sim.study.synth.records import append_trend, last_results, synth_records, trend_file
     from bitpath.sim.study.synth.table import show_synth
-    from bitpath.verif.kit.report import write_records
 
     if len(units) != 1 and any(value is not None for value in settings.values()):
         raise click.UsageError("settings go with one unit")

@@ -1,4 +1,4 @@
-"""Reports that merge the records of a run with those of earlier runs."""
+"""Reports: lists of flat records, written atomically, and merged with those of earlier runs."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -7,9 +7,15 @@ from typing import Any
 
 from filelock import FileLock
 
-from bitpath.verif.kit.report import write_records
+from bitpath.rtl.common.files import write_whole
 
 Record = Mapping[str, Any]
+
+
+def write_records(path: Path, records: Sequence[Record]) -> None:
+    """Write the records as JSON, atomically: a reader sees the old or the new file, never a partial one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, json.dumps(list(records), indent=2) + "\n")
 
 
 def merge(

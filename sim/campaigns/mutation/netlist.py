@@ -14,9 +14,9 @@ from bitpath.sim.campaigns.mutation import hosts
 from bitpath.sim.campaigns.mutation.hosts import Host
 from bitpath.sim.engine.build import Built, Emitter, build, rtl_emitter
 from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.reports import write_records
 from bitpath.sim.engine.yosys import require_run, yosys_version
 from bitpath.verif.kit.bench import MUTANT_PORT
-from bitpath.verif.kit.report import write_records
 
 YOSYS_SECONDS = 600
 PREPARED, MUTATED = "prepared.il", "mutants.il"

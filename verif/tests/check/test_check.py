@@ -17,7 +17,7 @@ from bitpath.sim.engine.check.design import read_design
 from bitpath.sim.engine.check.port_map import read_map
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.verif.kit.code_mutants import mutated
-from bitpath.verif.trainium3.dot.rounding_faults import FAULTS, QUICK
+from bitpath.verif.tests.check.rounding_faults import FAULTS, QUICK
 
 pytestmark = pytest.mark.simulator
 

@@ -9,7 +9,7 @@ from bitpath.rtl.units import UNITS
 from bitpath.sim.campaigns.agreement import agree, known
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.errors import SimulationError
-from bitpath.verif.kit.report import write_records
+from bitpath.sim.engine.reports import write_records
 
 
 @pytest.fixture

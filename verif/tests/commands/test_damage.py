@@ -200,7 +200,7 @@ TWO_AT_ONCE = """
 import sys
 from pathlib import Path
 from bitpath.sim.engine import journal
-from bitpath.verif.kit.report import write_records
+from bitpath.sim.engine.reports import write_records
 for index in range(100):
     journal.append(Path("journal.jsonl"), {"who": sys.argv[1], "index": index, "long": "x" * 20_000})
     write_records(Path("report.json"), [{"who": sys.argv[1], "long": "x" * 20_000 * int(sys.argv[1])}])

@@ -12,9 +12,9 @@ import pytest
 
 from bitpath.sim.campaigns.formal.run import Proof
 from bitpath.sim.engine import paths, results
+from bitpath.sim.engine.reports import write_records
 from bitpath.sim.engine.results import Result
 from bitpath.verif.formal.property import Property, Sabotage
-from bitpath.verif.kit.report import write_records
 from bitpath.verif.kit.testplan import Item
 
 

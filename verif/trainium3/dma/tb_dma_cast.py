@@ -82,12 +82,14 @@ async def boundaries_of_every_dtype(dut):
     # FP32 has not every integer of 32 bits, so there the random ones have no bins.
     binned = numbers.keys() - {"int32", "uint32"}
     async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage({f"{name}/{each.bin}": 0 for name in sorted(binned) for each, _ in numbers[name]})
+        coverage = frame.coverage(
+            {f"{name}/{each.boundary.name}": 0 for name in sorted(binned) for each, _ in numbers[name]}
+        )
         sent = []
         for name, found in numbers.items():
             for each, code in found if name in binned else ():
                 if abs(decode(FP32, code).value) == abs(each.value):
-                    coverage.hit(f"{name}/{each.bin}")
+                    coverage.hit(f"{name}/{each.boundary.name}")
             sent += beats_of(np.array([code for _, code in found]), ("fp32", name))
         await Pipeline(frame, STAGES).sweep(sent)
 

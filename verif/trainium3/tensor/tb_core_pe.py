@@ -1,26 +1,38 @@
-"""Bench of TensorE's processing element: tiles of each mode, every mode behind every other, stalls, resets.
+"""Bench of TensorE's processing element: tiles of each mode, sums at boundaries, every mode behind every other, stalls, resets.
 
 A program has the inputs of every cycle; the exact tier computes the outputs before the first one. ``BITPATH_CASES`` sets the
 words of a test.
 """
 
 import os
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from random import Random
 
 import cocotb
 
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.codec import decode
+from bitpath.golden.scalar.rounding import floor_log2
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 from bitpath.rtl.trainium3.tensor.core_pe import CorePe, Mode
+from bitpath.verif.common.fp32.boundaries import exact_code
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import config_from_environment
+from bitpath.verif.kit.boundaries import near_floats
 from bitpath.verif.kit.coverage import cross
+from bitpath.verif.trainium3.dot.multiply_add_boundaries import boundary_corners
 from bitpath.verif.trainium3.dot.pe_player import STALLS, Cycle, PePlayer
+from bitpath.verif.trainium3.dot.quad_mx_boundary_corners import BOUNDARIES
 from bitpath.verif.trainium3.tensor.core_pe import Maker, Tile, Word, mode_pairs
-from bitpath.verif.trainium3.tensor.core_pe_boundaries import TILES
 
 CONFIG = config_from_environment(CorePeConfig)
 PE = CorePe(CONFIG)
 CASES = int(os.environ.get("BITPATH_CASES", "300"))
 LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+PRODUCT_DISTANCES = range(2, 2 * FP32.precision)
+"""From the unit down to the last bit of a product of two FP32 numbers."""
 MODES = [mode for mode in Mode if CONFIG.sparse or mode is not Mode.SPARSE]
 
 
@@ -59,6 +71,48 @@ async def tiles_of_a_mode(dut, mode, stall):
         tiles.append(maker.tile(Mode[mode], rng.randint(1, 6)))
         words += len(tiles[-1].words)
     await PLAYER.play(dut, program(tiles), STALLS[stall](), [f"{mode}/{mode}"])
+
+
+def _mx(maker: Maker) -> Iterator[Tile]:
+    for make in BOUNDARIES:
+        for corner in make(maker.config.dot, maker.rng):
+            assert corner.hits(corner.case.trace(maker.config.dot))
+            yield maker.mx_tile(corner.case)
+
+
+def _narrow(maker: Maker) -> Iterator[Tile]:
+    for corner in boundary_corners(maker.rng):
+        assert corner.hits()
+        yield maker.narrow_tile(corner.case)
+
+
+def _fused(maker: Maker) -> Iterator[Tile]:
+    rng = maker.rng
+    for each in near_floats(FP32, rng, PRODUCT_DISTANCES, Rounding.RNE):
+        addend, lower = each.value - each.boundary.lower, exact_code(each.boundary.lower)
+        if (pair := _factors(addend, rng)) is None:
+            continue
+        x, y = (exact_code(factor) for factor in pair)
+        assert decode(FP32, x).value * decode(FP32, y).value + decode(FP32, lower).value == each.value
+        sign = rng.getrandbits(1) * FP32.sign_mask
+        yield maker.fused_tile(x ^ sign, y, lower ^ sign)
+
+
+def _factors(value: Fraction, rng: Random) -> tuple[Fraction, Fraction] | None:
+    """Two normal FP32 numbers with this product: a power of two and the rest, or ``2**k - 1`` or ``2**k + 1`` and the rest."""
+    low = floor_log2(Fraction(value.numerator & -value.numerator, value.denominator))
+    odd = int(value / Fraction(2) ** low)
+    candidates = [1, *((1 << k) + step for k in range(2, FP32.precision) for step in (-1, 1))]
+    limit = 1 << FP32.precision
+    fitting = [each for each in candidates if odd % each == 0 and odd // each < limit]
+    if not fitting:
+        return None
+    first = rng.choice(fitting)
+    return first * Fraction(2) ** (low // 2), odd // first * Fraction(2) ** (low - low // 2)
+
+
+TILES: dict[Mode, Callable[[Maker], Iterator[Tile]]] = {Mode.MX: _mx, Mode.NARROW: _narrow, Mode.FUSED: _fused}
+"""Makers of the tiles of each mode that sums and rounds in its own way."""
 
 
 @cocotb.test(**LIMIT)

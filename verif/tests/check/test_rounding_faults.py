@@ -14,8 +14,8 @@ from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot, dot_layout
 from bitpath.verif.kit.code_mutants import mutated
 from bitpath.verif.kit.packing import pack, width
+from bitpath.verif.tests.check.rounding_faults import FAULTS, QUICK
 from bitpath.verif.trainium3.dot.quad_mx_boundary_corners import near_boundaries
-from bitpath.verif.trainium3.dot.rounding_faults import FAULTS, QUICK
 
 CONFIG = DotConfig(pipeline=PipelineConfig(stages=0))
 
