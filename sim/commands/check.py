@@ -91,10 +91,14 @@ def command(
     from bitpath.sim.engine.check.port_map import read_map
 
     find_unit(unit)
-    if volume:
+    if volume and options["vector"]:
+        raise click.UsageError("--volume and --vector go one at a time")
+    if volume or options["vector"]:
         tasks_of(unit)
-        if options["simulator"] != "verilator":
-            raise ValueError(f"--volume must run on verilator, not {options['simulator']}")
+        if (options["seed"] or 0) < 0:
+            raise ValueError(f"--seed must be 0 or more for the vectors of --volume, not {options['seed']}")
+    if volume and options["simulator"] != "verilator":
+        raise ValueError(f"--volume must run on verilator, not {options['simulator']}")
     settings = {name: options.pop(name) for name in SETTINGS}
     port_map = read_map(map_file)
     _check(files, unit, top or files[0].stem, map_file, port_map, settings, volume=volume, **options)

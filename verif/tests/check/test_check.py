@@ -211,6 +211,8 @@ def test_a_design_that_gives_no_results_fails_in_volume(check, tmp_path):
     [
         (("--unit", "quad_mx_pe", "--volume", "10"), r"--volume needs vectors with golden's answers, .*quad_mx_dot, "),
         (("--unit", "quad_mx_dot", "--volume", "10", "--sim", "icarus"), "--volume must run on verilator, not icarus"),
+        (("--unit", "quad_mx_dot", "--volume", "10", "--seed", "-1"), "--seed must be 0 or more for the vectors"),
+        (("--unit", "quad_mx_dot", "--volume", "10", "--vector", "a", "0", "0", "0"), "go one at a time"),
         (("--unit", "quad_mx_dot", "--volume", "0"), "0 is not in the range x>=1"),
         (("--unit", "quad_mx_dot", "--cases", "0"), "0 is not in the range x>=1"),
         (

@@ -31,7 +31,13 @@ TRANSPOSE = DmaTransposeConfig(columns=8, elements=16, address_bits=16, count_bi
 PACED = "random|latency|resets"
 BENCHES = {
     # Every code, the limits of every pair, random beats at every pace, latency, resets.
-    "dma_cast-verilator": (cast(8, 2), 200, "every_code/source=[^iu]|limits|ties|random|latency|resets", 14, 60_000),
+    "dma_cast-verilator": (
+        cast(8, 2),
+        200,
+        "every_code/source=[^iu]|limits|ties|boundaries|random|latency|resets",
+        15,
+        60_000,
+    ),
     "dma_cast-icarus": (cast(4, 1), 60, PACED, 6, 4 * 60 + 20),
     # Beats at every pace, chains, pairs of specials, resets, and known answers where they are.
     "read_add_write-verilator": (ReadAddWriteConfig(beat_bytes=8), 300, None, 12, 4 * 300 + 3 * 300 + 2 * 200 + 30),
