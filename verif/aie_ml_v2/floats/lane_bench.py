@@ -52,7 +52,7 @@ class LaneBench:
 
     def tests(self, module: str) -> tuple[Any, ...]:
         """Return the cocotb tests of a bench's module: ``swept_operands``, ``directed_corners``, ``random_requests``,
-        ``latency`` and ``resets``."""
+        ``latency`` and ``resets``; of an operator that rounds also ``range_boundaries``."""
 
         def test(name: str, play: Callable[..., Coroutine], **options: Sequence) -> Any:
             async def played(dut, **chosen):

@@ -23,10 +23,14 @@ def _l1_fp32() -> Iterator[Corner]:
     packing = Packing(Format.FP32, Format.FP32, True, accumulate=True)
     infinity, nan, minus = FP32.infinity_code, FP32.nan_code, FP32.sign_mask
     least, top = 1 << 23, FP32.max_code
+    half = top - (24 << 23) & ~FP32.fraction_mask
     table = (
         ("tie to even", ONE, ONE - (24 << 23), ONE),
         ("tie up from odd", ONE | 1, ONE - (24 << 23), ONE + 2),
         *((f"above the tie by bit {bit}", ONE, ONE - (24 << 23) | 1 << bit, ONE + 1) for bit in range(23)),
+        *((f"below the tie by bit {bit}", ONE | 1, ONE - (24 << 23) - (1 << bit), ONE | 1) for bit in range(23)),
+        *((f"above the largest and a half by bit {bit}", top, half | 1 << bit, infinity) for bit in range(23)),
+        *((f"below the largest and a half by bit {bit}", top, half - (1 << bit), top) for bit in range(23)),
         ("below a power of two", ONE, minus | ONE - (25 << 23), ONE),
         ("borrow", ONE, minus | ONE - (24 << 23), ONE - 1),
         ("far apart", ONE, ONE - (60 << 23), ONE),
@@ -41,7 +45,7 @@ def _l1_fp32() -> Iterator[Corner]:
         ("least result stays", least * 2, minus | least, least),
         ("overflow", top, top, infinity),
         ("minus overflow", minus | top, minus | top, minus | infinity),
-        ("half a place above the largest", top, top - (24 << 23) & ~FP32.fraction_mask, infinity),
+        ("half a place above the largest", top, half, infinity),
         ("infinity", infinity, minus | ONE, infinity),
         ("minus infinity", ONE, minus | infinity, minus | infinity),
         ("equal infinities", minus | infinity, minus | infinity, minus | infinity),
@@ -71,10 +75,15 @@ def _l1_bf16() -> Iterator[Corner]:
     packing = Packing(Format.BF16, Format.BF16, False, raw=True, accumulate=True)
     infinity, nan, minus, one = BF16.infinity_code, BF16.nan_code, BF16.sign_mask, ONE16
     least, top = 1 << 7, BF16.max_code
+    half = top - (8 << 7) & ~BF16.fraction_mask
     table = (
         ("tie to even", one, one - (8 << 7), one),
         ("tie up from odd", one | 1, one - (8 << 7), one + 2),
         *((f"above the tie by bit {bit}", one, one - (8 << 7) | 1 << bit, one + 1) for bit in range(7)),
+        *((f"below the tie by bit {bit}", one | 1, one - (8 << 7) - (1 << bit), one | 1) for bit in range(7)),
+        ("half a place above the largest", top, half, infinity),
+        *((f"above the largest and a half by bit {bit}", top, half | 1 << bit, infinity) for bit in range(7)),
+        *((f"below the largest and a half by bit {bit}", top, half - (1 << bit), top) for bit in range(7)),
         ("above the tie by a borrow", one | 1, minus | one - (9 << 7) | 0x7F, one | 1),
         ("cancel all", one | 5, minus | one | 5, 0),
         ("minus zeros", minus, minus, minus),
@@ -114,6 +123,7 @@ def _l1_fp16(*, saturates: bool) -> Iterator[Corner]:
         ("tie to even", one, one - (11 << 10), one),
         ("tie up from odd", one | 1, one - (11 << 10), one + 2),
         *((f"above the tie by bit {bit}", one, one - (11 << 10) | 1 << bit, one + 1) for bit in range(10)),
+        *((f"below the tie by bit {bit}", one | 1, one - (11 << 10) - (1 << bit), one | 1) for bit in range(10)),
         ("above the tie by a borrow", one | 1, minus | one - (12 << 10) | 0x3FF, one | 1),
         ("overflow", largest, largest, largest),
         ("minus overflow", minus | largest, minus | largest, minus | largest),

@@ -5,11 +5,14 @@ A bin is hit only if golden gives the required datum, so that a wrong corner sho
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
+from itertools import product
 
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.verif.kit.boundary_codes import TIE, breaks
 from bitpath.verif.tensix.pack.blackhole_corners import blackhole_corners
 from bitpath.verif.tensix.pack.corner import Corner, corner
 from bitpath.verif.tensix.pack.l1_corners import l1_corners
@@ -51,26 +54,27 @@ ROUNDINGS = (
 
 
 def _ties(numerics: TensixNumerics) -> Iterator[Corner]:
-    """Half a unit, slightly less and slightly more, above an even and an odd last place; and up to the next binade."""
+    """Half a unit, and half a unit that one bit breaks at every distance: above an even and an odd last place, up to the next
+    binade, up to infinity, and up to the smallest normal number, below which a result is flushed."""
     for dst32, mid, kept, out, dst_bits, out_bits in ROUNDINGS:
         dropped = dst_bits - kept
-        half = 1 << dropped - 1
         bias = FP16.bias if mid is Format.BFP8A else FP32.bias
         width = 32 if dst32 else 16
         packing = Packing(mid, out, dst32)
         out_width = packing.datum_bits
-        for sign, name in PLUS_MINUS:
-            for last, odd in ((0b10, "even"), (0b11, "odd"), ((1 << kept) - 1, "all ones")):
-                for below, what in ((half - 1, "below"), (half, "tie"), (half + 1, "above")):
-                    if dropped == 1 and below != half:
-                        continue
-                    up = what == "above" or (
-                        what == "tie" and (numerics.final_tie is not Rounding.RNE or odd != "even")
-                    )
-                    word = sign << width - 1 | (bias << kept | last) << dropped | below
-                    code = (bias << kept | last) + up << out_bits - kept
-                    place = f"tie/{'dst32' if dst32 else 'dst16'} {mid.name}/{what} {odd}/{name}"
-                    yield corner(place, packing, word, sign << out_width - 1 | code)
+        ones = (1 << kept) - 1
+        above = [(bias, 0b10, "even"), (bias, 0b11, "odd"), (bias, ones, "all ones")]
+        # The largest FP16 saturates to itself; what is denormal in 16 bits of Dst is flushed before.
+        above += [(FP32.exponent_mask - 1, ones, "largest")] * (mid is not Format.BFP8A) + [
+            (0, ones, "denormal")
+        ] * dst32
+        for (exponent, last, odd), (how, beside), (sign, name) in product(above, breaks(dropped).items(), PLUS_MINUS):
+            up = beside > 0 or (how == TIE and (numerics.final_tie is not Rounding.RNE or odd != "even"))
+            significand = exponent << kept | last
+            word = sign << width - 1 | significand << dropped | int((Fraction(1, 2) + beside) * (1 << dropped))
+            code = significand + up << out_bits - kept | sign << out_width - 1
+            place = f"tie/{'dst32' if dst32 else 'dst16'} {mid.name}/{how} {odd}/{name}"
+            yield corner(place, packing, word, 0 if exponent == 0 and not up else code)
 
 
 def _specials(numerics: TensixNumerics) -> Iterator[Corner]:
