@@ -23,7 +23,7 @@ by_name = {"ids": lambda fmt: fmt.name}
 
 
 def test_codes_by_hand():
-    assert codes(E2M1) == [*range(8), *range(8, 16)]
+    assert codes(E2M1) == [0, 1, 2, 3, 6, 7, 8, 9, 10, 11, 14, 15]
     ends = {0x0000, 0x0001, 0x03FF, 0x0400, 0x0401, 0x7BFE, 0x7BFF, 0x7C00, 0x7C01, 0x7E00}
     assert ends | {each | 0x8000 for each in ends} <= set(codes(FP16))
 
