@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from bitpath.sim.engine.results import LEFT_OUT
+from bitpath.verif.kit.known_answers import Archive
 
 _NAMES = pytest.StashKey[list[str]]()
 
@@ -20,6 +21,12 @@ _NAMES = pytest.StashKey[list[str]]()
 def pytest_collection_modifyitems(items):
     """Put simulations first: with short tests at the end of the queue, both workers end at the same time."""
     items.sort(key=lambda item: item.get_closest_marker("simulator") is None)
+
+
+def pytest_itemcollected(item):
+    """Mark the tests that compare known answers."""
+    if "kat_folder" in getattr(item, "fixturenames", ()):
+        item.add_marker("known_answers")
 
 
 def pytest_collection():
@@ -68,7 +75,7 @@ def kat(kat_folder) -> Callable[[str], dict[str, np.ndarray]]:
 
     def load(name: str) -> dict[str, np.ndarray]:
         with np.load(kat_folder / name) as archive:
-            return dict(archive)
+            return Archive(name, dict(archive))
 
     return load
 

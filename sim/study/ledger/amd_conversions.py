@@ -8,7 +8,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.modes import CONTROL_REGISTERS
 from bitpath.golden.aie_ml_v2.declarations.numerics import PRESETS
 from bitpath.sim.study.ledger.amd_chains import FORMAT, XDNA2
-from bitpath.sim.study.ledger.evidence import Evidence
+from bitpath.sim.study.ledger.evidence import AbsentEvidenceError, Evidence
 from bitpath.sim.study.ledger.row import Finding, Prediction, Verdict, decided, undecided
 
 DEFAULT, BUMP = "aie_ml_v2", "aie_ml_v2_bump"
@@ -36,6 +36,8 @@ def wrong_bytes(
         for i, (probe, mode) in enumerate(zip(archive["probe"], archive["mode"], strict=True))
         if probe in probes and mode in modes
     ]
+    if not chosen:
+        raise AbsentEvidenceError(f"{CONVERT} has no probe {' or '.join(probes)}")
     found = {}
     for name in (XDNA2, DEFAULT):
         wrong = 0
@@ -50,7 +52,7 @@ def same_bytes(evidence: Evidence, *probes: str, modes: range | tuple[int, ...] 
     """Compare the bytes of the chosen probes."""
     found = wrong_bytes(evidence, *probes, modes=modes)
     texts = [f"{count - wrong} of {count} bytes under {name}" for name, (wrong, count) in found.items()]
-    return decided(", ".join(texts), **{name: wrong == 0 < count for name, (wrong, count) in found.items()})
+    return decided(", ".join(texts), **{name: wrong == 0 for name, (wrong, _) in found.items()})
 
 
 def tile_layout(evidence: Evidence) -> Finding:

@@ -18,7 +18,7 @@ from bitpath.sim.study.ledger.amd_chains import (
     rounded_chain,
     rounded_once,
 )
-from bitpath.sim.study.ledger.evidence import Evidence
+from bitpath.sim.study.ledger.evidence import AbsentEvidenceError, Evidence
 from bitpath.sim.study.ledger.row import Finding, Prediction, Verdict, decided, undecided
 
 DEFAULT = "aie_ml_v2"
@@ -120,6 +120,8 @@ def quantised_by_host(evidence: Evidence) -> Finding:
 def probes(evidence: Evidence, *prefixes: str) -> Finding:
     """Compare golden with the archive's single-lane chains whose names begin with a prefix."""
     stated = [each for name, each in evidence.rows(CHAIN, "probes").items() if name.startswith(prefixes)]
+    if not stated:
+        raise AbsentEvidenceError(f"{CHAIN} has no probe {' or '.join(prefixes)}")
     equal = dict.fromkeys((XDNA2, DEFAULT), 0)
     for each in stated:
         parts = [

@@ -13,7 +13,18 @@ VARIABLE = "BITPATH_KAT_DIR"
 
 
 class AbsentEvidenceError(LookupError):
-    """A file of published answers is absent."""
+    """A file of published answers is absent, or lacks the rows that a statement is about."""
+
+
+class Rows(dict[str, dict[str, Any]]):
+    """Entries of a file by their `id`; reading one that is absent raises `AbsentEvidenceError`."""
+
+    def __init__(self, name: str, entries: list[dict[str, Any]]):
+        super().__init__({each["id"]: each for each in entries})
+        self.name = name
+
+    def __missing__(self, identifier: str) -> dict[str, Any]:
+        raise AbsentEvidenceError(f"{self.name} has no row {identifier}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,9 +50,9 @@ class Evidence:
         """Return the arrays of an .npz file."""
         return read_npz(self._file(name))
 
-    def rows(self, name: str, key: str = "rows") -> dict[str, dict[str, Any]]:
+    def rows(self, name: str, key: str = "rows") -> Rows:
         """Return the entries of a .json file by their `id`."""
-        return {each["id"]: each for each in read_json(self._file(name))[key]}
+        return Rows(name, read_json(self._file(name))[key])
 
     def _file(self, name: str) -> Path:
         if self.folder is None:

@@ -10,7 +10,6 @@ from pathlib import Path
 import cocotb
 import numpy as np
 
-from bitpath.golden.formats.catalogue import BF16
 from bitpath.verif.aie_ml_v2.floats.float_floor import FloorAsk
 from bitpath.verif.aie_ml_v2.floats.tb_float_floor import BENCH
 from bitpath.verif.kit.bench import bench
@@ -26,6 +25,5 @@ async def every_code_and_shift(dut):
         ask = FloorAsk(shift)
         _, flags = ask.golden(codes)
         requests += ask.expecting(codes, results, flags, BENCH.lanes)
-    assert {int(code) & ~BF16.sign_mask > BF16.infinity_code for code in codes} == {False, True}
     async with bench(dut, BENCH.signature, drain=False) as frame:
         await Pipeline(frame, BENCH.latency_cycles).sweep(requests)

@@ -307,7 +307,7 @@ def test_known_answers_of_silicon(kat, reference):
     got = reference.array_form("float_dot", a, C["BF16"], b, C["BF16"], 8, 0, 0, 0)
     expected = archive["mac_out"].reshape(-1)
     nan = (got & 0x7FFFFFFF > 0x7F800000) & (expected & 0x7FFFFFFF > 0x7F800000)
-    assert got.size == 288
+    assert got.size == expected.size > 0
     assert np.all((got == expected) | nan)
 
 

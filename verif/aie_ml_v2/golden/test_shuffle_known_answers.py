@@ -27,8 +27,7 @@ def sources(size):
 
 
 def test_names(archive):
-    names = {code: SHUFFLE_CODES[code].name for code in archive["code"].tolist()}
-    assert list(names.values()) == archive["name"].tolist()
+    assert [SHUFFLE_CODES[code].name for code in archive["code"].tolist()] == archive["name"].tolist()
 
 
 def test_routes_of_data(archive):

@@ -31,8 +31,11 @@ def test_agu_of_few_bits():
     bench("agu", AguConfig(address_bits=4), "verilator", cases=2000, min_tests=5, min_compared=8000)
 
 
-def test_agu_known_answers(replay):
-    replay("agu", AguConfig(), "aie_ml_v2.tile.tb_agu_known_answers", min_compared=8040)
+def test_agu_known_answers(replay, kat):
+    """Every address, and three registers after each stream."""
+    addresses = kat("aie_tile_agu.npz")["agu_addr"]
+    compared = addresses.size + 3 * len(addresses)
+    replay("agu", AguConfig(), "aie_ml_v2.tile.tb_agu_known_answers", min_compared=compared)
 
 
 @pytest.mark.parametrize("round_robin", [False, True])
@@ -49,8 +52,9 @@ def test_data_memory_of_other_sizes(config):
 
 
 @pytest.mark.deep
-def test_data_memory_known_answers(replay):
-    replay("data_memory", MACHINE, "aie_ml_v2.tile.tb_data_memory_known_answers", min_compared=400)
+def test_data_memory_known_answers(replay, kat):
+    cases = len(kat("aie_tile_agu.npz")["bank_stall"])
+    replay("data_memory", MACHINE, "aie_ml_v2.tile.tb_data_memory_known_answers", min_compared=cases)
 
 
 @pytest.mark.parametrize(

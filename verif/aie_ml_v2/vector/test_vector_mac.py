@@ -173,9 +173,10 @@ def test_vector_unit_of_64_lanes_on_verilator():
     bench("vector_mac", VectorMacConfig(lanes=64), "verilator", cases=12, tests=tests, min_tests=2, min_compared=50)
 
 
-def test_silicon_lanes(replay):
-    """Replay all 288 lanes measured on silicon."""
-    replay("mac_lane", MacLaneConfig(), "aie_ml_v2.mac.tb_mac_lane_known_answers", seed=SEED, min_compared=288)
+def test_silicon_lanes(replay, kat):
+    """Replay every lane measured on silicon."""
+    lanes = kat("aie_silicon.npz")["mac_out"].size
+    replay("mac_lane", MacLaneConfig(), "aie_ml_v2.mac.tb_mac_lane_known_answers", seed=SEED, min_compared=lanes)
 
 
 def test_silicon_lanes_of_bfp16ebs8(replay, kat, kat_json):

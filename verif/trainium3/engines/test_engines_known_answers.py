@@ -39,7 +39,7 @@ def test_activate2(kat):
                 relu_param=int(parameter), reduce_op=reduce_op, reduce_cmd=ReduceCommand.RESET_REDUCE,
             )  # fmt: skip
             assert expected == (arrays["out"][p].tolist(), int(arrays["reduce"][p, 0]))
-    assert compared == 2 * sum(value.size for key, value in archive.items() if key.endswith("_out"))
+    assert compared == 2 * sum(arrays["out"].size for _, arrays in cases(archive)) > 0
 
 
 def test_rand2(kat):

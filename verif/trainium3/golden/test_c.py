@@ -20,6 +20,7 @@ from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS
 from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.golden.trainium3.matmul.psum import psum_write
 from bitpath.verif.kit.c_library import counts
+from bitpath.verif.kit.known_answers import skip_absent
 
 C = {name.removeprefix("BITPATH_TRAINIUM3_"): number for name, number in enumerations("trainium3").items()}
 FP32_CORNERS = [
@@ -296,4 +297,4 @@ def test_known_answers_of_quantize_mx(kat, reference):
             expected = archive[f"{key}_own_{name}_data"].reshape(shape).transpose(0, 2, 1, 3).reshape(-1, 32)
             assert np.array_equal(data, expected)
             compared += data.size
-    assert compared > 100_000
+    skip_absent("trn_quantize_mx.npz", {"QuantizeMX": compared})
