@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from amaranth import Value
+from amaranth import Const, Value
 from amaranth.lib import wiring
 
 from bitpath.rtl.common.config import PipelineConfig
@@ -36,11 +36,15 @@ def earlier(claim: Claim, value: Value, cycles: int, name: str) -> Value:
 
 
 def stream_pipeline(claim: Claim, make: Callable[[], wiring.Component], latency: int) -> None:
-    """From any state, without stalls or gaps, the output equals the combinational unit's for the input ``latency`` cycles ago."""
+    """From any state, without stalls or gaps, the output equals the combinational unit's for the input ``latency`` cycles ago.
+
+    There is one unless that input has a fault.
+    """
     dut = claim.instantiate("dut", make(), i__valid=1, o__ready=1)
     request = earlier(claim, Value.cast(dut.i.p), latency, "request")
     flat = claim.instantiate("flat", make(), wires=True, i__valid=1, o__ready=1, i__payload=request)
-    claim.ensure(dut.o.valid, dut.i.ready, Value.cast(dut.o.p) == Value.cast(flat.o.p))
+    legal = Value.cast(flat.fault) == 0 if hasattr(flat, "fault") else Const(1)
+    claim.ensure(dut.o.valid == legal, dut.i.ready, Value.cast(dut.o.p) == Value.cast(flat.o.p))
 
 
 def offer_stays(claim: Claim, make: Callable[[], wiring.Component], whole: bool) -> None:
