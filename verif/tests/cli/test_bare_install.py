@@ -3,17 +3,11 @@
 import json
 import subprocess
 import sys
-import tomllib
-from importlib.metadata import packages_distributions
 from pathlib import Path
-
-import pytest
-from packaging.requirements import Requirement
 
 from bitpath.sim.__main__ import cli
 from bitpath.sim.engine.tools import EXTRAS
 
-PROJECT = tomllib.loads((Path(__file__).resolve().parents[3] / "pyproject.toml").read_text())["project"]
 OF_GOLDEN = {
     "asm": "asm tensix product.s",
     "explain": "explain trainium3 --output 3,5 --format mxfp4 --slice 8x128x8",
@@ -56,12 +50,6 @@ def twice(x):
     nisa.dma_copy(dst=out, src=tile)
     return out
 """
-
-
-def required(extra):
-    """Return the distributions of an extra, without the extras in it."""
-    named = map(Requirement, PROJECT["optional-dependencies"][extra])
-    return {each.name.lower().replace("_", "-") for each in named} - {"bitpath"}
 
 
 def bare(folder, *lines):
@@ -121,13 +109,3 @@ def test_every_other_command_names_its_extra(tmp_path):
     says = "bitpath: Amaranth is not in this Python environment; run: pip install 'bitpath[sim]' (in a checkout: make setup)\n"
     assert {errors for line, (_, _, errors) in answers.items() if "--help" not in line} == {says}
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("extra", EXTRAS)
-def test_the_modules_of_an_extra_are_those_of_its_packages(extra):
-    distributions = packages_distributions()
-    here = {name: distributions[name][0].lower().replace("_", "-") for name in EXTRAS[extra] if name in distributions}
-    brought = {"amaranth"} if extra == "sim" else set()
-    assert set(here.values()) <= required(extra) | brought
-    if len(here) == len(EXTRAS[extra]):
-        assert set(here.values()) == required(extra) | brought
