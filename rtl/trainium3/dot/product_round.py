@@ -44,7 +44,8 @@ class ProductRound(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         fmt, i = self.rounding.format, self.i
-        exponent_width = max(len(i.exponent), bits_for(self.offset)) + 1
+        # The exponents of both, the product's and the format's, which may be the wider ones.
+        exponent_width = max(len(i.exponent), bits_for(self.offset), fmt.exponent_bits) + 1
         total = Signal(raw_sum(len(i.significand), exponent_width))
         normalize = instantiate(m, platform, "normalize", Normalize, total.shape(), fmt.precision)
         rounder = instantiate(

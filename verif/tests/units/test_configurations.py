@@ -8,7 +8,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from cocotb import _decorators, regression
+from cocotb import _decorators
 
 from bitpath.golden.formats.catalogue import E2M1, E5M2
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
@@ -18,6 +18,7 @@ from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.engine.runner import CASES, build, run, run_bench
 from bitpath.sim.waves.save import write_save_file
 from bitpath.verif.common.large import LARGE
+from bitpath.verif.kit import pauses
 from bitpath.verif.tests.units.configurations import fields_of, walked
 
 SENTENCE = re.compile(r"([a-z0-9_ ]+: )?[a-z0-9_.]+( of a product)? must (be|have|name) .+, not .+")
@@ -57,7 +58,7 @@ def own_tests(module):
 
 def reach(test, monkeypatch):
     """Run a test of a bench until it reaches its design."""
-    monkeypatch.setattr(regression, "_manager_inst", SimpleNamespace(_test=test), raising=False)
+    monkeypatch.setattr(pauses.regression, "_manager_inst", SimpleNamespace(_test=test), raising=False)
     coroutine = test.func(NoDesign(), *test.args, **test.kwargs)
     with pytest.raises(ReachedError):
         coroutine.send(None)

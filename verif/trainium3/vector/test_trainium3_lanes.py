@@ -5,13 +5,17 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+from amaranth.sim import Simulator
 
 from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32
-from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_EXPONENTIAL
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_EXPONENTIAL, ProductRounding
 from bitpath.golden.trainium3.exact.exponential import ln2, log2e, power_table
+from bitpath.rtl.common.arithmetic.raw import raw_float
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.trainium3.array.config import PsumConfig
 from bitpath.rtl.trainium3.dot.config import MultiplyAddConfig
+from bitpath.rtl.trainium3.dot.product_round import ProductRound
 from bitpath.rtl.trainium3.vector import exponential_constants
 from bitpath.rtl.trainium3.vector.config import ExponentialConfig, QuantizeMxConfig, XorwowConfig
 from bitpath.sim.engine.runner import run_bench
@@ -49,6 +53,22 @@ def test_formats_that_may_meet(formats):
 def test_formats_that_do_not_meet_are_refused(formats, says):
     with pytest.raises(ValueError, match=f"^multiply_add: .*{says}"):
         MultiplyAddConfig(element_formats=formats)
+
+
+@pytest.mark.parametrize("exponent", [0, 14, 28])
+def test_a_product_is_rounded_to_a_format_of_wider_exponents(exponent):
+    """A product of E4M3 is 64 * 2**(exponent - 20), and FP32's exponents are wider than its own."""
+    rounding = ProductRounding(format=FP32, rounding=Rounding.RNE)
+    rounder = ProductRound(raw_float(5, 8), 20, rounding)
+
+    async def bench(ctx):
+        ctx.set(rounder.i, {"significand": 64, "exponent": exponent})
+        o = ctx.get(rounder.o)
+        assert (o.significand, o.exponent) == (1 << FP32.fraction_bits, FP32.bias + exponent - 14)
+
+    simulator = Simulator(rounder)
+    simulator.add_testbench(bench)
+    simulator.run()
 
 
 def test_quantize_mx_known_answers(replay, kat):
