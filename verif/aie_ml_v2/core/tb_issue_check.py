@@ -9,6 +9,10 @@ from itertools import product
 import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
 
+from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, AguForm
+from bitpath.golden.aie_ml_v2.tile.addressing import Address
+from bitpath.golden.aie_ml_v2.tile.tile import Bundle
+from bitpath.golden.aie_ml_v2.tile.transfers import PointerAdd
 from bitpath.rtl.aie_ml_v2.core.bundle import BUNDLE, StoreOp
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
 from bitpath.rtl.aie_ml_v2.core.issue_check import AGUS, IssueCheck
@@ -29,14 +33,29 @@ LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 
 
 class Table:
-    """The check with a bundle in each cycle, whose rest and fault are compared."""
+    """The check with a bundle in each cycle, whose rest and fault are compared. Slots without an operation, and their
+    addresses, hold random bits."""
 
     def __init__(self, frame):
-        self.dut = frame.dut
+        self.dut, self._rng = frame.dut, pauses.rng("junk")
         self.issue, self.faults = frame.scoreboard("issue", BUNDLE), frame.scoreboard("fault", Fault)
 
-    async def check(self, word, rest, fault, shown, *, advance=0):
-        """Give a bundle, and compare what is left of it."""
+    def lead(self, slot, place=0):
+        """Set where a slot's address leads."""
+        getattr(self.dut, f"{slot}_address").value = place
+
+    async def check(self, word, rest, fault, shown, *, advance=0, place=0):
+        """Give a bundle whose addresses lead to a place, and compare what is left of it."""
+        junk = 0
+        for name, slot in BUNDLE:
+            if not word >> slot.offset & (1 << slot.width) - 1:
+                operation = slot.shape["op"].width
+                junk |= self._rng.getrandbits(slot.width - operation) << slot.offset + operation
+                if name in AGUS:
+                    self.lead(name, self._rng.getrandbits(ADDRESS_BITS))
+            elif name in AGUS:
+                self.lead(name, place)
+        word, rest = word | junk, rest | junk
         self.dut.bundle.value, self.dut.advance.value = word, advance
         await FallingEdge(self.dut.clk)
         for board, right, real in ((self.issue, rest, self.dut.issue), (self.faults, fault.value, self.dut.fault)):
@@ -82,6 +101,29 @@ async def meetings(dut):
 
 
 @cocotb.test(**LIMIT)
+async def pointers(dut):
+    """Updates of any pointers and counters in three slots: one that writes what an earlier slot's does is refused."""
+    rng = pauses.rng("pointers")
+    async with bench(dut, SIGNATURE) as frame:
+        table, coverage = Table(frame), frame.coverage(["NONE", "BUSY"])
+        for _ in range(4 * CASES):
+            bundle, kept, written = {}, {}, set()
+            for slot in AGUS:
+                form = rng.choice([*AguForm])
+                modifier = {"register": rng.randrange(4 if form is AguForm.THREE_D else 8)}
+                if form in (AguForm.POST_MODIFY, AguForm.INDEXED) and rng.random() < 0.5:
+                    modifier = {"immediate": 64 * rng.randrange(-8, 8)}
+                bundle[slot] = PointerAdd(address=Address(pointer=rng.randrange(8), form=form, **modifier))
+                names = set(bundle[slot].address.written)
+                if not names & written:
+                    kept[slot] = bundle[slot]
+                written |= names
+            fault = Fault.NONE if kept == bundle else Fault.BUSY
+            await table.check(encoded(Bundle(**bundle)), encoded(Bundle(**kept)), fault, str(bundle))
+            coverage.hit(fault.name)
+
+
+@cocotb.test(**LIMIT)
 async def addresses(dut):
     """Addresses of every access at every byte of a line, and at every power of two: aligned ones in the memory go on."""
     size, bits = 1 << CONFIG.memory.used_bits, len(dut.lda_address)
@@ -91,10 +133,8 @@ async def addresses(dut):
         for name, slot, fields, width in ALIGNED:
             word = pack(BUNDLE, {slot: fields})
             for place in places:
-                for each in AGUS:
-                    getattr(dut, f"{each}_address").value = place if each == slot else size
                 fault = Fault.UNALIGNED if place % width else Fault.RANGE if place >= size else Fault.NONE
-                await table.check(word, 0 if fault.value else word, fault, f"{name} at {place:#x}")
+                await table.check(word, 0 if fault.value else word, fault, f"{name} at {place:#x}", place=place)
                 coverage.hit(fault.name)
         for op, holds, place in product((StoreOp.PUSH, StoreOp.FLUSH), (0, 1), places):
             fields = {"op": op, "source": {"index": 0, "size": 2}, "rounding": 12} if op is StoreOp.PUSH else {"op": op}

@@ -19,7 +19,7 @@ SEED = 20261127
 
 
 def test_the_check_of_bundles():
-    run_bench("issue_check", AieTileConfig(), "icarus", seed=SEED, cases=20, min_tests=5, min_compared=6_000)
+    run_bench("issue_check", AieTileConfig(), "icarus", seed=SEED, cases=20, min_tests=6, min_compared=6_000)
 
 
 @pytest.mark.deep
