@@ -4,7 +4,7 @@ A unit is compared with itself: its outputs after a reset in flight with those a
 stalls with those at full speed.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -120,7 +120,7 @@ class Driven:
         return self._run(lambda ctx: self._traffic(ctx, seed, self.manners.cycles, pace))
 
     def left_at(self, seed: str, before: int) -> Left:
-        """Return the state after ``before`` cycles of traffic and one more, in which no input pauses and no output stalls."""
+        """Return the state after ``before`` cycles of traffic and one more, that of the reset."""
 
         async def interrupted(ctx) -> Trace:
             await self._traffic(ctx, f"{seed} before", before + 1, self.manners.pace, resets=False)
@@ -142,22 +142,16 @@ class Driven:
 
         return self._run(interrupted)
 
-    def unseen(self, left: Left, registers: Iterable[int]) -> list[int]:
-        """Return those of these registers, by index, whose missing reset no output shows.
+    def shows(self, left: Left, registers: Sequence[int]) -> bool:
+        """Return True if an output shows that a reset leaves these registers, by index, as they were, and clears the others."""
 
-        Each trace begins with one register as it was left and the others reset, as if this one had no reset.
-        """
-
-        async def sabotaged(ctx, index: int) -> Trace:
-            ctx.set(self._registers[index], left.registers[index])
+        async def sabotaged(ctx) -> Trace:
+            for index in registers:
+                ctx.set(self._registers[index], left.registers[index])
             return await self._fresh(ctx, left.seed, left.memories, like=left.fresh)
 
-        return [
-            index
-            for index in registers
-            if left.registers[index] == self._registers[index].init
-            or len(self._run(partial(sabotaged, index=index))) == len(left.fresh)
-        ]
+        is_left = any(left.registers[index] != self._registers[index].init for index in registers)
+        return is_left and len(self._run(sabotaged)) < len(left.fresh)
 
     async def _fresh(self, ctx: Any, seed: str, memories: Sequence[Sequence[int]], like: Trace | None = None) -> Trace:
         """Drive traffic after power-up with these contents of the memories."""
@@ -185,7 +179,8 @@ class Driven:
         """Drive random traffic and return the trace, of the cycles before the first difference from ``like`` if there is one.
 
         A payload stays valid until it is taken. The payloads depend on the seed and on the transfers only, not on the pace.
-        With ``resets`` given, the last cycle has no pauses, and a reset if it is True.
+        With ``resets`` given, no input pauses in the last cycle, in which all outputs stall if its number is odd, and none if it
+        is even; it has a reset if ``resets`` is True.
         """
         sources = {name: self._payloads(name, Random(f"{seed} {name}")) for name in self._inputs}
         pauses = Random(f"{seed} pauses")
@@ -193,7 +188,7 @@ class Driven:
         trace: Trace = []
         for cycle in range(cycles):
             last = resets is not None and cycle == cycles - 1
-            values = self._values(sources, pauses, Pace() if last else pace, offers)
+            values = self._values(sources, pauses, Pace(stall=cycle % 2) if last else pace, offers)
             ctx.set(self._stimulus, sum(value << self._inputs[name].start for name, value in values.items()))
             ctx.set(self._domain.rst, int(last and resets))
             shown = self._shown(ctx.get(self._response), values, offers)

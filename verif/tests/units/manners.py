@@ -143,7 +143,7 @@ def near(layout):
     far = sum(mask & mask << 1 for name, mask in at.items() if name.endswith("address.index"))
     valid = [mask for name, mask in at.items() if name.endswith(".valid")]
     return lambda source: drawn(
-        lambda: source.getrandbits(layout.size) & ~far & ~sum(mask for mask in valid if source.random() < 0.9)
+        lambda: source.getrandbits(layout.size) & ~far & ~sum(mask for mask in valid if source.random() < 0.8)
     )
 
 
@@ -258,6 +258,7 @@ MANNERS = {
                 "host": near(host_layout(PsumConfig())),
             },
             pace=Pace(gap=0.3, stall=0.7),
+            cycles=200,
         ),
     ),
     "dma_cast": Manners(),

@@ -30,13 +30,15 @@ from bitpath.verif.tests.units.registers import RESET_LESS, UNSEEN
 from bitpath.verif.trainium3.engine.programs import PLACES
 
 RTL = Path(bitpath.rtl.__file__).parent
-BEFORE = (5, 29)
-"""Cycles of work before the reset."""
-MOMENTS = (*BEFORE, *range(6, 300, 7))
+BEFORE = (5, 28)
+"""Cycles of work before the reset, in which outputs stall if their number is odd."""
+MOMENTS = (*BEFORE, *range(6, 600, 7))
 """The same, until all registers were seen that can be."""
 
 BROKEN_OFF = {"tensor_engine": (30, 600), "tensix_engine": (8, 200), "aie_engine": (20, 400)}
 """Engines with a reset bench of their own, and programs to interrupt at each pace, in `make test` and in the deep tests."""
+COUNTED = ("mac_lane", "wide_lanes")
+"""Units whose outputs do not show a missing reset: who uses them counts the cycles, and no output says when a result has come."""
 SHOWN = ("quantize_mx", "packer", "scalar_functions", "nonlinear", "core_pe", "dma_cast", "engine_lane")
 """Large units whose traffic shows each register of their own. That of the others does not show all of them yet: `RESET_LESS`
 alone keeps their resets."""
@@ -78,19 +80,24 @@ def test_every_clocked_unit_is_here():
 
 
 def check_resets(unit, name, moments):
-    """Compare the unit after resets at these moments with a fresh one."""
+    """Compare the unit after resets at these moments with a fresh one; return whether it differs without them."""
+    shown = []
     for before in moments:
         left = unit.left_at(f"{name} {before}", before)
         assert not first_difference(unit.behind_a_reset(left), left.fresh, unit.manners)
         assert not broken_offer(left.fresh, unit)
         assert not silent(left.fresh, unit)
+        shown.append(unit.shows(left, range(len(unit.registers))))
+    return any(shown)
 
 
 @pytest.mark.parametrize("name", sizes(MANNERS))
 def test_a_reset_in_the_middle_of_work(name):
     unit = driven(name)
     assert bool(unit.memories) == bool(MANNERS[name].keeps)
-    check_resets(unit, name, BEFORE)
+    shown = check_resets(unit, name, BEFORE)
+    # Of the others each register is asked by itself.
+    assert shown or name not in LARGE or name in COUNTED, "there was nothing to reset"
 
 
 @pytest.mark.deep
@@ -98,7 +105,7 @@ def test_a_reset_in_the_middle_of_work_of_every_row_group():
     """Programs long enough that every row group of the tensor engine takes random bits."""
     name = "tensor_engine"
     manners = replace(MANNERS[name], still=ALWAYS_BUSY, cycles=400)
-    check_resets(Driven(find_unit(name).build(EngineConfig()), manners), name, BEFORE[1:])
+    assert check_resets(Driven(find_unit(name).build(EngineConfig()), manners), name, BEFORE[1:])
 
 
 def judged(name):
@@ -119,9 +126,9 @@ def test_a_register_without_reset_is_found(name):
     )
     for before in MOMENTS if unlisted else BEFORE:
         left = unit.left_at(f"{name} {before}", before)
-        unlisted = unit.unseen(left, unlisted)
+        unlisted = [index for index in unlisted if not unit.shows(left, [index])]
         if before in BEFORE:
-            assert unit.unseen(left, listed) == listed, "an output shows a register of the list"
+            assert not [unit.registers[index] for index in listed if unit.shows(left, [index])]
         elif not unlisted:
             break
     assert not [unit.registers[index] for index in unlisted]

@@ -101,11 +101,17 @@ def every_token(rng: Random, queues: int) -> list[Play]:
         descriptors = [(queue, 0, size, 2) for queue, size in spent if queue < queues]
         for rates in ([0] * TRAFFIC_CLASSES, [rng.randint(3, 30) for _ in range(TRAFFIC_CLASSES)]):
             plays.append(_equals(kinds, rates, bursts, descriptors, 2 * len(descriptors) + 10 * BEHIND))
-    for least, most, watched in 10 * [(8, 16, 200)] + 4 * [(2, 5, 800)]:
-        rates = [1 + rng.getrandbits(rng.randint(least, most)) for _ in range(TRAFFIC_CLASSES)]
+    for _ in range(10):
+        rates = [1 + rng.getrandbits(rng.randint(8, 16)) for _ in range(TRAFFIC_CLASSES)]
         filled = [(queue, rng.randint(1, 1 + rate // 64)) for queue, rate in enumerate(rates) for _ in range(10)]
         descriptors = [(queue, 0, size, 2) for queue, size in filled if queue < queues]
-        plays.append(_equals(kinds, rates, [1] * TRAFFIC_CLASSES, descriptors, watched))
+        plays.append(_equals(kinds, rates, [1] * TRAFFIC_CLASSES, descriptors, 200))
+    # Buckets fill to the last token before a descriptor comes that sees it.
+    for _ in range(6):
+        rates = [2 + rng.getrandbits(rng.randint(1, 5)) for _ in range(TRAFFIC_CLASSES)]
+        comes = [(queue, 300 * turn) for turn in range(6) for queue in range(min(queues, TRAFFIC_CLASSES))]
+        descriptors = [(queue, arrival, rng.randint(1, 2), 2) for queue, arrival in comes]
+        plays.append(_equals(kinds, rates, [1] * TRAFFIC_CLASSES, descriptors, 1800))
     rates, sizes = [MAX_RATE, 1, 611, 30_011], [[1 << bit for bit in range(16)], [8], [2048], [MAX_DESCRIPTOR_BYTES]]
     descriptors = [(queue, 0, size, 2) for queue in range(min(queues, len(sizes))) for size in (*sizes[queue], 1)]
     return [*plays, _equals(kinds, rates, [1] * TRAFFIC_CLASSES, descriptors, 2000)]
