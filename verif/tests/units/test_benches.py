@@ -98,6 +98,11 @@ def test_dot_on_icarus(numerics, stages):
     bench("quad_mx_dot", dot(numerics, stages), "icarus", cases=150, tests=tests, min_tests=5, min_compared=620)
 
 
+def test_dot_boundaries():
+    """A sticky bit beside every boundary of the accumulator, the reported one among them; the deep tests play every corner."""
+    bench("quad_mx_dot", dot("exact", 0), "icarus", cases=40, tests="boundaries", min_tests=1, min_compared=35)
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize(
     ("numerics", "compared"),

@@ -1,6 +1,6 @@
 """Operands of one quad-MX dot step, what golden says of them, and random ones by class."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
@@ -111,6 +111,17 @@ def column_cases(
     (x, x_format, x_scale), (y, y_format, y_scale) = stationary, moving
     rows = zip(x.tolist(), y.tolist(), x_scale.tolist(), y_scale.tolist(), strict=True)
     return [DotCase(tuple(a), x_format, tuple(b), y_format, *scales) for a, b, *scales in rows]
+
+
+def case_columns(cases: Sequence[DotCase]) -> Iterator[tuple[FloatFormat, FloatFormat, list[int], list[np.ndarray]]]:
+    """Yield each pair of formats, the indices of its cases, and their codes [n, 4] and scales [n] of both sides and partial sums [n]."""
+    indices: dict[tuple[FloatFormat, FloatFormat], list[int]] = {}
+    for index, case in enumerate(cases):
+        indices.setdefault((case.stationary_format, case.moving_format), []).append(index)
+    for (x, y), chosen in indices.items():
+        fields = ("stationary", "stationary_scale", "moving", "moving_scale")
+        arrays = [np.array([getattr(cases[index], name) for index in chosen], np.uint8) for name in fields]
+        yield x, y, chosen, [*arrays, np.array([cases[index].partial for index in chosen], np.uint32)]
 
 
 def product_sum(case: DotCase) -> Fraction:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from random import Random
 
-from bitpath.golden.formats.catalogue import E8M0, FP32, FloatFormat
+from bitpath.golden.formats.catalogue import E4M3FN, E8M0, FP32, FloatFormat
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
 from bitpath.verif.kit.boundaries import SIDES, Boundary, Near, halves, near_floats
@@ -24,6 +24,16 @@ FACTORS = range(8)
 """Integers that every element format has in units of each of its powers of two."""
 SCALES = range(-2 * E8M0.bias, 2 * E8M0.bias + 1)
 """Exponents of a product of two scales."""
+REPORTED = DotCase((0x78, 0x01, 0x00, 0x00), E4M3FN, (0x78, 0x01, 0x00, 0x00), E4M3FN, 0x2C, 0x2C)
+"""2**-150 + 2**-184: the tie of zero and FP32's smallest subnormal, and a product 34 binades below it."""
+
+
+def reported(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
+    """Yield ``REPORTED``, which a unit rounded to zero, to numerics that keep both products."""
+    kept = numerics.align_fraction_bits is None and numerics.element_subnormals
+    if kept and E4M3FN in numerics.element_formats and numerics.terms == len(REPORTED.stationary):
+        total = Fraction(1, 1 << 150) + Fraction(1, 1 << 184)
+        yield Corner("boundary/reported", REPORTED, lambda trace: trace.total == total, certain=True)
 
 
 def near_boundaries(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
@@ -114,5 +124,5 @@ def _last_bit(value: Fraction) -> int:
     return floor_log2(Fraction(value.numerator & -value.numerator, value.denominator))
 
 
-BOUNDARIES = (near_boundaries, sticky_partial_sums)
+BOUNDARIES = (reported, near_boundaries, sticky_partial_sums)
 """Makers of corners, each a function of numerics and randomness."""

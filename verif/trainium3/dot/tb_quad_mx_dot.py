@@ -22,6 +22,8 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
 from bitpath.verif.trainium3.dot.quad_mx import DotCase, random_cases
+from bitpath.verif.trainium3.dot.quad_mx_boundary_corners import BOUNDARIES
+from bitpath.verif.trainium3.dot.quad_mx_corner import Corner
 from bitpath.verif.trainium3.dot.quad_mx_corners import corners
 
 CONFIG = config_from_environment(DotConfig)
@@ -53,7 +55,19 @@ async def random_classes(dut, pace):
 
 @cocotb.test(**LIMIT)
 async def directed_corners(dut):
-    table = corners(NUMERICS, pauses.rng("corners"))
+    await play_corners(dut, corners(NUMERICS, pauses.rng("corners")))
+
+
+@cocotb.test(**LIMIT)
+async def boundaries(dut):
+    """One of the directed corners for each bin of a boundary, the reported one among them: a part that every run can afford."""
+    rng = pauses.rng("boundaries")
+    table = {corner.bin: corner for maker in BOUNDARIES for corner in maker(NUMERICS, rng)}
+    await play_corners(dut, list(table.values()))
+
+
+async def play_corners(dut, table: list[Corner]) -> None:
+    """Corners with gaps and stalls; every bin is hit."""
     traces = [corner.case.trace(NUMERICS) for corner in table]
     async with bench(dut, SIGNATURE) as frame:
         coverage = frame.coverage(dict.fromkeys(corner.bin for corner in table))

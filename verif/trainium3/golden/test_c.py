@@ -2,6 +2,7 @@
 
 import re
 from itertools import product
+from random import Random
 
 import numpy as np
 import pytest
@@ -21,6 +22,8 @@ from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.golden.trainium3.matmul.psum import psum_write
 from bitpath.verif.kit.c_library import counts
 from bitpath.verif.kit.known_answers import skip_absent
+from bitpath.verif.trainium3.dot.quad_mx import case_columns
+from bitpath.verif.trainium3.dot.quad_mx_boundary_corners import BOUNDARIES, REPORTED
 
 C = {name.removeprefix("BITPATH_TRAINIUM3_"): number for name, number in enumerations("trainium3").items()}
 FP32_CORNERS = [
@@ -120,6 +123,18 @@ def test_all_pairs_of_elements(reference):
             formats = C[x_format.name], C[y_format.name]
             got = reference.array_form("dot_step", a, formats[0], b, formats[1], x_scale, y_scale, 0)
             assert np.array_equal(got, expected.reshape(-1))
+
+
+def test_sums_at_boundaries(reference):
+    """The bench's corners of every boundary, the reported one first."""
+    numerics = TRAINIUM3_QUAD_MX.numerics
+    cases = [corner.case for maker in BOUNDARIES for corner in maker(numerics, Random(1))]
+    assert cases[0] == REPORTED
+    for x_format, y_format, chosen, (x, x_scale, y, y_scale, partial) in case_columns(cases):
+        formats = C[x_format.name], C[y_format.name]
+        got = reference.array_form("dot_step", x, formats[0], y, formats[1], x_scale, y_scale, partial)
+        assert got.tolist() == [cases[index].trace(numerics).result for index in chosen]
+        assert cases[chosen[0]] != REPORTED or got[0] == 0x00000001
 
 
 def test_fp4_is_mapped_to_fp8(reference):

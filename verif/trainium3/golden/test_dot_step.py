@@ -87,6 +87,13 @@ def test_subnormal_results():
     assert step([ONE], [ONE], 0x007FFFFF, scales=(0, 104)) == 0x00800000
 
 
+def test_a_product_far_below_a_subnormal_tie_decides():
+    # 2**16 and 2**-18 times 2**-166: 2**-150 is the tie of 0 and 2**-149, and 2**-184 is above it.
+    assert step([0x78, TINY], [0x78, TINY], scales=(0x2C, 0x2C)) == 0x00000001
+    assert step([0xF8, 0x81], [0x78, TINY], scales=(0x2C, 0x2C)) == 0x80000001
+    assert step([0x78, 0x81], [0x78, TINY], scales=(0x2C, 0x2C)) == 0x00000000  # 2**-184 below the tie
+
+
 def test_flushing():
     numerics = replace(EXACT, accumulator_subnormals=False)
     assert step([ONE], [ONE], scales=(0, 105), numerics=numerics) == 0x00000000

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from random import Random
 
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ from bitpath.golden.trainium3.declarations.dot import ScaleNan
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.golden.trainium3.matmul.array_loop import sum_to_odd
+from bitpath.verif.trainium3.dot.quad_mx import case_columns
+from bitpath.verif.trainium3.dot.quad_mx_boundary_corners import BOUNDARIES
 from bitpath.verif.trainium3.golden.exact_columns import column_steps
 
 EXACT = TRAINIUM3_QUAD_MX.numerics
@@ -96,6 +99,17 @@ def test_one_step(name, pair, kind):
     got = chain_rows(numerics, *sides[0], *sides[1], start)
     for m, n in np.ndindex(F, F):
         assert got[m, n] == column_steps(numerics, *sides, m, n, start[m, n])[-1].result
+
+
+@pytest.mark.parametrize("name", ["exact", "exact_rtz", "aligned"])
+def test_sums_at_boundaries(name):
+    """The bench's corners of every boundary, on the diagonal of a grid, and the reported one first."""
+    numerics = NUMERICS[name]
+    cases = [corner.case for maker in BOUNDARIES for corner in maker(numerics, Random(name))]
+    for x_format, y_format, chosen, (x, x_scale, y, y_scale, partial) in case_columns(cases):
+        sides = (x[None], x_format, x_scale[None]), (y[None], y_format, y_scale[None])
+        got = chain_rows(numerics, *sides[0], *sides[1], np.diag(partial)).diagonal()
+        assert got.tolist() == [cases[index].trace(numerics).result for index in chosen]
 
 
 @pytest.mark.parametrize("name", NUMERICS)
