@@ -17,7 +17,7 @@ from cocotb.triggers import FallingEdge, Timer
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.common.fp32.digit_recurrence import DigitRecurrence
 from bitpath.rtl.common.fp32.fp32_lanes import Fp32Lanes, Fp32LanesConfig
-from bitpath.verif.common.fp32.functions import FORMAT_EDGES, FUNCTIONS, rounding_edges
+from bitpath.verif.common.fp32.functions import FORMAT_EDGES, FUNCTIONS, beside_ties, rounding_edges
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import PERIOD_NS, bench, config_from_environment
 from bitpath.verif.kit.mismatches import Shown
@@ -52,8 +52,8 @@ class FunctionBench:
         self.signature = Fp32Lanes(component, config).signature
 
     def tests(self, module: str) -> tuple[Any, ...]:
-        """The cocotb tests that every function has, for a bench's module: ``boundary_cases``, ``random_operands``, ``paced``,
-        ``latency`` and ``resets``."""
+        """The cocotb tests that every function has, for a bench's module: ``boundary_cases``, ``ties``, ``random_operands``,
+        ``paced``, ``latency`` and ``resets``."""
 
         def test(name: str, play: Callable[..., Coroutine], **options: Sequence) -> Any:
             async def played(dut, **chosen):
@@ -64,6 +64,7 @@ class FunctionBench:
 
         return (
             test("boundary_cases", partial(self.boundary_cases, count=CASES)),
+            test("ties", self.ties),
             test("random_operands", partial(self.random_operands, count=VOLUME)),
             test("paced", partial(self.paced, count=CASES), pace=list(PACES)),
             test("latency", self.latency),
@@ -80,6 +81,18 @@ class FunctionBench:
                 for name in self.function.bins_of(code, result):
                     coverage.hit(name)
             await self._bulk(frame, np.array(codes, np.uint32), np.array(results, np.uint32))
+
+    async def ties(self, dut) -> None:
+        """Results beside ties of two numbers, at every distance, against golden's exact tier."""
+        operands = list(beside_ties(self.function, pauses.rng("ties")))
+        codes = np.array([each.code for each in operands], np.uint32)
+        results = np.array([self.function.exact(each.code) for each in operands], np.uint32)
+        async with bench(dut, self.signature, drain=False) as frame:
+            coverage = frame.coverage(self.function.tie_bins)
+            for each in operands:
+                for name in each.bins_of(self.function):
+                    coverage.hit(name)
+            await self._bulk(frame, codes, results)
 
     async def random_operands(self, dut, count: int) -> None:
         """Random codes against golden's vectorised tier, which is tested for all significands."""

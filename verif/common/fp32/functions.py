@@ -1,9 +1,18 @@
-"""Operands of the FP32 functions of one number: boundaries of the format, of the function, and of rounding."""
+"""Operands of the FP32 functions of one number: boundaries of the format, of the function, and of rounding.
+
+A result that is not exact has endless digits, so a tie has operands beside it and none at it. Some boundaries have none:
+
+- Reciprocal: 1/2**-128 overflows and 1/(2**-128 + 2**-149) is 7 units below the largest number; nothing lies between. No
+  operand is large enough for a result below 2**-128, so none is near zero. 1/2**126 is the smallest normal number, and its
+  neighbour's is that less a whole unit, which rounds without a tie.
+- Roots: results lie between 2**-75 and 2**75, so none overflows and none is subnormal.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from math import isqrt
 from random import Random
 
 import numpy as np
@@ -13,6 +22,8 @@ from bitpath.golden.scalar import fp32
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3.operands import fp32 as fast
+from bitpath.verif.kit.boundaries import SIDES
+from bitpath.verif.kit.coverage import cross
 
 HALF_FRACTION = 1 << FP32.fraction_bits - 1
 FRACTIONS = (
@@ -21,6 +32,10 @@ FRACTIONS = (
 )
 """Fractions that go with every exponent."""
 NEIGHBOURS = (-2, -1, 0, 1, 2)
+SIGNIFICANDS = 1 << 17
+"""Consecutive operands among which :func:`beside_ties` looks."""
+SURE_DISTANCES = range(2, 13)
+"""Distances from a tie that it surely finds among them."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +47,18 @@ class Function:
     exact, vectorised : golden's two tiers, of a code, and of an array of float32.
     inverse : the value that the function takes to a given one.
     classes : which class of operands (see :func:`class_of`) goes to which class of results; all are to be seen.
+    approximate : the function of float64, to a unit or two of its last place.
+    exponents : biased exponents of operands whose results have every kind of last place, some at random.
+    ranges : parts of FP32's range in which results are rounded.
     """
 
     exact: Callable[[int], int]
     vectorised: Callable[[np.ndarray], np.ndarray]
     inverse: Callable[[Fraction], Fraction]
     classes: tuple[str, ...]
+    approximate: Callable[[np.ndarray], np.ndarray]
+    exponents: Callable[[Random], tuple[int, ...]]
+    ranges: tuple[str, ...] = ("normal",)
 
     def bins_of(self, operand: int, result: int) -> Iterator[str]:
         """Return the bins of a case: its classes, and the direction in which a normal result was rounded."""
@@ -51,9 +72,18 @@ class Function:
     def bins(self) -> tuple[str, ...]:
         return (*self.classes, "exact", "inverse above", "inverse below")
 
+    @property
+    def tie_bins(self) -> tuple[str, ...]:
+        """The bins of :func:`beside_ties`."""
+        return (*cross(self.ranges, ("even", "odd"), ("below tie", "above tie")), *map(_distance_bin, SURE_DISTANCES))
+
 
 def _both_signs(*classes: tuple[str, str]) -> tuple[str, ...]:
     return tuple(f"{sign}{a} to {sign}{b}" for (a, b), sign in product(classes, "+-"))
+
+
+def _even_and_odd(rng: Random) -> tuple[int, int]:
+    return 2 * rng.randrange(1, FP32.bias), 2 * rng.randrange(FP32.bias) + 1
 
 
 NEGATIVE_TO_NAN = ("-subnormal to nan", "-normal to nan", "-infinity to nan", "nan to nan")
@@ -68,6 +98,10 @@ FUNCTIONS = {
             *_both_signs(("subnormal", "normal"), ("normal", "normal"), ("normal", "subnormal")),
             "nan to nan",
         ),
+        lambda x: 1 / x,
+        # Results of the last two have 23 and 22 bits.
+        lambda rng: (rng.randrange(1, FP32.exponent_mask - 2), FP32.exponent_mask - 2, FP32.exponent_mask - 1),
+        ("normal", "subnormal"),
     ),
     "square_root": Function(
         fp32.square_root,
@@ -78,6 +112,8 @@ FUNCTIONS = {
             *("+subnormal to +normal", "+normal to +normal", "+infinity to +infinity"),
             *NEGATIVE_TO_NAN,
         ),
+        np.sqrt,
+        _even_and_odd,
     ),
     "reciprocal_square_root": Function(
         fp32.reciprocal_square_root,
@@ -88,6 +124,8 @@ FUNCTIONS = {
             *("+subnormal to +normal", "+normal to +normal", "+infinity to +zero"),
             *NEGATIVE_TO_NAN,
         ),
+        lambda x: 1 / np.sqrt(x),
+        _even_and_odd,
     ),
 }
 
@@ -152,6 +190,78 @@ def nearest_to_midpoints(count: int) -> np.ndarray:
     return exponents << np.uint32(FP32.fraction_bits) | significands[chosen].astype(np.uint32) & np.uint32(
         FP32.fraction_mask
     )
+
+
+@dataclass(frozen=True)
+class BesideTie:
+    """An operand whose result lies beside a tie.
+
+    Attributes
+    ----------
+    lower, unit : the results about the tie are ``lower`` and ``lower + unit``.
+    side : -1 below the tie, 1 above it.
+    distance : the result is ``2**-distance`` to ``2**(1 - distance)`` units away from the tie.
+    """
+
+    code: int
+    lower: Fraction
+    unit: Fraction
+    side: int
+    distance: int
+
+    def bins_of(self, function: Function) -> Iterator[str]:
+        """The bins of the operand, if the exact inverse confirms it."""
+        distances = (Fraction(self.side, 1 << self.distance - step) for step in (0, 1))
+        low, high = sorted(function.inverse(self.lower + (Fraction(1, 2) + each) * self.unit) for each in distances)
+        if low <= abs(decode(FP32, self.code).value) <= high:
+            part = "normal" if self.lower >= FP32.min_normal else "subnormal"
+            parity = "odd" if self.lower / self.unit % 2 else "even"
+            yield f"{part}/{parity}/{SIDES[self.side]} tie"
+            if self.distance in SURE_DISTANCES:
+                yield _distance_bin(self.distance)
+
+
+def _distance_bin(distance: int) -> str:
+    return f"2**-{distance} units beside a tie"
+
+
+def beside_ties(function: Function, rng: Random) -> Iterator[BesideTie]:
+    """Yield an operand at each distance from a tie, on either side, with an even and an odd result below it, for each of the
+    function's exponents.
+
+    Operands at the largest distances are rare, and random ones do not have them: :func:`decisive_remainders`,
+    :func:`nearest_to_squares` and :func:`nearest_to_midpoints` compute those.
+    """
+    for exponent in function.exponents(rng):
+        first = rng.randrange((1 << FP32.fraction_bits) - SIGNIFICANDS + 1)
+        codes = np.arange(first, first + SIGNIFICANDS, dtype=np.uint32) | np.uint32(exponent << FP32.fraction_bits)
+        results = function.approximate(codes.view(np.float32).astype(float))
+        last = np.maximum(np.frexp(results)[1] - FP32.precision, FP32.emin - FP32.fraction_bits)
+        units = np.ldexp(results, -last)
+        lower = np.floor(units)
+        beside = units - lower - 0.5
+        distances = 1 - np.frexp(beside)[1]
+        _, chosen = np.unique(4 * distances + 2 * (beside > 0) + lower % 2, return_index=True)
+        for index in chosen[distances[chosen] > 1]:
+            unit = Fraction(2) ** int(last[index])
+            side = 1 if beside[index] > 0 else -1
+            yield BesideTie(int(codes[index]), int(lower[index]) * unit, unit, side, int(distances[index]))
+
+
+def nearest_to_squares(count: int) -> np.ndarray:
+    """Return codes, uint32, whose square roots are nearest to a midpoint of two numbers, ``count`` on either side, with an
+    even exponent and with an odd one."""
+    codes = []
+    # Of one bit more than a result, the last one set; their squares below 2 have one bit less than the others.
+    limits = 1 << FP32.precision, isqrt(2 << 2 * FP32.precision) + 1, 2 << FP32.precision
+    for odd in (0, 1):
+        midpoints = np.arange(limits[odd] | 1, limits[odd + 1], 2, dtype=np.int64)
+        whole = np.int64(1) << FP32.precision + 1 + odd
+        significands, above = np.divmod(midpoints * midpoints, whole)
+        for up, remainders in enumerate((above, whole - above)):
+            nearest = np.argpartition(remainders, count)[:count]
+            codes.append(significands[nearest] + up + (FP32.bias - 1 + odd << FP32.fraction_bits))
+    return np.concatenate(codes).astype(np.uint32)
 
 
 def rounding_edges(function: Function, rng: Random, count: int) -> list[int]:

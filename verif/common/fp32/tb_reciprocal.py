@@ -7,7 +7,7 @@ from bitpath.verif.common.fp32.function_bench import LIMIT, FunctionBench
 from bitpath.verif.common.fp32.functions import decisive_remainders
 
 BENCH = FunctionBench("reciprocal", Reciprocal)
-boundary_cases, random_operands, paced, latency, resets = BENCH.tests(__name__)
+boundary_cases, ties, random_operands, paced, latency, resets = BENCH.tests(__name__)
 
 
 @cocotb.test(**LIMIT)

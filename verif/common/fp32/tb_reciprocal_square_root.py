@@ -7,7 +7,7 @@ from bitpath.verif.common.fp32.function_bench import CASES, LIMIT, FunctionBench
 from bitpath.verif.common.fp32.functions import nearest_to_midpoints
 
 BENCH = FunctionBench("reciprocal_square_root", ReciprocalSquareRoot)
-boundary_cases, random_operands, paced, latency, resets = BENCH.tests(__name__)
+boundary_cases, ties, random_operands, paced, latency, resets = BENCH.tests(__name__)
 
 
 @cocotb.test(**LIMIT)

@@ -126,5 +126,5 @@ def test_function(name, simulator, lanes, cases, volume):
     """Payloads: boundary cases, random operands (eight thousand, deep a million on 64 lanes), gaps and stalls, latency."""
     compared = -(-(len(FORMAT_EDGES) + 10 * cases) // lanes) + -(-volume // lanes) + 4 * cases + 20
     env = {"BITPATH_VOLUME": str(volume)}
-    config, counts = Fp32LanesConfig(lanes=lanes), {"min_tests": 8, "min_compared": compared}
+    config, counts = Fp32LanesConfig(lanes=lanes), {"min_tests": 9, "min_compared": compared}
     run_bench(name, config, simulator, cases=cases, seed=SEED, env=env, **counts)
