@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
 
-from bitpath.golden.formats.catalogue import BF16, E2M1, FP16, FP32
+from bitpath.golden.formats.catalogue import BF16, E2M1, E8M0, FP16, FP32
+from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
 from bitpath.golden.trainium3.exact.quantize import quantize_block
 from bitpath.rtl.trainium3.vector.quantize_mx import BLOCK
+from bitpath.verif.kit.boundary_codes import codes_about
 from bitpath.verif.trainium3.vector.quantize_mx_tiles import Mode
 
 Result = tuple[list[int], int]
@@ -32,7 +34,7 @@ class Corner:
 
 def corners(mode: Mode, rng: Random) -> list[Corner]:
     """All directed blocks of a mode."""
-    makers = (_zeros, _tiny, _scales, _specials, _places, _saturation, _ties, _underflow)
+    makers = (_zeros, _tiny, _scales, _specials, _places, _saturation, _ties, _underflow, _boundaries)
     return [corner for maker in makers for corner in maker(mode, rng)]
 
 
@@ -173,4 +175,27 @@ def _underflow(mode: Mode, rng: Random) -> Iterator[Corner]:
                 mode,
                 codes,
                 lambda result, units=units: {units, units | element.sign_mask} <= set(result[0]),
+            )
+
+
+def _boundaries(mode: Mode, rng: Random) -> Iterator[Corner]:
+    """Ties at every boundary of the element format, and one bit beside them at every distance that the source has.
+
+    A scaled element is below ``2**(offset + 1)``: under NKI05 the largest E4M3FN and E5M2 numbers and their overflow are out of
+    reach, and have no bin. One of the FP16 numbers is the largest of the block, so that the smallest elements remain.
+    """
+    top = FP16.emax if mode.source is FP16 else rng.randint(-40, FP32.emax)
+    largest = top + mode.source.bias << mode.source.fraction_bits
+    for each, element in codes_about(mode.element, rng, mode.source, shift=mode.offset - top):
+        if each.value < 2 ** (mode.offset + 1):
+            codes = block(
+                rng, largest | rng.getrandbits(mode.source.fraction_bits), element, element | mode.source.sign_mask
+            )
+            yield Corner(
+                f"boundary/{each.bin}",
+                mode,
+                codes,
+                lambda result, value=each.value, element=element: (
+                    decode(mode.source, element).value == value * decode(E8M0, result[1]).value
+                ),
             )
