@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from math import log
 from random import Random
 
@@ -9,7 +10,8 @@ from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat
 from bitpath.golden.scalar import fp32 as exact
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.trainium3.declarations.vector import ExponentialNumerics
-from bitpath.golden.trainium3.exact.exponential import argument, exponential, log2e
+from bitpath.golden.trainium3.exact.exponential import argument, exponential, log2e, power
+from bitpath.verif.kit.boundaries import SIDES, Boundary, float_boundaries
 from bitpath.verif.trainium3.vector.exponential import code
 
 ONE = FP32.bias << FP32.fraction_bits
@@ -21,17 +23,18 @@ Holds = Callable[[int], bool]
 
 @dataclass(frozen=True)
 class Corner:
-    """An element, its format, the maximum, its bin, and a check of the bin's property."""
+    """An element, its format, the maximum, its bin, a check of the bin's property, and whether the result must be BF16."""
 
     bin: str
     element: int
     source: FloatFormat
     max_value: int
     holds: Holds
+    bf16: bool = False
 
 
 def corners(numerics: ExponentialNumerics, rng: Random) -> list[Corner]:
-    makers = (_specials, _zero, _edges, _far, _table, _grid, _subnormals, _sources)
+    makers = (_specials, _zero, _edges, _far, _table, _grid, _subnormals, _boundaries, _sources)
     return [corner for maker in makers for corner in maker(numerics, rng)]
 
 
@@ -155,6 +158,34 @@ def _subnormals(numerics: ExponentialNumerics, rng: Random) -> Iterator[Corner]:
     for _ in range(30):
         element = code(rng.uniform(-103, -87.5))
         yield Corner("subnormal result", element, FP32, 0, lambda result: 0 < result <= FP32.fraction_mask)
+
+
+def _boundaries(numerics: ExponentialNumerics, rng: Random) -> Iterator[Corner]:
+    """Powers beside ties of FP32's subnormal grid, and FP32 results beside ties of every boundary of BF16.
+
+    Arguments whose powers are near FP32's smallest normal number and its overflow are ``2**-17`` apart, which is 64 units of
+    the last place and more: no argument can be chosen for a tie there, and none at all for the tie itself.
+    """
+    smallest = FP32.min_normal / 2**FP32.fraction_bits
+    # So that several arguments have powers in one unit.
+    numbers = {
+        "zero": 0,
+        "subnormal grid, even": rng.getrandbits(12) << 1,
+        "subnormal grid, odd": rng.getrandbits(12) << 1 | 1,
+    }
+    grid = [Boundary(name, number * smallest, smallest) for name, number in numbers.items()]
+    for fmt, boundaries in ((FP32, grid), (BF16, float_boundaries(BF16, rng))):
+        for boundary in boundaries:
+            tie = boundary.lower + boundary.unit / 2
+            for step in (sign << place for place in range(FP32.precision) for sign in (-1, 1)):
+                element = code(log(tie)) + step
+                x = decode(FP32, element)
+                result = exponential(numerics, element, 0)
+                rounded = decode(FP32, result).value if fmt is BF16 and result != INFINITY else power(numerics, x)
+                beside = (rounded - tie) / boundary.unit
+                if 0 < abs(beside) < Fraction(1, 2):
+                    name = f"boundary/{fmt.name}/{boundary.name}/{SIDES[1 if beside > 0 else -1]} tie"
+                    yield Corner(name, element, FP32, 0, lambda got, result=result: got == result, fmt is BF16)
 
 
 def _sources(numerics: ExponentialNumerics, rng: Random) -> Iterator[Corner]:

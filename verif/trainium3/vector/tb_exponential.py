@@ -56,7 +56,12 @@ async def directed_corners(dut):
     """Each as a beat of its own, by the exact tier; its other elements are its neighbours."""
     table = corners(CONFIG.numerics, pauses.rng("corners"))
     beats = [
-        Beat(tuple(corner.element ^ k for k in range(CONFIG.width)), corner.source, corner.max_value, bf16=bool(n & 1))
+        Beat(
+            tuple(corner.element ^ k for k in range(CONFIG.width)),
+            corner.source,
+            corner.max_value,
+            bf16=corner.bf16 or bool(n & 1),
+        )
         for n, corner in enumerate(table)
     ]
     powers = exact_powers_of(CONFIG, beats)
