@@ -19,6 +19,7 @@ from bitpath.golden.trainium3.declarations.tensor import LOW_BITS
 from bitpath.golden.trainium3.exact import fp32_halves
 from bitpath.rtl.trainium3.tensor.config import PassesConfig
 from bitpath.rtl.trainium3.tensor.fp32_passes import Fp32Passes, PassMode, pass_layout, request_layout
+from bitpath.verif.common.fp32.boundaries import near_codes
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
@@ -125,6 +126,25 @@ async def corners(dut, mode):
                 for column in expected:
                     board.expect(column, f"{mode}, number {number}, row 0 {codes[0]:08x}")
                 coverage.hit(f"{codes[0]:08x}", number)
+
+
+@cocotb.test(**LIMIT)
+async def tf32_boundaries(dut):
+    """Numbers at ties and at results at the boundaries of TF32's range, and one bit beside them at every distance that FP32 has."""
+    found = list(near_codes(TF32, pauses.rng("codes")))
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(each.bin for each, _ in found)
+        driver, board = frame.driver("i"), frame.check_stream("o")
+        for each, code in found:
+            if abs(decode(FP32, code).value) == each.value:
+                coverage.hit(each.bin)
+        numbers = [code for _, code in found]
+        for first in range(0, len(numbers), CONFIG.rows):
+            codes = [*numbers[first : first + CONFIG.rows], *numbers][: CONFIG.rows]
+            payload, expected = request(codes, PassMode.TF32, 0)
+            driver.send_bits(payload)
+            for column in expected:
+                board.expect(column, f"row 0 {codes[0]:08x}")
 
 
 @cocotb.test(**LIMIT)
