@@ -18,7 +18,7 @@ from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 
 from bitpath.golden.arrays.codec import format_of
 from bitpath.golden.formats.catalogue import BF16, CATALOGUE, FP32
-from bitpath.golden.trainium3.declarations.vector import SCALE_BYTES
+from bitpath.golden.trainium3.declarations.vector import SCALE_BYTES, DtypeMode
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import command_layout
@@ -32,6 +32,7 @@ from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_bins import BINS, bins_
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_bits import cases_of_one_bit
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_corners import CORNERS
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import Rows, beats, lower
+from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_ties import case_of, tie_bins, ties
 
 CONFIG = config_from_environment(RmsNormQuantConfig)
 LANES, LONGEST = CONFIG.lanes, CONFIG.max_row_length
@@ -167,6 +168,22 @@ async def one_bit(dut):
         play = Play(frame, "gaps")
         for case in cases_of_one_bit(pauses.rng("cases"), LANES, LONGEST):
             play.send_case(case)
+        await play.settle()
+
+
+@cocotb.test(**LIMIT, skip=LONGEST < 2)
+@cocotb.parametrize(mode=[mode.value for mode in DtypeMode])
+async def ties_of_bytes(dut, mode):
+    """Elements at ties of their bytes and beside them, at every boundary and distance; a row's own scale."""
+    found = list(ties(DtypeMode(mode), pauses.rng("ties")))
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(tie_bins(DtypeMode(mode)))
+        for each in found:
+            for name in each.bins:
+                coverage.hit(name)
+        play = Play(frame)
+        for first in range(0, len(found), LANES):
+            play.send_case(case_of([*found[first : first + LANES], *found][:LANES]))
         await play.settle()
 
 
