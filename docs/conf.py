@@ -32,6 +32,7 @@ nb_execution_timeout = 600
 nb_merge_streams = True
 # Cells call `bitpath` as a reader does. Jupyter asks for colours and moving progress bars, which a page cannot show.
 os.environ["TTY_COMPATIBLE"] = "0"
+os.environ["BITPATH_QUIET"] = "1"
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 myst_enable_extensions = ["deflist", "dollarmath", "attrs_inline"]
 myst_heading_anchors = 3

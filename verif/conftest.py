@@ -14,6 +14,8 @@ import pytest
 from bitpath.sim.engine.results import LEFT_OUT
 from bitpath.verif.kit.known_answers import Archive
 
+# Whether a compilation takes longer than a second, and is announced, depends on the machine.
+os.environ["BITPATH_QUIET"] = "1"
 _NAMES = pytest.StashKey[list[str]]()
 
 

@@ -1,17 +1,8 @@
 """Inlined pieces of the kernels: float64 taken apart, rounded to odd, and rounded to a format."""
 
-import os
-from collections.abc import Callable, Iterable
-from functools import partial
-from hashlib import sha256
-from pathlib import Path
-from tempfile import TemporaryFile
-from threading import Lock
-from typing import Any
-
 import numpy as np
-from numba import config, njit
 
+from bitpath.golden.arrays.kernels import piece
 from bitpath.golden.formats.rounding import Rounding
 
 RISES = {
@@ -29,75 +20,32 @@ RISES = {
 """1 if a rounding is to nearest, and a mask of the ties (if not to nearest, the inexact numbers) that round up. Bits of the
 mask from the lowest, by the number just below: even, odd, even of a negative value, odd of a negative value."""
 
-_HERE = Path(__file__).parent
-_GOLDEN = _HERE.parent
-_LOOPS = (*_HERE.glob("*.py"), *_GOLDEN.glob("*/*/*_loop.py"))
-_DECLARATIONS = (*_GOLDEN.glob("formats/*.py"), *_GOLDEN.glob("*/declarations/*.py"))
-_SOURCES = sorted([*_LOOPS, *_DECLARATIONS])
-_DIGEST = sha256(b"".join(path.read_bytes() for path in _SOURCES)).hexdigest()[:16]
 
-
-def _roots() -> list[Path]:
-    """Return where compiled code may be kept, best first: numba's own setting, this package, the user's cache."""
-    homes = [Path(each) for each in (os.environ.get("XDG_CACHE_HOME", ""), os.path.expanduser("~/.cache"))]
-    user = [home / "bitpath" for home in homes if home.is_absolute()]
-    given = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
-    return [*given, _HERE / "__pycache__", *user[:1]]
-
-
-def _folder(roots: Iterable[Path]) -> Path | None:
-    """Return the folder of code of these sources, below the first root that can be written; None if no root can be.
-
-    Other sources' folders stay: a process that still runs on them writes there, and fails where its folder vanishes.
-    """
-    for root in roots:
-        folder = root / f"kernels-{_DIGEST}"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            TemporaryFile(dir=folder).close()
-        except OSError:
-            continue
-        return folder
-    return None
-
-
-_FOLDER = _folder(_roots())
-_SETTING = Lock()
-"""Lock for numba's folder setting, which is global to the process, since several threads may import kernels."""
-
-
-def kernel(function: Callable[..., None] | None = None, *, fused: bool = False) -> Callable[..., Any]:
-    """Compile a function at its first call, and keep the code for later processes.
-
-    The compiler reorders nothing, and fuses a product and an addition only with ``fused``, for functions whose products are
-    all exact. numba checks only the kernel's own file for changes, but kernels also use this file and the declarations. The
-    cache folder is therefore named by the digest of all of them, and nothing is cached if numba cannot use that folder.
-    """
-    if function is None:
-        return partial(kernel, fused=fused)
-    with _SETTING:
-        before = config.CACHE_DIR
-        config.CACHE_DIR = str(_FOLDER or "")
-        try:
-            fastmath = {"contract"} if fused else False
-            return njit(cache=_FOLDER is not None, nogil=True, error_model="numpy", fastmath=fastmath)(function)
-        finally:
-            config.CACHE_DIR = before
-
-
-@njit(forceinline=True)
+@piece
 def code64(value):
     """Return the code of a float64, int64."""
     return np.float64(value).view(np.int64)
 
 
-@njit(forceinline=True)
+@piece
 def value64(code):
     """Return the float64 of a code."""
     return np.int64(code).view(np.float64)
 
 
-@njit(forceinline=True)
+@piece
+def copy_corner(source, target):
+    """Copy the rows and columns that two arrays have both.
+
+    Element by element: numba compiles an assignment of one slice to another together with the message of its shape error,
+    which takes 2 to 4 s.
+    """
+    for m in range(min(source.shape[0], target.shape[0])):
+        for j in range(min(source.shape[1], target.shape[1])):
+            target[m, j] = source[m, j]
+
+
+@piece
 def two_sum(a, b):
     """Return a + b rounded to nearest even and the exact error of that (Knuth)."""
     total = a + b
@@ -105,7 +53,7 @@ def two_sum(a, b):
     return total, (a - (total - part)) + (b - part)
 
 
-@njit(forceinline=True)
+@piece
 def to_odd(total, error):
     """Return total + error rounded to odd, of a float64 sum and its exact error.
 
@@ -119,7 +67,7 @@ def to_odd(total, error):
     return value64(code - inward | inexact)
 
 
-@njit(forceinline=True)
+@piece
 def magnitude_code(code, fraction_bits, emin, bias, to_nearest):
     """Return a format's code, without sign and its exponent unbounded above, of a float64's code, rounded once.
 
@@ -140,7 +88,7 @@ def magnitude_code(code, fraction_bits, emin, bias, to_nearest):
     return (exponent + bias - 1 << fraction_bits) + kept
 
 
-@njit(forceinline=True)
+@piece
 def shift_round(value, shift, to_nearest, up):
     """Divide int32 by ``2**shift``, at least 2, and round as the two fields of `RISES` say; their sum stays in 32 bits."""
     one = np.int32(1)
@@ -150,7 +98,7 @@ def shift_round(value, shift, to_nearest, up):
     return value + ((whole >> 1) + goes_up if to_nearest else whole * goes_up) >> shift
 
 
-@njit(forceinline=True)
+@piece
 def round_magnitude(magnitude, shift, to_even):
     """Divide uint32 by ``2**shift``, 0 to 31, and round to nearest, ties to even or up; magnitude + half stays in 32 bits.
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from bitpath.golden.arrays.bits import code64, kernel, magnitude_code
+from bitpath.golden.arrays.bits import code64, magnitude_code
+from bitpath.golden.arrays.kernels import kernel
 from bitpath.golden.arrays.parallel import cuts, in_parallel, owned
 from bitpath.golden.formats.catalogue import FloatFormat, Specials
 from bitpath.golden.formats.rounding import Rounding

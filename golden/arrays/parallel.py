@@ -3,8 +3,10 @@
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
+from contextlib import suppress
 from functools import cache
-from threading import local
+from itertools import chain
+from threading import Lock, local
 from typing import TypeVar
 
 import numpy as np
@@ -37,7 +39,8 @@ def threads() -> int:
 
 
 def in_parallel(work: Callable[[Block], None], blocks: Iterable[Block], progress: Progress | None = None) -> None:
-    """Call `work` with each block, on all cores; the kernels release the interpreter's lock. A nested call runs serially.
+    """Call `work` with each block, on all cores; the kernels release the interpreter's lock. A nested call runs serially, and
+    so do blocks for which no thread can be had: in threads that outlive the main one, or at the system's limit.
 
     Parameters
     ----------
@@ -55,14 +58,26 @@ def in_parallel(work: Callable[[Block], None], blocks: Iterable[Block], progress
         return
     pool = _pool(count, os.getpid())
     futures: list[Future[None]] = []
+    waiting, locks = set(range(len(blocks))), [Lock() for _ in blocks]
+
+    def take(number: int) -> None:
+        # A block that the pool refused may still lie in its queue: it is done once, and waited for.
+        with locks[number]:
+            if number in waiting:
+                work(blocks[number])
+                waiting.discard(number)
+
     try:
-        futures.extend(pool.submit(work, block) for block in blocks)
-        for done, future in enumerate(as_completed(futures), 1):
-            if future.exception() is not None:
+        with suppress(RuntimeError):
+            futures.extend(pool.submit(take, number) for number in range(len(blocks)))
+        refused = range(len(futures), len(blocks))
+        for done, future in enumerate(chain(as_completed(futures), map(take, refused)), 1):
+            if future is not None and future.exception() is not None:
                 break
             if progress is not None:
                 progress(done, len(blocks))
     finally:
+        waiting.clear()
         for future in futures:
             future.cancel()
         wait(futures)

@@ -86,7 +86,9 @@ def test_no_wing_imports_the_top_package():
 
 def is_loop(path):
     """Return True for files of golden with compiled loops, or with the code that compiles them."""
-    return path.stem.endswith(("_loop", "_loops")) or path == ROOT / "golden/arrays/bits.py"
+    return path.stem.endswith(("_loop", "_loops")) or (
+        path.parent == ROOT / "golden/arrays" and path.stem in ("bits", "kernels")
+    )
 
 
 def is_declaration(path):

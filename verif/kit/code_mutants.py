@@ -59,12 +59,12 @@ def _other_function(target: str, source: str) -> Iterator[None]:
 
 @contextmanager
 def _other_module(name: str, source: str) -> Iterator[None]:
-    from bitpath.golden.arrays import bits
+    from bitpath.golden.arrays import kernels
 
     original = importlib.import_module(name)
     mutant = ModuleType(name)
     # numba keeps compiled code by the file's name.
-    with patch.object(bits, "_FOLDER", None):
+    with patch.object(kernels, "_FOLDER", None):
         exec(compile(source, f"<mutant of {name}>", "exec"), vars(mutant))
     package, _, own = name.rpartition(".")
     sys.modules[name] = mutant

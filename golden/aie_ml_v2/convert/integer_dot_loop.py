@@ -11,7 +11,8 @@ import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.modes import Mode
 from bitpath.golden.arrays.arguments import check_integers
-from bitpath.golden.arrays.bits import kernel
+from bitpath.golden.arrays.bits import copy_corner
+from bitpath.golden.arrays.kernels import kernel
 from bitpath.golden.arrays.parallel import Progress, cuts, in_blocks, in_parallel, owned, threads
 
 SHARE, COLUMNS = 64, 128
@@ -62,5 +63,4 @@ def _integers(x, y, accumulators, result):
                     total += x[m, k + 5] * y[n, k + 5, j]
                     total += x[m, k + 6] * y[n, k + 6, j]
                     accumulators[m, j] = total + x[m, k + 7] * y[n, k + 7, j]
-        own = result[:, n * COLUMNS : (n + 1) * COLUMNS]
-        own[:] = accumulators[:rows, : own.shape[1]]
+        copy_corner(accumulators, result[:, n * COLUMNS : (n + 1) * COLUMNS])

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
-from bitpath.golden.arrays.bits import RISES, code64, kernel, shift_round
+from bitpath.golden.arrays.bits import RISES, code64, shift_round
+from bitpath.golden.arrays.kernels import kernel
 from bitpath.golden.arrays.parallel import cuts, in_parallel, owned
 from bitpath.golden.formats.catalogue import FP32, FloatFormat, Specials
 

@@ -4,11 +4,11 @@ All of it is integer arithmetic on significands of 24 bits.
 """
 
 import numpy as np
-from numba import njit
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_NAN_EXPONENT, MxFormat, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
-from bitpath.golden.arrays.bits import RISES, kernel, shift_round
+from bitpath.golden.arrays.bits import RISES, shift_round
+from bitpath.golden.arrays.kernels import kernel, piece
 from bitpath.golden.arrays.parallel import in_parallel, owned, shares
 from bitpath.golden.formats.catalogue import FP32
 
@@ -40,7 +40,7 @@ def to_mx(
     return exponent, shift, codes
 
 
-@njit(forceinline=True)
+@piece
 def _round(words, own, largest, rounded, size, sub_tile, magnitude_bits, flush, to_nearest, up):
     """Write the codes before saturation, for given exponents of the sub-tiles; return the shared exponent and the shifts."""
     shared, shifts = np.int32(0), np.int32(0)

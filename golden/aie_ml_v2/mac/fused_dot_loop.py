@@ -24,7 +24,6 @@ products with A's infinities, and exponents of A's numbers.
 from functools import cache
 
 import numpy as np
-from numba import njit
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX_BLOCK, MX_NAN_EXPONENT, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
@@ -42,8 +41,8 @@ from bitpath.golden.aie_ml_v2.mac.fused_dot_pieces_loop import (
 )
 from bitpath.golden.aie_ml_v2.mac.sparsity import SparseVector, slot_positions, with_empty
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
-from bitpath.golden.arrays.bits import kernel
 from bitpath.golden.arrays.codec import codes_of, decode_array, format_of
+from bitpath.golden.arrays.kernels import kernel, piece
 from bitpath.golden.arrays.parallel import Progress, cuts, in_blocks, in_parallel, owned, threads
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 
@@ -171,7 +170,7 @@ def _shares(rows: int) -> list[slice]:
     return cuts(rows, min(SHARE, -(-rows // threads())))
 
 
-@njit(forceinline=True)
+@piece
 def _rounded(total, keep_sign):
     """Return a sum on the grid as FP32."""
     flushed = np.copysign(0.0, total) if keep_sign else 0.0
@@ -246,7 +245,7 @@ def _floats(x, y, positions, x_values, x_powers, y_values, y_powers, unit, keep_
         write(accumulators, result[:, n : n + COLUMNS])
 
 
-@njit(forceinline=True)
+@piece
 def _float_step(x, x_powers, y, y_powers, places, step, unit, keep_sign, ups, accumulators):
     """Add eight products of one row to its accumulators."""
     for j in range(COLUMNS):

@@ -1,9 +1,9 @@
 """Pieces of the kernels of AIE-ML v2's float and block matrices: sizes, powers of two, left operands, results."""
 
 import numpy as np
-from numba import njit
 
 from bitpath.golden.arrays.bits import code64, value64
+from bitpath.golden.arrays.kernels import piece
 from bitpath.golden.formats.catalogue import FP32
 
 SHARE, COLUMNS = 64, 128
@@ -19,13 +19,13 @@ POWER = 0x7FF << 52
 NAN = np.uint32(FP32.nan_code).view(np.float32)
 
 
-@njit(forceinline=True)
+@piece
 def power_of(accumulator):
     """Return the power of two of a normal number's exponent; 0 of 0."""
     return value64(code64(accumulator) & POWER)
 
 
-@njit(forceinline=True)
+@piece
 def left_of(x, places, step, i, j):
     """Return the left operand of a product."""
     if places is None:
@@ -33,7 +33,7 @@ def left_of(x, places, step, i, j):
     return x[step, places[step, i, j]]
 
 
-@njit(forceinline=True)
+@piece
 def write(accumulators, result):
     """Copy accumulators, all NaNs as one."""
     for m in range(result.shape[0]):

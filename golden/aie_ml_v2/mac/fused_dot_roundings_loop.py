@@ -9,7 +9,6 @@ rounded in the same way; the product with the grid is exact, and FP32 holds it o
 """
 
 import numpy as np
-from numba import njit
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
@@ -23,7 +22,8 @@ from bitpath.golden.aie_ml_v2.mac.fused_dot_pieces_loop import (
     power_of,
     write,
 )
-from bitpath.golden.arrays.bits import RISES, kernel
+from bitpath.golden.arrays.bits import RISES
+from bitpath.golden.arrays.kernels import kernel, piece
 from bitpath.golden.formats.catalogue import FP32
 
 LEADING = 2.0**FP32.fraction_bits
@@ -52,7 +52,7 @@ def _rules(code: RoundingCode) -> Rules:
     return tuple(float(rises if ups >> bit & 1 else stays) for bit in range(4))
 
 
-@njit(forceinline=True)
+@piece
 def _whole(value, rules):
     """Round to an integer."""
     below = np.floor(value)
@@ -62,7 +62,7 @@ def _whole(value, rules):
     return below + (1.0 if value - below > (of_odd if odd else of_even) else 0.0)
 
 
-@njit(forceinline=True)
+@piece
 def _normalised(total, grid, rules, keep_sign):
     """Return a sum in steps of the grid as FP32."""
     top = min(max(power_of(total), 1.0), HIGHEST_SUM)
@@ -71,7 +71,7 @@ def _normalised(total, grid, rules, keep_sign):
     return np.float32(flushed if abs(value) < MIN_NORMAL else value)
 
 
-@njit(forceinline=True)
+@piece
 def _bounded(largest):
     """Return a power of two that is neither 0, of no term, nor infinite."""
     return min(max(largest, 1.0 / LARGEST), LARGEST)
@@ -114,7 +114,7 @@ def add_blocks(
         write(accumulators, result[:, n * COLUMNS : (n + 1) * COLUMNS])
 
 
-@njit(forceinline=True)
+@piece
 def _decode(codes, values, powers, numbers, own_powers):
     """Look up the numbers and the powers of two of codes."""
     for i in range(codes.shape[0]):

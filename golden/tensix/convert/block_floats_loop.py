@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 
 from bitpath.golden.arrays.bits import round_magnitude
+from bitpath.golden.arrays.kernels import piece
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.convert.neighbours_loop import join, pair_maxima, repeat, split
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, Format
@@ -44,7 +45,7 @@ def block_fields(numerics: TensixNumerics, fmt: Format) -> Block:
     return Block(exponent_bits, magnitude_bits, numerics.final_tie is Rounding.RNE, flushes)
 
 
-@njit(forceinline=True)
+@piece
 def _encode(word, shared, exponent_bits, magnitude_bits, to_even):
     """Convert a word s | e | m7 to a datum: the magnitude is rounded, clamped, then truncated."""
     exponent = np.uint32(word >> 7 & (1 << (exponent_bits & 31)) - 1)
@@ -57,7 +58,7 @@ def _encode(word, shared, exponent_bits, magnitude_bits, to_even):
     return np.uint32(0) if magnitude == 0 else np.uint32(sign | magnitude)
 
 
-@njit(forceinline=True)
+@piece
 def _decode(datum, shared, exponent_bits, magnitude_bits, flushes):
     """Convert a datum to a source word s | e8 | m10.
 

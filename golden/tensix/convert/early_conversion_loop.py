@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from bitpath.golden.arrays.bits import round_magnitude
+from bitpath.golden.arrays.kernels import piece
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.convert.early_conversion import INTEGERS, UPPER_HALF_FORMATS, kept_fraction_bits
 from bitpath.golden.tensix.convert.narrow_exponent_loop import narrow_exponent
@@ -89,12 +90,12 @@ def early_fields(
     return Early(left=left, dropped=23 - kept, sign=1 << 31, **limits, **common)
 
 
-@njit(forceinline=True)
+@piece
 def _truncate(word, left, dropped):
     return np.uint32(word << left) >> dropped << dropped
 
 
-@njit(forceinline=True)
+@piece
 def _round(word, to_even, left, dropped, sign, infinity, largest, least, flushed):
     word = np.uint32(word << left)
     magnitude = np.uint32(word & ~sign)
@@ -103,7 +104,7 @@ def _round(word, to_even, left, dropped, sign, infinity, largest, least, flushed
     return np.uint32(0) if nothing else np.uint32(word & sign | min(rounded, largest))
 
 
-@njit(forceinline=True)
+@piece
 def _round_randomly(word, bits, random, all_bits, left, dropped, sign, infinity, largest, least, flushed):
     word = np.uint32(word << left)
     magnitude = np.uint32(word & ~sign)
@@ -118,12 +119,12 @@ def _round_randomly(word, bits, random, all_bits, left, dropped, sign, infinity,
     return np.uint32(0) if nothing else np.uint32(word & sign | min(rounded, largest))
 
 
-@njit(forceinline=True)
+@piece
 def _truncate_int8(word, sign, largest):
     return word & largest | word >> 24 & sign
 
 
-@njit(forceinline=True)
+@piece
 def _round_int8(word, to_even, dropped, sign, largest):
     """Shift, round and clamp sign and magnitude; the sign of a zero stays. Without a sign, a negative number is 0."""
     magnitude = min(round_magnitude(np.uint32(word & 0x7FFFFFFF), dropped, to_even), largest)
@@ -131,7 +132,7 @@ def _round_int8(word, to_even, dropped, sign, largest):
     return np.uint32(0) if cleared else np.uint32(magnitude | word >> 24 & sign)
 
 
-@njit(forceinline=True)
+@piece
 def _upper_half(word):
     """Return the upper half of a 32-bit word in the register's order, s | m7 | e8."""
     return word >> 31 << 15 | (word >> 16 & 0x7F) << 8 | word >> 23 & 0xFF
@@ -148,12 +149,21 @@ def _convert_int8(words, values, rounds, to_even, dropped, sign, largest):
 
 
 @njit(inline="always")
-def convert_early(words, bits, values, early):
-    """Write intermediate values of a tile of Dst words; random bits for each, all uint32."""
-    int8, upper, narrows, rounds, random, all_bits, to_even, left, dropped, sign, infinity, largest, least, flushed = (
-        early
-    )
+def round_randomly(words, bits, values, early):
+    """Write intermediate values of a tile of Dst words and random bits for each, all uint32, where `early.random` is not 0."""
+    _, _, _, _, random, all_bits, _, left, dropped, sign, infinity, largest, least, flushed = early
     left, dropped, random = left & 31, dropped & 31, random & 31
+    for i in range(words.shape[0]):
+        values[i] = _round_randomly(
+            words[i], bits[i], random, all_bits, left, dropped, sign, infinity, largest, least, flushed
+        )
+
+
+@njit(inline="always")
+def convert_early(words, values, early):
+    """Write intermediate values of a tile of Dst words, both uint32, where `early.random` is 0."""
+    int8, upper, narrows, rounds, _, _, to_even, left, dropped, sign, infinity, largest, least, flushed = early
+    left, dropped = left & 31, dropped & 31
     if int8:
         _convert_int8(words, values, rounds, to_even, dropped, sign, largest)
     elif upper:
@@ -162,11 +172,6 @@ def convert_early(words, bits, values, early):
     elif narrows:
         for i in range(words.shape[0]):
             values[i] = narrow_exponent(np.uint32(words[i] << left))
-    elif random:
-        for i in range(words.shape[0]):
-            values[i] = _round_randomly(
-                words[i], bits[i], random, all_bits, left, dropped, sign, infinity, largest, least, flushed
-            )
     elif rounds:
         for i in range(words.shape[0]):
             values[i] = _round(words[i], to_even, left, dropped, sign, infinity, largest, least, flushed)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from bitpath.golden.arrays.kernels import piece
 from bitpath.golden.tensix.declarations.formats import EXPONENT5_FORMATS, Format
 
 
@@ -27,7 +28,7 @@ def threshold_fields(mid_format: Format, threshold: int) -> Threshold:
     return Threshold(10, 0x1F, threshold) if mid_format in EXPONENT5_FORMATS else Threshold(23, 0xFF, threshold)
 
 
-@njit(forceinline=True)
+@piece
 def _flush(value, right, mask, least):
     exponent = np.uint32(value >> right & mask)
     return np.uint32(0) if exponent < least else value

@@ -5,9 +5,9 @@ that rounding it again gives the same as rounding the exact sum.
 """
 
 import numpy as np
-from numba import njit
 
-from bitpath.golden.arrays.bits import code64, kernel, magnitude_code, value64
+from bitpath.golden.arrays.bits import code64, magnitude_code, value64
+from bitpath.golden.arrays.kernels import kernel, piece
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
@@ -23,17 +23,17 @@ LOWEST_EXPONENT = -32
 """Below the exponent of any sum of FP16 numbers, which have no denormals."""
 
 
-@njit(forceinline=True)
+@piece
 def _flush(code, exponent, sign):
     return code if code & exponent else np.uint32(code & sign)
 
 
-@njit(forceinline=True)
+@piece
 def _value32(code):
     return np.uint32(code).view(np.float32)
 
 
-@njit(forceinline=True)
+@piece
 def _add_fp32(old, new):
     """IEEE addition with denormals read and written as zeros of their sign."""
     total = _value32(_flush(old, 0x7F800000, 1 << 31)) + _value32(_flush(new, 0x7F800000, 1 << 31))
@@ -41,7 +41,7 @@ def _add_fp32(old, new):
     return np.uint32(FP32_NAN) if code & 0x7FFFFFFF > 0x7F800000 else code
 
 
-@njit(forceinline=True)
+@piece
 def _value(code, fraction_bits, exponent_bits, bias):
     """Return a code's number, float64; the largest exponent is ordinary, and exponent 0 is zero."""
     exponent = np.int64(code >> fraction_bits) & (1 << exponent_bits) - 1
@@ -51,7 +51,7 @@ def _value(code, fraction_bits, exponent_bits, bias):
     return value64(sign | (normal if exponent else np.int64(0)))
 
 
-@njit(forceinline=True)
+@piece
 def _add_bf16(old, new):
     """IEEE addition with denormals read and written as zeros of their sign, and NaN as a number.
 
@@ -68,7 +68,7 @@ def _add_bf16(old, new):
     return np.uint32(BF16_NAN if opposite else code)
 
 
-@njit(forceinline=True)
+@piece
 def _add_fp16(old, new, saturates):
     """Addition without infinity and NaN; with `saturates`, an underflow becomes the largest number."""
     total = _value(old, 10, 5, FP16_BIAS) + _value(new, 10, 5, FP16_BIAS)

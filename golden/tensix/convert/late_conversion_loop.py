@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from bitpath.golden.arrays.kernels import piece
 from bitpath.golden.tensix.convert.fp8 import E4M3_BIAS, E4M3_LARGEST
 from bitpath.golden.tensix.convert.narrow_exponent_loop import narrow_exponent
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, EXPONENT5_FORMATS, Format
@@ -52,12 +53,12 @@ def late_fields(mid_format: Format, out_format: Format, *, e4m3: bool) -> Late:
     return Late(right=right)
 
 
-@njit(forceinline=True)
+@piece
 def _shift(value, right, exponent, sign):
     return (value if value & exponent else np.uint32(value & sign)) >> right
 
 
-@njit(forceinline=True)
+@piece
 def _widen(value, flushes, right):
     """Convert FP16 to FP32; a zero exponent stays zero, its fraction and sign kept unless flushed."""
     zero = value & 0x7C00 == 0
@@ -65,7 +66,7 @@ def _widen(value, flushes, right):
     return (np.uint32(0) if zero & (flushes != 0) else np.uint32(wide)) >> right
 
 
-@njit(forceinline=True)
+@piece
 def _to_e4m3(value):
     """Convert FP16: the fraction truncated, exponents of 0 or less a zero with sign, large values all ones."""
     code = np.int32((value & 0x7FFF) >> 7) - np.int32(E4M3_BIAS << 3)

@@ -1,10 +1,11 @@
 """FP32 to FP16 as unpackers and packers convert it, compiled."""
 
 import numpy as np
-from numba import njit
+
+from bitpath.golden.arrays.kernels import piece
 
 
-@njit(forceinline=True)
+@piece
 def narrow_exponent(word):
     """Convert an FP32 word: the fraction truncated, large values all ones, small ones a zero with sign.
 

@@ -3,17 +3,17 @@
 Loops whose index is doubled are vectorised, those over the 16 datums of a block are not.
 """
 
-from numba import njit
+from bitpath.golden.arrays.kernels import piece
 
 
-@njit(forceinline=True)
+@piece
 def pair_maxima(values, maxima, count):
     """Write the larger of each of `count` pairs."""
     for i in range(count):
         maxima[i] = max(values[2 * i], values[2 * i + 1])
 
 
-@njit(forceinline=True)
+@piece
 def repeat(values, pairs, count):
     """Write each of `count` values twice."""
     for i in range(count):
@@ -21,7 +21,7 @@ def repeat(values, pairs, count):
         pairs[2 * i + 1] = values[i]
 
 
-@njit(forceinline=True)
+@piece
 def split(values, pairs, count, bits):
     """Write the low `bits` of each of `count` values, then the bits above."""
     mask = (1 << bits) - 1
@@ -30,7 +30,7 @@ def split(values, pairs, count, bits):
         pairs[2 * i + 1] = values[i] >> bits
 
 
-@njit(forceinline=True)
+@piece
 def join(pairs, values, count, bits):
     """Write `count` values of two neighbours each, the first in the low `bits`; the inverse of `split`."""
     for i in range(count):

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from bitpath.golden.arrays.bits import kernel
+from bitpath.golden.arrays.kernels import kernel
 from bitpath.golden.arrays.parallel import in_parallel, owned, shares
 from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
 from bitpath.golden.tensix.convert.block_floats_loop import STEPS, block_fields, encode_blocks
-from bitpath.golden.tensix.convert.early_conversion_loop import convert_early, early_fields
+from bitpath.golden.tensix.convert.early_conversion_loop import convert_early, early_fields, round_randomly
 from bitpath.golden.tensix.convert.edge_mask_loop import mask_edge
 from bitpath.golden.tensix.convert.exponent_threshold_loop import apply_threshold, threshold_fields
 from bitpath.golden.tensix.convert.l1_accumulate_loop import add_to_l1
@@ -50,37 +50,48 @@ def pack(
     narrows : True if BF16 Dst words are narrowed to the intermediate format FP16.
     """
     words = owned(words).reshape(-1)
-    block = block_fields(numerics, out_format)
-    steps = (
-        early_fields(
-            numerics,
-            mid_format,
-            dst32=dst32,
-            unsigned=unsigned,
-            raw=raw,
-            narrows=narrows,
-            stochastic=bits.size > 0,
-            descale_shift=descale_shift,
-        ),
+    in_blocks, block = out_format in BLOCK_FLOATS, block_fields(numerics, out_format)
+    early = early_fields(
+        numerics,
+        mid_format,
+        dst32=dst32,
+        unsigned=unsigned,
+        raw=raw,
+        narrows=narrows,
+        stochastic=bits.size > 0,
+        descale_shift=descale_shift,
+    )
+    late = late_fields(mid_format, out_format, e4m3=e4m3)
+    edge = np.uint32(replacement), owned(masks.astype("<u2")).view(np.uint8)
+    between = (
         relu_fields(mid_format, relu, relu_threshold, unsigned=unsigned),
         threshold_fields(mid_format, exponent_threshold),
-        late_fields(mid_format, out_format, e4m3=e4m3),
-        block,
     )
-    options = np.uint32(replacement), *map(lanes, steps), width
-    in_blocks = out_format in BLOCK_FLOATS
+    changes = masks.size > 0 or relu > 0 or exponent_threshold > 0
+    # numba compiles no step whose argument is None.
+    options = (
+        lanes(early),
+        (*edge, *map(lanes, between)) if changes else None,
+        lanes(late),
+        lanes(block) if in_blocks else None,
+    )
     stream = exponent_stream_bytes(words.size) if in_blocks else 0
     datum_bits = block.magnitude_bits + 1 if in_blocks else 8 * width
     result = np.empty(stream + words.size * datum_bits // 8, np.uint8)
     exponents, codes = result[:stream], result[stream:].view(f"u{width}")
     exponents[words.size // BLOCK :] = 0
-    bits = owned(bits).reshape(-1)
-    rows, present = owned(masks.astype("<u2")).view(np.uint8), codes_of(old, width)
+    random, present = owned(bits).reshape(-1) if early.random else None, codes_of(old, width)
 
     def work(part: slice) -> None:
-        own = codes[part.start * datum_bits // (8 * width) :]
+        own = by_width(codes[part.start * datum_bits // (8 * width) :])
         _pack(
-            words[part], bits[part], rows[part.start // 8 :], exponents[part.start // BLOCK :], by_width(own), *options
+            words[part],
+            None if random is None else random[part],
+            exponents[part.start // BLOCK :],
+            own,
+            width,
+            part.start,
+            *options,
         )
         if present.size:
             add_to_l1(numerics, present[part], codes[part], out_format)
@@ -90,22 +101,26 @@ def pack(
 
 
 @kernel
-def _pack(
-    words, bits, masks, exponents, data, replacement, early, relu, threshold, late, block, width
-):  # fmt: skip
+def _pack(words, bits, exponents, data, width, first, early, between, late, block):
+    """Pack words that stand at `first` of all, whose edge masks come with ReLU and threshold in `between`."""
     values = np.empty(TILE, np.uint32)
     scratch = np.empty((STEPS + 1, TILE), np.uint8)
-    datum_bits = np.int64(block.magnitude_bits) + 1
     for start in range(0, words.shape[0], TILE):
         size = min(TILE, words.shape[0] - start)
         tile = values[:size]
-        convert_early(words[start : start + size], bits[start : start + size], tile, early)
-        if masks.shape[0]:
-            mask_edge(tile, masks[start // 8 :], replacement, scratch)
-        apply_relu(tile, relu)
-        apply_threshold(tile, threshold)
+        if bits is None:
+            convert_early(words[start : start + size], tile, early)
+        else:
+            round_randomly(words[start : start + size], bits[start : start + size], tile, early)
+        if between is not None:
+            replacement, masks, relu, threshold = between
+            if masks.shape[0]:
+                mask_edge(tile, masks[(first + start) // 8 :], replacement, scratch)
+            apply_relu(tile, relu)
+            apply_threshold(tile, threshold)
         convert_late(tile, late)
-        if block.magnitude_bits:
+        if block is not None:
+            datum_bits = np.int64(block.magnitude_bits) + 1
             encode_blocks(tile, exponents[start // BLOCK :], data[0][start * datum_bits // 8 :], block, scratch)
         else:
             store(tile, data, start, width)

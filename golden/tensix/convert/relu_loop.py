@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from bitpath.golden.arrays.kernels import piece
 from bitpath.golden.tensix.convert.early_conversion import INTEGERS
 from bitpath.golden.tensix.declarations.formats import EXPONENT5_FORMATS, Format
 
@@ -44,7 +45,7 @@ def relu_fields(mid_format: Format, mode: int, threshold: int, *, unsigned: bool
     return Relu(on, 1 << top, limit, (1 << top) - 1, 0)
 
 
-@njit(forceinline=True)
+@piece
 def _clamp(value, sign, floor, most, ceiling):
     return (value if value <= most else ceiling) if (value > floor) & (value < sign) else np.uint32(0)
 

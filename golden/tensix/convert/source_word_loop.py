@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from bitpath.golden.arrays.kernels import piece
 from bitpath.golden.tensix.convert.fp8 import E4M3_BIAS
 from bitpath.golden.tensix.convert.narrow_exponent_loop import narrow_exponent
 from bitpath.golden.tensix.declarations.formats import EXPONENT5_FORMATS, Format
@@ -66,18 +67,18 @@ def source_word_fields(
     return SourceWord()
 
 
-@njit(forceinline=True)
+@piece
 def _int8(datum, magnitude):
     own = np.uint32(datum & magnitude)
     return np.uint32((datum & ~magnitude & 0x80) << 11) | np.uint32(own > 0) << 14 | own
 
 
-@njit(forceinline=True)
+@piece
 def _int16(datum):
     return np.uint32(datum >> 15 << 18 | (datum & 0xFF) << 10 | (datum >> 8 & 0x7F) << 3)
 
 
-@njit(forceinline=True)
+@piece
 def _fp8(datum, left, bias, ones):
     magnitude = np.uint32(datum & 0x7F)
     code = np.uint32(magnitude << left)
@@ -85,13 +86,13 @@ def _fp8(datum, left, bias, ones):
     return datum >> 7 << 18 | code | (ones if magnitude == 0x7F else np.uint32(0))
 
 
-@njit(forceinline=True)
+@piece
 def _place(datum, left, right, kept, exponent, sign):
     datum = datum if datum & exponent else np.uint32(datum & sign)
     return np.uint32(datum << left) >> right & kept
 
 
-@njit(forceinline=True)
+@piece
 def _place_short(datum):
     """Place an FP16 word; its exponent has the low 5 bits of 8."""
     return datum >> 15 << 18 | datum & 0x7FFF

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bitpath.golden.arrays.bits import kernel
+from bitpath.golden.arrays.kernels import kernel
 from bitpath.golden.arrays.parallel import in_parallel, owned, shares
 from bitpath.golden.tensix.convert.block_floats_loop import STEPS, block_fields, decode_blocks
 from bitpath.golden.tensix.convert.source_word_loop import source_word_fields, to_source_words

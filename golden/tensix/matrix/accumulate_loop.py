@@ -31,9 +31,9 @@ Sums are exact in any order.
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from bitpath.golden.arrays.bits import code64, kernel, value64
+from bitpath.golden.arrays.bits import code64, value64
+from bitpath.golden.arrays.kernels import kernel, piece
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 
@@ -63,13 +63,13 @@ def addition(numerics: TensixNumerics, dst_fields: tuple[int, int]) -> tuple[Any
     return steps, *(np.int64(each) for each in (*flags, *dst_fields, numerics.final_tie is Rounding.RNE))
 
 
-@njit(forceinline=True)
+@piece
 def power_of_two(exponent):
     """Return ``2**exponent``, float64."""
     return value64((np.int64(exponent) + 1023) << 52)
 
 
-@njit(forceinline=True)
+@piece
 def rounded(value, c, away, up):
     """Move a tie, and round to the grid of `c`."""
     return value * away + abs(value) * up + c - c

@@ -4,9 +4,8 @@ A product of two fields has at most 20 bits and a sum of two magnitudes 11, so t
 """
 
 import numpy as np
-from numba import njit
 
-from bitpath.golden.arrays.bits import kernel
+from bitpath.golden.arrays.kernels import kernel, piece
 from bitpath.golden.arrays.parallel import in_parallel, owned, shares
 from bitpath.golden.tensix.matrix.mvmul_integer_loop import saturated_sum
 
@@ -48,7 +47,7 @@ def elementwise(
     return result
 
 
-@njit(forceinline=True)
+@piece
 def _read(word, mask, flush, negate):
     """Return the signed field of a source word."""
     field = np.int64(0) if (flush != 0) & (word >> 10 & 0xFF == 0) else word & mask

@@ -7,9 +7,8 @@ gives a sum Dst's bias leaves it exact too.
 """
 
 import numpy as np
-from numba import njit
 
-from bitpath.golden.arrays.bits import kernel
+from bitpath.golden.arrays.kernels import kernel, piece
 from bitpath.golden.arrays.parallel import in_parallel, owned, shares
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
@@ -83,7 +82,7 @@ def elwadd(
     return result
 
 
-@njit(forceinline=True)
+@piece
 def _signed(field, negative):
     return np.float64(-field if negative else field)
 

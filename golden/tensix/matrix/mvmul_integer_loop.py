@@ -4,9 +4,8 @@ Fields have at most 10 bits, so a sum of 16 products is below 2**24 and exact in
 """
 
 import numpy as np
-from numba import njit
 
-from bitpath.golden.arrays.bits import kernel
+from bitpath.golden.arrays.kernels import kernel, piece
 from bitpath.golden.arrays.parallel import in_parallel, owned, shares
 from bitpath.golden.tensix.declarations.formats import COLUMNS as WORD_COLUMNS
 from bitpath.golden.tensix.operands.registers import INT32_MAX as LARGEST_MAGNITUDE
@@ -48,7 +47,7 @@ def mvmul(
     return result
 
 
-@njit(forceinline=True)
+@piece
 def _read(words, fields, mask, flush):
     """Write the signed fields of source words."""
     for i in range(COLUMNS):
@@ -57,7 +56,7 @@ def _read(words, fields, mask, flush):
         fields[i] = -field if word >> 18 else field
 
 
-@njit(forceinline=True)
+@piece
 def saturated_sum(word, value):
     """Add an integer to a sign-magnitude INT32 Dst word, int64, saturating; zero is +0."""
     magnitude = word & INT32_MAX

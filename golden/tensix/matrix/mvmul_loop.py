@@ -9,7 +9,7 @@ Sums are exact in any order. Fields of SrcA have the factor `away`: 5 + 32 bits 
 import numpy as np
 from numba import njit
 
-from bitpath.golden.arrays.bits import kernel
+from bitpath.golden.arrays.kernels import kernel, piece
 from bitpath.golden.arrays.parallel import in_parallel, owned, shares
 from bitpath.golden.tensix.declarations.formats import COLUMNS as WORD_COLUMNS
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
@@ -21,6 +21,8 @@ BLOCKS = 128
 """Fewest blocks for a thread of their own."""
 OCTET = 8
 """Products that are summed at a time."""
+A_FIELD = np.int32(0x1F)
+"""Mask of SrcA's fields; as int32, so that both operands are read by one compiled function."""
 
 
 def mvmul(
@@ -49,7 +51,7 @@ def mvmul(
     fields = [np.int32(each) for each in (*reading, numerics.group, numerics.product_guard_bits)]
     fields += [np.int32(numerics.empty_terms_in_maximum)]
     away, up = STEPS[numerics.product_tie]
-    last = away, up > 0.0, *addition(numerics, dst_fields)
+    last = away, True if up else None, *addition(numerics, dst_fields)
 
     def work(part: slice) -> None:
         _mvmul(dst[part], *operands, *(each[part] for each in numbers), result[part], *fields, *last)
@@ -58,7 +60,7 @@ def mvmul(
     return result
 
 
-@njit(forceinline=True)
+@piece
 def _read(
     words, values, powers, least, offset, zero_power, exponent_mask, fraction_mask, right, field_mask, left, zeros, empty_terms, factor
 ):  # fmt: skip
@@ -98,25 +100,14 @@ def _mvmul(
             for k in range(COLUMNS):
                 out = a[k // OCTET, k % OCTET], a_powers[k // OCTET, k % OCTET], a_least[k // group]
                 own = src_a[which_a[block], k]
-                _read(own, *out, 0, zero_power, exponent_mask, a_mask, a_right, 0x1F, 0, 1, empty_terms, away)
+                masks = exponent_mask, a_mask, a_right, A_FIELD, np.int32(0), np.int32(1)
+                _read(own, *out, np.int32(0), zero_power, *masks, empty_terms, away)
         if block == 0 or which_b[block] != which_b[block - 1]:
             for row in range(rows):
                 own, out = src_b[which_b[block], row], (b[row], b_powers[row], b_least)
                 b_least[:] = 1.0
-                _read(
-                    own,
-                    *out,
-                    offset,
-                    zero_power,
-                    exponent_mask,
-                    b_mask,
-                    b_right,
-                    b_field,
-                    b_left,
-                    b_zeros,
-                    empty_terms,
-                    1.0,
-                )
+                masks = exponent_mask, b_mask, b_right, b_field, b_left, b_zeros
+                _read(own, *out, offset, zero_power, *masks, empty_terms, 1.0)
                 if group < OCTET:
                     _spread(b[row])
                     _spread(b_powers[row])
@@ -126,42 +117,39 @@ def _mvmul(
                         least = max(least, b_least[k])
                     least_by_groups[row, number] = least
         for row in range(rows):
-            # Each call is compiled for its own constant.
-            if goes_up:
-                _products(a, a_powers, a_least, b, b_powers, least_by_groups, row, unit, True, combined, highest, sums)
-            else:
-                _products(a, a_powers, a_least, b, b_powers, least_by_groups, row, unit, False, combined, highest, sums)
+            _products(a, a_powers, a_least, b, b_powers, least_by_groups, row, unit, goes_up, combined, highest, sums)
         if group > OCTET:
-            sums[0] += sums[1]
+            for i in range(sums.shape[1]):
+                sums[0, i] += sums[1, i]
         # A group whose exponents are all 0 or below is 0.
         own = sums[:groups], highest[:groups], 1.0, result[block]
         add_to_dst(dst[block], *own, steps, narrow, quirk, exponent_bits, fraction_bits, to_even)
 
 
-@njit(forceinline=True)
+@piece
 def _products(a, a_powers, a_least, b, b_powers, b_least, row, unit, goes_up, combined, highest, sums):
     """Write the sums of a row's octets and the largest powers of two of its groups."""
     octets, groups = b.shape[1] // OCTET, a_least.shape[0]
-    operands = a, a_powers, b, b_powers
-    for octet in range(octets):
-        own, number = octet * 2 // octets, octet * groups // octets
-        _multiply(*operands, own, row, octet, unit, goes_up, a_least, number, b_least[row, number], highest, sums)
-    if groups == 1:
-        # Both octets' products are aligned to the largest exponent of all.
+    # A single group is multiplied again: both octets' products are aligned to the largest exponent of all.
+    for again in range(2 if groups == 1 else 1):
+        least = combined if again else a_least
+        for octet in range(octets):
+            own, number = octet * 2 // octets, octet * groups // octets
+            row_least = 0.0 if again else b_least[row, number]
+            _multiply(a, a_powers, b, b_powers, own, row, octet, unit, goes_up, least, number, row_least, highest, sums)
         for i in range(COLUMNS):
             combined[0, i] = max(highest[0, row * COLUMNS + i], highest[1, row * COLUMNS + i])
-        for octet in range(octets):
-            _multiply(*operands, octet, row, octet, unit, goes_up, combined, 0, 0.0, highest, sums)
 
 
-@njit(forceinline=True)
+@piece
 def _spread(row):
     """Move the four quads of two octets to an octet each, to where they stand in it, and put zeros beside them."""
-    row[28:], row[16:20], row[12:16] = row[12:16], row[8:12], row[4:8]
-    row[4:12] = row[20:28] = 0.0
+    for i in range(4):
+        row[28 + i], row[16 + i], row[12 + i] = row[12 + i], row[8 + i], row[4 + i]
+        row[4 + i] = row[8 + i] = row[20 + i] = row[24 + i] = 0.0
 
 
-@njit(forceinline=True, fastmath={"contract"})
+@njit(forceinline=True, no_cfunc_wrapper=True, fastmath={"contract"})
 def _multiply(a, a_powers, b, b_powers, own, row, octet, unit, goes_up, least, number, row_least, highest, sums):
     """Write the sums of eight products of a row and octet `own` of SrcA, and the largest powers of two among them.
 
@@ -188,13 +176,15 @@ def _multiply(a, a_powers, b, b_powers, own, row, octet, unit, goes_up, least, n
         sums[octet, row * COLUMNS + i] = (s0 + s1) + (s2 + s3)
 
 
-@njit(forceinline=True, fastmath={"contract"})
+@njit(forceinline=True, no_cfunc_wrapper=True, fastmath={"contract"})
 def _aligned(product, goes_up, up):
-    """Round a product to the grid of `up`; `goes_up` moves a tie up."""
-    return (product + abs(product) * STEP if goes_up else product) + up - up
+    """Round a product to the grid of `up`; `goes_up`, None if it does not, moves a tie up."""
+    if goes_up is None:  # decided by its type, before the loop around it is compiled
+        return product + up - up
+    return product + abs(product) * STEP + up - up
 
 
-@njit(forceinline=True)
+@piece
 def _eight(b, row, k):
     """Return eight neighbours of a row."""
     low = b[row, k], b[row, k + 1], b[row, k + 2], b[row, k + 3]

@@ -30,10 +30,10 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from bitpath.golden.arrays.bits import code64, kernel, magnitude_code, to_odd, two_sum, value64
+from bitpath.golden.arrays.bits import code64, copy_corner, magnitude_code, to_odd, two_sum, value64
 from bitpath.golden.arrays.codec import decode_array, flushed
+from bitpath.golden.arrays.kernels import kernel, piece
 from bitpath.golden.arrays.parallel import in_parallel, owned, shares
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
@@ -41,8 +41,8 @@ from bitpath.golden.trainium3.declarations.dot import DotNumerics, ScaleNan
 
 ROWS, COLUMNS = 8, 64
 """Sizes of a block: its partial sums and its stationary elements fit in the L1 cache, the moving ones in the L2 cache."""
-PLAIN, NARROW, WIDE, OTHER = range(4)
-"""Steps of a block's row, see above."""
+PLAIN, NARROW, WIDE = range(3)
+"""Cheap steps of a block's row, see above."""
 _SUM_BITS = 2
 """Bits by which a sum of four terms is wider than a product."""
 _EXACT_BITS = 53
@@ -70,12 +70,12 @@ def chain_rows(
     shape = stationary.shape[1], moving.shape[1]
     result = np.zeros(shape, np.float32) if start is None else start.view(np.float32).copy()
     x = packed(numerics, *x_side, ROWS)
-    rounding = _rounding(numerics)
+    fields = _rounding(numerics)
 
     def work(columns: slice) -> None:
         codes, fmt, scale = y_side
         y = packed(numerics, codes[:, columns], fmt, scale[:, columns], COLUMNS)
-        _chain(*x, *y, *rounding, start is not None, result[:, columns])
+        _chain(*x, *y, fields, start is not None, result[:, columns])
 
     in_parallel(work, shares(shape[1], COLUMNS))
     result[np.isnan(result)] = _NAN
@@ -99,8 +99,8 @@ class _Fields(NamedTuple):
     to_infinity: bool
 
 
-def _rounding(numerics: DotNumerics) -> tuple[bool, _Fields]:
-    """Return whether the three cheap steps round as the numerics ask, and the fields that the fourth step reads."""
+def _rounding(numerics: DotNumerics) -> _Fields | None:
+    """Return the fields that the fourth step reads, or None where the three cheap steps round as the numerics ask."""
     fmt = numerics.accumulator
     fields = _Fields(
         align=-1 if numerics.align_fraction_bits is None else min(numerics.align_fraction_bits, _EVERYTHING),
@@ -111,7 +111,7 @@ def _rounding(numerics: DotNumerics) -> tuple[bool, _Fields]:
         to_infinity=numerics.overflow_to_infinity,
     )
     plain = fmt == FP32 and fields.align < 0 and fields.to_nearest and fields.subnormals and fields.to_infinity
-    return plain, fields
+    return None if plain else fields
 
 
 def packed(
@@ -193,24 +193,28 @@ def _pack(codes, scale_codes, values, last, above, scales, scale_exponents, bloc
 
 
 @kernel(fused=True)
-def _chain(x, x_lowest, x_highest, x_exponents, y, y_lowest, y_highest, y_exponents, plain, fields, started, result):
-    """Add all rows to `result` [M, N] float32: two sides of `packed`, and what `_rounding` returns."""
+def _chain(x, x_lowest, x_highest, x_exponents, y, y_lowest, y_highest, y_exponents, fields, started, result):
+    """Add all rows to `result` [M, N] float32: two sides of `packed`, and what `_rounding` returns.
+
+    numba compiles the cheap steps or the fourth one, by the type of `fields`.
+    """
     partial = np.zeros((ROWS, COLUMNS), np.float32)
     steps = np.empty(x.shape[1], np.int64)
     for n in range(y.shape[0]):
         for m in range(x.shape[0]):
             out = result[m * ROWS : (m + 1) * ROWS, n * COLUMNS : (n + 1) * COLUMNS]
-            partial[: out.shape[0], : out.shape[1]] = out
-            choose_steps(x_lowest[m], x_highest[m], y_lowest[n], y_highest[n], plain, started, steps)
-            for p in range(x.shape[1]):
-                if steps[p] == OTHER:
-                    _other_row(x, x_exponents, y, y_exponents, m, n, p, fields, partial)
-                else:
+            copy_corner(out, partial)
+            if fields is None:
+                choose_steps(x_lowest[m], x_highest[m], y_lowest[n], y_highest[n], started, steps)
+                for p in range(x.shape[1]):
                     _row(x, y, m, n, p, steps[p], partial)
-            out[:] = partial[: out.shape[0], : out.shape[1]]
+            else:
+                for p in range(x.shape[1]):
+                    _other_row(x, x_exponents, y, y_exponents, m, n, p, fields, partial)
+            copy_corner(partial, out)
 
 
-@njit(forceinline=True)
+@piece
 def _row(x, y, m, n, p, step, partial):
     """Add row p to the partial sums of block m, n by one of the three cheap steps."""
     for r in range(ROWS):
@@ -230,7 +234,7 @@ def _row(x, y, m, n, p, step, partial):
                 partial[r, i] = np.float32(sum_to_odd(a, b, c, d, np.float64(partial[r, i])))
 
 
-@njit(forceinline=True)
+@piece
 def _other_row(x, x_exponents, y, y_exponents, m, n, p, fields, partial):
     """Add row p to the partial sums of block m, n by the numerics' fields."""
     align, align_to_nearest, fraction_bits, to_nearest, subnormals, to_infinity = fields
@@ -258,8 +262,8 @@ def _other_row(x, x_exponents, y, y_exponents, m, n, p, fields, partial):
                 partial[r, i] = ieee
 
 
-@njit(forceinline=True)
-def choose_steps(x_lowest, x_highest, y_lowest, y_highest, plain, started, steps):
+@piece
+def choose_steps(x_lowest, x_highest, y_lowest, y_highest, started, steps):
     """Write the step of each row of a block: the cheapest one that is exact."""
     # Sums are multiples of 2**grid and below `bound`; FP32 codes from elsewhere may be anything.
     grid = _EMIN - _FRACTION if started else _NO_EXPONENT
@@ -267,15 +271,13 @@ def choose_steps(x_lowest, x_highest, y_lowest, y_highest, plain, started, steps
     for p in range(steps.shape[0]):
         last = x_lowest[p] + y_lowest[p]
         above = x_highest[p] + y_highest[p] + _SUM_BITS
-        if not plain:
-            steps[p] = OTHER
-        elif above <= last:
+        if above <= last:
             # No product counts: a side is 0 or not finite.
             steps[p] = PLAIN
         else:
             grid = min(grid, last)
-            bound += math.ldexp(1.0, above)
-            if bound <= math.ldexp(1.0, grid + _EXACT_BITS):
+            bound += math.ldexp(1.0, int(above))
+            if bound <= math.ldexp(1.0, int(grid + _EXACT_BITS)):
                 steps[p] = PLAIN
             elif above - last <= _EXACT_BITS:
                 steps[p] = NARROW
@@ -285,7 +287,7 @@ def choose_steps(x_lowest, x_highest, y_lowest, y_highest, plain, started, steps
             bound += math.ldexp(bound, -_FRACTION)
 
 
-@njit(forceinline=True)
+@piece
 def sum_to_odd(a, b, c, d, e):
     """Return the exact sum of five float64 terms, rounded to odd at 53 bits; a zero, NaN or infinity as IEEE 754 has it.
 
@@ -317,20 +319,20 @@ def sum_to_odd(a, b, c, d, e):
     return total if plain - plain == 0.0 else plain
 
 
-@njit(forceinline=True)
+@piece
 def _exponent(value):
     """Return the exponent of a normal float64."""
     return (code64(value) >> 52 & 0x7FF) - 1023
 
 
-@njit(forceinline=True)
+@piece
 def _on_grid(value, shift, to_nearest):
     """Return a value on the grid of ``2**-shift``."""
     scaled = value * value64((shift + 1023) << 52)
     return (np.rint(scaled) if to_nearest else np.trunc(scaled)) * value64((1023 - shift) << 52)
 
 
-@njit(forceinline=True)
+@piece
 def rounded(total, fraction_bits, to_nearest, subnormals, to_infinity):
     """Return a finite sum, rounded to odd, in the accumulator's format, as its value, float32."""
     magnitude = magnitude_code(code64(abs(total)), fraction_bits, _EMIN, _BIAS, np.int64(to_nearest))

@@ -7,7 +7,8 @@ which is as one rounding (Boldo and Melquiond). Zeros, infinities and NaN follow
 
 import numpy as np
 
-from bitpath.golden.arrays.bits import kernel, to_odd, two_sum
+from bitpath.golden.arrays.bits import to_odd, two_sum
+from bitpath.golden.arrays.kernels import kernel
 from bitpath.golden.arrays.parallel import in_blocks, in_parallel, shares
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.formats.rounding import Rounding
@@ -67,4 +68,5 @@ def _chain(x, rows, y, plain, product_bits, product_to_nearest, fraction_bits, t
                         else:
                             partial[i] = total
             out = result[m, n * COLUMNS : (n + 1) * COLUMNS]
-            out[:] = partial[: out.shape[0]]
+            for i in range(out.shape[0]):
+                out[i] = partial[i]

@@ -7,8 +7,9 @@ to the element, in integers.
 
 import numpy as np
 
-from bitpath.golden.arrays.bits import code64, kernel, magnitude_code, value64
+from bitpath.golden.arrays.bits import code64, magnitude_code, value64
 from bitpath.golden.arrays.codec import codes_of, format_of
+from bitpath.golden.arrays.kernels import kernel
 from bitpath.golden.arrays.parallel import in_parallel, owned, shares
 from bitpath.golden.formats.catalogue import BF16, E8M0, FP32, FloatFormat
 from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, X4

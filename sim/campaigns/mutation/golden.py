@@ -68,7 +68,7 @@ PASSED, FAILED, UNREADABLE = 0, 1, 2
 """pytest's statuses: all passed; some failed; a test file could not even be imported."""
 
 
-_IN_KERNELS = re.compile(r"bitpath\.golden\.(formats\..*|\w+\.declarations\..*|arrays\.bits|.*_loops?)")
+_IN_KERNELS = re.compile(r"bitpath\.golden\.(formats\..*|\w+\.declarations\..*|arrays\.(bits|kernels)|.*_loops?)")
 """Modules whose text numba compiles: loops, the pieces that they share, and the declarations that they read."""
 
 

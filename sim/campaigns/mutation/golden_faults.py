@@ -27,7 +27,7 @@ COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     for pair in ((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.Is, ast.IsNot))
     for one, other in (pair, pair[::-1])
 }
-COMPILERS = ("kernel", "njit")
+COMPILERS = ("kernel", "njit", "piece")
 """Decorators of functions that numba compiles: no trace shows which of their statements run."""
 _OPPOSITES = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)
 

@@ -1,23 +1,28 @@
 """The number of cores, kept code, and compiled loops of the codec."""
 
 import copy
+import gc
+import os
 import pickle
 import subprocess
 import sys
 import time
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
+from shutil import rmtree
 from tempfile import TemporaryFile
 from threading import Event, Thread, get_ident
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from bitpath.golden import aie_ml_v2, tensix, trainium3
-from bitpath.golden.arrays import bits, codec, codec_loops, parallel, streamed
+from bitpath.golden.arrays import codec, codec_loops, kernels, parallel, streamed
 from bitpath.golden.arrays.codec import decode_array, encode_array
 from bitpath.golden.formats.catalogue import BF16, CATALOGUE, E8M0, FP32
 from bitpath.golden.trainium3.matmul import array_loop
@@ -114,66 +119,175 @@ def test_folders_of_kept_code(tmp_path, monkeypatch):
             raise PermissionError
         return TemporaryFile(**where)
 
-    monkeypatch.setattr(bits, "TemporaryFile", temporary_file)
+    monkeypatch.setattr(kernels, "TemporaryFile", temporary_file)
     (tmp_path / "file").write_text("")
     unwritable = [tmp_path / "file", tmp_path / "read_only"]
     for _ in ("made", "found"):
-        assert bits._folder([*unwritable, tmp_path / "a", tmp_path / "b"]) == tmp_path / "a" / bits._FOLDER.name
+        assert kernels._folder([*unwritable, tmp_path / "a", tmp_path / "b"]) == tmp_path / "a" / kernels._FOLDER.name
     assert not (tmp_path / "b").exists()
-    assert bits._folder(unwritable) is None
+    assert kernels._folder(unwritable) is None
 
-    package, home = Path(bits.__file__).parent / "__pycache__", tmp_path / "home"
+    package, home = Path(kernels.__file__).parent / "__pycache__", tmp_path / "home"
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setattr(bits.config, "CACHE_DIR", "")
+    monkeypatch.setattr(kernels.config, "CACHE_DIR", "")
     for given, user in (("", home / ".cache"), ("not/absolute", home / ".cache"), (str(tmp_path), tmp_path)):
         monkeypatch.setenv("XDG_CACHE_HOME", given)
-        assert bits._roots() == [package, user / "bitpath"]
-    monkeypatch.setattr(bits.config, "CACHE_DIR", str(tmp_path / "numba"))
-    assert bits._roots()[:2] == [tmp_path / "numba", package]
+        assert kernels._roots() == [package, user / "bitpath"]
+    monkeypatch.setattr(kernels.config, "CACHE_DIR", str(tmp_path / "numba"))
+    assert kernels._roots()[:2] == [tmp_path / "numba", package]
 
 
 def test_kernels_with_and_without_a_folder(tmp_path, monkeypatch):
-    before = bits.config.CACHE_DIR
+    before = kernels.config.CACHE_DIR
     for folder in (tmp_path, None):
-        monkeypatch.setattr(bits, "_FOLDER", folder)
-        kernel = bits.kernel(lambda values: None)
+        monkeypatch.setattr(kernels, "_FOLDER", folder)
+        kernel = kernels.kernel(lambda values: None)
         kernel(np.empty(0))
         kept = kernel.stats.cache_path
         assert Path(kept).parent == folder and list(Path(kept).iterdir()) if folder else kept is None
-        assert before == bits.config.CACHE_DIR
+        assert before == kernels.config.CACHE_DIR
 
 
 def test_kernels_of_several_threads(tmp_path, monkeypatch):
     """CACHE_DIR is global to the process: it is the kernels' folder while a kernel is made and is restored afterwards."""
-    seen, before = [], bits.config.CACHE_DIR
+    seen, before = [], kernels.config.CACHE_DIR
 
-    def njit(**options):
+    def kept(function):
         time.sleep(0.02)
-        seen.append(bits.config.CACHE_DIR)
-        return lambda function: function
+        seen.append(kernels.config.CACHE_DIR)
+        return SimpleNamespace(cache_path=tmp_path / "kernel")
 
-    monkeypatch.setattr(bits, "njit", njit)
-    monkeypatch.setattr(bits, "_FOLDER", tmp_path)
-    threads = [Thread(target=bits.kernel, args=(print,)) for _ in range(4)]
+    monkeypatch.setattr(kernels, "_Kept", kept)
+    monkeypatch.setattr(kernels, "_FOLDER", tmp_path)
+    threads = [Thread(target=kernels.kernel, args=(lambda values: None,)) for _ in range(4)]
     for thread in threads:
         thread.start()
         time.sleep(0.005)
     for thread in threads:
         thread.join()
     assert seen == [str(tmp_path)] * 4
-    assert before == bits.config.CACHE_DIR
+    assert before == kernels.config.CACHE_DIR
+
+
+@pytest.fixture
+def heard(monkeypatch, capsys):
+    """Return what is said on stderr, as in a process that has said nothing and whose stdout goes elsewhere."""
+    monkeypatch.setattr(kernels, "_in_one_pipe", lambda: False)
+    monkeypatch.delenv(kernels.QUIET)
+    kernels._say.cache_clear()
+    yield capsys.readouterr
+    kernels._say.cache_clear()
+
+
+def test_a_compilation_is_announced_once(heard, monkeypatch, tmp_path):
+    """After a second of all that is compiled, and with the garbage collector at rest; functions of others do not count."""
+    waits, collects = [], []
+
+    class Now:
+        def __init__(self, seconds, function, args):
+            waits.append(seconds)
+            self.start = lambda: (collects.append(gc.isenabled()), function(*args))
+
+        def cancel(self):
+            pass
+
+    def run_one(module):
+        def run(values):
+            pass
+
+        run.__module__ = module
+        kernels.kernel(run)(np.empty(0))
+
+    monkeypatch.setattr(kernels, "Timer", Now)
+    monkeypatch.setattr(kernels, "_FOLDER", None)
+    monkeypatch.setattr(kernels.compilations, "seconds", 0.0)
+    for module in ("elsewhere", "bitpath.here", "bitpath.there"):
+        run_one(module)
+        assert gc.isenabled()
+    assert waits[0] == 1 > waits[1] >= 0
+    assert collects == [False, False]
+    line = "bitpath: compiling loops for a first use, which no folder can keep; BITPATH_QUIET=1 hides this line\n"
+    assert heard() == ("", line)
+
+
+def test_nothing_is_said_to_who_wants_none(heard, monkeypatch):
+    monkeypatch.setenv(kernels.QUIET, "1")
+    kernels._say("quiet")
+    monkeypatch.delenv(kernels.QUIET)
+    monkeypatch.setattr(kernels, "_in_one_pipe", lambda: True)
+    kernels._say("in a pipe of JSON")
+    monkeypatch.setattr(sys, "stderr", None)
+    kernels._say("without a stderr")
+    assert heard() == ("", "")
+
+
+def test_a_pipe_of_both_streams():
+    code = "from bitpath.golden.arrays import kernels; print(kernels._in_one_pipe())"
+    for stderr, expected in ((subprocess.PIPE, "False\n"), (subprocess.STDOUT, "True\n")):
+        ran = subprocess.run([sys.executable, "-c", code], check=True, text=True, stdout=subprocess.PIPE, stderr=stderr)
+        assert ran.stdout == expected
+
+
+FULL = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+import numpy as np
+from bitpath.golden.arrays.codec import encode_array
+from bitpath.golden.formats.catalogue import BF16
+for dtype in (np.float64, np.float32):
+    print(hex(encode_array(BF16, np.full(1, 1.5, dtype))[0]))
+"""
+
+
+def test_a_folder_that_is_full(tmp_path):
+    """Code cannot be kept, which one line says; it is compiled all the same."""
+    env = {name: value for name, value in os.environ.items() if name != kernels.QUIET}
+    ran = subprocess.run(
+        [sys.executable, "-c", FULL],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=env | {"NUMBA_CACHE_DIR": str(tmp_path)},
+    )
+    assert ran.stdout == "0x3fc0\n0x3fc0\n"
+    folder = tmp_path / kernels._FOLDER.name
+    complaint = f"bitpath: {folder} cannot keep compiled loops, so each process compiles them: File too large"
+    # A busy machine takes longer than a second, and says so.
+    assert [line for line in ran.stderr.splitlines() if "compiling loops" not in line] == [complaint]
+
+
+@pytest.mark.parametrize("when", ["made", "called"])
+def test_a_folder_that_is_lost(heard, monkeypatch, tmp_path, when):
+    """A file stands where the folder stood, when the kernel is made, or when it looks for its code."""
+    folder, values = tmp_path / "folder", np.zeros(1)
+    if when == "made":
+        folder.write_text("")
+    monkeypatch.setattr(kernels, "_FOLDER", folder)
+
+    @kernels.kernel
+    def run(values):
+        values[0] += 1
+
+    if when == "called":
+        rmtree(folder)
+        folder.write_text("")
+    run(values)
+    assert values[0] == 1
+    line, *more = heard().err.splitlines()
+    assert line.startswith(f"bitpath: {folder} cannot keep compiled loops, so each process compiles them: ")
+    assert more == []
 
 
 def test_a_kernel_releases_the_interpreters_lock(monkeypatch):
     """Another thread ends it; a kernel that held the lock would take all of its steps."""
-    monkeypatch.setattr(bits, "_FOLDER", None)
+    monkeypatch.setattr(kernels, "_FOLDER", None)
     most = 1 << 34
 
     def run(end, steps):
         while end[0] == 0 and steps[0] < most:
             steps[0] += 1
 
-    kernel, end, steps = bits.kernel(run), np.ones(1, np.int64), np.zeros(1, np.int64)
+    kernel, end, steps = kernels.kernel(run), np.ones(1, np.int64), np.zeros(1, np.int64)
     kernel(end, steps)
     end[0] = 0
     thread = Thread(target=kernel, args=(end, steps))
@@ -188,7 +302,7 @@ def test_a_kernel_releases_the_interpreters_lock(monkeypatch):
 def test_kept_code_is_of_these_sources():
     """The cache key covers every file that a kernel calls into; numba itself checks only the file of the kernel."""
     folder = Path(array_loop._chain.stats.cache_path).parent.name
-    golden = Path(bits.__file__).parents[1]
+    golden = Path(kernels.__file__).parents[1]
     patterns = ("arrays/*.py", "*/*/*_loop.py", "formats/*.py", "*/declarations/*.py")
     sources = sorted(file for pattern in patterns for file in golden.glob(pattern))
     assert folder == f"kernels-{sha256(b''.join(each.read_bytes() for each in sources)).hexdigest()[:16]}"
@@ -280,3 +394,55 @@ def test_blocks_of_rows_give_the_bits_of_the_whole(monkeypatch, matmul, options)
     done = [each for each, _ in shown]
     assert done == sorted(done)
     assert {128, 256, 289} <= {*done}
+
+
+def test_work_in_a_thread_that_outlives_the_main_one():
+    """A pool of threads refuses work as soon as the main thread has ended."""
+    code = """
+import threading
+import numpy as np
+import bitpath
+from bitpath.golden.arrays.parallel import in_parallel
+
+def late():
+    threading.main_thread().join()
+    done, shown = [], []
+    in_parallel(done.append, range(5), lambda *share: shown.append(share))
+    a = np.ones((300, 64), np.float32)
+    print(done, shown[-1], float(bitpath.matmul(a, a.T, format="mx9").sum()))
+
+threading.Thread(target=late).start()
+"""
+    env = {**os.environ, parallel.THREADS: "2"}
+    ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=env)
+    assert ran.stdout == f"[0, 1, 2, 3, 4] (5, 5) {300.0 * 300 * 64}\n"
+    assert ran.stderr == ""
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_work_at_the_systems_limit_of_threads(monkeypatch, threads):
+    """A block whose thread could not be started lies in the queue of the pool; each block is done once."""
+    monkeypatch.setenv(parallel.THREADS, "3")
+    pool = ThreadPoolExecutor(3)
+    adjust = pool._adjust_thread_count
+
+    def limited():
+        if len(pool._threads) == threads:
+            raise RuntimeError("can't start new thread")
+        adjust()
+
+    monkeypatch.setattr(pool, "_adjust_thread_count", limited)
+    monkeypatch.setattr(parallel, "_pool", lambda *_: pool)
+    done, shown = [], []
+
+    def work(block):
+        time.sleep(0.01)
+        done.append(block)
+
+    parallel.in_parallel(work, range(4), lambda *share: shown.append(share))
+    assert sorted(done) == [0, 1, 2, 3]
+    assert shown == [(each, 4) for each in range(1, 5)]
+    with pytest.raises(ZeroDivisionError):
+        parallel.in_parallel(lambda block: 1 // block, range(4))
+    pool.shutdown()
+    assert len(done) == 4

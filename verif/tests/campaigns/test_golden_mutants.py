@@ -165,7 +165,7 @@ def test_it():
     assert {} == (kept == {!r}) == (checked == "1")
 """
     kernels = str(tmp_path / "kernels")
-    compiled = ["formats.catalogue", "trainium3.matmul.array_loop", "arrays.bits"]
+    compiled = ["formats.catalogue", "trainium3.matmul.array_loop", "arrays.bits", "arrays.kernels"]
     for module in (*compiled, "arrays.codec"):
         found = judged_alone(
             tmp_path, monkeypatch, text.format(module in compiled, kernels), module=f"bitpath.golden.{module}"

@@ -120,7 +120,7 @@ def test_the_widest_sums_that_one_float64_holds(monkeypatch, small, step, expect
     got = chain_rows(NUMERICS, x, E5M2, scale, y, E5M2, scale)
     assert got.view(np.float32)[0, 0] == expected
     steps, sides = np.zeros(2, np.int64), [array_loop.packed(NUMERICS, each, E5M2, scale, 1) for each in (x, y)]
-    choose_steps(*(each[0] for side in sides for each in side[1:3]), True, False, steps)
+    choose_steps(*(each[0] for side in sides for each in side[1:3]), False, steps)
     assert steps.tolist() == [PLAIN, step]
 
 

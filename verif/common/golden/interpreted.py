@@ -1,0 +1,112 @@
+"""Small products and conversions of every kind, as a program: it prints their bits, and golden's functions that Python ran.
+
+The argument "few" takes the few that reach each function of the loops, "all" takes all.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import sha256
+from itertools import chain, product
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from bitpath.golden import aie_ml_v2, tensix, trainium3
+from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
+from bitpath.golden.machines import MACHINES
+from bitpath.golden.matmul import matmul
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE
+from bitpath.verif.common.golden.test_every_argument import SAMPLES, call, public
+
+ALL_NUMERICS = "mxfp8_e4m3", "bf16_lofi", "mx9", "bf16"
+"""Formats that are multiplied with every preset of their machines."""
+FEW = {
+    *(("mxfp8_e4m3", "trainium3_quad_mx"), ("mxfp8_e4m3", "trainium3_quad_mx_aligned")),
+    *(("fp8_lofi", "tensix_wormhole"), ("bfp4_lofi", "tensix_wormhole"), ("int8_lofi", "tensix_wormhole")),
+    *(("mx9", "aie_ml_v2"), ("mx9", "aie_ml_v2_split"), ("bf16", "aie_ml_v2"), ("int8", "aie_ml_v2")),
+}
+"""Formats and presets whose products reach all loops of products."""
+SLOW = "matmul", "run_layer", "run_mode_program", "run_program"
+"""Functions whose samples take Python longer than a second, and reach no loop that products do not reach."""
+
+
+def products(extent: str) -> Iterator[tuple[str, Any]]:
+    """Yield products in all formats, and with all numerics of a machine, each with its name."""
+    rng = np.random.default_rng(1)
+    shapes = (2, 17), (17, 3)
+    floats = [(rng.standard_normal(shape) * 2.0 ** rng.integers(-3, 4, shape)).astype(np.float32) for shape in shapes]
+    integers = [rng.integers(-100, 100, shape) for shape in shapes]
+    for machine in MACHINES.values():
+        presets, formats = list(machine.presets), list(machine.formats)
+        for fmt, preset in (*product(formats, presets[:1]), *product(ALL_NUMERICS, presets[1:])):
+            if fmt in formats and (extent == "all" or (fmt, preset) in FEW):
+                operands = integers if fmt in machine.integers else floats
+                yield f"{fmt} {preset}", matmul(*operands, format=fmt, numerics=preset).tobytes()
+
+
+def samples(extent: str) -> Iterator[tuple[str, Any]]:
+    """Yield the results of the machines' public functions on the samples of their tests."""
+    for module in (trainium3, tensix, aie_ml_v2):
+        for name, function in public(module).items():
+            if "." not in name and (extent == "all" or name not in SLOW):
+                yield f"{module.__name__} {name}", call(function, SAMPLES[module][name])
+
+
+def conversions() -> Iterator[tuple[str, Any]]:
+    """Yield what neither products nor samples reach: packers, unpackers and Matrix unit on other formats, rare numerics."""
+    rng = np.random.default_rng(2)
+    wide, narrow, random, old = (rng.integers(0, 1 << bits, 64, np.uint32) for bits in (32, 16, 32, 32))
+    for mid, out, dst, options in (
+        ("INT8", "INT8", wide, {"descale_shift": 3}),
+        ("INT8", "INT8", wide, {"raw": True}),
+        ("INT16", "INT16", wide, {}),
+        ("BF16", "BF16", wide, {"stochastic_bits": random}),
+        ("FP32", "FP16", wide, {}),
+        ("FP32", "BFP2", wide, {}),
+        ("FP16", "BF16", narrow, {}),
+        ("FP16", "FP8", narrow, {"e4m3": True, "chip": "blackhole"}),
+        ("FP32", "FP32", wide, {"l1": old}),
+        ("BF16", "BF16", wide, {"l1": old}),
+        ("FP16", "FP16", narrow, {"l1": old}),
+    ):
+        yield f"pack {mid} {out} {[*options]}", tensix.pack(dst, mid, out, dst32=dst is wide, **options).tobytes()
+    for fmt, into in (("INT16", "INT16"), ("FP32", "FP16")):
+        yield f"unpack {fmt} {into}", tensix.unpack(wide.view(np.uint8), fmt, into, count=64).tobytes()
+    dst, b, a = (rng.integers(0, 1 << bits, (8, 16), np.uint32) for bits in (32, 19, 19))
+    yield "elwmul", tensix.elwmul(dst, b, a, style="INT8", dst32=True).tobytes()
+    floats = [rng.standard_normal(shape).astype(np.float32) for shape in ((2, 17), (17, 3))]
+    for fmt, numerics in (
+        ("bf16", replace(AIE_ML_V2.numerics, align_rounding=RoundingCode.FLOOR)),
+        ("bf16_lofi", replace(WORMHOLE.numerics, group=4)),
+    ):
+        yield f"{fmt} {numerics}", matmul(*floats, format=fmt, numerics=numerics).tobytes()
+
+
+def results(extent: str) -> dict[str, str]:
+    """Return the digest of each result."""
+    found = chain(products(extent), samples(extent), conversions())
+    return {name: sha256(repr(each).encode()).hexdigest()[:16] for name, each in found}
+
+
+def main() -> None:
+    """Print the digests, and the functions of loops that Python ran."""
+    ran = set()
+
+    def profile(frame: FrameType, event: str, _: Any) -> None:
+        code = frame.f_code
+        if event == "call" and "/golden/" in code.co_filename:
+            ran.add(f"{Path(code.co_filename).stem}.{code.co_name}")
+
+    sys.setprofile(profile)
+    found = results(sys.argv[1])
+    sys.setprofile(None)
+    json.dump({"results": found, "ran": sorted(ran)}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
