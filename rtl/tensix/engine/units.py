@@ -14,7 +14,7 @@ UNITS = (
         build=CommandCheck,
         summary="Tensix: why the engine refuses a command",
         covered=Covered(TensixEngineConfig(), 300),
-        judges=(Judge(99, TensixEngineConfig(), 300),),
+        judges=(Judge(99, TensixEngineConfig(), 1000),),
     ),
     Unit(
         name="tensix_engine",

@@ -38,6 +38,8 @@ REGISTERS = {"left": "b", "right": "a"}
 """Source of each side."""
 LOADED = tuple(fmt for fmt in Format if fmt not in (Format.FP32, Format.INT32, Format.INT16, Format.INT8))
 """Formats that a tile has in memory and in a source, and that the packer makes of BF16."""
+STORES = 4
+"""Draws of flags and numbers for each pair of the packer's codes."""
 TRIES = 1000
 """Draws of a command that is to be refused for a wanted reason; some states of the banks allow all moves."""
 WORDS32 = (Format.FP32, Format.INT32)
@@ -164,7 +166,7 @@ def every_style(config: TensixEngineConfig, rng: Random) -> Iterator[Fields]:
 
 def every_store(config: TensixEngineConfig, rng: Random) -> Iterator[Fields]:
     """Yield each pair of codes of the packer from each width of Dst, rounded and raw, with random flags; in the middle format's style."""
-    for middle, out, dst32, raw in product(FORMAT_CODES, FORMAT_CODES, range(2), range(2)):
+    for middle, out, dst32, raw, _ in product(FORMAT_CODES, FORMAT_CODES, range(2), range(2), range(STORES)):
         short = middle in EXPONENT5_FORMATS
         fields = _of_style(config, rng, Format.FP16 if short else Format.BF16) | {"stores": 1}
         control = fields["store"]["control"] | {"mid_format": middle, "out_format": out, "dst32": dst32, "raw": raw}
@@ -188,14 +190,26 @@ def every_end(config: TensixEngineConfig, rng: Random) -> Iterator[Fields]:
         yield fields
 
 
+def every_number(config: TensixEngineConfig, rng: Random) -> Iterator[Fields]:
+    """Yield each flag and number of the packer alone, with each middle format to itself and to floats."""
+    outs = (None, Format.FP32, Format.BF16, Format.FP16, Format.FP8)
+    names = [name for name in PACK_BITS if name not in ("mid_format", "out_format", "dst32", "raw")]
+    for middle, out, dst32, raw, name in product(Format, outs, range(2), range(2), names):
+        short = middle in EXPONENT5_FORMATS
+        fields = _of_style(config, rng, Format.FP16 if short else Format.BF16) | {"stores": 1}
+        control = fields["store"]["control"] | {"mid_format": middle, "out_format": middle if out is None else out}
+        control |= {"dst32": dst32, "raw": raw, name: 1 + rng.randrange((1 << PACK_BITS[name]) - 1)}
+        if name == "relu_threshold":
+            control["relu"] = rng.choice((2, 3))  # the other modes have none
+        fields["store"] |= {"control": control, "fp16": int(short)}
+        yield fields
+
+
 def _some_flags(rng: Random) -> Fields:
-    """Return flags and numbers of the packer, each 0 in most cases."""
-    chosen = ("mid_format", "out_format", "dst32", "raw")
-    return {
-        name: rng.getrandbits(bits) if rng.random() < 0.15 else 0
-        for name, bits in PACK_BITS.items()
-        if name not in chosen
-    }
+    """Return flags and numbers of the packer, of which at most two are not 0."""
+    names = [name for name in PACK_BITS if name not in ("mid_format", "out_format", "dst32", "raw")]
+    chosen = rng.sample(names, rng.choice((0, 1, 1, 2)))
+    return {name: rng.getrandbits(PACK_BITS[name]) if name in chosen else 0 for name in names}
 
 
 def _of_style(config: TensixEngineConfig, rng: Random, code: int) -> Fields:

@@ -22,6 +22,7 @@ from bitpath.verif.tensix.engine.refusals import (
     REGISTERS,
     every_end,
     every_load,
+    every_number,
     every_store,
     every_style,
     fault_of,
@@ -38,6 +39,7 @@ WALKS = {
     "every_load": (every_load, FORMATS),
     "every_style": (every_style, FORMATS),
     "every_store": (every_store, FORMATS),
+    "every_number": (every_number, FORMATS),
     "every_end": (every_end, (Fault.NONE, Fault.RANGE)),
 }
 """Commands of each walk, and the faults among them."""
@@ -68,12 +70,23 @@ def handed_over(fields):
     return fields | dict.fromkeys(("release_a", "release_b", "flip_a", "flip_b"), 1)
 
 
-def loaded():
-    """Return sources that hold a tile each."""
+def behind(*moves, load=False):
+    """Return sources behind products with these moves on both sides; the bank that they read holds a tile, or the next load brings it."""
     sources = {side: Source() for side in SIDES}
     for source in sources.values():
-        source.load(None)
+        for move in moves:
+            if source.loads:
+                source.load(None)
+            source.banks.move(*move)
+        if load:
+            source.load(None)
     return sources
+
+
+HANDED_OVER, KEPT = (True, True), (False, True)
+LOADING = [behind(), behind(HANDED_OVER), behind(KEPT), behind(HANDED_OVER, KEPT)]
+HOLDING = [behind(load=True), behind(HANDED_OVER, load=True), behind(KEPT, load=True)]
+"""Sources whose next product loads, and sources whose next product has its tile."""
 
 
 @cocotb.test(**LIMIT)
@@ -83,11 +96,11 @@ async def codes(dut, walk):
     commands, found = WALKS[walk]
     async with bench(dut, SIGNATURE) as frame:
         table, coverage = Table(dut, frame), frame.coverage([fault.name for fault in found])
-        sources = loaded() if walk == "every_style" else {side: Source() for side in SIDES}
         rng = pauses.rng("commands")
         for fields in commands(CONFIG, rng):
             if rng.random() >= SHARE and walk != "every_end":
                 continue
+            sources = rng.choice(HOLDING if walk == "every_style" else LOADING)
             fault = await table.check(handed_over(fields), sources)
             coverage.hit(fault.name)
 

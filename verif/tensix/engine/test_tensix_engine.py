@@ -31,13 +31,13 @@ BLACKHOLE_ENGINE = TensixEngineConfig(unit=MatrixUnitConfig(numerics=BLACKHOLE.n
 
 
 def test_some_codes_are_checked():
-    run_bench("tensix_command_check", DEFAULT, "icarus", seed=SEED, cases=100, min_tests=5, min_compared=1_500)
+    run_bench("tensix_command_check", DEFAULT, "icarus", seed=SEED, cases=100, min_tests=6, min_compared=1_500)
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("config", [DEFAULT, BLACKHOLE_ENGINE], ids=["wormhole", "blackhole"])
 def test_every_code_is_checked(config):
-    run_bench("tensix_command_check", config, "verilator", seed=SEED, cases=1000, min_tests=5, min_compared=7_000)
+    run_bench("tensix_command_check", config, "verilator", seed=SEED, cases=1000, min_tests=6, min_compared=12_000)
 
 
 @pytest.mark.deep
