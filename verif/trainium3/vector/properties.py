@@ -39,7 +39,10 @@ PROPERTIES = Properties(
     [(stages, says_stages(stages + 1), stages + 2) for stages in (0, *STAGES)],
 )
 def summed_pipeline(claim: Claim, stages: int) -> None:
-    """From any state, the output equals the combinational unit's for the request ``latency`` cycles ago and the sum before it."""
+    """From any state, the output equals the combinational unit's for the request ``latency`` cycles ago and the sum before it.
+
+    Requests have no fault: the sum before a refused one is not its own.
+    """
     make, latency = partial(staged, Exponential, partial(ExponentialConfig, width=1), stages), stages + 1
     dut = claim.instantiate("dut", make(), i__valid=1, o__ready=1)
     request = earlier(claim, Value.cast(dut.i.p), latency, "request")
@@ -47,6 +50,7 @@ def summed_pipeline(claim: Claim, stages: int) -> None:
         "flat", make(), wires=True, beside="accumulator", i__valid=1, o__ready=1, i__payload=request
     )
     claim.assume(claim.inside("flat", "accumulator") == claim.register(dut.o.p.sum, "sum_before"))
+    claim.assume(Value.cast(dut.fault) == 0)
     claim.ensure(dut.o.valid, dut.i.ready, Value.cast(dut.o.p) == Value.cast(flat.o.p))
 
 
