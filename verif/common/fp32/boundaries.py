@@ -1,17 +1,21 @@
-"""FP32 operands whose cast or sum is at a boundary of a result format, or one sticky bit beside it."""
+"""FP32 operands whose cast, sum or product is at a boundary of a result format, or beside it."""
 
 from collections.abc import Iterator
 from fractions import Fraction
 from random import Random
 
+import numpy as np
+
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.codec import decode
-from bitpath.golden.scalar.rounding import round_to_format
-from bitpath.verif.kit.boundaries import Near, integer_boundaries, near, near_floats
+from bitpath.golden.scalar.rounding import floor_log2, round_to_format
+from bitpath.verif.kit.boundaries import SIDES, Near, float_boundaries, integer_boundaries, near, near_floats
 
 DISTANCES = range(2, FP32.precision + 1)
 """From the unit down to a sticky bit, as far apart as two bits of one FP32 number can be."""
+FACTORS = 1 << 14
+"""Pairs of factors among which products beside a tie are sought."""
 
 
 def near_codes(fmt: FloatFormat, rng: Random) -> Iterator[tuple[Near, int]]:
@@ -35,6 +39,33 @@ def near_sums(fmt: FloatFormat, rng: Random) -> Iterator[tuple[Near, int, int]]:
         codes = [exact_code(sign * part) for part in (each.boundary.lower, each.value - each.boundary.lower)]
         if None not in codes:
             yield each, *codes
+
+
+def near_products(rng: Random) -> Iterator[tuple[str, int, int]]:
+    """Yield products of two numbers above and below FP32's ties, with the bin of each.
+
+    One for each boundary, side and distance: the product is ``2**-distance`` to ``2**(1 - distance)`` units away from the tie.
+    The tie itself is left out, because most have no factors of 24 bits; distances of about 17 and more are rare in the search.
+    """
+    source = np.random.default_rng(rng.getrandbits(32))
+    for boundary in float_boundaries(FP32, rng):
+        tie = boundary.lower + boundary.unit / 2
+        exponents = floor_log2(tie) // 2 + source.integers(-20, 21, FACTORS)
+        first = np.ldexp(
+            source.integers(1 << FP32.fraction_bits, 2 << FP32.fraction_bits, FACTORS), exponents - FP32.fraction_bits
+        )
+        second = (float(tie) / first).astype(np.float32).astype(float)
+        # Products have 48 bits and differ from the tie in the lowest of them: float64 has both.
+        beside = (first * second - float(tie)) / float(boundary.unit)
+        distances = 1 - np.frexp(beside)[1]
+        within = np.flatnonzero(distances > 1)
+        _, chosen = np.unique(2 * distances[within] + (beside[within] > 0), return_index=True)
+        for index in within[chosen]:
+            factors = [exact_code(Fraction(each[index])) for each in (first, second)]
+            x, y = (decode(FP32, code).value for code in factors)
+            units = (x * y - tie) / boundary.unit
+            assert 2 ** -int(distances[index]) <= abs(units) < 2 ** (1 - int(distances[index])), boundary
+            yield f"{boundary.name}/{SIDES[1 if units > 0 else -1]} tie", *factors
 
 
 def exact_code(value: Fraction) -> int | None:

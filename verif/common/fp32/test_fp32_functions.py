@@ -17,6 +17,7 @@ from bitpath.rtl.common.fp32.fp32_constant import fp32_constant
 from bitpath.rtl.common.fp32.fp32_lanes import Fp32LanesConfig
 from bitpath.rtl.common.fp32.fp32_multiply import Fp32Multiply
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.common.fp32.boundaries import near_products, near_sums
 from bitpath.verif.common.fp32.functions import FORMAT_EDGES
 from bitpath.verif.common.fp32.numbers import EDGES, any_code, near_one
 
@@ -47,7 +48,8 @@ def pairs(rng):
 @pytest.mark.parametrize("name", OPERATORS)
 def test_an_operator_is_the_exact_tier(evaluate, name):
     component, exact = OPERATORS[name]
-    codes = pairs(Random(name))
+    near = near_products(Random(name)) if name == "multiply" else near_sums(FP32, Random(name))
+    codes = [*pairs(Random(name)), *((a, b) for _, a, b in near)]
     expected = [exact(a, b) for a, b in codes]
     assert len(set(expected)) > 150
     assert evaluate(component(), [{"a": a, "b": b} for a, b in codes]) == expected

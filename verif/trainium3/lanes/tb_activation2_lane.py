@@ -13,11 +13,14 @@ import cocotb
 import numpy as np
 
 from bitpath.golden import trainium3
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.scalar.codec import decode
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations, ReduceCommand, Reduction
 from bitpath.rtl.trainium3.lanes.activation2_lane import Activation2Lane
 from bitpath.rtl.trainium3.lanes.config import Activation2Config
 from bitpath.verif.common.fp32 import numbers as fp32
+from bitpath.verif.common.fp32.boundaries import near_products, near_sums
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline
@@ -70,6 +73,27 @@ async def bits(dut):
     """One bit decides what the register keeps, and what is NaN."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, LATENCY).sweep(requests(one_bit(pauses.rng("bits"))))
+
+
+@cocotb.test(**LIMIT)
+async def boundaries(dut):
+    """Sums at the boundaries of FP32 and products beside them, with a sticky bit at every distance; sums of the register too."""
+    rng = pauses.rng("numbers")
+    sums, products = list(near_sums(FP32, rng)), list(near_products(rng))
+    values = [Value(x, Operations.ADD, imm0=y) for _, x, y in sums]
+    values += [Value(x, Operations.MULTIPLY, imm0=y) for _, x, y in products]
+    for _, x, y in sums:
+        values += row((x, y), Value(0, reduction=Reduction.ADD, command=ReduceCommand.RESET_REDUCE))
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        names = [*(f"sum/{each.bin}" for each, _, _ in sums), *(f"product/{name}" for name, _, _ in products)]
+        coverage = frame.coverage(names)
+        for each, x, y in sums:
+            if abs(decode(FP32, x).value + decode(FP32, y).value) == each.value:
+                coverage.hit(f"sum/{each.bin}")
+        # The search has confirmed each product.
+        for name, _, _ in products:
+            coverage.hit(f"product/{name}")
+        await Pipeline(frame, LATENCY).sweep(requests(values))
 
 
 @cocotb.test(**LIMIT)
