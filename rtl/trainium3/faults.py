@@ -24,14 +24,6 @@ class Fault(enum.Enum, shape=3):
     RANGE = 7  # an element outside its memory or bank
 
 
-def first_of(*faults: tuple[Value, Fault | Value]) -> Value:
-    """Return the first fault whose condition holds."""
-    found: Value = Value.cast(Fault.NONE)
-    for condition, fault in reversed(faults):
-        found = Mux(condition, fault, found)
-    return found
-
-
 def taken_if_legal(m: Module, i: Any, fault: Value, wrong: Value) -> Value:
     """Show a beat's fault in the cycle in which stream ``i`` transfers it; return valid of a legal beat, the only one that goes on."""
     m.d.comb += fault.eq(Mux(i.valid & i.ready, wrong, Fault.NONE))

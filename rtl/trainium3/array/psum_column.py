@@ -15,8 +15,9 @@ from bitpath.rtl.common.arithmetic.exact_add import ExactAdd
 from bitpath.rtl.common.arithmetic.normalize import Normalize
 from bitpath.rtl.common.arithmetic.round import Round
 from bitpath.rtl.common.fp32.fp32_to_bf16 import DROPPED_BITS, Fp32ToBf16
+from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.trainium3.faults import Fault, first_of
+from bitpath.rtl.trainium3.faults import Fault
 
 WORD_BYTES = FP32.width // 8
 """Bytes of a word of a column."""

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import exact_log2
 
 from bitpath.golden.trainium3.declarations.dma import TRAFFIC_CLASSES
+from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.dma_engine import queues_config
@@ -19,7 +20,7 @@ from bitpath.rtl.trainium3.dma.dma_queues import QueueSettings, descriptor_layou
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode, beat_layout
 from bitpath.rtl.trainium3.dma.token_bucket import ClassSettings
-from bitpath.rtl.trainium3.faults import Fault, first_of
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.memory.dge import Dge
 
 MOVING = 16

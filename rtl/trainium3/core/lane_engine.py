@@ -10,6 +10,7 @@ from amaranth.utils import ceil_log2
 from bitpath.golden.formats.catalogue import E2M1
 from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, X4
 from bitpath.golden.trainium3.declarations.vector import XORWOW_STATES, XORWOW_WORDS
+from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.array.psum_memory import psum_access
 from bitpath.rtl.trainium3.core.config import CoreConfig
@@ -21,7 +22,7 @@ from bitpath.rtl.trainium3.core.pattern_check import CHECK_CYCLES, PatternCheck
 from bitpath.rtl.trainium3.core.quarters import QUARTERS
 from bitpath.rtl.trainium3.dma.dma_cast import log_bytes
 from bitpath.rtl.trainium3.dma.dtype import INTEGERS, Dtype
-from bitpath.rtl.trainium3.faults import Fault, first_of
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations, Reduction
 from bitpath.rtl.trainium3.lanes.engine_control import FIRST_BIT_OPERATOR, Operator
 from bitpath.rtl.trainium3.memory.config import SBUF_WORD_BYTES

@@ -13,6 +13,7 @@ from amaranth.utils import exact_log2
 
 from bitpath.golden.trainium3.declarations.quad_mx import ACCUMULATES, QUADRANT
 from bitpath.golden.trainium3.declarations.tensor import LOAD_COLUMNS, PATTERNS
+from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.array.psum_column import OVERWRITING_FLAGS
 from bitpath.rtl.trainium3.array.psum_memory import HALF, LANES, WORD
@@ -22,7 +23,7 @@ from bitpath.rtl.trainium3.core.lane_engine import starts_wrong
 from bitpath.rtl.trainium3.core.lane_reader import WORD_BITS
 from bitpath.rtl.trainium3.core.pattern_check import CHECK_CYCLES, PatternCheck
 from bitpath.rtl.trainium3.core.tensor_operands import element_log_bytes
-from bitpath.rtl.trainium3.faults import Fault, first_of
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.memory.scale_fetch import SCALES
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import BYTES, OperandFormat

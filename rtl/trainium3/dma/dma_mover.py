@@ -7,6 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.trainium3.dma.config import DmaMoverConfig
 from bitpath.rtl.trainium3.dma.destination_align import DestinationAlign, destination_layout
 from bitpath.rtl.trainium3.dma.dma_cast import DmaCast, Pair, log_bytes
@@ -15,7 +16,7 @@ from bitpath.rtl.trainium3.dma.read_add_write import ReadAddWrite, WriteMode, st
 from bitpath.rtl.trainium3.dma.read_issue import COUNT_BITS, ReadIssue
 from bitpath.rtl.trainium3.dma.source_align import SourceAlign, source_layout
 from bitpath.rtl.trainium3.dma.token_bucket import LENGTH_BITS
-from bitpath.rtl.trainium3.faults import Fault, first_of, keep_first
+from bitpath.rtl.trainium3.faults import Fault, keep_first
 
 RUNS = 4
 """Runs that may be on their way behind their reads."""

@@ -18,8 +18,9 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.trainium3.declarations.memory import TRAINIUM3_TRANSPOSE
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.trainium3.dma.config import DmaTransposeConfig
-from bitpath.rtl.trainium3.faults import Fault, first_of, keep_first
+from bitpath.rtl.trainium3.faults import Fault, keep_first
 
 WIDE, NARROW = 4, 2
 """Bytes of an element."""

@@ -4,12 +4,13 @@ from amaranth import Array, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.trainium3.array.psum_column import mode_fault
 from bitpath.rtl.trainium3.array.systolic_array import leader, tilings
 from bitpath.rtl.trainium3.dot.element_map import ElementFormat
 from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.rtl.trainium3.engine.instruction import Opcode, instruction_layout
-from bitpath.rtl.trainium3.faults import Fault, first_of
+from bitpath.rtl.trainium3.faults import Fault
 
 
 class InstructionCheck(wiring.Component):

@@ -12,12 +12,13 @@ from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.dma.dma_cast import WIDTHS, Pair, is_unknown, log_bytes
 from bitpath.rtl.trainium3.dma.from_fp32 import FromFp32
 from bitpath.rtl.trainium3.dma.to_fp32 import ToFp32
-from bitpath.rtl.trainium3.faults import Fault, first_of, taken_if_legal
+from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
 from bitpath.rtl.trainium3.lanes.config import CopyConfig
 from bitpath.rtl.trainium3.lanes.copy_control import WORD_BYTES, CopyCommand, CopyWord, Stride
 from bitpath.rtl.trainium3.lanes.copy_width import CopyWidth

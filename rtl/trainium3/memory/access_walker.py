@@ -10,7 +10,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.trainium3.declarations.memory import MAX_PAIRS
-from bitpath.rtl.trainium3.faults import Fault, first_of, keep_first
+from bitpath.rtl.common.pipeline.faults import first_of
+from bitpath.rtl.trainium3.faults import Fault, keep_first
 from bitpath.rtl.trainium3.memory.config import WalkConfig
 
 LARGEST_SIZE = 2

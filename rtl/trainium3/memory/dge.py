@@ -14,7 +14,8 @@ from amaranth.utils import exact_log2
 from bitpath.golden.trainium3.declarations.dma import DMA_ENGINES, DMA_QUEUES
 from bitpath.golden.trainium3.declarations.memory import ENGINE_PARTITIONS
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
-from bitpath.rtl.trainium3.faults import Fault, first_of, keep_first
+from bitpath.rtl.common.pipeline.faults import first_of
+from bitpath.rtl.trainium3.faults import Fault, keep_first
 from bitpath.rtl.trainium3.memory.config import DgeConfig
 from bitpath.rtl.trainium3.memory.dge_side import SETUP_STEPS, DgeSide, dge_pattern
 

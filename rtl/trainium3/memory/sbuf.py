@@ -13,11 +13,12 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from bitpath.golden.trainium3.declarations.memory import PARTITION_STARTS
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.pipeline.wide import wide_array
 from bitpath.rtl.trainium3.dma.read_add_write import beat_layout
-from bitpath.rtl.trainium3.faults import Fault, first_of, keep_first
+from bitpath.rtl.trainium3.faults import Fault, keep_first
 from bitpath.rtl.trainium3.memory.config import SBUF_WORD_BYTES, SbufConfig
 from bitpath.rtl.trainium3.memory.sbuf_dma import SbufDma
 from bitpath.rtl.trainium3.memory.sbuf_partition import SbufPartition

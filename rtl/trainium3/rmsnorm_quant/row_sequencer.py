@@ -11,8 +11,9 @@ from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.trainium3.declarations.vector import SCALE_BYTES
 from bitpath.rtl.common.fp32.digit_recurrence import DigitRecurrence
 from bitpath.rtl.common.pipeline.delay import Delay
+from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.trainium3.faults import Fault, first_of
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.rtl.trainium3.rmsnorm_quant.lane import RmsNormQuantLane
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import OPTIONS, Phase, address_width, command_layout, lane_control

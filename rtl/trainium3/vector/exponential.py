@@ -18,9 +18,10 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.common.fp32.fp32_add import Fp32Add
 from bitpath.rtl.common.fp32.fp32_result import Fp32Result
 from bitpath.rtl.common.fp32.fp32_to_bf16 import Fp32ToBf16
+from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.trainium3.faults import Fault, first_of, taken_if_legal
+from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
 from bitpath.rtl.trainium3.vector.config import ExponentialConfig
 from bitpath.rtl.trainium3.vector.exponential_argument import ExponentialArgument
 from bitpath.rtl.trainium3.vector.exponential_difference import ExponentialDifference, Source
