@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from bitpath.sim.engine.results import LEFT_OUT
-from bitpath.verif.kit.known_answers import Archive
+from bitpath.verif.common.known_answers import Archive
 
 # Whether a compilation takes longer than a second, and is announced, depends on the machine.
 os.environ["BITPATH_QUIET"] = "1"

@@ -9,9 +9,9 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3 import cast
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, IntegerFormat, container_bits
 from bitpath.golden.trainium3.operands.cast import CAST_DTYPES
+from bitpath.verif.common.boundary_codes import crossing, integer_crossing
 from bitpath.verif.common.fp32.boundaries import near_codes, near_integer_codes
 from bitpath.verif.kit.boundaries import Near
-from bitpath.verif.kit.boundary_codes import crossing, integer_crossing
 
 DTYPE_NAMES = {dtype: name for name, dtype in CAST_DTYPES.items()}
 """Names of dtypes, integers among them; TF32 has no dtype."""

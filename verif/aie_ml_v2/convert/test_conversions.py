@@ -15,7 +15,7 @@ from bitpath.golden.scalar.rounding import round_to_integer
 from bitpath.rtl.aie_ml_v2.convert.config import BFP16EBS8_CONVERT, IntegerLanesConfig, MxConvertConfig
 from bitpath.rtl.common.arithmetic.round_increment import RoundIncrement
 from bitpath.sim.engine.runner import run_bench
-from bitpath.verif.kit.known_answers import skip_absent
+from bitpath.verif.common.known_answers import skip_absent
 
 SEED = 20251122
 BASE = AIE_ML_V2.numerics

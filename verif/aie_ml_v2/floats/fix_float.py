@@ -17,7 +17,7 @@ from bitpath.golden.scalar.codec import power_of_two
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.rtl.aie_ml_v2.floats.operators import FIX_FLOAT
 from bitpath.verif.aie_ml_v2.floats.lane_ask import Beside, Corner, ShiftAsk, beside
-from bitpath.verif.kit.boundary_codes import breaks
+from bitpath.verif.common.boundary_codes import breaks
 from bitpath.verif.kit.values import Integer
 
 FLAGS = {"zero": Sr2.TO_FLOAT_ZERO, "inexact": Sr2.TO_FLOAT_INEXACT}

@@ -16,8 +16,8 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.codec import power_of_two
 from bitpath.rtl.aie_ml_v2.floats.operators import FLOAT_FIX
 from bitpath.verif.aie_ml_v2.floats.lane_ask import Beside, Corner, ShiftAsk, beside
+from bitpath.verif.common.boundary_codes import breaks, exact_code
 from bitpath.verif.common.fp32.numbers import edge
-from bitpath.verif.kit.boundary_codes import breaks, exact_code
 from bitpath.verif.kit.values import Integer
 
 FLAGS = {

@@ -20,8 +20,8 @@ from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.rtl.aie_ml_v2.floats.layouts import FloatCode
 from bitpath.rtl.aie_ml_v2.floats.operators import FLOAT_NARROW
 from bitpath.verif.aie_ml_v2.floats.lane_ask import Beside, Corner, LaneAsk, beside
+from bitpath.verif.common.boundary_codes import codes_about
 from bitpath.verif.common.fp32.numbers import EDGES
-from bitpath.verif.kit.boundary_codes import codes_about
 
 FORMATS = [each.fmt for each in FloatCode]
 

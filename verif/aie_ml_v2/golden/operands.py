@@ -9,7 +9,7 @@ from bitpath.golden.aie_ml_v2 import exact
 from bitpath.golden.aie_ml_v2.declarations.codes import SPARSE_PAIRS
 from bitpath.golden.arrays.codec import decode_array
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.verif.kit.boundary_codes import codes
+from bitpath.verif.common.boundary_codes import codes
 
 NEGATIONS = list(product((False, True), repeat=3))
 KINDS = ("plain", "spread", "specials", "overflow", "underflow", "ties")

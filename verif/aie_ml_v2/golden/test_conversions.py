@@ -14,7 +14,7 @@ from bitpath.golden.aie_ml_v2.declarations.status import FloatSaturation
 from bitpath.golden.arrays.codec import DTYPES, decode_array
 from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, FP16, FP32
 from bitpath.verif.aie_ml_v2.golden.operands import near_codes
-from bitpath.verif.kit.boundary_codes import codes, crossing, integer_crossing
+from bitpath.verif.common.boundary_codes import codes, crossing, integer_crossing
 
 INT32 = -(1 << 31), (1 << 31) - 1
 BASE = AIE_ML_V2.numerics

@@ -12,7 +12,7 @@ from bitpath.golden.aie_ml_v2 import exact
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS, Saturation
 from bitpath.golden.aie_ml_v2.declarations.scalar import Sr2
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.verif.kit.boundary_codes import integer_crossing
+from bitpath.verif.common.boundary_codes import integer_crossing
 
 TOP = 1 << 31
 integers = st.integers(-TOP, TOP - 1) | st.integers(0, 31).flatmap(

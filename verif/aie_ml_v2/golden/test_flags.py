@@ -19,7 +19,7 @@ from bitpath.golden.aie_ml_v2.mac.flags import with_lane_flags
 from bitpath.golden.arrays.codec import DTYPES, codes_of
 from bitpath.golden.formats.catalogue import BF16, E4M3FN, E4M3FNUZ, E5M2, FP16, FP32
 from bitpath.verif.aie_ml_v2.golden.operands import KINDS, accumulators, fp32_blocks, matrices, near_codes
-from bitpath.verif.kit.boundary_codes import crossing
+from bitpath.verif.common.boundary_codes import crossing
 
 BASE = AIE_ML_V2.numerics
 ALL16 = np.arange(1 << 16, dtype=np.uint16)

@@ -16,7 +16,7 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 from bitpath.golden.arrays.codec import decode_array
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.scalar.codec import decode
-from bitpath.verif.kit.boundary_codes import codes
+from bitpath.verif.common.boundary_codes import codes
 
 BASE = AIE_ML_V2.numerics
 FORMATS = {"bf16": BF16, "fp16": FP16, "fp32": BF20}

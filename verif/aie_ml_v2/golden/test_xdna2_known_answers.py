@@ -12,7 +12,7 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import XDNA2_BFP16EBS8
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.codec import decode
 from bitpath.verif.aie_ml_v2.golden.xdna2 import FMT, SETS, block, chain, chunks, operands, scalar_chain
-from bitpath.verif.kit.known_answers import skip_absent
+from bitpath.verif.common.known_answers import skip_absent
 
 BASE = XDNA2_BFP16EBS8.numerics
 CONVERSIONS, CHAIN = "silicon_xdna2_convert.npz", "silicon_xdna2_chain.json"

@@ -16,7 +16,7 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.verif.aie_ml_v2.mac.mac import LaneCase, row_of
-from bitpath.verif.kit.boundary_codes import TIE, break_of, breaks
+from bitpath.verif.common.boundary_codes import TIE, break_of, breaks
 
 DISTANCES = 26
 """Largest distance with a bin of its own; larger distances share one."""

@@ -18,7 +18,7 @@ from bitpath.verif.aie_ml_v2.mac.mac import LaneCase, MacOptions, mode_of, row_o
 from bitpath.verif.aie_ml_v2.mac.mac_bins import DISTANCES, DROPPED, boundaries
 from bitpath.verif.aie_ml_v2.mac.mac_random import random_case, random_shift
 from bitpath.verif.aie_ml_v2.mac.mac_specials import float_corners, mx_corners
-from bitpath.verif.kit.boundary_codes import breaks
+from bitpath.verif.common.boundary_codes import breaks
 
 REPEATS = 2
 """Cases of each corner, random in all other respects."""

@@ -7,7 +7,7 @@ import pytest
 
 from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E4M3FNUZ, E5M2, FP16, FP32, TF32
 from bitpath.golden.scalar.codec import decode, power_of_two
-from bitpath.verif.kit.boundary_codes import (
+from bitpath.verif.common.boundary_codes import (
     break_of,
     breaks,
     codes,

@@ -15,8 +15,8 @@ from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.codec import Kind, Overflow, Unpacked, decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format, round_to_integer, ulp
 from bitpath.rtl.common.config import from_dict
+from bitpath.verif.common.boundary_codes import codes
 from bitpath.verif.kit.boundaries import near_floats
-from bitpath.verif.kit.boundary_codes import codes
 
 FORMATS = list(CATALOGUE.values())
 SIGNED = [fmt for fmt in FORMATS if fmt.signed]

@@ -12,7 +12,7 @@ from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.exact import Accumulation, Dot16Trace
 from bitpath.golden.tensix.exact.accumulate import NARROW_FRACTION_BITS, SUM_FRACTION_BITS, read_dst
 from bitpath.golden.tensix.exact.multiplier import PRODUCT_FRACTION_BITS
-from bitpath.verif.kit.boundary_codes import TIE, break_of, breaks
+from bitpath.verif.common.boundary_codes import TIE, break_of, breaks
 from bitpath.verif.tensix.dot.dot import DotCase, Mode, exponent_range
 
 SUM_DISTANCES = 31

@@ -12,7 +12,7 @@ from bitpath.golden.tensix.declarations.formats import COLUMNS, PHASES, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.exact.accumulate import SUM_FRACTION_BITS
 from bitpath.golden.tensix.exact.multiplier import PRODUCT_FRACTION_BITS
-from bitpath.verif.kit.boundary_codes import breaks
+from bitpath.verif.common.boundary_codes import breaks
 from bitpath.verif.tensix.dot.dot import (
     SRC_SIGN,
     DotCase,

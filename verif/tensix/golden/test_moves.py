@@ -10,7 +10,7 @@ from bitpath.golden import tensix
 from bitpath.golden.tensix import exact
 from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE, WORMHOLE_DOCUMENTED
-from bitpath.verif.kit.known_answers import skip_absent
+from bitpath.verif.common.known_answers import skip_absent
 
 NUMERICS = {each.name: each.numerics for each in (WORMHOLE, WORMHOLE_DOCUMENTED, BLACKHOLE)}
 MOVES = {0x12: "mova2d", 0x13: "movb2d", 0x08: "movd2a", 0x0A: "movd2b", 0x0B: "movb2a", 0x16: "trnspsrcb"}

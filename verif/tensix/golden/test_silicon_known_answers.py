@@ -19,7 +19,7 @@ from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE
 from bitpath.golden.tensix.exact import add, multiply_add
 from bitpath.golden.tensix.exact.multiplier import masked_to_bf16
 from bitpath.sim.study.ledger.statistics import MANTISSAS, NORMAL, add_errors, codes_between, multiply_errors
-from bitpath.verif.kit.known_answers import skip_absent
+from bitpath.verif.common.known_answers import skip_absent
 
 BASE = WORMHOLE.numerics
 BINADE, BINADES = 128, 254

@@ -4,7 +4,7 @@ import numpy as np
 
 from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, FP16, FP32, TF32
 from bitpath.golden.tensix.declarations.formats import COLUMNS
-from bitpath.verif.kit.boundary_codes import codes, crossing
+from bitpath.verif.common.boundary_codes import codes, crossing
 
 BOUNDARIES = sorted({code for fmt in (BF16, FP16, TF32, E5M2, E4M3FN) for code in crossing(FP32, fmt)})
 """FP32's boundary codes, and its codes next to the boundaries and ties of the narrower formats."""

@@ -12,7 +12,7 @@ from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.verif.kit.boundary_codes import TIE, breaks
+from bitpath.verif.common.boundary_codes import TIE, breaks
 from bitpath.verif.tensix.pack.blackhole_corners import blackhole_corners
 from bitpath.verif.tensix.pack.corner import Corner, corner
 from bitpath.verif.tensix.pack.l1_corners import l1_corners

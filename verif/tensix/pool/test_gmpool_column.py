@@ -8,6 +8,7 @@ from bitpath.golden.tensix.declarations.numerics import WORMHOLE, WORMHOLE_DOCUM
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.tensix.pool.config import GmpoolColumnConfig
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.common.known_answers import skip_absent
 from bitpath.verif.tensix.pool.gmpool import MODES
 
 pytestmark = pytest.mark.simulator
@@ -58,7 +59,8 @@ def test_known_answers(replay, kat, archive):
     """Every column of every GMPOOL."""
     arrays = kat(archive)
     columns = COLUMNS * np.count_nonzero(arrays["op_names"][arrays["op"]] == "GMPOOL")
+    skip_absent(archive, {"GMPOOL": columns})
     bench = "tensix.pool.tb_gmpool_column_known_answers"
     env = {"BITPATH_ARCHIVE": archive}
     result = replay("gmpool_column", staged(3), bench, env=env, seed=SEED, min_tests=1)
-    assert result.compared == columns > 0
+    assert result.compared == columns

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bitpath.verif.kit.known_answers import Archive, skip_absent
-from bitpath.verif.kit.other_archives import CHANGES, ROWS, copy_with, groups
+from bitpath.verif.common.known_answers import Archive, skip_absent
+from bitpath.verif.tests.units.other_archives import CHANGES, ROWS, copy_with, groups
 
 VERIF = Path(__file__).parents[2]
 

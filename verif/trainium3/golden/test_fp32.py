@@ -13,7 +13,7 @@ from bitpath.golden.scalar import fp32 as exact
 from bitpath.golden.scalar.codec import Kind, Overflow, decode
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3.operands import fp32
-from bitpath.verif.kit.boundary_codes import crossing
+from bitpath.verif.common.boundary_codes import crossing
 
 NAN, INF, ONE = 0x7FC00000, 0x7F800000, 0x3F800000
 MAGNITUDES = (

@@ -11,7 +11,7 @@ from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
 from bitpath.golden.trainium3.exact.quantize import quantize_block
 from bitpath.rtl.trainium3.vector.quantize_mx import BLOCK
-from bitpath.verif.kit.boundary_codes import codes_about
+from bitpath.verif.common.boundary_codes import codes_about
 from bitpath.verif.trainium3.vector.quantize_mx_tiles import Mode
 
 Result = tuple[list[int], int]

@@ -11,8 +11,8 @@ from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2 import exact
 from bitpath.golden.aie_ml_v2.declarations.scalar import ScalarFunction, ScalarOp, Sr2
 from bitpath.golden.formats.catalogue import FP32
+from bitpath.verif.common.boundary_codes import integer_crossing
 from bitpath.verif.common.fp32.functions import FORMAT_EDGES, FUNCTIONS, rounding_edges
-from bitpath.verif.kit.boundary_codes import integer_crossing
 
 WORDS = sorted(
     {(base + step) % (1 << 32) for base in (0, 31, 32, 127, 128, 255, 0x7FFF, 0x8000, 1 << 31) for step in (-1, 0, 1)}
