@@ -197,7 +197,7 @@ def test_campaigns_and_cost(page):
 
 def test_without_matplotlib_a_sentence_says_what_to_install(bitpath, keep, record, monkeypatch):
     keep(2, [record()])
-    monkeypatch.setattr(tools, "EXTRAS", {"plot": {"no_such_module": "matplotlib"}})
+    monkeypatch.setitem(tools.EXTRAS, "plot", {"no_such_module": "matplotlib"})
     status, out, err = bitpath("report")
     assert status == 3
     assert err.startswith("bitpath: matplotlib is not in this Python environment; run: pip install 'bitpath[plot]'")
