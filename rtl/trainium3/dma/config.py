@@ -80,7 +80,7 @@ class DmaMoverConfig:
     Attributes
     ----------
     beat_bytes : bytes of a beat and of a word of memory, a power of two from 4 to 32; the machine's have 32.
-    address_bits : bits of a byte's address, in both memories.
+    address_bits : bits of a byte's address, in both memories, which have 8 words or more.
     descriptor_cycles : cycles of the shortest descriptor, 4 to 90; the machine's take 90.
     checks : whether descriptors are checked; without it they must be right.
     """
@@ -92,7 +92,7 @@ class DmaMoverConfig:
 
     def __post_init__(self) -> None:
         require_power_of_two("dma_mover", "beat_bytes", self.beat_bytes, 4, BEAT_BYTES)
-        require_range("dma_mover", "address_bits", self.address_bits, 4, 40)
+        require_range("dma_mover", "address_bits", self.address_bits, self.offset_bits + 3, 40)
         require_range("dma_mover", "descriptor_cycles", self.descriptor_cycles, 4, TIMES.descriptor_cycles)
 
     @property

@@ -156,3 +156,9 @@ def test_configurations_of_a_cast_that_are_refused(fields, says):
 def test_configurations_of_a_transpose_that_are_refused(fields, says):
     with pytest.raises(ValueError, match=f"^dma_transpose: {says}$"):
         DmaTransposeConfig(**fields)
+
+
+@pytest.mark.parametrize(("beat_bytes", "least"), [(4, 5), (32, 8)])
+def test_a_mover_without_eight_words_is_refused(beat_bytes, least):
+    with pytest.raises(ValueError, match=f"^dma_mover: address_bits must be {least} to 40, not {least - 1}$"):
+        DmaMoverConfig(beat_bytes=beat_bytes, address_bits=least - 1)
