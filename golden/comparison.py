@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.arrays.operands import operand
+from bitpath.golden.arrays.operands import numbers, operand
+from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.machines import MACHINES, find_machine
 from bitpath.golden.matmul import matmul
 
@@ -29,7 +30,7 @@ class Errors:
     max_rel : largest absolute error over the largest absolute reference; None for a reference of zeros.
     sqnr_db : signal to quantisation noise, ``10 log10(sum reference**2 / sum error**2)``; None without error or signal.
     ulp : how many results lie how far off: entry 0 counts distances below 1, entry k > 0 those of 2**(k-1) up to 2**k, in units
-        in the last place of the float32 nearest to the reference.
+        in the last place of the float32 nearest to the reference, whose exponent has no upper limit.
     """
 
     max_abs: float | None
@@ -46,8 +47,11 @@ def errors(result: np.ndarray, reference: np.ndarray) -> Errors:
     error = np.abs(result.astype(np.float64) - reference)
     noise, signal = float(np.square(error).sum()), float(np.square(reference).sum())
     largest = float(np.abs(reference).max())
-    with np.errstate(over="ignore", invalid="ignore"):
-        distance = error / np.spacing(np.abs(reference.astype(np.float32))).astype(np.float64)
+    with np.errstate(over="ignore"):
+        nearest = np.abs(reference.astype(np.float32)).astype(np.float64)
+    # Beyond float32 the exponent goes on; below its normal numbers the last place stays.
+    nearest = np.maximum(np.where(np.isinf(nearest), np.abs(reference), nearest), 2.0**FP32.emin)
+    distance = error / np.ldexp(1.0, np.frexp(nearest)[1] - FP32.precision)
     # frexp's exponent of 2**(k-1) up to 2**k is k.
     bins = np.maximum(np.frexp(distance)[1], 0)
     return Errors(
@@ -125,14 +129,14 @@ class Comparison:
         ]
 
 
-def compare(a: Any, b: Any, *, formats: Iterable[str] = FORMATS, reference: np.ndarray | None = None) -> Comparison:
+def compare(a: Any, b: Any, *, formats: Iterable[str] = FORMATS, reference: Any = None) -> Comparison:
     """Multiply [..., M, K] @ [..., K, N] in each format and return its errors.
 
     Parameters
     ----------
     a, b : as `matmul` takes them; integers for formats of integers.
     formats : names as `matmul` takes them.
-    reference : float64 [..., M, N] to compare with; None is the product of the operands in float64.
+    reference : numbers [..., M, N] to compare with in float64; None is the product of the operands in float64.
 
     Raises
     ------
@@ -149,13 +153,15 @@ def compare(a: Any, b: Any, *, formats: Iterable[str] = FORMATS, reference: np.n
         # float64 takes float32 operands and integers up to 53 bits as they are.
         first = names[0] in sides[names[0]].integers
         with np.errstate(invalid="ignore", over="ignore"):
-            reference = np.matmul(*(operand(name, x, first).astype(np.float64) for name, x in (("a", a), ("b", b))))
+            exact = np.matmul(*(operand(name, x, first).astype(np.float64) for name, x in (("a", a), ("b", b))))
+    else:
+        exact = numbers("reference", reference).astype(np.float64)
     found = {}
     for name in sides:
         result = matmul(a, b, format=name)
-        if result.shape != reference.shape:
-            raise ValueError(f"reference must have shape {result.shape}, not {reference.shape}")
-        found[name] = errors(result, reference)
+        if result.shape != exact.shape:
+            raise ValueError(f"reference must have shape {result.shape}, not {exact.shape}")
+        found[name] = errors(result, exact)
     return Comparison(found)
 
 

@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden.arrays.arguments import checked
-from bitpath.golden.arrays.operands import as_numpy, operand
+from bitpath.golden.arrays.operands import operand
 from bitpath.golden.explain.explanation import Explanation
 from bitpath.golden.machines import find_machine
 from bitpath.golden.matmul import find_numerics
+from bitpath.golden.scalar.as_numpy import as_numpy
 
 
 @checked

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import shown
+from bitpath.golden.scalar.as_numpy import as_numpy
 
 
 def operand(name: str, value: Any, integers: bool) -> np.ndarray:
@@ -21,10 +21,8 @@ def operand(name: str, value: Any, integers: bool) -> np.ndarray:
     TypeError : no numbers, bool, complex; floats for a format of integers.
     ValueError : fewer than two axes, an empty one, rows of different lengths; integers that float32 does not hold.
     """
-    array = as_numpy(name, value)
+    array = numbers(name, value)
     is_integer = np.issubdtype(array.dtype, np.integer)
-    if not is_integer and not _is_float(array.dtype):
-        raise TypeError(f"{name} must hold floats or integers, not {array.dtype}")
     if array.ndim < 2 or 0 in array.shape:
         raise ValueError(f"{name} must have two dimensions or more of at least 1, not shape {array.shape}")
     if integers:
@@ -38,31 +36,12 @@ def operand(name: str, value: Any, integers: bool) -> np.ndarray:
     return single
 
 
-def as_numpy(name: str, value: Any) -> np.ndarray:
-    """Return an operand as a numpy array in the machine's main memory, without a change of its numbers.
-
-    Raises
-    ------
-    TypeError, ValueError : an object that is no array; rows of different lengths.
-    """
-    if isinstance(value, np.ndarray):
-        return value
-    # torch: a tensor with a gradient, or on a device, gives its numbers only to those who ask for them.
-    for method in ("detach", "cpu"):
-        if hasattr(value, method):
-            value = getattr(value, method)()
-    # cupy: the same.
-    if hasattr(value, "__cuda_array_interface__"):
-        value = value.get()
-    # numpy's protocols have no bfloat16; float32 holds all of torch's.
-    if str(getattr(value, "dtype", "")) == "torch.bfloat16":
-        value = value.float()
-    try:
-        if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
-            return np.from_dlpack(value)
-        return np.asarray(value)
-    except (TypeError, ValueError, BufferError, RuntimeError) as error:
-        raise type(error)(f"{name} must be an array or a list of rows, not {shown(value)}: {error}") from None
+def numbers(name: str, value: Any) -> np.ndarray:
+    """Return an array of any shape that holds floats or integers; raise TypeError for other numbers and other objects."""
+    array = as_numpy(name, value)
+    if not np.issubdtype(array.dtype, np.integer) and not _is_float(array.dtype):
+        raise TypeError(f"{name} must hold floats or integers, not {array.dtype}")
+    return array
 
 
 def _is_float(dtype: np.dtype) -> bool:

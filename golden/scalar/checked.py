@@ -15,6 +15,7 @@ from weakref import ref
 import numpy as np
 
 from bitpath.golden.scalar.arguments import check_flag, check_instance, check_length, integer, member, shown
+from bitpath.golden.scalar.as_numpy import as_array, as_numpy, holds_numbers, is_array
 
 Public = TypeVar("Public", bound=Callable[..., Any])
 Check = Callable[[str, Any], Any]
@@ -42,6 +43,7 @@ def checked(public: Public) -> Public:
     Fraction                a fraction or an integer
     an enum                 a member or its value, of a flag any integer; also joined with the values' type
     a dataclass             an instance; its fields are checked as its arguments
+    numpy.ndarray           what `as_array` takes, handed on as a numpy array
     another class           an instance; str, float and dtypes are left to the function
     Sequence[X], tuple[X]   a sequence, or an array with axes, whose elements are X
     Callable                a function
@@ -106,6 +108,8 @@ def _check(annotation: Any) -> Check:
 
 def _check_of_union(parts: tuple[Any, ...]) -> Check:
     kinds = [each for each in parts if each is not types.NoneType]
+    if np.ndarray in kinds and len(kinds) > 1:
+        return _array_or_other
     enums = [each for each in kinds if isinstance(each, type) and issubclass(each, Enum)]
     if len(enums) == 1 and {type(each.value) for each in enums[0]} | {enums[0]} >= {*kinds}:
         kinds = enums
@@ -189,4 +193,12 @@ def _fraction(name: str, value: Any) -> Fraction:
         raise TypeError(f"{name} must be a fraction or an integer, not {shown(value)}") from None
 
 
-_CHECKS: dict[type, Check] = {int: integer, bool: check_flag, Fraction: _fraction}
+def _array_or_other(name: str, value: Any) -> Any:
+    """Convert arrays of other libraries and lists of numbers; leave the rest to the function."""
+    if isinstance(value, np.ndarray | np.generic) or not is_array(value):
+        return value
+    array = as_numpy(name, value)
+    return array if holds_numbers(array) else value
+
+
+_CHECKS: dict[type, Check] = {int: integer, bool: check_flag, Fraction: _fraction, np.ndarray: as_array}

@@ -20,6 +20,7 @@ from bitpath.golden.aie_ml_v2.declarations.modes import INT8, INT16_64, MODES
 from bitpath.golden.aie_ml_v2.mac.fused_dot import FLOAT_MODES, fused_dot
 from bitpath.golden.aie_ml_v2.operands.axes import in_groups, joined
 from bitpath.golden.arrays.arguments import check_array, check_broadcast, check_choice, check_shape, checked
+from bitpath.golden.scalar.as_numpy import as_array
 
 SPARSE_MODES = {**FLOAT_MODES, "int8": INT8, "int16_64": INT16_64}
 """Modes with sparse shapes, by the names that `fused_dot` and `integer_dot` take. MX has none."""
@@ -51,7 +52,8 @@ class SparseVector:
     mask: np.ndarray
 
     def __post_init__(self) -> None:
-        check_array("slots", self.slots)
+        for name in ("slots", "mask"):
+            object.__setattr__(self, name, as_array(name, getattr(self, name)))
         check_array("mask", self.mask, np.uint8)
         if self.slots.shape != (*self.mask.shape, SPARSE_KEPT) or self.mask.ndim < 1:
             raise ValueError(f"slots must have shape {(*self.mask.shape, SPARSE_KEPT)}, not {self.slots.shape}")
@@ -137,7 +139,8 @@ def to_sparse(dense: np.ndarray, *, overfull: str = "error") -> SparseVector:
     ------
     TypeError, ValueError : more than two of four neighbours, with `overfull` "error"; another shape.
     """
-    check_array("dense", dense)
+    if dense.dtype.itemsize > 8:
+        raise TypeError(f"dense must be of a dtype of at most 8 bytes, not {dense.dtype}")
     if dense.ndim < 1 or dense.shape[-1] % SPARSE_GROUP or not dense.shape[-1]:
         raise ValueError(f"dense must have shape [..., 4 * G], not {dense.shape}")
     codes = np.ascontiguousarray(dense).view(f"u{dense.dtype.itemsize}")

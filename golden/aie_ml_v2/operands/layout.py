@@ -22,6 +22,7 @@ from bitpath.golden.aie_ml_v2.operands.arguments import check_shifts, mx_format
 from bitpath.golden.aie_ml_v2.operands.axes import in_groups, joined
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
 from bitpath.golden.arrays.arguments import check_array, checked, one_of
+from bitpath.golden.scalar.as_numpy import as_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,7 @@ class MxRegisters:
         object.__setattr__(self, "fmt", mx_format(self.fmt, MX_FORMATS))
         check_shifts("fmt", self.fmt)
         for name in ("data", "f", "g", "e"):
+            object.__setattr__(self, name, as_array(name, getattr(self, name)))
             check_array(name, getattr(self, name), np.uint8)
         form = MX_FORMS[self.fmt]
         sizes = {elements * form.data_bits // 8: elements for elements in form.elements}

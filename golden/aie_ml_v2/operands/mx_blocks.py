@@ -8,6 +8,7 @@ import numpy as np
 from bitpath.golden.aie_ml_v2.declarations.codes import MxFormat
 from bitpath.golden.aie_ml_v2.operands.arguments import mx_format
 from bitpath.golden.arrays.arguments import check_array
+from bitpath.golden.scalar.as_numpy import as_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,8 @@ class MxBlocks:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fmt", mx_format(self.fmt))
+        for name in ("exponent", "shift", "codes"):
+            object.__setattr__(self, name, as_array(name, getattr(self, name)))
         check_array("exponent", self.exponent, np.uint8)
         check_array("shift", self.shift, np.uint8)
         check_array("codes", self.codes, np.int8)

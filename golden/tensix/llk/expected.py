@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bitpath.golden.arrays.arguments import checked
-from bitpath.golden.arrays.operands import as_numpy
+from bitpath.golden.scalar.as_numpy import as_numpy
 from bitpath.golden.tensix.convert.unpack import as_bytes
 from bitpath.golden.tensix.llk.case import Case, Op
 from bitpath.golden.tensix.llk.device import Device, chip_of

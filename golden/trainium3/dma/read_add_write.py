@@ -5,12 +5,13 @@ Bit-identical to `bitpath.golden.trainium3.exact.read_add_write`.
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_shape
+from bitpath.golden.arrays.arguments import check_array, check_shape, checked
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.trainium3.operands import fp32
 
 
+@checked
 def read_add_write(b: np.ndarray, a: np.ndarray) -> np.ndarray:
     """Return ``b + a``, each sum rounded once to nearest even: what the transfer of `a` onto `b` leaves in SBUF.
 

@@ -75,7 +75,7 @@ def chain_rows(
     def work(columns: slice) -> None:
         codes, fmt, scale = y_side
         y = packed(numerics, codes[:, columns], fmt, scale[:, columns], COLUMNS)
-        _chain(*x, *y, fields, start is not None, result[:, columns])
+        _chain(*x, *y, fields, start is not None, result, columns.start)
 
     in_parallel(work, shares(shape[1], COLUMNS))
     result[np.isnan(result)] = _NAN
@@ -193,8 +193,8 @@ def _pack(codes, scale_codes, values, last, above, scales, scale_exponents, bloc
 
 
 @kernel(fused=True)
-def _chain(x, x_lowest, x_highest, x_exponents, y, y_lowest, y_highest, y_exponents, fields, started, result):
-    """Add all rows to `result` [M, N] float32: two sides of `packed`, and what `_rounding` returns.
+def _chain(x, x_lowest, x_highest, x_exponents, y, y_lowest, y_highest, y_exponents, fields, started, result, first):
+    """Add all rows to `result` [M, N] float32, columns from `first` on: two sides of `packed`, and what `_rounding` returns.
 
     numba compiles the cheap steps or the fourth one, by the type of `fields`.
     """
@@ -202,7 +202,7 @@ def _chain(x, x_lowest, x_highest, x_exponents, y, y_lowest, y_highest, y_expone
     steps = np.empty(x.shape[1], np.int64)
     for n in range(y.shape[0]):
         for m in range(x.shape[0]):
-            out = result[m * ROWS : (m + 1) * ROWS, n * COLUMNS : (n + 1) * COLUMNS]
+            out = result[m * ROWS : (m + 1) * ROWS, first + n * COLUMNS : first + (n + 1) * COLUMNS]
             copy_corner(out, partial)
             if fields is None:
                 choose_steps(x_lowest[m], x_highest[m], y_lowest[n], y_highest[n], started, steps)

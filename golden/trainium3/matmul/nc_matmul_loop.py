@@ -38,15 +38,15 @@ def chain_rows(numerics: MatmulNumerics, x: np.ndarray, y: np.ndarray, rows: np.
     stationary, read = np.ascontiguousarray(x.T), np.ascontiguousarray(rows.T, np.int64)
 
     def work(columns: slice) -> None:
-        _chain(stationary, read, in_blocks(y[:, columns], COLUMNS), plain, *fields, result[:, columns])
+        _chain(stationary, read, in_blocks(y[:, columns], COLUMNS), plain, *fields, result, columns.start)
 
     in_parallel(work, shares(y.shape[1], COLUMNS))
     return np.where(np.isnan(result), np.uint32(FP32.nan_code), result.view(np.uint32))
 
 
 @kernel(fused=True)
-def _chain(x, rows, y, plain, product_bits, product_to_nearest, fraction_bits, to_nearest, result):
-    """Write the sums of x, rows [M, K] and y [blocks, R, COLUMNS] to `result` [M, N]; exact products if `product_bits` is -1."""
+def _chain(x, rows, y, plain, product_bits, product_to_nearest, fraction_bits, to_nearest, result, first):
+    """Write the sums of x, rows [M, K] and y [blocks, R, COLUMNS] to `result` [M, N], columns from `first` on; exact products if `product_bits` is -1."""
     partial = np.empty(COLUMNS, np.float32)
     for n in range(y.shape[0]):
         for m in range(x.shape[0]):
@@ -67,6 +67,6 @@ def _chain(x, rows, y, plain, product_bits, product_to_nearest, fraction_bits, t
                             partial[i] = rounded(to_odd(total, error), fraction_bits, to_nearest, True, True)
                         else:
                             partial[i] = total
-            out = result[m, n * COLUMNS : (n + 1) * COLUMNS]
+            out = result[m, first + n * COLUMNS : first + (n + 1) * COLUMNS]
             for i in range(out.shape[0]):
                 out[i] = partial[i]

@@ -6,7 +6,7 @@ Bit-identical to `bitpath.golden.trainium3.exact.cast`; the rules are in
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_choice, dtype_of
+from bitpath.golden.arrays.arguments import check_array, check_choice, checked, dtype_of
 from bitpath.golden.arrays.codec import DTYPES, encode_array
 from bitpath.golden.formats.catalogue import TF32, FloatFormat
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, TF32_SPARE_BITS
@@ -23,6 +23,7 @@ CAST_DTYPES = {
 FLOAT32 = CAST_DTYPES["fp32"]
 
 
+@checked
 def cast(values: np.ndarray, dtype: np.dtype | type | str, *, source: str | None = None) -> np.ndarray:
     """Return values as another dtype: ``from_fp32(to_fp32(values), dtype)``; of equal dtypes a copy of the bits.
 
@@ -48,6 +49,7 @@ def cast(values: np.ndarray, dtype: np.dtype | type | str, *, source: str | None
     return _write(_read(values, source), destination)
 
 
+@checked
 def to_fp32(values: np.ndarray, source: str | None = None) -> np.ndarray:
     """Return values as float32: floats exactly, INT32 and UINT32 rounded to nearest even, every NaN canonical.
 
@@ -57,6 +59,7 @@ def to_fp32(values: np.ndarray, source: str | None = None) -> np.ndarray:
     return _read(values, source)
 
 
+@checked
 def from_fp32(values: np.ndarray, dtype: np.dtype | type | str) -> np.ndarray:
     """Round float32 values to a dtype, to nearest even.
 

@@ -55,7 +55,8 @@ SHUFFLES = "mode must be 0, 1, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28,"
 
 TYPES = [
     (lambda: aie.to_mx(DOUBLE, "mx9"), "x must be float32, not float64"),
-    (lambda: aie.to_mx([1.0], "mx9"), "x must be a numpy array, not a list"),
+    (lambda: aie.to_mx([1.0], "mx9"), "x must be float32, not float64"),
+    (lambda: aie.to_mx(["1"], "mx9"), "x must be a numpy array, not a list"),
     (lambda: aie.to_mx(X, ["mx9"]), "fmt must be 'mx9', 'mx6', 'mx4' or 'bfp16ebs8', not a list"),
     (lambda: to_mx(rounding=True), "rounding must be 0, 1, 2, 3, 8"),
     (lambda: to_mx(rounding=1.0), "rounding must be 0, 1, 2, 3, 8"),

@@ -40,7 +40,7 @@ def test_good_arguments_are_taken(function):
     getattr(trainium3, function)(**GOOD[function])
 
 
-WORDS = [([1.0], "a list"), ("x", "'x'"), (1.5, "1.5"), (3, "3")]
+WORDS = [(["1"], "a list"), ("x", "'x'"), (1.5, "1.5"), (3, "3")]
 
 
 @pytest.mark.parametrize(

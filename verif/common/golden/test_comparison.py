@@ -68,6 +68,26 @@ def test_results_without_error_lie_below_one_ulp():
     assert str(compare(ones, ones.T, formats=["mx9"])).split()[-2:] == ["<", "2**0"]
 
 
+def test_distances_near_the_largest_number():
+    """A reference that float32 rounds to infinity has the last place of its own exponent."""
+    a, b = np.zeros((1, 32)), np.zeros((32, 1))
+    for scale in (1.0, 0.25):
+        a[0, 0], b[0, 0] = 1.99 * 2.0**63 * scale, 1.05 * 2.0**64
+        assert str(compare(a, b, formats=["mxfp8_e4m3"])).split()[-1] == "2**21"
+    largest, smallest = np.finfo(np.float32).max, 2.0**-149
+    for reference, last_place in (
+        (2.0**130, 2.0**107),
+        (float(largest), 2.0**104),
+        (1.0, ULP),
+        (smallest, smallest),
+        (0.0, smallest),
+    ):
+        exact = np.array([reference])
+        for ulps in (1, 4):
+            result = np.array([reference + ulps * last_place])
+            assert errors(result, exact).ulp == (0,) * ulps.bit_length() + (1,)
+
+
 def test_the_plot_has_a_bar_and_a_histogram_for_each_format(rng):
     pytest.importorskip("matplotlib", reason="the extra plot is not installed")
     found = compare(rng.normal(size=(8, 64)), rng.normal(size=(64, 8)), formats=["mx9", "mx6", "mx4"])
@@ -94,6 +114,10 @@ def test_a_comparison_may_have_another_reference(rng):
     assert [each.max_abs for each in exact.errors.values()] == [0.0, 0.0]
     shifted = compare(a, b, formats=["int8"], reference=(a @ b + 1.0))
     assert shifted.errors["int8"].max_abs == 1.0
+    for kind in (np.ndarray.tolist, lambda x: x.astype(np.float32), lambda x: x.astype(np.int16)):
+        assert compare(a, b, formats=["int8"], reference=kind(a @ b + 1.0)) == shifted
+    with pytest.raises(TypeError, match="reference must hold floats or integers, not complex128"):
+        compare(a, b, formats=["int8"], reference=a @ b + 1j)
     with pytest.raises(ValueError, match=r"reference must have shape \(4, 4\), not \(2, 2\)"):
         compare(a, b, formats=["int8"], reference=np.ones((2, 2)))
 

@@ -121,6 +121,8 @@ def canonical(value):
         return type(value), *(canonical(getattr(value, each.name)) for each in fields(value))
     if isinstance(value, list | tuple):
         return type(value), *map(canonical, value)
+    if type(value).__repr__ is object.__repr__:
+        return type(value), canonical([*vars(value).items()])
     return type(value), repr(value)
 
 
@@ -201,6 +203,48 @@ def test_flags(function, sample):
                 call(function, sample | {name: value})
         for value in (True, False):
             assert outcome(function, sample | {name: np.bool_(value)}) == outcome(function, sample | {name: value})
+
+
+class Foreign:
+    """An array of another library, which numpy reads by its protocol."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+
+def spread(array):
+    """Return an array whose elements do not lie side by side."""
+    wide = np.zeros((*array.shape, 2), array.dtype)
+    wide[..., 0] = array
+    return wide[..., 0]
+
+
+def frozen(array):
+    """Return a copy that cannot be written."""
+    copied = array.copy()
+    copied.flags.writeable = False
+    return copied
+
+
+@pytest.mark.parametrize(("function", "sample"), CALLS)
+def test_arrays_of_any_kind(function, sample):
+    """The same numbers give the same bits; other dtypes and lists give the bits of numpy's array of them, or a sentence."""
+    for each in parameters(function):
+        value = sample.get(each.name)
+        if not holds(each.annotation, np.ndarray) or not isinstance(value, np.ndarray):
+            continue
+        expected = call(function, sample)
+        for kind in (Foreign, spread, frozen):
+            assert call(function, sample | {each.name: kind(value)}) == expected, (each.name, kind)
+        listed = outcome(function, sample | {each.name: value.tolist()})
+        assert listed == outcome(function, sample | {each.name: np.asarray(value.tolist())}), each.name
+        for dtype in (np.float16, np.float64, np.complex128, np.bool_):
+            with np.errstate(over="ignore", invalid="ignore"):
+                converted = value.astype(dtype)
+            outcome(function, sample | {each.name: converted})
 
 
 @pytest.mark.parametrize(("function", "sample"), CALLS)

@@ -101,6 +101,35 @@ def test_operands_may_be_of_many_kinds(kind):
     assert same(matmul(kind(A), kind(B), format="tf32_hifi4"), WANTED)
 
 
+class TracedError(TypeError):
+    """Like jax's, made of the array that was asked for its numbers, with a text of several lines."""
+
+    def __init__(self, tracer):
+        super().__init__(f"{tracer.name} is traced.\nSee the manual.")
+
+
+@pytest.mark.parametrize("method", ["__array__", "detach"])
+@pytest.mark.parametrize(
+    ("error", "kind", "reason"),
+    [
+        (TracedError, TypeError, "x is traced"),
+        (lambda _: UnicodeDecodeError("utf-8", b"x", 0, 1, "odd"), ValueError, "'utf-8' codec can't decode .*: odd"),
+        (lambda _: RuntimeError("no storage"), ValueError, "no storage"),
+        (lambda _: BufferError(), ValueError, "BufferError"),
+    ],
+)
+def test_an_operand_that_does_not_give_its_numbers(method, error, kind, reason):
+    """Whatever it raises becomes one sentence."""
+
+    def refuse(self, *_, **__):
+        raise error(self)
+
+    tracer = type("Tracer", (), {method: refuse, "name": "x"})()
+    with pytest.raises(kind, match=f"^a must be an array or a list of rows, not a Tracer: {reason}$") as caught:
+        matmul(tracer, B, format="mx9")
+    assert type(caught.value) is kind
+
+
 def test_float64_is_rounded_to_float32():
     """Ties go to even; numbers beyond float32 are infinities."""
     x = np.array([[1 + 2.0**-24], [1 + 2.0**-24 + 2.0**-40], [1e300]])

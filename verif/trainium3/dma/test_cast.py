@@ -98,7 +98,7 @@ def test_tf32_is_rounded_when_it_is_read():
     ("values", "dtype", "source", "error", "says"),
     [
         (np.zeros(2), np.float32, None, TypeError, "values must be float32, .* or uint32, not float64"),
-        ([1.0], np.float32, None, TypeError, "values must be a numpy array, not a list"),
+        (["1"], np.float32, None, TypeError, "values must be a numpy array, not a list"),
         (np.zeros(2, np.float32), "fp4", None, TypeError, "dtype must be float32, .*, not a?.*'fp4'"),
         (np.zeros(2, np.float32), ml_dtypes.float4_e2m1fn, None, TypeError, "dtype must be .*, not float4_e2m1fn"),
         (np.zeros(2, ml_dtypes.float8_e3m4), np.float32, None, TypeError, "values must be .*, not float8_e3m4"),

@@ -124,6 +124,17 @@ def test_the_widest_sums_that_one_float64_holds(monkeypatch, small, step, expect
     assert steps.tolist() == [PLAIN, step]
 
 
+def test_one_kernel_is_compiled_for_all_shapes(monkeypatch):
+    """What numba compiles depends on the layout of the arrays, and on whether the numerics need the fourth step."""
+    monkeypatch.setenv("BITPATH_THREADS", "2")
+    for free in (3, 2 * array_loop.COLUMNS):
+        x = np.zeros((8, free, 4), np.uint8)
+        for start in (None, np.zeros((free, free), np.uint32)):
+            chain_rows(NUMERICS, x, E5M2, x[..., 0], x, E5M2, x[..., 0], start)
+    of_fields = [each[8] for each in array_loop._chain.signatures]
+    assert len({*of_fields}) == len(of_fields) > 0
+
+
 @pytest.mark.parametrize(("m", "n"), [(0, 3), (2, 0)])
 def test_no_rows_and_no_columns(m, n):
     x, y = (np.zeros((8, free, 4), np.uint8) for free in (m, n))
