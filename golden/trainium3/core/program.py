@@ -75,6 +75,7 @@ class Compute:
     @checked
     def values(self, read: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Return an array for each result, in its pattern's shape."""
+        check_length("read", read, len(self.reads))
         result = self.compute(*read)
         made = result if isinstance(result, tuple) else (result,)
         check_length(f"results of {self.name}", made, len(self.writes))
