@@ -55,7 +55,13 @@ COMPARISONS = (
     "verif/kit/mismatches.py",
 )
 """Files that compare results and report their mismatches: a fault in them could hide any other."""
-COMPARING = ("cli/test_exit_codes", "commands/test_*mismatches", "units/test_scoreboard", "report/test_*")
+COMPARING = (
+    "cli/test_exit_codes",
+    "commands/test_*mismatches",
+    "commands/test_recording",
+    "units/test_scoreboard",
+    "report/test_*",
+)
 """Tests of these files, as patterns below ``verif/tests``; none of them simulates."""
 """Root of the tests; those of golden are in its folders named golden, and others that import neither RTL nor simulators."""
 REAL_SECONDS = 3600

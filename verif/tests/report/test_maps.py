@@ -42,6 +42,13 @@ def test_mismatches_and_distances_of_each_block(shape):
             assert largest == max((each for each in distances if each is not None), default=None)
 
 
+@pytest.mark.parametrize(("wrong", "most"), [(True, 64), (False, 32)])
+def test_a_side_of_one_more_has_cells_of_two(wrong, most):
+    golden = matrix((most, most + 1))
+    rtl = golden + np.float32(wrong)
+    assert result_map(rtl, golden, rtl, golden.astype(np.float64))["block"] == [1, 2]
+
+
 def test_distances_of_zeros_nan_and_both_signs():
     golden = np.array([[0.0, 1.0, np.nan, 1e-45, 1.0]], np.float32)
     rtl = np.array([[-0.0, np.nan, 1.0, -1e-45, 1.0]], np.float32)

@@ -1,8 +1,10 @@
 """What a scoreboard counts and reports, without a simulator."""
 
 from logging import getLogger
+from types import SimpleNamespace
 
 import pytest
+from amaranth.lib import data
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.verif.kit import mismatches, scoreboard
@@ -57,7 +59,7 @@ def test_any_number_of_mismatches_fails(wrong, folder, monkeypatch):
     assert (report[-1] == f"  and {more} more") is (more > 0)
 
 
-@pytest.mark.parametrize(("environment", "last"), [({}, SHOWN), ({IMPATIENT: "1"}, 1)])
+@pytest.mark.parametrize(("environment", "last"), [({}, 20), ({IMPATIENT: "1"}, 1)])
 def test_a_run_stops_after_some_mismatches(environment, last, folder, monkeypatch):
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
@@ -117,3 +119,31 @@ def test_what_does_not_come_and_what_comes_too_much():
     with pytest.raises(AssertionError, match=r"^o: 0x8 came, and nothing more was expected \(1 compared\)$"):
         board.got(8)
     assert (board.compared, board.mismatches) == (1, 0)
+
+
+def test_a_payload_of_fields_shows_the_first_that_differs(folder):
+    """The context gets its path, after an empty one for the formats."""
+    paths = []
+
+    def context(path):
+        paths.append(path)
+        return mismatches.Shown(operands={"asked": path or "formats"}, formats={"b": FP32})
+
+    board = Scoreboard("o", data.StructLayout({"a": 4, "b": 32, "c": 4}))
+    board.expect(5 | ONE << 4 | 2 << 36, context)
+    board.got(5 | ONE + 1 << 4 | 3 << 36)
+    assert paths == ["", "b"]
+    assert mismatches.whole(folder)[0].splitlines()[1:] == [
+        "  asked        b",
+        "  field        b, and c",
+        "  got          0x3f800001 = 1.00000012",
+        "  expected     0x3f800000 = 1",
+        "  distance     1 ulp",
+    ]
+
+
+def test_the_command_that_explains():
+    presets = {"first": SimpleNamespace(numerics=1), "second": SimpleNamespace(numerics=2)}
+    line = mismatches.explain_line("aie_ml_v2", presets, 2, x_y="1", z=("a b", "c"), switch="", nothing=None)
+    assert line == "bitpath explain aie_ml_v2 --x-y 1 --z 'a b' --z c --switch --preset second"
+    assert mismatches.explain_line("aie_ml_v2", presets, 3) is None
