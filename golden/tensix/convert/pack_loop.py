@@ -6,11 +6,11 @@ from bitpath.golden.arrays.kernels import kernel
 from bitpath.golden.arrays.parallel import in_parallel, owned, shares
 from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
 from bitpath.golden.tensix.convert.block_floats_loop import STEPS, block_fields, encode_blocks
-from bitpath.golden.tensix.convert.early_conversion_loop import convert_early, early_fields, round_randomly
+from bitpath.golden.tensix.convert.early_conversion_loop import Early, convert_early, early_fields, round_randomly
 from bitpath.golden.tensix.convert.edge_mask_loop import mask_edge
 from bitpath.golden.tensix.convert.exponent_threshold_loop import apply_threshold, threshold_fields
 from bitpath.golden.tensix.convert.l1_accumulate_loop import add_to_l1
-from bitpath.golden.tensix.convert.late_conversion_loop import convert_late, late_fields
+from bitpath.golden.tensix.convert.late_conversion_loop import Late, convert_late, late_fields
 from bitpath.golden.tensix.convert.relu_loop import apply_relu, relu_fields
 from bitpath.golden.tensix.convert.tiles_loop import SHARE, TILE, by_width, codes_of, lanes, store
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, Format
@@ -68,6 +68,7 @@ def pack(
         threshold_fields(mid_format, exponent_threshold),
     )
     changes = masks.size > 0 or relu > 0 or exponent_threshold > 0
+    copies = (early, late) == (Early(), Late()) and not (changes or in_blocks)
     # numba compiles no step whose argument is None.
     options = (
         lanes(early),
@@ -83,16 +84,12 @@ def pack(
     random, present = owned(bits).reshape(-1) if early.random else None, codes_of(old, width)
 
     def work(part: slice) -> None:
-        own = by_width(codes[part.start * datum_bits // (8 * width) :])
-        _pack(
-            words[part],
-            None if random is None else random[part],
-            exponents[part.start // BLOCK :],
-            own,
-            width,
-            part.start,
-            *options,
-        )
+        if copies:
+            codes[part] = words[part]
+        else:
+            own = by_width(codes[part.start * datum_bits // (8 * width) :])
+            noise = None if random is None else random[part]
+            _pack(words[part], noise, exponents[part.start // BLOCK :], own, width, part.start, *options)
         if present.size:
             add_to_l1(numerics, present[part], codes[part], out_format)
 

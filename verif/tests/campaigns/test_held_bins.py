@@ -38,6 +38,7 @@ WITHOUT_BENCHES = (
     "tests/cli",
     "tests/commands",
     "tests/field",
+    "tests/golden",
     "tests/ledger",
     "tests/probe",
     "tests/report",

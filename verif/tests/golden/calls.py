@@ -1,5 +1,6 @@
 """Public functions of golden with a sample call of each, for tests that walk all of them."""
 
+import re
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
@@ -79,7 +80,7 @@ def call(function, arguments):
 
 
 def canonical(value):
-    """Return a result with its types, which compares bit for bit."""
+    """Return a result with its types, which compares bit for bit, also with that of another process."""
     if isinstance(value, np.ndarray):
         return value.dtype, value.shape, value.tobytes()
     if is_dataclass(value):
@@ -88,4 +89,4 @@ def canonical(value):
         return type(value), *map(canonical, value)
     if type(value).__repr__ is object.__repr__:
         return type(value), canonical([*getattr(value, "__dict__", {}).items()])
-    return type(value), repr(value)
+    return type(value), re.sub(r" at 0x[0-9a-f]+", "", repr(value))

@@ -21,7 +21,7 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 from bitpath.golden.machines import MACHINES
 from bitpath.golden.matmul import matmul
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
-from bitpath.verif.common.golden.calls import SAMPLES, call, public
+from bitpath.verif.tests.golden.calls import SAMPLES, call, public
 
 ALL_NUMERICS = "mxfp8_e4m3", "bf16_lofi", "mx9", "bf16"
 """Formats that are multiplied with every preset of their machines."""

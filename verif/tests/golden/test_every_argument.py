@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from bitpath.golden import exact
-from bitpath.verif.common.golden.calls import SAMPLES, call, public
+from bitpath.verif.tests.golden.calls import SAMPLES, call, public
 
 
 @total_ordering
