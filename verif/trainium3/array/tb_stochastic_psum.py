@@ -32,7 +32,16 @@ from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.kit.values import Word
 from bitpath.verif.trainium3.array.psum_writes import FLAGS, Program, Write
-from bitpath.verif.trainium3.array.tb_psum import MODES, WRITE, WRITE_CYCLES, Table, add_pairs, places, random_program
+from bitpath.verif.trainium3.array.tb_psum import (
+    MODES,
+    WRITE,
+    WRITE_CYCLES,
+    Table,
+    add_pairs,
+    places,
+    random_program,
+    refused_program,
+)
 from bitpath.verif.trainium3.vector.xorwow import bits_of, random_states
 
 CONFIG = config_from_environment(PsumConfig)
@@ -101,6 +110,21 @@ async def lanes_in_every_mode(dut, busy):
         for place in places():
             table.read(place)
         await table.play([])
+
+
+@cocotb.test(**LIMIT, skip=not CONFIG.checks)
+async def refused_results(dut):
+    """Every refused mode in every lane, between legal results: no word changes, and no generator moves for one."""
+    sources = random_sources(pauses.rng("states"))
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame, feeds=False, clears=0.2)
+        await load(dut, sources)
+        await table.fill()
+        await table.play(with_random_bits(refused_program(pauses.rng("program")), sources))
+        for place in places():
+            table.read(place)
+        await table.play([])
+        await compare_states(frame, sources)
 
 
 @cocotb.test(**LIMIT)
