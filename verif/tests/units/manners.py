@@ -4,6 +4,9 @@ from itertools import repeat
 
 from amaranth.lib import data
 
+from bitpath.golden.aie_ml_v2.tile.addressing import Address
+from bitpath.golden.aie_ml_v2.tile.tile import Bundle
+from bitpath.golden.aie_ml_v2.tile.transfers import Fill, PointerAdd
 from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.trainium3.declarations.dma import TRAFFIC_CLASSES
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
@@ -197,9 +200,12 @@ def tile_bundles(source):
 
 
 def meeting_bundles(source):
-    """Bundles of which many meet one of a cycle before: fills of a FIFO, and its pointer."""
-    words = [encoded(each) for each in reversed(MEETING["a FIFO's pointer in the store"][0])]
-    return drawn(lambda: source.choice(words))
+    """Bundles that meet one of a cycle or of cycles before."""
+    pairs = [[each for each in bundles if each != Bundle()] for bundles, _ in MEETING.values()]
+    pairs.append([Bundle(ldb=Fill(fifo=1)), Bundle(lda=PointerAdd(address=Address(pointer=1, immediate=64)))])
+    words = [[encoded(each) for each in bundles] for bundles in pairs if len(bundles) > 1]
+    while True:
+        yield from source.choice(words)
 
 
 def expanded(source):
@@ -234,7 +240,8 @@ ARRAY = Manners(
 ALWAYS_BUSY = ("busy",)
 MANNERS = {
     **dict.fromkeys(("quad_mx_dot", "reciprocal", "square_root", "reciprocal_square_root", "quantize_mx"), Manners()),
-    **dict.fromkeys(("xorwow", "dot16", "gmpool_column", "unpacker", "packer", "mx_convert", "srs", "ups"), Manners()),
+    "xorwow": Manners(still=("fault",)),
+    **dict.fromkeys(("dot16", "gmpool_column", "unpacker", "packer", "mx_convert", "srs", "ups"), Manners()),
     **dict.fromkeys(("float_narrow", "float_widen", "float_floor", "fix_float", "float_fix"), Manners()),
     **dict.fromkeys(("pack_unpack", "mx_widen", "scalar_functions"), Manners()),
     **dict.fromkeys(("vector_alu", "vector_move", "shuffle"), Manners()),
