@@ -8,7 +8,6 @@ from rich.text import Text
 
 from bitpath.sim.commands._click import Command, Printer, examples, output_options
 from bitpath.sim.engine import paths, results
-from bitpath.sim.engine.reports import write_records
 from bitpath.sim.study.page.state import FOUND, REPORT, State, cell, columns, findings, gather, passed, tally
 from bitpath.verif.kit.testplan import load_plans
 
@@ -23,6 +22,7 @@ def command(strict: bool, printer: Printer) -> None:
     Writes build/reports/report.json, a record for each test of each item, and build/reports/report.html, a page that also
     shows the runs of ``bitpath run``, with maps of their results.
     """
+    from bitpath.sim.engine.reports import write_records
     from bitpath.sim.study.page.write import write_page
 
     state = gather(load_plans())

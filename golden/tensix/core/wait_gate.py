@@ -42,8 +42,8 @@ BANK_CONDITIONS = {Chip.WORMHOLE: 8, Chip.BLACKHOLE: 5}
 def obstacle(state: State, thread: int, instruction: Instruction) -> str | None:
     """Return what an instruction waits for, or None if it may pass the gate."""
     latched = state.waits[thread]
-    if latched is not None and _blocks(state.chip, latched, instruction) and (unmet := _unmet(state, latched)):
-        return " and ".join(unmet)
+    if latched is not None and _blocks(state.chip, latched, instruction):
+        return " and ".join(_unmet(state, latched)) or "a latched wait whose conditions are met"
     if instruction.name in READS_A and not state.src_a.readable:
         return BANKS[2]
     if instruction.name in READS_B and not state.src_b.readable:

@@ -1,7 +1,7 @@
 """Wait gate: a latched wait stays until it is met and blocks its class. Choice of a thread: a choice that waits stays. Decoder: a word
 that is executed is legal. Operands and addresses: rows of what is executed exist."""
 
-from amaranth import Cat, Mux
+from amaranth import Cat, Mux, Value
 
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import DST16_ROWS, DST32_ROWS, SRC_ROWS
@@ -82,7 +82,7 @@ def decoded(claim: Claim, chip: Chip) -> None:
         dut.instruction.modifier == word[low:17],
         dut.instruction.broadcast_row == word[19],
         dut.instruction.flip == word[22:24],
-        dut.fault == Mux(word[10:low].any() | word[17:19].any() | word[20:22].any(), Fault.WORD.value, 0),
+        Value.cast(dut.fault) == Mux(word[10:low].any() | word[17:19].any() | word[20:22].any(), Fault.WORD.value, 0),
     )
 
 
