@@ -6,7 +6,7 @@ from amaranth.lib import data
 
 from bitpath.golden.aie_ml_v2.tile.addressing import Address
 from bitpath.golden.aie_ml_v2.tile.tile import Bundle
-from bitpath.golden.aie_ml_v2.tile.transfers import Fill, PointerAdd
+from bitpath.golden.aie_ml_v2.tile.transfers import Flush, Load, PointerAdd, Pop, StoreSrs
 from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.trainium3.declarations.dma import TRAFFIC_CLASSES
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
@@ -31,7 +31,6 @@ from bitpath.rtl.trainium3.rmsnorm_quant.layouts import length_width
 from bitpath.rtl.trainium3.tensor.config import IssueConfig
 from bitpath.rtl.trainium3.tensor.tensor_issue import instruction_layout as instruction_slots
 from bitpath.verif.aie_ml_v2.core.encoding import encoded
-from bitpath.verif.aie_ml_v2.core.errors import MEETING
 from bitpath.verif.aie_ml_v2.core.programs import ProgramMaker
 from bitpath.verif.aie_ml_v2.mac.lane_traffic import lane_operands, lane_valid, wide_operands
 from bitpath.verif.kit.batches import places
@@ -200,12 +199,13 @@ def tile_bundles(source):
 
 
 def meeting_bundles(source):
-    """Bundles that meet one of a cycle or of cycles before."""
-    pairs = [[each for each in bundles if each != Bundle()] for bundles, _ in MEETING.values()]
-    pairs.append([Bundle(ldb=Fill(fifo=1)), Bundle(lda=PointerAdd(address=Address(pointer=1, immediate=64)))])
-    words = [[encoded(each) for each in bundles] for bundles in pairs if len(bundles) > 1]
-    while True:
-        yield from source.choice(words)
+    """Pops and a flush, and in as many bundles operations that must not follow them in the next cycle."""
+    before = Bundle(lda=Pop(to="x0", fifo=0), ldb=Pop(to="x1", fifo=1), st=Flush())
+    loads = [Load(to=f"x{place}", address=Address(pointer=3 + place)) for place in range(2)]
+    accesses = Bundle(lda=loads[0], ldb=loads[1], st=StoreSrs(source="bmll0", address=Address(pointer=5)))
+    steps = [PointerAdd(address=Address(pointer=pointer, immediate=64)) for pointer in (1, 0)]
+    words = [encoded(each) for each in (before, before, accesses, Bundle(lda=steps[0], st=steps[1]))]
+    return drawn(lambda: source.choice(words))
 
 
 def expanded(source):
