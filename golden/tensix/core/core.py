@@ -230,6 +230,8 @@ class Core:
         order = Order(order)
         turns = range(THREADS) if order is not Order.LAST_THREAD_FIRST else range(THREADS - 1, -1, -1)
         executed: list[tuple[int, int]] = []
+        # The host may have met a wait since the last run.
+        forget_met_waits(self.state)
         progress = True
         while progress:
             progress = False
