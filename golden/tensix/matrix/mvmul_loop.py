@@ -130,15 +130,16 @@ def _mvmul(
 def _products(a, a_powers, a_least, b, b_powers, b_least, row, unit, goes_up, combined, highest, sums):
     """Write the sums of a row's octets and the largest powers of two of its groups."""
     octets, groups = b.shape[1] // OCTET, a_least.shape[0]
-    # A single group is multiplied again: both octets' products are aligned to the largest exponent of all.
-    for again in range(2 if groups == 1 else 1):
-        least = combined if again else a_least
-        for octet in range(octets):
-            own, number = octet * 2 // octets, octet * groups // octets
-            row_least = 0.0 if again else b_least[row, number]
-            _multiply(a, a_powers, b, b_powers, own, row, octet, unit, goes_up, least, number, row_least, highest, sums)
+    operands = a, a_powers, b, b_powers
+    for octet in range(octets):
+        own, number = octet * 2 // octets, octet * groups // octets
+        _multiply(*operands, own, row, octet, unit, goes_up, a_least, number, b_least[row, number], highest, sums)
+    if groups == 1:
+        # Both octets' products are aligned to the largest exponent of all.
         for i in range(COLUMNS):
             combined[0, i] = max(highest[0, row * COLUMNS + i], highest[1, row * COLUMNS + i])
+        for octet in range(octets):
+            _multiply(*operands, octet, row, octet, unit, goes_up, combined, 0, 0.0, highest, sums)
 
 
 @piece
