@@ -90,6 +90,11 @@ def early_fields(
     return Early(left=left, dropped=23 - kept, sign=1 << 31, **limits, **common)
 
 
+def truncates(early: Early) -> bool:
+    """Return True for a conversion that shifts left and drops low bits, and nothing else."""
+    return not any((early.int8, early.upper, early.narrows, early.rounds, early.random))
+
+
 @piece
 def _truncate(word, left, dropped):
     return np.uint32(word << left) >> dropped << dropped

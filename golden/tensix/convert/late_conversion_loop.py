@@ -53,6 +53,11 @@ def late_fields(mid_format: Format, out_format: Format, *, e4m3: bool) -> Late:
     return Late(right=right)
 
 
+def shifts(late: Late) -> bool:
+    """Return True for a conversion that shifts right, and nothing else."""
+    return late._replace(right=0) == Late()
+
+
 @piece
 def _shift(value, right, exponent, sign):
     return (value if value & exponent else np.uint32(value & sign)) >> right

@@ -6,11 +6,11 @@ from bitpath.golden.arrays.kernels import kernel
 from bitpath.golden.arrays.parallel import in_parallel, owned, shares
 from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
 from bitpath.golden.tensix.convert.block_floats_loop import STEPS, block_fields, encode_blocks
-from bitpath.golden.tensix.convert.early_conversion_loop import Early, convert_early, early_fields, round_randomly
+from bitpath.golden.tensix.convert.early_conversion_loop import convert_early, early_fields, round_randomly, truncates
 from bitpath.golden.tensix.convert.edge_mask_loop import mask_edge
 from bitpath.golden.tensix.convert.exponent_threshold_loop import apply_threshold, threshold_fields
 from bitpath.golden.tensix.convert.l1_accumulate_loop import add_to_l1
-from bitpath.golden.tensix.convert.late_conversion_loop import Late, convert_late, late_fields
+from bitpath.golden.tensix.convert.late_conversion_loop import convert_late, late_fields, shifts
 from bitpath.golden.tensix.convert.relu_loop import apply_relu, relu_fields
 from bitpath.golden.tensix.convert.tiles_loop import SHARE, TILE, by_width, codes_of, lanes, store
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, Format
@@ -68,12 +68,12 @@ def pack(
         threshold_fields(mid_format, exponent_threshold),
     )
     changes = masks.size > 0 or relu > 0 or exponent_threshold > 0
-    copies = (early, late) == (Early(), Late()) and not (changes or in_blocks)
+    copies = not changes and truncates(early) and early.left == early.dropped == late.right and shifts(late)
     # numba compiles no step whose argument is None.
     options = (
-        lanes(early),
+        None if copies else lanes(early),
         (*edge, *map(lanes, between)) if changes else None,
-        lanes(late),
+        None if copies else lanes(late),
         lanes(block) if in_blocks else None,
     )
     stream = exponent_stream_bytes(words.size) if in_blocks else 0
@@ -84,7 +84,7 @@ def pack(
     random, present = owned(bits).reshape(-1) if early.random else None, codes_of(old, width)
 
     def work(part: slice) -> None:
-        if copies:
+        if copies and not in_blocks:
             codes[part] = words[part]
         else:
             own = by_width(codes[part.start * datum_bits // (8 * width) :])
@@ -105,7 +105,9 @@ def _pack(words, bits, exponents, data, width, first, early, between, late, bloc
     for start in range(0, words.shape[0], TILE):
         size = min(TILE, words.shape[0] - start)
         tile = values[:size]
-        if bits is None:
+        if early is None:
+            tile = words[start : start + size]
+        elif bits is None:
             convert_early(words[start : start + size], tile, early)
         else:
             round_randomly(words[start : start + size], bits[start : start + size], tile, early)
@@ -115,7 +117,8 @@ def _pack(words, bits, exponents, data, width, first, early, between, late, bloc
                 mask_edge(tile, masks[(first + start) // 8 :], replacement, scratch)
             apply_relu(tile, relu)
             apply_threshold(tile, threshold)
-        convert_late(tile, late)
+        if late is not None:
+            convert_late(tile, late)
         if block is not None:
             datum_bits = np.int64(block.magnitude_bits) + 1
             encode_blocks(tile, exponents[start // BLOCK :], data[0][start * datum_bits // 8 :], block, scratch)

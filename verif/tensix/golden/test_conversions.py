@@ -76,6 +76,16 @@ def test_every_bf16_word_through_unpack_and_pack():
     assert np.array_equal(tensix.pack(words, "BF16", "BF16", dst32=False).view("<u2"), expected)
 
 
+@pytest.mark.parametrize("fmt", BLOCK_FLOATS, ids=lambda each: each.name)
+def test_every_raw_word_into_a_block_float(fmt):
+    """The two conversions before the block change no raw word."""
+    words = np.random.default_rng(34).permutation(ALL16)
+    packed = tensix.pack(words, "BF16" if BLOCK_FLOATS[fmt].exponent_bits == 8 else "FP16", fmt, dst32=False, raw=True)
+    exponents, datums = packed[: 1 << 12], split_datums(BLOCK_FLOATS[fmt], packed[1 << 12 :], 1 << 16)
+    expected = [exact.pack_block(BASE, fmt, block) for block in words.reshape(-1, 16).tolist()]
+    assert list(zip(exponents.tolist(), datums.reshape(-1, 16).tolist(), strict=True)) == expected
+
+
 @pytest.mark.parametrize("layout", ["SRC", "DST16_BF16", "DST16_FP16", "DST32"])
 def test_physical_orders(layout):
     words = ALL16 if "16" in layout else np.arange(1 << 19, dtype=np.uint32)
