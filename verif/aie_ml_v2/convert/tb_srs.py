@@ -1,4 +1,4 @@
-"""Bench of SRS: every 16-bit number, directed corners, random registers at every pace, sticky flag, latency, resets.
+"""Bench of SRS: every 16-bit number, corners, boundaries of the results, random registers at every pace, flag, latency, resets.
 
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random registers of a test, and the
 registers of every combination of the sweep over 16-bit numbers, which are all 65,536 where they fit; ``BITPATH_SHIFTS``
@@ -6,7 +6,7 @@ the sweep's shifts.
 """
 
 import os
-from itertools import product
+from itertools import chain, product
 
 import cocotb
 import numpy as np
@@ -16,6 +16,7 @@ from bitpath.rtl.aie_ml_v2.convert.config import IntegerLanesConfig
 from bitpath.rtl.aie_ml_v2.convert.srs import Srs
 from bitpath.verif.aie_ml_v2.convert.numbers import numbers_of, one_a_row, single_bits
 from bitpath.verif.aie_ml_v2.convert.srs import KINDS, MODES, SrsAsk, random_srs, srs_corners, srs_requests
+from bitpath.verif.aie_ml_v2.convert.srs_boundaries import bins, srs_boundaries
 from bitpath.verif.aie_ml_v2.convert.sticky_flag import check_sticky_flag
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
@@ -69,6 +70,18 @@ async def directed_corners(dut):
         for each in table:
             if each.holds:
                 coverage.hit(each.bin)
+        await Pipeline(frame, Srs.LATENCY).sweep(requests)
+
+
+@cocotb.test(**LIMIT)
+async def range_boundaries(dut):
+    """Accumulators at and beside zero, both limits, an even and an odd result, each with a sticky bit at every distance."""
+    table = list(srs_boundaries(pauses.rng("boundaries")))
+    requests = [each for beside in table for each in srs_requests(beside.ask, beside.accs, LANES)]
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(bins())
+        for name in chain(*(beside.hits for beside in table)):
+            coverage.hit(name)
         await Pipeline(frame, Srs.LATENCY).sweep(requests)
 
 

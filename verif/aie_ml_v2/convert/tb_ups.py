@@ -1,5 +1,7 @@
 """Bench of UPS: all 8-bit and 16-bit numbers, corners, random vectors at any pace, sticky flag, latency, resets.
 
+UPS rounds nothing: the boundaries of its results are the limits of saturation, and corners stand at and beside each.
+
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random vectors of a test, and the
 vectors of every combination of the sweep over 16-bit numbers, which are all 65,536 where they fit.
 """

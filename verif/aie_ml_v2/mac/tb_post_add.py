@@ -1,5 +1,7 @@
 """Bench of AIE-ML v2's post-adder: every pair of codes with every pair of shifts, in every place; integers; the extremes.
 
+Sums are exact integers. Products are floored after shifts where the numerics say so, which all pairs of codes reach.
+
 Floats go around the post-adder; what their products leave in it shows the multipliers that they share with the others.
 
 With fewer than 500 ``BITPATH_CASES`` an eighth of the beats of MX9 is sent, which has every pair of codes once.
