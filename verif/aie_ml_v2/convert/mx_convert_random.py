@@ -65,14 +65,17 @@ def random_conversion(combination: tuple[MxFormat, RoundingCode], source: Random
 
 
 def every_place(fmt: MxFormat) -> np.ndarray:
-    """Return every magnitude and sign with every fraction of its last place, float32 [n, elements], and in MX with and
-    without shift.
+    """Return every magnitude and sign with every fraction of its last place, as `in_blocks`."""
+    units = np.add.outer(np.arange(fmt.max_code + 1), FRACTIONS_OF_A_PLACE).ravel()
+    return in_blocks(fmt, np.concatenate([units, HALVES_AND_A_BIT, -units]))
+
+
+def in_blocks(fmt: MxFormat, units: np.ndarray) -> np.ndarray:
+    """Return elements of these units in the last place, float32 [n, elements], and in MX with and without shift.
 
     Element 0 is 1.5, so that the exponent is 127; it stands alone in its pair.
     """
     place = 2.0 ** (1 - fmt.magnitude_bits)
-    units = np.add.outer(np.arange(fmt.max_code + 1), FRACTIONS_OF_A_PLACE).ravel()
-    units = np.concatenate([units, HALVES_AND_A_BIT, -units])
     if not fmt.has_shifts:
         beside = _rows(units * place, fmt.elements - 1)
         return _with_first(np.concatenate([np.zeros((len(beside), 1)), beside], axis=1))

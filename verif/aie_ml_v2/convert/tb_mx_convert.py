@@ -1,4 +1,4 @@
-"""Bench of the conversion to blocks: every last place with ties, directed corners, random blocks at every pace, latency, resets.
+"""Bench of the conversion to blocks: every last place and sticky bit, corners, random blocks at every pace, latency, resets.
 
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random blocks of a test.
 """
@@ -12,6 +12,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import BLOCK_FORMATS, MX_BIAS, 
 from bitpath.rtl.aie_ml_v2.convert.config import MxConvertConfig
 from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert
 from bitpath.verif.aie_ml_v2.convert.mx_convert import conversions, expected, with_golden
+from bitpath.verif.aie_ml_v2.convert.mx_convert_boundaries import bins, boundary_blocks, hits, places_beside
 from bitpath.verif.aie_ml_v2.convert.mx_convert_corners import corners
 from bitpath.verif.aie_ml_v2.convert.mx_convert_random import every_place, random_conversion
 from bitpath.verif.kit import pauses
@@ -35,10 +36,17 @@ LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(fmt=FORMATS, rounding=[code.name for code in RoundingCode])
 async def every_last_place(dut, fmt, rounding):
-    """Every magnitude, and every midpoint above it, exact and with its neighbours."""
+    """Every magnitude, and every midpoint above it, exact and with its neighbours; a sticky bit at every distance beside zero,
+    the largest code, an even and an odd one."""
     fmt, code = BLOCK_FORMATS[fmt], RoundingCode[rounding]
-    requests = with_golden(conversions(every_place(fmt), fmt, code), NUMERICS)
+    places = places_beside(fmt, code, pauses.rng("boundaries"))
+    blocks = boundary_blocks(fmt, code, places)
     async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(bins(fmt, places))
+        for block, result in zip(blocks, expected(blocks, NUMERICS), strict=True):
+            for name in hits(NUMERICS, block, result, places):
+                coverage.hit(name)
+        requests = with_golden([*conversions(every_place(fmt), fmt, code), *blocks], NUMERICS)
         await Pipeline(frame, LATENCY).sweep(requests)
 
 

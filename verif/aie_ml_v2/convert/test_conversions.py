@@ -26,9 +26,10 @@ NUMERICS = {
     "255_is_a_number": replace(BASE, mx_nan_block=False, mx_bump=True),
 }
 MX_CORNERS, BFP16EBS8_CORNERS = 2559, 342
-PLACES = 10 * (275 + 35 + 9)
-"""Blocks with every last place of MX9, MX6 and MX4, without shift bits and with them, in ten rounding codes."""
-BFP16EBS8_PLACES = 10 * 192
+PLACES = 10 * (275 + 35 + 9) + 2700
+"""Blocks with every last place of MX9, MX6 and MX4, without shift bits and with them, in ten rounding codes; then those with
+sticky bits beside the boundaries of the codes."""
+BFP16EBS8_PLACES = 10 * 192 + 500
 SRS_KINDS, UPS_KINDS = 4 * 10 * 3 * 2, 4 * 3 * 2
 SRS_BOUNDARIES = 20_000
 """Accumulators beside the boundaries of SRS's results, at least."""
