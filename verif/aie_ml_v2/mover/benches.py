@@ -12,9 +12,14 @@ from bitpath.verif.kit.pipeline import Pipeline, Request
 LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
 
 
-async def sweep(dut: Any, unit: Registered, requests: list[Request]) -> None:
-    """Send a request a cycle."""
+async def sweep(
+    dut: Any, unit: Registered, requests: list[Request], bins: Sequence[str] = (), hit: Iterable[str] = ()
+) -> None:
+    """Send a request a cycle; they hit these bins."""
     async with bench(dut, unit.signature, drain=False) as frame:
+        coverage = frame.coverage(bins)
+        for name in hit:
+            coverage.hit(name)
         await Pipeline(frame, unit.latency).sweep(requests)
 
 

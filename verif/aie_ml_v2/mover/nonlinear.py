@@ -1,5 +1,7 @@
 """Arguments for the nonlinear unit, and golden's results."""
 
+from collections.abc import Collection, Iterator
+from fractions import Fraction
 from functools import partial
 from random import Random
 
@@ -8,7 +10,12 @@ import numpy as np
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2.declarations.mover import BF20
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.codec import decode
+from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.rtl.aie_ml_v2.mover.layouts import Function, nonlinear_request
+from bitpath.verif.common.boundary_codes import exact_code
+from bitpath.verif.kit.boundaries import SIDES, Boundary, Near, float_boundaries, near
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Request
@@ -22,6 +29,8 @@ FORMATS: dict[Function, FloatFormat] = {
 }
 NAMES = {Function.EXP2_BF16: "bf16", Function.EXP2_FP16: "fp16", Function.EXP2_FP32: "fp32"}
 SPECIALS = (0, 1, 0x007FFFFF, 0x00800000, 0x7F7FFFFF, 0x7F800000, 0x7F800001, 0x7FC00000, 0x7FFFFFFF)
+SMALL = 8
+"""Kinds of boundaries below ``2**-12``."""
 RANGES = ("below", "result", "above", "NaN")
 TANH_RANGES = ("argument", "table", "one", "NaN")
 BINS = (
@@ -90,6 +99,29 @@ def breakpoints() -> np.ndarray:
         reached = results(Function.TANH, middle) >= wanted
         low, high = np.where(reached, low, middle), np.where(reached, middle, high)
     return high
+
+
+def small_boundaries(rng: Random) -> Collection[Boundary]:
+    """Return BF16's boundaries where tanh rounds its argument: below ``2**-12``, without the largest numbers."""
+    found: dict[str, Boundary] = {}
+    while len(found) < SMALL:
+        found |= {each.name: each for each in float_boundaries(BF16, rng) if each.lower < Fraction(1, 1 << 13)}
+    return found.values()
+
+
+def small_bins() -> list[str]:
+    return [Near(boundary, 1, side, 2).bin for boundary in small_boundaries(Random(0)) for side in SIDES]
+
+
+def near_small(rng: Random) -> Iterator[tuple[int, str | None]]:
+    """Yield arguments of either sign at and beside ties, with a bit at every distance; and the bin, if golden gives the nearest
+    number, and at a tie the smaller one."""
+    for each in near(small_boundaries, rng, range(2, FP32.precision + 2), Rounding.RNZ):
+        code = exact_code(each.value, FP32)
+        if code is not None:
+            code |= rng.getrandbits(1) << 31
+            exact = round_to_format(decode(FP32, code).value, BF16, Rounding.RNZ)
+            yield code, each.bin if results(Function.TANH, np.array([code]))[0] == exact else None
 
 
 def any_codes(function: Function, source: Random, count: int) -> np.ndarray:

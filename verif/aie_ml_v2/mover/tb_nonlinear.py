@@ -1,5 +1,8 @@
 """Bench of exp2 and tanh: BF16 inputs, fractions, exponents, clamps, breakpoints, random numbers, latency, resets.
 
+Results of exp2 are irrational but for powers of two, so that none is a tie; all fractions, exponents and clamps are swept. The
+table of tanh has each of its breakpoints swept.
+
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random requests of a test, and
 those of the sweeps over BF16 inputs and over breakpoints, which are all inputs where they fit.
 """
@@ -23,8 +26,10 @@ from bitpath.verif.aie_ml_v2.mover.nonlinear import (
     breakpoints,
     exponents,
     fractions,
+    near_small,
     neighbours,
     nonlinear_requests,
+    small_bins,
 )
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import config_from_environment
@@ -76,6 +81,15 @@ async def breakpoints_of_tanh(dut):
 async def every_exponent_and_clamp(dut):
     requests = [each for function, codes in corners().items() for each in nonlinear_requests(function, codes, LANES)]
     await benches.sweep(dut, UNIT, requests)
+
+
+@cocotb.test(**benches.LIMIT)
+async def range_boundaries(dut):
+    """Small arguments, which tanh rounds to BF16: ties there, and a bit beside them at every distance."""
+    codes, hit = zip(*near_small(pauses.rng("boundaries")), strict=True)
+    await benches.sweep(
+        dut, UNIT, nonlinear_requests(Function.TANH, np.array(codes), LANES), small_bins(), filter(None, hit)
+    )
 
 
 @cocotb.test(**benches.LIMIT)

@@ -24,7 +24,14 @@ CORNERS = {"vector_alu": 2700, "nonlinear": 830}
         ("vector_alu", VectorAluConfig(), 10, "pairs|pace=both|latency|resets", 7, (34 + 24) * 10 + 150 + 20),
         ("vector_move", VectorMoveConfig(), 40, None, 8, 520 + 400 + 4 * 50 + 20),
         ("shuffle", ShuffleConfig(), 60, "routes|unknown|pace=both|latency", 4, 116 + 70 + 60 + 20),
-        ("nonlinear", NonlinearConfig(), 60, "bf16|breakpoints|clamp|pace=both|latency", 8, 5 * 60 + 60 + 20),
+        (
+            "nonlinear",
+            NonlinearConfig(),
+            60,
+            "bf16|breakpoints|boundaries|clamp|pace=both|latency",
+            9,
+            5 * 60 + 240 // 4 + 60 + 20,
+        ),
     ],
 )
 def test_bench(unit, config, cases, tests, ran, compared):

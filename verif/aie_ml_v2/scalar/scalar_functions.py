@@ -1,8 +1,9 @@
 """Cases of the scalar functions, with golden's results."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from itertools import product
+from itertools import product, repeat
 from random import Random
 
 import numpy as np
@@ -11,14 +12,16 @@ from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS
 from bitpath.golden.aie_ml_v2.declarations.scalar import ScalarFunction, Sr2
 from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.scalar.codec import decode
+from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.rtl.aie_ml_v2.scalar.config import ScalarFunctionsConfig
 from bitpath.rtl.aie_ml_v2.scalar.layouts import FunctionCode, FunctionControl, FunctionRequest, FunctionResult
 from bitpath.rtl.aie_ml_v2.scalar.scalar_functions import ScalarFunctions
 from bitpath.verif.aie_ml_v2.floats import fix_float, float_fix
 from bitpath.verif.aie_ml_v2.lanes.bench import Case, Cases
-from bitpath.verif.common.fp32.functions import FORMAT_EDGES, FUNCTIONS, class_of, rounding_edges
+from bitpath.verif.common.fp32.functions import FORMAT_EDGES, FUNCTIONS, beside_ties, class_of, rounding_edges
 from bitpath.verif.kit.mismatches import Shown
-from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.values import code_text
 
 NAMES = {
@@ -47,6 +50,13 @@ def _rose(flags: int, names: Mapping[str, Sr2]) -> dict[str, int]:
 
 def _way(fix_in: int | None, fix_out: int | None) -> str:
     return " to ".join("float" if each is None else "fix" for each in (fix_in, fix_out))
+
+
+def _stated(cases: Iterable[Case], results: Iterable[int], bins: Iterable[Sequence[str]]) -> Iterator[Case]:
+    """Give the cases their bins where golden has the results that are stated."""
+    for case, result, names in zip(cases, results, bins, strict=False):
+        holds = unpack(FunctionResult, case.expected).y == result
+        yield replace(case, bins=tuple(names) if holds else ())
 
 
 class FunctionCases(Cases):
@@ -138,6 +148,38 @@ class FunctionCases(Cases):
     def _asks(code: int) -> bool:
         """Return True for positive codes, and for some negative ones: a sign passes, or makes NaN of any number."""
         return not code & FP32.sign_mask or class_of(code) == "-subnormal" or code & FP32.fraction_mask == 0
+
+    def boundaries(self, rng: Random) -> list[Case]:
+        """Results beside ties at every distance, of each function and of both conversions.
+
+        A case has its bins if golden gives the exact value's number. A reciprocal follows integers; an integer is made of a
+        square root.
+        """
+        cases = []
+        for function in ScalarFunction:
+            own = FUNCTIONS[NAMES[function]]
+            ties = list(beside_ties(own, rng))
+            nearer = [round_to_format(each.lower + (each.side > 0) * each.unit, FP32) for each in ties]
+            bins = [[f"{function.value}/{name}" for name in each.bins_of(own)] for each in ties]
+            cases += _stated(self.cases(function, [each.code for each in ties]), nearer, bins)
+        inverse, root = (FUNCTIONS[NAMES[each]].exact for each in (ScalarFunction.INV, ScalarFunction.SQRT))
+        for each in fix_float.boundaries():
+            given = self.cases(ScalarFunction.INV, each.codes, fix_in=each.ask.shift)
+            cases += _stated(given, map(inverse, each.results), repeat([f"fix to float/{each.bin}"]))
+        for each in float_fix.boundaries():
+            # The square of a number, rounded, has that number as its root.
+            squares = [round_to_format(decode(FP32, code).value ** 2, FP32) for code in each.codes]
+            found = zip(squares, each.codes, each.results, strict=True)
+            operands, results = zip(*((x, y) for x, code, y in found if root(x) == code), strict=True)
+            given = self.cases(ScalarFunction.SQRT, operands, fix_out=each.ask.shift)
+            cases += _stated(given, results, repeat([f"float to fix/{each.bin}"]))
+        return cases
+
+    @property
+    def boundary_bins(self) -> list[str]:
+        own = [f"{each.value}/{name}" for each in ScalarFunction for name in FUNCTIONS[NAMES[each]].tie_bins]
+        ways = {"fix to float": fix_float.boundaries(), "float to fix": float_fix.boundaries()}
+        return own + [f"{way}/{each.bin}" for way, table in ways.items() for each in table]
 
     def random(self, rng: Random, count: int) -> list[Case]:
         """Any operand in every kind, in any order; integers and results near the borders of both conversions."""

@@ -34,6 +34,12 @@ async def volume(dut, function):
 
 
 @cocotb.test(**LIMIT)
+async def range_boundaries(dut):
+    """Results beside ties at every distance; no root is subnormal, and none of the results overflows beside a tie."""
+    await BENCH.swept(dut, SOURCE.boundaries(pauses.rng("boundaries")), SOURCE.boundary_bins)
+
+
+@cocotb.test(**LIMIT)
 async def nearest_midpoints(dut):
     """Reciprocals that a remainder of one bit decides, and the inverse roots nearest to midpoints."""
     count = CASES // 2

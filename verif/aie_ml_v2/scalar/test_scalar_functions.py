@@ -15,10 +15,10 @@ EDGES = len(FORMAT_EDGES)
 
 @pytest.mark.simulator
 def test_on_icarus():
-    """Every exponent, midpoints, random operands of every kind at every pace, latency, resets."""
-    compared = EDGES + 2000 + 4 * 60 + 3 * 300 + 20
+    """Every exponent, midpoints, boundaries, random operands of every kind at every pace, latency, resets."""
+    compared = EDGES + 2000 + 1400 + 4 * 60 + 3 * 300 + 20
     env = {"BITPATH_VOLUME": "300"}
-    bench(ScalarFunctionsConfig(), "icarus", cases=60, env=env, min_tests=11, min_compared=compared)
+    bench(ScalarFunctionsConfig(), "icarus", cases=60, env=env, min_tests=12, min_compared=compared)
 
 
 @pytest.mark.simulator
@@ -27,7 +27,7 @@ def test_in_volume():
     """A million random operands of each function."""
     count = 1_000_000
     env = {"BITPATH_VOLUME": str(count)}
-    bench(ScalarFunctionsConfig(), "verilator", cases=5000, env=env, min_tests=11, min_compared=3 * count)
+    bench(ScalarFunctionsConfig(), "verilator", cases=5000, env=env, min_tests=12, min_compared=3 * count)
 
 
 @pytest.mark.simulator
