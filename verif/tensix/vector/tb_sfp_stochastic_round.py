@@ -1,4 +1,4 @@
-"""Bench of SFP_STOCH_RND: corners, every discarded value, seeds, the sequence of states, random vectors, latency, resets.
+"""Bench of SFP_STOCH_RND: corners, boundaries, every discarded value, seeds, the sequence of states, random vectors, latency, resets.
 
 Expected values come from golden. ``BITPATH_CASES`` sets the random vectors of a test.
 """
@@ -7,8 +7,10 @@ import os
 from itertools import product
 
 import cocotb
+import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
+from bitpath.golden.tensix import sfp_stoch_rnd
 from bitpath.rtl.tensix.vector.config import SfpStochasticRoundConfig
 from bitpath.rtl.tensix.vector.layouts import LANE_BITS, LaneWords, RandomBits, RoundMode
 from bitpath.rtl.tensix.vector.prng_seed import STEPS
@@ -23,6 +25,8 @@ from bitpath.verif.tensix.vector.rounding import (
     any_rounding,
     any_seed,
     bin_name,
+    boundary_bins,
+    boundary_words,
     corners,
     every_discard,
     roundings,
@@ -88,6 +92,25 @@ async def edges(dut):
         for kind in KINDS:
             coverage.hit(bin_name(*kind))
             sent += with_golden(vectors(corners(), *kind), lanes)
+        await Pipeline(frame, LATENCY).sweep(sent)
+
+
+@cocotb.test(**LIMIT)
+async def range_boundaries(dut):
+    """Ties of every mode's results, also at both ends, and one bit beside them at every distance, in every rounding."""
+    rng, lanes = pauses.rng("boundaries"), Lanes()
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(boundary_bins())
+        await seeded(frame, lanes, rng.getrandbits(LANE_BITS))
+        sent = []
+        for mode in RoundMode:
+            words, exact, names = zip(*boundary_words(rng, mode), strict=True)
+            nearest = sfp_stoch_rnd(np.array(words, np.uint32), mode.value, numerics=NUMERICS)
+            for result, stated, name in zip(nearest.tolist(), exact, names, strict=True):
+                if result == stated:
+                    coverage.hit(mode.name, name)
+            for rounding in roundings(NUMERICS):
+                sent += with_golden(vectors(list(words), mode, rounding), lanes)
         await Pipeline(frame, LATENCY).sweep(sent)
 
 

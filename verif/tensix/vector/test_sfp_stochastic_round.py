@@ -8,7 +8,7 @@ from bitpath.sim.engine.runner import run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20261128
-ALL = 12
+ALL = 13
 """Tests of the bench."""
 SHORT = {"BITPATH_SEQUENCE": "300"}
 
@@ -42,7 +42,7 @@ def test_on_icarus():
         tests="^(?!.*(every_discarded|edges))",
         env=SHORT,
         seed=SEED,
-        min_tests=9,
+        min_tests=10,
         min_compared=500,
     )
 
