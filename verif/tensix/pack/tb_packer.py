@@ -1,4 +1,6 @@
-"""Bench of the packer: every 16-bit word, directed corners, every combination of formats and steps, latency, resets.
+"""Bench of the packer: every 16-bit word, every significand of blocks, corners, every combination of formats and steps, latency, resets.
+
+The exponent threshold rounds nothing: it compares exponents, of which corners have those just below, at and above it.
 
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random rows of a test.
 """
@@ -11,7 +13,7 @@ import numpy as np
 
 from bitpath.golden.formats.catalogue import FP16
 from bitpath.golden.tensix import unpack
-from bitpath.golden.tensix.declarations.formats import BLOCK, Format
+from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, Format
 from bitpath.rtl.tensix.pack.config import PackerConfig
 from bitpath.rtl.tensix.pack.layouts import PackedRow, PackRequest
 from bitpath.rtl.tensix.pack.packer import Packer
@@ -19,6 +21,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.tensix.pack.block_rows import block_rows
 from bitpath.verif.tensix.pack.corner import lay_out
 from bitpath.verif.tensix.pack.pack import Packed, Packing, PackRow, expected
 from bitpath.verif.tensix.pack.pack_corners import corners
@@ -117,6 +120,21 @@ async def directed_corners(dut):
                 if (result.datums[place], result.exponent) == (each.datum, each.exponent):
                     coverage.hit(each.bin)
         await Pipeline(frame, Packer.LATENCY).exchange(as_rows(requests, results), "full_speed")
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(out=[each.name for each in BLOCK_FLOATS])
+async def block_boundaries(dut, out):
+    """Every significand at every distance below its block's exponent: all ties and sticky bits of a datum, and the clamp."""
+    rows, data = zip(*block_rows(NUMERICS, Format[out]), strict=True)
+    results = expected(rows, NUMERICS)
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(dict.fromkeys(f"{out}/{name}" for row in data for name, _ in row))
+        for row, result in zip(data, results, strict=True):
+            for (name, datum), got in zip(row, result.datums, strict=False):
+                if datum == got:
+                    coverage.hit(out, name)
+        await Pipeline(frame, Packer.LATENCY).sweep(as_rows(rows, results))
 
 
 @cocotb.test(**LIMIT)

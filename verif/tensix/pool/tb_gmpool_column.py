@@ -1,5 +1,7 @@
 """Bench of GMPOOL's column: a maximum in each place, ties, scales, chains of instructions, random columns, latency, resets.
 
+GMPOOL rounds nothing: it adds exponents and compares; the maximum and each tie stand in every place.
+
 Expected values come from golden's exact tier before anything is driven. ``BITPATH_CASES`` sets the random columns of a test.
 """
 

@@ -1,5 +1,7 @@
 """Bench of the unpacker: every datum of up to 16 bits, FP32 at the limits of other formats, random rows, latency, resets.
 
+The unpacker rounds nothing: floats are truncated, datums of blocks are exact, and narrow exponents saturate.
+
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random rows of a test.
 """
 
@@ -109,10 +111,11 @@ def fp32_corners() -> list[tuple[str, Format, int, int]]:
             (f"NaN to FP16 is the largest/{name}", Format.FP16, code | FP32.nan_code, src | 0x7FFF),
             (f"infinity to FP16 is the largest/{name}", Format.FP16, code | infinity, src | 0x7FFF),
         ]
-        for exponent in (-REBIAS, -1, 0, 1, 15, 30, 31, 32, 33):
-            fp32 = code | exponent + REBIAS << 23 | 0x2AB << 13 | low
-            fp16 = 0 if exponent < 0 else 0x7FFF if exponent > 31 else exponent << 10 | 0x2AB
-            table.append((f"to FP16 with exponent {exponent}/{name}", Format.FP16, fp32, src | fp16))
+        for exponent, fraction in product((-REBIAS, -1, 0, 1, 15, 30, 31, 32, 33), (0, 0x2AB, 0x3FF)):
+            fp32 = code | exponent + REBIAS << 23 | fraction << 13 | (low if fraction else 0)
+            fp16 = 0 if exponent < 0 else 0x7FFF if exponent > 31 else exponent << 10 | fraction
+            where = f"exponent {exponent} and fraction {fraction:#x}"
+            table.append((f"to FP16 with {where}/{name}", Format.FP16, fp32, src | fp16))
         for magnitude in (0, 1, (1 << 31) - 1):
             table.append((f"INT32 of magnitude {magnitude}/{name}", Format.INT32, code | magnitude, code | magnitude))
     return table

@@ -199,7 +199,7 @@ def test_unpacker_of_blackhole():
 def test_packer_of_blackhole():
     """E4M3 and FP16 from FP32 or BF16 in Dst among all combinations; every BF16 word that is narrowed."""
     compared = 13 * 4096 + 6448 + 390 + 20
-    bench("packer", BLACKHOLE_CONVERSIONS, "verilator", cases=500, min_tests=19, min_compared=compared)
+    bench("packer", BLACKHOLE_CONVERSIONS, "verilator", cases=500, min_tests=25, min_compared=compared)
 
 
 @pytest.mark.deep
@@ -211,13 +211,13 @@ def test_unpacker_on_icarus():
 @pytest.mark.parametrize(
     ("tests", "ran", "compared"),
     [
-        ("directed_corners|random_rows|latency|resets", 7, 6448 + 390 + 20),
-        pytest.param(None, 16, 10 * 4096 + 6448 + 390 + 20, marks=pytest.mark.deep),
+        ("directed_corners|block_boundaries|random_rows|latency|resets", 13, 6 * 188 + 6448 + 390 + 20),
+        pytest.param(None, 22, 10 * 4096 + 6 * 188 + 6448 + 390 + 20, marks=pytest.mark.deep),
     ],
     ids=["some", "all"],
 )
 def test_packer_on_verilator(tests, ran, compared):
-    """Every combination of formats and steps at four paces, corners, latency; the deep test has every 16-bit word in ten conversions."""
+    """Every combination of formats and steps at four paces, corners, block floats, latency; the deep test has every 16-bit word in ten conversions."""
     bench("packer", ConversionConfig(), "verilator", cases=500, tests=tests, min_tests=ran, min_compared=compared)
 
 
@@ -232,8 +232,8 @@ def test_packer_of_two_rows():
 @pytest.mark.parametrize("simulator", ["verilator", "icarus"])
 def test_other_packer(simulator):
     """Icarus compiles a packer in a quarter of a minute; `bitpath agree` runs the default one on it too."""
-    tests = "directed_corners|latency"
-    bench("packer", OTHER_CONVERSIONS, simulator, cases=20, tests=tests, min_tests=2, min_compared=410)
+    tests = "directed_corners|block_boundaries|latency"
+    bench("packer", OTHER_CONVERSIONS, simulator, cases=20, tests=tests, min_tests=8, min_compared=410 + 6 * 188)
 
 
 @pytest.mark.deep
