@@ -102,9 +102,9 @@ class Driven:
         self._stimulus, self._response = Signal(len(Cat(ins))), Signal(len(Cat(outs)))
         m.d.comb += [Cat(ins).eq(self._stimulus), self._response.eq(Cat(outs))]
         fragment = Fragment.get(m, None)
-        parts = list(_walk(fragment))
+        parts = list(walk(fragment))
         self.memories = [each._data for _, each in parts if isinstance(each, MemoryInstance)]
-        registers = {id(signal): (name, signal) for name, each in parts for signal in _registers(each)}
+        registers = {id(signal): (name, signal) for name, each in parts for signal in clocked(each)}
         cleared = [(name, signal) for name, signal in registers.values() if not signal.reset_less]
         self.registers = [f"{name}.{signal.name}" for name, signal in cleared]
         self._registers = [signal for _, signal in cleared]
@@ -243,7 +243,7 @@ def drawn(draw: Callable[[], int]) -> Iterator[int]:
         yield draw()
 
 
-def _walk(fragment: Fragment, component: str = "") -> Iterator[tuple[str, Fragment]]:
+def walk(fragment: Fragment, component: str = "") -> Iterator[tuple[str, Fragment]]:
     """Yield a fragment and those inside it, each with the class of its component; a library's has that around it in front."""
     for origin in fragment.origins or ():
         if not isinstance(origin, Module):
@@ -251,12 +251,15 @@ def _walk(fragment: Fragment, component: str = "") -> Iterator[tuple[str, Fragme
             component = own if type(origin).__module__.startswith("bitpath.") else f"{component}.{own}"
     yield component, fragment
     for inner, *_ in fragment.subfragments:
-        yield from _walk(inner, component)
+        yield from walk(inner, component)
 
 
-def _registers(fragment: Fragment) -> Iterator[Signal]:
-    for statement in fragment.statements.get("sync", ()):
-        yield from statement._lhs_signals()
+def clocked(fragment: Fragment) -> Iterator[Signal]:
+    """Yield the signals that statements of a clocked domain drive."""
+    for domain, statements in fragment.statements.items():
+        if domain != "comb":
+            for statement in statements:
+                yield from statement._lhs_signals()
 
 
 def _bits(value: Any) -> int:

@@ -227,7 +227,8 @@ class AieTile(wiring.Component):
     def _shuffle(self, m: Module, platform, goes: Value, slot: data.View, vectors) -> None:
         """The slot mv."""
         unit = instantiate(m, platform, "shuffle", Shuffle, ShuffleConfig())
-        valid, to, exponents = Signal(), Signal.like(slot.to, reset_less=True), Signal(reset_less=True)
+        valid = Signal()
+        to, exponents = Signal.like(slot.to, reset_less=True), Signal(reset_less=True)
         write = vectors.mv
         for port, name in (("mv_a", "low"), ("mv_b", "high")):
             source, read = getattr(unit.i.p, name), getattr(vectors, f"{port}_data")

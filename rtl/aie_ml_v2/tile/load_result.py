@@ -46,7 +46,8 @@ class LoadResult(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         word = 8 * self.config.bank_bytes
-        moved, odd, wide = Signal(), Signal(reset_less=True), Signal(reset_less=True)
+        moved = Signal()
+        odd, wide = Signal(reset_less=True), Signal(reset_less=True)
         first, shown = Signal.like(self.first, reset_less=True), Signal.like(self.bytes, reset_less=True)
         fresh = Signal(2)
         held, collected, out = (Signal(2 * word, name=name, reset_less=True) for name in ("held", "collected", "out"))

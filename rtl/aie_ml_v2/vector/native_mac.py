@@ -77,7 +77,8 @@ class NativeMac(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        taken, request = Signal(), Signal(NATIVE_REQUEST, reset_less=True)
+        taken = Signal()
+        request = Signal(NATIVE_REQUEST, reset_less=True)
         m.d.sync += taken.eq(self.valid)
         with m.If(self.valid):
             m.d.sync += request.eq(self.request)

@@ -85,7 +85,8 @@ class BackgroundSlot(wiring.Component):
             self.read.p.partitions.eq(held.rows),
             self.read.p.word.eq(byte >> WORD_BITS),
         ]
-        came, ends, place = Signal(), Signal(), Signal(WORD_BITS, reset_less=True)
+        came, ends = Signal(), Signal()
+        place = Signal(WORD_BITS, reset_less=True)
         m.d.sync += [came.eq(asks), ends.eq(last), place.eq(byte)]
         found = Cat(
             (self.data.word_select(p, 8 * SBUF_WORD_BYTES) >> (place << 3))[:PASS_BITS] for p in range(config.size)

@@ -98,8 +98,8 @@ class TensorOperands(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config, held = self.config, self.instruction
-        found, came = Signal.like(self.request, name="found", reset_less=True), Signal()
-        kept, there = Signal.like(self.request, name="kept", reset_less=True), Signal()
+        found, kept = (Signal.like(self.request, name=name, reset_less=True) for name in ("found", "kept"))
+        came, there = Signal(), Signal()
         words = Signal(len(self.data), reset_less=True)
         m.d.sync += [
             came.eq(self.asks),

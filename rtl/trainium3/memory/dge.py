@@ -160,7 +160,8 @@ class Dge(wiring.Component):
         """Take the longest chunk that stays in a run of both sides, and join it to the descriptor before where it continues."""
         config = self.config
         present = Signal(dge_descriptor(config), reset_less=True)
-        there, boundary = Signal(), Signal(reset_less=True)
+        boundary = Signal(reset_less=True)
+        there = Signal()
         # Where the present descriptor would continue.
         ends = [Signal(config.byte_bits, name=f"{name}_end", reset_less=True) for name in ("source", "destination")]
         begins = [

@@ -7,27 +7,27 @@ UNSEEN = {
     **dict.fromkeys(("Dge.o__payload", "ReplayExpander.place", "ReplayExpander.executes", "TiliseAddress.row"), LOADED),
     **dict.fromkeys((f"DgeSide.{each}" for each in ("count", "empty", "address", "left", "partition")), LOADED),
     **dict.fromkeys(("MopExpander.word", "ReplayExpander.word"), LOADED),
-    # `there`, which a command clears before it walks.
-    "Dge.$signal": LOADED,
+    # A command clears it before it walks.
+    "Dge.there": LOADED,
     # Every load has column 0 of the two rows.
     **dict.fromkeys(("WeightLoad.second_0", "WeightLoad.second_6"), LOADED),
-    **dict.fromkeys(("DataMemory.read_0", "DataMemory.read_1", "LoadResult.fresh", "LoadResult.$signal"), EACH_CYCLE),
+    **dict.fromkeys(("DataMemory.read_0", "DataMemory.read_1", "LoadResult.fresh", "LoadResult.moved"), EACH_CYCLE),
     "MopExpander.after_mop": EMPTY,
 }
 """Reasons by name, component and signal."""
 
 RESET_LESS = {
-    "aie_ml_v2/core/aie_tile": "exponents to valid",
+    "aie_ml_v2/core/aie_tile": "exponents to",
     "aie_ml_v2/core/load_units": "held line",
     "aie_ml_v2/core/multiply_unit": "held later",
     "aie_ml_v2/core/store_unit": "acc control shift",
     "aie_ml_v2/engine/aie_engine": "held",
     "aie_ml_v2/engine/row_storer": "address held part tile",
-    "aie_ml_v2/mac/mac_lane": "held is_float multiplied_valid",
+    "aie_ml_v2/mac/mac_lane": "held held is_float multiplied_valid",
     "aie_ml_v2/mac/wide_lanes": "double_multiplied double_permuted",
     "aie_ml_v2/tile/data_memory": "pair",
-    "aie_ml_v2/tile/load_result": "collected first held moved odd out shown wide",
-    "aie_ml_v2/vector/native_mac": "request taken",
+    "aie_ml_v2/tile/load_result": "collected first held odd out shown wide",
+    "aie_ml_v2/vector/native_mac": "request",
     "aie_ml_v2/vector/vector_mac": "operands",
     "common/fp32/digit_recurrence": "digits exponent left residue special step total",
     "common/pipeline/pipeline_registers": "held",
@@ -44,20 +44,20 @@ RESET_LESS = {
     "tensix/vector/sfp_stochastic_round": "results",
     "trainium3/array/psum_column": "index mask mode random store value",
     "trainium3/array/psum_memory": "shown",
-    "trainium3/core/background_slot": "came ends held place",
+    "trainium3/core/background_slot": "held place",
     "trainium3/core/lane_engine": "held",
     "trainium3/core/lane_reader": "held",
     "trainium3/core/lane_units": "column gathered",
     "trainium3/core/main_slot": "held",
-    "trainium3/core/tensor_operands": "came found held kept own there words",
+    "trainium3/core/tensor_operands": "found held kept own words",
     "trainium3/core/tensor_slots": "banks held",
     "trainium3/dma/destination_align": "held",
     "trainium3/dma/dma_transpose": "at banks command counts credit held place row",
     "trainium3/dma/read_add_write": "beat forward kept",
     "trainium3/dma/source_align": "held",
-    "trainium3/dot/pe": "moving partial stationary",
+    "trainium3/dot/pe": "moving partial second stationary",
     "trainium3/memory/access_walker": "command counts deltas element mosts reaches size tag",
-    "trainium3/memory/dge": "boundary command ends number partition present step there",
+    "trainium3/memory/dge": "boundary command ends number partition present step",
     "trainium3/memory/dge_side": "base counts deltas high is_run kept low nums reach run",
     "trainium3/memory/held_answer": "held",
     "trainium3/memory/indirect_offsets": "column command",
@@ -76,3 +76,19 @@ RESET_LESS = {
 """Signals that are declared without a reset, by file of the RTL. A valid bit or a count with a reset says when they are read:
 `test_a_reset_in_the_middle_of_work` finds no output that shows what a reset left in them.
 """
+READ_PORTS = {
+    "AccumulatorFile.Memory",
+    "Chain.SyncFIFOBuffered.Memory",
+    "CoreDma.Memory",
+    "LaneReader.SyncFIFOBuffered.Memory",
+    "MemoryBank.Memory",
+    "MemorySlice.Memory",
+    "OperandRow.Memory",
+    "PsumColumn.Memory",
+    "Ring.Memory",
+    "RmsNormQuantLane.Memory",
+    "SbufPartition.Memory",
+    "StreamPort.SyncFIFOBuffered.Memory",
+    "TensixEngine.Memory",
+}
+"""Memories with a synchronous read port, whose word a reset leaves as it was, by component."""

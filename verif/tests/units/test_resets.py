@@ -1,14 +1,11 @@
 # amaranth: UnusedElaboratable=no
 """A one-cycle reset with work in flight puts a unit into its power-up state; pauses do not change its transfers."""
 
-import ast
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-import bitpath.rtl
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.tensix.dot.config import Dot16Config
 from bitpath.rtl.tensix.pool.config import GmpoolColumnConfig
@@ -26,10 +23,9 @@ from bitpath.verif.common.large import LARGE
 from bitpath.verif.kit.engine_host import EARLY_WORDS
 from bitpath.verif.kit.traffic import Driven, Pace, broken_offer, first_difference, silent
 from bitpath.verif.tests.units.manners import ALWAYS_BUSY, MANNERS, SMALL_TILE
-from bitpath.verif.tests.units.registers import RESET_LESS, UNSEEN
+from bitpath.verif.tests.units.registers import UNSEEN
 from bitpath.verif.trainium3.engine.programs import PLACES
 
-RTL = Path(bitpath.rtl.__file__).parent
 BEFORE = (5, 28)
 """Cycles of work before the reset, in which outputs stall if their number is odd."""
 MOMENTS = (*BEFORE, *range(6, 600, 7))
@@ -132,26 +128,6 @@ def test_a_register_without_reset_is_found(name):
         elif not unlisted:
             break
     assert not [unit.registers[index] for index in unlisted]
-
-
-def reset_less(file):
-    """Return the names that a file assigns in statements with ``reset_less``."""
-    statements = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Assign)]
-    return {
-        name.id
-        for each in statements
-        if any(isinstance(node, ast.keyword) and node.arg == "reset_less" for node in ast.walk(each))
-        for target in each.targets
-        for name in ast.walk(target)
-        if isinstance(name, ast.Name)
-    }
-
-
-def test_registers_without_reset_are_those_of_the_list():
-    found = {file.relative_to(RTL).with_suffix("").as_posix(): reset_less(file) for file in RTL.rglob("*.py")}
-    assert {file: names for file, names in found.items() if names} == {
-        file: set(names.split()) for file, names in RESET_LESS.items()
-    }
 
 
 def given(trace):
