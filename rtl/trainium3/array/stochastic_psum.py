@@ -4,7 +4,7 @@ Ref: "Trainium3 Architecture Guide for NKI", BF16 Matmul Results in PSUM. The as
 choice of this project.
 """
 
-from amaranth import Array, Module
+from amaranth import Array, Module, Mux
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
@@ -13,6 +13,7 @@ from bitpath.rtl.common.fp32.fp32_to_bf16 import DROPPED_BITS
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.array.config import PsumConfig
 from bitpath.rtl.trainium3.array.psum import Psum, psum_members
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.vector.config import XorwowConfig
 from bitpath.rtl.trainium3.vector.xorwow import Xorwow, lane_bits
 from bitpath.rtl.trainium3.vector.xorwow_lane import LaneNumbers, LaneStates
@@ -47,6 +48,7 @@ class StochasticPsum(wiring.Component):
     load : In(stream of a generator's address and states, always ready)
     shown : In(generator_address)
     states : Out(LaneStates), present states of the generator ``shown``
+    load_fault : Out(Fault), PARTITIONS in the cycle of a load of a generator that there is not, which loads nothing
     """
 
     def __init__(self, config: PsumConfig):
@@ -60,6 +62,7 @@ class StochasticPsum(wiring.Component):
                 "load": In(stream.Signature(load, always_ready=True)),
                 "shown": In(address),
                 "states": Out(LaneStates),
+                "load_fault": Out(Fault),
             }
         )
 
@@ -70,12 +73,15 @@ class StochasticPsum(wiring.Component):
         m.d.comb += [psum.write.eq(self.write), psum.clear.eq(self.clear), self.fault.eq(psum.fault)]
         connect(m, flipped(self.host), psum.host)
         connect(m, psum.data, flipped(self.data))
+        address = self.load.p.address
+        beyond = (address.lane >= generators(config).lanes) | (address.psum_lane >= config.lanes)
+        m.d.comb += self.load_fault.eq(Mux(self.load.valid & beyond, Fault.PARTITIONS, Fault.NONE))
         sources = []
         for lane in range(config.lanes):
             source = instantiate(m, platform, f"xorwow_{lane}", Xorwow, generators(config))
             m.d.comb += [
-                source.load.valid.eq(self.load.valid & (self.load.p.address.psum_lane == lane)),
-                source.load.p.lane.eq(self.load.p.address.lane),
+                source.load.valid.eq(self.load.valid & (address.psum_lane == lane)),
+                source.load.p.lane.eq(address.lane),
                 source.load.p.states.eq(self.load.p.states),
                 source.lane.eq(self.shown.lane),
                 # Half-word c is the c-th from the bottom in both layouts.

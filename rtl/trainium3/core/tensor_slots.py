@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from bitpath.golden.trainium3.declarations.quad_mx import ACCUMULATES, QUADRANT
-from bitpath.golden.trainium3.declarations.tensor import LOAD_COLUMNS, PATTERNS
+from bitpath.golden.trainium3.declarations.tensor import LOAD_COLUMNS, TRAINIUM3_SPARSE
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.array.psum_column import OVERWRITING_FLAGS
@@ -27,6 +27,7 @@ from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.memory.scale_fetch import SCALES
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import BYTES, OperandFormat
+from bitpath.rtl.trainium3.tensor.tag_select import is_known
 
 MX_FORMATS = (OperandFormat.E4M3FN, OperandFormat.E5M2, OperandFormat.E2M1)
 DOUBLE_ROW_FORMATS = (OperandFormat.E4M3FN, OperandFormat.E5M2, OperandFormat.E4M3)
@@ -142,11 +143,7 @@ class TensorSlots(wiring.Component):
         if config.has_sparse:
             sparse, pattern = mode == Mode.SPARSE, held.pattern
             allowed[Mode.SPARSE] = both(*SPARSE_FORMATS) & (tf32[0] == tf32[1])
-            known = Cat(
-                (pattern.last_partition == each.kept - 1) & (pattern.last_slot == each.ratio - 1)
-                for each in PATTERNS.values()
-            )
-            operation |= sparse & ~known.any()
+            operation |= sparse & ~is_known(pattern, TRAINIUM3_SPARSE.numerics)
             row_rest = Mux(sparse, pattern.last_partition, row_rest)
             column_rest = Mux(sparse, LOAD_COLUMNS - 1, column_rest)
             count = Mux(sparse, result.count * (pattern.last_slot + 1), count)

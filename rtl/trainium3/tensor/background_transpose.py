@@ -10,6 +10,7 @@ from amaranth import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
 from bitpath.rtl.trainium3.tensor.config import TransposeConfig
 from bitpath.rtl.trainium3.tensor.operand import PASS_BITS
 
@@ -34,7 +35,8 @@ class BackgroundTranspose(wiring.Component):
     """``column[f][p] = row[p][f]`` for tiles of 1 to ``size`` rows and columns.
 
     A row in and a column out a cycle: tiles of equal sides follow each other without a gap. The first column of a tile appears a
-    cycle after its last row. ``last_column`` is that of the tile's last row.
+    cycle after its last row. ``last_column`` is that of the tile's last row. A row is refused if its last column lies beyond
+    ``size``, or if it is the tile's row ``size`` and not its last one: it leaves no trace.
 
     Parameters
     ----------
@@ -44,12 +46,17 @@ class BackgroundTranspose(wiring.Component):
     -------
     i : In(stream of row_layout)
     o : Out(stream of column_layout)
+    fault : Out(Fault), PARTITIONS in the cycle in which a row is refused
     """
 
     def __init__(self, config: TransposeConfig):
         self.config = config
         super().__init__(
-            {"i": In(stream.Signature(row_layout(config))), "o": Out(stream.Signature(column_layout(config)))}
+            {
+                "i": In(stream.Signature(row_layout(config))),
+                "o": Out(stream.Signature(column_layout(config))),
+                "fault": Out(Fault),
+            }
         )
 
     def elaborate(self, platform):
@@ -64,10 +71,12 @@ class BackgroundTranspose(wiring.Component):
         filling, reading = Signal(), Signal()
         row, column = Signal(range(size)), Signal(range(size))
         takes, gives = Signal(), Signal()
+        beyond = (self.i.p.last_column >= size) | (row == size - 1) & ~self.i.p.last
+        legal = taken_if_legal(m, self.i, self.fault, Mux(beyond, Fault.PARTITIONS, Fault.NONE))
         m.d.comb += [
             self.i.ready.eq(~Array(full)[filling]),
             self.o.valid.eq(Array(full)[reading]),
-            takes.eq(self.i.valid & self.i.ready),
+            takes.eq(legal & self.i.ready),
             gives.eq(self.o.valid & self.o.ready),
         ]
         with m.If(takes):

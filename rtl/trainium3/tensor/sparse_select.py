@@ -5,14 +5,15 @@
 Ref: "Trainium2 Architecture Guide for NKI", structured sparsity.
 """
 
-from amaranth import Module, Signal
+from amaranth import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
 from bitpath.rtl.trainium3.tensor.config import SelectConfig
 from bitpath.rtl.trainium3.tensor.operand import NARROW
-from bitpath.rtl.trainium3.tensor.tag_select import PATTERN, SLOTS, TAG, TagSelect
+from bitpath.rtl.trainium3.tensor.tag_select import PATTERN, SLOTS, TAG, TagSelect, is_known
 
 
 def select_layout(config: SelectConfig) -> data.StructLayout:
@@ -33,7 +34,7 @@ def selected_layout(config: SelectConfig) -> data.StructLayout:
 
 
 class SparseSelect(wiring.Component):
-    """A moving column a cycle, combinational.
+    """A moving column a cycle, combinational. A column whose pattern the array does not have is refused: nothing comes of it.
 
     Parameters
     ----------
@@ -43,6 +44,7 @@ class SparseSelect(wiring.Component):
     -------
     i : In(stream of select_layout)
     o : Out(stream of selected_layout)
+    fault : Out(Fault), OPERATION in the cycle in which a column is refused
     """
 
     clocked = False
@@ -53,13 +55,16 @@ class SparseSelect(wiring.Component):
             {
                 "i": In(stream.Signature(select_layout(config))),
                 "o": Out(stream.Signature(selected_layout(config))),
+                "fault": Out(Fault),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
         pattern, slots = self.i.p.pattern, self.i.p.slots
-        m.d.comb += [self.o.valid.eq(self.i.valid), self.i.ready.eq(self.o.ready)]
+        wrong = Mux(is_known(pattern, self.config.numerics), Fault.NONE, Fault.OPERATION)
+        valid = taken_if_legal(m, self.i, self.fault, wrong)
+        m.d.comb += [self.o.valid.eq(valid), self.i.ready.eq(self.o.ready)]
         for row in range(SLOTS):
             group = Signal(slots.shape(), name=f"group_{row}")
             m.d.comb += group.eq(slots)

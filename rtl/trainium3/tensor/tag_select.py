@@ -9,9 +9,11 @@ Ref: "Trainium2 Architecture Guide for NKI", structured sparsity (four-bit tags;
 code of a tag is chosen, see the declarations.
 """
 
-from amaranth import Module, Mux
+from amaranth import Cat, Module, Mux, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.trainium3.declarations.tensor import SparseNumerics
 
 TAG = 4
 """Bits of a tag."""
@@ -19,6 +21,12 @@ SLOTS = 4
 """Largest number of partitions in a group, and of slots on one."""
 PATTERN = data.StructLayout({"last_partition": range(SLOTS), "last_slot": range(SLOTS)})
 """A pattern kept:group as ``kept - 1`` and ``group / kept - 1``."""
+
+
+def is_known(pattern: data.View, numerics: SparseNumerics) -> Value:
+    """Return 1 for a pattern that the array takes."""
+    places = [(kept - 1, group // kept - 1) for kept, group in numerics.patterns]
+    return Cat((pattern.last_partition == place[0]) & (pattern.last_slot == place[1]) for place in places).any()
 
 
 class TagSelect(wiring.Component):

@@ -14,6 +14,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.tensor import LOAD_BITS
+from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
 from bitpath.rtl.trainium3.tensor.config import LoadConfig
 from bitpath.rtl.trainium3.tensor.tag_select import TAG
 
@@ -52,7 +53,8 @@ class WeightLoad(wiring.Component):
 
     A load of M columns takes ``ceil(M / 4)`` cycles, or ``ceil(M / 2)`` of 32 bits, and ``ceil(M / 16)`` more with tags. The next
     one begins when a moving word has swapped it in; a moving word with ``swap`` waits until a load is complete. Columns that a
-    load lacks keep their words. Moving words take one cycle.
+    load lacks keep their words. Moving words take one cycle. A beat of a load whose last column lies beyond the PEs is refused: it
+    leaves no trace.
 
     Parameters
     ----------
@@ -63,6 +65,7 @@ class WeightLoad(wiring.Component):
     load : In(stream of load_layout)
     i : In(stream of moving_layout)
     o : Out(stream of held_layout)
+    fault : Out(Fault), PARTITIONS in the cycle in which a beat is refused
     """
 
     def __init__(self, config: LoadConfig):
@@ -72,6 +75,7 @@ class WeightLoad(wiring.Component):
                 "load": In(stream.Signature(load_layout(config))),
                 "i": In(stream.Signature(moving_layout(config))),
                 "o": Out(stream.Signature(held_layout(config))),
+                "fault": Out(Fault),
             }
         )
 
@@ -83,10 +87,12 @@ class WeightLoad(wiring.Component):
         following = Signal(range(cols + 17))
         ends, loads, takes = Signal(), Signal(), Signal()
         beat = self.load.p
+        wrong = Mux(beat.last_column >= cols, Fault.PARTITIONS, Fault.NONE)
+        legal = taken_if_legal(m, self.load, self.fault, wrong)
         m.d.comb += [
             self.load.ready.eq(~full),
             self.i.ready.eq((self.o.ready | ~self.o.valid) & (full | ~self.i.p.swap)),
-            loads.eq(self.load.valid & self.load.ready),
+            loads.eq(legal & self.load.ready),
             takes.eq(self.i.valid & self.i.ready),
             following.eq(column + Mux(in_tags, 16, Mux(beat.wide, 2, 4))),
             ends.eq(following > beat.last_column),

@@ -28,7 +28,8 @@ from bitpath.rtl.trainium3.memory.config import DgeConfig, IndirectConfig, WalkC
 from bitpath.rtl.trainium3.memory.indirect_offsets import indirect_command
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import length_width
-from bitpath.rtl.trainium3.tensor.config import IssueConfig
+from bitpath.rtl.trainium3.tensor.background_transpose import row_layout
+from bitpath.rtl.trainium3.tensor.config import IssueConfig, TransposeConfig
 from bitpath.rtl.trainium3.tensor.tensor_issue import instruction_layout as instruction_slots
 from bitpath.verif.aie_ml_v2.core.encoding import encoded
 from bitpath.verif.aie_ml_v2.core.programs import ProgramMaker
@@ -127,6 +128,13 @@ def transposes(source):
 def walk_commands(source):
     """Patterns that stay in the partition, and now and then one that is rejected."""
     return drawn(lambda: random_command(WalkConfig(), source))
+
+
+def tall_tiles(source):
+    """Rows of which every fourth ends its tile, so that some tiles have too many."""
+    layout = row_layout(TransposeConfig())
+    last = 1 << places(layout)["last"][0]
+    return drawn(lambda: source.getrandbits(layout.size) & ~source.choice((0, last)))
 
 
 def copies(source):
@@ -285,7 +293,8 @@ MANNERS = {
     "rmsnorm_quant": Manners(keeps=SRAM, inputs={"command": row_command}, still=("retired", *ALWAYS_BUSY), cycles=600),
     **dict.fromkeys(("activation2_lane", "engine_lane", "rand2_lane"), Manners()),
     "copy_lanes": Manners(inputs={"command": short_rows}),
-    **dict.fromkeys(("fp32_passes", "background_transpose"), Manners()),
+    "fp32_passes": Manners(),
+    "background_transpose": Manners(inputs={"i": tall_tiles}),
     "tensor_issue": Manners(inputs={"i": short_instructions}),
     "exponential": Manners(keeps=SRAM),
     "mac_lane": Manners(settle={"o": FLOAT_LATENCY}, inputs={"operands": lane_operands, "valid": lane_valid}),

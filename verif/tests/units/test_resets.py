@@ -35,7 +35,18 @@ BROKEN_OFF = {"tensor_engine": (30, 600), "tensix_engine": (8, 200), "aie_engine
 """Engines with a reset bench of their own, and programs to interrupt at each pace, in `make test` and in the deep tests."""
 COUNTED = ("mac_lane", "wide_lanes")
 """Units whose outputs do not show a missing reset: who uses them counts the cycles, and no output says when a result has come."""
-SHOWN = ("quantize_mx", "packer", "scalar_functions", "nonlinear", "core_pe", "dma_cast", "engine_lane")
+SHOWN = (
+    "quantize_mx",
+    "packer",
+    "scalar_functions",
+    "nonlinear",
+    "core_pe",
+    "dma_cast",
+    "engine_lane",
+    "rand2_lane",
+    "store_fifo",
+    "load_fifo",
+)
 """Large units whose traffic shows each register of their own. That of the others does not show all of them yet: `RESET_LESS`
 alone keeps their resets."""
 REGISTERED = PipelineConfig(stages=2)

@@ -23,6 +23,7 @@ from bitpath.golden.trainium3.vector.xorwow import psum_random_bits
 from bitpath.rtl.common.fp32.fp32_to_bf16 import DROPPED_BITS
 from bitpath.rtl.trainium3.array.config import PsumConfig
 from bitpath.rtl.trainium3.array.stochastic_psum import StochasticPsum, generator_address, generators
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.common.fp32.boundaries import near_sums
 from bitpath.verif.kit import pauses
@@ -125,6 +126,30 @@ async def refused_results(dut):
             table.read(place)
         await table.play([])
         await compare_states(frame, sources)
+
+
+@cocotb.test(**LIMIT)
+async def every_address_of_a_load(dut):
+    """Loads of every address that there is and is not, with and without valid: a fault in their cycle alone, and no trace."""
+    rng = pauses.rng("states")
+    states = [[random_states(rng) for _ in range(XORWOW_LANES)] for _ in range(CONFIG.lanes)]
+    lanes, psum_lanes = (range(1 << width(ADDRESS[name].shape)) for name in ("lane", "psum_lane"))
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        board = frame.scoreboard("load_fault", Fault)
+        await load(dut, [trainium3.Xorwow(np.stack(own)) for own in states])
+        for psum_lane, lane, valid in product(psum_lanes, lanes, range(2)):
+            loaded, known = random_states(rng), psum_lane < CONFIG.lanes and lane < XORWOW_LANES
+            address = {"lane": lane, "psum_lane": psum_lane}
+            dut.load__payload.value = pack(LOAD, {"states": bits_of(loaded), "address": address})
+            dut.load__valid.value = valid
+            await FallingEdge(dut.clk)
+            board.expect((Fault.PARTITIONS if valid and not known else Fault.NONE).value, f"{address}, valid {valid}")
+            board.got(resolved(dut.load_fault))
+            await RisingEdge(dut.clk)
+            if valid and known:
+                states[psum_lane][lane] = loaded
+        dut.load__valid.value = 0
+        await compare_states(frame, [trainium3.Xorwow(np.stack(own)) for own in states])
 
 
 @cocotb.test(**LIMIT)

@@ -1,4 +1,5 @@
-"""Bench of the background transpose: every shape, tiles in any order at every pace, square tiles without a gap, resets.
+"""Bench of the background transpose: every shape, tiles in any order at every pace, square tiles without a gap, resets,
+rows that are refused.
 
 Expected columns come from golden's transpose before anything is driven. ``BITPATH_CASES`` sets the random tiles of a test.
 """
@@ -12,14 +13,16 @@ import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.trainium3 import nc_transpose
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.tensor.background_transpose import BackgroundTranspose, column_layout, row_layout
 from bitpath.rtl.trainium3.tensor.config import TransposeConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
-from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.packing import changed, pack
 from bitpath.verif.kit.pipeline import PACES
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.refusals import Faults
 
 CONFIG = config_from_environment(TransposeConfig)
 SIZE = CONFIG.size
@@ -120,6 +123,37 @@ async def both_banks_full(dut):
             board.expect(expected[0][0], "a column that nobody takes")
             board.got(resolved(dut.o__payload))
             await RisingEdge(dut.clk)
+
+
+@cocotb.test(**LIMIT)
+async def refused_rows(dut):
+    """Between the rows of tiles, rows with a last column that there is not, and the last possible row that is not the tile's
+    last: a fault, and no other trace."""
+    rng = pauses.rng("tiles")
+    beyond = range(SIZE, 1 << (SIZE - 1).bit_length())
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage([*map(str, beyond), "too many rows"])
+        driver = frame.driver("i", pauses.scattered(0.2, pauses.rng("i")))
+        board = frame.check_stream("o", stalls=pauses.scattered(0.3, pauses.rng("o")))
+        faults = Faults(frame)
+
+        def refused(row, name, **fields):
+            driver.send_bits(changed(ROW, row, fields))
+            faults.expect(Fault.PARTITIONS, name)
+            coverage.hit(str(name))
+
+        for shape in (*SHAPES, (SIZE, SIZE)):
+            sent, expected = tile(*shape, rng)
+            for number, row in enumerate(sent):
+                for column in beyond:
+                    if rng.random() < 0.5:
+                        refused(row, column, last_column=column, last=rng.getrandbits(1))
+                if number == SIZE - 1:
+                    refused(row, "too many rows", last=0)
+                driver.send_bits(row)
+                faults.expect(Fault.NONE, f"row {number} of {shape}")
+            for column in expected:
+                board.expect(column, f"{shape} among refused rows")
 
 
 @cocotb.test(**LIMIT)

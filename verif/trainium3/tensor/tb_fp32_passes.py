@@ -6,6 +6,7 @@ Expected columns come from golden's halves before anything is driven. ``BITPATH_
 import os
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import product
 from random import Random
 
 import cocotb
@@ -18,12 +19,12 @@ from bitpath.golden.scalar.fp32 import convert
 from bitpath.golden.trainium3.declarations.tensor import LOW_BITS
 from bitpath.golden.trainium3.exact import fp32_halves
 from bitpath.rtl.trainium3.tensor.config import PassesConfig
-from bitpath.rtl.trainium3.tensor.fp32_passes import Fp32Passes, PassMode, pass_layout, request_layout
+from bitpath.rtl.trainium3.tensor.fp32_passes import PASSES, Fp32Passes, PassMode, pass_layout, request_layout
 from bitpath.verif.common.fp32.boundaries import near_codes
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
-from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.pipeline import PACES
 from bitpath.verif.kit.streams import resolved
 
@@ -126,6 +127,21 @@ async def corners(dut, mode):
                 for column in expected:
                     board.expect(column, f"{mode}, number {number}, row 0 {codes[0]:08x}")
                 coverage.hit(f"{codes[0]:08x}", number)
+
+
+@cocotb.test(**LIMIT)
+async def every_command(dut):
+    """No code is illegal: all modes, numbers and onezero operands, also those that a mode does not read."""
+    rng = pauses.rng("commands")
+    commands = list(product(PassMode, range(PASSES), range(2), range(2)))
+    assert len(commands) == 1 << width(REQUEST) - CONFIG.rows * FP32.width
+    async with bench(dut, SIGNATURE) as frame:
+        driver, board = frame.driver("i"), frame.check_stream("o")
+        for command in rng.sample(commands, len(commands)):
+            payload, expected = request([random_code(rng) for _ in range(CONFIG.rows)], *command)
+            driver.send_bits(payload)
+            for column in expected:
+                board.expect(column, str(command))
 
 
 @cocotb.test(**LIMIT)

@@ -1,15 +1,19 @@
-"""Bench of the sparse selection: every tag in every row under every pattern, illegal ones too, random columns at every pace.
+"""Bench of the sparse selection: every tag in every row under every pattern, illegal ones too, random columns at every pace,
+patterns that the array does not have.
 
 Expected elements come from golden's rule before anything is driven. ``BITPATH_CASES`` sets the random columns of a test.
 """
 
 import os
+from itertools import product
 from random import Random
 
 import cocotb
+from cocotb.triggers import Timer
 
 from bitpath.golden.trainium3.declarations.tensor import PATTERNS, TRAINIUM3_SPARSE
 from bitpath.golden.trainium3.exact import selected
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.tensor.config import SelectConfig
 from bitpath.rtl.trainium3.tensor.operand import NARROW
 from bitpath.rtl.trainium3.tensor.sparse_select import SparseSelect, select_layout, selected_layout
@@ -17,8 +21,9 @@ from bitpath.rtl.trainium3.tensor.tag_select import SLOTS, TAG
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
-from bitpath.verif.kit.packing import pack, width
+from bitpath.verif.kit.packing import changed, pack, width
 from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.kit.streams import resolved
 
 CONFIG = config_from_environment(SelectConfig)
 SIGNATURE = SparseSelect(CONFIG).signature
@@ -73,3 +78,29 @@ async def random_columns(dut, pace):
         sent.append(request(rng.choice(list(PATTERNS)), random_slots(rng), tags))
     async with bench(dut, SIGNATURE) as frame:
         await Pipeline(frame, 0).exchange(sent, pace)
+
+
+@cocotb.test(**LIMIT)
+async def every_pattern(dut):
+    """Each code of a pattern with every handshake: one that the array does not have gives no column, and a fault if it is taken."""
+    rng = pauses.rng("columns")
+    names = {(each.kept - 1, each.ratio - 1): name for name, each in PATTERNS.items()}
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(cross(range(SLOTS), range(SLOTS), range(2), range(2)))
+        board, faults = frame.scoreboard("o", SELECTED), frame.scoreboard("fault", Fault)
+        for *places, valid, ready in product(range(SLOTS), range(SLOTS), range(2), range(2)):
+            name = names.get(tuple(places))
+            tags = [rng.randrange(TAGS) for _ in range(PES)]
+            column = request(name or rng.choice(list(PATTERNS)), random_slots(rng), tags)
+            pattern = dict(zip(("last_partition", "last_slot"), places, strict=True))
+            dut.i__payload.value = changed(COLUMN, column.payload, {"pattern": pattern})
+            dut.i__valid.value, dut.o__ready.value = valid, ready
+            await Timer(1, unit="ns")
+            assert (resolved(dut.o__valid), resolved(dut.i__ready)) == (valid and name is not None, ready)
+            fault = Fault.OPERATION if valid and ready and name is None else Fault.NONE
+            faults.expect(fault.value, f"{pattern}, valid {valid}, ready {ready}")
+            faults.got(resolved(dut.fault))
+            if valid and name is not None:
+                board.expect(column.expected, column.shown)
+                board.got(resolved(dut.o__payload))
+            coverage.hit(*places, valid, ready)

@@ -5,6 +5,8 @@ instructions of a random test.
 """
 
 import os
+from dataclasses import dataclass
+from itertools import combinations
 from random import Random
 from typing import Any
 
@@ -36,9 +38,24 @@ LONG_BITS = 9
 """Bits of the counts that are tried: a simulation counts each cycle."""
 
 
-def fields(instruction: TensorInstruction, tag: int) -> dict[str, int]:
+@dataclass(frozen=True, kw_only=True)
+class AnyInstruction:
+    """An instruction of any fields, also of those that golden does not have: no cycles or banks, ``tile`` as any set of tiles."""
+
+    cycles: int
+    banks: tuple[int, ...]
+    transpose: bool
+    tile: int | None
+
+
+Instruction = TensorInstruction | AnyInstruction
+
+
+def fields(instruction: Instruction, tag: int) -> dict[str, int]:
     tiles = 0
-    if instruction.tile is not None:
+    if isinstance(instruction, AnyInstruction):
+        tiles = instruction.tile or 0
+    elif instruction.tile is not None:
         row, column, rows, columns = (each // SIDE for each in instruction.tile)
         tiles = sum(1 << ACROSS * r + c for r in range(row, row + rows) for c in range(column, column + columns))
     return {
@@ -50,7 +67,7 @@ def fields(instruction: TensorInstruction, tag: int) -> dict[str, int]:
     }
 
 
-def kind(instruction: TensorInstruction) -> str:
+def kind(instruction: Instruction) -> str:
     return "tiled" if instruction.tile else "transpose" if instruction.transpose else "matmul"
 
 
@@ -73,7 +90,7 @@ def random_instruction(rng: Random, longest: int) -> TensorInstruction:
 
 
 async def play(
-    dut: Any, *programs: list[TensorInstruction], late: list[int] | None = None, stalls: Any = None, bins: Any = ()
+    dut: Any, *programs: list[Any], late: list[int] | None = None, stalls: Any = None, bins: Any = ()
 ) -> list[int]:
     """Offer instructions in order, each from its cycle of ``late`` on; return the cycles in which commands left.
 
@@ -108,7 +125,7 @@ async def play(
                 if offered and free and takes:
                     if slots is not None:
                         assert (slots[number].start, slots[number].background) == (cycle, background)
-                    busy |= dict.fromkeys(places(own, background), cycle + own.cycles)
+                    busy |= dict.fromkeys(places(own, background), cycle + max(1, own.cycles))
                     taken.append(cycle)
                     number += 1
                 cycle += 1
@@ -117,14 +134,14 @@ async def play(
     return taken
 
 
-def places(own: TensorInstruction, background: bool) -> list[Any]:
+def places(own: Instruction, background: bool) -> list[Any]:
     """The slots and banks that an instruction holds."""
     tiles = fields(own, 0)["tiles"]
     slots: list[Any] = [("tile", tile) for tile in range(TILES) if tiles >> tile & 1]
     return [*(slots or ["background" if background else "main"]), *(("bank", bank) for bank in own.banks)]
 
 
-def may_issue(own: TensorInstruction, busy: dict[Any, int], cycle: int) -> tuple[bool, bool]:
+def may_issue(own: Instruction, busy: dict[Any, int], cycle: int) -> tuple[bool, bool]:
     """Whether an instruction may issue in a cycle, and whether in the background."""
     held = {place for place, end in busy.items() if end > cycle}
     background = own.tile is None and "main" in held
@@ -190,6 +207,26 @@ async def each_tile_and_bank_alone(dut):
     for bank in range(CONFIG.banks):
         program += [TensorInstruction(cycles=min(5, LONGEST), banks=(bank,), transpose=True)] * 2
     await play(dut, program)
+
+
+@cocotb.test(**LIMIT)
+async def every_field(dut):
+    """No code is illegal: every set of banks, also none, every set of one or two tiles and of many, 0 cycles."""
+    rng = pauses.rng("program")
+    few = [sum(1 << tile for tile in chosen) for size in (1, 2) for chosen in combinations(range(TILES), size)]
+    sets = [*range(1 << CONFIG.banks), *(rng.getrandbits(CONFIG.banks) for _ in few)]
+    tiles = [*few, *(rng.choice((None, rng.randrange(1, 1 << TILES))) for _ in range(1 << CONFIG.banks))]
+    rng.shuffle(tiles)
+    program = [
+        AnyInstruction(
+            cycles=rng.randint(0, min(3, LONGEST)),
+            banks=tuple(bank for bank in range(CONFIG.banks) if chosen >> bank & 1),
+            transpose=bool(rng.getrandbits(1)),
+            tile=tile,
+        )
+        for chosen, tile in zip(sets, tiles, strict=True)
+    ]
+    await play(dut, program, late=[0] * len(program))
 
 
 @cocotb.test(**LIMIT)

@@ -1,4 +1,5 @@
-"""Bench of the fast weight load: loads of every kind and length beside moving words, their time, swaps, stalls, resets.
+"""Bench of the fast weight load: loads of every kind and length beside moving words, their time, swaps, stalls, resets,
+beats whose last column there is not.
 
 Expected words come from lists in Python, and times from golden's `load_cycles`. ``BITPATH_CASES`` sets the loads of a test.
 """
@@ -13,14 +14,16 @@ import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.trainium3 import load_cycles
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.tensor.config import LoadConfig
 from bitpath.rtl.trainium3.tensor.weight_load import WeightLoad, held_layout, load_layout, moving_layout
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
-from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.packing import changed, pack
 from bitpath.verif.kit.pipeline import PACES
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.refusals import Faults
 
 CONFIG = config_from_environment(LoadConfig)
 ROWS, COLS = CONFIG.rows, CONFIG.cols
@@ -28,6 +31,8 @@ SIGNATURE = WeightLoad(CONFIG).signature
 LOAD, MOVING, HELD = load_layout(CONFIG), moving_layout(CONFIG), held_layout(CONFIG)
 CASES = int(os.environ.get("BITPATH_CASES", "60"))
 LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+BEYOND = range(COLS, 1 << (COLS - 1).bit_length())
+"""Last columns that the PEs do not have, of as many bits."""
 KINDS = {
     "bf16": ("matmul", ml_dtypes.bfloat16),
     "fp8": ("matmul", ml_dtypes.float8_e5m2),
@@ -129,6 +134,32 @@ async def loads_beside_moving_words(dut, pace):
                 word = rng.getrandbits(CONFIG.moving_bits)
                 moving.send({"word": word, "swap": int(place == 0)})
                 board.expect(copies.held(word), f"load {number} of {kind}, word {place}")
+
+
+@cocotb.test(**LIMIT, skip=not BEYOND)
+async def refused_beats(dut):
+    """Every last column that there is not, between the beats of loads of every kind: a fault, and no other trace."""
+    rng, copies = pauses.rng("words"), Copies()
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(map(str, BEYOND))
+        loads = frame.driver("load", pauses.scattered(0.2, pauses.rng("load gaps")))
+        moving, board = frame.driver("i"), frame.check_stream("o", stalls=pauses.scattered(0.3, pauses.rng("o")))
+        faults, waiting = Faults(frame, "load"), [*BEYOND] * 10
+        while waiting:
+            kind = rng.choice(list(KINDS))
+            for beat in load(kind, rng.randint(1, COLS), rng, copies):
+                while waiting and rng.random() < 0.5:
+                    column = waiting.pop()
+                    wrong = {"last_column": column, "wide": rng.getrandbits(1), "tagged": rng.getrandbits(1)}
+                    loads.send_bits(changed(LOAD, beat, wrong))
+                    faults.expect(Fault.PARTITIONS, wrong)
+                    coverage.hit(str(column))
+                loads.send_bits(beat)
+                faults.expect(Fault.NONE, kind)
+            copies.swap()
+            word = rng.getrandbits(CONFIG.moving_bits)
+            moving.send({"word": word, "swap": 1})
+            board.expect(copies.held(word), f"{kind} among refused beats")
 
 
 @cocotb.test(**LIMIT)

@@ -26,24 +26,24 @@ SEED = 20261126
 bench = partial(run_bench, seed=SEED)
 
 BENCHES = {
-    # Corners in every mode and number, random columns at every pace, cycles of a request, resets.
-    "fp32_passes-verilator": (PassesConfig(rows=8), 200, None, 15, 4 * 200 + 4 * 160),
+    # Corners in every mode and number, every command, random columns at every pace, cycles of a request, resets.
+    "fp32_passes-verilator": (PassesConfig(rows=8), 200, None, 16, 4 * 200 + 4 * 160),
     "fp32_passes-icarus": (PassesConfig(rows=1), 40, "random|cycles|resets", 11, 4 * 40),
-    # Every tag under every pattern, random columns at every pace.
-    "sparse_select-verilator": (SelectConfig(cols=2), 100, None, 11, 7 * 48 + 4 * 100),
-    "sparse_select-icarus": (SelectConfig(cols=1), 25, None, 11, 7 * 48 + 4 * 25),
-    # Tiles of every shape, random tiles at every pace, rates, full banks, resets.
-    "background_transpose-verilator": (TransposeConfig(size=4), 60, None, 11, 40 + 4 * 100),
-    "background_transpose-icarus": (TransposeConfig(size=3), 15, None, 11, 18 + 4 * 20),
-    # Chains of transposes, random programs, late instructions and stalls, long instructions, resets.
-    "tensor_issue-verilator": (IssueConfig(cycle_bits=9), 150, None, 9, 4 * 150),
-    "tensor_issue-icarus": (IssueConfig(banks=3, cycle_bits=5), 30, None, 9, 4 * 30),
+    # Every tag under every pattern, every pattern, random columns at every pace.
+    "sparse_select-verilator": (SelectConfig(cols=2), 100, None, 12, 7 * 48 + 4 * 100 + 64),
+    "sparse_select-icarus": (SelectConfig(cols=1), 25, None, 12, 7 * 48 + 4 * 25 + 64),
+    # Tiles of every shape, random tiles at every pace, rates, full banks, refused rows, resets.
+    "background_transpose-verilator": (TransposeConfig(size=4), 60, None, 12, 40 + 4 * 100),
+    "background_transpose-icarus": (TransposeConfig(size=3), 15, None, 12, 18 + 4 * 20),
+    # Chains of transposes, random programs, late instructions and stalls, long instructions, every field, resets.
+    "tensor_issue-verilator": (IssueConfig(cycle_bits=9), 150, None, 10, 5 * 150),
+    "tensor_issue-icarus": (IssueConfig(banks=3, cycle_bits=5), 30, None, 10, 5 * 30),
     # Tiles of every mode with and without stalls, every mode behind every other, resets: four outputs a cycle.
     "core_pe-verilator": (CorePeConfig(pipeline=PipelineConfig(stages=2)), 150, None, 16, 4 * 12 * 150),
     "core_pe-icarus": (CorePeConfig(sparse=False), 60, "scattered|resets", 7, 4 * 5 * 60),
-    # Time of every load, loads beside moving words at every pace, resets.
-    "weight_load-verilator": (LoadConfig(cols=18), 60, None, 12, 5 * 18 + 4 * 120),
-    "weight_load-icarus": (LoadConfig(), 15, None, 12, 5 * 6 + 4 * 24),
+    # Time of every load, loads beside moving words at every pace, refused beats, resets.
+    "weight_load-verilator": (LoadConfig(cols=18), 60, None, 13, 5 * 18 + 4 * 120),
+    "weight_load-icarus": (LoadConfig(), 15, None, 13, 5 * 6 + 4 * 24),
 }
 """Configuration, cases, names of tests, and the least tests and comparisons."""
 
@@ -84,8 +84,8 @@ def test_background_transpose_known_answers(kat, replay):
 
 
 VOLUMES = [
-    ("fp32_passes", PassesConfig(rows=4), 20_000, 15, 80_000),
-    ("sparse_select", SelectConfig(cols=4), 20_000, 11, 80_000),
+    ("fp32_passes", PassesConfig(rows=4), 20_000, 16, 80_000),
+    ("sparse_select", SelectConfig(cols=4), 20_000, 12, 80_000),
     *(("core_pe", CorePeConfig(pipeline=PipelineConfig(stages=stages)), 3000, 16, 120_000) for stages in range(5)),
     ("weight_load", LoadConfig(rows=4, cols=32), 300, 12, 2400),
 ]

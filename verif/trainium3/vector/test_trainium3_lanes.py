@@ -119,7 +119,7 @@ BENCHES = {
     "quantize_mx-icarus": (QuantizeMxConfig(pipeline=STAGES[0]), 40, MX, 6, 100 + 4 * 36 + 20),
     "xorwow-verilator": (XorwowConfig(lanes=16), 300, None, 6, 2 * (3 * 300 + 2 * 20)),
     "xorwow-icarus": (XorwowConfig(lanes=2), 300, None, 6, 2 * (3 * 300 + 2 * 20)),
-    "stochastic_psum-verilator": (psum(10), 200, None, 14, 2 * 200 + 64),
+    "stochastic_psum-verilator": (psum(10), 200, None, 15, 2 * 200 + 64),
     "stochastic_psum-icarus": (psum(2), 60, "lanes|stored|results|ready=1/cycles=2", 5, 2 * 60 + 64),
     # Corners, all BF16 codes to FP32, many arguments, rows with their sums, random beats at every pace, latency, resets.
     "exponential-verilator": (exponential(4, 3), 500, EXP, 12, 493 + ALL // 4 + 9 * 500 + 4 * 500 + 2 * 200 + 20),
@@ -148,7 +148,7 @@ def test_bench(name):
 VOLUMES = [
     *(("bf16_pe", MultiplyAddConfig(pipeline=stages), 20_000, PE, 11, 400_000) for stages in STAGES),
     *(("quantize_mx", QuantizeMxConfig(pipeline=stages), 20_000, None, 29, 130_000) for stages in STAGES),
-    ("stochastic_psum", PsumConfig(cols=4, bank_depth=16), 4_000, None, 14, 8_000),
+    ("stochastic_psum", PsumConfig(cols=4, bank_depth=16), 4_000, None, 15, 8_000),
     ("xorwow", XorwowConfig(lanes=4), 50_000, None, 6, 300_000),
     *(("exponential", exponential(*size), 20_000, None, 7, 80_000) for size in ((1, 0), (2, 1), (4, 2), (4, 4))),
     # Three lanes do not divide the codes of 16 bits.
