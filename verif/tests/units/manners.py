@@ -13,17 +13,22 @@ from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import FLOAT_LATENCY
 from bitpath.rtl.aie_ml_v2.tile.load_fifo import LOAD_REQUEST
 from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig
+from bitpath.rtl.common.config import PipelineConfig
+from bitpath.rtl.tensix.dot.config import Dot16Config
 from bitpath.rtl.tensix.matrix.move import Move, MoveKind
-from bitpath.rtl.trainium3.array.config import PsumConfig, PsumMemoryConfig
+from bitpath.rtl.tensix.pool.config import GmpoolColumnConfig
+from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumConfig, PsumMemoryConfig
 from bitpath.rtl.trainium3.array.psum import host_layout, write_layout
 from bitpath.rtl.trainium3.array.systolic_array import Tiling
-from bitpath.rtl.trainium3.core.config import CoreConfig
+from bitpath.rtl.trainium3.core.config import CoreConfig, DmaEngineConfig
 from bitpath.rtl.trainium3.dma.config import DmaMoverConfig, DmaQueuesConfig, DmaTransposeConfig
 from bitpath.rtl.trainium3.dma.dma_mover import move_layout
 from bitpath.rtl.trainium3.dma.dma_queues import descriptor_layout
 from bitpath.rtl.trainium3.dma.token_bucket import ClassSettings
+from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.rtl.trainium3.engine.instruction import instruction_layout
+from bitpath.rtl.trainium3.lanes.config import CopyConfig
 from bitpath.rtl.trainium3.memory.config import DgeConfig, IndirectConfig, WalkConfig
 from bitpath.rtl.trainium3.memory.indirect_offsets import indirect_command
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
@@ -359,3 +364,16 @@ MANNERS = {
         cycles=200,
     ),
 }
+REGISTERED = PipelineConfig(stages=2)
+CONFIGS = {
+    "dma_mover": DmaMoverConfig(descriptor_cycles=4),
+    "dma_engine": DmaEngineConfig(mover=DmaMoverConfig(descriptor_cycles=4)),
+    "copy_lanes": CopyConfig(interval=4),
+    "quad_mx_dot": DotConfig(pipeline=REGISTERED),
+    "quad_mx_pe": DotConfig(pipeline=REGISTERED),
+    "core_array": CoreArrayConfig(cols=2, operand_depth=16),
+    "aie_tile": SMALL_TILE,
+    "dot16": Dot16Config(pipeline=REGISTERED),
+    "gmpool_column": GmpoolColumnConfig(pipeline=REGISTERED),
+}
+"""Configurations with registers, for units whose default has none."""

@@ -18,8 +18,8 @@ from bitpath.rtl.common.pipeline.shared_instances import Emission, instantiate
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.units import UNITS
 from bitpath.verif.kit.traffic import clocked, walk
+from bitpath.verif.tests.units.manners import CONFIGS
 from bitpath.verif.tests.units.registers import READ_PORTS, RESET_LESS
-from bitpath.verif.tests.units.test_resets import CONFIGS
 
 RTL = Path(bitpath.rtl.__file__).parent.resolve()
 CONFIGURATIONS = [

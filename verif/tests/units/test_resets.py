@@ -6,15 +6,7 @@ from functools import cache
 
 import pytest
 
-from bitpath.rtl.common.config import PipelineConfig
-from bitpath.rtl.tensix.dot.config import Dot16Config
-from bitpath.rtl.tensix.pool.config import GmpoolColumnConfig
-from bitpath.rtl.trainium3.array.config import CoreArrayConfig
-from bitpath.rtl.trainium3.core.config import DmaEngineConfig
-from bitpath.rtl.trainium3.dma.config import DmaMoverConfig
-from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
-from bitpath.rtl.trainium3.lanes.config import CopyConfig
 from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.campaigns.coverage.measure import SEED
 from bitpath.sim.engine.runner import build, run
@@ -22,7 +14,7 @@ from bitpath.sim.flows.trainium3_matmul import engine_for
 from bitpath.verif.common.large import LARGE
 from bitpath.verif.kit.engine_host import EARLY_WORDS
 from bitpath.verif.kit.traffic import Driven, Pace, broken_offer, first_difference, silent
-from bitpath.verif.tests.units.manners import ALWAYS_BUSY, MANNERS, SMALL_TILE
+from bitpath.verif.tests.units.manners import ALWAYS_BUSY, CONFIGS, MANNERS
 from bitpath.verif.tests.units.registers import UNSEEN
 from bitpath.verif.trainium3.engine.programs import PLACES
 
@@ -49,19 +41,6 @@ SHOWN = (
 )
 """Large units whose traffic shows each register of their own. That of the others does not show all of them yet: `RESET_LESS`
 alone keeps their resets."""
-REGISTERED = PipelineConfig(stages=2)
-CONFIGS = {
-    "dma_mover": DmaMoverConfig(descriptor_cycles=4),
-    "dma_engine": DmaEngineConfig(mover=DmaMoverConfig(descriptor_cycles=4)),
-    "copy_lanes": CopyConfig(interval=4),
-    "quad_mx_dot": DotConfig(pipeline=REGISTERED),
-    "quad_mx_pe": DotConfig(pipeline=REGISTERED),
-    "core_array": CoreArrayConfig(cols=2, operand_depth=16),
-    "aie_tile": SMALL_TILE,
-    "dot16": Dot16Config(pipeline=REGISTERED),
-    "gmpool_column": GmpoolColumnConfig(pipeline=REGISTERED),
-}
-"""Configurations with registers, for units whose default has none."""
 
 
 def one_way():
