@@ -61,6 +61,7 @@ class Left:
     ----------
     memories : their contents, which a reset keeps.
     registers : values that the registers would have without the reset, in the order of `Driven.registers`.
+    kept : values of those without a reset.
     fresh : trace of further traffic after power-up, with these memories.
     """
 
@@ -68,6 +69,7 @@ class Left:
     before: int
     memories: Sequence[Sequence[int]]
     registers: Sequence[int]
+    kept: Sequence[int]
     fresh: Trace
 
 
@@ -108,6 +110,7 @@ class Driven:
         cleared = [(name, signal) for name, signal in registers.values() if not signal.reset_less]
         self.registers = [f"{name}.{signal.name}" for name, signal in cleared]
         self._registers = [signal for _, signal in cleared]
+        self._kept = [signal for _, signal in registers.values() if signal.reset_less]
         self._simulator = Simulator(fragment)
         self._used = False
         self._simulator.add_clock(1e-6)
@@ -126,12 +129,15 @@ class Driven:
             await self._traffic(ctx, f"{seed} before", before + 1, self.manners.pace, resets=False)
             memories.extend([_bits(ctx.get(memory[row])) for row in range(memory.depth)] for memory in self.memories)
             registers.extend(map(ctx.get, self._registers))
+            kept.extend(map(ctx.get, self._kept))
             return []
 
         memories: list[list[int]] = []
         registers: list[int] = []
+        kept: list[int] = []
         self._run(interrupted)
-        return Left(seed, before, memories, registers, self._run(partial(self._fresh, seed=seed, memories=memories)))
+        fresh = self._run(partial(self._fresh, seed=seed, memories=memories))
+        return Left(seed, before, memories, registers, kept, fresh)
 
     def behind_a_reset(self, left: Left) -> Trace:
         """Return the trace after the same cycles with a reset in the last of them."""
@@ -143,9 +149,14 @@ class Driven:
         return self._run(interrupted)
 
     def shows(self, left: Left, registers: Sequence[int]) -> bool:
-        """Return True if an output shows that a reset leaves these registers, by index, as they were, and clears the others."""
+        """Return True if an output shows that a reset leaves these registers, by index, as they were, and clears the others.
+
+        Registers without a reset are as they were too.
+        """
 
         async def sabotaged(ctx) -> Trace:
+            for signal, bits in zip(self._kept, left.kept, strict=True):
+                ctx.set(signal, bits)
             for index in registers:
                 ctx.set(self._registers[index], left.registers[index])
             return await self._fresh(ctx, left.seed, left.memories, like=left.fresh)
