@@ -82,7 +82,9 @@ def _corner(
 
 
 def _case(numerics: DotNumerics, rng: Random, products: Sequence[Fraction], partial: Fraction) -> DotCase | None:
-    """Return a case of these terms, or of all of them negated; None if no pair of formats has such products."""
+    """Return a case of these terms, or of all of them negated; None if there are too many, or no pair of formats has them."""
+    if len(products) > numerics.terms:
+        return None
     sign = rng.choice((-1, 1))
     terms = [sign * each for each in products] + [Fraction(0)] * (numerics.terms - len(products))
     rng.shuffle(terms)
