@@ -98,12 +98,14 @@ class Maker:
         """One step of two numbers of at most 11 bits."""
         held = self._held(element(case.stationary_format, case.stationary, WIDE), width(WIDE))
         moving = self._slots(element(case.moving_format, case.moving, NARROW))
-        result = replace(case, numerics=self.config.numerics).result
-        return Tile(held, [self._word(Mode.NARROW, held, *moving, 3, case.partial, result, str(case))])
+        numerics = self.config.numerics
+        case = replace(case, numerics=numerics, partial=on_grid(numerics, case.partial))
+        return Tile(held, [self._word(Mode.NARROW, held, *moving, 3, case.partial, case.result, str(case))])
 
     def fused_tile(self, x: int, y: int, partial: int) -> Tile:
         """The four passes of two FP32 numbers."""
         held = self._held(element(FP32, x, WIDE), width(WIDE))
+        partial = on_grid(self.config.numerics, partial)
         result = multiply_add(self.config.numerics, x, FP32, y, FP32, partial)
         shown = f"FP32 {x:08x}, {y:08x}, fused, partial {partial:08x}"
         words = [
