@@ -98,7 +98,7 @@ async def random_registers(dut, pace):
     rng = pauses.rng("registers")
     sent = []
     for mode in AguMode:
-        codes = np.stack([random_codes(CONFIG, rng, CASES // 4) for _ in range(1 + len(FIELDS))])
+        codes = np.stack([random_codes(CONFIG, rng, max(1, CASES // 4)) for _ in range(1 + len(FIELDS))])
         sent += requests(CONFIG, mode, codes[0], codes[1:])
     rng.shuffle(sent)
     async with bench(dut, SIGNATURE) as frame:
