@@ -62,7 +62,10 @@ class ExponentialConfig:
         numerics = self.numerics
         if numerics.result != FP32:
             raise ValueError(f"exponential: result must be FP32, not {numerics.result.name}")
-        require_range("exponential", "table_bits", numerics.table_bits, 1, 10)
-        require_range("exponential", "fraction_bits", numerics.fraction_bits, 2 * numerics.table_bits, 40)
-        require_range("exponential", "log2e_bits", numerics.log2e_bits, numerics.fraction_bits, 48)
-        require_range("exponential", "power_bits", numerics.power_bits, numerics.fraction_bits, 80)
+        # Golden's instruction has the same upper limits; a power has at least the bits of its result.
+        largest = TRAINIUM3_EXPONENTIAL.numerics
+        require_range("exponential", "table_bits", numerics.table_bits, largest.table_bits, 10)
+        bits = max(2 * numerics.table_bits, FP32.precision), largest.fraction_bits
+        require_range("exponential", "fraction_bits", numerics.fraction_bits, *bits)
+        require_range("exponential", "log2e_bits", numerics.log2e_bits, numerics.fraction_bits, largest.log2e_bits)
+        require_range("exponential", "power_bits", numerics.power_bits, numerics.fraction_bits, largest.power_bits)

@@ -77,7 +77,8 @@ async def directed_corners(dut):
 @cocotb.parametrize(bf16=[False, True])
 async def every_bf16_code(dut, bf16):
     """All 65,536 with a maximum of 0, a beat a cycle, and the sum of each beat."""
-    codes = np.arange(1 << BF16.width).reshape(-1, CONFIG.width).tolist()
+    rows = -(-(1 << BF16.width) // CONFIG.width)
+    codes = np.resize(np.arange(1 << BF16.width), (rows, CONFIG.width)).tolist()
     beats = [Beat(tuple(row), BF16, bf16=bf16) for row in codes]
     powers = powers_of(CONFIG, beats)
     for index in pauses.rng("held to the exact tier").sample(range(1 << BF16.width), 200):
