@@ -87,7 +87,7 @@ class UnpackRow:
 
     def shown(self, lane: str) -> Shown:
         """Return the datum that differs, and the formats."""
-        conversion, lane = self.conversion, int(lane or 0)
+        conversion, lane = self.conversion, int(lane.partition(".")[0] or 0)
         fmt, register = conversion.l1_format, conversion.register_format
         operands = {
             "formats": conversion.bin,
