@@ -85,7 +85,6 @@ class Difference:
     """A field in which two results differ; ``field`` is its path, and empty for a result without fields."""
 
     field: str
-    width: int
     got: int
     expected: int
     fmt: Number
@@ -112,7 +111,7 @@ def differences(shape: Any, formats: Mapping[Any, Number], got: int, expected: i
         values = [value >> lowest & (1 << width) - 1 for value in (got, expected)]
         if values[0] != values[1]:
             found += _codes(path, width, format_at(formats, path) or Word(width), *values)
-    return found or [Difference("", width, got, expected, Word(max(got, expected).bit_length()))]
+    return found or [Difference("", got, expected, Word(max(got, expected).bit_length()))]
 
 
 def format_at(formats: Mapping[Any, Number], path: str) -> Number | None:
@@ -124,14 +123,14 @@ def format_at(formats: Mapping[Any, Number], path: str) -> Number | None:
 def _codes(path: str, width: int, fmt: Number, got: int, expected: int) -> list[Difference]:
     """Return the differing codes of a field; zeros above a single code are not further ones."""
     if fmt.width > width:
-        return [Difference(path, width, got, expected, Word(width))]
+        return [Difference(path, got, expected, Word(width))]
     if not (got | expected) >> fmt.width:
-        return [Difference(path, width, got, expected, fmt)]
+        return [Difference(path, got, expected, fmt)]
     found = []
     for index in range(-(-width // fmt.width)):
         a, b = (value >> index * fmt.width & (1 << fmt.width) - 1 for value in (got, expected))
         if a != b:
-            found.append(Difference(f"{path}.{index}" if path else str(index), fmt.width, a, b, fmt))
+            found.append(Difference(f"{path}.{index}" if path else str(index), a, b, fmt))
     return found
 
 

@@ -50,15 +50,23 @@ COMPARISONS = (
     "sim/flows/outcome.py",
     "sim/flows/results.py",
     "sim/flows/maps.py",
+    "sim/flows/staged.py",
+    "sim/flows/history.py",
+    "sim/commands/run.py",
+    "sim/engine/check/records.py",
     "sim/study/page/result.py",
     "verif/kit/scoreboard.py",
     "verif/kit/mismatches.py",
 )
 """Files that compare results and report their mismatches: a fault in them could hide any other."""
 COMPARING = (
+    "check/test_records",
     "cli/test_exit_codes",
     "commands/test_*mismatches",
     "commands/test_recording",
+    "commands/test_run_mistakes",
+    "commands/test_run_status",
+    "commands/test_staged",
     "units/test_scoreboard",
     "report/test_*",
 )

@@ -6,9 +6,10 @@ from types import SimpleNamespace
 import pytest
 from amaranth.lib import data
 
-from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.formats.catalogue import E2M1, FP32
 from bitpath.verif.kit import mismatches, scoreboard
 from bitpath.verif.kit.scoreboard import FIRST_MISMATCH, IMPATIENT, SHOWN, Scoreboard
+from bitpath.verif.kit.values import Word
 
 ONE = 0x3F800000
 MANY = (1, 19, 255, 256, 257, 512)
@@ -140,6 +141,35 @@ def test_a_payload_of_fields_shows_the_first_that_differs(folder):
         "  expected     0x3f800000 = 1",
         "  distance     1 ulp",
     ]
+
+
+@pytest.mark.parametrize(
+    ("shape", "formats", "got", "expected", "found"),
+    [
+        (data.StructLayout({"a": 4, "b": 32}), {"": FP32, "a": E2M1}, ONE << 4, 0, [("b", ONE, 0, FP32)]),
+        (data.StructLayout({"a": 4, "b": 32}), {"": FP32, "a": E2M1}, 1, 2, [("a", 1, 2, E2M1)]),
+        (data.StructLayout({"a": 4}), {"ab": FP32}, 1, 2, [("a", 1, 2, Word(4))]),
+        (64, {"": FP32}, ONE << 32 | 5, 7, [("0", 5, 7, FP32), ("1", ONE, 0, FP32)]),
+        (data.StructLayout({"a": 48}), {"": FP32}, 1 << 32 | 5, 5, [("a.1", 1, 0, FP32)]),
+        (40, {"": FP32}, ONE, 5, [("", ONE, 5, FP32)]),
+        (24, {"": FP32}, 1, 2, [("", 1, 2, Word(24))]),
+        (data.StructLayout({"a": 24}), {"": FP32}, 1, 2, [("a", 1, 2, Word(24))]),
+        (data.StructLayout({"a": 4}), {}, 0x13, 0x23, [("", 0x13, 0x23, Word(6))]),
+    ],
+    ids=[
+        "the format of all fields",
+        "the format of the field",
+        "a path that begins alike",
+        "several codes",
+        "the second code of a field",
+        "zeros above a code",
+        "fewer bits than the format",
+        "a field of fewer bits than its format",
+        "bits above all fields",
+    ],
+)
+def test_differing_fields_and_their_formats(shape, formats, got, expected, found):
+    assert mismatches.differences(shape, formats, got, expected) == [mismatches.Difference(*each) for each in found]
 
 
 def test_the_command_that_explains():
