@@ -3,22 +3,30 @@
 import importlib
 import json
 import re
+import shlex
 import sys
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from click.testing import CliRunner
 from cocotb import _decorators
 
 from bitpath.golden.formats.catalogue import E2M1, E5M2
-from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
+from bitpath.golden.tensix.declarations import numerics as tensix
+from bitpath.golden.trainium3.declarations import quad_mx
 from bitpath.rtl.common.config import digest, from_dict, to_dict
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.units import UNITS, find_unit
+from bitpath.sim.commands import explain
 from bitpath.sim.engine.runner import CASES, build, run, run_bench
 from bitpath.sim.waves.save import write_save_file
 from bitpath.verif.common.large import LARGE
 from bitpath.verif.kit import pauses
+from bitpath.verif.kit.mismatches import differences, full_text, shown_at
+from bitpath.verif.kit.packing import width
+from bitpath.verif.kit.pipeline import Request
 from bitpath.verif.tests.units.configurations import fields_of, walked
 
 SENTENCE = re.compile(r"([a-z0-9_ ]+: )?[a-z0-9_.]+( of a product)? must (be|have|name) .+, not .+")
@@ -57,12 +65,35 @@ def own_tests(module):
 
 
 def reach(test, monkeypatch):
-    """Run a test of a bench until it reaches its design."""
-    monkeypatch.setattr(pauses.regression, "_manager_inst", SimpleNamespace(_test=test), raising=False)
-    coroutine = test.func(NoDesign(), *test.args, **test.kwargs)
-    with pytest.raises(ReachedError):
-        coroutine.send(None)
-    coroutine.close()
+    """Run a test of a bench until it reaches its design; return the requests that it has made."""
+    made, make = [], Request.__init__
+
+    def noted(self, *fields):
+        make(self, *fields)
+        made.append(self)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pauses.regression, "_manager_inst", SimpleNamespace(_test=test), raising=False)
+        patched.setattr(Request, "__init__", noted)
+        coroutine = test.func(NoDesign(), *test.args, **test.kwargs)
+        with pytest.raises(ReachedError):
+            coroutine.send(None)
+        coroutine.close()
+    return made
+
+
+def mismatch_of(request, layout, bit):
+    """Return what a report shows of a request whose result differs in a bit, and the report."""
+    formats = shown_at(request.shown).formats or {}
+    found = differences(layout, formats, request.expected ^ 1 << bit, request.expected)
+    shown = shown_at(request.shown, found[0].field)
+    return shown, full_text("here", found, shown)
+
+
+def result_layout(name, config):
+    """Return the layout of the results of a unit that has one stream of them, which answers requests; else None."""
+    members = dict(find_unit(name).build(config).signature.members.items())
+    return members["o"].signature.members["payload"].shape if "o" in members else None
 
 
 @pytest.mark.parametrize("name", UNITS)
@@ -83,18 +114,59 @@ def test_every_value_of_every_field_has_a_component_and_a_bench(name, monkeypatc
 @pytest.mark.deep
 @pytest.mark.parametrize("name", UNITS)
 def test_every_configuration_has_stimulus(name, monkeypatch):
-    """Golden computes the expected values of each test before it drives anything, so that no simulator is needed."""
+    """Golden computes the expected values of each test before it drives anything, so that no simulator is needed.
+
+    The first and the last result of each test can be reported as mismatches, in their lowest bit and in their highest.
+    """
     monkeypatch.setenv(CASES, "3")
     monkeypatch.setenv("COCOTB_RANDOM_SEED", SEED)
-    begin, count = time.process_time(), 0
+    begin, count, reports = time.process_time(), 0, 0
     configurations = different(name)
     for title, config in configurations:
-        tests = own_tests(bench_of(name, config, monkeypatch))
+        tests, layout = own_tests(bench_of(name, config, monkeypatch)), result_layout(name, config)
         assert tests, title
         for test in tests:
-            reach(test, monkeypatch)
+            made = reach(test, monkeypatch)
+            for request in made[:1] + made[1:][-1:]:
+                for bit in (0, width(layout) - 1):
+                    _, report = mismatch_of(request, layout, bit)
+                    assert "\n  got " in report
+                    reports += 1
         count += len(tests)
-    print(f"{name}: {count} tests of {len(configurations)} configurations, {time.process_time() - begin:.0f} s")
+    print(
+        f"{name}: {count} tests of {len(configurations)} configurations, {reports} reports,"
+        f" {time.process_time() - begin:.0f} s"
+    )
+
+
+EXPLAINED = {
+    "quad_mx_dot": (quad_mx.PRESETS, "random_classes/pace=full_speed"),
+    "dot16": (tensix.PRESETS, "directed_corners/mode=BF16_into_32"),
+}
+"""Units whose requests have a command that explains them: the presets of their numerics, and a test."""
+
+
+@pytest.mark.parametrize(
+    ("name", "preset"), [(name, preset) for name, (presets, _) in EXPLAINED.items() for preset in presets]
+)
+def test_the_explain_line_of_every_preset_ends_in_the_expected_code(name, preset, monkeypatch):
+    """The numerics are all of a configuration that the line depends on; others than a preset's have none."""
+    monkeypatch.setenv(CASES, "3")
+    monkeypatch.setenv("COCOTB_RANDOM_SEED", SEED)
+    presets, title = EXPLAINED[name]
+    config = replace(find_unit(name).config_type(), numerics=presets[preset].numerics)
+    layout = result_layout(name, config)
+    (test,) = (each for each in own_tests(bench_of(name, config, monkeypatch)) if each.name == title)
+    requests = reach(test, monkeypatch)[:3]
+    assert len(requests) == 3
+    for request in requests:
+        shown, report = mismatch_of(request, layout, 0)
+        words = shlex.split(shown.explain)
+        assert words[:2] == ["bitpath", "explain"]
+        text = CliRunner().invoke(explain.command, words[2:], catch_exceptions=False).output
+        assert words[words.index("--preset") + 1] == preset
+        result = re.findall(r"^result +(0x\w+)", text, re.M)[-1]
+        assert re.search(rf"^  expected +{result}\b", report, re.M)
 
 
 @pytest.mark.simulator
@@ -118,12 +190,14 @@ def test_every_value_of_every_field_runs(name):
 )
 def test_eight_products_of_one_format(tests, least):
     numerics = {"terms": 8, "element_formats": [E5M2.name]}
-    config = from_dict(DotConfig, to_dict(DotConfig()) | {"numerics": to_dict(TRAINIUM3_QUAD_MX.numerics) | numerics})
+    config = from_dict(
+        DotConfig, to_dict(DotConfig()) | {"numerics": to_dict(quad_mx.TRAINIUM3_QUAD_MX.numerics) | numerics}
+    )
     run_bench("quad_mx_dot", config, "icarus", seed=int(SEED), cases=20, tests=tests, min_tests=1, min_compared=least)
 
 
 def test_elements_of_four_bits_are_refused():
-    numerics = to_dict(TRAINIUM3_QUAD_MX.numerics) | {"element_formats": [E2M1.name]}
+    numerics = to_dict(quad_mx.TRAINIUM3_QUAD_MX.numerics) | {"element_formats": [E2M1.name]}
     says = r"^quad_mx_dot: element_formats must be distinct ones of E4M3FN, E5M2, E4M3, not \['E2M1'\]$"
     with pytest.raises(ValueError, match=says):
         from_dict(DotConfig, to_dict(DotConfig()) | {"numerics": numerics})
