@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from bitpath.sim.flows import staged
+from bitpath.sim.flows import outcome, staged
 from bitpath.sim.flows.results import mismatch_report
 
 CYCLES = {"adder": 5, "memory": 7}
@@ -58,13 +58,31 @@ class Run(staged.StagedRun):
         return rtl.astype(np.float64)
 
 
+class Clock:
+    """The time, which only builds and simulations let pass."""
+
+    now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    for module in (staged, outcome):
+        monkeypatch.setattr(module, "time", clock)
+    return clock
+
+
 @pytest.fixture(autouse=True)
-def played(monkeypatch, tmp_path):
-    """Units that take their cycles; each first build takes 2 s. Return what was played, and with which bench."""
-    monkeypatch.setattr("bitpath.sim.flows.outcome.to_dict", vars)
+def played(monkeypatch, clock):
+    """Units that take their cycles, each in 1.03 s. Return what was played, and with which bench."""
+    monkeypatch.setattr(outcome, "to_dict", vars)
     calls = []
 
     def play(console, built, bench, title, content):
+        clock.now += 1.03
         calls.append((built.digest, bench, title, content))
         return {"cycles": np.uint64(CYCLES[content])}
 
@@ -72,23 +90,30 @@ def played(monkeypatch, tmp_path):
     return calls
 
 
-class Builds:
-    """Builds that are there."""
+@pytest.fixture
+def outcome_of(clock):
+    """Return a function that makes a run and its outcome; the first build of a unit takes 2.123 s."""
 
-    def of(self, run, part):
-        return SimpleNamespace(digest=f"of {part[0]} {part[1]}", seconds=2.0)
+    def run(*wrong):
+        built = set()
+
+        def of(run, part):
+            seconds = 0.0 if part in built else 2.123
+            built.add(part)
+            clock.now += seconds
+            return SimpleNamespace(digest=f"of {part[0]} {part[1]}", seconds=seconds)
+
+        made = Run(*wrong)
+        return made, made.compare(Console(quiet=True), SimpleNamespace(of=of))
+
+    return run
 
 
-def outcome_of(*wrong):
-    run = Run(*wrong)
-    return run, run.compare(Console(quiet=True), Builds())
-
-
-def test_units_that_agree(played):
-    run, outcome = outcome_of(0, 0, 0, 0)
+def test_units_that_agree(outcome_of, played):
+    run, found = outcome_of(0, 0, 0, 0)
     assert run.parts == (("memory", "a"), ("adder", "c"))
     assert run.settings() == {}
-    record = outcome.record
+    record = found.record
     assert (record["outputs_compared"], record["staged_compared"], record["mismatches"]) == (300, 15, 0)
     assert record["stages"] == [
         {
@@ -111,21 +136,21 @@ def test_units_that_agree(played):
         },
     ]
     assert record["digests"] == {"adder": "of adder c", "memory": "of memory a"}
-    assert (record["build_seconds"], record["cycles"]) == (8.0, 22)
-    assert 0 <= record["wall_seconds"] < 2
+    assert (record["build_seconds"], record["wall_seconds"], record["cycles"]) == (4.25, 4.12, 22)
+    assert record["digest"] == "of adder c"
     adder = ("of adder c", staged.WORDS_BENCH, "plain", "adder")
     assert played == [adder, ("of memory a", "bench_of_memory", "plain", "memory"), adder, adder]
-    assert mismatch_report(run, outcome) == ""
+    assert mismatch_report(run, found) == ""
 
 
 @pytest.mark.parametrize(
     "wrong", [(1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 256), (6, 4, 5, 0), (2, 0, 3, 251)]
 )
-def test_every_wrong_element_counts(wrong):
-    run, outcome = outcome_of(*wrong)
-    assert outcome.record["mismatches"] == sum(wrong)
-    assert [each["mismatches"] for each in outcome.record["stages"]] == [sum(wrong[:3]), wrong[3]]
-    report = mismatch_report(run, outcome)
+def test_every_wrong_element_counts(outcome_of, wrong):
+    run, found = outcome_of(*wrong)
+    assert found.record["mismatches"] == sum(wrong)
+    assert [each["mismatches"] for each in found.record["stages"]] == [sum(wrong[:3]), wrong[3]]
+    report = mismatch_report(run, found)
     assert report.startswith(f"{TITLE}, in stages, [" if any(wrong[:3]) else f"{TITLE}, [1, 14]\n")
 
 
@@ -139,9 +164,9 @@ def test_every_wrong_element_counts(wrong):
         ((0, 0, 1, 0), 37, "add 2, byte 1 of element 4"),
     ],
 )
-def test_the_first_wrong_byte_is_named(wrong, byte, where):
-    run, outcome = outcome_of(*wrong)
-    lines = mismatch_report(run, outcome).splitlines()
+def test_the_first_wrong_byte_is_named(outcome_of, wrong, byte, where):
+    run, found = outcome_of(*wrong)
+    lines = mismatch_report(run, found).splitlines()
     assert lines[0] == f"{TITLE}, in stages, [{byte}]"
     assert lines[1].split(None, 1) == ["place", where]
     assert lines[2].split() == ["unit", *("adder" if "add 2" in where else "adder + memory").split()]
@@ -151,9 +176,9 @@ def test_the_first_wrong_byte_is_named(wrong, byte, where):
         run.shown_before(38)
 
 
-def test_a_wrong_output_is_decoded():
-    run, outcome = outcome_of(0, 0, 0, 1)
-    lines = mismatch_report(run, outcome).splitlines()
+def test_a_wrong_output_is_decoded(outcome_of):
+    run, found = outcome_of(0, 0, 0, 1)
+    lines = mismatch_report(run, found).splitlines()
     assert lines[0] == f"{TITLE}, [9, 29]"
     assert lines[1].split() == ["place", "row", "9,", "column", "29"]
     assert " ".join(lines[3].split()) == "expected 0x43958000 = 299"
@@ -164,6 +189,14 @@ def test_cycles_without_any_that_golden_counts():
     assert staged._sum([None, None]) is None
     assert staged._sum([None, 3, 4]) == 7
     assert staged.kind_of("load 3 12") == "load"
+
+
+def test_a_result_that_is_missing_is_an_error():
+    stage = staged.Stage(
+        name="add", unit="adder", rtl=FIRST[:1], golden=FIRST, rtl_cycles=0, golden_cycles=0, is_output=False
+    )
+    with pytest.raises(ValueError, match=r"argument 2 is longer"):
+        stage.mismatches  # noqa: B018
 
 
 def test_a_flow_says_how_it_computes():
