@@ -40,7 +40,7 @@ def junit(tmp_path):
             )
             suite = f"<testsuite name='all'>{text}</testsuite>"
             (tmp_path / "results.xml").write_text(f"<testsuites name='results'>{suite}</testsuites>")
-        path = tmp_path / "new" / "junit.xml"
+        path = tmp_path / "new" / "one" / "junit.xml"
         for _ in range(2):  # the second replaces the first
             records.write_junit(path, tmp_path, content, message)
         assert path.read_text().startswith("<?xml ")
@@ -125,4 +125,4 @@ def test_junit_has_a_case_of_the_volume(folder, junit, tmp_path, wrong):
     assert suite == {"name": "my_dot as dot16", "tests": "4", "failures": str(int(wrong > 0))}
     failures = [("first line", "first line\nsecond line")] * (wrong > 0)
     assert found == dict.fromkeys(CASES, ("my_dot as dot16", [])) | {"volume": ("my_dot as dot16", failures)}
-    assert 'time="0.5"' in (tmp_path / "new" / "junit.xml").read_text()
+    assert 'time="0.5"' in (tmp_path / "new" / "one" / "junit.xml").read_text()
