@@ -7,6 +7,7 @@ import pytest
 
 from bitpath.sim.commands import run as command
 from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.flows import aie_ml_v2_matmul
 from bitpath.sim.flows.history import kept_runs
 from bitpath.sim.flows.machines import RECORDS
 from bitpath.sim.flows.outcome import FlowRun, Outcome
@@ -105,3 +106,27 @@ def test_the_results_of_two_formats_are_not(run, tmp_path):
 def test_every_flow_of_a_machine_is_an_option():
     flows = [name for each in RECORDS.values() for name in each.flows]
     assert sorted(command.FLOWS) == sorted(["matmul", *flows])
+
+
+def test_the_words_of_options():
+    """A switch is a word alone; what was not given is none."""
+    given = {"a": None, "quant_only": True, "in_scale": 0.5, "slice": "2x4"}
+    assert command._options(given) == ["--quant-only", "--in-scale", "0.5", "--slice", "2x4"]
+
+
+@pytest.mark.parametrize("simulator", ["icarus", "verilator"])
+def test_the_slow_simulator_takes_a_slice_of_the_layer(simulator):
+    none = dict.fromkeys(("scale_rule", "slice_", "a", "b"))
+    (run,) = command._runs(
+        flow="matmul",
+        machine="aie_ml_v2",
+        format_name="mx9",
+        simulator=simulator,
+        waves=False,
+        rmsnorm={},
+        switches={},
+        **none,
+    )
+    wanted = aie_ml_v2_matmul.SLICES.get(simulator)
+    assert run.matrices == ([] if wanted is None else ["--slice", wanted])
+    assert (simulator == "icarus") is (wanted is not None)
