@@ -10,6 +10,7 @@ from typing import Any
 from amaranth import Shape
 
 from bitpath.golden.trainium3.declarations.quad_mx import ACCUMULATES, QUADRANT
+from bitpath.golden.trainium3.declarations.tensor import PATTERNS
 from bitpath.golden.trainium3.declarations.vector import XORWOW_STATES, XORWOW_WORDS
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.instruction import Engine, Operation
@@ -19,6 +20,7 @@ from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations
 from bitpath.rtl.trainium3.lanes.engine_control import Operator
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
+from bitpath.rtl.trainium3.tensor.tag_select import SLOTS
 from bitpath.verif.trainium3.core.programs.instructions import Instruction, Matmul
 from bitpath.verif.trainium3.core.programs.lanes import Activate, ExchangeStates, Operate, Quantize
 from bitpath.verif.trainium3.core.programs.memories import MAX_PAIRS, Memories, Operand, Pattern
@@ -55,6 +57,17 @@ def _changed(of: Instruction, **changes: Any) -> Refused:
 def _unknown(codes: type[Enum]) -> list[int]:
     """Return the codes of a field that its enumeration lacks."""
     return [code for code in range(1 << Shape.cast(codes).width) if code not in {each.value for each in codes}]
+
+
+def _beyond(size: int) -> tuple[int, ...]:
+    """Return the numbers of partitions that the array lacks: none, one too many, and the field's largest code."""
+    return 0, size + 1, (1 << size.bit_length()) - 1
+
+
+def _wrong_starts(size: int) -> Iterator[tuple[int, int]]:
+    """Yield starting quarters with the least and the largest numbers of partitions that must not start there."""
+    for start, most in ((1, size // 4), (2, size // 2), (3, size // 4)):
+        yield from ((start, partitions) for partitions in (most + 1, size))
 
 
 def _of_lanes(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
@@ -110,11 +123,10 @@ def _of_lanes(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
     yield Fault.DTYPE, replace(legal, op=Operator.LEFT_SHIFT, x=words[0], y=words[1], result=words[2])
     bits = replace(immediate, op=Operator.BITWISE_OR, x=words[0], result=words[2], immediate_dtype="int32")
     yield Fault.DTYPE, replace(bits, then=Operator.LEFT_SHIFT, scalar_dtype="uint8")
-    yield Fault.PARTITIONS, replace(legal, partitions=0)
-    yield Fault.PARTITIONS, _changed(legal, partitions=size + 1)
-    yield Fault.START, at("x", start=1)
-    yield Fault.START, at("result", start=3)
-    yield Fault.START, replace(at("y", start=1), partitions=size // 2)
+    for partitions in _beyond(size):
+        yield Fault.PARTITIONS, _changed(legal, partitions=partitions)
+    for name, (start, partitions) in product(("x", "y", "result"), _wrong_starts(size)):
+        yield Fault.START, replace(at(name, start=start), partitions=partitions)
     yield Fault.NUM, at("x", Pattern(((1, 0),)))
     yield Fault.NUM, at("result", Pattern(((1, 4), (1, 0))))
     yield Fault.COUNT, at("y", Pattern(((1, 3),)))
@@ -176,9 +188,10 @@ def _of_tensor(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
             yield Fault.DTYPE, _changed(of, stationary_format=code)
     yield Fault.DTYPE, replace(passes, bf16=False)
     yield Fault.DTYPE, replace(passes, formats=(OperandFormat.FP32, bf16))
-    for change in ({"rows": 0}, {"columns": 0}, {"rows": size + 1}, {"columns": size + 1}):
-        yield Fault.PARTITIONS, _changed(legal, **change)
-    yield Fault.START, replace(legal, start=2)
+    for name, partitions in product(("rows", "columns"), _beyond(size)):
+        yield Fault.PARTITIONS, _changed(legal, **{name: partitions})
+    for start, rows in _wrong_starts(size):
+        yield Fault.START, replace(legal, start=start, rows=rows)
     yield Fault.NUM, replace(legal, moving=Pattern(((1, 0),)))
     yield Fault.NUM, replace(legal, result=Pattern(((1, 0),)))
     yield Fault.COUNT, replace(legal, moving=Pattern(((1, 5),)))
@@ -201,8 +214,10 @@ def _of_tensor(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
 
 def _of_sparse(of: Matmul) -> Iterator[tuple[Fault, Instruction]]:
     legal = replace(of, mode=Mode.SPARSE, rows=4, columns=4, pattern="4:8", result=Pattern(((1, 2),)))
-    yield Fault.OPERATION, _changed(legal, pattern={"last_partition": 1, "last_slot": 2})
-    yield Fault.OPERATION, _changed(legal, pattern={"last_partition": 2, "last_slot": 1})
+    known = [(each.kept - 1, each.ratio - 1) for each in PATTERNS.values()]
+    for partition, slot in product(range(SLOTS), repeat=2):
+        if (partition, slot) not in known:
+            yield Fault.OPERATION, _changed(legal, pattern={"last_partition": partition, "last_slot": slot})
     for formats in ((OperandFormat.TF32, OperandFormat.BF16), (OperandFormat.E5M2,) * 2):
         yield Fault.DTYPE, replace(legal, formats=formats)
     yield Fault.PARTITIONS, replace(legal, columns=2)
