@@ -6,6 +6,8 @@ from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bitpath.rtl.common.config import digest
 from bitpath.rtl.units import UNITS
@@ -25,7 +27,7 @@ from bitpath.sim.campaigns.coverage.points import Counts, LinePoint, parse, plai
 from bitpath.sim.engine import bins, paths, runner
 from bitpath.sim.engine.errors import SimulationError
 
-LISTED = {file.name.removesuffix(".bins.json") for file in bins.VERIF.rglob("*.bins.json")}
+LISTED = {unit for file in bins.VERIF.glob("*/bins.json") for unit in json.loads(file.read_text())}
 
 
 def point(kind, module, what, count, line=3):
@@ -170,26 +172,27 @@ def test_what_toggled_is_not_proved_constant():
     assert contradicted(nets, {Net("top", 2), Net("top", 3)}) == ["top.a"]
 
 
-def test_bins_are_a_tests_over_its_parameters(tmp_path):
+def test_bins_are_a_tests_over_its_parameters(tmp_path, monkeypatch):
+    monkeypatch.setattr(bins, "VERIF", tmp_path)
     found = bins.gathered(TESTS, RECORDS)
     assert (found.total, found.covered) == (4, 3)
     assert found.missing == ["good: c"]
-    bins.save("psum", "0123", None, found, tmp_path)
-    assert bins.load("psum", tmp_path)["bins"] == {"good": ["a", "b"], "streams": ["i: gap"]}
-    assert bins.missing("psum", found, tmp_path) == bins.lost("psum", "0123", None, found, tmp_path) == []
-    assert bins.unlisted("psum", found, tmp_path) == []
+    bins.save("psum", "0123", None, found)
+    assert bins.load("psum")["bins"] == {"good": ["a", "b"], "streams": ["i: gap"]}
+    assert bins.missing("psum", found) == bins.lost("psum", "0123", None, found) == []
+    assert bins.unlisted("psum", found) == []
     less = bins.gathered(TESTS[:1], RECORDS[:1])
-    assert bins.unlisted("psum", less, tmp_path) == []
-    bins.save("xorwow", "0123", None, less, tmp_path)
-    assert bins.unlisted("xorwow", found, tmp_path) == ["streams: i: gap", "good: b"]
-    assert bins.unlisted("dot16", less, tmp_path) == ["good: a"]
-    assert bins.missing("psum", less, tmp_path) == ["good: b", "streams: i: gap"]
+    assert bins.unlisted("psum", less) == []
+    bins.save("xorwow", "0123", None, less)
+    assert bins.unlisted("xorwow", found) == ["streams: i: gap", "good: b"]
+    assert bins.unlisted("dot16", less) == ["good: a"]
+    assert bins.missing("psum", less) == ["good: b", "streams: i: gap"]
     with pytest.raises(ValueError, match="dot16 has no list of bins; bitpath coverage dot16 --update writes it"):
-        bins.load("dot16", tmp_path)
+        bins.load("dot16")
 
 
 def test_a_bench_that_loses_a_bin_fails(tmp_path, monkeypatch):
-    monkeypatch.setattr(bins, "folder_of", lambda unit: tmp_path)
+    monkeypatch.setattr(bins, "VERIF", tmp_path)
     bins.save("psum", "0123", None, bins.gathered(TESTS, RECORDS))
     built = SimpleNamespace(unit="psum", digest="0123")
     less = SimpleNamespace(tests=TESTS[1:], records=RECORDS[1:])
@@ -209,10 +212,37 @@ def test_every_unit_has_its_list_of_bins():
 @pytest.mark.parametrize("unit", sorted(LISTED))
 def test_a_list_of_bins_is_of_what_is_measured(unit):
     listed, measured = bins.load(unit), UNITS[unit].covered
-    expected = (unit, digest(unit, measured.config), measured.tests)
-    assert (listed["unit"], listed["digest"], listed["filter"]) == expected
+    assert (listed["digest"], listed["filter"]) == (digest(unit, measured.config), measured.tests)
     assert listed["bins"]
-    assert all(names == sorted(set(names)) for names in listed["bins"].values())
+    assert all(len(names) == len(set(names)) for names in listed["bins"].values())
+
+
+@pytest.mark.parametrize(
+    ("names", "patterns"),
+    [
+        ("a", "a"),
+        ("a b", "{a|b}"),
+        ("x/0 x/1 x/2 x/4 y/0 y/1 y/2 y/4", "{x|y}/{0..2|4}"),
+        ("-1 -0 0 1 01", "{-1..1|-0|01}"),
+        ("x/1 x/2 y/1", "x/{1|2} y/1"),
+    ],
+)
+def test_bins_are_written_as_patterns(names, patterns):
+    assert bins.patterns(names.split()) == patterns.split()
+    assert sorted(name for each in patterns.split() for name in bins.matching(each)) == sorted(names.split())
+
+
+@settings(deadline=None)
+@given(st.sets(st.text("ab01/-, ", max_size=6), max_size=40))
+def test_patterns_lose_no_bin_and_add_none(names):
+    found = [name for each in bins.patterns(names) for name in bins.matching(each)]
+    assert sorted(found) == sorted(names)
+
+
+@pytest.mark.parametrize("name", ["{a", "a|b", "0..3"])
+def test_a_bins_name_has_no_mark_of_patterns(name):
+    with pytest.raises(ValueError, match="must be without braces, bars and two dots"):
+        bins.patterns([name])
 
 
 def test_what_is_below_its_goal_is_told():
@@ -270,7 +300,7 @@ def test_a_list_shrinks_only_aloud_and_never_below_its_goal(bitpath, in_process,
 
     monkeypatch.setattr("bitpath.sim.engine.tools.require_extra", lambda extra: None)
     monkeypatch.setattr(report, "draw", lambda records, file: None)
-    monkeypatch.setattr(bins, "folder_of", lambda unit: tmp_path)
+    monkeypatch.setattr(bins, "VERIF", tmp_path)
     whole = frozenset({"a", "b"})
     measured(bins.Bins({"good": whole}, {"good": whole}))
     assert bitpath("coverage", "psum", "--update")[0] == 0
