@@ -37,7 +37,7 @@ def command(strict: bool, printer: Printer) -> None:
         printer.say(f"{paths.shown(file)} is not whole; nothing was taken from it")
     file = paths.reports() / f"{REPORT}.json"
     records = [
-        {"unit": item.unit, "item": item.id, "what": item.what, "test": test, **vars(result)}
+        {"unit": item.unit, "item": item.feature, "what": item.what, "test": test, **vars(result)}
         for item, found in state.items
         for test, result in found.items()
     ]
@@ -55,7 +55,7 @@ def _plans(state: State) -> Iterator[tuple[Text | str, ...]]:
     for item, found in state.items:
         whole = results.over(found)
         numbers = (str(len(found)), str(whole.runs), f"{whole.compared:,}")
-        yield item.unit, item.id, item.what, *numbers, _judged(whole.status, whole.status == results.PASSED)
+        yield item.unit, item.feature, item.what, *numbers, _judged(whole.status, whole.status == results.PASSED)
 
 
 def _units(state: State) -> Iterator[tuple[Text | str, ...]]:

@@ -1,53 +1,48 @@
-"""Testplans are complete, and every test that they name exists."""
-
-import ast
-from functools import cache
+"""Testplans are complete, and mistakes in their marks are errors."""
 
 import pytest
 
 from bitpath.rtl.units import UNITS
-from bitpath.verif.kit.testplan import file_of, load_plan, load_plans
+from bitpath.verif.kit.testplan import Item, load_plans, marks
 
-
-@cache
-def functions(path):
-    """Return the names of a module's functions and assignments; a bench may take its tests from a class."""
-    tree = ast.parse(path.read_text())
-    stored = (node for line in tree.body if isinstance(line, ast.Assign) for node in ast.walk(line))
-    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)} | {
-        node.id for node in stored if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
-
-
-def exists(test):
-    path = file_of(test)
-    return path is not None and test.partition("::")[2] in functions(path)
-
-
-def test_every_named_test_exists():
-    assert not [f"{item.unit} {item.id}: {test}" for item in load_plans() for test in item.tests if not exists(test)]
+HEAD = "from bitpath.verif.kit.testplan import covers\n"
 
 
 def test_every_unit_has_a_plan():
     assert set(UNITS) <= {item.unit for item in load_plans()}
 
 
-def test_a_test_that_does_not_exist_would_be_found():
-    assert exists("house/test_testplans.py::test_every_named_test_exists")
-    assert not exists("house/test_testplans.py::test_nosuch")
-    assert not exists("tb_nosuch::test")
+def test_every_item_is_stated():
+    assert marks().keys() == {f"{item.unit}.{item.feature}" for item in load_plans()}
+
+
+def test_an_item_has_the_texts_of_one_test_and_all_tests_that_name_it(tmp_path):
+    (tmp_path / "tb_psum.py").write_text(
+        f'{HEAD}@covers("psum.a", "why")\nasync def first(dut):\n    """What\n    it does."""\n\n'
+        'covers("psum.b", "reason", "what", second, third)\n'
+    )
+    (tmp_path / "test_psum.py").write_text(
+        f'{HEAD}@covers("psum.a")\n@other\ndef test_more():\n    """Another text."""\n'
+    )
+    assert load_plans(tmp_path) == [
+        Item("psum", "a", "What it does", "why", ("tb_psum::first", "test_psum.py::test_more")),
+        Item("psum", "b", "what", "reason", ("tb_psum::second", "tb_psum::third")),
+    ]
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("mark", "says"),
     [
-        ("", "a plan is a list of"),
-        ('[[item]]\nid = "a"\n', "the fields are id, what, why, tests"),
-        ('[[item]]\nid = "a"\nwhat = "b"\nwhy = "c"\ntests = []\n', "tests is"),
-        (2 * '[[item]]\nid = "a"\nwhat = "b"\nwhy = "c"\ntests = ["d"]\n', "more than one item has the id a"),
+        ("@covers()", "covers must have an item, texts and tests"),
+        ("@covers('a.b', why='c')", "covers must have an item, texts and tests"),
+        ("@covers('a.b', WHY)", "covers must have an item, texts and tests"),
+        ("@covers('a.b', 'c')\n@covers('a.b', 'd')", "one test must say why it is tested, not 2"),
+        ("@covers('a', 'c', 'd')", "an item must be UNIT.FEATURE"),
+        ("@covers('a.b', 'c')", "must have a docstring"),
+        ("covers('a.b', 'c', 'd')\n", "covers must have an item, texts and tests"),
     ],
 )
-def test_errors_of_a_broken_plan(tmp_path, text, says):
-    (tmp_path / "unit.testplan.toml").write_text(text)
+def test_errors_of_a_broken_mark(tmp_path, mark, says):
+    (tmp_path / "test_unit.py").write_text(f"{HEAD}{mark}\ndef test_it():\n    pass\n")
     with pytest.raises(ValueError, match=says):
-        load_plan(tmp_path / "unit.testplan.toml")
+        load_plans(tmp_path)

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from bitpath.verif.kit.testplan import covers
+
 ROOT = Path(__file__).resolve().parents[2]
 LISTING = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
 """Copy the checkout without the files that git ignores, such as build folders."""
@@ -121,6 +123,7 @@ def test_report_finds_its_template(installed, tmp_path):
     assert "</html>" in (tmp_path / "build/reports/report.html").read_text()
 
 
+@covers("tensor_engine.run")
 @pytest.mark.deep
 @pytest.mark.simulator
 def test_a_run_finds_its_tensors_and_writes_below_build(installed, tmp_path):

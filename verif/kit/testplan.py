@@ -1,23 +1,21 @@
-"""Testplans: the tested features of a unit, the reasons, and the tests.
+"""Testplans: the tested features of a unit, the reasons, and the tests. They are written on the tests:
 
-A plan is a TOML file beside the unit's bench, ``UNIT.testplan.toml``:
+    @cocotb.test()
+    @covers("quad_mx_pe.ties", "RNE looks at the last bit kept only here")
+    async def ties(dut):
+        \"\"\"Sums half-way between two FP32 numbers.\"\"\"
 
-    [[item]]
-    id = "ties"
-    what = "Sums half-way between two FP32 numbers"
-    why = "RNE looks at the last bit kept only here"
-    tests = ["tb_quad_mx_pe::ties", "trainium3/dot/test_dot.py::test_ties"]
-
-A test is ``bench::cocotb_test``, or a pytest function with its file's path below ``verif/``.
+A test is named ``bench::cocotb_test``, or as a pytest function with its file's path below ``verif/``.
 """
 
-import tomllib
+import ast
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 VERIF = Path(__file__).resolve().parents[1]
-ENDING = ".testplan.toml"
-_FIELDS = {"id": str, "what": str, "why": str, "tests": list}
+Test = TypeVar("Test")
 
 
 @dataclass(frozen=True)
@@ -25,50 +23,86 @@ class Item:
     """One tested feature of a unit."""
 
     unit: str
-    id: str
+    feature: str
     what: str
     why: str
     tests: tuple[str, ...]
 
 
-def file_of(test: str) -> Path | None:
-    """Return the file of a test by its name in plans; None if it is missing or several benches have that name."""
-    file, _, _ = test.partition("::")
-    paths = [VERIF / file] if file.endswith(".py") else list(VERIF.rglob(f"{file}.py"))
-    return paths[0] if len(paths) == 1 and paths[0].is_file() else None
+def covers(item: str, why: str = "", what: str = "", *tests: Any) -> Callable[[Test], Test]:
+    """Return a decorator of a test that covers an item, ``UNIT.FEATURE``; it leaves the test as it is.
 
-
-def load_plan(path: Path) -> list[Item]:
-    """Return the items of one plan.
-
-    Raises
-    ------
-    ValueError : a field is missing, unknown, of the wrong type or empty, or two items have one id.
+    One test states why the item is tested and what is tested; without `what` that is the test's docstring. Others name the
+    item alone. Tests that a module does not define but assigns are the last arguments of a statement
+    ``covers(item, why, what, first, second)``.
     """
-    plan = tomllib.loads(path.read_text())
-    if set(plan) != {"item"}:
-        raise ValueError(
-            f"{path.name}: a plan is a list of [[item]] and nothing else, found {', '.join(sorted(plan)) or 'nothing'}"
-        )
-    items = []
-    for entry in plan["item"]:
-        where = f"{path.name}, item {entry.get('id', len(items))!r}"
-        if set(entry) != set(_FIELDS):
-            raise ValueError(f"{where}: the fields are {', '.join(_FIELDS)}, found {', '.join(entry)}")
-        for name, kind in _FIELDS.items():
-            if not isinstance(entry[name], kind) or not entry[name]:
+    return lambda test: test
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A call of `covers` on a test."""
+
+    item: str
+    why: str
+    what: str
+    test: str
+
+
+def marks(folder: Path = VERIF) -> dict[str, list[Mark]]:
+    """Return the marks on all tests below a folder by item; raise ValueError for one that is no plain text."""
+    found: dict[str, list[Mark]] = {}
+    for path in sorted(folder.rglob("t*_*.py")):
+        if f"{covers.__name__}(" in path.read_text():
+            for mark in _marks(path, path.stem if path.stem.startswith("tb_") else path.relative_to(folder).as_posix()):
+                found.setdefault(mark.item, []).append(mark)
+    return found
+
+
+def _marks(path: Path, name: str) -> Iterator[Mark]:
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            said = " ".join((ast.get_docstring(node) or "").split()).removesuffix(".")
+            calls = [(each, [node.name]) for each in node.decorator_list if _is_mark(each)]
+        elif isinstance(node, ast.Expr) and _is_mark(node.value):
+            said, calls = "", [(node.value, [ast.unparse(each) for each in node.value.args[3:]])]
+        else:
+            continue
+        for call, tests in calls:
+            given = [each.value if isinstance(each, ast.Constant) else None for each in call.args[:3]]
+            if call.keywords or not (given and tests) or not all(isinstance(each, str) and each for each in given):
                 raise ValueError(
-                    f"{where}: {name} is {entry[name]!r}, a {kind.__name__} with something in it is needed"
+                    f"{path.name}, line {call.lineno}: covers must have an item, texts and tests, nothing else"
                 )
-        items.append(
-            Item(path.name.removesuffix(ENDING), entry["id"], entry["what"], entry["why"], tuple(entry["tests"]))
-        )
-    repeated = {item.id for item in items if [other.id for other in items].count(item.id) > 1}
-    if repeated:
-        raise ValueError(f"{path.name}: more than one item has the id {', '.join(sorted(repeated))}")
-    return items
+            item, why, what = (*given, "", "")[:3]
+            for test in tests:
+                yield Mark(item, why, what or said, f"{name}::{test}")
+
+
+def _is_mark(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == covers.__name__
 
 
 def load_plans(folder: Path = VERIF) -> list[Item]:
-    """Return the items of all plans, ordered by unit."""
-    return [item for path in sorted(folder.rglob(f"*{ENDING}"), key=lambda path: path.name) for item in load_plan(path)]
+    """Return the items of all tests below a folder, ordered by unit, but those whose stating test is not installed.
+
+    Raises
+    ------
+    ValueError : an item is named without a unit, is stated by several tests, or lacks a text.
+    """
+    found = marks(folder)
+    stated = [item for item in found if any(mark.why for mark in found[item])]
+    return [_item(item, found[item]) for item in sorted(stated, key=lambda item: item.partition(".")[0])]
+
+
+def _item(name: str, own: list[Mark]) -> Item:
+    texts = {(mark.what, mark.why) for mark in own if mark.why}
+    unit, dot, feature = name.partition(".")
+    if len(texts) != 1 or not (unit and dot and feature):
+        raise ValueError(
+            f"{name}: an item must be UNIT.FEATURE, and one test must say why it is tested, not {len(texts)}"
+        )
+    ((what, why),) = texts
+    if not what:
+        raise ValueError(f"{name}: the test that says why must have a docstring that says what is tested")
+    return Item(unit, feature, what, why, tuple(dict.fromkeys(mark.test for mark in own)))

@@ -19,6 +19,7 @@ from bitpath.verif.kit.bench import Bench, bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES
 from bitpath.verif.kit.scoreboard import Scoreboard
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(CascadeConfig)
 SIGNATURE = Cascade(CONFIG).signature
@@ -51,10 +52,12 @@ def play(frame: Bench, products: list[Chained], pace: str) -> None:
         expect(board, product, f"product {index} of the test, ")
 
 
+@covers("cascade.products", "The sum must equal that of a single accumulator, regardless of stalls")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def split_products(dut, pace):
-    """Every format, with one to three steps of K in each stage and a partial sum of none, one or two steps from outside."""
+    """Products of every format with K split over the stages, with and without a partial sum from outside, at full
+    speed, with gaps, with stalls and with both; each stream pauses independently."""
     rng = pauses.rng("products")
     formats = [*FORMATS, *rng.choices(FORMATS, k=max(0, CASES // WORDS - len(FORMATS)))]
     rng.shuffle(formats)
@@ -66,10 +69,11 @@ async def split_products(dut, pace):
         play(frame, products, pace)
 
 
+@covers("cascade.late", "A word that is overwritten before it is sent is lost")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(stage=list(range(CONFIG.stages)))
 async def one_late_stage(dut, stage):
-    """One stage gets its beats last: the links before it fill, those after it run empty, and no word is lost."""
+    """Each stage in turn gets its beats last, with more words in flight than links and accumulators hold."""
     rng = pauses.rng("products")
     product = chained(CONFIG, "mx6", 1, rng, tiles=(2, 2))
     assert len(product.words) > 2 * CASCADE_DEPTH + CONFIG.mac.parts, (
@@ -90,9 +94,10 @@ async def one_late_stage(dut, stage):
             drivers[stage].send_bits(bits)
 
 
+@covers("cascade.pace", "The stages must work in parallel")
 @cocotb.test(**LIMIT)
 async def full_speed(dut):
-    """The stages work in parallel: the chain takes at most LATENESS cycles per stage longer than one stage alone."""
+    """A chain takes one cycle for each beat of a stage, plus a bounded latency for each stage."""
     rng = pauses.rng("products")
     product = chained(CONFIG, "mx9", 4, rng, tiles=(2, 3))
     beats = len(product.stages[0])
@@ -107,9 +112,10 @@ async def full_speed(dut):
         assert cycles <= beats + CONFIG.stages * LATENESS
 
 
+@covers("cascade.back_pressure", "AM027: a full FIFO stalls the sender")
 @cocotb.test(**LIMIT)
 async def back_pressure(dut):
-    """Without ``o.ready`` the first result stays valid and unchanged; all others follow once it is taken."""
+    """Without o.ready the first word stays valid, and all others follow it."""
     rng = pauses.rng("products")
     product = chained(CONFIG, "int8", 1, rng)
     async with bench(dut, SIGNATURE) as frame:

@@ -20,6 +20,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.kit.values import Word
 
 CONFIG = config_from_environment(CascadeLinkConfig)
@@ -77,9 +78,12 @@ class Neighbours:
         assert self.board.compared == self.written
 
 
+@covers("cascade_link.traffic", "Software depends on the cycle in which a neighbour stalls")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_traffic(dut, pace):
+    """Handshakes and words of every cycle equal to golden's, at full speed, with gaps, stalls and both; 0 to 4 words in
+    flight; every word once, in order."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         coverage = frame.coverage(
             [*(f"{count} in flight" for count in range(IN_FLIGHT + 1)), *MET] if pace == "both" else []
@@ -98,9 +102,10 @@ async def random_traffic(dut, pace):
         await link.empty()
 
 
+@covers("cascade_link.back_pressure", "AM027: two deep on both sides")
 @cocotb.test(**LIMIT)
 async def four_words_in_flight(dut):
-    """A stalled receiver admits exactly four words; each word taken frees one entry a cycle later."""
+    """Exactly four words enter while none is taken; each word taken frees one entry."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         link = Neighbours(frame)
         for _ in range(3 * IN_FLIGHT):
@@ -114,9 +119,10 @@ async def four_words_in_flight(dut):
         await link.empty()
 
 
+@covers("cascade_link.pace", "A chain runs no faster than its links")
 @cocotb.test(**LIMIT)
 async def a_word_a_cycle(dut):
-    """The first word arrives two cycles after its write, then one arrives each cycle."""
+    """Throughput of one word a cycle; latency of two cycles."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         link = Neighbours(frame)
         for cycle in range(CASES):
@@ -126,8 +132,10 @@ async def a_word_a_cycle(dut):
         await link.empty()
 
 
+@covers("cascade_link.reset", "A surviving word would be a partial sum of another run")
 @cocotb.test(**LIMIT)
 async def reset_empties_both_ends(dut):
+    """A reset with one to four words in flight leaves none."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         link = Neighbours(frame)
         for filled in range(1, IN_FLIGHT + 1):

@@ -9,6 +9,7 @@ from bitpath.rtl.aie_ml_v2.cascade.config import CASCADE_LANES, CascadeConfig, C
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.aie_ml_v2.cascade.cascade import FORMATS
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 SEED = 20251123
@@ -48,6 +49,7 @@ def test_a_stage_is_as_wide_as_the_cascade():
         CascadeConfig(mac=VectorMacConfig(lanes=8))
 
 
+@covers("cascade.products")
 @pytest.mark.deep
 def test_longer_chain():
     """A chain of three stages that multiplies MX4 as MX9."""

@@ -19,6 +19,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import unpack
 from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(MxConvertConfig)
 NUMERICS = CONFIG.numerics
@@ -33,6 +34,19 @@ BIAS_BLOCKS = 200
 LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 
 
+@covers(
+    "mx_convert.places",
+    "Each rounding code differs from the others only in a few of these",
+    "Every magnitude of MX9, MX6 and MX4 in both signs, exact, just above, and below, at and above the midpoint "
+    "to the next, with and without shift bit, in ten rounding codes; a sticky bit at every distance beside zero, "
+    "the largest code, an even and an odd one",
+)
+@covers(
+    "mx_convert.bfp16ebs8",
+    "XDNA2's block has its own bump, and no pairs",
+    "Blocks of eight without shift bits: every last place, ties, distances, exponents, specials; a carry bumps "
+    "all codes of the block, one of them odd; every other choice of the numerics",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(fmt=FORMATS, rounding=[code.name for code in RoundingCode])
 async def every_last_place(dut, fmt, rounding):
@@ -50,6 +64,31 @@ async def every_last_place(dut, fmt, rounding):
         await Pipeline(frame, LATENCY).sweep(requests)
 
 
+@covers(
+    "mx_convert.ties",
+    "Golden and RTL could share a wrong table",
+    "The same around an even and an odd last place with the expected result stated: for directed codes between "
+    "two values, for nearest ones at the midpoint",
+)
+@covers(
+    "mx_convert.shifts",
+    "A shift bit follows the larger exponent of its pair and covers one binade only",
+    "All 255 possible shift bytes, 0 included; pairs 0, 1, 2 and more binades below the block exponent, until "
+    "they round to zero",
+)
+@covers(
+    "mx_convert.exponents",
+    "A single element determines the block exponent",
+    "Exponents 0, 1, 2, 253, 254 in every place; 255 as infinity and NaN of both signs in every place; zeros; "
+    "subnormals only, with exponent 1 and with large exponents, flushed or kept",
+)
+@covers(
+    "mx_convert.carries",
+    "The hardware's choice is not known, so all three are options",
+    "Numbers that round up to a power of two, in the pair of the largest exponent, one and two binades below it, "
+    "and at exponent 254: saturated, bumped to the next exponent, or the most negative code",
+)
+@covers("mx_convert.bfp16ebs8")
 @cocotb.test(**LIMIT)
 async def directed_corners(dut):
     table = corners(NUMERICS, UNIT.layouts.formats)
@@ -66,10 +105,12 @@ async def directed_corners(dut):
         await Pipeline(frame, LATENCY).sweep(requests)
 
 
+@covers("mx_convert.stream", "Each request carries its own control through all pipeline stages")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_blocks(dut, pace):
-    """Formats and rounding codes in random order."""
+    """All formats and codes in any order, full speed, gaps, stalls and both; the bytes in memory of every block;
+    latency; resets."""
     rng = pauses.rng("blocks")
     order = [*COMBINATIONS, *rng.choices(COMBINATIONS, k=max(0, CASES - len(COMBINATIONS)))]
     rng.shuffle(order)
@@ -81,6 +122,7 @@ async def random_blocks(dut, pace):
         await Pipeline(frame, LATENCY).exchange(with_golden(blocks, NUMERICS), pace)
 
 
+@covers("mx_convert.bias")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(fmt=FORMATS)
 async def mlir_air_1440_floor_is_biased_and_even_is_not(dut, fmt):
@@ -111,6 +153,7 @@ async def mlir_air_1440_floor_is_biased_and_even_is_not(dut, fmt):
             assert abs(sum(errors) / len(errors) - (0.5 if code is RoundingCode.FLOOR else 0)) < 0.04, code.name
 
 
+@covers("mx_convert.stream")
 @cocotb.test(**LIMIT)
 async def latency(dut):
     rng = pauses.rng("blocks")
@@ -119,6 +162,7 @@ async def latency(dut):
         await Pipeline(frame, LATENCY).one_at_a_time(with_golden(blocks, NUMERICS))
 
 
+@covers("mx_convert.stream")
 @cocotb.test(**LIMIT)
 async def resets(dut):
     """Resets with blocks in all pipeline stages."""

@@ -12,13 +12,15 @@ from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert
 from bitpath.verif.aie_ml_v2.convert.mx_convert import Conversion, Converted
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import Pipeline, Request
+from bitpath.verif.kit.testplan import covers
 
 UNIT = MxConvert(config_from_environment(MxConvertConfig))
 
 
+@covers("mx_convert.silicon", "Silicon of the machine that the preset models")
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def silicon(dut):
-    """Exponents and codes equal the archive's in every mode."""
+    """Every conversion to bfp16ebs8 that was measured on XDNA2, in ten modes."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "silicon_xdna2_convert.npz") as answers:
         columns = [answers[name].tolist() for name in ("x_bits", "mode", "exponent", "codes")]
     requests = []

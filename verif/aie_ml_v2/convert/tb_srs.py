@@ -21,6 +21,7 @@ from bitpath.verif.aie_ml_v2.convert.sticky_flag import check_sticky_flag
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(IntegerLanesConfig)
 LANES = CONFIG.lanes
@@ -30,10 +31,12 @@ SHIFTS = [int(shift) for shift in os.environ.get("BITPATH_SHIFTS", "4 9").split(
 LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 
 
+@covers("srs.numbers", "Rounding and saturation interact at few of them")
 @cocotb.test(timeout_time=100, timeout_unit="ms")
 @cocotb.parametrize(rounding=[code.name for code in RoundingCode])
 async def every_16_bit_number(dut, rounding):
-    """Every 16-bit number to 8 bits in every saturation mode."""
+    """All 65,536 16-bit numbers to 8 bits in ten rounding codes and every saturation at two shifts; at all shifts from
+    -4 to 17 in the deep tests."""
     rng = pauses.rng("numbers")
     requests: list[Request] = []
     for shift, saturation in product(SHIFTS, Saturation):
@@ -43,6 +46,7 @@ async def every_16_bit_number(dut, rounding):
         await Pipeline(frame, Srs.LATENCY).sweep(requests)
 
 
+@covers("srs.limits")
 @cocotb.test(**LIMIT)
 async def single_bits_outside(dut):
     """Numbers with a single bit, and with all bits but one, in a lane among zeros; each exceeds some result range."""
@@ -56,6 +60,24 @@ async def single_bits_outside(dut):
         await Pipeline(frame, Srs.LATENCY).sweep(rng.sample(requests, min(len(requests), 8 * CASES)))
 
 
+@covers(
+    "srs.limits",
+    "Saturation follows rounding, and the symmetric range has one number less",
+    "The largest and smallest results and one beyond, all widths, signed and unsigned, three saturation modes; "
+    "numbers that exceed a limit only after rounding",
+)
+@covers(
+    "srs.rounding",
+    "Golden and RTL could share a wrong table",
+    "Multiples of a quarter, both signs, ten rounding codes, with the expected result stated, at a small shift "
+    "and near the lane's width",
+)
+@covers(
+    "srs.shifts",
+    "64-bit lanes need 68 bits internally, and shifts exceed the width of 32-bit lanes",
+    "Left shifts (-4 to -1) to a limit, past it, and with the high bits discarded; shifts by the lane's width and "
+    "by 63, which leave sign and rounding",
+)
 @cocotb.test(**LIMIT)
 async def directed_corners(dut):
     """Directed corners, each in another lane among zeros."""
@@ -73,9 +95,11 @@ async def directed_corners(dut):
         await Pipeline(frame, Srs.LATENCY).sweep(requests)
 
 
+@covers("srs.boundaries", "Random accumulators rarely have one sticky bit far below a limit")
 @cocotb.test(**LIMIT)
 async def range_boundaries(dut):
-    """Accumulators at and beside zero, both limits, an even and an odd result, each with a sticky bit at every distance."""
+    """Results and ties at zero, both limits, an even and an odd result, and beside them a sticky bit at every distance
+    that an accumulator has, all widths, signed and unsigned; both kinds of rounding codes."""
     table = list(srs_boundaries(pauses.rng("boundaries")))
     requests = [each for beside in table for each in srs_requests(beside.ask, beside.accs, LANES)]
     async with bench(dut, SIGNATURE, drain=False) as frame:
@@ -85,10 +109,13 @@ async def range_boundaries(dut):
         await Pipeline(frame, Srs.LATENCY).sweep(requests)
 
 
+@covers("srs.shifts")
+@covers("srs.stream", "Each request carries its own control")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_registers(dut, pace):
-    """Every combination of widths and codes in random order, distributed over the paces, with random shifts."""
+    """Every combination of widths, codes and sign with any shift, in any order, full speed, gaps, stalls and both;
+    latency; resets."""
     rng = pauses.rng("registers")
     share = KINDS[list(PACES).index(pace) :: len(PACES)]
     order = [*share, *rng.choices(share, k=max(0, CASES - len(share)))]
@@ -101,13 +128,17 @@ async def random_registers(dut, pace):
         await Pipeline(frame, Srs.LATENCY).exchange(requests, pace)
 
 
+@covers("srs.flag", "A stalled result must not set the flag twice, and a clear must not lose an overflow")
 @cocotb.test(**LIMIT)
 async def sticky_flag(dut):
+    """srSRS_of is set once a result with overflow is taken, not while it stalls; it stays set until cleared; a result
+    taken in the cycle of the clear sets it."""
     quiet, loud = (srs_requests(SrsAsk(32, 8), np.array([0, number]), LANES)[0] for number in (127, 128))
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await check_sticky_flag(frame, quiet, loud, Srs.LATENCY)
 
 
+@covers("srs.stream")
 @cocotb.test(**LIMIT)
 async def latency(dut):
     rng = pauses.rng("registers")
@@ -116,6 +147,7 @@ async def latency(dut):
         await Pipeline(frame, Srs.LATENCY).one_at_a_time(requests)
 
 
+@covers("srs.stream")
 @cocotb.test(**LIMIT)
 async def resets(dut):
     """Resets with requests in all pipeline stages."""

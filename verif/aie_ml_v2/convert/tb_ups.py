@@ -21,6 +21,7 @@ from bitpath.verif.aie_ml_v2.convert.ups import KINDS, MODES, UpsAsk, random_ups
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(IntegerLanesConfig)
 LANES = CONFIG.lanes
@@ -32,13 +33,17 @@ LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 SIGNS = {"signed": True, "unsigned": False}
 
 
+@covers("ups.numbers", "Each number overflows at a shift of its own")
+@covers("ups.beyond")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(saturation=[code.name for code in Saturation], sign=list(SIGNS))
 async def every_8_bit_number(dut, saturation, sign):
-    """Every 8-bit number with every shift."""
+    """All 8-bit numbers with all 64 shifts, all 16-bit numbers with shifts around the largest that fits, every
+    saturation mode, signed and unsigned."""
     await _every_number(dut, [UpsAsk(32, 8, shift, Saturation[saturation], SIGNS[sign]) for shift in UPS_SHIFTS])
 
 
+@covers("ups.numbers")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(acc_bits=list(SHIFTS), saturation=[code.name for code in Saturation], sign=list(SIGNS))
 async def every_16_bit_number(dut, acc_bits, saturation, sign):
@@ -47,6 +52,7 @@ async def every_16_bit_number(dut, acc_bits, saturation, sign):
     await _every_number(dut, asks)
 
 
+@covers("ups.limits")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(saturation=[code.name for code in Saturation], sign=list(SIGNS))
 async def single_bits_by_every_shift(dut, saturation, sign):
@@ -72,6 +78,21 @@ async def _every_number(dut, asks: list[UpsAsk]) -> None:
         await Pipeline(frame, Ups.LATENCY).sweep(requests)
 
 
+@covers(
+    "ups.limits",
+    "A saturated lane is a multiple of 2**shift, and the symmetric range has one multiple less",
+    "The largest and smallest numbers that fit after a shift and one beyond, all widths, three saturations",
+)
+@covers(
+    "ups.signs",
+    "Narrow lanes share one register, so neighbours must not leak into each other",
+    "All ones as -1 and as the largest unsigned number; random bits above the vector",
+)
+@covers(
+    "ups.beyond",
+    "UG1639 requires it, and a shifter that wraps its amount fails it",
+    "Shifts of 32, 33 and 63 into 32-bit lanes give 0 in every saturation mode",
+)
 @cocotb.test(**LIMIT)
 async def directed_corners(dut):
     """Directed corners, each in another lane among zeros."""
@@ -90,10 +111,13 @@ async def directed_corners(dut):
         await Pipeline(frame, Ups.LATENCY).sweep(requests)
 
 
+@covers("ups.signs")
+@covers("ups.stream", "Each request carries its own control")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_vectors(dut, pace):
-    """Every combination of widths, saturation mode and sign in random order, with random shifts."""
+    """Every combination of widths, saturation and sign with any shift, in any order, full speed, gaps, stalls and both;
+    latency; resets."""
     rng = pauses.rng("vectors")
     order = [*KINDS, *rng.choices(KINDS, k=max(0, CASES - len(KINDS)))]
     rng.shuffle(order)
@@ -105,14 +129,18 @@ async def random_vectors(dut, pace):
         await Pipeline(frame, Ups.LATENCY).exchange(requests, pace)
 
 
+@covers("ups.flag", "A stalled result must not set the flag twice, and a clear must not lose an overflow")
 @cocotb.test(**LIMIT)
 async def sticky_flag(dut):
+    """srUPS_of is set once a result with overflow is taken, not while it stalls; it stays set until cleared; a result
+    taken in the cycle of the clear sets it."""
     rng = pauses.rng("junk")
     quiet, loud = (ups_requests(UpsAsk(32, 16, 24), np.array([0, number]), LANES, rng)[0] for number in (127, 128))
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await check_sticky_flag(frame, quiet, loud, Ups.LATENCY)
 
 
+@covers("ups.stream")
 @cocotb.test(**LIMIT)
 async def latency(dut):
     rng = pauses.rng("vectors")
@@ -121,6 +149,7 @@ async def latency(dut):
         await Pipeline(frame, Ups.LATENCY).one_at_a_time(requests)
 
 
+@covers("ups.stream")
 @cocotb.test(**LIMIT)
 async def resets(dut):
     """Resets with requests in all pipeline stages."""

@@ -16,6 +16,7 @@ from bitpath.rtl.aie_ml_v2.convert.config import BFP16EBS8_CONVERT, IntegerLanes
 from bitpath.rtl.common.arithmetic.round_increment import RoundIncrement
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.common.known_answers import skip_absent
+from bitpath.verif.kit.testplan import covers
 
 SEED = 20251122
 BASE = AIE_ML_V2.numerics
@@ -64,6 +65,7 @@ class Decision(RoundIncrement):
         return self.up
 
 
+@covers("mx_convert.ties")
 @pytest.mark.parametrize("twos_complement", [False, True])
 def test_the_ten_codes_decide_as_the_exact_tier_rounds(evaluate, twos_complement):
     vectors, expected = decision_vectors(twos_complement)
@@ -71,6 +73,7 @@ def test_the_ten_codes_decide_as_the_exact_tier_rounds(evaluate, twos_complement
     assert evaluate(Decision(RoundingCode, twos_complement), vectors) == expected
 
 
+@covers("mx_convert.known_answers")
 @pytest.mark.parametrize("code", RoundingCode)
 def test_the_ten_codes_decide_as_silicon_rounds(kat, evaluate, code):
     """FP32 to BF16 of first-generation AIE2: an FP32 code's magnitude rounded at its upper half."""
@@ -100,6 +103,8 @@ def test_mx_on_icarus():
     bench("mx_convert", MxConvertConfig(), "icarus", cases=60, tests=tests, min_tests=6, min_compared=compared)
 
 
+@covers("mx_convert.exponents")
+@covers("mx_convert.carries")
 @pytest.mark.simulator
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[] if name == "255_is_a_number" else [pytest.mark.deep]) for name in NUMERICS]
@@ -111,6 +116,7 @@ def test_other_numerics_of_mx_on_icarus(name):
     bench("mx_convert", config, "icarus", cases=60, tests=tests, min_tests=3, min_compared=MX_CORNERS + 60 + 20)
 
 
+@covers("mx_convert.bfp16ebs8")
 @pytest.mark.simulator
 @pytest.mark.deep
 @pytest.mark.parametrize(("simulator", "cases"), [("verilator", 500), ("icarus", 60)])
@@ -120,6 +126,7 @@ def test_bfp16ebs8(simulator, cases):
     bench("mx_convert", BFP16EBS8_CONVERT, simulator, cases=cases, min_tests=18, min_compared=compared)
 
 
+@covers("mx_convert.bfp16ebs8")
 @pytest.mark.deep
 @pytest.mark.simulator
 @pytest.mark.parametrize("field", ["mx_bump", "mx_min_code", "mx_flush", "mx_nan_block"])
@@ -132,6 +139,7 @@ def test_other_numerics_of_bfp16ebs8_on_icarus(field):
     bench("mx_convert", config, "icarus", cases=60, tests=tests, min_tests=3, min_compared=compared)
 
 
+@covers("mx_convert.silicon")
 @pytest.mark.simulator
 def test_silicon_blocks(replay, kat):
     """Every conversion of XDNA2 silicon, in ten modes."""
@@ -140,6 +148,7 @@ def test_silicon_blocks(replay, kat):
     replay("mx_convert", BFP16EBS8_CONVERT, bench, seed=SEED, min_tests=1, min_compared=count)
 
 
+@covers("mx_convert.known_answers")
 @pytest.mark.simulator
 def test_known_blocks(replay, kat):
     """Finite blocks in three formats, and those that are not finite."""
@@ -192,6 +201,7 @@ def test_ups_on_icarus():
     bench("ups", IntegerLanesConfig(), "icarus", cases=100, tests=tests, min_tests=7, min_compared=346 + 4 * 100 + 20)
 
 
+@covers("srs.numbers")
 @pytest.mark.deep
 @pytest.mark.simulator
 @pytest.mark.parametrize("shift", range(-4, 18))

@@ -8,6 +8,7 @@ from bitpath.rtl.aie_ml_v2.convert.layouts import SrsControl
 from bitpath.rtl.aie_ml_v2.convert.srs_lane import SrsLane
 from bitpath.verif.aie_ml_v2.convert.srs_boundaries import exact_result, srs_boundaries
 from bitpath.verif.kit.code_mutants import mutated
+from bitpath.verif.kit.testplan import covers
 
 LANE = "bitpath.rtl.aie_ml_v2.convert.srs_lane:SrsLane.elaborate"
 STICKY, GUARD = "decision.sticky.eq(sticky)", "decision.guard.eq(guard)"
@@ -21,6 +22,7 @@ DEFECTS = {
 QUICK = "bit 0 is not sticky"
 
 
+@covers("srs.boundaries")
 @pytest.mark.parametrize(
     "name", [QUICK, *(pytest.param(each, marks=pytest.mark.deep) for each in DEFECTS if each != QUICK)]
 )

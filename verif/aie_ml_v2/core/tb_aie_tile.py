@@ -36,6 +36,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(AieTileConfig)
 SIGNATURE = AieTile(CONFIG).signature
@@ -125,10 +126,12 @@ def whole_program(kind):
         count *= 2
 
 
+@covers("aie_tile.schedules", "Golden's Tile gives all registers, all of memory, cycles, stalls and products")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(kind=kinds_of(CONFIG), gaps=[0.0, GAPS])
 async def random_schedules(dut, kind, gaps):
-    """Operations of all slots, of which many read registers before their writes; accesses that meet at a bank stall."""
+    """Random schedules with operations in all slots, early reads, conflicts at banks, FIFOs that jump, sparse chunks;
+    with and without gaps between bundles."""
     async with bench(dut, SIGNATURE) as frame:
         table, coverage = Table(frame, gaps), frame.coverage(tile_events(CONFIG))
         program = whole_program(kind)
@@ -141,6 +144,12 @@ async def random_schedules(dut, kind, gaps):
             coverage.hit(event)
 
 
+@covers(
+    "aie_tile.registers",
+    "Programs begin and end with the registers that the host writes and reads",
+    "Any bits in all registers, FIFOs and their counts, written and read by the host; every pointer moved by "
+    "every slot",
+)
 @cocotb.test(**LIMIT)
 async def written_registers(dut):
     """The host writes any bits to all registers and reads them back, also after every slot moved every pointer, those of the
@@ -163,9 +172,10 @@ async def written_registers(dut):
         await table.compare_memory()
 
 
+@covers("aie_tile.outside", "Outside ports give way to the core, and the host waits for its end")
 @cocotb.test(**LIMIT)
 async def access_beside_a_schedule(dut):
-    """Outside ports read while a schedule without stores loads; the host's requests wait for its end."""
+    """Reads from outside beside a schedule's loads, and the host's requests while bundles issue."""
     rng = pauses.rng("places")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame)
@@ -200,9 +210,10 @@ async def access_beside_a_schedule(dut):
         table.count(report)
 
 
+@covers("aie_tile.wrong", "It is left out and leaves nothing but the fault")
 @cocotb.test(**LIMIT)
 async def wrong_operations(dut):
-    """Operations that the tile lacks, and those that meet another one, are left out; the first fault stays."""
+    """Every kind of operation that the tile lacks, or that meets another one at a port, a slot or a FIFO."""
     rng = pauses.rng("state")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame)
@@ -228,6 +239,12 @@ async def wrong_operations(dut):
         table.count(Tile().run([]))
 
 
+@covers(
+    "aie_tile.addresses",
+    "They change nothing, the fault stays, and the next bundle works",
+    "Loads and stores at addresses that are not aligned, or beyond the memory; FIFOs whose line lies beyond it; "
+    "the host's requests for registers that there are not",
+)
 @cocotb.test(**LIMIT)
 async def wrong_addresses(dut):
     """Loads and stores at addresses that are not aligned, or beyond the memory, and FIFOs that pass its end, change nothing; the bundle
@@ -275,9 +292,10 @@ async def wrong_addresses(dut):
         table.count(Tile().run([]))
 
 
+@covers("aie_tile.reset", "Memory keeps its bytes; nothing else may remain")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """A reset with operations at every depth in flight: registers are 0, memory keeps its bytes, and nothing comes after it."""
+    """Resets with operations at every depth in flight."""
     rng = pauses.rng("schedules")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame)

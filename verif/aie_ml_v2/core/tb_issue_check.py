@@ -25,6 +25,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(AieTileConfig)
 SIGNATURE = IssueCheck(CONFIG).signature
@@ -64,9 +65,11 @@ class Table:
         await RisingEdge(self.dut.clk)
 
 
+@covers("issue_check.values", "What golden's operations do not take is refused, and no other")
 @cocotb.test(**LIMIT)
 async def field_values(dut):
-    """Every value of each field of an operation, and every operation that a tile lacks: what golden has goes on, and nothing else."""
+    """Every value of each field of a load, SRS, a push and a product beside legal ones, and every kind of operation
+    that the tile lacks."""
     async with bench(dut, SIGNATURE) as frame:
         table = Table(frame)
         coverage = frame.coverage([*{name for name, *_ in every_value(CONFIG)}, *LACKING])
@@ -80,9 +83,10 @@ async def field_values(dut):
             coverage.hit(name)
 
 
+@covers("issue_check.meetings", "The later slot's is left out, and nothing else")
 @cocotb.test(**LIMIT)
 async def meetings(dut):
-    """Operations that meet another one: the earlier slot's goes on. An MX9 product in its second cycle keeps the slot vec."""
+    """Every kind of operation that meets another one at a port, a slot, a FIFO, a pointer or a counter."""
     async with bench(dut, SIGNATURE) as frame:
         table, coverage = Table(frame), frame.coverage([*MEETING, "vec"])
         for name, (bundles, kept) in MEETING.items():
@@ -100,9 +104,10 @@ async def meetings(dut):
         coverage.hit("vec")
 
 
+@covers("issue_check.pointers", "Two address generators must not write one register")
 @cocotb.test(**LIMIT)
 async def pointers(dut):
-    """Updates of any pointers and counters in three slots: one that writes what an earlier slot's does is refused."""
+    """Random updates of pointers and counters in three slots, of every form."""
     rng = pauses.rng("pointers")
     async with bench(dut, SIGNATURE) as frame:
         table, coverage = Table(frame), frame.coverage(["NONE", "BUSY"])
@@ -123,9 +128,11 @@ async def pointers(dut):
             coverage.hit(fault.name)
 
 
+@covers("issue_check.addresses", "An access that is not aligned, or lies beyond the memory, does nothing")
 @cocotb.test(**LIMIT)
 async def addresses(dut):
-    """Addresses of every access at every byte of a line, and at every power of two: aligned ones in the memory go on."""
+    """Every byte of a line, every power of two and the ends of the memory, for accesses of each width and for the store
+    FIFO."""
     size, bits = 1 << CONFIG.memory.used_bits, len(dut.lda_address)
     async with bench(dut, SIGNATURE) as frame:
         table, coverage = Table(frame), frame.coverage(["NONE", "UNALIGNED", "RANGE"])
@@ -146,10 +153,11 @@ async def addresses(dut):
             await table.check(word, 0 if fault.value else word, fault, f"{op.name} at {place:#x}, holds {holds}")
 
 
+@covers("issue_check.schedules", "None of their operations is refused")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(kind=kinds_of(CONFIG))
 async def schedules(dut, kind):
-    """Bundles of a random schedule that golden plays go on unchanged."""
+    """Random schedules of every kind of product that golden plays."""
     async with bench(dut, SIGNATURE) as frame:
         table = Table(frame)
         for number, each in enumerate(ProgramMaker(CONFIG, pauses.rng("schedules"), kind).program(CASES).bundles):

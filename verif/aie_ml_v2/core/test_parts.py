@@ -8,6 +8,7 @@ from bitpath.golden.aie_ml_v2.tile.transfers import POP_FORMATS, SPARSE_ENTITIES
 from bitpath.rtl.aie_ml_v2.core.bundle import PopFormat
 from bitpath.rtl.aie_ml_v2.core.popped import ELEMENT, Popped
 from bitpath.verif.aie_ml_v2.core.operands import chunks
+from bitpath.verif.kit.testplan import covers
 
 
 def elements(fmt, count):
@@ -20,8 +21,9 @@ def elements(fmt, count):
     return list(source.integers(0, 256, (count, size), np.uint8))
 
 
+@covers("aie_tile.pops", "Golden's Pop gives the same")
 def test_a_pop_makes_golden_s_register():
-    """Elements of each format, masks of any number of bytes among them."""
+    """Registers that pops make of bytes, blocks of MX9 and compressed chunks."""
     unit = Popped()
     simulator = Simulator(unit)
 

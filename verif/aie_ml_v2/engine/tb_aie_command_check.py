@@ -17,6 +17,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(AieEngineConfig)
 SIGNATURE = CommandCheck(CONFIG).signature
@@ -32,10 +33,16 @@ WALKS = {
 """Commands of each walk, and the faults among them."""
 
 
+@covers(
+    "aie_command_check.faults",
+    "A command without a mode or a format computes nothing that any document defines, and a store that wraps "
+    "overwrites results",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(walk=list(WALKS))
 async def faults(dut, walk):
-    """A command's fault is golden's."""
+    """Every code of the mode with every code of both formats; stores of every number of tiles in every mode around the
+    end of the result memory; random commands."""
     commands, found = WALKS[walk]
     async with bench(dut, SIGNATURE) as frame:
         board, coverage = frame.scoreboard("fault", Fault), frame.coverage([fault.name for fault in found])

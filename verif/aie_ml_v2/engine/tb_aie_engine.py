@@ -45,6 +45,7 @@ from bitpath.verif.kit.engine_host import MEETINGS, expect_rest, source_of, watc
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.player import MemoryPlayer, Segment
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(AieEngineConfig)
 NUMERICS = CONFIG.unit.numerics
@@ -68,10 +69,12 @@ KINDS_OF_A_MODE = 4
 """Kinds of operands of each mode that fill the memories."""
 
 
+@covers("aie_engine.modes", "Each mode has its own memory layout, and an MX9 tile has two words")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(mode=[cocotb.Param(value=mode, name=mode.name.lower()) for mode in MacMode])
 async def modes(dut, mode):
-    """Every combination of formats or signs; every number of tiles; products added and subtracted."""
+    """Every combination of formats or signs of INT8, INT16, FLOAT16, FLOAT8, MX6 with MX4, and MX9; 1 to 8 tiles, 1 to
+    5 steps, from any register on; added and subtracted, cleared and continued."""
     kinds = [kind for kind in KINDS.values() if MacMode.of(kind.mode) is mode]
     async with engine(dut, CONFIG) as (frame, session):
         source = source_of("operands")
@@ -103,10 +106,16 @@ async def modes(dut, mode):
         await session.flush()
 
 
+@covers(
+    "aie_engine.programs",
+    "Stores overlap the following commands, which must not overwrite a tile before it is stored",
+)
+@covers("aie_engine.host")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=["full_speed", "gaps_and_stalls"])
 async def programs(dut, pace):
-    """Commands into accumulators that are being stored, some of them and others, in formats that change each time."""
+    """Commands into all, some or none of the previous command's accumulators; cleared, continued, stored or not stored;
+    formats that change with each command; no other result word changes."""
     pause = 0.5 if pace == "gaps_and_stalls" else 0.0
     async with engine(dut, CONFIG, gap=pause, stall=pause) as (frame, session):
         coverage = frame.coverage(cross(RELATIONS, STARTS, ENDS))
@@ -130,10 +139,12 @@ MATMULS = {
 """M, K, N, and True if K alone exceeds the memories; all other products exceed them as a whole."""
 
 
+@covers("aie_engine.matmuls", "bitpath run executes matrix products in this way")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(fmt=list(MATMULS))
 async def matmuls(dut, fmt):
-    """Matrix products that exceed the memories and run in several segments."""
+    """Matrix products with partial tiles in seven formats, split into several segments; four of them are split within
+    K."""
     (m, k, n), cuts_k = MATMULS[fmt]
     source = source_of("matrices")
     a, b = (source.standard_normal(shape, dtype=np.float32) for shape in ((m, k), (k, n)))
@@ -155,10 +166,12 @@ async def matmuls(dut, fmt):
         assert resolved(dut.retired) == program.instruction_count
 
 
+@covers("aie_engine.pace", "The throughput of matrix products is compared with Table 7")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(kind=["int8_ss", "bf16_bf16", "mx6", "mx9"])
 async def throughput(dut, kind):
-    """Exact cycles of chains of any number of tiles, with stores before and after other commands."""
+    """Exact cycles of back-to-back commands: chains onto one, two and four accumulators, overlapped stores, commands
+    that stall for a store, reuse of the same accumulators; without store stalls golden's cycle model agrees."""
     half, chained = ACCUMULATORS // 2, set()
     shapes = {
         "alternating": [(3, half, index % 2 * half, True) for index in range(3)],
@@ -203,9 +216,11 @@ async def throughput(dut, kind):
         await session.compare()
 
 
+@covers("aie_engine.host", "A host write stalls for results in flight, and must not be lost")
 @cocotb.test(**LIMIT)
 async def host_traffic(dut):
-    """Host writes to unused accumulators and host reads during computation and stores, at all paces."""
+    """Host writes to unused accumulators during computation and stores, answers under back-pressure, gaps between
+    commands, the count of products."""
     half = ACCUMULATORS // 2
     async with engine(dut, CONFIG, gap=0.5, stall=0.5) as (frame, session):
         source = source_of("traffic")
@@ -231,9 +246,15 @@ async def host_traffic(dut):
         await session.run([random_command(mx6, source, **fields)])
 
 
+@covers(
+    "aie_engine.filled",
+    "Short programs do not exercise the upper bits of strides, addresses and the queue's level",
+)
 @cocotb.test(**LIMIT)
 async def filled(dut):
-    """Commands that fill memories and queue, with tiles at any address and arbitrary codes, in all modes."""
+    """In every mode: the largest number of steps, tiles for all accumulators, the largest stride of Y, tiles that wrap
+    around the end of a memory, a full queue; arbitrary codes of operands and accumulators; some results are NaN,
+    infinity and -0 after a flush."""
     async with engine(dut, CONFIG, spread=True) as (frame, session):
         source, rng = source_of("operands"), pauses.rng("filled")
         modes = [mode.name for mode in MacMode]
@@ -256,10 +277,12 @@ async def filled(dut):
                         coverage.hit("changed to", number)
 
 
+@covers("aie_engine.refused", "A refused command must leave no trace, and the next one must work")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=["full_speed", "gaps_and_stalls"])
 async def refused(dut, pace):
-    """Commands of every illegal code and end, and host writes to no memory, leave no word and no accumulator changed."""
+    """Commands of every fault, and host writes to no memory, between legal commands, with and without pauses; fault and
+    number of the first one, and the fault cleared in between."""
     pause = 0.5 if pace == "gaps_and_stalls" else 0.0
     async with engine(dut, CONFIG, gap=pause, stall=pause) as (frame, session):
         source, rng = source_of("operands"), pauses.rng("refused")
@@ -294,9 +317,11 @@ async def watch_queue(dut, coverage):
             coverage.hit("a command waits for the queue")
 
 
+@covers("aie_engine.reset", "A surviving counter or store bit would shift all later results, or deadlock the engine")
+@covers("resets.every_unit")
 @cocotb.test(**LIMIT)
 async def reset(dut):
-    """A reset at any moment of computing and storing leaves no trace of a command and produces no result."""
+    """Reset while computing and while storing."""
     mx9 = KINDS["mx9"]
     tiles = ACCUMULATORS // 2
     beats = 2 * tiles * tile_words(CONFIG, mx9)
@@ -324,9 +349,11 @@ async def reset(dut):
             await session.run([random_command(mx9, source, **fields)])
 
 
+@covers("aie_engine.one_result", "Results must not depend on the number of lanes")
 @cocotb.test(**LIMIT)
 async def same_on_every_engine(dut):
-    """Commands that do not depend on the configuration; the lanes in BITPATH_RESULT must be the same for every engine."""
+    """The same commands of every datapath on 4, 16 and 64 lanes and on both simulators give golden's results in every
+    lane."""
     async with engine(dut, CONFIG) as (_, session):
         source = np.random.default_rng(FIXED_SEED)
         places, address = {}, 0

@@ -16,6 +16,7 @@ from bitpath.verif.aie_ml_v2.engine.session import engine
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.engine_host import reset_amid, source_of
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(AieEngineConfig)
 CASES = int(os.environ.get("BITPATH_CASES", "8"))
@@ -24,6 +25,7 @@ LENGTH = 8
 LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
 
 
+@covers("resets.programs_broken_off")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pause=[0.0, 0.5])
 async def programs_broken_off(dut, pause):

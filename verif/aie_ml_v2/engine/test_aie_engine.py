@@ -9,6 +9,7 @@ from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.sim.flows.aie_ml_v2_matmul import ENGINES
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 SEED = 20251123
@@ -34,16 +35,21 @@ def result(file, config, simulator):
     return np.load(file)
 
 
+@covers("aie_command_check.faults")
 def test_every_code_is_checked():
     run_bench("aie_command_check", AieEngineConfig(), "icarus", seed=SEED, cases=100, min_tests=3, min_compared=700)
 
 
+@covers("aie_engine.modes")
+@covers("aie_engine.pace")
+@covers("aie_engine.filled")
 @pytest.mark.deep
 def test_16_lanes_on_verilator():
     """All modes, programs, whole matmuls, pace, host traffic, full memories, resets."""
     bench(FAST, "verilator", cases=4, min_compared=30 * WORDS)
 
 
+@covers("aie_engine.one_result")
 @pytest.mark.deep
 def test_one_result_from_any_number_of_lanes(tmp_path):
     """4 lanes on Icarus (about fifty cycles a second) against 16 on Verilator; `bitpath run` multiplies on 4 in its tests."""
@@ -53,6 +59,7 @@ def test_one_result_from_any_number_of_lanes(tmp_path):
     assert np.array_equal(fast, result(tmp_path / "icarus.npy", ENGINES["icarus"], "icarus"))
 
 
+@covers("aie_engine.pace")
 @pytest.mark.deep
 def test_the_machines_64_lanes(tmp_path):
     """A single group of lanes: exact cycles, and the same result."""

@@ -13,10 +13,13 @@ from bitpath.verif.aie_ml_v2.floats.fix_float import FixFloatAsk
 from bitpath.verif.aie_ml_v2.floats.tb_fix_float import BENCH
 from bitpath.verif.kit.bench import bench
 from bitpath.verif.kit.pipeline import Pipeline
+from bitpath.verif.kit.testplan import covers
 
 
+@covers("fix_float.known_answers", "Another program computed them with fractions")
 @cocotb.test(timeout_time=10, timeout_unit="ms")
 async def every_shift(dut):
+    """Every number of the archive, at its shift."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "aie_tile_convert.npz") as archive:
         given, shifts, results = (archive[f"fix_{part}"] for part in ("n", "shift", "f32"))
     requests = []

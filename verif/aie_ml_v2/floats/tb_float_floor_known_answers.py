@@ -14,10 +14,13 @@ from bitpath.verif.aie_ml_v2.floats.float_floor import FloorAsk
 from bitpath.verif.aie_ml_v2.floats.tb_float_floor import BENCH
 from bitpath.verif.kit.bench import bench
 from bitpath.verif.kit.pipeline import Pipeline
+from bitpath.verif.kit.testplan import covers
 
 
+@covers("float_floor.known_answers", "Another program computed them with fractions")
 @cocotb.test(timeout_time=10, timeout_unit="ms")
 async def every_code_and_shift(dut):
+    """Every code of the archive with eight shifts."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "aie_tile_convert.npz") as archive:
         codes, shifts, integers = (archive[f"bf16_{name}"] for name in ("bits", "shift", "int32"))
     requests = []

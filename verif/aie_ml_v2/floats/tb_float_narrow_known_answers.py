@@ -15,10 +15,13 @@ from bitpath.verif.aie_ml_v2.floats.float_narrow import NarrowAsk
 from bitpath.verif.aie_ml_v2.floats.tb_float_narrow import BENCH
 from bitpath.verif.kit.bench import bench
 from bitpath.verif.kit.pipeline import Pipeline
+from bitpath.verif.kit.testplan import covers
 
 
+@covers("float_narrow.silicon", "Silicon decides the rounding codes")
 @cocotb.test(timeout_time=10, timeout_unit="ms")
 async def silicon(dut):
+    """96 conversions to BF16 that were measured on first-generation silicon, in ten rounding codes."""
     requests = []
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "aie_silicon.npz") as archive:
         codes = archive["f32_bits"]

@@ -5,6 +5,7 @@ import pytest
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.rtl.aie_ml_v2.floats.config import FloatLanesConfig
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 SEED = 20261127
@@ -31,6 +32,9 @@ def test_bench(name):
     run_bench(name, config, "icarus", cases=20, seed=SEED, min_tests=TESTS[name], min_compared=compared)
 
 
+@covers("float_floor.sweep")
+@covers("float_narrow.sweep")
+@covers("float_widen.sweep")
 @pytest.mark.deep
 @pytest.mark.parametrize("name", UNITS)
 def test_every_operand(name):
@@ -48,6 +52,7 @@ def test_every_operand(name):
     )
 
 
+@covers("float_narrow.silicon")
 def test_silicon(replay, kat):
     """Every conversion to BF16 of first-generation silicon, in ten rounding codes."""
     count = len(kat("aie_silicon.npz")["f32_bits"]) * len(RoundingCode)
@@ -55,6 +60,7 @@ def test_silicon(replay, kat):
     replay("float_narrow", FloatLanesConfig(lanes=4), bench, seed=SEED, min_tests=1, min_compared=count // 4)
 
 
+@covers("float_floor.known_answers")
 def test_known_integers(replay, kat):
     """Every BF16 code of the archive at each of its shifts."""
     count = kat("aie_tile_convert.npz")["bf16_int32"].size
@@ -62,6 +68,8 @@ def test_known_integers(replay, kat):
     replay("float_floor", FloatLanesConfig(lanes=4), bench, seed=SEED, min_tests=1, min_compared=count // 4)
 
 
+@covers("fix_float.known_answers")
+@covers("float_fix.known_answers")
 @pytest.mark.parametrize(("unit", "array"), [("fix_float", "fix_n"), ("float_fix", "float_bits")])
 def test_known_answers_of_integers(replay, kat, unit, array):
     """Integers with a binary point to FP32, and back."""

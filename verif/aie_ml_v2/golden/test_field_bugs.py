@@ -7,6 +7,7 @@ import pytest
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
+from bitpath.verif.kit.testplan import covers
 
 BASE = AIE_ML_V2.numerics
 
@@ -19,6 +20,12 @@ def errors_of_blocks(x, fmt, **options):
     return blocks, errors
 
 
+@covers(
+    "mx_convert.bias",
+    "mlir-air#1440: the machine's own default is floor",
+    "The mean error is minus half a unit in the last place for floor rounding, 0 for nearest even; floor's error "
+    "accumulates along K",
+)
 @pytest.mark.parametrize("fmt", ["mx9", "mx6", "mx4"])
 def test_mlir_air_1440_floor_rounding_is_biased(fmt):
     """Floor, the machine's own default, moves every number down by half a last place; even rounding by nothing.
@@ -38,6 +45,7 @@ def test_mlir_air_1440_floor_rounding_is_biased(fmt):
     assert abs(bias[RoundingCode.CONV_EVEN]) < 0.02
 
 
+@covers("mx_convert.bias")
 def test_mlir_air_1440_the_bias_grows_with_k_in_a_matmul():
     """Positive weights: floor's errors add up along K, half a last place each."""
     rng = np.random.default_rng(31)

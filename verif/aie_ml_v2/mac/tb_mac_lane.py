@@ -25,6 +25,7 @@ from bitpath.verif.aie_ml_v2.mac.mac_random import kind_name, kinds_of, near_cod
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(MacLaneConfig)
 NUMERICS = CONFIG.numerics
@@ -51,6 +52,25 @@ def answered(cases: list[LaneCase]) -> list[tuple[LaneCase, int]]:
     return [(case, case.result(NUMERICS)) for case in cases]
 
 
+@covers(
+    "mac_lane.random",
+    "The classes stress alignment and rounding",
+    "All modes and formats in any order, with close, special and arbitrary operands; none, one or two "
+    "accumulators near the products, cancelling them, or arbitrary; every sign and option; bit-exact against the "
+    "exact tier",
+)
+@covers(
+    "mac_lane.latency",
+    "The vector unit relies on it, since a lane has no output handshake",
+    "Results appear exactly 4 cycles after their operands, 5 for floats, in any order of modes, at full speed and "
+    "with gaps; accumulators are sampled exactly two cycles before the result",
+)
+@covers(
+    "mac_lane.unread",
+    "Ignored inputs must not change the result, and the first beat of MX9 must be held for the second",
+    "Random values in all operand bits that the mode ignores; infinities, NaN and the largest numbers in unused "
+    "accumulators; gaps between the beats of MX9",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_classes(dut, pace):
@@ -63,6 +83,65 @@ async def random_classes(dut, pace):
         await play(frame, NUMERICS, sent, PACES[pace](), pauses.rng("junk"))
 
 
+@covers("mac_lane.latency")
+@covers(
+    "mac_lane.distance",
+    "Each shifter has its own distances at which it rounds and at which a term vanishes",
+    "Every distance 0 to 26 and beyond of products and of each accumulator",
+)
+@covers(
+    "mac_lane.ties",
+    "Measured silicon rounds each term to nearest even",
+    "Ties of both signs in the alignment of products and of each accumulator, and in the result",
+)
+@covers(
+    "mac_lane.boundaries",
+    "A lost sticky bit, a rounding after the range check or a tie that overflows too late shows there alone",
+    "Sums of ones in all kept bits below infinity and below the smallest normal number, and even ones between: "
+    "ties, and ties that one bit breaks, of both signs",
+)
+@covers(
+    "mac_lane.signs",
+    "Finds a control bit that is wired to the wrong operand",
+    "Both signs of both accumulators with every negation; none, one or both accumulators; accumulators only",
+)
+@covers(
+    "mac_lane.range",
+    "Checks both ends of FP32's range",
+    "Cancellation to 0 and to plus and minus one unit, overflow to infinity, flushes of both signs, a rounding "
+    "carry that keeps a result from being flushed",
+)
+@covers(
+    "mac_lane.special",
+    "Checks silicon's NaN rules, with a canonical payload",
+    "NaN in each operand of each format and in each accumulator, infinity times zero, infinity minus infinity "
+    "between products and accumulators",
+)
+@covers(
+    "mac_lane.lone_bits",
+    "No other test finds a missing input of an OR or AND tree",
+    "Each bit of an accumulator, of a NaN's fraction, of a product and of a block pair's sum by itself; exponents "
+    "of all ones but one; each bit of a subnormal accumulator that makes the other one normal",
+)
+@covers("mac_lane.unread")
+@covers(
+    "mac_lane.formats",
+    "The formats of x and y are independent within a mode",
+    "Every pair of float formats, subnormals of each in both operands, zeros with the largest exponent, and zeros "
+    "in every slot with the smallest product, which is flushed to a signed zero",
+)
+@covers(
+    "mac_lane.blocks",
+    "Covers the range of an MX block",
+    "All 256 shift bytes of either block, exponents 0, 1, 254 and 255, most negative codes, zero sums whose "
+    "exponent shifts out the accumulator, and zero sums that take no part in the maximum",
+)
+@covers(
+    "mac_lane.bfp16ebs8",
+    "It takes MX9's multipliers, but no held beat and no shifts",
+    "XDNA2's products of eight without shift bits, a beat each: every corner, random classes at every pace, "
+    "chains; sums and each product as a term; fields without effect turned",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(kind=named((*BLOCK_FORMATS.values(), *FLOATS)))
 async def directed_corners(dut, kind):
@@ -78,10 +157,12 @@ async def directed_corners(dut, kind):
         await play(frame, NUMERICS, sent, PACES["full_speed"](), pauses.rng("junk"))
 
 
+@covers("mac_lane.integers", "Integers share the multipliers with floats and MX")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(mode=named(tuple(INTEGERS)))
 async def integers(dut, mode):
-    """Either signedness of both operands, ends of all ranges, wraps, the shift by 16, every sign."""
+    """Signed and unsigned, ends of all ranges, every single operand bit, sums that wrap and sums that just fit, the
+    shift by 16 with bits shifted out, every sign."""
     mode = KINDS[mode]
     table = list(integer_corners(pauses.rng("integers"), mode))
     sent = answered(table)
@@ -93,10 +174,12 @@ async def integers(dut, mode):
         await play(frame, NUMERICS, sent, PACES["full_speed"](), pauses.rng("junk"))
 
 
+@covers("mac_lane.reset", "A beat cancelled by a reset must not produce a result")
 @cocotb.test(**LIMIT, skip=len(MEETING) < 2)
 @cocotb.parametrize(before=range(4))
 async def what_comes_with_a_reset(dut, before):
-    """A float beat in the only cycle of a reset must not disturb a block pair issued right after it or some cycles later."""
+    """A float beat in the cycle of a reset, directly followed by a block pair whose result would appear in the same
+    cycle."""
     rng = pauses.rng("reset")
     lost, (case,) = random_case(NUMERICS, rng, MEETING[0]), answered([random_case(NUMERICS, rng, MEETING[1])])
     async with bench(dut, SIGNATURE, drain=False) as frame:
@@ -111,6 +194,7 @@ async def what_comes_with_a_reset(dut, before):
         await play(frame, NUMERICS, [case], PACES["full_speed"](), pauses.rng("junk"))
 
 
+@covers("mac_lane.volume", "Checks the second tier, with many results at full speed")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(kind=named((*BLOCK_FORMATS.values(), *FLOATS)))
 async def volume(dut, kind):

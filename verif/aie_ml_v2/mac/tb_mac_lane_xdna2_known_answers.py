@@ -20,6 +20,7 @@ from bitpath.verif.aie_ml_v2.mac.mac import LaneCase
 from bitpath.verif.aie_ml_v2.mac.mac_lane_player import play
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(MacLaneConfig)
 FOLDER = Path(os.environ["BITPATH_KAT_DIR"])
@@ -41,10 +42,11 @@ async def check(dut, sent: list[tuple[LaneCase, int]]) -> None:
         await play(frame, CONFIG.numerics, sent, pauses.never(), pauses.rng("junk"))
 
 
+@covers("mac_lane.silicon_of_xdna2", "Silicon of the machine that the preset models")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(name=list(SETS))
 async def silicon_products(dut, name):
-    """Every lane of a set."""
+    """Every chain of products of bfp16ebs8 that was measured on XDNA2."""
     with np.load(FOLDER / "silicon_xdna2_mmul.npz") as archive:
         a, b, out = operands(archive, name)
     sent = []
@@ -57,6 +59,7 @@ async def silicon_products(dut, name):
     await check(dut, sent)
 
 
+@covers("mac_lane.silicon_of_xdna2")
 @cocotb.test(**LIMIT)
 async def silicon_chains(dut):
     """The chains that probe the accumulator."""

@@ -42,6 +42,7 @@ from bitpath.verif.kit.bench import Bench, bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.kit.values import Integer
 
 CONFIG = config_from_environment(PostAddConfig)
@@ -124,10 +125,12 @@ def seen(cases: list[LaneCase], places: int) -> set[tuple[int, ...]]:
     }
 
 
+@covers("post_add.pairs", "Exhaustive for each multiplier, so a fault shows at its position")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(fmt=[cocotb.Param(value=k, name=fmt.name) for k, fmt in enumerate((MX9, MX6, MX4))])
 async def every_pair_of_codes(dut, fmt):
-    """65,536 pairs of MX9, 1,024 of MX6 and 64 of MX4, with all four pairs of shifts."""
+    """All 65,536 pairs of MX9 codes, 1,024 of MX6 and 64 of MX4 with all four pairs of shifts, at every position of a
+    beat."""
     fmt = (MX9, MX6, MX4)[fmt]
     as_mx9 = mode_of(fmt, NUMERICS) is MacMode.MX9
     places = MX_BLOCK // 2 if as_mx9 else MX_BLOCK
@@ -144,10 +147,11 @@ async def every_pair_of_codes(dut, fmt):
         await exchange(frame, [(case.beats()[0], total) for case, total in zip(cases, sums, strict=True)], cases)
 
 
+@covers("post_add.shifts", "The exact sum uses all its bits")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(fmt=[cocotb.Param(value=k, name=fmt.name) for k, fmt in enumerate((MX9, MX6, MX4))])
 async def shifts_and_extremes(dut, fmt):
-    """Every shift byte of either side; all codes at their ends, the most negative ones with no shift being the largest sum."""
+    """Every shift byte of either operand; all codes most negative without shifts, which gives the largest sum."""
     fmt = (MX9, MX6, MX4)[fmt]
     rng = pauses.rng("shifts")
     places = MX_BLOCK // 2 if mode_of(fmt, NUMERICS) is MacMode.MX9 else MX_BLOCK
@@ -170,10 +174,11 @@ async def shifts_and_extremes(dut, fmt):
         await exchange(frame, [(case.beats()[0], total) for case, total in zip(cases, sums, strict=True)], cases)
 
 
+@covers("post_add.integers", "Integers share the multipliers with MX; a 16-bit product has four partial products")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(mode=[cocotb.Param(value=k, name=kind_name(mode)) for k, mode in enumerate(INTEGERS)])
 async def integers(dut, mode):
-    """Signed and unsigned operands, random and at the ends of the range."""
+    """Sums of signed and unsigned 8-bit and 16-bit products, random and at the ends of the ranges."""
     mode = list(INTEGERS)[mode]
     rng = pauses.rng("integers")
     beats, every = [], []
@@ -205,10 +210,12 @@ def significand(fmt: FloatFormat, code: int) -> int:
     return decode(fmt, code).significand << FP16.fraction_bits - fmt.fraction_bits
 
 
+@covers("post_add.floats", "Floats share the multipliers with MX and integers")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(mode=[cocotb.Param(value=k, name=kind_name(mode)) for k, mode in enumerate(FLOATS)])
 async def products_of_floats(dut, mode):
-    """The low 18 bits of each product of significands, added; nothing where the control word does not multiply."""
+    """Products of significands of every pair of formats, in their low 18 bits; all 0 if the control word's multiplies
+    is 0."""
     mode = FLOATS[mode]
     rng = pauses.rng("floats")
     beats, every = [], []

@@ -34,6 +34,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench, bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(WideLanesConfig)
 NUMERICS = CONFIG.numerics
@@ -92,10 +93,15 @@ def drawn(rng: Random) -> WideCase | PairCase:
     return PairCase(lower=random_case(NUMERICS, rng, kind), upper=random_case(NUMERICS, rng, kind))
 
 
+@covers(
+    "wide_lanes.order",
+    "Both lanes share their registers between the widths; 32-bit results must stay those of `mac_lane`",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_order(dut, pace):
-    """Both widths and all modes in random order: with 32 bits each lane gives the result of a lane of its own."""
+    """64 bits in both widths and all 32-bit modes in random order, at full speed and with gaps; unread inputs are
+    random."""
     rng = pauses.rng("operands")
     cases = [drawn(rng) for _ in range(CASES)]
     async with bench(dut, SIGNATURE, drain=False) as frame:
@@ -105,10 +111,11 @@ async def random_order(dut, pace):
         await play(frame, cases, PACES[pace](), pauses.rng("junk"))
 
 
+@covers("wide_lanes.floats", "Special values and borders of one lane must not reach its neighbour")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(kind=[cocotb.Param(value=each, name=kind_name(each)) for each in KINDS if each in FLOATS])
 async def corners_of_floats(dut, kind):
-    """Special values, ties and boundaries of the results, each in either lane, beside any other of them in the other lane."""
+    """Corners of floats, boundaries of the rounding among them, in either lane beside any others in the other lane."""
     rng = pauses.rng("corners")
     lower = list(corners(NUMERICS, rng, kind))
     lanes = {"lower": lower, "upper": rng.sample(lower, len(lower))}
@@ -121,6 +128,16 @@ async def corners_of_floats(dut, kind):
         await play(frame, pairs, PACES["full_speed"](), pauses.rng("junk"))
 
 
+@covers(
+    "wide_lanes.corners",
+    "A double word's low half is unsigned, its high half has the sign of x",
+    "All signs, both ends of each range, every bit of x in every product with either sign, every negation, wraps",
+)
+@covers(
+    "wide_lanes.carry",
+    "The carry and acc1's high bits pass from lane to lane in one cycle",
+    "Carries and borrows across bit 32, accumulators on both sides of it, bits that shift16 moves across it and out",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(width=[cocotb.Param(value=each, name=each.name) for each in WIDTHS])
 async def directed_corners(dut, width):
@@ -134,10 +151,11 @@ async def directed_corners(dut, width):
         await play(frame, table, PACES["full_speed"](), pauses.rng("junk"))
 
 
+@covers("wide_lanes.chains", "Products of 32 bits by 32 are built this way")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(width=[cocotb.Param(value=each, name=each.name) for each in WIDTHS])
 async def chains(dut, width):
-    """Each result is the next accumulator; shift16 makes products of several words."""
+    """Chains whose results are the next accumulators, with shift16."""
     rng = pauses.rng("chains")
     cases = []
     for _ in range(max(1, CASES // CHAIN)):

@@ -17,6 +17,7 @@ from bitpath.verif.aie_ml_v2.mac.tb_wide_lanes import CONFIG, SIGNATURE, play
 from bitpath.verif.aie_ml_v2.mac.wide_lanes import MASK, WIDTHS, WideCase
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench
+from bitpath.verif.kit.testplan import covers
 
 NUMERICS = CONFIG.numerics
 
@@ -64,8 +65,11 @@ def complex_lanes(archive: dict[str, np.ndarray]) -> Iterator[tuple[WideCase, in
                 yield case, out[lane][part] & MASK
 
 
+@covers("wide_lanes.known_answers", "Another program computed them with Python's integers")
 @cocotb.test(timeout_time=100, timeout_unit="ms")
 async def every_lane(dut):
+    """Every lane of 4x4x8 with 64 bits, of 4x2x8 of 32 by 16 bits, of element-wise products, convolutions and complex
+    products."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "aie_tile_mac_shapes.npz") as files:
         answered = list(lanes(dict(files)))
     for case, expected in answered:

@@ -7,6 +7,7 @@ import pytest
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig, PostAddConfig
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = [pytest.mark.simulator, pytest.mark.deep]
 NORMALIZE = "bitpath.rtl.aie_ml_v2.mac.normalize:NormalizeFp32.elaborate"
@@ -24,6 +25,7 @@ DEFECTS = {
 """The source of a rounder as it is and with the defect."""
 
 
+@covers("mac_lane.boundaries")
 @pytest.mark.parametrize("name", DEFECTS)
 def test_the_corners_notice_a_defect(name, bench_fails):
     config = MacLaneConfig(modes=(MacMode.FLOAT16,))
@@ -39,6 +41,7 @@ POST_ADD = {
 """Whether products keep the bits that shifts move below them, and the source of the shift as it is and with the defect."""
 
 
+@covers("post_add.pairs")
 @pytest.mark.parametrize("name", POST_ADD)
 def test_the_pairs_of_codes_notice_a_defect(name, bench_fails):
     lossless, *defect = POST_ADD[name]

@@ -5,17 +5,20 @@ import pytest
 from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig, WideLanesConfig
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.kit.testplan import covers
 
 SEED = 20261127
 ARCHIVE = "aie_tile_mac_shapes.npz"
 
 
+@covers("wide_lanes.configurations", "A lane must not leave out hardware that a supported mode needs")
 @pytest.mark.simulator
 def test_wide_lanes():
-    """Both widths and 32 bits in any order, every corner, chains."""
+    """A pair of INT8 and INT16, and one of all modes."""
     run_bench("wide_lanes", WideLanesConfig(), "verilator", seed=SEED, cases=40, min_tests=6, min_compared=1000)
 
 
+@covers("wide_lanes.configurations")
 @pytest.mark.deep
 @pytest.mark.simulator
 def test_all_modes():
@@ -24,6 +27,7 @@ def test_all_modes():
     run_bench("wide_lanes", config, "verilator", seed=SEED, cases=2000, min_tests=6, min_compared=27_000)
 
 
+@covers("wide_lanes.known_answers")
 @pytest.mark.simulator
 def test_known_answers(kat, replay):
     """Every lane of 64 bits; complex ones have two."""

@@ -15,6 +15,7 @@ from bitpath.verif.aie_ml_v2.mover import benches
 from bitpath.verif.aie_ml_v2.mover.shuffle import PARTS, parts_of, random_registers, shuffle_requests
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import config_from_environment
+from bitpath.verif.kit.testplan import covers
 
 UNIT = Shuffle(config_from_environment(ShuffleConfig))
 ROUTES = {"x": "route", "e": "eg_route", "g": "eg_route", "f": "f_route"}
@@ -22,8 +23,10 @@ NARROW = 255
 """Stands for no route: the bytes of the result are 0."""
 
 
+@covers("shuffle.known_answers", "They do not come from golden")
 @cocotb.test(**benches.LIMIT)
 async def every_route(dut):
+    """Routes of data, E, G and F that another author derived, most of them measured on AIE2."""
     rng = pauses.rng("registers")
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "aie_tile_shuffle.npz") as archive:
         routes = {name: archive[route] for name, route in ROUTES.items()}

@@ -26,6 +26,7 @@ from bitpath.verif.aie_ml_v2.mover.vector_alu import (
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.pipeline import PACES
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(VectorAluConfig)
 SIZE = CONFIG.register_bytes
@@ -41,31 +42,38 @@ async def _pairs_of_bytes(dut, asks: list[AluAsk]) -> None:
     await benches.sweep(dut, UNIT, requests)
 
 
+@covers("vector_alu.bytes", "Wrapping, NaN and zeros of both signs lie among them")
 @cocotb.test(**benches.LIMIT)
 @cocotb.parametrize(signed=[False, True])
 async def pairs_of_8_bit_integers(dut, signed):
-    """Under every operation."""
+    """All pairs of 8-bit integers under every operation, signed and unsigned; all pairs of 8-bit floats in every
+    representation under every comparison."""
     await _pairs_of_bytes(dut, [AluAsk(op, 8, signed) for op in VectorOp])
 
 
+@covers("vector_alu.bytes")
 @cocotb.test(**benches.LIMIT)
 async def pairs_of_8_bit_floats(dut):
     """In every representation of both, under every comparison."""
     await _pairs_of_bytes(dut, SHORT_FLOAT_ASKS)
 
 
+@covers("vector_alu.corners", "One adder serves all widths, so a carry must stop at its lane")
 @cocotb.test(**benches.LIMIT)
 async def pairs_of_corners(dut):
-    """All pairs of integers and floats around which a result changes, of every width, under every operation."""
+    """All pairs of limits, powers of two and carries of 8, 16 and 32-bit lanes, and of limits of BF16, FP16 and 8-bit
+    floats, under every operation."""
     rng = pauses.rng("masks")
     requests = [each for ask in ASKS for each in alu_requests(ask, *corner_pairs(ask), SIZE, rng)]
     await benches.sweep(dut, UNIT, requests)
 
 
+@covers("vector_alu.stream", "Each request carries its own control, and floats ignore the width and sign of integers")
 @cocotb.test(**benches.LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_requests(dut, pace):
-    """Every operation, width, sign and format in random order."""
+    """Every operation, width, sign and format in any order, with random masks and random fields that the operation does
+    not read; full speed, gaps, stalls and both; latency; resets."""
     rng = pauses.rng("requests")
     order = [*ASKS, *rng.choices(ASKS, k=max(0, CASES - len(ASKS)))]
     rng.shuffle(order)
@@ -73,6 +81,7 @@ async def random_requests(dut, pace):
     await benches.exchange(dut, UNIT, requests, pace, BINS, (ask.bin for ask in order))
 
 
+@covers("vector_alu.stream")
 @cocotb.test(**benches.LIMIT)
 async def latency(dut):
     rng = pauses.rng("requests")
@@ -80,6 +89,7 @@ async def latency(dut):
     await benches.one_at_a_time(dut, UNIT, requests)
 
 
+@covers("vector_alu.stream")
 @cocotb.test(**benches.LIMIT)
 async def resets(dut):
     """Resets with requests in flight."""

@@ -15,6 +15,7 @@ from bitpath.verif.aie_ml_v2.mover.vector_move import BINS, KINDS, every_index, 
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Request
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(VectorMoveConfig)
 SIZE = CONFIG.register_bytes
@@ -26,24 +27,31 @@ def _random(rng, kind=None) -> Request:
     return random_move(rng, SIZE, *(kind or rng.choice(KINDS))).request
 
 
+@covers("vector_move.indices", "A number of bytes counts modulo two registers, a lane modulo the number of lanes")
 @cocotb.test(**benches.LIMIT)
 async def indices(dut):
-    """Every number of bytes and every lane of every width."""
+    """Shifts by every number of bytes up to two registers; insert, extract and extract-and-broadcast at every lane of
+    every width, and at numbers beyond the last lane."""
     await benches.sweep(dut, UNIT, [each.request for each in every_index(pauses.rng("moves"), SIZE)])
 
 
+@covers(
+    "vector_move.bits",
+    "Pushes and broadcasts share the shifter's operands; scalars above a lane's width must not leak",
+)
 @cocotb.test(**benches.LIMIT)
 async def bits(dut):
-    """Registers and scalars with one bit set, through every operation and width."""
+    """Registers and scalars with one bit set, in every place, through every operation and width."""
     rng = pauses.rng("moves")
     moves = single_bits(rng, SIZE)
     await benches.sweep(dut, UNIT, [each.request for each in rng.sample(moves, min(len(moves), 10 * CASES))])
 
 
+@covers("vector_move.stream", "Each request carries its own control")
 @cocotb.test(**benches.LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_requests(dut, pace):
-    """Every operation, width and sign in random order."""
+    """Every operation, width and sign in any order, full speed, gaps, stalls and both; latency; resets."""
     rng = pauses.rng("moves")
     moves = [random_move(rng, SIZE, *kind, signed=signed) for kind in KINDS for signed in (False, True)]
     moves += [random_move(rng, SIZE, *rng.choice(KINDS)) for _ in range(max(0, CASES - len(moves)))]
@@ -51,12 +59,14 @@ async def random_requests(dut, pace):
     await benches.exchange(dut, UNIT, [each.request for each in moves], pace, BINS, (each.bin for each in moves))
 
 
+@covers("vector_move.stream")
 @cocotb.test(**benches.LIMIT)
 async def latency(dut):
     rng = pauses.rng("moves")
     await benches.one_at_a_time(dut, UNIT, [_random(rng) for _ in range(20)])
 
 
+@covers("vector_move.stream")
 @cocotb.test(**benches.LIMIT)
 async def resets(dut):
     """Resets with requests in flight."""

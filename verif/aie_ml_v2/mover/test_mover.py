@@ -10,6 +10,7 @@ from bitpath.rtl.aie_ml_v2.mover.config import NonlinearConfig, ShuffleConfig, V
 from bitpath.rtl.aie_ml_v2.mover.nonlinear_constants import FIRST_RESULT, ONE, tanh_breakpoints, tanh_table
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.aie_ml_v2.mover.nonlinear import breakpoints
+from bitpath.verif.kit.testplan import covers
 
 SEED = 20261127
 bench = partial(run_bench, seed=SEED)
@@ -72,6 +73,7 @@ def test_other_sizes_on_icarus(unit, config):
     bench(unit, config, "icarus", cases=40, min_tests=8, min_compared=500)
 
 
+@covers("nonlinear.tanh")
 def test_breakpoints_of_tanh():
     """The table's breakpoints are golden's, and no two lie in one segment."""
     found = list(tanh_breakpoints())
@@ -82,6 +84,7 @@ def test_breakpoints_of_tanh():
     assert (steps[0], steps[-1]) == (0, len(found))
 
 
+@covers("nonlinear.tanh")
 @pytest.mark.deep
 def test_every_breakpoint_of_tanh_is_exact():
     """The exact tier gives a result from its breakpoint on, and the one before it until then."""
@@ -89,6 +92,7 @@ def test_every_breakpoint_of_tanh_is_exact():
         assert (exact.tanh(least), exact.tanh(least - 1)) == (result, result - 1)
 
 
+@covers("shuffle.known_answers")
 @pytest.mark.simulator
 @pytest.mark.deep
 def test_shuffle_known_answers(kat, replay):

@@ -7,6 +7,7 @@ import pytest
 from bitpath.rtl.aie_ml_v2.scalar.config import ScalarFunctionsConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.common.fp32.functions import FORMAT_EDGES
+from bitpath.verif.kit.testplan import covers
 
 SEED = 20251127
 bench = partial(run_bench, "scalar_functions", seed=SEED)
@@ -21,6 +22,7 @@ def test_on_icarus():
     bench(ScalarFunctionsConfig(), "icarus", cases=60, env=env, min_tests=12, min_compared=compared)
 
 
+@covers("scalar_functions.volume")
 @pytest.mark.simulator
 @pytest.mark.deep
 def test_in_volume():

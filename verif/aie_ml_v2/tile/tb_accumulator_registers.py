@@ -21,6 +21,7 @@ from bitpath.verif.aie_ml_v2.tile import slot_bench
 from bitpath.verif.aie_ml_v2.tile.slot_bench import Place, Written, places
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(AccumulatorRegistersConfig)
 SIGNATURE = AccumulatorRegisters(CONFIG).signature
@@ -50,25 +51,36 @@ UNIT = slot_bench.Registers(
 )
 
 
+@covers("accumulator_registers.names", "A write to a part changes exactly that part of the wider names")
 @cocotb.test(**LIMIT)
 async def every_name(dut):
+    """Every name written by every port, and names that share its slots read by every port."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await slot_bench.every_name(frame, UNIT)
 
 
+@covers(
+    "accumulator_registers.forwarding",
+    "Only some results reach some operands a cycle early; the others find the old value",
+)
 @cocotb.test(**LIMIT)
 async def forwarding(dut):
+    """Reads of written slots in the cycle of the write, with every pair of codes."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await slot_bench.forwarding(frame, UNIT, CASES)
 
 
+@covers("accumulator_registers.writers", "Loads and results meet in a cycle")
 @cocotb.test(**LIMIT)
 async def several_writers(dut):
+    """All ports write in a cycle, also parts of one register."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await slot_bench.several_writers(frame, UNIT, CASES)
 
 
+@covers("accumulator_registers.reset", "Golden's registers are")
 @cocotb.test(**LIMIT)
 async def resets(dut):
+    """Every register is 0 after a reset."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await slot_bench.resets(frame, UNIT)

@@ -18,6 +18,7 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(AguConfig)
 SIGNATURE = Agu(CONFIG).signature
@@ -75,9 +76,10 @@ def branch(mode: AguMode, fields: np.ndarray) -> str:
     return preset + ("outer" if mode is AguMode.THREE_D and dc2 < dn2 else "wrap")
 
 
+@covers("agu.branches", "A counter that is preset above its size wraps at once, and all compares are unsigned")
 @cocotb.test(**LIMIT)
 async def every_branch(dut):
-    """Counters below, at and above their sizes, among them sizes 0 and those with the top bit set."""
+    """Every form with counters below, at and above their sizes, sizes 0 and the largest."""
     rng = pauses.rng("registers")
     top = (1 << CONFIG.address_bits) - 1
     corners = [(0, 0), (0, 1), (1, 1), (2, 1), (0, top), (top, top), (top, 0), (top // 2, top // 2 + 1), (top - 1, top)]
@@ -92,9 +94,11 @@ async def every_branch(dut):
         await Pipeline(frame, 0).sweep(sent)
 
 
+@covers("agu.stream", "An AGU makes an address a cycle; sums are modulo 2^20")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_registers(dut, pace):
+    """Random registers in all forms at full speed, with gaps, stalls and both."""
     rng = pauses.rng("registers")
     sent = []
     for mode in AguMode:
@@ -105,9 +109,10 @@ async def random_registers(dut, pace):
         await Pipeline(frame, 0).exchange(sent, pace)
 
 
+@covers("agu.nests", "This is what software uses it for")
 @cocotb.test(**LIMIT, skip=CONFIG.address_bits < 20)
 async def nests_of_loops(dut):
-    """The unit's own registers go round; the addresses are those of nested loops."""
+    """Nests of two and three loops with the unit's own registers going round."""
     rng = pauses.rng("nests")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         pipeline, board = Pipeline(frame, 0), frame.scoreboard("addresses", CONFIG.address_bits, output="o")

@@ -15,14 +15,17 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.pipeline import Pipeline
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(AguConfig)
 FIELDS = [name for name, _ in agu_request(CONFIG) if name not in ("mode", "p")]
 MODES = (AguMode.POST_MODIFY, AguMode.TWO_D, AguMode.THREE_D)
 
 
+@covers("agu.known_answers", "Another program computed them")
 @cocotb.test(timeout_time=10, timeout_unit="ms")
 async def every_stream(dut):
+    """120 streams of 64 addresses, and the registers behind them."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "aie_tile_agu.npz") as archive:
         files = {name.removeprefix("agu_"): archive[name].tolist() for name in archive if name.startswith("agu_")}
     async with bench(dut, Agu(CONFIG).signature, drain=False) as frame:

@@ -27,6 +27,7 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(DataMemoryConfig)
 SIGNATURE = DataMemory(CONFIG).signature
@@ -141,10 +142,12 @@ async def read_all(table):
     await table.step(Bundle({}))
 
 
+@covers("data_memory.shadow", "A load finds what all before it wrote, and nothing of the store beside it")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(busy=[0.0, 0.3, 1.0], pause=[0.0, 0.4])
 async def random_traffic(dut, busy, pause):
-    """Any accesses of the core, many of them in one pair of banks, while outside ports ask in a share of the cycles."""
+    """Two loads and a store a cycle beside outside ports and a shadow of every byte, with masks, wrong addresses, and
+    waits of the core's own; every handshake in its cycle."""
     rng = pauses.rng("traffic")
     events = ["1 cycles", "2 cycles", "3 cycles", "error unaligned", "error outside"]
     if busy:
@@ -170,9 +173,10 @@ async def random_traffic(dut, busy, pause):
             await table.step(Bundle({}))
 
 
+@covers("data_memory.stalls", "Cycle counts of programs depend on it")
 @cocotb.test(**LIMIT)
 async def stalls_of_the_core(dut):
-    """The accesses of a bundle in the same or other banks, words and halves: as many stalls as golden says, old bytes first."""
+    """Accesses of one cycle in the same or other banks, words and halves; as many stalls as golden's formula says."""
     rng = pauses.rng("places")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame)
@@ -199,9 +203,10 @@ async def stalls_of_the_core(dut):
         await read_all(table)
 
 
+@covers("data_memory.places", "The banks are interleaved")
 @cocotb.test(**LIMIT)
 async def every_place(dut):
-    """Every size at every aligned address, stored and loaded by both loads; every word of every bank from outside."""
+    """Every size at every aligned address, by the store and both loads; every word of every bank from outside."""
     rng = pauses.rng("places")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame)
@@ -219,9 +224,10 @@ async def every_place(dut):
         await read_all(table)
 
 
+@covers("data_memory.fairness", "Without turns DMA may starve")
 @cocotb.test(**LIMIT)
 async def fairness(dut):
-    """The core uses a bank in every cycle: an outside port waits for one cycle in turn, or until the core leaves the bank."""
+    """The core uses a bank in every cycle and an outside port asks for it, with and without turns."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame)
         await fill(table)
@@ -241,9 +247,10 @@ async def fairness(dut):
         await read_all(table)
 
 
+@covers("data_memory.reset", "The memory keeps its bytes; nothing else may remain")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """A reset while a bundle waits with parts of it served, and a port is owed: only the bytes stay."""
+    """Resets while a bundle waits with parts of it served, and a port is owed."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame)
         await fill(table)

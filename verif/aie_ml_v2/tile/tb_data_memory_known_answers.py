@@ -15,13 +15,16 @@ from bitpath.rtl.aie_ml_v2.tile.data_memory import DataMemory
 from bitpath.verif.aie_ml_v2.tile.data_memory import Access
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(DataMemoryConfig)
 PORTS = ("load__0", "load__1", "store")
 
 
+@covers("data_memory.known_answers", "Another program computed them")
 @cocotb.test(timeout_time=10, timeout_unit="ms")
 async def every_cycle(dut):
+    """Stalls of 400 memory cycles at the machine's size."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "aie_tile_agu.npz") as archive:
         cases = [*zip(*(archive[f"bank_{name}"].tolist() for name in ("addr", "width", "stall")), strict=True)]
     async with bench(dut, DataMemory(CONFIG).signature, drain=False) as frame:

@@ -20,6 +20,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(LoadFifoConfig)
 SIGNATURE = LoadFifo(CONFIG).signature
@@ -152,9 +153,10 @@ class Table:
         return after
 
 
+@covers("load_fifo.starts", "Elements of 72 and 96 bytes lie at any place of a line")
 @cocotb.test(**LIMIT)
 async def every_start(dut):
-    """A fill and pops of one size from every place of a line."""
+    """A fill and pops of each size from every place of a line."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame)
         coverage = frame.coverage([f"{size} bytes" for size in ELEMENTS])
@@ -164,9 +166,12 @@ async def every_start(dut):
                 await table.play([Operation(0, jump=SPACE - 64 + start), *[Operation()] * 2, *[Operation(size)] * 2])
 
 
+@covers("load_fifo.random", "Count and pointer are registers that the next operation reads")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pause=[0.0, 0.4])
 async def random_operations(dut, pause):
+    """Random operations, one a cycle, with and without cycles in which nothing advances; underflow or overflow, lines
+    that are not needed."""
     rng = pauses.rng("operations")
     kinds = [
         "fill",
@@ -199,9 +204,10 @@ async def random_operations(dut, pause):
                 coverage.hit(kind)
 
 
+@covers("load_fifo.sparse", "Their masks decide how many bytes leave")
 @cocotb.test(**LIMIT)
 async def sparse_chunks(dut):
-    """Chunks of all sizes, between pops and fills; the next request comes when the count is known."""
+    """Compressed chunks of all sizes, behind fills and pops, at any place of a line, with jumps."""
     rng = pauses.rng("operations")
     kinds = ["sparse pop", "sparse pop, underflow", "sparse pop with a jump"]
     async with bench(dut, SIGNATURE, drain=False) as frame:
@@ -218,6 +224,11 @@ async def sparse_chunks(dut):
                 coverage.hit(kind)
 
 
+@covers(
+    "load_fifo.written",
+    "The FIFO's registers are a program's too",
+    "Halves of the register written by a program, with any count",
+)
 @cocotb.test(**LIMIT)
 async def written_bytes(dut):
     """A program writes halves of the register, and every count; a short run takes some counts.
@@ -237,9 +248,10 @@ async def written_bytes(dut):
             await table.play([Operation(count)])
 
 
+@covers("load_fifo.reset", "Nothing of a pop from before a reset may come")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """Resets with operations at every depth; nothing of them comes."""
+    """Resets with operations at every depth."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame)
         for depth in range(1, CONFIG.latency + 3):

@@ -21,6 +21,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(StoreFifoConfig)
 SIGNATURE = StoreFifo(CONFIG).signature
@@ -139,9 +140,10 @@ async def jump(table, pointer):
     table.fifo = GoldenFifo(pointer)
 
 
+@covers("store_fifo.starts", "Elements of 72 and 96 bytes lie at any place of a line")
 @cocotb.test(**LIMIT)
 async def every_start(dut):
-    """Pushes of one size from every place of a line, then flushes."""
+    """Pushes of each size from every place of a line, then flushes."""
     rng = pauses.rng("elements")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame)
@@ -154,9 +156,12 @@ async def every_start(dut):
                 await table.play([*pushes, None, None, None], late=start % 2 == 1)
 
 
+@covers("store_fifo.random", "Count and pointer are registers that the next operation reads")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pause=[0.0, 0.4])
 async def random_operations(dut, pause):
+    """Random operations, one a cycle, with and without cycles in which nothing advances; underflow or overflow, lines
+    that are not needed."""
     rng = pauses.rng("operations")
     kinds = ["push with a store", "push without a store", "flush with a store", "flush without a store", "overflow"]
     async with bench(dut, SIGNATURE, drain=False) as frame:
@@ -175,9 +180,10 @@ async def random_operations(dut, pause):
                 coverage.hit(kind)
 
 
+@covers("store_fifo.written", "The FIFO's registers are a program's too")
 @cocotb.test(**LIMIT)
 async def written_bytes(dut):
-    """A program writes halves of the register and any count; bytes above the count do not go to memory."""
+    """Halves of the register written by a program, with any count."""
     rng = pauses.rng("operations")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame, 0.2)
@@ -186,9 +192,10 @@ async def written_bytes(dut):
             await table.play([element(rng, rng.choice(ELEMENTS)), None])
 
 
+@covers("store_fifo.reset", "Nothing of a push from before a reset may come")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """Resets with pushes at every depth, late ones too; nothing of them is stored."""
+    """Resets with operations at every depth."""
     rng = pauses.rng("operations")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame)

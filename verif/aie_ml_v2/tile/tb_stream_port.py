@@ -18,6 +18,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(StreamPortConfig)
 SIGNATURE = StreamPort(CONFIG).signature
@@ -120,9 +121,12 @@ class Table:
         return read_waits, write_waits, other, *missed, last, any(full), there and not takes
 
 
+@covers("stream_port.traffic", "A waiting access must not move the other one twice")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(share=list(SHARES))
 async def random_traffic(dut, share):
+    """Blocking and non-blocking accesses, both in one cycle, beside starved and flooded streams and waits of the core's
+    own; every handshake, status and word equal to golden's."""
     outside, core = SHARES[share]
     rng = pauses.rng("traffic")
     async with bench(dut, SIGNATURE, drain=False) as frame:
@@ -143,9 +147,10 @@ async def random_traffic(dut, share):
                 coverage.hit(event)
 
 
+@covers("stream_port.pace", "AM027: four double words in the switch's port out, two in")
 @cocotb.test(**LIMIT, skip=CONFIG.in_words < 2)
 async def a_word_a_cycle(dut):
-    """One word a cycle through all buffers; the first comes out after its latency, and full buffers hold as many as declared."""
+    """A word a cycle in each direction, the latencies, and how many words the buffers hold."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame)
         for cycle in range(CASES // 4 + 8):
@@ -163,9 +168,10 @@ async def a_word_a_cycle(dut):
                 await table.cycle([False] * CONFIG.inputs, True, (number, False), None)
 
 
+@covers("stream_port.reset", "A word from before would be another program's")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """A reset empties all buffers."""
+    """Resets with words in all buffers."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame)
         for filled in range(1, 5):

@@ -14,6 +14,7 @@ from bitpath.rtl.aie_ml_v2.tile.config import (
     VectorRegistersConfig,
 )
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 SEED = 20261127
@@ -31,6 +32,7 @@ def test_agu_of_few_bits():
     bench("agu", AguConfig(address_bits=4), "verilator", cases=2000, min_tests=5, min_compared=8000)
 
 
+@covers("agu.known_answers")
 def test_agu_known_answers(replay, kat):
     """Every address, and three registers after each stream."""
     addresses = kat("aie_tile_agu.npz")["agu_addr"]
@@ -38,6 +40,7 @@ def test_agu_known_answers(replay, kat):
     replay("agu", AguConfig(), "aie_ml_v2.tile.tb_agu_known_answers", min_compared=compared)
 
 
+@covers("data_memory.fairness")
 @pytest.mark.parametrize("round_robin", [False, True])
 def test_data_memory(round_robin):
     config = DataMemoryConfig(modules=1, round_robin=round_robin)
@@ -51,6 +54,7 @@ def test_data_memory_of_other_sizes(config):
     bench("data_memory", config, "verilator", cases=1000, min_tests=10, min_compared=8_000)
 
 
+@covers("data_memory.known_answers")
 @pytest.mark.deep
 def test_data_memory_known_answers(replay, kat):
     cases = len(kat("aie_tile_agu.npz")["bank_stall"])

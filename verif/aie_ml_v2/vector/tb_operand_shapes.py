@@ -15,6 +15,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.pipeline import PACES, Pipeline
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(OperandShapesConfig)
 SIGNATURE = OperandShapes(CONFIG).signature
@@ -22,9 +23,13 @@ CASES = int(os.environ.get("BITPATH_CASES", "100"))
 LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 
 
+@covers(
+    "operand_shapes.lanes",
+    "Each lane of each shape has places of its own in X and Y, and no other element may reach it",
+)
 @cocotb.test(**LIMIT)
 async def every_lane(dut):
-    """Every part of every shape, with elements that all differ, and with all bits set and cleared."""
+    """Every part of every shape: elements that all differ, unused ones among them, all bits set, all cleared."""
     rng = pauses.rng("registers")
     parts = range(CONFIG.parts)
     ones = [(1 << bits) - 1 for bits in (REGISTER_BITS, REGISTER_BITS, MASK_BITS, LANE_BITS)]
@@ -39,9 +44,11 @@ async def every_lane(dut):
         await Pipeline(frame, 0).sweep(sent)
 
 
+@covers("operand_shapes.stream", "The network passes valid and ready through")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_requests(dut, pace):
+    """Random shapes and parts at full speed, with gaps, stalls and both."""
     rng = pauses.rng("requests")
     order = [(rng.choice(CONFIG.shapes), rng.randrange(CONFIG.parts)) for _ in range(CASES)]
     async with bench(dut, SIGNATURE) as frame:

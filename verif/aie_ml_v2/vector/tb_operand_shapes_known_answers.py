@@ -18,6 +18,7 @@ from bitpath.verif.aie_ml_v2.vector.operand_shapes import NATIVES, network_reque
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import Pipeline, Request
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(OperandShapesConfig)
 NAMES = {
@@ -44,8 +45,10 @@ def requests(archive: dict[str, np.ndarray], shape: NativeShape) -> list[Request
     return found
 
 
+@covers("operand_shapes.known_answers", "Another program computed them with Python's integers")
 @cocotb.test(timeout_time=100, timeout_unit="ms")
 async def every_lane(dut):
+    """Every lane of ten shapes: the operands at its places, whose products and the accumulator make the stated result."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "aie_tile_mac_shapes.npz") as files:
         archive = dict(files)
     sent = [request for shape in CONFIG.shapes for request in requests(archive, shape)]

@@ -19,6 +19,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(SparseRouteConfig)
 SIGNATURE = SparseRoute(CONFIG).signature
@@ -50,10 +51,12 @@ def lane(rng: Random, bits: int, masks: list[int]) -> Request:
     return routed(CONFIG, bits, a, slots, bytes_of(rng, bits, mask), f"{bits} bits")[0]
 
 
+@covers("sparse_route.masks", "Each mask has its own two positions, and a mask of three or four bits drops both slots")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(bits=list(SIZES))
 async def every_mask(dut, bits):
-    """All 16 masks in every group, the others random; codes of all ones find a slot that is not cleared."""
+    """All 16 masks in every group, for entities of 8 and of 16 bits; either or both bytes of 16 bits present; codes of
+    all ones."""
     rng = pauses.rng("masks")
     masks = range(1 << SPARSE_GROUP)
     async with bench(dut, SIGNATURE, drain=False) as frame:
@@ -68,10 +71,12 @@ async def every_mask(dut, bits):
         await Pipeline(frame, 0).sweep(sent)
 
 
+@covers("sparse_route.products", "Load stage and routing must agree on the order of slots and mask bits")
 @cocotb.test(**LIMIT, skip=not SHAPES)
 @cocotb.parametrize(shape=[cocotb.Param(value=name, name=name) for name in SHAPES])
 async def products(dut, shape):
-    """Every lane of a native product, from B's compressed bytes; the factors' sum is that of the dense product."""
+    """Every lane of every sparse integer shape from B's compressed bytes; the factors sum to the product with B
+    decompressed."""
     mode, tile = SHAPES[shape]
     rng = np.random.default_rng(pauses.rng("tile").getrandbits(32))
     async with bench(dut, SIGNATURE, drain=False) as frame:
@@ -102,9 +107,11 @@ def tile_lanes(rng: np.random.Generator, mode: Mode, tile: Shape) -> list[tuple[
     return lanes
 
 
+@covers("sparse_route.stream", "The routing passes valid and ready through")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_lanes(dut, pace):
+    """Random lanes at full speed, with gaps, stalls and both."""
     rng = pauses.rng("lanes")
     sent = []
     for _ in range(CASES):

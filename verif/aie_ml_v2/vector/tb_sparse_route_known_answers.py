@@ -17,6 +17,7 @@ from bitpath.verif.aie_ml_v2.vector.sparse_route import byte_mask
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Pipeline, Request
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(SparseRouteConfig)
 SPARSE, ROUTED = sparse_layout(CONFIG), routed_layout(CONFIG)
@@ -53,8 +54,10 @@ def lanes(archive: dict[str, np.ndarray], name: str) -> list[Request]:
     return requests
 
 
+@covers("sparse_route.known_answers", "Another program computed them with Python's integers")
 @cocotb.test(timeout_time=100, timeout_unit="ms")
 async def every_lane(dut):
+    """Every lane of three shapes, forty products each: factors at the stated positions, whose sum is the stated result."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "aie_tile_sparse.npz") as archive:
         files = dict(archive)
     sent = [request for name in NAMES for request in lanes(files, name)]

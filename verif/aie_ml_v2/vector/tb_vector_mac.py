@@ -22,6 +22,7 @@ from bitpath.verif.aie_ml_v2.vector.vector_mac_traffic import play_traffic
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(VectorMacConfig)
 SIGNATURE = VectorMac(CONFIG).signature
@@ -58,6 +59,22 @@ def check_cycles(log: Log, program: list[Instruction]) -> list[int]:
     return [start - earliest for start, earliest in zip(starts, free, strict=False)]
 
 
+@covers(
+    "vector_mac.programs",
+    "Instructions of different latency must neither overtake each other nor lose results",
+    "Random programs of all modes on few registers equal golden word by word, at full speed, in bursts and with "
+    "scattered gaps, also between MX9's beats; all accumulators are read back at the end",
+)
+@covers(
+    "vector_mac.cycles",
+    "The timing table is part of the contract",
+    "Cycles of issues and writes equal golden's: MX9's two beats, stalls for accumulators, write conflicts",
+)
+@covers(
+    "vector_mac.busy",
+    "The engine uses them to detect the end of a tile",
+    "busy in every cycle, and written in exactly the cycle of each result's write",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_programs(dut, pace):
@@ -88,9 +105,12 @@ def _parts(kind) -> int:
     return max(1, (row_of(kind).lanes if isinstance(kind, MacMode) else INT8.lanes) // CONFIG.lanes)
 
 
+@covers("vector_mac.cycles")
+@covers("vector_mac.waits", "Each pair of modes has its own minimum distance")
 @cocotb.test(**LIMIT)
 async def waits(dut):
-    """Hazards: every mode reads the result of every other, with 0 to 4 independent instructions between; write conflicts."""
+    """Every mode reads the result of every other, with 0 to 4 independent instructions between; integers and MX6
+    directly after floats."""
     rng = pauses.rng("waits")
     by_mode = {mode: next(kind for kind in KINDS if kind.name.upper() == mode.name) for mode in MacMode}
     names = [mode.name for mode in MacMode]
@@ -121,9 +141,12 @@ def _chain(rng, by_mode: dict, first: MacMode, second: MacMode, fillers: int) ->
     return [writer, *others, reader]
 
 
+@covers("vector_mac.cycles")
+@covers("vector_mac.lanes", "The permute network has a separate path for each")
 @cocotb.test(**LIMIT)
 async def every_lane(dut):
-    """Every part of every mode's tile; accumulator lanes that the mode does not use stay unchanged."""
+    """Every part of every mode's tile with distinct rows and columns; 1, 4 and 64 lanes; accumulator lanes that a mode
+    does not use stay unchanged."""
     rng = pauses.rng("lanes")
     names = [f"{kind.name}/{part}" for kind in KINDS for part in range(_parts(kind))]
     program = [random_instruction(CONFIG, rng, kind, part=part) for kind in KINDS for part in range(_parts(kind))]
@@ -139,9 +162,11 @@ async def every_lane(dut):
         await player.read_all()
 
 
+@covers("vector_mac.outside", "Cascade and engine use these ports while instructions are in flight")
 @cocotb.test(**LIMIT)
 async def outside_traffic(dut):
-    """Host reads and writes during a program: each sees all instructions issued before it and none issued after it."""
+    """Host reads and writes during a program: each sees all instructions issued before it and none issued after it;
+    answers stall."""
     rng = pauses.rng("traffic")
     program = [
         replace(

@@ -7,6 +7,7 @@ import pytest
 from bitpath.rtl.aie_ml_v2.vector.config import OperandShapesConfig, SparseRouteConfig
 from bitpath.rtl.aie_ml_v2.vector.native_shapes import NativeShape
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 SEED = 20261127
@@ -25,6 +26,7 @@ def test_sparse_route_on_verilator(groups):
     bench("sparse_route", SparseRouteConfig(groups=groups), "verilator", cases=500, min_tests=6, min_compared=2000)
 
 
+@covers("sparse_route.known_answers")
 def test_sparse_route_known_answers(kat, replay):
     archive = kat("aie_tile_sparse.npz")
     compared = sum(archive[f"{name}_out"].size for name in SPARSE_SHAPES)
@@ -38,13 +40,18 @@ def test_groups_that_are_refused(groups):
         SparseRouteConfig(groups=groups)
 
 
+@covers(
+    "operand_shapes.shapes",
+    "Multiplexers that no configured shape needs are left out, and lanes with equal places share theirs",
+)
 def test_operand_shapes():
-    """Every part of eight shapes of all families, random requests at every pace."""
+    """Eight shapes of all families; all shapes; 2, 16 and 64 lanes; sets of shapes that are refused."""
     config = OperandShapesConfig()
     compared = 4 * len(config.shapes) * config.parts + 4 * 20
     bench("operand_shapes", config, "icarus", cases=20, min_tests=5, min_compared=compared)
 
 
+@covers("operand_shapes.shapes")
 @pytest.mark.deep
 @pytest.mark.parametrize("lanes", [2, 16, 64])
 def test_every_operand_shape(lanes):
@@ -68,6 +75,7 @@ ANSWERED = (
 """Shapes with known answers but the complex ones, whose negations belong to the lanes."""
 
 
+@covers("operand_shapes.known_answers")
 @pytest.mark.deep
 def test_operand_shapes_known_answers(kat, replay):
     """Every part of every case, 64 lanes in one."""
@@ -78,6 +86,7 @@ def test_operand_shapes_known_answers(kat, replay):
     replay("operand_shapes", config, bench, seed=SEED, min_compared=compared)
 
 
+@covers("operand_shapes.shapes")
 @pytest.mark.parametrize("shapes", [(), (NativeShape.INT8_4X8X16, NativeShape.INT8_8X8X8)], ids=["none", "order"])
 def test_shapes_that_are_refused(shapes):
     with pytest.raises(

@@ -12,6 +12,7 @@ from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.aie_ml_v2.golden.xdna2 import SETS
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 SEED = 20251121
@@ -56,12 +57,14 @@ NUMERICS = {"split": SPLIT, "documented": DOCUMENTED, "turned": TURNED, "coarse"
 bench = partial(run_bench, seed=SEED)
 
 
+@covers("post_add.numerics", "Golden and RTL read the same options, and each option must be exercised")
 @pytest.mark.deep
 def test_post_add_on_verilator():
-    """65,536 pairs of MX9 in eight places with all shifts; all of MX6 and MX4; integers."""
+    """The reference; MX4 as MX9 with flooring shifts."""
     bench("post_add", PostAddConfig(), "verilator", cases=500, min_tests=8, min_compared=65_536 + 4096 + 256)
 
 
+@covers("post_add.numerics")
 def test_post_add_on_icarus():
     """Every pair of MX4 codes with all shifts, in the numerics with every option inverted; integers."""
     tests = "every_pair_of_codes.*mx4|integers"
@@ -69,12 +72,15 @@ def test_post_add_on_icarus():
     bench("post_add", config, "icarus", cases=40, tests=tests, min_tests=3, min_compared=256 + 80)
 
 
+@covers("mac_lane.numerics", "Golden and RTL read the same options, and each option must be exercised")
 @pytest.mark.deep
 def test_lane_on_verilator():
-    """Every pace and every corner; in `make test` the vector unit's bench has these lanes."""
+    """The reference; MX9 halves rounded separately; MX4 as MX9; every switch inverted with 26 fraction bits; 20
+    fraction bits with other roundings."""
     bench("mac_lane", MacLaneConfig(), "verilator", cases=300, min_tests=15, min_compared=7500)
 
 
+@covers("mac_lane.numerics")
 @pytest.mark.deep
 def test_lane_on_icarus():
     """One case of each format, with gaps; `make test` has other numerics on Icarus, and test_agree these."""
@@ -82,13 +88,15 @@ def test_lane_on_icarus():
     bench("mac_lane", MacLaneConfig(), "icarus", cases=45, tests=tests, min_tests=3, min_compared=112 + 32)
 
 
+@covers("mac_lane.modes", "A lane must not leave out hardware that a supported mode needs")
 @pytest.mark.deep
 def test_lane_of_mx9_alone():
-    """Every corner of MX9 and of MX4 multiplied as MX9."""
+    """Lanes with fewer modes: MX9 only with every corner, three modes, several single modes; invalid sets of modes."""
     config = MacLaneConfig(modes=(MacMode.MX9,), numerics=DOCUMENTED)
     bench("mac_lane", config, "verilator", cases=60, min_tests=7, min_compared=1000)
 
 
+@covers("mac_lane.bfp16ebs8")
 @pytest.mark.deep
 @pytest.mark.parametrize("fields", BFP16EBS8_FIELDS, ids=str)
 def test_lane_of_bfp16ebs8(fields):
@@ -100,11 +108,13 @@ def test_lane_of_bfp16ebs8(fields):
     bench("mac_lane", config, "verilator", cases=60, min_tests=5, min_compared=1500)
 
 
+@covers("mac_lane.bfp16ebs8")
 @pytest.mark.deep
 def test_lane_of_bfp16ebs8_on_icarus():
     bench("mac_lane", BFP16EBS8_LANE, "icarus", cases=60, tests="random_classes.*gaps", min_tests=1, min_compared=20)
 
 
+@covers("mac_lane.bfp16ebs8")
 def test_bfp16ebs8_needs_mx9_alone():
     with pytest.raises(ValueError, match="mac_lane: modes must be"):
         MacLaneConfig(bfp16ebs8=True)
@@ -116,17 +126,20 @@ def one_pace(modes):
     bench("mac_lane", MacLaneConfig(modes=modes), "icarus", cases=60, tests=tests, min_tests=1, min_compared=20)
 
 
+@covers("mac_lane.modes")
 @pytest.mark.deep
 def test_lane_of_some_modes():
     one_pace((MacMode.INT8, MacMode.FLOAT16, MacMode.MX9))
 
 
+@covers("mac_lane.modes")
 @pytest.mark.deep
 @pytest.mark.parametrize("mode", MacMode, ids=lambda mode: mode.name.lower())
 def test_lane_of_one_mode(mode):
     one_pace((mode,))
 
 
+@covers("mac_lane.modes")
 @pytest.mark.parametrize(
     "modes", [(), (MacMode.MX9, MacMode.MX6), (MacMode.MX9, MacMode.MX9)], ids=["none", "order", "twice"]
 )
@@ -135,6 +148,7 @@ def test_modes_that_are_refused(modes):
         MacLaneConfig(modes=modes)
 
 
+@covers("mac_lane.numerics")
 @pytest.mark.parametrize(
     "numerics",
     [
@@ -152,11 +166,13 @@ def test_other_numerics_on_icarus(numerics):
     bench("mac_lane", config, "icarus", cases=12, tests="random_classes.*full", min_tests=1, min_compared=35)
 
 
+@covers("vector_mac.lanes")
 def test_vector_unit_on_verilator():
     """Programs at every pace, stalls of every mode for every other, every lane, host traffic."""
     bench("vector_mac", VectorMacConfig(), "verilator", cases=200, min_tests=6, min_compared=3000)
 
 
+@covers("vector_mac.lanes")
 @pytest.mark.deep
 @pytest.mark.parametrize("bypass", [True, False], ids=["bypass", "none"])
 def test_vector_unit_of_one_lane_on_icarus(bypass):
@@ -166,6 +182,7 @@ def test_vector_unit_of_one_lane_on_icarus(bypass):
     bench("vector_mac", config, "icarus", cases=40, tests=tests, min_tests=3, min_compared=600)
 
 
+@covers("vector_mac.lanes")
 @pytest.mark.deep
 def test_vector_unit_of_64_lanes_on_verilator():
     """64 lanes: a complete instruction in every cycle."""
@@ -179,6 +196,7 @@ def test_silicon_lanes(replay, kat):
     replay("mac_lane", MacLaneConfig(), "aie_ml_v2.mac.tb_mac_lane_known_answers", seed=SEED, min_compared=lanes)
 
 
+@covers("mac_lane.silicon_of_xdna2")
 def test_silicon_lanes_of_bfp16ebs8(replay, kat, kat_json):
     """Replay every chain of products that was measured on XDNA2."""
     archive, probes = kat("silicon_xdna2_mmul.npz"), kat_json("silicon_xdna2_chain.json")["probes"]
@@ -188,6 +206,7 @@ def test_silicon_lanes_of_bfp16ebs8(replay, kat, kat_json):
     replay("mac_lane", BFP16EBS8_LANE, unit_bench, seed=SEED, min_tests=4, min_compared=steps)
 
 
+@covers("mac_lane.numerics")
 @pytest.mark.deep
 @pytest.mark.parametrize("numerics", [REFERENCE, *NUMERICS.values()], ids=["reference", *NUMERICS])
 def test_lane_volume(numerics):
@@ -195,6 +214,7 @@ def test_lane_volume(numerics):
     bench("mac_lane", MacLaneConfig(numerics=numerics), "verilator", cases=3000, min_tests=15, min_compared=20_000)
 
 
+@covers("post_add.numerics")
 @pytest.mark.deep
 @pytest.mark.parametrize("numerics", [DOCUMENTED, TURNED, COARSE], ids=["documented", "turned", "coarse"])
 def test_post_add_volume(numerics):

@@ -12,8 +12,11 @@ from bitpath.golden.tensix.declarations.numerics import TIES
 from bitpath.rtl.aie_ml_v2.mac.signed_product import SignedProduct
 from bitpath.rtl.common.arithmetic.max_distance import MaxDistance
 from bitpath.rtl.tensix.dot.round_addend import NARROW_DROPPED, RoundAddend
+from bitpath.verif.kit.testplan import covers
 
 
+@covers("dot16.operators")
+@covers("mac_lane.operators")
 @pytest.mark.parametrize(
     ("terms", "width", "shift_bits"), [(1, 4, 2), (2, 4, 2), (3, 3, 2), (3, 3, 1), (8, 9, 4), (10, 9, 5)]
 )
@@ -47,9 +50,10 @@ def test_a_shift_of_max_distance_is_narrower_than_the_exponents(shift_bits):
         MaxDistance(2, 4, shift_bits)
 
 
+@covers("mac_lane.operators", "Localises a fault")
 @pytest.mark.parametrize(("width", "place"), [(3, 3), (2, 3), (4, 2)])
 def test_signed_product(evaluate, width, place):
-    """Every pair of factors; one beside a sign is below 2**(place + 1)."""
+    """The operators inside the lane, exhaustively at small widths."""
     factors = list(product(range(1 << width), (0, 1)))
     cases = [(a, b) for a, b in product(factors, repeat=2) if not (a[1] or b[1]) or max(a[0], b[0]) < 2 << place]
     vectors = [{side: {"magnitude": f[0], "sign": f[1]} for side, f in zip("ab", case, strict=True)} for case in cases]
@@ -57,6 +61,7 @@ def test_signed_product(evaluate, width, place):
         assert got == (a[0] - (a[1] << place)) * (b[0] - (b[1] << place))
 
 
+@covers("dot16.operators")
 @pytest.mark.parametrize("dst32", [True, False])
 @pytest.mark.parametrize("twos_complement", [True, False])
 @pytest.mark.parametrize("tie", TIES)

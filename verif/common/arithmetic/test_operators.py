@@ -23,6 +23,7 @@ from bitpath.rtl.common.arithmetic.multiply import Multiply
 from bitpath.rtl.common.arithmetic.normalize import Normalize
 from bitpath.rtl.common.arithmetic.raw import raw_float, raw_sum
 from bitpath.rtl.common.arithmetic.round_increment import increment, increment_inverted
+from bitpath.verif.kit.testplan import covers
 
 
 def codes(fmt):
@@ -42,9 +43,11 @@ DECODED = [
 ]
 
 
+@covers("quad_mx_dot.operators", "A failing test names the faulty operator")
 @pytest.mark.parametrize("subnormals", [True, False])
 @pytest.mark.parametrize("names", DECODED)
 def test_decode_is_the_codec(evaluate, names, subnormals):
+    """Each operator of the unit alone, exhaustively at small widths."""
     formats = [CATALOGUE[name] for name in names.split("+")]
     component = Decode(formats, subnormals=subnormals)
     cases = [(index, code) for index, fmt in enumerate(formats) for code in codes(fmt)]
@@ -74,6 +77,7 @@ def test_every_catalogued_format_with_subnormals_is_decoded_above():
     assert signed == {name for names in DECODED for name in names.split("+")}
 
 
+@covers("quad_mx_dot.operators")
 def test_multiply_every_pair_of_a_small_format(evaluate):
     operand = raw_float(2, 3)
     numbers = [
@@ -97,10 +101,13 @@ def test_multiply_every_pair_of_a_small_format(evaluate):
         assert got.exponent == a["exponent"] + b["exponent"]
 
 
+@covers("dot16.operators", "A failure points at the faulty operator")
+@covers("mac_lane.operators")
+@covers("quad_mx_dot.operators")
 @pytest.mark.parametrize("dropped", list(Dropped))
 @pytest.mark.parametrize(("in_width", "out_width"), [(4, 4), (4, 7), (6, 3), (5, 1)])
 def test_align_every_shift_of_every_value(evaluate, dropped, in_width, out_width):
-    """Shifts include distances that move every bit below the grid."""
+    """Each common operator alone, exhaustively at small widths."""
     max_shift = in_width + out_width + 3
     cases = list(product(range(1 << in_width), range(max_shift + 1)))
     results = evaluate(Align(in_width, out_width, max_shift, dropped), [{"i": i, "shift": shift} for i, shift in cases])
@@ -119,6 +126,7 @@ def on_grid(i, shift, in_width, out_width):
     return Fraction(i) * Fraction(2) ** (out_width - in_width - shift)
 
 
+@covers("dot16.operators")
 @pytest.mark.parametrize(("in_width", "out_width"), [(4, 4), (4, 7), (6, 3)])
 @pytest.mark.parametrize("dropped", [Dropped.TRUNCATED, Dropped.STICKY])
 def test_align_signed_numbers(evaluate, dropped, in_width, out_width):
@@ -145,6 +153,7 @@ class Evaluated(wiring.Component):
         return m
 
 
+@covers("quad_mx_dot.operators")
 def test_shift_of_saturates(evaluate):
     vectors = [{"i": distance} for distance in range(64)]
     results = evaluate(Evaluated(6, lambda distance: shift_of(distance, 3)), vectors)
@@ -154,6 +163,7 @@ def test_shift_of_saturates(evaluate):
 MODES = [mode for mode in Rounding if mode is not Rounding.SR]
 
 
+@covers("dot16.operators")
 @pytest.mark.parametrize("twos_complement", [False, True])
 @pytest.mark.parametrize("mode", MODES)
 def test_increment(evaluate, mode, twos_complement):
@@ -177,6 +187,8 @@ def test_increment(evaluate, mode, twos_complement):
             assert sign * (kept + up) == round_to_integer(sign * (kept + rest), mode)
 
 
+@covers("dot16.operators")
+@covers("quad_mx_dot.operators")
 @pytest.mark.parametrize("mode", MODES)
 def test_increment_inverted(evaluate, mode):
     """Every magnitude of three kept bits, guard and two discarded bits, plain and as a ones' complement (one less)."""
@@ -192,6 +204,8 @@ def test_increment_inverted(evaluate, mode):
         assert (magnitude - negative >> 3) + up == abs(round_to_integer(value, mode))
 
 
+@covers("dot16.operators")
+@covers("mac_lane.operators")
 @pytest.mark.parametrize(("terms", "width"), [(1, 4), (2, 3), (3, 2), (4, 5), (5, 18), (16, 12)])
 def test_add_tree(evaluate, terms, width):
     rng = Random(f"{terms} {width}")
@@ -210,6 +224,7 @@ def test_add_tree(evaluate, terms, width):
         assert got == sum(-x if sign >> k & 1 else x for k, x in enumerate(rounded))
 
 
+@covers("quad_mx_dot.operators")
 @pytest.mark.parametrize(("terms", "width"), [(1, 4), (2, 4), (3, 3), (5, 10)])
 def test_max_exponent(evaluate, terms, width):
     rng = Random(f"{terms} {width}")

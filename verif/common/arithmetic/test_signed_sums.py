@@ -23,8 +23,10 @@ from bitpath.rtl.common.arithmetic.raw import moving_sum
 from bitpath.rtl.common.arithmetic.round_signed import RoundSigned
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.dot_rows import two_rows
+from bitpath.verif.kit.testplan import covers
 
 
+@covers("quad_mx_dot.operators")
 @pytest.mark.parametrize(("in_width", "origin"), [(3, 0), (4, 5), (5, 2)])
 def test_fixed_point_every_value_on_the_grid(evaluate, in_width, origin):
     out_width = 19
@@ -56,6 +58,7 @@ class Rows(wiring.Component):
         return m
 
 
+@covers("quad_mx_dot.operators")
 @pytest.mark.parametrize(("terms", "bits", "width"), [(2, 3, 9), (4, 5, 8), (4, 5, 14), (8, 4, 11)])
 def test_two_rows_are_the_sum_of_their_terms(evaluate, terms, bits, width):
     rng = Random(f"{terms} {bits} {width}")
@@ -83,6 +86,7 @@ def test_a_dot_product_refuses_such_terms(terms):
         DotConfig(numerics=replace(TRAINIUM3_QUAD_MX.numerics, terms=terms))
 
 
+@covers("quad_mx_dot.operators")
 @pytest.mark.parametrize("terms", [2, 4, 8])
 def test_the_rows_of_one_bit_terms(evaluate, terms):
     """Covers every carry out of each bit position, in every order of the few bits."""
@@ -123,6 +127,7 @@ class Adder(wiring.Component):
         return m
 
 
+@covers("quad_mx_dot.operators")
 def test_carry_save(evaluate):
     assert evaluate(Adder(), [{"i": i} for i in range(16)]) == [i.bit_count() for i in range(16)]
 
@@ -163,6 +168,8 @@ class Rounded(wiring.Component):
 NEAREST = {"rounding": Rounding.RNE, "subnormals": True, "overflow_to_infinity": True}
 
 
+@covers("quad_mx_dot.lead")
+@covers("quad_mx_dot.operators")
 @pytest.mark.parametrize(("width", "low"), [(12, 2), (20, 4), (6, 3), (40, 4)])
 @pytest.mark.parametrize(
     "options",
@@ -202,6 +209,7 @@ def test_a_sum_is_rounded_once(evaluate, width, low, options):
         assert got == expected, (digits, exponent, negate)
 
 
+@covers("quad_mx_dot.operators")
 def test_sticky_is_below_all_digits(evaluate):
     """The sticky bit alone decides: the digits are a tie."""
     width, half = 16, 1 << 16 - 1 - BF16.precision
@@ -213,6 +221,7 @@ def test_sticky_is_below_all_digits(evaluate):
         assert got == round_to_format(value, BF16) << 16, (digits, sticky)
 
 
+@covers("quad_mx_dot.operators")
 def test_what_overrides_a_sum(evaluate):
     given = {"digits": 0, "exponent": 1, "number": 0x3F800000 | 12345, "negate": 1}
     cases = list(product(range(8), (0, 1), (0, 1)))

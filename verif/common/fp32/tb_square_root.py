@@ -5,11 +5,56 @@ import cocotb
 from bitpath.rtl.common.fp32.square_root import SquareRoot
 from bitpath.verif.common.fp32.function_bench import CASES, LIMIT, FunctionBench
 from bitpath.verif.common.fp32.functions import nearest_to_squares
+from bitpath.verif.kit.testplan import covers
 
 BENCH = FunctionBench("square_root", SquareRoot)
 boundary_cases, ties, random_operands, paced, latency, resets = BENCH.tests(__name__)
+covers(
+    "square_root.format",
+    "Operands are normalised first, and a result may overflow or be subnormal",
+    "Every exponent and both signs with ten edge fractions; subnormals of every length; zeros, infinities, NaN: "
+    "sqrt(-0) = -0",
+    boundary_cases,
+)
+covers(
+    "square_root.rounding",
+    "If the guard bit is set, the remaining residue decides the rounding",
+    "Operands with 12-bit results, many exact, and operands with results nearest to a midpoint, each with two "
+    "neighbours on either side; bins count exact results and both rounding directions",
+    boundary_cases,
+)
+covers(
+    "square_root.ties",
+    "All digits behind the guard bit are one sticky bit; no operand gives the tie itself",
+    "Operands whose results, which are all normal, even and odd, lie above and below a tie at every distance; the "
+    "exact inverse confirms each",
+    ties,
+)
+covers(
+    "square_root.volume",
+    "A bit lost in the recurrence changes few results",
+    "65,536 random operands; more than a million in the deep tests",
+    random_operands,
+)
+covers(
+    "square_root.stream",
+    "The row unit relies on this timing",
+    "Full speed, gaps, stalls and both; latency is 27 cycles for every operand; the unit accepts no operand in "
+    "flight and the next one with the result",
+    random_operands,
+    paced,
+    latency,
+)
+covers(
+    "square_root.reset",
+    "A count or busy flag that survives reset would produce a wrong result for the next operand",
+    "Resets after 1, 2, 14, 27 and more cycles, with and without result taken: the operand gives no result, and "
+    "later operands give theirs after 27 cycles",
+    resets,
+)
 
 
+@covers("square_root.ties")
 @cocotb.test(**LIMIT)
 async def midpoints(dut):
     await BENCH.operands(dut, nearest_to_squares(5 * CASES))

@@ -20,6 +20,7 @@ from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.common.fp32.boundaries import near_products, near_sums
 from bitpath.verif.common.fp32.functions import FORMAT_EDGES
 from bitpath.verif.common.fp32.numbers import EDGES, any_code, near_one
+from bitpath.verif.kit.testplan import covers
 
 SEED = 20251123
 FUNCTIONS = ("reciprocal", "square_root", "reciprocal_square_root")
@@ -45,6 +46,7 @@ def pairs(rng):
     return codes
 
 
+@covers("activation2_lane.boundaries")
 @pytest.mark.parametrize("name", OPERATORS)
 def test_an_operator_is_the_exact_tier(evaluate, name):
     component, exact = OPERATORS[name]
@@ -114,6 +116,12 @@ def test_a_constant_out_of_range_is_refused(value):
         fp32_constant(value)
 
 
+@covers("reciprocal.format")
+@covers("reciprocal.volume")
+@covers("reciprocal_square_root.format")
+@covers("reciprocal_square_root.volume")
+@covers("square_root.format")
+@covers("square_root.volume")
 @pytest.mark.simulator
 @pytest.mark.parametrize(
     ("simulator", "lanes", "cases", "volume"),

@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.rtl.common.pipeline.repeat import FAN_OUT, repeat
 from bitpath.rtl.common.pipeline.shared_instances import instantiate_on
 from bitpath.rtl.emit import verilog_text
+from bitpath.verif.kit.testplan import covers
 
 WIDTH = 8
 FIRST = 5
@@ -60,6 +61,7 @@ class Chain(wiring.Component):
         return m
 
 
+@covers("systolic_array.size")
 @pytest.mark.parametrize("count", [1, 3, 4, 8, 16])
 def test_every_link_has_its_words_and_the_sum_before_it(evaluate, count):
     cases = [(step, [(37 * k + 11 * step) % 256 for k in range(count)]) for step in range(4)]
@@ -72,6 +74,7 @@ def test_every_link_has_its_words_and_the_sum_before_it(evaluate, count):
         assert (last, seen) == (total, int.from_bytes(sums, "little"))
 
 
+@covers("systolic_array.size")
 def test_a_group_is_one_module_and_a_constant_enters_it():
     text, apart = verilog_text(Chain(FAN_OUT**2), "chain")
     names = re.findall(r"^module (\w+?)(?:_[0-9a-f]{8})?\(", text, re.MULTILINE)

@@ -34,6 +34,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(ChipConfig)
 CHIP = CONFIG.chip
@@ -120,9 +121,11 @@ class FileTable:
             await self.cycle(thread, "SETDMAREG", half_register=2 * number + half, **halves)
 
 
+@covers("config_file.registers", "A register written in the other bank would be another thread's")
 @cocotb.test(**LIMIT)
 async def every_register(dut):
-    """All ones, then zeros, in each register by each instruction that writes it, in both banks and of each thread."""
+    """All ones and zeros in each register by WRCFG, by each RMWCIB and by SETC16, in both banks and of each thread; all
+    fields compared in every cycle."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = FileTable(frame)
         for bank, thread in ((0, 1), (1, 2)):
@@ -141,9 +144,10 @@ async def every_register(dut):
         await table.cycle()
 
 
+@covers("config_file.random", "An illegal instruction must be noted and write nothing")
 @cocotb.test(**LIMIT)
 async def random_instructions(dut):
-    """Legal and illegal writes of three threads, with gaps."""
+    """Random instructions of three threads, WRCFG of 128 bits, legal and illegal."""
     rng = pauses.rng("instructions")
     kinds = ("WRCFG", "WRCFG wide", "RMWCIB", "SETC16")
     async with bench(dut, SIGNATURE, drain=False) as frame:
@@ -176,9 +180,10 @@ async def random_instructions(dut):
         await table.cycle()
 
 
+@covers("config_file.reset", "A field from before would be another program's")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """Registers are 0 after a reset; GPRs keep their values."""
+    """Resets: registers become 0, GPRs stay."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = FileTable(frame)
         register, known = next(iter(KNOWN.items()))

@@ -18,6 +18,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.program.refused_words import is_executed
 
 CONFIG = config_from_environment(ChipConfig)
@@ -60,9 +61,10 @@ def boards_of(frame):
     return frame.scoreboard("instruction", LAYOUT), frame.scoreboard("fault", Fault)
 
 
+@covers("decode.fields", "An instruction's field is at another place on the other chip")
 @cocotb.test(**LIMIT)
 async def every_instruction(dut):
-    """Random fields; the coverage is the instructions, executed or not."""
+    """Every instruction of the chip with random fields; the whole record equal to golden's decode."""
     rng = pauses.rng("fields")
     async with bench(dut, SIGNATURE) as frame:
         boards = boards_of(frame)
@@ -73,6 +75,7 @@ async def every_instruction(dut):
                 await check(dut, boards, random_word(rng, encoding))
 
 
+@covers("decode.alone", "A field that is a bit too wide takes its neighbour's")
 @cocotb.test(**LIMIT)
 async def every_field_alone(dut):
     """All ones in one field and zeros in the others."""
@@ -84,9 +87,10 @@ async def every_field_alone(dut):
                 await check(dut, boards, encoding.opcode << OPCODE_LOW | ones)
 
 
+@covers("decode.stray", "Such a word is refused")
 @cocotb.test(**LIMIT)
 async def bits_of_no_field(dut):
-    """A single one outside of the fields makes any instruction illegal."""
+    """Each bit of no field of each instruction, alone."""
     rng = pauses.rng("fields")
     async with bench(dut, SIGNATURE) as frame:
         boards = boards_of(frame)
@@ -97,9 +101,10 @@ async def bits_of_no_field(dut):
                     await check(dut, boards, random_word(rng, encoding) | 1 << bit)
 
 
+@covers("decode.opcodes", "An opcode that no instruction has is refused")
 @cocotb.test(**LIMIT)
 async def every_opcode(dut):
-    """256 opcodes with zeros behind them."""
+    """All 256 opcodes."""
     async with bench(dut, SIGNATURE) as frame:
         boards = boards_of(frame)
         coverage = frame.coverage(["known", "unknown"])
@@ -108,9 +113,10 @@ async def every_opcode(dut):
             await check(dut, boards, opcode << OPCODE_LOW)
 
 
+@covers("decode.values", "A value that the documents do not allow is refused, and no other")
 @cocotb.test(**LIMIT)
 async def every_value(dut):
-    """Every value of each field that has up to five bits, and the ends of the others, beside zeros and beside random fields."""
+    """Every value of each field of up to five bits, and the ends of the others, beside zeros and beside random fields."""
     rng = pauses.rng("fields")
     async with bench(dut, SIGNATURE) as frame:
         boards = boards_of(frame)

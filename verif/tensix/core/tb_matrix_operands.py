@@ -35,6 +35,7 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.program.golden_core import MATH
 from bitpath.verif.tensix.program.views import (
     other_fields,
@@ -128,9 +129,14 @@ def expected_record(state: State, instruction: Instruction) -> tuple[bool, dict]
     return refused, record
 
 
+@covers(
+    "matrix_operands.products",
+    "Each kind aligns its rows in its own way, and Blackhole reads formats from the banks",
+)
 @cocotb.test(**LIMIT)
 async def products(dut):
-    """The record of every product in random states, with formats of every style, configured or implied."""
+    """Every product in random states, with formats of every style, configured or implied: the whole record, or a
+    refusal where golden refuses."""
     rng = pauses.rng("states")
     async with bench(dut, SIGNATURE) as frame:
         records, flags = frame.scoreboard("o", Record), frame.scoreboard("refused", 1)
@@ -165,6 +171,12 @@ def zeroed_rows(state: State, record: dict) -> np.ndarray:
     return rows
 
 
+@covers(
+    "matrix_operands.zeroed",
+    "A 32-bit row has its flag at another place, and Blackhole goes on in the other half",
+    "ZEROACCs of every mode, with any counter and offset: the rows of the record are those that golden makes "
+    "undefined; 16 rows that there are not are refused",
+)
 @cocotb.test(**LIMIT)
 async def zeroed(dut):
     """ZEROACCs in every mode: the rows of the record are those that golden makes undefined; for 16 rows that there are not the unit

@@ -28,6 +28,7 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.matrix.moving import Registers, apply
 from bitpath.verif.tensix.program.golden_core import MATH
 from bitpath.verif.tensix.program.views import (
@@ -146,9 +147,13 @@ def at_rest(instruction: Instruction) -> bool:
     return bool(instruction["reset"] if instruction.name == "CLEARDVALID" else instruction["sources"])
 
 
+@covers(
+    "move_operands.moves",
+    "Rows are aligned to their number, formats configured or implied, and a low half leaves the upper one",
+)
 @cocotb.test(**LIMIT)
 async def moves(dut):
-    """Every move in random states; those that golden cannot execute, and 32-bit rows from 512 on, are refused."""
+    """Every move in random states: the rows that the record changes, word by word, are those that golden changes."""
     rng = pauses.rng("states")
     async with bench(dut, SIGNATURE) as frame:
         rows, flags = frame.scoreboard("rows", 32 * (COLUMNS + 1), output="o"), frame.scoreboard("refused", 1)
@@ -184,9 +189,10 @@ async def compared(dut, rng: Random, state: State, instruction: Instruction, boa
     return FATES[refused]
 
 
+@covers("move_operands.changes", "An unpacker must be at rest when its bank changes")
 @cocotb.test(**LIMIT)
 async def changes(dut):
-    """Every instruction that clears banks or changes their owners: words, owners, pointers and the format that a bank implies."""
+    """Every instruction that clears banks or changes their owners: words, owners, pointers and implied formats."""
     rng = pauses.rng("states")
     async with bench(dut, SIGNATURE) as frame:
         rows, flags = frame.scoreboard("rows", 32 * (COLUMNS + 1), output="o"), frame.scoreboard("refused", 1)

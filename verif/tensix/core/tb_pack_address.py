@@ -28,6 +28,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.program.programs import THREADS
 from bitpath.verif.tensix.program.stores import ALL_COLUMNS, packings
 from bitpath.verif.tensix.program.views import (
@@ -236,9 +237,11 @@ def found_record(bits: int, expected: dict) -> dict:
     return record
 
 
+@covers("pack_address.stores", "Packers have offsets and addresses of their own, and Blackhole's interfaces four rows")
 @cocotb.test(**LIMIT)
 async def stores(dut):
-    """Random PACRs in every pair of formats: golden's rows, addresses and control, or a refusal."""
+    """PACRs of every pair of formats in random states of configuration and counters: rows of Dst, addresses and
+    control, or a refusal where golden refuses."""
     rng = pauses.rng("states")
     async with bench(dut, SIGNATURE) as frame:
         records, flags = frame.scoreboard("o", LAYOUT), frame.scoreboard("refused", 1)

@@ -27,6 +27,7 @@ from bitpath.rtl.tensix.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.program.golden_core import MATH, golden_core, golden_result, random_words
 from bitpath.verif.tensix.program.host import CoreHost, Run
 from bitpath.verif.tensix.program.loads import Load, cases, load_program, random_load
@@ -146,9 +147,14 @@ def opened(dut) -> object:
     return bench(dut, SIGNATURE, drain=False, patience=ENGINE_PATIENCE_CYCLES)
 
 
+@covers(
+    "tensix_core.products",
+    "Configuration, addresses and modes must reach the units while other threads go on, whichever thread asks",
+)
 @cocotb.test(**LIMIT)
 async def products(dut):
-    """Every kind in turn, in random fidelities, with one and two tiles along K, on threads in every order; words with and without gaps."""
+    """Products in every pair of formats, random fidelities, one and two tiles along K, in every tile of Dst, each role
+    on every thread."""
     rng = pauses.rng("products")
     async with opened(dut) as frame:
         coverage = frame.coverage([f"{fmt.name} {out.name} {dst32}" for fmt, out, dst32 in KINDS])
@@ -161,9 +167,10 @@ async def products(dut):
             coverage.hit(f"{kind[0].name} {kind[1].name} {kind[2]}")
 
 
+@covers("tensix_core.rate", "An expansion must not lose a cycle between its replays")
 @cocotb.test(**LIMIT)
 async def every_cycle_multiplies(dut):
-    """An MVMUL in as many cycles as the Matrix unit takes, from the first to the last, in one and in four phases."""
+    """One and four phases: an MVMUL in each cycle in which the Matrix unit takes one, from the first to the last."""
     rng = pauses.rng("products")
     async with opened(dut) as frame:
         session = CoreSession(frame)
@@ -174,9 +181,11 @@ async def every_cycle_multiplies(dut):
             assert times[-1] - times[0] == (mvmuls - 1) * CONFIG.unit.passes
 
 
+@covers("tensix_core.loads", "Block floats have their exponents at another place, and every mode its own addresses")
 @cocotb.test(**LIMIT)
 async def loads(dut):
-    """UNPACRs of every format in every mode, from random places to random rows, seen by moves and the packer."""
+    """UNPACRs of every format, plain, transposed, tilised, to Dst, with a forced exponent and as zeros, from random
+    places to random rows."""
     rng = pauses.rng("loads")
     async with opened(dut) as frame:
         session = CoreSession(frame)
@@ -202,6 +211,7 @@ def legal_load(rng: Random, mode: str, fmt: Format) -> tuple[Load, CoreProgram]:
         return load, program
 
 
+@covers("tensix_core.stores", "The packer's control comes from registers of several units")
 @cocotb.test(**LIMIT)
 async def stores(dut):
     """PACRs in every pair of formats that a core executes, with random ReLU, edge mask and sum in L1."""
@@ -214,9 +224,11 @@ async def stores(dut):
             await session.check(random_store(rng, CHIP, packing), str(packing))
 
 
+@covers("tensix_core.end_of_l1", "A packer that went on at address 0 would destroy another program's data in silence")
 @cocotb.test(**LIMIT)
 async def the_end_of_l1(dut):
-    """PACRs without `last` up to the end of L1 and beyond: those that would pass it are refused, and its begin stays."""
+    """PACRs of one packer that fill L1 to its end, pass it, or begin before it without room: bytes at both ends of L1,
+    and the flag."""
     source = np.random.default_rng(pauses.rng("end").getrandbits(32))
     size, lines = CONFIG.l1_words * WORD_BYTES, CONFIG.l1_words * LINES
     async with opened(dut) as frame:
@@ -248,9 +260,11 @@ async def the_end_of_l1(dut):
                     data.got(real)
 
 
+@covers("tensix_core.registers", "What an earlier kernel left must not change the next one's result")
 @cocotb.test(**LIMIT)
 async def every_register(dut):
-    """Products behind words that fill and clear every register of the configuration and use counters and semaphores at random."""
+    """Products behind words that fill and clear every register of both banks, use counters and semaphores at random,
+    and clear every block of Dst."""
     rng = pauses.rng("registers")
     async with opened(dut) as frame:
         session = CoreSession(frame)
@@ -260,9 +274,10 @@ async def every_register(dut):
             await session.check(replace(program, words=words), f"case {case}")
 
 
+@covers("tensix_core.host", "The host waits for MOPs and for the packer, and loses nothing")
 @cocotb.test(**LIMIT)
 async def the_host_waits(dut):
-    """While a product runs, the host sends MOP words again and writes L1 elsewhere: it waits for MOPs and for the packer."""
+    """MOP words and writes to L1 that come while a product runs."""
     rng = pauses.rng("host")
     spare = RESULT + 0x8000
     async with opened(dut) as frame:
@@ -284,9 +299,11 @@ async def the_host_waits(dut):
                 board.got(found)
 
 
+@covers("tensix_core.load_rate", "Loads of both operands share the port of L1 without a gap")
 @cocotb.test(**LIMIT)
 async def two_tiles_at_the_rate_of_loads(dut):
-    """Two tiles along K: the second product begins as many cycles after the first as both loads take, at 64 bytes of L1 a cycle."""
+    """Two tiles along K: the cycles between their products are those of two loads, 64 bytes of L1 a cycle and two
+    address cycles."""
     rng = pauses.rng("products")
     async with opened(dut) as frame:
         session = CoreSession(frame)
@@ -302,6 +319,12 @@ async def two_tiles_at_the_rate_of_loads(dut):
             assert times[-1] - times[MVMULS] == (MVMULS - 1) * passes
 
 
+@covers(
+    "tensix_core.instructions",
+    "Rows, phase, formats and modifiers come from the thread's counters and configuration",
+    "Random instructions of the Matrix unit, moves, changes of banks and RWCs between unpacking and packing, with "
+    "formats that change",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(refused=[False, True])
 async def random_instructions(dut, refused):
@@ -349,6 +372,11 @@ async def random_instructions(dut, refused):
             assert run.words[MATH][number - place : number] == [each for each, _ in chosen[:place]]
 
 
+@covers(
+    "tensix_core.refused",
+    "A word that is passed over in silence would be a wrong result",
+    "Instructions with fields that the core does not execute, and an unknown opcode, on all threads",
+)
 @cocotb.test(**LIMIT)
 async def words_that_are_not_executed(dut):
     """Each instruction that a core does not execute, an unknown opcode, and a register that there is not are passed over, without
@@ -374,9 +402,10 @@ async def words_that_are_not_executed(dut):
             await RisingEdge(dut.clk)
 
 
+@covers("tensix_core.reset", "Banks, waits and addresses from before would be another program's")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """A reset in the middle of a product; the next one is right."""
+    """Resets in the middle of a product."""
     rng = pauses.rng("products")
     async with opened(dut) as frame:
         session = CoreSession(frame)

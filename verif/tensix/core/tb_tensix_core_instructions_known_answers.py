@@ -13,6 +13,7 @@ from bitpath.golden.tensix.declarations.formats import DST16_ROWS
 from bitpath.rtl.tensix.core.config import TensixCoreConfig
 from bitpath.rtl.tensix.core.tensix_core import TensixCore
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench, config_from_environment
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.program.host import CoreHost
 from bitpath.verif.tensix.program.instruction_programs import implied_program, zeroing_program
 from bitpath.verif.tensix.program.programs import CONTROL, CoreProgram
@@ -39,9 +40,15 @@ async def played(frame: Bench, host: CoreHost, program: CoreProgram) -> np.ndarr
     return await host.read(*program.result)
 
 
+@covers(
+    "tensix_core.known_instructions",
+    "Another program executed them; a 32-bit row's lower half stays, and a bank's format need not be the "
+    "configuration's",
+)
 @cocotb.test(**LIMIT)
 async def every_zeroacc(dut):
-    """ZEROACCs of rows that do not exist change none."""
+    """Which rows of Dst each of Blackhole's known ZEROACCs leaves defined, in every mode; MVMULs whose formats the
+    banks imply."""
     configs, words, defined = answers("z_cfg", "z_in", "z_defined")
     async with opened(dut) as frame:
         rows, host = frame.scoreboard("rows", 1, output="data"), CoreHost(frame, CONFIG)
@@ -53,6 +60,7 @@ async def every_zeroacc(dut):
                 rows.got(int(real))
 
 
+@covers("tensix_core.known_instructions")
 @cocotb.test(**LIMIT)
 async def every_implied_format(dut):
     configs, src_a, src_b, dst, after = answers("i_cfg", "i_srcA", "i_srcB", "i_dst", "i_out")

@@ -13,6 +13,7 @@ from bitpath.golden.tensix.declarations.encodings import BY_NAME
 from bitpath.rtl.tensix.core.config import TensixCoreConfig
 from bitpath.rtl.tensix.core.tensix_core import TensixCore
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, bench, config_from_environment
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.program.host import CoreHost
 from bitpath.verif.tensix.program.programs import ARCHIVE, CHIPS, RESULT, THREADS, archived
 
@@ -22,8 +23,11 @@ NOP = BY_NAME[CONFIG.chip]["NOP"].opcode << 24
 MVMUL = BY_NAME[CONFIG.chip]["MVMUL"].opcode
 
 
+@covers("tensix_core.known_answers", "Another program executed them")
 @cocotb.test(timeout_time=100, timeout_unit="ms")
 async def every_program(dut):
+    """Whole programs of both chips: L1 afterwards, the words of each thread in order, the number of MVMULs and the
+    cycles between them."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / ARCHIVE) as file:
         archive = dict(file)
     chip = next(prefix for prefix, chip in CHIPS.items() if chip is CONFIG.chip)

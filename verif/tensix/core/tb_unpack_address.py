@@ -35,6 +35,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.program.programs import THREADS
 from bitpath.verif.tensix.program.views import (
     NO_FORMATS,
@@ -270,10 +271,12 @@ async def compared(dut, case: Case, boards: tuple, shown: str) -> bool:
     return refuses
 
 
+@covers("unpack_address.loads", "Exponents stand before the datums, strides count bytes, and rows count from four")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(mode=MODES)
 async def loads(dut, mode):
-    """Random UNPACRs of a mode, in every format: golden's addresses, rows and control, or a refusal."""
+    """UNPACRs of every mode and format in random states of configuration and counters: addresses, rows and control, or
+    a refusal where golden refuses."""
     rng = pauses.rng("states")
     async with bench(dut, SIGNATURE) as frame:
         boards = frame.scoreboard("o", LAYOUT), frame.scoreboard("refused", 1)
@@ -282,10 +285,14 @@ async def loads(dut, mode):
             coverage.hit(FATES[await compared(dut, Case(rng, mode), boards, f"case {number}")])
 
 
+@covers(
+    "unpack_address.last_bytes",
+    "Tilised rows reach as far as their stride, and the last of Blackhole's wide rows may be half a row",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(mode=MODES)
 async def last_bytes(dut, mode):
-    """UNPACRs that end with L1's last bytes, and 16 bytes later, which is refused."""
+    """In every mode and format an UNPACR that ends with L1's last bytes, and the same 16 bytes later, which is refused."""
     rng = pauses.rng("ends")
     async with bench(dut, SIGNATURE) as frame:
         boards = frame.scoreboard("o", LAYOUT), frame.scoreboard("refused", 1)

@@ -26,6 +26,7 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(ChipConfig)
 CHIP = CONFIG.chip
@@ -124,8 +125,11 @@ def bank_fields(rng, name: str) -> dict[str, int]:
     return fields | {"unpacker": 0 if fields.get("what") == 5 else rng.getrandbits(1)}
 
 
+@covers("wait_gate.instructions", "A gate that opens early lets a thread read what another has not written")
 @cocotb.test(**LIMIT)
 async def random_instructions(dut):
+    """Random instructions, banks, semaphores and busy units; whether the gate opens, and whether a wait is latched,
+    equal to golden's in every cycle."""
     rng = pauses.rng("instructions")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         coverage = frame.coverage(cross(["wait", "other"], ["passes", "stays"]) + REPLACED)
@@ -154,9 +158,10 @@ async def random_instructions(dut):
                 await table.cycle(values=[(1, 15)] * SEMAPHORES)
 
 
+@covers("wait_gate.classes", "STALLWAIT: an instruction waits if one of its block bits is set")
 @cocotb.test(**LIMIT)
 async def every_class(dut):
-    """Each bit of the block mask, and all of them, against each instruction; each instruction without its banks."""
+    """Each block bit, and all of them, against each instruction; each instruction with each set of banks."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         coverage = frame.coverage(cross(EXECUTED, ["stays"]) + cross(OTHERS, ["passes"]))
         table = GateTable(frame)
@@ -177,9 +182,10 @@ async def every_class(dut):
                     await table.cycle(name, banks=banks, offered=False, **bank_fields(rng, name))
 
 
+@covers("wait_gate.conditions", "The chips number them differently")
 @cocotb.test(**LIMIT)
 async def every_condition(dut):
-    """Each condition of STALLWAIT alone keeps the wait while it is not met, and no other does."""
+    """Each of STALLWAIT's conditions alone, unmet for some cycles."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = GateTable(frame)
         units = len(UNITS[CHIP])
@@ -193,6 +199,7 @@ async def every_condition(dut):
         await table.cycle()
 
 
+@covers("wait_gate.reset", "A wait from before would block another program")
 @cocotb.test(**LIMIT)
 async def resets(dut):
     """A reset forgets the wait."""

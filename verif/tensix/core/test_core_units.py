@@ -8,6 +8,7 @@ from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.rtl.tensix.core.config import TensixCoreConfig
 from bitpath.rtl.units import find_unit
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.program.programs import ARCHIVE, CHIPS, CONTROL
 
 pytestmark = pytest.mark.simulator
@@ -28,6 +29,16 @@ FAST = TensixCoreConfig(rows=8, cols=16)
 """The machine's dot products: an MVMUL a cycle."""
 
 
+@covers("config_file.registers")
+@covers("decode.fields")
+@covers("matrix_operands.products")
+@covers("matrix_operands.zeroed")
+@covers("move_operands.moves")
+@covers("move_operands.changes")
+@covers("pack_address.stores")
+@covers("unpack_address.loads")
+@covers("unpack_address.last_bytes")
+@covers("wait_gate.instructions")
 @pytest.mark.parametrize("unit", PARTS)
 def test_parts(unit):
     tests, compared = PARTS[unit]
@@ -45,6 +56,7 @@ def test_long_parts(unit, chip):
     run_bench(unit, config, "verilator", cases=3000, seed=SEED, min_tests=tests, min_compared=compared)
 
 
+@covers("tensix_core.known_answers")
 @pytest.mark.deep
 @pytest.mark.parametrize("chip", CHIPS)
 def test_programs_known_answers(replay, kat, chip):
@@ -57,6 +69,7 @@ def test_programs_known_answers(replay, kat, chip):
     replay("tensix_core", replace(FAST, chip=CHIPS[chip]), KNOWN, min_compared=compared)
 
 
+@covers("tensix_core.known_instructions")
 @pytest.mark.deep
 def test_instructions_known_answers(replay, kat):
     """Every ZEROACC, with any counter and offset, and every MVMUL with implied formats; Blackhole's alone are known."""
@@ -66,6 +79,7 @@ def test_instructions_known_answers(replay, kat):
     assert replay("tensix_core", replace(FAST, chip=Chip.BLACKHOLE), bench, min_tests=2).compared == compared
 
 
+@covers("tensix_core.products")
 @pytest.mark.deep
 @pytest.mark.parametrize("chip", Chip)
 def test_core(chip):

@@ -16,6 +16,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.mismatches import Context
 from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.dot import dot_special as special
 from bitpath.verif.tensix.dot.dot import (
     FLOAT_MODES,
@@ -50,6 +51,18 @@ def shown_by(case: DotCase) -> Context:
     return lambda _: case.shown(NUMERICS)
 
 
+@covers(
+    "dot16.random",
+    "Each class stresses one part of alignment and rounding",
+    "Random operands of six classes (any, close, tiny, huge, cancelling, integers), every style, both widths of "
+    "Dst, all phases and operations, equal the exact tier bit for bit",
+)
+@covers(
+    "dot16.handshake",
+    "A stage that advances alone, or a payload that changes while valid waits for ready, loses or repeats a result",
+    "Results and their order are correct with gaps, stalls, both, and at full throughput, for 0 to 4 pipeline "
+    "stages; resets",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_classes(dut, pace):
@@ -58,6 +71,50 @@ async def random_classes(dut, pace):
         await Pipeline(frame, STAGES).exchange(sent, pace)
 
 
+@covers(
+    "dot16.distance",
+    "Each of the three shifters discards and rounds at its own bit positions",
+    "Every alignment distance of products, of group sums and of Dst, up to a complete shift-out and beyond",
+)
+@covers(
+    "dot16.carry_into_the_second_rounding",
+    "Only the increment of the first rounding makes them a tie: its carry passes twelve bits",
+    "Sums whose bits below half a unit of a 16-bit Dst are all ones, or all but one, followed by a half",
+)
+@covers(
+    "dot16.ties",
+    "tt-metal#46101 confirms the two roundings; ties round away from zero, those of sums toward +infinity",
+    "Ties of both signs in the alignment of products, sums and Dst, in the second rounding of a 16-bit Dst, and "
+    "in the result",
+)
+@covers(
+    "dot16.units",
+    "tt-metal#38306: rare enough that random products miss it",
+    "Sums that cancel to 0, +1 and -1 unit, with and without the renormalisation bug of -1 unit",
+)
+@covers(
+    "dot16.range",
+    "There is no infinity on input, and no denormal on output",
+    "Overflow and underflow of both signs, groups below exponent 1, negative exponents beside positive ones, "
+    "exponent codes 255 and 31 of SrcA, SrcB and Dst as normal numbers",
+)
+@covers(
+    "dot16.boundaries",
+    "A lost sticky bit, a rounding after the range check or a tie that overflows too late shows there alone",
+    "Sums of ones in all kept bits below infinity, below the smallest normal number and between: ties, and ties "
+    "that one bit breaks, at every distance; the same in the alignment of Dst",
+)
+@covers(
+    "dot16.found",
+    "Random sums expose these faults in alignment distance, normalisation and final rounding too rarely",
+    "Operands from a solver that detect single-bit faults which all other tests miss",
+)
+@covers(
+    "dot16.zeros",
+    "Both shift and round a Dst even if all addends are zero",
+    "Operands whose field is 0 keep their exponent; products of zeros keep 97, 92, 90 and 85 in style FP16 with a "
+    "32-bit Dst",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(
     mode=[cocotb.Param(value=k, name=str(mode).replace(" ", "_")) for k, mode in enumerate(FLOAT_MODES)]
@@ -77,9 +134,11 @@ async def directed_corners(dut, mode):
         await Pipeline(frame, STAGES).exchange(sent, "both")
 
 
+@covers("dot16.integers", "Style INT8 uses the same adders with different weights")
 @cocotb.test(**LIMIT)
 async def integers(dut):
-    """Sums saturate exactly at the limits; zero is +0."""
+    """Saturation at both ends and the largest sums that just fit, in every phase; cancellation and Dst's -0 to +0;
+    every bit of either source."""
     table = list(special.integers(NUMERICS, pauses.rng("integers")))
     sent = requests([case for _, case in table])
     async with bench(dut, SIGNATURE) as frame:
@@ -92,6 +151,16 @@ async def integers(dut):
         await Pipeline(frame, STAGES).exchange(sent, "both")
 
 
+@covers(
+    "dot16.add",
+    "Two significands replace two products",
+    "ELWADD and ELWSUB: every distance either way, ties, cancellation, zeros, largest codes, in any phase",
+)
+@covers(
+    "dot16.multiply",
+    "The Matrix unit has no other datapath for ELWMUL",
+    "ELWMUL is the dot product with zeros in 15 lanes",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(operation=["additions", "products"])
 async def single_lanes(dut, operation):
@@ -105,9 +174,10 @@ async def single_lanes(dut, operation):
         await Pipeline(frame, STAGES).exchange(sent, "both")
 
 
+@covers("dot16.volume", "Compares with the second tier of golden, with many results at full throughput")
 @cocotb.test(**LIMIT)
 async def volume(dut):
-    """Whole MVMULs against the vectorised model, in every mode and phase, at full throughput."""
+    """Whole MVMULs of every style, width and phase equal the vectorised model."""
     rng = pauses.rng("volume")
     sent = []
     for mode in (*FLOAT_MODES, INTEGER_MODE):
@@ -140,13 +210,17 @@ def _mvmul(rng, mode: Mode, phase: int) -> list[Request]:
     return [Request(*pair, shown_by(case)) for *pair, case in zip(payloads, results, cases, strict=True)]
 
 
+@covers("dot16.handshake")
+@covers("dot16.latency", "The Matrix unit relies on the latency, without a handshake")
 @cocotb.test(**LIMIT)
 async def latency_is_the_number_of_stages(dut):
+    """A result appears once, exactly ``stages`` cycles after its operands."""
     sent = requests(random_cases(NUMERICS, pauses.rng("operands"), 20))
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, STAGES).one_at_a_time(sent)
 
 
+@covers("dot16.handshake")
 @cocotb.test(**LIMIT, skip=not STAGES)
 async def resets(dut):
     """Reset with operands in every pipeline stage; a combinational unit has no reset."""

@@ -15,6 +15,7 @@ from bitpath.rtl.tensix.dot.dot16 import Dot16
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import Pipeline, Request
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.dot.dot import DotCase, Mode, Operation, block_payloads, lone
 
 CONFIG = config_from_environment(Dot16Config)
@@ -41,8 +42,10 @@ def sampled(case: int) -> list[int]:
     return sorted(pauses.rng(f"sample of {case}").sample(range(OUTPUTS), min(SAMPLE, OUTPUTS)))
 
 
+@covers("dot16.known_answers", "Golden and RTL may share a misreading; the answers come from neither")
 @cocotb.test(**LIMIT)
 async def mvmul(dut):
+    """A sample of the simulator's known answers for MVMUL, ELWMUL, ELWADD and ELWSUB."""
     arrays = archive("tensix_mvmul.npz")
     sent = []
     for case in range(len(arrays["style"])):
@@ -62,6 +65,7 @@ async def mvmul(dut):
         await Pipeline(frame, STAGES).sweep(sent)
 
 
+@covers("dot16.known_answers")
 @cocotb.test(**LIMIT)
 async def elementwise(dut):
     arrays = archive("tensix_elw.npz")

@@ -12,6 +12,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.kit.values import Integer
 
 SIGNATURE = FidelityMultiplier(config_from_environment(MultiplierConfig)).signature
@@ -64,10 +65,11 @@ async def check(dut, board, integer: bool, phase: int, a: int, b: int, expected:
     board.got(resolved(dut.o))
 
 
+@covers("fidelity_multiplier.fields", "A field at the wrong bit still gives many correct products")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(integer=[False, True], phase=list(range(PHASES)))
 async def every_pair_of_fields(dut, integer, phase):
-    """Floats: 2**12 pairs, or 2**9 in phases with the 4-bit SrcB field; bits outside the fields are random."""
+    """Every pair of fields in each of the four phases, floats and integers, with random bits outside the fields."""
     rng = pauses.rng(f"outside {integer} {phase}")
     product = integer_product if integer else float_product
     mask_a, mask_b = places(integer, phase)
@@ -85,10 +87,12 @@ async def every_pair_of_fields(dut, integer, phase):
             await check(dut, board, integer, phase, a, b, value)
 
 
+@covers("fidelity_multiplier.outside", "tt-metal's wording of the fields contradicts the ISA documents")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(integer=[False, True], phase=list(range(PHASES)))
 async def bits_outside_do_not_matter(dut, integer, phase):
-    """Toggle each bit outside the fields, with all bits of both fields set so that no zero masks it."""
+    """Toggling any single bit outside the fields must not change the product; SrcA's lowest fraction bit is in no
+    field."""
     product = integer_product if integer else float_product
     all_a, all_b = ALL, ALL >> integer
     expected = product(all_a, all_b, phase)

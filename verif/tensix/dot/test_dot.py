@@ -11,6 +11,7 @@ from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.tensix.dot.config import Dot16Config, MultiplierConfig
 from bitpath.sim.engine.runner import build, run, run_bench
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 SEED = 20251121
@@ -41,12 +42,15 @@ def dot(numerics, stages):
 bench = partial(run_bench, "dot16", seed=SEED)
 
 
+@covers("dot16.numerics", "Golden and RTL share one dataclass; a switch that never changes is never checked")
 @pytest.mark.deep
 def test_on_verilator():
-    """Random classes at every pace, corners of every style, integers, single lanes, whole MVMULs."""
+    """The reference and three variants: no bug, groups of 16 and guard bits; groups of 4, other ties and every switch
+    inverted; ties to even and up."""
     bench(dot(REFERENCE, 3), "verilator", cases=500, min_tests=15, min_compared=4 * 500 + 10_000)
 
 
+@covers("dot16.numerics")
 @pytest.mark.parametrize("stages", [4, *(pytest.param(stages, marks=pytest.mark.deep) for stages in (0, 1, 2))])
 def test_on_icarus(stages):
     compared = 4 * 60 + 20
@@ -54,6 +58,7 @@ def test_on_icarus(stages):
     bench(dot(REFERENCE, stages), "icarus", cases=60, tests=tests, min_tests=5, min_compared=compared)
 
 
+@covers("dot16.numerics")
 @pytest.mark.deep
 @pytest.mark.parametrize(
     ("numerics", "stages"), [(GUARDED, 2), (TURNED, 1), (EVEN, 3)], ids=["guarded", "turned", "even"]
@@ -112,6 +117,7 @@ DEFECTS = {
 """Numerics, method of `DstRound`, its text as it is and with the defect."""
 
 
+@covers("dot16.boundaries")
 @pytest.mark.deep
 @pytest.mark.parametrize("name", DEFECTS)
 def test_the_corners_notice_a_defect(name, bench_fails):

@@ -17,6 +17,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.engine.model import SIDES, Source
 from bitpath.verif.tensix.engine.refusals import (
     REGISTERS,
@@ -89,10 +90,17 @@ HOLDING = [behind(load=True), behind(HANDED_OVER, load=True), behind(KEPT, load=
 """Sources whose next product loads, and sources whose next product has its tile."""
 
 
+@covers(
+    "tensix_command_check.codes",
+    "Golden converts and multiplies so, or raises: the engine refuses exactly what raises",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(walk=list(WALKS))
 async def codes(dut, walk):
-    """The fault of each command is golden's; it loads both tiles, but in the walk of styles, where both banks hold one."""
+    """Every pair of codes in memory and register with every flag of a load, on both sides; every style with every pair
+    of registers' codes and both widths of Dst; every pair of the packer's codes, rounded and raw, with random flags
+    and numbers, and each of these alone; tiles of every format around the end of their memory; every tile of Dst in
+    both widths."""
     commands, found = WALKS[walk]
     async with bench(dut, SIGNATURE) as frame:
         table, coverage = Table(dut, frame), frame.coverage([fault.name for fault in found])
@@ -105,9 +113,13 @@ async def codes(dut, walk):
             coverage.hit(fault.name)
 
 
+@covers(
+    "tensix_command_check.moves",
+    "Behind some of them the next product would wait for ever for a tile that no load brings to its bank",
+)
 @cocotb.test(**LIMIT)
 async def moves(dut):
-    """Every release and flip of a side, in every state of its banks that the moves before leave."""
+    """Every release and flip of either side in four products in a row."""
     rng = pauses.rng("commands")
     async with bench(dut, SIGNATURE) as frame:
         table, coverage = Table(dut, frame), frame.coverage(["NONE", "BANK"])

@@ -24,6 +24,7 @@ from bitpath.verif.kit.engine_host import MEETINGS, expect_rest, source_of, watc
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.player import Segment
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.engine.chains import CHAINS
 from bitpath.verif.tensix.engine.lowering import holds_all, host_writes, memory_words
 from bitpath.verif.tensix.engine.model import TILES16, Product, Store
@@ -77,10 +78,15 @@ CLEARED = 0.3
 """How often the fault is cleared behind a legal command."""
 
 
+@covers(
+    "tensix_engine.operands",
+    "Each format has its own layout in memory, and each side's format has its own path to the Matrix unit",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(style=[cocotb.Param(value=style, name=style.value) for style in Style])
 async def operand_formats(dut, style):
-    """Every conversion on each side, paired with another, and every fidelity into each width of Dst."""
+    """Every conversion from L1 to a source, on each side beside another one, in every style and fidelity, into both
+    widths of Dst."""
     conversions = CONVERSIONS[style]
     kinds = list(combinations(Fidelity, WIDTHS[style]))
     async with engine(dut, CONFIG) as (frame, session):
@@ -114,6 +120,23 @@ async def operand_formats(dut, style):
         assert 4 * telling > products, f"{telling} of {products} products leave more than 16 different words"
 
 
+@covers(
+    "tensix_engine.results",
+    "One to sixteen rows share a word of the result memory, and block floats have a word of exponents before them",
+    "Every intermediate and L1 format, rounding and raw, four ReLU modes with thresholds, INT8 signed and "
+    "unsigned; no byte beside the tile changes",
+)
+@covers(
+    "tensix_engine.rarer_stores",
+    "Each is a command field that must reach the packer while other commands compute",
+    "Any thresholds of ReLU and of exponents, every shift from INT32 to INT8, rounding to 10 bits, and minus "
+    "infinity for masked columns, which tiles do not have",
+)
+@covers(
+    "tensix_engine.l1",
+    "The old word is read one cycle before the row is added to it",
+    "Accumulation in L1 onto words of the host, and onto words of the previous store",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(kind=list(KINDS))
 async def result_formats(dut, kind):
@@ -138,6 +161,7 @@ async def result_formats(dut, kind):
         await session.flush()
 
 
+@covers("tensix_engine.l1")
 @cocotb.test(**LIMIT)
 async def stores_add_up(dut):
     """Two consecutive stores to one address, in each format that accumulates in L1."""
@@ -160,10 +184,15 @@ async def stores_add_up(dut):
         await session.flush()
 
 
+@covers(
+    "tensix_engine.chains",
+    "Dst is rounded after each instruction, and the products of a tile may be far apart in time",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(kind=["BF16", "FP16", "FP32"])
 async def chains(dut, kind):
-    """Every tile of Dst is filled, then accumulated and stored twice; products into other tiles between must not change it."""
+    """All 16 tiles of 16-bit words and all 8 of 32 bits: filled in any order, accumulated without clearing, stored,
+    accumulated and stored again."""
     style, dst32 = KINDS[kind]
     tiles = TILES16 >> dst32
     narrow = next(each for each in CONVERSIONS[style] if each.register_format in (Format.BFP4, Format.BFP4A))
@@ -189,10 +218,15 @@ async def chains(dut, kind):
         await session.flush()
 
 
+@covers(
+    "tensix_engine.chosen_numbers",
+    "Numbers near 1 do not exercise exponents, normalisation and saturation, and Dst may hold any word",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(kind=list(CHAINS))
 async def chosen_numbers(dut, kind):
-    """Sums of any magnitude, cancellation, powers of two, and integers onto words of floats."""
+    """Sums of any magnitude up to both ends of their formats, sums that cancel to one unit or to zero, powers of two in
+    all fidelity phases, INT8 onto words of floats up to both ends of INT32, floats onto the resulting words."""
     chains = CHAINS[kind]
     async with engine(dut, CONFIG) as (frame, session):
         coverage = frame.coverage(chains.bins)
@@ -207,6 +241,18 @@ async def chosen_numbers(dut, kind):
         await session.flush()
 
 
+@covers(
+    "tensix_engine.packing_tile",
+    "Packing runs behind computing, so the next product could corrupt half a result tile",
+    "Products into the tile that is being packed, cleared or accumulated, beside it, and overlapping it in the "
+    "other width; each with every choice of kept tiles",
+)
+@covers(
+    "tensix_engine.kept_tiles",
+    "A duplicate or missing load shifts all following tiles",
+    "The left, the right or both tiles kept for the next product, whose own load of that side is random",
+)
+@covers("tensix_engine.host")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=["full_speed", "gaps_and_stalls"])
 async def programs(dut, pace):
@@ -221,35 +267,49 @@ async def programs(dut, pace):
         await session.flush()
 
 
+@covers("tensix_engine.matmuls", "bitpath run executes such products")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(fmt=list(MATMULS))
 async def matmuls(dut, fmt):
-    """Whole matrix products through memories that hold only a part of them."""
+    """Matrix products of sizes that are no multiples of 32, in four formats, cut into several segments, one of them in
+    the middle of K."""
     program = random_matmul(fmt, NUMERICS)
     async with engine(dut, CONFIG) as (_, session):
         assert await compare_matmul(session, program) > 1, "the memories hold the whole product: nothing is cut"
         assert resolved(dut.retired) == np.prod(program.tiles)
 
 
+@covers("tensix_engine.pace", "Throughput depends on loads and stores that overlap with computing")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(fidelity=[Fidelity.LOFI, Fidelity.HIFI4], l1_format=[Format.BF16, Format.BFP8, Format.BFP4])
 async def throughput(dut, fidelity, l1_format):
-    """Exact cycle counts, which are those of golden's schedule: loading, computing and storing overlap."""
+    """Exact cycle counts of consecutive products, bound by loading, computing, clearing and storing, in the lowest and
+    the highest fidelity, of BF16 and of two block floats; they are those of golden's schedule, also for a matmul in
+    blocks."""
     async with engine(dut, CONFIG) as (_, session):
         await paced_products(session, Conversion(l1_format, l1_format), fidelity)
 
 
+@covers(
+    "tensix_engine.loads",
+    "A word too many, or an address cycle that does not pass beside the other load, costs a cycle in each product",
+)
 @cocotb.test(**LIMIT)
 async def loads(dut):
-    """Two loads of every pair of L1 formats take both their words and one start, a load alone its own: the documents' table."""
+    """The cycles of a load alone in every L1 format, which are the documents', and of two loads that share the port:
+    one start and the words of both."""
     async with engine(dut, CONFIG) as (frame, session):
         await timed_loads(session, frame.coverage(cross(("two", "alone"), L1_FORMATS)))
 
 
+@covers(
+    "tensix_engine.held_tiles",
+    "A bank that is given back by a flip is filled under the products that still need it",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=["full_speed", "gaps_and_stalls"])
 async def held_tiles(dut, pace):
-    """Tiles of both sides held, flipped to and given back in any order that leaves the next product a bank."""
+    """Two tiles of each side held, flipped to and given back in any order, at all paces."""
     pause = 0.5 if pace == "gaps_and_stalls" else 0.0
     async with engine(dut, CONFIG, gap=pause, stall=pause) as (frame, session):
         coverage = frame.coverage(cross(("left", "right"), (False, True), (False, True)))
@@ -260,6 +320,7 @@ async def held_tiles(dut, pace):
         await session.flush()
 
 
+@covers("tensix_engine.pace")
 @cocotb.test(**LIMIT)
 async def blocks(dut):
     """A matrix product in blocks of output tiles, with two tiles of one side held, in golden's cycles."""
@@ -270,9 +331,11 @@ async def blocks(dut):
         assert resolved(dut.busy_cycles) == scheduled(CONFIG, program)
 
 
+@covers("tensix_engine.host", "The packer has priority, and the host's word must still be written")
 @cocotb.test(**LIMIT)
 async def host_traffic(dut):
-    """Host writes to and reads from the result memory while tiles are computed and stored, at all paces."""
+    """Words to the result memory while the packer writes, responses under back-pressure, gaps between commands, the
+    count of products."""
     async with engine(dut, CONFIG, gap=0.5, stall=0.5) as (frame, session):
         source = source_of("traffic")
         coverage = frame.coverage(MEETINGS)
@@ -296,10 +359,12 @@ async def host_traffic(dut):
         await session.flush()
 
 
+@covers("tensix_engine.refused", "A refused command must leave no trace, and the next one must work")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=["full_speed", "gaps_and_stalls"])
 async def refused(dut, pace):
-    """Commands and host writes of every fault between legal ones leave no byte, no bank and no tile of Dst changed."""
+    """Commands of every fault, and host writes to no memory, between legal commands, with and without pauses; fault and
+    number of the first one, and the fault cleared in between."""
     pause = 0.5 if pace == "gaps_and_stalls" else 0.0
     async with engine(dut, CONFIG, gap=pause, stall=pause) as (frame, session):
         rng = pauses.rng("refused")
@@ -320,9 +385,11 @@ async def refused(dut, pace):
         coverage.hit("a write to no memory")
 
 
+@covers("resets.every_unit")
+@covers("tensix_engine.reset", "A row counter or a bank that survives shifts everything after it")
 @cocotb.test(**LIMIT)
 async def reset(dut):
-    """Reset at any moment of loading, multiplying and storing, with tiles kept: Dst reads 0 and no work remains."""
+    """Reset while loading, multiplying and storing with both tiles kept; the next product accumulates onto zeros."""
     loaded = load_cycles(Format.BF16, Format.BF16)
     multiplied = loaded + product_cycles(CONFIG.unit.passes, Fidelity.LOFI)
     moments = {"loading": 10, "multiplying": loaded + 4, "storing": multiplied + 10}
@@ -360,9 +427,10 @@ async def reset(dut):
             await session.run([each])
 
 
+@covers("tensix_engine.one_result", "Results must not depend on the number of dot products")
 @cocotb.test(**LIMIT)
 async def same_on_every_engine(dut):
-    """Write the result memory of a product that depends on no configuration to BITPATH_RESULT."""
+    """The same products on 2x4 and 4x8 dot products and on both simulators leave the same memory, which is golden's."""
     async with engine(dut, CONFIG) as (_, session):
         source = np.random.default_rng(FIXED_SEED)
         session.results[:] = 0

@@ -14,6 +14,7 @@ from bitpath.rtl.tensix.engine.config import TensixEngineConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.engine_host import reset_amid, source_of
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.engine.model import Product
 from bitpath.verif.tensix.engine.programs import program
 from bitpath.verif.tensix.engine.session import engine
@@ -25,6 +26,7 @@ LENGTH = 5
 LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
 
 
+@covers("resets.programs_broken_off")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pause=[0.0, 0.5])
 async def programs_broken_off(dut, pause):

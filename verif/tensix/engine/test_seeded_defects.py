@@ -4,6 +4,7 @@ import pytest
 
 from bitpath.rtl.tensix.engine.config import TensixEngineConfig
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = [pytest.mark.simulator, pytest.mark.deep]
 CONFIG = TensixEngineConfig(unit=MatrixUnitConfig(rows=2, cols=4))
@@ -31,7 +32,13 @@ DEFECTS = {
 """Function, its text as it is and with the defect, and the tests of the bench that must fail."""
 
 
+@covers(
+    "tensix_engine.seeded_defects",
+    "Loads and held tiles overlap at the documented rate; a bench that passes with one of these bugs checks too little",
+)
 @pytest.mark.parametrize("name", DEFECTS)
 def test_the_bench_notices_a_defect(name, bench_fails):
+    """A flip that releases its bank, the exponent of the neighbouring block and a burst of rows that wraps: each fails
+    the bench."""
     *mutant, tests = DEFECTS[name]
     bench_fails("tensix_engine", CONFIG, mutant, seed=1, tests=tests, env={"BITPATH_CASES": "0"}, first_failure=True)

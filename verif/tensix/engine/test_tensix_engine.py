@@ -10,6 +10,7 @@ from bitpath.rtl.tensix.engine.config import TensixEngineConfig
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.sim.flows.tensix_matmul import ENGINES
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 SEED = 20251122
@@ -30,16 +31,23 @@ bench = partial(run_bench, "tensix_engine", seed=SEED, min_tests=ALL)
 BLACKHOLE_ENGINE = TensixEngineConfig(unit=MatrixUnitConfig(numerics=BLACKHOLE.numerics))
 
 
+@covers("tensix_command_check.codes")
 def test_some_codes_are_checked():
     run_bench("tensix_command_check", DEFAULT, "icarus", seed=SEED, cases=100, min_tests=6, min_compared=1_500)
 
 
+@covers("tensix_command_check.codes")
 @pytest.mark.deep
 @pytest.mark.parametrize("config", [DEFAULT, BLACKHOLE_ENGINE], ids=["wormhole", "blackhole"])
 def test_every_code_is_checked(config):
     run_bench("tensix_command_check", config, "verilator", seed=SEED, cases=1000, min_tests=6, min_compared=12_000)
 
 
+@covers("tensix_engine.operands")
+@covers("tensix_engine.chosen_numbers")
+@covers("tensix_engine.packing_tile")
+@covers("tensix_engine.pace")
+@covers("tensix_engine.reset")
 @pytest.mark.deep
 @pytest.mark.parametrize("config", [FAST, DEFAULT], ids=["4x8", "2x4"])
 def test_on_verilator(config):
@@ -56,6 +64,7 @@ def test_a_product_on_icarus():
     bench(ENGINES["icarus"], "icarus", cases=0, tests=SAME, min_tests=1, min_compared=WORDS)
 
 
+@covers("tensix_engine.one_result")
 @pytest.mark.parametrize(
     ("simulator", "config"),
     [("verilator", DEFAULT), ("icarus", ENGINES["icarus"])],

@@ -13,6 +13,7 @@ from bitpath.rtl.tensix.matrix.instruction import Opcode, Zeroed
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench
 from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.dot.sources import dst_row, source_rows
 from bitpath.verif.tensix.matrix.accesses import fill_released, pooled, release_waited_for, scaled, written_around
 from bitpath.verif.tensix.matrix.hazards import HAZARDS, mvmul, timed
@@ -55,6 +56,23 @@ HELD = 60
 """Instructions with random moves of the banks."""
 
 
+@covers(
+    "matrix_unit.kinds",
+    "All but GMPOOL share one dot product and differ in its operands",
+    "Every opcode, style, Dst width, phase, row broadcast from even and odd rows, GAPOOL and GMPOOL on either "
+    "half, argmax, with and without accumulation",
+)
+@covers(
+    "matrix_unit.src_b",
+    "The flags hold for element-wise operations alone; ELWMUL keeps zeros too, ELWADD and ELWSUB do not",
+    "Element-wise operations with any SrcB row for all rows, column 0 for all columns, both, and SrcB's denormals "
+    "kept, in every style and width",
+)
+@covers(
+    "matrix_unit.masking",
+    "ttsim issue 14 and the documents disagree about the masks; both are configurations",
+    "Low fraction bits under narrow and wide formats of either source, and exponent bits that FP16 lacks",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(style=STYLES)
 async def every_kind(dut, style):
@@ -84,6 +102,19 @@ async def every_kind(dut, style):
             await player.idle()
 
 
+@covers("matrix_unit.src_b")
+@covers(
+    "matrix_unit.stream",
+    "Each read must see exactly the instructions issued before it",
+    "Random instructions on few blocks while banks change, rows are written and rows are read, with gaps and "
+    "stalls on all ports",
+)
+@covers(
+    "matrix_unit.dst",
+    "Both widths share one storage, and each has its own bit order",
+    "32-bit words read as 16-bit words and the reverse, in the bit orders of BF16 and FP16",
+)
+@covers("matrix_unit.banks")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_stream(dut, pace):
@@ -120,9 +151,14 @@ async def random_stream(dut, pace):
         await player.idle()
 
 
+@covers("matrix_unit.dst")
+@covers("matrix_unit.hazards", "A missing stall gives a wrong result, an extra stall costs throughput")
+@covers("matrix_unit.undefined")
+@covers("matrix_unit.pooling")
 @cocotb.test(**LIMIT)
 async def hazards(dut):
-    """Each instruction must issue in exactly the cycle in which its block is free, and read the written words."""
+    """The issue cycle of each instruction: the same block after five cycles, another block immediately, halves of a
+    pair independently, both halves together not."""
     rng = pauses.rng("hazards")
     async with bench(dut, SIGNATURE) as frame:
         player = Player(frame, NUMERICS)
@@ -144,9 +180,11 @@ async def hazards(dut):
         await player.idle()
 
 
+@covers("matrix_unit.accesses", "A row written under an instruction would be lost")
 @cocotb.test(**LIMIT)
 async def accesses_around_an_instruction(dut):
-    """Read or write a row just before, during and after an instruction on its block, and on its other half."""
+    """A row read or written from outside in every cycle around an instruction on its block and on the other half of its
+    pair."""
     rng = pauses.rng("accesses")
     async with bench(dut, SIGNATURE) as frame:
         coverage = frame.coverage(["written before", "written behind"])
@@ -176,9 +214,11 @@ async def accesses_around_an_instruction(dut):
             await written_around(player, operation, place, values, offset, coverage)
 
 
+@covers("matrix_unit.banks", "Two clients hand two banks to each other")
 @cocotb.test(**LIMIT)
 async def hand_over(dut):
-    """Banks change owner in the exact cycle: filled ahead, awaited by either side, released by any instruction."""
+    """Banks filled ahead, awaited by the unpacker and by instructions, released one source at a time, each in the exact
+    cycle."""
     rng = pauses.rng("banks")
     async with bench(dut, SIGNATURE) as frame:
         player = Player(frame, NUMERICS)
@@ -226,10 +266,12 @@ async def hand_over(dut):
         read_pairs(player, rng, (0, 1, 2))
 
 
+@covers("matrix_unit.held_banks", "A flip without a release must leave the bank with the Matrix unit")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=["full_speed", "both"])
 async def held_banks(dut, pace):
-    """Random holds, flips and releases of both sources, while the unpacker fills each bank as soon as it is its own."""
+    """Both sources' banks held, flipped to and released in random order, while the unpacker fills each one as soon as
+    it is its own."""
     gap, stall = PACES[pace]
     rng = pauses.rng("holds")
     async with bench(dut, SIGNATURE) as frame:
@@ -252,9 +294,16 @@ async def held_banks(dut, pace):
         await player.idle()
 
 
+@covers("matrix_unit.dst")
+@covers(
+    "matrix_unit.undefined",
+    "Undefined rows read as 0, also beside a part written later; of a 32-bit row the upper half alone decides",
+)
+@covers("matrix_unit.pooling")
 @cocotb.test(**LIMIT)
 async def undefined_rows(dut):
-    """ZEROACC in every mode; then instructions and outside rows that fill part of an undefined block."""
+    """ZEROACC of a row, of 16 rows in both widths, of half of Dst and of all, behind results in flight; partial writes
+    into undefined blocks."""
     rng = pauses.rng("undefined")
     parts = [
         kind
@@ -286,22 +335,33 @@ async def undefined_rows(dut):
         read_pairs(player, rng, (PAIRS // 2, 3))
 
 
+@covers(
+    "matrix_unit.exponents",
+    "Random words seldom have one given exponent; mutation found that an exponent of 32 could be taken for 0",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(side=["a", "b"])
 async def every_exponent(dut, side):
-    """Powers of two of every exponent in one source times 1.0 in the other one."""
+    """Powers of two of every exponent in SrcA, and in SrcB, times 1.0."""
     async with bench(dut, SIGNATURE) as frame:
         await scaled(frame, side)
 
 
+@covers(
+    "matrix_unit.pooling",
+    "An undefined row is below every datum, beside defined rows too and in every pass of a small unit; all other "
+    "instructions read it as 0",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(style=STYLES)
 async def pooling_chains(dut, style):
-    """Four GMPOOLs onto each half of a block of which no row, some or all are undefined, each with another SrcB row."""
+    """Four GMPOOLs onto a Dst row of a block of which no row, some or all are undefined, on either half, each with
+    another SrcB row; three rows become zero."""
     async with bench(dut, SIGNATURE) as frame:
         await pooled(frame, pauses.rng("pooling"), style)
 
 
+@covers("matrix_unit.undefined")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(dst32=[False, True], mode=["ROW", "SIXTEEN", "HALF"])
 async def every_block(dut, dst32, mode):
@@ -330,9 +390,11 @@ async def every_block(dut, dst32, mode):
             await player.idle()
 
 
+@covers("matrix_unit.hazards")
+@covers("matrix_unit.tile", "The vendor's order of faces and phases decides the bits")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(fmt=["bf16", "int8", "fp16"])
 async def tile_product(dut, fmt):
-    """A 32x64x32 product by golden's program, with the second pair of tiles unpacked during the first."""
+    """A 32x64x32 product by the program that golden executes, in bf16, fp16 and int8."""
     async with bench(dut, SIGNATURE) as frame:
         await multiplied(frame, fmt)

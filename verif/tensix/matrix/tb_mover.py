@@ -14,6 +14,7 @@ from bitpath.rtl.tensix.matrix.mover import BANK_BLOCKS, Mover
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.matrix.mover_table import MoverTable
 from bitpath.verif.tensix.matrix.moving import FROM_DST, TO_DST, WIDTHS, Registers, random_move
 
@@ -41,10 +42,12 @@ def name(kind) -> str:
     return f"{kind[0].name}/{kind[1].name}/{kind[2]}"
 
 
+@covers("mover.moves", "Every format has bits of its own in either register; what a move must not touch has to stay")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(free=[1.0, 0.5])
 async def random_moves(dut, free):
-    """Every kind, format and width, in any order."""
+    """Random moves of every kind in every format, to and from 16 bits, 32 bits and low halves; registers free always
+    and now and then."""
     rng = pauses.rng("moves")
     order = [*KINDS, *rng.choices(KINDS, k=max(0, CASES - len(KINDS)))]
     rng.shuffle(order)
@@ -58,9 +61,11 @@ async def random_moves(dut, free):
             await table.play(random_move(rng, *kind), rng, free)
 
 
+@covers("mover.banks", "A bank that keeps a block of old words is a wrong operand later")
 @cocotb.test(**LIMIT)
 async def every_bank(dut):
-    """Each source, both, the unpacker's bank, the Matrix unit's and all, with each of the pointers; and the cycles that takes."""
+    """Each source, both and none, the unpacker's bank, the Matrix unit's and both, to zeros and to ones, with the
+    cycles that takes."""
     rng = pauses.rng("banks")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         coverage = frame.coverage(cross(range(4), ("unpacker", "Matrix unit", "both"), (0, 1)))
@@ -76,9 +81,10 @@ async def every_bank(dut):
                     coverage.hit(clears, bank, ones)
 
 
+@covers("mover.places", "A row at a wrong place would be another datum's")
 @cocotb.test(**LIMIT)
 async def every_place(dut):
-    """Every row of a block to every row of another, one row, four and eight."""
+    """Every source row of two blocks to every row of a block; aligned places with a random number of rows."""
     rng = pauses.rng("places")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = MoverTable(frame, Registers.random(rng), NUMERICS)
@@ -93,9 +99,10 @@ async def every_place(dut):
                     await table.play(move, rng)
 
 
+@covers("mover.latency", "The core's throughput of moves")
 @cocotb.test(**LIMIT)
 async def latency(dut):
-    """A cycle for a move, four for a transposition, when all registers are free."""
+    """A cycle for each move, four for a transposition."""
     rng = pauses.rng("latency")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = MoverTable(frame, Registers.random(rng), NUMERICS)
@@ -104,9 +111,10 @@ async def latency(dut):
             assert await table.play(move, rng) == (4 if kind[0] is MoveKind.TRNSPSRCB else 1), name(kind)
 
 
+@covers("mover.resets", "The next move would begin in the middle")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """A reset in the middle of a clearing and of a transposition; the next move is whole."""
+    """Resets in the middle of a clearing and of a transposition."""
     rng = pauses.rng("resets")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = MoverTable(frame, Registers.random(rng), NUMERICS)

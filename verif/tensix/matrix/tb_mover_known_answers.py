@@ -15,6 +15,7 @@ from bitpath.rtl.tensix.matrix.move import MoveKind
 from bitpath.rtl.tensix.matrix.mover import Mover
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.matrix.mover_table import MoverTable
 from bitpath.verif.tensix.matrix.moving import FROM_DST, TO_DST, WIDTHS, Registers, random_move
 
@@ -50,8 +51,10 @@ def fields_of(instruction: Instruction, fmt: Format, *, keeps: int, dst32: bool,
     }
 
 
+@covers("mover.known_answers", "They come from an implementation that this project did not write")
 @cocotb.test(timeout_time=10, timeout_unit="ms")
 async def every_move(dut):
+    """Every known answer of a move of Blackhole's."""
     rng = pauses.rng("moves")
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "tensix_bh_control.npz") as file:
         archive = {name: file[name] for name in file.files if name.startswith("m_")}

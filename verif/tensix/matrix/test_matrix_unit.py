@@ -8,6 +8,7 @@ from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE, WORMHOLE_DOCUMENTED
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 SEED = 20251123
@@ -50,11 +51,13 @@ def test_2x4_on_icarus():
     bench("icarus", (2, 4), cases=1, tests="random_stream/pace=both", min_tests=1, min_compared=50)
 
 
+@covers("matrix_unit.known_answers", "They come from an implementation that this project did not write")
 @pytest.mark.deep
 @pytest.mark.parametrize("shape", [(2, 4), (8, 16)], ids=["2x4", "8x16"])
 @pytest.mark.parametrize("archive", ANSWERS)
 def test_known_answers(replay, kat, archive, shape):
-    """Every row of every case."""
+    """Every known answer of MVMUL, ELWMUL, ELWADD, ELWSUB, GAPOOL and GMPOOL, of Wormhole and of Blackhole with its
+    preset, from 2x4 dot products and from the machine's 8x16."""
     config = MatrixUnitConfig(rows=shape[0], cols=shape[1], numerics=ANSWERS[archive])
     bench, env = "tensix.matrix.tb_matrix_unit_known_answers", {"BITPATH_ARCHIVE": archive}
     result = replay("matrix_unit", config, bench, env=env, seed=1, min_tests=1)

@@ -5,6 +5,7 @@ import pytest
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE, WORMHOLE_DOCUMENTED
 from bitpath.rtl.tensix.matrix.config import MoverConfig
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 SEED = 20261128
@@ -16,6 +17,7 @@ def of(preset):
     return MoverConfig(numerics=preset.numerics)
 
 
+@covers("mover.moves")
 def test_mover():
     """Every fourth of the kinds, formats and widths, on Icarus, which builds it in seconds."""
     run_bench(
@@ -29,6 +31,7 @@ def test_long(preset):
     run_bench("mover", of(preset), "verilator", cases=2000, seed=SEED, min_tests=TESTS, min_compared=6000)
 
 
+@covers("mover.known_answers")
 @pytest.mark.deep
 def test_mover_known_answers(replay, kat):
     """All registers after every move."""

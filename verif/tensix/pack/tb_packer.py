@@ -21,6 +21,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.pack.block_rows import block_rows
 from bitpath.verif.tensix.pack.corner import lay_out
 from bitpath.verif.tensix.pack.pack import Packed, Packing, PackRow, expected
@@ -95,10 +96,16 @@ if NUMERICS.fp8_e4m3:
 """Every early conversion of 16-bit words, copied and rounded, and late ones between 5 and 8 exponent bits."""
 
 
+@covers("packer.words", "Unpacking and packing without arithmetic must not change a value")
+@covers("packer.rounding")
+@covers("packer.fp16")
+@covers("packer.latency")
+@covers("packer.blackhole")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(packing=[cocotb.Param(value=each, name=each.bin.replace("/", "_")) for each in SWEEPS])
 async def every_word(dut, packing):
-    """All 65,536 words of a 16-bit Dst."""
+    """All 65,536 words of a 16-bit Dst through every early conversion, raw and rounding, and between 5 and 8 exponent
+    bits; codes written by the unpacker come back unchanged."""
     fmt = Format.FP16 if packing.source is FP16 else Format.BF16
     words = register_words(fmt)
     if packing.raw and packing.mid_format is packing.out_format is fmt:
@@ -108,6 +115,78 @@ async def every_word(dut, packing):
         await Pipeline(frame, Packer.LATENCY).sweep(rows)
 
 
+@covers(
+    "packer.rounding",
+    "Ties round away from zero here and to even in L1",
+    "Ties, and their neighbours one unit away, of both signs at every rounding width, up to the next binade; NaN "
+    "to infinity, overflow, -0",
+)
+@covers(
+    "packer.denormals",
+    "The order of rounding and flushing differs by source, and the known answers hold no large denormal",
+    "Small and large denormals of each source: FP32's, and FP16's for BFP8A, may round up to the least normal number",
+)
+@covers(
+    "packer.fp16",
+    "The vendor's documents leave it undefined",
+    "FP32 to FP16 and FP8 with exponents below, at and above the range; FP16 back; saturation above 0x7FF7",
+)
+@covers(
+    "packer.relu",
+    "The threshold follows the intermediate format, and mode 3 compares 19 bits",
+    "Four modes just below, at and above the threshold, negatives and -0, in FP32, BF16 and FP16; mode 3 on "
+    "values that differ in the low 13 bits only",
+)
+@covers(
+    "packer.edge_mask",
+    "Minus infinity has a different code in every format with 5 exponent bits, and ReLU applies to it",
+    "Masks with bits at both ends set and cleared, in floats and integers; minus infinity of every intermediate "
+    "format, also in L1 and in blocks; ReLU and exponent threshold behind it",
+)
+@covers(
+    "packer.exponent_threshold",
+    "The known answers have no thresholds",
+    "Exponents just below, at and above thresholds from 0 to 255 in every intermediate format; denormals, -0 and "
+    "NaN; behind rounding and ReLU, before the L1 format and the sum",
+)
+@covers(
+    "packer.boundaries",
+    "The sticky bit alone decides there",
+    "Rounding of 32-bit and 16-bit words: half a unit, and half a unit that one bit breaks at every distance, "
+    "above even and odd places, up to infinity and up to the smallest normal number; the same in the sums of L1",
+)
+@covers(
+    "packer.descale",
+    "The rounding is a choice, and the known answers have no shifts",
+    "INT32 to INT8 at all shifts from 0 to 31: ties of both signs and their neighbours at 0 and at either clamp, "
+    "zeros with a sign",
+)
+@covers(
+    "packer.ten_bits",
+    "BF16 packed to FP16 is rounded to 10 bits and not to 7",
+    "Ties at the tenth fraction bit, up to the next binade and to infinity, for FP32, TF32, BF16 and FP16; no "
+    "effect with raw",
+)
+@covers(
+    "packer.integers",
+    "Integers are in sign and magnitude, not two's complement",
+    "INT32 to INT8 at both clamps and of each bit by itself, signed and unsigned, raw; 0x80000000; INT32 and "
+    "INT16 pass; ReLU",
+)
+@covers("packer.blocks")
+@covers(
+    "packer.l1",
+    "ttsim alone states these rules, and the known answers hold no underflow",
+    "Accumulation in FP32, BF16, FP16: ties to even, cancellation, flushed operands and results, overflow, "
+    "infinities, NaN as the old and as the new value, FP16's underflow and cancellation at exponents of 30 and "
+    "above",
+)
+@covers(
+    "packer.blackhole",
+    "The threshold of ReLU is BF16 in the one case and FP16 in the other; a narrowed word is not flushed",
+    "E4M3 with exponents next to its ends; FP16 from FP32 rounded to 10 bits, and from BF16 narrowed before ReLU; "
+    "INT16 from a 32-bit Dst",
+)
 @cocotb.test(**LIMIT)
 async def directed_corners(dut):
     table = lay_out(corners(NUMERICS))
@@ -122,10 +201,12 @@ async def directed_corners(dut):
         await Pipeline(frame, Packer.LATENCY).exchange(as_rows(requests, results), "full_speed")
 
 
+@covers("packer.blocks", "A significand that rounds up must not increment the shared exponent")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(out=[each.name for each in BLOCK_FLOATS])
 async def block_boundaries(dut, out):
-    """Every significand at every distance below its block's exponent: all ties and sticky bits of a datum, and the clamp."""
+    """Six block floats: every significand at every distance below the block's exponent; clamp at 127, ties, underflow,
+    blocks of exponent 0 and of each bit of the exponent by itself, exponent 255, zeros without sign."""
     rows, data = zip(*block_rows(NUMERICS, Format[out]), strict=True)
     results = expected(rows, NUMERICS)
     async with bench(dut, SIGNATURE, drain=False) as frame:
@@ -137,6 +218,23 @@ async def block_boundaries(dut, out):
         await Pipeline(frame, Packer.LATENCY).sweep(as_rows(rows, results))
 
 
+@covers(
+    "packer.combinations",
+    "Each request carries its own control through all pipeline stages",
+    "Every combination of intermediate format, L1 format, Dst width, raw, unsigned, ReLU mode, accumulation, edge "
+    "mask with 0 and with minus infinity, exponent threshold, shift of INT32 to INT8 and rounding to 10 bits, in "
+    "any order, with gaps and stalls; bits outside a row are random",
+)
+@covers("packer.relu")
+@covers("packer.edge_mask")
+@covers("packer.exponent_threshold")
+@covers("packer.descale")
+@covers("packer.ten_bits")
+@covers("packer.integers")
+@covers("packer.blocks")
+@covers("packer.l1")
+@covers("packer.latency")
+@covers("packer.blackhole")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_rows(dut, pace):
@@ -156,14 +254,17 @@ async def random_rows(dut, pace):
         await Pipeline(frame, Packer.LATENCY).exchange(rows, pace)
 
 
+@covers("packer.latency", "The engine's throughput depends on it")
 @cocotb.test(**LIMIT)
 async def latency(dut):
+    """A row appears once, four cycles after its request, and is stable until taken; one row a cycle; resets."""
     rng = pauses.rng("rows")
     rows = with_golden([random_row(rng.choice(COMBINATIONS), rng) for _ in range(20)])
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, Packer.LATENCY).one_at_a_time(rows)
 
 
+@covers("packer.latency")
 @cocotb.test(**LIMIT)
 async def resets(dut):
     """Reset with rows in every pipeline stage."""

@@ -4,6 +4,7 @@ import pytest
 
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE
 from bitpath.rtl.tensix.unpack.config import ConversionConfig
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 ROW = 16
@@ -24,6 +25,16 @@ def play(replay, archive, unit, test, datums):
     assert result.compared == datums.size // ROW > 0
 
 
+@covers(
+    "unpacker.blackhole",
+    "FP8 has other rules on Blackhole; Dst holds 16-bit formats without the fraction bits that Src has",
+    "E4M3, and E5M2 codes of all ones, with Blackhole's numerics; all conversions to Dst on both chips",
+)
+@covers(
+    "unpacker.known_answers",
+    "An implementation that shares no author with golden and RTL",
+    "Every datum that ttsim unpacked, to Src on both chips and to Dst on Blackhole",
+)
 @pytest.mark.deep
 @ARCHIVES
 def test_unpacker_known_answers(replay, kat, archive):
@@ -31,14 +42,16 @@ def test_unpacker_known_answers(replay, kat, archive):
     play(replay, archive, "unpacker", "unpacked", kat(archive)["u_src"])
 
 
+@covers("unpacker.known_answers")
 @pytest.mark.parametrize("archive", ["tensix_bh_pack_unpack.npz"])
 def test_unpacker_to_dst_known_answers(replay, kat, archive):
     """Every datum of every case into Dst."""
     play(replay, archive, "unpacker", "unpacked_to_dst", kat(archive)["d_dst"])
 
 
+@covers("packer.known_answers", "An implementation that shares no author with golden and RTL")
 @pytest.mark.deep
 @ARCHIVES
 def test_packer_known_answers(replay, kat, archive):
-    """Every datum of every case through the packer."""
+    """Every byte that ttsim packed, on Wormhole and on Blackhole."""
     play(replay, archive, "packer", "packed", kat(archive)["p_dst"])

@@ -15,6 +15,7 @@ from bitpath.rtl.tensix.pool.gmpool_column import GmpoolColumn
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.pool.gmpool import (
     MODES,
     TIE_BINS,
@@ -51,29 +52,38 @@ async def _table(dut, table, bins) -> None:
         await Pipeline(frame, STAGES).exchange(sent, "both")
 
 
+@covers("gmpool_column.places", "Sign and magnitude compare by different rules above and below zero")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(mode=COMPARABLE)
 async def maximum_in_each_place(dut, mode):
-    """The maximum in Dst and in each row: positive, negative, zero."""
+    """In each style and width, the maximum in Dst and in each of the 16 rows: positive, negative, a zero or denormal."""
     mode = MODES[mode]
     await _table(dut, list(places(NUMERICS, pauses.rng("places"), mode)), place_bins(NUMERICS, mode))
 
 
+@covers(
+    "gmpool_column.ties",
+    "The last one of the order Dst, rows 4 to 7, 0 to 3, 8 to 15 wins; the index and an integer zero's sign show "
+    "it, and no known answer does",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(mode=COMPARABLE)
 async def ties_in_each_place(dut, mode):
-    """The maximum in any two of Dst and the rows, and in all: the last one wins, which the index and a zero's sign show."""
+    """The maximum in any two of Dst and the rows, and in all of them; integer zeros of both signs."""
     await _table(dut, list(ties(NUMERICS, pauses.rng("ties"), MODES[mode])), TIE_BINS)
 
 
+@covers("gmpool_column.scales", "A scale of 0 puts a row below every datum; an exponent loses one bias, and may wrap")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(mode=EACH_MODE)
 async def scale_exponents(dut, mode):
-    """Scales next to the ends and 1.0 with exponents next to the ends; sums that wrap."""
+    """Scale exponents 0, 1, 127, 254, 255 (FP16: 0, 1, 15, 30, 31) with SrcA exponents next to the ends; sums that
+    wrap."""
     mode = MODES[mode]
     await _table(dut, list(scaled(NUMERICS, pauses.rng("scales"), mode)), scale_bins(NUMERICS, mode))
 
 
+@covers("gmpool_column.scales")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(mode=EACH_MODE)
 async def single_bits_of_exponents(dut, mode):
@@ -83,9 +93,10 @@ async def single_bits_of_exponents(dut, mode):
         await Pipeline(frame, STAGES).exchange(sent, "both")
 
 
+@covers("gmpool_column.chains", "An undefined word is below every datum; the count of argmax grows by one and wraps")
 @cocotb.test(**LIMIT)
 async def chains(dut):
-    """Four instructions onto one Dst row, which was undefined, each with scales of its own."""
+    """Four instructions onto one Dst row that was undefined, each with its own SrcB row, with and without argmax."""
     rng = pauses.rng("chains")
     count = max(1, CASES // len(MODES) // CHAIN)
     sent = [column.request for mode in MODES for _ in range(count) for column in chain(NUMERICS, rng, mode, CHAIN)]
@@ -93,10 +104,11 @@ async def chains(dut):
         await Pipeline(frame, STAGES).sweep(sent)
 
 
+@covers("gmpool_column.stream", "Each request carries its own control and scales")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_columns(dut, pace):
-    """Every mode in any order; each request has its own scales."""
+    """Every style, width and argmax in any order, full speed, gaps, stalls and both; latency; resets."""
     rng = pauses.rng("columns")
     columns = [any_column(NUMERICS, rng, mode) for mode in MODES]
     columns += [any_column(NUMERICS, rng, rng.choice(MODES)) for _ in range(CASES - len(columns))]
@@ -111,6 +123,7 @@ def _some(rng, count: int) -> list:
     return [any_column(NUMERICS, rng, rng.choice(MODES)).request for _ in range(count)]
 
 
+@covers("gmpool_column.stream")
 @cocotb.test(**LIMIT)
 async def latency_is_the_number_of_stages(dut):
     sent = _some(pauses.rng("columns"), 20)
@@ -118,6 +131,7 @@ async def latency_is_the_number_of_stages(dut):
         await Pipeline(frame, STAGES).one_at_a_time(sent)
 
 
+@covers("gmpool_column.stream")
 @cocotb.test(**LIMIT, skip=not STAGES)
 async def resets(dut):
     """Reset with columns in every pipeline stage; a combinational unit has no reset."""

@@ -14,6 +14,7 @@ from bitpath.rtl.tensix.stream.thread_registers import PACK
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.stream.counters import AddressCounters, CounterTable
 
 CONFIG = config_from_environment(CounterConfig)
@@ -30,9 +31,12 @@ def random_write(rng):
     return register, rng.getrandbits(16)
 
 
+@covers("adc.instructions", "ADCs: three units, two channels, four counters")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(busy=[1.0, 0.5])
 async def random_instructions(dut, busy):
+    """Random instructions and writes to the PACK modifiers, one a cycle and with gaps; the whole state equal to
+    golden's in every cycle."""
     rng = pauses.rng("instructions")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         coverage = frame.coverage(
@@ -58,9 +62,10 @@ async def random_instructions(dut, busy):
         await table.random(CASES, busy, random_write, see)
 
 
+@covers("adc.wraps", "X has 18 bits, Y 13, Z and W 8")
 @cocotb.test(**LIMIT)
 async def every_counter_wraps(dut):
-    """All counters from their largest values on, by each kind of increment, of one unit after the other."""
+    """Every counter from its largest value on, by each kind of increment, in one unit."""
     rng = pauses.rng("words")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = CounterTable(frame, AddressCounters(CONFIG), rng)
@@ -75,9 +80,10 @@ async def every_counter_wraps(dut):
         await table.cycle()
 
 
+@covers("adc.pack_flags", "Clear goes before Cr, and Z has none")
 @cocotb.test(**LIMIT)
 async def every_pack_flag(dut):
-    """All flags of a PACK modifier, from counters with values and carries of their own."""
+    """All 256 sets of a PACK modifier's flags."""
     rng = pauses.rng("words")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = CounterTable(frame, AddressCounters(CONFIG), rng)
@@ -95,6 +101,7 @@ async def every_pack_flag(dut):
         await table.cycle()
 
 
+@covers("adc.reset", "A counter from before would be another program's address")
 @cocotb.test(**LIMIT)
 async def resets(dut):
     """Resets of counters and modifiers."""

@@ -16,6 +16,7 @@ from bitpath.rtl.tensix.stream.instruction_expander import InstructionExpander
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.stream import programs
 from bitpath.verif.tensix.stream.table import Table
 
@@ -33,9 +34,12 @@ def configuration(rng, place):
     return programs.configuration(rng, place)
 
 
+@covers("instruction_expander.programs", "The replay expander handles what the MOP expander sends")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_programs(dut, pace):
+    """Random words of all kinds at every pace, MOPs of REPLAYs and loads of MOPs among them; every handshake, word and
+    idle cycle equal to golden's."""
     rng = pauses.rng("program")
     gaps, stalls = (make() for make in PACES[pace])
     async with bench(dut, SIGNATURE, drain=False) as frame:
@@ -63,9 +67,10 @@ async def random_programs(dut, pace):
         await table.finish()
 
 
+@covers("instruction_expander.hidden", "MOPExpander, Performance: two words hide it")
 @cocotb.test(**LIMIT)
 async def a_replay_hides_the_cycle_after_a_mop(dut):
-    """The output has an idle cycle behind a MOP, but not if the MOP ends with a REPLAY of two words or more."""
+    """The idle cycle behind a MOP, with and without a REPLAY of 1 to 4 words at its end."""
     rng = pauses.rng("words")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame, MopExpander, ReplayExpander)
@@ -87,9 +92,10 @@ async def a_replay_hides_the_cycle_after_a_mop(dut):
             assert idle == (count < 2)
 
 
+@covers("instruction_expander.rate", "One pushed word for 16, and no idle cycle")
 @cocotb.test(**LIMIT)
 async def a_word_for_sixteen(dut):
-    """MOPs of one REPLAY of 16 words keep the output busy in every cycle, at one word in for 16 out."""
+    """MOPs of a REPLAY of 16 words."""
     rng = pauses.rng("words")
     products = [programs.plain(rng) for _ in range(16)]
     async with bench(dut, SIGNATURE, drain=False) as frame:
@@ -105,9 +111,10 @@ async def a_word_for_sixteen(dut):
         assert table.idle == {"nothing came": 2}
 
 
+@covers("instruction_expander.reset", "Both expanders must start at a word of their own")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """Resets in the middle of a MOP of REPLAYs."""
+    """Resets in a MOP of REPLAYs."""
     rng = pauses.rng("words")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame, MopExpander, ReplayExpander)
@@ -129,9 +136,10 @@ async def resets(dut):
             assert table.given[1:] == [0, *words]
 
 
+@covers("instruction_expander.long_loops", "The counters of both loops reach their largest numbers")
 @cocotb.test(**LIMIT)
 async def long_loops(dut):
-    """The largest counts of each loop beside small ones of the other, and 129 rounds of ends."""
+    """Loops of 127 outer and of 127 inner rounds, 129 rounds of ends, and template 0 of 128 rounds."""
     rng = pauses.rng("words")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame, MopExpander, ReplayExpander)

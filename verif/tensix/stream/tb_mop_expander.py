@@ -16,6 +16,7 @@ from bitpath.rtl.tensix.stream.mop_expander import MopExpander as MopExpanderRtl
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.stream import programs
 from bitpath.verif.tensix.stream.table import Table
 
@@ -29,10 +30,15 @@ MOST_WORDS = 127 * (1 + 2 * 127 + 2)
 TEMPLATE_1 = encode("MOP", template=1)
 
 
+@covers(
+    "mop_expander.programs",
+    "MOPExpander, Performance: a word a cycle, one idle cycle between a MOP and another word",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_programs(dut, pace):
-    """Words of all kinds, while others write the configuration."""
+    """Random words of all kinds at every pace, while random words of the configuration are written; every handshake,
+    word and idle cycle equal to golden's."""
     rng = pauses.rng("program")
     gaps, stalls = (make() for make in PACES[pace])
     async with bench(dut, SIGNATURE, drain=False) as frame:
@@ -74,9 +80,14 @@ async def expanded(table, config, *words):
     return table.given
 
 
+@covers(
+    "mop_expander.loops",
+    "The last word of a loop is replaced, an alternative doubles the loop, and a single round of ends is done 129 "
+    "times",
+)
 @cocotb.test(**LIMIT)
 async def every_loop(dut):
-    """Template 1 with all patterns of NOPs and counts 0 to 3, each in front of a word that waits for a cycle."""
+    """Template 1 with counts 0 to 3 and every pattern of NOPs, each in front of another word."""
     rng = pauses.rng("words")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         coverage = frame.coverage(["no words", "one word", "one round with ends only", "more words"])
@@ -97,9 +108,10 @@ async def every_loop(dut):
                 coverage.hit(("no words", "one word", "more words")[min(count, 2)])
 
 
+@covers("mop_expander.longest", "MOP: the page's largest number")
 @cocotb.test(**LIMIT)
 async def the_longest_expansion(dut):
-    """Counts of 127 with an alternative and all of start and end."""
+    """The expansion of 32,639 words."""
     rng = pauses.rng("words")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame, MopExpander)
@@ -107,9 +119,10 @@ async def the_longest_expansion(dut):
         assert len(await expanded(table, config, TEMPLATE_1)) == MOST_WORDS
 
 
+@covers("mop_expander.masks", "A round beyond the mask finds 0")
 @cocotb.test(**LIMIT)
 async def every_mask(dut):
-    """Template 0 with all flags, masks of ones, zeros and random bits, and counts up to the largest."""
+    """Template 0 with every flag, masks of zeros, ones and random bits, and 1 to 128 rounds."""
     rng = pauses.rng("words")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         coverage = frame.coverage([f"flags {flags}/{bit}" for flags in range(4) for bit in ("play", "skip")])
@@ -129,9 +142,10 @@ async def every_mask(dut):
             assert len(given) == sum(1 + b + 3 * a123 * plays_it for plays_it in plays)
 
 
+@covers("mop_expander.mask_stays", "MaskHi is state of the thread")
 @cocotb.test(**LIMIT)
 async def the_mask_stays(dut):
-    """MOP_CFG holds for all MOPs behind it, whatever stands between."""
+    """MOPs of both templates and other words behind one MOP_CFG."""
     rng = pauses.rng("words")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame, MopExpander)
@@ -144,9 +158,10 @@ async def the_mask_stays(dut):
         assert [word == config[7] for word in halves[0]] == [i in (16, 31) for i in range(32)]
 
 
+@covers("mop_expander.reset", "Half an expansion from before would shift all that follows")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """Resets in the middle of both templates, with a word behind them. The mask, the configuration and the place are lost."""
+    """Resets in both templates, with words in front and behind."""
     rng = pauses.rng("words")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame, MopExpander)

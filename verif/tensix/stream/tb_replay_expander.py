@@ -17,6 +17,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.pipeline import PACES
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.stream import programs
 from bitpath.verif.tensix.stream.table import Table
 
@@ -28,9 +29,11 @@ IDLE = ("nothing came", "nothing to send")
 COUNTS = (1, 2, 31, 32, 0)
 
 
+@covers("replay_expander.programs", "REPLAY, Performance: a word a cycle, no idle cycle between modes")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_programs(dut, pace):
+    """Random words of all kinds at every pace; every handshake, word and idle cycle equal to golden's."""
     rng = pauses.rng("program")
     gaps, stalls = (make() for make in PACES[pace])
     async with bench(dut, SIGNATURE, drain=False) as frame:
@@ -66,9 +69,10 @@ async def played(table, *words):
     return table.given
 
 
+@covers("replay_expander.places", "The place wraps, and a count of 0 means 32")
 @cocotb.test(**LIMIT)
 async def every_place(dut):
-    """Words are loaded from every place on, and played from there without an idle cycle."""
+    """Every first place with 1, 2, 31, 32 and 0 words, loaded with and without execution and played twice."""
     rng = pauses.rng("words")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         kinds = cross(COUNTS[1:], ("wraps", "in order"))
@@ -88,9 +92,10 @@ async def every_place(dut):
             coverage.hit(count, "wraps" if start + number > REPLAY_WORDS else "in order")
 
 
+@covers("replay_expander.counts", "They are not supported: such a REPLAY is refused")
 @cocotb.test(**LIMIT)
 async def counts_above_32(dut):
-    """A count above 32 is refused: the REPLAY neither plays nor loads, and the next one plays what was there."""
+    """Every count above 32."""
     rng = pauses.rng("words")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame, ReplayExpander)
@@ -102,9 +107,10 @@ async def counts_above_32(dut):
                 assert await played(table, encode("REPLAY", count=2)) == words[:2]
 
 
+@covers("replay_expander.reset", "What comes behind must not be loaded")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """Resets while words are loaded and played. What comes then is no part of them."""
+    """Resets while words are loaded and played."""
     rng = pauses.rng("words")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = Table(frame, ReplayExpander)

@@ -17,6 +17,7 @@ from bitpath.rtl.tensix.stream.thread_registers import AB, BIAS, DST, SET_BASE
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.stream.counters import CounterTable, Rwcs
 
 CONFIG = config_from_environment(CounterConfig)
@@ -36,9 +37,12 @@ def random_write(rng):
     return register, rng.getrandbits(16) & ~rare
 
 
+@covers("rwc.instructions", "RWCs: the instruction uses the counters before it")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(busy=[1.0, 0.5])
 async def random_instructions(dut, busy):
+    """Random instructions and writes to the modifiers, one a cycle and with gaps; the whole state equal to golden's in
+    every cycle."""
     rng = pauses.rng("instructions")
     modifies = RwcOp.MODIFY, RwcOp.MODIFY_KEEPING_PHASE
     async with bench(dut, SIGNATURE, drain=False) as frame:
@@ -66,9 +70,10 @@ async def random_instructions(dut, busy):
         await table.random(CASES, busy, random_write, see)
 
 
+@covers("rwc.flags", "Clear goes before C to Cr, which goes before Cr")
 @cocotb.test(**LIMIT)
 async def every_flag(dut):
-    """All flags of a modifier, with increments that wrap, from counters near their ends."""
+    """All 256 sets of a modifier's flags, each after SETRWC from all carries."""
     rng = pauses.rng("increments")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = CounterTable(frame, Rwcs(CONFIG), rng)
@@ -84,9 +89,10 @@ async def every_flag(dut):
         await table.cycle()
 
 
+@covers("rwc.modifiers", "Wormhole has two bits of index and adds 4; Blackhole has three")
 @cocotb.test(**LIMIT)
 async def every_modifier(dut):
-    """Each index with and without the extra bit and the set base names its own modifier."""
+    """Every index with and without the extra bit and the set base."""
     rng = pauses.rng("increments")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         table = CounterTable(frame, Rwcs(CONFIG), rng)
@@ -101,6 +107,7 @@ async def every_modifier(dut):
         await table.cycle()
 
 
+@covers("rwc.reset", "A modifier from before would be another program's")
 @cocotb.test(**LIMIT)
 async def resets(dut):
     """Resets of counters and modifiers."""

@@ -8,6 +8,7 @@ from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.rtl.tensix.stream.config import CounterConfig
 from bitpath.rtl.units import find_unit
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 SEED = 20261128
@@ -33,6 +34,9 @@ def test_long_programs(unit):
     bench(unit, find_unit(unit).config_type(), "verilator", cases=5000, min_tests=tests, min_compared=compared)
 
 
+@covers("instruction_expander.known_answers")
+@covers("mop_expander.known_answers")
+@covers("replay_expander.known_answers")
 @pytest.mark.parametrize("unit", EXPANDERS)
 def test_expanders_known_answers(replay, kat, unit):
     archive = kat("tensix_bh_control.npz")
@@ -55,6 +59,8 @@ def test_long_counts(unit, chip):
     bench(unit, CounterConfig(chip=chip), "verilator", cases=20_000, min_tests=tests, min_compared=40_000)
 
 
+@covers("adc.known_answers")
+@covers("rwc.known_answers")
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("unit", COUNTERS)
 def test_counters_known_answers(replay, kat, unit, chip):

@@ -30,6 +30,7 @@ from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.packing import unpack as fields_of
 from bitpath.verif.kit.pipeline import PACES
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(ConversionConfig)
 NUMERICS = CONFIG.numerics
@@ -66,10 +67,12 @@ def any_request(rng, fmt: Format) -> tuple[Format, int, int, int]:
     return fmt, rng.randrange(L1_WORDS - rows * max(stride, 4) - 8), stride, rows
 
 
+@covers("tilise_address.datums", "A row of datums is one register row or two, by format and chip")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def datums(dut, pace):
-    """Random requests of every format: what L1 has at the addresses, converted, is what golden's UNPACR makes."""
+    """Random starts, strides and lengths in every format of 8 bits and more: L1's datums at the addresses are golden's
+    rows, at every pace."""
     rng = pauses.rng("requests")
     formats = [*FORMATS, *rng.choices(FORMATS, k=max(0, CASES - len(FORMATS)))]
     asked = [any_request(rng, fmt) for fmt in formats]
@@ -99,9 +102,10 @@ async def datums(dut, pace):
             driver.send_bits(request(*each))
 
 
+@covers("tilise_address.limits", "A load in tilise mode takes a cycle a row")
 @cocotb.test(**LIMIT)
 async def long_requests(dut):
-    """The most rows, the largest stride, addresses that wrap, one row a cycle and no cycle between requests."""
+    """The most rows, the largest stride, addresses that wrap; a row in every cycle, also from request to request."""
     rng = pauses.rng("requests")
     top_row, top_stride = (1 << ROW_COUNT_BITS), (1 << STRIDE_BITS) - 1
     asked = [
@@ -141,9 +145,10 @@ async def long_requests(dut):
         assert not resolved(dut.o__valid)
 
 
+@covers("tilise_address.resets", "The rows that are left must not come")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """A reset in the middle of a request ends it."""
+    """Resets in the middle of a request."""
     rng = pauses.rng("requests")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         board = frame.scoreboard("o", TILISE_ROW)

@@ -15,6 +15,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.unpack.turn import FORMATS, face, requests
 
 CONFIG = config_from_environment(TurnBufferConfig)
@@ -35,10 +36,14 @@ def any_face(rng, kind) -> list:
     return requests(CONFIG.rows, *face(fmt, out, turn, rng.getrandbits(8)), turn, rng, name(kind))
 
 
+@covers(
+    "turn_buffer.ramps",
+    "A ramp shows a datum at a wrong place; the flag of a face counts with its first rows alone",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def ramps(dut, pace):
-    """Every pair of formats, turned and not, in any order."""
+    """Ramps in every pair of formats of SrcA, turned and not in any order, full speed, gaps, stalls and both."""
     rng = pauses.rng("faces")
     order = [*KINDS, *rng.choices(KINDS, k=max(0, CASES - len(KINDS)))]
     rng.shuffle(order)
@@ -53,9 +58,10 @@ async def ramps(dut, pace):
                 driver.send_bits(each.payload)
 
 
+@covers("turn_buffer.rate", "Transposition must not slow a load")
 @cocotb.test(**LIMIT)
 async def full_rate(dut):
-    """Rows in every cycle, and rows out in every cycle from the first whole face on."""
+    """Rows in and out in every cycle; two faces fill the buffers, and a third waits until the first has left."""
     rng = pauses.rng("faces")
     sent = [each for _ in range(20) for each in any_face(rng, rng.choice(KINDS))]
     async with bench(dut, SIGNATURE, drain=False) as frame:
@@ -75,6 +81,7 @@ async def full_rate(dut):
             await RisingEdge(dut.clk)
 
 
+@covers("turn_buffer.rate")
 @cocotb.test(**LIMIT)
 async def stalled(dut):
     """Two whole faces fill the buffers; nothing more is taken until the first has left."""
@@ -101,9 +108,10 @@ async def stalled(dut):
         assert taken == given == len(sent)
 
 
+@covers("turn_buffer.resets", "What was reset must not come out")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """Resets with a part of a face, a face, and two; nothing of them comes out."""
+    """Resets with a part of a face, a face, a face and a part, and two faces."""
     rng = pauses.rng("faces")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         for count in (1, GROUPS, GROUPS + 1, 2 * GROUPS):

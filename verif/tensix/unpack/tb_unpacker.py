@@ -21,6 +21,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import unpack
 from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.unpack.unpack import (
     Conversion,
     UnpackRow,
@@ -65,6 +66,19 @@ def found(request: Request, index: int, conversion: Conversion) -> list[int]:
     return unpack(DstRow, request.expected >> ROW_BITS * place & (1 << ROW_BITS) - 1)
 
 
+@covers(
+    "unpacker.datums",
+    "A field at the wrong bit changes only some codes",
+    "Every datum of up to 16 bits to each of its register formats: BF16, FP16, INT16, FP8, INT8 both ways",
+)
+@covers(
+    "unpacker.blocks",
+    "ttsim's comments say that silicon wraps tiny blocks to huge numbers, and the known answers have no such case",
+    "Every datum of BFP8, BFP4, BFP2 and their 'a' variants under every exponent; negative zero; exponents below "
+    "0 wrap or flush to zero",
+)
+@covers("unpacker.latency")
+@covers("unpacker.blackhole")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(conversion=[cocotb.Param(value=each, name=each.bin.replace("/", "_")) for each in EXHAUSTED])
 async def every_datum(dut, conversion):
@@ -74,10 +88,15 @@ async def every_datum(dut, conversion):
         await Pipeline(frame, Unpacker.LATENCY).sweep(rows)
 
 
+@covers("unpacker.datums")
+@covers("unpacker.fp32")
+@covers("unpacker.pairs", "Each request carries its own control")
+@covers("unpacker.latency")
+@covers("unpacker.blackhole")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_rows(dut, pace):
-    """All pairs of formats in random order."""
+    """All pairs of formats in any order, a new one every row, with gaps and stalls; bits outside a row are random."""
     rng = pauses.rng("rows")
     order = [*CONVERSIONS, *rng.choices(CONVERSIONS, k=max(0, CASES - len(CONVERSIONS)))]
     rng.shuffle(order)
@@ -121,9 +140,14 @@ def fp32_corners() -> list[tuple[str, Format, int, int]]:
     return table
 
 
+@covers(
+    "unpacker.fp32",
+    "FP32 to FP16 is undefined in the vendor's documents, and no known answer has exponent 0 in the result",
+)
 @cocotb.test(**LIMIT)
 async def thirty_two_bits(dut):
-    """FP32 and INT32 at the limits of their conversions."""
+    """FP32 to TF32, BF16, FP16 and Dst: denormals, NaN that truncates to infinity, FP16 exponents below, at and above
+    its range; INT32; datums and exponents of one bit."""
     rng = pauses.rng("neighbours")
     requests, words = [], []
     for name, register_format, code, word in fp32_corners():
@@ -142,6 +166,7 @@ async def thirty_two_bits(dut):
         await Pipeline(frame, Unpacker.LATENCY).exchange(rows, "both")
 
 
+@covers("unpacker.fp32")
 @cocotb.test(**LIMIT)
 async def single_bits(dut):
     """32-bit datums with one bit set, and datums with one exponent bit set and any fraction."""
@@ -177,6 +202,7 @@ def block_corners() -> list[tuple[str, Format, int, int, int]]:
     return table
 
 
+@covers("unpacker.blocks")
 @cocotb.test(**LIMIT)
 async def block_floats(dut):
     """Every leading-zero count with exponents that fall below 0 and that do not; negative zero."""
@@ -196,14 +222,17 @@ async def block_floats(dut):
         await Pipeline(frame, Unpacker.LATENCY).exchange(rows, "both")
 
 
+@covers("unpacker.latency", "The engine's throughput depends on it")
 @cocotb.test(**LIMIT)
 async def latency(dut):
+    """A row appears once, one cycle after its request, and is stable until taken; one row a cycle; resets."""
     rng = pauses.rng("rows")
     rows = with_golden([random_row(rng.choice(CONVERSIONS), rng) for _ in range(20)])
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, Unpacker.LATENCY).one_at_a_time(rows)
 
 
+@covers("unpacker.latency")
 @cocotb.test(**LIMIT)
 async def resets(dut):
     """Reset with a row in the output register."""

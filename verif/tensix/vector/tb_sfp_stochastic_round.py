@@ -19,6 +19,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.vector.rounding import (
     FLOATS,
     Lanes,
@@ -81,9 +82,13 @@ def with_golden(items, lanes: Lanes) -> list:
     return [item.request(NUMERICS, lanes.step()) for item in items]
 
 
+@covers(
+    "sfp_stochastic_round.edges",
+    "0.5, the integers' ends, zeros, denormals, infinity and NaN each have a rule of their own",
+)
 @cocotb.test(**LIMIT)
 async def edges(dut):
-    """Exponents and fractions next to every bound, in every mode and rounding."""
+    """Exponents and fractions next to every bound, both signs, in each mode and rounding."""
     lanes = Lanes()
     async with bench(dut, SIGNATURE, drain=False) as frame:
         coverage = frame.coverage(bin_name(*kind) for kind in KINDS)
@@ -95,9 +100,11 @@ async def edges(dut):
         await Pipeline(frame, LATENCY).sweep(sent)
 
 
+@covers("sfp_stochastic_round.boundaries", "Integers discard up to 23 bits, and the lowest one alone may decide")
 @cocotb.test(**LIMIT)
 async def range_boundaries(dut):
-    """Ties of every mode's results, also at both ends, and one bit beside them at every distance, in every rounding."""
+    """Ties of each mode at the smallest normal number, the next binade and overflow, of integers at zero and the
+    largest, even and odd; one bit beside them at every distance; every rounding."""
     rng, lanes = pauses.rng("boundaries"), Lanes()
     async with bench(dut, SIGNATURE, drain=False) as frame:
         coverage = frame.coverage(boundary_bins())
@@ -114,10 +121,14 @@ async def range_boundaries(dut):
         await Pipeline(frame, LATENCY).sweep(sent)
 
 
+@covers(
+    "sfp_stochastic_round.discards",
+    "The comparison is with the top random bits; its ties and ends are single values",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(mode=EACH_FLOAT)
 async def every_discarded_value(dut, mode):
-    """Every value of the discarded bits in each rounding; each meets other random bits in two stochastic passes."""
+    """Every value of the discarded 13 or 16 bits in each rounding, stochastically with other random bits in each lane."""
     rng, lanes, mode = pauses.rng("discards"), Lanes(), RoundMode(mode)
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await seeded(frame, lanes, rng.getrandbits(LANE_BITS))
@@ -127,18 +138,24 @@ async def every_discarded_value(dut, mode):
         await Pipeline(frame, LATENCY).sweep(sent)
 
 
+@covers(
+    "sfp_stochastic_round.seeds",
+    "Lanes get their states from lane 31 on, two steps apart, after 32 steps; an instruction of the seed's cycle "
+    "has the old ones",
+)
 @cocotb.test(**LIMIT)
 async def seeds(dut):
-    """The states of all lanes behind seeds, one of which is written while the lanes have states of another."""
+    """The states of all lanes behind seeds of zeros, of ones and others; a seed beside an instruction."""
     rng, lanes = pauses.rng("seeds"), Lanes()
     async with bench(dut, SIGNATURE, drain=False) as frame:
         for seed in (0, 1, (1 << LANE_BITS) - 1, 1 << LANE_BITS - 1, *(rng.getrandbits(LANE_BITS) for _ in range(6))):
             await seeded(frame, lanes, seed)
 
 
+@covers("sfp_stochastic_round.sequence", "An instruction steps all lanes once, and a stalled one not at all")
 @cocotb.test(**LIMIT)
 async def sequence(dut):
-    """The states of all lanes after each of many instructions, stochastic or not; a stalled one steps once."""
+    """The states of all lanes over 10,000 instructions, stochastic or not, with gaps and stalls."""
     rng, lanes = pauses.rng("sequence"), Lanes()
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await seeded(frame, lanes, rng.getrandbits(LANE_BITS))
@@ -157,6 +174,7 @@ async def sequence(dut):
         dut.i__valid.value = 0
 
 
+@covers("sfp_stochastic_round.seeds")
 @cocotb.test(**LIMIT)
 async def a_seed_beside_an_instruction(dut):
     """An instruction of the seed's cycle has the states before it; the next one has to wait for those of the seed."""
@@ -188,10 +206,12 @@ async def a_seed_beside_an_instruction(dut):
                     dut.i__valid.value = 0
 
 
+@covers("sfp_stochastic_round.stream", "Each request carries its own mode; a reset ends a seed and clears the states")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_vectors(dut, pace):
-    """Every mode and rounding in any order, from the states of a reset."""
+    """Every mode and rounding in any order, full speed, gaps, stalls and both; latency; resets, also in the middle of a
+    seed."""
     rng, lanes = pauses.rng("vectors"), Lanes()
     async with bench(dut, SIGNATURE) as frame:
         coverage = frame.coverage(bin_name(*kind) for kind in KINDS)
@@ -202,6 +222,7 @@ async def random_vectors(dut, pace):
         await Pipeline(frame, LATENCY).exchange(with_golden(items, lanes), pace)
 
 
+@covers("sfp_stochastic_round.stream")
 @cocotb.test(**LIMIT)
 async def latency(dut):
     rng, lanes = pauses.rng("vectors"), Lanes()
@@ -210,6 +231,7 @@ async def latency(dut):
         await Pipeline(frame, LATENCY).one_at_a_time(sent)
 
 
+@covers("sfp_stochastic_round.stream")
 @cocotb.test(**LIMIT)
 async def resets(dut):
     """Reset with results in the output register, and in the middle of a seed; the states are 0 behind it."""

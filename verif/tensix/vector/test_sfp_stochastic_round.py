@@ -5,6 +5,7 @@ import pytest
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE, StochasticCompare
 from bitpath.rtl.tensix.vector.config import SfpStochasticRoundConfig
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 SEED = 20261128
@@ -54,9 +55,10 @@ def test_comparison_of_all_bits():
     )
 
 
+@covers("sfp_stochastic_round.known_answers", "They come from an implementation that this project did not write")
 @pytest.mark.parametrize("preset", [pytest.param(WORMHOLE, marks=pytest.mark.deep), BLACKHOLE], ids=["wh", "bh"])
 def test_known_answers(replay, kat, preset):
-    """Every state of every seed, every vector."""
+    """Every known answer of PRNG_SEED and SFP_STOCH_RND, with the numerics of both chips."""
     answers = kat("tensix_bh_control.npz")
     vectors = len(answers["s_state"]) + answers["s_next"][:, 0].size + len(answers["f_in"])
     bench = "tensix.vector.tb_sfp_stochastic_round_known_answers"

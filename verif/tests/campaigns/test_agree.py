@@ -17,6 +17,7 @@ from bitpath.sim.campaigns.agreement.known import agreed, answers
 from bitpath.sim.engine.build import Emitter, build
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.study.synth import library
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 SEED = 20261122
@@ -50,11 +51,18 @@ def hold(unit, engines, *, least, config=None, **options):
     assert found.values >= found.steps / 2
 
 
+@covers(
+    "agreement.simulators",
+    "Verilog that tools interpret differently, or a simulator bug, shows as a difference between them",
+)
 @pytest.mark.parametrize("unit", [deep_unless(unit in QUICK, unit) for unit in SMALL])
 def test_simulators_agree(unit):
+    """Amaranth's simulator, Icarus and Verilator give the same bits at every output in the first steps of each test of
+    a unit's own bench, and no output is left out."""
     hold(unit, SIMULATORS, least=100, **{"steps": 60} | SMALL[unit])
 
 
+@covers("agreement.sabotage")
 @pytest.mark.parametrize(("compared", "bits"), [(0, "0xf+"), (~4, "0x4")])
 def test_an_output_that_is_never_compared_is_an_error(monkeypatch, compared, bits):
     """Nothing of it, or all but one bit."""
@@ -70,6 +78,7 @@ def test_an_output_that_is_never_compared_is_an_error(monkeypatch, compared, bit
         agree("fidelity_multiplier", UNITS["fidelity_multiplier"].config_type(), engines=(), recorded_on="icarus")
 
 
+@covers("agreement.sabotage")
 @pytest.mark.parametrize(
     ("inputs", "outputs", "says"),
     [
@@ -109,6 +118,7 @@ class Halves(wiring.Component):
         return m
 
 
+@covers("agreement.simulators")
 def test_only_what_is_valid_counts():
     steps = [(1, 0xAB, 7), (0, 0xAB, 7), (0, 0x34, 5), (0, 0x34, 2), (0, 0x34, 0)]
     outputs, answers = reference.play(Halves(), ("rst", "words", "valid"), steps)
@@ -128,10 +138,12 @@ def recorded_test(offers, *, steps=1000):
     return recorded.Recorded("any", {"rst": 1, "i": 3}, changes, steps, offers)
 
 
+@covers("agreement.simulators")
 def test_a_recording_gives_every_step():
     assert recorded_test({}).values(6) == [[1, 0], [1, 0], [0, 5], [0, 5], [0, 6], [0, 6]]
 
 
+@covers("agreement.simulators")
 def test_enough_steps_are_taken_that_every_stream_says_something():
     one, other = recorded_test({"o": 300, "data": 980}), recorded_test({"o": 100, "data": None}, steps=20)
     assert recorded.first_steps([one, other], 30) == [1000, 20]
@@ -140,9 +152,10 @@ def test_enough_steps_are_taken_that_every_stream_says_something():
     assert recorded.first_steps([recorded_test({"o": None}), recorded_test({"o": None})], 30) == [30, 30]
 
 
+@covers("agreement.netlist", "Gate counts come from the netlist, not from the RTL")
 @pytest.mark.parametrize("unit", [deep_unless(unit in SMALL_NETLISTS, unit) for unit in COMPARED])
 def test_simulators_and_netlist_agree(unit):
-    """Runs the comparison of `make agree`, whose recorded results count."""
+    """The gate netlist of Yosys and abc gives the same bits for every unit; small units run in every test run."""
     _, found = agreed(unit, ENGINES, 30, 0, answers())
     assert (found.unit, found.engines) == (unit, (REFERENCE, *ENGINES))
     assert found.steps >= 100
@@ -152,9 +165,11 @@ def test_simulators_and_netlist_agree(unit):
 OTHER = {"nand2": "nor2", "nor2": "nand2"}
 
 
+@covers("agreement.sabotage", "A comparison that finds no planted fault may compare nothing")
 @pytest.mark.parametrize("share", [deep_unless(share == 0.5, share) for share in (0.0, 0.25, 0.5, 0.75, 1.0)])
 def test_a_gate_of_another_function_is_found(share, tmp_path):
-    """Exchange one NAND for a NOR or a NOR for a NAND, at position `share` among all of them."""
+    """A gate of another function, flip-flops or connections exchanged, a memory that is always written, other ports,
+    and an operator of another function in the Verilog are found."""
 
     def changed(unit, config):
         content = json.loads(netlist.netlist(unit, config).read_text())
@@ -200,6 +215,7 @@ def crossed(modules):
     ports[0], ports[-1] = ports[-1], ports[0]
 
 
+@covers("agreement.sabotage")
 @pytest.mark.deep
 @pytest.mark.parametrize("change", [another_d, always_written, crossed])
 def test_other_registers_memories_and_connections_are_found(change, tmp_path):
@@ -213,6 +229,7 @@ def test_other_registers_memories_and_connections_are_found(change, tmp_path):
         hold("psum", (NETLIST,), least=1, gates_of=changed, **SMALL["psum"] | {"steps": 60})
 
 
+@covers("agreement.sabotage")
 def test_another_design_is_found(monkeypatch, elsewhere):
     """Icarus gets Verilog in which one operator is another."""
 

@@ -26,6 +26,7 @@ from bitpath.sim.campaigns.coverage.netlist import Net
 from bitpath.sim.campaigns.coverage.points import Counts, LinePoint, parse, plain
 from bitpath.sim.engine import bins, paths, runner
 from bitpath.sim.engine.errors import SimulationError
+from bitpath.verif.kit.testplan import covers
 
 LISTED = {unit for file in bins.VERIF.glob("*/bins.json") for unit in json.loads(file.read_text())}
 
@@ -49,13 +50,17 @@ COUNTED = HEADER + "".join(
 )
 
 
+@covers("coverage.counts", "A figure that is too high hides points that no bench reaches")
 def test_points_are_summed_and_their_names_are_the_verilogs():
+    """Verilator's counts are read by Verilog name and summed over instances; a truncated file is refused; shares
+    exclude waived points, and percentages are rounded down."""
     counts = parse(COUNTED)
     assert counts.toggles == {("top", "a[1]"): (True, True), ("top", "$3"): (True, False)}
     assert counts.lines == {LinePoint("top", 3, 5, "if"): 2, LinePoint("top.b", 1, 5, "block"): 0}
     assert plain("i___05Fpayload__02Ea") == "i__payload.a"
 
 
+@covers("coverage.counts")
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -81,6 +86,7 @@ def written(tmp_path, **changes):
     return file
 
 
+@covers("coverage.waivers")
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
@@ -97,6 +103,7 @@ def test_a_mistake_in_a_waiver_is_told(tmp_path, changes, sentence):
         waivers.load(written(tmp_path, **changes))
 
 
+@covers("coverage.waivers")
 def test_a_waiver_takes_what_it_matches(tmp_path):
     listed = waivers.load(written(tmp_path))
     points = [(("else: if (a)",), True), (("if: if (a)",), False)]
@@ -109,11 +116,14 @@ def test_a_waiver_takes_what_it_matches(tmp_path):
         waivers.waived(listed, "psum", "line", [*points, (("if: if (b)",), True)])
 
 
+@covers("coverage.waivers", "A waiver that outlives its reason hides a hole")
 def test_the_waivers_are_well_formed():
+    """A waiver has a reason, a known unit and kind, and matches at least one point that no bench reaches."""
     assert all(waiver.reason for waiver in waivers.load_all())
     assert waivers.module_name("align_0123abcd.tree_0123abcd") == "align.tree"
 
 
+@covers("coverage.counts")
 def test_a_share_is_of_what_is_not_waived(tmp_path):
     source = ["always @*", "x", "    if (a) begin"]
     share = line_share("psum", parse(COUNTED).lines, source, ())
@@ -142,8 +152,10 @@ def test_a_wire_without_bits_is_no_point():
     assert toggled_nets(counts, netlist) == {Net("top", 2): (["o[0]"], True)}
 
 
+@covers("coverage.constant", "Constant nets are excluded from the figure, so a wrong proof would raise it")
 def test_branches_are_dead_by_the_value_of_their_condition():
-    """An `if` that is not taken though its condition is constantly 1 lies in a branch that nobody takes: no proof of its own."""
+    """Only nets that never change in any instance are proved constant, and a branch is dead only by its own condition;
+    a toggle contradicts a proof."""
     whats = {1: ("block",), 2: ("block",), 3: ("if", "else"), 4: ("if", "else"), 5: ("elsif",), 7: ("if", "else")}
     whats[6] = ("cond_then", "cond_else")
     counts = Counts({LinePoint("top", line, 1, what): 0 for line, each in whats.items() for what in each}, {})
@@ -166,13 +178,17 @@ RECORDS = (
 )
 
 
+@covers("coverage.constant")
 def test_what_toggled_is_not_proved_constant():
     nets = {Net("top", 2): (["a", "b"], True), Net("top", 3): (["c"], False), Net("top", 4): (["d"], True)}
     assert contradicted(nets, {Net("top", 3)}) == []
     assert contradicted(nets, {Net("top", 2), Net("top", 3)}) == ["top.a"]
 
 
+@covers("coverage.lists", "A bin outside the list may be lost, and removing one weakens the check")
 def test_bins_are_a_tests_over_its_parameters(tmp_path, monkeypatch):
+    """A list that shrinks is reported and is not written below its goal; hit bins that it lacks are reported; it
+    contains every directed corner."""
     monkeypatch.setattr(bins, "VERIF", tmp_path)
     found = bins.gathered(TESTS, RECORDS)
     assert (found.total, found.covered) == (4, 3)
@@ -191,6 +207,7 @@ def test_bins_are_a_tests_over_its_parameters(tmp_path, monkeypatch):
         bins.load("dot16")
 
 
+@covers("coverage.held")
 def test_a_bench_that_loses_a_bin_fails(tmp_path, monkeypatch):
     monkeypatch.setattr(bins, "VERIF", tmp_path)
     bins.save("psum", "0123", None, bins.gathered(TESTS, RECORDS))
@@ -205,10 +222,14 @@ def test_a_bench_that_loses_a_bin_fails(tmp_path, monkeypatch):
     runner._check_bins(built, None, less, {})
 
 
+@covers("coverage.held", "A bin lost unnoticed is a corner that no test reaches any more")
 def test_every_unit_has_its_list_of_bins():
+    """Each bench must hit all bins of its unit's list, in `make test` if that contains the measured run, else in the
+    deep tests; a bench that loses a bin fails."""
     assert UNITS.keys() == LISTED
 
 
+@covers("coverage.held")
 @pytest.mark.parametrize("unit", sorted(LISTED))
 def test_a_list_of_bins_is_of_what_is_measured(unit):
     listed, measured = bins.load(unit), UNITS[unit].covered
@@ -245,6 +266,7 @@ def test_a_bins_name_has_no_mark_of_patterns(name):
         bins.patterns([name])
 
 
+@covers("coverage.counts")
 def test_what_is_below_its_goal_is_told():
     record = {"unit": "psum", "functional_percent": 99.9, "line_percent": 98.0, "toggle_percent": 97.99}
     assert report.failures(record) == [
@@ -253,11 +275,13 @@ def test_what_is_below_its_goal_is_told():
     ]
 
 
+@covers("coverage.counts")
 def test_a_percentage_is_rounded_down():
     shares = {(49, 50): 98, (97_996, 100_000): 97.99, (99_999, 100_000): 99.99, (0, 0): 100}
     assert {share: percent(*share) for share in shares} == shares
 
 
+@covers("coverage.measured")
 def test_mistakes_are_one_sentence(bitpath, monkeypatch):
     assert bitpath("coverage", "nothing")[::2] == (
         2,
@@ -270,10 +294,12 @@ def test_mistakes_are_one_sentence(bitpath, monkeypatch):
     assert error.startswith("bitpath: Yosys is not in this Python environment; ")
 
 
+@covers("coverage.measured", "The parts may be correct and the command wrong")
 @pytest.mark.deep
 @pytest.mark.simulator
 def test_a_unit_whole(bitpath, in_process):
-    """The element map: measured, with 16 bits proved constant; again from the cache; and without one of its bins."""
+    """Every unit is measured; one small unit runs the whole command, with plot, report and cache; a mistake gives one
+    sentence."""
     status, out, _ = bitpath("coverage", "element_map")
     assert (status, "element_map" in out) == (0, True)
     (record,) = json.loads((paths.reports() / report.REPORT).read_text())
@@ -285,6 +311,7 @@ def test_a_unit_whole(bitpath, in_process):
     assert list(paths.runs().glob("*/*")) == runs
 
 
+@covers("coverage.lists")
 def test_a_list_shrinks_only_aloud_and_never_below_its_goal(bitpath, in_process, monkeypatch, tmp_path):
     """Runs the command on faked measurements: a missed bin, a list that shrinks, and hit bins that the list lacks."""
     numbers = ("bins", "lines", "lines_waived", "bits", "bits_waived", "bits_proved_constant", "waived")

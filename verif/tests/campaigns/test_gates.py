@@ -7,6 +7,7 @@ import pytest
 from bitpath.sim.campaigns.agreement import flat, gates
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.study.synth import library
+from bitpath.verif.kit.testplan import covers
 
 
 def cell(kind, parameters=None, **connections):
@@ -34,6 +35,7 @@ def play(tmp_path):
     return played
 
 
+@covers("agreement.gates", "The project's own code simulates the netlist")
 @pytest.mark.parametrize(
     ("kind", "ones"),
     [
@@ -47,6 +49,8 @@ def play(tmp_path):
     ],
 )
 def test_a_cell_does_what_the_library_says(kind, ones, play):
+    """A netlist is simulated by the library's definitions of cells, flip-flops and memories; a cell without model, a
+    second clock, a net with two drivers and a loop are refused."""
     name = kind.partition("_")[0]
     letters = next(each.inputs for each in library.CELLS if each.name == name)
     inputs = list(range(2, 2 + len(letters)))
@@ -59,6 +63,7 @@ def test_a_cell_does_what_the_library_says(kind, ones, play):
     } == ones
 
 
+@covers("agreement.gates")
 def test_gates_come_in_the_order_of_their_inputs(play):
     chain = [cell("inv_x1", A=[bit], Y=[bit + 1]) for bit in range(2, 40)]
     for cells in (chain, chain[::-1]):
@@ -66,6 +71,7 @@ def test_gates_come_in_the_order_of_their_inputs(play):
         assert play([{"i": 1}, {"i": 0}], top=top) == [{"o": 1, "constant": 1}, {"o": 0, "constant": 1}]
 
 
+@covers("agreement.gates")
 def test_flip_flops_begin_at_zero_and_take_what_was_before_the_edge(play):
     shift = [cell(library.FLIP_FLOP, CK=[2], D=[bit], Q=[bit + 1]) for bit in (3, 4)]
     top = module({"clk": [2], "i": [3]}, {"o": [4, 5]}, *shift)
@@ -73,6 +79,7 @@ def test_flip_flops_begin_at_zero_and_take_what_was_before_the_edge(play):
     assert [said["o"] for said in play([{"i": bit} for bit in given], top=top)] == [0, 1, 2, 1]
 
 
+@covers("agreement.gates")
 def test_each_placement_of_a_module_has_a_state_of_its_own(play):
     toggle = module(
         {"clk": [2], "en": [3]},
@@ -102,6 +109,7 @@ def memory(**changed):
     return module(inputs, {"o": [16, 17]}, cell(flat.MEMORY, parameters, **ports))
 
 
+@covers("agreement.gates")
 def test_a_memory_is_read_at_once_and_written_at_the_edge(play):
     def step(read, enable=0, at=0, data=0):
         return {"read": read, "enable": enable, "at": at, "data": data}
@@ -130,6 +138,7 @@ NO_MEMORY, UNDRIVEN = "no model of the netlist's memory", "read and driven by no
 FLIP_FLOP = library.FLIP_FLOP
 
 
+@covers("agreement.gates")
 @pytest.mark.parametrize(
     ("top", "says"),
     [
@@ -160,6 +169,7 @@ def test_what_cannot_be_played_is_said(top, says, play, monkeypatch):
         play([{"i": 0}], top=top)
 
 
+@covers("agreement.gates")
 @pytest.mark.parametrize("connected", [{"a": [2]}, {"a": [2, 2, 2]}, {"b": [2, 2]}])
 def test_a_module_with_other_ports_is_said(connected, play):
     inner = module({"a": [2, 3]}, {})

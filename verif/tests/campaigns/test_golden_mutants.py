@@ -10,6 +10,7 @@ from bitpath.sim.campaigns.mutation import golden
 from bitpath.sim.campaigns.mutation.golden_faults import apply, draw_faults, possible_faults
 from bitpath.sim.campaigns.mutation.verdicts import BROKEN, KILLED, SURVIVED
 from bitpath.sim.engine.errors import SimulationError
+from bitpath.verif.kit.testplan import covers
 
 SOURCE = '''"""Text 1."""
 
@@ -40,6 +41,7 @@ def test_every_kind_of_fault_is_found():
     }
 
 
+@covers("mutation.golden", "The reference is only as good as its own tests")
 @pytest.mark.parametrize(
     ("what", "line"),
     [
@@ -54,6 +56,7 @@ def test_every_kind_of_fault_is_found():
     ],
 )
 def test_a_fault_changes_one_line(what, line):
+    """If a golden module with one wrong line replaces the original, the tests that import it fail."""
     plain = ast.unparse(ast.parse(SOURCE)).splitlines()
     mutated = apply(SOURCE, faults()[what]).splitlines()
     assert [new.strip() for old, new in zip(plain, mutated, strict=True) if old != new] == [line]
@@ -66,6 +69,7 @@ def test_the_seed_draws():
     assert draw_faults(possible, 500, 1) == sorted(possible, key=lambda each: (each.line, each.node, each.kind))
 
 
+@covers("mutation.golden")
 def test_a_fault_runs_where_its_statement_is_begun():
     whole = {fault.what: fault.lines for fault in possible_faults(SOURCE)}
     assert whole["3 -> 4"] == (3, 3)
@@ -78,6 +82,7 @@ def test_a_fault_runs_where_its_statement_is_begun():
     assert all(fault.runs_in([1, 3]) and not fault.runs_in([1, 6]) for fault in several)
 
 
+@covers("mutation.golden")
 def test_every_fault_of_a_compiled_function_runs_where_the_function_is_defined():
     """Coverage sees no line of compiled code."""
     source = """@njit(forceinline=True)
@@ -110,6 +115,7 @@ def test_a_model_is_judged_by_the_tests_that_import_it():
     assert not [target for target in targets if target.endswith("__init__.py")]
 
 
+@covers("mutation.comparisons")
 @pytest.mark.deep
 def test_comparisons_are_judged_by_tests_that_import_them():
     for target in golden.COMPARISONS:
@@ -119,6 +125,7 @@ def test_comparisons_are_judged_by_tests_that_import_them():
         assert "test_formats.py" not in files
 
 
+@covers("mutation.golden")
 @pytest.mark.deep
 def test_compiled_loops_are_targets_judged_by_the_tests_that_run_them():
     files = {str(file.relative_to(golden.FOLDER.parent)) for file in golden.FOLDER.rglob("*_loop*.py")}
@@ -136,6 +143,7 @@ def judged_alone(tmp_path, monkeypatch, text, *, module="bitpath.golden.trainium
     return golden._judge(module, golden.module_file(module).read_text(), test, limit, tmp_path / "kernels")
 
 
+@covers("mutation.golden")
 def test_verdicts_without_a_word_of_the_tests(tmp_path, monkeypatch):
     endless = judged_alone(tmp_path, monkeypatch, "while True:\n    pass\n", limit=3)
     assert endless == (KILLED, "out of time: no end after 3 s")
@@ -143,12 +151,14 @@ def test_verdicts_without_a_word_of_the_tests(tmp_path, monkeypatch):
     assert judged_alone(tmp_path, monkeypatch, dying)[0] == BROKEN
 
 
+@covers("mutation.golden")
 def test_a_full_disk_kills_no_mutant(tmp_path, monkeypatch):
     monkeypatch.setattr(golden, "FULL_BYTES", 1 << 62)
     with pytest.raises(SimulationError, match="has no room left, which fails tests"):
         judged_alone(tmp_path, monkeypatch, "def test_it():\n    assert 1 == 2\n")
 
 
+@covers("mutation.golden")
 def test_the_shell_does_not_steer_the_tests(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTEST_ADDOPTS", "-k nothing")
     verdict, how = judged_alone(tmp_path, monkeypatch, "def test_it():\n    assert 1 == 2\n")
@@ -156,6 +166,7 @@ def test_the_shell_does_not_steer_the_tests(tmp_path, monkeypatch):
     assert "test_it" in how
 
 
+@covers("mutation.golden")
 @pytest.mark.deep
 def test_a_fault_of_what_kernels_are_compiled_from_has_kernels_of_its_own(tmp_path, monkeypatch):
     text = """import os
@@ -213,6 +224,7 @@ def judge_last_line(tmp_path, monkeypatch, elsewhere):
 SEEING, BLIND = "assert module.SABOTAGED == 1", "assert module.SABOTAGED >= 0"
 
 
+@covers("mutation.golden")
 def test_a_fault_dies_by_a_test_that_sees_it(judge_last_line):
     judged = judge_last_line("SABOTAGED = 1", seeing=SEEING, blind=BLIND)
     assert [mutant.mode for mutant in judged.mutants] == ["1 -> 2", "1 -> 0"]
@@ -221,12 +233,14 @@ def test_a_fault_dies_by_a_test_that_sees_it(judge_last_line):
     assert judged.possible > 2
 
 
+@covers("mutation.golden")
 @pytest.mark.deep
 def test_a_fault_lives_where_no_test_looks(judge_last_line):
     judged = judge_last_line("SABOTAGED = 1", blind=BLIND)
     assert [(each.verdict, each.how) for each in judged.verdicts] == [(SURVIVED, "")] * 2
 
 
+@covers("mutation.golden")
 @pytest.mark.deep
 def test_what_never_comes_to_a_fault_is_not_run_on_it(judge_last_line, tmp_path):
     function = "def sabotaged():\n    return 1"
@@ -239,6 +253,7 @@ def test_what_never_comes_to_a_fault_is_not_run_on_it(judge_last_line, tmp_path)
     assert (tmp_path / "runs").read_text() == "."
 
 
+@covers("mutation.golden")
 def test_a_fault_of_a_loop_is_compiled(judge_last_line):
     """No line of it is seen to run."""
     loop = "@kernel\ndef sabotaged(out):\n    out[:] = 7"

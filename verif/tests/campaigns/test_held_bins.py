@@ -19,6 +19,7 @@ from bitpath.verif.aie_ml_v2.convert import srs as aie_srs
 from bitpath.verif.aie_ml_v2.convert import ups as aie_ups
 from bitpath.verif.aie_ml_v2.mac import mac_bins as aie_mac_bins
 from bitpath.verif.aie_ml_v2.mac.mac import FLOATS
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.dot import dot_bins as tensix_dot_bins
 from bitpath.verif.tensix.dot.dot import FLOAT_MODES
 from bitpath.verif.tensix.pack import pack_corners as tensix_pack_corners
@@ -83,6 +84,7 @@ ONLY_DEEP = {
 """Units whose measured run is a deep test alone, with the reason why none of `make test` is that run."""
 
 
+@covers("coverage.held")
 @pytest.mark.deep
 def test_make_test_holds_the_bins_of_every_unit(tmp_path):
     """In runs in which nothing is hit, all others lose bins; a deep test, as it collects and begins all of `make test`."""
@@ -118,12 +120,14 @@ DECLARED = {
 """The bins of directed corners, of units whose benches take them from a table of the stimulus."""
 
 
+@covers("coverage.lists")
 @pytest.mark.parametrize("unit", DECLARED)
 def test_every_directed_corner_is_held(unit):
     (test,) = bins.load(unit)["bins"].keys() & {"directed_corners", "stated_corners"}
     assert set(bins.load(unit)["bins"][test]) == DECLARED[unit](UNITS[unit].covered.config)
 
 
+@covers("coverage.held")
 @pytest.mark.deep
 @pytest.mark.simulator
 @pytest.mark.parametrize("unit", ONLY_DEEP)

@@ -11,6 +11,7 @@ from bitpath.sim.campaigns.mutation.equivalence import Proof
 from bitpath.sim.campaigns.mutation.traffic import Difference
 from bitpath.sim.campaigns.mutation.verdicts import BROKEN, EQUIVALENT, KILLED, SURVIVED, Ledger
 from bitpath.sim.engine.errors import SimulationError
+from bitpath.verif.kit.testplan import covers
 
 COUNT = 8
 TRAFFIC = SimpleNamespace(tests=("first", "second"))
@@ -79,6 +80,7 @@ def test_kills_of_the_replay_count_where_the_bench_finds_those_chosen():
     assert sum("confirmed" in each for each in session.ledger.entries.values()) == judging.CONFIRMED
 
 
+@covers("mutation.honest")
 def test_a_bench_that_passes_one_judges_all():
     chosen = random.Random(1).sample([*COMPARED], judging.CONFIRMED)
     session = Session(COMPARED, passing=[chosen[-1]])
@@ -86,6 +88,7 @@ def test_a_bench_that_passes_one_judges_all():
     assert sorted(session.found) == [(KILLED, "bench")] * 7 + [(SURVIVED, "no proof")]
 
 
+@covers("mutation.resumed")
 def test_that_it_passed_one_is_known_after_an_interruption():
     """An interrupted run remembers the mutants that passed the bench and runs none of them again."""
     first = Session(COMPARED, passing=[*COMPARED], stops=1)
@@ -108,6 +111,7 @@ def test_no_more_are_confirmed_when_a_run_goes_on():
     assert sum("confirmed" in each for each in session.ledger.entries.values()) == judging.CONFIRMED
 
 
+@covers("mutation.honest")
 def test_what_else_differs_is_the_benchs_to_judge():
     kinds = {1: "other", 2: "other", 3: "same", 4: "broken", **dict.fromkeys(range(5, COUNT + 1), "compared")}
     session = Session(kinds, passing=[2])
@@ -117,6 +121,7 @@ def test_what_else_differs_is_the_benchs_to_judge():
     assert {(0, test) for _, test in session.ran} <= set(session.ran)
 
 
+@covers("mutation.honest")
 def test_a_test_that_fails_by_itself_kills_nothing():
     session = Session(COMPARED)
     session._fails = lambda number, test: (KILLED, "bench: second") if test == "second" else None

@@ -11,6 +11,7 @@ from bitpath.sim.campaigns.mutation.hosts import HOSTS, Host
 from bitpath.sim.engine import tools
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.imports import module_file, reached
+from bitpath.verif.kit.testplan import covers
 
 ADDRESS_BITS = 12
 """More than an address or a step of the engines' default sizes has, fewer than a significand."""
@@ -50,6 +51,7 @@ def test_a_register_that_starts_at_1_has_no_mutant_behind_it():
         netlist._refuse_starts_at_one(text, [at_d, at_q])
 
 
+@covers("mutation.draw")
 def test_lines_take_turns_and_the_seed_decides():
     mutants = [netlist.Mutant("inv", "m", f"${k}", "A", k, None, f"rtl/a.py:{1 if k < 90 else 2}") for k in range(100)]
     drawn = netlist.draw(mutants, 20, 5)
@@ -60,6 +62,7 @@ def test_lines_take_turns_and_the_seed_decides():
     assert sorted(netlist.draw(mutants, 1000, 5), key=lambda mutant: mutant.bit) == mutants
 
 
+@covers("mutation.draw")
 def test_every_cell_has_the_line_that_wrote_it():
     """A register behind a port has the line of a library, and a switch none: they are the module's and the process's."""
     rtl = hosts.RTL
@@ -149,6 +152,7 @@ def test_what_is_no_datapath_is_no_target(monkeypatch):
     assert hosts.is_target("rtl/common/pipeline/ring")
 
 
+@covers("mutation.draw")
 def test_what_is_left_out_is_there_and_no_operator():
     files = control_files()
     assert len(files) > 30
@@ -156,6 +160,7 @@ def test_what_is_left_out_is_there_and_no_operator():
     assert not [file for file in files if file.startswith("rtl/common/")]
 
 
+@covers("mutation.draw")
 @pytest.mark.deep
 @pytest.mark.parametrize(
     "unit", ["tensor_engine", "stochastic_psum", "rmsnorm_quant", "tensix_engine", "cascade", "aie_engine"]
@@ -172,9 +177,11 @@ def test_what_is_left_out_computes_addresses_and_counts_alone(unit):
             assert shortest <= (1 if kind == "xor" else ADDRESS_BITS), (file, kind)
 
 
+@covers("mutation.draw", "A score over mutants of easy lines alone says little")
 @pytest.mark.deep
 def test_every_common_file_with_cells_of_its_own_is_a_target():
-    """In whatever unit it has them."""
+    """Every file of rtl/common with cells of its own has a row, and files without a row compute no numbers; lines take
+    turns, the seed decides the draw; a cell belongs to the Python line that wrote it."""
     found = {file for unit in UNITS for file in hosts.cells(Host(unit, UNITS[unit].config_type()))}
     assert {file for file in found if file.startswith("rtl/common/")} <= set(hosts.targets())
 
@@ -186,6 +193,7 @@ def test_a_benchs_settings_are_those_of_its_coverage(host):
     assert 0 <= int(settings["BITPATH_CASES"]) <= max(traffic.MOST_CASES, host.cases or 0)
 
 
+@covers("mutation.resumed")
 def test_a_key_has_what_decides(monkeypatch):
     own = traffic.bench_key(HOSTS[0])
     monkeypatch.setenv("BITPATH_SHIFTS", "1")

@@ -16,6 +16,7 @@ from bitpath.sim.campaigns.coverage.points import parse
 from bitpath.sim.campaigns.coverage.prove import constant_nets, hollow, with_output
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.yosys import YosysTimeoutError
+from bitpath.verif.kit.testplan import covers
 
 RTLIL = """module \\top
   wire output 2 \\o
@@ -26,6 +27,7 @@ end
 """
 
 
+@covers("coverage.constant")
 def test_candidates_become_the_only_output():
     text = with_output(RTLIL, [("a.b", 2), ("i", 0)])
     assert "  wire \\o\n" in text
@@ -38,12 +40,14 @@ def test_candidates_become_the_only_output():
         with_output(RTLIL, [("c", 0)])
 
 
+@covers("coverage.constant")
 def test_constant_outputs_of_an_aiger_file():
     assert constant_outputs(b"aig 3 1 1 4 1\n6 0\n0\n1\n2\n7\n\x02\x02c\n") == [0, 1, None, None]
     with pytest.raises(ValueError, match="no binary AIGER"):
         constant_outputs(b"aag 1 1 0 0 0\n")
 
 
+@covers("coverage.constant")
 def test_a_graph_that_a_time_out_cut_proves_nothing(tmp_path, monkeypatch):
     """The file ends within the number of the only output: 13 is cut to 1."""
     net = Net("top", 5)
@@ -88,6 +92,7 @@ WITHOUT_PASS = 48
 """A limit of driven bits that `top` is within once both instances of `pass` are left out."""
 
 
+@covers("coverage.constant")
 @pytest.mark.deep
 def test_what_is_constant_for_long_but_not_for_ever_is_not_proved(tmp_path, elsewhere):
     """A counter that stops at 5: it is five after five cycles and six never. A module that is wired to 0 here and to 1 there."""
@@ -108,6 +113,7 @@ def test_what_is_constant_for_long_but_not_for_ever_is_not_proved(tmp_path, else
     assert [file.read_text() for file in files] == journaled
 
 
+@covers("coverage.constant")
 @pytest.mark.deep
 def test_what_is_left_out_of_a_large_design_gives_anything(tmp_path, monkeypatch, elsewhere):
     monkeypatch.setattr(prove, "MOST_BITS", WITHOUT_PASS)
@@ -168,6 +174,7 @@ def test_a_hollow_module_has_its_ports_and_constants():
     )
 
 
+@covers("coverage.constant")
 @pytest.mark.deep
 @pytest.mark.simulator
 def test_nothing_that_toggles_is_proved_constant(elsewhere):

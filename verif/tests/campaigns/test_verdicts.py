@@ -23,6 +23,7 @@ from bitpath.sim.campaigns.mutation.verdicts import (
 )
 from bitpath.sim.engine import cluster
 from bitpath.sim.engine.errors import SimulationError
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 TARGET = "golden/arrays/codec.py"
@@ -53,7 +54,9 @@ def judged(*verdicts):
     )
 
 
+@covers("mutation.resumed", "A stale verdict is worth nothing")
 def test_verdicts_survive_an_interruption():
+    """Verdicts from before an interruption count; verdicts of another netlist, bench or tool do not."""
     first = ledger("key", 3)
     assert first.missing == [1, 2, 3]
     first.keep(2, KILLED, "bench: a test", confirmed=True)
@@ -72,12 +75,14 @@ def test_verdicts_survive_an_interruption():
     assert last.entries[2]["confirmed"] is True
 
 
+@covers("mutation.resumed")
 def test_another_key_knows_nothing():
     ledger("old", 1).keep(1, KILLED, "")
     assert ledger("new", 1).missing == [1]
     assert ledger("old", 1).missing == []
 
 
+@covers("mutation.resumed")
 def test_nothing_is_kept_once_a_source_has_changed():
     """A run of hours reads benches and models repeatedly: after an edit its verdicts no longer belong to the key."""
     keys = iter(["key", "edited"])
@@ -124,6 +129,7 @@ def test_what_is_done_side_by_side_is_kept_up_to_the_failure():
     assert told[0] == ("work", 0, 3)
 
 
+@covers("mutation.honest")
 def test_the_record_has_every_count(monkeypatch):
     record = table.record_of(judged(KILLED, KILLED, EQUIVALENT, SURVIVED))
     assert record | {"unit": "golden", "mutants": 4, "killed": 2, "equivalent": 1, "survived": 1} == record
@@ -213,6 +219,7 @@ def test_a_target_that_fails_does_not_stop_the_others(error, in_process):
     assert failures == ["rtl/a: the bench fails without a mutant"]
 
 
+@covers("mutation.resumed")
 def test_the_report_has_no_row_of_before(monkeypatch):
     def kept():
         return [(row["target"], row["killed"]) for row in json.loads(rows.rows_file().read_text())]
@@ -246,7 +253,10 @@ def test_a_target_must_be_named():
         sweep.chosen(("sim/nothing",), everything=False, golden=False)
 
 
+@covers("mutation.comparisons", "A comparison that misses a wrong value hides every other fault")
 def test_comparisons_are_targets(monkeypatch):
+    """Files that compare and report results are targets as golden's are; any number of wrong values, 256 and all of
+    them included, fails with its count in exit status, JSON, text, kept run and page."""
     monkeypatch.setattr(sweep, "targets", dict)
     monkeypatch.setattr(sweep, "golden_targets", lambda: ["golden/arrays/codec.py"])
     (task,) = sweep.chosen(("sim/flows/outcome",), everything=False, golden=False)

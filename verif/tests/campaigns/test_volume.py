@@ -6,12 +6,37 @@ import pytest
 from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.sim.campaigns.volume.table import TASKS, VOLUMES, chosen
 from bitpath.sim.campaigns.volume.task import run_block
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.dot.dot import INT32_MAX
 from bitpath.verif.trainium3.golden.e2m1_dots import OPERANDS, E2m1Dots, elements, pair_table
 
 MILLION = 1_000_000
 
 
+@covers(
+    "deep.volume",
+    "Random operands that all overflow or repeat test little",
+    "A million dot products of each machine in every test run, from a seed and a block number, with results of "
+    "every class",
+)
+@covers(
+    "dot16.million",
+    "Finds faults outside the directed cases, at counts that a Python bench cannot reach",
+    "A million random dot products, every style, Dst width, phase and class of operands, played by C++, equal the "
+    "vectorised model; `make deep` plays 10^8",
+)
+@covers(
+    "mac_lane.million",
+    "Finds cases that no directed test covers, in numbers that a Python bench cannot reach",
+    "A million random dot products, every mode and class of accumulators, played by C++, equal the vectorised "
+    "model; `make deep` plays 10^8",
+)
+@covers(
+    "quad_mx_dot.million",
+    "Cases that no directed test has, in volumes that a Python bench cannot reach",
+    "A million random dot products, every pair of FP8 formats and class of operands, played by C++, equal the "
+    "vectorised model; `make deep` plays 10^8",
+)
 @pytest.mark.simulator
 @pytest.mark.parametrize("task", VOLUMES, ids=lambda task: task.name)
 def test_a_million_dot_products_equal_golden(task):
@@ -21,6 +46,7 @@ def test_a_million_dot_products_equal_golden(task):
     assert all(each.vectors == task.block_vectors for each in found)
 
 
+@covers("deep.volume")
 @pytest.mark.parametrize("task", VOLUMES, ids=lambda task: task.name)
 def test_a_block_is_made_again_from_its_number(task):
     """Another block number or another seed gives other vectors."""
@@ -49,6 +75,7 @@ def distinct(codes):
     return len(np.unique(codes)) / len(codes)
 
 
+@covers("deep.volume")
 def test_results_are_of_every_class():
     """Quad-MX: each class of operands produces its intended class of results often enough."""
     results = results_by("volume-trainium3", lambda kind: kind.partition(",")[0])
@@ -65,6 +92,7 @@ def test_results_are_of_every_class():
         assert hit.mean() > 0.02, name
 
 
+@covers("deep.volume")
 def test_results_of_dot16_are_of_every_class():
     """Checks the last phase, which has the smallest products, by operand class and width of Dst."""
     results = results_by("volume-tensix", lambda kind: tuple(kind.split(", ")[:2]), only="phase 3")
@@ -88,6 +116,7 @@ def test_results_of_dot16_are_of_every_class():
         assert distinct(narrow[name]) > 0.05
 
 
+@covers("deep.volume")
 def test_results_of_the_lane_are_of_every_class():
     """One special operand makes a row of 128 results special: most must not be."""
     results = results_by("volume-aie_ml_v2", lambda kind: tuple(kind.split(", ")[:2]))
@@ -105,7 +134,10 @@ def test_results_of_the_lane_are_of_every_class():
     assert cancelled.mean() > 0.02
 
 
+@covers("deep.e2m1", "The table adds in another way than golden")
 def test_pairs_of_e2m1_products_by_hand():
+    """Four-term E2M1 dot products agree with an integer table, which is checked by hand; one wrong dot product is
+    found."""
     halves = [0, 1, 2, 3, 4, 6, 8, 12]
     halves += [-each for each in halves]
     table = pair_table()
@@ -123,11 +155,13 @@ def few_dots(monkeypatch):
     return E2m1Dots()
 
 
+@covers("deep.e2m1")
 def test_dots_of_e2m1_equal_the_table(few_dots):
     found = few_dots.run(0xF37)
     assert (found.vectors, found.mismatches) == (16 * OPERANDS, 0)
 
 
+@covers("deep.e2m1")
 def test_one_wrong_dot_of_e2m1_is_found(few_dots, monkeypatch):
     from bitpath.verif.trainium3.golden import e2m1_dots
 
@@ -145,7 +179,9 @@ def test_one_wrong_dot_of_e2m1_is_found(few_dots, monkeypatch):
     assert found.first[0].got[0] == found.first[0].expected[0] ^ 1 << 22
 
 
+@covers("deep.sweeps", "A range that ends one block early looks complete")
 def test_sweeps_have_whole_blocks_of_whole_ranges():
+    """The blocks of a sweep cover its whole range, and its first and last blocks agree with golden."""
     assert E2m1Dots().block_vectors * E2m1Dots().blocks == 1 << 32
     sizes = {task.name: task.block_vectors * task.blocks for task in chosen(("sweep",))}
     assert sizes["sweep-fp8-products"] == 4 * 4 << 16
@@ -154,6 +190,7 @@ def test_sweeps_have_whole_blocks_of_whole_ranges():
     assert sizes["sweep-mx-convert"] == 3 * 10 * (4 << 16) // 16
 
 
+@covers("deep.sweeps")
 @pytest.mark.simulator
 @pytest.mark.deep
 @pytest.mark.parametrize(
@@ -165,6 +202,7 @@ def test_first_and_last_block_of_a_sweep(task):
         assert (found.vectors, found.mismatches, found.first) == (task.block_vectors, 0, ())
 
 
+@covers("deep.sweeps")
 def test_tasks_are_chosen_by_how_their_names_begin():
     assert [task.name for task in chosen(("volume",))] == [task.name for task in VOLUMES]
     assert chosen(()) == list(TASKS.values())

@@ -16,6 +16,7 @@ from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.ports import Port, module_ports
 from bitpath.sim.engine.runner import Emitter
 from bitpath.verif.kit.batches import Batch, Part, decoded, fill, places, side_by_side
+from bitpath.verif.kit.testplan import covers
 
 MULTIPLIER = TASKS["sweep-fidelity-multiplier"]
 SOURCES = (Path(__file__), *rtl_emitter().sources)
@@ -46,8 +47,11 @@ def played(task, emitter):
     return compare(player, block(task), task.layout)
 
 
+@covers("deep.player", "No Python code sees the vectors, so an error that the player misses stays unknown")
 @pytest.mark.simulator
 def test_a_flipped_bit_in_one_answer_is_found():
+    """A wrong bit, another operator, a dead design, and results that are missing, doubled or of another size are found;
+    vectors that do not fit the ports are refused."""
     batches = block(MULTIPLIER)
     right = batches[1].golden
 
@@ -67,6 +71,7 @@ def test_a_flipped_bit_in_one_answer_is_found():
     assert first.got[0] ^ first.expected[0] == 1 << 11
 
 
+@covers("deep.player")
 @pytest.mark.simulator
 def test_a_mutated_operator_is_found(elsewhere):
     found = played(MULTIPLIER, mutated(r"= (\S+) \* (\S+);", r"= \1 + \2;"))
@@ -74,6 +79,10 @@ def test_a_mutated_operator_is_found(elsewhere):
     assert len(found.first) == 5
 
 
+@covers("deep.player")
+@covers("dot16.million")
+@covers("mac_lane.million")
+@covers("quad_mx_dot.million")
 @pytest.mark.simulator
 @pytest.mark.deep
 @pytest.mark.parametrize("place", [0.2, 0.5, 0.8])
@@ -84,6 +93,7 @@ def test_a_mutated_datapath_is_found(name, place, elsewhere):
     assert found.mismatches > 0
 
 
+@covers("deep.player")
 @pytest.mark.simulator
 @pytest.mark.deep
 def test_a_dead_design_fails(elsewhere):
@@ -94,6 +104,7 @@ def test_a_dead_design_fails(elsewhere):
         played(TASKS["sweep-reciprocal"], dead)
 
 
+@covers("deep.player")
 @pytest.mark.simulator
 @pytest.mark.parametrize(
     ("table", "index"),
@@ -111,6 +122,7 @@ def test_vectors_that_do_not_fit_are_refused(table, index):
         compare(player_of(MULTIPLIER), [batch], MULTIPLIER.layout)
 
 
+@covers("deep.player")
 @pytest.mark.simulator
 def test_answers_of_another_size_are_refused():
     batch = block(MULTIPLIER)[0]
@@ -119,6 +131,7 @@ def test_answers_of_another_size_are_refused():
         compare(player_of(MULTIPLIER), batches, MULTIPLIER.layout)
 
 
+@covers("deep.player")
 @pytest.mark.simulator
 @pytest.mark.deep
 def test_an_answer_that_comes_twice_is_found(elsewhere):
@@ -128,6 +141,7 @@ def test_an_answer_that_comes_twice_is_found(elsewhere):
         played(TASKS["sweep-reciprocal"], stuck)
 
 
+@covers("deep.player")
 @pytest.mark.simulator
 def test_a_player_that_takes_too_long_is_ended(tmp_path):
     batches = block(MULTIPLIER)
@@ -137,6 +151,7 @@ def test_a_player_that_takes_too_long_is_ended(tmp_path):
     assert playing.child.returncode is not None
 
 
+@covers("deep.player")
 @pytest.mark.simulator
 def test_answers_that_are_missing_are_noticed(tmp_path):
     with player_of(MULTIPLIER).start(tmp_path, block(MULTIPLIER)) as playing:
@@ -147,6 +162,7 @@ def test_answers_that_are_missing_are_noticed(tmp_path):
             playing.answers(60)
 
 
+@covers("deep.player")
 def test_ports_come_from_the_verilog():
     """Yosys writes signed ports for signed signals."""
     text = "module m(b, a, o);\n  input [10:0] b;\n  wire [10:0] b;\n  input a;\n  output signed [4:0] o;\nendmodule\n"
@@ -157,6 +173,7 @@ def test_ports_come_from_the_verilog():
         Interface.of("n", text)
 
 
+@covers("deep.player")
 def test_fields_come_to_their_places():
     table = fill(2, 3, [(0, 4, [1, 2]), (30, 5, [0b10011, 31]), (64, 32, 0xFFFFFFFF)])
     assert table.tolist() == [[1 | 3 << 30, 0b100, 0xFFFFFFFF], [2 | 3 << 30, 7, 0xFFFFFFFF]]

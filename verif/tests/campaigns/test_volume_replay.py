@@ -7,6 +7,7 @@ import pytest
 from bitpath.sim.campaigns.volume.replay import replay
 from bitpath.sim.campaigns.volume.table import TASKS
 from bitpath.sim.engine.errors import SimulationError
+from bitpath.verif.kit.testplan import covers
 
 NAMES = ("sweep-fidelity-multiplier", "volume-trainium3", "volume-aie_ml_v2", "sweep-reciprocal")
 
@@ -21,16 +22,19 @@ def spoilt(task):
     return changed(task, batches=batches)
 
 
+@covers("deep.replay", "A mismatch among 10^8 vectors is useful only with its waves")
 @pytest.mark.simulator
 @pytest.mark.deep
 @pytest.mark.parametrize("name", NAMES)
 def test_the_bench_agrees_with_the_player(name):
+    """A bench replays a mismatching vector alone and agrees with the player; a missing vector is named."""
     task = TASKS[name]
     assert replay(task, 0, 0, 0, 12345, "icarus").compared == 1
     with pytest.raises(SimulationError, match="mismatch"):
         replay(spoilt(task), 0, 0, 0, 12345, "icarus")
 
 
+@covers("deep.replay")
 @pytest.mark.parametrize(
     ("place", "says"),
     [

@@ -13,6 +13,7 @@ from bitpath.sim.campaigns.volume.task import clear_scratch, scratch_folder
 from bitpath.sim.engine import journal
 from bitpath.sim.engine.cluster import HERE
 from bitpath.sim.engine.errors import SimulationError
+from bitpath.verif.kit.testplan import covers
 
 TASK = TASKS["sweep-fidelity-multiplier"]
 SECONDS = {"stimulus_seconds": 0.25, "golden_seconds": 0.5, "rtl_seconds": 1.0}
@@ -34,7 +35,10 @@ def worked(monkeypatch, elsewhere):
     return blocks
 
 
+@covers("deep.resumed", "A stale block would count vectors that were never compared")
 def test_a_run_goes_on_behind_what_is_complete(worked):
+    """A run resumes after its complete blocks; blocks of another seed, Verilog or source, and truncated or incomplete
+    records, are computed again."""
     shares = []
     first = run.run_task(TASK, vectors=1, seed=0, blocks=2)
     whole = run.run_task(TASK, vectors=1, seed=0, progress=lambda done, total: shares.append((done, total)))
@@ -47,6 +51,7 @@ def test_a_run_goes_on_behind_what_is_complete(worked):
     assert len(worked) == TASK.blocks
 
 
+@covers("deep.resumed")
 def test_a_line_that_was_cut_is_worked_out_again(worked):
     run.run_task(TASK, vectors=1, seed=0, blocks=2)
     file = run.journal_file(TASK)
@@ -55,12 +60,14 @@ def test_a_line_that_was_cut_is_worked_out_again(worked):
     assert worked == [0, 1, 1]
 
 
+@covers("deep.resumed")
 def test_what_was_found_under_another_key_is_not_taken(worked):
     run.run_task(TASK, vectors=1, seed=0, blocks=2)
     run.run_task(TASK, vectors=1, seed=1, blocks=2)
     assert worked == [0, 1, 0, 1]
 
 
+@covers("deep.resumed")
 def test_a_record_that_lacks_something_is_not_taken(worked):
     short = {name: value for name, value in BLOCK.items() if name != "vectors"}
     journal.append(run.journal_file(TASK), {"key": "key of 0", "block": 0} | short)
@@ -68,7 +75,9 @@ def test_a_record_that_lacks_something_is_not_taken(worked):
     assert worked == [0]
 
 
+@covers("deep.verdict", "The figure counts compared vectors, not requested ones")
 def test_random_vectors_are_at_least_as_many_as_asked(worked):
+    """A mismatch or too few vectors fail the command; the report has a record of each task with its seed."""
     task = TASKS["volume-trainium3"]
     run.run_task(task, vectors=10 * task.block_vectors + 1, seed=0)
     assert worked == list(range(11))
@@ -85,6 +94,7 @@ def verilog(monkeypatch):
     return change
 
 
+@covers("deep.resumed")
 def test_the_key_is_of_task_seed_and_verilog(verilog):
     random = TASKS["volume-trainium3"]
     keys = [run.digest(TASK, 0), run.digest(random, 0), run.digest(random, 1)]
@@ -94,6 +104,7 @@ def test_the_key_is_of_task_seed_and_verilog(verilog):
     assert len(set(keys)) == 4
 
 
+@covers("deep.resumed")
 @pytest.mark.parametrize("name", [name for name, task in TASKS.items() if not task.random and task.unit != "golden"])
 def test_what_is_not_random_is_the_same_from_any_seed(name):
     task = TASKS[name]
@@ -102,11 +113,13 @@ def test_what_is_not_random_is_the_same_from_any_seed(name):
     assert np.array_equal(one, other)
 
 
+@covers("deep.resumed")
 def test_a_block_of_other_sources_is_refused(verilog):
     with pytest.raises(SimulationError, match=f"{TASK.name}: the sources have changed since the command began"):
         run.run_block(TASK.name, 0, 0, "key of other sources")
 
 
+@covers("deep.resumed")
 def test_a_player_that_fails_says_on_which_block(verilog, monkeypatch):
     def fail(task, seed, block):
         raise SimulationError("no answer")
@@ -116,6 +129,7 @@ def test_a_player_that_fails_says_on_which_block(verilog, monkeypatch):
         run.run_block(TASK.name, 7, 3, run.digest(TASK, 7))
 
 
+@covers("deep.verdict")
 @pytest.mark.simulator
 @pytest.mark.deep
 def test_processes_compare_whole_blocks():
@@ -124,6 +138,7 @@ def test_processes_compare_whole_blocks():
     assert all((each["vectors"], each["mismatches"]) == (TASK.block_vectors, 0) for each in found.values())
 
 
+@covers("deep.resumed")
 def test_what_a_killed_process_left_is_removed(elsewhere):
     ended = subprocess.Popen(["true"])
     ended.wait()
@@ -136,6 +151,7 @@ def test_what_a_killed_process_left_is_removed(elsewhere):
     assert not left.exists()
 
 
+@covers("deep.verdict")
 def test_the_report_has_a_record_of_each_task(worked, bitpath):
     status, out, _ = bitpath("deep", TASK.name, "sweep-ups", "--quick")
     assert status == 0
@@ -148,6 +164,7 @@ def test_the_report_has_a_record_of_each_task(worked, bitpath):
     assert journal.read(run.journal_file(TASK))[0]["key"] == "key of 0"
 
 
+@covers("deep.verdict")
 def test_a_mismatch_fails_and_shows_the_operands(worked, bitpath, monkeypatch):
     first = {"batch": 1, "vector": 9, "kind": "floats", "operands": {"src_a": 10}, "got": [1], "expected": [3]}
     monkeypatch.setitem(BLOCK, "mismatches", 2)
@@ -160,12 +177,14 @@ def test_a_mismatch_fails_and_shows_the_operands(worked, bitpath, monkeypatch):
     assert err == f"bitpath: {TASK.name}: unit and golden differ\n"
 
 
+@covers("deep.verdict")
 def test_too_few_vectors_fail(worked, bitpath, monkeypatch):
     monkeypatch.setitem(BLOCK, "vectors", 17)
     status, _, err = bitpath("deep", TASK.name, "--quick")
     assert (status, err) == (1, f"bitpath: {TASK.name}: fewer vectors were compared than requested\n")
 
 
+@covers("deep.verdict")
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -32,6 +32,7 @@ from bitpath.sim.engine import paths
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.yosys import YosysTimeoutError, require_run
 from bitpath.verif.kit.recording import COMPARED, READ
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = [pytest.mark.deep, pytest.mark.simulator]
 ROOT = Path(__file__).resolve().parents[3]
@@ -50,6 +51,7 @@ def quiet(*_):
     pass
 
 
+@covers("mutation.resumed")
 def test_a_small_target_is_judged_whole_and_resumed():
     judged = judging.judge(TARGET, HOST, COUNT, SEED, quiet)
     record = record_of(judged)
@@ -76,6 +78,7 @@ def looked_at(host):
     return found
 
 
+@covers("mutation.honest")
 def test_what_was_compared_and_what_was_only_seen():
     found = looked_at(HOST)
     for (test, output), looks in found.items():
@@ -87,6 +90,7 @@ def test_what_was_compared_and_what_was_only_seen():
             assert set(looks) == {READ}, test
 
 
+@covers("mutation.honest")
 def test_a_recording_that_is_cut_judges_nothing(tmp_path):
     traffic = record(HOST, SEED)
     built = build_mutants(HOST, TARGET, COUNT, SEED)
@@ -100,7 +104,10 @@ def test_a_recording_that_is_cut_judges_nothing(tmp_path):
     assert [own.kind for _, own in replay(program, traffic, [0])] == ["same"]
 
 
+@covers("mutation.honest", "Each would raise the score above the quality of the benches")
 def test_a_bench_that_dies_for_another_reason_kills_nothing(monkeypatch):
+    """A transfer that is not compared, a simulator crash or a test that fails without a mutant kills no mutant; only a
+    proof makes a mutant equivalent; a survivor without a reason fails."""
     monkeypatch.setattr(judging, "bench_module", lambda host: "bitpath.verif.tb.tb_nothing")
     with pytest.raises(SimulationError, match=r"ups: .* fails without a mutant: bench: ups on verilator"):
         judging.judge(TARGET, HOST, COUNT, SEED, quiet)
@@ -115,6 +122,7 @@ def proofs(folder, top, mutants):
     return [prover.prove(number, mutant.module.removeprefix("\\")) for number, mutant in enumerate(mutants, 1)]
 
 
+@covers("mutation.honest")
 def test_proofs(tmp_path):
     """Covers a mutant that sets a constant net to its own value, and faults that appear in the next state."""
     netlist = build_mutants(HOST, TARGET, COUNT, SEED).verilog[0].parent

@@ -17,6 +17,7 @@ from bitpath.sim.engine.check.design import read_design
 from bitpath.sim.engine.check.port_map import read_map
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.verif.kit.code_mutants import mutated
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tests.check.rounding_faults import FAULTS, QUICK
 
 pytestmark = pytest.mark.simulator
@@ -133,6 +134,7 @@ def losing(tmp_path):
     return file
 
 
+@covers("quad_mx_dot.boundary")
 @pytest.mark.deep
 def test_a_lost_sticky_bit_fails_with_default_options(losing, bitpath):
     status, _, err = bitpath("check", losing, "--unit", "quad_mx_dot")

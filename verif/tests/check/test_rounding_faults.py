@@ -14,6 +14,7 @@ from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot, dot_layout
 from bitpath.verif.kit.code_mutants import mutated
 from bitpath.verif.kit.packing import pack, width
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tests.check.rounding_faults import FAULTS, QUICK
 from bitpath.verif.trainium3.dot.quad_mx_boundary_corners import near_boundaries
 
@@ -33,6 +34,7 @@ class Bare(wiring.Component):
         return m
 
 
+@covers("quad_mx_dot.boundary")
 @pytest.mark.parametrize(
     "name", [QUICK, *(pytest.param(each, marks=pytest.mark.deep) for each in FAULTS if each != QUICK)]
 )

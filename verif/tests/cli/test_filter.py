@@ -7,15 +7,22 @@ import pytest
 
 from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.engine import bench_tests, build, runner
+from bitpath.verif.kit.testplan import covers
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLE = ROOT / "docs/examples/mx_dot4"
 
 
+@covers(
+    "robustness.filters",
+    "A filter with a mistake must not cost a build, and a replay line must run the test that it names",
+)
 @pytest.mark.parametrize(
     "line", ["test-sim psum", f"check {EXAMPLE}/mx_dot4.sv --unit quad_mx_dot --map {EXAMPLE}/ports.toml"]
 )
 def test_a_filter_that_finds_nothing_is_refused_before_the_build(bitpath, monkeypatch, tmp_path, line):
+    """Filters that find no test or skipped ones alone, the names of every bench's tests, and values of any letters in a
+    replay line."""
     monkeypatch.setattr(build, "build", lambda *_, **__: pytest.fail("a simulation was built"))
     monkeypatch.setattr(runner, "build", build.build)
     status, out, err = bitpath(*line.split(), "--filter", "resett?$")
@@ -26,6 +33,7 @@ def test_a_filter_that_finds_nothing_is_refused_before_the_build(bitpath, monkey
     assert list(tmp_path.iterdir()) == []
 
 
+@covers("robustness.filters")
 def test_a_filter_that_finds_skipped_tests_alone_is_refused(monkeypatch):
     unit = find_unit("dot16")
     config = unit.config_type()
@@ -39,11 +47,13 @@ def test_a_filter_that_finds_skipped_tests_alone_is_refused(monkeypatch):
     bench_tests.check_filter(unit.bench, config, None)
 
 
+@covers("robustness.filters")
 def test_a_bench_that_is_none_is_named():
     with pytest.raises(ValueError, match=r"^bitpath\.verif\.nosuch cannot be imported: ModuleNotFoundError: "):
         bench_tests.check_filter("bitpath.verif.nosuch", UNITS["psum"].config_type(), "reset")
 
 
+@covers("robustness.filters")
 @pytest.mark.deep
 @pytest.mark.simulator
 def test_the_names_are_those_of_the_run(elsewhere):
@@ -55,6 +65,7 @@ def test_the_names_are_those_of_the_run(elsewhere):
     )
 
 
+@covers("robustness.filters")
 @pytest.mark.deep
 @pytest.mark.parametrize("unit", UNITS)
 def test_every_bench_tells_its_tests(unit):
@@ -62,6 +73,7 @@ def test_every_bench_tells_its_tests(unit):
     assert not all(names.values())
 
 
+@covers("robustness.filters")
 @pytest.mark.parametrize("text", ["a b", "$HOME $(HOME) `id`", "a\\d\"'$", "name/x=(1, 2)|[3]$"])
 def test_a_value_in_a_replay_line_reaches_the_command_as_it_is(text):
     line = f"make -n --no-print-directory sim UNIT=psum FILTER={runner._for_make(text)}"

@@ -16,6 +16,7 @@ from bitpath.golden.arrays import files
 from bitpath.golden.nki.language.memory import shared_constant
 from bitpath.golden.tensix.llk import Case
 from bitpath.sim.engine.check import design
+from bitpath.verif.kit.testplan import covers
 
 CASE = {
     "op": "matmul",
@@ -163,13 +164,20 @@ NO_FILES = {
 }
 
 
+@covers(
+    "robustness.inputs",
+    "A file of a stranger must not hang a command, fill the memory, or be read as another one than it says",
+)
 @pytest.mark.parametrize("make", NO_FILES, ids=lambda make: make.__name__)
 @pytest.mark.parametrize("line", LINES)
 def test_what_is_no_file_of_bounded_size_is_refused(bitpath, folder, bounded, line, make):
+    """Pipes, devices, sockets, folders, loops, too large, deep, ambiguous and damaged files in the place of each input
+    of each command."""
     make(folder / "bad")
     refused(bitpath, line, NO_FILES[make])
 
 
+@covers("robustness.inputs")
 @pytest.mark.parametrize(
     ("line", "content"),
     [
@@ -184,6 +192,7 @@ def test_what_is_no_such_file_is_refused(bitpath, folder, bounded, line, content
     refused(bitpath, line)
 
 
+@covers("robustness.inputs")
 @pytest.mark.parametrize("content", ["binary", "text", "deep expression", "many lines"])
 def test_what_is_no_kernel_is_refused(bitpath, folder, bounded, content):
     (folder / "bad.py").write_bytes(CONTENTS[content])
@@ -193,6 +202,7 @@ def test_what_is_no_kernel_is_refused(bitpath, folder, bounded, content):
     assert err.count("\n") == 1
 
 
+@covers("robustness.inputs")
 def test_a_design_is_refused_within_its_time(bitpath, folder, bounded, monkeypatch):
     """A file that the design includes is a pipe, which nobody writes; Verilator reads it."""
     monkeypatch.setattr(design, "SECONDS", 1)
@@ -202,6 +212,7 @@ def test_a_design_is_refused_within_its_time(bitpath, folder, bounded, monkeypat
     assert (status, out, err) == (2, "", "bitpath: top must be elaborated by Verilator within 1 s\n")
 
 
+@covers("robustness.inputs")
 def test_an_expression_may_be_deep(bitpath, folder, bounded):
     (folder / "top.v").write_text(
         f"module top(input i, output o); assign o = {'i ^ (o & ' * 1500}i{')' * 1500}; endmodule\n"
@@ -211,6 +222,7 @@ def test_an_expression_may_be_deep(bitpath, folder, bounded):
     assert err.startswith("bitpath: top must not have expressions in each other a thousand deep")
 
 
+@covers("robustness.inputs")
 def test_a_value_has_a_largest_depth():
     whole = "[" * files.DEPTH + "]" * files.DEPTH
     assert files.parse_json(whole) is not None
@@ -218,12 +230,14 @@ def test_a_value_has_a_largest_depth():
         files.parse_json(f'{{"a": {whole}}}')
 
 
+@covers("robustness.inputs")
 @pytest.mark.parametrize("content", ["deep", "a key twice"])
 def test_a_case_of_a_text_is_read_the_same(content):
     with pytest.raises(ValueError, match=r"^case must (not be nested|have each key of an object once)"):
         Case.from_json(CONTENTS[content].decode())
 
 
+@covers("robustness.inputs")
 def test_a_kernel_s_constant_is_read_the_same(tmp_path, bounded):
     fifo(tmp_path / "bad")
     with pytest.raises(files.FileError, match=r"/bad must be a regular file, not a pipe$"):
@@ -233,6 +247,7 @@ def test_a_kernel_s_constant_is_read_the_same(tmp_path, bounded):
         shared_constant(str(tmp_path / "object.npy"))
 
 
+@covers("robustness.inputs")
 def test_an_array_is_read_as_numpy_reads_it(tmp_path):
     rng = np.random.default_rng(5)
     arrays = {
@@ -253,6 +268,7 @@ def test_an_array_is_read_as_numpy_reads_it(tmp_path):
             assert found[name].flags.writeable
 
 
+@covers("robustness.inputs")
 def test_an_array_with_a_flipped_bit_is_refused(tmp_path):
     np.savez_compressed(tmp_path / "a.npz", x=np.arange(100))
     whole = (tmp_path / "a.npz").read_bytes()

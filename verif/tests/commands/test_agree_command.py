@@ -10,6 +10,7 @@ from bitpath.sim.campaigns.agreement import agree, known
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.reports import write_records
+from bitpath.verif.kit.testplan import covers
 
 
 @pytest.fixture
@@ -27,7 +28,10 @@ def asked(monkeypatch, in_process):
     return asked
 
 
+@covers("agreement.resumed", "A run of an hour may be interrupted, and a stale result must not count")
 def test_an_agreement_is_not_repeated(bitpath, asked):
+    """A unit that agreed is skipped if sources, tools, steps and seed are unchanged; a unit that failed always runs
+    again."""
     for _ in range(2):
         assert bitpath("agree", "ups", "psum", "--no-netlist")[0] == 1
         assert [record["status"] for record in recorded().values()] == ["agrees", "failed"]
@@ -37,6 +41,7 @@ def test_an_agreement_is_not_repeated(bitpath, asked):
     assert [(unit, steps, seed) for unit, _, _, steps, seed in asked[3:]] == [("ups", 30, 8), ("ups", 31, 0)]
 
 
+@covers("agreement.resumed")
 def test_an_agreement_is_repeated_with_other_sources(bitpath, asked, monkeypatch):
     bitpath("agree", "ups", "--no-netlist")
     monkeypatch.setattr(known, "_sources", lambda unit: {"sources": "others"})
@@ -87,6 +92,7 @@ def test_a_difference_fails_and_the_others_are_kept(bitpath, asked):
     assert {unit: record["status"] for unit, record in recorded().items()} == {"psum": "failed", "ups": "agrees"}
 
 
+@covers("robustness.stale")
 def test_records_of_other_units_stay_unless_they_are_older_than_the_sources(bitpath, asked):
     old, new = {"unit": "xorwow", "began": 1.0}, {"unit": "srs", "began": time.time() + 60}
     write_records(paths.reports() / "agreement.json", [old, new])

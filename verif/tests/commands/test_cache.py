@@ -11,6 +11,7 @@ import pytest
 from bitpath.sim.engine import build as building
 from bitpath.sim.engine import cache, paths, tools
 from bitpath.sim.engine.runner import Emitter, SimulationError, build, run
+from bitpath.verif.kit.testplan import covers
 
 TOY = Path(__file__).parent / "toy"
 
@@ -28,6 +29,7 @@ def test_ensure_makes_once_for_each_key(tmp_path):
         assert cache.ensure(tmp_path / "made", {"key": key}, make) == {"count": count}
 
 
+@covers("robustness.interruption")
 def test_an_interrupted_making_is_thrown_away(tmp_path):
     def interrupted(folder):
         (folder / "half").write_text("")
@@ -57,6 +59,7 @@ def build_copy(folder):
     return build("toy", module.ToyConfig(), "icarus", emitter=Emitter(module.emit, (folder,)))
 
 
+@covers("robustness.stale")
 @pytest.mark.simulator
 def test_a_changed_source_is_rebuilt(copy):
     assert build_copy(copy).seconds > 0
@@ -97,6 +100,7 @@ def test_an_edit_that_changes_no_verilog_recompiles_nothing(copy):
     assert stamp.stat().st_mtime_ns == before
 
 
+@covers("robustness.stale")
 @pytest.mark.simulator
 def test_a_broken_build_is_never_reused(copy, monkeypatch):
     good = build_copy(copy)

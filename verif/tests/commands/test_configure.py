@@ -9,6 +9,7 @@ from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL, 
 from bitpath.rtl.common.config import to_dict
 from bitpath.rtl.units import find_unit
 from bitpath.sim.engine.configure import PRESETS, chosen
+from bitpath.verif.kit.testplan import covers
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,7 @@ def test_a_file_gives_the_same_as_the_settings(tmp_path):
     assert config != find_unit("rmsnorm_quant").config_type()
 
 
+@covers("robustness.configurations")
 @pytest.mark.parametrize(
     ("unit", "settings", "says"),
     [

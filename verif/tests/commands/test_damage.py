@@ -14,6 +14,7 @@ from bitpath.rtl.units import UNITS
 from bitpath.sim.engine import cache, journal, process
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.flows import operands
+from bitpath.verif.kit.testplan import covers
 
 WRONG = (None, True, -1, 3.5, 10**30, "x", "", [], [None], {}, {"a": 1}, float("nan"))
 CONFIGS = {unit.config_type: unit.name for unit in UNITS.values()}
@@ -37,9 +38,11 @@ def with_another(value, path, new):
     return whole
 
 
+@covers("robustness.configurations", "A misread configuration builds the wrong unit, and tests pass on it")
 @pytest.mark.parametrize("config_type", CONFIGS, ids=CONFIGS.values())
 def test_a_configuration_is_refused_by_a_sentence_or_is_one(config_type):
-    """Yield copies in which each value in turn is replaced by other types and out-of-range values."""
+    """Every value of every unit's configuration replaced by wrong ones; files that are not JSON or have duplicate
+    fields."""
     value = to_dict(config_type())
     refused = 0
     for path in places(value):
@@ -60,6 +63,7 @@ def test_a_configuration_is_refused_by_a_sentence_or_is_one(config_type):
     assert refused >= len(WRONG) - 2
 
 
+@covers("robustness.configurations")
 @pytest.mark.parametrize(
     ("content", "says"),
     [
@@ -84,6 +88,7 @@ def test_an_invalid_configuration_file_is_refused(bitpath, tmp_path, content, sa
     assert not (tmp_path / "verilog").exists()
 
 
+@covers("robustness.files")
 @pytest.mark.parametrize("size", [0, 1000, -100])
 def test_the_layer_s_file_is_damaged(bitpath, tmp_path, monkeypatch, size):
     layer = tmp_path / "layer.npz"
@@ -128,6 +133,7 @@ def test_a_complete_run_passes(run_with, tmp_path):
     assert summary(tmp_path)["values"] == {"a": 3, "b": 4}
 
 
+@covers("robustness.simulator", "An incomplete run must not pass")
 @pytest.mark.parametrize(
     ("given", "says"),
     [
@@ -143,11 +149,13 @@ def test_a_complete_run_passes(run_with, tmp_path):
     ids=["none", "cut", "empty", "records cut", "records garbled", "records lost", "crashed", "killed"],
 )
 def test_an_incomplete_run_fails(run_with, tmp_path, given, says):
+    """A simulator that dies, hangs, truncates its results or crashes after passing tests."""
     with pytest.raises(SimulationError, match=f"^unpacker on icarus, seed 1: .*{says}"):
         run_with(**given)
     assert summary(tmp_path)["compared"] == 0
 
 
+@covers("robustness.files")
 @pytest.mark.parametrize("name", ["a", "sub/b"])
 @pytest.mark.parametrize(
     "damage",
@@ -177,6 +185,7 @@ def test_a_damaged_build_is_rebuilt(tmp_path, name, damage):
 STAMPS = (b"", b"{", b"[]", b"3", b"\xff\xfe", b'{"made": {}}', b'{"key": {}, "made": {}, "files": 3}', b"null")
 
 
+@covers("robustness.files")
 @pytest.mark.parametrize("stamp", STAMPS)
 def test_a_garbled_stamp_is_no_stamp(tmp_path, stamp):
     cache.ensure(tmp_path / "made", {}, lambda folder: {"n": 1})
@@ -184,6 +193,8 @@ def test_a_garbled_stamp_is_no_stamp(tmp_path, stamp):
     assert cache.ensure(tmp_path / "made", {}, lambda folder: {"n": 2}) == {"n": 2}
 
 
+@covers("robustness.files")
+@covers("robustness.interruption")
 @pytest.mark.parametrize("garbage", [b"\xff\xfe\x00", b"[1, 2]", b"3", b'{"value": 2, "a lo', b"null"])
 def test_a_garbled_line_loses_only_itself(tmp_path, garbage):
     path = tmp_path / "new" / "file.jsonl"
@@ -207,7 +218,9 @@ for index in range(100):
 """
 
 
+@covers("robustness.two", "Test workers and a user's command share build/")
 def test_two_runs_at_once_lose_nothing(tmp_path):
+    """Two concurrent runs: one build of each key, all lines of a journal, a report that is always complete."""
     writers = [subprocess.Popen([sys.executable, "-c", TWO_AT_ONCE, who], cwd=tmp_path) for who in ("1", "2")]
     report = tmp_path / "report.json"
     seen = 0

@@ -12,6 +12,7 @@ import pytest
 from bitpath.rtl.common.files import replacing, write_whole
 from bitpath.sim import __main__
 from bitpath.sim.flows import matmul, operands, outcome, results
+from bitpath.verif.kit.testplan import covers
 
 
 @pytest.fixture
@@ -28,7 +29,10 @@ def saved_to(bitpath, monkeypatch):
     return save
 
 
+@covers("robustness.outputs", "A command must not destroy or half write a file that it was not told to replace")
 def test_an_output_replaces_no_other_file(saved_to, tmp_path):
+    """Outputs to links, devices, pipes, beside a user's files, interrupted or with a closed reader; matrices in every
+    form of .npy."""
     (tmp_path / "out.npz.partial").write_text("the user's")
     assert saved_to("out.npz") == (0, "")
     assert (tmp_path / "out.npz.partial").read_text() == "the user's"
@@ -36,6 +40,7 @@ def test_an_output_replaces_no_other_file(saved_to, tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["build", "out.npz", "out.npz.partial"]
 
 
+@covers("robustness.outputs")
 @pytest.mark.parametrize("present", [True, False])
 def test_an_output_goes_to_the_target_of_a_link(saved_to, tmp_path, present):
     (tmp_path / "folder").mkdir()
@@ -48,6 +53,7 @@ def test_an_output_goes_to_the_target_of_a_link(saved_to, tmp_path, present):
     assert np.load(target)["result"].shape == (2, 2)
 
 
+@covers("robustness.outputs")
 @pytest.mark.parametrize("output", ["fifo", "device", "loop"])
 def test_an_output_that_is_no_regular_file_is_refused(saved_to, tmp_path, output):
     os.mkfifo(tmp_path / "fifo")
@@ -58,6 +64,7 @@ def test_an_output_that_is_no_regular_file_is_refused(saved_to, tmp_path, output
     assert [(file.name, file.lstat().st_ino) for file in tmp_path.iterdir()] == before
 
 
+@covers("robustness.outputs")
 def test_an_output_has_the_permissions_of_the_replaced_file_or_of_the_umask(tmp_path):
     old, new = tmp_path / "old", tmp_path / "new"
     old.write_text("old")
@@ -74,6 +81,7 @@ def test_an_output_has_the_permissions_of_the_replaced_file_or_of_the_umask(tmp_
     assert stat.S_IMODE(old.stat().st_mode) == 0o604
 
 
+@covers("robustness.outputs")
 def test_an_interrupted_output_leaves_the_old_file_alone(tmp_path):
     (tmp_path / "file").write_text("old")
     with contextlib.suppress(KeyboardInterrupt), replacing(tmp_path / "file") as file:
@@ -82,6 +90,7 @@ def test_an_interrupted_output_leaves_the_old_file_alone(tmp_path):
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("file", "old")]
 
 
+@covers("robustness.outputs")
 @pytest.mark.parametrize("dtype", ["<f4", ">f4", "<f2", ">f2"])
 @pytest.mark.parametrize("order", "CF")
 @pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])
@@ -102,6 +111,7 @@ def test_too_little_memory_is_one_sentence(bitpath, monkeypatch):
     assert err.count("\n") == 1
 
 
+@covers("robustness.outputs")
 def test_an_output_that_nobody_reads_ends_the_command_quietly(tmp_path):
     script = (
         "import click; from bitpath.sim import __main__; "

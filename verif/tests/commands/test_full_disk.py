@@ -14,6 +14,7 @@ import pytest
 
 from bitpath.sim.engine import cache, journal, paths, process, tools
 from bitpath.sim.engine.errors import SimulationError
+from bitpath.verif.kit.testplan import covers
 
 FULL = Path("/dev/full")
 """Whatever is written to it finds no space left."""
@@ -23,7 +24,9 @@ def full(*_):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
+@covers("robustness.disk", "Complete results must stay, and partial ones must not be used")
 def test_a_report_stays_as_it_was(bitpath, monkeypatch):
+    """A full disk during a report, a journal entry, a build and a run."""
     paths.reports().mkdir(parents=True)
     file = paths.reports() / "report.json"
     file.write_text('[{"old": 1}]')
@@ -58,6 +61,7 @@ print(*refused)
 """Appends to a file that may hold 1000 bytes, and once more when it may hold more."""
 
 
+@covers("robustness.disk")
 def test_a_journal_keeps_what_was_complete(tmp_path):
     done = subprocess.run([sys.executable, "-c", LIMITED], cwd=tmp_path, capture_output=True, text=True, check=True)
     refused = {int(word) for word in done.stdout.split()}
@@ -68,6 +72,7 @@ def test_a_journal_keeps_what_was_complete(tmp_path):
     assert len((tmp_path / "file.jsonl").read_text().splitlines()) == len(kept)
 
 
+@covers("robustness.disk")
 @pytest.mark.parametrize("what", ["content", cache.STAMP])
 def test_a_build_without_room_is_made_again(tmp_path, monkeypatch, what):
     def make(_):
@@ -87,6 +92,7 @@ COMPILER = "cc1.s: fatal error: error writing to cc1.s: No space left on device\
 FAILURES = {"no room": (1000, ""), "a compiler's message": (1 << 30, COMPILER), "another reason": (1 << 30, "")}
 
 
+@covers("robustness.disk")
 @pytest.mark.parametrize(("free", "says"), FAILURES.values(), ids=FAILURES)
 def test_a_run_without_room_says_so(run_unpacker, monkeypatch, free, says):
     monkeypatch.setattr(process, "run_logged", lambda command, *, env, log, timeout: (log.write_text(says) and 1) or 1)
@@ -96,6 +102,7 @@ def test_a_run_without_room_says_so(run_unpacker, monkeypatch, free, says):
         run_unpacker()
 
 
+@covers("robustness.disk")
 @pytest.mark.parametrize(("free", "says"), FAILURES.values(), ids=FAILURES)
 def test_a_build_without_room_is_one_sentence(bitpath, tmp_path, monkeypatch, free, says):
     monkeypatch.setattr(paths, "simulations", lambda: tmp_path / "sim")
@@ -115,6 +122,7 @@ def test_a_build_without_room_is_one_sentence(bitpath, tmp_path, monkeypatch, fr
         assert "failed; log: " in err
 
 
+@covers("robustness.disk")
 @pytest.mark.parametrize("line", ["report", "test-sim element_map --sim icarus"])
 def test_a_folder_that_nobody_may_write_to_is_one_sentence(tmp_path, line):
     """Permissions do not suffice here: root may write to every folder, but not below /sys."""
@@ -129,6 +137,7 @@ def test_a_folder_that_nobody_may_write_to_is_one_sentence(tmp_path, line):
     )
 
 
+@covers("robustness.disk")
 def test_a_run_that_cannot_begin_leaves_no_result(run_unpacker, tmp_path, monkeypatch):
     monkeypatch.setattr(process, "run_logged", lambda *_, **__: pytest.fail("a simulation was started"))
     write_text = Path.write_text

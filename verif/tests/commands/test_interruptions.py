@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bitpath.sim.engine import cache, process
+from bitpath.verif.kit.testplan import covers
 
 COMMAND = """
 import click, os, signal
@@ -82,6 +83,7 @@ def ended(tmp_path, body, logs, end, **options):
     return parent.returncode, errors.strip("\n"), children
 
 
+@covers("robustness.interruption", "An orphaned simulator occupies a core for hours")
 @pytest.mark.parametrize(
     ("end", "status", "says"),
     [
@@ -95,6 +97,7 @@ def ended(tmp_path, body, logs, end, **options):
 )
 @pytest.mark.parametrize("body", ["child", pytest.param("workers", marks=pytest.mark.deep)])
 def test_children_end_with_the_command(tmp_path, end, status, says, body):
+    """Ctrl-C, SIGTERM, a closed terminal, SIGKILL: no child process survives, and no partial result is used."""
     logs = [tmp_path / f"log {k}" for k in range(1 if body == "child" else 2)]
     got, errors, children = ended(tmp_path, body, logs, lambda parent: os.kill(parent, end))
     assert got == status
@@ -115,6 +118,7 @@ def test_ctrl_c_at_a_terminal_is_the_parent_s(tmp_path):
     assert_ended(children)
 
 
+@covers("robustness.interruption")
 def test_a_time_limit_ends_the_whole_group(tmp_path):
     log = tmp_path / "log"
     with pytest.raises(TimeoutError, match=r"no end after 0\.5 s"):
@@ -122,6 +126,7 @@ def test_a_time_limit_ends_the_whole_group(tmp_path):
     assert_ended(pids(log))
 
 
+@covers("robustness.interruption")
 def test_orphans_end_too(tmp_path):
     log = tmp_path / "log"
     assert process.run_logged(["sh", "-c", "sleep 300 & echo $!"], env=os.environ, log=log, timeout=60) == 0
@@ -133,6 +138,7 @@ def test_the_status_is_the_command_s_own(tmp_path, script, status):
     assert process.run_logged(["sh", "-c", script], env=os.environ, log=tmp_path / "log", timeout=60) == status
 
 
+@covers("robustness.interruption")
 def test_an_interrupted_removal_leaves_no_usable_build(tmp_path, monkeypatch):
     """A new key clears the folder; after an interruption during that, the old key is used again."""
     folder = tmp_path / "made"

@@ -10,6 +10,7 @@ from bitpath.sim.flows import aie_ml_v2_matmul, builds, matmul, results
 from bitpath.sim.flows.history import kept_runs
 from bitpath.sim.study.page import result
 from bitpath.verif.kit.mismatches import SHOWN
+from bitpath.verif.kit.testplan import covers
 
 SIZE = 32
 WRONG = (0, 1, 12, 255, 256, 257, 512, 768, 1024)
@@ -42,6 +43,7 @@ def run(bitpath, monkeypatch, tmp_path):
     return call
 
 
+@covers("mutation.comparisons")
 @pytest.mark.parametrize("wrong", WRONG)
 def test_every_number_of_wrong_outputs_fails_with_its_count(run, wrong):
     status, out, err = run({"bf16": wrong}, "--json")
@@ -63,6 +65,7 @@ def test_every_number_of_wrong_outputs_fails_with_its_count(run, wrong):
     assert expected in result.verdict(kept)
 
 
+@covers("mutation.comparisons")
 def test_formats_whose_mismatches_sum_to_256(run):
     status, out, _ = run({"bf16": 128, "fp16": 128})
     assert status == 1

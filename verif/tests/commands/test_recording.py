@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.verif.kit import looks
 from bitpath.verif.kit.recording import COMPARED, READ, Recorder
 from bitpath.verif.kit.scoreboard import Scoreboard
+from bitpath.verif.kit.testplan import covers
 
 SIGNATURE = wiring.Signature({"i": In(8), "o": Out(8), "flag": Out(1)})
 PERIOD = 10
@@ -51,6 +52,7 @@ def test_a_read_between_two_edges_counts_in_both_cycles(tmp_path):
     assert recording.recorder.looks == {(0, 0): READ, (1, 0): READ, (0, 1): COMPARED}
 
 
+@covers("mutation.honest")
 def test_a_comparison_without_a_read_does_not_count(tmp_path):
     recording = Recording(tmp_path)
     recording.cycle(("101", "0"), [(0, "o")])

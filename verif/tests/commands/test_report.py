@@ -15,7 +15,7 @@ from bitpath.sim.engine import paths, results
 from bitpath.sim.engine.reports import write_records
 from bitpath.sim.engine.results import Result
 from bitpath.verif.formal.property import Property, Sabotage
-from bitpath.verif.kit.testplan import Item
+from bitpath.verif.kit.testplan import Item, covers
 
 
 def junit(cases, began="", file="test_psum"):
@@ -67,7 +67,9 @@ def test_the_last_run_counts_and_the_worst_parameter(reports):
     assert results.over(found) == Result(results.MISSING, 2, 4)
 
 
+@covers("robustness.stale", "A stale result that counts as fresh goes unnoticed")
 def test_a_stale_result_does_not_count(reports):
+    """Results older than the sources do not count; builds are repeated if a dependency changes."""
     leave_run("old", [], age=YEAR)
     assert results.latest_results().tests["tb_psum::flags"] == Result(results.STALE)
     leave_run("new", [], sim="verilator")
@@ -82,6 +84,7 @@ def test_the_newest_of_two_files_counts(reports):
     assert results.latest_results().tests == {"tests/rtl/test_psum.py::test_a": Result(results.PASSED)}
 
 
+@covers("robustness.stale")
 def test_a_parameter_that_is_stale_or_was_left_out_counts(reports):
     test = "tests/rtl/test_psum.py::test_a"
     (reports / "test.xml").write_text(junit({"test_a[1]": ""}, "2100-01-01T00:00:00"))
@@ -105,6 +108,7 @@ def test_a_run_names_the_tests_that_it_leaves_out(tmp_path):
     assert (tmp_path / "reports" / f"test{results.LEFT_OUT}").read_text() == "test_some.py::test_some[2]\n"
 
 
+@covers("robustness.files")
 @pytest.mark.parametrize("text", ["[]", "{}", '{"digest": "0", "tests": 3}', "7"])
 def test_a_summary_of_another_form_is_not_read(reports, text):
     run = leave_run("other", [])
@@ -112,6 +116,7 @@ def test_a_summary_of_another_form_is_not_read(reports, text):
     assert results.latest_results() == results.Results({}, (run,))
 
 
+@covers("robustness.files")
 @pytest.mark.parametrize(
     "text", ["[1]", *(pytest.param(each, marks=pytest.mark.deep) for each in ("{}", "null", '["a"]'))]
 )
@@ -122,6 +127,7 @@ def test_a_report_of_another_form_is_not_read(reports, bitpath, text):
     assert "formal.json is not whole; nothing was taken from it" in " ".join(out.split())
 
 
+@covers("robustness.stale")
 def test_a_stale_record_is_shown_separately(reports, bitpath, monkeypatch):
     new = {"unit": "psum", "vectors": 1000, "mismatches": 0, "began": time.time() + 60}
     write_records(reports / "deep.json", [new, {**new, "vectors": 7, "began": 1.0}])
@@ -136,6 +142,7 @@ def test_a_stale_record_is_shown_separately(reports, bitpath, monkeypatch):
         assert f"{name}: {results.STALE}" in out
 
 
+@covers("robustness.files")
 def test_a_damaged_file_is_reported_and_not_read(reports, bitpath):
     run = leave_run("cut", [])
     os.truncate(run, 20)

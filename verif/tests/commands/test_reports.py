@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from bitpath.sim.engine import reports
+from bitpath.verif.kit.testplan import covers
 
 
 @pytest.fixture
@@ -29,6 +30,7 @@ def test_unneeded_files_are_removed(file):
     assert [each["name"] for each in reports.merge([], file, keep=reports.began_since(6.0))] == ["new"]
 
 
+@covers("robustness.files")
 @pytest.mark.parametrize("text", ['[{"name": "cut', "{}", "3", ""])
 def test_a_damaged_report_is_written_anew(file, text):
     file.parent.mkdir()
@@ -42,6 +44,7 @@ def test_damaged_records_are_left_out(file):
     assert reports.merge([], file) == [{"name": "whole"}]
 
 
+@covers("robustness.two")
 def test_of_two_that_write_at_once_both_stay(file):
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda name: reports.merge([{"name": name}], file), range(40)))

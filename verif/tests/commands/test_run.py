@@ -20,6 +20,7 @@ from bitpath.sim.flows import (
     trainium3_layer,
     trainium3_matmul,
 )
+from bitpath.verif.kit.testplan import covers
 
 RECORD = {
     "machine": str,
@@ -57,9 +58,10 @@ def passed(bitpath, line):
     return out, report()
 
 
+@covers("tensor_engine.run", "Users run it, and its table must be true")
 @pytest.mark.simulator
 def test_every_machine_runs_by_default(bitpath, monkeypatch):
-    """One format of each machine; run.json lists them in the machines' order."""
+    """Bitpath run: a slice of the layer, own matrices, one bit of difference, results that are not finite."""
     monkeypatch.setattr(trainium3_matmul, "FORMATS", ("mxfp4",))
     monkeypatch.setattr(tensix_matmul, "FORMATS", ("bf16_lofi",))
     monkeypatch.setattr(aie_ml_v2_matmul, "FORMATS", ("mx9",))
@@ -227,6 +229,7 @@ def test_a_difference_of_quantised_elements_fails_the_layer(bitpath, monkeypatch
     assert (status, record["mismatches"], record["quantized_mismatches"]) == (1, 1, 1)
 
 
+@covers("tensor_engine.run")
 @pytest.mark.simulator
 def test_own_matrices(bitpath, matrices, tmp_path):
     a, b = matrices
@@ -243,6 +246,7 @@ def test_own_matrices(bitpath, matrices, tmp_path):
     assert record["outputs_compared"] == 15
 
 
+@covers("tensor_engine.run")
 @pytest.mark.simulator
 def test_infinite_results_are_compared_too(bitpath, matrices):
     """A non-finite result has no SQNR, but is not an error."""
@@ -256,6 +260,7 @@ def test_infinite_results_are_compared_too(bitpath, matrices):
     assert (record["mismatches"], record["sqnr_db"]) == (0, None)
 
 
+@covers("tensor_engine.run")
 @pytest.mark.simulator
 def test_one_bit_of_difference_fails_the_run(bitpath, monkeypatch):
     honest = trainium3.run_program
@@ -273,6 +278,7 @@ def test_one_bit_of_difference_fails_the_run(bitpath, monkeypatch):
     assert (record["mismatches"], record["outputs_compared"]) == (1, 4)
 
 
+@covers("tensor_engine.alive")
 def test_an_engine_that_was_never_busy_is_an_error(bitpath, monkeypatch):
     """Replace the engine by a dead one, without results or cycles."""
     monkeypatch.setattr(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from bitpath.sim.flows import matmul, outcome, results
+from bitpath.verif.kit.testplan import covers
 
 
 @pytest.mark.parametrize(
@@ -130,6 +131,16 @@ def refused(bitpath, folder, line, says):
     assert sorted(folder.iterdir()) == before
 
 
+@covers(
+    "robustness.files",
+    "A damaged file must not be used, and must not invalidate the others",
+    "Truncated or garbled matrices, libraries, layer files, builds, stamps, journals, results and reports",
+)
+@covers(
+    "tensor_engine.mistakes",
+    "Never a traceback for a user's mistake, and nothing left half-written",
+    "Unknown names, sizes that do not fit, files with other contents, missing tools: one sentence",
+)
 @pytest.mark.parametrize(("line", "says"), MISTAKES, ids=[line for line, _ in MISTAKES])
 def test_a_mistake_is_one_sentence(bitpath, matrices, tmp_path, line, says):
     refused(bitpath, tmp_path, line, says)
@@ -173,6 +184,7 @@ BAD_MATRICES = {
 }
 
 
+@covers("robustness.outputs")
 @pytest.mark.parametrize(("content", "says"), BAD_MATRICES.values(), ids=BAD_MATRICES)
 @pytest.mark.parametrize("option", ["--a", "--b"])
 def test_a_file_that_is_no_matrix(bitpath, matrices, tmp_path, option, content, says):
@@ -188,12 +200,14 @@ def test_matrices_that_do_not_fit(bitpath, tmp_path, saved):
     refused(bitpath, tmp_path, f"run {files}", "b holds NaN, which float4_e2m1fn cannot express")
 
 
+@covers("tensor_engine.mistakes")
 def test_a_folder_that_cannot_be_written_to(bitpath, matrices, tmp_path, monkeypatch):
     # Permissions do not suffice here: root may write to every folder.
     monkeypatch.setattr("os.access", lambda path, mode: path != tmp_path)
     refused(bitpath, tmp_path, f"run {FILES} --format mxfp4 -o out.npz", f"-o: {tmp_path} cannot be written to")
 
 
+@covers("tensor_engine.mistakes")
 @pytest.mark.parametrize(
     ("simulator", "says"),
     [

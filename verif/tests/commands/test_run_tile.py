@@ -9,6 +9,7 @@ import pytest
 from bitpath.golden.aie_ml_v2.tile.schedule import run_layer
 from bitpath.sim.flows import aie_ml_v2_tile, builds
 from bitpath.sim.flows.staged import StagedRun
+from bitpath.verif.kit.testplan import covers
 
 
 def passed(bitpath, line):
@@ -18,6 +19,7 @@ def passed(bitpath, line):
     return out, json.loads(Path("build/reports/run.json").read_text())
 
 
+@covers("aie_tile.layers")
 @pytest.mark.deep
 @pytest.mark.simulator
 @pytest.mark.parametrize("format_name", aie_ml_v2_tile.ALL_FORMATS)

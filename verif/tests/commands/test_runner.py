@@ -13,6 +13,7 @@ from bitpath.sim.engine.runner import Emitter, SimulationError, build, run
 from bitpath.verif.kit import mismatches
 from bitpath.verif.kit.handshakes import Received, Sent
 from bitpath.verif.kit.recording import COMPARED, recordings
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 TOY = Path(__file__).parent / "toy"
@@ -220,6 +221,7 @@ def test_a_mismatch_shows_inputs_numbers_and_distance():
     assert lines[-1].startswith("replay: make sim UNIT=toy SIM=icarus SEED=3 FILTER=bad_mismatch CONFIG=")
 
 
+@covers("robustness.simulator")
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_a_hanging_simulator_is_killed(simulator):
     start = time.monotonic()
@@ -228,6 +230,7 @@ def test_a_hanging_simulator_is_killed(simulator):
     assert time.monotonic() - start < 30
 
 
+@covers("robustness.simulator")
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_a_killed_simulator_has_failed(simulator):
     with pytest.raises(SimulationError, match=r"(?s)the simulator ended without results.*replay: make sim"):
@@ -257,6 +260,7 @@ def test_a_build_does_not_compile_verilators_library():
     assert not any(name.startswith("verilated") for name in objects)
 
 
+@covers("robustness.two")
 def test_concurrent_builds_of_one_key_are_made_once():
     """The process that waits for the Verilog may be the one that compiles it."""
     import toy_design

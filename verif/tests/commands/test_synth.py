@@ -13,6 +13,7 @@ from bitpath.sim.study.synth import configurations, flow, records
 from bitpath.sim.study.synth.flow import Flow
 from bitpath.sim.study.synth.library import CELLS, SIZES, TAU_NS, liberty
 from bitpath.sim.study.synth.yardsticks import YardstickConfig
+from bitpath.verif.kit.testplan import covers
 
 
 def test_the_generic_library_has_every_cell_in_every_size():
@@ -32,6 +33,7 @@ def test_a_library_of_the_users(tmp_path, suffix):
     assert Flow.of(file).name == "bitpath mine"
 
 
+@covers("robustness.files")
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [

@@ -8,6 +8,7 @@ import pytest
 from bitpath.sim.engine import tools
 from bitpath.sim.engine.build import build
 from bitpath.sim.engine.errors import MissingToolError
+from bitpath.verif.kit.testplan import covers
 
 
 @pytest.mark.parametrize(
@@ -35,8 +36,10 @@ def test_an_unknown_simulator_is_named():
         tools.require_simulator("vcs")
 
 
+@covers("robustness.paths", "The build fails after minutes, in words of make or the shell")
 @pytest.mark.parametrize("character", ['"', "\n", "\t", " ", "#", ";", ":"])
 def test_a_folder_where_a_build_would_fail_is_refused_at_once(tmp_path, monkeypatch, character):
+    """Working folders and environments whose paths hold characters with which a build fails."""
     folder = tmp_path / f"a{character}b"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -47,6 +50,7 @@ def test_a_folder_where_a_build_would_fail_is_refused_at_once(tmp_path, monkeypa
         build("element_map", None, "verilator")
 
 
+@covers("robustness.paths")
 @pytest.mark.parametrize("character", "$'%(&*`|\\é #")
 def test_an_environment_where_verilator_would_fail_is_refused(character):
     tools.require_plain("icarus", Path("build"), Path(f"a{character}b"))
@@ -54,6 +58,7 @@ def test_an_environment_where_verilator_would_fail_is_refused(character):
         tools.require_plain("verilator", Path("build"), Path(f"a{character}b"))
 
 
+@covers("robustness.paths")
 def test_a_path_where_builds_do_not_fail_is_taken():
     tools.require_plain("icarus", Path("a #;:b"), Path("a"))
     tools.require_plain("verilator", Path("a$%'&()é`|\\b"), Path("a+,=@~-_.9"))

@@ -37,6 +37,7 @@ from bitpath.rtl.trainium3.vector.quantize_mx import QuantizeMx
 from bitpath.verif.aie_ml_v2.convert import mx_convert as aie_convert
 from bitpath.verif.aie_ml_v2.mac.mac import LaneCase
 from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.kit.traffic import Driven, Manners, Pace
 from bitpath.verif.tensix.dot.dot import DotCase as TensixCase
 from bitpath.verif.tensix.dot.dot import Mode, Operation
@@ -109,14 +110,16 @@ def multiply(a, b, fidelity):
     return float(np.uint32(evaluate(dot16(numerics), script) << 16).view(np.float32))
 
 
+@covers("field_bugs.rtl", "The RTL may have a bug that golden does not have")
 @pytest.mark.parametrize(("quirk", "expected"), [(True, 0xC1800000), (False, 0xB4000000)])
 def test_tt_metal_38306_minus_one_unit(quirk, expected):
-    """Dst = -1.00000012 plus 1 * 1 gives -16 on Wormhole, -2**-23 with the fix."""
+    """The RTL's operators on products, roundings, zeros, codes and scales that were wrong elsewhere."""
     numerics = (WORMHOLE if quirk else WORMHOLE_FIXED).numerics
     request = tensix(Mode(Style.BF16, dst32=True), 1.0, 1.0, 0xBF800001, numerics)
     assert evaluate(dot16(numerics), lambda ask: ask(request)) == expected
 
 
+@covers("field_bugs.rtl")
 @pytest.mark.parametrize(
     ("a", "b", "fidelity", "expected"),
     [
@@ -143,6 +146,7 @@ def test_tensix_products(a, b, fidelity, expected):
     assert multiply(a, b, fidelity) == expected
 
 
+@covers("field_bugs.rtl")
 def test_tt_metal_46101_16_bit_dst_rounds_twice():
     """Double rounding: 1 + 2**-8 - 2**-12 first rounds up to BF16's tie."""
     numerics = WORMHOLE.numerics
@@ -150,6 +154,7 @@ def test_tt_metal_46101_16_bit_dst_rounds_twice():
     assert evaluate(dot16(numerics), lambda ask: ask(request)) == bf16(1.0 + 2.0**-7)
 
 
+@covers("field_bugs.rtl")
 def test_tt_metal_56553_underflow_of_the_exponent_sum():
     """In FP16 1.625 * 2**-6 times 1.25 * 2**-9 has the exponents 9 + 6 - 15 = 0 and is 0, though 2.03 * 2**-15 is normal."""
     a, b = 9 << 10 | 0x280, 6 << 10 | 0x100
@@ -163,6 +168,7 @@ def test_tt_metal_56553_underflow_of_the_exponent_sum():
     assert got == [0, 2 << 10 | 0x10]
 
 
+@covers("field_bugs.rtl")
 def test_tt_metal_57410_block_floats_are_truncated():
     """3.875 beside 8: the significand 0xF8 is shifted by 3 and rounded to 31, and truncated to 1 of BFP4's 3 bits."""
     word = pack(FloatWord, {"sign": 0, "exponent": 128, "fraction": 0x78 << 16})
@@ -182,12 +188,14 @@ def step(x, y, partial):
     return DotCase((*x, *(0,) * (4 - len(x))), E4M3FN, (*y, *(0,) * (4 - len(y))), E4M3FN, partial=partial)
 
 
+@covers("field_bugs.rtl")
 def test_gem5_2478_the_sum_is_fused():
     """2**24 + 1 is a tie that another 2**-18 breaks; a separately rounded product would lose it."""
     cases = [step([ONE], [ONE], 0x4B800000), step([ONE, TINY], [ONE, TINY], 0x4B800000)]
     assert quad(cases) == [0x4B800000, 0x4B800001]
 
 
+@covers("field_bugs.rtl")
 def test_gemmini_199_golden_and_rtl_follow_the_numerics():
     """2**20 + 1, which an alignment to 16 bits truncates, and 2**24 + 1 + 2**-18, which a single rounding rounds up."""
     cases = [step([ONE], [ONE], 0x49800000), step([ONE, TINY], [ONE, TINY], 0x4B800000)]
@@ -222,12 +230,14 @@ def lane(x, y, acc1):
     return float(np.uint32(results[0]).view(np.float32))
 
 
+@covers("field_bugs.rtl")
 def test_pto_isa_280_the_accumulator_is_inside_the_one_sum():
     """The accumulator is part of the fused sum, as in golden's test; added after the products it would leave 1 + 1."""
     assert lane([4096.0, 1.0, 1.0], [4096.0, 1.0, 1.0], -(2.0**24)) == 0
     assert lane([1.0, 1.0], [1.0, 1.0], -(2.0**24)) == -(2.0**24)
 
 
+@covers("field_bugs.rtl")
 def test_cvfpu_94_signs_of_zero_and_underflow():
     """-0 results only if all terms are -0; cancellation gives +0; subnormal results keep their sign."""
     minus_zero = [0x80] * 4
@@ -240,6 +250,7 @@ def test_cvfpu_94_signs_of_zero_and_underflow():
     assert quad(cases) == [0x80000000, 0, 0, 0x80000001]
 
 
+@covers("field_bugs.rtl")
 def test_tt_metal_51971_every_code_is_read_right():
     """All 256 codes of E4M3 and E5M2 against the codec, class and value (also saturn-vectors#101)."""
     unit = Decode((E4M3FN, E5M2))
@@ -262,6 +273,7 @@ def blocks(*rows):
     return np.array([[bf16(value) for value in row] + [0] * (32 - len(row)) for row in rows], np.uint16)
 
 
+@covers("field_bugs.rtl")
 def test_quantiser_rounds_once_and_divides_by_the_stored_scale():
     """Ties and values above the maximum (pytorch/ao#436, ROCm/aiter#974, #3212); a scale clamped at 0 (transformers#46763)."""
     ties = [1.75, 1.8125, 1.8203125, 1.984375], [1.9921875, 1.9375, 1.8125, 1.03125, 1.09375]
@@ -272,6 +284,7 @@ def test_quantiser_rounds_once_and_divides_by_the_stored_scale():
     assert answers == [each.expected for each in sent]
 
 
+@covers("field_bugs.rtl")
 def test_mlir_air_1440_rounding_codes():
     """Ties and other numbers in each of the ten rounding codes; floor and even differ (also mlir-aie#2987)."""
     lanes = np.zeros((1, 16), np.float32)
@@ -289,6 +302,7 @@ def test_mlir_air_1440_rounding_codes():
     assert answers[: len(sent)] == [each.expected for each in sent]
 
 
+@covers("field_bugs.rtl")
 def test_transformer_engine_3281_stochastic_rounding():
     """With 256 evenly spread random numbers, the share that rounds up equals the discarded fraction."""
     for dropped in (0x0000, 0x1200, 0x8000, 0xFF00):

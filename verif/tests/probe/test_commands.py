@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from bitpath.sim.study.probe.identify import predict
+from bitpath.verif.kit.testplan import covers
 
 
 @pytest.fixture
@@ -62,6 +63,7 @@ def test_fields_that_no_dot_separates(bitpath):
     assert "aie_ml_v2 = aie_ml_v2_documented = mx4_path=MX9 (mx4_path: only MX4 takes it" in out
 
 
+@covers("probe.files")
 @pytest.mark.deep
 def test_identify_a_preset(bitpath, probes, device):
     file = device("tensix", "tensix_wormhole_fixed")
@@ -83,6 +85,7 @@ def change_a_byte(arrays):
     arrays["quantize_mx_e4m3fn.result"][0, 32] ^= 0xFF
 
 
+@covers("probe.files")
 @pytest.mark.deep
 def test_identify_what_nothing_fits(bitpath, device):
     file = device("trainium3", "trainium3_quad_mx_aligned", change_a_byte)
@@ -133,6 +136,7 @@ def drop_results(arrays):
         del arrays[name]
 
 
+@covers("probe.files", "Results come from another machine, by hand")
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -149,11 +153,14 @@ def drop_results(arrays):
     ],
 )
 def test_a_damaged_file(bitpath, device, change, says):
+    """Missing, cut, foreign and changed files of results; the status of both commands, and their output as text and
+    JSON."""
     status, out, err = bitpath("identify", device("trainium3", "trainium3_quad_mx", change))
     assert (status, out) == (2, "")
     assert re.fullmatch(f"bitpath: .*{says}.*\n", err)
 
 
+@covers("probe.files")
 @pytest.mark.parametrize("content", [b"", b"text", b"\x93NUMPY", b"PK\x03\x04 cut"])
 def test_a_file_that_is_no_archive(bitpath, tmp_path, content):
     (tmp_path / "results.npz").write_bytes(content)

@@ -22,6 +22,7 @@ from bitpath.sim.study.probe.probe import load, save
 from bitpath.sim.study.probe.tensix import MATRIX_UNIT
 from bitpath.sim.study.probe.unit import Unit
 from bitpath.sim.study.probe.variants import probed_fields, variants
+from bitpath.verif.kit.testplan import covers
 
 TRIALS = 100
 """Of the blind test, for each machine."""
@@ -30,8 +31,11 @@ EXACT = 10
 ALL_UNITS = [unit for units in UNITS.values() for unit in units]
 
 
+@covers("probe.variants", "A variant that the probe cannot see would be named wrongly, or not at all")
 @pytest.mark.parametrize("unit", ALL_UNITS, ids=lambda unit: unit.name)
 def test_every_field_is_varied_or_left_out_with_a_reason(unit):
+    """Every field of the numerics is varied in all its values, or left out with a reason; the pool separates all
+    variants but those known to compute equal bits."""
     found = variants(unit)
     presets = [each.name for each in unit.presets]
     assert [each.name for each in found[: len(presets)]] == presets
@@ -43,6 +47,7 @@ def test_every_field_is_varied_or_left_out_with_a_reason(unit):
         assert changed == [each.field]
 
 
+@covers("probe.variants")
 def test_values_come_from_the_declarations():
     names = {each.name for each in variants(MATRIX_UNIT)}
     assert PRESETS.keys() <= names
@@ -58,6 +63,7 @@ def test_another_preset_is_varied():
     assert WORMHOLE.numerics.minus_one_quirk
 
 
+@covers("probe.variants")
 @pytest.mark.parametrize("machine", MACHINES)
 def test_what_a_probe_separates(probes, machine):
     """Variants in one class have equal numerics, or a field is known to have no effect."""
@@ -79,8 +85,10 @@ def test_no_smaller_set_of_the_pool_separates(probes, machine):
         assert each.selection.bound == len(each.selection.chosen)
 
 
+@covers("probe.blind", "It is the whole purpose")
 @pytest.mark.parametrize("machine", MACHINES)
 def test_a_hidden_variant_is_named(probes, results, machine):
+    """100 hidden variants a machine, computed by golden and some by the exact twin: the class named is theirs."""
     probe, separated = probes[machine]
     expected = {each.unit.name: [[one.name for one in group] for group in each.classes] for each in separated}
     known = predict(probe, list(probe.dots))
@@ -102,6 +110,7 @@ def test_a_hidden_variant_is_named(probes, results, machine):
     assert named == TRIALS
 
 
+@covers("probe.blind")
 @pytest.mark.parametrize("machine", MACHINES)
 def test_a_device_that_fits_nothing(probes, machine):
     probe, _ = probes[machine]
@@ -118,6 +127,7 @@ def test_a_device_that_fits_nothing(probes, machine):
         assert (nearest[0].differences[0].operation, nearest[0].differences[0].dot) == (name, 0)
 
 
+@covers("probe.blind")
 def test_operations_without_results_are_not_compared(probes):
     probe, _ = probes["tensix"]
     (prediction,) = predict(probe, ["pack_l1_fp16"])
@@ -126,6 +136,7 @@ def test_operations_without_results_are_not_compared(probes):
     assert identify(prediction.classes[0][1], [prediction])["Matrix unit"][0].variants[0] == "tensix_wormhole"
 
 
+@covers("probe.fewest")
 @pytest.mark.deep
 def test_a_probe_is_made_the_same_again(probes):
     for machine, (probe, _) in probes.items():
@@ -156,6 +167,7 @@ def test_mistakes(arguments, says):
         make(*arguments)
 
 
+@covers("probe.variants")
 def test_tiers_that_differ_are_an_error(monkeypatch):
     wrong = dict.fromkeys(["quantize_mx_e4m3fn"], np.zeros((1, 33), np.uint8))
     monkeypatch.setattr(making, "exact_results", lambda *_: wrong)
@@ -194,6 +206,7 @@ def test_mistakes_of_predictions(operation, operands, says):
         predictions("tensix", operation, **operands)
 
 
+@covers("probe.variants")
 def test_values_of_a_record_are_those_that_it_does_not_refuse():
     @dataclass(frozen=True, kw_only=True)
     class Inner:

@@ -18,6 +18,7 @@ from bitpath.sim.study.probe.probe import load
 from bitpath.sim.study.probe.tensix import FLOATS, INTEGERS, MATRIX_UNIT, exact_dot16, exact_phase
 from bitpath.sim.study.probe.variants import variants
 from bitpath.sim.study.probe.write import SCRIPTS, c_array, write
+from bitpath.verif.kit.testplan import covers
 
 HERE = Path(__file__).parent
 KINDS = ("MVMUL", "ELWMUL", "ELWADD", "PACK")
@@ -53,8 +54,11 @@ def words_of(machine, probe, preset):
     return lines
 
 
+@covers("probe.scripts", "Nobody here has the devices, and an engineer's first hour must not go into our mistakes")
 @pytest.mark.parametrize("machine", MACHINES)
 def test_the_files(folder, probes, machine):
+    """The NKI program gives golden's results on golden's instructions; the C++ compiles against declarations; collected
+    words are identified."""
     place = folder(machine)
     probe, _ = probes[machine]
     assert load(place / "probe.npz")[0].digest == probe.digest
@@ -75,6 +79,7 @@ def test_the_files(folder, probes, machine):
             ast.parse(text)
 
 
+@covers("probe.scripts")
 def test_trainium3_s_script_on_golden(folder, monkeypatch):
     spec = spec_from_file_location("fake_nki", HERE / "fake_nki.py")
     fake = module_from_spec(spec)
@@ -90,6 +95,7 @@ def test_trainium3_s_script_on_golden(folder, monkeypatch):
     }
 
 
+@covers("probe.scripts")
 @pytest.mark.parametrize(("machine", "preset"), [("tensix", "tensix_wormhole_fixed"), ("aie_ml_v2", "aie_ml_v2_bump")])
 def test_words_are_collected(folder, machine, preset):
     place = folder(machine)
@@ -109,6 +115,7 @@ def test_words_are_collected(folder, machine, preset):
     assert load(place / "results.npz")[1] == {}
 
 
+@covers("probe.scripts")
 @pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
 @pytest.mark.parametrize(
     ("machine", "definition"),
@@ -121,6 +128,7 @@ def test_the_syntax_of_c(folder, machine, definition):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@covers("probe.scripts")
 def test_a_second_mvmul_of_zeros_changes_no_word(probes):
     """A tile product of tt-metal issues one in each phase."""
     dots, zeros, compared = probes["tensix"][0].dots, [0] * 16, 0

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from bitpath.sim.study.probe.select import select
+from bitpath.verif.kit.testplan import covers
 
 CHAIN = np.array([[0, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
 """Each class differs from the first in a dot of its own."""
@@ -22,6 +23,7 @@ def without_z3(monkeypatch):
     monkeypatch.setitem(sys.modules, "z3", None)
 
 
+@covers("probe.fewest", "A claim of minimality must be a proof")
 @pytest.mark.parametrize(
     ("labels", "size"),
     [
@@ -32,6 +34,8 @@ def without_z3(monkeypatch):
     ],
 )
 def test_by_hand(labels, size, without_z3):
+    """The set of dots is the smallest by brute force; without z3, or after its time, the bound is one; a probe is the
+    same again."""
     found = select(labels)
     assert len(found.chosen) == size
     assert found.bound <= size
@@ -43,6 +47,7 @@ def test_rows_that_no_dot_separates():
         select(np.array([[0, 1], [0, 1], [1, 1]]))
 
 
+@covers("probe.fewest")
 @pytest.mark.deep  # the extra formal is there
 @pytest.mark.parametrize("seed", range(20))
 def test_the_smallest_set_by_brute_force(seed):
@@ -56,6 +61,7 @@ def test_the_smallest_set_by_brute_force(seed):
     assert separates(labels, found.chosen)
 
 
+@covers("probe.fewest")
 def test_greedy_alone_states_a_lower_bound(without_z3):
     found = select(CHAIN)
     assert (found.bound, found.proof) == (4, "by counting")  # a dot for each of four classes
@@ -65,6 +71,7 @@ def test_greedy_alone_states_a_lower_bound(without_z3):
     assert found.proof == "by counting; the extra formal has z3, which proves more"
 
 
+@covers("probe.fewest")
 @pytest.mark.deep  # the extra formal is there
 def test_a_search_that_runs_out_of_time_states_the_bound_reached(monkeypatch):
     pytest.importorskip("z3", reason="the extra formal is not installed")

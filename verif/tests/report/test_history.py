@@ -14,6 +14,7 @@ import bitpath.sim
 from bitpath.sim.flows import builds, history, matmul, tensix_matmul
 from bitpath.sim.flows.history import Keeper, kept_runs
 from bitpath.sim.flows.maps import result_map
+from bitpath.verif.kit.testplan import covers
 
 
 def test_runs_that_begin_at_once_have_files_of_their_own(elsewhere, record):
@@ -60,6 +61,7 @@ MAPS = (
 )
 
 
+@covers("robustness.files")
 @pytest.mark.parametrize("text", ["{", "[]", "7", "{}", '"a"', "null", b"\xff"])
 def test_a_damaged_run_is_named_and_not_read(keep, record, text):
     keep(1, [record()])
@@ -70,6 +72,7 @@ def test_a_damaged_run_is_named_and_not_read(keep, record, text):
     assert damaged == [file]
 
 
+@covers("robustness.files")
 def test_a_run_of_another_form_is_not_read(keep, record):
     files = [keep(day, **{"records": [record()]} | fields) for day, fields in enumerate(MISTAKES, 1)]
     files += [keep(day, [record(map=found)]) for day, found in enumerate(MAPS, 1 + len(files))]

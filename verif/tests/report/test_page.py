@@ -10,7 +10,7 @@ import pytest
 from bitpath.sim.commands import report
 from bitpath.sim.engine import paths, tools
 from bitpath.sim.flows.texts import TEXTS
-from bitpath.verif.kit.testplan import load_plans
+from bitpath.verif.kit.testplan import covers, load_plans
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 PLANS = load_plans()
@@ -123,6 +123,7 @@ def test_a_run_that_differs_shows_where(page, drawn, keep, record):
     assert found.tags.count("svg") == 5
 
 
+@covers("mutation.comparisons")
 def test_a_run_with_256_and_with_all_values_wrong(page, drawn, keep, record):
     places = [(m, n) for m in range(80) for n in range(40)]
     keep(3, [record(wrong=places[:256]), record("bf16_hifi2", places)])

@@ -19,6 +19,7 @@ from bitpath.rtl.tensix.unpack.config import ConversionConfig
 from bitpath.rtl.trainium3.array.config import PsumConfig
 from bitpath.rtl.trainium3.dot.config import DotConfig, MapConfig
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 SEED = 20251121
@@ -58,13 +59,16 @@ def dot(numerics, stages):
 bench = partial(run_bench, seed=SEED)
 
 
+@covers("quad_mx_dot.numerics", "One dataclass is read by both sides; an option that no test sets is not checked")
 @pytest.mark.deep
 def test_dot_on_verilator():
-    """Random classes at every pace, every corner, every operand pair."""
+    """Three presets, and five more: every switch turned with a TF32 accumulator, rounded to nearest and truncated;
+    aligned to nearest into BF16, to 16 fraction bits and to none; aligned to 40."""
     compared = 4 * 1000 + 1500 + EXHAUSTIVE
     bench("quad_mx_dot", dot("exact", 2), "verilator", cases=1000, min_tests=15, min_compared=compared)
 
 
+@covers("quad_mx_dot.numerics")
 @pytest.mark.deep
 @pytest.mark.parametrize("pairs", ["x=E4M3FN/y=E5M2", "exhaustive"])
 def test_aligned_dot_on_verilator(pairs):
@@ -74,6 +78,7 @@ def test_aligned_dot_on_verilator(pairs):
     bench("quad_mx_dot", dot("aligned", 3), "verilator", cases=1000, tests=tests, min_tests=7, min_compared=compared)
 
 
+@covers("quad_mx_dot.numerics")
 @pytest.mark.parametrize(
     ("numerics", "stages"),
     [
@@ -98,11 +103,13 @@ def test_dot_on_icarus(numerics, stages):
     bench("quad_mx_dot", dot(numerics, stages), "icarus", cases=150, tests=tests, min_tests=5, min_compared=620)
 
 
+@covers("quad_mx_dot.boundary")
 def test_dot_boundaries():
     """A sticky bit beside every boundary of the accumulator, the reported one among them; the deep tests play every corner."""
     bench("quad_mx_dot", dot("exact", 0), "icarus", cases=40, tests="boundaries", min_tests=1, min_compared=35)
 
 
+@covers("quad_mx_dot.numerics")
 @pytest.mark.deep
 @pytest.mark.parametrize(
     ("numerics", "compared"),
@@ -124,6 +131,7 @@ def test_dot_corners_of_other_numerics(numerics, compared):
     )
 
 
+@covers("quad_mx_dot.numerics")
 @pytest.mark.deep
 def test_e4m3_dot_on_verilator():
     """Every operand pair of the other formats: E4M3 with itself, E4M3 with FP4 on either side, FP4 with itself."""
@@ -188,6 +196,7 @@ def test_wide_unpacker(rows):
 BLACKHOLE_CONVERSIONS = ConversionConfig(numerics=BLACKHOLE.numerics)
 
 
+@covers("unpacker.blackhole")
 @pytest.mark.deep
 def test_unpacker_of_blackhole():
     """E4M3 and the all-ones codes of E5M2 among all conversions."""
@@ -195,6 +204,7 @@ def test_unpacker_of_blackhole():
     bench("unpacker", BLACKHOLE_CONVERSIONS, "icarus", cases=100, tests=tests, min_tests=13, min_compared=8 * 16 + 420)
 
 
+@covers("packer.blackhole")
 @pytest.mark.deep
 def test_packer_of_blackhole():
     """E4M3 and FP16 from FP32 or BF16 in Dst among all combinations; every BF16 word that is narrowed."""

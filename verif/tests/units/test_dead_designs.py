@@ -13,6 +13,7 @@ from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.engine.runner import SimulationError, build, run
 from bitpath.verif.common.large import LARGE
 from bitpath.verif.kit.scoreboard import IMPATIENT
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 
@@ -53,6 +54,36 @@ def dead(unit, config, *, alive_handshakes):
     return Dead(find_unit(unit).build(config), alive_handshakes=alive_handshakes)
 
 
+@covers(
+    "aie_engine.alive",
+    "onnxruntime#31155: an all-zeros kernel would pass",
+    "A dead design, with and without live handshakes, fails every test",
+)
+@covers(
+    "core_array.alive",
+    "onnxruntime#31155: what a dead design passes checks nothing",
+    "A dead design fails every test of the bench",
+)
+@covers(
+    "systolic_array.alive",
+    "onnxruntime#31155: what a dead design passes checks nothing",
+    "A dead design fails every test of the bench",
+)
+@covers(
+    "tensix_engine.alive",
+    "onnxruntime#31155: a test that a dead design passes checks nothing",
+    "A dead design, with and without live handshakes, fails every test",
+)
+@covers(
+    "tensor_engine.alive",
+    "onnxruntime#31155: what a dead design passes checks nothing",
+    "A dead design fails every test of the bench, and a run whose engine was never busy is an error",
+)
+@covers(
+    "units.dead",
+    "onnxruntime#31155: an all-zeros kernel would pass",
+    "A design of zeros, with and without live handshakes, fails every test of its bench",
+)
 @pytest.mark.parametrize(
     ("unit", "alive_handshakes"),
     [

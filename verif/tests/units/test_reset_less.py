@@ -17,6 +17,7 @@ import bitpath.rtl
 from bitpath.rtl.common.pipeline.shared_instances import Emission, instantiate
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.units import UNITS
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.kit.traffic import clocked, walk
 from bitpath.verif.tests.units.manners import CONFIGS
 from bitpath.verif.tests.units.registers import READ_PORTS, RESET_LESS
@@ -171,7 +172,11 @@ def test_domains_and_read_ports_without_reset_are_found():
     assert domains(fragments) == ({"comb", "other"}, {"other"})
 
 
+@covers("resets.sabotage", "The check must be able to fail, in every register")
 def test_registers_without_reset_are_those_of_the_list():
+    """Each register of the small units, and of some large ones, is detected if it alone keeps its value through a
+    reset, in the smallest unit that has it; registers that no output can show are listed with their reasons, and so
+    are all registers that are declared without a reset."""
     fragments = elaborated(UNITS[name].build(config) for name, config in CONFIGURATIONS)
     assert reset_less(fragments) == RESET_LESS
     assert read_ports(fragments) == READ_PORTS

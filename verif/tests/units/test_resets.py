@@ -13,6 +13,7 @@ from bitpath.sim.engine.runner import build, run
 from bitpath.sim.flows.trainium3_matmul import engine_for
 from bitpath.verif.common.large import LARGE
 from bitpath.verif.kit.engine_host import EARLY_WORDS
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.kit.traffic import Driven, Pace, broken_offer, first_difference, silent
 from bitpath.verif.tests.units.manners import ALWAYS_BUSY, CONFIGS, MANNERS
 from bitpath.verif.tests.units.registers import UNSEEN
@@ -60,7 +61,9 @@ def driven(name):
     return Driven(unit.build(CONFIGS.get(name) or unit.config_type()), MANNERS[name])
 
 
+@covers("resets.every_unit", "A unit that is missing here would have an untested reset")
 def test_every_clocked_unit_is_here():
+    """Every clocked unit has traffic made from its signature, or a bench that resets its programs."""
     clocked = {name for name, unit in UNITS.items() if getattr(unit.build(unit.config_type()), "clocked", True)}
     assert clocked == MANNERS.keys() | BROKEN_OFF.keys()
 
@@ -77,8 +80,14 @@ def check_resets(unit, name, moments):
     return any(shown)
 
 
+@covers(
+    "resets.in_the_middle_of_work",
+    "Leftover state would appear as a wrong result of later work, once in many runs",
+)
 @pytest.mark.parametrize("name", sizes(MANNERS))
 def test_a_reset_in_the_middle_of_work(name):
+    """After a one-cycle reset at two moments of random work, in a cycle in which no input pauses and all outputs stall,
+    or none does, every output equals that of a unit after power-up, cycle by cycle."""
     unit = driven(name)
     assert bool(unit.memories) == bool(MANNERS[name].keeps)
     shown = check_resets(unit, name, BEFORE)
@@ -86,6 +95,7 @@ def test_a_reset_in_the_middle_of_work(name):
     assert shown or name not in LARGE or name in COUNTED, "there was nothing to reset"
 
 
+@covers("resets.in_the_middle_of_work")
 @pytest.mark.deep
 def test_a_reset_in_the_middle_of_work_of_every_row_group():
     """Programs long enough that every row group of the tensor engine takes random bits."""
@@ -102,6 +112,7 @@ def judged(name):
     return set(driven(name).registers).difference(*(driven(each).registers for each in smaller))
 
 
+@covers("resets.sabotage")
 @pytest.mark.parametrize("name", sizes(each for each in MANNERS if each not in LARGE or each in SHOWN))
 def test_a_register_without_reset_is_found(name):
     """Each register alone keeps its value through a reset, at one moment after another until an output has shown it."""
@@ -124,8 +135,11 @@ def given(trace):
     return [shown["o given"] for shown in trace if "o given" in shown]
 
 
+@covers("resets.gaps_and_stalls", "Pipelines lose or repeat payloads when a stall meets a gap")
 @pytest.mark.parametrize("name", sizes(one_way()))
 def test_gaps_and_stalls_change_nothing(name):
+    """With gaps at the input and stalls at the output, at four paces, the transfers equal those at full speed; no valid
+    payload is withdrawn."""
     unit = driven(name)
     full = given(unit.transferred(name, Pace()))
     for pace in (Pace(gap=0.3, stall=0.3), Pace(gap=0.7), Pace(stall=0.7), Pace(gap=0.1, stall=0.9)):
@@ -136,6 +150,7 @@ def test_gaps_and_stalls_change_nothing(name):
         assert not broken_offer(trace, unit)
 
 
+@covers("resets.programs_broken_off")
 @pytest.mark.simulator
 @pytest.mark.parametrize(
     ("unit", "deep"),

@@ -9,6 +9,7 @@ from amaranth.lib import data
 from bitpath.golden.formats.catalogue import E2M1, FP32
 from bitpath.verif.kit import mismatches, scoreboard
 from bitpath.verif.kit.scoreboard import FIRST_MISMATCH, IMPATIENT, SHOWN, Scoreboard
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.kit.values import Word
 
 ONE = 0x3F800000
@@ -43,6 +44,7 @@ def test_values_that_agree(folder):
     assert not list(folder.iterdir())
 
 
+@covers("mutation.comparisons")
 @pytest.mark.parametrize("wrong", MANY)
 def test_any_number_of_mismatches_fails(wrong, folder, monkeypatch):
     monkeypatch.setattr(scoreboard, "SHOWN", 1000)

@@ -13,6 +13,7 @@ from bitpath.rtl.tensix.engine.tensix_engine import TensixEngine
 from bitpath.rtl.units import UNITS
 from bitpath.sim.campaigns.coverage.measure import SEED
 from bitpath.sim.engine.runner import SimulationError, build, run
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = [pytest.mark.simulator, pytest.mark.deep]
 
@@ -54,6 +55,7 @@ def late_engine(unit, config, *, resets):
     return engine
 
 
+@covers("resets.sabotage")
 @pytest.mark.parametrize("unit", ENGINES)
 def test_a_valid_bit_that_reset_leaves_is_found(unit, tmp_path, monkeypatch, emitter_of):
     config, bench = UNITS[unit].covered.config, f"{UNITS[unit].bench}_resets"

@@ -20,6 +20,7 @@ from bitpath.golden.trainium3.declarations.tensor import PATTERNS
 from bitpath.rtl.trainium3.array.systolic_array import Tiling, tile_groups, tilings
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.array import core_products as make
 from bitpath.verif.trainium3.array.core_player import COLS, CONFIG, GROUPS, ROWS, SIGNATURE, Player
 from bitpath.verif.trainium3.array.core_schedule import Schedule
@@ -122,6 +123,24 @@ def first_rows(product: make.Product, rows: int) -> make.Product:
     return replace(product, stationary=product.stationary[:rows], moving=product.moving[:rows], scales=scales)
 
 
+@covers(
+    "core_array.modes",
+    "One array serves all instructions of TensorE",
+    "Whole products of BF16, FP16, FP8 and pairs of them, TF32, FP32 fused with and without onezero operands and "
+    "in four matmuls of halves, double row, MX of FP8 and FP4, seven sparse patterns, transposes of 8, 16 and 32 "
+    "bits; one and two passes over the rows",
+)
+@covers(
+    "core_array.latency",
+    "Who takes the results counts them",
+    "result_valid in every cycle: tile_rows * row_latency + cols + 1 cycles behind a word, and none behind a pass "
+    "that is not a fused step's last",
+)
+@covers(
+    "core_array.unread",
+    "SBUF holds anything beside an operand",
+    "Bits beside an element, scales and tags of modes without them, slots of modes without slots are random",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(kind=fitting(1))
 async def products_of_a_mode(dut, kind):
@@ -132,6 +151,18 @@ async def products_of_a_mode(dut, kind):
         await Player(frame, 0.0).play(Tiling.FULL, Schedule(CONFIG, instructions, rng, 0.0).steps)
 
 
+@covers(
+    "core_array.changes",
+    "A mode that lasts a word too long, or changes in one row alone, would mix two instructions",
+    "Products of all modes in any order, in every tiling, with pauses and freezes",
+)
+@covers("core_array.loads")
+@covers("core_array.latency")
+@covers(
+    "core_array.freezes",
+    "One register without its enable would shift a tile out of step",
+    "advance low at random, with operands written meanwhile: all registers hold",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def any_mode_behind_any_other(dut, pace):
@@ -159,10 +190,12 @@ LOADS = {
 }
 
 
+@covers("core_array.loads", "The stationary words are held twice so that a load costs no time")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(kind=list(LOADS))
 async def a_product_takes_the_longer_of_load_and_multiplication(dut, kind):
-    """A swap comes every max(load, moving words) cycles, the load's as golden says."""
+    """Loads beside the moving words of the product before, from the cycle after its swap on; a product takes the longer
+    of load and multiplication."""
     rng, (name, fmt) = pauses.rng("products"), LOADS[kind]
     load = load_cycles(name, COLS, DTYPES[fmt])
     async with bench(dut, SIGNATURE) as frame:

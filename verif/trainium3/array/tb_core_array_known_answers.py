@@ -17,6 +17,7 @@ from bitpath.golden.formats.catalogue import BF16, CATALOGUE, FP16, FP32
 from bitpath.rtl.trainium3.array.systolic_array import Tiling
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.array import core_products as make
 from bitpath.verif.trainium3.array.core_player import COLS, CONFIG, ROWS, SIGNATURE, Player
 from bitpath.verif.trainium3.array.core_schedule import Schedule
@@ -92,9 +93,11 @@ def transposes() -> Iterator[make.Product]:
 PRODUCTS = {"fp32": fp32_products, "narrow": narrow_products, "sparse": sparse_products, "transposes": transposes}
 
 
+@covers("core_array.known_answers", "Another program computed them with fractions")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(kind=list(PRODUCTS))
 async def known_products(dut, kind):
+    """Matmuls of FP32, TF32, mixed formats, double row and seven sparse patterns, and transposes, as whole products."""
     async with bench(dut, SIGNATURE) as frame:
         instructions = [[product] for product in PRODUCTS[kind]()]
         schedule = Schedule(CONFIG, instructions, pauses.rng("schedule"), 0.0)

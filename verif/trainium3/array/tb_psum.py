@@ -29,6 +29,7 @@ from bitpath.verif.kit.bench import Bench, bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.array.psum_writes import FLAGS, FORMAT_OF_PARITY, History, Place, Program, Write
 
 CONFIG = config_from_environment(PsumConfig)
@@ -227,9 +228,12 @@ MODES = ("fp32", "bf16_rne", "bf16_sr")
 PACES = {"full_speed": (0.0, 0.0), "gaps": (0.6, 0.0), "stalls": (0.0, 0.6), "both": (0.5, 0.5)}
 
 
+@covers("psum.host", "The host reads the results")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def host_alone(dut, pace):
+    """Host reads and writes at every place, with gaps and stalls, alone and during lane writes; a read sees every
+    earlier write."""
     gap, stall = PACES[pace]
     rng = pauses.rng("accesses")
     async with bench(dut, SIGNATURE) as frame:
@@ -242,6 +246,28 @@ async def host_alone(dut, pace):
         await table.play([])
 
 
+@covers(
+    "psum.flags",
+    "Flag 3 asks for both; overwrite must win",
+    "Overwrite and accumulate by all six legal values of psum_accumulate_flag, in each format and rounding",
+)
+@covers(
+    "psum.formats",
+    "tt-metal#46101: two roundings are not one",
+    "FP32, and BF16 by RNE and stochastically: FP32 sum first, a second rounding just before the write",
+)
+@covers(
+    "psum.random",
+    "TransformerEngine#3281: stochastic rounding must be replayable",
+    "Each stochastic write takes one word of its lane's random bits, in order; no other write takes any",
+)
+@covers(
+    "psum.hazard",
+    "The next write reads the sum of the present one",
+    "Writes to the same word in consecutive cycles",
+)
+@covers("psum.lanes", "Row tiles write at the same time", "No lane to all lanes at once, each in its own bank")
+@covers("psum.host")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES), busy=[0.5, 0.9])
 async def lanes_beside_the_host(dut, pace, busy):
@@ -266,6 +292,12 @@ async def lanes_beside_the_host(dut, pace, busy):
         await table.play([])
 
 
+@covers(
+    "psum.refused",
+    "Golden refuses them; one that accumulates would give another result without a word",
+    "Flags 5 and 7, and stochastic rounding to FP32, in every lane, each between legal results: the first fault "
+    "shows until it is cleared, no word changes and no random bits are taken",
+)
 @cocotb.test(**LIMIT, skip=not CONFIG.checks)
 @cocotb.parametrize(clears=[0.0, 0.2])
 async def refused_results(dut, clears):
@@ -286,10 +318,14 @@ async def refused_results(dut, clears):
         await table.play([])
 
 
+@covers("psum.formats")
+@covers("psum.hazard")
+@covers("psum.edges", "Each bank has its own FP32 adder and BF16 rounder")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(mode=list(MODES))
 async def edges_onto_edges(dut, mode):
-    """Add every edge value of FP32 to every other one, and overwrite with each."""
+    """Zeros, subnormals, BF16 ties, largest, infinities and NaNs of both signs, each added to each and overwriting
+    each; every NaN has one code."""
     rng = pauses.rng("pairs")
     pairs = list(product(fp32.EDGES, repeat=2))
     rng.shuffle(pairs)
@@ -300,10 +336,12 @@ async def edges_onto_edges(dut, mode):
         await add_pairs(table, rng, pairs[: 4 * CASES], own, stochastic=mode == "bf16_sr")
 
 
+@covers("psum.boundaries", "A sticky bit lost at one end of the range shows only where a far term breaks a tie there")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(mode=list(MODES))
 async def boundaries_of_sums(dut, mode):
-    """Sums at the ends of the format's range and at its ties, and one bit beside them at every distance."""
+    """Sums at the ends of FP32's and BF16's range and at ties, and one bit beside them at every distance, by RNE and
+    stochastically."""
     rng = pauses.rng("pairs")
     found = list(near_sums(FP32 if mode == "fp32" else BF16, rng))
     own = [place for place in places() if (place[1] % 2 == 1) == (mode != "fp32")]

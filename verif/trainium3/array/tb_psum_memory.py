@@ -15,6 +15,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.pipeline import PACES
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.array.psum_memory import (
     EVERY_MODE,
     GROUPS,
@@ -40,10 +41,12 @@ def cover(frame, seen, names):
             coverage.hit(name)
 
 
+@covers("psum_memory.engines", "Engines use PSUM as plain memory, side by side unless in one bank")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def engines_alone(dut, pace):
-    """Reads and writes of any bytes of any partitions; engine 1 waits where engine 0 uses its bank."""
+    """Reads and writes of any bytes of any partitions by every engine, with gaps and stalls; engine 1 waits where
+    engine 0 uses its bank."""
     rng = pauses.rng("accesses")
     async with bench(dut, SIGNATURE) as frame:
         table = Table(frame, pace)
@@ -55,6 +58,19 @@ async def engines_alone(dut, pace):
         cover(frame, table.seen, [f"engine {number} waits for an engine" for number in range(1, CONFIG.engines)])
 
 
+@covers(
+    "psum_memory.groups",
+    "A result must go over in the cycle in which its bank is free, and no later access may see less than all "
+    "earlier ones",
+    "Accumulation groups of every legal flag in FP32, BF16 rounded to nearest and stochastically, and transposed "
+    "words of 2 and 4 bytes; both lanes and the engines in the same banks and in others; each handshake in its "
+    "cycle",
+)
+@covers(
+    "psum_memory.waits",
+    "They are what the core reports of conflicts",
+    "Counters of the background lane's and of each engine's waits in every cycle, to their largest value, and cleared",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def lanes_beside_engines(dut, pace):
@@ -86,9 +102,10 @@ async def lanes_beside_engines(dut, pace):
         cover(frame, table.seen, names)
 
 
+@covers("psum_memory.order", "A sum in FP32 depends on its order")
 @cocotb.test(**LIMIT)
 async def one_word_after_the_other_lane(dut):
-    """Both lanes add onto the same words in one bank and in turns: the sum keeps the order in which results go over."""
+    """Both lanes add onto the same words; the background lane waits exactly as long as the main lane has results."""
     async with bench(dut, SIGNATURE) as frame:
         coverage = frame.coverage([mode for mode in MODES if mode.startswith(("fp32", "bf16"))])
         table = Table(frame)
@@ -105,9 +122,11 @@ async def one_word_after_the_other_lane(dut):
             coverage.hit(mode)
 
 
+@covers("psum_memory.refused", "A refused command leaves no trace, and the first code stays until it is cleared")
 @cocotb.test(**LIMIT, skip=not CONFIG.checks)
 async def a_refused_command_leaves_no_trace(dut):
-    """Beyond the bank's end, before its start, sizes of 1 and 8 bytes, no element: in each lane, among good ones, in any order."""
+    """Patterns beyond the bank's end and before its start, no element, and every flag, size and rounding that golden
+    refuses; in each lane, alone and among good ones, in both lanes at once, with clears in any cycle."""
     rng = pauses.rng("tiles")
     good = Tile([(1, 2)], 0, 0, "fp32", WHOLE)
     bad = {
@@ -150,6 +169,7 @@ async def a_refused_command_leaves_no_trace(dut):
         await table.read_all()
 
 
+@covers("psum_memory.refused")
 @cocotb.test(**LIMIT, skip=not CONFIG.checks)
 async def every_mode(dut):
     """Every flag, size and rounding, with ``store`` and without, in each lane, between legal commands: those that are not legal are
@@ -175,9 +195,10 @@ async def every_mode(dut):
         await table.read_all()
 
 
+@covers("psum_memory.reach", "A sum that wraps around would come back into the bank")
 @cocotb.test(**LIMIT, skip=not CONFIG.checks)
 async def far_outside(dut):
-    """The largest reaches of every set of levels, to either side, in each lane: sums that must not wrap around into the bank."""
+    """The largest reaches of every set of levels to both sides, in each lane."""
     rng = pauses.rng("tiles")
     most, span = (1 << CONFIG.num_bits) - 1, 1 << CONFIG.step_bits - 1
     async with bench(dut, SIGNATURE) as frame:
@@ -196,6 +217,8 @@ async def far_outside(dut):
         await table.read_all()
 
 
+@covers("psum_memory.refused")
+@covers("psum_memory.waits")
 @cocotb.test(**LIMIT, skip=not CONFIG.checks)
 async def cleared_in_any_cycle(dut):
     """An error and a wait of the cycle in which they are cleared: the error stays, the wait does not."""
@@ -212,9 +235,11 @@ async def cleared_in_any_cycle(dut):
         await table.play()
 
 
+@covers("psum_memory.ends", "A pattern to the bank's end is legal")
 @cocotb.test(**LIMIT)
 async def ends_of_banks(dut):
-    """The last word and half word of each bank, and the first, from either side; the largest steps and nums."""
+    """The first and the last word and half word of each bank from either side, the largest step, the largest num of
+    each pair."""
     async with bench(dut, SIGNATURE) as frame:
         table = Table(frame)
         await table.fill()
@@ -240,9 +265,10 @@ async def ends_of_banks(dut):
         await table.read_all()
 
 
+@covers("psum_memory.reset", "The memory keeps its words; nothing else may remain")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """Reset with patterns walking and waiting, an answer waiting, a refusal and waits counted: none of them shows afterwards."""
+    """Resets with patterns walking and waiting, a refusal, an answer waiting and waits counted."""
     rng = pauses.rng("tiles")
     async with bench(dut, SIGNATURE) as frame:
         table = Table(frame)

@@ -31,6 +31,7 @@ from bitpath.verif.kit.bench import Bench, bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.kit.values import Word
 from bitpath.verif.trainium3.array.psum_writes import FLAGS, Program, Write
 from bitpath.verif.trainium3.array.tb_psum import (
@@ -92,6 +93,17 @@ async def compare_states(frame: Bench, sources: list[trainium3.Xorwow]) -> None:
             await RisingEdge(frame.dut.clk)
 
 
+@covers(
+    "stochastic_psum.bits",
+    "TransformerEngine#3281: stochastic rounding must be replayable",
+    "Writes of every flag in FP32, BF16 by RNE and stochastic, by all lanes at once: each stochastic write uses "
+    "the bits of its lane's next step, column by column",
+)
+@covers(
+    "stochastic_psum.others_take_none",
+    "An RNE write that steps a generator does not change its own result",
+    "States stored between and after two programs have stepped once for each stochastic write",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(busy=[0.4, 0.9])
 async def lanes_in_every_mode(dut, busy):
@@ -113,9 +125,14 @@ async def lanes_in_every_mode(dut, busy):
         await table.play([])
 
 
+@covers(
+    "stochastic_psum.refused",
+    "A refused write that steps a generator changes every later stochastic write of its lane",
+)
 @cocotb.test(**LIMIT, skip=not CONFIG.checks)
 async def refused_results(dut):
-    """Every refused mode in every lane, between legal results: no word changes, and no generator moves for one."""
+    """Every illegal flag, and stochastic rounding to FP32, in every lane between legal writes; all words and states
+    afterwards."""
     sources = random_sources(pauses.rng("states"))
     async with bench(dut, SIGNATURE) as frame:
         table = Table(frame, feeds=False, clears=0.2)
@@ -128,9 +145,11 @@ async def refused_results(dut):
         await compare_states(frame, sources)
 
 
+@covers("stochastic_psum.loads", "A load that went astray would change another column's random bits")
 @cocotb.test(**LIMIT)
 async def every_address_of_a_load(dut):
-    """Loads of every address that there is and is not, with and without valid: a fault in their cycle alone, and no trace."""
+    """Loads of every address, with and without valid: a fault for a generator that there is not, and the states
+    afterwards."""
     rng = pauses.rng("states")
     states = [[random_states(rng) for _ in range(XORWOW_LANES)] for _ in range(CONFIG.lanes)]
     lanes, psum_lanes = (range(1 << width(ADDRESS[name].shape)) for name in ("lane", "psum_lane"))
@@ -152,9 +171,10 @@ async def every_address_of_a_load(dut):
         await compare_states(frame, [trainium3.Xorwow(np.stack(own)) for own in states])
 
 
+@covers("stochastic_psum.replay", "Training saves and restores them")
 @cocotb.test(**LIMIT)
 async def stored_states_replay(dut):
-    """The same writes again after the states of before are loaded again: the same bits, other ones without."""
+    """States stored, and loaded again after other writes, give the same results again."""
     sources = random_sources(pauses.rng("states"))
     before = [trainium3.Xorwow(source.state) for source in sources]
     program = stochastic_writes(pauses.rng("program"))
@@ -191,26 +211,40 @@ async def play_sums(dut, rng: Random, pairs: Iterable[tuple[int, int]], *, stoch
         await add_pairs(table, rng, pairs, own, stochastic=stochastic)
 
 
+@covers("stochastic_psum.half_units", "Random sums rarely have ties or single-bit changes of ties")
 @cocotb.test(**LIMIT)
 async def half_units_of_sums(dut):
-    """Sums half a unit in the last place apart round correctly to FP32."""
+    """FP32 sums of numbers with few bits, one about half a unit in the last place of the other."""
     rng = pauses.rng("pairs")
     await play_sums(dut, rng, (fp32.half_units(rng) for _ in range(4 * CASES)), stochastic=True)
 
 
+@covers(
+    "stochastic_psum.boundaries",
+    "A sticky bit lost at one end of the range shows only where a far term breaks a tie there",
+)
 @cocotb.test(**LIMIT)
 async def boundaries_of_sums(dut):
-    """Sums at the ends of FP32 and at its ties, and one bit beside them at every distance."""
+    """FP32 sums at the ends of the range and at ties, and one bit beside them at every distance."""
     rng = pauses.rng("pairs")
     await play_sums(dut, rng, ((x, y) for _, x, y in near_sums(FP32, rng)), stochastic=True)
 
 
+@covers(
+    "stochastic_psum.edges",
+    "Infinities of opposite signs are a NaN, and a zero sum's sign is both operands': random sums show neither",
+)
 @cocotb.test(**LIMIT)
 async def edges_onto_edges(dut):
-    """Every edge of FP32 added to every other: NaNs, infinities, zeros and their signs."""
+    """Zeros, subnormals, largest, infinities and NaNs of both signs, each added to each."""
     await play_sums(dut, pauses.rng("pairs"), product(fp32.EDGES, repeat=2), stochastic=False)
 
 
+@covers(
+    "stochastic_psum.border",
+    "A carry lost once in 65,536 writes is a bias that no test of the mean detects",
+    "Sums that just carry and just do not, for the random bits drawn; ties; NaNs and numbers next to infinity",
+)
 @cocotb.test(**LIMIT)
 async def one_bit_decides(dut):
     """Random bits that just carry and just do not; BF16 ties and their neighbours; codes one bit away from infinity and
@@ -251,9 +285,10 @@ def _border(rng: Random, bits: int, stochastic: bool) -> int:
     return ((rng.getrandbits(FP32.width - DROPPED_BITS) << DROPPED_BITS) + dropped) % (1 << FP32.width)
 
 
+@covers("stochastic_psum.matmul", "The instruction's random_bits are the generators' half-words")
 @cocotb.test(**LIMIT)
 async def results_of_a_matmul(dut):
-    """nc_matmul_mx with stochastic rounding: its FP32 results, written column by column by each lane in turn."""
+    """The columns of nc_matmul_mx with stochastic rounding, from each lane's generators."""
     numbers = np.random.default_rng(pauses.rng("operands").getrandbits(32))
     # A matmul has an even number of columns; what PSUM lacks is dropped.
     rows, columns = 32, CONFIG.cols + CONFIG.cols % 2
@@ -289,6 +324,13 @@ async def results_of_a_matmul(dut):
         await compare_states(frame, sources)
 
 
+@covers(
+    "stochastic_psum.reset",
+    "A write that survives the reset would take random numbers and change a word",
+    "Resets one to three cycles into stochastic writes and reads of the host, the answers taken and waiting: "
+    "states are 0, no answer comes, writes and steps after them are golden's; a write in the cycle of the reset "
+    "leaves no trace",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(ready=[0, 1], cycles=[1, 2, 3])
 async def reset_in_the_middle(dut, ready, cycles):
@@ -322,6 +364,7 @@ async def reset_in_the_middle(dut, ready, cycles):
         await compare_states(frame, sources)
 
 
+@covers("stochastic_psum.reset")
 @cocotb.test(**LIMIT)
 async def writes_under_reset(dut):
     """A write that is given in the cycle of a reset leaves its place as it was."""

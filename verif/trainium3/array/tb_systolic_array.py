@@ -20,6 +20,7 @@ from bitpath.verif.kit.bench import bench
 from bitpath.verif.kit.coverage import Coverage, cross
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.array.systolic_array_phases import (
     CASES,
     COLS,
@@ -207,6 +208,29 @@ VALUE_BINS = [*cross(["partial"], KINDS), *(f"{t.name}/{group}" for t in TILINGS
 FORMAT_BINS = cross([f.name for f in FORMATS], [f.name for f in FORMATS])
 
 
+@covers(
+    "systolic_array.tilings",
+    "A tile's control, partial sums and results are routed by its leading group: a wrong choice mixes tiles",
+    "Full, halves and quarters at once, up and down again, each tile with its own operands, formats and pace",
+)
+@covers("systolic_array.latency")
+@covers("systolic_array.load_behind")
+@covers(
+    "systolic_array.freezes",
+    "One register without its enable would shift a tile out of step",
+    "advance low at random, with random control and partial sums: all registers hold",
+)
+@covers("systolic_array.partial_sums")
+@covers(
+    "systolic_array.formats",
+    "The format travels with the operand; the exact map would hide a table with permuted entries",
+    "Every pair of E4M3, E5M2 and E2M1, mixed from load to load and from word to word, E2M1 through a random map",
+)
+@covers(
+    "systolic_array.writes",
+    "The host fills memory for the next instruction during the present one",
+    "Operands written during multiplications and stalls, group by group with random words for the others",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_tiles(dut, pace):
@@ -229,10 +253,15 @@ async def random_tiles(dut, pace):
         await Player(frame, freeze, coverage).play(phases)
 
 
+@covers(
+    "systolic_array.load_behind",
+    "One cycle earlier it would overwrite operands that the last column has not swapped yet",
+)
+@covers("systolic_array.freezes")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(freeze=[0.0, 0.3])
 async def loads_at_the_shortest_distance(dut, freeze):
-    """Each load begins COLS cycles after a swap, and ends with the next swap: a swap every 2 COLS cycles."""
+    """The next tile loads while the present one multiplies, cols cycles after a swap, its last word with the next swap."""
     rng = pauses.rng("program")
     async with bench(dut, SIGNATURE) as frame:
         phases = []
@@ -273,9 +302,10 @@ def loaded_with(addresses: list[int]) -> list[Step]:
     return steps
 
 
+@covers("systolic_array.partial_sums", "A contraction of several passes needs partial sums to return unchanged")
 @cocotb.test(**LIMIT)
 async def partial_sums_pass(dut):
-    """Products of -0 leave every partial sum as it is: -0, kept subnormals, infinities; NaNs become the canonical one."""
+    """Zeros of both signs, subnormals, neighbours of powers of two, infinities and NaNs enter from above."""
     async with bench(dut, SIGNATURE) as frame:
         codes = np.zeros((ROWS, 2, 4), np.uint8)
         codes[:, 1] = 0x80
@@ -300,9 +330,10 @@ async def partial_sums_pass(dut):
         await Player(frame, 0.2).play(phases)
 
 
+@covers("systolic_array.skew", "Equal operands would hide a late column or a neighbour's result")
 @cocotb.test(**LIMIT)
 async def every_column_and_word_is_its_own(dut):
-    """Small integers that name tile, word and column: whatever is skewed, de-skewed or routed wrongly shows."""
+    """Every result of every column and word is a different number."""
     powers = np.array([0x38, 0x40, 0x48, 0x50, 0x58, 0x60, 0x68, 0x70], np.uint8)  # E4M3: 1, 2, 4, ... 128
     async with bench(dut, SIGNATURE) as frame:
         words = 3 * COLS
@@ -330,9 +361,13 @@ async def every_column_and_word_is_its_own(dut):
         await Player(frame, 0.2).play(phases)
 
 
+@covers(
+    "systolic_array.latency",
+    "The engine relies on it, and a data check alone accepts a word that is early or late",
+)
 @cocotb.test(**LIMIT)
 async def latency_of_single_words(dut):
-    """Nothing but one word on its way: its result comes after exactly the documented number of advancing cycles."""
+    """result_valid in every cycle, and single words: tile_rows * row_latency + cols + 1 cycles."""
     rng = pauses.rng("program")
     async with bench(dut, SIGNATURE) as frame:
         phases = []

@@ -6,6 +6,7 @@ from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.trainium3.array.config import CoreArrayConfig
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 SEED = 20261126
@@ -34,6 +35,7 @@ def test_4x2_on_icarus(kinds, ran, compared):
     bench("icarus", (4, 2), 0, sparse=False, cases=2, tests=tests, min_tests=ran, min_compared=compared)
 
 
+@covers("core_array.known_answers")
 @pytest.mark.deep
 def test_core_array_known_answers(kat, replay):
     """Every product of FP32, TF32, mixed formats, double row and sparsity, and every transpose."""

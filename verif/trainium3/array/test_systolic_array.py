@@ -7,6 +7,7 @@ from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 SEED = 20251122
@@ -21,6 +22,7 @@ def bench(simulator, shape, numerics, stages, *, depth=64, min_tests=ALL, **chec
     run_bench("systolic_array", config, simulator, seed=SEED, min_tests=min_tests, **checks)
 
 
+@covers("systolic_array.tilings")
 @pytest.mark.parametrize(
     ("shape", "numerics", "stages", "depth", "cases", "least"),
     [
@@ -49,6 +51,7 @@ def test_2x2_on_icarus(tests, ran, compared):
     bench("icarus", (2, 2), EXACT, 0, depth=16, cases=4, tests=tests, min_tests=ran, min_compared=compared)
 
 
+@covers("systolic_array.tilings")
 @pytest.mark.deep
 def test_4x4_on_icarus():
     """Short directed tests: Icarus runs about a hundred cycles a second."""

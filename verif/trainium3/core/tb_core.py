@@ -20,6 +20,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.core.core_host import Host
 from bitpath.verif.trainium3.core.programs.instructions import Instruction
 from bitpath.verif.trainium3.core.programs.lanes import Operate
@@ -40,10 +41,15 @@ PACES = {"full_speed": 0.0, "gaps": 0.9}
 """Shares of cycles without an instruction."""
 
 
+@covers("core.instructions", "A kind's own test names the engine that is wrong")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(kind=KINDS)
 async def instructions(dut, kind):
-    """Instructions of one kind, one after the other."""
+    """Instructions of each kind one after the other, with random patterns, dtypes, quarters, sizes and limits of DMA,
+    and any bits in fields that they do not use: every matmul mode, sparse ones with legal tags and others,
+    tensor_scalar of one step or two and tensor_tensor on either engine, Activation2 with its register and its root,
+    reciprocal, exponential with its sum, rand2 and its states, copies by the DGE, descriptors with casts and
+    additions, and in a core of 32 partitions MX and QuantizeMX; all bytes of HBM, SBUF and PSUM are compared."""
     rng = pauses.rng("program")
     async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
         host = Host(frame, CONFIG)
@@ -53,10 +59,11 @@ async def instructions(dut, kind):
         await host.compare(kind)
 
 
+@covers("core.programs", "An engine must leave nothing behind for the next instruction, of its own kind or another")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_programs(dut, pace):
-    """Instructions of all kinds in any order, refused ones between them, one after the other."""
+    """Programs of all kinds with refused instructions between them, offered without gaps and with many."""
     rng = pauses.rng("program")
     bad = [each for _, each in refused(CONFIG)]
     async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
@@ -73,9 +80,11 @@ async def random_programs(dut, pace):
         await host.compare("program")
 
 
+@covers("core.beside", "Engines share the ports of SBUF and PSUM; DMA gives way")
 @cocotb.test(**LIMIT)
 async def engines_beside_each_other(dut):
-    """Instructions in the shares of their engines, which wait for few others: the engines are busy together."""
+    """Instructions in the shares of their engines, which rarely wait for each other: all memories are as in order, and
+    the engines are busy for more cycles than have passed."""
     rng = pauses.rng("program")
     async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
         host = Host(frame, CONFIG)
@@ -90,6 +99,13 @@ async def engines_beside_each_other(dut):
         await host.compare("program")
 
 
+@covers(
+    "core.slots",
+    "A transpose runs in the background slot while the array multiplies, but not in a bank to which the other "
+    "slot writes",
+    "Instructions of TensorE alone, which do not wait for each other: memories are as in order, and the program "
+    "takes less time than one after the other",
+)
 @cocotb.test(**LIMIT)
 async def transposes_beside_matmuls(dut):
     """Products and twice as many transposes: a transpose takes the background slot, and the next instruction a bank that the
@@ -107,6 +123,11 @@ async def transposes_beside_matmuls(dut):
         assert cycles < alone, f"{cycles} cycles, {alone} one after the other"
 
 
+@covers(
+    "core.sums",
+    "DMA waits for them, and a sum must see the one before it, in memory or on its way",
+    "Additions onto few words of SBUF while VectorE and ScalarE read and write for many cycles",
+)
 @cocotb.test(**LIMIT)
 async def sums_wait_for_lanes(dut):
     """Additions onto few words of SBUF, while VectorE and ScalarE use its partitions in every second cycle, or each other's
@@ -138,9 +159,11 @@ async def sums_wait_for_lanes(dut):
         await host.compare("sums")
 
 
+@covers("core.refused", "A refused instruction must leave no trace")
 @cocotb.test(**LIMIT)
 async def refused_instructions(dut):
-    """Every fault of every engine, and every code that a field does not know: its fault, its number, and no trace."""
+    """Instructions with one thing wrong, of every engine, every code that a field does not know, and patterns far
+    beyond every memory, between others: code and number of the first, and no byte changed."""
     rng = pauses.rng("memories")
     async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
         coverage = frame.coverage([each.name for each in Fault if each is not Fault.NONE])
@@ -159,9 +182,10 @@ async def refused_instructions(dut):
         await host.compare("refused")
 
 
+@covers("core.queues", "Descriptors of several instructions wait together")
 @cocotb.test(**LIMIT)
 async def queues(dut):
-    """Copies in all queues at once, with priorities and classes: all descriptors are granted, all bytes arrive."""
+    """Copies in all queues at once, with priorities and a class of a low rate."""
     rng = pauses.rng("program")
     async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
         host = Host(frame, CONFIG)
@@ -183,9 +207,10 @@ async def queues(dut):
         await host.compare_hbm("queues")
 
 
+@covers("core.reset", "Sequencers, queues and walkers hold a program's state")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """A reset amid a program: nothing of it goes on, and the core runs later programs."""
+    """Resets amid programs: idle at once, counters and fault cleared, later programs are right."""
     rng = pauses.rng("program")
     async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
         host = Host(frame, CONFIG)

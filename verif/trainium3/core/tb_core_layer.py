@@ -8,6 +8,7 @@ from bitpath.rtl.trainium3.core.core import Core
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, bench
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.core.core_host import Host
 from bitpath.verif.trainium3.core.core_layer import AT, LAYER, OUTPUTS, TOKENS, hbm_image, layer
 
@@ -16,9 +17,11 @@ MOST_OF_THE_LAYER = 20
 """Decibels that MXFP8 of both operands keeps; a wrong program keeps none."""
 
 
+@covers("core.layer", "It is what the core is for")
 @cocotb.test(timeout_time=100, timeout_unit="ms")
 async def layer_from_hbm_to_hbm(dut):
-    """All memories are golden's, and the product is that of the layer up to its rounding to MXFP8."""
+    """A small layer, from HBM back to HBM: RMSNorm, transposes, QuantizeMX, two MX products, read-add-write and a cast
+    to BF16; every byte of the memories golden's."""
     rng = np.random.default_rng(pauses.rng("layer").getrandbits(32))
     async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
         host = Host(frame, LAYER)

@@ -18,6 +18,7 @@ from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.core.dma_engine import Host, QueuedMove, grants
 from bitpath.verif.trainium3.dma.dma_mover import PACES, Move, any_move, placed, refused_moves
 from bitpath.verif.trainium3.dma.schedules import Schedule, random_schedule
@@ -60,10 +61,12 @@ async def moved(host, schedule, moves):
     return [grant.grant for grant, _ in expected], [cycle for _, cycle in found]
 
 
+@covers("dma_engine.schedules", "The mover's time of a descriptor decides when the queues choose the next one")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(number=range(4))
 async def schedules(dut, number):
-    """Priorities, turns, rates and bursts: each grant in its cycle, none of a class without tokens."""
+    """Copies, casts and additions in up to four queues, with priorities, turns, rates and bursts: each grant in
+    golden's cycle, each write golden's, the semaphore with the last write of each move that signals."""
     rng = pauses.rng("moves")
     async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
         host = Host(frame, CONFIG, pauses.rng("memory"))
@@ -77,10 +80,11 @@ async def schedules(dut, number):
         assert compared >= CASES // 4
 
 
+@covers("dma_engine.pace", "A mover that memories delay takes the next descriptor later, and the same one")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def any_pace(dut, pace):
-    """All moves are there from the first cycle on: their order does not depend on the memories' pace."""
+    """Moves that are all there from the first cycle on, with gaps of words read, stalls of every port, and both."""
     rng = pauses.rng("moves")
     async with bench(dut, SIGNATURE) as frame:
         host = Host(frame, CONFIG, pauses.rng("memory"), *PACES[pace])
@@ -88,9 +92,10 @@ async def any_pace(dut, pace):
         await moved(host, Schedule(schedule.queues, DEFAULT_CLASSES, schedule.descriptors), moves)
 
 
+@covers("dma_engine.longest", "Their length is 0 in the queues, and their beats need all bits of the mover's counters")
 @cocotb.test(**LIMIT)
 async def the_longest_moves(dut):
-    """Up to 64 KiB, or half a memory, each time with its bytes odd at one end; they spend a class's burst."""
+    """Moves of 64 KiB and less by odd bytes, which spend a class's burst."""
     rng = pauses.rng("moves")
     longest = min(MAX_DESCRIPTOR_BYTES, 1 << CONFIG.mover.address_bits - 1)
     sizes = (longest, longest - 1, longest // 2 + 1)
@@ -103,9 +108,10 @@ async def the_longest_moves(dut):
         assert found == expected, "grants in other cycles"
 
 
+@covers("dma_engine.refused", "A queue goes on behind them")
 @cocotb.test(**LIMIT)
 async def refused_descriptors(dut):
-    """Descriptors that the mover refuses between others, in every queue: granted and gone, and all others are moved."""
+    """Descriptors that the mover refuses between others of their queue."""
     rng = pauses.rng("moves")
     async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
         host = Host(frame, CONFIG, pauses.rng("memory"))
@@ -130,9 +136,11 @@ async def refused_descriptors(dut):
         assert host.memories.target.board.compared >= len(wrong)
 
 
+@covers("dma_engine.reset", "Descriptors wait in queues, and runs in the mover")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """Reset with moves waiting and in the mover: nothing of them is granted, read or written, and later ones are moved."""
+    """Resets 1 to 13 cycles into a schedule: nothing is granted, read, written or signalled of its moves, and later
+    ones are moved."""
     rng = pauses.rng("moves")
     async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
         host = Host(frame, CONFIG, pauses.rng("memory"))

@@ -19,6 +19,7 @@ from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dma.dma_cast import PAIRS, any_codes, elements, near_ties, requests
 from bitpath.verif.trainium3.dtype_words import corners, near_boundaries
 from bitpath.verif.trainium3.refusals import refuse_among, unknown
@@ -35,10 +36,13 @@ def beats_of(codes, pair):
     return requests(codes, pair, CONFIG.beat_bytes)
 
 
+@covers("dma_cast.codes", "A cast passes FP32 twice: a rounding or a special lost on either side shows in some code")
+@covers("dma_cast.stream")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(source=[name for name in FORMATS if container_bits(name) <= 16])
 async def every_code(dut, source):
-    """All codes of a dtype of 8 or 16 bits; a beat a cycle."""
+    """All codes of the five dtypes of 8 bits to all 13, and of the four of 16 bits, each to one of the 13 or, in a deep
+    test, to all."""
     codes = np.arange(1 << container_bits(source))
     each = EVERY or container_bits(source) == 8
     sent = []
@@ -49,9 +53,14 @@ async def every_code(dut, source):
         await Pipeline(frame, STAGES).sweep(sent)
 
 
+@covers(
+    "dma_cast.limits",
+    "Integers saturate, floats overflow to infinity or NaN, INT32 and UINT32 round, and TF32 rounds when it is read",
+)
 @cocotb.test(**LIMIT)
 async def limits_of_every_pair(dut):
-    """Codes at the ends of both dtypes, around zero and half-way between results, in all 169 pairs and in every place."""
+    """In all 169 pairs the ends, zeros, subnormals, infinities and NaNs of the source, and numbers at the ends of the
+    destination; FP32 numbers of every exponent half-way between two results and beside it."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         coverage = frame.coverage(f"pair/{source}_{destination}" for source, destination in PAIRS)
         sent = []
@@ -63,6 +72,7 @@ async def limits_of_every_pair(dut):
         await Pipeline(frame, STAGES).sweep(sent)
 
 
+@covers("dma_cast.limits")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(source=["fp32", "tf32"])
 async def numbers_near_ties(dut, source):
@@ -74,9 +84,14 @@ async def numbers_near_ties(dut, source):
         await Pipeline(frame, STAGES).sweep(sent)
 
 
+@covers(
+    "dma_cast.boundaries",
+    "A sticky bit lost at one end of the range shows only where a far term breaks a tie there",
+)
 @cocotb.test(**LIMIT)
 async def boundaries_of_every_dtype(dut):
-    """FP32 numbers at the ends of every dtype's range, at ties and at results, and one bit beside them at every distance."""
+    """FP32 numbers at the ends of each destination's range, at its ties and its results, and one bit beside them at
+    every distance."""
     rng = pauses.rng("numbers")
     numbers = {name: list(near_boundaries(name, rng)) for name in FORMATS if name != "fp32"}
     # FP32 has not every integer of 32 bits, so there the random ones have no bins.
@@ -94,9 +109,12 @@ async def boundaries_of_every_dtype(dut):
         await Pipeline(frame, STAGES).sweep(sent)
 
 
+@covers("dma_cast.stream", "A DMA engine keeps its rate with a cast")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_beats_of_all_pairs(dut, pace):
+    """All pairs in any order at full speed, with gaps, stalls and both; a beat a cycle; latency is the number of
+    stages."""
     rng = pauses.rng("beats")
     sent = []
     for number in range(CASES):
@@ -115,12 +133,14 @@ def some(count):
     ]
 
 
+@covers("dma_cast.stream")
 @cocotb.test(**LIMIT)
 async def latency_is_the_number_of_stages(dut):
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, STAGES).one_at_a_time(some(20))
 
 
+@covers("dma_cast.refused", "A code without a dtype would be cast as another one is")
 @cocotb.test(**LIMIT, skip=not (CONFIG.checks and STAGES))
 async def refused_beats(dut):
     """Beats with an unknown dtype on either side or on both, among others."""
@@ -134,8 +154,10 @@ async def refused_beats(dut):
         await refuse_among(frame, sent, wrong, rng)
 
 
+@covers("dma_cast.reset", "Data registers have no reset; only the valid bits hide their contents")
 @cocotb.test(**LIMIT, skip=not STAGES)
 async def resets(dut):
-    """Reset with beats in every pipeline stage; a combinational unit has no reset."""
+    """Resets with beats in some and in all pipeline stages, with and without a stall: no result of them appears, and
+    later ones do."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, STAGES).resets(lambda: some(2))

@@ -13,13 +13,16 @@ from bitpath.rtl.trainium3.dma.config import DmaCastConfig
 from bitpath.rtl.trainium3.dma.dma_cast import DmaCast
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import Pipeline
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dma.dma_cast import PAIRS, requests
 
 CONFIG = config_from_environment(DmaCastConfig)
 
 
+@covers("dma_cast.known_answers", "Another author derived them independently")
 @cocotb.test(timeout_time=10, timeout_unit="ms")
 async def every_pair(dut):
+    """30 codes in each of the 169 pairs."""
     sent = []
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "trn_core_rmw.npz") as archive:
         for pair in PAIRS:

@@ -17,6 +17,7 @@ from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dma.dma_cast import PAIRS
 from bitpath.verif.trainium3.dma.dma_mover import ADDED, PACES, Memories, Move, any_move, placed, refused_moves
 
@@ -50,27 +51,30 @@ async def moved(dut, moves, pace="full_speed"):
         return await all_written(frame, moves, pace)
 
 
+@covers("dma_mover.places", "Each end has an aligner, and a run may lie in a word more than it has beats")
 @cocotb.test(**LIMIT)
 async def every_length(dut):
-    """1 to 100 bytes, or the whole memory; each end at any place in a word; each place of the source with each of the destination."""
+    """Copies of 1 to 100 bytes at any place, and from each place of a word to each."""
     rng, width = pauses.rng("moves"), CONFIG.beat_bytes
     moves = [placed(rng, CONFIG, Move(0, 0, count)) for count in range(1, min(100, ROOM) + 1)]
     moves += [Move(width + s, width + d, rng.randint(1, 2 * width)) for s in range(width) for d in range(width)]
     await moved(dut, moves)
 
 
+@covers("dma_mover.casts", "A side with narrower elements moves a half or a quarter of a word for each beat")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(part=range(4))
 async def casts_of_every_pair(dut, part):
-    """All 169 pairs, with whole and partial beats at any place."""
+    """Runs of whole and partial beats in all 169 pairs of dtypes."""
     rng = pauses.rng("moves")
     await moved(dut, [any_move(rng, CONFIG, 4 * CONFIG.beat_bytes, pair) for pair in PAIRS[part::4]])
 
 
+@covers("dma_mover.sums", "Transfers of one queue add in order")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(mode=[mode.name for mode in ADDED])
 async def additions_onto_few_words(dut, mode):
-    """Descriptors one after the other onto the same words: sums of sums."""
+    """Additions in BF16 and FP32 of descriptors one after the other onto the same words."""
     rng, name = pauses.rng("moves"), ADDED[WriteMode[mode]]
     moves = []
     for _ in range(CASES // 2):
@@ -80,16 +84,21 @@ async def additions_onto_few_words(dut, mode):
     await moved(dut, moves)
 
 
+@covers("dma_mover.stream", "The memories may delay both sides at any beat")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def any_descriptors(dut, pace):
+    """Descriptors of any kind at full speed, with gaps of descriptors and words read, stalls of every port, and both;
+    the semaphore moves with the last write of each that signals."""
     rng = pauses.rng("moves")
     await moved(dut, [any_move(rng, CONFIG, 6 * CONFIG.beat_bytes) for _ in range(CASES)], pace)
 
 
+@covers("dma_mover.durations", "Small descriptors cost by their number, large ones 64/55 cycles a beat")
 @cocotb.test(**LIMIT)
 async def durations_are_exact(dut):
-    """Descriptors next to the shortest time and far above, each at both ends of its words, copied and cast."""
+    """The time from one descriptor to the next is exact: one byte, around the knee, 4 KiB and, in a deep test, 64 KiB,
+    at any place, copied and cast."""
     rng = pauses.rng("moves")
     knee = CONFIG.descriptor_cycles * 55 // 64 * CONFIG.beat_bytes
     # The counter has had each of its values after 64 beats.
@@ -110,6 +119,12 @@ async def durations_are_exact(dut):
     assert durations == [move.cycles(CONFIG) for move in moves[:-1]]
 
 
+@covers(
+    "dma_mover.longest",
+    "Every counter of bytes and beats needs all of its bits",
+    "64 KiB, with length 0, and a beat less, at wrapping addresses: the cycle of its last write and the cycle of "
+    "the next descriptor",
+)
 @cocotb.test(**LIMIT)
 async def the_longest_descriptor(dut):
     """64 KiB, for which length 0 stands, and a beat less: the last write signals. The first word waits three or four cycles, and
@@ -135,9 +150,11 @@ async def the_longest_descriptor(dut):
         await all_written(frame, [any_move(rng, CONFIG, 4 * CONFIG.beat_bytes) for _ in range(5)])
 
 
+@covers("dma_mover.refused", "A refused descriptor reads, writes and signals nothing")
 @cocotb.test(**LIMIT, skip=not CONFIG.checks)
 async def refused_descriptors(dut):
-    """Descriptors that the mover refuses, each between two that it moves: the fault, nothing read nor written, no signal."""
+    """A mode and every dtype that there is not, every pair that is not added, bytes that are no whole elements, sums at
+    no element's place, each between two descriptors."""
     rng = pauses.rng("moves")
     async with bench(dut, SIGNATURE, patience=100_000) as frame:
         coverage = frame.coverage(["OPERATION", "DTYPE", "RANGE"])
@@ -165,9 +182,10 @@ async def refused_descriptors(dut):
         assert memories.target.board.compared >= 100
 
 
+@covers("dma_mover.reset", "Data registers have no reset")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """Reset in the middle of descriptors: nothing of them is written, and later ones are."""
+    """Resets 1 to 14 cycles into descriptors: nothing is read, written or signalled of them, and later ones are moved."""
     rng = pauses.rng("moves")
     async with bench(dut, SIGNATURE) as frame:
         for cycles in (1, 3, 6, 9, 14):

@@ -18,6 +18,7 @@ from bitpath.rtl.trainium3.dma.dma_queues import DmaQueues
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dma.dma_queues import HORIZON, Player, brief, deepest, every_token, of_schedule
 from bitpath.verif.trainium3.dma.schedules import Schedule, known_schedule, random_schedule
 
@@ -40,22 +41,28 @@ async def played(dut, *plays):
             await player.play(play)
 
 
+@covers("dma_queues.known_answers", "Another author derived them independently")
 @cocotb.test(**LIMIT, skip=KNOWN not in os.environ or CONFIG.queues < DMA_QUEUES)
 async def known_answers(dut):
+    """Eight traces, each grant in its cycle: priorities, turns of equals, classes with rates and bursts, descriptors
+    that arrive late."""
     with np.load(Path(os.environ[KNOWN]) / "trn_core_dma.npz") as archive:
         known = dict(archive)
     count = sum(name.endswith("_trace") for name in known)
     await played(dut, *(of_schedule(*known_schedule(known, number)) for number in range(count)))
 
 
+@covers("dma_queues.schedules", "A decision depends on arrivals, tokens and turns of the same cycle")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(number=range(4))
 async def brief_descriptors(dut, number):
-    """Many decisions in few cycles, as the exact twin takes them."""
+    """Random schedules with descriptors of 1 to 12 cycles and with those of the machine's mover: lengths of 1 byte to
+    64 KiB, rates of 0 to the largest, bursts of 0 to the largest, unlimited classes."""
     rng = pauses.rng("schedule")
     await played(dut, *(brief(rng, CONFIG.queues, max(10, CASES // 4)) for _ in range(8)))
 
 
+@covers("dma_queues.schedules")
 @cocotb.test(**LIMIT)
 async def descriptors_of_the_machine(dut):
     """Schedules with the mover's times; classes unlimited, tight, stopped or never open."""
@@ -63,15 +70,18 @@ async def descriptors_of_the_machine(dut):
     await played(dut, *(of_schedule(random_schedule(rng, 20, CONFIG.queues)) for _ in range(max(2, CASES // 40))))
 
 
+@covers("dma_queues.schedules")
 @cocotb.test(**LIMIT)
 async def the_deepest_debts(dut):
     """Each class spends its largest burst, and a descriptor of 64 KiB more."""
     await played(dut, deepest(CONFIG.queues), deepest(CONFIG.queues))
 
 
+@covers("dma_queues.tokens", "A token more or less moves a grant by a cycle, or for ever")
 @cocotb.test(**LIMIT)
 async def every_token_counts(dut):
-    """Each bit of a burst, of a length and of the tokens decides a grant or its cycle."""
+    """Bursts of each single bit spent to the last byte, descriptors of each single bit, buckets that fill at any rate
+    down to 1/256 byte a cycle, also from a reset on: grants and their cycles."""
     await played(dut, *every_token(pauses.rng("tokens"), CONFIG.queues))
 
 
@@ -79,8 +89,10 @@ def waiting(queue, count, size=4096):
     return [QueuedDescriptor(queue=queue, arrival=0, bytes=size)] * count
 
 
+@covers("dma_queues.starvation", "The priority is strict")
 @cocotb.test(**LIMIT)
 async def a_busy_queue_starves_those_behind_it(dut):
+    """A queue of a lower priority number that always has a descriptor: those behind it are never served."""
     queues = list(DEFAULT_QUEUES)
     queues[1] = QueueConfig(priority=0)
     schedule = Schedule(tuple(queues), DEFAULT_CLASSES, tuple(waiting(1, CASES // 4) + waiting(0, 1)))
@@ -90,10 +102,11 @@ async def a_busy_queue_starves_those_behind_it(dut):
     await played(dut, play)
 
 
+@covers("dma_queues.rates", "A descriptor takes its tokens when it is granted, below zero too")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(rate=[997, 5000])
 async def the_rate_of_a_class_is_exact(dut, rate):
-    """10**5 cycles beside a queue that takes all that is left: bytes are rate times cycles, to a descriptor and the burst."""
+    """10**5 cycles of a class beside one that takes the rest: bytes are those of the rate to one descriptor."""
     cycles, burst, size = 10**5, 4096, 8192
     queues = list(DEFAULT_QUEUES)
     queues[0] = QueueConfig(priority=0, traffic_class=1)
@@ -107,9 +120,10 @@ async def the_rate_of_a_class_is_exact(dut, rate):
     await played(dut, play)
 
 
+@covers("dma_queues.reset", "The tokens of a class outlast its descriptors")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """A reset empties the queues, fills the buckets and lets queue 0 begin."""
+    """Resets with descriptors waiting and a class in debt: queues are empty, buckets full, and queue 0 is next."""
     async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
         player = Player(frame, CONFIG, pauses.rng("descriptors"))
         limited = (TrafficClass(rate256=0, burst=4096), *DEFAULT_CLASSES[1:])
@@ -126,6 +140,7 @@ async def resets(dut):
             await player.reset()
 
 
+@covers("dma_queues.tokens")
 @cocotb.test(**LIMIT)
 async def a_reset_fills_the_buckets_of_slow_classes(dut):
     """To the token: limits are there before the reset ends, so that no unlimited cycle fills the buckets."""

@@ -21,6 +21,7 @@ from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.pipeline import PACES
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dma.dma_transpose import DTYPES, Job, beat, cut, random_job
 
 CONFIG = config_from_environment(DmaTransposeConfig)
@@ -66,9 +67,15 @@ class Table:
         await RisingEdge(self.dut.clk)
 
 
+@covers(
+    "dma_transpose.axes",
+    "With three axes or more the destination's elements lie at other places than the source's rows",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_transposes(dut, pace):
+    """Random transposes of 2, 3 and 4 axes, elements of 2 and 4 bytes, whole and partial tiles, any part of the last
+    axis; requests and results; gaps, stalls and both, also of the memory."""
     rng = pauses.rng("jobs")
     async with bench(dut, SIGNATURE) as frame:
         coverage = frame.coverage([*cross((2, 3, 4), (2, 4)), "a whole tile", "a part of a tile"])
@@ -83,9 +90,10 @@ async def random_transposes(dut, pace):
         await table.driver.drained()
 
 
+@covers("dma_transpose.counts", "A part of a tile has its own mask, and a wide one may lack its second half")
 @cocotb.test(**LIMIT)
 async def every_count(dut):
-    """Each number of elements up to two tiles and one, with each number of columns and both sizes."""
+    """1 to 2 tiles and one element, each number of columns, both sizes."""
     rng = pauses.rng("jobs")
     async with bench(dut, SIGNATURE) as frame:
         table = Table(frame)
@@ -95,6 +103,12 @@ async def every_count(dut):
         await table.driver.drained()
 
 
+@covers(
+    "dma_transpose.durations",
+    "It is the rate of the machine's transpose",
+    "Golden's cycles from one command to the next, of both sizes and both memories, and one more for each cycle "
+    "in which a request waits",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(stalls=[0.0, 0.3])
 async def durations(dut, stalls):
@@ -127,9 +141,10 @@ async def durations(dut, stalls):
             last = job
 
 
+@covers("dma_transpose.refused", "A refused command asks for nothing and gives nothing")
 @cocotb.test(**LIMIT)
 async def refused_commands_leave_no_trace(dut):
-    """Every number of columns that there are not, no element of either axis or of both: alone and among good ones."""
+    """No column, too many, no element of an axis; among good commands."""
     rng = pauses.rng("jobs")
     good = Job((2, 1, 2), 2, 0, 0, 2)
     empty = {"step": 0, "num": 0}
@@ -164,9 +179,10 @@ async def refused_commands_leave_no_trace(dut):
             coverage.hit(name)
 
 
+@covers("dma_transpose.reset", "Banks have no reset; only their full bits hide them")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """Reset in every step of a transpose, with requests, beats and results on their way, and a command refused."""
+    """Resets in every step, with requests, beats and results on their way, and a command refused."""
     rng = pauses.rng("jobs")
     async with bench(dut, SIGNATURE) as frame:
         for cycles in range(1, 25):
@@ -191,9 +207,10 @@ async def resets(dut):
         Table(frame).send(random_job(CONFIG, rng))
 
 
+@covers("dma_transpose.known_answers", "Another program computed them")
 @cocotb.test(**LIMIT, skip="BITPATH_KAT_DIR" not in os.environ or CONFIG.address_bits < 17)
 async def known_answers(dut):
-    """Every source of the archive, a part of the last axis after the other; results are compared with the archive, not golden."""
+    """5 arrays of the archive, [16, 128] to [4, 2, 16, 32], in parts of 8 partitions."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "trn_core_transpose.npz") as archive:
         names = [name.removesuffix("_axes") for name in archive if name.endswith("_axes")]
         cases = [(archive[f"{name}_src"], archive[f"{name}_dst"]) for name in names]

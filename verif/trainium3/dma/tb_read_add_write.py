@@ -18,6 +18,7 @@ from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dma.read_add_write import FORMATS, Beat, Memory, any_beat
 from bitpath.verif.trainium3.refusals import Faults
 
@@ -31,10 +32,15 @@ PACES = {"full_speed": (0.0, 0.0), "gaps": (0.5, 0.0), "stalls": (0.0, 0.5), "bo
 KNOWN = "BITPATH_KAT_DIR"
 
 
+@covers(
+    "read_add_write.order",
+    "A word may wait for its write in two places, and the memory's order within a cycle is not the unit's",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def beats_in_any_order(dut, pace):
-    """Few words, so that beats of every mode meet words on their way, and many."""
+    """Each mode behind each onto one word, with masks of whole elements, at full speed, with gaps, stalls of fetch and
+    write, and both; a fetch beside a write of its word returns the old one or the new one."""
     gap, stall = PACES[pace]
     rng = pauses.rng("beats")
     async with bench(dut, SIGNATURE) as frame:
@@ -55,10 +61,11 @@ async def beats_in_any_order(dut, pace):
     assert memory.fetched > 0
 
 
+@covers("read_add_write.chain", "A sum must see the one before it, which is not in memory yet")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(mode=[mode.name for mode in MODES])
 async def a_chain_onto_one_word(dut, mode):
-    """A beat a cycle, each onto what the one before leaves."""
+    """Stores, BF16 and FP32 sums onto one word in every cycle."""
     rng = pauses.rng("beats")
     async with bench(dut, SIGNATURE) as frame:
         memory = Memory(frame, CONFIG, pauses.rng("memory"))
@@ -100,10 +107,12 @@ async def add_all(dut, mode, pairs, sums=None):
         assert memory.board.compared == len(pairs) // count
 
 
+@covers("read_add_write.sums", "Each word has adders of its own, and BF16 rounds a second time")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(mode=[mode.name for mode in FORMATS])
 async def edges_onto_edges(dut, mode):
-    """Zeros, subnormals, ties, largest, infinities and NaNs of both signs, each onto each; cancellation to the last place."""
+    """Zeros, subnormals, ties, largest, infinities and NaNs of both signs, each onto each, in BF16 and FP32;
+    cancellation to the last place."""
     fmt = FORMATS[WriteMode[mode]]
     one, largest = fmt.bias << fmt.fraction_bits, fmt.max_code
     edges = [0, 1, fmt.fraction_mask, fmt.fraction_mask + 1, one, one + 1, one - 1]
@@ -113,15 +122,22 @@ async def edges_onto_edges(dut, mode):
     await add_all(dut, WriteMode[mode], list(product(edges, edges)))
 
 
+@covers("read_add_write.known_answers", "Another author derived them independently")
 @cocotb.test(**LIMIT, skip=KNOWN not in os.environ)
 @cocotb.parametrize(mode=[mode.name for mode in FORMATS])
 async def known_answers(dut, mode):
+    """600 sums in each of BF16 and FP32."""
     name = FORMATS[WriteMode[mode]].name.lower()
     with np.load(Path(os.environ[KNOWN]) / "trn_core_rmw.npz") as archive:
         b, a, sums = (archive[f"raw_{name}_{part}"].tolist() for part in ("b", "a", "sum"))
     await add_all(dut, WriteMode[mode], list(zip(b, a, strict=True)), sums)
 
 
+@covers(
+    "read_add_write.refused",
+    "It would add as BF16 does",
+    "Beats of the mode that there is not, alone, in a row and among others onto the same words",
+)
 @cocotb.test(**LIMIT, skip=not CONFIG.checks)
 async def refused_beats(dut):
     """Beats of the mode that there is not, alone, in a row and among others onto the same words: a fault in the cycle in which each is
@@ -144,10 +160,11 @@ async def refused_beats(dut):
             await RisingEdge(dut.clk)
 
 
+@covers("read_add_write.reset", "Data registers have no reset")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(beats=[1, 2, 3])
 async def resets(dut, beats):
-    """Reset with beats that wait for their writes: none of them is written, and later ones are."""
+    """Resets with one to three beats on their way, with and without a stall: none of them is written."""
     rng = pauses.rng("beats")
     async with bench(dut, SIGNATURE) as frame:
         for stall in (1, 0):

@@ -14,6 +14,7 @@ from bitpath.rtl.trainium3.dma.config import (
     ReadAddWriteConfig,
 )
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.measured import benches
 
 pytestmark = pytest.mark.simulator
@@ -62,6 +63,7 @@ def test_bench(name):
     bench(unit, config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
 
 
+@covers("read_add_write.known_answers")
 @pytest.mark.deep
 def test_read_add_write_known_answers(kat, replay):
     """Every sum of both formats, a beat of eight words or sixteen halves at a time."""
@@ -71,6 +73,7 @@ def test_read_add_write_known_answers(kat, replay):
     replay("read_add_write", config, bench, seed=SEED, tests="known_answers", min_tests=2, min_compared=beats)
 
 
+@covers("dma_queues.known_answers")
 @pytest.mark.deep
 def test_dma_queues_known_answers(kat, replay):
     """Every grant of every trace, in its cycle."""
@@ -79,6 +82,7 @@ def test_dma_queues_known_answers(kat, replay):
     replay("dma_queues", config, bench, seed=SEED, tests="known_answers", min_tests=1, min_compared=grants)
 
 
+@covers("dma_cast.known_answers")
 @pytest.mark.deep
 def test_dma_cast_known_answers(kat, replay):
     """Every code of each of the 169 pairs, one to eight a beat."""
@@ -90,6 +94,7 @@ def test_dma_cast_known_answers(kat, replay):
     replay("dma_cast", cast(8, 2), "trainium3.dma.tb_dma_cast_known_answers", seed=SEED, min_compared=codes // 8)
 
 
+@covers("dma_transpose.known_answers")
 @pytest.mark.deep
 def test_dma_transpose_known_answers(kat, replay):
     """Every array, eight partitions at a time."""

@@ -22,6 +22,7 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.mismatches import Context
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.kit.values import code_text
 from bitpath.verif.trainium3.dot.multiply_add import Corner, ElementCase, Maker, corners, middle_code, power
 from bitpath.verif.trainium3.dot.multiply_add_boundaries import boundary_corners
@@ -67,18 +68,68 @@ def directed() -> list[Corner]:
     return [corner for corner in table if corner.case.formats <= set(FORMATS)]
 
 
+@covers("bf16_pe.loads", "Both PEs work in the same array")
+@covers("bf16_pe.formats")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(stall=list(STALLS))
 async def tiles_back_to_back(dut, stall):
+    """Tiles back to back, loads and swaps in any order, and stalls, as for the quad-MX PE."""
     await PLAYER.play(dut, tiles(pauses.rng("program"), CASES, 12, random_case), STALLS[stall]())
 
 
+@covers("bf16_pe.loads")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(stall=list(STALLS))
 async def loads_and_swaps_at_random(dut, stall):
     await PLAYER.play(dut, loads_and_swaps(pauses.rng("program"), CASES, random_case), STALLS[stall]())
 
 
+@covers(
+    "bf16_pe.formats",
+    "FP16's subnormals are normal numbers of the product's grid",
+    "BF16 and FP16 with each other, chosen for each operand at run time, subnormal elements too",
+)
+@covers(
+    "bf16_pe.distances",
+    "Both anchors of the sum's window, and both clamps of its shifter",
+    "Partial sum and product 260 binades apart either way, and at every distance within 52, with equal and "
+    "opposite signs",
+)
+@covers(
+    "bf16_pe.one_rounding",
+    "Product and sum are rounded once together",
+    "Half a unit exactly, one bit less and more, with odd and even last places; products below FP32's last place "
+    "that must not be rounded by themselves",
+)
+@covers(
+    "bf16_pe.rounded_products",
+    "A hypothesis about Trainium2 rounds each product before it is added",
+    "With products rounded to BF16: ties of products of 15 and 16 bits, a bit of FP16 below a tie, both ends of "
+    "BF16's range and its subnormals, and 1.0078125**2 - 1.015625",
+)
+@covers(
+    "bf16_pe.cancellation",
+    "A wrong sign of zero shows in the next row only",
+    "Sums that cancel to +0 and to a unit of either sign",
+)
+@covers(
+    "bf16_pe.specials",
+    "0 * infinity and infinity - infinity are NaN, and every NaN has one code",
+    "Zero, one, both infinities and NaN in each of the three places; the eight signs of zeros; -0 from a product "
+    "that rounds to it",
+)
+@covers(
+    "bf16_pe.range",
+    "BF16 elements reach FP32's whole range, and their product twice that",
+    "Products beyond the range with sums within, the ends of the range, subnormal results and their carry to the "
+    "smallest normal number",
+)
+@covers(
+    "bf16_pe.boundaries",
+    "A sticky bit lost at one end of the range shows only where a far term breaks a tie there",
+    "Sums at the ends of FP32's range and at ties, the product or the partial sum one sticky bit beside them at "
+    "every distance",
+)
 @cocotb.test(**LIMIT, skip=not DIRECTED)
 async def directed_corners(dut):
     table = directed()
@@ -87,17 +138,21 @@ async def directed_corners(dut):
     await PLAYER.play(dut, program, STALLS["none"](), dict.fromkeys(corner.bin for corner in table))
 
 
+@covers("bf16_pe.single_bits", "Sparse operands reveal a bit that a sum or a sticky bit leaves out")
 @cocotb.test(**LIMIT, skip=BF16 not in FORMATS)
 async def single_bits(dut):
+    """Elements, products, partial sums and discarded bits with one bit or two, at every distance, of like and of
+    opposite signs."""
     cases = [case for case in sparse_cases() if case.formats <= set(FORMATS)]
     cases = [replace(case, partial=on_grid(NUMERICS, case.partial)) for case in cases]
     await PLAYER.play(dut, one_after_another(cases, [None] * len(cases), PLAYER.latency), STALLS["none"](), [])
 
 
+@covers("bf16_pe.rows", "The order of rows is part of the result")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(stationary=[fmt.name for fmt in FORMATS], moving=[fmt.name for fmt in FORMATS])
 async def rows_of_a_matmul(dut, stationary, moving):
-    """One column of nc_matmul: every row's partial sums are the next row's, and the last row's are the result."""
+    """A column of nc_matmul in every pair of formats; each row's partial sums enter the next row."""
     rng = pauses.rng("matmul")
     x, y = CATALOGUE[stationary], CATALOGUE[moving]
     rows, columns = 8, max(2, CASES // 64)
@@ -122,10 +177,11 @@ def code_type(fmt: FloatFormat) -> str:
     return f"u{fmt.width // 8}"
 
 
+@covers("bf16_pe.gamma", "RMSNorm-Quant broadcasts gamma this way")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(gamma=[fmt.name for fmt in FORMATS])
 async def every_gamma_times_one(dut, gamma):
-    """RMSNorm-Quant's broadcast, K = 1: every code, exactly where products are; -0 becomes +0 and every NaN the one NaN."""
+    """All 65,536 codes of BF16 and of FP16 times one on +0: exact, -0 becomes +0."""
     fmt = CATALOGUE[gamma]
     codes = np.arange(1 << fmt.width, dtype=code_type(fmt))
     one = FORMATS[0]
@@ -151,6 +207,8 @@ async def every_gamma_times_one(dut, gamma):
                 board.got(resolved(dut.partial_south))
 
 
+@covers("bf16_pe.reset", "A swap that survives the reset would change the next tile's operands")
 @cocotb.test(**LIMIT)
 async def resets(dut):
+    """A reset during a swap ends the swap."""
     await PLAYER.resets(dut, random_case(pauses.rng("case")))

@@ -17,6 +17,7 @@ from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.kit.values import code_text, codes_text
 from bitpath.verif.trainium3.dot.quad_mx import word_formats
 
@@ -71,9 +72,11 @@ async def check(dut, board, fmt: ElementFormat, elements: list[int], scale: int,
     board.got(resolved(dut.o))
 
 
+@covers("element_map.fp4", "The map is programmable: a fixed conversion would pass with the usual table")
 @cocotb.test(**LIMIT)
 async def every_fp4_code_in_every_place(dut):
-    """Through the faithful tables and through a scrambled one, whose 16 codes all differ."""
+    """All 16 codes in all four positions, through the tables that keep every value (as E4M3 and as E5M2) and a
+    scrambled one."""
     rng = pauses.rng("table")
     scrambled = {"codes": rng.sample(range(256), 16), "code_format": rng.getrandbits(1) % len(MAPPED)}
     tables = {fmt.name: faithful(ELEMENTS[fmt]) for fmt in MAPPED} | {"scrambled": scrambled}
@@ -89,9 +92,11 @@ async def every_fp4_code_in_every_place(dut):
                     await check(dut, board, ElementFormat.E2M1, elements, rng.getrandbits(8), table)
 
 
+@covers("element_map.fp8", "Every operand passes the map")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(fmt=[fmt.name for fmt in MAPPED])
 async def fp8_passes(dut, fmt):
+    """FP8 elements and their scale pass untouched, all 256 codes, both formats."""
     rng = pauses.rng("words")
     async with bench(dut, SIGNATURE) as frame:
         board = frame.scoreboard("o", OPERAND)
@@ -100,6 +105,8 @@ async def fp8_passes(dut, fmt):
             await check(dut, board, ElementFormat[fmt], elements, rng.getrandbits(8), faithful(ELEMENTS[MAPPED[-1]]))
 
 
+@covers("element_map.fp4")
+@covers("element_map.fp8")
 @cocotb.test(**LIMIT)
 async def random_tables(dut):
     rng = pauses.rng("tables")

@@ -21,6 +21,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dot.quad_mx import DotCase, random_cases
 from bitpath.verif.trainium3.dot.quad_mx_boundary_corners import BOUNDARIES
 from bitpath.verif.trainium3.dot.quad_mx_corner import Corner
@@ -45,6 +46,16 @@ def requests(cases: list[DotCase]) -> list[Request]:
     return [request(pack(SHAPE, case.fields(NUMERICS)), case.trace(NUMERICS).result) for case in cases]
 
 
+@covers(
+    "quad_mx_dot.random",
+    "The reference rounds an exact sum once; the classes stress the alignment and the rounding",
+    "Random operands of five classes (any, comparable, cancelling, tiny, huge) equal the exact tier bit for bit",
+)
+@covers(
+    "quad_mx_dot.handshake",
+    "A stage that ignores the stall, or a payload that changes while valid, loses or doubles a result",
+    "Results and order survive gaps, stalls, both, and full speed, with 0 to 4 pipeline stages; resets",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_classes(dut, pace):
@@ -53,11 +64,73 @@ async def random_classes(dut, pace):
         await Pipeline(frame, STAGES, FP32).exchange(sent, pace)
 
 
+@covers(
+    "quad_mx_dot.distance",
+    "Alignment clamps, anchors and sticky bits change along it",
+    "Every distance from partial sum to product sum, -100 to 100 binades and 240 both ways, both signs, narrow "
+    "and wide products",
+)
+@covers(
+    "quad_mx_dot.cancellation",
+    "tt-metal#38306: a sum of -1 unit that 72 million random products never hit",
+    "Equal exponents; sums of plus and minus one unit; largest products cancel and the smallest stays; x - x",
+)
+@covers(
+    "quad_mx_dot.rounding",
+    "Rounding faults live there",
+    "Ties to even up and down, both signs; carry-out into the next binade",
+)
+@covers(
+    "quad_mx_dot.alone",
+    "A partial sum below the window is only a sticky bit in it, but the whole result",
+    "Products that cancel or are 0, with a partial sum within, partly below, wholly below and far above the "
+    "product grid",
+)
+@covers(
+    "quad_mx_dot.lead",
+    "The sum is negative inside; one increment completes its ones' complement and rounds",
+    "A partial sum subtracted from larger products: exact results, ties up and down, a carry-out, both signs",
+)
+@covers(
+    "quad_mx_dot.boundary",
+    "A unit that lost the far sticky bits of subnormal results passed: no random class has a tie at the subnormal "
+    "grid and a term 34 binades below it",
+    "Sums at and beside every boundary of the accumulator: zero, subnormal grid, smallest normal, binade, largest "
+    "number, overflow; a sticky product or partial sum at every distance; the reported operands, 2**-150 + "
+    "2**-184",
+)
+@covers(
+    "quad_mx_dot.found",
+    "Random classes contain only cases that their author thought of",
+    "25 operands found by a solver, each of which detects one single-bit fault; most have subnormal results",
+)
+@covers(
+    "quad_mx_dot.fused",
+    "gem5#2478: a fused instruction modelled as two roundings",
+    "Cases in which rounding the products' sum first would change the result",
+)
+@covers(
+    "quad_mx_dot.scales",
+    "The scaled sum leaves FP32's range at both ends; 255 is NaN",
+    "Scale codes 0, 127, 254 and 255 on either side, all sixteen pairs; FP32 overflow, subnormal results, "
+    "underflow to zero, both signs",
+)
+@covers(
+    "quad_mx_dot.zeros",
+    "cvfpu#94 and others: signs of zero wrong for years",
+    "All-zero block, -0 where every term is negative, +0 otherwise",
+)
+@covers(
+    "quad_mx_dot.specials",
+    "They override the sum and must not leak through it",
+    "NaN and infinite elements and partial sums, infinity - infinity, 0 * infinity, subnormal elements on either side",
+)
 @cocotb.test(**LIMIT)
 async def directed_corners(dut):
     await play_corners(dut, corners(NUMERICS, pauses.rng("corners")))
 
 
+@covers("quad_mx_dot.boundary")
 @cocotb.test(**LIMIT)
 async def boundaries(dut):
     """One of the directed corners for each bin of a boundary, the reported one among them: a part that every run can afford."""
@@ -81,8 +154,11 @@ async def play_corners(dut, table: list[Corner]) -> None:
         await Pipeline(frame, STAGES, FP32).exchange(sent, "both")
 
 
+@covers("quad_mx_dot.handshake")
+@covers("quad_mx_dot.latency", "The array's skew relies on it")
 @cocotb.test(**LIMIT)
 async def latency_is_the_number_of_stages(dut):
+    """A result appears exactly `stages` cycles after its operands, and once."""
     sent = requests(random_cases(NUMERICS, pauses.rng("operands"), 20))
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, STAGES, FP32).one_at_a_time(sent)
@@ -127,10 +203,12 @@ PAIRS = [(x.name, y.name, index % NUMERICS.terms) for index, (x, y) in enumerate
 """Pairs of formats, and the lane in which all their pairs of codes are tried."""
 
 
+@covers("quad_mx_dot.exhaustive", "saturn-vectors#101: E4M3 bugs that the reference's vectors could not see")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize((("x", "y", "lane"), PAIRS))
 async def exhaustive(dut, x, y, lane):
-    """saturn-vectors#101: every pair of codes, 65,536 of two FP8 formats, 4,096 of FP8 and FP4."""
+    """All 65,536 pairs of codes of each FP8 x FP8 pair of formats and 4,096 of each with FP4, in one lane, another for
+    each pair."""
     x, y = CATALOGUE[x], CATALOGUE[y]
     payloads, expected = lane_payloads(lane, x, y), lane_products(lane, x, y)
     for index in pauses.rng("held to the exact tier").sample(range(len(expected)), 100):
@@ -149,6 +227,7 @@ def exact_product(lane: int, x: FloatFormat, a: int, y: FloatFormat, b: int) -> 
     return dot_step(numerics, elements[0], x, elements[1], y, E8M0.bias, E8M0.bias, FP32.sign_mask)
 
 
+@covers("quad_mx_dot.handshake")
 @cocotb.test(**LIMIT, skip=not STAGES)
 async def resets(dut):
     """Reset with operands in every pipeline stage; a combinational unit has no reset."""

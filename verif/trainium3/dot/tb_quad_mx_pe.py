@@ -16,6 +16,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.mismatches import Context
 from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dot.pe_player import STALLS, PePlayer, loads_and_swaps, tiles
 from bitpath.verif.trainium3.dot.quad_mx import RANDOM_CLASSES, DotCase, comparable_case
 
@@ -47,18 +48,40 @@ def any_operands(rng: Random) -> DotCase:
 PLAYER = PePlayer(PE, CONFIG.pipeline.stages, side, step)
 
 
+@covers(
+    "quad_mx_pe.tiles",
+    "The second copy exists for loading in the background",
+    "Tiles back to back: each loads during the previous multiplication and is swapped in with its last word",
+)
+@covers(
+    "quad_mx_pe.pass",
+    "The array's skew relies on it",
+    "Stationary and moving operands and swap leave east after one cycle, partial sums south after stages + 1",
+)
+@covers(
+    "quad_mx_pe.advance",
+    "A stall holds the whole array",
+    "Without advance every output holds, whatever the inputs do",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(stall=list(STALLS))
 async def tiles_back_to_back(dut, stall):
     await PLAYER.play(dut, tiles(pauses.rng("program"), CASES, 12, any_operands), STALLS[stall]())
 
 
+@covers("quad_mx_pe.swap", "The swap travels a register behind the load: off by one is off by a tile")
+@covers("quad_mx_pe.pass")
+@covers("quad_mx_pe.advance")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(stall=list(STALLS))
 async def loads_and_swaps_at_random(dut, stall):
+    """Loads and swaps in any order and together; a swap takes the word loaded with it and counts from the next moving
+    word."""
     await PLAYER.play(dut, loads_and_swaps(pauses.rng("program"), CASES, any_operands), STALLS[stall]())
 
 
+@covers("quad_mx_pe.reset", "A swap that survives the reset would change the next tile's operands")
 @cocotb.test(**LIMIT)
 async def resets(dut):
+    """A reset during a swap ends the swap."""
     await PLAYER.resets(dut, any_operands(pauses.rng("case")))

@@ -28,6 +28,7 @@ from bitpath.verif.kit.engine_host import source_of
 from bitpath.verif.kit.player import Segment
 from bitpath.verif.kit.scoreboard import Scoreboard
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.engine.filling import (
     bins_of,
     filled_places,
@@ -157,6 +158,16 @@ def largest_moving() -> int:
     return min(CASES, CONFIG.psum_bank_depth // 2, CONFIG.chain_depth)
 
 
+@covers(
+    "tensor_engine.formats",
+    "Padding of rows, columns and memory must not change a result",
+    "nc_matmul_mx of every pair of element formats, 32 to 128 partitions, sizes that do not fill the array",
+)
+@covers(
+    "tensor_engine.pace",
+    "Only these empty and fill the queues",
+    "Gaps between instructions, and back-pressure on the answers from PSUM",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(gap=[0.0, 0.6])
 async def formats_and_sizes(dut, gap):
@@ -184,9 +195,13 @@ async def formats_and_sizes(dut, gap):
         assert 2 * finite > compared, f"{finite} of {compared} results are finite: too few show every bit"
 
 
+@covers(
+    "tensor_engine.accumulation",
+    "The flag, the format and the random bits travel with the results, far behind the instruction",
+)
 @cocotb.test(**LIMIT)
 async def accumulation(dut):
-    """Each meaning of psum_accumulate_flag onto each destination, with RNE and stochastic rounding."""
+    """Each meaning of psum_accumulate_flag onto FP32, BF16 and BF16 with stochastic rounding."""
     async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
         player = TensorEnginePlayer(frame, CONFIG)
         source = source_of("accumulation")
@@ -237,9 +252,10 @@ def tiled_cases(source: np.random.Generator, tiles: int, coverage: Coverage) -> 
     return cases
 
 
+@covers("tensor_engine.row_tiles", "Rows may change their tile only when they are idle")
 @cocotb.test(**LIMIT)
 async def row_tiling(dut):
-    """Tiles at work side by side, changing between full array, halves and quarters."""
+    """Two and four matmuls side by side on row tiles, and changes between the tilings."""
     async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
         player = TensorEnginePlayer(frame, CONFIG)
         await player.set_map(exact_map())
@@ -250,9 +266,10 @@ async def row_tiling(dut):
             await check(frame, player, tiled_cases(source, tiles, coverage))
 
 
+@covers("tensor_engine.shared_bank", "FP32 addition is not associative, and a bank takes one write a cycle")
 @cocotb.test(**LIMIT)
 async def shared_bank(dut):
-    """Two tiles that accumulate into one place do so in the order of their instructions."""
+    """Two tiles accumulate into one bank in the order of their instructions."""
     async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
         player = TensorEnginePlayer(frame, CONFIG)
         source = source_of("shared bank")
@@ -281,9 +298,15 @@ async def shared_bank(dut):
             scoreboard.got(int(value))
 
 
+@covers(
+    "tensor_engine.filled",
+    "Row groups 1 to 3 have ports and queues of their own, a map other than the exact one reveals the code taken, "
+    "and a full queue must lose nothing",
+)
 @cocotb.test(**LIMIT)
 async def filled(dut):
-    """Every tile fills its queues, its chain and PSUM's banks, with any FP4 map, flags, destinations and random bits."""
+    """Every tile fills its queues, its chain and PSUM's banks: any FP4 map of either format, every flag and
+    destination, random bits of each tile's own, results that are subnormal, infinite and NaN."""
     array, places = CONFIG.array, filled_places(CONFIG)
     async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
         player, model = await begin(frame, CONFIG, places, wide=True)
@@ -322,6 +345,13 @@ async def watch_faults(dut, board: Scoreboard) -> None:
             board.got(fault)
 
 
+@covers(
+    "tensor_engine.refused",
+    "An instruction that nothing refuses kept the engine busy for ever, or wrote beyond its bank",
+    "Every value of every field that an instruction may not have, and of several fields at once, between loads "
+    "and passes in any order, in every tile: its fault, no word of PSUM changed, nothing left in a chain, an idle "
+    "engine; the first fault and its number stay until they are cleared",
+)
 @cocotb.test(**LIMIT)
 async def refused_instructions(dut):
     """Every value of every field, and of several at once, that an instruction may not have, between loads and passes in any order:
@@ -349,6 +379,7 @@ async def refused_instructions(dut):
         assert refused >= 100, f"{refused} instructions were refused"
 
 
+@covers("tensor_engine.refused")
 @cocotb.test(**LIMIT)
 async def first_fault_and_number(dut):
     """Of several refused instructions the first one's fault and number stay until they are cleared; numbers then count anew."""
@@ -374,9 +405,10 @@ async def first_fault_and_number(dut):
         await compare(frame, player, model, PLACES)
 
 
+@covers("tensor_engine.one_result", "Results must not depend on the array's shape or pipelining")
 @cocotb.test(**LIMIT)
 async def same_on_every_engine(dut):
-    """Instructions that depend on no configuration; whoever runs them on several engines gets one PSUM, in BITPATH_PSUM."""
+    """The same instructions on four engines of other rows, columns and depths give the same bits as golden."""
     async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
         player = TensorEnginePlayer(frame, CONFIG)
         await player.set_map(exact_map())
@@ -390,9 +422,10 @@ async def same_on_every_engine(dut):
             np.save(os.environ["BITPATH_PSUM"], np.array(got))
 
 
+@covers("tensor_engine.throughput", "The main job's run time depends on it")
 @cocotb.test(**LIMIT)
 async def throughput(dut):
-    """A moving word a cycle: loads are hidden, and a tile's passes follow each other without a gap."""
+    """A moving word a cycle, loads hidden behind multiplications, passes without a gap."""
     async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
         player = TensorEnginePlayer(frame, CONFIG)
         source = source_of("throughput")

@@ -18,6 +18,7 @@ from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.engine_host import source_of
 from bitpath.verif.kit.player import Segment
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.engine.programs import (
     LOADS,
     PLACES,
@@ -42,10 +43,12 @@ LIMIT = {"timeout_time": 1000 + 100 * CASES, "timeout_unit": "us"}
 """Three times what so many programs take, and the start."""
 
 
+@covers("tensor_engine.passes", "A pass could start with the operands that its own load was about to replace")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(gap=[0.0, 0.6])
 async def single_passes(dut, gap):
-    """Loads that no pass uses, and passes of one word right behind a load, in all tiles, chained and not."""
+    """Programs of loads, used by none, one or several passes, and of passes of one word and more, chained or not, in
+    all tiles, at every pace."""
     async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
         player, model = await begin(frame, CONFIG, CHECKED, gap=gap)
         rng = pauses.rng("programs")
@@ -60,9 +63,10 @@ async def single_passes(dut, gap):
                 await compare(frame, player, model, CHECKED)
 
 
+@covers("tensor_engine.load_alone", "The lower rows read their operands many cycles after the first one")
 @cocotb.test(**LIMIT)
 async def new_words_behind_a_load(dut):
-    """An engine that is not busy has read all that a load needs, though no pass uses it yet."""
+    """When `busy` falls, a load has read all its operands, even if no pass uses it yet."""
     async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
         player, model = await begin(frame, CONFIG, CHECKED)
         load = Load(group=0, address=0, format=ElementFormat.E4M3FN)

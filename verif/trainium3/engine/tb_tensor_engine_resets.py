@@ -19,6 +19,7 @@ from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, bench, config_from_e
 from bitpath.verif.kit.engine_host import MOMENTS, TRIES, expect_rest, some_moment
 from bitpath.verif.kit.player import Segment
 from bitpath.verif.kit.scoreboard import Scoreboard
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.engine.player import TensorEnginePlayer
 from bitpath.verif.trainium3.engine.programs import PLACES, Load, Pass, program_bits, random_program
 from bitpath.verif.trainium3.engine.session import begin, compare
@@ -33,10 +34,16 @@ CHECKED = PLACES + 2
 LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
 
 
+@covers(
+    "resets.programs_broken_off",
+    "An engine has dozens of counters, whose states three fixed moments do not cover",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(gap=[0.0, 0.6])
 async def programs_broken_off(dut, gap):
-    """A reset of one cycle keeps PSUM: each word has the value from before or after one of golden's passes."""
+    """Short random programs of the three engines, each interrupted by a reset at a random moment, at full speed and
+    with gaps and stalls; the result memory or PSUM does not change after the reset, and the next program's results
+    equal golden's."""
     async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
         player, model = await begin(frame, CONFIG, CHECKED, gap=gap)
         rng = pauses.rng("programs")

@@ -14,6 +14,7 @@ from bitpath.rtl.trainium3.engine.instruction_check import InstructionCheck
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit.code_mutants import mutated
 from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.engine.refused import Wrong, fault_of, walk
 
 CONFIGS = {
@@ -55,12 +56,14 @@ def walked(config, more=400):
     return walk(config, rng, more)
 
 
+@covers("tensor_engine.refused")
 @pytest.mark.parametrize("rows", CONFIGS)
 def test_every_fault(rows):
     seen = check(CONFIGS[rows], walked(CONFIGS[rows]))
     assert seen == {Fault.NONE, Fault.OPERATION, Fault.DTYPE, Fault.START, Fault.COUNT, Fault.RANGE}
 
 
+@covers("tensor_engine.refused")
 @pytest.mark.deep
 def test_every_set_of_small_fields():
     config = CONFIGS[4]
@@ -71,6 +74,7 @@ def test_every_set_of_small_fields():
     print(f"{len(cases)} instructions")
 
 
+@covers("tensor_engine.refused")
 @pytest.mark.parametrize(
     ("old", "new"),
     [

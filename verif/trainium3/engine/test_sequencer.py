@@ -8,6 +8,7 @@ from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.rtl.trainium3.engine.sequencer import Sequencer, load_layout, multiply_layout
 from bitpath.verif.kit.code_mutants import mutated
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = EngineConfig(array=ArrayConfig(rows=4, cols=4))
 COLS, ROWS = CONFIG.array.cols, CONFIG.array.rows
@@ -65,15 +66,18 @@ def check_loading():
     assert cycles_of(seen, 3) == list(range(1, COLS + ROWS * CONFIG.array.row_latency))
 
 
+@covers("tensor_engine.passes")
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_a_pass_uses_the_load_before_it(count):
     check_swap(count)
 
 
+@covers("tensor_engine.load_alone")
 def test_a_load_that_nothing_uses_is_on_its_way_until_the_last_row_has_it():
     check_loading()
 
 
+@covers("tensor_engine.passes")
 @pytest.mark.parametrize(
     ("old", "new", "check"),
     [

@@ -17,6 +17,7 @@ from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.runner import build, run, run_bench
 from bitpath.sim.flows.trainium3_matmul import ENGINES, engine_for
 from bitpath.verif.kit.exchange import write_input
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 SEED = 20251122
@@ -55,6 +56,8 @@ OF_ONE_RESULT = {
 """Engines of one numerics."""
 
 
+@covers("tensor_engine.formats")
+@covers("tensor_engine.filled")
 @pytest.mark.parametrize(
     ("name", "least"),
     [
@@ -67,6 +70,7 @@ def test_on_verilator(name, least):
     bench(ON_VERILATOR[name], "verilator", cases=24, min_compared=least)
 
 
+@covers("tensor_engine.passes")
 @pytest.mark.parametrize(
     ("name", "programs"),
     [
@@ -85,6 +89,7 @@ def test_loads_and_passes_in_any_order(name, programs):
     run(built, PASSES, seed=SEED, min_tests=3, min_compared=reads * places, env=env)
 
 
+@covers("tensor_engine.refused")
 @pytest.mark.parametrize(("flag", "fault"), [(5, "OPERATION"), (7, "OPERATION")])
 def test_a_refused_program_of_a_run_is_one_sentence(tmp_path, flag, fault):
     """The run ends, and names the first refused instruction: the second, behind a load."""
@@ -108,12 +113,14 @@ def test_2x2_on_icarus(tests, count):
     bench(engine(2, 2, 2), "icarus", cases=1, tests=tests, min_tests=count, min_compared=14)
 
 
+@covers("tensor_engine.row_tiles")
 @pytest.mark.deep
 def test_4x4_on_icarus():
     """Icarus does about a hundred cycles of it a second; the tests of `bitpath run` multiply on it too."""
     bench(ENGINES["icarus"], "icarus", cases=1, tests="row_tiling", min_tests=1, min_compared=50)
 
 
+@covers("tensor_engine.one_result")
 @pytest.mark.deep
 def test_one_result_from_every_shape_and_depth(tmp_path):
     """What each gives is golden's, here and in `make test`."""

@@ -22,6 +22,7 @@ from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.golden.trainium3.matmul.psum import psum_write
 from bitpath.verif.common.known_answers import skip_absent
 from bitpath.verif.kit.c_library import counts
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dot.quad_mx import case_columns
 from bitpath.verif.trainium3.dot.quad_mx_boundary_corners import BOUNDARIES, REPORTED
 
@@ -125,6 +126,7 @@ def test_all_pairs_of_elements(reference):
             assert np.array_equal(got, expected.reshape(-1))
 
 
+@covers("quad_mx_dot.boundary")
 def test_sums_at_boundaries(reference):
     """The bench's corners of every boundary, the reported one first."""
     numerics = TRAINIUM3_QUAD_MX.numerics

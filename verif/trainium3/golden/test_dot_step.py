@@ -10,6 +10,7 @@ from bitpath.golden.scalar.codec import decode
 from bitpath.golden.trainium3.declarations.dot import ScaleNan
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.golden.trainium3.exact.dot import dot_step, trace_dot_product, trace_dot_step
+from bitpath.verif.kit.testplan import covers
 
 EXACT = TRAINIUM3_QUAD_MX.numerics
 RTZ = replace(EXACT, accumulator_rounding=Rounding.RTZ)
@@ -87,6 +88,7 @@ def test_subnormal_results():
     assert step([ONE], [ONE], 0x007FFFFF, scales=(0, 104)) == 0x00800000
 
 
+@covers("quad_mx_dot.boundary")
 def test_a_product_far_below_a_subnormal_tie_decides():
     # 2**16 and 2**-18 times 2**-166: 2**-150 is the tie of 0 and 2**-149, and 2**-184 is above it.
     assert step([0x78, TINY], [0x78, TINY], scales=(0x2C, 0x2C)) == 0x00000001

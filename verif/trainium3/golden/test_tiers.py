@@ -18,6 +18,7 @@ from bitpath.golden.trainium3.declarations.dot import ScaleNan
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.golden.trainium3.matmul.array_loop import sum_to_odd
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dot.quad_mx import case_columns
 from bitpath.verif.trainium3.dot.quad_mx_boundary_corners import BOUNDARIES
 from bitpath.verif.trainium3.golden.exact_columns import column_steps
@@ -101,6 +102,7 @@ def test_one_step(name, pair, kind):
         assert got[m, n] == column_steps(numerics, *sides, m, n, start[m, n])[-1].result
 
 
+@covers("quad_mx_dot.boundary")
 @pytest.mark.parametrize("name", ["exact", "exact_rtz", "aligned"])
 def test_sums_at_boundaries(name):
     """The bench's corners of every boundary, on the diagonal of a grid, and the reported one first."""

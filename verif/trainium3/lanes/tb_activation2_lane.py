@@ -24,6 +24,7 @@ from bitpath.verif.common.fp32.boundaries import near_products, near_sums
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.lanes.activation2_lane import (
     BINS,
     PAIRS,
@@ -54,6 +55,16 @@ def directed_results() -> tuple[list[Value], list[tuple[int, int]]]:
     return values, results(values)
 
 
+@covers(
+    "activation2_lane.instructions",
+    "The lane computes (add, bypass) and (subtract, bypass) with the second operation's adder",
+    "Six pairs of operations, the immediate on either side, five reductions and six functions, in rows of four values",
+)
+@covers(
+    "activation2_lane.ties",
+    "abs_max and abs_min take the new element, max and min the sign",
+    "Values of the register's magnitude and of the other sign, for every reduction",
+)
 @cocotb.test(**LIMIT)
 async def instructions(dut):
     """Six pairs, both sides, five reductions and six functions, in rows of four."""
@@ -61,23 +72,29 @@ async def instructions(dut):
         await Pipeline(frame, LATENCY).sweep(requests(*directed_results()))
 
 
+@covers("activation2_lane.edges", "Bypass and copy keep -0 and make NaN canonical; a maximum with NaN is NaN")
 @cocotb.test(**LIMIT)
 async def edges(dut):
-    """Every edge code under each function, as value and as immediate, and onto a register; other ones in every run."""
+    """Zeros, subnormals, the largest numbers, infinities and NaN payloads as value, as immediate and onto a register
+    that holds another."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, LATENCY).sweep(requests(every_edge(pauses.rng("edges"))))
 
 
+@covers("activation2_lane.one_bit", "A comparison that ignores a bit shows there alone")
 @cocotb.test(**LIMIT)
 async def bits(dut):
-    """One bit decides what the register keeps, and what is NaN."""
+    """Register and value that differ in one bit, in both orders and for every reduction; codes one bit away from
+    infinity under every function."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, LATENCY).sweep(requests(one_bit(pauses.rng("bits"))))
 
 
+@covers("activation2_lane.boundaries", "Random numbers near 1 round far from the ends of the range")
 @cocotb.test(**LIMIT)
 async def boundaries(dut):
-    """Sums at the boundaries of FP32 and products beside them, with a sticky bit at every distance; sums of the register too."""
+    """Sums at zero, the subnormal grid, the smallest normal, a binade, the largest number and overflow, in the first
+    operation and in the register, and products beside their ties, with a sticky bit at every distance."""
     rng = pauses.rng("numbers")
     sums, products = list(near_sums(FP32, rng)), list(near_products(rng))
     values = [Value(x, Operations.ADD, imm0=y) for _, x, y in sums]
@@ -96,10 +113,12 @@ async def boundaries(dut):
         await Pipeline(frame, LATENCY).sweep(requests(values))
 
 
+@covers("activation2_lane.ties")
+@covers("activation2_lane.stream", "The register must change once for each accepted value, and hold during a stall")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_beats(dut, pace):
-    """Instructions in any order, behind those that hit all bins."""
+    """Instructions in any order at full speed, with gaps, stalls and both; a value a cycle; latency."""
     rng = pauses.rng("beats")
     directed, found = directed_results()
     values = [random_value(rng) for _ in range(CASES)]
@@ -112,9 +131,10 @@ async def random_beats(dut, pace):
         await Pipeline(frame, LATENCY).exchange(requests(values, found), pace)
 
 
+@covers("activation2_lane.register", "The machine's two instructions share the registers")
 @cocotb.test(**LIMIT)
 async def rows_of_two_instructions(dut):
-    """activation's rows and activate2's on one register, kept over idle rows, as golden's instructions have them."""
+    """Rows of activation and of activate2 one after the other on one register, kept over rows with idle."""
     rng = pauses.rng("rows")
     values, expected = [], []
     registers = np.zeros(1, np.float32)
@@ -150,6 +170,7 @@ async def rows_of_two_instructions(dut):
         await Pipeline(frame, LATENCY).exchange(requests(values, found), "both")
 
 
+@covers("activation2_lane.stream")
 @cocotb.test(**LIMIT)
 async def latency(dut):
     rng = pauses.rng("beats")
@@ -157,9 +178,10 @@ async def latency(dut):
         await Pipeline(frame, LATENCY).one_at_a_time(requests([random_value(rng) for _ in range(20)]))
 
 
+@covers("activation2_lane.refused", "The register goes on as if they were not")
 @cocotb.test(**LIMIT, skip=not CONFIG.checks)
 async def refused_beats(dut):
-    """Every code of operations, function and reduction that there is not, among others: the register goes on as if they were not."""
+    """Every code of operations, function and reduction that there is not among others."""
     rng = pauses.rng("refused")
     sent = requests([random_value(rng) for _ in range(60)])
     selections = {"operations": Operations, "function": Function, "reduction": Reduction}
@@ -170,9 +192,11 @@ async def refused_beats(dut):
         await refuse_among(frame, sent, wrong, rng)
 
 
+@covers("activation2_lane.reset", "The register holds its value between instructions")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """Reset with beats in every pipeline stage; the register becomes +0."""
+    """Resets with values in the first, in some and in all pipeline stages, with and without a stall: no result of them
+    appears, and the register is +0."""
     rng = pauses.rng("beats")
 
     def batch():

@@ -16,6 +16,7 @@ from bitpath.rtl.trainium3.lanes.activation2_lane import Activation2Lane
 from bitpath.rtl.trainium3.lanes.config import Activation2Config
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import Pipeline
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.lanes.activation2_lane import PAIRS, Value, requests, results, row
 
 CONFIG = config_from_environment(Activation2Config)
@@ -24,8 +25,10 @@ FORMATS = {"bf16": BF16, "fp16": FP16, "fp32": FP32}
 OPERATIONS = {pair: operations for operations, pair in PAIRS.items()}
 
 
+@covers("activation2_lane.known_answers", "Another program computed them with fractions")
 @cocotb.test(timeout_time=10, timeout_unit="ms")
 async def every_row(dut):
+    """30 instructions on rows of nine values: every value and every reduction."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "trn_core_act.npz") as archive:
         files = dict(archive)
     sent = []

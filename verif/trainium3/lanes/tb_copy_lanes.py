@@ -22,6 +22,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import changed
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dma.dma_cast import PAIRS, any_codes, near_ties
 from bitpath.verif.trainium3.dtype_words import corners, near_boundaries
 from bitpath.verif.trainium3.lanes.copy_lanes import BINS, MOST, Lanes, Row, any_row, bins_of
@@ -50,9 +51,11 @@ async def copied(dut, rows, pace="full_speed", bins=()):
     return lanes.taken
 
 
+@covers("copy_lanes.pairs", "A copy casts through FP32, on ScalarE as on VectorE")
 @cocotb.test(**LIMIT)
 async def every_pair(dut):
-    """Limits of both dtypes in all 169 pairs, on both engines."""
+    """Limits of both dtypes in all 169 pairs on both engines; FP32 numbers of every exponent half-way between two
+    results and beside it."""
     rng = pauses.rng("rows")
     rows = []
     for pair in PAIRS:
@@ -61,9 +64,14 @@ async def every_pair(dut):
     await copied(dut, rows)
 
 
+@covers(
+    "copy_lanes.tails",
+    "The last word is partly filled, and the last group may have fewer elements than the others",
+)
 @cocotb.test(**LIMIT)
 async def tails(dut):
-    """Rows of 1 to 17 elements between all sizes, on both engines."""
+    """Rows of 1 to 17 elements between all sizes on both engines, and of up to 65,536: data, mask and last of every
+    word."""
     rng = pauses.rng("rows")
     rows = [
         Row(any_codes(rng, source, count), (source, result), engine)
@@ -76,6 +84,7 @@ async def tails(dut):
     await copied(dut, rows)
 
 
+@covers("copy_lanes.tails")
 @cocotb.test(**LIMIT)
 async def long_rows(dut):
     """65,536 elements, 4 a cycle, and rows whose numbers of elements have every bit set and cleared."""
@@ -85,9 +94,10 @@ async def long_rows(dut):
     assert [after - before for before, after in pairwise(taken)] == [-(-count // 4) for count in counts[:-1]]
 
 
+@covers("copy_lanes.bits", "A copy between equal dtypes moves bits")
 @cocotb.test(**LIMIT)
 async def equal_dtypes_keep_bits(dut):
-    """Every dtype to itself, NaN payloads among the codes, 1 to 4 elements a cycle."""
+    """Each dtype to itself, with payloads of NaN, 1 to 4 elements a cycle on both engines."""
     rng = pauses.rng("rows")
     rows = []
     for name, fmt in FORMATS.items():
@@ -103,9 +113,11 @@ async def equal_dtypes_keep_bits(dut):
     await copied(dut, rows)
 
 
+@covers("copy_lanes.durations", "A performance mode changes the time of a copy and no bit of it")
 @cocotb.test(**LIMIT)
 async def durations_are_golden_s(dut):
-    """Every mode of dtypes of every size, short and long rows one after the other; the next command never waits longer."""
+    """Cycles from command to command for every two dtypes of 8, 16 and 32 bits, in PSUM, with short and long strides,
+    gathered, on both engines; against golden's engine_cycles, exactly."""
     rng = pauses.rng("rows")
     rows = []
     for source, result in ((s, r) for s in sum(SIZES.values(), ()) for r in sum(SIZES.values(), ())):
@@ -129,6 +141,7 @@ async def durations_are_golden_s(dut):
         assert durations == [row.engine_cycles(len(row.codes)) for row in rows[:-1]]
 
 
+@covers("copy_lanes.pairs")
 @cocotb.test(**LIMIT)
 async def numbers_near_ties(dut):
     """FP32 numbers of every exponent, half-way between shorter ones and beside that, and at all ends, to every dtype."""
@@ -137,10 +150,13 @@ async def numbers_near_ties(dut):
     await copied(dut, [Row(np.array(codes), ("fp32", result), rng.choice(list(Engine))) for result, codes in rows])
 
 
+@covers("copy_lanes.pairs")
+@covers("copy_lanes.tails")
+@covers("copy_lanes.stream", "The mode must stay with its row; a word that is half full must stay during a stall")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def any_rows(dut, pace):
-    """Rows in any mode, every pair among them."""
+    """Rows in any mode at full speed, with gaps in commands and words, stalls and both."""
     rng = pauses.rng("rows")
     rows = [any_row(rng, 24, pair) for pair in PAIRS] + [any_row(rng, 60) for _ in range(CASES)]
     rows += [Row(any_codes(rng, "e4m3", count), ("e4m3", "e5m2")) for count in range(1, 9)]
@@ -148,9 +164,10 @@ async def any_rows(dut, pace):
     await copied(dut, rows, pace, BINS)
 
 
+@covers("copy_lanes.refused", "A refused row takes no word")
 @cocotb.test(**LIMIT, skip=not CONFIG.checks)
 async def refused_commands(dut):
-    """Every stride and dtype that there is not, between rows: its fault, no word taken, and the next row comes whole."""
+    """Every stride and dtype that there is not between rows."""
     rng = pauses.rng("rows")
     wrong = [(Fault.OPERATION, {"mode": {"stride": code}}) for code in unknown(Stride)]
     for code, side in product(unknown(Dtype), ("source", "destination")):
@@ -169,9 +186,10 @@ async def refused_commands(dut):
         await lanes.all_taken()
 
 
+@covers("copy_lanes.reset", "A word that is half full must be forgotten")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """Reset in the middle of rows, with words half full and in every stage: nothing of them comes, and later rows do."""
+    """Resets in the middle of rows, with and without a stall: no word of them appears, and later rows are whole."""
     rng = pauses.rng("rows")
     async with bench(dut, SIGNATURE) as frame:
         for cycles in (1, 2, 3, 4, 5, 7):

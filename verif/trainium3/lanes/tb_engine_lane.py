@@ -24,6 +24,7 @@ from bitpath.verif.common.fp32.boundaries import near_sums
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dma.dma_cast import PAIRS, near_ties
 from bitpath.verif.trainium3.dtype_words import array_of, codes_of, corners, near_boundaries
 from bitpath.verif.trainium3.engines.codes import destination
@@ -68,9 +69,11 @@ def _with_results(values, codes):
     return requests(values, [expected[at : at + WIDTH] for at in range(0, len(expected), WIDTH)])
 
 
+@covers("engine_lane.int8", "Integers compute in FP32: exact here, and saturated in the result")
 @cocotb.test(**LIMIT)
 async def every_int8_pair(dut):
-    """All 65,536 pairs, to a dtype that holds all results, or to INT8, which saturates."""
+    """All 65,536 pairs of INT8, each under one of the 21 binary operators or, in a deep test, under all, to INT8 and
+    INT16."""
     x, y = (each.ravel() for each in np.indices((256, 256)))
     sent = []
     for number, operator in enumerate(BINARY):
@@ -81,9 +84,10 @@ async def every_int8_pair(dut):
         await Pipeline(frame, STAGES).sweep(sent)
 
 
+@covers("engine_lane.int32", "VectorE rounds operands beyond 24 bits; GpSimd would not")
 @cocotb.test(**LIMIT)
 async def int32_beyond_fp32(dut):
-    """INT32 and UINT32 around 2**24 and at their ends: operands round before each operator, results saturate."""
+    """INT32 and UINT32 around 2^24 and at their ends under every FP32 operator."""
     numbers = [sign * (1 << bits) + step for bits in (24, 25, 30, 31) for sign in (1, -1) for step in (-1, 0, 1, 2, 3)]
     codes = [number % (1 << 32) for number in (*numbers, 0, 1, 2, 3)]
     pairs = [(x, y) for x in codes for y in codes]
@@ -96,9 +100,14 @@ async def int32_beyond_fp32(dut):
         await Pipeline(frame, STAGES).sweep(sent)
 
 
+@covers(
+    "engine_lane.casts",
+    "Operands and results are cast as the DMA engines cast; this bench judges the two operators of the casts",
+)
 @cocotb.test(**LIMIT)
 async def casts(dut):
-    """Limits of every dtype, and FP32 numbers half-way between two results and beside it, to every dtype without an operator."""
+    """Limits of each dtype to each dtype without an operator; FP32 numbers of every exponent half-way between two
+    results and beside it."""
     rng, sent = pauses.rng("numbers"), []
     for source, result in PAIRS:
         codes = corners(source)
@@ -110,9 +119,14 @@ async def casts(dut):
         await Pipeline(frame, STAGES).sweep(sent)
 
 
+@covers(
+    "engine_lane.boundaries",
+    "A sticky bit lost at one end of the range shows only where a far term breaks a tie there",
+)
 @cocotb.test(**LIMIT)
 async def sums_at_boundaries(dut):
-    """Sums and differences at the ends of FP32 and at its ties, and one bit beside them at every distance."""
+    """FP32 sums and differences at the ends of the range and at ties, and one bit beside them at every distance; casts
+    likewise."""
     found = list(near_sums(FP32, pauses.rng("numbers")))
     _, xs, ys = zip(*found, strict=True)
     sent = tensors(xs, ys, Instruction(Operator.ADD, "fp32", "fp32", "fp32"))
@@ -125,9 +139,10 @@ async def sums_at_boundaries(dut):
         await Pipeline(frame, STAGES).sweep(sent)
 
 
+@covers("engine_lane.golden", "The lane's steps, sides and scalars must mean the instructions' arguments")
 @cocotb.test(**LIMIT)
 async def golden_s_tensor_scalar(dut):
-    """Rows of one instruction with one or two operators and scalars, as golden's tensor_scalar has them."""
+    """Rows of golden's tensor_scalar with one and two operators, and of its tensor_tensor, over the dtypes."""
     rng, sent = pauses.rng("rows"), []
     for first in (each for each in Operator if each is not Operator.BYPASS):
         own = replace(any_instruction(rng, first), scalar=True)
@@ -153,6 +168,7 @@ async def golden_s_tensor_scalar(dut):
         await Pipeline(frame, STAGES).sweep(sent)
 
 
+@covers("engine_lane.golden")
 @cocotb.test(**LIMIT)
 async def golden_s_tensor_tensor(dut):
     """Rows of every operator on two tensors of any dtypes."""
@@ -167,9 +183,14 @@ async def golden_s_tensor_tensor(dut):
         await Pipeline(frame, STAGES).sweep(sent)
 
 
+@covers(
+    "engine_lane.operators",
+    "NaN compares false but unequal; zeros are equal; a shift by the size or more gives 0",
+)
 @cocotb.test(**LIMIT)
 async def every_operator_and_dtype(dut):
-    """Each operator on each dtype, on either side and in either step; comparisons that one bit decides; shifts by every count."""
+    """Each operator on each dtype, of two tensors and with a scalar on either side, and as second step; comparisons of
+    numbers that differ in one bit, of zeros, infinities and NaN; shifts by every count and beyond the size."""
     values = every_operator(pauses.rng("operators"), WIDTH)
     async with bench(dut, SIGNATURE, drain=False) as frame:
         coverage = frame.coverage(BINS)
@@ -178,15 +199,18 @@ async def every_operator_and_dtype(dut):
         await Pipeline(frame, STAGES).sweep(requests(values))
 
 
+@covers("engine_lane.stream", "An instruction's fields must move with its elements")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_beats(dut, pace):
-    """Instructions in any order."""
+    """Instructions in any order at full speed, with gaps, stalls and both; a beat a cycle; latency is the number of
+    stages."""
     rng = pauses.rng("beats")
     async with bench(dut, SIGNATURE) as frame:
         await Pipeline(frame, STAGES).exchange(requests([random_value(rng, WIDTH) for _ in range(CASES)]), pace)
 
 
+@covers("engine_lane.stream")
 @cocotb.test(**LIMIT)
 async def latency(dut):
     rng = pauses.rng("beats")
@@ -217,9 +241,11 @@ def refused_controls() -> list[Changes]:
     return [(fault, {"control": control}) for fault, control in wrong]
 
 
+@covers("engine_lane.refused", "Nothing comes of them")
 @cocotb.test(**LIMIT, skip=not (CONFIG.checks and STAGES))
 async def refused_beats(dut):
-    """Instructions that the lane refuses, among others."""
+    """Every operator and dtype that there is not, operators on bits beside those on numbers, bits of floats and of
+    integers of two sizes, among others."""
     rng = pauses.rng("refused")
     wrong = refused_controls()
     async with bench(dut, SIGNATURE) as frame:
@@ -227,9 +253,11 @@ async def refused_beats(dut):
         await refuse_among(frame, sent, wrong, rng)
 
 
+@covers("engine_lane.reset", "Data registers have no reset; only the valid bits hide their contents")
 @cocotb.test(**LIMIT, skip=not STAGES)
 async def resets(dut):
-    """Reset with beats in every pipeline stage; a combinational unit has no reset."""
+    """Resets with beats in some and in all pipeline stages, with and without a stall: no result of them appears, and
+    later ones do."""
     rng = pauses.rng("beats")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, STAGES).resets(lambda: requests([random_value(rng, WIDTH) for _ in range(2)]))

@@ -15,6 +15,7 @@ from bitpath.rtl.trainium3.lanes.engine_control import Operator
 from bitpath.rtl.trainium3.lanes.engine_lane import EngineLane
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import Pipeline
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.lanes.engine_lane import Instruction, beats_of, requests
 
 CONFIG = config_from_environment(EngineLaneConfig)
@@ -29,8 +30,10 @@ def row(xs, ys, own, expected, scalar=0):
     return requests(values, [codes[at : at + WIDTH] for at in range(0, len(codes), WIDTH)])
 
 
+@covers("engine_lane.known_answers", "Another program computed them with fractions")
 @cocotb.test(timeout_time=10, timeout_unit="ms")
 async def sums_of_two(dut):
+    """1500 sums of two sources of six dtypes; the operations of activate2's six instructions under copy."""
     sent = []
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "trn_core_rmw.npz") as archive:
         for name in ("bf16", "fp32"):
@@ -44,6 +47,7 @@ async def sums_of_two(dut):
         await Pipeline(frame, CONFIG.pipeline.stages).sweep(sent)
 
 
+@covers("engine_lane.known_answers")
 @cocotb.test(timeout_time=10, timeout_unit="ms")
 async def two_operators(dut):
     sent = []

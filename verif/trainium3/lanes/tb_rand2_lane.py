@@ -18,6 +18,7 @@ from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Lane
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dtype_words import codes_of
 from bitpath.verif.trainium3.engines.codes import destination
 from bitpath.verif.trainium3.lanes.rand2_lane import (
@@ -47,9 +48,10 @@ def directed():
     return every_range()
 
 
+@covers("rand2_lane.partitions", "Element j of a partition comes from state j mod 4")
 @cocotb.test(**LIMIT)
 async def partitions(dut):
-    """golden's rand2 of four states in every dtype: element j from state j mod 4, a beat a cycle."""
+    """Words of four XORWOW states in each of the 13 dtypes, against golden's instruction, a beat a cycle."""
     rng = pauses.rng("states")
     sent = []
     for dtype in FORMATS:
@@ -63,17 +65,24 @@ async def partitions(dut):
         await Pipeline(frame, STAGES).sweep(sent)
 
 
+@covers(
+    "rand2_lane.ranges",
+    "A number may round up to the upper limit; the difference of the limits may overflow; integers saturate",
+)
 @cocotb.test(**LIMIT)
 async def ranges(dut):
-    """Every dtype between every two limits: within its range, at its ends and beyond; every edge of FP32 as limit."""
+    """Each dtype between limits within, at and beyond its range, on words of one bit, zeros and ones; every edge of
+    FP32 as either limit."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, STAGES).sweep(requests([*directed(), *every_edge(pauses.rng("edges"))], CONFIG.width))
 
 
+@covers("rand2_lane.ranges")
+@covers("rand2_lane.stream", "Limits and dtype must move with their words")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_beats(dut, pace):
-    """Words, limits and dtypes in any order, behind those that hit all bins."""
+    """Beats in any order at full speed, with gaps, stalls and both; a beat a cycle; latency is the number of stages."""
     rng = pauses.rng("beats")
     values = [*directed(), *(random_value(rng) for _ in range(CASES))]
     async with bench(dut, SIGNATURE) as frame:
@@ -83,6 +92,7 @@ async def random_beats(dut, pace):
         await Pipeline(frame, STAGES).exchange(requests(values, CONFIG.width), pace)
 
 
+@covers("rand2_lane.stream")
 @cocotb.test(**LIMIT)
 async def latency(dut):
     rng = pauses.rng("beats")
@@ -90,9 +100,10 @@ async def latency(dut):
         await Pipeline(frame, STAGES).one_at_a_time(requests([random_value(rng) for _ in range(20)], CONFIG.width))
 
 
+@covers("rand2_lane.refused", "Nothing comes of them")
 @cocotb.test(**LIMIT, skip=not (CONFIG.checks and STAGES))
 async def refused_beats(dut):
-    """Beats of every dtype that there is not, among others."""
+    """Beats of every dtype that there is not among others."""
     rng = pauses.rng("refused")
     sent = requests([random_value(rng) for _ in range(40)], CONFIG.width)
     wrong = [(Fault.DTYPE, {"dtype": code}) for code in unknown(Dtype)] * 10
@@ -100,9 +111,11 @@ async def refused_beats(dut):
         await refuse_among(frame, sent, wrong, rng)
 
 
+@covers("rand2_lane.reset", "Data registers have no reset; only the valid bits hide their contents")
 @cocotb.test(**LIMIT, skip=not STAGES)
 async def resets(dut):
-    """Reset with beats in every pipeline stage; a combinational unit has no reset."""
+    """Resets with beats in some and in all pipeline stages, with and without a stall: no result of them appears, and
+    later ones do."""
     rng = pauses.rng("beats")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, STAGES).resets(lambda: requests([random_value(rng) for _ in range(2)], CONFIG.width))

@@ -13,14 +13,17 @@ from bitpath.rtl.trainium3.lanes.config import Rand2Config
 from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Lane
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import Pipeline
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.lanes.rand2_lane import beats_of, requests
 
 CONFIG = config_from_environment(Rand2Config)
 LIMITS = {"fp32": "rand2_min_max", "bf16": "rand2_min_max", "int8": "rand2_int8_min_max"}
 
 
+@covers("rand2_lane.known_answers", "Another program computed them with fractions")
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def every_word(dut):
+    """48 words to FP32, BF16 and INT8."""
     sent = []
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "trn_core_act.npz") as archive:
         for dtype, limits in LIMITS.items():

@@ -10,6 +10,7 @@ from bitpath.rtl.trainium3.lanes.config import Activation2Config, CopyConfig, En
 from bitpath.rtl.trainium3.lanes.copy_control import CopyMode
 from bitpath.rtl.trainium3.lanes.copy_width import CopyWidth
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.lanes.copy_lanes import every_mode
 from bitpath.verif.trainium3.measured import benches
 
@@ -56,13 +57,16 @@ BENCHES = {
 """Configuration, cases, names of tests, and the least tests and comparisons."""
 
 
+@covers("engine_lane.engines", "VectorE and ScalarE give the same bits")
 @pytest.mark.parametrize("name", benches(BENCHES))
 def test_bench(name):
+    """The same tests on one, two and four elements a cycle."""
     unit, *_, simulator = name.split("-")
     config, cases, tests, ran, compared = BENCHES[name]
     bench(unit, config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
 
 
+@covers("engine_lane.int8")
 @pytest.mark.deep
 @pytest.mark.parametrize("width", [2, 4])
 def test_every_int8_pair_under_every_operator(width):
@@ -80,8 +84,9 @@ def test_every_int8_pair_under_every_operator(width):
     )
 
 
+@covers("copy_lanes.width", "The bench's rows are a sample of the modes")
 def test_copy_width(evaluate):
-    """Every mode of every pair: golden's elements a cycle."""
+    """Elements a cycle in every mode of every pair of dtypes: golden's."""
     rows = list(every_mode())
     assert len(rows) == 169 * 2 * 2 * 3 * 2
     mode = CopyMode.as_shape().size
@@ -89,6 +94,7 @@ def test_copy_width(evaluate):
     assert widths == [row.width for row in rows]
 
 
+@covers("activation2_lane.known_answers")
 @pytest.mark.deep
 def test_activation2_known_answers(kat, replay):
     """Every value of every instruction."""
@@ -97,6 +103,7 @@ def test_activation2_known_answers(kat, replay):
     replay("activation2_lane", Activation2Config(pipeline=STAGES[3]), bench, seed=SEED, min_compared=values)
 
 
+@covers("copy_lanes.known_answers")
 def test_copy_known_answers(kat, replay):
     """Every code of each of the 169 pairs on both engines, in words of 8 bytes."""
     codes = {
@@ -106,6 +113,7 @@ def test_copy_known_answers(kat, replay):
     replay("copy_lanes", CopyConfig(), "trainium3.lanes.tb_copy_lanes_known_answers", seed=SEED, min_compared=2 * words)
 
 
+@covers("engine_lane.known_answers")
 @pytest.mark.parametrize("width", [1, pytest.param(4, marks=pytest.mark.deep)])
 def test_engine_known_answers(kat, replay, width):
     """Every sum of read-add-write and of dma_compute with two sources, every value of activate2's copy."""
@@ -121,6 +129,7 @@ def test_engine_known_answers(kat, replay, width):
     replay("engine_lane", config, bench, seed=SEED, min_compared=(sums + 2 * values) // width)
 
 
+@covers("rand2_lane.known_answers")
 @pytest.mark.deep
 def test_rand2_known_answers(kat, replay):
     """Every number in FP32, BF16 and INT8, four a beat."""
@@ -145,6 +154,7 @@ VOLUMES = [
 ]
 
 
+@covers("engine_lane.engines")
 @pytest.mark.deep
 @pytest.mark.parametrize(("unit", "config", "cases", "tests", "ran", "compared"), VOLUMES)
 def test_volume(unit, config, cases, tests, ran, compared):

@@ -17,6 +17,7 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.pipeline import PACES
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.memory.access_walker import Walk, inside, random_walk
 from bitpath.verif.trainium3.memory.commands import Commands
 
@@ -42,10 +43,11 @@ def sign(step):
     return "negative" if step < 0 else "zero" if step == 0 else "positive"
 
 
+@covers("access_walker.levels", "A level that ends steps the next one back by the reach of all levels inside it")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(size=[0, 1, 2])
 async def every_num(dut, size):
-    """Nums 1 to 3 in every level, with steps of every sign in every level."""
+    """Nums 1 to 3 in each of the four levels, steps negative, zero and positive in each, elements of 1, 2 and 4 bytes."""
     rng = pauses.rng("walks")
     walks = []
     async with bench(dut, SIGNATURE) as frame:
@@ -61,9 +63,14 @@ async def every_num(dut, size):
         await Table(frame).play(walks)
 
 
+@covers(
+    "access_walker.ends",
+    "An address past the end would reach the next partition, and a sum that wraps around would come back into this one",
+)
 @cocotb.test(**LIMIT, skip=not CONFIG.checks)
 async def ends_of_the_partition(dut):
-    """The first and the last byte, and one element beyond either; a limit below the partition's end."""
+    """The first and the last element of a partition, one element beyond either, limits from 1 byte to the partition;
+    the largest reaches of each level and of all."""
     rng = pauses.rng("walks")
     most = (1 << CONFIG.step_bits - 1) - 1
     async with bench(dut, SIGNATURE) as frame:
@@ -98,6 +105,7 @@ async def ends_of_the_partition(dut):
         await table.play([random_walk(CONFIG, rng)])
 
 
+@covers("access_walker.ends")
 @cocotb.test(**LIMIT, skip=not CONFIG.checks)
 async def far_outside(dut):
     """The largest reaches of each level and of all, to either side: sums that must not wrap around into the partition."""
@@ -119,9 +127,11 @@ async def far_outside(dut):
         await table.play([random_walk(CONFIG, rng)])
 
 
+@covers("access_walker.errors", "A rejected command gives no address and must be known afterwards")
 @cocotb.test(**LIMIT, skip=not CONFIG.checks)
 async def a_rejected_command_leaves_no_trace(dut):
-    """Every kind of error among good patterns; the first one stays until it is cleared."""
+    """A size of no element, a num of 0 in each level, both ends left; alone and among good patterns; the first error
+    stays until it is cleared."""
     rng = pauses.rng("walks")
     one = [(0, 1)] * 4
     bad = {
@@ -150,17 +160,21 @@ async def a_rejected_command_leaves_no_trace(dut):
                 await table.clear()
 
 
+@covers("access_walker.levels")
+@covers("access_walker.stream", "A stall holds the walk")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_patterns(dut, pace):
+    """Patterns with gaps, stalls and both."""
     rng = pauses.rng("walks")
     async with bench(dut, SIGNATURE) as frame:
         await Table(frame, pace).play([random_walk(CONFIG, rng) for _ in range(max(1, CASES // 4))])
 
 
+@covers("access_walker.throughput", "An engine reads an element a cycle")
 @cocotb.test(**LIMIT)
 async def an_address_in_every_cycle(dut):
-    """From the first address on, no cycle is without one, single elements included."""
+    """An address in every cycle from the second one after a command on, over patterns of single elements too."""
     rng = pauses.rng("walks")
     single = [Walk([(0, 1)] * 4, offset, 0, END) for offset in range(6)]
     walks = [*single, *(random_walk(CONFIG, rng) for _ in range(20)), *single]
@@ -187,9 +201,10 @@ async def an_address_in_every_cycle(dut):
         assert not resolved(dut.busy)
 
 
+@covers("access_walker.reset", "Counters have no reset; only the valid bits hide them")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """Reset while a pattern is walked and another waits; nothing of them is left, the error included."""
+    """Resets before, while and after a pattern is walked, with another one waiting, and with an error set."""
     rng = pauses.rng("walks")
     long = Walk([(0, 2), (0, 2), (1, 2), (1, 3)], 0, 0, END)
     async with bench(dut, SIGNATURE, drain=False) as frame:

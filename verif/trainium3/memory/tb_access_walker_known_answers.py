@@ -14,13 +14,16 @@ from bitpath.rtl.trainium3.memory.access_walker import AccessWalker, walk_addres
 from bitpath.rtl.trainium3.memory.config import WalkConfig
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import unpack
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.memory.access_walker import Walk
 
 CONFIG = config_from_environment(WalkConfig)
 
 
+@covers("access_walker.known_answers", "Another program computed them")
 @cocotb.test(timeout_time=10, timeout_unit="ms")
 async def every_pattern(dut):
+    """5 access patterns over a memory of 4096 words."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "trn_core_gather.npz") as archive:
         memory = archive["ap_memory"]
         cases = [name.removesuffix("_offset") for name in archive if re.fullmatch(r"ap\d+_offset", name)]

@@ -21,6 +21,7 @@ from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import unpack
 from bitpath.verif.kit.pipeline import PACES
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.memory.commands import Commands
 from bitpath.verif.trainium3.memory.dge import Copy, Side, random_copy
 
@@ -48,6 +49,14 @@ def place(side):
     return "hbm" if side.start is None else "sbuf"
 
 
+@covers(
+    "dge.runs",
+    "A byte outside its run would land beside its place",
+    "Random copies between both memories, elements of 1, 2 and 4 bytes, steps negative, zero and one, up to four "
+    "pairs; runs that one side breaks, both, or neither",
+)
+@covers("dge.cut", "A length of 16 bits", "Runs longer than a descriptor, cut from their start")
+@covers("dge.stream", "A stall holds the walk of both sides", "Gaps, stalls and both")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_copies(dut, pace):
@@ -73,9 +82,13 @@ def row(step=1, num=MOST, **place):
     return Side([(step, num)], **({"offset": 0} | place))
 
 
+@covers("dge.corners", "The addresses of two partitions are next to each other, and a descriptor must not cross")
+@covers("dge.seams")
+@covers("dge.cut")
 @cocotb.test(**LIMIT)
 async def directed_copies(dut):
-    """Rows to partitions, steps of two, a run across a partition's end, merged pairs, both ends of both memories."""
+    """Rows to partitions, single elements, merged pairs and pairs that continue by chance, a run to the end of a
+    partition and on in the next, both ends of both memories, 128 partitions, HBM to HBM."""
     wide = min(MOST, PARTITION // 4)
     grid = [(3, 2), (1, 3)]
     # 32 elements in pieces of two; the source goes on in each partition where it ended in the one before.
@@ -113,9 +126,11 @@ async def directed_copies(dut):
             coverage.hit(name)
 
 
+@covers("dge.errors", "A rejected command leaves no descriptor")
 @cocotb.test(**LIMIT)
 async def a_rejected_command_leaves_no_trace(dut):
-    """Every kind of error, alone and among good copies; the first one stays until it is cleared."""
+    """A wrong size, partition, num of each pair of each side, count, and range of each memory to both sides; alone and
+    among good copies; the first error stays until it is cleared."""
     rng = pauses.rng("copies")
     good = Copy(row(offset=3, partition_step=1), row(offset=1, start=4), 2, 0)
     bad = {
@@ -167,9 +182,10 @@ async def a_rejected_command_leaves_no_trace(dut):
                 await table.clear()
 
 
+@covers("dge.levels", "A level that ends goes back by the reach of all levels inside it")
 @cocotb.test(**LIMIT)
 async def every_level(dut):
-    """Each of the four levels of each side with its largest num, between levels of two that do not join."""
+    """Each of the four levels of each side with its largest num, between levels that do not join, steps of both signs."""
     rng = pauses.rng("copies")
     async with bench(dut, SIGNATURE) as frame:
         table = Table(frame)
@@ -189,9 +205,11 @@ async def every_level(dut):
             coverage.hit(name, level)
 
 
+@covers("dge.seams", "What continues by its addresses alone joins, but never over the end of a partition")
 @cocotb.test(**LIMIT)
 async def a_step_almost_of_the_run(dut):
-    """Steps that differ in one bit from one, and from the run of the pairs inside them: neither continues the run."""
+    """Steps that differ in one bit from that of the run; whole partitions in pieces of two, each at both sides where
+    the one before it ended."""
     span = 1 << CONFIG.step_bits
     async with bench(dut, SIGNATURE) as frame:
         table = Table(frame)
@@ -209,9 +227,10 @@ async def a_step_almost_of_the_run(dut):
             coverage.hit(name, kind)
 
 
+@covers("dge.reach", "A sum that wraps around would come back into the memory")
 @cocotb.test(**LIMIT)
 async def far_outside(dut):
-    """The largest reaches of each level, of all and of the partitions: sums that must not wrap around into the memory."""
+    """The largest reaches of every set of levels and of the partitions, to both sides, in both memories."""
     rng = pauses.rng("copies")
     async with bench(dut, SIGNATURE) as frame:
         table = Table(frame)
@@ -236,9 +255,10 @@ async def far_outside(dut):
         await table.play([random_copy(CONFIG, rng)])
 
 
+@covers("dge.counts", "The count is the widest number of the unit")
 @cocotb.test(**LIMIT)
 async def large_counts(dut):
-    """Thousands of elements in four pairs, in runs of one element; runs of every length up to the memory's; many partitions."""
+    """Thousands of elements in four pairs, joined in one pair and in runs of one element."""
     rng = pauses.rng("copies")
     async with bench(dut, SIGNATURE) as frame:
         table = Table(frame)
@@ -258,9 +278,10 @@ async def large_counts(dut):
         assert await table.fault() is Fault.NONE
 
 
+@covers("dge.throughput", "The queues take a descriptor a cycle")
 @cocotb.test(**LIMIT)
 async def a_descriptor_in_every_cycle(dut):
-    """From the first descriptor on, where each is one run: whole rows, rows whose pairs merge, single elements."""
+    """The cycle of the first descriptor, and one in every cycle behind it: whole rows, merged pairs, runs of two bytes."""
     wide = min(MOST, 1 << CONFIG.cut_bits)
     copies = [
         Copy(row(num=wide, partition_step=wide), row(num=wide, start=0), 9, 0),
@@ -292,9 +313,10 @@ async def a_descriptor_in_every_cycle(dut):
             await RisingEdge(dut.clk)
 
 
+@covers("dge.reset", "Counters have no reset; only the state hides them")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """Reset in every step of a command, with an offer waiting and with an error set."""
+    """Resets in every step of the setup and of the walk, with an offer waiting, and with an error set."""
     rng = pauses.rng("copies")
     long = Copy(row(2, num=3, partition_step=1), row(num=3, start=0), 9, 0)
     async with bench(dut, SIGNATURE, drain=False) as frame:

@@ -14,13 +14,17 @@ from bitpath.rtl.trainium3.memory.config import DgeConfig
 from bitpath.rtl.trainium3.memory.dge import Dge, dge_descriptor
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.memory.dge import Copy, Side
 
 CONFIG = config_from_environment(DgeConfig)
 
 
+@covers("dge.cut")
+@covers("dge.known_answers", "Another program computed them")
 @cocotb.test(timeout_time=10, timeout_unit="ms")
 async def every_transfer(dut):
+    """7 transfers from HBM to SBUF, 1,871 descriptors."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "trn_core_dma.npz") as archive:
         names = [name.removesuffix("_command") for name in archive if re.fullmatch(r"e\d+_command", name)]
         parts = ("command", "hbm_pattern", "sbuf_pattern", "descriptors")

@@ -25,6 +25,7 @@ from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import PACES
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(IndirectConfig)
 SIGNATURE = IndirectOffsets(CONFIG).signature
@@ -115,6 +116,13 @@ class Table:
         assert not await self.outside()
 
 
+@covers(
+    "indirect_offsets.order",
+    "Offsets go down the rows of a column first; reading along them is the mistake that the guide's example invites",
+    "Lists of 16 and of 32 rows, every count up to two columns and one offset, multiples of G or not; the rows "
+    "beyond a list hold other offsets",
+)
+@covers("indirect_offsets.none", "It takes no column from its neighbours", "A command of no offsets between others")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(engine=list(GROUPS))
 async def every_count(dut, engine):
@@ -129,9 +137,10 @@ async def every_count(dut, engine):
         await Table(frame).play([*lists, random_list(rng, 3, engine)])
 
 
+@covers("indirect_offsets.long", "An index tile has many columns")
 @cocotb.test(**LIMIT)
 async def long_lists(dut):
-    """Counts with every bit set and clear, up to some hundred offsets."""
+    """Lists of up to 300 offsets."""
     rng = pauses.rng("lists")
     most = min((1 << CONFIG.count_bits) - 1, 300)
     async with bench(dut, SIGNATURE) as frame:
@@ -139,9 +148,11 @@ async def long_lists(dut):
         await Table(frame).play([random_list(rng, count, engine) for engine in GROUPS for count in counts])
 
 
+@covers("indirect_offsets.outside", "A scatter must not write there, and the program must learn of it")
 @cocotb.test(**LIMIT)
 async def an_offset_outside_is_marked(dut):
-    """The first offset beyond the operand and the largest one; the flag stays until it is cleared."""
+    """The last offset inside, the first one outside and the largest, for operands of 1 element up to all; the flag
+    stays until it is cleared."""
     rng = pauses.rng("lists")
     async with bench(dut, SIGNATURE) as frame:
         table = Table(frame)
@@ -173,9 +184,12 @@ async def an_offset_outside_is_marked(dut):
                 await table.clear()
 
 
+@covers("indirect_offsets.order")
+@covers("indirect_offsets.stream", "A column may come before or after its command")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_lists(dut, pace):
+    """Gaps of commands and of columns, stalls, and both."""
     rng = pauses.rng("lists")
     async with bench(dut, SIGNATURE) as frame:
         table = Table(frame, pace)
@@ -184,9 +198,10 @@ async def random_lists(dut, pace):
         assert await table.outside() == any(each.leaves for each in lists)
 
 
+@covers("indirect_offsets.throughput", "An engine reads an element a cycle")
 @cocotb.test(**LIMIT)
 async def an_offset_in_every_cycle(dut):
-    """No cycle is without an offset, between columns and between commands, down to one of a single offset."""
+    """An offset in every cycle, between columns and between commands."""
     rng = pauses.rng("lists")
     lists = [random_list(rng, count) for count in (1, 1, 16, 33, 1, 17, 32, 2, 64, 1)]
     async with bench(dut, SIGNATURE, drain=False) as frame:
@@ -209,9 +224,10 @@ async def an_offset_in_every_cycle(dut):
         assert not resolved(dut.o__valid)
 
 
+@covers("indirect_offsets.reset", "The next list starts at row 0")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """Reset within a column, with the flag set; nothing of it is left, and the next list starts at row 0."""
+    """Resets within a column, with the flag set."""
     rng = pauses.rng("lists")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         board = frame.scoreboard("o", frame.payload_shape("o"))

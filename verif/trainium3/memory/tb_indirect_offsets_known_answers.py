@@ -18,6 +18,7 @@ from bitpath.rtl.trainium3.memory.indirect_offsets import (
 )
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack, unpack
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(IndirectConfig)
 
@@ -27,8 +28,10 @@ def word(column):
     return int.from_bytes(np.ascontiguousarray(column).tobytes(), "little")
 
 
+@covers("indirect_offsets.known_answers", "Another program computed them")
 @cocotb.test(timeout_time=10, timeout_unit="ms")
 async def every_gather(dut):
+    """5 gathers of 1 to 4 columns, lists of 16 and of 32 rows."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "trn_core_gather.npz") as archive:
         cases = [
             (group, count, *(archive[f"g{i}_{name}"] for name in ("data", "index", "gathered")))

@@ -20,6 +20,7 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.memory.sbuf import (
     ON_THE_WAY,
     Beat,
@@ -194,6 +195,19 @@ class Table:
         return waits
 
 
+@covers(
+    "sbuf.shadow",
+    "Engines reach their full rate at the same time, and no access may see less than all before it",
+    "Engines that read and write any words of any legal partitions, and DMA ports that read, store any bytes and "
+    "add in both formats, beside a shadow of every byte; every handshake in its cycle; late offers and late "
+    "takers",
+)
+@covers(
+    "sbuf.add",
+    "A chain onto one row adds in order",
+    "Stores and additions onto a row whose sum is on its way, reads behind them; two sums that wait for an engine",
+)
+@covers("sbuf.waits")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(busy=[0.05, 0.3, 0.6], pause=[0.0, 0.5])
 async def engines_beside_dma(dut, busy, pause):
@@ -225,6 +239,7 @@ async def engines_beside_dma(dut, busy, pause):
                 coverage.hit(name)
 
 
+@covers("sbuf.add")
 @cocotb.test(**LIMIT, skip=not CONFIG.adds)
 async def two_sums_wait(dut):
     """A sum waits for an engine that uses its partition, the next one, of another partition, behind it, for one or two cycles."""
@@ -241,9 +256,10 @@ async def two_sums_wait(dut):
         await table.read_all()
 
 
+@covers("sbuf.no_mode", "A refused beat fetches and writes nothing")
 @cocotb.test(**LIMIT, skip=not (CONFIG.checks and CONFIG.adds))
 async def beats_of_no_mode(dut):
-    """Beats of the mode that there is not among stores and sums onto the same rows: a fault, and nothing fetched or written."""
+    """Beats of the mode that there is not among stores and sums onto the same rows."""
     rng = pauses.rng("traffic")
     async with bench(dut, SIGNATURE, drain=False, patience=PATIENCE) as frame:
         table = Table(frame, 0.2)
@@ -259,9 +275,10 @@ async def beats_of_no_mode(dut):
         await table.read_all()
 
 
+@covers("sbuf.start_rules", "A refused access finds zeros and writes nothing")
 @cocotb.test(**LIMIT, skip=not CONFIG.checks)
 async def start_rules(dut):
-    """Every start with every partition count, read and written by each engine; a refused access finds zeros, writes nothing."""
+    """Every start with every partition count, none and too many, read and written by each engine."""
     rng = pauses.rng("places")
     async with bench(dut, SIGNATURE, drain=False, patience=PATIENCE) as frame:
         table = Table(frame)
@@ -282,9 +299,10 @@ async def start_rules(dut):
         await table.read_all()
 
 
+@covers("sbuf.errors", "The first code stays until it is cleared")
 @cocotb.test(**LIMIT, skip=not CONFIG.checks)
 async def errors_at_once(dut):
-    """Several ports refused in one cycle, or one after the other, with clears in any cycle: the first code stays."""
+    """Several ports refused in a cycle and one after the other, clears in any cycle."""
     rng = pauses.rng("places")
     places = [Place(0, 0, 0), Place(1, 1, 0), Place(0, CONFIG.partitions, 0), Place(0, 1, 1)]
     async with bench(dut, SIGNATURE, drain=False, patience=PATIENCE) as frame:
@@ -306,9 +324,11 @@ async def errors_at_once(dut):
         await table.read_all()
 
 
+@covers("sbuf.waits", "An engine keeps DMA out of its own partitions alone")
 @cocotb.test(**LIMIT)
 async def waits_of_every_partition(dut):
-    """An engine in one quadrant keeps DMA out of its partitions alone, reading or writing, for as long as it stays."""
+    """DMA reads, stores and additions in every partition while an engine reads or writes each quadrant; the counter in
+    every cycle, to its largest value, and cleared."""
     rng = pauses.rng("places")
     quadrant = CONFIG.partitions // 4
     async with bench(dut, SIGNATURE, drain=False, patience=PATIENCE) as frame:
@@ -334,9 +354,10 @@ async def waits_of_every_partition(dut):
         await table.read_all()
 
 
+@covers("sbuf.reset", "The memory keeps its bytes; nothing else may remain")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """Reset with additions on their way, answers waiting, errors and waits counted: nothing of them shows afterwards."""
+    """Resets with additions on their way, answers waiting, errors and waits counted."""
     rng = pauses.rng("traffic")
     async with bench(dut, SIGNATURE, drain=False, patience=PATIENCE) as frame:
         for turn in range(12):

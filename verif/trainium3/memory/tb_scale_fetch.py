@@ -15,6 +15,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.pipeline import PACES, Pipeline
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.memory.scale_fetch import column_request, poisoned, random_column
 
 CONFIG = config_from_environment(ScaleFetchConfig)
@@ -25,9 +26,11 @@ LATENCY = 1
 SETS = range(1, 1 << CONFIG.quadrants)
 
 
+@covers("scale_fetch.layout", "Four tensors share a tile of scales, and each must see its own rows alone")
 @cocotb.test(**LIMIT)
 async def every_offset_and_quadrant(dut):
-    """P of 32 to 128, and operands that start in a later quadrant; rows that must not be read hold 255."""
+    """Each of the four offsets with every set of quadrants: P of 32 to 128, and operands from a later quadrant on; 255
+    in every row that must not be read."""
     rng = pauses.rng("columns")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         coverage = frame.coverage(cross(SCALE_OFFSETS, SETS))
@@ -39,9 +42,10 @@ async def every_offset_and_quadrant(dut):
         await Pipeline(frame, LATENCY).sweep(sent)
 
 
+@covers("scale_fetch.rows", "A row in a wrong place scales 8 rows of the array")
 @cocotb.test(**LIMIT)
 async def every_row(dut):
-    """A single bit in every row that holds scales, read at its own offset and at another one."""
+    """One bit in each of the 64 rows, at its own offset and at another."""
     rng = pauses.rng("columns")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         sent = []
@@ -55,14 +59,17 @@ async def every_row(dut):
         await Pipeline(frame, LATENCY).sweep(sent)
 
 
+@covers("scale_fetch.stream", "Moving scales come with each column")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_columns(dut, pace):
+    """Random columns with gaps, stalls and both; a column a cycle; latency of one cycle."""
     rng = pauses.rng("columns")
     async with bench(dut, SIGNATURE) as frame:
         await Pipeline(frame, LATENCY).exchange([random_column(CONFIG, rng) for _ in range(CASES)], pace)
 
 
+@covers("scale_fetch.stream")
 @cocotb.test(**LIMIT)
 async def latency_is_one_cycle(dut):
     rng = pauses.rng("columns")
@@ -70,8 +77,10 @@ async def latency_is_one_cycle(dut):
         await Pipeline(frame, LATENCY).one_at_a_time([random_column(CONFIG, rng) for _ in range(20)])
 
 
+@covers("scale_fetch.reset", "The scales have no reset; only the valid bit hides them")
 @cocotb.test(**LIMIT)
 async def resets(dut):
+    """Resets with a column in the register, with and without a stall."""
     rng = pauses.rng("columns")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, LATENCY).resets(lambda: [random_column(CONFIG, rng) for _ in range(2)])

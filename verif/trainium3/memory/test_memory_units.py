@@ -13,6 +13,7 @@ from bitpath.rtl.trainium3.memory.config import (
     WalkConfig,
 )
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.measured import benches
 
 pytestmark = pytest.mark.simulator
@@ -47,8 +48,10 @@ BENCHES = {
 """Configuration, cases, names of tests, and the least tests and comparisons."""
 
 
+@covers("sbuf.sizes", "Quadrants, groups and rows are scaled")
 @pytest.mark.parametrize("name", benches(BENCHES))
 def test_bench(name):
+    """8 partitions of 64 bytes, 16 of 128 with two DMA ports, and 128 of 4 KiB with sixteen."""
     unit, simulator = name.split("-")[:2]
     config, cases, tests, ran, compared = BENCHES[name]
     bench(unit, config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
@@ -59,6 +62,7 @@ def test_walks_without_checks():
     bench("access_walker", WalkConfig(checks=False), "icarus", cases=40, min_tests=8, min_compared=3_000)
 
 
+@covers("sbuf.sizes")
 @pytest.mark.deep
 def test_sbuf_of_the_machines_width():
     """128 partitions of 4 KiB, sixteen DMA ports."""
@@ -66,6 +70,7 @@ def test_sbuf_of_the_machines_width():
     bench("sbuf", config, "verilator", cases=12, tests="busy=0.05/pause=0.5|waits", min_tests=2, min_compared=15_000)
 
 
+@covers("access_walker.known_answers")
 @pytest.mark.deep
 def test_access_walker_known_answers(replay, kat):
     archive = kat("trn_core_gather.npz")
@@ -74,6 +79,7 @@ def test_access_walker_known_answers(replay, kat):
     replay("access_walker", config, "trainium3.memory.tb_access_walker_known_answers", min_compared=elements)
 
 
+@covers("dge.known_answers")
 @pytest.mark.deep
 def test_dge_known_answers(replay, kat):
     """Every descriptor of rows, steps of two, single elements, pairs that merge, and long runs."""
@@ -83,6 +89,7 @@ def test_dge_known_answers(replay, kat):
     replay("dge", config, "trainium3.memory.tb_dge_known_answers", min_compared=rows)
 
 
+@covers("indirect_offsets.known_answers")
 @pytest.mark.deep
 def test_indirect_offsets_known_answers(replay, kat):
     """Every column of every gather."""

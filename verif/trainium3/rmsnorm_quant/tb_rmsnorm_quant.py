@@ -27,6 +27,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench, bench, config_from_environment
 from bitpath.verif.kit.packing import changed
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant import MODES, SOURCES, Case, Mode, every_code, random_case
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_bins import BINS, bins_of, directed_cases
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_bits import cases_of_one_bit
@@ -101,6 +102,32 @@ def lengths() -> Iterator[int]:
         yield min(LONGEST, rng.choice((1, 2, 3, LONGEST, rng.randint(1, LONGEST))))
 
 
+@covers(
+    "rmsnorm_quant.modes",
+    "Each command carries its own mode, and every mode skips other steps",
+    "Row and static scale, normalised with eps inside the root and added to it, or not at all, hidden in BF16, "
+    "FP16 and FP32, gamma in BF16 and FP16, with and without a lower bound, in any order; rows of deviation 1, "
+    "1e4, 1e-3, 1e-20, 120 binades wide, any bits, with a NaN or infinity, of zeros; gamma with zeros of both "
+    "signs and any bits; static scales at FP32's edges; six eps; six bounds with an effect and three without",
+)
+@covers(
+    "rmsnorm_quant.results",
+    "Bins of stimulus do not show that a result occurred",
+    "For each scale and each kind of normalisation, at every pace: a zero row, NaN, the largest and subnormal "
+    "codes, numbers that become zero; scales at their floor and above, elements clamped by the bound, bounds "
+    "above the row and without effect; elements clamped to 240; sums that overflow, means of 0, below eps and "
+    "above it, eps 0 and large: bins of golden's results, hit by directed rows",
+)
+@covers(
+    "rmsnorm_quant.surplus",
+    "One byte too many in a row would show only in the next row",
+    "No byte follows the last expected one within forty cycles",
+)
+@covers(
+    "rmsnorm_quant.paces",
+    "The row memory is read ahead of the output, and gamma behind its element",
+    "Full speed, gaps in all inputs, stalls of the output, both",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(GAPS))
 async def every_mode(dut, pace):
@@ -126,9 +153,11 @@ async def every_mode(dut, pace):
         await play.settle()
 
 
+@covers("rmsnorm_quant.surplus")
+@covers("rmsnorm_quant.lengths", "The last element ends each pass while earlier ones are in flight")
 @cocotb.test(**LIMIT)
 async def every_length(dut):
-    """Row lengths from 1 to the row memory's size, at most one for each case, both ends included."""
+    """Rows of 1 element to the row memory's size, odd ones too; 4608 with the known answers, 16,384 in the deep tests."""
     rng = pauses.rng("cases")
     chosen = np.unique(np.linspace(1, LONGEST, min(CASES, LONGEST)).astype(int)).tolist()
     cases = [random_case(rng.choice(MODES), rng, LANES, length) for length in chosen]
@@ -139,6 +168,19 @@ async def every_length(dut):
         await play.settle()
 
 
+@covers(
+    "rmsnorm_quant.corners",
+    "Golden and RTL could share a mistake",
+    "52 rows with their bytes stated: zeros, 1e-20, rms 1e-3 in both eps placements, eps alone, NaN and "
+    "infinities in rows, gamma and scales, squares that overflow or underflow, -0 of gamma and of elements, the "
+    "largest element, ties, subnormal codes, clamping, scales of 0, infinity and below 0, bounds between BF16's "
+    "numbers and at the threshold",
+)
+@covers(
+    "rmsnorm_quant.eps",
+    "The vendor's kernel and its goldens differ there",
+    "rms 1e-3 gives 0x33 with eps inside the root and 0x38 with eps added to it; a mean of 0 gives 0x38 and the clamp",
+)
 @cocotb.test(**LIMIT)
 async def stated_corners(dut):
     """Each row in another lane, between others."""
@@ -161,9 +203,13 @@ def replace_hidden(rows: Rows, hidden: np.ndarray) -> Rows:
     return Rows(hidden=hidden, gamma=rows.gamma, in_scale=rows.in_scale, options=rows.options)
 
 
+@covers("rmsnorm_quant.one_bit", "8-bit results hide most errors in lower bits")
 @cocotb.test(**LIMIT, skip=LONGEST < 2)
 async def one_bit(dut):
-    """One bit decides a comparison or a rounding, with and without gaps in the input."""
+    """One bit that decides: which of two elements is the largest, what is above a bound, the range and the smallest
+    scale, what is NaN; in every place below a tie of FP8; rows whose largest element is within a unit or so of FP32
+    from half-way between two numbers of BF16, or one bit above; bounds next to half-way, static scales that are
+    neighbours, squares of one bit."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         play = Play(frame, "gaps")
         for case in cases_of_one_bit(pauses.rng("cases"), LANES, LONGEST):
@@ -171,10 +217,12 @@ async def one_bit(dut):
         await play.settle()
 
 
+@covers("rmsnorm_quant.ties", "The byte is rounded once from FP32, whose lower bits a random row rarely needs")
 @cocotb.test(**LIMIT, skip=LONGEST < 2)
 @cocotb.parametrize(mode=[mode.value for mode in DtypeMode])
 async def ties_of_bytes(dut, mode):
-    """Elements at ties of their bytes and beside them, at every boundary and distance; a row's own scale."""
+    """Elements whose products lie at a tie of their byte or beside it: about zero, the subnormal grid, the smallest
+    normal and the largest number, in both dtype modes, at every distance that two BF16 numbers give."""
     found = list(ties(DtypeMode(mode), pauses.rng("ties")))
     async with bench(dut, SIGNATURE, drain=False) as frame:
         coverage = frame.coverage(tie_bins(DtypeMode(mode)))
@@ -187,10 +235,15 @@ async def ties_of_bytes(dut, mode):
         await play.settle()
 
 
+@covers(
+    "rmsnorm_quant.cast",
+    "Every tie of FP8, -0, subnormal codes, the clamp, infinities, NaN; hidden is rounded to BF16 before anything else",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(source=[fmt.name for fmt in SOURCES])
 async def hidden_codes(dut, source):
-    """Through the static scale 1: all of 16 bits where the cases suffice."""
+    """All 65,536 BF16 and FP16 codes through the static scale 1, and as many of FP32, most of them next to a tie of
+    BF16."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         play = Play(frame)
         for case in every_code(CATALOGUE[source], LANES, LONGEST, CASES, pauses.rng("codes")):
@@ -212,9 +265,11 @@ def refused_fields() -> Iterator[tuple[Fault, dict[str, Any]]]:
     yield Fault.COUNT, {"row_length": 0, "options": {"quant_only": 0, "eps": 0xFFFF}}
 
 
+@covers("rmsnorm_quant.refused", "A row without an element loaded for ever")
 @cocotb.test(**LIMIT)
 async def refused_commands(dut):
-    """Every value of a field that a command may not have, between commands: its fault, no element taken, no byte, and an idle unit."""
+    """The source that there is not, row lengths of 0 and beyond the row memory, lower bounds that are not positive and
+    finite, eps that is negative or not finite, each between commands."""
     rng = pauses.rng("cases")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         coverage = frame.coverage(["DTYPE", "COUNT", "RANGE"])
@@ -252,9 +307,11 @@ def cycles_of(mode: Mode, length: int) -> int:
     return (2 if mode.gamma is None else 3) * length + BETWEEN[kind_of(mode)]
 
 
+@covers("rmsnorm_quant.surplus")
+@covers("rmsnorm_quant.cycles", "The cycles of a row are part of the contract")
 @cocotb.test(**LIMIT)
 async def cycles_of_a_command(dut):
-    """Every mode takes its exact number of cycles at full speed, for two lengths, and ``retired`` counts the commands."""
+    """Every mode takes exactly its cycles, at one element and at the longest row; busy, and commands counted."""
     rng = pauses.rng("cases")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         play = Play(frame)
@@ -280,6 +337,15 @@ def moments(mode: Mode) -> dict[str, tuple[str, int]]:
     return found | {"byte waits": ("waits", 5), "bytes taken": ("o", output - 1)}
 
 
+@covers(
+    "rmsnorm_quant.reset",
+    "A sum, a largest value, an element on its way to the memory or a byte on its way out that outlives a reset "
+    "spoils the next row",
+    "Commands of real rows of each of six kinds, row and static, with eps inside the root, added to it, and "
+    "plain, broken off in each pass, between passes, while the first byte waits and after some have been taken; "
+    "nothing is busy or offered then, and the next command of any mode brings golden's bytes in as many cycles as "
+    "ever",
+)
 @cocotb.test(**LIMIT)
 async def reset_in_the_middle(dut):
     """After a reset at any point of a command of any kind, of all where the cases suffice, nothing is left of it: the next

@@ -12,6 +12,7 @@ from bitpath.golden.trainium3.declarations.vector import MAX_HIDDEN
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.sim.engine.runner import build, run, run_bench
 from bitpath.verif.kit.exchange import read_input, write_input
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant import MODES
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_corners import CORNERS
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import Options, Rows, lower
@@ -64,6 +65,7 @@ def test_bench(config, simulator, cases, tests, ran, compared):
     bench(config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
 
 
+@covers("rmsnorm_quant.cast")
 @pytest.mark.deep
 @pytest.mark.simulator
 def test_every_code():
@@ -73,6 +75,7 @@ def test_every_code():
     bench(LONG, "verilator", cases=commands, tests="hidden_codes", min_tests=3, min_compared=compared)
 
 
+@covers("rmsnorm_quant.known_answers")
 @pytest.mark.deep
 @pytest.mark.simulator
 def test_known_answers(kat, replay):
@@ -80,6 +83,7 @@ def test_known_answers(kat, replay):
     known_answers(kat, replay, LONG)
 
 
+@covers("rmsnorm_quant.known_answers")
 @pytest.mark.deep
 @pytest.mark.simulator
 def test_known_answers_of_long_rows(kat, replay):
@@ -87,9 +91,11 @@ def test_known_answers_of_long_rows(kat, replay):
     known_answers(kat, replay, LONGER)
 
 
+@covers("rmsnorm_quant.host", "Surplus lanes and the order of static scales are the host's business")
 @pytest.mark.simulator
 def test_a_run_gives_golden_s_bytes(tmp_path):
-    """Rows that do not fill the last command, with another static scale each."""
+    """An array of any row count through the unit and back, by way of the files of a run; rows longer than the memory
+    are refused."""
     rng = np.random.default_rng(SEED)
     hidden = rng.normal(size=(5, 31)).astype(DTYPES[BF16])
     gamma = rng.normal(1, 0.3, size=31).astype(DTYPES[BF16])
@@ -140,6 +146,7 @@ def test_numbers_of_numpy_are_options(number):
     assert lower(DEFAULT, rows[1]) == lower(DEFAULT, rows[0])
 
 
+@covers("rmsnorm_quant.host")
 @pytest.mark.parametrize("length", [0, DEFAULT.max_row_length + 1])
 def test_the_host_refuses_rows_that_do_not_fit(length):
     hidden = np.zeros((2, length), DTYPES[BF16])
@@ -162,6 +169,7 @@ def test_a_unit_out_of_range_is_refused(fields, says):
         RmsNormQuantConfig(**fields)
 
 
+@covers("rmsnorm_quant.lengths")
 @pytest.mark.deep
 @pytest.mark.simulator
 def test_the_longest_rows():

@@ -22,6 +22,7 @@ from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import changed, pack
 from bitpath.verif.kit.pipeline import PACES
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.refusals import Faults
 
 CONFIG = config_from_environment(TransposeConfig)
@@ -50,8 +51,11 @@ def tile(rows: int, columns: int, rng: Random) -> tuple[list[int], list[int]]:
     return sent, expected
 
 
+@covers("background_transpose.shapes", "A transpose moves bits, whatever they mean")
 @cocotb.test(**LIMIT)
 async def every_shape(dut):
+    """Tiles of every number of rows and columns; NaN payloads, infinity, zeros of both signs; elements beyond the tile
+    are zeros."""
     rng = pauses.rng("tiles")
     async with bench(dut, SIGNATURE) as frame:
         coverage = frame.coverage(cross(range(1, SIZE + 1), range(1, SIZE + 1)))
@@ -65,9 +69,12 @@ async def every_shape(dut):
             coverage.hit(rows, columns)
 
 
+@covers("background_transpose.shapes")
+@covers("background_transpose.stream", "Rows of the next tile come while columns of the last one leave")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_tiles(dut, pace):
+    """Tiles of random shapes at full speed, with gaps, stalls and both."""
     gaps, stalls = (make() for make in PACES[pace])
     rng = pauses.rng("tiles")
     async with bench(dut, SIGNATURE) as frame:
@@ -80,9 +87,10 @@ async def random_tiles(dut, pace):
                 board.expect(column, f"tile {number}")
 
 
+@covers("background_transpose.rate", "Two banks make chained transposes twice as fast as one")
 @cocotb.test(**LIMIT)
 async def square_tiles_without_a_gap(dut):
-    """A row in and a column out in every cycle; the first column comes a cycle behind the tile's last row."""
+    """Square tiles: a row in and a column out in every cycle, the first column a cycle behind the last row."""
     rng = pauses.rng("tiles")
     tiles = [tile(SIZE, SIZE, rng) for _ in range(6)]
     rows, columns = ([word for each in tiles for word in each[side]] for side in (0, 1))
@@ -104,9 +112,10 @@ async def square_tiles_without_a_gap(dut):
             await RisingEdge(dut.clk)
 
 
+@covers("background_transpose.full", "A row that enters a full bank would change a column")
 @cocotb.test(**LIMIT)
 async def both_banks_full(dut):
-    """Without a taker two tiles enter, and the third one waits; the first column stays."""
+    """Two tiles enter without a taker, the next row waits, and the offered column stays."""
     rng = pauses.rng("tiles")
     sent, expected = zip(*(tile(SIZE, SIZE, rng) for _ in range(2)), strict=True)
     async with bench(dut, SIGNATURE, drain=False) as frame:
@@ -125,6 +134,12 @@ async def both_banks_full(dut):
             await RisingEdge(dut.clk)
 
 
+@covers(
+    "background_transpose.refused",
+    "A tile that is too wide or too tall would overwrite its own rows",
+    "Between the rows of tiles of every shape, last columns beyond the size, and a row ``size`` that is not the "
+    "last: a fault, and the tiles are whole",
+)
 @cocotb.test(**LIMIT)
 async def refused_rows(dut):
     """Between the rows of tiles, rows with a last column that there is not, and the last possible row that is not the tile's
@@ -156,10 +171,12 @@ async def refused_rows(dut):
                 board.expect(column, f"{shape} among refused rows")
 
 
+@covers("background_transpose.reset", "Data registers have no reset; counters and full bits hide their contents")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(rows=[1, SIZE, SIZE + 1, 2 * SIZE])
 async def resets(dut, rows):
-    """Reset with one and two tiles inside, whole and in part: none of their columns appears, and later tiles are whole."""
+    """Reset with a tile in part, one whole, and two: later tiles are whole and the first of their columns is the first
+    to appear."""
     rng = pauses.rng("tiles")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         board = frame.scoreboard("o", frame.payload_shape("o"))

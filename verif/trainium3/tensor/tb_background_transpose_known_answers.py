@@ -14,14 +14,17 @@ from bitpath.rtl.trainium3.tensor.background_transpose import BackgroundTranspos
 from bitpath.rtl.trainium3.tensor.config import TransposeConfig
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(TransposeConfig)
 SIZE = CONFIG.size
 ROW, COLUMN = row_layout(CONFIG), column_layout(CONFIG)
 
 
+@covers("background_transpose.known_answers", "Another program computed them with fractions")
 @cocotb.test(timeout_time=10, timeout_unit="ms")
 async def every_tile(dut):
+    """Five transposes of 8, 16 and 32 bits, in tiles."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "trn_core_transpose.npz") as archive:
         files = dict(archive)
     async with bench(dut, BackgroundTranspose(CONFIG).signature) as frame:

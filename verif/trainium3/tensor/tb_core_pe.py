@@ -22,6 +22,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.boundaries import near_floats
 from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dot.multiply_add_boundaries import boundary_corners
 from bitpath.verif.trainium3.dot.pe_player import STALLS, Cycle, PePlayer
 from bitpath.verif.trainium3.dot.quad_mx_boundary_corners import BOUNDARIES
@@ -62,6 +63,28 @@ def program(tiles: list[Tile]) -> list[Cycle]:
     return cycles + [Cycle(False, False, first, first)] * PLAYER.latency
 
 
+@covers(
+    "core_pe.modes",
+    "One PE serves all formats, with two datapaths",
+    "Words of MX, double row, one element, FP32 in four, two and one pass, sparse and transpose mode against the "
+    "exact tier; specials, subnormals, cancellations; unused bits of a word have any value",
+)
+@covers(
+    "core_pe.tiles",
+    "The stationary word is held twice",
+    "Each stationary word is loaded during the multiplication before and swapped in with its last word; operands "
+    "leave east after a cycle",
+)
+@covers(
+    "core_pe.advance",
+    "A stall holds the whole array",
+    "Without advance every output and the sum of passes hold, whatever the inputs do",
+)
+@covers(
+    "core_pe.passes",
+    "The first pass begins the sum, whatever the register holds",
+    "A step of FP32 that ends before its last pass adds nothing to the next one",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(mode=[mode.name for mode in MODES], stall=["none", "scattered"])
 async def tiles_of_a_mode(dut, mode, stall):
@@ -115,18 +138,26 @@ TILES: dict[Mode, Callable[[Maker], Iterator[Tile]]] = {Mode.MX: _mx, Mode.NARRO
 """Makers of the tiles of each mode that sums and rounds in its own way."""
 
 
+@covers(
+    "core_pe.boundaries",
+    "A sticky bit lost at one end of the range shows only where a far term breaks a tie there",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(mode=[mode.name for mode in TILES])
 async def boundaries_of_sums(dut, mode):
-    """Sums at the ends of FP32 and at its ties, and one sticky bit beside them at every distance."""
+    """Sums of the MX, narrow and fused modes at the ends of FP32's range and at ties, and one sticky bit beside them at
+    every distance that products have."""
     tiles = list(TILES[Mode[mode]](Maker(CONFIG, pauses.rng("tiles"))))
     await PLAYER.play(dut, program(tiles), STALLS["none"](), [f"{mode}/{mode}"])
 
 
+@covers("core_pe.changes", "Results of both datapaths and of transpose mode take the same number of cycles")
+@covers("core_pe.tiles")
+@covers("core_pe.advance")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(stall=list(STALLS))
 async def every_mode_behind_every_other(dut, stall):
-    """The words of two modes follow each other without a bubble."""
+    """Every mode behind every other without a bubble."""
     rng = pauses.rng("tiles")
     maker = Maker(CONFIG, rng)
     assert set(maker.modes) == set(MODES)
@@ -135,7 +166,9 @@ async def every_mode_behind_every_other(dut, stall):
     await PLAYER.play(dut, program(tiles), STALLS[stall](), cross(names, names))
 
 
+@covers("core_pe.reset", "A swap that survives the reset would change the next tile's operands")
 @cocotb.test(**LIMIT)
 async def resets(dut):
+    """A reset during a swap ends the swap."""
     maker = Maker(CONFIG, pauses.rng("case"))
     await PLAYER.resets(dut, maker.tile(Mode.MX, 1).words[0])

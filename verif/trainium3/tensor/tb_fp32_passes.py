@@ -27,6 +27,7 @@ from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.pipeline import PACES
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(PassesConfig)
 SIGNATURE = Fp32Passes(CONFIG).signature
@@ -112,6 +113,17 @@ def random_requests(rng: Random) -> Iterator[tuple[int, list[int]]]:
         yield request(codes, rng.choice(list(PassMode)), rng.randrange(4), rng.getrandbits(1), rng.getrandbits(1))
 
 
+@covers(
+    "fp32_passes.halves",
+    "Halves add up to the number exactly; a subnormal's low half keeps its exponent",
+    "Both halves of zeros, subnormals, the largest numbers, infinity, NaN and codes around bit 12, of each pass number",
+)
+@covers(
+    "fp32_passes.tf32",
+    "The rounding adds at the code, where a NaN would carry into the sign",
+    "Ties and their neighbours at even and odd numbers, a carry into the exponent, overflow to infinity, NaN with "
+    "a full payload",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(mode=[mode.name for mode in PassMode])
 async def corners(dut, mode):
@@ -129,9 +141,10 @@ async def corners(dut, mode):
                 coverage.hit(f"{codes[0]:08x}", number)
 
 
+@covers("fp32_passes.commands", "Each of them means something, also a number that its mode does not read")
 @cocotb.test(**LIMIT)
 async def every_command(dut):
-    """No code is illegal: all modes, numbers and onezero operands, also those that a mode does not read."""
+    """All 64 codes of mode, number and onezero operands, in random order."""
     rng = pauses.rng("commands")
     commands = list(product(PassMode, range(PASSES), range(2), range(2)))
     assert len(commands) == 1 << width(REQUEST) - CONFIG.rows * FP32.width
@@ -144,9 +157,11 @@ async def every_command(dut):
                 board.expect(column, str(command))
 
 
+@covers("fp32_passes.boundaries", "TF32's 13 dropped bits of FP32 decide together, and its subnormal grid is coarser")
 @cocotb.test(**LIMIT)
 async def tf32_boundaries(dut):
-    """Numbers at ties and at results at the boundaries of TF32's range, and one bit beside them at every distance that FP32 has."""
+    """TF32 at and beside ties and results: zero, the subnormal grid, the smallest normal, a binade, the largest number
+    and overflow, with one bit beside them at every distance."""
     found = list(near_codes(TF32, pauses.rng("codes")))
     async with bench(dut, SIGNATURE) as frame:
         coverage = frame.coverage(each.bin for each, _ in found)
@@ -163,10 +178,12 @@ async def tf32_boundaries(dut):
                 board.expect(column, f"row 0 {codes[0]:08x}")
 
 
+@covers("fp32_passes.tf32")
+@covers("fp32_passes.stream", "Passes repeat while the array stalls")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_columns(dut, pace):
-    """Requests of all modes in any order; a request of FUSED leaves out the passes of onezero operands."""
+    """Requests of all modes in any order, with gaps, stalls and both."""
     gaps, stalls = (make() for make in PACES[pace])
     async with bench(dut, SIGNATURE) as frame:
         driver, board = frame.driver("i", gaps), frame.check_stream("o", stalls=stalls)
@@ -178,10 +195,11 @@ async def random_columns(dut, pace):
                 board.expect(column, f"request {index}")
 
 
+@covers("fp32_passes.order", "A column takes as many cycles as passes")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(moving=[0, 1], stationary=[0, 1])
 async def cycles_of_a_request(dut, moving, stationary):
-    """FUSED takes a cycle for each pass, and a column of another mode one; no cycle is lost between them."""
+    """Four, two or one pass of a column, in order, without a lost cycle; the request is taken with its last pass."""
     rng = pauses.rng("codes")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         board = frame.scoreboard("o", frame.payload_shape("o"))
@@ -205,10 +223,11 @@ async def cycles_of_a_request(dut, moving, stationary):
         assert not resolved(dut.o__valid)
 
 
+@covers("fp32_passes.reset", "The pass number is the unit's only register")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(passes=[1, 2, 3])
 async def resets(dut, passes):
-    """A reset between two passes: the next request begins with its first pass."""
+    """A reset after each number of passes: the next request begins anew."""
     rng = pauses.rng("codes")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         board = frame.scoreboard("o", frame.payload_shape("o"))

@@ -23,6 +23,7 @@ from bitpath.rtl.trainium3.tensor.config import PassesConfig
 from bitpath.rtl.trainium3.tensor.fp32_passes import PASSES, Fp32Passes, PassMode, pass_layout, request_layout
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack, unpack
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(PassesConfig)
 REQUEST, COLUMN = request_layout(CONFIG), pass_layout(CONFIG)
@@ -78,8 +79,10 @@ def whole(low: int, high: int) -> int:
     return high if special(high) or not low else chain([(low, ONE)], high)
 
 
+@covers("fp32_passes.known_answers", "Another program computed them with fractions")
 @cocotb.test(timeout_time=10, timeout_unit="ms")
 async def every_product(dut):
+    """Five matmuls of FP32: each of their passes, their sums, fused and as TF32."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "trn_core_fp32.npz") as archive:
         files = dict(archive)
     seen: list[int] = []

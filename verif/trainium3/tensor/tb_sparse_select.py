@@ -24,6 +24,7 @@ from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import changed, pack, width
 from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(SelectConfig)
 SIGNATURE = SparseSelect(CONFIG).signature
@@ -51,10 +52,15 @@ def random_slots(rng: Random) -> list[int]:
     return [rng.getrandbits(ELEMENT) for _ in range(SLOTS * SLOTS)]
 
 
+@covers(
+    "sparse_select.tags",
+    "The pattern alone decides which codes are legal, and the row which partitions belong to its group",
+)
+@covers("sparse_select.stream")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pattern=list(PATTERNS))
 async def every_tag(dut, pattern):
-    """Every code in every PE, the legal ones and the others; slots with all bits set and cleared."""
+    """All 16 codes in every row under each of the seven patterns; an illegal one gives +0 and its flag."""
     rng = pauses.rng("slots")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         coverage = frame.coverage(cross(range(SLOTS), range(TAGS)))
@@ -68,9 +74,11 @@ async def every_tag(dut, pattern):
         await Pipeline(frame, 0).sweep(sent)
 
 
+@covers("sparse_select.stream", "A row of PEs reads four elements a cycle")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_columns(dut, pace):
+    """Random columns and patterns at full speed, with gaps, stalls and both; a column a cycle."""
     rng = pauses.rng("columns")
     sent = []
     for _ in range(CASES):
@@ -80,9 +88,10 @@ async def random_columns(dut, pace):
         await Pipeline(frame, 0).exchange(sent, pace)
 
 
+@covers("sparse_select.patterns", "An unknown pattern would select elements of other groups")
 @cocotb.test(**LIMIT)
 async def every_pattern(dut):
-    """Each code of a pattern with every handshake: one that the array does not have gives no column, and a fault if it is taken."""
+    """All 16 codes of a pattern with every handshake: the nine that the array does not have give a fault and no column."""
     rng = pauses.rng("columns")
     names = {(each.kept - 1, each.ratio - 1): name for name, each in PATTERNS.items()}
     async with bench(dut, SIGNATURE, drain=False) as frame:

@@ -17,6 +17,7 @@ from bitpath.rtl.trainium3.tensor.tag_select import SLOTS
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Pipeline, Request
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.tensor.core_pe import element
 
 CONFIG = config_from_environment(SelectConfig)
@@ -24,8 +25,10 @@ COLUMN, SELECTED = select_layout(CONFIG), selected_layout(CONFIG)
 FORMATS = (BF16, FP16, TF32)
 
 
+@covers("sparse_select.known_answers", "Another program computed them with fractions")
 @cocotb.test(timeout_time=10, timeout_unit="ms")
 async def every_column(dut):
+    """Seven patterns: each column's elements by the tag words are those at the tags' positions."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "trn_core_sparse.npz") as archive:
         files = dict(archive)
     sent = []

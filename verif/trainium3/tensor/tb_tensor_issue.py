@@ -22,6 +22,7 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(IssueConfig)
 SIGNATURE = TensorIssue(CONFIG).signature
@@ -152,14 +153,16 @@ def may_issue(own: Instruction, busy: dict[Any, int], cycle: int) -> tuple[bool,
     return not (mine & held or {"main", "background"} & held), False
 
 
+@covers("tensor_issue.pairs", "The background slot doubles the rate of chains")
 @cocotb.test(**LIMIT, skip=not BOTH_SLOTS)
 async def a_chain_of_transposes(dut):
-    """Eight transposes take the time of four and a cycle."""
+    """Eight transposes in the time of four; four transposes behind a matmul of four times their length."""
     taken = await play(dut, transposes(8))
     cycles = transposes(1)[0].cycles
     assert taken == [cycles * (number // 2) + number % 2 for number in range(8)]
 
 
+@covers("tensor_issue.pairs")
 @cocotb.test(**LIMIT, skip=not BOTH_SLOTS)
 async def transposes_behind_a_matmul(dut):
     """A matmul of 512 cycles and four transposes behind it."""
@@ -168,33 +171,39 @@ async def transposes_behind_a_matmul(dut):
     assert await play(dut, [matmul, *transposes(4)]) == [0, *(1 + number * cycles for number in range(4))]
 
 
+@covers("tensor_issue.rules", "Each rule alone decides when an instruction issues")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(longest=[1, 9, 40])
 async def random_programs(dut, longest):
+    """Random matmuls, transposes and tiled instructions at golden's cycles and in its slots: never two on a bank, no
+    overtaking, a matmul never in the background, tiles beside disjoint tiles only."""
     rng = pauses.rng("program")
     program = [random_instruction(rng, longest) for _ in range(CASES)]
     bins = cross(("matmul", "transpose", "tiled"), ("issues", "waits") if min(longest, LONGEST) > 1 else ("issues",))
     await play(dut, program, bins=bins)
 
 
+@covers("tensor_issue.stream", "A slot that counts from the offer would be free too early")
 @cocotb.test(**LIMIT)
 async def operands_and_stalls(dut):
-    """Instructions that come late, and commands that wait: slots and banks are taken when the command is."""
+    """Late instructions and stalled commands; a slot is taken with the command."""
     rng = pauses.rng("program")
     program = [random_instruction(rng, 12) for _ in range(CASES)]
     late = np.cumsum([rng.choice((0, 1, 1, 5, 20)) for _ in program]).tolist()
     await play(dut, program, late=late, stalls=pauses.scattered(0.4, pauses.rng("o")))
 
 
+@covers("tensor_issue.count", "A slot that is free a cycle early gives one PSUM bank two writers")
 @cocotb.test(**LIMIT)
 async def long_instructions(dut):
-    """Powers of two, one less and one more: the next instruction issues exactly that many cycles later."""
+    """One cycle, powers of two, one less and one more."""
     counts = sorted({1, *(max(1, (1 << bit) + near) for bit in range(1, LONG_BITS + 1) for near in (-1, 0, 1))})
     program = [TensorInstruction(cycles=cycles, banks=(0,)) for cycles in counts if cycles <= LONGEST]
     taken = await play(dut, program)
     assert np.diff(taken).tolist() == [each.cycles for each in program[:-1]]
 
 
+@covers("tensor_issue.rules")
 @cocotb.test(**LIMIT)
 async def each_tile_and_bank_alone(dut):
     """The second of two instructions on one tile, or on one bank, waits for the first until its last cycle."""
@@ -209,9 +218,10 @@ async def each_tile_and_bank_alone(dut):
     await play(dut, program)
 
 
+@covers("tensor_issue.fields", "The host sets these fields; each of their codes means something")
 @cocotb.test(**LIMIT)
 async def every_field(dut):
-    """No code is illegal: every set of banks, also none, every set of one or two tiles and of many, 0 cycles."""
+    """Every set of banks, also none, every set of one or two tiles and random ones, 0 cycles, tiled transposes."""
     rng = pauses.rng("program")
     few = [sum(1 << tile for tile in chosen) for size in (1, 2) for chosen in combinations(range(TILES), size)]
     sets = [*range(1 << CONFIG.banks), *(rng.getrandbits(CONFIG.banks) for _ in few)]
@@ -229,9 +239,10 @@ async def every_field(dut):
     await play(dut, program, late=[0] * len(program))
 
 
+@covers("tensor_issue.reset", "A count that survives would delay the next program")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """A reset frees all slots and banks."""
+    """A reset with every slot and bank busy frees them."""
     cycles, every = min(100, LONGEST), tuple(range(CONFIG.banks))
     rng = pauses.rng("program")
     programs = [

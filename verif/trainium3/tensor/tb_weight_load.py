@@ -23,6 +23,7 @@ from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import changed, pack
 from bitpath.verif.kit.pipeline import PACES
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.refusals import Faults
 
 CONFIG = config_from_environment(LoadConfig)
@@ -78,6 +79,16 @@ def load(kind: str, columns: int, rng: Random, copies: Copies) -> list[int]:
     return [pack(LOAD, {"beats": beat, **control}) for beat in beats]
 
 
+@covers(
+    "weight_load.time",
+    "A load must take a quarter or half as many cycles as columns",
+    "Loads of every number of columns of BF16, FP8, FP32, and of sparse BF16 and TF32 with tags, in golden's cycles",
+)
+@covers(
+    "weight_load.swap",
+    "A swap that is off by one gives a tile the columns of another",
+    "The word with the swap waits for its load and is the first one with the new columns",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(kind=list(KINDS))
 async def time_of_a_load(dut, kind):
@@ -113,10 +124,13 @@ async def time_of_a_load(dut, kind):
             await RisingEdge(dut.clk)
 
 
+@covers("weight_load.background", "The stationary words are held twice so that a load costs no time")
+@covers("weight_load.swap")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def loads_beside_moving_words(dut, pace):
-    """Each load runs while words move with the one before; the word with the swap is the first with the new columns."""
+    """Loads while words move with the columns of the load before, with gaps in both and stalls; columns that a load
+    lacks keep their words."""
     gaps, stalls = (make() for make in PACES[pace])
     rng, copies = pauses.rng("words"), Copies()
     async with bench(dut, SIGNATURE) as frame:
@@ -136,9 +150,11 @@ async def loads_beside_moving_words(dut, pace):
                 board.expect(copies.held(word), f"load {number} of {kind}, word {place}")
 
 
+@covers("weight_load.refused", "A load of too many columns would take beats of the next one")
 @cocotb.test(**LIMIT, skip=not BEYOND)
 async def refused_beats(dut):
-    """Every last column that there is not, between the beats of loads of every kind: a fault, and no other trace."""
+    """Every last column beyond the PEs, between the beats of loads of every kind, with gaps and stalls: a fault, and
+    the loads are as without."""
     rng, copies = pauses.rng("words"), Copies()
     async with bench(dut, SIGNATURE) as frame:
         coverage = frame.coverage(map(str, BEYOND))
@@ -162,10 +178,11 @@ async def refused_beats(dut):
             board.expect(copies.held(word), f"{kind} among refused beats")
 
 
+@covers("weight_load.reset", "Counters that survive would put columns into wrong places")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(beats=[1, 2, 3])
 async def resets(dut, beats):
-    """Reset in a load and behind one: the next load begins with its first column, and no word of before appears."""
+    """Reset after one, two and three beats of a load, and behind one with its word offered."""
     rng = pauses.rng("words")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         board = frame.scoreboard("o", frame.payload_shape("o"))

@@ -19,6 +19,7 @@ from bitpath.rtl.trainium3.tensor.config import (
     TransposeConfig,
 )
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.measured import benches
 
 pytestmark = pytest.mark.simulator
@@ -55,6 +56,7 @@ def test_bench(name):
     bench(unit, config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
 
 
+@covers("fp32_passes.known_answers")
 @pytest.mark.deep
 def test_fp32_passes_known_answers(kat, replay):
     """Every matmul in four passes, fused and as TF32, and every single pass."""
@@ -65,6 +67,7 @@ def test_fp32_passes_known_answers(kat, replay):
     replay("fp32_passes", PassesConfig(rows=rows), bench, seed=SEED, min_compared=products)
 
 
+@covers("sparse_select.known_answers")
 @pytest.mark.deep
 def test_sparse_select_known_answers(kat, replay):
     """Every column of four rows in all seven patterns."""
@@ -74,6 +77,7 @@ def test_sparse_select_known_answers(kat, replay):
     replay("sparse_select", SelectConfig(cols=int(meta[0, 4])), bench, seed=SEED, min_compared=compared)
 
 
+@covers("background_transpose.known_answers")
 @pytest.mark.deep
 def test_background_transpose_known_answers(kat, replay):
     """Every column, of 32 bits in two halves."""

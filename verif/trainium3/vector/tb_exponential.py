@@ -25,6 +25,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import unpack
 from bitpath.verif.kit.pipeline import PACES, Pipeline
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.refusals import refuse_among, unknown
 from bitpath.verif.trainium3.vector.exponential import (
     ADDING,
@@ -51,6 +52,41 @@ CASES = int(os.environ.get("BITPATH_CASES", "500"))
 LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 
 
+@covers(
+    "exponential.specials",
+    "infinity - infinity is NaN, and exp(-infinity) is a zero that a row of masked elements is made of",
+    "NaN, infinities and one as element and as maximum, in FP32, BF16 and FP16",
+)
+@covers(
+    "exponential.edges",
+    "The result's exponent, the rounder and the argument's shifter saturate there",
+    "Seven codes on either side of the last argument that does not overflow, of the smallest normal result and of "
+    "the smallest; subnormal results; arguments around 256 and beyond, differences that overflow",
+)
+@covers(
+    "exponential.boundaries",
+    "Subnormal results keep fewer bits of the product, and BF16 is rounded from FP32",
+    "Powers above and below ties of FP32's zero and subnormal grid, and of every boundary of BF16 with its "
+    "overflow, at every distance that arguments have",
+)
+@covers(
+    "exponential.near_zero",
+    "A negative argument is rounded down: -0 is next to the last table entry",
+    "Arguments of +0 and -0, and the smallest on either side of them",
+)
+@covers(
+    "exponential.table",
+    "The polynomial's argument is almost 0 or almost the next entry there",
+    "Codes around both ends of table entries 0, 1, 127, 128 and 255 in six binades of the result",
+)
+@covers(
+    "exponential.floor",
+    "The argument is rounded down: a bit that is lost below the grid shows there alone, and one above it in few "
+    "results",
+    "Negative arguments that are on the grid of 2^-32 after the multiplication by log2(e), or but for one bit "
+    "below it; and thousands at random wherever results are finite",
+)
+@covers("exponential.sources")
 @cocotb.test(**LIMIT)
 async def directed_corners(dut):
     """Each as a beat of its own, by the exact tier; its other elements are its neighbours."""
@@ -73,10 +109,12 @@ async def directed_corners(dut):
         await Pipeline(frame, LATENCY).sweep(requests(CONFIG, beats, powers))
 
 
+@covers("exponential.sources", "Elements become FP32 before anything is computed")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(bf16=[False, True])
 async def every_bf16_code(dut, bf16):
-    """All 65,536 with a maximum of 0, a beat a cycle, and the sum of each beat."""
+    """All 65,536 BF16 codes, to FP32 and to BF16; subnormal elements of 16 bits with maxima that make the difference
+    inexact."""
     rows = -(-(1 << BF16.width) // CONFIG.width)
     codes = np.resize(np.arange(1 << BF16.width), (rows, CONFIG.width)).tolist()
     beats = [Beat(tuple(row), BF16, bf16=bf16) for row in codes]
@@ -93,6 +131,7 @@ async def every_bf16_code(dut, bf16):
         await Pipeline(frame, LATENCY).sweep(requests(CONFIG, beats, powers, sums))
 
 
+@covers("exponential.floor")
 @cocotb.test(**LIMIT)
 async def many_arguments(dut):
     """All over the range in which results are finite, a beat a cycle: what changes few results must be given many."""
@@ -103,18 +142,24 @@ async def many_arguments(dut):
         await Pipeline(frame, LATENCY).sweep(requests(CONFIG, beats, powers))
 
 
+@covers(
+    "exponential.ties",
+    "The power is rounded once: a low bit of its product that is lost, or one too many, shows there alone",
+)
 @cocotb.test(**LIMIT)
 async def nearly_half_way(dut):
-    """Powers half-way between two numbers of FP32, and next to it: all that the product has below decides."""
+    """The 24 arguments of all whose powers come nearest to half-way between two numbers of FP32, the nearest of
+    thousands at random, powers that are half-way, and those that a unit of the polynomial's square takes past it."""
     elements = near_ties(CONFIG.numerics, pauses.rng("ties"))
     beats = [Beat((element,) * CONFIG.width, reduce=Reduce.IDLE) for element in elements]
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, LATENCY).sweep(requests(CONFIG, beats, exact_powers_of(CONFIG, beats)))
 
 
+@covers("exponential.half_units", "Random sums rarely have ties or single-bit changes of ties")
 @cocotb.test(**LIMIT)
 async def half_units_of_sums(dut):
-    """Powers of 1 and a few units of its last place, about half a unit of an accumulator of few bits."""
+    """Sums of numbers with few bits, one about half a unit in the last place of the other."""
     rng = pauses.rng("sums")
     beats = []
     for _ in range(CASES):
@@ -126,6 +171,20 @@ async def half_units_of_sums(dut):
         await Pipeline(frame, LATENCY).sweep(requests(CONFIG, beats, powers_of(CONFIG, beats)))
 
 
+@covers("exponential.sum")
+@covers(
+    "exponential.results",
+    "Bins of stimulus do not show that a result occurred",
+    "From each source to each destination: overflow, normal, subnormal, zero of a finite argument, NaN; ties of "
+    "BF16 either way; each command where another would give another sum; sums that overflow and that are NaN: "
+    "bins of golden's results, hit by directed beats at every pace",
+)
+@covers(
+    "exponential.stream",
+    "The accumulator must change once for each accepted beat, and hold during a stall",
+    "Sources, destinations and commands in any order at full speed, with gaps, stalls and both; a beat a cycle; "
+    "latency",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_beats(dut, pace):
@@ -141,10 +200,12 @@ async def random_beats(dut, pace):
         await Pipeline(frame, LATENCY).exchange(sent, pace)
 
 
+@covers("exponential.sum", "The order of additions, and the accumulator's initial value, are part of the result")
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(bf16=[False, True])
 async def rows_and_their_sums(dut, bf16):
-    """Rows of every length up to three beats, by each command, as golden's instruction has them."""
+    """Rows of every length up to three beats, by each command, with accumulators that go on; sums that reach infinity
+    and NaN; parts of a beat."""
     rng = pauses.rng("rows")
     beats, sums, accumulator = [], [], np.zeros(1, np.float32)
     for source, command, length in product(SOURCES, ADDING, range(1, 3 * CONFIG.width + 1)):
@@ -173,6 +234,7 @@ async def rows_and_their_sums(dut, bf16):
         await Pipeline(frame, LATENCY).exchange(sent, "both")
 
 
+@covers("exponential.stream")
 @cocotb.test(**LIMIT)
 async def latency(dut):
     rng = pauses.rng("beats")
@@ -181,9 +243,10 @@ async def latency(dut):
         await Pipeline(frame, LATENCY).one_at_a_time(requests(CONFIG, beats, powers_of(CONFIG, beats)))
 
 
+@covers("exponential.refused", "The running sum goes on as if they were not")
 @cocotb.test(**LIMIT, skip=not CONFIG.checks)
 async def refused_beats(dut):
-    """Beats of the source that there is not, and of more elements to add than there are, among rows: sums go on as if they were not."""
+    """Beats of the source that there is not, and of more elements to add than there are, among rows."""
     rng = pauses.rng("refused")
     beats = [random_beat(CONFIG, rng) for _ in range(CASES)]
     sent = requests(CONFIG, beats, exact_powers_of(CONFIG, beats))
@@ -194,9 +257,11 @@ async def refused_beats(dut):
         await refuse_among(frame, sent, wrong, rng)
 
 
+@covers("exponential.reset", "The accumulator register holds its value between beats")
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """Reset with beats in every pipeline stage; the accumulator becomes 0."""
+    """Resets with beats in the first, in some and in all pipeline stages, with and without a stall: no result of them
+    appears, and sums start at 0."""
     rng = pauses.rng("beats")
 
     def batch():

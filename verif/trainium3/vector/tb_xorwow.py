@@ -21,6 +21,7 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.kit.values import Word
 from bitpath.verif.trainium3.vector.xorwow import PUBLISHED_NUMBERS, PUBLISHED_STATE, SHAPE, bits_of, random_states
 
@@ -115,9 +116,11 @@ def random_cycle(rng: Random, load: float, take: float) -> Cycle:
     return Cycle(loaded, rng.random() < take, rng.randrange(LANES))
 
 
+@covers("xorwow.sequence", "The documents give the algorithm's name only")
+@covers("xorwow.still")
 @cocotb.test(**LIMIT)
 async def published_sequence(dut):
-    """The listing's state in all four states of every lane, held for a while between its numbers."""
+    """The published state gives the published numbers, in every state of every lane."""
     program = loads(lambda: np.tile(np.array(PUBLISHED_STATE, np.uint32), (SHAPE[0], 1)))
     for _ in PUBLISHED_NUMBERS:
         program += [Cycle(None, False, 0)] * 3 + [Cycle(None, True, LANES - 1)]
@@ -125,6 +128,18 @@ async def published_sequence(dut):
     assert taken == [bits_of(np.full(SHAPE[0] * LANES, number)) for number in PUBLISHED_NUMBERS]
 
 
+@covers(
+    "xorwow.still",
+    "A sequence must be replayable at any pace",
+    "Numbers and states, compared in every cycle, hold until the numbers are taken",
+)
+@covers("xorwow.offer")
+@covers(
+    "xorwow.load",
+    "The numbers of that cycle are the old states'",
+    "Loads of any lane at any time, also in a cycle that takes numbers; states of random words, all ones, zeros "
+    "and single bits; zeros after reset",
+)
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(take=[0.1, 0.5, 1.0])
 async def loads_and_takes(dut, take):
@@ -134,9 +149,10 @@ async def loads_and_takes(dut, take):
     await play(dut, program, cross(("load", "no load"), ("take", "hold") if take < 1 else ("take",)))
 
 
+@covers("xorwow.refused", "No state changes")
 @cocotb.test(**LIMIT, skip=1 << LANE_BITS == LANES)
 async def refused_loads(dut):
-    """Loads of every lane that there is not among others: a fault in their cycle, and no state changes."""
+    """Loads of lanes that there are not among others."""
     rng = pauses.rng("program")
     program = [random_cycle(rng, 0.3, 0.5) for _ in range(CASES)]
     beyond = range(LANES, 1 << LANE_BITS)
@@ -147,9 +163,10 @@ async def refused_loads(dut):
     await play(dut, program, cross(("load", "no load"), ("take", "hold")))
 
 
+@covers("xorwow.offer", "It is the only stream whose offer may change, and only then")
 @cocotb.test(**LIMIT)
 async def a_load_changes_an_offer(dut):
-    """A load replaces the offer of its lane alone, one cycle later: the only exception to the stream rules."""
+    """Numbers not taken hold, lane by lane, except in the cycle after a load of the lane."""
     rng = pauses.rng("states")
     program = loads(lambda: random_states(rng))
     for lane in range(LANES):
@@ -162,9 +179,10 @@ async def a_load_changes_an_offer(dut):
     await play(dut, program, ["load/hold", "no load/hold"])
 
 
+@covers("xorwow.store", "Kernels save and restore them")
 @cocotb.test(**LIMIT)
 async def stored_states_go_on(dut):
-    """States shown in the middle of a sequence and loaded again give the rest of the sequence again."""
+    """States stored in the middle of a sequence and loaded again give the rest again."""
     rng = pauses.rng("states")
     first = [random_states(rng) for _ in range(LANES)]
     middle = trainium3.Xorwow(np.stack(first))

@@ -17,6 +17,7 @@ from bitpath.rtl.trainium3.vector.xorwow import Xorwow, load_layout
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.testplan import covers
 from bitpath.verif.kit.values import Word
 from bitpath.verif.trainium3.vector.xorwow import bits_of
 
@@ -24,8 +25,10 @@ CONFIG = config_from_environment(XorwowConfig)
 LOAD = load_layout(CONFIG)
 
 
+@covers("xorwow.known_answers", "Another author wrote the implementation independently")
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def every_lane(dut):
+    """16 lanes of 4 states, 64 steps, and the states after them."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "trn_xorwow.npz") as archive:
         first, numbers, last = (archive[name] for name in ("state", "out", "final"))
     async with bench(dut, Xorwow(CONFIG).signature, drain=False) as frame:

@@ -18,6 +18,7 @@ from bitpath.rtl.trainium3.dot.product_round import ProductRound
 from bitpath.rtl.trainium3.vector import exponential_constants
 from bitpath.rtl.trainium3.vector.config import ExponentialConfig, QuantizeMxConfig, XorwowConfig
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 SEED = 20251202
@@ -70,6 +71,7 @@ def test_a_product_is_rounded_to_a_format_of_wider_exponents(exponent):
     simulator.run()
 
 
+@covers("quantize_mx.known_answers")
 def test_quantize_mx_known_answers(replay, kat):
     """Every tile of BF16 and FP16 under both rules."""
     archive = kat("trn_quantize_mx.npz")
@@ -79,6 +81,7 @@ def test_quantize_mx_known_answers(replay, kat):
     replay("quantize_mx", QuantizeMxConfig(pipeline=STAGES[2]), bench, seed=SEED, min_compared=blocks)
 
 
+@covers("xorwow.known_answers")
 def test_xorwow_known_answers(replay, kat):
     """16 lanes, each step and the states after the last one."""
     lanes, *_, steps = kat("trn_xorwow.npz")["out"].shape
@@ -90,6 +93,7 @@ COARSE = replace(EXPONENTIAL, fraction_bits=24, table_bits=9, log2e_bits=30, pow
 """A coarser algorithm with a larger table, whose sums are of what is stored."""
 
 
+@covers("exponential.table")
 @pytest.mark.parametrize("numerics", [EXPONENTIAL, COARSE], ids=["default", "coarse"])
 def test_the_constants_are_the_exact_tiers(numerics):
     """Both come from integers, by series and roots that are not each other's."""
@@ -136,6 +140,7 @@ AGAIN = (
 """Benches on a second simulator or with other numerics: deep tests."""
 
 
+@covers("bf16_pe.rounded_products")
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.deep] if name in AGAIN else []) for name in BENCHES]
 )
