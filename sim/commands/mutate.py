@@ -19,7 +19,7 @@ from bitpath.sim.commands._click import Command, cluster_options, examples
 )
 @click.option("--golden", is_flag=True, help="Every file of golden, compiled loops too.")
 @click.option("--again", is_flag=True, help="Retry mutants that timed out in an earlier run.")
-@click.option("--count", type=click.IntRange(min=1), help="Mutants a file; 200, of golden 10, when not given.")
+@click.option("--count", type=click.IntRange(min=1), help="Mutants a component; 200, of golden 10, when not given.")
 @click.option("--seed", type=int, default=20261122, show_default=True, help="Seed of the selection and of the bench.")
 @cluster_options
 def command(
@@ -33,13 +33,13 @@ def command(
 ) -> None:
     """Insert small faults, which the tests of the mutated file must detect.
 
-    Inserts single-bit faults into each TARGET, an RTL file such as rtl/common/arithmetic/normalize or a unit, one at a time, and
-    runs the unit's own bench on each; for a golden TARGET, or one that compares results, such as sim/flows/outcome, inserts faults into
-    single lines and runs its tests. A faulty compiled loop is compiled anew, with bounds checks. Strings, annotations, decorators
+    Inserts single-bit faults into each TARGET, a component such as Round, or the components of an RTL file such as
+    rtl/common/arithmetic/normalize or of a unit, one at a time, and runs a unit's bench on each; for a golden TARGET, or one that
+    compares results, such as sim/flows/outcome, inserts faults into single lines and runs its tests. A faulty compiled loop is compiled anew, with bounds checks. Strings, annotations, decorators
     and error texts get no faults.
 
     Prints how many mutants died, were proved equivalent and survived, and writes build/reports/mutation.json. Known verdicts are
-    kept. Fails when fewer than 95 % of the nonequivalent mutants of an RTL file die, or a mutant of any file survives without a
+    kept. Fails when fewer than 95 % of the nonequivalent mutants of a component die, or a mutant of any file survives without a
     reason. A row of fewer mutants than without --count is printed, but not written to mutation.json.
     """
     from bitpath.sim.campaigns.mutation.rows import Rows

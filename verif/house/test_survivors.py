@@ -1,19 +1,24 @@
-"""Each reason for a surviving mutant quotes an existing source line."""
+"""Each reason for a surviving mutant quotes an existing source line, in RTL of the component that it names."""
 
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from bitpath.sim.campaigns.mutation.hosts import component_of
+
 VERIF = Path(__file__).resolve().parents[1]
 FILES = sorted(VERIF.rglob("survivors.toml"))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.parent.relative_to(VERIF)))
-def test_every_reason_is_of_a_line_of_its_file(file):
+def test_every_reason_is_of_a_line_of_its_target(file):
     survivors = tomllib.loads(file.read_text())["survivor"]
     assert survivors
     for each in survivors:
-        source = VERIF.parent / each["file"]
-        lines = source.with_name(source.name.removesuffix(".py") + ".py").read_text().splitlines()
-        assert each["line"] in map(str.strip, lines), (each["file"], each["line"])
+        path = each["target"].partition(":")[0].removesuffix(".py")
+        lines = (VERIF.parent / f"{path}.py").read_text().splitlines()
+        places = [number for number, line in enumerate(lines, 1) if line.strip() == each["line"]]
+        assert places, (each["target"], each["line"])
+        if path.startswith("rtl/"):
+            assert each["target"] in {component_of(f"{path}.py:{number}") for number in places}

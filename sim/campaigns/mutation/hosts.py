@@ -1,6 +1,11 @@
-"""Assigns to each file the unit whose bench judges its mutants."""
+"""Assigns to each component the unit whose bench judges its mutants.
 
+A target is a class or a function of the RTL, such as "rtl/common/arithmetic/round:Round".
+"""
+
+import ast
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -52,35 +57,42 @@ that the exact one lacks; only a row broadcast that writes the rows between show
 the DMA's cast, whose narrow lanes have states that no number reaches.
 """
 
-OWN_BENCH = {"rtl/trainium3/dot/pe": "quad_mx_pe", "rtl/common/arithmetic/round_increment": "srs"}
-"""Files that this unit's bench judges, though a smaller netlist has cells of them too: SRS rounds in every mode, smaller units in one."""
+OWN_BENCH = {
+    "rtl/trainium3/dot/pe:ProcessingElement": "quad_mx_pe",
+    "rtl/common/arithmetic/round_increment:goes_up": "srs",
+    "rtl/common/arithmetic/round_increment:increment": "srs",
+    "rtl/common/arithmetic/round_increment:increment_inverted": "srs",
+    "rtl/common/arithmetic/round_increment:RoundIncrement": "srs",
+}
+"""Targets that this unit's bench judges, though a smaller netlist has cells of them too: SRS rounds in every mode, smaller units in one."""
 
 
-def is_target(file: str) -> bool:
-    """Return True if the file is a target: all of rtl/common, and the machines' datapaths."""
-    return file not in control_files()
+def is_target(component: str) -> bool:
+    """Return True for a class or function of rtl/common or of a machine's datapath."""
+    return component.partition(":")[0] not in control_files()
 
 
 @once
 def targets() -> dict[str, Host]:
-    """Return the files that have cells, such as "rtl/common/arithmetic/align", with their hosts, ordered by host."""
+    """Return the components that have cells with their hosts, ordered by host."""
     sources = cache.hash_files((*rtl_emitter().sources, Path(__file__)))
     key = {"sources": sources, "amaranth": version("amaranth")}
     made = cache.ensure(paths.build_root() / "mutate" / "targets", key, _find)
-    return {file: HOSTS[number] for file, number in made.items()}
+    return {component: HOSTS[number] for component, number in made.items()}
 
 
 def _find(_: Path) -> dict[str, int]:
     found: dict[str, int] = {}
     for number, host in enumerate(HOSTS):
-        for file in sorted(cells(host)):
-            if is_target(file) and OWN_BENCH.get(file, host.unit) == host.unit:
-                found.setdefault(file, number)
+        for component in sorted(cells(host)):
+            if is_target(component) and OWN_BENCH.get(component, host.unit) == host.unit:
+                found.setdefault(component, number)
     return found
 
 
 def find_targets(names: tuple[str, ...]) -> dict[str, Host]:
-    """Return the targets of those names: a file with or without its folder and ``.py``, or a unit for all files it hosts.
+    """Return the targets of those names: a component, a file with or without its folder and ``.py``, or a unit for all
+    that it hosts.
 
     Raises ValueError if a name is neither.
     """
@@ -89,16 +101,36 @@ def find_targets(names: tuple[str, ...]) -> dict[str, Host]:
     chosen: dict[str, Host] = {}
     for name in names:
         file = name.removesuffix(".py")
-        own = [target for target, host in known.items() if file in (target, target.rpartition("/")[2], host.unit)]
+        own = [target for target, host in known.items() if file in (*_names(target), host.unit)]
         if not own:
             raise ValueError(f"no datapath {name!r} has cells in a unit's netlist, known are {', '.join(known)}")
         chosen |= {target: known[target] for target in own}
     return chosen
 
 
+def _names(target: str) -> tuple[str, ...]:
+    file, _, component = target.partition(":")
+    return target, file, file.rpartition("/")[2], component
+
+
+def component_of(source: str) -> str:
+    """Return the class or function of a line: "rtl/common/arithmetic/align.py:85" is of "rtl/common/arithmetic/align:Align"."""
+    file, _, number = source.rpartition(".py:")
+    starts, names = definitions(file)
+    return f"{file}:{names[bisect_right(starts, int(number)) - 1]}"
+
+
+@once
+def definitions(file: str) -> tuple[list[int], list[str]]:
+    """Return the first lines and the names of a file's classes and functions; lines before the first one have none."""
+    tree = ast.parse((RTL.parent / f"{file}.py").read_text())
+    found = [each for each in tree.body if isinstance(each, ast.ClassDef | ast.FunctionDef)]
+    return [0, *(each.lineno for each in found)], ["", *(each.name for each in found)]
+
+
 def cells(host: Host) -> Counter[str]:
-    """Cells and processes of each file in the host's netlist."""
-    return Counter(source.rpartition(".py")[0] for source in _owners(host_rtlil(host)[0]))
+    """Cells and processes of each component in the host's netlist."""
+    return Counter(map(component_of, _owners(host_rtlil(host)[0])))
 
 
 def host_rtlil(host: Host) -> tuple[str, tuple[str, ...]]:

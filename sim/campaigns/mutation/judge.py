@@ -52,7 +52,7 @@ SCRIPTS = ("judge.py", "traffic.py", "replay.cpp", "netlist.py", "equivalence.py
 
 
 def judge(target: str, host: Host, count: int, seed: int, progress: Progress, *, again: bool = False) -> Judged:
-    """Judge a number of mutants of a file, or all. Verdicts of earlier runs come from the journal; with ``again``, mutants
+    """Judge a number of mutants of a component, or all. Verdicts of earlier runs come from the journal; with ``again``, mutants
     that ran out of time are judged once more.
 
     Raises MissingToolError without a tool, and SimulationError if the bench fails without a mutant, something else than

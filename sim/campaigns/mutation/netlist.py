@@ -29,7 +29,7 @@ opt_expr
 wreduce
 opt_clean -purge
 write_rtlil {prepared}
-mutate -list {all} -o possible.txt a:src=*{target}.py:* t:$meminit* %d t:$memrd* %d
+mutate -list {all} -o possible.txt a:src=*{file}.py:* t:$meminit* %d t:$memrd* %d
 """
 """Faults exclude the cells of memory contents, which are constant, and of combinational read ports, which have no reset. The
 cells around a read port have their own faults.
@@ -74,7 +74,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Mutants:
-    """Configuration of a netlist of mutants, the key of its build: host, file, number and seed of the draw, Yosys."""
+    """Configuration of a netlist of mutants, the key of its build: host, component, number and seed of the draw, Yosys."""
 
     unit: str
     config: Any
@@ -94,7 +94,7 @@ def build_mutants(host: Host, target: str, count: int, seed: int) -> Built:
 def _emit(host: Host, unit: str, key: Mutants, folder: Path) -> SimpleNamespace:
     text, no_inline = hosts.host_rtlil(host)
     (folder / "design.il").write_text(text)
-    prepare = _PREPARE.format(top=host.top, prepared=PREPARED, all=_ALL, target=key.target)
+    prepare = _PREPARE.format(top=host.top, prepared=PREPARED, all=_ALL, file=key.target.partition(":")[0])
     require_run(f"preparing {key.target}", folder, "prepare", prepare, YOSYS_SECONDS)
     possible = read_list((folder / "possible.txt").read_text(), key.target)
     drawn = draw(possible, key.count, key.seed)
@@ -162,14 +162,18 @@ def select_bits(count: int) -> int:
 
 
 def read_list(text: str, target: str) -> list[Mutant]:
-    """Return the mutants in Yosys' list, each with its line of the target, without those at clock ports."""
+    """Return the target's mutants in Yosys' list, each with its line, without those at clock ports."""
+    file = target.partition(":")[0]
     found = []
     for line in text.splitlines():
         words = re.findall(r"-(mode|module|cell|port|portbit|ctrlbit|src) (\S+)", line)
         fields = dict(words)
         control = fields.get("ctrlbit")
         # A cell merged from two equal ones has the lines of both.
-        sources = [value for name, value in words if name == "src" and value.startswith(f"{target}.py:")]
+        sources = [value for name, value in words if name == "src" and value.startswith(f"{file}.py:")]
+        sources = [source for source in sources if hosts.component_of(source) == target]
+        if not sources:
+            continue
         place = {name: fields[name] for name in ("mode", "module", "cell", "port")} | {"bit": int(fields["portbit"])}
         found.append(Mutant(**place, control=None if control is None else int(control), source=sources[0]))
     return [mutant for mutant in found if mutant.port.lstrip("\\").lower() != "clk"]

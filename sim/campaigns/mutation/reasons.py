@@ -13,7 +13,7 @@ from bitpath.sim.campaigns.mutation.verdicts import Faulty
 from bitpath.sim.engine.machines import MACHINES
 
 PACKAGES = {"rtl": bitpath.rtl, "golden": bitpath.golden, "sim": bitpath.sim, "verif": bitpath.verif}
-FIELDS = {"file": str, "line": str, "modes": list, "reason": str}
+FIELDS = {"target": str, "line": str, "modes": list, "reason": str}
 PLACE = {"port": str, "bits": list}
 """Further fields of a mutant of RTL."""
 
@@ -53,7 +53,7 @@ def source_line(source: str) -> str:
 
 
 def read_reasons(target: str) -> list[Reason]:
-    """Return the reasons of a target such as "rtl/common/arithmetic/align"; empty if it has no file.
+    """Return the reasons of a target such as "rtl/common/arithmetic/align:Align"; empty if it has no file.
 
     Raises ValueError if the file says something else.
     """
@@ -71,9 +71,9 @@ def read_reasons(target: str) -> list[Reason]:
         if {name: type(value) for name, value in entry.items()} != fields or not entry["reason"].strip():
             raise ValueError(f"{path}: a survivor has the fields {', '.join(fields)}, not {', '.join(entry)}")
     own: list[dict[str, Any]] = [
-        {name: tuple(value) if isinstance(value, list) else value for name, value in entry.items() if name != "file"}
+        {name: tuple(value) if isinstance(value, list) else value for name, value in entry.items() if name != "target"}
         for entry in entries
-        if entry["file"] == target
+        if entry["target"] == target
     ]
     return [Reason(**each) for each in own]
 

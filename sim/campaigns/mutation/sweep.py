@@ -30,7 +30,7 @@ COUNT = 200
 
 @dataclass(frozen=True)
 class Task:
-    """A file whose mutants are judged: their usual number, and the call that judges a number drawn by a seed."""
+    """A component of RTL or a file of Python whose mutants are judged: their usual number, and the call that judges a number drawn by a seed."""
 
     target: str
     count: int

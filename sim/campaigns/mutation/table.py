@@ -10,7 +10,7 @@ from bitpath.sim.campaigns.mutation.reasons import read_reasons
 from bitpath.sim.campaigns.mutation.verdicts import BROKEN, EQUIVALENT, KILLED, SURVIVED, TIMED_OUT, Judged
 
 NEEDED_PERCENT = 95.0
-"""Percentage of an RTL file's mutants, those proved equivalent excluded, that must be killed. Equivalence is not proved for
+"""Percentage of a component's mutants, those proved equivalent excluded, that must be killed. Equivalence is not proved for
 mutants of Python, so only the rule that every survivor needs a reason applies to them."""
 VERDICTS = (KILLED, EQUIVALENT, SURVIVED, BROKEN)
 COLUMNS = ("unit", "target", "mutants", "possible", *VERDICTS, "score %", "confirmed", "seconds")

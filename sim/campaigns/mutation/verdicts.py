@@ -99,7 +99,7 @@ class Ledger:
 
     Parameters
     ----------
-    target : file of the mutants.
+    target : component or file of the mutants.
     key : the digest.
     count : number of mutants; they are numbered from 1.
     now : returns the present digest: sources may change while mutants are judged.

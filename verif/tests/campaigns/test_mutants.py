@@ -19,19 +19,27 @@ LIST = """mutate -mode inv -module lane -cell $5 -port Y -portbit 0 -src rtl/a.p
 mutate -mode cnot0 -module lane -cell $5 -port A -portbit 7 -ctrlbit 2 -wire o -wirebit 3 -src rtl/a.py:3
 mutate -mode const1 -module top -cell $7 -port CLK -portbit 0 -src rtl/a.py:4
 mutate -mode const1 -module top -cell $7 -port D -portbit 1 -src rtl/b.py:9 -src rtl/a.py:4
+mutate -mode const1 -module top -cell $8 -port D -portbit 1 -src rtl/a.py:2
 """
 
 
-def test_the_list_is_read_without_clocks():
-    first, second, third = netlist.read_list(LIST, "rtl/a")
+@pytest.fixture
+def listed(monkeypatch):
+    """Return the mutants of the component whose lines are 3 and 4 of rtl/a; others are of the one before, and of rtl/b."""
+    monkeypatch.setattr(hosts, "definitions", lambda file: ([0, 1, 3], ["", "Before", "Lane"]))
+    return netlist.read_list(LIST, "rtl/a:Lane")
+
+
+def test_the_list_is_read_without_clocks(listed):
+    first, second, third = listed
     assert (first.mode, first.module, first.cell, first.port, first.bit) == ("inv", "lane", "$5", "Y", 0)
     assert second.command == "mutate -mode cnot0 -module lane -cell $5 -port A -portbit 7 -ctrlbit 2"
     assert second.shown == "rtl/a.py:3: cnot0 A[7] by bit 2 of $5 in lane"
     assert (third.port, third.control, third.source) == ("D", None, "rtl/a.py:4")
 
 
-def test_a_netlist_takes_all_mutants_numbered_from_1():
-    script = netlist.mutating(netlist.read_list(LIST, "rtl/a"), "out.v").splitlines()
+def test_a_netlist_takes_all_mutants_numbered_from_1(listed):
+    script = netlist.mutating(listed, "out.v").splitlines()
     assert script[1].endswith("-portbit 0 -ctrl mutsel 2 1")
     assert script[3].endswith("-port D -portbit 1 -ctrl mutsel 2 3")
     assert script[4:] == ["pmuxtree", "setundef -init -zero", "write_rtlil mutants.il", "write_verilog -noattr out.v"]
@@ -123,10 +131,14 @@ end
     assert netlist.copies(text, "top") == {"top": 1, "row": 2, "lane": 5}
 
 
-def test_a_units_cells_are_counted_by_file():
+def test_a_units_cells_are_counted_by_component():
     cells = hosts.cells(Host("fidelity_multiplier", UNITS["fidelity_multiplier"].config_type()))
-    assert set(cells) == {"rtl/tensix/dot/fidelity_multiplier"}
-    assert cells["rtl/tensix/dot/fidelity_multiplier"] > 20
+    assert set(cells) == {"rtl/tensix/dot/fidelity_multiplier:FidelityMultiplier"}
+    assert cells["rtl/tensix/dot/fidelity_multiplier:FidelityMultiplier"] > 20
+    assert set(hosts.cells(Host("ups", UNITS["ups"].config_type()))) > {
+        "rtl/aie_ml_v2/convert/ups:Ups",
+        "rtl/aie_ml_v2/convert/ups_lane:UpsLane",
+    }
 
 
 def test_hosts_are_units_with_benches():
@@ -137,19 +149,18 @@ def test_hosts_are_units_with_benches():
 
 def test_what_is_no_datapath_is_no_target(monkeypatch):
     ups = next(host for host in HOSTS if host.unit == "ups")
-    monkeypatch.setattr(
-        hosts, "targets", lambda: {"rtl/aie_ml_v2/convert/ups": ups, "rtl/aie_ml_v2/convert/ups_lane": ups}
-    )
-    assert list(hosts.find_targets(("ups_lane",))) == ["rtl/aie_ml_v2/convert/ups_lane"]
-    assert list(hosts.find_targets(("rtl/aie_ml_v2/convert/ups.py",))) == ["rtl/aie_ml_v2/convert/ups"]
-    # A unit: its own file, and what else it hosts.
-    assert list(hosts.find_targets(("ups",))) == ["rtl/aie_ml_v2/convert/ups", "rtl/aie_ml_v2/convert/ups_lane"]
+    lane = "rtl/aie_ml_v2/convert/ups_lane:UpsLane"
+    monkeypatch.setattr(hosts, "targets", lambda: {"rtl/aie_ml_v2/convert/ups:Ups": ups, lane: ups})
+    for name in ("UpsLane", "ups_lane", "rtl/aie_ml_v2/convert/ups_lane.py", lane):
+        assert list(hosts.find_targets((name,))) == [lane]
+    # A unit: its own component, and what else it hosts.
+    assert list(hosts.find_targets(("ups",))) == ["rtl/aie_ml_v2/convert/ups:Ups", lane]
     with pytest.raises(
         ValueError, match="no datapath 'tensix_engine' has cells in a unit's netlist, known are rtl/aie"
     ):
         hosts.find_targets(("tensix_engine",))
-    assert not hosts.is_target("rtl/tensix/engine/tensix_engine")
-    assert hosts.is_target("rtl/common/pipeline/ring")
+    assert not hosts.is_target("rtl/tensix/engine/tensix_engine:TensixEngine")
+    assert hosts.is_target("rtl/common/pipeline/ring:Ring")
 
 
 @covers("mutation.draw")
@@ -179,11 +190,11 @@ def test_what_is_left_out_computes_addresses_and_counts_alone(unit):
 
 @covers("mutation.draw", "A score over mutants of easy lines alone says little")
 @pytest.mark.deep
-def test_every_common_file_with_cells_of_its_own_is_a_target():
-    """Every file of rtl/common with cells of its own has a row, and files without a row compute no numbers; lines take
+def test_every_common_component_with_cells_of_its_own_is_a_target():
+    """Every component of rtl/common with cells of its own has a row, and files without a row compute no numbers; lines take
     turns, the seed decides the draw; a cell belongs to the Python line that wrote it."""
-    found = {file for unit in UNITS for file in hosts.cells(Host(unit, UNITS[unit].config_type()))}
-    assert {file for file in found if file.startswith("rtl/common/")} <= set(hosts.targets())
+    found = {each for unit in UNITS for each in hosts.cells(Host(unit, UNITS[unit].config_type()))}
+    assert {each for each in found if each.startswith("rtl/common/")} <= set(hosts.targets())
 
 
 @pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.unit)

@@ -155,7 +155,7 @@ def test_a_reason_is_that_of_its_line(tmp_path, monkeypatch):
     file = tmp_path / "reasons.toml"
     monkeypatch.setattr(reasons, "reasons_file", lambda target: file)
     file.write_text(f"""[[survivor]]
-file = "{TARGET}"
+target = "{TARGET}"
 line = '''{reasons.source_line(mutant(1).source)}'''
 modes = ["Lt -> LtE"]
 reason = "Both are the same there."
@@ -185,14 +185,14 @@ def test_a_reason_is_that_of_its_bits():
     [
         ("[[survivor]", "not TOML"),
         ("survivor = 3\n", "survivors are tables"),
-        ('[[survivor]]\nline = "a"\n', "a survivor has the fields file, line, modes, reason, not line"),
+        ('[[survivor]]\nline = "a"\n', "a survivor has the fields target, line, modes, reason, not line"),
         (
-            '[[survivor]]\nfile = "a"\nline = "a"\nmodes = ["inv"]\nport = "A"\nbits = [1]\nreason = "so"\n',
-            "a survivor has the fields file, line, modes, reason, not file, line, modes, port, bits, reason",
+            '[[survivor]]\ntarget = "a"\nline = "a"\nmodes = ["inv"]\nport = "A"\nbits = [1]\nreason = "so"\n',
+            "a survivor has the fields target, line, modes, reason, not target, line, modes, port, bits, reason",
         ),
         (
-            '[[survivor]]\nfile = "a"\nline = "a"\nmodes = ["inv"]\nreason = " "\n',
-            "a survivor has the fields file, line, modes, reason",
+            '[[survivor]]\ntarget = "a"\nline = "a"\nmodes = ["inv"]\nreason = " "\n',
+            "a survivor has the fields target, line, modes, reason",
         ),
     ],
 )
