@@ -63,6 +63,7 @@ COMPARING = (
     "check/test_records",
     "cli/test_exit_codes",
     "commands/test_*mismatches",
+    "commands/test_outcome",
     "commands/test_recording",
     "commands/test_run_mistakes",
     "commands/test_run_status",
