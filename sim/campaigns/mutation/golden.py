@@ -65,6 +65,7 @@ COMPARING = (
     "commands/test_*mismatches",
     "commands/test_outcome",
     "commands/test_recording",
+    "commands/test_results",
     "commands/test_run_mistakes",
     "commands/test_run_status",
     "commands/test_staged",
@@ -124,9 +125,13 @@ def find_python(name: str) -> str:
 
 
 def tests_of(module: str) -> list[Path]:
-    """Return the test files that judge a module and import it; raise SimulationError if no test file imports it."""
+    """Return the test files that judge a module; raise SimulationError if there are none.
+
+    Those of golden are the ones that import it. A file that compares results is reached through commands too, so all of its
+    tests judge it.
+    """
     is_golden = module.startswith("bitpath.golden.")
-    found = [file for file, modules in _tests(is_golden).items() if module in modules]
+    found = [file for file, modules in _tests(is_golden).items() if not is_golden or module in modules]
     if not found:
         raise SimulationError(f"no file of {TESTS} imports {module}; mutants of Python are judged in a checkout")
     return sorted(found)

@@ -31,6 +31,14 @@ def test_runs_that_begin_at_once_have_files_of_their_own(elsewhere, record):
     assert not damaged
 
 
+def test_a_run_keeps_its_seconds_to_hundredths(elsewhere, record, monkeypatch):
+    keeper = Keeper(1, datetime(2026, 11, 25, tzinfo=UTC), commit=None)
+    monkeypatch.setattr(history.time, "monotonic", lambda: keeper.start + 1.23456)
+    keeper.keep([record()])
+    (file,) = history.folder().iterdir()
+    assert json.loads(file.read_text())["wall_seconds"] == 1.23
+
+
 def test_a_kept_run_is_small():
     """The largest maps of a format, all cells with mismatches, take less than 64 KiB."""
     rtl = np.random.default_rng(1).standard_normal((512, 512)).astype(np.float32)

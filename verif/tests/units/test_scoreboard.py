@@ -179,3 +179,16 @@ def test_the_command_that_explains():
     line = mismatches.explain_line("aie_ml_v2", presets, 2, x_y="1", z=("a b", "c"), switch="", nothing=None)
     assert line == "bitpath explain aie_ml_v2 --x-y 1 --z 'a b' --z c --switch --preset second"
     assert mismatches.explain_line("aie_ml_v2", presets, 3) is None
+
+
+def test_the_first_mismatch_names_its_test(folder):
+    assert mismatches.first_test(folder) is None
+    compared(2)
+    assert mismatches.first_test(folder) == "sums"
+
+
+def test_a_long_word_stays_whole():
+    word = "x" * 200
+    shown = mismatches.Shown(operands={"a": f"one {word}"})
+    text = mismatches.full_text("sums", [mismatches.Difference("", 1, 2, Word(32))], shown)
+    assert word in text
