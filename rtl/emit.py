@@ -20,10 +20,68 @@ from bitpath.rtl.common.config import digest, to_dict
 from bitpath.rtl.common.files import replacing
 from bitpath.rtl.common.pipeline.shared_instances import Emission
 from bitpath.rtl.flat import COLUMNS, HANDSHAKE, flat_ports, has_streams, port_table, wrapper
-from bitpath.rtl.packages import BENDER, core_name, package_files
 from bitpath.rtl.stepped import Group
 from bitpath.rtl.testbench import Vectors, bench_files, file_names
 from bitpath.rtl.units import find_unit
+
+# Package descriptions of a flat module with its testbench: a FuseSoC core file and a Bender manifest.
+#
+# References: FuseSoC, CAPI2 reference (core file format version 2); Bender, manifest format and sources.
+
+
+BENDER = "Bender.yml"
+
+
+def core_name(name: str) -> str:
+    """Return the name of the core file."""
+    return f"{name}.core"
+
+
+def package_files(name: str, summary: str) -> dict[str, str]:
+    """Return the texts of ``NAME.core`` and ``Bender.yml`` by their names.
+
+    In FuseSoC the target ``sim`` runs the testbench on Icarus or Verilator; in Bender the testbench has the target ``test``.
+    """
+    bench, *data = file_names(name)
+    description = json.dumps(summary)
+    core = [
+        "CAPI=2:",
+        f"name: bitpath:units:{name}:{version('bitpath')}",
+        f"description: {description}",
+        "filesets:",
+        "  rtl:",
+        f"    files: [{name}.v]",
+        "    file_type: verilogSource-2005",
+        "  tb:",
+        "    files:",
+        f"      - {bench}: {{file_type: systemVerilogSource}}",
+        *(f"      - {file}: {{file_type: user, copyto: {file}}}" for file in data),
+        "targets:",
+        "  default:",
+        "    filesets: [rtl]",
+        f"    toplevel: {name}",
+        "  sim:",
+        "    filesets: [rtl, tb]",
+        f"    toplevel: {name}_tb",
+        "    flow: sim",
+        "    flow_options:",
+        "      tool: icarus",
+        "      iverilog_options: [-g2012]",
+        "      mode: binary",
+        "      verilator_options: [--timing]",
+    ]
+    bender = [
+        "package:",
+        f"  name: {name}",
+        f"  description: {description}",
+        "sources:",
+        f"  - {name}.v",
+        "  - target: test",
+        "    files:",
+        f"      - {bench}",
+    ]
+    return {core_name(name): "\n".join(core) + "\n", BENDER: "\n".join(bender) + "\n"}
+
 
 STARTER = re.compile(r"^( *)reg (\\\S*dump_module\S*) += 0;", re.MULTILINE)
 """Yosys' declaration of the constant on which it makes the blocks of a module depend."""
@@ -162,7 +220,7 @@ def emit_flat(unit: str, config: Any, out: Path, name: str | None = None, vector
     Parameters
     ----------
     name : a Verilog identifier; None takes the unit's name.
-    vectors : adds a testbench that plays them, see :mod:`.testbench`, and :mod:`.packages`.
+    vectors : adds a testbench that plays them, see :mod:`.testbench`, and `package_files`.
     """
     top = unit if name is None else name
     require_identifier(top)

@@ -10,7 +10,7 @@ from bitpath.golden import trainium3
 from bitpath.golden.formats.catalogue import CATALOGUE
 from bitpath.rtl.emit import verilog_text
 from bitpath.rtl.trainium3.array.config import ArrayConfig
-from bitpath.rtl.trainium3.engine.config import EngineConfig
+from bitpath.rtl.trainium3.engine.instruction import EngineConfig
 from bitpath.rtl.units import UNITS
 from bitpath.sim.campaigns.formal.table import listing
 from bitpath.sim.engine.errors import EXIT_CODES

@@ -9,7 +9,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8
 from bitpath.golden.arrays.arguments import one_of, suggestion
 from bitpath.golden.arrays.parallel import Progress
 from bitpath.golden.machines import AIE_ML_V2
-from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
+from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 from bitpath.sim.flows.matmul import MatmulRun, resized
 

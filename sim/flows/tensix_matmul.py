@@ -15,8 +15,8 @@ from bitpath.golden.tensix.declarations.formats import COLUMNS, FIDELITY_PHASES,
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
 from bitpath.golden.tensix.matmul.matmul import from_tiles
 from bitpath.golden.tensix.matmul.packing import Packing
-from bitpath.rtl.tensix.engine.config import TensixEngineConfig
-from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
+from bitpath.rtl.tensix.engine.command import TensixEngineConfig
+from bitpath.rtl.tensix.matrix.instruction import MatrixUnitConfig
 from bitpath.sim.flows.matmul import MatmulRun, resized
 from bitpath.sim.flows.operands import quantised
 from bitpath.verif.kit.values import Integer

@@ -9,7 +9,7 @@ from bitpath.golden import tensix
 from bitpath.golden.arrays.arguments import one_of, suggestion
 from bitpath.golden.tensix.declarations.formats import TILE, Format
 from bitpath.golden.tensix.matmul.packing import Packing
-from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.rtl.tensix.engine.command import TensixEngineConfig
 from bitpath.sim.flows import operands as matrices
 from bitpath.sim.flows import tensix_matmul
 from bitpath.sim.flows.tensix_matmul import SIZES, SLICES, engine_for

@@ -14,7 +14,7 @@ from bitpath.golden.trainium3.declarations.dot import DotNumerics
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, ScaleRule
 from bitpath.golden.trainium3.operands.quantize_mx import ScaleRuleName
 from bitpath.rtl.trainium3.array.config import ArrayConfig
-from bitpath.rtl.trainium3.engine.config import EngineConfig
+from bitpath.rtl.trainium3.engine.instruction import EngineConfig
 from bitpath.sim.flows.matmul import MatmulRun, resized
 from bitpath.verif.trainium3.engine.lowering import check_fits
 

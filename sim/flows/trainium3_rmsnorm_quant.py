@@ -11,7 +11,7 @@ from bitpath.golden import trainium3
 from bitpath.golden.arrays.arguments import one_of, suggestion
 from bitpath.golden.arrays.codec import decode_array
 from bitpath.golden.trainium3.declarations.vector import ROW_TILE, SCALE_BYTES
-from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
+from bitpath.rtl.trainium3.rmsnorm_quant.layouts import RmsNormQuantConfig
 from bitpath.sim.flows.accuracy import rmsnorm_reference
 from bitpath.sim.flows.builds import Builds, Part
 from bitpath.sim.flows.operands import extents, load, normalised_layer

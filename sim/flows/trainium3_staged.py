@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 
 from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_FP32, MAX_STATIONARY, PSUM_BANKS
-from bitpath.rtl.common.fp32.fp32_lanes import Fp32LanesConfig
+from bitpath.rtl.common.fp32.fp32_functions import Fp32LanesConfig
 from bitpath.rtl.common.unit import registered
 from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumConfig
 from bitpath.rtl.trainium3.core.config import CoreConfig, DmaEngineConfig
 from bitpath.rtl.trainium3.dma.config import DmaMoverConfig, DmaTransposeConfig
-from bitpath.rtl.trainium3.engine.config import EngineConfig
+from bitpath.rtl.trainium3.engine.instruction import EngineConfig
 from bitpath.rtl.trainium3.lanes.config import Activation2Config, CopyConfig, EngineLaneConfig, Rand2Config
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig, TransposeConfig
 from bitpath.rtl.trainium3.vector.config import ExponentialConfig, QuantizeMxConfig, XorwowConfig

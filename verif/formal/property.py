@@ -1,13 +1,19 @@
 """Records of properties and of their sabotages, and a room's table of them."""
 
+import ast
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
-from functools import partial
+from functools import cache, partial
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
+import bitpath.rtl
+from bitpath.rtl.common.pipeline.shared_instances import snake
 from bitpath.verif.formal.claim import Claim
+
+RTL = Path(str(bitpath.rtl.__file__)).parent
 
 
 class Engine(Enum):
@@ -39,7 +45,7 @@ class Property:
     Attributes
     ----------
     name : identifies it; a file name too.
-    unit : what it is of: a file of ``rtl/`` without its ending, a dot between folder and file.
+    unit : what it is of: machine and component, or file, such as ``common.reciprocal``.
     says : one line for people.
     state : makes the statement.
     sabotage : what must refute it.
@@ -53,6 +59,26 @@ class Property:
     sabotage: Sabotage
     engine: Engine = Engine.UNROLLED
     depth: int = 0
+
+
+@cache
+def _definitions(room: str) -> dict[str, str]:
+    """Return the files of a folder below ``rtl/`` by their own names and those of their components, in lower case."""
+    found = {}
+    for path in sorted((RTL / room).rglob("*.py")):
+        file = path.relative_to(RTL).as_posix()
+        found[path.stem] = file
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                found.setdefault(snake(node.name), file)
+    return found
+
+
+def file_of(room: str, unit: str) -> str:
+    """Return the file below ``rtl/`` that defines a unit of a folder; raise ValueError if none does."""
+    if unit not in _definitions(room):
+        raise ValueError(f"no file of rtl/{room} defines {unit}")
+    return _definitions(room)[unit]
 
 
 class Properties(list[Property]):
@@ -78,9 +104,9 @@ class Properties(list[Property]):
 
         Parameters
         ----------
-        unit : a file of the room, without its ending.
+        unit : a component of the room in lower case, or a file without its ending.
         name : becomes lower case. In it, in ``unit`` and in ``says``, ``{column}`` stands for a row's value.
-        sabotage : the old and the new text in the unit's file, or a sabotage of any file; None if it is a column.
+        sabotage : the old and the new text in the file that defines the unit, or a sabotage of any file; None if it is a column.
         columns, rows : as pytest.mark.parametrize takes them; the statement gets the columns that it has parameters for.
         depth : may be a column too.
         """
@@ -97,7 +123,7 @@ class Properties(list[Property]):
                     f"{machine}.{file}",
                     says.format(**values),
                     partial(state, **taken),
-                    broken if isinstance(broken, Sabotage) else Sabotage(f"{self.room}/{file}.py", *broken),
+                    broken if isinstance(broken, Sabotage) else Sabotage(file_of(self.room, file), *broken),
                     engine,
                     values.get("depth", depth),
                 )

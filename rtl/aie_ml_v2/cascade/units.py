@@ -1,8 +1,6 @@
 """Units of rtl/aie_ml_v2/cascade: the chain of multiply-accumulates and the link between two."""
 
-from bitpath.rtl.aie_ml_v2.cascade.cascade import Cascade
-from bitpath.rtl.aie_ml_v2.cascade.cascade_link import CascadeLink
-from bitpath.rtl.aie_ml_v2.cascade.config import CascadeConfig, CascadeLinkConfig
+from bitpath.rtl.aie_ml_v2.cascade.cascade import Cascade, CascadeConfig, CascadeLink, CascadeLinkConfig
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Unit, WaveGroup
 
 UNITS = (
@@ -34,9 +32,5 @@ UNITS = (
     ),
 )
 
-CONTROL = (
-    "cascade",
-    "cascade_link",
-    "cascade_stage",
-)
+CONTROL = ("cascade",)
 """Files without arithmetic (sequencers, register files, memories, wiring), which are not mutated."""

@@ -29,13 +29,12 @@ from bitpath.rtl.aie_ml_v2.core.multiply_unit import MultiplyUnit
 from bitpath.rtl.aie_ml_v2.core.run_counters import COUNTER_BITS, LOAD_SLOTS, STALLS, RunCounters
 from bitpath.rtl.aie_ml_v2.core.store_unit import StoreUnit
 from bitpath.rtl.aie_ml_v2.faults import Fault
-from bitpath.rtl.aie_ml_v2.mover.config import ShuffleConfig
+from bitpath.rtl.aie_ml_v2.mover.layouts import ShuffleConfig
 from bitpath.rtl.aie_ml_v2.mover.shuffle import Shuffle
-from bitpath.rtl.aie_ml_v2.tile.accumulator_registers import AccumulatorRegisters
 from bitpath.rtl.aie_ml_v2.tile.data_memory import DataMemory, outside_layout
-from bitpath.rtl.aie_ml_v2.tile.fifo_bytes import LINE_BITS
+from bitpath.rtl.aie_ml_v2.tile.fifos import LINE_BITS
+from bitpath.rtl.aie_ml_v2.tile.registers import MV_FORWARD, AccumulatorRegisters, VectorRegisters
 from bitpath.rtl.aie_ml_v2.tile.slot_file import SLOTS
-from bitpath.rtl.aie_ml_v2.tile.vector_registers import MV_FORWARD, VectorRegisters
 from bitpath.rtl.common.pipeline.faults import first_of, keep_first
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 

@@ -18,9 +18,8 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.aie_ml_v2.declarations.modes import TIMINGS, Datapath
 from bitpath.rtl.aie_ml_v2.core.bundle import VECTOR_SLOT, VectorOp
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
-from bitpath.rtl.aie_ml_v2.tile.accumulator_registers import FLOAT_FORWARD, INTEGER_FORWARD, accumulator_write
+from bitpath.rtl.aie_ml_v2.tile.registers import FLOAT_FORWARD, INTEGER_FORWARD, accumulator_write, vector_layout
 from bitpath.rtl.aie_ml_v2.tile.slot_file import SLOTS, name_layout
-from bitpath.rtl.aie_ml_v2.tile.vector_registers import vector_layout
 from bitpath.rtl.aie_ml_v2.vector.native_mac import ACCUMULATOR_BITS, NativeMac
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 

@@ -26,10 +26,9 @@ from bitpath.rtl.aie_ml_v2.convert.srs import Srs
 from bitpath.rtl.aie_ml_v2.core.address_unit import POINTER_WRITE, SHIFT_BITS
 from bitpath.rtl.aie_ml_v2.core.bundle import STORE_SLOT, StoreOp
 from bitpath.rtl.aie_ml_v2.tile.config import StoreFifoConfig
-from bitpath.rtl.aie_ml_v2.tile.fifo_bytes import COUNT, FIFO_BITS, LINE_BITS, PLACE_BITS
-from bitpath.rtl.aie_ml_v2.tile.store_fifo import StoreFifo
+from bitpath.rtl.aie_ml_v2.tile.fifos import COUNT, FIFO_BITS, LINE_BITS, PLACE_BITS, StoreFifo
 from bitpath.rtl.aie_ml_v2.vector.native_mac import ACCUMULATOR_BITS
-from bitpath.rtl.common.pipeline.delay import Delay
+from bitpath.rtl.common.pipeline.pipeline_registers import Delay
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 STORE_ACCESS = data.StructLayout(

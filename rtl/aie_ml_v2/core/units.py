@@ -43,5 +43,8 @@ UNITS = (
     ),
 )
 
-CONTROL = ("aie_tile", "bundle")
+CONTROL = (
+    "aie_tile",
+    "bundle",
+)
 """Files without arithmetic (sequencers, register files, memories, wiring), which are not mutated."""

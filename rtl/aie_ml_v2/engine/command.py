@@ -1,16 +1,46 @@
 """Layouts of the engine: operand memory words, commands, beats without operands, and stores."""
 
+from dataclasses import dataclass, field
 from functools import cache
 
-from amaranth import Mux, Value
-from amaranth.lib import data
+from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS, FLOAT16, INT8
-from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
-from bitpath.rtl.aie_ml_v2.mac.layouts import BYTE, MacControl
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
-from bitpath.rtl.aie_ml_v2.vector.layouts import X_BITS, X_BLOCKS, Y_BITS, Y_BLOCKS, place_layout
+from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, FLOAT8_FORMATS, FLOAT16, INT8
+from bitpath.rtl.aie_ml_v2.faults import Fault
+from bitpath.rtl.aie_ml_v2.mac.config import BYTE, MacControl, MacMode
+from bitpath.rtl.aie_ml_v2.vector.config import X_BITS, X_BLOCKS, Y_BITS, Y_BLOCKS, VectorMacConfig, place_layout
+from bitpath.rtl.common.config import require_power_of_two
+from bitpath.rtl.common.pipeline.faults import first_of
+
+# Configuration of the matrix engine.
+
+
+@dataclass(frozen=True, kw_only=True)
+class AieEngineConfig:
+    """Configuration of the engine; the depth of each memory must be a power of two.
+
+    Attributes
+    ----------
+    unit : the multiply-accumulate.
+    x_depth : words of the X memory; a word is an X tile, or half of one in MX9.
+    y_depth : words of the Y memory; a word is a Y tile, or half of one in MX9.
+    result_depth : words of the result memory; a word is a group of ``unit.lanes`` lanes.
+    """
+
+    unit: VectorMacConfig = field(default_factory=VectorMacConfig)
+    x_depth: int = 64
+    y_depth: int = 128
+    result_depth: int = 128
+
+    def __post_init__(self) -> None:
+        for name in ("x_depth", "y_depth", "result_depth"):
+            # The results hold one output tile, the operands one step of K with a tile for each accumulator.
+            least = self.unit.parts if name == "result_depth" else 2 * self.unit.accumulators
+            require_power_of_two("aie_engine", name, getattr(self, name), max(16, least), 1 << 16)
+
 
 X_WORD = data.StructLayout({"tile": X_BITS, "exponents": X_BLOCKS * BYTE, "shifts": X_BLOCKS * BYTE})
 Y_WORD = data.StructLayout({"tile": Y_BITS, "exponents": Y_BLOCKS * BYTE, "shifts": Y_BLOCKS * BYTE})
@@ -86,3 +116,52 @@ def beat_step_layout(config: AieEngineConfig) -> data.StructLayout:
             "store": store_layout(config),
         }
     )
+
+
+# Check of a command: what the engine refuses before its queue.
+
+
+FORMATS = {MacMode.of(mode): len(mode.formats) for mode in (FLOAT16, FLOAT8)}
+"""Formats of the modes that have several."""
+
+
+class CommandCheck(wiring.Component):
+    """Combinational: latency 0. Fields that a mode or a command without a store does not read may hold anything.
+
+    Parameters
+    ----------
+    config : AieEngineConfig, the sizes of the memories and of the multiply-accumulate.
+
+    Members
+    -------
+    command : In(command_layout)
+    fault : Out(Fault): OPERATION is a code without a mode, FORMAT a format that the mode has not, RANGE a store that passes the
+        end of the result memory
+    """
+
+    clocked = False
+
+    def __init__(self, config: AieEngineConfig):
+        self.config = config
+        super().__init__({"command": In(command_layout(config)), "fault": Out(Fault)})
+
+    def elaborate(self, platform):
+        m = Module()
+        p = self.command
+        store, mode = p.store, Value.cast(p.store.mode)
+        unknown = Cat(
+            (mode == each.value) & ((p.x_format >= n) | (p.y_format >= n)) for each, n in FORMATS.items()
+        ).any()
+        words, end = Signal(range(2 * self.config.result_depth)), Signal(range(4 * self.config.result_depth))
+        m.d.comb += [
+            words.eq((store.last_tile + 1) * result_words(self.config, mode)),
+            end.eq(store.address + words),
+            self.fault.eq(
+                first_of(
+                    (~mode.matches(*(each.value for each in MacMode)), Fault.OPERATION),
+                    (unknown, Fault.FORMAT),
+                    (p.stores & (end > self.config.result_depth), Fault.RANGE),
+                )
+            ),
+        ]
+        return m

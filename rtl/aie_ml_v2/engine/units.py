@@ -1,8 +1,7 @@
 """Units of rtl/aie_ml_v2/engine: the matrix-product engine, and the check of its commands."""
 
 from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieEngine
-from bitpath.rtl.aie_ml_v2.engine.command_check import CommandCheck
-from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
+from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig, CommandCheck
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 
@@ -38,10 +37,5 @@ UNITS = (
     ),
 )
 
-CONTROL = (
-    "row_sequencer",
-    "command",
-    "aie_engine",
-    "row_storer",
-)
+CONTROL = ("aie_engine",)
 """Files without arithmetic (sequencers, register files, memories, wiring), which are not mutated."""

@@ -4,6 +4,7 @@ Rounding and saturation codes are those of the control registers: ``golden.aie_m
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from amaranth import signed
 from amaranth.lib import data, enum
@@ -11,6 +12,29 @@ from amaranth.lib import data, enum
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS, FLOAT16_FORMATS
 from bitpath.golden.formats.catalogue import FloatFormat
+from bitpath.rtl.common.config import require_range
+
+# Configuration of units of lanes.
+
+
+MAX_LANES = 32
+"""FloatLanes of the widest conversion of floats in the machine."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FloatLanesConfig:
+    """Configuration of the lanes of an operator.
+
+    Attributes
+    ----------
+    lanes : operands of one request, 1 to 32.
+    """
+
+    lanes: int = 4
+
+    def __post_init__(self) -> None:
+        require_range("lanes", "lanes", self.lanes, 1, MAX_LANES)
+
 
 ROUNDING_BITS = 4
 """Bits of a rounding code of crRnd."""

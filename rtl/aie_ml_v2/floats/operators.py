@@ -7,10 +7,8 @@ Ref: llvm-aie, itineraries: FP32 to narrower floats gives its result in cycle 3 
 from bitpath.golden.aie_ml_v2.declarations.scalar import WORD_BITS
 from bitpath.golden.aie_ml_v2.declarations.status import FLOOR_FLAGS, NARROW_FLAGS
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
-from bitpath.rtl.aie_ml_v2.floats.fix_to_float import FixToFloat
-from bitpath.rtl.aie_ml_v2.floats.float_lanes import LaneOperator
-from bitpath.rtl.aie_ml_v2.floats.float_to_fix import FloatToFix
-from bitpath.rtl.aie_ml_v2.floats.floor_lane import INTEGER_BITS, FloorLane
+from bitpath.rtl.aie_ml_v2.floats.fix_float import FixToFloat, FloatToFix
+from bitpath.rtl.aie_ml_v2.floats.float_lanes import INTEGER_BITS, FloorLane, LaneOperator, NarrowLane, WidenLane
 from bitpath.rtl.aie_ml_v2.floats.layouts import (
     TO_FIX_FLAGS,
     TO_FLOAT_FLAGS,
@@ -19,8 +17,6 @@ from bitpath.rtl.aie_ml_v2.floats.layouts import (
     WidenControl,
     flags_layout,
 )
-from bitpath.rtl.aie_ml_v2.floats.narrow_lane import NarrowLane
-from bitpath.rtl.aie_ml_v2.floats.widen_lane import WidenLane
 
 FLOAT_NARROW = LaneOperator(
     component=NarrowLane,

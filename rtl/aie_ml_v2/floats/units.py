@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from bitpath.rtl.aie_ml_v2.floats.config import FloatLanesConfig
 from bitpath.rtl.aie_ml_v2.floats.float_lanes import FloatLanes
+from bitpath.rtl.aie_ml_v2.floats.layouts import FloatLanesConfig
 from bitpath.rtl.aie_ml_v2.floats.operators import FIX_FLOAT, FLOAT_FIX, FLOAT_FLOOR, FLOAT_NARROW, FLOAT_WIDEN
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 

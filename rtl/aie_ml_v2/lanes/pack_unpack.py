@@ -6,14 +6,64 @@ Ref: llvm-aie for widths and cycles; UNPACK on the way from memory takes the cyc
 from typing import Any
 
 from amaranth import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
 
+from bitpath.golden.aie_ml_v2.declarations.codes import Saturation
 from bitpath.golden.aie_ml_v2.declarations.packing import PACK_BITS
-from bitpath.rtl.aie_ml_v2.lanes.config import PackConfig
-from bitpath.rtl.aie_ml_v2.lanes.layouts import WIDE_BITS, pack_request
-from bitpath.rtl.aie_ml_v2.lanes.pack_element import PackElement
-from bitpath.rtl.common.pipeline.registered import Registered
+from bitpath.rtl.aie_ml_v2.convert.layouts import SATURATION_BITS
+from bitpath.rtl.aie_ml_v2.lanes.layouts import WIDE_BITS, PackConfig, pack_request
+from bitpath.rtl.common.pipeline.pipeline_registers import Registered
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+
+# Element brought into half its width.
+#
+# Ref: llvm-aie: PACK reads crSat and a sign, and does not round.
+
+
+class PackElement(wiring.Component):
+    """``o = saturate(i)``; combinational.
+
+    Without saturation the low bits are kept. Signed numbers end at ``-2**(bits - 1)``, in symmetric saturation one above it;
+    unsigned ones have one limit.
+
+    Parameters
+    ----------
+    bits : bits of the result.
+
+    Members
+    -------
+    i : In(2 * bits)
+    is_signed : In(1)
+    saturation : In(2), a code of Saturation
+    o : Out(bits)
+    """
+
+    clocked = False
+
+    def __init__(self, bits: int):
+        self.bits = bits
+        super().__init__({"i": In(2 * bits), "is_signed": In(1), "saturation": In(SATURATION_BITS), "o": Out(bits)})
+
+    def elaborate(self, platform):
+        m = Module()
+        bits = self.bits
+        top = (1 << bits - 1) - 1
+        kept, upper, negative = self.i[:bits], self.i[bits - 1 :], self.i[-1]
+        symmetric = self.saturation == Saturation.SYMMETRIC
+        outside = Signal()
+        limit = Signal(bits)
+        with m.If(self.is_signed):
+            # All upper bits are the sign; of the negative numbers that fit the lowest is the one without lower bits.
+            lowest = symmetric & negative & ~self.i[: bits - 1].any()
+            m.d.comb += [
+                outside.eq(~(upper.all() | ~upper.any()) | lowest),
+                limit.eq(Mux(negative, ~top + symmetric, top)),
+            ]
+        with m.Else():
+            m.d.comb += [outside.eq(self.i[bits:].any()), limit.eq(-1)]
+        m.d.comb += self.o.eq(Mux(outside & (self.saturation != Saturation.NONE), limit, kept))
+        return m
 
 
 class PackUnpack(Registered):

@@ -1,6 +1,6 @@
 """Units of rtl/aie_ml_v2/lanes: conversions that work lane by lane."""
 
-from bitpath.rtl.aie_ml_v2.lanes.config import MxWidenConfig, PackConfig
+from bitpath.rtl.aie_ml_v2.lanes.layouts import MxWidenConfig, PackConfig
 from bitpath.rtl.aie_ml_v2.lanes.mx_widen import MxWiden
 from bitpath.rtl.aie_ml_v2.lanes.pack_unpack import PackUnpack
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup

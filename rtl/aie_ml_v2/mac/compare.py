@@ -12,11 +12,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig
-from bitpath.rtl.aie_ml_v2.mac.layouts import DEPTH, LANE_BITS, MacControl
-from bitpath.rtl.aie_ml_v2.mac.term_plan import EXPONENT_BITS, TermPlan
-from bitpath.rtl.common.arithmetic.max_distance import MaxDistance
-from bitpath.rtl.common.arithmetic.raw import SPECIAL
+from bitpath.rtl.aie_ml_v2.mac.config import DEPTH, EXPONENT_BITS, LANE_BITS, MacControl, MacLaneConfig, TermPlan
+from bitpath.rtl.common.arithmetic.align import MaxDistance
+from bitpath.rtl.common.arithmetic.decode import SPECIAL
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 ACCUMULATORS = 2

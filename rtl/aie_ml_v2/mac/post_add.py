@@ -17,11 +17,20 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK
-from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig
-from bitpath.rtl.aie_ml_v2.mac.layouts import BYTE, CHAINED_SUM_BITS, DEPTH, LANE_BITS
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MX_MODES, MacMode, is_one_of
-from bitpath.rtl.aie_ml_v2.mac.mx_decode import MX6_IN_MX9
-from bitpath.rtl.aie_ml_v2.mac.products import ProductWords
+from bitpath.rtl.aie_ml_v2.mac.config import (
+    BYTE,
+    CHAINED_SUM_BITS,
+    DEPTH,
+    LANE_BITS,
+    MX_MODES,
+    LaneOperands,
+    MacLaneConfig,
+    MacMode,
+    PostAddConfig,
+    is_one_of,
+)
+from bitpath.rtl.aie_ml_v2.mac.products import MX6_IN_MX9, Products, ProductWords
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 SHIFTS = 2
 """Extra low bits of a term: a shift bit of x and one of y move a product right by at most 2."""
@@ -118,3 +127,34 @@ class PostAdd(wiring.Component):
         # The masks are signed constants, so their sign extends over the high bits.
         m.d.comb += floored.eq(shifted & Mux(drops_mx6, Const(-1 << SHIFTS + 2 * MX6_IN_MX9), Const(-1 << SHIFTS)))
         return floored
+
+
+# Products and post-adder as one combinational unit, ``o = sum(x[k] * y[k])`` of one MX or integer beat.
+
+
+class ProductSum(wiring.Component):
+    """Sum of the products of one MX or integer beat; combinational.
+
+    Parameters
+    ----------
+    config : PostAddConfig, the numerics.
+
+    Members
+    -------
+    i : In(LaneOperands)
+    o : Out(signed(32)), in units of 2**-14 at the block pair's exponent for MX
+    """
+
+    clocked = False
+
+    def __init__(self, config: PostAddConfig):
+        self.config = config
+        super().__init__({"i": In(LaneOperands), "o": Out(signed(SUM_BITS))})
+
+    def elaborate(self, platform):
+        m = Module()
+        lane = MacLaneConfig(numerics=self.config.numerics)
+        multiply = instantiate(m, platform, "multiply", Products, lane)
+        post_add = instantiate(m, platform, "post_add", PostAdd, lane)
+        m.d.comb += [multiply.i.eq(self.i), post_add.i.eq(multiply.o), self.o.eq(post_add.o)]
+        return m

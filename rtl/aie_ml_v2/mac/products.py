@@ -17,15 +17,158 @@ from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.aie_ml_v2.declarations.codes import MX6, MX_BLOCK, MX_NAN_EXPONENT
-from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig
-from bitpath.rtl.aie_ml_v2.mac.float_decode import FLOAT, FloatDecode
-from bitpath.rtl.aie_ml_v2.mac.layouts import BYTE, DEPTH, WORD_BITS, LaneOperands, MacControl
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import FLOAT_MODES, MX_MODES, MacMode, is_one_of
-from bitpath.rtl.aie_ml_v2.mac.mx_decode import MxDecode
-from bitpath.rtl.aie_ml_v2.mac.signed_product import SignedProduct, factor_layout
-from bitpath.rtl.aie_ml_v2.mac.term_plan import EXPONENT_BITS, SIGNIFICAND_BITS
+from bitpath.golden.aie_ml_v2.declarations.codes import MX6, MX9, MX_BLOCK, MX_NAN_EXPONENT
+from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS, FLOAT16_FORMATS
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.rtl.aie_ml_v2.mac.config import (
+    BYTE,
+    DEPTH,
+    EXPONENT_BITS,
+    FLOAT_MODES,
+    FORMAT_BITS,
+    LANE_OPERAND_BITS,
+    MX_MODES,
+    SIGNIFICAND_BITS,
+    WORD_BITS,
+    LaneOperands,
+    MacControl,
+    MacLaneConfig,
+    MacMode,
+    is_one_of,
+)
+from bitpath.rtl.common.arithmetic.decode import Decode, raw_float
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+
+# Multiplier shared by unsigned significands and short two's complement numbers.
+#
+# A factor is ``magnitude - sign * 2**place``, so
+# ``a * b = |a| * |b| + (sa & sb) * 2**(2 * place) - (sa * |b| + sb * |a|) * 2**place``. The two correction rows are smaller than
+# the partial products of sign-extended factors; combinational.
+
+
+def factor_layout(width: int) -> data.StructLayout:
+    """Return the layout of a number ``magnitude - (sign << place)``: two's complement with the sign bit kept apart."""
+    return data.StructLayout({"magnitude": width, "sign": 1})
+
+
+class SignedProduct(wiring.Component):
+    """Exact product ``o = a * b``; combinational.
+
+    Parameters
+    ----------
+    width : bits of a magnitude.
+    place : bit position of a sign. If either factor has a sign, both magnitudes must be below ``2**(place + 1)``.
+
+    Members
+    -------
+    a, b : In(factor_layout)
+    o : Out(signed(2 * max(width, place + 1) + 1))
+    """
+
+    clocked = False
+
+    def __init__(self, width: int, place: int):
+        self.place = place
+        # Bits of a magnitude that a sign multiplies. Signed factors are at least -2**place: products of 2 * place + 2 bits.
+        self.short = min(width, place + 1)
+        factor = factor_layout(width)
+        super().__init__({"a": In(factor), "b": In(factor), "o": Out(signed(2 * max(width, place + 1) + 1))})
+
+    def elaborate(self, platform):
+        m = Module()
+        a, b = self.a, self.b
+        of_a, of_b = (
+            other.magnitude[: self.short] & each.sign.replicate(self.short) for each, other in ((a, b), (b, a))
+        )
+        both = (a.sign & b.sign) << 2 * self.place
+        m.d.comb += self.o.eq(a.magnitude * b.magnitude + both - ((of_a + of_b) << self.place))
+        return m
+
+
+# Decoder of 16-bit and 8-bit floats to sign, 8-bit exponent and 11-bit significand.
+
+
+FLOAT = raw_float(FP32.exponent_bits, SIGNIFICAND_BITS)
+"""A float with bias 127 and 10 fraction bits; subnormals have the exponent of the smallest normal number."""
+
+
+class FloatDecode(wiring.Component):
+    """Decode one code of a FLOAT16 or FLOAT8 format; fractions are padded with zeros at the bottom; combinational.
+
+    Members
+    -------
+    code : In(16); an 8-bit code is in the low half
+    is_fp8 : In(1)
+    format : In(3), index into the mode's formats
+    o : Out(FLOAT)
+    """
+
+    clocked = False
+    apart = True  # a lane has 16 instances, which share one Verilog module
+
+    code: In(WORD_BITS)
+    is_fp8: In(1)
+    format: In(FORMAT_BITS)
+    o: Out(FLOAT)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.decode16 = decode16 = Decode(FLOAT16_FORMATS)
+        m.submodules.decode8 = decode8 = Decode(FLOAT8_FORMATS)
+        m.d.comb += [
+            decode16.code.eq(self.code),
+            decode16.format.eq(self.format),
+            decode8.code.eq(self.code),
+            decode8.format.eq(self.format),
+        ]
+        for decode, selected in ((decode16, ~self.is_fp8), (decode8, self.is_fp8)):
+            padding = Const(0, SIGNIFICAND_BITS - 1 - decode.fraction_bits)
+            with m.If(selected):
+                m.d.comb += [
+                    self.o.significand.eq(Cat(padding, decode.o.significand)),
+                    self.o.exponent.eq(decode.o.exponent + (FP32.bias - decode.bias)),
+                    self.o.sign.eq(decode.o.sign),
+                    self.o.inf.eq(decode.o.inf),
+                    self.o.nan.eq(decode.o.nan),
+                ]
+        return m
+
+
+# MX9 and MX6 codes of one operand as signed factors; MX6's first 8 codes are shifted left by 3 to MX9's unit of 2**-6.
+
+
+MX6_IN_MX9 = MX9.magnitude_bits - MX6.magnitude_bits
+"""Left shift that brings an MX6 code to MX9's unit in the last place."""
+
+
+class MxDecode(wiring.Component):
+    """Select the codes of one operand's beat: 8 of MX9 or 16 of MX6; combinational.
+
+    Members
+    -------
+    i : In(128), codes from bit 0 up
+    is_mx6 : In(1), 1 for MX6, 0 for MX9
+    wide : Out(ArrayLayout(signed(8), 8)), elements 0 to 7 for the shared multipliers
+    narrow : Out(ArrayLayout(signed(5), 8)), elements 8 to 15 of MX6; 0 for MX9
+    """
+
+    clocked = False
+
+    i: In(LANE_OPERAND_BITS)
+    is_mx6: In(1)
+    wide: Out(data.ArrayLayout(signed(MX9.width), DEPTH))
+    narrow: Out(data.ArrayLayout(signed(MX6.width), MX_BLOCK - DEPTH))
+
+    def elaborate(self, platform):
+        m = Module()
+        short = [self.i.word_select(k, MX6.width) for k in range(MX_BLOCK)]
+        for k in range(DEPTH):
+            m.d.comb += [
+                self.wide[k].eq(Mux(self.is_mx6, short[k] << MX6_IN_MX9, self.i.word_select(k, MX9.width))),
+                self.narrow[k].eq(Mux(self.is_mx6, short[DEPTH + k], 0)),
+            ]
+        return m
+
 
 FACTOR = factor_layout(SIGNIFICAND_BITS)
 """A factor: an unsigned significand of 11 bits, or a byte or code of 8 bits, signed or unsigned."""

@@ -2,7 +2,7 @@
 
 from bitpath.rtl.aie_ml_v2.mac.config import MX9_LANE, MacLaneConfig, PostAddConfig, WideLanesConfig
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import MacLane
-from bitpath.rtl.aie_ml_v2.mac.product_sum import ProductSum
+from bitpath.rtl.aie_ml_v2.mac.post_add import ProductSum
 from bitpath.rtl.aie_ml_v2.mac.wide_lanes import WideLanes
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Synthesised, Unit, WaveGroup, YardstickConfig
 

@@ -16,8 +16,7 @@ from amaranth import Cat, EnableInserter, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.rtl.aie_ml_v2.mac.config import WideLanesConfig
-from bitpath.rtl.aie_ml_v2.mac.layouts import LANE_BITS, WORD_BITS, LaneOperands
+from bitpath.rtl.aie_ml_v2.mac.config import LANE_BITS, WORD_BITS, LaneOperands, WideLanesConfig
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import MacLane
 from bitpath.rtl.aie_ml_v2.mac.post_add import INT16_PRODUCTS
 from bitpath.rtl.common.pipeline.shared_instances import instantiate

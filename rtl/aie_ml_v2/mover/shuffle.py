@@ -17,9 +17,8 @@ from amaranth.utils import exact_log2
 
 from bitpath.golden.aie_ml_v2.declarations.codes import VECTOR_BITS
 from bitpath.golden.aie_ml_v2.declarations.mover import SHUFFLE_CODES, Half, ShuffleMode
-from bitpath.rtl.aie_ml_v2.mover.config import ShuffleConfig
-from bitpath.rtl.aie_ml_v2.mover.layouts import Fex, ShuffleRequest
-from bitpath.rtl.common.pipeline.registered import Registered
+from bitpath.rtl.aie_ml_v2.mover.layouts import Fex, ShuffleConfig, ShuffleRequest
+from bitpath.rtl.common.pipeline.pipeline_registers import Registered
 
 SHARE_BITS = 64
 """Bits of X with a whole share of E, G and F."""

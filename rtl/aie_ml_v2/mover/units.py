@@ -1,6 +1,6 @@
 """Units of rtl/aie_ml_v2/mover: add/compare, moves, shuffles, exp2 and tanh."""
 
-from bitpath.rtl.aie_ml_v2.mover.config import NonlinearConfig, ShuffleConfig, VectorAluConfig, VectorMoveConfig
+from bitpath.rtl.aie_ml_v2.mover.layouts import NonlinearConfig, ShuffleConfig, VectorAluConfig, VectorMoveConfig
 from bitpath.rtl.aie_ml_v2.mover.nonlinear import Nonlinear
 from bitpath.rtl.aie_ml_v2.mover.shuffle import Shuffle
 from bitpath.rtl.aie_ml_v2.mover.vector_alu import VectorAlu

@@ -17,9 +17,8 @@ from typing import Any
 
 from amaranth import Cat, Module, Mux, Signal, Value
 
-from bitpath.rtl.aie_ml_v2.mover.config import VectorMoveConfig
-from bitpath.rtl.aie_ml_v2.mover.layouts import SCALAR_BITS, MoveOp, move_request, move_result
-from bitpath.rtl.common.pipeline.registered import Registered
+from bitpath.rtl.aie_ml_v2.mover.layouts import SCALAR_BITS, MoveOp, VectorMoveConfig, move_request, move_result
+from bitpath.rtl.common.pipeline.pipeline_registers import Registered
 
 WORD_BITS = SCALAR_BITS // 2
 """Bits of an r register."""

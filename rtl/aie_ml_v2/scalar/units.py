@@ -1,7 +1,6 @@
 """Units of rtl/aie_ml_v2/scalar: functions of the scalar unit."""
 
-from bitpath.rtl.aie_ml_v2.scalar.config import ScalarFunctionsConfig
-from bitpath.rtl.aie_ml_v2.scalar.scalar_functions import ScalarFunctions
+from bitpath.rtl.aie_ml_v2.scalar.scalar_functions import ScalarFunctions, ScalarFunctionsConfig
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 
 UNITS = (

@@ -11,15 +11,216 @@ from functools import reduce
 from operator import or_
 
 from amaranth import Array, Cat, Module, Mux, Signal
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from bitpath.rtl.aie_ml_v2.tile.access_decode import AccessDecode, access_layout
+from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS
 from bitpath.rtl.aie_ml_v2.tile.config import DataMemoryConfig
-from bitpath.rtl.aie_ml_v2.tile.load_result import LoadResult
-from bitpath.rtl.aie_ml_v2.tile.memory_bank import OUTSIDE, STORE, MemoryBank
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+
+# One single-port bank of data memory with its arbiter: load A, load B, the store, and an outside port.
+
+
+STORE, OUTSIDE = 2, 3
+"""Numbers of requesters behind both loads."""
+REQUESTERS = 4
+
+
+class MemoryBank(wiring.Component):
+    """Serves one request a cycle: the first of the core's, and an outside one if there is none, or if it is ``owed``.
+
+    Latency: a word comes one cycle after its request is served.
+
+    Parameters
+    ----------
+    config : sizes of the memory.
+
+    Members
+    -------
+    asks : In(4), requests of load A, load B, the store and the outside port
+    places : In(4 places), the word of each
+    owed : In(1), the outside port goes first
+    outside_writes : In(1)
+    data, mask : In, of the store and of the outside port
+    served : Out(4), the request that is served
+    o : Out(word)
+    """
+
+    def __init__(self, config: DataMemoryConfig):
+        self.config = config
+        word = 8 * config.bank_bytes
+        super().__init__(
+            {
+                "asks": In(REQUESTERS),
+                "places": In(REQUESTERS * config.word_bits),
+                "owed": In(1),
+                "outside_writes": In(1),
+                "data": In(2 * word),
+                "mask": In(2 * config.bank_bytes),
+                "served": Out(REQUESTERS),
+                "o": Out(word),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        word = 8 * config.bank_bytes
+        m.submodules.cells = cells = memory.Memory(shape=word, depth=config.words, init=[])
+        read, write = cells.read_port(), cells.write_port(granularity=8)
+        place = Signal(config.word_bits)
+        m.d.comb += [read.addr.eq(place), read.en.eq(self.served.any()), write.addr.eq(place), self.o.eq(read.data)]
+        with m.If(self.asks[OUTSIDE] & (self.owed | ~self.asks[:OUTSIDE].any())):
+            m.d.comb += self.served[OUTSIDE].eq(1)
+        with m.Else():
+            m.d.comb += self.served.eq(self.asks[:OUTSIDE] & -self.asks[:OUTSIDE])
+        for requester in range(REQUESTERS):
+            with m.If(self.served[requester]):
+                m.d.comb += place.eq(self.places.word_select(requester, config.word_bits))
+        outside, writes = self.served[OUTSIDE], Signal()
+        m.d.comb += [
+            writes.eq(self.served[STORE] | (outside & self.outside_writes)),
+            write.data.eq(self.data.word_select(outside, word)),
+            write.en.eq(Mux(writes, self.mask.word_select(outside, config.bank_bytes), 0)),
+        ]
+        return m
+
+
+# Where an access lies in data memory: its pair of banks, their word, the bytes of it, and what is wrong with its address.
+
+
+def access_layout(config: DataMemoryConfig) -> data.StructLayout:
+    """Layout of an access: ``size`` is the logarithm of its bytes, up to a line."""
+    return data.StructLayout({"address": ADDRESS_BITS, "size": range(config.byte_bits + 2)})
+
+
+class AccessDecode(wiring.Component):
+    """Combinational. Low address bits of an access that is not aligned, and bits beyond the memory, are left out.
+
+    Parameters
+    ----------
+    config : sizes of the memory.
+
+    Members
+    -------
+    access : In(access_layout)
+    pair : Out, number of the pair of banks
+    word : Out, place of the word in its bank
+    needs : Out(2), the even and the odd bank
+    first : Out, place of the first byte in the word; 0 for a whole line
+    bytes : Out(bank_bytes), the bytes of the access in each word that it needs
+    unaligned, outside : Out(1), errors of the address
+    """
+
+    clocked = False
+
+    def __init__(self, config: DataMemoryConfig):
+        self.config = config
+        super().__init__(
+            {
+                "access": In(access_layout(config)),
+                "pair": Out(range(config.all_pairs)),
+                "word": Out(config.word_bits),
+                "needs": Out(2),
+                "first": Out(config.byte_bits),
+                "bytes": Out(config.bank_bytes),
+                "unaligned": Out(1),
+                "outside": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config, address = self.config, self.access.address
+        # Bits of the place in a line, in a bank's word and which of both words.
+        line_bits = config.byte_bits + 1
+        below, wide = Signal(line_bits), Signal()
+        m.d.comb += [
+            below.eq((1 << self.access.size) - 1),
+            wide.eq(self.access.size > config.byte_bits),
+            self.first.eq(address[: config.byte_bits] & ~below[: config.byte_bits]),
+            self.needs.eq(Mux(wide, 0b11, 1 << address[config.byte_bits])),
+            self.bytes.eq(Cat((byte & ~below[: config.byte_bits]) == self.first for byte in range(config.bank_bytes))),
+            self.word.eq(address[line_bits:]),
+            self.pair.eq(address[line_bits + config.word_bits :]),
+            self.unaligned.eq((address[:line_bits] & below).any()),
+            self.outside.eq(address[config.used_bits :].any()),
+        ]
+        return m
+
+
+# The bytes of a load, out of words that its banks may give in different cycles.
+
+
+class LoadResult(wiring.Component):
+    """Collects both words of a load, aligns them, and holds its bytes until the core goes on again.
+
+    Latency: ``o`` is right in the cycle after ``goes``, and until the cycle of the next one.
+
+    Parameters
+    ----------
+    config : sizes of the memory.
+
+    Members
+    -------
+    served : In(2), the bank that reads for the load in this cycle, even and odd
+    words : In(2 words), what the banks read in the cycle before
+    odd, wide : In(1), the load needs the odd bank alone, or both
+    first : In, place of the first byte in the word
+    bytes : In(bank_bytes), bytes of the word that the load needs
+    goes : In(1), the load is complete in this cycle, and the core goes on
+    o : Out(line_bytes), the load's bytes, zeros above
+    """
+
+    def __init__(self, config: DataMemoryConfig):
+        self.config = config
+        word = 8 * config.bank_bytes
+        super().__init__(
+            {
+                "served": In(2),
+                "words": In(2 * word),
+                "odd": In(1),
+                "wide": In(1),
+                "first": In(config.byte_bits),
+                "bytes": In(config.bank_bytes),
+                "goes": In(1),
+                "o": Out(2 * word),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        word = 8 * self.config.bank_bytes
+        moved = Signal()
+        odd, wide = Signal(reset_less=True), Signal(reset_less=True)
+        first, shown = Signal.like(self.first, reset_less=True), Signal.like(self.bytes, reset_less=True)
+        fresh = Signal(2)
+        held, collected, out = (Signal(2 * word, name=name, reset_less=True) for name in ("held", "collected", "out"))
+        narrow, masked = Signal(word), Signal(word)
+        m.d.comb += [
+            collected.eq(
+                Cat(
+                    Mux(fresh[bank], self.words.word_select(bank, word), held.word_select(bank, word))
+                    for bank in range(2)
+                )
+            ),
+            masked.eq(Mux(odd, collected[word:], collected[:word]) & Cat(bit.replicate(8) for bit in shown)),
+            narrow.eq(masked >> (first << 3)),
+            self.o.eq(Mux(moved, Mux(wide, collected, narrow), out)),
+        ]
+        m.d.sync += [
+            fresh.eq(self.served),
+            held.eq(collected),
+            out.eq(self.o),
+            moved.eq(self.goes),
+            odd.eq(self.odd),
+            wide.eq(self.wide),
+            first.eq(self.first),
+            shown.eq(self.bytes),
+        ]
+        return m
+
 
 LOADS = 2
 """Load A and load B; port 2 is the store."""

@@ -1,6 +1,5 @@
 """Units of rtl/aie_ml_v2/tile: addresses, data memory, registers, FIFOs and streams around the vector unit."""
 
-from bitpath.rtl.aie_ml_v2.tile.accumulator_registers import AccumulatorRegisters
 from bitpath.rtl.aie_ml_v2.tile.agu import Agu
 from bitpath.rtl.aie_ml_v2.tile.config import (
     AccumulatorRegistersConfig,
@@ -12,10 +11,9 @@ from bitpath.rtl.aie_ml_v2.tile.config import (
     VectorRegistersConfig,
 )
 from bitpath.rtl.aie_ml_v2.tile.data_memory import DataMemory
-from bitpath.rtl.aie_ml_v2.tile.load_fifo import LoadFifo
-from bitpath.rtl.aie_ml_v2.tile.store_fifo import StoreFifo
+from bitpath.rtl.aie_ml_v2.tile.fifos import LoadFifo, StoreFifo
+from bitpath.rtl.aie_ml_v2.tile.registers import AccumulatorRegisters, VectorRegisters
 from bitpath.rtl.aie_ml_v2.tile.stream_port import StreamPort
-from bitpath.rtl.aie_ml_v2.tile.vector_registers import VectorRegisters
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 
 UNITS = (
@@ -104,5 +102,5 @@ UNITS = (
     ),
 )
 
-CONTROL = ("accumulator_registers", "vector_registers")
+CONTROL = ("registers",)
 """Files without arithmetic (sequencers, register files, memories, wiring), which are not mutated."""

@@ -13,20 +13,222 @@ from the first one.
 Ref: AM027, chapter 4, for the units; llvm-aie, AIE2PSGenSchedule.td, for the cycles.
 """
 
-from amaranth import Cat, EnableInserter, Module, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth import Cat, EnableInserter, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.aie_ml_v2.declarations.codes import VECTOR_BITS
+from bitpath.golden.aie_ml_v2.declarations.codes import MX9, SPARSE_GROUP, SPARSE_KEPT, VECTOR_BITS
 from bitpath.golden.aie_ml_v2.declarations.modes import INT8, INT32X16, MX9_MODE
-from bitpath.rtl.aie_ml_v2.mac.layouts import BYTE, LANE_BITS
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.mac.config import BYTE, DEPTH, LANE_BITS, LANE_OPERAND_BITS, WORD_BITS, MacMode
 from bitpath.rtl.aie_ml_v2.mac.wide_lanes import HALVES, WIDE_BITS, LaneWidth, WideLanes
-from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig
-from bitpath.rtl.aie_ml_v2.vector.lane_route import HALF_BLOCK_BITS, LaneRoute
+from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig, SparseRouteConfig
 from bitpath.rtl.aie_ml_v2.vector.native_shapes import NativeShape, Route
-from bitpath.rtl.aie_ml_v2.vector.operand_shapes import OperandShapes
+from bitpath.rtl.aie_ml_v2.vector.operand_shapes import OperandShapes, operands_layout
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+
+# Operands of the two multipliers of a sparse group: 3:1 multiplexers on the dense operand, selected by the group's mask.
+#
+#     low slot  <- entity 0, 1 or 2          high slot <- entity 1, 2 or 3          no entity: both factors are 0
+#
+# A mask of three or four bits selects nothing. Ref: FIM43-Redeye/xdna-emu, from AMD's model of AIE2, for the selects; UG1583.
+
+
+class SparseGroup(wiring.Component):
+    """Route the entities of A that a group's two slots multiply; combinational.
+
+    Members
+    -------
+    a : In(ArrayLayout(16, 4)), entities of the dense operand
+    slots : In(ArrayLayout(16, 2)), the low slot first
+    mask : In(4), bit i for entity i
+    x, y : Out(ArrayLayout(16, 2)), the factors of either slot
+    overfull : Out(1), 1 if the mask has more than two bits
+    """
+
+    clocked = False
+    apart = True
+
+    def __init__(self):
+        pair = data.ArrayLayout(WORD_BITS, SPARSE_KEPT)
+        super().__init__(
+            {
+                "a": In(data.ArrayLayout(WORD_BITS, SPARSE_GROUP)),
+                "slots": In(pair),
+                "mask": In(SPARSE_GROUP),
+                "x": Out(pair),
+                "y": Out(pair),
+                "overfull": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m0, m1, m2, m3 = self.mask
+        m.d.comb += self.overfull.eq((m0 & m1 & (m2 | m3)) | (m2 & m3 & (m0 | m1)))
+        # Where at most two bits are set, a set pair leaves the others 0.
+        selects = ((m0, ~m0 & m1, m2 & m3), (m0 & m1, m2 & ~m3, m3))
+        for slot, select in enumerate(selects):
+            enable = Signal(len(select), name=f"enable_{slot}")
+            m.d.comb += [
+                enable.eq(Cat(select) & (~self.overfull).replicate(len(select))),
+                self.x[slot].eq(_one_of(enable, [self.a[slot + k] for k in range(len(select))])),
+                self.y[slot].eq(self.slots[slot] & enable.any().replicate(WORD_BITS)),
+            ]
+        return m
+
+
+def _one_of(enable: Value, values: list[Value]) -> Value:
+    """Return the value whose bit is set, 0 if there is none."""
+    chosen = [value & enable[k].replicate(WORD_BITS) for k, value in enumerate(values)]
+    return chosen[0] | chosen[1] | chosen[2]
+
+
+# Routing of a sparse operand (cycle 2): the slots of a column of B, and the entities of a row of A that they multiply.
+#
+# ``x[s] = a[position of slot s]``, ``y[s] = slot s``, both 0 for a slot that holds nothing. The mask has a bit for each byte; an
+# entity of 16 bits is present if either of its bytes is.
+#
+# Ref: UG1583, Compressed Sparse Load Operations; UG1603, Sparse Matrix Multiplication.
+
+
+def routed_layout(config: SparseRouteConfig) -> data.StructLayout:
+    """Return the layout of the factors; ``overfull`` is 1 if a group's mask has more than two bits."""
+    bits = SPARSE_KEPT * config.groups * WORD_BITS
+    return data.StructLayout({"x": bits, "y": bits, "overfull": 1})
+
+
+def sparse_layout(config: SparseRouteConfig) -> data.StructLayout:
+    """Return the layout of a row of A and a column of B: element 0 lowest, of 16 bits if ``wide``, else of 8.
+
+    ``slots`` holds the low and the high slot of group 0, then of group 1 and so on. ``mask`` has a bit for each byte of ``a``.
+    """
+    entities = SPARSE_GROUP * config.groups
+    return data.StructLayout(
+        {
+            "wide": 1,
+            "a": entities * WORD_BITS,
+            "slots": SPARSE_KEPT * config.groups * WORD_BITS,
+            "mask": entities * WORD_BITS // BYTE,
+        }
+    )
+
+
+class SparseRoute(wiring.Component):
+    """Factors of a lane's products with a sparse operand, combinational.
+
+    Parameters
+    ----------
+    config : SparseRouteConfig, the number of groups.
+
+    Members
+    -------
+    i : In(stream of sparse_layout)
+    o : Out(stream of routed_layout)
+    """
+
+    clocked = False
+
+    def __init__(self, config: SparseRouteConfig):
+        self.config = config
+        super().__init__(
+            {
+                "i": In(stream.Signature(sparse_layout(config))),
+                "o": Out(stream.Signature(routed_layout(config))),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        i, o = self.i.p, self.o.p
+        m.d.comb += [self.o.valid.eq(self.i.valid), self.i.ready.eq(self.o.ready)]
+        x, y, overfull = [], [], []
+        for g in range(self.config.groups):
+            group = instantiate(m, platform, f"group_{g}", SparseGroup)
+            for k in range(SPARSE_GROUP):
+                entity = SPARSE_GROUP * g + k
+                present = i.mask.word_select(entity, WORD_BITS // BYTE).any()
+                m.d.comb += [
+                    group.a[k].eq(self._entity(i.a, entity)),
+                    group.mask[k].eq(Mux(i.wide, present, i.mask[entity])),
+                ]
+            for k in range(SPARSE_KEPT):
+                m.d.comb += group.slots[k].eq(self._entity(i.slots, SPARSE_KEPT * g + k))
+                x.append(group.x[k])
+                y.append(group.y[k])
+            overfull.append(group.overfull)
+        m.d.comb += [o.x.eq(self._packed(x)), o.y.eq(self._packed(y)), o.overfull.eq(Cat(overfull).any())]
+        return m
+
+    def _entity(self, packed: Value, place: int) -> Value:
+        """Return an entity, with zeros above a byte."""
+        return Mux(self.i.p.wide, packed.word_select(place, WORD_BITS), packed.word_select(place, BYTE))
+
+    def _packed(self, words: list[Signal]) -> Value:
+        return Mux(self.i.p.wide, Cat(words), Cat(word[:BYTE] for word in words))
+
+
+# Operands of one lane in the multiply path: of a dense or a sparse product of integers, or half blocks of MX9.
+#
+# Combinational (cycle 2).
+
+
+HALF_BLOCK_BITS = DEPTH * MX9.width
+
+
+class LaneRoute(wiring.Component):
+    """A lane's operands.
+
+    Parameters
+    ----------
+    config : NativeMacConfig, the products.
+
+    Members
+    -------
+    native : In(NativeShape), mx9 : In(1), the product
+    x, y, mask : In, what `OperandShapes` gives the lane
+    block_x, block_y : In(64), half blocks of MX9
+    o_x, o_y : Out(128)
+    """
+
+    clocked = False
+
+    def __init__(self, config: NativeMacConfig):
+        self.config = config
+        self.sparse = {shape: route for shape, route in config.routes.items() if route.mask is not None}
+        self.apart = bool(self.sparse)
+        operands = operands_layout(config.shapes)
+        super().__init__(
+            {
+                "native": In(NativeShape),
+                "mx9": In(1),
+                **{name: In(operands[name].shape.elem_shape) for name in ("x", "y", "mask")},
+                **{f"block_{side}": In(HALF_BLOCK_BITS) for side in "xy"},
+                **{f"o_{side}": Out(LANE_OPERAND_BITS) for side in "xy"},
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        x, y = self.x, self.y
+        if self.sparse:
+            groups = max(len(route.x(0)) for route in self.sparse.values()) // SPARSE_GROUP
+            route = instantiate(m, platform, "route", SparseRoute, SparseRouteConfig(groups=groups))
+            wide = [shape for shape, each in self.sparse.items() if each.x_bits == WORD_BITS]
+            m.d.comb += [
+                route.i.valid.eq(1),
+                route.o.ready.eq(1),
+                route.i.p.wide.eq(Cat(self.native == shape for shape in wide).any() if wide else 0),
+                route.i.p.a.eq(self.x),
+                route.i.p.slots.eq(self.y),
+                route.i.p.mask.eq(self.mask),
+            ]
+            sparse = Cat(self.native == shape for shape in self.sparse).any()
+            x, y = Mux(sparse, route.o.p.x, x), Mux(sparse, route.o.p.y, y)
+        if self.config.mx9:
+            x, y = Mux(self.mx9, self.block_x, x), Mux(self.mx9, self.block_y, y)
+        m.d.comb += [self.o_x.eq(x), self.o_y.eq(y)]
+        return m
+
 
 LANES = INT8.lanes
 ACCUMULATOR_BITS = LANES * LANE_BITS

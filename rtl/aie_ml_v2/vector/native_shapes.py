@@ -26,7 +26,7 @@ from bitpath.golden.aie_ml_v2.declarations.modes import (
     Mode,
     Shape,
 )
-from bitpath.rtl.aie_ml_v2.mac.layouts import LANE_BITS
+from bitpath.rtl.aie_ml_v2.mac.config import LANE_BITS
 
 Places = Callable[[int], tuple[int, ...]]
 """Lane -> places of its elements in an operand register."""

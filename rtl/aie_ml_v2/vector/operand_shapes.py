@@ -16,7 +16,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from bitpath.golden.aie_ml_v2.declarations.codes import VECTOR_BITS
-from bitpath.rtl.aie_ml_v2.mac.layouts import LANE_BITS
+from bitpath.rtl.aie_ml_v2.mac.config import LANE_BITS
 from bitpath.rtl.aie_ml_v2.vector.config import OperandShapesConfig
 from bitpath.rtl.aie_ml_v2.vector.native_shapes import NativeShape, Route
 

@@ -1,8 +1,8 @@
 """Units of rtl/aie_ml_v2/vector: the vector multiply-accumulate with its accumulators, and routing of operands."""
 
 from bitpath.rtl.aie_ml_v2.vector.config import OperandShapesConfig, SparseRouteConfig, VectorMacConfig
+from bitpath.rtl.aie_ml_v2.vector.native_mac import SparseRoute
 from bitpath.rtl.aie_ml_v2.vector.operand_shapes import OperandShapes
-from bitpath.rtl.aie_ml_v2.vector.sparse_route import SparseRoute
 from bitpath.rtl.aie_ml_v2.vector.vector_mac import VectorMac
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 
@@ -46,10 +46,7 @@ UNITS = (
 )
 
 CONTROL = (
-    "issue",
-    "accumulator_file",
     "vector_mac",
-    "permute",
     "operand_shapes",
     "native_shapes",
 )

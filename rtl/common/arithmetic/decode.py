@@ -1,12 +1,101 @@
 """Decoder of floating-point codes to unpacked numbers."""
 
-from amaranth import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import wiring
+from collections.abc import Iterable
+
+from amaranth import Cat, Const, Module, Mux, Signal, Value, signed, unsigned
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from bitpath.golden.formats.catalogue import FloatFormat, Specials
-from bitpath.rtl.common.arithmetic.raw import raw_float
+
+# Layouts of unpacked numbers between the arithmetic operators.
+#
+# Precedence of the fields, the same everywhere: ``nan`` overrides ``inf``, ``inf`` overrides the significand, and a zero
+# significand means zero whatever the exponent says.
+
+
+def raw_float(exponent_width: int, significand_width: int) -> data.StructLayout:
+    """A decoded number: ``(-1)**sign * significand * 2**(exponent - offset)``; the decoder states the offset."""
+    return data.StructLayout(
+        {
+            "significand": unsigned(significand_width),
+            "exponent": unsigned(exponent_width),
+            "sign": 1,
+            "inf": 1,
+            "nan": 1,
+        }
+    )
+
+
+def raw_sum(width: int, exponent_width: int) -> data.StructLayout:
+    """An exact sum before normalisation: ``(-1)**sign * magnitude * 2**exponent``.
+
+    The lowest bit of the magnitude includes the OR of discarded bits, if a unit had to discard any.
+    """
+    return data.StructLayout({"magnitude": unsigned(width), "exponent": signed(exponent_width), "sign": 1})
+
+
+def normal_sum(precision: int, exponent_width: int) -> data.StructLayout:
+    """A normalised sum: the significand's top bit is 1 unless ``zero``, and has weight ``2**exponent``."""
+    return data.StructLayout(
+        {
+            "sticky": 1,
+            "guard": 1,
+            "significand": unsigned(precision),
+            "exponent": signed(exponent_width),
+            "sign": 1,
+            "zero": 1,
+        }
+    )
+
+
+def moving_sum(width: int, exponent_width: int, levels: int) -> data.StructLayout:
+    """A two's complement sum between the levels of its normalisation shift, for formats with FP32's exponent field.
+
+    ``sign`` is separate; the digits of a negative sum may be inverted, which makes them its magnitude less one unit in
+    the last place. ``exponent`` is FP32's biased exponent of the highest digit, 1 or more. ``sticky`` is the OR of bits
+    below the digits, not inverted. The ``levels`` levels to come may shift by up to ``allowed``, or without limit if
+    ``free``.
+    """
+    fields = {"digits": unsigned(width), "sticky": 1, "sign": 1, "exponent": unsigned(exponent_width)}
+    limit = {"free": 1, "allowed": unsigned(levels)} if levels else {}
+    return data.StructLayout(fields | limit)
+
+
+SPECIAL = data.StructLayout({"sign": 1, "inf": 1, "nan": 1})
+"""Special value that overrides a numeric result; ``sign`` is that of an infinity or of a zero result."""
+
+
+# Special value of a sum: infinity, NaN, or the sign of zero.
+
+
+def sum_special(m: Module, terms: Iterable[data.View], *, nan: Value | None = None) -> data.View:
+    """The special value of the sum of unpacked numbers.
+
+    A NaN term and infinities of both signs give NaN. A zero sum is negative only if every term is negative, as in IEEE
+    754 for round to nearest.
+
+    Parameters
+    ----------
+    m : module that takes the logic.
+    terms : decoded numbers or products, as ``raw_float``.
+    nan : further condition for NaN, or None.
+    """
+    plus, minus, negative = Const(0), Const(0), Const(1)
+    any_nan = Const(0) if nan is None else nan
+    for term in terms:
+        plus |= term.inf & ~term.sign
+        minus |= term.inf & term.sign
+        any_nan |= term.nan
+        negative &= term.sign
+    special = Signal(SPECIAL)
+    m.d.comb += [
+        special.nan.eq(any_nan | (plus & minus)),
+        special.inf.eq(plus | minus),
+        special.sign.eq(minus | (negative & ~plus)),
+    ]
+    return special
 
 
 class Decode(wiring.Component):

@@ -4,7 +4,7 @@ from amaranth import Module
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.rtl.common.arithmetic.raw import raw_float
+from bitpath.rtl.common.arithmetic.decode import raw_float
 
 
 class Multiply(wiring.Component):

@@ -2,10 +2,13 @@
 
 from functools import partial
 
-from bitpath.rtl.common.fp32.fp32_lanes import Fp32Lanes, Fp32LanesConfig
-from bitpath.rtl.common.fp32.reciprocal import Reciprocal
-from bitpath.rtl.common.fp32.reciprocal_square_root import ReciprocalSquareRoot
-from bitpath.rtl.common.fp32.square_root import SquareRoot
+from bitpath.rtl.common.fp32.fp32_functions import (
+    Fp32Lanes,
+    Fp32LanesConfig,
+    Reciprocal,
+    ReciprocalSquareRoot,
+    SquareRoot,
+)
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 
 FUNCTION_GROUPS = (

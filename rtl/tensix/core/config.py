@@ -6,9 +6,9 @@ from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
 from bitpath.rtl.common.config import require_power_of_two
-from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
-from bitpath.rtl.tensix.pack.config import PackerConfig
-from bitpath.rtl.tensix.unpack.config import ConversionConfig
+from bitpath.rtl.tensix.matrix.instruction import MatrixUnitConfig
+from bitpath.rtl.tensix.pack.layouts import PackerConfig
+from bitpath.rtl.tensix.unpack.layouts import ConversionConfig
 
 UNPACK_ROWS = 4
 """Rows that an unpacker writes in a cycle at most: 64 bytes of 8-bit datums."""

@@ -16,8 +16,8 @@ from bitpath.rtl.tensix.core.config import ChipConfig, TensixCoreConfig
 from bitpath.rtl.tensix.core.l1_memory import LINES, line_address_bits
 from bitpath.rtl.tensix.dot.layouts import DstRow
 from bitpath.rtl.tensix.engine.command import rows_per_word_log2
-from bitpath.rtl.tensix.matrix.dst_register import DstAddress
 from bitpath.rtl.tensix.matrix.instruction import DST_ROW_BITS
+from bitpath.rtl.tensix.matrix.registers import DstAddress
 from bitpath.rtl.tensix.pack.layouts import PackControl
 from bitpath.rtl.tensix.pack.packer import Packer
 from bitpath.rtl.tensix.unpack.layouts import ROW_BITS

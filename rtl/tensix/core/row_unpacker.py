@@ -23,11 +23,10 @@ from bitpath.rtl.tensix.engine.command import rows_a_cycle_log2
 from bitpath.rtl.tensix.engine.l1_port import NEED_BITS, LoadPort
 from bitpath.rtl.tensix.matrix.instruction import DST_ROW_BITS, SRC_ROW_BITS
 from bitpath.rtl.tensix.matrix.matrix_unit import DstWrite
+from bitpath.rtl.tensix.matrix.registers import src_write_layout
 from bitpath.rtl.tensix.matrix.source_to_dst import SHORT_FORMATS
-from bitpath.rtl.tensix.matrix.src_register import src_write_layout
-from bitpath.rtl.tensix.unpack.config import TurnBufferConfig
 from bitpath.rtl.tensix.unpack.float_word import DATUM_BITS
-from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS, ROW_BITS, UnpackControl
+from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS, ROW_BITS, TurnBufferConfig, UnpackControl
 from bitpath.rtl.tensix.unpack.tilise_address import STRIDE_BITS, TiliseAddress
 from bitpath.rtl.tensix.unpack.turn_buffer import TurnBuffer
 from bitpath.rtl.tensix.unpack.unpacker import Unpacker

@@ -21,24 +21,53 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.core.config import ChipConfig, TensixCoreConfig
 from bitpath.rtl.tensix.core.config_file import THREADS, ConfigFile
 from bitpath.rtl.tensix.core.decode import MATRIX, named
-from bitpath.rtl.tensix.core.first_thread import FirstThread
 from bitpath.rtl.tensix.core.l1_memory import LINES, L1Memory
-from bitpath.rtl.tensix.core.matrix_operands import Implied, MatrixOperands
-from bitpath.rtl.tensix.core.move_operands import MoveOperands
+from bitpath.rtl.tensix.core.matrix_operands import Implied, MatrixOperands, MoveOperands
 from bitpath.rtl.tensix.core.pack_address import PackAddress
 from bitpath.rtl.tensix.core.row_packer import PACKERS, RowPacker
 from bitpath.rtl.tensix.core.row_unpacker import RowUnpacker
-from bitpath.rtl.tensix.core.semaphores import Semaphores
 from bitpath.rtl.tensix.core.thread import FAULT_NUMBER_BITS, Asks, Executed, Thread
 from bitpath.rtl.tensix.core.thread_view import view_layout
 from bitpath.rtl.tensix.core.unpack_address import UnpackAddress
+from bitpath.rtl.tensix.core.wait_gate import Semaphores
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS
 from bitpath.rtl.tensix.engine.l1_port import NEED_BITS, L1Port
 from bitpath.rtl.tensix.faults import Fault
 from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
-from bitpath.rtl.tensix.matrix.src_register import BANKS
-from bitpath.rtl.tensix.stream.mop_expander import MOP_WRITE
+from bitpath.rtl.tensix.matrix.registers import BANKS
+from bitpath.rtl.tensix.stream.expanders import MOP_WRITE
 from bitpath.rtl.tensix.unpack.layouts import ROW_BITS
+
+# Choice among the threads that ask for a unit: the first one, until the unit has taken its instruction.
+
+
+class FirstThread(wiring.Component):
+    """Thread 0 goes first. A thread that was chosen and waits stays chosen while it asks.
+
+    Members
+    -------
+    asks : In(3)
+    taken : In(1), the unit takes the instruction in this cycle
+    thread : Out(2); valid : Out(1), a thread asks
+    """
+
+    asks: In(THREADS)
+    taken: In(1)
+    thread: Out(range(THREADS))
+    valid: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        waits, waiting = Signal(), Signal(range(THREADS))
+        first = Signal(range(THREADS))
+        m.d.comb += [
+            first.eq(Mux(self.asks[0], 0, Mux(self.asks[1], 1, 2))),
+            self.thread.eq(Mux(waits & self.asks.bit_select(waiting, 1), waiting, first)),
+            self.valid.eq(self.asks.any()),
+        ]
+        m.d.sync += [waits.eq(self.valid & ~self.taken), waiting.eq(self.thread)]
+        return m
+
 
 SIDES = ("a", "b")
 ASKED = tuple(Asks.as_shape().members)

@@ -24,15 +24,12 @@ from bitpath.rtl.tensix.core.decode import (
     instruction_layout,
     named,
 )
-from bitpath.rtl.tensix.core.semaphores import SEMAPHORE_STATE
-from bitpath.rtl.tensix.core.wait_gate import UNITS, Banks, WaitGate
+from bitpath.rtl.tensix.core.wait_gate import SEMAPHORE_STATE, UNITS, Banks, WaitGate
 from bitpath.rtl.tensix.faults import Fault
 from bitpath.rtl.tensix.matrix.instruction import Zeroed
-from bitpath.rtl.tensix.stream.adc import ADC_STATE, Adc, AdcOp
 from bitpath.rtl.tensix.stream.config import CounterConfig, InstructionExpanderConfig
-from bitpath.rtl.tensix.stream.instruction_expander import InstructionExpander
-from bitpath.rtl.tensix.stream.mop_expander import MOP_WRITE
-from bitpath.rtl.tensix.stream.rwc import RWC_STATE, Rwc, RwcOp
+from bitpath.rtl.tensix.stream.counters import ADC_STATE, RWC_STATE, Adc, AdcOp, Rwc, RwcOp
+from bitpath.rtl.tensix.stream.expanders import MOP_WRITE, InstructionExpander
 from bitpath.rtl.tensix.stream.thread_registers import THREAD_WRITE
 
 PACKERS_UNIT = 2

@@ -5,8 +5,7 @@ from amaranth.lib import data
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.rtl.tensix.core.config_file import config_layout, thread_config_layout
 from bitpath.rtl.tensix.core.decode import instruction_layout
-from bitpath.rtl.tensix.stream.adc import ADC_STATE
-from bitpath.rtl.tensix.stream.rwc import RWC_STATE
+from bitpath.rtl.tensix.stream.counters import ADC_STATE, RWC_STATE
 
 
 def view_layout(chip: Chip) -> data.StructLayout:

@@ -9,8 +9,7 @@ from bitpath.rtl.tensix.core.config import (
 )
 from bitpath.rtl.tensix.core.config_file import ConfigFile
 from bitpath.rtl.tensix.core.decode import Decode
-from bitpath.rtl.tensix.core.matrix_operands import MatrixOperands
-from bitpath.rtl.tensix.core.move_operands import MoveOperands
+from bitpath.rtl.tensix.core.matrix_operands import MatrixOperands, MoveOperands
 from bitpath.rtl.tensix.core.pack_address import PackAddress
 from bitpath.rtl.tensix.core.tensix_core import TensixCore
 from bitpath.rtl.tensix.core.unpack_address import UnpackAddress
@@ -107,13 +106,11 @@ UNITS = (
 CONTROL = (
     "config_file",
     "decode",
-    "first_thread",
+    "tensix_core",
     "l1_memory",
     "row_packer",
     "row_unpacker",
-    "semaphores",
-    "tensix_core",
-    "thread",
     "wait_gate",
+    "thread",
 )
 """Files without arithmetic: sequencers, register files, memories and wiring. They have no mutants."""

@@ -4,7 +4,7 @@ Ref: tt-isa-documentation, STALLWAIT and SEMWAIT: of Wormhole 3930471, of Blackh
 """
 
 from amaranth import Cat, Module, Mux, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.chips import Chip
@@ -21,7 +21,47 @@ from bitpath.rtl.tensix.core.decode import (
     instruction_layout,
     named,
 )
-from bitpath.rtl.tensix.core.semaphores import SEMAPHORE_STATE
+
+# Semaphores of a core, eight with a value and a maximum.
+#
+# Ref: tt-isa-documentation 3930471, SyncUnit, SEMINIT, SEMPOST, SEMGET.
+
+
+SEMAPHORE_COUNT = 8
+SEMAPHORE = data.StructLayout({"value": 4, "maximum": 4})
+SEMAPHORE_STATE = data.ArrayLayout(SEMAPHORE, SEMAPHORE_COUNT)
+
+
+class Semaphores(wiring.Component):
+    """An instruction a cycle; the state behind it is there in the next cycle. 15 stays over SEMPOST, 0 over SEMGET.
+
+    Parameters
+    ----------
+    config : the chip.
+
+    Members
+    -------
+    i : In(stream of instruction_layout), always ready; other instructions are ignored
+    state : Out(SEMAPHORE_STATE)
+    """
+
+    def __init__(self, config: ChipConfig):
+        layout = instruction_layout(config.chip)
+        super().__init__({"i": In(stream.Signature(layout, always_ready=True)), "state": Out(SEMAPHORE_STATE)})
+
+    def elaborate(self, platform):
+        m = Module()
+        instruction = self.i.p
+        for number, each in enumerate(self.state):
+            with m.If(self.i.valid & instruction.semaphores[number]):
+                with m.If(named(instruction, "SEMINIT")):
+                    m.d.sync += [each.value.eq(instruction.value), each.maximum.eq(instruction.maximum)]
+                with m.Elif(named(instruction, "SEMPOST")):
+                    m.d.sync += each.value.eq(Mux(each.value == 15, 15, each.value + 1))
+                with m.Elif(named(instruction, "SEMGET")):
+                    m.d.sync += each.value.eq(Mux(each.value == 0, 0, each.value - 1))
+        return m
+
 
 TDMA, SYNC, PACK, UNPACK, SCALAR, MATH, CONFIGURES = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 5, 1 << 6, 1 << 7
 BLOCK_BITS = 9

@@ -3,9 +3,35 @@
 Words are logical: sign, exponent, fraction. Format codes are those of the hardware, ``Format`` of golden's declarations.
 """
 
+from dataclasses import dataclass, field
+
 from amaranth.lib import data, enum
 
 from bitpath.golden.tensix.declarations.formats import COLUMNS, DST32, SRC, Style
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
+from bitpath.rtl.common.config import PipelineConfig
+
+# Configurations of the fidelity multiplier and the dot product.
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiplierConfig:
+    """Configuration of the 7x5-bit multiplier, which has no parameters."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dot16Config:
+    """Configuration of the 16-term dot product.
+
+    Attributes
+    ----------
+    numerics : arithmetic of the Matrix unit.
+    pipeline : number of pipeline stages, 0 to 4.
+    """
+
+    numerics: TensixNumerics = WORMHOLE.numerics
+    pipeline: PipelineConfig = field(default_factory=PipelineConfig)
+
 
 FORMAT_BITS = 4
 """Width of a format code."""

@@ -12,9 +12,8 @@ from bitpath.rtl.common.unit import (
     YardstickConfig,
     registered,
 )
-from bitpath.rtl.tensix.dot.config import Dot16Config, MultiplierConfig
-from bitpath.rtl.tensix.dot.dot16 import Dot16
-from bitpath.rtl.tensix.dot.fidelity_multiplier import FidelityMultiplier
+from bitpath.rtl.tensix.dot.dot16 import Dot16, FidelityMultiplier
+from bitpath.rtl.tensix.dot.layouts import Dot16Config, MultiplierConfig
 
 FLOOR = ("16 bare 7x5-bit multipliers", YardstickConfig(count=16, a_bits=7, b_bits=5))
 TENSIX_DOT_GROUPS = (

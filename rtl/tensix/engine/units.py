@@ -1,10 +1,9 @@
 """Units of the Tensix engine room: the engine, and the check of its commands."""
 
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
-from bitpath.rtl.tensix.engine.command_check import CommandCheck
-from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.rtl.tensix.engine.command import CommandCheck, TensixEngineConfig
 from bitpath.rtl.tensix.engine.tensix_engine import TensixEngine
-from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
+from bitpath.rtl.tensix.matrix.instruction import MatrixUnitConfig
 
 UNITS = (
     Unit(
@@ -38,11 +37,7 @@ UNITS = (
 )
 
 CONTROL = (
-    "command",
     "l1_port",
     "tensix_engine",
-    "tile_loader",
-    "tile_sequencer",
-    "tile_storer",
 )
 """Files without arithmetic: sequencers, register files, memories and wiring. They have no mutants."""

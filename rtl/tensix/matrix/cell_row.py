@@ -1,14 +1,102 @@
 """One row of the Matrix unit's grid of dot products."""
 
-from amaranth import Module, Mux
+from amaranth import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.formats import COLUMNS, DST32
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.tensix.dot.layouts import DotControl, Operand
-from bitpath.rtl.tensix.matrix.dot_cell import DotCell
+from bitpath.rtl.tensix.dot.dot16 import Dot16, dot16_layout
+from bitpath.rtl.tensix.dot.layouts import Dot16Config, DotControl, Operand
+from bitpath.rtl.tensix.pool.gmpool_column import GmpoolColumn
+from bitpath.rtl.tensix.pool.layouts import GmpoolColumnConfig, PoolWords, pool_request
+
+# One cell of the Matrix unit's grid: an operand register and a pipelined dot product::
+#
+# i ---[operands]--- multiply ---[1]--- group sums ---[2]--- add Dst ---[3]--- normalise, round --- o
+
+
+LATENCY = 4
+"""Cycles from operands to result: the operand register and three pipeline stages."""
+
+
+class DotCell(wiring.Component):
+    """A dot product behind a register of its operands.
+
+    Latency is ``LATENCY`` cycles, throughput one result a cycle, without handshake: the Matrix unit tracks what is in flight.
+    Each cell registers its operands itself. SrcA fans out to 8 cells and SrcB to 16, and a simulator then evaluates the same
+    logic in every cell.
+
+    Parameters
+    ----------
+    numerics : arithmetic of the dot product.
+
+    Members
+    -------
+    i : In(dot16_layout)
+    o : Out(32), the Dst word, ``LATENCY`` cycles later
+    """
+
+    def __init__(self, numerics: TensixNumerics):
+        self.numerics = numerics
+        super().__init__({"i": In(dot16_layout()), "o": Out(DST32.width)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dot = dot = Dot16(Dot16Config(numerics=self.numerics, pipeline=PipelineConfig(stages=LATENCY - 1)))
+        # Operands need no reset: the Matrix unit knows which results are valid.
+        operands = Signal.like(self.i, reset_less=True)
+        m.d.sync += operands.eq(self.i)
+        m.d.comb += [
+            dot.i.p.eq(operands),
+            dot.i.valid.eq(1),
+            dot.o.ready.eq(1),
+            self.o.eq(dot.o.p),
+        ]
+        return m
+
+
+# One column of GMPOOL in the Matrix unit: an operand register and a pipelined maximum, as slow as a dot product.
+
+
+class PoolCell(wiring.Component):
+    """The maximum of one column. Operands are registered with ``load`` alone, so that other instructions toggle nothing.
+
+    Latency is ``dot_cell.LATENCY`` cycles, throughput one column a cycle.
+
+    Parameters
+    ----------
+    numerics : ``gmpool_fp16`` alone.
+
+    Members
+    -------
+    load : In(1)
+    i : In(pool_request)
+    o : Out(PoolWords), the new Dst words, ``dot_cell.LATENCY`` cycles later
+    """
+
+    def __init__(self, numerics: TensixNumerics):
+        self.numerics = numerics
+        super().__init__({"load": In(1), "i": In(pool_request()), "o": Out(PoolWords)})
+
+    def elaborate(self, platform):
+        m = Module()
+        config = GmpoolColumnConfig(numerics=self.numerics, pipeline=PipelineConfig(stages=LATENCY - 1))
+        m.submodules.column = column = GmpoolColumn(config)
+        # Operands need no reset: the Matrix unit knows which results are valid.
+        operands = Signal.like(self.i, reset_less=True)
+        with m.If(self.load):
+            m.d.sync += operands.eq(self.i)
+        m.d.comb += [
+            column.i.p.eq(operands),
+            column.i.valid.eq(1),
+            column.o.ready.eq(1),
+            self.o.eq(column.o.p),
+        ]
+        return m
+
 
 OPERAND_BITS = Operand.as_shape().size
 LANES_BITS = COLUMNS * OPERAND_BITS

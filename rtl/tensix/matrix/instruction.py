@@ -3,11 +3,61 @@
 Ref: tt-isa-documentation 3930471, MVMUL, DOTPV, GAPOOL, GMPOOL, ELWMUL, ELWADD, ZEROACC.
 """
 
+from dataclasses import dataclass
+
 from amaranth import Value
 from amaranth.lib import data, enum
 
-from bitpath.golden.tensix.declarations.formats import DST16_ROWS, SRC_ROWS
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, DST16_ROWS, SRC_ROWS
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
+from bitpath.rtl.common.config import require_power_of_two
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS, StyleCode
+
+# Configuration of the Matrix unit.
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixUnitConfig:
+    """Configuration of the Matrix unit; SrcA, SrcB and Dst always have the size of the machine.
+
+    Attributes
+    ----------
+    rows, cols : grid of dot products; powers of two up to 8 and 16. An instruction takes ``8 * 16 / (rows * cols)`` cycles.
+    numerics : arithmetic of the dot products.
+    pools : False leaves the columns of GMPOOL out, for an engine that never issues it.
+    """
+
+    rows: int = 2
+    cols: int = 4
+    numerics: TensixNumerics = WORMHOLE.numerics
+    pools: bool = True
+
+    def __post_init__(self) -> None:
+        require_power_of_two("matrix_unit", "rows", self.rows, 1, BLOCK_ROWS)
+        require_power_of_two("matrix_unit", "cols", self.cols, 1, COLUMNS)
+
+    @property
+    def any_src_a_block(self) -> bool:
+        """True if an instruction's SrcA rows may start at any 8-row block, False if at every second one."""
+        return self.numerics.src_a_row_step == BLOCK_ROWS
+
+    @property
+    def passes(self) -> int:
+        """Number of cycles for which an instruction occupies the unit."""
+        return BLOCK_ROWS // self.rows * (COLUMNS // self.cols)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoverConfig:
+    """Configuration of the mover.
+
+    Attributes
+    ----------
+    numerics : which source words moves flush, and which bits they mask.
+    """
+
+    numerics: TensixNumerics = WORMHOLE.numerics
+
 
 DST_ROW_BITS = (DST16_ROWS - 1).bit_length()
 SRC_ROW_BITS = (SRC_ROWS - 1).bit_length()

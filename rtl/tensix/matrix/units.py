@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE, WORMHOLE_DOCUMENTED
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
-from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig, MoverConfig
+from bitpath.rtl.tensix.matrix.instruction import MatrixUnitConfig, MoverConfig
 from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
 from bitpath.rtl.tensix.matrix.mover import Mover
 
@@ -52,15 +52,10 @@ UNITS = (
 )
 
 CONTROL = (
-    "dst_register",
-    "flights",
-    "move",
-    "mover",
-    "src_register",
+    "registers",
     "matrix_unit",
+    "mover",
     "cell_row",
-    "dot_cell",
-    "pool_cell",
     "instruction",
 )
 """Files without arithmetic: sequencers, register files, memories and wiring. They have no mutants."""

@@ -9,13 +9,196 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.formats.catalogue import FP16, FP32
-from bitpath.golden.tensix.declarations.formats import Format
+from bitpath.golden.formats.catalogue import BF16, E4M3, FP16, FP32
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, DST32, Format
+from bitpath.rtl.common.arithmetic.round import increment
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS
-from bitpath.rtl.tensix.pack.early_conversion import SHORT_FORMATS
-from bitpath.rtl.tensix.unpack.float_word import FIELDS, FloatWord, has_short_exponent
-from bitpath.rtl.tensix.unpack.narrow_exponent import REBIAS, NarrowExponent
+from bitpath.rtl.tensix.pack.early_conversion import SHORT_FORMATS, SIGNED_BITS
+from bitpath.rtl.tensix.unpack.float_word import (
+    FIELDS,
+    REBIAS,
+    FloatWord,
+    NarrowExponent,
+    float_code,
+    has_short_exponent,
+)
+from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS
+
+# FP16 to the FP8 code E4M3::
+#
+#       exponent of FP16    <= 8      9 to 23                      >= 24
+#       E4M3                s 0       s, e - 8, upper 3 fraction   s 0x7F
+#
+# Ref: ttsim v1.10.0, ``Pac_LF8_4b_exp`` of Blackhole.
+
+
+E4M3_REBIAS = FP16.bias - E4M3.bias
+
+
+class E4m3Code(wiring.Component):
+    """The code of a float with the fields of FP16; the fraction is truncated. Combinational: latency 0.
+
+    Members
+    -------
+    i : In(FloatWord)
+    o : Out(8)
+    """
+
+    clocked = False
+    i: In(FloatWord)
+    o: Out(E4M3.width)
+
+    def elaborate(self, platform):
+        m = Module()
+        exponent, sign = self.i.exponent, self.i.sign
+        m.d.comb += self.o[-1].eq(sign)
+        with m.If(exponent > E4M3_REBIAS + E4M3.exponent_mask):
+            m.d.comb += self.o[:-1].eq((1 << E4M3.width - 1) - 1)
+        with m.Elif(exponent > E4M3_REBIAS):
+            kept = self.i.fraction[-E4M3.fraction_bits :]
+            m.d.comb += self.o[:-1].eq(Cat(kept, (exponent - E4M3_REBIAS)[: E4M3.exponent_bits]))
+        return m
+
+
+# Converted datum to its code in L1.
+
+
+class L1Code(wiring.Component):
+    """The code of a datum of ``out_format`` in L1.
+
+    Combinational: latency 0.
+
+    Parameters
+    ----------
+    has_e4m3 : True if ``e4m3`` makes FP8 E4M3, else it is not read.
+
+    Members
+    -------
+    i : In(FloatWord), a float or an integer
+    block : In(8), a block floating-point datum
+    out_format : In(4)
+    e4m3 : In(1)
+    o : Out(32), the datum in its low bits
+    """
+
+    clocked = False
+    i: In(FloatWord)
+    block: In(8)
+    out_format: In(FORMAT_BITS)
+    e4m3: In(1)
+    o: Out(DST32.width)
+
+    def __init__(self, *, has_e4m3: bool):
+        self.has_e4m3 = has_e4m3
+        super().__init__()
+
+    def elaborate(self, platform):
+        m = Module()
+        with m.Switch(self.out_format):
+            for fmt in (Format.BF16, Format.FP16):
+                with m.Case(fmt):
+                    m.d.comb += self.o.eq(float_code(self.i, FIELDS[fmt]))
+            with m.Case(Format.FP8):
+                e5m2 = float_code(self.i, FIELDS[Format.FP8])
+                if self.has_e4m3:
+                    e4m3 = instantiate(m, platform, "e4m3_code", E4m3Code)
+                    m.d.comb += [e4m3.i.eq(self.i), self.o.eq(Mux(self.e4m3, e4m3.o, e5m2))]
+                else:
+                    m.d.comb += self.o.eq(e5m2)
+            with m.Case(Format.INT16):
+                m.d.comb += self.o.eq(float_code(self.i, BF16))
+            with m.Case(Format.INT8):
+                # Bit 7 is the sign of a signed datum, or the top magnitude bit of an unsigned one.
+                top = self.i.fraction[SIGNED_BITS] | self.i.sign
+                m.d.comb += self.o.eq(Cat(self.i.fraction[:SIGNED_BITS], top))
+            with m.Case(*BLOCK_FLOATS):
+                m.d.comb += self.o.eq(self.block)
+            with m.Default():
+                m.d.comb += self.o.eq(self.i)
+        return m
+
+
+# Float to a block floating-point datum, under the exponent that its block shares::
+#
+#       significand    h . f f f f f f f            8 bits; the hidden bit h is 0 if the exponent is 0
+#       shifted        0 . m m m m m m m | guard | sticky      right by 1 + shared - exponent
+#       BFP8           s m m m m m m m              magnitude rounded to 7 bits and clamped to 127
+#       BFP4, BFP2     s m m m,  s m                its upper bits
+#
+# Ref: tt-isa-documentation 3930471, Packers/FormatConversion; ttsim v1.10.0 for the clamp and the sign.
+
+
+MAGNITUDE_BITS = max(block.magnitude_bits for block in BLOCK_FLOATS.values())
+"""Magnitude bits of BFP8; shorter magnitudes are its upper bits."""
+BLOCK_FRACTION_BITS = 7
+"""Fraction bits of the float that become a datum."""
+SIGNIFICAND_BITS = BLOCK_FRACTION_BITS + 1
+MAX_SHIFT = SIGNIFICAND_BITS + 1
+"""At this shift a significand is below half a unit and rounds to 0: longer shifts saturate to it."""
+
+
+class BlockEncode(wiring.Component):
+    """A float as sign and magnitude under the shared exponent of its block.
+
+    ``magnitude = min(127, round(significand / 2**(1 + shared - exponent)))``. ``shared`` must not be below the float's own
+    exponent. A zero magnitude has sign 0. Combinational: latency 0.
+
+    Parameters
+    ----------
+    tie : rounding mode; on magnitudes, RNU and RNA are the same.
+
+    Members
+    -------
+    i : In(FloatWord)
+    shared : In(8)
+    out_format : In(4)
+    o : Out(8), the datum in its low bits
+    """
+
+    clocked = False
+
+    def __init__(self, tie: Rounding):
+        self.tie = tie
+        super().__init__(
+            {
+                "i": In(FloatWord),
+                "shared": In(EXPONENT_BITS),
+                "out_format": In(FORMAT_BITS),
+                "o": Out(MAGNITUDE_BITS + 1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        distance = Signal(EXPONENT_BITS)
+        shift = Signal(range(MAX_SHIFT + 1))
+        significand = Cat(self.i.fraction[-BLOCK_FRACTION_BITS:], self.i.exponent.any())
+        shifted = Signal(SIGNIFICAND_BITS + MAX_SHIFT)
+        m.d.comb += [
+            distance.eq(self.shared - self.i.exponent),
+            shift.eq(Mux(distance > MAX_SHIFT - 1, MAX_SHIFT, distance + 1)),
+            shifted.eq(Cat(Const(0, MAX_SHIFT), significand) >> shift),
+        ]
+        # The shift is at least 1, so the integer part has 7 bits, and 8 when rounding carries out.
+        whole = shifted[MAX_SHIFT:]
+        guard = shifted[MAX_SHIFT - 1]
+        sticky = shifted[: MAX_SHIFT - 1].any()
+        up = increment(self.tie, odd=whole[0], guard=guard, sticky=sticky, negative=Const(0))
+        rounded = Signal(SIGNIFICAND_BITS)
+        magnitude = Signal(MAGNITUDE_BITS)
+        m.d.comb += [
+            rounded.eq(whole + up),
+            magnitude.eq(Mux(rounded[MAGNITUDE_BITS], (1 << MAGNITUDE_BITS) - 1, rounded)),
+        ]
+        with m.Switch(self.out_format):
+            for bits in sorted({block.magnitude_bits for block in BLOCK_FLOATS.values()}):
+                with m.Case(*(fmt for fmt, block in BLOCK_FLOATS.items() if block.magnitude_bits == bits)):
+                    upper = magnitude[-bits:]
+                    m.d.comb += self.o.eq(Cat(upper, self.i.sign & upper.any()))
+        return m
+
 
 CUT_FORMATS = (Format.BF16, Format.FP16)
 """L1 formats with accumulation whose fraction is shorter than an intermediate one."""

@@ -1,10 +1,34 @@
 """Layouts of the requests and results of the packer."""
 
+from dataclasses import dataclass
+
 from amaranth.lib import data
 
 from bitpath.golden.tensix.declarations.formats import COLUMNS
+from bitpath.rtl.common.config import require_power_of_two
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS, DstRow
-from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS, ROW_BITS
+from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS, ROW_BITS, ConversionConfig
+
+# Configuration of the packer.
+
+
+MOST_ROWS = 2
+"""Rows that a packer takes in a cycle at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackerConfig(ConversionConfig):
+    """Configuration of a packer.
+
+    Attributes
+    ----------
+    numerics : arithmetic of the conversions.
+    rows : rows of 16 datums that it converts in a cycle: 1 or 2.
+    """
+
+    def __post_init__(self) -> None:
+        require_power_of_two("packer", "rows", self.rows, 1, MOST_ROWS)
+
 
 DESCALE_SHIFT_BITS = 5
 """Width of the right shift from INT32, of 31 magnitude bits, to INT8."""

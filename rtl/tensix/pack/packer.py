@@ -9,26 +9,167 @@ Ref: tt-isa-documentation 3930471, Packers/FormatConversion and its neighbours; 
 from typing import Any
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, Format
-from bitpath.rtl.common.arithmetic.max_exponent import MaxExponent
+from bitpath.rtl.common.arithmetic.align import MaxExponent
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.tensix.pack.block_encode import BlockEncode
-from bitpath.rtl.tensix.pack.config import PackerConfig
-from bitpath.rtl.tensix.pack.early_conversion import EarlyConversion
-from bitpath.rtl.tensix.pack.edge_mask import EdgeMask
-from bitpath.rtl.tensix.pack.exponent_threshold import ExponentThreshold
-from bitpath.rtl.tensix.pack.l1_add import L1Add, L1Sum
-from bitpath.rtl.tensix.pack.l1_code import L1Code
-from bitpath.rtl.tensix.pack.l1_round import ACCUMULATING_FORMATS, L1Round
-from bitpath.rtl.tensix.pack.late_conversion import LateConversion
-from bitpath.rtl.tensix.pack.layouts import PackControl, PackedRow, pack_request_layout, packed_layout
-from bitpath.rtl.tensix.pack.relu import Relu
+from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS
+from bitpath.rtl.tensix.pack.early_conversion import (
+    RAW_FRACTION_BITS,
+    ROUNDED_FRACTION_BITS,
+    SHORT_FORMATS,
+    EarlyConversion,
+)
+from bitpath.rtl.tensix.pack.l1_round import ACCUMULATING_FORMATS, L1Add, L1Round, L1Sum
+from bitpath.rtl.tensix.pack.late_conversion import BlockEncode, L1Code, LateConversion
+from bitpath.rtl.tensix.pack.layouts import PackControl, PackedRow, PackerConfig, pack_request_layout, packed_layout
 from bitpath.rtl.tensix.unpack.float_word import DATUM_BITS, FIELDS, FloatWord, float_word
 from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS
+
+# Edge mask of the packer, between early conversion and ReLU.
+#
+# Ref: tt-isa-documentation 3930471, Packers/EdgeMasking, which calls the replacement infinity and gives no bits; ttsim
+# v1.10.0 for FP16, whose largest number replaces infinity.
+
+
+class EdgeMask(wiring.Component):
+    """A row of intermediate values with the masked ones replaced.
+
+    The replacement is +0, or minus infinity for floats: -infinity for 8-bit exponents, all ones in every bit of the
+    intermediate format for 5-bit exponents. Combinational: latency 0.
+
+    Members
+    -------
+    i : In(16 FloatWords)
+    masked : In(16), a bit for each value
+    control : In(PackControl)
+    o : Out(16 FloatWords)
+    """
+
+    clocked = False
+    i: In(data.ArrayLayout(FloatWord, COLUMNS))
+    masked: In(COLUMNS)
+    control: In(PackControl)
+    o: Out(data.ArrayLayout(FloatWord, COLUMNS))
+
+    def elaborate(self, platform):
+        m = Module()
+        control = self.control
+        short = control.mid_format.matches(*SHORT_FORMATS)
+        replacement = Signal(FloatWord)
+        with m.If(control.edge_minus_infinity):
+            m.d.comb += [
+                replacement.sign.eq(1),
+                replacement.exponent.eq(Mux(short, FP16.exponent_mask, FP32.exponent_mask)),
+            ]
+            with m.Switch(Cat(control.mid_format, control.raw)):
+                for raw, kept in enumerate((ROUNDED_FRACTION_BITS, RAW_FRACTION_BITS)):
+                    for fmt in filter(kept.__contains__, SHORT_FORMATS):
+                        with m.Case(raw << FORMAT_BITS | fmt):
+                            absent = (1 << FP32.fraction_bits - kept[fmt]) - 1
+                            m.d.comb += replacement.fraction.eq(FP32.fraction_mask ^ absent)
+        for k in range(COLUMNS):
+            m.d.comb += self.o[k].eq(Mux(self.masked[k], replacement, self.i[k]))
+        return m
+
+
+# ReLU of the packer, on intermediate values.
+#
+# Ref: tt-isa-documentation 3930471, Packers/ReLU; ttsim v1.10.0 for the bits that mode 3 compares.
+
+
+CLAMP_IGNORED_BITS = 13
+"""Low fraction bits that mode 3 ignores: it compares 19 bits, all bits of every format but FP32."""
+
+
+class ReluMode(enum.Enum, shape=2):
+    """Function of the ReLU, by the code of the hardware."""
+
+    NONE = 0
+    POSITIVE = 1  # max(x, 0)
+    THRESHOLD = 2  # x if x > threshold else 0
+    CLAMP = 3  # min(max(x, 0), threshold)
+
+
+class Relu(wiring.Component):
+    """An intermediate value after the ReLU that ``control`` selects.
+
+    Every value with a set sign bit becomes +0, also -0 and NaN. The threshold is FP16 for intermediate formats with 5 exponent
+    bits, otherwise BF16, and must not be negative; integers have no threshold. Combinational: latency 0.
+
+    Members
+    -------
+    i : In(FloatWord)
+    control : In(PackControl)
+    o : Out(FloatWord)
+    """
+
+    clocked = False
+    i: In(FloatWord)
+    control: In(PackControl)
+    o: Out(FloatWord)
+
+    def elaborate(self, platform):
+        m = Module()
+        control = self.control
+        mode = Signal(ReluMode)
+        threshold = Signal(FloatWord)
+        limit = Signal(FloatWord)
+        m.d.comb += [
+            mode.eq(control.relu),
+            threshold.eq(
+                Mux(
+                    control.mid_format.matches(*SHORT_FORMATS),
+                    float_word(control.relu_threshold, FP16),
+                    float_word(control.relu_threshold, BF16),
+                )
+            ),
+            limit.eq(Mux(mode == ReluMode.POSITIVE, 0, threshold)),
+        ]
+        value, bound = (Cat(word.fraction, word.exponent) for word in (self.i, limit))
+        with m.If(mode == ReluMode.NONE):
+            m.d.comb += self.o.eq(self.i)
+        with m.Elif(~self.i.sign):
+            with m.If(mode == ReluMode.CLAMP):
+                above = value[CLAMP_IGNORED_BITS:] > bound[CLAMP_IGNORED_BITS:]
+                m.d.comb += self.o.eq(Mux(above, bound, value))
+            with m.Elif(value > bound):
+                m.d.comb += self.o.eq(value)
+        return m
+
+
+# Exponent threshold of the packer, behind ReLU: ``o = i if exponent >= threshold else +0``.
+#
+# Ref: tt-isa-documentation 3930471, Packers/ExponentThresholding.
+
+
+class ExponentThreshold(wiring.Component):
+    """An intermediate float, or +0 if its biased exponent is below the threshold.
+
+    A 5-bit exponent is compared as it is. Threshold 0 passes all values, and integers require it. Combinational: latency 0.
+
+    Members
+    -------
+    i : In(FloatWord)
+    threshold : In(8)
+    o : Out(FloatWord)
+    """
+
+    clocked = False
+    i: In(FloatWord)
+    threshold: In(EXPONENT_BITS)
+    o: Out(FloatWord)
+
+    def elaborate(self, platform):
+        m = Module()
+        with m.If(self.i.exponent >= self.threshold):
+            m.d.comb += self.o.eq(self.i)
+        return m
+
 
 FloatRow = data.ArrayLayout(FloatWord, COLUMNS)
 SumRow = data.ArrayLayout(L1Sum, COLUMNS)

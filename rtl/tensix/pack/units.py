@@ -1,7 +1,7 @@
 """Units of the packer room: the packer."""
 
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
-from bitpath.rtl.tensix.pack.config import PackerConfig
+from bitpath.rtl.tensix.pack.layouts import PackerConfig
 from bitpath.rtl.tensix.pack.packer import Packer
 
 UNITS = (

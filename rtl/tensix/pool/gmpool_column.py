@@ -25,23 +25,255 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.tensix.declarations.formats import COLUMNS
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32
+from bitpath.golden.tensix.declarations.formats import COLUMNS, DST32, SRC
 from bitpath.golden.tensix.declarations.numerics import GmpoolFp16
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.tensix.pool.config import GmpoolColumnConfig
-from bitpath.rtl.tensix.pool.dst_datum import HALF, DstDatum
-from bitpath.rtl.tensix.pool.later_maximum import LaterMaximum
+from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.rtl.tensix.pool.layouts import (
+    EXPONENT_BITS,
+    FRACTION_BITS,
+    MAGNITUDE_BITS,
     POOL_ROWS,
+    SCALE_BITS,
     Datum,
+    GmpoolColumnConfig,
     PoolControl,
     PoolWords,
     pool_request,
+    reads_halves,
     reads_integers,
 )
-from bitpath.rtl.tensix.pool.pool_word import PoolWord
-from bitpath.rtl.tensix.pool.scaled_datum import ScaledDatum
+
+# Sign and magnitude to the code that GMPOOL compares.
+
+
+class Order(wiring.Component):
+    """``o.order`` is the magnitude below a 1, inverted as a whole if the number is negative. Combinational: latency 0.
+
+    Members
+    -------
+    sign : In(1), magnitude : In(19)
+    o : Out(Datum)
+    """
+
+    clocked = False
+    sign: In(1)
+    magnitude: In(MAGNITUDE_BITS)
+    o: Out(Datum)
+
+    def elaborate(self, platform):
+        m = Module()
+        # -0 equals +0.
+        negative = self.sign & self.magnitude.any()
+        m.d.comb += [
+            self.o.order.eq(Cat(self.magnitude ^ negative.replicate(MAGNITUDE_BITS), ~negative)),
+            self.o.sign.eq(self.sign),
+        ]
+        return m
+
+
+# Dst word to datum, for GMPOOL::
+#
+#       Dst word                     sign   exponent              fraction
+#       FP32                         31     30:23 + 127           22:13
+#       BF16, BF16 of argmax         15     14:7 + 127            6:0, three zeros     of the low or of the upper half
+#       FP16, FP16 of argmax         15     14:10 + 15            9:0                  likewise
+#       INT32, TF32 with argmax      31     magnitude 18:0
+#
+# A float has the second bias that a datum of SrcA has, whose scale 1.0 is a biased exponent.
+#
+# Ref: tt-isa-documentation 3930471, GMPOOL.
+
+
+HALF = 16
+
+
+class DstDatum(wiring.Component):
+    """A Dst word as a datum; a 16-bit word is in the low half. Combinational: latency 0.
+
+    Members
+    -------
+    word : In(32), control : In(PoolControl)
+    o : Out(Datum)
+    """
+
+    clocked = False
+    word: In(DST32.width)
+    control: In(PoolControl)
+    o: Out(Datum)
+
+    def elaborate(self, platform):
+        m = Module()
+        order = instantiate(m, platform, "order", Order)
+        word = self.word
+        half = Signal(HALF)
+        exponent, fraction, bias = Signal(FP32.exponent_bits), Signal(FRACTION_BITS), Signal(FP32.exponent_bits)
+        m.d.comb += [half.eq(Mux(self.control.dst32, word[HALF:], word[:HALF])), bias.eq(FP32.bias)]
+        with m.If(~reads_halves(self.control)):
+            m.d.comb += [
+                exponent.eq(word[FP32.fraction_bits : -1]),
+                fraction.eq(word[FP32.fraction_bits - FRACTION_BITS : FP32.fraction_bits]),
+            ]
+        with m.Elif(self.control.style == StyleCode.FP16):
+            m.d.comb += [
+                exponent.eq(half[FP16.fraction_bits : -1]),
+                fraction.eq(half[: FP16.fraction_bits]),
+                bias.eq(FP16.bias),
+            ]
+        with m.Else():
+            m.d.comb += [
+                exponent.eq(half[BF16.fraction_bits : -1]),
+                fraction.eq(Cat(Const(0, FRACTION_BITS - BF16.fraction_bits), half[: BF16.fraction_bits])),
+            ]
+        total = Signal(EXPONENT_BITS)
+        m.d.comb += [
+            total.eq(exponent + bias),
+            order.sign.eq(Mux(reads_halves(self.control), half[-1], word[-1])),
+            order.magnitude.eq(Mux(reads_integers(self.control), word[:MAGNITUDE_BITS], Cat(fraction, total))),
+            self.o.eq(order.o),
+        ]
+        return m
+
+
+# SrcA word to datum: times the power of two that a SrcB datum's exponent is::
+#
+#       SrcB exponent  SrcA exponent   sign  exponent         fraction
+#       0              any             1     511              1023              below every datum
+#       not 0          0               0     0                0                 denormals are zeros
+#                      not 0           s     SrcA + SrcB      BF16: 7 bits      float
+#                                      s     SrcA + SrcB + 224                  FP16 for a 32-bit Dst, if rebiased
+#                                      s     0                magnitude         integer
+#
+# 224 = 127 - 2 * 15 + 127 makes FP32's bias of FP16's two, with the second bias that Dst's data have.
+#
+# Ref: tt-isa-documentation 3930471, GMPOOL.
+
+
+FP16_EXPONENT_BITS = 5
+BF16_LACKS = 3
+"""Fraction bits of a source word that BF16 lacks."""
+
+
+class ScaledDatum(wiring.Component):
+    """A SrcA word scaled by a SrcB exponent. FP16 has 5 bits of either exponent. Combinational: latency 0.
+
+    Parameters
+    ----------
+    rebias : True gives FP16 the exponents of FP32 in a 32-bit Dst.
+
+    Members
+    -------
+    word : In(19), scale : In(8), control : In(PoolControl)
+    o : Out(Datum)
+    """
+
+    clocked = False
+
+    def __init__(self, *, rebias: bool):
+        self.rebias = rebias
+        super().__init__({"word": In(SRC.width), "scale": In(SCALE_BITS), "control": In(PoolControl), "o": Out(Datum)})
+
+    def elaborate(self, platform):
+        m = Module()
+        order = instantiate(m, platform, "order", Order)
+        fraction, exponent_byte = self.word[:FRACTION_BITS], self.word[FRACTION_BITS:-1]
+        style = self.control.style
+        is_fp16, is_integer = style == StyleCode.FP16, style == StyleCode.INT8
+        # The three exponent bits that FP16 lacks are 224.
+        bias = (self.rebias & ~reads_halves(self.control)).replicate(SCALE_BITS - FP16_EXPONENT_BITS)
+        fp16_scale = self.scale[:FP16_EXPONENT_BITS]
+        exponent, scale = Signal(SCALE_BITS), Signal(SCALE_BITS)
+        kept, total = Signal(FRACTION_BITS), Signal(EXPONENT_BITS)
+        narrow = style == StyleCode.BF16
+        m.d.comb += [
+            exponent.eq(Mux(is_fp16, exponent_byte[:FP16_EXPONENT_BITS], exponent_byte)),
+            scale.eq(Mux(is_fp16, Cat(fp16_scale, bias), self.scale)),
+            kept.eq(Cat(Mux(narrow, Const(0, BF16_LACKS), fraction[:BF16_LACKS]), fraction[BF16_LACKS:])),
+            total.eq(Mux(is_integer, 0, exponent + scale)),
+            self.o.eq(order.o),
+        ]
+        with m.If(~Mux(is_fp16, fp16_scale, self.scale).any()):
+            m.d.comb += [order.sign.eq(1), order.magnitude.eq((1 << MAGNITUDE_BITS) - 1)]
+        with m.Elif(exponent.any()):
+            m.d.comb += [order.sign.eq(self.word[-1]), order.magnitude.eq(Cat(kept, total))]
+        return m
+
+
+# The larger of two data of GMPOOL; of equal ones the later.
+
+
+class LaterMaximum(wiring.Component):
+    """``o = later if later >= earlier else earlier``. Combinational: latency 0.
+
+    Members
+    -------
+    earlier, later : In(Datum)
+    o : Out(Datum)
+    wins : Out(1), the later one is taken
+    """
+
+    clocked = False
+    earlier: In(Datum)
+    later: In(Datum)
+    o: Out(Datum)
+    wins: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += [
+            self.wins.eq(self.later.order >= self.earlier.order),
+            self.o.eq(Mux(self.wins, self.later.as_value(), self.earlier.as_value())),
+        ]
+        return m
+
+
+# Datum to Dst word, for GMPOOL: takes the second bias off. Bits are dropped, none is rounded.
+#
+# Ref: tt-isa-documentation 3930471, GMPOOL.
+
+
+INTEGER_BITS = 13
+"""Bits of a magnitude that GMPOOL writes."""
+
+
+class PoolWord(wiring.Component):
+    """A datum as a Dst word; a 16-bit word is in the low half. Combinational: latency 0.
+
+    An exponent of 0 is +0: SrcA's zeros and denormals have no bias. Any other exponent may wrap if the scale is not 1.0.
+
+    Members
+    -------
+    i : In(Datum), control : In(PoolControl)
+    o : Out(32)
+    """
+
+    clocked = False
+    i: In(Datum)
+    control: In(PoolControl)
+    o: Out(DST32.width)
+
+    def elaborate(self, platform):
+        m = Module()
+        magnitude = Signal(MAGNITUDE_BITS)
+        fraction, total = magnitude[:FRACTION_BITS], magnitude[FRACTION_BITS:]
+        exponent = Signal(FP32.exponent_bits)
+        is_half = reads_halves(self.control)
+        is_fp16 = is_half & (self.control.style == StyleCode.FP16)
+        m.d.comb += [
+            magnitude.eq(self.i.order[:-1] ^ (~self.i.order[-1]).replicate(MAGNITUDE_BITS)),
+            exponent.eq(total - Mux(is_fp16, FP16.bias, FP32.bias)),
+        ]
+        with m.If(reads_integers(self.control)):
+            m.d.comb += [self.o[:INTEGER_BITS].eq(magnitude), self.o[-1].eq(self.i.sign)]
+        with m.Elif(total.any()):
+            fp16 = Cat(fraction, exponent[: FP16.exponent_bits], self.i.sign)
+            bf16 = Cat(fraction[FRACTION_BITS - BF16.fraction_bits :], exponent, self.i.sign)
+            fp32 = Cat(Const(0, FP32.fraction_bits - FRACTION_BITS), fraction, exponent, self.i.sign)
+            m.d.comb += self.o.eq(Mux(is_half, Mux(is_fp16, fp16, bf16), fp32))
+        return m
+
 
 STEPS = {
     0: (),

@@ -1,10 +1,31 @@
 """Layouts of GMPOOL: its control, a datum as it is compared, request and result of one column."""
 
+from dataclasses import dataclass, field
+
 from amaranth import Value
 from amaranth.lib import data
 
 from bitpath.golden.tensix.declarations.formats import COLUMNS, DST32, SRC
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
+from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.tensix.dot.layouts import StyleCode
+
+# Configuration of GMPOOL.
+
+
+@dataclass(frozen=True, kw_only=True)
+class GmpoolColumnConfig:
+    """Configuration of one column of GMPOOL.
+
+    Attributes
+    ----------
+    numerics : ``gmpool_fp16`` alone.
+    pipeline : number of pipeline stages, 0 to 4.
+    """
+
+    numerics: TensixNumerics = WORMHOLE.numerics
+    pipeline: PipelineConfig = field(default_factory=PipelineConfig)
+
 
 POOL_ROWS = 4
 """Rows of Dst that GMPOOL and GAPOOL write."""

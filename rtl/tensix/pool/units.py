@@ -1,8 +1,8 @@
 """Units of GMPOOL."""
 
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup, registered
-from bitpath.rtl.tensix.pool.config import GmpoolColumnConfig
 from bitpath.rtl.tensix.pool.gmpool_column import GmpoolColumn
+from bitpath.rtl.tensix.pool.layouts import GmpoolColumnConfig
 
 UNITS = (
     Unit(

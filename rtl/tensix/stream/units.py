@@ -2,17 +2,14 @@
 
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
-from bitpath.rtl.tensix.stream.adc import Adc
 from bitpath.rtl.tensix.stream.config import (
     CounterConfig,
     InstructionExpanderConfig,
     MopExpanderConfig,
     ReplayExpanderConfig,
 )
-from bitpath.rtl.tensix.stream.instruction_expander import InstructionExpander
-from bitpath.rtl.tensix.stream.mop_expander import MopExpander
-from bitpath.rtl.tensix.stream.replay_expander import ReplayExpander
-from bitpath.rtl.tensix.stream.rwc import Rwc
+from bitpath.rtl.tensix.stream.counters import Adc, Rwc
+from bitpath.rtl.tensix.stream.expanders import InstructionExpander, MopExpander, ReplayExpander
 
 UNITS = (
     Unit(
@@ -79,5 +76,5 @@ UNITS = (
     ),
 )
 
-CONTROL = ("instruction_expander", "masked_rounds", "mop_expander", "nested_rounds", "replay_expander")
+CONTROL = ("expanders",)
 """Files without arithmetic: sequencers and memories. They have no mutants."""

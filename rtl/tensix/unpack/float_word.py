@@ -1,7 +1,8 @@
 """Common layout of floats of every format, for the steps of the unpacker and the packer."""
 
-from amaranth import Cat, Const, Value
-from amaranth.lib import data
+from amaranth import Cat, Const, Module, Signal, Value, signed
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import BF16, E5M2, FP16, FP32, TF32, FloatFormat
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, EXPONENT5_FORMATS, Format
@@ -64,3 +65,43 @@ def float_code(word: data.View, fmt: FloatFormat) -> Value:
 def has_short_exponent(fmt: Value) -> Value:
     """Return 1 if the format with this code has 5 exponent bits."""
     return fmt.matches(*EXPONENT5_FORMATS)
+
+
+# 8-bit exponent to 5-bit exponent: FP32 to the range of FP16.
+#
+# ``exponent - 112``, saturated. Ref: ttsim v1.10.0, for FP32ToFP16, which tt-isa-documentation 3930471 leaves undefined.
+
+
+REBIAS = FP32.bias - FP16.bias
+"""Difference of the biases of 8-bit and 5-bit exponents, 112."""
+
+
+class NarrowExponent(wiring.Component):
+    """A float with an 8-bit exponent as one with a 5-bit exponent; the fraction keeps its length.
+
+    Overflow sets all exponent and fraction bits; underflow gives a zero of its sign. A rebiased exponent of exactly 0 keeps its
+    fraction. Combinational: latency 0.
+
+    Members
+    -------
+    i : In(FloatWord)
+    o : Out(FloatWord)
+    """
+
+    clocked = False
+    i: In(FloatWord)
+    o: Out(FloatWord)
+
+    def elaborate(self, platform):
+        m = Module()
+        # 9 signed bits hold the difference: REBIAS is below 2**8.
+        exponent = Signal(signed(FP32.exponent_bits + 1))
+        m.d.comb += [
+            exponent.eq(self.i.exponent - REBIAS),
+            self.o.sign.eq(self.i.sign),
+        ]
+        with m.If(exponent > FP16.exponent_mask):
+            m.d.comb += [self.o.exponent.eq(FP16.exponent_mask), self.o.fraction.eq(FP32.fraction_mask)]
+        with m.Elif(exponent >= 0):
+            m.d.comb += [self.o.exponent.eq(exponent), self.o.fraction.eq(self.i.fraction)]
+        return m

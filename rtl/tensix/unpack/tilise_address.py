@@ -10,8 +10,8 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.formats import COLUMNS
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS
-from bitpath.rtl.tensix.unpack.config import ConversionConfig
 from bitpath.rtl.tensix.unpack.float_word import DATUM_BITS
+from bitpath.rtl.tensix.unpack.layouts import ConversionConfig
 
 WORD_BYTES = 16
 """Unit of addresses and strides."""

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.formats import FACE
 from bitpath.rtl.tensix.dot.layouts import SrcRow
-from bitpath.rtl.tensix.unpack.config import TurnBufferConfig
+from bitpath.rtl.tensix.unpack.layouts import TurnBufferConfig
 
 FaceRows = data.ArrayLayout(SrcRow, FACE)
 FACES = 2

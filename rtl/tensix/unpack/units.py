@@ -2,7 +2,7 @@
 
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
-from bitpath.rtl.tensix.unpack.config import ConversionConfig, TurnBufferConfig
+from bitpath.rtl.tensix.unpack.layouts import ConversionConfig, TurnBufferConfig
 from bitpath.rtl.tensix.unpack.tilise_address import TiliseAddress
 from bitpath.rtl.tensix.unpack.turn_buffer import TurnBuffer
 from bitpath.rtl.tensix.unpack.unpacker import Unpacker

@@ -10,13 +10,99 @@ bits; `StochasticCompare.ALL_BITS` has zeros there, and so compares all.
 Ref: tt-isa-documentation, SFPSTOCHRND and its two pages of flavours, commit 585749d.
 """
 
+from dataclasses import dataclass
+
 from amaranth import Cat, Const, Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.golden.tensix.declarations.numerics import StochasticCompare
-from bitpath.rtl.tensix.vector.layouts import LANE_BITS, RANDOM_BITS, RoundMode
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE, StochasticCompare, TensixNumerics
+
+# Layouts of SFP_STOCH_RND.
+
+
+LANES = 32
+LANE_BITS = 32
+RANDOM_BITS = 23
+"""Random bits of a lane that an instruction compares: the low ones of its state."""
+
+
+class RoundMode(enum.Enum, shape=3):
+    """Results of SFP_STOCH_RND by the instruction's mode, without those of INT32 input."""
+
+    FP16A = 0  # FP32 with 10 fraction bits
+    FP16B = 1  # FP32 with 7
+    UINT8 = 2
+    INT8 = 3
+    UINT16 = 6
+    INT16 = 7
+
+
+class RandomBits(enum.Enum, shape=2):
+    """The 23 bits with which discarded bits are compared."""
+
+    NEAREST = 0  # 0x400000: ties away from zero
+    STOCHASTIC = 1  # the lane's state
+    ZERO = 2  # 0x7FFFFF, where ``sfpu_round_to_zero``
+
+
+LaneWords = data.ArrayLayout(LANE_BITS, LANES)
+"""A word of each lane."""
+
+
+class RoundRequest(data.Struct):
+    """An instruction: FP32 codes, mode and rounding."""
+
+    lanes: LaneWords
+    mode: RoundMode
+    rounding: RandomBits
+
+
+# One step of a lane's random numbers::
+#
+#     o = i >> 1, bit 31 = not (i[31] ^ i[21] ^ i[1] ^ i[0])
+#
+# Ref: tt-isa-documentation, VectorUnit.
+
+
+TAPS = (0, 1, 21, 31)
+"""Bits of the state that are added."""
+
+
+class PrngStep(wiring.Component):
+    """The state that follows a state. A state of all ones follows itself. Combinational: latency 0.
+
+    Members
+    -------
+    i : In(32)
+    o : Out(32)
+    """
+
+    clocked = False
+    i: In(LANE_BITS)
+    o: Out(LANE_BITS)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.o.eq(Cat(self.i[1:], ~Cat(self.i[tap] for tap in TAPS).xor()))
+        return m
+
+
+# Configuration of SFP_STOCH_RND.
+
+
+@dataclass(frozen=True, kw_only=True)
+class SfpStochasticRoundConfig:
+    """Configuration of SFP_STOCH_RND.
+
+    Attributes
+    ----------
+    numerics : ``stochastic_compare`` and ``sfpu_round_to_zero``.
+    """
+
+    numerics: TensixNumerics = WORMHOLE.numerics
+
 
 KEPT_FRACTION_BITS = {RoundMode.FP16A: 10, RoundMode.FP16B: 7}
 WIDE_BITS, NARROW_BITS = 16, 8

@@ -2,8 +2,8 @@
 
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
-from bitpath.rtl.tensix.vector.config import SfpStochasticRoundConfig
 from bitpath.rtl.tensix.vector.sfp_stochastic_round import SfpStochasticRound
+from bitpath.rtl.tensix.vector.stochastic_round import SfpStochasticRoundConfig
 
 _BLACKHOLE = SfpStochasticRoundConfig(numerics=BLACKHOLE.numerics)
 
@@ -27,5 +27,5 @@ UNITS = (
     ),
 )
 
-CONTROL = ("prng_lane", "prng_seed", "sfp_stochastic_round")
+CONTROL = ("sfp_stochastic_round",)
 """Files without arithmetic: registers and their order. They have no mutants."""

@@ -8,15 +8,14 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.common.pipeline.delay import Delay
+from bitpath.rtl.common.pipeline.pipeline_registers import Delay
 from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.array.config import ArrayConfig, RowConfig
-from bitpath.rtl.trainium3.array.core_column import COLUMN_CHAINS, CoreColumn
-from bitpath.rtl.trainium3.array.core_edge import CoreEdge, core_control, core_word
+from bitpath.rtl.trainium3.array.core_edge import COLUMN_CHAINS, CoreColumn, CoreEdge, core_control, core_word
 from bitpath.rtl.trainium3.dot.config import MapConfig
 from bitpath.rtl.trainium3.dot.element_map import ElementFormat, ElementMap, MapTable, OperandWord
-from bitpath.rtl.trainium3.dot.quad_mx_pe import QuadMxPe
+from bitpath.rtl.trainium3.dot.pe import QuadMxPe
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat

@@ -10,11 +10,11 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.quad_mx import ACCUMULATES
+from bitpath.rtl.common.arithmetic.add import ExactAdd
 from bitpath.rtl.common.arithmetic.decode import Decode
-from bitpath.rtl.common.arithmetic.exact_add import ExactAdd
 from bitpath.rtl.common.arithmetic.normalize import Normalize
 from bitpath.rtl.common.arithmetic.round import Round
-from bitpath.rtl.common.fp32.fp32_to_bf16 import DROPPED_BITS, Fp32ToBf16
+from bitpath.rtl.common.fp32.fp32_arithmetic import DROPPED_BITS, Fp32ToBf16
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.faults import Fault

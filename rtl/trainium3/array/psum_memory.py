@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.memory import MAX_PAIRS
-from bitpath.rtl.common.fp32.fp32_to_bf16 import DROPPED_BITS
+from bitpath.rtl.common.fp32.fp32_arithmetic import DROPPED_BITS
 from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.wide import wide_array
 from bitpath.rtl.trainium3.array.config import PsumMemoryConfig

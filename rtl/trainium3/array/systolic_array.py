@@ -11,14 +11,136 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.common.pipeline.delay import Delay
+from bitpath.rtl.common.pipeline.pipeline_registers import Delay, Ring
 from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.shared_instances import instantiate, instantiate_on
 from bitpath.rtl.common.pipeline.wide import wide_array
 from bitpath.rtl.trainium3.array.config import ArrayConfig
-from bitpath.rtl.trainium3.array.group_edge import GroupEdge
 from bitpath.rtl.trainium3.array.operand_row import OperandRow, control_layout, delivers, operand_word
 from bitpath.rtl.trainium3.dot.element_map import MapTable
+
+# Skew and deskew of one column's partial sums at the edges of a row group.
+
+
+class EdgeColumn(wiring.Component):
+    """Two ring buffers of one column: skew of incoming, deskew of outgoing partial sums.
+
+    Parameters
+    ----------
+    cols : columns of the array, and words of a ring.
+
+    Members
+    -------
+    advance : In(1), without it ``count`` must hold, and the words hold
+    count : In(ceil_log2(cols)), cycle count of column 0
+    count_west : In, cycle count of this column; count_east : Out, one cycle later
+    partial : In(32), top : Out(32)
+    bottom : In(32), result : Out(32)
+    """
+
+    def __init__(self, cols: int):
+        self.cols = cols
+        super().__init__(self.ports(cols))
+
+    @staticmethod
+    def ports(cols: int) -> dict[str, wiring.Member]:
+        """Return the members of one column."""
+        count = ceil_log2(cols)
+        return {
+            "advance": In(1),
+            "count": In(count),
+            "count_west": In(count),
+            "count_east": Out(count),
+            "partial": In(FP32.width),
+            "top": Out(FP32.width),
+            "bottom": In(FP32.width),
+            "result": Out(FP32.width),
+        }
+
+    def elaborate(self, platform):
+        m = Module()
+        skew = instantiate(m, platform, "skew", Ring, FP32.width, self.cols)
+        deskew = instantiate(m, platform, "deskew", Ring, FP32.width, self.cols)
+        m.d.comb += [
+            skew.advance.eq(self.advance),
+            skew.i.eq(self.partial),
+            skew.write.eq(self.count),
+            skew.read.eq(self.count_west),
+            self.top.eq(skew.o),
+            deskew.advance.eq(self.advance),
+            deskew.i.eq(self.bottom),
+            deskew.write.eq(self.count_west),
+            # The word of the vector that column 0 wrote cols - 1 cycles ago and the last column writes now.
+            deskew.read.eq(self.count + 1),
+            self.result.eq(deskew.o),
+        ]
+        with m.If(self.advance):
+            m.d.sync += self.count_east.eq(self.count_west)
+        return m
+
+
+# Skew and deskew of a row group's partial sums: skewed on the way in, deskewed on the way out.
+
+
+class GroupEdge(wiring.Component):
+    """Column c delays its word by ``c + 1`` cycles to ``top``, and by ``cols - c`` cycles to ``result``.
+
+    Each column keeps its words in a ring buffer. The address of the skewed side is a count that travels east with the
+    operands, one column a cycle.
+
+    Parameters
+    ----------
+    config : configuration of the array.
+
+    Members
+    -------
+    advance : In(1), clock enable of the counts and thus of the words
+    partial : In(cols * 32), top : Out(cols * 32)
+    bottom : In(cols * 32), result : Out(cols * 32)
+    """
+
+    def __init__(self, config: ArrayConfig):
+        self.config = config
+        columns = FP32.width * config.cols
+        super().__init__(
+            {
+                "advance": In(1),
+                "partial": In(columns),
+                "top": Out(columns),
+                "bottom": In(columns),
+                "result": Out(columns),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        cols = self.config.cols
+        count = Signal(ceil_log2(cols))
+        with m.If(self.advance):
+            m.d.sync += count.eq(count + 1)
+        values = {
+            "advance": self.advance,
+            "count": count,
+            "count_west": count,
+            # Open output of the last column.
+            "count_east": Signal.like(count, name="count_east"),
+            "partial": self.partial,
+            "top": self.top,
+            "bottom": self.bottom,
+            "result": self.result,
+        }
+        repeat(
+            m,
+            platform,
+            "columns",
+            values,
+            EdgeColumn,
+            (cols,),
+            cols,
+            spread=("partial", "top", "bottom", "result"),
+            chained=(("count_west", "count_east"),),
+        )
+        return m
 
 
 class Tiling(enum.Enum, shape=2):

@@ -2,9 +2,8 @@
 
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup, registered
 from bitpath.rtl.trainium3.array.config import ArrayConfig, CoreArrayConfig, PsumConfig, PsumMemoryConfig
-from bitpath.rtl.trainium3.array.psum import Psum
+from bitpath.rtl.trainium3.array.psum import Psum, StochasticPsum
 from bitpath.rtl.trainium3.array.psum_memory import PsumMemory
-from bitpath.rtl.trainium3.array.stochastic_psum import StochasticPsum
 from bitpath.rtl.trainium3.array.systolic_array import SystolicArray
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig
@@ -73,13 +72,9 @@ UNITS = (
 )
 
 CONTROL = (
-    "group_edge",
     "systolic_array",
-    "core_column",
     "core_edge",
-    "edge_column",
     "operand_row",
     "psum",
-    "stochastic_psum",
 )
 """Files without arithmetic: sequencers, register files, memories and wiring. They have no mutants."""

@@ -17,13 +17,11 @@ from amaranth.lib.wiring import In, Out, connect
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.array.psum_memory import PsumMemory
 from bitpath.rtl.trainium3.array.systolic_array import SystolicArray
-from bitpath.rtl.trainium3.core.background_slot import BackgroundSlot
 from bitpath.rtl.trainium3.core.config import LANE_ENGINES, SBUF_PORTS, CoreConfig
 from bitpath.rtl.trainium3.core.core_dma import CoreDma, host_members
 from bitpath.rtl.trainium3.core.instruction import Engine, body_of, instruction_layout
 from bitpath.rtl.trainium3.core.lane_engine import LaneEngine
-from bitpath.rtl.trainium3.core.main_slot import MainSlot
-from bitpath.rtl.trainium3.core.tensor_slots import TensorSlots
+from bitpath.rtl.trainium3.core.tensor_slots import BackgroundSlot, MainSlot, TensorSlots
 from bitpath.rtl.trainium3.dot.element_map import MapTable
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.memory.sbuf import Sbuf

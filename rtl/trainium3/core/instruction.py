@@ -16,8 +16,8 @@ from bitpath.rtl.trainium3.dma.dma_cast import Pair
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
 from bitpath.rtl.trainium3.dma.token_bucket import LENGTH_BITS
-from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations, Reduction
-from bitpath.rtl.trainium3.lanes.engine_control import Step
+from bitpath.rtl.trainium3.lanes.activation2_lane import Function, Operations, Reduction
+from bitpath.rtl.trainium3.lanes.engine_lane import Step
 from bitpath.rtl.trainium3.memory.dge import dge_command
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat

@@ -15,8 +15,7 @@ from bitpath.rtl.trainium3.array.core_edge import core_word
 from bitpath.rtl.trainium3.array.systolic_array import operand_write_layout
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.instruction import tensor_layout
-from bitpath.rtl.trainium3.core.lane_reader import WORD_BITS
-from bitpath.rtl.trainium3.core.quarters import QUARTERS
+from bitpath.rtl.trainium3.core.lane_reader import QUARTERS, WORD_BITS
 from bitpath.rtl.trainium3.memory.config import SBUF_WORD_BYTES, ScaleFetchConfig
 from bitpath.rtl.trainium3.memory.scale_fetch import ROWS, ScaleFetch
 from bitpath.rtl.trainium3.tensor.core_pe import Mode

@@ -46,20 +46,13 @@ UNITS = (
     ),
 )
 CONTROL = (
-    "background_slot",
+    "tensor_slots",
     "core",
     "core_dma",
     "dma_engine",
-    "dma_port",
     "instruction",
     "lane_engine",
     "lane_reader",
-    "lane_units",
-    "lane_writer",
-    "main_slot",
-    "pattern_check",
-    "quarters",
     "tensor_operands",
-    "tensor_slots",
 )
 """Files without arithmetic."""

@@ -1,17 +1,229 @@
 """Cast of the elements of a DMA beat from one dtype to another."""
 
-from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.trainium3.declarations.dtypes import container_bits
+from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E5M2, FP16, FP32, TF32, FloatFormat
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.trainium3.declarations.dtypes import FORMATS, TF32_SPARE_BITS, IntegerFormat, container_bits
+from bitpath.rtl.common.arithmetic.decode import SPECIAL, Decode, raw_sum
+from bitpath.rtl.common.arithmetic.round import increment
+from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32Result
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.dma.config import DmaCastConfig
 from bitpath.rtl.trainium3.dma.dtype import Dtype, dtypes_within
-from bitpath.rtl.trainium3.dma.from_fp32 import FromFp32
-from bitpath.rtl.trainium3.dma.to_fp32 import ToFp32
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
+
+# Elements of any dtype to FP32.
+
+
+BYTE_FLOATS = {Dtype.E4M3: E4M3, Dtype.E4M3FN: E4M3FN, Dtype.E5M2: E5M2}
+EXPONENT_BITS = FP32.exponent_bits
+"""Bits of the signed exponent of a number's last place; the rounder takes its difference to FP32's smallest one."""
+
+
+class ToFp32(wiring.Component):
+    """Combinational FP32 code of an element: exact, but for INT32 and UINT32, which round to nearest even.
+
+    Integers and floats narrower than FP32's exponent range pass one normalisation and rounding. FP32, TF32 and BF16 have
+    FP32's fields: their codes move up, TF32 rounded to 10 fraction bits. Every NaN is canonical.
+
+    Parameters
+    ----------
+    bits : width of the element's port, 8, 16 or 32; wider dtypes are left out.
+
+    Members
+    -------
+    code : In(bits), the element in the low bits
+    dtype : In(Dtype)
+    o : Out(32), FP32
+    """
+
+    clocked = False
+    apart = True
+
+    def __init__(self, bits: int):
+        self.bits = bits
+        super().__init__({"code": In(bits), "dtype": In(Dtype), "o": Out(FP32.width)})
+
+    def elaborate(self, platform):
+        m = Module()
+        value = Signal(raw_sum(self.bits, EXPONENT_BITS))
+        special = Signal(SPECIAL)
+        self._floats(m, platform, "byte", BYTE_FLOATS, value, special)
+        if self.bits > FP16.width // 2:
+            self._floats(m, platform, "half", {Dtype.FP16: FP16}, value, special)
+        with m.Switch(self.dtype):
+            for dtype, name in dtypes_within(self.bits).items():
+                fmt = FORMATS[name]
+                if isinstance(fmt, IntegerFormat):
+                    with m.Case(dtype):
+                        self._integer(m, fmt, value)
+        result = instantiate(m, platform, "result", Fp32Result, value.shape())
+        m.d.comb += [result.i.eq(value), result.special.eq(special), self.o.eq(result.o)]
+        if self.bits >= BF16.width:
+            self._upper(m)
+        return m
+
+    def _floats(
+        self, m: Module, platform, name: str, formats: dict[Dtype, FloatFormat], value: Value, special: Value
+    ) -> None:
+        """Decode the floats of one width."""
+        decode = instantiate(m, platform, f"decode_{name}", Decode, tuple(formats.values()))
+        number = decode.o
+        offset = max(fmt.bias for fmt in formats.values()) + max(fmt.fraction_bits for fmt in formats.values())
+        m.d.comb += decode.code.eq(self.code)
+        with m.Switch(self.dtype):
+            for index, dtype in enumerate(formats):
+                with m.Case(dtype):
+                    m.d.comb += [
+                        decode.format.eq(index),
+                        value.magnitude.eq(number.significand),
+                        value.exponent.eq(number.exponent - offset),
+                        value.sign.eq(number.sign),
+                        special.sign.eq(number.sign),
+                        special.inf.eq(number.inf),
+                        special.nan.eq(number.nan),
+                    ]
+
+    def _integer(self, m: Module, fmt: IntegerFormat, value: Value) -> None:
+        integer = self.code[: fmt.width]
+        negative = integer[-1] if fmt.signed else Const(0)
+        magnitude = Mux(negative, -integer.as_signed(), integer)
+        m.d.comb += [value.magnitude.eq(magnitude[: fmt.width]), value.sign.eq(negative)]
+
+    def _upper(self, m: Module) -> None:
+        """Formats with FP32's sign and exponent."""
+        upper = Signal(FP32.width)
+        finite = Signal()
+        nan = Signal()
+        taken = Signal()
+        half = (1 << TF32_SPARE_BITS - 1) - 1
+        rounded = Signal(FP32.width)
+        m.d.comb += [
+            finite.eq(~upper[FP32.fraction_bits : -1].all()),
+            nan.eq(~finite & upper[: FP32.fraction_bits].any()),
+            rounded.eq(upper + Mux(finite, half + upper[TF32_SPARE_BITS], 0)),
+        ]
+        code = Value.cast(upper)
+        with m.Switch(self.dtype):
+            with m.Case(Dtype.BF16):
+                m.d.comb += [upper.eq(Cat(Const(0, FP32.width - BF16.width), self.code[: BF16.width])), taken.eq(1)]
+            if self.bits == FP32.width:
+                with m.Case(Dtype.FP32):
+                    m.d.comb += [upper.eq(self.code), taken.eq(1)]
+                with m.Case(Dtype.TF32):
+                    m.d.comb += [upper.eq(self.code), taken.eq(1)]
+        if self.bits == FP32.width:
+            code = Mux(self.dtype == Dtype.TF32, Cat(Const(0, TF32_SPARE_BITS), rounded[TF32_SPARE_BITS:]), upper)
+        with m.If(taken):
+            m.d.comb += self.o.eq(Mux(nan, FP32.nan_code, code))
+
+
+# FP32 to elements of any dtype.
+
+
+class FromFp32(wiring.Component):
+    """Combinational rounding of an FP32 number to an element, to nearest even; one shifter and one increment for all dtypes.
+
+    ::
+
+        window      1.xxxxxxxxxxxxxxxxxxxxxxx 00000000     significand, above zeros where integers have 32 bits
+        shift       width - precision, + emin - exponent below the smallest normal number
+                    width - 1 - exponent for an integer
+        kept | guard | sticky                              kept + increment, below the exponent field of a float
+
+    A carry out of a float's fraction increments its exponent field. A float beyond the largest is infinity, or NaN in E4M3FN;
+    an integer saturates. NaN is canonical, and 0 in an integer.
+
+    Parameters
+    ----------
+    bits : width of the element's port, 8, 16 or 32; wider dtypes are left out.
+
+    Members
+    -------
+    i : In(32), FP32 with at most ``bits`` significant bits, as all numbers of ``ToFp32(bits)`` have; lower ones are not read
+    dtype : In(Dtype)
+    o : Out(bits), the element in the low bits, zeros above
+    """
+
+    clocked = False
+    apart = True
+
+    def __init__(self, bits: int):
+        self.bits = bits
+        super().__init__({"i": In(FP32.width), "dtype": In(Dtype), "o": Out(bits)})
+
+    def elaborate(self, platform):
+        m = Module()
+        sign, field, fraction = self.i[-1], self.i[FP32.fraction_bits : -1], self.i[: FP32.fraction_bits]
+        normal = Signal()
+        special = Signal()
+        nan = Signal()
+        biased = Signal(FP32.exponent_bits)
+        m.d.comb += [
+            normal.eq(field.any()),
+            special.eq(field.all()),
+            nan.eq(special & fraction.any()),
+            biased.eq(Mux(normal, field, 1)),
+        ]
+        dtypes = {dtype: FORMATS[name] for dtype, name in dtypes_within(self.bits).items()}
+
+        # A shift beyond the window leaves sticky alone; one below 0 belongs to an integer out of range.
+        wanted = Signal(signed(FP32.exponent_bits + 2))
+        subnormal = Signal()
+        with m.Switch(self.dtype):
+            for dtype, fmt in dtypes.items():
+                with m.Case(dtype):
+                    if isinstance(fmt, IntegerFormat):
+                        m.d.comb += wanted.eq(self.bits - 1 + FP32.bias - biased)
+                    else:
+                        lowest = fmt.emin + FP32.bias
+                        m.d.comb += [
+                            subnormal.eq(biased < lowest),
+                            wanted.eq(self.bits - fmt.precision + Mux(subnormal, lowest - biased, 0)),
+                        ]
+        places = Signal(range(self.bits + 2))
+        m.d.comb += places.eq(Mux(wanted > self.bits + 1, self.bits + 1, wanted))
+        below = self.bits + 1
+        shifted = Signal(self.bits + below)
+        significand = Cat(fraction, normal)[-self.bits :]
+        padding = Const(0, below + self.bits - len(significand))
+        m.d.comb += shifted.eq(Cat(padding, significand) >> places)
+        kept, guard, sticky = shifted[below:], shifted[below - 1], shifted[: below - 1].any()
+        up = increment(Rounding.RNE, odd=kept[0], guard=guard, sticky=sticky, negative=sign)
+        rounded = Signal(self.bits + 1)
+        m.d.comb += rounded.eq(kept + up)
+
+        with m.Switch(self.dtype):
+            for dtype, fmt in dtypes.items():
+                with m.Case(dtype):
+                    if isinstance(fmt, IntegerFormat):
+                        beyond = special | (wanted < 0)
+                        m.d.comb += self.o.eq(Mux(nan, 0, self._integer(m, fmt, rounded, sign, beyond)))
+                    else:
+                        exponent = Mux(subnormal, 0, biased - (FP32.bias - fmt.bias + 1))
+                        m.d.comb += self.o.eq(self._float(m, fmt, rounded, exponent, sign, special, nan))
+        return m
+
+    def _integer(self, m: Module, fmt: IntegerFormat, rounded: Value, sign: Value, beyond: Value) -> Value:
+        limit = Mux(sign, -fmt.lowest, fmt.highest)
+        magnitude = Mux(beyond | (rounded > limit), limit, rounded)
+        return Mux(sign, -magnitude, magnitude)[: fmt.width]
+
+    def _float(
+        self, m: Module, fmt: FloatFormat, rounded: Value, exponent: Value, sign: Value, special: Value, nan: Value
+    ) -> Value:
+        code = Signal(FP32.width + 1, name=f"code_{fmt.name.lower()}")
+        m.d.comb += code.eq(rounded + (exponent[: FP32.exponent_bits] << fmt.fraction_bits))
+        beyond = special | (code > fmt.max_code)
+        magnitude = Mux(beyond, fmt.infinity_code or fmt.nan_code, code)[: fmt.width - 1]
+        has_sign = sign if fmt.infinity_code is not None else sign & ~beyond
+        result = Mux(nan, fmt.nan_code, Cat(magnitude, has_sign))
+        return Cat(Const(0, TF32_SPARE_BITS), result) if fmt is TF32 else result
+
 
 STEPS = {0: (), 1: ("fp32",), 2: ("fp32", "codes")}
 """Steps that end in a pipeline register, by ``stages``."""

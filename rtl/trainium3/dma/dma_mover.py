@@ -2,21 +2,332 @@
 
 from typing import Any
 
-from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import bits_for
 
 from bitpath.rtl.common.pipeline.faults import first_of
-from bitpath.rtl.trainium3.dma.config import DmaMoverConfig
-from bitpath.rtl.trainium3.dma.destination_align import DestinationAlign, destination_layout
-from bitpath.rtl.trainium3.dma.dma_cast import DmaCast, Pair, log_bytes
+from bitpath.rtl.trainium3.dma.config import TIMES, DmaMoverConfig
+from bitpath.rtl.trainium3.dma.dma_cast import DmaCast, Pair, cast_layout, log_bytes
 from bitpath.rtl.trainium3.dma.dtype import Dtype
-from bitpath.rtl.trainium3.dma.read_add_write import ReadAddWrite, WriteMode, store_layout
-from bitpath.rtl.trainium3.dma.read_issue import COUNT_BITS, ReadIssue
-from bitpath.rtl.trainium3.dma.source_align import SourceAlign, source_layout
+from bitpath.rtl.trainium3.dma.read_add_write import ReadAddWrite, WriteMode, beat_layout, store_layout
 from bitpath.rtl.trainium3.dma.token_bucket import LENGTH_BITS
 from bitpath.rtl.trainium3.faults import Fault, keep_first
+
+# Reads of a DMA descriptor at the pace of the machine's bus.
+
+
+COUNT_BITS = LENGTH_BITS + 1
+"""Bits of a number of bytes or of beats, of 1 to 65,536."""
+
+
+def run_layout(config: DmaMoverConfig) -> data.StructLayout:
+    """Layout of a run to read: its first byte's address, its bytes, and the beats that it takes on the bus.
+
+    ``step`` is the log of the beats for each word: 0, or 1 or 2 where a cast makes the elements wider.
+    """
+    return data.StructLayout(
+        {"address": config.address_bits, "bytes": COUNT_BITS, "beats": COUNT_BITS, "step": range(3)}
+    )
+
+
+class ReadIssue(wiring.Component):
+    """Asks for the words of a run: a counter gains 55 a cycle, a beat takes 64, and each beat or every second or fourth reads a word.
+
+    A run that lies in a word more than it has beats reads that word in the first cycle without a beat. The next run is taken
+    ``max(descriptor_cycles, ceil(beats * 64 / 55))`` cycles after this one; a word that is not taken at once delays the rest.
+
+    Parameters
+    ----------
+    config : bytes of a word, bits of an address, shortest run.
+
+    Members
+    -------
+    i : In(stream of run_layout)
+    o : Out(stream of addresses of words)
+    """
+
+    def __init__(self, config: DmaMoverConfig):
+        self.config = config
+        super().__init__(
+            {
+                "i": In(stream.Signature(run_layout(config))),
+                "o": Out(stream.Signature(config.writes.address_bits)),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config, run = self.config, self.i.p
+        size, offset_bits = config.beat_bytes, config.offset_bits
+        busy = Signal()
+        more = Signal()
+        age = Signal(range(config.descriptor_cycles + 1))
+        counter = Signal(range(TIMES.beat_price))
+        beats = Signal(COUNT_BITS)
+        phase = Signal(2)
+        mask = Signal(2)
+        address = Signal(config.writes.address_bits)
+
+        gained = Signal(range(TIMES.beat_price + TIMES.beat_gain))
+        due = Signal()
+        reads = Signal()
+        waits = Signal()
+        last = Signal()
+        m.d.comb += [
+            gained.eq(counter + TIMES.beat_gain),
+            due.eq(beats.any() & (gained >= TIMES.beat_price)),
+            reads.eq(due & ~phase.any()),
+            self.o.p.eq(address),
+            self.o.valid.eq(busy & (reads | (more & ~due))),
+            waits.eq(self.o.valid & ~self.o.ready),
+            last.eq((beats == due) & ~(more & due) & ~waits & (age >= config.descriptor_cycles - 1)),
+            self.i.ready.eq(~busy),
+        ]
+        with m.If(busy):
+            m.d.sync += age.eq(Mux(age == config.descriptor_cycles, age, age + 1))
+            with m.If(~waits):
+                m.d.sync += [
+                    counter.eq(Mux(due, gained - TIMES.beat_price, Mux(beats.any(), gained, 0))),
+                    beats.eq(beats - due),
+                    phase.eq(Mux(due, (phase + 1) & mask, phase)),
+                    address.eq(address + self.o.valid),
+                    more.eq(more & due),
+                    busy.eq(~last),
+                ]
+        with m.Elif(self.i.valid):
+            # Words beyond those of a run that begins at a word's first byte.
+            first = Signal(range(2 * size))
+            tail = Signal(offset_bits)
+            m.d.comb += [
+                tail.eq(run.bytes - 1),
+                first.eq(run.address[:offset_bits] + tail),
+            ]
+            m.d.sync += [
+                busy.eq(1),
+                age.eq(1),
+                counter.eq(TIMES.beat_gain),
+                beats.eq(run.beats),
+                phase.eq(0),
+                mask.eq((1 << run.step) - 1),
+                address.eq(run.address[offset_bits:]),
+                more.eq(first >= size),
+            ]
+        return m
+
+
+# Words of a DMA read as beats that begin with the run's first byte.
+
+
+def source_layout(config: DmaMoverConfig) -> data.StructLayout:
+    """Layout of a run to align: place of its first byte in a word, its bytes, and the dtypes of its cast.
+
+    ``step`` is as in ``run_layout``: a beat has the word's bytes, their half or their quarter.
+    """
+    return data.StructLayout({"offset": config.offset_bits, "bytes": COUNT_BITS, "step": range(3), "pair": Pair})
+
+
+class SourceAlign(wiring.Component):
+    """Cuts a run out of its words, beat by beat::
+
+        words    | held            | next            |
+                   >--- place ---->|<- a beat ->|
+
+    A beat that reaches into the next word waits for it. Bytes behind a run's last one, and behind a part of a word, are 0.
+    Throughput is a beat a cycle, but for a cycle or two between runs.
+
+    Parameters
+    ----------
+    config : bytes of a word.
+
+    Members
+    -------
+    run : In(stream of source_layout)
+    i : In(stream of words), of all runs in their order
+    o : Out(stream of cast_layout)
+    """
+
+    def __init__(self, config: DmaMoverConfig):
+        self.config = config
+        super().__init__(
+            {
+                "run": In(stream.Signature(source_layout(config))),
+                "i": In(stream.Signature(8 * config.beat_bytes)),
+                "o": Out(stream.Signature(cast_layout(config.beat_bytes))),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        size = self.config.beat_bytes
+        busy = Signal()
+        full = Signal()
+        held = Signal(8 * size, reset_less=True)
+        place = Signal(range(size))
+        left = Signal(COUNT_BITS)
+        step = Signal(range(3))
+        pair = Signal(Pair)
+
+        whole = Signal(range(size + 1))
+        taken = Signal(range(size + 1))
+        end = Signal(range(2 * size + 1))
+        shifted = Signal(8 * size)
+        finishes = Signal()
+        crosses = Signal()
+        leaves = Signal()
+        loads = Signal()
+        m.d.comb += [
+            whole.eq(Const(size, bits_for(size)) >> step),
+            finishes.eq(left <= whole),
+            taken.eq(Mux(finishes, left, whole)),
+            end.eq(place + taken),
+            crosses.eq(end > size),
+            self.o.valid.eq(busy & full & (~crosses | self.i.valid)),
+            shifted.eq(Cat(held, self.i.p) >> Cat(Const(0, 3), place)),
+            self.o.p.data.eq(Cat(shifted.word_select(k, 8) & (taken > k).replicate(8) for k in range(size))),
+            self.o.p.pair.eq(pair),
+            leaves.eq(self.o.valid & self.o.ready),
+            # The next word, where the beat needs it, or to follow a word that it ends.
+            loads.eq(busy & (~full | (leaves & (crosses | (~finishes & (end == size)))))),
+            self.i.ready.eq(loads),
+            self.run.ready.eq(~busy),
+        ]
+        with m.If(loads & self.i.valid):
+            m.d.sync += held.eq(self.i.p)
+        with m.If(~busy):
+            m.d.sync += [
+                busy.eq(self.run.valid),
+                place.eq(self.run.p.offset),
+                left.eq(self.run.p.bytes),
+                step.eq(self.run.p.step),
+                pair.eq(self.run.p.pair),
+            ]
+        with m.If(leaves):
+            m.d.sync += [
+                left.eq(left - taken),
+                place.eq(end),
+                busy.eq(~finishes),
+                full.eq(~finishes & ((end < size) | self.i.valid)),
+            ]
+        with m.Elif(loads):
+            m.d.sync += full.eq(self.i.valid)
+        return m
+
+
+# Beats of a DMA run as words with masks at its destination.
+
+
+def destination_layout(config: DmaMoverConfig) -> data.StructLayout:
+    """Layout of a run to write: its first byte's address, its bytes, what it does to the words, and if a semaphore counts it.
+
+    ``step`` is the log of the beats that fill a word: 0, or 1 or 2 where a cast makes the elements narrower.
+    """
+    return data.StructLayout(
+        {"address": config.address_bits, "bytes": COUNT_BITS, "step": range(3), "mode": WriteMode, "signals": 1}
+    )
+
+
+class DestinationAlign(wiring.Component):
+    """Moves beats to their place in the words at a run's destination; a word is offered when it is full, or at the run's end::
+
+        beat           | b0 b1 b2 b3 |                  its first bytes count: all, a half or a quarter
+        word and rest  | xx xx b0 b1 | b2 b3 .. .. |    xx held from before; the rest is held, or offered at the end
+
+    Throughput is a beat a cycle, but for a cycle or two between runs.
+
+    Parameters
+    ----------
+    config : bytes of a word, bits of an address.
+
+    Members
+    -------
+    run : In(stream of destination_layout)
+    i : In(stream of beats); bytes behind those that count are 0, as the cast leaves them
+    o : Out(stream of beat_layout)
+    signals : Out(1), the offered word is the last of a run that a semaphore counts
+    """
+
+    def __init__(self, config: DmaMoverConfig):
+        self.config = config
+        super().__init__(
+            {
+                "run": In(stream.Signature(destination_layout(config))),
+                "i": In(stream.Signature(8 * config.beat_bytes)),
+                "o": Out(stream.Signature(beat_layout(config.writes))),
+                "signals": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        size, offset_bits = self.config.beat_bytes, self.config.offset_bits
+        busy = Signal()
+        rest = Signal()
+        held = Signal(data.StructLayout({"data": 8 * size, "mask": size}), reset_less=True)
+        place = Signal(range(size))
+        left = Signal(COUNT_BITS)
+        run = Signal(destination_layout(self.config))
+        word = Signal(self.config.writes.address_bits)
+
+        whole = Signal(range(size + 1))
+        taken = Signal(range(size + 1))
+        end = Signal(range(2 * size + 1))
+        finishes = Signal()
+        beyond = Signal()
+        fills = Signal()
+        takes = Signal()
+        offered = Signal()
+        m.d.comb += [
+            whole.eq(Const(size, bits_for(size)) >> run.step),
+            finishes.eq(left <= whole),
+            taken.eq(Mux(finishes, left, whole)),
+            end.eq(place + taken),
+            beyond.eq(end > size),
+            fills.eq(finishes | (end >= size)),
+        ]
+        moved = Signal(2 * 8 * size)
+        masked = Signal(2 * size)
+        m.d.comb += [
+            moved.eq(held.data | (self.i.p << Cat(Const(0, 3), place))),
+            masked.eq(held.mask | (((Const(1, size + 1) << taken) - 1)[:size] << place)),
+            self.o.p.store.data.eq(Mux(rest, held.data, moved[: 8 * size])),
+            self.o.p.store.mask.eq(Mux(rest, held.mask, masked[:size])),
+            self.o.p.store.address.eq(word),
+            self.o.p.mode.eq(run.mode),
+            self.o.valid.eq(busy & (rest | (self.i.valid & fills))),
+            self.i.ready.eq(busy & ~rest & (~fills | self.o.ready)),
+            self.run.ready.eq(~busy),
+            self.signals.eq(run.signals & (rest | (finishes & ~beyond))),
+            takes.eq(self.i.valid & self.i.ready),
+            offered.eq(self.o.valid & self.o.ready),
+        ]
+        with m.If(offered):
+            m.d.sync += word.eq(word + 1)
+        with m.If(takes):
+            m.d.sync += [
+                held.data.eq(Mux(fills, moved[8 * size :], moved[: 8 * size])),
+                held.mask.eq(Mux(fills, masked[size:], masked[:size])),
+                place.eq(end),
+                left.eq(left - taken),
+                rest.eq(finishes & beyond),
+                busy.eq(~finishes | beyond),
+            ]
+        with m.If(rest & offered):
+            m.d.sync += [rest.eq(0), busy.eq(0)]
+        with m.If(~busy):
+            m.d.sync += [
+                busy.eq(self.run.valid),
+                run.eq(self.run.p),
+                place.eq(self.run.p.address),
+                word.eq(self.run.p.address[offset_bits:]),
+                left.eq(self.run.p.bytes),
+                held.mask.eq(0),
+                held.data.eq(0),
+            ]
+        return m
+
 
 RUNS = 4
 """Runs that may be on their way behind their reads."""

@@ -8,8 +8,7 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import BF16, FP32
-from bitpath.rtl.common.fp32.fp32_add import Fp32Add
-from bitpath.rtl.common.fp32.fp32_to_bf16 import Fp32ToBf16
+from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32Add, Fp32ToBf16
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.dma.config import ReadAddWriteConfig
 from bitpath.rtl.trainium3.faults import Fault

@@ -11,6 +11,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32
+from bitpath.rtl.trainium3.dot.config import DotConfig, MultiplyAddConfig
+from bitpath.rtl.trainium3.dot.multiply_add import MultiplyAdd, element_layout
+from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot, operand_layout
 
 
 def pe_ports(operand: data.StructLayout, moving: data.StructLayout | None = None) -> dict[str, wiring.Member]:
@@ -96,3 +99,65 @@ class ProcessingElement(wiring.Component):
             self.partial_south.eq(self.step(m, platform, stationary, moving, partial)),
         ]
         return EnableInserter(self.advance)(m)
+
+
+# Processing element of the quad-MX array.
+#
+# Ref: "Trainium3 Architecture Guide for NKI", figures of LoadStationary and MultiplyMoving.
+
+
+class QuadMxPe(ProcessingElement):
+    """A :class:`ProcessingElement` for x4 words with their scale, with one :class:`QuadMxDot` as its step.
+
+    Parameters
+    ----------
+    config : numerics and pipeline of the dot product.
+    """
+
+    def __init__(self, config: DotConfig):
+        self.config = config
+        super().__init__(operand_layout(config.numerics))
+
+    @staticmethod
+    def ports(config: DotConfig) -> dict[str, wiring.Member]:
+        """Members of the PE with this configuration."""
+        return pe_ports(operand_layout(config.numerics))
+
+    def step(self, m: Module, platform: Any, stationary: Value, moving: Value, partial: Value) -> Value:
+        m.submodules.dot = dot = QuadMxDot(self.config)
+        m.d.comb += [
+            dot.i.p.stationary.eq(stationary),
+            dot.i.p.moving.eq(moving),
+            dot.i.p.partial.eq(partial),
+            # No handshake: ``advance`` stalls the whole array.
+            dot.i.valid.eq(1),
+            dot.o.ready.eq(1),
+        ]
+        return dot.o.p
+
+
+# Processing element of the unscaled matmul.
+#
+# Ref: "Trainium3 Architecture Guide for NKI", figures of LoadStationary and MultiplyMoving; ``nki.isa.nc_matmul``.
+
+
+class Bf16Pe(ProcessingElement):
+    """A :class:`ProcessingElement` for BF16 or FP16 elements, with one :class:`MultiplyAdd` as its step.
+
+    Parameters
+    ----------
+    config : numerics, formats and pipeline of the multiply-add.
+    """
+
+    def __init__(self, config: MultiplyAddConfig):
+        self.config = config
+        super().__init__(element_layout(config))
+
+    def step(self, m: Module, platform: Any, stationary: Value, moving: Value, partial: Value) -> Value:
+        m.submodules.multiply_add = multiply_add = MultiplyAdd(self.config)
+        m.d.comb += [
+            multiply_add.stationary.eq(stationary),
+            multiply_add.moving.eq(moving),
+            multiply_add.partial.eq(partial),
+        ]
+        return multiply_add.o

@@ -20,11 +20,10 @@ from bitpath.rtl.common.unit import (
     YardstickConfig,
     registered,
 )
-from bitpath.rtl.trainium3.dot.bf16_pe import Bf16Pe
 from bitpath.rtl.trainium3.dot.config import DotConfig, MapConfig, MultiplyAddConfig
 from bitpath.rtl.trainium3.dot.element_map import ElementMap
+from bitpath.rtl.trainium3.dot.pe import Bf16Pe, QuadMxPe
 from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot
-from bitpath.rtl.trainium3.dot.quad_mx_pe import QuadMxPe
 
 FLOOR = (
     "4 bare 4x4-bit multipliers and a 32-bit adder",

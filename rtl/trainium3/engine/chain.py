@@ -6,7 +6,7 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.trainium3.engine.config import EngineConfig
+from bitpath.rtl.trainium3.engine.instruction import EngineConfig
 
 
 class Chain(wiring.Component):

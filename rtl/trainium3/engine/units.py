@@ -1,7 +1,7 @@
 """Unit record of the tensor engine."""
 
 from bitpath.rtl.common.unit import Covered, Unit
-from bitpath.rtl.trainium3.engine.config import EngineConfig
+from bitpath.rtl.trainium3.engine.instruction import EngineConfig
 from bitpath.rtl.trainium3.engine.tensor_engine import TensorEngine
 
 UNITS = (
@@ -16,11 +16,7 @@ UNITS = (
 )
 
 CONTROL = (
-    "dispatch",
-    "sequencer",
     "tensor_engine",
-    "write_back",
     "instruction",
-    "instruction_check",
 )
 """Files without arithmetic: sequencers, register files, memories and wiring. They have no mutants."""

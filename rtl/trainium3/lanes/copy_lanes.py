@@ -9,19 +9,123 @@ in `bitpath.golden.trainium3.declarations.core_rates.CHOICES` and in `dtypes.CHO
 """
 
 from amaranth import Cat, Module, Mux, Signal, Value
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from bitpath.golden.formats.catalogue import FloatFormat
+from bitpath.golden.trainium3.declarations.core_rates import CORE_RATES
+from bitpath.golden.trainium3.declarations.dtypes import FORMATS
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.trainium3.dma.dma_cast import WIDTHS, Pair, is_unknown, log_bytes
-from bitpath.rtl.trainium3.dma.from_fp32 import FromFp32
-from bitpath.rtl.trainium3.dma.to_fp32 import ToFp32
+from bitpath.rtl.trainium3.dma.dma_cast import WIDTHS, FromFp32, Pair, ToFp32, is_unknown, log_bytes
+from bitpath.rtl.trainium3.dma.dtype import Dtype, dtypes_within
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
 from bitpath.rtl.trainium3.lanes.config import CopyConfig
-from bitpath.rtl.trainium3.lanes.copy_control import WORD_BYTES, CopyCommand, CopyWord, Stride
-from bitpath.rtl.trainium3.lanes.copy_width import CopyWidth
+
+# Ports of the copy lanes.
+#
+# Ref: ``nki.isa.tensor_copy`` reference page, NKI 0.6.
+
+
+WORD_BYTES = 8
+"""Bytes of a partition that a port of SBUF reads or writes in a cycle."""
+
+
+class Engine(enum.Enum, shape=1):
+    """The engine whose lane copies."""
+
+    VECTOR = 0
+    SCALAR = 1
+
+
+class Stride(enum.Enum, shape=2):
+    """The larger of the innermost strides of source and destination."""
+
+    NONE = 0  # elements lie side by side in both
+    SHORT = 1  # up to 16 bytes
+    LONG = 2  # above
+
+
+class CopyMode(data.Struct):
+    """What decides the elements a cycle."""
+
+    pair: Pair
+    engine: Engine
+    psum: 1  # source or destination lies in PSUM
+    stride: Stride
+    indirect: 1  # a gather or a scatter
+
+
+class CopyCommand(data.Struct):
+    """A row of 1 to 65,536 elements; ``rest`` is one less."""
+
+    mode: CopyMode
+    rest: 16
+
+
+class CopyWord(data.Struct):
+    """Bytes of the destination: ``mask`` tells those that the row has; the others are zeros, above them."""
+
+    data: 8 * WORD_BYTES
+    mask: WORD_BYTES
+    last: 1
+
+
+# Elements a cycle of a copy, from the performance modes of VectorE and ScalarE.
+#
+#     VectorE   4   floats of 16 and 8 bits, both ends in SBUF, elements side by side
+#               2   others
+#     ScalarE   2   floats of 16 and 8 bits
+#               1   others
+#
+# A stride above 16 bytes halves this, to no less than 1. A gather or scatter takes an element a cycle.
+#
+# Ref: "Trainium3 Architecture Guide for NKI"; `bitpath.golden.trainium3.declarations.core_rates` has the numbers.
+
+
+RATES = CORE_RATES.numerics
+NARROW = tuple(dtype for dtype, name in dtypes_within(16).items() if isinstance(FORMATS[name], FloatFormat))
+"""Floats of 16 and 8 bits."""
+
+
+class CopyWidth(wiring.Component):
+    """Combinational elements a cycle: 1, 2 or 4.
+
+    Members
+    -------
+    mode : In(CopyMode)
+    o : Out(3)
+    """
+
+    clocked = False
+    mode: In(CopyMode)
+    o: Out(3)
+
+    def elaborate(self, platform):
+        m = Module()
+        narrow, contiguous, full = Signal(), Signal(), Signal(3)
+        m.d.comb += [
+            narrow.eq(_is_narrow(self.mode.pair.source) & _is_narrow(self.mode.pair.destination)),
+            contiguous.eq((self.mode.stride == Stride.NONE) & ~self.mode.psum),
+        ]
+        with m.If(self.mode.engine == Engine.SCALAR):
+            m.d.comb += full.eq(Mux(narrow, RATES.scalar_narrow, RATES.scalar_wide))
+        with m.Else():
+            fast = narrow & contiguous
+            m.d.comb += full.eq(Mux(fast, RATES.vector_narrow, RATES.vector_wide))
+        with m.If(self.mode.indirect):
+            m.d.comb += self.o.eq(1)
+        with m.Elif(Value.cast(self.mode.stride)[1] & ~full[0]):
+            m.d.comb += self.o.eq(full >> 1)
+        with m.Else():
+            m.d.comb += self.o.eq(full)
+        return m
+
+
+def _is_narrow(dtype: Dtype) -> Value:
+    return Value.cast(dtype).matches(*NARROW)
+
 
 STEPS = {0: ("word",), 1: ("fp32", "word"), 2: ("fp32", "group", "word")}
 """Steps that end in a pipeline register, by ``stages``; the word out always does."""

@@ -11,30 +11,230 @@ Ref: ``nki.isa.tensor_scalar`` and ``nki.isa.tensor_tensor`` reference pages, NK
 `bitpath.golden.trainium3.declarations.engines.CHOICES`.
 """
 
-from amaranth import Cat, Module, Mux, Signal, Value
-from amaranth.lib import stream, wiring
+from amaranth import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32Add, Fp32Multiply
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.trainium3.dma.dma_cast import WIDTHS, is_unknown, log_bytes
-from bitpath.rtl.trainium3.dma.dtype import INTEGERS
-from bitpath.rtl.trainium3.dma.from_fp32 import FromFp32
-from bitpath.rtl.trainium3.dma.to_fp32 import ToFp32
+from bitpath.rtl.trainium3.dma.dma_cast import WIDTHS, FromFp32, ToFp32, is_unknown, log_bytes
+from bitpath.rtl.trainium3.dma.dtype import INTEGERS, Dtype
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
-from bitpath.rtl.trainium3.lanes.bit_operator import BitOperator
 from bitpath.rtl.trainium3.lanes.config import EngineLaneConfig
-from bitpath.rtl.trainium3.lanes.engine_control import (
-    FIRST_BIT_OPERATOR,
-    WORD_BITS,
-    EngineControl,
-    Operator,
-    Step,
-    engine_beat,
-    engine_result,
-)
-from bitpath.rtl.trainium3.lanes.fp32_operator import Fp32Operator
+from bitpath.rtl.trainium3.lanes.fp32_order import Fp32Order
+
+# Ports of the engine lane.
+#
+# Ref: ``nki.isa.tensor_scalar`` and ``nki.isa.tensor_tensor`` reference pages, NKI 0.6.
+
+
+WORD_BITS = 32
+FIRST_BIT_OPERATOR = 24
+
+
+class Operator(enum.Enum, shape=5):
+    """Of x and y. From 24 on they are bit operators, on integers of one size; the others compute in FP32."""
+
+    BYPASS = 0  # x
+    ADD = 1
+    SUBTRACT = 2  # x - y
+    MULTIPLY = 3
+    MAX = 4
+    MIN = 5
+    ABS_MAX = 6  # of equal magnitudes y
+    ABS_MIN = 7
+    EQUAL = 8  # 1.0 or 0.0, as the other comparisons and the logical operators
+    NOT_EQUAL = 9
+    GREATER = 10  # x > y
+    GREATER_EQUAL = 11
+    LESS = 12
+    LESS_EQUAL = 13
+    LOGICAL_AND = 14
+    LOGICAL_OR = 15
+    LOGICAL_XOR = 16
+    ABS = 17  # |x|
+    LOGICAL_NOT = 18  # x is zero
+    BITWISE_AND = FIRST_BIT_OPERATOR
+    BITWISE_OR = 25
+    BITWISE_XOR = 26
+    LEFT_SHIFT = 27  # x << y
+    RIGHT_SHIFT = 28  # x >> y, zeros from above
+    BITWISE_NOT = 29  # of x
+
+
+class Step(data.Struct):
+    """An operation; ``reverse`` exchanges x and y."""
+
+    op: Operator
+    reverse: 1
+
+
+class EngineControl(data.Struct):
+    """An instruction's fields. The first operator tells whether it is on bits; the second is of the same kind, or a bypass.
+
+    tensor_tensor is a step of two values and a bypass; tensor_scalar has scalars in both steps.
+    """
+
+    first: Step
+    second: Step
+    scalar: 1  # the first step takes y of element 0 for all
+    second_scalar: WORD_BITS
+    x: Dtype
+    y: Dtype
+    second_dtype: Dtype
+    result: Dtype
+    last: 1
+
+
+def engine_beat(width: int) -> data.StructLayout:
+    """Layout of a beat: elements of x and of y in the low bits of words, and their instruction."""
+    words = data.ArrayLayout(WORD_BITS, width)
+    return data.StructLayout({"x": words, "y": words, "control": EngineControl})
+
+
+def engine_result(width: int) -> data.StructLayout:
+    """Layout of the results, in the low bits of words with zeros above; ``last`` is the beat's."""
+    return data.StructLayout({"o": data.ArrayLayout(WORD_BITS, width), "last": 1})
+
+
+# Operators of VectorE and ScalarE on FP32 numbers.
+
+
+ONE = FP32.bias << FP32.fraction_bits
+
+
+class Fp32Operator(wiring.Component):
+    """Combinational ``o = x op y``, rounded once to nearest even; bit operators give x.
+
+    Comparisons of NaN are false, but unequal; NaN counts as true. A maximum takes +0 of two zeros, a minimum -0.
+
+    Members
+    -------
+    x, y : In(32), FP32; NaN is the canonical one
+    op : In(Operator)
+    o : Out(32), FP32
+    """
+
+    clocked = False
+    x: In(FP32.width)
+    y: In(FP32.width)
+    op: In(Operator)
+    o: Out(FP32.width)
+
+    def elaborate(self, platform):
+        m = Module()
+        x, y = self.x, self.y
+        add = instantiate(m, platform, "add", Fp32Add)
+        multiply = instantiate(m, platform, "multiply", Fp32Multiply)
+        compare = instantiate(m, platform, "order", Fp32Order)
+        order = compare.o
+        m.d.comb += [
+            add.a.eq(x),
+            add.b.eq(Cat(y[:-1], y[-1] ^ (self.op == Operator.SUBTRACT))),
+            multiply.a.eq(x),
+            multiply.b.eq(y),
+            compare.a.eq(x),
+            compare.b.eq(y),
+        ]
+        x_true, y_true = (each[:-1].any() for each in (x, y))
+        nan, zeros, same, below = Signal(), Signal(), Signal(), Signal()
+        m.d.comb += [
+            nan.eq(Cat(each[FP32.fraction_bits - 1 : -1].all() for each in (x, y)).any()),
+            zeros.eq(~x_true & ~y_true),
+            same.eq((x == y) | zeros),
+            below.eq(order.below & ~zeros),
+        ]
+        truths = {
+            Operator.EQUAL: same & ~nan,
+            Operator.NOT_EQUAL: ~same | nan,
+            Operator.GREATER: ~same & ~below & ~nan,
+            Operator.GREATER_EQUAL: ~below & ~nan,
+            Operator.LESS: below & ~nan,
+            Operator.LESS_EQUAL: (below | same) & ~nan,
+            Operator.LOGICAL_AND: x_true & y_true,
+            Operator.LOGICAL_OR: x_true | y_true,
+            Operator.LOGICAL_XOR: x_true ^ y_true,
+            Operator.LOGICAL_NOT: ~x_true,
+        }
+        chosen = {
+            Operator.MAX: Mux(order.below, y, x),
+            Operator.MIN: Mux(order.below, x, y),
+            Operator.ABS_MAX: Mux(order.smaller | order.level, y, x),
+            Operator.ABS_MIN: Mux(order.smaller, x, y),
+        }
+        numbers = {
+            Operator.ADD: add.o,
+            Operator.SUBTRACT: add.o,
+            Operator.MULTIPLY: multiply.o,
+            Operator.ABS: x[:-1],
+            **{operator: Mux(nan, FP32.nan_code, value) for operator, value in chosen.items()},
+            **{operator: _one_if(value) for operator, value in truths.items()},
+        }
+        with m.Switch(self.op):
+            for operator, value in numbers.items():
+                with m.Case(operator):
+                    m.d.comb += self.o.eq(value)
+            with m.Default():
+                m.d.comb += self.o.eq(x)
+        return m
+
+
+def _one_if(truth: Value) -> Value:
+    return Mux(truth, Const(ONE, FP32.width), 0)
+
+
+# Bit operators of VectorE on integers of 8, 16 or 32 bits.
+
+
+class BitOperator(wiring.Component):
+    """Combinational ``o = x op y`` on the low bits of words; operators of FP32 give x.
+
+    A shift by the size or more gives 0; its count is read without sign.
+
+    Members
+    -------
+    x, y : In(32), zeros above the size
+    log_bytes : In(2), 0, 1 or 2 for a size of 1, 2 or 4 bytes
+    op : In(Operator)
+    o : Out(32), zeros above the size
+    """
+
+    clocked = False
+    x: In(WORD_BITS)
+    y: In(WORD_BITS)
+    log_bytes: In(2)
+    op: In(Operator)
+    o: Out(WORD_BITS)
+
+    def elaborate(self, platform):
+        m = Module()
+        x, y, word = self.x, self.y, Signal(WORD_BITS)
+        count = y[: WORD_BITS.bit_length() - 1]
+        beyond = y[WORD_BITS.bit_length() - 1 :].any()
+        with m.Switch(self.op):
+            with m.Case(Operator.BITWISE_AND):
+                m.d.comb += word.eq(x & y)
+            with m.Case(Operator.BITWISE_OR):
+                m.d.comb += word.eq(x | y)
+            with m.Case(Operator.BITWISE_XOR):
+                m.d.comb += word.eq(x ^ y)
+            with m.Case(Operator.LEFT_SHIFT):
+                m.d.comb += word.eq(Mux(beyond, 0, x << count))
+            with m.Case(Operator.RIGHT_SHIFT):
+                m.d.comb += word.eq(Mux(beyond, 0, x >> count))
+            with m.Case(Operator.BITWISE_NOT):
+                m.d.comb += word.eq(~x)
+            with m.Default():
+                m.d.comb += word.eq(x)
+        with m.Switch(self.log_bytes):
+            for log, bits in enumerate(WIDTHS):
+                with m.Case(log):
+                    m.d.comb += self.o.eq(word[:bits])
+        return m
+
 
 STEPS = {
     0: (),

@@ -15,18 +15,15 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.common.arithmetic.raw import raw_sum
-from bitpath.rtl.common.fp32.fp32_add import Fp32Add
-from bitpath.rtl.common.fp32.fp32_multiply import Fp32Multiply
-from bitpath.rtl.common.fp32.fp32_result import Fp32Result
+from bitpath.rtl.common.arithmetic.decode import raw_sum
+from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32Add, Fp32Multiply, Fp32Result
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.trainium3.dma.dma_cast import WIDTHS, is_unknown, log_bytes
+from bitpath.rtl.trainium3.dma.dma_cast import WIDTHS, FromFp32, is_unknown, log_bytes
 from bitpath.rtl.trainium3.dma.dtype import Dtype
-from bitpath.rtl.trainium3.dma.from_fp32 import FromFp32
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
 from bitpath.rtl.trainium3.lanes.config import Rand2Config
-from bitpath.rtl.trainium3.vector.xorwow_lane import WORD_BITS
+from bitpath.rtl.trainium3.vector.xorwow import WORD_BITS
 
 STEPS = {
     0: (),

@@ -82,5 +82,3 @@ UNITS = (
         ),
     ),
 )
-CONTROL = ("activation2_control", "copy_control", "engine_control")
-"""Files without arithmetic."""

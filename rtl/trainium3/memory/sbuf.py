@@ -6,10 +6,12 @@ That DMA waits, and only in the partitions that an engine uses, is chosen.
 
 from functools import reduce
 from operator import or_
+from typing import Any
 
-from amaranth import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth import Array, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import exact_log2
 
 from bitpath.golden.trainium3.declarations.memory import PARTITION_STARTS
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
@@ -17,11 +19,183 @@ from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.pipeline.wide import wide_array
-from bitpath.rtl.trainium3.dma.read_add_write import beat_layout
+from bitpath.rtl.trainium3.dma.read_add_write import ReadAddWrite, WriteMode, adder_ports, beat_layout
 from bitpath.rtl.trainium3.faults import Fault, keep_first
 from bitpath.rtl.trainium3.memory.config import SBUF_WORD_BYTES, SbufConfig
-from bitpath.rtl.trainium3.memory.sbuf_dma import SbufDma
-from bitpath.rtl.trainium3.memory.sbuf_partition import SbufPartition
+from bitpath.rtl.trainium3.memory.held_answer import HeldAnswer
+
+# The DMA port of eight SBUF partitions: reads, masked writes and read-add-write, which give way to the engines.
+
+
+class SbufDma(wiring.Component):
+    """A read and a write side. An access waits while an engine uses its partition.
+
+    Beats that add fetch their words on the read side and go through :class:`ReadAddWrite`, as do stores behind them; other
+    stores are in place at once. Reads wait until no beat is on its way, so that they see all that were taken before.
+
+    Latency: a read's answer comes a cycle later; a store is seen by a read in the next cycle, a sum in the second. Throughput: a
+    read and a store a cycle, or an addition a cycle.
+
+    Parameters
+    ----------
+    config : that of the memory.
+
+    Members
+    -------
+    read : In(stream of addresses), of rows: the row in its partition lowest; data : Out(stream of a row's bytes)
+    write : In(stream of beat_layout), of :mod:`bitpath.rtl.trainium3.dma.read_add_write`
+    used : In, a bit for each partition: an engine uses it in this cycle
+    reads, read_at : Out, a read in this cycle, and its address; found : In, a row of each partition, of the cycle before
+    writes, write_at, mask, bytes : Out, a write in this cycle
+    waits : Out(1), an access waits for an engine
+    fault : Out(Fault), as of :class:`ReadAddWrite`, with it
+    """
+
+    def __init__(self, config: SbufConfig):
+        self.config = config
+        address, row = config.beats.address_bits, 8 * config.dma_bytes
+        super().__init__(
+            {
+                "read": In(stream.Signature(address)),
+                "data": Out(stream.Signature(row)),
+                "write": In(stream.Signature(beat_layout(config.beats))),
+                "used": In(config.group),
+                "reads": Out(1),
+                "read_at": Out(address),
+                "found": In(row * config.group),
+                "writes": Out(1),
+                "write_at": Out(address),
+                "mask": Out(config.dma_bytes),
+                "bytes": Out(row),
+                "waits": Out(1),
+                "fault": Out(Fault),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        # Ports without a unit behind them stay 0.
+        add = adder_ports(config.beats).create(path=("read_add_write",))
+        if config.adds:
+            add = instantiate(m, platform, "read_add_write", ReadAddWrite, config.beats)
+        m.submodules.answer = answer = HeldAnswer(8 * config.dma_bytes)
+        connect(m, answer.o, wiring.flipped(self.data))
+        partition = Signal(range(config.group), reset_less=True)
+        word = Signal(8 * config.dma_bytes)
+        m.d.sync += partition.eq(self.read_at >> config.row_bits)
+        m.d.comb += [word.eq(self.found.word_select(partition, len(word))), answer.word.eq(word), add.fetched.eq(word)]
+
+        # Nothing is on its way in read-add-write.
+        idle, reads_wait, writes_wait = ~add.write.valid, Signal(), Signal()
+        asks = self.read.valid & idle & answer.free
+        read_free, write_free = Signal(), Signal()
+        m.d.comb += [
+            self.read_at.eq(Mux(add.fetch.valid, add.fetch.p, self.read.p)),
+            read_free.eq(~self._used(self.read_at)),
+            add.fetch.ready.eq(read_free),
+            self.read.ready.eq(read_free & ~add.fetch.valid & idle & answer.free),
+            answer.asked.eq(self.read.valid & self.read.ready),
+            self.reads.eq(read_free & (add.fetch.valid | asks)),
+            reads_wait.eq(~read_free & (add.fetch.valid | asks)),
+        ]
+        at_once = Signal()
+        store = Mux(at_once, Value.cast(self.write.p.store), Value.cast(add.write.p))
+        taken = Signal(self.write.p.store.shape())
+        m.d.comb += [
+            at_once.eq(idle & ((self.write.p.mode == WriteMode.STORE) if config.adds else 1)),
+            add.i.valid.eq(self.write.valid & ~at_once),
+            Value.cast(add.i.p).eq(Value.cast(self.write.p)),
+            Value.cast(taken).eq(store),
+            write_free.eq(~self._used(taken.address)),
+            self.write.ready.eq(Mux(at_once, write_free, add.i.ready)),
+            add.write.ready.eq(write_free),
+            self.writes.eq(write_free & (~idle | (self.write.valid & at_once))),
+            writes_wait.eq(~write_free & (~idle | (self.write.valid & at_once))),
+            self.write_at.eq(taken.address),
+            self.mask.eq(taken.mask),
+            self.bytes.eq(taken.data),
+            self.waits.eq(reads_wait | writes_wait),
+            self.fault.eq(add.fault),
+        ]
+        return m
+
+    def _used(self, address: Value) -> Value:
+        return self.used.bit_select(address >> self.config.row_bits, 1)
+
+
+# One SBUF partition: banks of 8-byte words, which the DMA port reads and writes together.
+
+
+class SbufPartition(wiring.Component):
+    """Every port reads or writes a word in each cycle; DMA takes the first read port and the first write port.
+
+    Word w is in bank ``w % banks``. A word that is written in the cycle of its read is read as it was. Of two engines that
+    write one byte at once either wins.
+
+    Parameters
+    ----------
+    config : that of the memory.
+
+    Members
+    -------
+    read_word : In, the word of each read port; read_data : Out, a cycle later
+    write_mask, write_word, write_data : In, of each write port; a mask of zero writes nothing
+    dma_reads : In(1), dma_read_row : In; dma_read_data : Out, the row's bytes a cycle later
+    dma_writes : In(1), dma_write_row, dma_mask, dma_data : In
+    """
+
+    def __init__(self, config: SbufConfig):
+        self.config = config
+        super().__init__(self.ports(config))
+
+    @staticmethod
+    def ports(config: SbufConfig) -> dict[str, wiring.Member]:
+        """Return the members of one partition."""
+        return {
+            "read_word": In(config.read_ports * config.word_bits),
+            "read_data": Out(config.read_ports * SBUF_WORD_BYTES * 8),
+            "write_mask": In(config.engines * SBUF_WORD_BYTES),
+            "write_word": In(config.engines * config.word_bits),
+            "write_data": In(config.engines * SBUF_WORD_BYTES * 8),
+            "dma_reads": In(1),
+            "dma_read_row": In(config.row_bits),
+            "dma_read_data": Out(8 * config.dma_bytes),
+            "dma_writes": In(1),
+            "dma_write_row": In(config.row_bits),
+            "dma_mask": In(config.dma_bytes),
+            "dma_data": In(8 * config.dma_bytes),
+        }
+
+    def elaborate(self, platform):
+        m = Module()
+        config, bank_bits = self.config, exact_log2(self.config.banks)
+        found: list[list[Any]] = [[] for _ in range(config.read_ports)]
+        for bank in range(config.banks):
+            cells = memory.Memory(shape=8 * SBUF_WORD_BYTES, depth=1 << config.row_bits, init=[])
+            m.submodules[f"bank_{bank}"] = cells
+            for port, words in enumerate(found):
+                read_port = cells.read_port()
+                row = self.read_word.word_select(port, config.word_bits)[bank_bits:]
+                m.d.comb += read_port.addr.eq(Mux(self.dma_reads, self.dma_read_row, row) if port == 0 else row)
+                words.append(read_port.data)
+            for port in range(config.engines):
+                write_port = cells.write_port(granularity=8)
+                to = self.write_word.word_select(port, config.word_bits)
+                row, mask = to[bank_bits:], self.write_mask.word_select(port, SBUF_WORD_BYTES)
+                enable = Mux(to[:bank_bits] == bank, mask, 0)
+                data = self.write_data.word_select(port, 8 * SBUF_WORD_BYTES)
+                if port == 0:
+                    row = Mux(self.dma_writes, self.dma_write_row, row)
+                    enable = Mux(self.dma_writes, self.dma_mask.word_select(bank, SBUF_WORD_BYTES), enable)
+                    data = Mux(self.dma_writes, self.dma_data.word_select(bank, 8 * SBUF_WORD_BYTES), data)
+                m.d.comb += [write_port.addr.eq(row), write_port.data.eq(data), write_port.en.eq(enable)]
+        for port, words in enumerate(found):
+            chosen = Signal(bank_bits, name=f"bank_of_{port}", reset_less=True)
+            m.d.sync += chosen.eq(self.read_word.word_select(port, config.word_bits)[:bank_bits])
+            m.d.comb += self.read_data.word_select(port, 8 * SBUF_WORD_BYTES).eq(Array(words)[chosen])
+        m.d.comb += self.dma_read_data.eq(Cat(found[0]))
+        return m
 
 
 def sbuf_place(config: SbufConfig) -> data.StructLayout:

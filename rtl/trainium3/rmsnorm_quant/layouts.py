@@ -4,18 +4,43 @@ Ref: "RMSNorm-Quant Kernel Design Specification", and the kernel that it describ
 :mod:`bitpath.golden.trainium3.declarations.vector`).
 """
 
+from dataclasses import dataclass
+
 from amaranth import Cat, Const, Value
 from amaranth.lib import data, enum
 from amaranth.utils import bits_for, ceil_log2
 
 from bitpath.golden.formats.catalogue import BF16, FP32
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 from bitpath.golden.trainium3.declarations.vector import (
+    MAX_HIDDEN,
     SCALE_BYTES,
     TRAINIUM3_RMSNORM_QUANT,
     TRAINIUM3_RMSNORM_QUANT_OCP,
 )
-from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
-from bitpath.rtl.trainium3.vector.exponential_difference import Source
+from bitpath.rtl.common.config import require_range
+from bitpath.rtl.trainium3.vector.exponential import Source
+
+# Configuration of the RMSNorm-Quant row unit.
+
+
+@dataclass(frozen=True, kw_only=True)
+class RmsNormQuantConfig:
+    """Configuration of the RMSNorm-Quant row unit.
+
+    Attributes
+    ----------
+    lanes : rows in parallel, one for each lane.
+    max_row_length : elements of a lane's row memory.
+    """
+
+    lanes: int = 2
+    max_row_length: int = 32
+
+    def __post_init__(self) -> None:
+        require_range("rmsnorm_quant", "lanes", self.lanes, 1, PARTITIONS)
+        require_range("rmsnorm_quant", "max_row_length", self.max_row_length, 1, MAX_HIDDEN)
+
 
 NUMERICS = TRAINIUM3_RMSNORM_QUANT.numerics
 """Numerics of the row unit, which sums the squares of a row serially."""

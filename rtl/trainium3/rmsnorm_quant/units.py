@@ -1,7 +1,7 @@
 """Unit record of the RMSNorm-Quant row unit."""
 
 from bitpath.rtl.common.unit import CLOCK, OUTPUT, Covered, Judge, Unit, WaveGroup
-from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
+from bitpath.rtl.trainium3.rmsnorm_quant.layouts import RmsNormQuantConfig
 from bitpath.rtl.trainium3.rmsnorm_quant.rmsnorm_quant import RmsNormQuant
 
 RMSNORM_QUANT_LANE_GROUPS = (
@@ -32,8 +32,5 @@ UNITS = (
     ),
 )
 
-CONTROL = (
-    "row_sequencer",
-    "rmsnorm_quant",
-)
+CONTROL = ("rmsnorm_quant",)
 """Files without arithmetic: sequencers, register files, memories and wiring. They have no mutants."""

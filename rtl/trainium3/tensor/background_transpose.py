@@ -11,8 +11,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
-from bitpath.rtl.trainium3.tensor.config import TransposeConfig
-from bitpath.rtl.trainium3.tensor.operand import PASS_BITS
+from bitpath.rtl.trainium3.tensor.config import PASS_BITS, TransposeConfig
 
 
 def row_layout(config: TransposeConfig) -> data.StructLayout:

@@ -2,12 +2,30 @@
 
 from dataclasses import dataclass, field
 
+from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
-from bitpath.golden.trainium3.declarations.tensor import TRAINIUM3_CORE_PE, TRAINIUM3_SPARSE, SparseNumerics, TagMap
+from bitpath.golden.trainium3.declarations.tensor import (
+    LOW_BITS,
+    TRAINIUM3_CORE_PE,
+    TRAINIUM3_SPARSE,
+    SparseNumerics,
+    TagMap,
+)
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL, MatmulNumerics
+from bitpath.rtl.common.arithmetic.decode import raw_float
 from bitpath.rtl.common.config import PipelineConfig, require_range
 from bitpath.rtl.trainium3.dot.config import DOT_FORMATS, require_words
+
+# Layouts of a PE's operands outside the MX modes.
+
+
+WIDE = raw_float(FP32.exponent_bits, FP32.precision)
+"""Any element: ``(-1)**sign * significand * 2**(exponent - 150)``."""
+NARROW = raw_float(FP32.exponent_bits, FP32.precision - LOW_BITS)
+"""BF16, FP16, FP8, TF32, and a half of FP32: ``(-1)**sign * significand * 2**(exponent - 138)``. All zeros are +0."""
+PASS_BITS = 16
+"""Bits of an element that a transpose moves in a pass; 32-bit data takes two, the low half first."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,8 +21,7 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.pe import ProcessingElement
 from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot, operand_layout
-from bitpath.rtl.trainium3.tensor.config import CorePeConfig
-from bitpath.rtl.trainium3.tensor.operand import NARROW, WIDE
+from bitpath.rtl.trainium3.tensor.config import NARROW, WIDE, CorePeConfig
 from bitpath.rtl.trainium3.tensor.tag_select import PATTERN, SLOTS, TAG, TagSelect
 from bitpath.rtl.trainium3.tensor.wide_multiply_add import WideMultiplyAdd
 

@@ -12,9 +12,8 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.trainium3.tensor.config import PassesConfig
-from bitpath.rtl.trainium3.tensor.operand import WIDE
-from bitpath.rtl.trainium3.tensor.pass_element import Part, PassElement
+from bitpath.rtl.trainium3.tensor.config import WIDE, PassesConfig
+from bitpath.rtl.trainium3.tensor.element_decode import Part, PassElement
 
 PASSES = 4
 

@@ -11,8 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
-from bitpath.rtl.trainium3.tensor.config import SelectConfig
-from bitpath.rtl.trainium3.tensor.operand import NARROW
+from bitpath.rtl.trainium3.tensor.config import NARROW, SelectConfig
 from bitpath.rtl.trainium3.tensor.tag_select import PATTERN, SLOTS, TAG, TagSelect, is_known
 
 

@@ -15,17 +15,14 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.tensor import LOW_BITS
-from bitpath.rtl.common.arithmetic.decode import Decode
-from bitpath.rtl.common.arithmetic.exact_add import ExactAdd
+from bitpath.rtl.common.arithmetic.add import ExactAdd
+from bitpath.rtl.common.arithmetic.decode import Decode, raw_float, sum_special
 from bitpath.rtl.common.arithmetic.normalize import Normalize
-from bitpath.rtl.common.arithmetic.raw import raw_float
 from bitpath.rtl.common.arithmetic.round import Round
-from bitpath.rtl.common.arithmetic.specials import sum_special
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.dot.multiply_add import PARTIAL_OFFSET
-from bitpath.rtl.trainium3.tensor.config import CorePeConfig
-from bitpath.rtl.trainium3.tensor.operand import NARROW, WIDE
+from bitpath.rtl.trainium3.tensor.config import NARROW, WIDE, CorePeConfig
 
 STEPS = {
     0: (),

@@ -10,22 +10,274 @@ Ref: ``nki.isa.exponential`` reference page, NKI 0.5; "Trainium3 Architecture Gu
 defines the algorithm.
 """
 
-from amaranth import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, enum, stream, wiring
+from math import isqrt
+
+from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
+from amaranth.lib import data, enum, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.common.fp32.fp32_add import Fp32Add
-from bitpath.rtl.common.fp32.fp32_result import Fp32Result
-from bitpath.rtl.common.fp32.fp32_to_bf16 import Fp32ToBf16
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32
+from bitpath.golden.trainium3.declarations.vector import ExponentialNumerics
+from bitpath.rtl.common.arithmetic.align import Align, Dropped, shift_of
+from bitpath.rtl.common.arithmetic.decode import Decode, raw_sum
+from bitpath.rtl.common.fp32.fp32_arithmetic import UNPACKED, Fp32Add, Fp32Result, Fp32Sum, Fp32ToBf16
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
 from bitpath.rtl.trainium3.vector.config import ExponentialConfig
-from bitpath.rtl.trainium3.vector.exponential_argument import ExponentialArgument
-from bitpath.rtl.trainium3.vector.exponential_difference import ExponentialDifference, Source
-from bitpath.rtl.trainium3.vector.exponential_power import ExponentialPower
+
+# Constants of VectorE's exponential, computed in integers at elaboration.
+
+
+GUARD_BITS = 128
+"""Guard bits of the computation; no constant is within them of half a unit in the last place."""
+LN2_TERMS = ((18, 26), (-2, 4801), (8, 8749))
+"""ln 2 is the sum of ``a * artanh(1 / b)`` over these pairs (a, b)."""
+
+
+def _rounded(value: int) -> int:
+    """Round to nearest and remove the guard bits."""
+    return (value + (1 << GUARD_BITS - 1)) >> GUARD_BITS
+
+
+def _ln2(bits: int) -> int:
+    """ln 2 in units of ``2**-bits``, a few units too small."""
+    total = 0
+    for factor, inverse in LN2_TERMS:
+        power, odd = (1 << bits) // inverse, 1
+        while power:
+            total += factor * (power // odd)
+            power, odd = power // inverse**2, odd + 2
+    return total
+
+
+def ln2(numerics: ExponentialNumerics) -> int:
+    """ln 2 to nearest, in units of ``2**-fraction_bits``."""
+    return _rounded(_ln2(numerics.fraction_bits + GUARD_BITS))
+
+
+def log2e(numerics: ExponentialNumerics) -> int:
+    """1 / ln 2 to nearest, in units of ``2**-log2e_bits``."""
+    bits = numerics.log2e_bits + GUARD_BITS
+    return _rounded((1 << 2 * bits) // _ln2(bits))
+
+
+def power_table(numerics: ExponentialNumerics) -> tuple[int, ...]:
+    """``2**(i * 2**-table_bits)`` to nearest for every i, in units of ``2**-fraction_bits``.
+
+    The product of repeated square roots of 2, one for each bit set in i.
+    """
+    bits = numerics.fraction_bits + GUARD_BITS
+    root, roots = 2 << bits, []
+    for _ in range(numerics.table_bits):
+        root = isqrt(root << bits)
+        roots.insert(0, root)
+    table = []
+    for index in range(1 << numerics.table_bits):
+        power = 1 << bits
+        for bit, factor in enumerate(roots):
+            if index >> bit & 1:
+                power = power * factor >> bits
+        table.append(_rounded(power))
+    return tuple(table)
+
+
+# Argument of the exponential in powers of two: ``t * log2(e)`` in fixed point.
+#
+# Ref: step 1 of ``ExponentialNumerics``.
+
+
+FAR = 8
+"""From ``|t| = 2**FAR`` on, exp(t) overflows FP32 or is less than half of the smallest number."""
+INTEGER_BITS = FAR + 2
+"""Integer bits of ``t * log2(e)`` for ``|t| < 2**FAR``: one for log2(e) < 2, one for the sign."""
+
+
+class ExponentialArgument(wiring.Component):
+    """Combinational ``o = floor(|t| * log2(e))`` on the grid of ``2**-fraction_bits``, inverted if t is negative.
+
+    For ``|t| >= 128``, infinities included, ``o`` is the argument of another t whose exp is infinite or zero too.
+
+    Parameters
+    ----------
+    numerics : ``fraction_bits`` and ``log2e_bits``.
+
+    Members
+    -------
+    t : In(32), FP32
+    o : Out(signed(INTEGER_BITS + fraction_bits))
+    nan : Out(1), 1 if t is NaN
+    """
+
+    clocked = False
+    apart = True
+
+    def __init__(self, numerics: ExponentialNumerics):
+        self.numerics = numerics
+        super().__init__(
+            {
+                "t": In(FP32.width),
+                "o": Out(signed(INTEGER_BITS + numerics.fraction_bits)),
+                "nan": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        numerics = self.numerics
+        decode = instantiate(m, platform, "decode", Decode, (FP32,))
+        number = decode.o
+
+        factor = log2e(numerics)
+        # The product's lowest bit has weight 2**(exponent - bias - FP32's fraction bits - log2e_bits). The lowest ``below``
+        # bits lie below the grid for every exponent up to ``largest``.
+        largest = FP32.bias + FAR - 1
+        below = FP32.fraction_bits + numerics.log2e_bits - numerics.fraction_bits - (FAR - 2)
+        product = Signal(FP32.precision + factor.bit_length() - below)
+        shifted = Signal(signed(len(product) + 1))
+        m.d.comb += [
+            decode.code.eq(self.t),
+            product.eq((number.significand * factor)[below:]),
+            # Discarded bits do not affect the kept ones, so the inversion may come before the shift.
+            shifted.eq(Cat(product ^ number.sign.replicate(len(product)), number.sign)),
+        ]
+        # A shift by the whole grid leaves the sign alone.
+        shift_bits = len(self.o).bit_length()
+        align = instantiate(
+            m,
+            platform,
+            "align",
+            Align,
+            len(shifted),
+            len(self.o),
+            (1 << shift_bits) - 1,
+            Dropped.TRUNCATED,
+            twos_complement=True,
+        )
+        far = number.exponent > largest
+        distance = Signal(FP32.exponent_bits + 1)
+        m.d.comb += [
+            # A far t gets the largest exponent below FAR: its exp overflows or underflows too.
+            distance.eq(Mux(far, 0, largest - number.exponent)),
+            align.i.eq(shifted),
+            align.shift.eq(shift_of(distance, shift_bits)),
+            self.o.eq(align.o),
+            self.nan.eq(number.nan),
+        ]
+        return m
+
+
+# Difference of the exponential: an element minus the row's maximum.
+#
+# Ref: ``nki.isa.exponential`` reference page, NKI 0.5.
+
+
+NARROW = (BF16, FP16)
+"""16-bit formats, above 16 zeros; one decoder for both has FP32's bias."""
+SIGN = UNPACKED.const({"sign": 1}).as_bits()
+
+
+class Source(enum.Enum, shape=2):
+    """Format of elements; 16-bit codes take the upper half, above 16 zeros."""
+
+    BF16 = 0
+    FP16 = 1
+    FP32 = 2
+
+
+class ExponentialDifference(wiring.Component):
+    """Combinational FP32 difference ``o = i - max_value``, rounded once to nearest even.
+
+    Members
+    -------
+    i : In(32), a code of ``source``
+    source : In(Source)
+    max_value : In(32), FP32
+    o : Out(32), FP32
+    """
+
+    clocked = False
+    apart = True
+    i: In(FP32.width)
+    source: In(Source)
+    max_value: In(FP32.width)
+    o: Out(FP32.width)
+
+    def elaborate(self, platform):
+        m = Module()
+        wide = instantiate(m, platform, "decode_wide", Decode, (FP32,))
+        narrow = instantiate(m, platform, "decode_narrow", Decode, NARROW)
+        maximum = instantiate(m, platform, "decode_max_value", Decode, (FP32,))
+        total = instantiate(m, platform, "sum", Fp32Sum)
+        padded = Cat(Const(0, FP32.precision - len(narrow.o.significand)), narrow.o)
+        m.d.comb += [
+            wide.code.eq(self.i),
+            narrow.code.eq(self.i[-BF16.width :]),
+            narrow.format.eq(self.source == Source.FP16),
+            maximum.code.eq(self.max_value),
+            total.a.eq(Mux(self.source == Source.FP32, wide.o, padded)),
+            total.b.eq(maximum.o.as_value() ^ SIGN),
+            self.o.eq(total.o),
+        ]
+        return m
+
+
+# Powers of two from a table and a polynomial.
+#
+# Ref: steps 2 to 4 of ``ExponentialNumerics``.
+
+
+class ExponentialPower(wiring.Component):
+    """Combinational ``o = 2**n * floor(T[index] * p)``, where ``p = 1 + x + x**2 / 2`` with ``x = low * ln 2``::
+
+        argument   | n, INTEGER_BITS | index, table_bits | low, fraction_bits - table_bits |
+
+    Parameters
+    ----------
+    numerics : ``fraction_bits``, ``table_bits`` and ``power_bits``.
+
+    Members
+    -------
+    i : In(signed(INTEGER_BITS + fraction_bits)), from :class:`ExponentialArgument`
+    o : Out(raw_sum)
+    """
+
+    clocked = False
+    apart = True
+
+    def __init__(self, numerics: ExponentialNumerics):
+        self.numerics = numerics
+        bits = numerics.fraction_bits
+        # T and p are less than 2; their product has 2 * bits fraction bits.
+        self.dropped = max(0, 2 * bits - numerics.power_bits)
+        power = raw_sum(2 * (bits + 1) - self.dropped, INTEGER_BITS + 1)
+        super().__init__({"i": In(signed(INTEGER_BITS + bits)), "o": Out(power)})
+
+    def elaborate(self, platform):
+        m = Module()
+        bits, table_bits = self.numerics.fraction_bits, self.numerics.table_bits
+        low_bits = bits - table_bits
+        low, index, integer = self.i[:low_bits], self.i[low_bits:bits], self.i[bits:].as_signed()
+
+        m.submodules.table = table = memory.Memory(
+            shape=bits + 1, depth=1 << table_bits, init=power_table(self.numerics)
+        )
+        read = table.read_port(domain="comb")
+        entry = read.data
+        linear = Signal(low_bits)  # as wide as ``low``, since ln 2 < 1
+        # p - 1: linear + linear**2 / 2 is less than twice linear, one bit more.
+        past_one = Signal(low_bits + 1)
+        m.d.comb += [
+            read.addr.eq(index),
+            linear.eq((low * ln2(self.numerics)) >> bits),
+            past_one.eq(linear + ((linear * linear) >> (bits + 1))),
+            self.o.magnitude.eq(Cat(Const(0, bits - self.dropped), entry) + (entry * past_one)[self.dropped :]),
+            self.o.exponent.eq(integer - (2 * bits - self.dropped)),
+            self.o.sign.eq(0),
+        ]
+        return m
+
 
 STEPS = {
     0: (),

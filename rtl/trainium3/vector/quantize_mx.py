@@ -7,19 +7,155 @@ Ref: ``nki.isa.quantize_mx`` reference page, NKI 0.3 (rule "ocp") and 0.5 (rule 
 1.0, section 6.3.
 """
 
-from amaranth import Array, Cat, Module, Mux, Signal, Value
+from amaranth import Array, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
 
-from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E8M0, FP32
+from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, E8M0, FP16, FP32
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, X4
-from bitpath.rtl.common.arithmetic.max_exponent import MaxExponent
+from bitpath.rtl.common.arithmetic.align import MaxExponent
+from bitpath.rtl.common.arithmetic.decode import SPECIAL, Decode, normal_sum, raw_sum
+from bitpath.rtl.common.arithmetic.normalize import Normalize
+from bitpath.rtl.common.arithmetic.round import Round
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
 from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
-from bitpath.rtl.trainium3.vector.mx_code import ELEMENTS, MxCode
-from bitpath.rtl.trainium3.vector.mx_source import MxSource
+
+# Normalisation of BF16 and FP16 elements for a block.
+
+
+SOURCES = (BF16, FP16)
+"""Formats of the elements, in the order of their index."""
+PRECISION = max(fmt.precision for fmt in SOURCES)
+"""Significand bits of a normalised element."""
+EXPONENT_WIDTH = bits_for(FP32.exponent_mask) + 1
+"""Bits of a signed exponent with FP32's bias; normalised BF16 subnormals have a few below 0."""
+
+MX_NUMBER = data.StructLayout({"normal": normal_sum(PRECISION, EXPONENT_WIDTH + 1), "special": SPECIAL})
+"""Layout of an element: normalised with FP32's bias, and its special value."""
+
+
+class MxSource(wiring.Component):
+    """Combinational normalisation of a code, with the exponent field of its value in FP32.
+
+    FP16's subnormals are normal in FP32. BF16's are subnormal, so their field is 0 like that of zero. Infinity and NaN
+    have 255.
+
+    Members
+    -------
+    code : In(16)
+    source : In(1), index into :data:`SOURCES`
+    o : Out(MX_NUMBER)
+    field : Out(8)
+    """
+
+    clocked = False
+    apart = True
+    code: In(BF16.width)
+    source: In(1)
+    o: Out(MX_NUMBER)
+    field: Out(FP32.exponent_bits)
+
+    def elaborate(self, platform):
+        m = Module()
+        decode = instantiate(m, platform, "decode", Decode, SOURCES)
+        number = decode.o
+        total = Signal(raw_sum(PRECISION, EXPONENT_WIDTH))
+        normalize = instantiate(m, platform, "normalize", Normalize, total.shape(), PRECISION)
+        special = number.inf | number.nan
+        exponent = normalize.o.exponent
+        m.d.comb += [
+            decode.code.eq(self.code),
+            decode.format.eq(self.source),
+            total.magnitude.eq(number.significand),
+            # Exponent of the lowest bit; the decoder's bias is FP32's.
+            total.exponent.eq(number.exponent - (PRECISION - 1)),
+            total.sign.eq(number.sign),
+            normalize.i.eq(total),
+            self.o.normal.eq(normalize.o),
+            self.o.special.sign.eq(number.sign),
+            self.o.special.inf.eq(number.inf),
+            self.o.special.nan.eq(number.nan),
+            self.field.eq(Mux(special, FP32.exponent_mask, Mux(normalize.o.zero | (exponent < 0), 0, exponent))),
+        ]
+        return m
+
+
+# FP8 or FP4 code of a normalised element and its block's scale.
+#
+# Ref: ``nki.isa.quantize_mx`` reference page; OCP 8-bit Floating Point Specification (OFP8) 1.0; OCP Microscaling Formats (MX)
+# 1.0, section 5.3.3.
+
+
+ELEMENTS = (E4M3FN, E5M2, E2M1)
+"""Formats of the codes, in the order of their index; an index of 3 names none."""
+BEYOND = 1 << (EXPONENT_WIDTH - 1)
+"""Exponent of an infinity, above every format's range, so that it saturates."""
+
+
+class MxCode(wiring.Component):
+    """Combinational ``o = element(i / 2**(scale - 127))``, rounded once to nearest even and saturated.
+
+    Infinity saturates too; NaN becomes the format's NaN, or +6 in E2M1, which has none. Division by a power of two keeps the
+    significand, so only the code is rounded.
+
+    Members
+    -------
+    i : In(MX_NUMBER)
+    scale : In(8), E8M0
+    element : In(2), index into :data:`ELEMENTS`
+    o : Out(8); the upper four bits of an E2M1 code are 0
+    """
+
+    clocked = False
+    apart = True
+    i: In(MX_NUMBER)
+    scale: In(E8M0.width)
+    element: In(range(len(ELEMENTS)))
+    o: Out(E4M3FN.width)
+
+    def elaborate(self, platform):
+        m = Module()
+        number = self.i.normal
+        # Unbiased exponent of the quotient, since both biases are equal; one bit more than EXPONENT_WIDTH for BEYOND.
+        exponent = Signal(signed(EXPONENT_WIDTH + 1))
+        m.d.comb += exponent.eq(Mux(self.i.special.inf, BEYOND, number.exponent - self.scale))
+        codes = []
+        for fmt in ELEMENTS:
+            normal = Signal(normal_sum(fmt.precision, len(exponent)), name=f"normal_{fmt.name.lower()}")
+            discarded = len(number.significand) - fmt.precision
+            rounder = instantiate(
+                m,
+                platform,
+                f"round_{fmt.name.lower()}",
+                Round,
+                normal.shape(),
+                fmt,
+                rounding=Rounding.RNE,
+                subnormals=True,
+                overflow_to_infinity=False,
+                container=fmt,
+            )
+            m.d.comb += [
+                normal.significand.eq(number.significand[discarded:]),
+                normal.guard.eq(number.significand[discarded - 1]),
+                # The element's own guard and sticky bits are 0: its significand is exact.
+                normal.sticky.eq(number.significand[: discarded - 1].any()),
+                normal.exponent.eq(exponent),
+                normal.sign.eq(number.sign),
+                normal.zero.eq(number.zero),
+                rounder.i.eq(normal),
+                rounder.special.sign.eq(self.i.special.sign),
+                rounder.special.inf.eq(0),
+                rounder.special.nan.eq(self.i.special.nan),
+            ]
+            codes.append(rounder.o)
+        m.d.comb += self.o.eq(Array(codes)[self.element])
+        return m
+
 
 STEPS = {
     0: (),

@@ -59,10 +59,10 @@ the DMA's cast, whose narrow lanes have states that no number reaches.
 
 OWN_BENCH = {
     "rtl/trainium3/dot/pe:ProcessingElement": "quad_mx_pe",
-    "rtl/common/arithmetic/round_increment:goes_up": "srs",
-    "rtl/common/arithmetic/round_increment:increment": "srs",
-    "rtl/common/arithmetic/round_increment:increment_inverted": "srs",
-    "rtl/common/arithmetic/round_increment:RoundIncrement": "srs",
+    "rtl/common/arithmetic/round:goes_up": "srs",
+    "rtl/common/arithmetic/round:increment": "srs",
+    "rtl/common/arithmetic/round:increment_inverted": "srs",
+    "rtl/common/arithmetic/round:RoundIncrement": "srs",
 }
 """Targets that this unit's bench judges, though a smaller netlist has cells of them too: SRS rounds in every mode, smaller units in one."""
 

@@ -12,8 +12,7 @@ from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS, FLOAT16_
 from bitpath.golden.formats.catalogue import BF16, CATALOGUE, E2M1, E4M3FN, E5M2, FP16, FloatFormat
 from bitpath.golden.tensix.declarations.formats import Format as TensixFormat
 from bitpath.golden.tensix.declarations.formats import Style
-from bitpath.rtl.aie_ml_v2.mac.layouts import DEPTH, FORMAT_BITS, LANE_OPERAND_BITS
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.mac.config import DEPTH, FORMAT_BITS, LANE_OPERAND_BITS, MacMode
 from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.rtl.trainium3.dot.element_map import ElementFormat
 from bitpath.sim.engine.numbers.shown import Format, Shown, Unpacked

@@ -16,8 +16,8 @@ from bitpath.golden.nki.memory.tensor import NkiTensor
 from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS
 from bitpath.golden.trainium3.declarations.quad_mx import X4 as WORD_ELEMENTS
 from bitpath.golden.trainium3.operands.layout import unpack_x4
-from bitpath.rtl.trainium3.lanes.activation2_control import Function
-from bitpath.rtl.trainium3.lanes.engine_control import Operator
+from bitpath.rtl.trainium3.lanes.activation2_lane import Function
+from bitpath.rtl.trainium3.lanes.engine_lane import Operator
 from bitpath.sim.flows.nki.steps import Steps
 from bitpath.verif.trainium3.core.programs.hosted import LeftOutError
 from bitpath.verif.trainium3.dtype_words import DTYPE_NAMES

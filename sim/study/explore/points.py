@@ -12,10 +12,9 @@ from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.formats import FIDELITY_PHASES
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
-from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig, MacMode
 from bitpath.rtl.common.config import PipelineConfig, digest, to_dict
-from bitpath.rtl.tensix.dot.config import Dot16Config
+from bitpath.rtl.tensix.dot.layouts import Dot16Config
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.sim.flows import tensix_matmul
 from bitpath.sim.study.synth.configurations import Design

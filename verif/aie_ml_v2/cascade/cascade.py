@@ -11,12 +11,10 @@ import numpy as np
 
 from bitpath.golden.aie_ml_v2 import MxBlocks, Program, matmul_program, run_program
 from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS
-from bitpath.rtl.aie_ml_v2.cascade.cascade_stage import stage_beat
-from bitpath.rtl.aie_ml_v2.cascade.config import CASCADE_LANES, CascadeConfig
+from bitpath.rtl.aie_ml_v2.cascade.cascade import CASCADE_LANES, CascadeConfig, stage_beat
 from bitpath.rtl.aie_ml_v2.engine.command import X_WORD, Y_WORD
-from bitpath.rtl.aie_ml_v2.mac.layouts import MacControl
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
-from bitpath.rtl.aie_ml_v2.vector.layouts import beat_layout
+from bitpath.rtl.aie_ml_v2.mac.config import MacControl, MacMode
+from bitpath.rtl.aie_ml_v2.vector.config import beat_layout
 from bitpath.verif.aie_ml_v2.convert.bits import array_bits
 from bitpath.verif.aie_ml_v2.engine.images import OperandWords, operand_words
 from bitpath.verif.aie_ml_v2.mac.mac import chain_shown, lane_cases

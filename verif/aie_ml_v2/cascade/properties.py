@@ -2,8 +2,7 @@
 
 from amaranth import Signal
 
-from bitpath.rtl.aie_ml_v2.cascade.cascade_link import CascadeLink
-from bitpath.rtl.aie_ml_v2.cascade.config import CascadeLinkConfig
+from bitpath.rtl.aie_ml_v2.cascade.cascade import CascadeLink, CascadeLinkConfig
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Engine, Properties
 from bitpath.verif.formal.specification import stays

@@ -11,8 +11,7 @@ import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.aie_ml_v2.declarations.codes import CASCADE_BITS, CASCADE_DEPTH
-from bitpath.rtl.aie_ml_v2.cascade.cascade import Cascade
-from bitpath.rtl.aie_ml_v2.cascade.config import CascadeConfig
+from bitpath.rtl.aie_ml_v2.cascade.cascade import Cascade, CascadeConfig
 from bitpath.verif.aie_ml_v2.cascade.cascade import FORMATS, Chained, chained
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench, bench, config_from_environment

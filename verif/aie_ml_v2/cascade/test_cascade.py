@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2_DOCUMENTED
-from bitpath.rtl.aie_ml_v2.cascade.config import CASCADE_LANES, CascadeConfig, CascadeLinkConfig
+from bitpath.rtl.aie_ml_v2.cascade.cascade import CASCADE_LANES, CascadeConfig, CascadeLinkConfig
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.aie_ml_v2.cascade.cascade import FORMATS

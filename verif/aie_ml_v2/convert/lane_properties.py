@@ -3,8 +3,8 @@
 from amaranth import Cat, Const, Mux, Signal, Value, signed
 
 from bitpath.golden.aie_ml_v2.declarations.codes import SRS_MODES, SRS_SHIFTS, RoundingCode, Saturation
-from bitpath.rtl.aie_ml_v2.convert.srs_lane import SrsLane
-from bitpath.rtl.aie_ml_v2.convert.ups_lane import UpsLane
+from bitpath.rtl.aie_ml_v2.convert.srs import SrsLane
+from bitpath.rtl.aie_ml_v2.convert.ups import UpsLane
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Properties, Sabotage
 from bitpath.verif.formal.specification import split
@@ -20,7 +20,7 @@ _PREFERS = {
 }
 """Source text of the preferred direction, and the codes that have it; the sabotage inverts it."""
 _INVERTED = [
-    (rounding, Sabotage("common/arithmetic/round_increment.py", f"return {text}\n", f"return ~({text})\n"))
+    (rounding, Sabotage("common/arithmetic/round.py", f"return {text}\n", f"return ~({text})\n"))
     for text, roundings in _PREFERS.items()
     for rounding in roundings
 ]

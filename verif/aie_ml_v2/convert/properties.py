@@ -10,8 +10,7 @@ from bitpath.golden.formats.rounding import Rounding
 from bitpath.rtl.aie_ml_v2.convert.config import BFP16EBS8_CONVERT, IntegerLanesConfig, MxConvertConfig
 from bitpath.rtl.aie_ml_v2.convert.layouts import Blocks
 from bitpath.rtl.aie_ml_v2.convert.layouts import MxCode as BlockCode
-from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert
-from bitpath.rtl.aie_ml_v2.convert.mx_element import MxElement
+from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert, MxElement
 from bitpath.rtl.aie_ml_v2.convert.srs import Srs
 from bitpath.rtl.aie_ml_v2.convert.ups import Ups
 from bitpath.verif.formal.claim import Claim

@@ -13,7 +13,7 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AIE_ML_V2_
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.rounding import round_to_integer
 from bitpath.rtl.aie_ml_v2.convert.config import BFP16EBS8_CONVERT, IntegerLanesConfig, MxConvertConfig
-from bitpath.rtl.common.arithmetic.round_increment import RoundIncrement
+from bitpath.rtl.common.arithmetic.round import RoundIncrement
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.common.known_answers import skip_absent
 from bitpath.verif.kit.testplan import covers

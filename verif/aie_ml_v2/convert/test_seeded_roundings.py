@@ -5,12 +5,12 @@ from random import Random
 import pytest
 
 from bitpath.rtl.aie_ml_v2.convert.layouts import SrsControl
-from bitpath.rtl.aie_ml_v2.convert.srs_lane import SrsLane
+from bitpath.rtl.aie_ml_v2.convert.srs import SrsLane
 from bitpath.verif.aie_ml_v2.convert.srs_boundaries import exact_result, srs_boundaries
 from bitpath.verif.kit.code_mutants import mutated
 from bitpath.verif.kit.testplan import covers
 
-LANE = "bitpath.rtl.aie_ml_v2.convert.srs_lane:SrsLane.elaborate"
+LANE = "bitpath.rtl.aie_ml_v2.convert.srs:SrsLane.elaborate"
 STICKY, GUARD = "decision.sticky.eq(sticky)", "decision.guard.eq(guard)"
 DEFECTS = {
     "no sticky bit below zero": (STICKY, "decision.sticky.eq(sticky & ~kept.all())"),

@@ -6,7 +6,7 @@ from amaranth.sim import Simulator
 
 from bitpath.golden.aie_ml_v2.tile.transfers import POP_FORMATS, SPARSE_ENTITIES, Pop
 from bitpath.rtl.aie_ml_v2.core.bundle import PopFormat
-from bitpath.rtl.aie_ml_v2.core.popped import ELEMENT, Popped
+from bitpath.rtl.aie_ml_v2.core.load_units import ELEMENT, Popped
 from bitpath.verif.aie_ml_v2.core.operands import chunks
 from bitpath.verif.kit.testplan import covers
 

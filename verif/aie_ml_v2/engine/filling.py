@@ -8,8 +8,7 @@ import numpy as np
 from bitpath.golden.aie_ml_v2.declarations.modes import TIMINGS
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.aie_ml_v2.engine.aie_engine import QUEUE_DEPTH
-from bitpath.rtl.aie_ml_v2.engine.command import command_layout
-from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
+from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig, command_layout
 from bitpath.verif.aie_ml_v2.engine.model import RowCommand
 from bitpath.verif.aie_ml_v2.engine.programs import any_address, random_command
 from bitpath.verif.aie_ml_v2.engine.rows import RowKind

@@ -12,7 +12,7 @@ from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS, Program
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
 from bitpath.golden.arrays.codec import codes_of
 from bitpath.rtl.aie_ml_v2.engine.command import X_WORD, Y_WORD
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.mac.config import MacMode
 from bitpath.verif.kit.packing import width
 
 BYTE = 8

@@ -12,10 +12,8 @@ import numpy as np
 from bitpath.golden.aie_ml_v2.declarations.modes import Mode
 from bitpath.golden.aie_ml_v2.matmul.matmul import Program
 from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieMemory, host_write_layout
-from bitpath.rtl.aie_ml_v2.engine.command import command_layout
-from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
-from bitpath.rtl.aie_ml_v2.mac.layouts import LANE_BITS
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig, command_layout
+from bitpath.rtl.aie_ml_v2.mac.config import LANE_BITS, MacMode
 from bitpath.verif.aie_ml_v2.engine.images import OperandWords, operand_words
 from bitpath.verif.kit.memory_image import image_words, write_payloads
 from bitpath.verif.kit.packing import pack

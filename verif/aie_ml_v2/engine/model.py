@@ -10,9 +10,8 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.mac.fused_dot import fused_dot
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.aie_ml_v2.engine.command import command_layout
-from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig, command_layout
+from bitpath.rtl.aie_ml_v2.mac.config import MacMode
 from bitpath.verif.aie_ml_v2.engine.rows import RowKind, Tiles
 from bitpath.verif.aie_ml_v2.mac.mac import MacOptions, chain_shown, lane_cases
 from bitpath.verif.kit.mismatches import Shown

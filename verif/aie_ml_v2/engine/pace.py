@@ -6,7 +6,7 @@ from itertools import product
 
 from bitpath.golden.aie_ml_v2.declarations.modes import ACCUMULATOR_PATHS, TIMINGS, Datapath
 from bitpath.golden.aie_ml_v2.matmul.cycles import MacInstruction
-from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
+from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig
 from bitpath.verif.aie_ml_v2.engine.model import RowCommand, tile_words
 
 BEGIN = 2

@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 
-from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
+from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig
 from bitpath.verif.aie_ml_v2.engine.model import RowCommand, tile_words
 from bitpath.verif.aie_ml_v2.engine.rows import SPECIAL_SHARE, RowKind, random_tiles, row_kinds
 

@@ -1,9 +1,7 @@
 """Sequencer and storer: an offered beat stays until it is taken; check of a command: what is accepted has a mode, and ends in memory."""
 
-from bitpath.rtl.aie_ml_v2.engine.command_check import CommandCheck
-from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
-from bitpath.rtl.aie_ml_v2.engine.row_sequencer import RowSequencer
-from bitpath.rtl.aie_ml_v2.engine.row_storer import RowStorer
+from bitpath.rtl.aie_ml_v2.engine.aie_engine import RowSequencer, RowStorer
+from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig, CommandCheck
 from bitpath.rtl.aie_ml_v2.faults import Fault
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Properties

@@ -5,10 +5,9 @@ from itertools import product
 from random import Random
 from typing import Any
 
-from bitpath.rtl.aie_ml_v2.engine.command import command_layout
-from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
+from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig, command_layout
 from bitpath.rtl.aie_ml_v2.faults import Fault
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.mac.config import MacMode
 from bitpath.verif.aie_ml_v2.engine.model import tile_words
 from bitpath.verif.aie_ml_v2.engine.rows import RowKind, row_kinds
 

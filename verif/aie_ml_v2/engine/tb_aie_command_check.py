@@ -8,9 +8,7 @@ import os
 import cocotb
 from cocotb.triggers import Timer
 
-from bitpath.rtl.aie_ml_v2.engine.command import command_layout
-from bitpath.rtl.aie_ml_v2.engine.command_check import CommandCheck
-from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
+from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig, CommandCheck, command_layout
 from bitpath.rtl.aie_ml_v2.faults import Fault
 from bitpath.verif.aie_ml_v2.engine.refusals import every_code, every_end, fault_of, random_fields
 from bitpath.verif.kit import pauses

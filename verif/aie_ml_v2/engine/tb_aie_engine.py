@@ -12,10 +12,9 @@ from cocotb.triggers import ClockCycles, FallingEdge
 from bitpath.golden import aie_ml_v2
 from bitpath.golden.aie_ml_v2.declarations.modes import INT8
 from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieEngine, AieMemory, host_write_layout
-from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
+from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig
 from bitpath.rtl.aie_ml_v2.faults import Fault
-from bitpath.rtl.aie_ml_v2.mac.layouts import LANE_BITS
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import INTEGER_MODES, MacMode
+from bitpath.rtl.aie_ml_v2.mac.config import INTEGER_MODES, LANE_BITS, MacMode
 from bitpath.verif.aie_ml_v2.engine.filling import (
     NUMBERS,
     PLACES,

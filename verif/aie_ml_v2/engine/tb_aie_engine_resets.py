@@ -9,7 +9,7 @@ from itertools import islice
 
 import cocotb
 
-from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
+from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig
 from bitpath.verif.aie_ml_v2.engine.model import RowCommand
 from bitpath.verif.aie_ml_v2.engine.programs import program
 from bitpath.verif.aie_ml_v2.engine.session import engine

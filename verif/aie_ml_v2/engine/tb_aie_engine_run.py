@@ -7,8 +7,8 @@ import cocotb
 import numpy as np
 
 from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieEngine
-from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
-from bitpath.rtl.aie_ml_v2.mac.layouts import LANE_BITS
+from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig
+from bitpath.rtl.aie_ml_v2.mac.config import LANE_BITS
 from bitpath.verif.aie_ml_v2.engine.lowering import lower, result_lanes, result_words
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.exchange import read_input, show_share, write_result

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
+from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.sim.flows.aie_ml_v2_matmul import ENGINES

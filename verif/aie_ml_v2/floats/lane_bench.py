@@ -13,8 +13,8 @@ from typing import Any
 
 import cocotb
 
-from bitpath.rtl.aie_ml_v2.floats.config import FloatLanesConfig
 from bitpath.rtl.aie_ml_v2.floats.float_lanes import FloatLanes, LaneOperator
+from bitpath.rtl.aie_ml_v2.floats.layouts import FloatLanesConfig
 from bitpath.verif.aie_ml_v2.floats.lane_ask import Beside, Corner, LaneAsk
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment

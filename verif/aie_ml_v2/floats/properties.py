@@ -5,13 +5,10 @@ from functools import partial
 from amaranth import Cat, Const, Mux, signed
 
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
-from bitpath.rtl.aie_ml_v2.floats.config import FloatLanesConfig
-from bitpath.rtl.aie_ml_v2.floats.fix_to_float import FixToFloat
-from bitpath.rtl.aie_ml_v2.floats.float_lanes import FloatLanes
-from bitpath.rtl.aie_ml_v2.floats.float_to_fix import LIMIT, FloatToFix
-from bitpath.rtl.aie_ml_v2.floats.floor_lane import INTEGER_BITS, FloorLane
+from bitpath.rtl.aie_ml_v2.floats.fix_float import LIMIT, FixToFloat, FloatToFix
+from bitpath.rtl.aie_ml_v2.floats.float_lanes import INTEGER_BITS, FloatLanes, FloorLane, WidenLane
+from bitpath.rtl.aie_ml_v2.floats.layouts import FloatLanesConfig
 from bitpath.rtl.aie_ml_v2.floats.operators import FIX_FLOAT, FLOAT_FIX, FLOAT_FLOOR, FLOAT_NARROW, FLOAT_WIDEN
-from bitpath.rtl.aie_ml_v2.floats.widen_lane import WidenLane
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import pipeline_property, stream_properties
 from bitpath.verif.formal.property import Properties

@@ -3,7 +3,7 @@
 import pytest
 
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
-from bitpath.rtl.aie_ml_v2.floats.config import FloatLanesConfig
+from bitpath.rtl.aie_ml_v2.floats.layouts import FloatLanesConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.kit.testplan import covers
 

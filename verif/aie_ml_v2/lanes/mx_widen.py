@@ -10,8 +10,7 @@ from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK, MX_FORMATS, MX_PAIRS, MxFormat
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.aie_ml_v2.convert.layouts import MxCode
-from bitpath.rtl.aie_ml_v2.lanes.config import MxWidenConfig
-from bitpath.rtl.aie_ml_v2.lanes.layouts import mx_elements, mx_request
+from bitpath.rtl.aie_ml_v2.lanes.layouts import MxWidenConfig, mx_elements, mx_request
 from bitpath.rtl.aie_ml_v2.lanes.mx_widen import MxWiden
 from bitpath.verif.aie_ml_v2.lanes.bench import Case, Cases
 from bitpath.verif.kit.mismatches import Shown

@@ -10,8 +10,7 @@ import numpy as np
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2.declarations.codes import Saturation
 from bitpath.golden.aie_ml_v2.declarations.packing import PACK_BITS
-from bitpath.rtl.aie_ml_v2.lanes.config import PackConfig
-from bitpath.rtl.aie_ml_v2.lanes.layouts import WIDE_BITS, PackControl, pack_request
+from bitpath.rtl.aie_ml_v2.lanes.layouts import WIDE_BITS, PackConfig, PackControl, pack_request
 from bitpath.rtl.aie_ml_v2.lanes.pack_unpack import PackUnpack
 from bitpath.verif.aie_ml_v2.lanes.bench import Case, Cases
 from bitpath.verif.kit.mismatches import Shown

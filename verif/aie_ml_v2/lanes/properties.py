@@ -10,11 +10,9 @@ from bitpath.golden.aie_ml_v2.declarations.packing import PACK_BITS
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.aie_ml_v2.convert.layouts import CODE_BITS
 from bitpath.rtl.aie_ml_v2.convert.layouts import MxCode as BlockCode
-from bitpath.rtl.aie_ml_v2.lanes.config import MxWidenConfig, PackConfig
-from bitpath.rtl.aie_ml_v2.lanes.mx_to_float import MxToFloat
-from bitpath.rtl.aie_ml_v2.lanes.mx_widen import MxWiden
-from bitpath.rtl.aie_ml_v2.lanes.pack_element import PackElement
-from bitpath.rtl.aie_ml_v2.lanes.pack_unpack import PackUnpack
+from bitpath.rtl.aie_ml_v2.lanes.layouts import MxWidenConfig, PackConfig
+from bitpath.rtl.aie_ml_v2.lanes.mx_widen import MxToFloat, MxWiden
+from bitpath.rtl.aie_ml_v2.lanes.pack_unpack import PackElement, PackUnpack
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import pipeline_property, stream_properties
 from bitpath.verif.formal.property import Properties

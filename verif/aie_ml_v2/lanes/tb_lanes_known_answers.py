@@ -7,7 +7,7 @@ import cocotb
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, Saturation
-from bitpath.rtl.aie_ml_v2.lanes.config import MxWidenConfig, PackConfig
+from bitpath.rtl.aie_ml_v2.lanes.layouts import MxWidenConfig, PackConfig
 from bitpath.verif.aie_ml_v2.lanes.bench import LIMIT, LaneBench
 from bitpath.verif.aie_ml_v2.lanes.known_answers import archive
 from bitpath.verif.aie_ml_v2.lanes.mx_widen import MxCases

@@ -6,7 +6,7 @@
 import cocotb
 import numpy as np
 
-from bitpath.rtl.aie_ml_v2.lanes.config import PackConfig
+from bitpath.rtl.aie_ml_v2.lanes.layouts import PackConfig
 from bitpath.verif.aie_ml_v2.lanes.bench import CASES, LIMIT, LaneBench
 from bitpath.verif.aie_ml_v2.lanes.pack_unpack import ASKS, PackCases
 from bitpath.verif.kit import pauses

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
-from bitpath.rtl.aie_ml_v2.lanes.config import MxWidenConfig, PackConfig
+from bitpath.rtl.aie_ml_v2.lanes.layouts import MxWidenConfig, PackConfig
 from bitpath.sim.engine.runner import run_bench
 
 pytestmark = pytest.mark.simulator

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from itertools import chain
 from random import Random
 
-from bitpath.rtl.aie_ml_v2.mac.layouts import LaneOperands
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.mac.config import LaneOperands, MacMode
 from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.traffic import drawn
 

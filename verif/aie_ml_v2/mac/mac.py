@@ -24,8 +24,7 @@ from bitpath.golden.aie_ml_v2.exact import (
 from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS
 from bitpath.golden.arrays.codec import codes_of
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
-from bitpath.rtl.aie_ml_v2.mac.layouts import LANE_OPERAND_BITS, LaneOperands, MacControl
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.mac.config import LANE_OPERAND_BITS, LaneOperands, MacControl, MacMode
 from bitpath.verif.kit.mismatches import Shown, explain_line
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.values import Integer, Number, code_text, codes_text

@@ -14,7 +14,7 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.exact import LaneTrace
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.codec import Kind, decode
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.mac.config import MacMode
 from bitpath.verif.aie_ml_v2.mac.mac import LaneCase, row_of
 from bitpath.verif.common.boundary_codes import TIE, break_of, breaks
 

@@ -13,7 +13,7 @@ from bitpath.golden.aie_ml_v2.exact import Block
 from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.scalar.codec import power_of_two
 from bitpath.golden.scalar.rounding import round_to_format
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.mac.config import MacMode
 from bitpath.verif.aie_ml_v2.mac.mac import LaneCase, MacOptions, mode_of, row_of
 from bitpath.verif.aie_ml_v2.mac.mac_bins import DISTANCES, DROPPED, boundaries
 from bitpath.verif.aie_ml_v2.mac.mac_random import random_case, random_shift

@@ -5,7 +5,7 @@ from itertools import product
 from random import Random
 
 from bitpath.golden.aie_ml_v2.exact import IntegerLaneTrace
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.mac.config import MacMode
 from bitpath.verif.aie_ml_v2.mac.mac import INTEGERS, LaneCase, MacOptions
 
 HIGHEST, LOWEST = 0x7FFFFFFF, 0x80000000

@@ -9,7 +9,7 @@ from cocotb.triggers import FallingEdge
 from bitpath.golden.aie_ml_v2.declarations.modes import TIMINGS, Datapath
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.aie_ml_v2.mac.layouts import LaneOperands
+from bitpath.rtl.aie_ml_v2.mac.config import LaneOperands
 from bitpath.verif.aie_ml_v2.mac.mac import LaneCase, row_of
 from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.streams import resolved

@@ -8,8 +8,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, MX4, MX6, MX9
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.exact import Block
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
-from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig, MacMode
 from bitpath.verif.aie_ml_v2.mac.mac import FLOATS, INTEGERS, LaneCase, MacOptions, mode_of, row_of
 from bitpath.verif.common.fp32 import numbers as fp32
 

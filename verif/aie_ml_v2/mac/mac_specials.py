@@ -9,8 +9,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import MX9, MX_PAIRS, MxFormat
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.exact import Block
 from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat
-from bitpath.rtl.aie_ml_v2.mac.layouts import DEPTH
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.mac.config import DEPTH, MacMode
 from bitpath.verif.aie_ml_v2.mac.mac import LaneCase, MacOptions, mode_of, row_of
 from bitpath.verif.aie_ml_v2.mac.mac_bins import ENDS
 from bitpath.verif.aie_ml_v2.mac.mac_random import near_codes, random_block, random_shift

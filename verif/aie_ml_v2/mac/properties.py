@@ -9,17 +9,20 @@ from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.rtl.aie_ml_v2.mac import mac_lane
-from bitpath.rtl.aie_ml_v2.mac.accumulate import SHIFT16, Accumulate
-from bitpath.rtl.aie_ml_v2.mac.align_round import AlignRound
 from bitpath.rtl.aie_ml_v2.mac.compare import ACCUMULATOR_OFFSET
-from bitpath.rtl.aie_ml_v2.mac.config import BFP16EBS8_LANE, MacLaneConfig
-from bitpath.rtl.aie_ml_v2.mac.layouts import BYTE, DEPTH, WORD_BITS
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import FLOAT_MODES, MacMode
-from bitpath.rtl.aie_ml_v2.mac.normalize import NormalizeFp32
+from bitpath.rtl.aie_ml_v2.mac.config import (
+    BFP16EBS8_LANE,
+    BYTE,
+    DEPTH,
+    FLOAT_MODES,
+    SIGNIFICAND_BITS,
+    WORD_BITS,
+    MacLaneConfig,
+    MacMode,
+)
+from bitpath.rtl.aie_ml_v2.mac.mac_lane import SHIFT16, Accumulate, AlignRound, NormalizeFp32
 from bitpath.rtl.aie_ml_v2.mac.post_add import TERM_BITS, PostAdd
-from bitpath.rtl.aie_ml_v2.mac.products import FACTOR, SIGN_PLACE, WIDE_BITS, Products
-from bitpath.rtl.aie_ml_v2.mac.signed_product import SignedProduct
-from bitpath.rtl.aie_ml_v2.mac.term_plan import SIGNIFICAND_BITS
+from bitpath.rtl.aie_ml_v2.mac.products import FACTOR, SIGN_PLACE, WIDE_BITS, Products, SignedProduct
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import earlier, says_stages
 from bitpath.verif.formal.property import Properties
@@ -217,7 +220,7 @@ def align_round(claim: Claim, in_width: int, out_width: int, shift_bits: int, ro
 
 
 @PROPERTIES.of(
-    "normalize",
+    "normalize_fp32",
     "aie_normalize",
     "the lane's sum at its real width: 24 leading bits to even, then flushed or infinity; nothing special",
     ("field.eq(normal.exponent + rounded[-1])", "field.eq(normal.exponent)"),

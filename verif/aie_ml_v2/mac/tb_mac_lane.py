@@ -13,9 +13,8 @@ from bitpath.golden.aie_ml_v2 import fused_dot
 from bitpath.golden.aie_ml_v2.declarations.codes import BLOCK_FORMATS, MX6, MxFormat
 from bitpath.golden.aie_ml_v2.exact import Block
 from bitpath.golden.arrays.codec import DTYPES
-from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig
+from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig, MacMode
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import MacLane
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.verif.aie_ml_v2.mac.mac import FLOATS, INTEGERS, LaneCase, block_array, mode_of, row_of
 from bitpath.verif.aie_ml_v2.mac.mac_bins import bins, hits
 from bitpath.verif.aie_ml_v2.mac.mac_corners import corners

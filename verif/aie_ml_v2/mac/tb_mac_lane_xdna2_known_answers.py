@@ -12,9 +12,8 @@ import cocotb
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.exact import Block
-from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig
+from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig, MacMode
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import MacLane
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.verif.aie_ml_v2.golden.xdna2 import SETS, block, chunks, operands
 from bitpath.verif.aie_ml_v2.mac.mac import LaneCase
 from bitpath.verif.aie_ml_v2.mac.mac_lane_player import play

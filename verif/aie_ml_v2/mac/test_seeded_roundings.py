@@ -5,12 +5,11 @@ from dataclasses import replace
 import pytest
 
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
-from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig, PostAddConfig
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig, MacMode, PostAddConfig
 from bitpath.verif.kit.testplan import covers
 
 pytestmark = [pytest.mark.simulator, pytest.mark.deep]
-NORMALIZE = "bitpath.rtl.aie_ml_v2.mac.normalize:NormalizeFp32.elaborate"
+NORMALIZE = "bitpath.rtl.aie_ml_v2.mac.mac_lane:NormalizeFp32.elaborate"
 STICKY, CARRY = "decide.sticky.eq(normal.sticky)", "field.eq(normal.exponent + rounded[-1])"
 SIGNIFICAND = "rounded.eq(normal.significand + decide.up)"
 DEFECTS = {

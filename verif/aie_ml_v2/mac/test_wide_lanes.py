@@ -2,8 +2,7 @@
 
 import pytest
 
-from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig, WideLanesConfig
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig, MacMode, WideLanesConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.kit.testplan import covers
 

@@ -15,10 +15,8 @@ from bitpath.golden.aie_ml_v2.declarations.modes import TIMINGS
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
-from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig
-from bitpath.rtl.aie_ml_v2.mac.layouts import LaneOperands
+from bitpath.rtl.aie_ml_v2.mac.config import LaneOperands, MacLaneConfig, MacMode
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import ACC_LEAD, OPERAND_CYCLE
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.verif.aie_ml_v2.mac.mac import HALF, INTEGERS, TAKEN, mode_of, row_of
 from bitpath.verif.aie_ml_v2.mac.mac_random import kind_name, kinds_of
 from bitpath.verif.common.fp32 import numbers as fp32

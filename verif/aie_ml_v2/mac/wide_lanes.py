@@ -9,8 +9,7 @@ from random import Random
 from bitpath.golden.aie_ml_v2.declarations.modes import INT16_64, INT32X16, TIMINGS, Mode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.exact import integer_lane
-from bitpath.rtl.aie_ml_v2.mac.layouts import LANE_BITS, LANE_OPERAND_BITS, WORD_BITS, LaneOperands
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.mac.config import LANE_BITS, LANE_OPERAND_BITS, WORD_BITS, LaneOperands, MacMode
 from bitpath.rtl.aie_ml_v2.mac.wide_lanes import LaneWidth
 from bitpath.verif.aie_ml_v2.mac.mac import LANE, LaneCase, MacOptions, stream_bits
 from bitpath.verif.aie_ml_v2.mac.mac_lane_player import steps

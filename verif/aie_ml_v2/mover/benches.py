@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.rtl.common.pipeline.registered import Registered
+from bitpath.rtl.common.pipeline.pipeline_registers import Registered
 from bitpath.verif.kit.bench import bench
 from bitpath.verif.kit.pipeline import Pipeline, Request
 

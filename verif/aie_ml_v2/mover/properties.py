@@ -6,7 +6,7 @@ from amaranth import Cat, Const, Mux, Value, signed
 
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_OPS, FP8_FORMATS, LANE_BITS, VectorOp
 from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat, Specials
-from bitpath.rtl.aie_ml_v2.mover.config import NonlinearConfig, ShuffleConfig, VectorAluConfig, VectorMoveConfig
+from bitpath.rtl.aie_ml_v2.mover.layouts import NonlinearConfig, ShuffleConfig, VectorAluConfig, VectorMoveConfig
 from bitpath.rtl.aie_ml_v2.mover.nonlinear import Nonlinear
 from bitpath.rtl.aie_ml_v2.mover.shuffle import Shuffle
 from bitpath.rtl.aie_ml_v2.mover.vector_alu import VectorAlu
@@ -28,9 +28,9 @@ PROPERTIES = Properties(
 )
 
 GROUP_BITS = 32
-SIGNS = Sabotage("aie_ml_v2/mover/alu_order.py", "~self.carry ^ (differ &", "~self.carry ^ (~differ &")
-SIGN_ALONE = Sabotage("aie_ml_v2/mover/alu_order.py", "narrow | sign_alone", "narrow")
-ZEROS = Sabotage("aie_ml_v2/mover/alu_order.py", "minus_a & ~zeros", "minus_a")
+SIGNS = Sabotage("aie_ml_v2/mover/vector_alu.py", "~self.carry ^ (differ &", "~self.carry ^ (~differ &")
+SIGN_ALONE = Sabotage("aie_ml_v2/mover/vector_alu.py", "narrow | sign_alone", "narrow")
+ZEROS = Sabotage("aie_ml_v2/mover/vector_alu.py", "minus_a & ~zeros", "minus_a")
 
 
 def _unit(claim: Claim) -> VectorAlu:

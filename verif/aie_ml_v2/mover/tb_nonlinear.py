@@ -13,8 +13,7 @@ from functools import cache
 import cocotb
 import numpy as np
 
-from bitpath.rtl.aie_ml_v2.mover.config import NonlinearConfig
-from bitpath.rtl.aie_ml_v2.mover.layouts import Function
+from bitpath.rtl.aie_ml_v2.mover.layouts import Function, NonlinearConfig
 from bitpath.rtl.aie_ml_v2.mover.nonlinear import Nonlinear
 from bitpath.verif.aie_ml_v2.mover import benches
 from bitpath.verif.aie_ml_v2.mover.nonlinear import (

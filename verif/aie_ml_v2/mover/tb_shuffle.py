@@ -10,7 +10,7 @@ import cocotb
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.mover import SHUFFLE_CODES
-from bitpath.rtl.aie_ml_v2.mover.config import ShuffleConfig
+from bitpath.rtl.aie_ml_v2.mover.layouts import ShuffleConfig
 from bitpath.rtl.aie_ml_v2.mover.shuffle import Shuffle
 from bitpath.verif.aie_ml_v2.mover import benches
 from bitpath.verif.aie_ml_v2.mover.shuffle import BINS, BYTES, numbered, one_hot, random_registers, shuffle_requests

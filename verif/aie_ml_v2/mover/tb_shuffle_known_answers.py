@@ -9,7 +9,7 @@ from pathlib import Path
 import cocotb
 import numpy as np
 
-from bitpath.rtl.aie_ml_v2.mover.config import ShuffleConfig
+from bitpath.rtl.aie_ml_v2.mover.layouts import ShuffleConfig
 from bitpath.rtl.aie_ml_v2.mover.shuffle import Shuffle
 from bitpath.verif.aie_ml_v2.mover import benches
 from bitpath.verif.aie_ml_v2.mover.shuffle import PARTS, parts_of, random_registers, shuffle_requests

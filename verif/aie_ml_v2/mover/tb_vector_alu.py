@@ -9,7 +9,7 @@ import os
 import cocotb
 
 from bitpath.golden.aie_ml_v2.declarations.codes import VectorOp
-from bitpath.rtl.aie_ml_v2.mover.config import VectorAluConfig
+from bitpath.rtl.aie_ml_v2.mover.layouts import VectorAluConfig
 from bitpath.rtl.aie_ml_v2.mover.vector_alu import VectorAlu
 from bitpath.verif.aie_ml_v2.mover import benches
 from bitpath.verif.aie_ml_v2.mover.vector_alu import (

@@ -8,7 +8,7 @@ import os
 
 import cocotb
 
-from bitpath.rtl.aie_ml_v2.mover.config import VectorMoveConfig
+from bitpath.rtl.aie_ml_v2.mover.layouts import VectorMoveConfig
 from bitpath.rtl.aie_ml_v2.mover.vector_move import VectorMove
 from bitpath.verif.aie_ml_v2.mover import benches
 from bitpath.verif.aie_ml_v2.mover.vector_move import BINS, KINDS, every_index, random_move, single_bits

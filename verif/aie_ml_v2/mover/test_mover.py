@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 
 from bitpath.golden.aie_ml_v2 import exact
-from bitpath.rtl.aie_ml_v2.mover.config import NonlinearConfig, ShuffleConfig, VectorAluConfig, VectorMoveConfig
-from bitpath.rtl.aie_ml_v2.mover.nonlinear_constants import FIRST_RESULT, ONE, tanh_breakpoints, tanh_table
+from bitpath.rtl.aie_ml_v2.mover.layouts import NonlinearConfig, ShuffleConfig, VectorAluConfig, VectorMoveConfig
+from bitpath.rtl.aie_ml_v2.mover.nonlinear import FIRST_RESULT, ONE, tanh_breakpoints, tanh_table
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.aie_ml_v2.mover.nonlinear import breakpoints
 from bitpath.verif.kit.testplan import covers

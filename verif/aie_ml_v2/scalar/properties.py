@@ -5,10 +5,15 @@ from functools import partial
 from amaranth import Cat, Const, Mux, signed
 
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.aie_ml_v2.scalar.config import ScalarFunctionsConfig
-from bitpath.rtl.aie_ml_v2.scalar.digit import DIGITS, Digit, residue_bits, total_bits
-from bitpath.rtl.aie_ml_v2.scalar.function_round import FunctionRound
-from bitpath.rtl.aie_ml_v2.scalar.scalar_functions import ScalarFunctions
+from bitpath.rtl.aie_ml_v2.scalar.scalar_functions import (
+    DIGITS,
+    Digit,
+    FunctionRound,
+    ScalarFunctions,
+    ScalarFunctionsConfig,
+    residue_bits,
+    total_bits,
+)
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import pipeline_property, stream_properties
 from bitpath.verif.formal.property import Properties

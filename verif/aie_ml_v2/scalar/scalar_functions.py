@@ -14,9 +14,14 @@ from bitpath.golden.aie_ml_v2.declarations.scalar import ScalarFunction, Sr2
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.rounding import round_to_format
-from bitpath.rtl.aie_ml_v2.scalar.config import ScalarFunctionsConfig
-from bitpath.rtl.aie_ml_v2.scalar.layouts import FunctionCode, FunctionControl, FunctionRequest, FunctionResult
-from bitpath.rtl.aie_ml_v2.scalar.scalar_functions import ScalarFunctions
+from bitpath.rtl.aie_ml_v2.scalar.scalar_functions import (
+    FunctionCode,
+    FunctionControl,
+    FunctionRequest,
+    FunctionResult,
+    ScalarFunctions,
+    ScalarFunctionsConfig,
+)
 from bitpath.verif.aie_ml_v2.floats import fix_float, float_fix
 from bitpath.verif.aie_ml_v2.lanes.bench import Case, Cases
 from bitpath.verif.common.fp32.functions import FORMAT_EDGES, FUNCTIONS, beside_ties, class_of, rounding_edges

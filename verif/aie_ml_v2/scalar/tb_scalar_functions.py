@@ -10,7 +10,7 @@ import cocotb
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.scalar import ScalarFunction
-from bitpath.rtl.aie_ml_v2.scalar.config import ScalarFunctionsConfig
+from bitpath.rtl.aie_ml_v2.scalar.scalar_functions import ScalarFunctionsConfig
 from bitpath.verif.aie_ml_v2.lanes.bench import CASES, LaneBench
 from bitpath.verif.aie_ml_v2.scalar.scalar_functions import FunctionCases
 from bitpath.verif.common.fp32.functions import decisive_remainders, nearest_to_midpoints

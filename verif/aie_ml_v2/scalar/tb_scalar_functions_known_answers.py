@@ -3,7 +3,7 @@
 import cocotb
 
 from bitpath.golden.aie_ml_v2.declarations.scalar import ScalarFunction
-from bitpath.rtl.aie_ml_v2.scalar.config import ScalarFunctionsConfig
+from bitpath.rtl.aie_ml_v2.scalar.scalar_functions import ScalarFunctionsConfig
 from bitpath.verif.aie_ml_v2.lanes.bench import LIMIT, LaneBench
 from bitpath.verif.aie_ml_v2.lanes.known_answers import archive
 from bitpath.verif.aie_ml_v2.scalar.scalar_functions import FunctionCases

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from bitpath.rtl.aie_ml_v2.scalar.config import ScalarFunctionsConfig
+from bitpath.rtl.aie_ml_v2.scalar.scalar_functions import ScalarFunctionsConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.common.fp32.functions import FORMAT_EDGES
 from bitpath.verif.kit.testplan import covers

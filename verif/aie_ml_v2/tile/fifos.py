@@ -7,7 +7,7 @@ import numpy as np
 
 from bitpath.golden.aie_ml_v2 import DataMemory, compress
 from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, FIFO_BYTES, LINE_BYTES, MEMORY_BYTES
-from bitpath.rtl.aie_ml_v2.tile.fifo_bytes import FIFO_BITS, LINE_BITS
+from bitpath.rtl.aie_ml_v2.tile.fifos import FIFO_BITS, LINE_BITS
 
 ELEMENTS = (32, 48, 64, 72, 80, 96, 128)
 """Bytes of elements: half blocks and blocks of each format, two sparse chunks, everything."""

@@ -7,7 +7,6 @@ from amaranth import Cat, Mux, Signal, Value
 from amaranth.lib import wiring
 
 from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, FIFO_BYTES, LINE_BYTES
-from bitpath.rtl.aie_ml_v2.tile.access_decode import AccessDecode
 from bitpath.rtl.aie_ml_v2.tile.agu import Agu, AguMode
 from bitpath.rtl.aie_ml_v2.tile.config import (
     AguConfig,
@@ -16,12 +15,9 @@ from bitpath.rtl.aie_ml_v2.tile.config import (
     StoreFifoConfig,
     StreamPortConfig,
 )
-from bitpath.rtl.aie_ml_v2.tile.fifo_bytes import PLACE_BITS
-from bitpath.rtl.aie_ml_v2.tile.load_fifo import LoadFifo
-from bitpath.rtl.aie_ml_v2.tile.load_result import LoadResult
-from bitpath.rtl.aie_ml_v2.tile.memory_bank import OUTSIDE, STORE, MemoryBank
+from bitpath.rtl.aie_ml_v2.tile.data_memory import OUTSIDE, STORE, AccessDecode, LoadResult, MemoryBank
+from bitpath.rtl.aie_ml_v2.tile.fifos import PLACE_BITS, LoadFifo, StoreFifo
 from bitpath.rtl.aie_ml_v2.tile.slot_file import SLOTS, SlotFile
-from bitpath.rtl.aie_ml_v2.tile.store_fifo import StoreFifo
 from bitpath.rtl.aie_ml_v2.tile.stream_port import StreamPort
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import earlier, offer_property
@@ -31,7 +27,7 @@ ROOM = "aie_ml_v2/tile"
 MEMORY = DataMemoryConfig()
 LINE_SHIFT = MEMORY.byte_bits + 1
 """Bits of a byte's place in a line."""
-LATCHES = Sabotage("common/pipeline/delay.py", "with m.If(self.advance):", "with m.If(1):")
+LATCHES = Sabotage("common/pipeline/pipeline_registers.py", "with m.If(self.advance):", "with m.If(1):")
 """A delay line moves in stalled cycles too."""
 SLOT_BITS, REGISTERS, WRITERS = 2, 2, 2
 PATHS = tuple((0, writer) for writer in range(WRITERS))

@@ -8,14 +8,14 @@ import os
 import cocotb
 
 from bitpath.golden.aie_ml_v2.declarations.registers import ACCUMULATORS
-from bitpath.rtl.aie_ml_v2.tile.accumulator_registers import (
-    PATHS,
-    READERS,
-    WRITERS,
+from bitpath.rtl.aie_ml_v2.tile.config import AccumulatorRegistersConfig
+from bitpath.rtl.aie_ml_v2.tile.registers import (
+    ACCUMULATOR_PATHS,
+    ACCUMULATOR_READERS,
+    ACCUMULATOR_WRITERS,
     AccumulatorRegisters,
     accumulator_write,
 )
-from bitpath.rtl.aie_ml_v2.tile.config import AccumulatorRegistersConfig
 from bitpath.rtl.aie_ml_v2.tile.slot_file import name_layout
 from bitpath.verif.aie_ml_v2.tile import slot_bench
 from bitpath.verif.aie_ml_v2.tile.slot_bench import Place, Written, places
@@ -39,9 +39,9 @@ def write_payload(write: Written) -> int:
 
 
 UNIT = slot_bench.Registers(
-    readers=READERS,
-    writers=WRITERS,
-    paths=PATHS,
+    readers=ACCUMULATOR_READERS,
+    writers=ACCUMULATOR_WRITERS,
+    paths=ACCUMULATOR_PATHS,
     names=places(ACCUMULATORS, {"dm": 512}, CONFIG.accumulators),
     widths={"dm": CONFIG.bm_bits},
     count=CONFIG.accumulators,

@@ -9,15 +9,15 @@ import cocotb
 
 from bitpath.golden.aie_ml_v2.declarations.registers import VECTOR
 from bitpath.rtl.aie_ml_v2.tile.config import VectorRegistersConfig
-from bitpath.rtl.aie_ml_v2.tile.slot_file import name_layout
-from bitpath.rtl.aie_ml_v2.tile.vector_registers import (
-    PATHS,
-    READERS,
-    WRITERS,
+from bitpath.rtl.aie_ml_v2.tile.registers import (
+    VECTOR_PATHS,
+    VECTOR_READERS,
+    VECTOR_WRITERS,
     VectorRegisters,
     vector_layout,
     vector_write,
 )
+from bitpath.rtl.aie_ml_v2.tile.slot_file import name_layout
 from bitpath.verif.aie_ml_v2.tile import slot_bench
 from bitpath.verif.aie_ml_v2.tile.slot_bench import Place, Written, places
 from bitpath.verif.kit.bench import bench, config_from_environment
@@ -50,9 +50,9 @@ def write_payload(write: Written) -> int:
 
 
 UNIT = slot_bench.Registers(
-    readers=READERS,
-    writers=WRITERS,
-    paths=PATHS,
+    readers=VECTOR_READERS,
+    writers=VECTOR_WRITERS,
+    paths=VECTOR_PATHS,
     names=places(VECTOR, {"x": 256, "f": 64, "g": 32, "e": 32}, CONFIG.pairs),
     widths=WIDTHS,
     count=CONFIG.pairs,

@@ -8,7 +8,7 @@ from random import Random
 from bitpath.golden.aie_ml_v2.declarations.codes import SPARSE_GROUP, SPARSE_KEPT
 from bitpath.golden.aie_ml_v2.declarations.modes import COMPLEX_LANES, COMPLEX_MODES, MODES, Mode
 from bitpath.golden.aie_ml_v2.exact import convolution_pairs, elementwise_pairs, matrix_pairs
-from bitpath.rtl.aie_ml_v2.mac.layouts import LANE_BITS
+from bitpath.rtl.aie_ml_v2.mac.config import LANE_BITS
 from bitpath.rtl.aie_ml_v2.vector.config import OperandShapesConfig
 from bitpath.rtl.aie_ml_v2.vector.native_shapes import NativeShape
 from bitpath.rtl.aie_ml_v2.vector.operand_shapes import MASK_BITS, REGISTER_BITS, operands_layout, registers_layout

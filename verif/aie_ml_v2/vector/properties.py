@@ -7,7 +7,7 @@ from amaranth import Mux, Value
 
 from bitpath.golden.aie_ml_v2.declarations.codes import SPARSE_GROUP, SPARSE_KEPT, SPARSE_PAIRS
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
-from bitpath.rtl.aie_ml_v2.vector.sparse_group import SparseGroup
+from bitpath.rtl.aie_ml_v2.vector.native_mac import SparseGroup
 from bitpath.rtl.aie_ml_v2.vector.vector_mac import VectorMac
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import answer_property

@@ -7,7 +7,7 @@ import os
 
 import cocotb
 
-from bitpath.rtl.aie_ml_v2.mac.layouts import LANE_BITS
+from bitpath.rtl.aie_ml_v2.mac.config import LANE_BITS
 from bitpath.rtl.aie_ml_v2.vector.config import OperandShapesConfig
 from bitpath.rtl.aie_ml_v2.vector.operand_shapes import MASK_BITS, REGISTER_BITS, OperandShapes
 from bitpath.verif.aie_ml_v2.vector.operand_shapes import network_request, random_request

@@ -11,7 +11,7 @@ import cocotb
 
 from bitpath.golden.aie_ml_v2 import issue_cycles, total_cycles
 from bitpath.golden.aie_ml_v2.declarations.modes import INT8, TIMINGS
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.mac.config import MacMode
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 from bitpath.rtl.aie_ml_v2.vector.vector_mac import VectorMac
 from bitpath.verif.aie_ml_v2.mac.mac import FLOATS, MacOptions, row_of

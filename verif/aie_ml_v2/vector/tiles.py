@@ -6,10 +6,8 @@ from random import Random
 
 from bitpath.golden.aie_ml_v2 import MacInstruction
 from bitpath.golden.aie_ml_v2.declarations.modes import Shape
-from bitpath.rtl.aie_ml_v2.mac.layouts import BYTE, LANE_BITS
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
-from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
-from bitpath.rtl.aie_ml_v2.vector.layouts import beat_layout
+from bitpath.rtl.aie_ml_v2.mac.config import BYTE, LANE_BITS, MacMode
+from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig, beat_layout
 from bitpath.verif.aie_ml_v2.mac.mac import CONTROL, LANE_MASK, MX_MODES, LaneCase, MacOptions, row_of, stream_bits
 from bitpath.verif.aie_ml_v2.mac.mac_random import KINDS, options, random_operands
 from bitpath.verif.kit.mismatches import Shown

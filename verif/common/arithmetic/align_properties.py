@@ -3,10 +3,8 @@
 from amaranth import Cat, Const, Mux, signed
 
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.rtl.common.arithmetic.align import Align, Dropped
+from bitpath.rtl.common.arithmetic.align import Align, Dropped, MaxDistance, MaxExponent
 from bitpath.rtl.common.arithmetic.fixed_point import FixedPoint
-from bitpath.rtl.common.arithmetic.max_distance import MaxDistance
-from bitpath.rtl.common.arithmetic.max_exponent import MaxExponent
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Properties
 from bitpath.verif.formal.specification import rounded

@@ -20,13 +20,11 @@ from bitpath.golden.formats.catalogue import (
     Specials,
 )
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.rtl.common.arithmetic.decode import Decode
-from bitpath.rtl.common.arithmetic.exact_add import ExactAdd
+from bitpath.rtl.common.arithmetic.add import ExactAdd
+from bitpath.rtl.common.arithmetic.decode import Decode, raw_float, raw_sum, sum_special
 from bitpath.rtl.common.arithmetic.multiply import Multiply
 from bitpath.rtl.common.arithmetic.normalize import Normalize
-from bitpath.rtl.common.arithmetic.raw import raw_float, raw_sum
 from bitpath.rtl.common.arithmetic.round import Round
-from bitpath.rtl.common.arithmetic.specials import sum_special
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import MULTIPLIES_WRONG
 from bitpath.verif.formal.property import Properties

@@ -4,11 +4,9 @@ from amaranth import Cat, Const, Mux, signed
 
 from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, FP16, FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.rtl.common.arithmetic.normalize import Normalize
-from bitpath.rtl.common.arithmetic.normalize_shift import NormalizeShift
-from bitpath.rtl.common.arithmetic.raw import moving_sum, normal_sum, raw_sum
-from bitpath.rtl.common.arithmetic.round import Round
-from bitpath.rtl.common.arithmetic.round_signed import RoundSigned
+from bitpath.rtl.common.arithmetic.decode import moving_sum, normal_sum, raw_sum
+from bitpath.rtl.common.arithmetic.normalize import Normalize, NormalizeShift
+from bitpath.rtl.common.arithmetic.round import Round, RoundSigned
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Properties, Sabotage
 from bitpath.verif.formal.specification import float_code, leading_place
@@ -86,7 +84,7 @@ def round_code(
     "round_signed",
     "normalize_and_round_{width}_{fmt.name}_{rounding.value}",
     "a {width}-bit two's complement sum through normalize_shift and round_signed to {fmt.name}, {rounding.name}",
-    Sabotage("common/arithmetic/normalize_shift.py", "free |= allowed[level] & ~needed", "free |= allowed[level]"),
+    Sabotage("common/arithmetic/normalize.py", "free |= allowed[level] & ~needed", "free |= allowed[level]"),
     "width, low, fmt, rounding",
     (
         (14, 2, BF16, Rounding.RNE),

@@ -9,9 +9,9 @@ import pytest
 
 from bitpath.golden.scalar.rounding import round_to_integer
 from bitpath.golden.tensix.declarations.numerics import TIES
-from bitpath.rtl.aie_ml_v2.mac.signed_product import SignedProduct
-from bitpath.rtl.common.arithmetic.max_distance import MaxDistance
-from bitpath.rtl.tensix.dot.round_addend import NARROW_DROPPED, RoundAddend
+from bitpath.rtl.aie_ml_v2.mac.products import SignedProduct
+from bitpath.rtl.common.arithmetic.align import MaxDistance
+from bitpath.rtl.tensix.dot.dot16 import NARROW_DROPPED, RoundAddend
 from bitpath.verif.kit.testplan import covers
 
 

@@ -15,14 +15,12 @@ from bitpath.golden.formats.catalogue import CATALOGUE
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import round_to_integer
-from bitpath.rtl.common.arithmetic.add_tree import AddTree
-from bitpath.rtl.common.arithmetic.align import Align, Dropped, shift_of
-from bitpath.rtl.common.arithmetic.decode import Decode
-from bitpath.rtl.common.arithmetic.max_exponent import MaxExponent
+from bitpath.rtl.common.arithmetic.add import AddTree
+from bitpath.rtl.common.arithmetic.align import Align, Dropped, MaxExponent, shift_of
+from bitpath.rtl.common.arithmetic.decode import Decode, raw_float, raw_sum
 from bitpath.rtl.common.arithmetic.multiply import Multiply
 from bitpath.rtl.common.arithmetic.normalize import Normalize
-from bitpath.rtl.common.arithmetic.raw import raw_float, raw_sum
-from bitpath.rtl.common.arithmetic.round_increment import increment, increment_inverted
+from bitpath.rtl.common.arithmetic.round import increment, increment_inverted
 from bitpath.verif.kit.testplan import covers
 
 

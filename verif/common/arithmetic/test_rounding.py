@@ -15,10 +15,10 @@ from bitpath.golden.scalar.codec import Overflow
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
 from bitpath.golden.trainium3.exact.psum import psum_write
 from bitpath.golden.trainium3.matmul import psum
-from bitpath.rtl.common.arithmetic.exact_add import ExactAdd
-from bitpath.rtl.common.arithmetic.raw import normal_sum
+from bitpath.rtl.common.arithmetic.add import ExactAdd
+from bitpath.rtl.common.arithmetic.decode import normal_sum
 from bitpath.rtl.common.arithmetic.round import Round
-from bitpath.rtl.common.fp32.fp32_to_bf16 import Fp32ToBf16
+from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32ToBf16
 
 EXPONENT_WIDTH = 11
 

@@ -16,13 +16,13 @@ from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.codec import Overflow
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
-from bitpath.rtl.common.arithmetic.carry_save import carry_save
+from bitpath.rtl.common.arithmetic.add import carry_save
+from bitpath.rtl.common.arithmetic.decode import moving_sum
 from bitpath.rtl.common.arithmetic.fixed_point import FixedPoint
-from bitpath.rtl.common.arithmetic.normalize_shift import NormalizeShift
-from bitpath.rtl.common.arithmetic.raw import moving_sum
-from bitpath.rtl.common.arithmetic.round_signed import RoundSigned
+from bitpath.rtl.common.arithmetic.normalize import NormalizeShift
+from bitpath.rtl.common.arithmetic.round import RoundSigned
 from bitpath.rtl.trainium3.dot.config import DotConfig
-from bitpath.rtl.trainium3.dot.dot_rows import two_rows
+from bitpath.rtl.trainium3.dot.quad_mx_dot import two_rows
 from bitpath.verif.kit.testplan import covers
 
 

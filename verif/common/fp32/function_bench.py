@@ -15,8 +15,7 @@ import numpy as np
 from cocotb.triggers import FallingEdge, Timer
 
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.common.fp32.digit_recurrence import DigitRecurrence
-from bitpath.rtl.common.fp32.fp32_lanes import Fp32Lanes, Fp32LanesConfig
+from bitpath.rtl.common.fp32.fp32_functions import DigitRecurrence, Fp32Lanes, Fp32LanesConfig
 from bitpath.verif.common.fp32.functions import FORMAT_EDGES, FUNCTIONS, beside_ties, rounding_edges
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import PERIOD_NS, bench, config_from_environment

@@ -8,15 +8,15 @@ from amaranth.lib import wiring
 
 from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E5M2, FP16, FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.rtl.common.fp32.bf16_clamp import Bf16Clamp
-from bitpath.rtl.common.fp32.digit_recurrence import DigitRecurrence
-from bitpath.rtl.common.fp32.fp32_cast import Fp32Cast
-from bitpath.rtl.common.fp32.fp32_lanes import Fp32Lanes, Fp32LanesConfig
-from bitpath.rtl.common.fp32.fp32_multiply import Fp32Multiply
-from bitpath.rtl.common.fp32.fp32_to_bf16 import Fp32ToBf16
-from bitpath.rtl.common.fp32.reciprocal import Reciprocal
-from bitpath.rtl.common.fp32.reciprocal_square_root import ReciprocalSquareRoot
-from bitpath.rtl.common.fp32.square_root import SquareRoot
+from bitpath.rtl.common.fp32.fp32_arithmetic import Bf16Clamp, Fp32Cast, Fp32Multiply, Fp32ToBf16
+from bitpath.rtl.common.fp32.fp32_functions import (
+    DigitRecurrence,
+    Fp32Lanes,
+    Fp32LanesConfig,
+    Reciprocal,
+    ReciprocalSquareRoot,
+    SquareRoot,
+)
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import MULTIPLIES_WRONG, offer_property
 from bitpath.verif.formal.property import Engine, Properties, Sabotage
@@ -28,7 +28,7 @@ FUNCTIONS = (
     ("reciprocal_square_root", ReciprocalSquareRoot),
 )
 _TAKEN = Sabotage(
-    "common/fp32/digit_recurrence.py", "with m.Elif(self.o.valid & self.o.ready):", "with m.Elif(self.o.valid):"
+    "common/fp32/fp32_functions.py", "with m.Elif(self.o.valid & self.o.ready):", "with m.Elif(self.o.valid):"
 )
 
 PROPERTIES = Properties(
@@ -123,7 +123,7 @@ def cast(claim: Claim, fmt: FloatFormat) -> None:
     "{name}_latency",
     f"one request at a time, its result {DigitRecurrence.LATENCY} cycles behind it, until it is taken",
     Sabotage(
-        "common/fp32/digit_recurrence.py",
+        "common/fp32/fp32_functions.py",
         "self.i.ready.eq(~busy | (self.o.valid & self.o.ready))",
         "self.i.ready.eq(1)",
     ),

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.common.fp32.fp32_lanes import Fp32LanesConfig
+from bitpath.rtl.common.fp32.fp32_functions import Fp32LanesConfig
 from bitpath.verif.common.fp32.functions import FUNCTIONS
 from bitpath.verif.kit.batches import Batch, Part, Place, side_by_side
 from bitpath.verif.kit.volume import Generator, VolumeTask

@@ -2,7 +2,7 @@
 
 import cocotb
 
-from bitpath.rtl.common.fp32.reciprocal import Reciprocal
+from bitpath.rtl.common.fp32.fp32_functions import Reciprocal
 from bitpath.verif.common.fp32.function_bench import LIMIT, FunctionBench
 from bitpath.verif.common.fp32.functions import decisive_remainders
 from bitpath.verif.kit.testplan import covers

@@ -2,7 +2,7 @@
 
 import cocotb
 
-from bitpath.rtl.common.fp32.reciprocal_square_root import ReciprocalSquareRoot
+from bitpath.rtl.common.fp32.fp32_functions import ReciprocalSquareRoot
 from bitpath.verif.common.fp32.function_bench import CASES, LIMIT, FunctionBench
 from bitpath.verif.common.fp32.functions import nearest_to_midpoints
 from bitpath.verif.kit.testplan import covers

@@ -10,12 +10,8 @@ import pytest
 from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3, E4M3FN, E5M2, FP16, FP32
 from bitpath.golden.scalar import fp32
 from bitpath.golden.scalar.rounding import round_to_format
-from bitpath.rtl.common.fp32.bf16_clamp import Bf16Clamp
-from bitpath.rtl.common.fp32.fp32_add import Fp32Add
-from bitpath.rtl.common.fp32.fp32_cast import Fp32Cast
-from bitpath.rtl.common.fp32.fp32_constant import fp32_constant
-from bitpath.rtl.common.fp32.fp32_lanes import Fp32LanesConfig
-from bitpath.rtl.common.fp32.fp32_multiply import Fp32Multiply
+from bitpath.rtl.common.fp32.fp32_arithmetic import Bf16Clamp, Fp32Add, Fp32Cast, Fp32Multiply, fp32_constant
+from bitpath.rtl.common.fp32.fp32_functions import Fp32LanesConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.common.fp32.boundaries import near_products, near_sums
 from bitpath.verif.common.fp32.functions import FORMAT_EDGES

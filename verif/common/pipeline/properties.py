@@ -6,9 +6,7 @@ from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.rtl.common.pipeline.delay import Delay
-from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
-from bitpath.rtl.common.pipeline.ring import Ring
+from bitpath.rtl.common.pipeline.pipeline_registers import Delay, PipelineRegisters, Ring
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Engine, Properties
 from bitpath.verif.formal.specification import stays

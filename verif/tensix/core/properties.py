@@ -7,12 +7,11 @@ from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import DST16_ROWS, DST32_ROWS, SRC_ROWS
 from bitpath.rtl.tensix.core.config import ChipConfig, UnpackAddressConfig
 from bitpath.rtl.tensix.core.decode import MATRIX, Decode, named
-from bitpath.rtl.tensix.core.first_thread import FirstThread
-from bitpath.rtl.tensix.core.matrix_operands import MatrixOperands
-from bitpath.rtl.tensix.core.move_operands import MoveOperands
+from bitpath.rtl.tensix.core.matrix_operands import MatrixOperands, MoveOperands
 from bitpath.rtl.tensix.core.pack_address import PackAddress
 from bitpath.rtl.tensix.core.row_packer import SOURCES
 from bitpath.rtl.tensix.core.row_unpacker import DST32_FORMATS
+from bitpath.rtl.tensix.core.tensix_core import FirstThread
 from bitpath.rtl.tensix.core.unpack_address import UnpackAddress
 from bitpath.rtl.tensix.core.wait_gate import MATH, WaitGate
 from bitpath.rtl.tensix.faults import Fault

@@ -20,9 +20,8 @@ from bitpath.golden.tensix.declarations.formats import COLUMNS, DST32_ROWS, Form
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import BANKS, FIELD_VALUES, MOVES
-from bitpath.rtl.tensix.core.matrix_operands import Implied
-from bitpath.rtl.tensix.core.move_operands import MoveOperands
-from bitpath.rtl.tensix.matrix.move import Move, MoveKind
+from bitpath.rtl.tensix.core.matrix_operands import Implied, MoveOperands
+from bitpath.rtl.tensix.matrix.mover import Move, MoveKind
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross

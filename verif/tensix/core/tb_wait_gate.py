@@ -19,8 +19,7 @@ from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import EXECUTED, instruction_layout
-from bitpath.rtl.tensix.core.semaphores import SEMAPHORE_STATE, SEMAPHORES
-from bitpath.rtl.tensix.core.wait_gate import UNITS, Banks, WaitGate
+from bitpath.rtl.tensix.core.wait_gate import SEMAPHORE_COUNT, SEMAPHORE_STATE, UNITS, Banks, WaitGate
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
@@ -69,7 +68,7 @@ class GateTable:
         """
         dut, state = self.dut, self.state
         fields = LEGAL.get(name, {}) | fields
-        values = [(0, 0)] * SEMAPHORES if values is None else values
+        values = [(0, 0)] * SEMAPHORE_COUNT if values is None else values
         encoding = {each.name: 0 for each in BY_NAME[CHIP][name].fields}
         instruction = Instruction(name=name, fields=encoding | fields)
         record = {name: self._junk.getrandbits(field.width) for name, field in instruction_layout(CHIP)}
@@ -140,7 +139,7 @@ async def random_instructions(dut):
             fields = random_wait(rng, name) if name in WAITS else {}
             if name in BANK_FIELDS:
                 fields = bank_fields(rng, name)
-            values = [(rng.choice((0, 0, 1, 15)), rng.choice((0, 1, 2, 15))) for _ in range(SEMAPHORES)]
+            values = [(rng.choice((0, 0, 1, 15)), rng.choice((0, 1, 2, 15))) for _ in range(SEMAPHORE_COUNT)]
             opens = await table.cycle(
                 name,
                 banks=rng.getrandbits(4) | rng.getrandbits(4),
@@ -154,8 +153,8 @@ async def random_instructions(dut):
                 coverage.hit("replaced")
             if rng.random() < 0.3:
                 # Everything is met, so that a wait does not stay for long.
-                await table.cycle(values=[(1, 15)] * SEMAPHORES)
-                await table.cycle(values=[(1, 15)] * SEMAPHORES)
+                await table.cycle(values=[(1, 15)] * SEMAPHORE_COUNT)
+                await table.cycle(values=[(1, 15)] * SEMAPHORE_COUNT)
 
 
 @covers("wait_gate.classes", "STALLWAIT: an instruction waits if one of its block bits is set")

@@ -5,14 +5,17 @@ from amaranth import Cat, Const, Mux
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
-from bitpath.rtl.tensix.dot.config import Dot16Config
-from bitpath.rtl.tensix.dot.dot16 import Dot16
-from bitpath.rtl.tensix.dot.dst_align import DstAlign
-from bitpath.rtl.tensix.dot.dst_normalize import FLOAT_BITS, DstNormalize
-from bitpath.rtl.tensix.dot.dst_round import DstRound
-from bitpath.rtl.tensix.dot.fidelity_multiplier import FidelityMultiplier
-from bitpath.rtl.tensix.dot.layouts import StyleCode
-from bitpath.rtl.tensix.dot.round_addend import NARROW_DROPPED, RoundAddend
+from bitpath.rtl.tensix.dot.dot16 import (
+    FLOAT_BITS,
+    NARROW_DROPPED,
+    Dot16,
+    DstAlign,
+    DstNormalize,
+    DstRound,
+    FidelityMultiplier,
+    RoundAddend,
+)
+from bitpath.rtl.tensix.dot.layouts import Dot16Config, StyleCode
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import stage_properties, staged_stream_properties
 from bitpath.verif.formal.property import Properties, Sabotage
@@ -46,9 +49,7 @@ def fidelity(claim: Claim) -> None:
     "dst_round",
     "dst_round_{name}",
     "a 29-bit sum through dst_normalize and dst_round to {name}, ties away; overflow, zeros; Wormhole's -1 unit",
-    Sabotage(
-        "tensix/dot/dst_normalize.py", "Cat(self.i.sign.replicate(amount)", "Cat((~self.i.sign).replicate(amount)"
-    ),
+    Sabotage("tensix/dot/dot16.py", "Cat(self.i.sign.replicate(amount)", "Cat((~self.i.sign).replicate(amount)"),
     "name, dst32, style",
     (("FP32", True, StyleCode.BF16), ("BF16", False, StyleCode.BF16), ("FP16", False, StyleCode.FP16)),
 )

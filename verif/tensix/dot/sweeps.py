@@ -7,8 +7,8 @@ import numpy as np
 from bitpath.golden.tensix.declarations.formats import PHASES
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.golden.tensix.exact import Source, fields, multiply_integer
-from bitpath.rtl.tensix.dot.config import MultiplierConfig
-from bitpath.rtl.tensix.dot.fidelity_multiplier import MAGNITUDE_BITS
+from bitpath.rtl.tensix.dot.dot16 import MAGNITUDE_BITS
+from bitpath.rtl.tensix.dot.layouts import MultiplierConfig
 from bitpath.verif.kit.batches import WORD_BITS, Batch, Part, side_by_side
 from bitpath.verif.kit.volume import Generator, VolumeTask
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from bitpath.golden.tensix import mvmul
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, PHASES, Style
-from bitpath.rtl.tensix.dot.config import Dot16Config
 from bitpath.rtl.tensix.dot.dot16 import Dot16
+from bitpath.rtl.tensix.dot.layouts import Dot16Config
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.mismatches import Context

@@ -10,8 +10,8 @@ import cocotb
 import numpy as np
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Format, Style
-from bitpath.rtl.tensix.dot.config import Dot16Config
 from bitpath.rtl.tensix.dot.dot16 import Dot16
+from bitpath.rtl.tensix.dot.layouts import Dot16Config
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import Pipeline, Request

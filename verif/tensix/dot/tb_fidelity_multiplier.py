@@ -6,8 +6,8 @@ from cocotb.triggers import Timer
 from bitpath.golden.tensix.declarations.formats import PHASES
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.golden.tensix.exact import Source, fields, multiply_integer
-from bitpath.rtl.tensix.dot.config import MultiplierConfig
-from bitpath.rtl.tensix.dot.fidelity_multiplier import MAGNITUDE_BITS, PRODUCT_BITS, FidelityMultiplier
+from bitpath.rtl.tensix.dot.dot16 import MAGNITUDE_BITS, PRODUCT_BITS, FidelityMultiplier
+from bitpath.rtl.tensix.dot.layouts import MultiplierConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross

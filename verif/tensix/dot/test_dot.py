@@ -9,7 +9,7 @@ import pytest
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.rtl.common.config import PipelineConfig
-from bitpath.rtl.tensix.dot.config import Dot16Config, MultiplierConfig
+from bitpath.rtl.tensix.dot.layouts import Dot16Config, MultiplierConfig
 from bitpath.sim.engine.runner import build, run, run_bench
 from bitpath.verif.kit.testplan import covers
 
@@ -123,5 +123,5 @@ DEFECTS = {
 def test_the_corners_notice_a_defect(name, bench_fails):
     """A defect at a boundary of the last rounding, put into the RTL."""
     numerics, method, *texts = DEFECTS[name]
-    mutant = (f"bitpath.rtl.tensix.dot.dst_round:DstRound.{method}", *texts)
+    mutant = (f"bitpath.rtl.tensix.dot.dot16:DstRound.{method}", *texts)
     bench_fails("dot16", dot(numerics, 3), mutant, seed=SEED, tests="directed_corners.*BF16_into_16")

@@ -14,9 +14,8 @@ from bitpath.golden.tensix import elwadd, elwmul, mvmul
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, PHASES, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.sources import exponent_mask, fraction_mask
-from bitpath.rtl.tensix.dot.config import Dot16Config
 from bitpath.rtl.tensix.dot.dot16 import dot16_layout
-from bitpath.rtl.tensix.dot.layouts import Operand, StyleCode
+from bitpath.rtl.tensix.dot.layouts import Dot16Config, Operand, StyleCode
 from bitpath.verif.kit.batches import WORD_BITS, Batch, Part, fill, places, side_by_side, words_of
 from bitpath.verif.kit.volume import Generator, VolumeTask, of_any_block
 from bitpath.verif.tensix.dot.dot import FLOAT_MODES, INT32_MAX, INTEGER_MODE, Mode, exponent_range

@@ -15,8 +15,7 @@ from bitpath.golden.tensix.matmul.matmul import TILE_ROWS, Program
 from bitpath.golden.tensix.matmul.packing import PACKED
 from bitpath.golden.tensix.matmul.schedule import TileProduct, bank_moves, tile_products
 from bitpath.rtl.tensix.dot.layouts import StyleCode
-from bitpath.rtl.tensix.engine.command import WORD_BYTES, command_layout
-from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.rtl.tensix.engine.command import WORD_BYTES, TensixEngineConfig, command_layout
 from bitpath.rtl.tensix.engine.tensix_engine import EngineMemory, host_write_layout
 from bitpath.verif.kit.memory_image import image_words, write_payloads
 from bitpath.verif.kit.packing import pack

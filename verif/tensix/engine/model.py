@@ -16,8 +16,7 @@ from bitpath.golden.tensix.declarations.formats import (
     Style,
 )
 from bitpath.rtl.tensix.dot.layouts import StyleCode
-from bitpath.rtl.tensix.engine.command import TILE_ROWS, WORD_BYTES, command_layout
-from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.rtl.tensix.engine.command import TILE_ROWS, WORD_BYTES, TensixEngineConfig, command_layout
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.tensix.dot.numbers import l1_number

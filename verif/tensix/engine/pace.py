@@ -15,7 +15,7 @@ from bitpath.golden.tensix.matmul.schedule import (
     tile_pack_cycles,
     tile_products,
 )
-from bitpath.rtl.tensix.engine.config import PACK_ROWS, TensixEngineConfig
+from bitpath.rtl.tensix.engine.command import PACK_ROWS, TensixEngineConfig
 from bitpath.rtl.tensix.pack.packer import Packer
 
 PASS = 16

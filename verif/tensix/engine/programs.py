@@ -6,7 +6,7 @@ from random import Random
 import numpy as np
 
 from bitpath.golden.tensix.declarations.formats import Style
-from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.rtl.tensix.engine.command import TensixEngineConfig
 from bitpath.verif.tensix.engine.model import SIDES, Move, Product, Store, store_words
 from bitpath.verif.tensix.engine.stores import AS_IT_IS, PACKINGS, with_numbers
 from bitpath.verif.tensix.engine.tiles import CONVERSIONS, Tile, random_tile

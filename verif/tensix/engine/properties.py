@@ -3,10 +3,9 @@ a command: no accepted one leaves a product that waits for ever."""
 
 from amaranth import Mux
 
-from bitpath.rtl.tensix.engine.command_check import CommandCheck
-from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.rtl.tensix.engine.command import CommandCheck, TensixEngineConfig
 from bitpath.rtl.tensix.engine.l1_port import L1Port
-from bitpath.rtl.tensix.engine.tile_sequencer import TileSequencer
+from bitpath.rtl.tensix.engine.tensix_engine import TileSequencer
 from bitpath.rtl.tensix.faults import Fault
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Properties

@@ -24,8 +24,7 @@ from bitpath.golden.tensix.declarations.formats import (
 )
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.rtl.tensix.dot.layouts import StyleCode
-from bitpath.rtl.tensix.engine.command import TILE_ROWS, command_layout
-from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.rtl.tensix.engine.command import TILE_ROWS, TensixEngineConfig, command_layout
 from bitpath.rtl.tensix.faults import Fault
 from bitpath.rtl.tensix.pack.layouts import PackControl
 from bitpath.rtl.tensix.unpack.layouts import UnpackControl

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.rtl.tensix.engine.command import WORD_BITS, WORD_BYTES, command_layout
-from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.rtl.tensix.engine.command import WORD_BITS, WORD_BYTES, TensixEngineConfig, command_layout
 from bitpath.rtl.tensix.engine.tensix_engine import EngineMemory, TensixEngine
 from bitpath.rtl.tensix.faults import Fault
 from bitpath.verif.kit import pauses

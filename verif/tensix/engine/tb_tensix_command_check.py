@@ -9,9 +9,7 @@ from itertools import product
 import cocotb
 from cocotb.triggers import Timer
 
-from bitpath.rtl.tensix.engine.command import command_layout
-from bitpath.rtl.tensix.engine.command_check import BANK_STATE, CommandCheck
-from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.rtl.tensix.engine.command import BANK_STATE, CommandCheck, TensixEngineConfig, command_layout
 from bitpath.rtl.tensix.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment

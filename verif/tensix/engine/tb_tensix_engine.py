@@ -13,8 +13,7 @@ import numpy as np
 from cocotb.triggers import ClockCycles
 
 from bitpath.golden.tensix.declarations.formats import Fidelity, Format, Style
-from bitpath.rtl.tensix.engine.command import WORD_BITS, WORD_BYTES
-from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.rtl.tensix.engine.command import WORD_BITS, WORD_BYTES, TensixEngineConfig
 from bitpath.rtl.tensix.engine.tensix_engine import EngineMemory, host_write_layout
 from bitpath.rtl.tensix.faults import Fault
 from bitpath.verif.kit import pauses

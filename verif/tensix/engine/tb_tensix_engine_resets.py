@@ -10,7 +10,7 @@ from dataclasses import replace
 import cocotb
 
 from bitpath.golden.tensix.declarations.formats import Fidelity
-from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.rtl.tensix.engine.command import TensixEngineConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.engine_host import reset_amid, source_of

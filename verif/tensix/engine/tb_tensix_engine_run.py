@@ -8,8 +8,7 @@ import numpy as np
 
 from bitpath.golden.tensix.declarations.formats import FACE
 from bitpath.golden.tensix.matmul.packing import PACKED
-from bitpath.rtl.tensix.engine.command import TILE_ROWS
-from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.rtl.tensix.engine.command import TILE_ROWS, TensixEngineConfig
 from bitpath.rtl.tensix.engine.tensix_engine import TensixEngine
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.exchange import read_input, show_share, write_result

@@ -2,16 +2,16 @@
 
 import pytest
 
-from bitpath.rtl.tensix.engine.config import TensixEngineConfig
-from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
+from bitpath.rtl.tensix.engine.command import TensixEngineConfig
+from bitpath.rtl.tensix.matrix.instruction import MatrixUnitConfig
 from bitpath.verif.kit.testplan import covers
 
 pytestmark = [pytest.mark.simulator, pytest.mark.deep]
 CONFIG = TensixEngineConfig(unit=MatrixUnitConfig(rows=2, cols=4))
-LOADER = "bitpath.rtl.tensix.engine.tile_loader:TileLoader"
+LOADER = "bitpath.rtl.tensix.engine.tensix_engine:TileLoader"
 DEFECTS = {
     "release on flip": (
-        "bitpath.rtl.tensix.matrix.src_register:SrcRegister.elaborate",
+        "bitpath.rtl.tensix.matrix.registers:SrcRegister.elaborate",
         "with m.If(self.released):",
         "with m.If(self.released | self.flipped):",
         "held_tiles",

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE
-from bitpath.rtl.tensix.engine.config import TensixEngineConfig
-from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
+from bitpath.rtl.tensix.engine.command import TensixEngineConfig
+from bitpath.rtl.tensix.matrix.instruction import MatrixUnitConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.sim.flows.tensix_matmul import ENGINES
 from bitpath.verif.kit.testplan import covers

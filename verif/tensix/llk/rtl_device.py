@@ -21,9 +21,8 @@ from bitpath.golden.tensix.declarations.formats import (
 )
 from bitpath.golden.tensix.llk import Broadcast, Case, Op, Pool
 from bitpath.golden.tensix.llk.case import TRANSPOSING
-from bitpath.rtl.tensix.matrix.dst_register import DstAddress
 from bitpath.rtl.tensix.matrix.instruction import Instruction, Opcode, Zeroed
-from bitpath.rtl.tensix.matrix.src_register import src_write_layout
+from bitpath.rtl.tensix.matrix.registers import DstAddress, src_write_layout
 from bitpath.rtl.tensix.pack.layouts import PackedRow
 from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.tensix.matrix.model import Operation

@@ -11,10 +11,10 @@ from pathlib import Path
 import cocotb
 from cocotb.triggers import RisingEdge
 
-from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
+from bitpath.rtl.tensix.matrix.instruction import MatrixUnitConfig
 from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
 from bitpath.rtl.tensix.pack.packer import Packer
-from bitpath.rtl.tensix.unpack.config import ConversionConfig
+from bitpath.rtl.tensix.unpack.layouts import ConversionConfig
 from bitpath.rtl.tensix.unpack.unpacker import Unpacker
 from bitpath.verif.kit.bench import bench, config_from_environment
 

@@ -11,8 +11,8 @@ import pytest
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
 from bitpath.golden.tensix.llk import compare
-from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
-from bitpath.rtl.tensix.unpack.config import ConversionConfig
+from bitpath.rtl.tensix.matrix.instruction import MatrixUnitConfig
+from bitpath.rtl.tensix.unpack.layouts import ConversionConfig
 from bitpath.sim.engine.runner import build, run
 from bitpath.verif.tensix.llk import rtl_device
 from bitpath.verif.tensix.llk.random_kernels import random_kernels

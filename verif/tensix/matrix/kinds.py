@@ -9,8 +9,7 @@ import numpy as np
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, PHASES, SRC_ROWS, STYLE_FORMATS, Format, Style
 from bitpath.golden.tensix.matmul import cycles as golden_cycles
-from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
-from bitpath.rtl.tensix.matrix.instruction import Opcode, Zeroed
+from bitpath.rtl.tensix.matrix.instruction import MatrixUnitConfig, Opcode, Zeroed
 from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.coverage import Coverage, cross

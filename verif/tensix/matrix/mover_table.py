@@ -10,9 +10,8 @@ from cocotb.triggers import FallingEdge, RisingEdge, Timer
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, DST32, SRC, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.rtl.tensix.dot.layouts import DstRow
-from bitpath.rtl.tensix.matrix.dst_register import DstAddress
-from bitpath.rtl.tensix.matrix.move import BankChange, Move
-from bitpath.rtl.tensix.matrix.src_register import FILL, SrcPointers
+from bitpath.rtl.tensix.matrix.mover import BankChange, Move
+from bitpath.rtl.tensix.matrix.registers import FILL, DstAddress, SrcPointers
 from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.tensix.matrix.moving import Registers, apply, layout_of

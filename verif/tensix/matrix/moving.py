@@ -19,8 +19,8 @@ from bitpath.golden.tensix.declarations.formats import (
 )
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS, mova2d, movb2a, movb2d, movd2a, trnspsrcb
-from bitpath.rtl.tensix.matrix.move import MoveKind
-from bitpath.rtl.tensix.matrix.src_register import BANKS
+from bitpath.rtl.tensix.matrix.mover import MoveKind
+from bitpath.rtl.tensix.matrix.registers import BANKS
 
 TO_DST, FROM_DST = (MoveKind.MOVA2D, MoveKind.MOVB2D), (MoveKind.MOVD2A, MoveKind.MOVD2B)
 WIDTHS = ("16 bits", "32 bits", "low half")

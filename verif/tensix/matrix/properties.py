@@ -6,11 +6,10 @@ from amaranth import Mux
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, EXPONENT5_FORMATS, Format
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE, WORMHOLE_DOCUMENTED
-from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
-from bitpath.rtl.tensix.matrix.dst_to_source import DstToSource
+from bitpath.rtl.tensix.matrix.instruction import MatrixUnitConfig
 from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
-from bitpath.rtl.tensix.matrix.source_to_dst import SourceToDst
-from bitpath.rtl.tensix.matrix.src_register import SrcRegister
+from bitpath.rtl.tensix.matrix.registers import SrcRegister
+from bitpath.rtl.tensix.matrix.source_to_dst import DstToSource, SourceToDst
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import answer_property
 from bitpath.verif.formal.property import Properties, Sabotage

@@ -14,8 +14,7 @@ from cocotb.triggers import RisingEdge
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, SRC_ROWS, STYLE_OWN_FORMAT, Format, Style
 from bitpath.rtl.tensix.dot.layouts import DstRow
-from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
-from bitpath.rtl.tensix.matrix.instruction import Opcode, Zeroed
+from bitpath.rtl.tensix.matrix.instruction import MatrixUnitConfig, Opcode, Zeroed
 from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench, bench, config_from_environment

@@ -8,9 +8,8 @@ import os
 import cocotb
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, Format
-from bitpath.rtl.tensix.matrix.config import MoverConfig
-from bitpath.rtl.tensix.matrix.move import MoveKind
-from bitpath.rtl.tensix.matrix.mover import BANK_BLOCKS, Mover
+from bitpath.rtl.tensix.matrix.instruction import MoverConfig
+from bitpath.rtl.tensix.matrix.mover import BANK_BLOCKS, MoveKind, Mover
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross

@@ -10,9 +10,8 @@ import numpy as np
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import DST16_BF16, DST16_FP16, DST32, Format
 from bitpath.golden.tensix.isa import Instruction, decode
-from bitpath.rtl.tensix.matrix.config import MoverConfig
-from bitpath.rtl.tensix.matrix.move import MoveKind
-from bitpath.rtl.tensix.matrix.mover import Mover
+from bitpath.rtl.tensix.matrix.instruction import MoverConfig
+from bitpath.rtl.tensix.matrix.mover import MoveKind, Mover
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.testplan import covers

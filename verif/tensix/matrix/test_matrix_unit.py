@@ -6,7 +6,7 @@ import pytest
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE, WORMHOLE_DOCUMENTED
-from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
+from bitpath.rtl.tensix.matrix.instruction import MatrixUnitConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.kit.testplan import covers
 

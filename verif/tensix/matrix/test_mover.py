@@ -3,7 +3,7 @@
 import pytest
 
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE, WORMHOLE_DOCUMENTED
-from bitpath.rtl.tensix.matrix.config import MoverConfig
+from bitpath.rtl.tensix.matrix.instruction import MoverConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.kit.testplan import covers
 

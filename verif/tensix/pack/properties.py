@@ -8,13 +8,12 @@ from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, Format
 from bitpath.golden.tensix.declarations.numerics import BfpRange
-from bitpath.rtl.tensix.pack.block_encode import BlockEncode
-from bitpath.rtl.tensix.pack.l1_add import L1Add
-from bitpath.rtl.tensix.pack.l1_round import CANCELLATION_EXPONENT, L1Round
+from bitpath.rtl.tensix.pack.l1_round import CANCELLATION_EXPONENT, L1Add, L1Round
+from bitpath.rtl.tensix.pack.late_conversion import BlockEncode
 from bitpath.rtl.tensix.pack.packer import Packer
-from bitpath.rtl.tensix.unpack.block_decode import BlockDecode
-from bitpath.rtl.tensix.unpack.config import ConversionConfig
 from bitpath.rtl.tensix.unpack.float_word import FIELDS, float_code, float_word
+from bitpath.rtl.tensix.unpack.layouts import ConversionConfig
+from bitpath.rtl.tensix.unpack.unpacker import BlockDecode
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import pipeline_property, stream_properties
 from bitpath.verif.formal.property import Properties

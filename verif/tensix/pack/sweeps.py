@@ -10,7 +10,7 @@ from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, EXPONENT5_FORMATS
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.rtl.tensix.pack.layouts import PackedRow, PackRequest
-from bitpath.rtl.tensix.unpack.config import ConversionConfig
+from bitpath.rtl.tensix.unpack.layouts import ConversionConfig
 from bitpath.verif.kit.batches import WORD_BITS, Batch, Part, fill, places, words_of
 from bitpath.verif.kit.volume import Generator, VolumeTask
 from bitpath.verif.tensix.pack.pack import ALL_PACKINGS, Packing

@@ -14,7 +14,7 @@ import numpy as np
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, Format
 from bitpath.rtl.tensix.dot.layouts import DstRow
 from bitpath.rtl.tensix.pack.packer import Packer
-from bitpath.rtl.tensix.unpack.config import ConversionConfig
+from bitpath.rtl.tensix.unpack.layouts import ConversionConfig
 from bitpath.rtl.tensix.unpack.unpacker import Unpacker
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment

@@ -14,8 +14,7 @@ import numpy as np
 from bitpath.golden.formats.catalogue import FP16
 from bitpath.golden.tensix import unpack
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, Format
-from bitpath.rtl.tensix.pack.config import PackerConfig
-from bitpath.rtl.tensix.pack.layouts import PackedRow, PackRequest
+from bitpath.rtl.tensix.pack.layouts import PackedRow, PackerConfig, PackRequest
 from bitpath.rtl.tensix.pack.packer import Packer
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment

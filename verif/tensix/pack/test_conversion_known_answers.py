@@ -3,7 +3,7 @@
 import pytest
 
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE
-from bitpath.rtl.tensix.unpack.config import ConversionConfig
+from bitpath.rtl.tensix.unpack.layouts import ConversionConfig
 from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator

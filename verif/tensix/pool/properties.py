@@ -5,14 +5,16 @@ from amaranth import Cat, Const, Mux, Value, signed
 from bitpath.golden.formats.catalogue import FP16, FP32
 from bitpath.golden.tensix.declarations.formats import Style
 from bitpath.rtl.tensix.dot.layouts import StyleCode
-from bitpath.rtl.tensix.pool.config import GmpoolColumnConfig
-from bitpath.rtl.tensix.pool.dst_datum import DstDatum
-from bitpath.rtl.tensix.pool.gmpool_column import GmpoolColumn
-from bitpath.rtl.tensix.pool.later_maximum import LaterMaximum
-from bitpath.rtl.tensix.pool.layouts import FRACTION_BITS, MAGNITUDE_BITS
-from bitpath.rtl.tensix.pool.order import Order
-from bitpath.rtl.tensix.pool.pool_word import INTEGER_BITS, PoolWord
-from bitpath.rtl.tensix.pool.scaled_datum import ScaledDatum
+from bitpath.rtl.tensix.pool.gmpool_column import (
+    INTEGER_BITS,
+    DstDatum,
+    GmpoolColumn,
+    LaterMaximum,
+    Order,
+    PoolWord,
+    ScaledDatum,
+)
+from bitpath.rtl.tensix.pool.layouts import FRACTION_BITS, MAGNITUDE_BITS, GmpoolColumnConfig
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import stage_properties, staged_stream_properties
 from bitpath.verif.formal.property import Properties

@@ -10,8 +10,8 @@ import os
 import cocotb
 
 from bitpath.golden.tensix.declarations.numerics import GmpoolFp16
-from bitpath.rtl.tensix.pool.config import GmpoolColumnConfig
 from bitpath.rtl.tensix.pool.gmpool_column import GmpoolColumn
+from bitpath.rtl.tensix.pool.layouts import GmpoolColumnConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline

@@ -11,9 +11,8 @@ import numpy as np
 
 from bitpath.golden.tensix.declarations.formats import Style
 from bitpath.rtl.tensix.dot.layouts import StyleCode
-from bitpath.rtl.tensix.pool.config import GmpoolColumnConfig
 from bitpath.rtl.tensix.pool.gmpool_column import GmpoolColumn
-from bitpath.rtl.tensix.pool.layouts import POOL_ROWS, PoolWords, pool_request
+from bitpath.rtl.tensix.pool.layouts import POOL_ROWS, GmpoolColumnConfig, PoolWords, pool_request
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Pipeline, Request

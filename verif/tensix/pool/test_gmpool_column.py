@@ -6,7 +6,7 @@ import pytest
 from bitpath.golden.tensix.declarations.formats import COLUMNS
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE, WORMHOLE_DOCUMENTED
 from bitpath.rtl.common.config import PipelineConfig
-from bitpath.rtl.tensix.pool.config import GmpoolColumnConfig
+from bitpath.rtl.tensix.pool.layouts import GmpoolColumnConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.common.known_answers import skip_absent
 from bitpath.verif.kit.testplan import covers

@@ -9,7 +9,7 @@ from bitpath.rtl.tensix.core.config import TensixCoreConfig
 from bitpath.rtl.tensix.core.tensix_core import l1_write_layout
 from bitpath.rtl.tensix.core.thread import Executed
 from bitpath.rtl.tensix.faults import Fault
-from bitpath.rtl.tensix.stream.mop_expander import MOP_WRITE
+from bitpath.rtl.tensix.stream.expanders import MOP_WRITE
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.packing import pack, unpack

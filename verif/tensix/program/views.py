@@ -17,7 +17,7 @@ from bitpath.golden.tensix.isa import Instruction, decode, encode
 from bitpath.rtl.tensix.core.config_file import held_thread_fields, known_bits
 from bitpath.rtl.tensix.core.decode import instruction_layout
 from bitpath.rtl.tensix.core.thread_view import view_layout
-from bitpath.rtl.tensix.stream.rwc import COUNTER_BITS
+from bitpath.rtl.tensix.stream.counters import COUNTER_BITS
 from bitpath.verif.kit.packing import pack
 
 NO_FORMATS = sorted({*range(16)} - {*Format})

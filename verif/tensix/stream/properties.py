@@ -6,28 +6,31 @@ from amaranth import Mux, Value
 
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.streams import CHANNELS, DIMENSIONS, EXTRA_ROUNDS, MASK_BITS, UNITS, WIDTHS
-from bitpath.rtl.tensix.stream.adc import Adc, AdcOp
 from bitpath.rtl.tensix.stream.config import (
     CounterConfig,
     InstructionExpanderConfig,
     MopExpanderConfig,
     ReplayExpanderConfig,
 )
-from bitpath.rtl.tensix.stream.counter_step import CounterStep
-from bitpath.rtl.tensix.stream.instruction_expander import InstructionExpander
-from bitpath.rtl.tensix.stream.masked_rounds import PLACES as ROUND_PLACES
-from bitpath.rtl.tensix.stream.masked_rounds import SKIP_PLACES, MaskedRounds, RoundStep
-from bitpath.rtl.tensix.stream.mop_expander import MopExpander
-from bitpath.rtl.tensix.stream.nested_rounds import LoopStep, NestedRounds
-from bitpath.rtl.tensix.stream.replay_expander import ReplayExpander
-from bitpath.rtl.tensix.stream.rwc import COUNTER_BITS, Rwc, RwcOp
+from bitpath.rtl.tensix.stream.counters import COUNTER_BITS, Adc, AdcOp, CounterStep, Rwc, RwcOp
+from bitpath.rtl.tensix.stream.expanders import PLACES as ROUND_PLACES
+from bitpath.rtl.tensix.stream.expanders import (
+    SKIP_PLACES,
+    InstructionExpander,
+    LoopStep,
+    MaskedRounds,
+    MopExpander,
+    NestedRounds,
+    ReplayExpander,
+    RoundStep,
+)
 from bitpath.rtl.tensix.stream.words import field, is_instruction
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import offer_property
 from bitpath.verif.formal.property import Properties, Sabotage
 
 ROOM = "tensix/stream"
-MOVES_EARLY = Sabotage(f"{ROOM}/replay_expander.py", "with m.Elif(plays & self.o.ready):", "with m.Elif(plays):")
+MOVES_EARLY = Sabotage(f"{ROOM}/expanders.py", "with m.Elif(plays & self.o.ready):", "with m.Elif(plays):")
 """A word that is played and waits gives way to the next one."""
 
 PROPERTIES = Properties(
@@ -35,7 +38,7 @@ PROPERTIES = Properties(
     offer_property(
         "tensix.mop_expander",
         partial(MopExpander, MopExpanderConfig()),
-        Sabotage(f"{ROOM}/mop_expander.py", "self.write.ready.eq(~is_mop)", "self.write.ready.eq(1)"),
+        Sabotage(f"{ROOM}/expanders.py", "self.write.ready.eq(~is_mop)", "self.write.ready.eq(1)"),
         whole=False,
     ),
     offer_property("tensix.replay_expander", partial(ReplayExpander, ReplayExpanderConfig()), MOVES_EARLY, whole=False),

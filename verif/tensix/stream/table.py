@@ -8,7 +8,7 @@ from bitpath.golden.tensix.declarations.encodings import WORD_BITS
 from bitpath.golden.tensix.declarations.streams import MOP_WORDS
 from bitpath.golden.tensix.isa.mop_expander import MopExpander
 from bitpath.golden.tensix.isa.replay_expander import ReplayExpander
-from bitpath.rtl.tensix.stream.mop_expander import MOP_WRITE
+from bitpath.rtl.tensix.stream.expanders import MOP_WRITE
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.streams import resolved

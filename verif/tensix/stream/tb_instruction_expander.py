@@ -12,7 +12,7 @@ from bitpath.golden.tensix.isa.mop_expander import MopExpander
 from bitpath.golden.tensix.isa.replay_expander import ReplayExpander
 from bitpath.golden.tensix.isa.words import encode
 from bitpath.rtl.tensix.stream.config import InstructionExpanderConfig
-from bitpath.rtl.tensix.stream.instruction_expander import InstructionExpander
+from bitpath.rtl.tensix.stream.expanders import InstructionExpander
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES

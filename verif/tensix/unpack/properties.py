@@ -5,8 +5,8 @@ from functools import partial
 from amaranth import Mux, Value
 
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE
-from bitpath.rtl.tensix.unpack.config import ConversionConfig, TurnBufferConfig
 from bitpath.rtl.tensix.unpack.float_word import DATUM_BITS
+from bitpath.rtl.tensix.unpack.layouts import ConversionConfig, TurnBufferConfig
 from bitpath.rtl.tensix.unpack.tilise_address import ROW_WORDS, TiliseAddress
 from bitpath.rtl.tensix.unpack.turn_buffer import TurnBuffer
 from bitpath.rtl.tensix.unpack.unpacker import Unpacker

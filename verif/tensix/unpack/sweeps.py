@@ -8,8 +8,7 @@ from bitpath.golden.tensix import unpack
 from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
-from bitpath.rtl.tensix.unpack.config import ConversionConfig
-from bitpath.rtl.tensix.unpack.layouts import unpack_request_layout
+from bitpath.rtl.tensix.unpack.layouts import ConversionConfig, unpack_request_layout
 from bitpath.verif.kit.batches import Batch, Part, fill, places, words_of
 from bitpath.verif.kit.volume import Generator, VolumeTask
 from bitpath.verif.tensix.unpack.unpack import ALL_CONVERSIONS, Conversion

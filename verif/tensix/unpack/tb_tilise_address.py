@@ -13,8 +13,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from bitpath.golden.tensix import UnpackControl, unpack, unpack_tile
 from bitpath.golden.tensix.convert.unpack import L1_BYTES
 from bitpath.golden.tensix.declarations.formats import COLUMNS, Format
-from bitpath.rtl.tensix.unpack.config import ConversionConfig
-from bitpath.rtl.tensix.unpack.layouts import unpacked_layout
+from bitpath.rtl.tensix.unpack.layouts import ConversionConfig, unpacked_layout
 from bitpath.rtl.tensix.unpack.tilise_address import (
     ADDRESS_BITS,
     ROW_COUNT_BITS,

@@ -12,8 +12,7 @@ import numpy as np
 from bitpath.golden.tensix import unpack
 from bitpath.golden.tensix.convert.unpack import L1_BYTES
 from bitpath.golden.tensix.declarations.formats import COLUMNS, Format
-from bitpath.rtl.tensix.unpack.config import ConversionConfig
-from bitpath.rtl.tensix.unpack.layouts import unpacked_layout
+from bitpath.rtl.tensix.unpack.layouts import ConversionConfig, unpacked_layout
 from bitpath.rtl.tensix.unpack.tilise_address import TILISE_REQUEST, TILISE_ROW, WORD_BYTES, TiliseAddress
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack

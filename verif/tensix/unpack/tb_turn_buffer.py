@@ -9,7 +9,7 @@ import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.tensix.declarations.formats import FACE
-from bitpath.rtl.tensix.unpack.config import TurnBufferConfig
+from bitpath.rtl.tensix.unpack.layouts import TurnBufferConfig
 from bitpath.rtl.tensix.unpack.turn_buffer import TurnBuffer
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment

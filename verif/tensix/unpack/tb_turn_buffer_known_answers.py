@@ -8,7 +8,7 @@ import numpy as np
 
 from bitpath.golden.tensix import unpack
 from bitpath.golden.tensix.declarations.formats import COLUMNS, FACE
-from bitpath.rtl.tensix.unpack.config import TurnBufferConfig
+from bitpath.rtl.tensix.unpack.layouts import TurnBufferConfig
 from bitpath.rtl.tensix.unpack.turn_buffer import TurnBuffer
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment

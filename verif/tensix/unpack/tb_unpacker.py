@@ -14,8 +14,7 @@ from bitpath.golden.formats.catalogue import FP16, FP32
 from bitpath.golden.tensix.declarations.formats import BLOCK, Format
 from bitpath.golden.tensix.declarations.numerics import BfpRange
 from bitpath.rtl.tensix.dot.layouts import DstRow
-from bitpath.rtl.tensix.unpack.config import ConversionConfig
-from bitpath.rtl.tensix.unpack.layouts import ROW_BITS
+from bitpath.rtl.tensix.unpack.layouts import ROW_BITS, ConversionConfig
 from bitpath.rtl.tensix.unpack.unpacker import Unpacker
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment

@@ -5,7 +5,7 @@ import pytest
 
 from bitpath.golden.tensix.declarations.formats import FACE
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE
-from bitpath.rtl.tensix.unpack.config import ConversionConfig, TurnBufferConfig
+from bitpath.rtl.tensix.unpack.layouts import ConversionConfig, TurnBufferConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.kit.testplan import covers
 

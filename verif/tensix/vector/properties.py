@@ -5,13 +5,14 @@ from functools import partial
 from amaranth import Cat, Const, Mux, Value
 
 from bitpath.golden.tensix.declarations.numerics import StochasticCompare
-from bitpath.rtl.tensix.vector.config import SfpStochasticRoundConfig
-from bitpath.rtl.tensix.vector.layouts import LANES, RoundMode
-from bitpath.rtl.tensix.vector.prng_lane import PrngLane
-from bitpath.rtl.tensix.vector.prng_seed import PrngSeed
-from bitpath.rtl.tensix.vector.prng_step import PrngStep
-from bitpath.rtl.tensix.vector.sfp_stochastic_round import SfpStochasticRound
-from bitpath.rtl.tensix.vector.stochastic_round import StochasticRound
+from bitpath.rtl.tensix.vector.sfp_stochastic_round import PrngLane, PrngSeed, SfpStochasticRound
+from bitpath.rtl.tensix.vector.stochastic_round import (
+    LANES,
+    PrngStep,
+    RoundMode,
+    SfpStochasticRoundConfig,
+    StochasticRound,
+)
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import offer_property
 from bitpath.verif.formal.property import Properties, Sabotage

@@ -16,7 +16,7 @@ from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.vector.modes import StochasticMode
 from bitpath.golden.tensix.vector.prng import step
 from bitpath.golden.tensix.vector.stochastic_round import LARGEST, SIGNED
-from bitpath.rtl.tensix.vector.layouts import LANE_BITS, LANES, LaneWords, RandomBits, RoundMode, RoundRequest
+from bitpath.rtl.tensix.vector.stochastic_round import LANE_BITS, LANES, LaneWords, RandomBits, RoundMode, RoundRequest
 from bitpath.verif.common.boundary_codes import codes_about, exact_code
 from bitpath.verif.kit.boundaries import integer_boundaries, near
 from bitpath.verif.kit.mismatches import Shown

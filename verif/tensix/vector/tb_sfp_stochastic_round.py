@@ -11,10 +11,14 @@ import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.tensix import sfp_stoch_rnd
-from bitpath.rtl.tensix.vector.config import SfpStochasticRoundConfig
-from bitpath.rtl.tensix.vector.layouts import LANE_BITS, LaneWords, RandomBits, RoundMode
-from bitpath.rtl.tensix.vector.prng_seed import STEPS
-from bitpath.rtl.tensix.vector.sfp_stochastic_round import SfpStochasticRound
+from bitpath.rtl.tensix.vector.sfp_stochastic_round import STEPS, SfpStochasticRound
+from bitpath.rtl.tensix.vector.stochastic_round import (
+    LANE_BITS,
+    LaneWords,
+    RandomBits,
+    RoundMode,
+    SfpStochasticRoundConfig,
+)
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline

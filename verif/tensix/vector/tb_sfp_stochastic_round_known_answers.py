@@ -7,10 +7,14 @@ import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
-from bitpath.rtl.tensix.vector.config import SfpStochasticRoundConfig
-from bitpath.rtl.tensix.vector.layouts import LaneWords, RandomBits, RoundMode, RoundRequest
-from bitpath.rtl.tensix.vector.prng_seed import STEPS
-from bitpath.rtl.tensix.vector.sfp_stochastic_round import SfpStochasticRound
+from bitpath.rtl.tensix.vector.sfp_stochastic_round import STEPS, SfpStochasticRound
+from bitpath.rtl.tensix.vector.stochastic_round import (
+    LaneWords,
+    RandomBits,
+    RoundMode,
+    RoundRequest,
+    SfpStochasticRoundConfig,
+)
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Pipeline, Request

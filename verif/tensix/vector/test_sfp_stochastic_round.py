@@ -3,7 +3,7 @@
 import pytest
 
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE, StochasticCompare
-from bitpath.rtl.tensix.vector.config import SfpStochasticRoundConfig
+from bitpath.rtl.tensix.vector.stochastic_round import SfpStochasticRoundConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.kit.testplan import covers
 

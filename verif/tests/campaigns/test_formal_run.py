@@ -201,9 +201,9 @@ def test_units_go_by_either_name_and_unknown_ones_are_said():
     properties = list(PROPERTIES.values())
     assert run.select(properties, ()) == properties
     assert run.select(properties, ("align",)) == run.select(properties, ("common.align",))
-    assert {each.unit for each in run.select(properties, ("normalize",))} == {
-        "common.normalize",
-        "aie_ml_v2.normalize",
+    assert {each.unit for each in run.select(properties, ("command_check",))} == {
+        "tensix.command_check",
+        "aie_ml_v2.command_check",
     }
     with pytest.raises(ValueError, match=r"no property of a unit 'speed', known are aie_ml_v2\.access_decode, "):
         run.select(properties, ("speed",))

@@ -13,7 +13,7 @@ import bitpath.rtl
 import bitpath.verif
 from bitpath.sim.campaigns.formal.sabotage import changed_source
 from bitpath.verif.formal.claim import Claim
-from bitpath.verif.formal.property import Engine
+from bitpath.verif.formal.property import Engine, file_of
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.properties import MODULES, PROPERTIES
 
@@ -51,7 +51,7 @@ def test_every_statement_of_the_folder_is_in_the_table():
 @ALL
 def test_its_unit_and_its_sabotage_are_there(found):
     folder, file = found.unit.split(".")
-    assert len(list((RTL / folder).rglob(f"{file}.py"))) == 1
+    assert file_of(folder, file)
     sabotage = found.sabotage
     ast.parse(changed_source(sabotage.file, sabotage.old, sabotage.new))
 
@@ -93,7 +93,7 @@ def test_a_sabotage_that_cannot_be_done_is_said(file, old, new, sentence):
 
 @covers("formal.mistakes")
 def test_a_register_outside_the_ranks_is_a_mistake():
-    from bitpath.rtl.common.pipeline.delay import Delay
+    from bitpath.rtl.common.pipeline.pipeline_registers import Delay
 
     class Behind(wiring.Component):
         """It has registers and nothing else."""
@@ -113,7 +113,7 @@ def test_a_register_outside_the_ranks_is_a_mistake():
 
 @covers("formal.mistakes")
 def test_a_claim_of_nothing_and_an_unknown_input_are_mistakes():
-    from bitpath.rtl.common.fp32.fp32_to_bf16 import Fp32ToBf16
+    from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32ToBf16
 
     claim = Claim()
     with pytest.raises(ValueError, match="dut has no input speed"):

@@ -133,11 +133,11 @@ end
 
 def test_a_units_cells_are_counted_by_component():
     cells = hosts.cells(Host("fidelity_multiplier", UNITS["fidelity_multiplier"].config_type()))
-    assert set(cells) == {"rtl/tensix/dot/fidelity_multiplier:FidelityMultiplier"}
-    assert cells["rtl/tensix/dot/fidelity_multiplier:FidelityMultiplier"] > 20
+    assert set(cells) == {"rtl/tensix/dot/dot16:FidelityMultiplier"}
+    assert cells["rtl/tensix/dot/dot16:FidelityMultiplier"] > 20
     assert set(hosts.cells(Host("ups", UNITS["ups"].config_type()))) > {
         "rtl/aie_ml_v2/convert/ups:Ups",
-        "rtl/aie_ml_v2/convert/ups_lane:UpsLane",
+        "rtl/aie_ml_v2/convert/ups:UpsLane",
     }
 
 
@@ -149,18 +149,19 @@ def test_hosts_are_units_with_benches():
 
 def test_what_is_no_datapath_is_no_target(monkeypatch):
     ups = next(host for host in HOSTS if host.unit == "ups")
-    lane = "rtl/aie_ml_v2/convert/ups_lane:UpsLane"
+    lane = "rtl/aie_ml_v2/convert/ups:UpsLane"
     monkeypatch.setattr(hosts, "targets", lambda: {"rtl/aie_ml_v2/convert/ups:Ups": ups, lane: ups})
-    for name in ("UpsLane", "ups_lane", "rtl/aie_ml_v2/convert/ups_lane.py", lane):
+    for name in ("UpsLane", lane):
         assert list(hosts.find_targets((name,))) == [lane]
-    # A unit: its own component, and what else it hosts.
-    assert list(hosts.find_targets(("ups",))) == ["rtl/aie_ml_v2/convert/ups:Ups", lane]
+    # The components of a file, and all that a unit hosts.
+    for name in ("ups", "rtl/aie_ml_v2/convert/ups.py"):
+        assert list(hosts.find_targets((name,))) == ["rtl/aie_ml_v2/convert/ups:Ups", lane]
     with pytest.raises(
         ValueError, match="no datapath 'tensix_engine' has cells in a unit's netlist, known are rtl/aie"
     ):
         hosts.find_targets(("tensix_engine",))
     assert not hosts.is_target("rtl/tensix/engine/tensix_engine:TensixEngine")
-    assert hosts.is_target("rtl/common/pipeline/ring:Ring")
+    assert hosts.is_target("rtl/common/pipeline/pipeline_registers:Ring")
 
 
 @covers("mutation.draw")

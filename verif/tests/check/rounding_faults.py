@@ -1,7 +1,7 @@
 """Faults of the dot product's RTL that random operands do not meet: a sticky bit lost at one end of the result's range."""
 
-SHIFT = "bitpath.rtl.common.arithmetic.normalize_shift:NormalizeShift.elaborate"
-ROUND = "bitpath.rtl.common.arithmetic.round_signed:RoundSigned._up"
+SHIFT = "bitpath.rtl.common.arithmetic.normalize:NormalizeShift.elaborate"
+ROUND = "bitpath.rtl.common.arithmetic.round:RoundSigned._up"
 LOST, STICKY = "(moved[:lost] ^ zero.replicate(lost)).any()", "sticky=self.i.sticky"
 FAULTS = {
     # The first sticky bits of a sum whose normalisation ends at the smallest exponent: those far below the result.

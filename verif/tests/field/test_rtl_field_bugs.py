@@ -19,16 +19,14 @@ from bitpath.golden.tensix.declarations.numerics import WORMHOLE, WORMHOLE_FIXED
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.rtl.aie_ml_v2.convert.config import MxConvertConfig
 from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert
-from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig
-from bitpath.rtl.aie_ml_v2.mac.layouts import DEPTH
+from bitpath.rtl.aie_ml_v2.mac.config import DEPTH, MacLaneConfig, MacMode
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import FLOAT_LATENCY, MacLane
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.rtl.common.arithmetic.decode import Decode
 from bitpath.rtl.common.config import PipelineConfig
-from bitpath.rtl.common.fp32.fp32_to_bf16 import Fp32ToBf16
-from bitpath.rtl.tensix.dot.config import Dot16Config
+from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32ToBf16
 from bitpath.rtl.tensix.dot.dot16 import Dot16
-from bitpath.rtl.tensix.pack.block_encode import BlockEncode
+from bitpath.rtl.tensix.dot.layouts import Dot16Config
+from bitpath.rtl.tensix.pack.late_conversion import BlockEncode
 from bitpath.rtl.tensix.unpack.float_word import FloatWord
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot, dot_layout

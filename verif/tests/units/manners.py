@@ -11,12 +11,12 @@ from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.trainium3.declarations.dma import TRAFFIC_CLASSES
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import FLOAT_LATENCY
-from bitpath.rtl.aie_ml_v2.tile.load_fifo import LOAD_REQUEST
+from bitpath.rtl.aie_ml_v2.tile.fifos import LOAD_REQUEST
 from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig
 from bitpath.rtl.common.config import PipelineConfig
-from bitpath.rtl.tensix.dot.config import Dot16Config
-from bitpath.rtl.tensix.matrix.move import Move, MoveKind
-from bitpath.rtl.tensix.pool.config import GmpoolColumnConfig
+from bitpath.rtl.tensix.dot.layouts import Dot16Config
+from bitpath.rtl.tensix.matrix.mover import Move, MoveKind
+from bitpath.rtl.tensix.pool.layouts import GmpoolColumnConfig
 from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumConfig, PsumMemoryConfig
 from bitpath.rtl.trainium3.array.psum import host_layout, write_layout
 from bitpath.rtl.trainium3.array.systolic_array import Tiling
@@ -26,13 +26,11 @@ from bitpath.rtl.trainium3.dma.dma_mover import move_layout
 from bitpath.rtl.trainium3.dma.dma_queues import descriptor_layout
 from bitpath.rtl.trainium3.dma.token_bucket import ClassSettings
 from bitpath.rtl.trainium3.dot.config import DotConfig
-from bitpath.rtl.trainium3.engine.config import EngineConfig
-from bitpath.rtl.trainium3.engine.instruction import instruction_layout
+from bitpath.rtl.trainium3.engine.instruction import EngineConfig, instruction_layout
 from bitpath.rtl.trainium3.lanes.config import CopyConfig
 from bitpath.rtl.trainium3.memory.config import DgeConfig, IndirectConfig, WalkConfig
 from bitpath.rtl.trainium3.memory.indirect_offsets import indirect_command
-from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
-from bitpath.rtl.trainium3.rmsnorm_quant.layouts import length_width
+from bitpath.rtl.trainium3.rmsnorm_quant.layouts import RmsNormQuantConfig, length_width
 from bitpath.rtl.trainium3.tensor.background_transpose import row_layout
 from bitpath.rtl.trainium3.tensor.config import IssueConfig, TransposeConfig
 from bitpath.rtl.trainium3.tensor.tensor_issue import instruction_layout as instruction_slots

@@ -15,7 +15,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import (
     TRAINIUM3_QUAD_MX_E4M3,
 )
 from bitpath.rtl.common.config import PipelineConfig
-from bitpath.rtl.tensix.unpack.config import ConversionConfig
+from bitpath.rtl.tensix.unpack.layouts import ConversionConfig
 from bitpath.rtl.trainium3.array.config import PsumConfig
 from bitpath.rtl.trainium3.dot.config import DotConfig, MapConfig
 from bitpath.sim.engine.runner import run_bench

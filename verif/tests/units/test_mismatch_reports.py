@@ -18,7 +18,7 @@ from bitpath.verif.kit.code_mutants import mutated
 pytestmark = pytest.mark.simulator
 
 ROOT = Path(__file__).resolve().parents[3]
-ROUNDER = "bitpath.rtl.common.arithmetic.round_increment"
+ROUNDER = "bitpath.rtl.common.arithmetic.round"
 TRUNCATED = (f"{ROUNDER}:increment", "guard & (sticky | up) if mode.to_nearest", "Const(0) if mode.to_nearest")
 INVERTED = (f"{ROUNDER}:increment_inverted", "carried | increment(", "carried | Const(0) & increment(")
 SELECTED = (f"{ROUNDER}:RoundIncrement.elaborate", "self.guard & (self.sticky | preferred)", "Const(0)")

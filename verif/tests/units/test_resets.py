@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from bitpath.rtl.trainium3.engine.config import EngineConfig
+from bitpath.rtl.trainium3.engine.instruction import EngineConfig
 from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.campaigns.coverage.measure import SEED
 from bitpath.sim.engine.runner import build, run

@@ -10,8 +10,7 @@ import pytest
 
 from bitpath.golden.tensix.exact import Source, fields
 from bitpath.rtl.common.files import replacing
-from bitpath.rtl.emit import emit_flat
-from bitpath.rtl.packages import package_files
+from bitpath.rtl.emit import emit_flat, package_files
 from bitpath.rtl.testbench import CYCLE_BITS, OUTPUT_BITS, Vectors, bench_files, file_names
 from bitpath.rtl.trainium3.dot.config import MapConfig
 from bitpath.rtl.units import UNITS

@@ -7,7 +7,7 @@ import pytest
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS, FLOAT16_FORMATS
 from bitpath.golden.formats.catalogue import BF16, CATALOGUE, E2M1, E4M3, E4M3FN, E5M2, E8M0, FP16, FP32
 from bitpath.golden.tensix.declarations.formats import Format, Style
-from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.mac.config import MacMode
 from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.sim.engine.numbers.selected import rule_of
 from bitpath.sim.engine.numbers.shown import single

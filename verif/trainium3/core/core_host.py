@@ -11,7 +11,7 @@ from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.instruction import Engine
 from bitpath.rtl.trainium3.dot.element_map import MapTable
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.rtl.trainium3.lanes.engine_control import Operator
+from bitpath.rtl.trainium3.lanes.engine_lane import Operator
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench

@@ -16,8 +16,8 @@ from bitpath.golden.trainium3.operands.cast import CAST_DTYPES
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.instruction import Engine
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
-from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations, Reduction
-from bitpath.rtl.trainium3.lanes.engine_control import Operator
+from bitpath.rtl.trainium3.lanes.activation2_lane import Function, Operations, Reduction
+from bitpath.rtl.trainium3.lanes.engine_lane import Operator
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
 from bitpath.verif.trainium3.core.programs.hosted import CoreProgram, LeftOutError, bits_copy, operand_at

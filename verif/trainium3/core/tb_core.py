@@ -14,7 +14,7 @@ from bitpath.rtl.trainium3.core.core import Core
 from bitpath.rtl.trainium3.core.instruction import Engine
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.rtl.trainium3.lanes.engine_control import Operator
+from bitpath.rtl.trainium3.lanes.engine_lane import Operator
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment

@@ -10,12 +10,10 @@ from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, FP16, FloatForm
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.golden.trainium3.declarations.vector import ProductRounding
-from bitpath.rtl.common.arithmetic.decode import Decode
+from bitpath.rtl.common.arithmetic.decode import Decode, raw_float
 from bitpath.rtl.common.arithmetic.multiply import Multiply
-from bitpath.rtl.common.arithmetic.raw import raw_float
 from bitpath.rtl.trainium3.dot.config import DotConfig, MultiplyAddConfig
-from bitpath.rtl.trainium3.dot.multiply_add import MultiplyAdd
-from bitpath.rtl.trainium3.dot.product_round import ProductRound
+from bitpath.rtl.trainium3.dot.multiply_add import MultiplyAdd, ProductRound
 from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import MULTIPLIES_WRONG, earlier, stage_properties, staged_stream_properties

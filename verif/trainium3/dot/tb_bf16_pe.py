@@ -15,8 +15,8 @@ from bitpath.golden.arrays.codec import DTYPES, codes_of
 from bitpath.golden.formats.catalogue import BF16, CATALOGUE, FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_FP32
-from bitpath.rtl.trainium3.dot.bf16_pe import Bf16Pe
 from bitpath.rtl.trainium3.dot.config import MultiplyAddConfig
+from bitpath.rtl.trainium3.dot.pe import Bf16Pe
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.mismatches import Context

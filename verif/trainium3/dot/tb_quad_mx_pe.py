@@ -11,7 +11,7 @@ from random import Random
 import cocotb
 
 from bitpath.rtl.trainium3.dot.config import DotConfig
-from bitpath.rtl.trainium3.dot.quad_mx_pe import QuadMxPe
+from bitpath.rtl.trainium3.dot.pe import QuadMxPe
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.mismatches import Context

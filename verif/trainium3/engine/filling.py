@@ -9,9 +9,8 @@ import numpy as np
 from bitpath.golden.formats.catalogue import E2M1
 from bitpath.golden.trainium3.declarations.quad_mx import AccumulateFlag
 from bitpath.rtl.trainium3.dot.element_map import ElementFormat
-from bitpath.rtl.trainium3.engine.config import EngineConfig
-from bitpath.rtl.trainium3.engine.dispatch import IN_FLIGHT
-from bitpath.rtl.trainium3.engine.tensor_engine import QUEUE_DEPTH
+from bitpath.rtl.trainium3.engine.instruction import EngineConfig
+from bitpath.rtl.trainium3.engine.tensor_engine import IN_FLIGHT, QUEUE_DEPTH
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.trainium3.dot.quad_mx import word_formats
 from bitpath.verif.trainium3.engine.programs import FP32_TYPE, Load, Pass

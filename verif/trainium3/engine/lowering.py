@@ -16,8 +16,7 @@ from bitpath.golden.formats.catalogue import E2M1, E4M3FN, E5M2, E8M0, FloatForm
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, SCALE_PARTITIONS, X4
 from bitpath.rtl.trainium3.array.systolic_array import Tiling, operand_write_layout, tile_groups
 from bitpath.rtl.trainium3.dot.element_map import ElementFormat, OperandWord
-from bitpath.rtl.trainium3.engine.config import EngineConfig
-from bitpath.rtl.trainium3.engine.instruction import Opcode, instruction_layout
+from bitpath.rtl.trainium3.engine.instruction import EngineConfig, Opcode, instruction_layout
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.player import Segment
 

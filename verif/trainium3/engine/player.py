@@ -6,7 +6,7 @@ import numpy as np
 
 from bitpath.golden.arrays.codec import decode_array, encode_array
 from bitpath.golden.formats.catalogue import E2M1, E4M3FN
-from bitpath.rtl.trainium3.engine.config import EngineConfig
+from bitpath.rtl.trainium3.engine.instruction import EngineConfig
 from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.player import EnginePlayer
 from bitpath.verif.trainium3.engine.lowering import read_address

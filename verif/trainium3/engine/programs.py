@@ -15,8 +15,7 @@ from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.golden.trainium3.matmul.psum import psum_write
 from bitpath.rtl.trainium3.array.systolic_array import Tiling, leader, operand_write_layout, tile_groups
 from bitpath.rtl.trainium3.dot.element_map import ElementFormat
-from bitpath.rtl.trainium3.engine.config import EngineConfig
-from bitpath.rtl.trainium3.engine.instruction import Opcode, instruction_layout
+from bitpath.rtl.trainium3.engine.instruction import EngineConfig, Opcode, instruction_layout
 from bitpath.verif.kit.packing import pack
 
 FORMATS = (ElementFormat.E4M3FN, ElementFormat.E5M2)

@@ -7,8 +7,7 @@ from random import Random
 from bitpath.golden.trainium3.declarations.quad_mx import ACCUMULATES
 from bitpath.rtl.trainium3.array.systolic_array import Tiling, leader, tilings
 from bitpath.rtl.trainium3.dot.element_map import ElementFormat
-from bitpath.rtl.trainium3.engine.config import EngineConfig
-from bitpath.rtl.trainium3.engine.instruction import Opcode, instruction_layout
+from bitpath.rtl.trainium3.engine.instruction import EngineConfig, Opcode, instruction_layout
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit.packing import width
 from bitpath.verif.trainium3.engine.programs import Load, Pass

@@ -10,7 +10,7 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
 from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, AccumulateFlag
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import as_fp8
-from bitpath.rtl.trainium3.engine.config import EngineConfig
+from bitpath.rtl.trainium3.engine.instruction import EngineConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.engine_host import source_of

@@ -17,8 +17,7 @@ from bitpath.golden.arrays.codec import codes_of
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, AccumulateFlag
 from bitpath.rtl.trainium3.array.systolic_array import leader, tilings
-from bitpath.rtl.trainium3.engine.config import EngineConfig
-from bitpath.rtl.trainium3.engine.instruction import Opcode
+from bitpath.rtl.trainium3.engine.instruction import EngineConfig, Opcode
 from bitpath.rtl.trainium3.engine.tensor_engine import TensorEngine
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit import pauses

@@ -10,7 +10,7 @@ import cocotb
 from bitpath.golden.trainium3.declarations.quad_mx import AccumulateFlag
 from bitpath.rtl.trainium3.array.systolic_array import Tiling, tilings
 from bitpath.rtl.trainium3.dot.element_map import ElementFormat
-from bitpath.rtl.trainium3.engine.config import EngineConfig
+from bitpath.rtl.trainium3.engine.instruction import EngineConfig
 from bitpath.rtl.trainium3.engine.tensor_engine import TensorEngine
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, bench, config_from_environment

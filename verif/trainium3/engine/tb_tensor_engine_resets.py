@@ -12,7 +12,7 @@ from cocotb.triggers import RisingEdge
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.trainium3.array.systolic_array import Tiling, tilings
-from bitpath.rtl.trainium3.engine.config import EngineConfig
+from bitpath.rtl.trainium3.engine.instruction import EngineConfig
 from bitpath.rtl.trainium3.engine.tensor_engine import TensorEngine
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, bench, config_from_environment

@@ -8,7 +8,7 @@ import numpy as np
 
 from bitpath.golden.trainium3 import MatmulInstruction
 from bitpath.golden.trainium3.declarations.quad_mx import AccumulateFlag
-from bitpath.rtl.trainium3.engine.config import EngineConfig
+from bitpath.rtl.trainium3.engine.instruction import EngineConfig
 from bitpath.rtl.trainium3.engine.tensor_engine import TensorEngine
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.exchange import read_input, show_share, write_result

@@ -8,9 +8,7 @@ import pytest
 from amaranth.sim import Simulator
 
 from bitpath.rtl.trainium3.array.config import ArrayConfig
-from bitpath.rtl.trainium3.engine.config import EngineConfig
-from bitpath.rtl.trainium3.engine.instruction import Opcode, instruction_layout
-from bitpath.rtl.trainium3.engine.instruction_check import InstructionCheck
+from bitpath.rtl.trainium3.engine.instruction import EngineConfig, InstructionCheck, Opcode, instruction_layout
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit.code_mutants import mutated
 from bitpath.verif.kit.packing import pack
@@ -21,7 +19,7 @@ CONFIGS = {
     rows: EngineConfig(array=ArrayConfig(rows=rows, cols=2, operand_depth=16), psum_bank_depth=8, chain_depth=4)
     for rows in (2, 4)
 }
-ELABORATE = "bitpath.rtl.trainium3.engine.instruction_check:InstructionCheck.elaborate"
+ELABORATE = "bitpath.rtl.trainium3.engine.instruction:InstructionCheck.elaborate"
 SMALL = {
     "opcode": 2, "tiling": 4, "group": 4, "format": 4, "flag": 8, "bf16": 2, "stochastic": 2, "chain_in": 2, "chain_out": 2,
 }  # fmt: skip

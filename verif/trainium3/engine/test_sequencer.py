@@ -5,15 +5,15 @@ import pytest
 from amaranth.sim import Simulator
 
 from bitpath.rtl.trainium3.array.config import ArrayConfig
-from bitpath.rtl.trainium3.engine.config import EngineConfig
-from bitpath.rtl.trainium3.engine.sequencer import Sequencer, load_layout, multiply_layout
+from bitpath.rtl.trainium3.engine.instruction import EngineConfig
+from bitpath.rtl.trainium3.engine.tensor_engine import Sequencer, load_layout, multiply_layout
 from bitpath.verif.kit.code_mutants import mutated
 from bitpath.verif.kit.testplan import covers
 
 CONFIG = EngineConfig(array=ArrayConfig(rows=4, cols=4))
 COLS, ROWS = CONFIG.array.cols, CONFIG.array.rows
 CYCLES = 40
-ELABORATE = "bitpath.rtl.trainium3.engine.sequencer:Sequencer.elaborate"
+ELABORATE = "bitpath.rtl.trainium3.engine.tensor_engine:Sequencer.elaborate"
 
 
 def played(loads, passes):

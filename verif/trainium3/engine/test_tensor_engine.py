@@ -12,7 +12,7 @@ from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.array.systolic_array import tilings
 from bitpath.rtl.trainium3.dot.config import DotConfig
-from bitpath.rtl.trainium3.engine.config import EngineConfig
+from bitpath.rtl.trainium3.engine.instruction import EngineConfig
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.runner import build, run, run_bench
 from bitpath.sim.flows.trainium3_matmul import ENGINES, engine_for

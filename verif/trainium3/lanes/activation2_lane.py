@@ -8,7 +8,7 @@ from random import Random
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.engines import ReduceCommand as Command
 from bitpath.golden.trainium3.exact import activate2
-from bitpath.rtl.trainium3.lanes.activation2_control import (
+from bitpath.rtl.trainium3.lanes.activation2_lane import (
     Beat,
     Function,
     Operations,

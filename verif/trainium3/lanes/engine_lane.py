@@ -11,7 +11,7 @@ from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
 from bitpath.golden.trainium3.exact.cast import from_fp32, to_fp32
 from bitpath.golden.trainium3.exact.operators import BIT_OPERATORS, OPERATORS
 from bitpath.rtl.trainium3.dma.dtype import Dtype
-from bitpath.rtl.trainium3.lanes.engine_control import FIRST_BIT_OPERATOR, WORD_BITS, EngineControl, Operator
+from bitpath.rtl.trainium3.lanes.engine_lane import FIRST_BIT_OPERATOR, WORD_BITS, EngineControl, Operator
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.mismatches import Shown

@@ -11,8 +11,7 @@ import cocotb
 import numpy as np
 
 from bitpath.rtl.trainium3.lanes.config import CopyConfig
-from bitpath.rtl.trainium3.lanes.copy_control import Engine
-from bitpath.rtl.trainium3.lanes.copy_lanes import CopyLanes
+from bitpath.rtl.trainium3.lanes.copy_lanes import CopyLanes, Engine
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dma.dma_cast import PAIRS

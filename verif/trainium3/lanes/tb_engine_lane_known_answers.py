@@ -11,8 +11,7 @@ import cocotb
 import numpy as np
 
 from bitpath.rtl.trainium3.lanes.config import EngineLaneConfig
-from bitpath.rtl.trainium3.lanes.engine_control import Operator
-from bitpath.rtl.trainium3.lanes.engine_lane import EngineLane
+from bitpath.rtl.trainium3.lanes.engine_lane import EngineLane, Operator
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import Pipeline
 from bitpath.verif.kit.testplan import covers

@@ -7,8 +7,7 @@ import pytest
 
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.trainium3.lanes.config import Activation2Config, CopyConfig, EngineLaneConfig, Rand2Config
-from bitpath.rtl.trainium3.lanes.copy_control import CopyMode
-from bitpath.rtl.trainium3.lanes.copy_width import CopyWidth
+from bitpath.rtl.trainium3.lanes.copy_lanes import CopyMode, CopyWidth
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.lanes.copy_lanes import every_mode

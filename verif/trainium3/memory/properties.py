@@ -12,7 +12,7 @@ from bitpath.rtl.trainium3.memory.config import (
 )
 from bitpath.rtl.trainium3.memory.dge import Dge
 from bitpath.rtl.trainium3.memory.indirect_offsets import IndirectOffsets
-from bitpath.rtl.trainium3.memory.sbuf_dma import SbufDma
+from bitpath.rtl.trainium3.memory.sbuf import SbufDma
 from bitpath.rtl.trainium3.memory.scale_fetch import ScaleFetch
 from bitpath.verif.formal.contracts import answer_property, offer_property, pipeline_property, stream_properties
 from bitpath.verif.formal.property import Properties, Sabotage
@@ -56,7 +56,7 @@ PROPERTIES = Properties(
         "read",
         "data",
         Sabotage(
-            "trainium3/memory/sbuf_dma.py",
+            "trainium3/memory/sbuf.py",
             "idle & answer.free),\n            answer.asked",
             "idle),\n            answer.asked",
         ),

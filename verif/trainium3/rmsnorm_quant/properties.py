@@ -6,12 +6,9 @@ from amaranth.lib import data
 from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.vector import SCALE_BYTES
-from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
-from bitpath.rtl.trainium3.rmsnorm_quant.lane import RmsNormQuantLane
-from bitpath.rtl.trainium3.rmsnorm_quant.layouts import Phase, command_layout
-from bitpath.rtl.trainium3.rmsnorm_quant.quantize import QuantizePass
-from bitpath.rtl.trainium3.rmsnorm_quant.rmsnorm_quant import RmsNormQuant
-from bitpath.rtl.trainium3.rmsnorm_quant.row_sequencer import RmsNormQuantSequencer
+from bitpath.rtl.trainium3.rmsnorm_quant.lane import QuantizePass, RmsNormQuantLane
+from bitpath.rtl.trainium3.rmsnorm_quant.layouts import Phase, RmsNormQuantConfig, command_layout
+from bitpath.rtl.trainium3.rmsnorm_quant.rmsnorm_quant import RmsNormQuant, RmsNormQuantSequencer
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Engine, Properties, Sabotage
 from bitpath.verif.formal.specification import fields, float_code, leading_place, rounded, stays, within_half
@@ -27,10 +24,10 @@ def _pass(claim: Claim, *, static: bool, ocp: bool = False) -> tuple[QuantizePas
 
 
 @PROPERTIES.of(
-    "quantize",
+    "quantize_pass",
     "quantize_pass_half_unit_{name}",
     "E4M3, {scale}: no more than half a unit from a product of 2**-11 and more{rest}",
-    Sabotage("common/fp32/fp32_cast.py", "number.significand[dropped - 1]", "number.significand[dropped]"),
+    Sabotage("common/fp32/fp32_arithmetic.py", "number.significand[dropped - 1]", "number.significand[dropped]"),
     "name, static, scale, rest",
     (
         ("row", False, "the row's own scale", ", below 248"),
@@ -57,7 +54,7 @@ def pass_half_unit(claim: Claim, *, static: bool) -> None:
 
 
 @PROPERTIES.of(
-    "quantize",
+    "quantize_pass",
     "quantize_pass_static_{fmt.name}",
     "static scale: any product to BF16, then to {fmt.name}; exactly the largest code beyond the range; NaN",
     None,
@@ -82,10 +79,10 @@ def pass_static(claim: Claim, fmt: FloatFormat, *, ocp: bool) -> None:
 
 
 @PROPERTIES.of(
-    "quantize",
+    "quantize_pass",
     "quantize_pass_again_{name}",
     "E4M3, {scale}: every finite code comes back from its value{rest}",
-    Sabotage("common/fp32/fp32_cast.py", "number.exponent - FP32.bias", "number.exponent - FP32.bias + 1"),
+    Sabotage("common/fp32/fp32_arithmetic.py", "number.exponent - FP32.bias", "number.exponent - FP32.bias + 1"),
     "name, static, scale, rest",
     (("row", False, "the row's own scale", ""), ("static", True, "static scale", ", but -0 as 0")),
 )
@@ -102,7 +99,7 @@ def pass_again(claim: Claim, *, static: bool) -> None:
 
 
 @PROPERTIES.of(
-    "row_sequencer",
+    "rms_norm_quant_sequencer",
     "rmsnorm_quant_last_pass",
     "bytes are under way in the last pass only, and none behind a row's last one",
     ("(phase == Phase.QUANTIZE) & (index != count)", "index != count"),
@@ -131,7 +128,7 @@ def last_pass(claim: Claim) -> None:
     "rmsnorm_quant",
     "rmsnorm_quant_offer_stays",
     "in the last pass, bytes are offered unchanged until they are taken",
-    Sabotage("trainium3/rmsnorm_quant/row_sequencer.py", "self.o_ready | ~self.o_valid", "1"),
+    Sabotage("trainium3/rmsnorm_quant/rmsnorm_quant.py", "self.o_ready | ~self.o_valid", "1"),
     depth=1,
 )
 def last_pass_stays(claim: Claim) -> None:

@@ -20,9 +20,8 @@ from bitpath.golden.trainium3.declarations.vector import (
     RmsNormQuantNumerics,
 )
 from bitpath.golden.trainium3.vector.engine import real
-from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
-from bitpath.rtl.trainium3.rmsnorm_quant.layouts import command_layout
-from bitpath.rtl.trainium3.vector.exponential_difference import Source
+from bitpath.rtl.trainium3.rmsnorm_quant.layouts import RmsNormQuantConfig, command_layout
+from bitpath.rtl.trainium3.vector.exponential import Source
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.values import code_text

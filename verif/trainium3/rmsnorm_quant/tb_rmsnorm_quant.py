@@ -20,8 +20,7 @@ from bitpath.golden.arrays.codec import format_of
 from bitpath.golden.formats.catalogue import BF16, CATALOGUE, FP32
 from bitpath.golden.trainium3.declarations.vector import SCALE_BYTES, DtypeMode
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
-from bitpath.rtl.trainium3.rmsnorm_quant.layouts import command_layout
+from bitpath.rtl.trainium3.rmsnorm_quant.layouts import RmsNormQuantConfig, command_layout
 from bitpath.rtl.trainium3.rmsnorm_quant.rmsnorm_quant import RmsNormQuant
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench, bench, config_from_environment

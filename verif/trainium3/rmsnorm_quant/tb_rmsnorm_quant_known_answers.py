@@ -14,7 +14,7 @@ from cocotb.triggers import Timer
 
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, FP16
-from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
+from bitpath.rtl.trainium3.rmsnorm_quant.layouts import RmsNormQuantConfig
 from bitpath.rtl.trainium3.rmsnorm_quant.rmsnorm_quant import RmsNormQuant
 from bitpath.verif.kit.bench import PERIOD_NS, bench, config_from_environment
 from bitpath.verif.kit.testplan import covers

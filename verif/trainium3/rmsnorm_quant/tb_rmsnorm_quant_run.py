@@ -8,7 +8,7 @@ import numpy as np
 from cocotb.simtime import get_sim_time
 from cocotb.triggers import FallingEdge, RisingEdge, Timer
 
-from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
+from bitpath.rtl.trainium3.rmsnorm_quant.layouts import RmsNormQuantConfig
 from bitpath.rtl.trainium3.rmsnorm_quant.rmsnorm_quant import RmsNormQuant
 from bitpath.verif.kit.bench import PERIOD_NS, bench, config_from_environment
 from bitpath.verif.kit.exchange import read_input, show_share, write_result

@@ -9,7 +9,7 @@ from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16
 from bitpath.golden.trainium3.declarations.vector import MAX_HIDDEN
-from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
+from bitpath.rtl.trainium3.rmsnorm_quant.layouts import RmsNormQuantConfig
 from bitpath.sim.engine.runner import build, run, run_bench
 from bitpath.verif.kit.exchange import read_input, write_input
 from bitpath.verif.kit.testplan import covers

@@ -9,11 +9,16 @@ from bitpath.golden.formats.catalogue import E3M4, E4M3, E4M3FN, E5M2, FP16, FP3
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.tensor import LOW_BITS
 from bitpath.rtl.trainium3.tensor.background_transpose import BackgroundTranspose
-from bitpath.rtl.trainium3.tensor.config import CorePeConfig, IssueConfig, LoadConfig, PassesConfig, TransposeConfig
-from bitpath.rtl.trainium3.tensor.element_decode import ElementDecode, OperandFormat
+from bitpath.rtl.trainium3.tensor.config import (
+    NARROW,
+    CorePeConfig,
+    IssueConfig,
+    LoadConfig,
+    PassesConfig,
+    TransposeConfig,
+)
+from bitpath.rtl.trainium3.tensor.element_decode import ElementDecode, OperandFormat, Part, PassElement
 from bitpath.rtl.trainium3.tensor.fp32_passes import Fp32Passes, PassMode
-from bitpath.rtl.trainium3.tensor.operand import NARROW
-from bitpath.rtl.trainium3.tensor.pass_element import Part, PassElement
 from bitpath.rtl.trainium3.tensor.tag_select import SLOTS, TagSelect
 from bitpath.rtl.trainium3.tensor.tensor_issue import TILES, TensorIssue
 from bitpath.rtl.trainium3.tensor.weight_load import WeightLoad

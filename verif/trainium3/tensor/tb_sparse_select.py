@@ -14,8 +14,7 @@ from cocotb.triggers import Timer
 from bitpath.golden.trainium3.declarations.tensor import PATTERNS, TRAINIUM3_SPARSE
 from bitpath.golden.trainium3.exact import selected
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.rtl.trainium3.tensor.config import SelectConfig
-from bitpath.rtl.trainium3.tensor.operand import NARROW
+from bitpath.rtl.trainium3.tensor.config import NARROW, SelectConfig
 from bitpath.rtl.trainium3.tensor.sparse_select import SparseSelect, select_layout, selected_layout
 from bitpath.rtl.trainium3.tensor.tag_select import SLOTS, TAG
 from bitpath.verif.kit import pauses

@@ -8,8 +8,7 @@ from amaranth import Array, Cat, Const, Mux, Value
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL, ExponentialNumerics
-from bitpath.rtl.trainium3.vector.exponential_argument import ExponentialArgument
-from bitpath.rtl.trainium3.vector.exponential_power import ExponentialPower
+from bitpath.rtl.trainium3.vector.exponential import ExponentialArgument, ExponentialPower
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Properties, Sabotage
 from bitpath.verif.formal.specification import long_multiplication
@@ -24,7 +23,7 @@ _SMALL = replace(_EXPONENTIAL, fraction_bits=8, table_bits=2, log2e_bits=10, pow
     "exponential_table_{numerics.fraction_bits}",
     "{what}: powers of two to nearest, {numerics.fraction_bits} fraction bits",
     Sabotage(
-        "trainium3/vector/exponential_constants.py",
+        "trainium3/vector/exponential.py",
         "bit, factor in enumerate(roots)",
         "bit, factor in enumerate(roots[::-1])",
     ),

@@ -7,9 +7,7 @@ import numpy as np
 
 from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, FP16, FloatFormat
 from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, X4, ScaleRule
-from bitpath.rtl.trainium3.vector.mx_code import ELEMENTS
-from bitpath.rtl.trainium3.vector.mx_source import SOURCES
-from bitpath.rtl.trainium3.vector.quantize_mx import MxBeat, Rule
+from bitpath.rtl.trainium3.vector.quantize_mx import ELEMENTS, SOURCES, MxBeat, Rule
 from bitpath.verif.kit.packing import pack
 
 

@@ -10,12 +10,12 @@ from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP1
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_EXPONENTIAL, ProductRounding
 from bitpath.golden.trainium3.exact.exponential import ln2, log2e, power_table
-from bitpath.rtl.common.arithmetic.raw import raw_float
+from bitpath.rtl.common.arithmetic.decode import raw_float
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.trainium3.array.config import PsumConfig
 from bitpath.rtl.trainium3.dot.config import MultiplyAddConfig
-from bitpath.rtl.trainium3.dot.product_round import ProductRound
-from bitpath.rtl.trainium3.vector import exponential_constants
+from bitpath.rtl.trainium3.dot.multiply_add import ProductRound
+from bitpath.rtl.trainium3.vector import exponential as rtl_exponential
 from bitpath.rtl.trainium3.vector.config import ExponentialConfig, QuantizeMxConfig, XorwowConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.kit.testplan import covers
@@ -97,9 +97,9 @@ COARSE = replace(EXPONENTIAL, fraction_bits=24, table_bits=9, log2e_bits=30, pow
 @pytest.mark.parametrize("numerics", [EXPONENTIAL, COARSE], ids=["default", "coarse"])
 def test_the_constants_are_the_exact_tiers(numerics):
     """Both come from integers, by series and roots that are not each other's."""
-    assert exponential_constants.ln2(numerics) == ln2(numerics)
-    assert exponential_constants.log2e(numerics) == log2e(numerics)
-    assert exponential_constants.power_table(numerics) == power_table(numerics)
+    assert rtl_exponential.ln2(numerics) == ln2(numerics)
+    assert rtl_exponential.log2e(numerics) == log2e(numerics)
+    assert rtl_exponential.power_table(numerics) == power_table(numerics)
 
 
 def exponential(width, stages, numerics=EXPONENTIAL):

@@ -8,7 +8,7 @@ import numpy as np
 
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.instruction import Engine
-from bitpath.rtl.trainium3.lanes.engine_control import Operator
+from bitpath.rtl.trainium3.lanes.engine_lane import Operator
 from bitpath.verif.trainium3.core.programs.instructions import Instruction
 from bitpath.verif.trainium3.core.programs.lanes import Operate
 from bitpath.verif.trainium3.core.programs.memories import Operand, row_at

@@ -18,11 +18,9 @@ from bitpath.golden.trainium3.exact.cast import from_fp32, to_fp32
 from bitpath.golden.trainium3.operands.layout import pack_x4
 from bitpath.rtl.trainium3.core.instruction import Engine, Operation, Second
 from bitpath.rtl.trainium3.dma.dtype import Dtype
-from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations, Reduction
-from bitpath.rtl.trainium3.lanes.engine_control import Operator
-from bitpath.rtl.trainium3.vector.mx_code import ELEMENTS
-from bitpath.rtl.trainium3.vector.mx_source import SOURCES
-from bitpath.rtl.trainium3.vector.quantize_mx import Rule
+from bitpath.rtl.trainium3.lanes.activation2_lane import Function, Operations, Reduction
+from bitpath.rtl.trainium3.lanes.engine_lane import Operator
+from bitpath.rtl.trainium3.vector.quantize_mx import ELEMENTS, SOURCES, Rule
 from bitpath.verif.trainium3.core.programs.instructions import SCALES, Instruction
 from bitpath.verif.trainium3.core.programs.memories import Memories, Operand
 from bitpath.verif.trainium3.dtype_words import array_of, codes_of

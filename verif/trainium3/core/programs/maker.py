@@ -15,7 +15,7 @@ from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.instruction import Engine, Second
 from bitpath.rtl.trainium3.core.tensor_slots import DOUBLE_ROW_FORMATS, MX_FORMATS, NARROW_FORMATS
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
-from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations, Reduction
+from bitpath.rtl.trainium3.lanes.activation2_lane import Function, Operations, Reduction
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
 from bitpath.verif.common.fp32 import numbers as fp32

@@ -16,8 +16,8 @@ from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.instruction import Engine, Operation
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.rtl.trainium3.lanes.activation2_control import Function, Operations, Reduction
-from bitpath.rtl.trainium3.lanes.engine_control import Operator
+from bitpath.rtl.trainium3.lanes.activation2_lane import Function, Operations, Reduction
+from bitpath.rtl.trainium3.lanes.engine_lane import Operator
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
 from bitpath.rtl.trainium3.tensor.tag_select import SLOTS
