@@ -22,6 +22,7 @@ from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig, beat_layout, pl
 from bitpath.rtl.aie_ml_v2.vector.vector_mac import VectorMac
 from bitpath.rtl.common.config import require_range
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Unit, WaveGroup
 
 # Cascade stage: a multiply-accumulate between the neighbour before it and the one after it.
 #
@@ -214,3 +215,33 @@ class Cascade(wiring.Component):
                 connect(m, stage.after, link.i)
                 incoming = link.o
         return m
+
+
+RECORDS = (
+    Unit(
+        name="cascade",
+        room="aie_ml_v2/cascade",
+        config_type=CascadeConfig,
+        build=Cascade,
+        summary="AIE-ML v2: chain of multiply-accumulates that splits K",
+        covered=Covered(CascadeConfig(), 100),
+        waves=(
+            CLOCK,
+            WaveGroup("beats", r"i_\d+__"),
+            WaveGroup("from outside", r"before__"),
+            WaveGroup("links", r"link_"),
+            WaveGroup("first stage's multiply-accumulate", r"stage_0\.mac\."),
+            WaveGroup("stages", r"stage_\d+\.(?!mac\.)"),
+            OUTPUT,
+        ),
+    ),
+    Unit(
+        name="cascade_link",
+        room="aie_ml_v2/cascade",
+        config_type=CascadeLinkConfig,
+        build=CascadeLink,
+        summary="AIE-ML v2: cascade stream between two neighbours, two FIFOs",
+        covered=Covered(CascadeLinkConfig(), 2000),
+        waves=(CLOCK, INPUTS, WaveGroup("sender", r"sender\."), WaveGroup("receiver", r"receiver\."), OUTPUT),
+    ),
+)

@@ -32,6 +32,7 @@ from bitpath.rtl.common.arithmetic.align import Align, Dropped, MaxExponent, shi
 from bitpath.rtl.common.arithmetic.round import RoundIncrement
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 
 # Memory image of an MX block::
 #
@@ -291,3 +292,25 @@ def steps_of(config: MxConvertConfig) -> tuple[str, ...]:
 def _bumped(exponent: Value, leaves: Value) -> Value:
     """Return an exponent, one more if a code left the range and it is below the largest."""
     return (exponent + (leaves & (exponent < LARGEST_EXPONENT)))[:MX_EXPONENT_BITS]
+
+
+RECORDS = (
+    Unit(
+        name="mx_convert",
+        room="aie_ml_v2/convert",
+        config_type=MxConvertConfig,
+        build=MxConvert,
+        summary="AIE-ML v2: 16 FP32 accumulators to an MX9, MX6 or MX4 block; XDNA2: 8 to bfp16ebs8",
+        covered=Covered(MxConvertConfig(), 500),
+        judges=(Judge(11, MxConvertConfig()),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup("exponents and shifts", r"(pairs|shared|leaves|bumped)"),
+            WaveGroup("first element", r"element_0\."),
+            WaveGroup("elements", r"(element|trial)_"),
+            WaveGroup("block", r"(result|codes|block|image)"),
+            OUTPUT,
+        ),
+    ),
+)

@@ -19,6 +19,7 @@ from bitpath.rtl.common.arithmetic.align import Align, Dropped
 from bitpath.rtl.common.arithmetic.round import RoundIncrement
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 
 # SRS lane: ``o = saturate(round(i / 2**shift))`` of one accumulator lane.
 #
@@ -212,3 +213,25 @@ class Srs(wiring.Component):
             m.d.comb += lane.i.eq(Mux(request.control.acc64, both, own))
         m.d.comb += lane.control.eq(request.control)
         return lane
+
+
+AIE_LANE_GROUPS = (
+    WaveGroup("first lane, 64 bits", r"lane_0\."),
+    WaveGroup("second lane, 32 bits", r"lane_1\."),
+    WaveGroup("result", r"(result|request)"),
+    WaveGroup("sticky flag", r"((clear_)?overflow|flag\.)"),
+)
+
+
+RECORDS = (
+    Unit(
+        name="srs",
+        room="aie_ml_v2/convert",
+        config_type=IntegerLanesConfig,
+        build=Srs,
+        summary="AIE-ML v2: accumulators shifted, rounded and saturated to a vector",
+        covered=Covered(IntegerLanesConfig(), 1024, {"BITPATH_SHIFTS": "4 9"}),
+        judges=(Judge(10, IntegerLanesConfig()),),
+        waves=(CLOCK, INPUTS, *AIE_LANE_GROUPS, OUTPUT),
+    ),
+)

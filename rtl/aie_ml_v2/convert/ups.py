@@ -14,9 +14,11 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.aie_ml_v2.declarations.codes import UPS_MODES, UPS_SHIFTS, Saturation
 from bitpath.rtl.aie_ml_v2.convert.config import IntegerLanesConfig
 from bitpath.rtl.aie_ml_v2.convert.layouts import ACC_LANE_BITS, SATURATION_BITS, UpsControl, acc_bits, vector_bits
+from bitpath.rtl.aie_ml_v2.convert.srs import AIE_LANE_GROUPS
 from bitpath.rtl.aie_ml_v2.convert.sticky_flag import StickyFlag
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit
 
 # UPS lane: ``o = saturate(i * 2**shift)`` for one accumulator lane.
 #
@@ -182,3 +184,17 @@ class Ups(wiring.Component):
         higher = 0 if k % 2 else Mux(control.acc64, 0, width - ACC_LANE_BITS)
         m.d.comb += [lane.shift.eq(control.shift + higher), lane.saturation.eq(control.saturation)]
         return lane
+
+
+RECORDS = (
+    Unit(
+        name="ups",
+        room="aie_ml_v2/convert",
+        config_type=IntegerLanesConfig,
+        build=Ups,
+        summary="AIE-ML v2: vector shifted left and saturated to accumulators",
+        covered=Covered(IntegerLanesConfig(), 2048, {"BITPATH_SHIFTS": "4 9"}),
+        judges=(Judge(3, IntegerLanesConfig()),),
+        waves=(CLOCK, INPUTS, *AIE_LANE_GROUPS, OUTPUT),
+    ),
+)

@@ -20,6 +20,7 @@ from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from bitpath.golden.aie_ml_v2.declarations.tile import BANK_BYTES
 from bitpath.rtl.aie_ml_v2.core.address_unit import REGISTERS, SHIFTS, STORE_POINTER, AddressKind, AddressUnit
 from bitpath.rtl.aie_ml_v2.core.bundle import BUNDLE, LoadOp, MoveOp, StoreOp
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
@@ -31,12 +32,16 @@ from bitpath.rtl.aie_ml_v2.core.store_unit import StoreUnit
 from bitpath.rtl.aie_ml_v2.faults import Fault
 from bitpath.rtl.aie_ml_v2.mover.layouts import ShuffleConfig
 from bitpath.rtl.aie_ml_v2.mover.shuffle import Shuffle
+from bitpath.rtl.aie_ml_v2.tile.config import DataMemoryConfig
 from bitpath.rtl.aie_ml_v2.tile.data_memory import DataMemory, outside_layout
 from bitpath.rtl.aie_ml_v2.tile.fifos import LINE_BITS
 from bitpath.rtl.aie_ml_v2.tile.registers import MV_FORWARD, AccumulatorRegisters, VectorRegisters
 from bitpath.rtl.aie_ml_v2.tile.slot_file import SLOTS
+from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig
+from bitpath.rtl.aie_ml_v2.vector.native_shapes import NativeShape
 from bitpath.rtl.common.pipeline.faults import first_of, keep_first
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
 
 
 class HostSpace(enum.Enum, shape=4):
@@ -349,3 +354,29 @@ class AieTile(wiring.Component):
         with m.If(~known | beyond):
             m.d.sync += self.answer.p.eq(0)
         return first_of((taken & ~known, Fault.OPERATION), (taken & beyond, Fault.RANGE))
+
+
+RECORDS = (
+    Unit(
+        name="aie_tile",
+        room="aie_ml_v2/core",
+        config_type=AieTileConfig,
+        build=AieTile,
+        summary="AIE-ML v2: the tile, which plays schedules of bundles on registers and banked memory",
+        covered=Covered(
+            AieTileConfig(multiply=NativeMacConfig(products=(NativeShape.INT8_8X8X8, NativeShape.INT16_8X2X8))), 400
+        ),
+        agreed=AieTileConfig(
+            multiply=NativeMacConfig(mx9=False),
+            pairs=1,
+            accumulators=1,
+            memory=DataMemoryConfig(modules=1, pairs=1, words=64, bank_bytes=BANK_BYTES),
+        ),
+        waves=(
+            CLOCK,
+            WaveGroup("bundle", r"(i__|goes|offered|check)"),
+            WaveGroup("state", r"(busy|cycles|stalls|products|fault)"),
+            WaveGroup("inside", r"(addresses|loads|stores|multiply|memory|vectors|accumulators)"),
+        ),
+    ),
+)

@@ -25,6 +25,7 @@ from bitpath.rtl.aie_ml_v2.tile.slot_file import SLOTS
 from bitpath.rtl.aie_ml_v2.vector.config import INTEGER_PRODUCTS
 from bitpath.rtl.aie_ml_v2.vector.native_shapes import ROUTES, NativeShape
 from bitpath.rtl.common.pipeline.faults import first_of
+from bitpath.rtl.common.unit import Covered, Judge, Unit
 
 W, X, Y = range(3)
 """Logarithms of the W registers of a name, or of the bm registers: bm, cm, dm."""
@@ -279,3 +280,16 @@ def _one_of(value: Value, allowed: Iterable) -> Value:
 def _aligned(register: data.View) -> Value:
     """Whether a name's lowest slot is one that a register of its size has."""
     return ~(register.index[:2] & Cat(register.size != W, register.size == Y)).any()
+
+
+RECORDS = (
+    Unit(
+        name="issue_check",
+        room="aie_ml_v2/core",
+        config_type=AieTileConfig,
+        build=IssueCheck,
+        summary="AIE-ML v2: what the tile refuses of a bundle",
+        covered=Covered(AieTileConfig(), 300),
+        judges=(Judge(100, AieTileConfig(), 300),),
+    ),
+)

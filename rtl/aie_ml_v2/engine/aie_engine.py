@@ -28,10 +28,11 @@ from bitpath.rtl.aie_ml_v2.engine.command import (
 )
 from bitpath.rtl.aie_ml_v2.faults import Fault
 from bitpath.rtl.aie_ml_v2.mac.config import MacMode
-from bitpath.rtl.aie_ml_v2.vector.config import place_layout, word_bits
+from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig, place_layout, word_bits
 from bitpath.rtl.aie_ml_v2.vector.vector_mac import VectorMac
 from bitpath.rtl.common.pipeline.faults import first_of, keep_first
 from bitpath.rtl.common.pipeline.word_memory import word_memory
+from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
 
 # Row sequencer: expands a command into the beats of its native products.
 
@@ -409,3 +410,27 @@ class AieEngine(wiring.Component):
         m.d.comb += self.read.ready.eq(free)
         with m.If(free):
             m.d.sync += self.data.valid.eq(self.read.valid)
+
+
+RECORDS = (
+    Unit(
+        name="aie_engine",
+        room="aie_ml_v2/engine",
+        config_type=AieEngineConfig,
+        build=AieEngine,
+        summary="AIE-ML v2: multiply-accumulate, memories and a row sequencer",
+        covered=Covered(AieEngineConfig(unit=VectorMacConfig(lanes=16)), 4),
+        agreed=AieEngineConfig(),
+        waves=(
+            CLOCK,
+            WaveGroup("commands", r"(command__|busy|retired|fault|check\.|queue\.)"),
+            WaveGroup("host", r"(write|read|data)__"),
+            WaveGroup("sequencer", r"sequencer\."),
+            WaveGroup("beat and its operands", r"(held|free|issues|i__|operand__|memory_[xy])"),
+            WaveGroup("issue and instructions in flight", r"unit\.issue\."),
+            WaveGroup("accumulators", r"unit\.(file\.|written|(read|o|write)__)"),
+            WaveGroup("first lane", r"unit\.lane_0\."),
+            WaveGroup("storer and results", r"(storer\.|store__|released|write\.|word__|answer__|results)"),
+        ),
+    ),
+)

@@ -14,6 +14,7 @@ from bitpath.rtl.aie_ml_v2.mac.config import BYTE, MacControl, MacMode
 from bitpath.rtl.aie_ml_v2.vector.config import X_BITS, X_BLOCKS, Y_BITS, Y_BLOCKS, VectorMacConfig, place_layout
 from bitpath.rtl.common.config import require_power_of_two
 from bitpath.rtl.common.pipeline.faults import first_of
+from bitpath.rtl.common.unit import Covered, Judge, Unit
 
 # Configuration of the matrix engine.
 
@@ -165,3 +166,16 @@ class CommandCheck(wiring.Component):
             ),
         ]
         return m
+
+
+RECORDS = (
+    Unit(
+        name="aie_command_check",
+        room="aie_ml_v2/engine",
+        config_type=AieEngineConfig,
+        build=CommandCheck,
+        summary="AIE-ML v2: why the engine refuses a command",
+        covered=Covered(AieEngineConfig(), 300),
+        judges=(Judge(99, AieEngineConfig(), 300),),
+    ),
+)

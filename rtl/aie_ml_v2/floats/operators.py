@@ -4,19 +4,30 @@ Ref: llvm-aie, itineraries: FP32 to narrower floats gives its result in cycle 3 
 16-bit floats to FP32 in cycle 2, as those between FP32 and integers with a binary point.
 """
 
+from functools import partial
+
 from bitpath.golden.aie_ml_v2.declarations.scalar import WORD_BITS
 from bitpath.golden.aie_ml_v2.declarations.status import FLOOR_FLAGS, NARROW_FLAGS
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.rtl.aie_ml_v2.floats.fix_float import FixToFloat, FloatToFix
-from bitpath.rtl.aie_ml_v2.floats.float_lanes import INTEGER_BITS, FloorLane, LaneOperator, NarrowLane, WidenLane
+from bitpath.rtl.aie_ml_v2.floats.float_lanes import (
+    INTEGER_BITS,
+    FloatLanes,
+    FloorLane,
+    LaneOperator,
+    NarrowLane,
+    WidenLane,
+)
 from bitpath.rtl.aie_ml_v2.floats.layouts import (
     TO_FIX_FLAGS,
     TO_FLOAT_FLAGS,
+    FloatLanesConfig,
     NarrowControl,
     ShiftControl,
     WidenControl,
     flags_layout,
 )
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 
 FLOAT_NARROW = LaneOperator(
     component=NarrowLane,
@@ -52,4 +63,65 @@ FLOAT_FIX = LaneOperator(
     control=ShiftControl,
     flags=TO_FIX_FLAGS,
     steps=("result",),
+)
+
+
+LANE_GROUPS = (
+    WaveGroup("first lane", r"lane_0\."),
+    WaveGroup("other lanes", r"lane_"),
+    WaveGroup("request and result", r"(request|result)"),
+)
+
+
+RECORDS = (
+    Unit(
+        name="float_narrow",
+        room="aie_ml_v2/floats",
+        config_type=FloatLanesConfig,
+        build=partial(FloatLanes, FLOAT_NARROW),
+        summary="AIE-ML v2: FP32 to BF16, FP16 and 8-bit floats in ten roundings, with flags",
+        covered=Covered(FloatLanesConfig(), 400),
+        judges=(Judge(70, FloatLanesConfig(lanes=1)),),
+        waves=(CLOCK, INPUTS, *LANE_GROUPS, OUTPUT),
+    ),
+    Unit(
+        name="float_widen",
+        room="aie_ml_v2/floats",
+        config_type=FloatLanesConfig,
+        build=partial(FloatLanes, FLOAT_WIDEN),
+        summary="AIE-ML v2: BF16 and FP16 to FP32",
+        covered=Covered(FloatLanesConfig(), 400),
+        judges=(Judge(71, FloatLanesConfig(lanes=1)),),
+        waves=(CLOCK, INPUTS, *LANE_GROUPS, OUTPUT),
+    ),
+    Unit(
+        name="float_floor",
+        room="aie_ml_v2/floats",
+        config_type=FloatLanesConfig,
+        build=partial(FloatLanes, FLOAT_FLOOR),
+        summary="AIE-ML v2: BF16 times a power of two to INT32, rounded down, with flags",
+        covered=Covered(FloatLanesConfig(), 400),
+        judges=(Judge(72, FloatLanesConfig(lanes=1)),),
+        waves=(CLOCK, INPUTS, *LANE_GROUPS, OUTPUT),
+    ),
+    Unit(
+        name="fix_float",
+        room="aie_ml_v2/floats",
+        config_type=FloatLanesConfig,
+        build=partial(FloatLanes, FIX_FLOAT),
+        summary="AIE-ML v2: integers with a binary point to FP32",
+        covered=Covered(FloatLanesConfig(), 400),
+        judges=(Judge(60, FloatLanesConfig(lanes=1)),),
+        waves=(CLOCK, INPUTS, *LANE_GROUPS, OUTPUT),
+    ),
+    Unit(
+        name="float_fix",
+        room="aie_ml_v2/floats",
+        config_type=FloatLanesConfig,
+        build=partial(FloatLanes, FLOAT_FIX),
+        summary="AIE-ML v2: FP32 to integers with a binary point",
+        covered=Covered(FloatLanesConfig(), 400),
+        judges=(Judge(61, FloatLanesConfig(lanes=1)),),
+        waves=(CLOCK, INPUTS, *LANE_GROUPS, OUTPUT),
+    ),
 )

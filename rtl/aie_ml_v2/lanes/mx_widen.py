@@ -15,6 +15,7 @@ from bitpath.rtl.aie_ml_v2.convert.layouts import CODE_BITS, MX_EXPONENT_BITS, M
 from bitpath.rtl.aie_ml_v2.lanes.layouts import MxWidenConfig, mx_elements, mx_request
 from bitpath.rtl.common.pipeline.pipeline_registers import Registered
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 
 # Element of an MX block to FP32.
 #
@@ -116,3 +117,17 @@ class MxWiden(Registered):
                 element.block_format.eq(request.block_format),
                 result[k].eq(element.o),
             ]
+
+
+RECORDS = (
+    Unit(
+        name="mx_widen",
+        room="aie_ml_v2/lanes",
+        config_type=MxWidenConfig,
+        build=MxWiden,
+        summary="AIE-ML v2: MX9, MX6 and MX4 blocks to FP32",
+        covered=Covered(MxWidenConfig(), 30),
+        judges=(Judge(63, MxWidenConfig(), 100),),
+        waves=(CLOCK, INPUTS, WaveGroup("first element", r"element_0\."), WaveGroup("result", r"result"), OUTPUT),
+    ),
+)

@@ -15,6 +15,7 @@ from bitpath.rtl.aie_ml_v2.convert.layouts import SATURATION_BITS
 from bitpath.rtl.aie_ml_v2.lanes.layouts import WIDE_BITS, PackConfig, pack_request
 from bitpath.rtl.common.pipeline.pipeline_registers import Registered
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 
 # Element brought into half its width.
 #
@@ -122,3 +123,23 @@ class PackUnpack(Registered):
         """Return the elements of ``bits`` bits at twice their width."""
         parts = [narrow.word_select(k, bits) for k in range(len(narrow) // bits)]
         return [Cat(part, (part[-1] & control.is_signed).replicate(bits)) for part in parts]
+
+
+RECORDS = (
+    Unit(
+        name="pack_unpack",
+        room="aie_ml_v2/lanes",
+        config_type=PackConfig,
+        build=PackUnpack,
+        summary="AIE-ML v2: elements of 4, 8 and 16 bits packed and unpacked",
+        covered=Covered(PackConfig(), 60),
+        judges=(Judge(62, PackConfig(lanes=2), 100),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup("first lane", r"(element_0_|packed_0)"),
+            WaveGroup("result", r"(packed|result)"),
+            OUTPUT,
+        ),
+    ),
+)

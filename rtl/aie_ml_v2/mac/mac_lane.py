@@ -57,6 +57,7 @@ from bitpath.rtl.aie_ml_v2.mac.config import (
     FLOAT_MODES,
     INTEGER_MODES,
     LANE_BITS,
+    MX9_LANE,
     MX_FRACTION_BITS,
     LaneOperands,
     MacControl,
@@ -73,6 +74,7 @@ from bitpath.rtl.common.arithmetic.decode import SPECIAL, raw_sum
 from bitpath.rtl.common.arithmetic.normalize import Normalize
 from bitpath.rtl.common.arithmetic.round import RoundIncrement
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Synthesised, Unit, WaveGroup, YardstickConfig
 
 # Normalisation of a lane's sum: leading-zero count, normalisation shift, rounding to FP32 (cycle 6, floats 7)::
 #
@@ -767,3 +769,43 @@ def _register(m: Module, name: str, **values: Value) -> dict[str, Any]:
     held = {key: Signal.like(value, name=f"{name}_{key}", reset_less=True) for key, value in values.items()}
     m.d.sync += [held[key].eq(value) for key, value in values.items()]
     return held
+
+
+FLOOR = (
+    "16 bare 8x8-bit multipliers, align and normalise of an FP32 adder",
+    YardstickConfig(count=16, a_bits=8, b_bits=8, fp32_shifters=True),
+)
+
+
+AIE_MAC_GROUPS = (
+    WaveGroup("operands and decode", r"(permuted_|multiply\.(mx|float)_decode_)"),
+    WaveGroup("products and exponents", r"(multiply\.|multiplied_)"),
+    WaveGroup("post-add and terms", r"(post_add|block_terms|float_|first_)"),
+    WaveGroup("compare", r"(compare\.|compared_)"),
+    WaveGroup("align to the largest exponent", r"align\."),
+    WaveGroup("accumulate", r"(accumulate\.|added_|total)"),
+    WaveGroup("normalize", r"normalize\."),
+)
+
+
+RECORDS = (
+    Unit(
+        name="mac_lane",
+        room="aie_ml_v2/mac",
+        config_type=MacLaneConfig,
+        build=MacLane,
+        summary="AIE-ML v2: multiply-accumulate lane, six modes, two accumulators",
+        covered=Covered(MacLaneConfig(), 300),
+        judges=(Judge(22, MacLaneConfig()),),
+        synthesised=(
+            Synthesised("mac_lane, MX9 alone, two accumulators", MX9_LANE, 8, *FLOOR),
+            Synthesised("mac_lane, six modes, two accumulators", MacLaneConfig(), 16, *FLOOR),
+        ),
+        waves=(
+            CLOCK,
+            WaveGroup("inputs", r"(valid|operands|acc[12])\b"),
+            *AIE_MAC_GROUPS,
+            WaveGroup("output", r"o$"),
+        ),
+    ),
+)

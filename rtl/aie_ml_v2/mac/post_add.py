@@ -31,6 +31,7 @@ from bitpath.rtl.aie_ml_v2.mac.config import (
 )
 from bitpath.rtl.aie_ml_v2.mac.products import MX6_IN_MX9, Products, ProductWords
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import Covered, Unit, WaveGroup
 
 SHIFTS = 2
 """Extra low bits of a term: a shift bit of x and one of y move a product right by at most 2."""
@@ -158,3 +159,22 @@ class ProductSum(wiring.Component):
         post_add = instantiate(m, platform, "post_add", PostAdd, lane)
         m.d.comb += [multiply.i.eq(self.i), post_add.i.eq(multiply.o), self.o.eq(post_add.o)]
         return m
+
+
+RECORDS = (
+    Unit(
+        name="post_add",
+        room="aie_ml_v2/mac",
+        config_type=PostAddConfig,
+        build=ProductSum,
+        summary="AIE-ML v2: sum of 16 shifted MX products or of integer products",
+        covered=Covered(PostAddConfig(), 500),
+        waves=(
+            WaveGroup("inputs", r"i\b"),
+            WaveGroup("decode", r"multiply\.(mx|float)_decode_"),
+            WaveGroup("products", r"multiply\."),
+            WaveGroup("sum", r"post_add\."),
+            WaveGroup("output", r"o$"),
+        ),
+    ),
+)

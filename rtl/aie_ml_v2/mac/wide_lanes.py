@@ -20,6 +20,7 @@ from bitpath.rtl.aie_ml_v2.mac.config import LANE_BITS, WORD_BITS, LaneOperands,
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import MacLane
 from bitpath.rtl.aie_ml_v2.mac.post_add import INT16_PRODUCTS
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 
 HALVES = 2
 WIDE_BITS = HALVES * LANE_BITS
@@ -115,3 +116,24 @@ class WideLanes(wiring.Component):
                 lane.operands.x.eq(Mux(double, digits, words)),
                 lane.operands.y.eq(Mux(double, whole.y[: INT16_PRODUCTS * WORD_BITS], others)),
             ]
+
+
+RECORDS = (
+    Unit(
+        name="wide_lanes",
+        room="aie_ml_v2/mac",
+        config_type=WideLanesConfig,
+        build=WideLanes,
+        summary="AIE-ML v2: two lanes of 32 bits, or one of 64 chained by a carry",
+        covered=Covered(WideLanesConfig(), 400),
+        judges=(Judge(53, WideLanesConfig()),),
+        waves=(
+            CLOCK,
+            WaveGroup("inputs", r"(valid|width|negated|operands|acc[12])\b"),
+            WaveGroup("sum of both lanes", r"(products|double)"),
+            WaveGroup("lower lane", r"lane_0\."),
+            WaveGroup("upper lane", r"lane_1\."),
+            WaveGroup("output", r"o$"),
+        ),
+    ),
+)

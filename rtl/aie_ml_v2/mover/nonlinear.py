@@ -20,6 +20,7 @@ from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.rtl.aie_ml_v2.mover.layouts import Function, NonlinearConfig, nonlinear_request
 from bitpath.rtl.common.pipeline.pipeline_registers import Registered
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 
 # Tables of exp2 and tanh, computed in integers at elaboration.
 
@@ -243,3 +244,24 @@ class Nonlinear(Registered):
             wide.append(Cat(exp2.o, Const(0, 1)))
             short.append(Mux(op == Function.TANH, tanh.o, exp2.o[: BF16.width]))
         m.d.comb += result.eq(Mux(op == Function.EXP2_FP32, Cat(wide), Cat(short)))
+
+
+RECORDS = (
+    Unit(
+        name="nonlinear",
+        room="aie_ml_v2/mover",
+        config_type=NonlinearConfig,
+        build=Nonlinear,
+        summary="AIE-ML v2: exp2 and tanh of FP32 lanes",
+        covered=Covered(NonlinearConfig(lanes=1), 300),
+        judges=(Judge(63, NonlinearConfig(lanes=1), 200),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup("first lane", r"(exp2|tanh)_0\."),
+            WaveGroup("lanes", r"(exp2|tanh)_"),
+            WaveGroup("result", r"result"),
+            OUTPUT,
+        ),
+    ),
+)

@@ -19,6 +19,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import VECTOR_BITS
 from bitpath.golden.aie_ml_v2.declarations.mover import SHUFFLE_CODES, Half, ShuffleMode
 from bitpath.rtl.aie_ml_v2.mover.layouts import Fex, ShuffleConfig, ShuffleRequest
 from bitpath.rtl.common.pipeline.pipeline_registers import Registered
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 
 SHARE_BITS = 64
 """Bits of X with a whole share of E, G and F."""
@@ -65,3 +66,17 @@ class Shuffle(Registered):
         first = count if mode.half is Half.HI else 0
         both = Cat(low, high)
         return Cat(both.word_select(source(place, mode), size) for place in range(first, first + count))
+
+
+RECORDS = (
+    Unit(
+        name="shuffle",
+        room="aie_ml_v2/mover",
+        config_type=ShuffleConfig,
+        build=Shuffle,
+        summary="AIE-ML v2: 58 permutations of one vector or two, with MX exponents, shifts and signs",
+        covered=Covered(ShuffleConfig(), 200),
+        judges=(Judge(62, ShuffleConfig(), 100),),
+        waves=(CLOCK, INPUTS, WaveGroup("result", r"result"), OUTPUT),
+    ),
+)

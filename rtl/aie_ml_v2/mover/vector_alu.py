@@ -30,6 +30,7 @@ from bitpath.rtl.aie_ml_v2.mover.layouts import (
 )
 from bitpath.rtl.common.pipeline.pipeline_registers import Registered
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 
 # Decoder of the add/compare unit: an operation's steps in a 32-bit group, and its lanes and number format.
 #
@@ -422,3 +423,25 @@ class VectorAlu(Registered):
 
         pairs, fours = (Cat(flags[:: 1 << log], Const(0, size - (size >> log))) for log in (1, 2))
         m.d.comb += [result.values.eq(Cat(values)), result.mask.eq(by_width(width, flags, pairs, fours))]
+
+
+RECORDS = (
+    Unit(
+        name="vector_alu",
+        room="aie_ml_v2/mover",
+        config_type=VectorAluConfig,
+        build=VectorAlu,
+        summary="AIE-ML v2: add, compare, minimum, maximum, select, logic on lanes of a vector",
+        covered=Covered(VectorAluConfig(), 200),
+        judges=(Judge(60, VectorAluConfig(), 150),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup("steps", r"decode\."),
+            WaveGroup("first group", r"group_0\."),
+            WaveGroup("groups", r"(group_|mask|flags)"),
+            WaveGroup("result", r"result"),
+            OUTPUT,
+        ),
+    ),
+)

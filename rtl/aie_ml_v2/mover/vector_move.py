@@ -19,6 +19,7 @@ from amaranth import Cat, Module, Mux, Signal, Value
 
 from bitpath.rtl.aie_ml_v2.mover.layouts import SCALAR_BITS, MoveOp, VectorMoveConfig, move_request, move_result
 from bitpath.rtl.common.pipeline.pipeline_registers import Registered
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 
 WORD_BITS = SCALAR_BITS // 2
 """Bits of an r register."""
@@ -110,3 +111,23 @@ class VectorMove(Registered):
             with m.Default():
                 m.d.comb += scalar.eq(lane[:SCALAR_BITS])
         return scalar
+
+
+RECORDS = (
+    Unit(
+        name="vector_move",
+        room="aie_ml_v2/mover",
+        config_type=VectorMoveConfig,
+        build=VectorMove,
+        summary="AIE-ML v2: vector shift, push, insert, extract, broadcast",
+        covered=Covered(VectorMoveConfig(), 300),
+        judges=(Judge(61, VectorMoveConfig(), 200),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup("shifter", r"(filled|low|high|count|place|shifted)"),
+            WaveGroup("result", r"result"),
+            OUTPUT,
+        ),
+    ),
+)

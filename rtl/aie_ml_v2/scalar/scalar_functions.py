@@ -35,6 +35,7 @@ from bitpath.rtl.common.arithmetic.round import increment
 from bitpath.rtl.common.config import require_integer
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 
 # Digit of the recurrence of reciprocal, square root and reciprocal square root.
 #
@@ -406,3 +407,24 @@ class ScalarFunctions(wiring.Component):
             result.to_fix.eq(Mux(fix_out, Value.cast(convert.flags), 0)),
         ]
         return result.as_value()
+
+
+RECORDS = (
+    Unit(
+        name="scalar_functions",
+        room="aie_ml_v2/scalar",
+        config_type=ScalarFunctionsConfig,
+        build=ScalarFunctions,
+        summary="AIE-ML v2: 1 / x, sqrt(x) and 1 / sqrt(x) of floats and integers, one a cycle",
+        covered=Covered(ScalarFunctionsConfig(), 60, {"BITPATH_VOLUME": "300"}),
+        judges=(Judge(64, ScalarFunctionsConfig(), 4000),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup("operand", r"(fix_to_float|decode|number|normalize|operand|one|scale|special)"),
+            WaveGroup("digits", r"digit"),
+            WaveGroup("rounding", r"(round|float_to_fix|result)"),
+            OUTPUT,
+        ),
+    ),
+)

@@ -8,6 +8,7 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.rtl.aie_ml_v2.tile.config import AguConfig
+from bitpath.rtl.common.unit import Covered, Judge, Unit
 
 
 class AguMode(enum.Enum, shape=2):
@@ -78,3 +79,16 @@ class Agu(wiring.Component):
                 with m.Elif(request.mode == AguMode.THREE_D):
                     m.d.comb += result.dc2.eq(0)
         return m
+
+
+RECORDS = (
+    Unit(
+        name="agu",
+        room="aie_ml_v2/tile",
+        config_type=AguConfig,
+        build=Agu,
+        summary="AIE-ML v2: address of an access, its pointer and counters afterwards",
+        covered=Covered(AguConfig(), 400),
+        judges=(Judge(91, AguConfig(), 200),),
+    ),
+)

@@ -18,6 +18,7 @@ from amaranth.utils import exact_log2
 from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS
 from bitpath.rtl.aie_ml_v2.tile.config import DataMemoryConfig
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 
 # One single-port bank of data memory with its arbiter: load A, load B, the store, and an outside port.
 
@@ -390,3 +391,24 @@ class DataMemory(wiring.Component):
         ]
         with m.If(goes):
             m.d.sync += there.eq(self.load[number].valid)
+
+
+RECORDS = (
+    Unit(
+        name="data_memory",
+        room="aie_ml_v2/tile",
+        config_type=DataMemoryConfig,
+        build=DataMemory,
+        summary="AIE-ML v2: banks with two loads and a store a cycle, and outside ports",
+        covered=Covered(DataMemoryConfig(), 400),
+        judges=(Judge(92, DataMemoryConfig(round_robin=True), 200),),
+        waves=(
+            CLOCK,
+            WaveGroup("core", r"(load__|store__|advance|stall|error|data__)"),
+            WaveGroup("outside", r"(outside|answer)__"),
+            WaveGroup("conflicts", r"(waiting|served|done|owed|goes)"),
+            WaveGroup("loads", r"result_"),
+            WaveGroup("banks", r"bank_"),
+        ),
+    ),
+)

@@ -17,6 +17,7 @@ from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, FIFO_BYTES,
 from bitpath.rtl.aie_ml_v2.tile.config import LoadFifoConfig, StoreFifoConfig
 from bitpath.rtl.common.pipeline.pipeline_registers import Delay
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 
 # Widths of the FIFOs, masks of their lowest bytes, and moves by any number of bytes.
 
@@ -331,3 +332,37 @@ class StoreFifo(wiring.Component):
         for half in range(2):
             with m.If(self.advance & self.write[half]):
                 m.d.sync += self.held.word_select(half, LINE_BITS).eq(self.write_data.word_select(half, LINE_BITS))
+
+
+RECORDS = (
+    Unit(
+        name="load_fifo",
+        room="aie_ml_v2/tile",
+        config_type=LoadFifoConfig,
+        build=LoadFifo,
+        summary="AIE-ML v2: elements of any size out of lines of memory",
+        covered=Covered(LoadFifoConfig(), 100),
+        judges=(Judge(95, LoadFifoConfig(latency=2), 100),),
+        waves=(
+            CLOCK,
+            WaveGroup("request", r"(advance|request|enable|loads|line|next_|head|underflow|filled)"),
+            WaveGroup("bytes", r"(data|now|full|rest|size|late|held|write)"),
+            WaveGroup("element", r"(o|popped)$"),
+        ),
+    ),
+    Unit(
+        name="store_fifo",
+        room="aie_ml_v2/tile",
+        config_type=StoreFifoConfig,
+        build=StoreFifo,
+        summary="AIE-ML v2: elements of any size into lines of memory",
+        covered=Covered(StoreFifoConfig(), 100),
+        judges=(Judge(96, StoreFifoConfig(latency=1, late=1), 100),),
+        waves=(
+            CLOCK,
+            WaveGroup("request", r"(advance|request|enable|next_|overflow|together|kept|room|leaves)"),
+            WaveGroup("bytes", r"(data|now|full|line|mask|held|write)"),
+            WaveGroup("store", r"store"),
+        ),
+    ),
+)

@@ -14,6 +14,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.rtl.aie_ml_v2.tile.config import AccumulatorRegistersConfig, VectorRegistersConfig
 from bitpath.rtl.aie_ml_v2.tile.slot_file import SLOTS, SlotFile, name_layout
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import Covered, Judge, Unit
 
 # Accumulators under all their names: dm, its halves cml and cmh, and its quarters bmll, bmlh, bmhl and bmhh.
 #
@@ -163,3 +164,25 @@ class VectorRegisters(wiring.Component):
                     cells.write_data[number].eq(write.data[part].as_value()),
                 ]
         return m
+
+
+RECORDS = (
+    Unit(
+        name="vector_registers",
+        room="aie_ml_v2/tile",
+        config_type=VectorRegistersConfig,
+        build=VectorRegisters,
+        summary="AIE-ML v2: vector registers with F, G and E under all their names",
+        covered=Covered(VectorRegistersConfig(), 150),
+        judges=(Judge(93, VectorRegistersConfig(w_bits=8), 150),),
+    ),
+    Unit(
+        name="accumulator_registers",
+        room="aie_ml_v2/tile",
+        config_type=AccumulatorRegistersConfig,
+        build=AccumulatorRegisters,
+        summary="AIE-ML v2: accumulators under all their names",
+        covered=Covered(AccumulatorRegistersConfig(), 400),
+        judges=(Judge(94, AccumulatorRegistersConfig(bm_bits=8), 150),),
+    ),
+)

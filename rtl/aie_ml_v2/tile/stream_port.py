@@ -9,6 +9,7 @@ from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from bitpath.rtl.aie_ml_v2.tile.config import StreamPortConfig
+from bitpath.rtl.common.unit import Covered, Judge, Unit
 
 STREAM_WORD = data.StructLayout({"word": 32, "last": 1})
 """Layout of a word, with a bit for the last one of a packet (tlast)."""
@@ -91,3 +92,16 @@ class StreamPort(wiring.Component):
         for number, buffer in enumerate(buffers):
             m.d.comb += buffer.r_en.eq(goes & self.reads & (select == number))
         return m
+
+
+RECORDS = (
+    Unit(
+        name="stream_port",
+        room="aie_ml_v2/tile",
+        config_type=StreamPortConfig,
+        build=StreamPort,
+        summary="AIE-ML v2: buffers between the core and the stream switch",
+        covered=Covered(StreamPortConfig(inputs=2), 1000),
+        judges=(Judge(97, StreamPortConfig(inputs=2), 300),),
+    ),
+)

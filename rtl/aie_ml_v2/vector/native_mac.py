@@ -25,6 +25,7 @@ from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig, SparseRouteConf
 from bitpath.rtl.aie_ml_v2.vector.native_shapes import NativeShape, Route
 from bitpath.rtl.aie_ml_v2.vector.operand_shapes import OperandShapes, operands_layout
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 
 # Operands of the two multipliers of a sparse group: 3:1 multiplexers on the dense operand, selected by the group's mask.
 #
@@ -363,3 +364,17 @@ def _lane_width(route: Route) -> LaneWidth:
     if route.lane_bits == LANE_BITS:
         return LaneWidth.BITS32
     return LaneWidth.INT32X16 if route.x_bits == INT32X16.a_bits else LaneWidth.INT16_64
+
+
+RECORDS = (
+    Unit(
+        name="sparse_route",
+        room="aie_ml_v2/vector",
+        config_type=SparseRouteConfig,
+        build=SparseRoute,
+        summary="AIE-ML v2: factors of a lane's products with a sparse operand, by the mask",
+        covered=Covered(SparseRouteConfig(), 400),
+        judges=(Judge(52, SparseRouteConfig()),),
+        waves=(INPUTS, WaveGroup("groups", r"group_"), OUTPUT),
+    ),
+)

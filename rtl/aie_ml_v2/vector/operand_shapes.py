@@ -19,6 +19,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import VECTOR_BITS
 from bitpath.rtl.aie_ml_v2.mac.config import LANE_BITS
 from bitpath.rtl.aie_ml_v2.vector.config import OperandShapesConfig
 from bitpath.rtl.aie_ml_v2.vector.native_shapes import NativeShape, Route
+from bitpath.rtl.common.unit import INPUTS, OUTPUT, Covered, Unit, WaveGroup
 
 REGISTER_BITS = 2 * VECTOR_BITS
 """Bits of the widest operand, a Y register."""
@@ -126,3 +127,16 @@ class OperandShapes(wiring.Component):
 def _bits_from(size: int, first: Callable[[int], Sequence[int]]) -> Callable[[int], Sequence[int]]:
     """Return a lane's places of ``size`` mask bits."""
     return lambda lane: range(first(lane)[0], first(lane)[0] + size)
+
+
+RECORDS = (
+    Unit(
+        name="operand_shapes",
+        room="aie_ml_v2/vector",
+        config_type=OperandShapesConfig,
+        build=OperandShapes,
+        summary="AIE-ML v2: elements of X and Y that each lane of a native product multiplies",
+        covered=Covered(OperandShapesConfig(), 200),
+        waves=(INPUTS, WaveGroup("multiplexers", r"chosen_"), OUTPUT),
+    ),
+)

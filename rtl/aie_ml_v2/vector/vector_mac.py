@@ -43,6 +43,7 @@ from bitpath.rtl.aie_ml_v2.vector.config import (
     written_layout,
 )
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
 
 # Issue logic of the multiply-accumulate: interlock, and a shift register of the instructions in flight.
 #
@@ -488,3 +489,24 @@ class VectorMac(wiring.Component):
         ]
         with m.If(free):
             m.d.sync += self.o.valid.eq(self.read.valid & clear)
+
+
+RECORDS = (
+    Unit(
+        name="vector_mac",
+        room="aie_ml_v2/vector",
+        config_type=VectorMacConfig,
+        build=VectorMac,
+        summary="AIE-ML v2: lanes with accumulators, permute network and interlock",
+        covered=Covered(VectorMacConfig(), 200),
+        waves=(
+            CLOCK,
+            WaveGroup("beats", r"i__"),
+            WaveGroup("external accumulator access", r"(write|read|o|written|busy)\b|(write|read|o)__"),
+            WaveGroup("issue and instructions in flight", r"issue\."),
+            WaveGroup("accumulators", r"file\."),
+            WaveGroup("first lane", r"lane_0\."),
+            WaveGroup("operands", r"(permute\.|operands|taken|high)"),
+        ),
+    ),
+)

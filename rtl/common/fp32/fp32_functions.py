@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
@@ -15,6 +16,7 @@ from bitpath.rtl.common.arithmetic.normalize import Normalize
 from bitpath.rtl.common.config import require_range
 from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32Result
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 
 # Digit recurrence of FP32 reciprocal, square root and reciprocal square root: one digit a cycle, then one rounding.
 #
@@ -278,3 +280,44 @@ class Fp32Lanes(wiring.Component):
             if k == 0:  # all lanes have the same handshake
                 m.d.comb += [self.i.ready.eq(lane.i.ready), self.o.valid.eq(lane.o.valid)]
         return m
+
+
+FUNCTION_GROUPS = (
+    WaveGroup("first lane, its operand", r"lane_0\.(i__|decode|normalize|number)"),
+    WaveGroup("first lane, recurrence", r"lane_0\.(left|busy|residue|remainder|step|total|digits|exponent|special)"),
+    WaveGroup("first lane, result", r"lane_0\.(exact|result|o__)"),
+)
+
+
+RECORDS = (
+    Unit(
+        name="reciprocal",
+        room="common/fp32",
+        config_type=Fp32LanesConfig,
+        build=partial(Fp32Lanes, Reciprocal),
+        summary="FP32: lanes of 1 / x, a bit a cycle",
+        covered=Covered(Fp32LanesConfig(lanes=2), 100, {"BITPATH_VOLUME": "20000"}),
+        judges=(Judge(6, Fp32LanesConfig()),),
+        waves=(CLOCK, INPUTS, *FUNCTION_GROUPS, OUTPUT),
+    ),
+    Unit(
+        name="reciprocal_square_root",
+        room="common/fp32",
+        config_type=Fp32LanesConfig,
+        build=partial(Fp32Lanes, ReciprocalSquareRoot),
+        summary="FP32: lanes of 1 / sqrt(x), a bit a cycle",
+        covered=Covered(Fp32LanesConfig(lanes=2), 100, {"BITPATH_VOLUME": "20000"}),
+        judges=(Judge(8, Fp32LanesConfig()),),
+        waves=(CLOCK, INPUTS, *FUNCTION_GROUPS, OUTPUT),
+    ),
+    Unit(
+        name="square_root",
+        room="common/fp32",
+        config_type=Fp32LanesConfig,
+        build=partial(Fp32Lanes, SquareRoot),
+        summary="FP32: lanes of sqrt(x), a bit a cycle",
+        covered=Covered(Fp32LanesConfig(lanes=2), 100, {"BITPATH_VOLUME": "20000"}),
+        judges=(Judge(7, Fp32LanesConfig()),),
+        waves=(CLOCK, INPUTS, *FUNCTION_GROUPS, OUTPUT),
+    ),
+)

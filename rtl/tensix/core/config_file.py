@@ -24,6 +24,7 @@ from bitpath.golden.tensix.declarations.config_fields import (
     Fields,
 )
 from bitpath.golden.tensix.declarations.encodings import BY_NAME
+from bitpath.rtl.common.unit import Covered, Unit
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import instruction_layout, named
 from bitpath.rtl.tensix.stream.thread_registers import THREAD_WRITE
@@ -204,3 +205,16 @@ class ConfigFile(wiring.Component):
                     with m.If(here):
                         m.d.sync += self.own[thread][name][unit].eq(value[place.low : place.low + place.width])
         return sets & (stray.any() | (number >= THREAD_REGISTERS[chip]))
+
+
+RECORDS = (
+    Unit(
+        name="config_file",
+        room="tensix/core",
+        config_type=ChipConfig,
+        build=ConfigFile,
+        summary="Tensix: configuration registers and general-purpose registers",
+        covered=Covered(ChipConfig(), 300),
+        agreed=ChipConfig(chip=Chip.BLACKHOLE),
+    ),
+)

@@ -12,6 +12,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, ENCODINGS, OPCODE_LOW, WORD_BITS
 from bitpath.rtl.common.pipeline.faults import first_of
+from bitpath.rtl.common.unit import Covered, Unit
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.faults import Fault
 from bitpath.rtl.tensix.stream.words import stray
@@ -144,3 +145,16 @@ class Decode(wiring.Component):
             with m.Default():
                 m.d.comb += self.fault.eq(Fault.WORD)
         return m
+
+
+RECORDS = (
+    Unit(
+        name="decode",
+        room="tensix/core",
+        config_type=ChipConfig,
+        build=Decode,
+        summary="Tensix: a word becomes the fields of its instruction",
+        covered=Covered(ChipConfig(), 300),
+        agreed=ChipConfig(chip=Chip.BLACKHOLE),
+    ),
+)

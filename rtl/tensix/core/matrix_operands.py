@@ -16,6 +16,7 @@ from bitpath.golden.tensix.declarations.formats import (
     Format,
     Style,
 )
+from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.config_file import field_of
 from bitpath.rtl.tensix.core.decode import MOVES, clearing, handing_over, named
@@ -336,3 +337,27 @@ class MoveOperands(wiring.Component):
             self.format.eq(Mux(instruction.unpacker, formats[1], formats[0])),
             self.rests.eq(o.clears.any() | change.hand_over.any() | change.reset),
         ]
+
+
+RECORDS = (
+    Unit(
+        name="matrix_operands",
+        room="tensix/core",
+        config_type=ChipConfig,
+        build=MatrixOperands,
+        summary="Tensix: rows, formats and phase of an instruction of the Matrix unit",
+        covered=Covered(ChipConfig(chip=Chip.BLACKHOLE), 300),
+        judges=(Judge(99, ChipConfig(chip=Chip.BLACKHOLE), 600),),
+        agreed=ChipConfig(),
+    ),
+    Unit(
+        name="move_operands",
+        room="tensix/core",
+        config_type=ChipConfig,
+        build=MoveOperands,
+        summary="Tensix: rows, formats and banks of a move or of a change of banks",
+        covered=Covered(ChipConfig(chip=Chip.BLACKHOLE), 300),
+        judges=(Judge(99, ChipConfig(chip=Chip.BLACKHOLE)),),
+        agreed=ChipConfig(),
+    ),
+)

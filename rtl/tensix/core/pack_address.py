@@ -22,6 +22,7 @@ from bitpath.golden.tensix.declarations.formats import (
     EXPONENT5_FORMATS,
     Format,
 )
+from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.config_file import field_of
 from bitpath.rtl.tensix.core.row_packer import ADDRESS_BITS, PACKERS, SOURCES, pack_rows_layout
@@ -168,3 +169,17 @@ class PackAddress(wiring.Component):
 
 _MIDDLES = (Format.BFP8, Format.BFP8A)
 """Block floats that are intermediate formats."""
+
+
+RECORDS = (
+    Unit(
+        name="pack_address",
+        room="tensix/core",
+        config_type=ChipConfig,
+        build=PackAddress,
+        summary="Tensix: rows of Dst and addresses in L1 of a PACR",
+        covered=Covered(ChipConfig(), 2000),
+        judges=(Judge(99, ChipConfig(), 2000),),
+        agreed=ChipConfig(chip=Chip.BLACKHOLE),
+    ),
+)

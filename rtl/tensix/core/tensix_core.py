@@ -18,6 +18,7 @@ from amaranth.utils import ceil_log2
 from bitpath.golden.tensix.declarations.encodings import WORD_BITS
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
 from bitpath.rtl.tensix.core.config import ChipConfig, TensixCoreConfig
 from bitpath.rtl.tensix.core.config_file import THREADS, ConfigFile
 from bitpath.rtl.tensix.core.decode import MATRIX, named
@@ -337,3 +338,26 @@ class TensixCore(wiring.Component):
             m.d.sync += [self.data.p.eq(l1.other_data), self.data.valid.eq(1)]
         with m.Elif(self.data.ready):
             m.d.sync += self.data.valid.eq(0)
+
+
+RECORDS = (
+    Unit(
+        name="tensix_core",
+        room="tensix/core",
+        config_type=TensixCoreConfig,
+        build=TensixCore,
+        summary="Tensix: three threads of instructions, unpackers, Matrix unit, packer and L1",
+        covered=Covered(TensixCoreConfig(), 2),
+        uncompared="its programs need an L1 of 256 KiB, which a netlist of gates cannot hold",
+        waves=(
+            CLOCK,
+            WaveGroup("host", r"(words_|mop_|write__|read__|data__|busy|fault|clear)"),
+            WaveGroup("executed", r"executed_"),
+            WaveGroup("threads", r"thread_\d\."),
+            WaveGroup("choices", r"(matrix|unpacker_\d|packer|config|semaphores)_(thread|view)"),
+            WaveGroup("unpackers", r"(unpacker_\d|address_\d|port)\."),
+            WaveGroup("Matrix unit", r"unit\.(instruction|starting|flight_|fire|step|src_[ab]\.|dst_register\.)"),
+            WaveGroup("packer and L1", r"(packer|l1)\."),
+        ),
+    ),
+)

@@ -12,6 +12,7 @@ from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.config_fields import FIELDS
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK_FLOATS,
@@ -22,6 +23,7 @@ from bitpath.golden.tensix.declarations.formats import (
     SRC_ROWS,
     Format,
 )
+from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.tensix.core.config import UnpackAddressConfig
 from bitpath.rtl.tensix.core.config_file import field_of
 from bitpath.rtl.tensix.core.l1_memory import line_address_bits
@@ -212,3 +214,17 @@ def _datum_bytes_log2(code: Value) -> Value:
         formats = [fmt for fmt, width in DATUM_BITS.items() if width == bits]
         found = Mux(code.matches(*formats), log, found)
     return found
+
+
+RECORDS = (
+    Unit(
+        name="unpack_address",
+        room="tensix/core",
+        config_type=UnpackAddressConfig,
+        build=UnpackAddress,
+        summary="Tensix: rows of L1 and of SrcA, SrcB or Dst of an UNPACR",
+        covered=Covered(UnpackAddressConfig(chip=Chip.BLACKHOLE), 2000),
+        judges=(Judge(99, UnpackAddressConfig(chip=Chip.BLACKHOLE), 1000),),
+        agreed=UnpackAddressConfig(unpacker=1),
+    ),
+)

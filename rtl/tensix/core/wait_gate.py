@@ -8,6 +8,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.rtl.common.unit import Covered, Unit
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import (
     ADC,
@@ -190,3 +191,15 @@ class WaitGate(wiring.Component):
         with m.Elif(met):
             m.d.sync += wait.valid.eq(0)
         return m
+
+
+RECORDS = (
+    Unit(
+        name="wait_gate",
+        room="tensix/core",
+        config_type=ChipConfig,
+        build=WaitGate,
+        summary="Tensix: latched waits and owners of banks let a thread's instruction pass",
+        covered=Covered(ChipConfig(), 1000),
+    ),
+)

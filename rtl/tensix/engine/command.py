@@ -25,6 +25,7 @@ from bitpath.golden.tensix.declarations.formats import (
 )
 from bitpath.rtl.common.config import require_power_of_two
 from bitpath.rtl.common.pipeline.faults import first_of
+from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.rtl.tensix.faults import Fault
 from bitpath.rtl.tensix.matrix.instruction import MatrixUnitConfig
@@ -329,3 +330,16 @@ class CommandCheck(wiring.Component):
             ~dst32 & ((self.command.store.fp16 != short) | (of_fp16 != short)),
         ]
         return Cat(refusals).any()
+
+
+RECORDS = (
+    Unit(
+        name="tensix_command_check",
+        room="tensix/engine",
+        config_type=TensixEngineConfig,
+        build=CommandCheck,
+        summary="Tensix: why the engine refuses a command",
+        covered=Covered(TensixEngineConfig(), 300),
+        judges=(Judge(99, TensixEngineConfig(), 1000),),
+    ),
+)

@@ -20,6 +20,7 @@ from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE_PA
 from bitpath.rtl.common.pipeline.faults import first_of, keep_first
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.pipeline.word_memory import word_memory
+from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
 from bitpath.rtl.tensix.engine.command import (
     BANK_STATE,
     MAX_ROWS_A_CYCLE_LOG2,
@@ -44,7 +45,7 @@ from bitpath.rtl.tensix.engine.command import (
 )
 from bitpath.rtl.tensix.engine.l1_port import NEED_BITS, L1Port, LoadPort
 from bitpath.rtl.tensix.faults import Fault
-from bitpath.rtl.tensix.matrix.instruction import Instruction, Opcode, Zeroed
+from bitpath.rtl.tensix.matrix.instruction import Instruction, MatrixUnitConfig, Opcode, Zeroed
 from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
 from bitpath.rtl.tensix.matrix.registers import BANKS, DstAddress, dst_rows_layout, src_write_layout
 from bitpath.rtl.tensix.pack.l1_round import ACCUMULATING_FORMATS
@@ -721,3 +722,26 @@ class TensixEngine(wiring.Component):
         ]
         with m.If(free):
             m.d.sync += self.data.valid.eq(self.read.valid)
+
+
+RECORDS = (
+    Unit(
+        name="tensix_engine",
+        room="tensix/engine",
+        config_type=TensixEngineConfig,
+        build=TensixEngine,
+        summary="Tensix: Matrix unit, unpackers, packer and memories",
+        covered=Covered(TensixEngineConfig(unit=MatrixUnitConfig(rows=4, cols=8)), 4),
+        agreed=TensixEngineConfig(),
+        waves=(
+            CLOCK,
+            WaveGroup("commands", r"(command__|busy|retired|fault|check\.)"),
+            WaveGroup("host", r"(write|read|data)__"),
+            WaveGroup("loads", r"(left|right)\."),
+            WaveGroup("sequencer", r"sequencer\."),
+            WaveGroup("Matrix unit", r"unit\.(instruction|starting|flight_|fire|step|src_[ab]\.|dst_register\.)"),
+            WaveGroup("first dot product", r"unit\.cells_0\.cell_0\."),
+            WaveGroup("packer and results", r"(storer|results)\."),
+        ),
+    ),
+)

@@ -9,6 +9,7 @@
 Ref: tt-isa-documentation 3930471, MatrixUnit, MVMUL, GMPOOL, Dst.
 """
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +18,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, DST32, SRC
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.tensix.dot.layouts import DotControl, DstRow, StyleCode
 from bitpath.rtl.tensix.matrix.cell_row import LATENCY, CellRow, PoolCell
 from bitpath.rtl.tensix.matrix.instruction import Instruction, MatrixUnitConfig, MoverConfig, Opcode, Zeroed
@@ -374,3 +377,29 @@ class MatrixUnit(wiring.Component):
 def _repeated(rows: list[Value], groups: int) -> Value:
     """Return the rows of a block that rows of cells compute, each for all column groups."""
     return Cat([row.replicate(groups) for row in rows] * (BLOCK_ROWS // len(rows)))
+
+
+RECORDS = (
+    Unit(
+        name="matrix_unit",
+        room="tensix/matrix",
+        config_type=MatrixUnitConfig,
+        build=MatrixUnit,
+        summary="Tensix: SrcA, SrcB and Dst, rows x cols dot products, cols maxima",
+        covered=Covered(MatrixUnitConfig(), 60),
+        judges=(Judge(23, MatrixUnitConfig(numerics=replace(WORMHOLE.numerics, row_broadcast_writes_all=True))),),
+        waves=(
+            CLOCK,
+            WaveGroup("instruction", r"instruction__"),
+            WaveGroup("unpackers", r"write_[ab]__"),
+            WaveGroup("Dst from and to outside", r"(write_dst|read_dst|dst)__"),
+            WaveGroup("in flight to Dst", r"(starting|flight_|fire|step)"),
+            WaveGroup("SrcA and SrcB", r"src_[ab]\."),
+            WaveGroup("operands of this pass", r"select\."),
+            WaveGroup("Dst", r"dst_register\."),
+            WaveGroup("first dot product", r"cells_0\.cell_0\."),
+            WaveGroup("first row of dot products", r"cells_0\."),
+            WaveGroup("first column of GMPOOL", r"pool_0\."),
+        ),
+    ),
+)

@@ -12,7 +12,9 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, DST32, SRC, SRC_ROWS
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE_DOCUMENTED
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.tensix.dot.layouts import DstRow, SrcRow
 from bitpath.rtl.tensix.matrix.instruction import DST_ROW_BITS, SRC_ROW_BITS, MoverConfig
 from bitpath.rtl.tensix.matrix.operand_select import chosen
@@ -264,3 +266,26 @@ class Mover(wiring.Component):
         ]
         with m.If(self.move.valid & goes):
             m.d.sync += step.eq(Mux(last, 0, step + 1))
+
+
+_DOCUMENTED = MoverConfig(numerics=WORMHOLE_DOCUMENTED.numerics)
+
+
+RECORDS = (
+    Unit(
+        name="mover",
+        room="tensix/matrix",
+        config_type=MoverConfig,
+        build=Mover,
+        summary="Tensix: rows between SrcA, SrcB and Dst, and words of whole banks",
+        covered=Covered(_DOCUMENTED, 300),
+        judges=(Judge(98, _DOCUMENTED),),
+        waves=(
+            CLOCK,
+            WaveGroup("move", r"(move__|step|change)"),
+            WaveGroup("found", r"(block_[ab]|address|src_[ab]|dst|pointers_)"),
+            WaveGroup("written", r"(dst_values|dst_rows|fill_)"),
+            WaveGroup("first word", r"to_(dst|source)_0_0\."),
+        ),
+    ),
+)

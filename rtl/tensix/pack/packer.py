@@ -17,6 +17,7 @@ from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, Fo
 from bitpath.rtl.common.arithmetic.align import MaxExponent
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS
 from bitpath.rtl.tensix.pack.early_conversion import (
     RAW_FRACTION_BITS,
@@ -309,3 +310,26 @@ class Packer(wiring.Component):
                         m.d.comb += add.old.eq(float_word(old.word_select(k, DATUM_BITS[fmt]), FIELDS[fmt]))
             m.d.comb += [add.added.eq(words[k]), add.out_format.eq(out_format), sums[k].eq(add.o)]
         return sums
+
+
+RECORDS = (
+    Unit(
+        name="packer",
+        room="tensix/pack",
+        config_type=PackerConfig,
+        build=Packer,
+        summary="Tensix: a row of 16 words of Dst to L1",
+        covered=Covered(PackerConfig(), 500),
+        judges=(Judge(21, PackerConfig()),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup("early conversion", r"early_"),
+            WaveGroup("ReLU", r"relu_"),
+            WaveGroup("late conversion", r"late_"),
+            WaveGroup("block", r"block"),
+            WaveGroup("add to L1", r"(add_|round_|code_)"),
+            OUTPUT,
+        ),
+    ),
+)

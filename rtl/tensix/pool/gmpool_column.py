@@ -30,6 +30,7 @@ from bitpath.golden.tensix.declarations.formats import COLUMNS, DST32, SRC
 from bitpath.golden.tensix.declarations.numerics import GmpoolFp16
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup, registered
 from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.rtl.tensix.pool.layouts import (
     EXPONENT_BITS,
@@ -416,3 +417,25 @@ class GmpoolColumn(wiring.Component):
         larger = instantiate(m, platform, f"larger_{name}", LaterMaximum)
         m.d.comb += [larger.earlier.eq(earlier), larger.later.eq(later)]
         return larger.o, larger.wins
+
+
+RECORDS = (
+    Unit(
+        name="gmpool_column",
+        room="tensix/pool",
+        config_type=GmpoolColumnConfig,
+        build=GmpoolColumn,
+        summary="Tensix: the maximum of 16 scaled SrcA words and a Dst word, and its index",
+        covered=Covered(GmpoolColumnConfig(pipeline=registered(3)), 300),
+        judges=(Judge(22, GmpoolColumnConfig()),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup("scaled data", r"(scale_|scaled)"),
+            WaveGroup("Dst", r"(read_dst|beside)"),
+            WaveGroup("comparisons", r"(larger_|pairs|fours|eights|first|all)"),
+            WaveGroup("word", r"word"),
+            OUTPUT,
+        ),
+    ),
+)

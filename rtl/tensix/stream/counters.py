@@ -21,6 +21,7 @@ from bitpath.golden.tensix.declarations.streams import (
     UNITS,
     WIDTHS,
 )
+from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.tensix.stream.config import CounterConfig
 from bitpath.rtl.tensix.stream.thread_registers import AB, BIAS, DST, PACK, SET_BASE, THREAD_WRITE
 
@@ -330,3 +331,26 @@ class Rwc(wiring.Component):
             step.increment.eq(Mux(modifies, increment, instruction[name])),
         ]
         m.d.sync += self.state[name].eq(step.after)
+
+
+RECORDS = (
+    Unit(
+        name="rwc",
+        room="tensix/stream",
+        config_type=CounterConfig,
+        build=Rwc,
+        summary="Tensix: counters of rows and of the fidelity phase",
+        covered=Covered(CounterConfig(), 1000),
+        judges=(Judge(28, CounterConfig()),),
+    ),
+    Unit(
+        name="adc",
+        room="tensix/stream",
+        config_type=CounterConfig,
+        build=Adc,
+        summary="Tensix: address counters of unpackers and packers",
+        covered=Covered(CounterConfig(), 1000),
+        agreed=CounterConfig(chip=Chip.BLACKHOLE),
+        judges=(Judge(29, CounterConfig()),),
+    ),
+)

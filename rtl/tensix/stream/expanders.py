@@ -16,6 +16,7 @@ from bitpath.golden.tensix.declarations.streams import (
     MOP_WORDS,
     REPLAY_WORDS,
 )
+from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
 from bitpath.rtl.tensix.stream.config import InstructionExpanderConfig, MopExpanderConfig, ReplayExpanderConfig
 from bitpath.rtl.tensix.stream.words import field, is_instruction, stray
 
@@ -412,3 +413,50 @@ class InstructionExpander(wiring.Component):
         connect(m, replay.o, flipped(self.o))
         m.d.comb += self.illegal.eq(mop.illegal | replay.illegal)
         return m
+
+
+RECORDS = (
+    Unit(
+        name="mop_expander",
+        room="tensix/stream",
+        config_type=MopExpanderConfig,
+        build=MopExpander,
+        summary="Tensix: a MOP becomes a sequence of nine configuration words",
+        covered=Covered(MopExpanderConfig(), 500),
+        waves=(
+            CLOCK,
+            WaveGroup("words", r"(i__|o__|word|full|illegal)"),
+            WaveGroup("MOP", r"(is_mop|waits|after_mop|leaves|place|last|state|following|mask_high)"),
+            WaveGroup("configuration", r"(write__|config_)"),
+            WaveGroup("templates", r"(masked|nested)\."),
+        ),
+    ),
+    Unit(
+        name="replay_expander",
+        room="tensix/stream",
+        config_type=ReplayExpanderConfig,
+        build=ReplayExpander,
+        summary="Tensix: REPLAY loads 32 words from the stream and plays them",
+        covered=Covered(ReplayExpanderConfig(), 500),
+        waves=(
+            CLOCK,
+            WaveGroup("words", r"(i__|o__|word|full|illegal)"),
+            WaveGroup("REPLAY", r"(replays|plays|loads|executes|length|left|place|played|leaves)"),
+            WaveGroup("buffer", r"(buffer|write|read)"),
+        ),
+    ),
+    Unit(
+        name="instruction_expander",
+        room="tensix/stream",
+        config_type=InstructionExpanderConfig,
+        build=InstructionExpander,
+        summary="Tensix: both expanders of a thread",
+        covered=Covered(InstructionExpanderConfig(), 500),
+        waves=(
+            CLOCK,
+            WaveGroup("words", r"(i__|o__|illegal|write__)"),
+            WaveGroup("MOP expander", r"mop\."),
+            WaveGroup("replay expander", r"replay\."),
+        ),
+    ),
+)

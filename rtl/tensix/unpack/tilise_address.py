@@ -9,6 +9,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.formats import COLUMNS
+from bitpath.golden.tensix.declarations.numerics import BLACKHOLE
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS
 from bitpath.rtl.tensix.unpack.float_word import DATUM_BITS
 from bitpath.rtl.tensix.unpack.layouts import ConversionConfig
@@ -79,3 +81,17 @@ class TiliseAddress(wiring.Component):
         with m.If(self.i.ready):
             m.d.sync += [busy.eq(self.i.valid), row.eq(0), request.eq(self.i.p), start.eq(self.i.p.address)]
         return m
+
+
+RECORDS = (
+    Unit(
+        name="tilise_address",
+        room="tensix/unpack",
+        config_type=ConversionConfig,
+        build=TiliseAddress,
+        summary="Tensix: L1 addresses of an unpacker in tilise mode",
+        covered=Covered(ConversionConfig(numerics=BLACKHOLE.numerics), 200),
+        judges=(Judge(1, ConversionConfig(numerics=BLACKHOLE.numerics)),),
+        waves=(CLOCK, INPUTS, WaveGroup("rows", r"(request|start|row|busy|words|wide)"), OUTPUT),
+    ),
+)

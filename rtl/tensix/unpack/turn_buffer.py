@@ -10,6 +10,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.formats import FACE
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Unit, WaveGroup
 from bitpath.rtl.tensix.dot.layouts import SrcRow
 from bitpath.rtl.tensix.unpack.layouts import TurnBufferConfig
 
@@ -83,3 +84,16 @@ class TurnBuffer(wiring.Component):
             turn = turns.bit_select(emptying, 1)
             m.d.comb += self.o.p[row].eq(Mux(turn, Array(turned)[left], Array(straight)[left]))
         return m
+
+
+RECORDS = (
+    Unit(
+        name="turn_buffer",
+        room="tensix/unpack",
+        config_type=TurnBufferConfig,
+        build=TurnBuffer,
+        summary="Tensix: faces of SrcA transposed behind the unpacker",
+        covered=Covered(TurnBufferConfig(rows=4), 100),
+        waves=(CLOCK, INPUTS, WaveGroup("faces", r"(face_|turns|whole|filling|emptying|arrived|left)"), OUTPUT),
+    ),
+)

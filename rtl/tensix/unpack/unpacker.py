@@ -11,6 +11,7 @@ from bitpath.golden.formats.catalogue import BF16, E4M3, E5M2, FP16, FP32
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, DST32, Format
 from bitpath.golden.tensix.declarations.numerics import BfpRange, TensixNumerics
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS
 from bitpath.rtl.tensix.unpack.float_word import (
     DATUM_BITS,
@@ -351,3 +352,17 @@ class Unpacker(wiring.Component):
             with m.If(advance):
                 m.d.sync += rows[row][column].eq(datum.o)
         return m
+
+
+RECORDS = (
+    Unit(
+        name="unpacker",
+        room="tensix/unpack",
+        config_type=ConversionConfig,
+        build=Unpacker,
+        summary="Tensix: a row of 16 datums from L1 to SrcA, SrcB or Dst",
+        covered=Covered(ConversionConfig(), 500),
+        judges=(Judge(9, ConversionConfig()),),
+        waves=(CLOCK, INPUTS, WaveGroup("datums", r"datum_"), OUTPUT),
+    ),
+)

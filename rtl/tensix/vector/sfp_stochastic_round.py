@@ -11,7 +11,9 @@ from amaranth import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from bitpath.golden.tensix.declarations.numerics import BLACKHOLE
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.tensix.vector.stochastic_round import (
     LANE_BITS,
     LANES,
@@ -175,3 +177,27 @@ class SfpStochasticRound(wiring.Component):
                 m.d.sync += results[lane].eq(rounder.o)
             pushed = prng.state
         return m
+
+
+_BLACKHOLE = SfpStochasticRoundConfig(numerics=BLACKHOLE.numerics)
+
+
+RECORDS = (
+    Unit(
+        name="sfp_stochastic_round",
+        room="tensix/vector",
+        config_type=SfpStochasticRoundConfig,
+        build=SfpStochasticRound,
+        summary="Tensix: 32 lanes of FP32 to fewer fraction bits or integers, and their random numbers",
+        covered=Covered(_BLACKHOLE, 300),
+        judges=(Judge(38, _BLACKHOLE),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup("seed", r"(seed|prng_seed)"),
+            WaveGroup("random numbers", r"(states|prng_)"),
+            WaveGroup("lanes", r"round_"),
+            OUTPUT,
+        ),
+    ),
+)

@@ -13,6 +13,7 @@ from bitpath.rtl.common.fp32.fp32_arithmetic import DROPPED_BITS
 from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.pipeline.wide import wide_array
+from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.array.config import PsumConfig
 from bitpath.rtl.trainium3.array.psum_column import PsumColumn, PsumMode, mode_fault
 from bitpath.rtl.trainium3.faults import Fault, keep_first
@@ -235,3 +236,32 @@ class StochasticPsum(wiring.Component):
             sources.append(source)
         m.d.comb += self.states.eq(Array(source.states.as_value() for source in sources)[self.shown.psum_lane])
         return m
+
+
+RECORDS = (
+    Unit(
+        name="psum",
+        room="trainium3/array",
+        config_type=PsumConfig,
+        build=Psum,
+        summary="Trainium3: PSUM banks, FP32 or BF16, overwrite or accumulate",
+        covered=Covered(PsumConfig(cols=2, bank_depth=16), 1000),
+    ),
+    Unit(
+        name="stochastic_psum",
+        room="trainium3/array",
+        config_type=PsumConfig,
+        build=StochasticPsum,
+        summary="Trainium3: PSUM with the generators of its stochastic rounding",
+        covered=Covered(PsumConfig(cols=10, lanes=2, banks=2, bank_depth=16), 200),
+        judges=(Judge(12, PsumConfig()),),
+        waves=(
+            CLOCK,
+            WaveGroup("writes", r"write\b"),
+            WaveGroup("host", r"(host|data)__"),
+            WaveGroup("generators", r"(load__|shown|states|xorwow_)"),
+            WaveGroup("first column", r"psum\.columns_0\.(psum_columns_0\.)*psum_column_0\."),
+            WaveGroup("banks", r"psum\."),
+        ),
+    ),
+)

@@ -17,6 +17,7 @@ from bitpath.golden.trainium3.declarations.memory import MAX_PAIRS
 from bitpath.rtl.common.fp32.fp32_arithmetic import DROPPED_BITS
 from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.wide import wide_array
+from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.array.config import PsumMemoryConfig
 from bitpath.rtl.trainium3.array.psum import psum_address
 from bitpath.rtl.trainium3.array.psum_column import WORD_BYTES, PsumColumn, PsumMode, mode_fault
@@ -266,3 +267,24 @@ class PsumMemory(wiring.Component):
         args = (config.psum.bank_depth, True)
         repeat(m, platform, f"columns_{bank}", values, PsumColumn, args, config.cols, spread=spread)
         return present, serves
+
+
+RECORDS = (
+    Unit(
+        name="psum_memory",
+        room="trainium3/array",
+        config_type=PsumMemoryConfig,
+        build=PsumMemory,
+        summary="Trainium3: PSUM at byte addresses, two lanes of TensorE and the engines",
+        covered=Covered(PsumMemoryConfig(), 60),
+        judges=(Judge(36, PsumMemoryConfig(), 40),),
+        waves=(
+            CLOCK,
+            WaveGroup("main", r"(command__0|i__0|walker_main|.*_main)"),
+            WaveGroup("background", r"(command__1|i__1|walker_background|.*_background)"),
+            WaveGroup("engines", r"(access_|data__|answer_|shown_)"),
+            WaveGroup("faults and waits", r"(refused|fault|clear|waits)"),
+            WaveGroup("banks", r"(chosen|serves|present|columns)_"),
+        ),
+    ),
+)

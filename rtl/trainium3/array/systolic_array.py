@@ -15,9 +15,12 @@ from bitpath.rtl.common.pipeline.pipeline_registers import Delay, Ring
 from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.shared_instances import instantiate, instantiate_on
 from bitpath.rtl.common.pipeline.wide import wide_array
-from bitpath.rtl.trainium3.array.config import ArrayConfig
+from bitpath.rtl.common.unit import Covered, Judge, Unit, registered
+from bitpath.rtl.trainium3.array.config import ArrayConfig, CoreArrayConfig
 from bitpath.rtl.trainium3.array.operand_row import OperandRow, control_layout, delivers, operand_word
+from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.element_map import MapTable
+from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 
 # Skew and deskew of one column's partial sums at the edges of a row group.
 
@@ -310,3 +313,25 @@ class SystolicArray(wiring.Component):
             delay.i.eq(valid),
             self.result_valid[group].eq(delay.o),
         ]
+
+
+RECORDS = (
+    Unit(
+        name="systolic_array",
+        room="trainium3/array",
+        config_type=ArrayConfig,
+        build=SystolicArray,
+        summary="Trainium3: rows x cols PEs, skewed and de-skewed, row tiling",
+        covered=Covered(ArrayConfig(operand_depth=512, dot=DotConfig(pipeline=registered(2))), 24),
+        judges=(Judge(19, ArrayConfig()),),
+    ),
+    Unit(
+        name="core_array",
+        room="trainium3/array",
+        config_type=CoreArrayConfig,
+        build=SystolicArray,
+        summary="Trainium3: the same array with PEs of all modes and fast weight load",
+        covered=Covered(CoreArrayConfig(operand_depth=64, dot=CorePeConfig(pipeline=registered(2))), 4),
+        judges=(Judge(47, CoreArrayConfig(rows=2, cols=2, operand_depth=64, dot=CorePeConfig(sparse=False)), 3),),
+    ),
+)

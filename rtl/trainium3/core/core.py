@@ -15,6 +15,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect
 
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
 from bitpath.rtl.trainium3.array.psum_memory import PsumMemory
 from bitpath.rtl.trainium3.array.systolic_array import SystolicArray
 from bitpath.rtl.trainium3.core.config import LANE_ENGINES, SBUF_PORTS, CoreConfig
@@ -179,3 +180,25 @@ class Core(wiring.Component):
         for fault, of in faults:
             with m.If(~self.clear & (fault != Fault.NONE) & (self.fault == Fault.NONE)):
                 m.d.sync += [self.fault.eq(fault), self.fault_number.eq(of)]
+
+
+RECORDS = (
+    Unit(
+        name="core",
+        room="trainium3/core",
+        config_type=CoreConfig,
+        build=Core,
+        summary="Trainium3: a core, HBM, SBUF, PSUM and four engines that run instructions",
+        covered=Covered(CoreConfig(count_bits=14), 60),
+        waves=(
+            CLOCK,
+            WaveGroup("program", r"(program__|idle|fault|number_)"),
+            WaveGroup("host", r"host_"),
+            WaveGroup("counters", r"(busy|grants|waits)"),
+            WaveGroup("TensorE", r"(tensor|main|background)\."),
+            WaveGroup("VectorE", r"vector\."),
+            WaveGroup("ScalarE", r"scalar\."),
+            WaveGroup("DMA", r"dma\."),
+        ),
+    ),
+)

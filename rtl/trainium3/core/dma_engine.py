@@ -6,8 +6,9 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from bitpath.golden.trainium3.declarations.dma import TRAFFIC_CLASSES
+from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.core.config import DmaEngineConfig
-from bitpath.rtl.trainium3.dma.config import DmaQueuesConfig
+from bitpath.rtl.trainium3.dma.config import DmaMoverConfig, DmaQueuesConfig
 from bitpath.rtl.trainium3.dma.dma_mover import DmaMover, move_layout
 from bitpath.rtl.trainium3.dma.dma_queues import DmaQueues, QueueSettings, descriptor_layout
 from bitpath.rtl.trainium3.dma.read_add_write import store_layout
@@ -87,3 +88,26 @@ class DmaEngine(wiring.Component):
             connect(m, getattr(mover, name), flipped(getattr(self, name)))
         connect(m, flipped(self.data), mover.data)
         return m
+
+
+RECORDS = (
+    Unit(
+        name="dma_engine",
+        room="trainium3/core",
+        config_type=DmaEngineConfig,
+        build=DmaEngine,
+        summary="Trainium3: a DMA engine, queues with priorities and classes before a mover",
+        covered=Covered(DmaEngineConfig(mover=DmaMoverConfig(address_bits=17, descriptor_cycles=8)), 100),
+        judges=(Judge(44, DmaEngineConfig(mover=DmaMoverConfig(descriptor_cycles=8)), 30),),
+        waves=(
+            CLOCK,
+            WaveGroup("descriptors", r"i__"),
+            WaveGroup("settings", r"(queues|classes)$"),
+            WaveGroup("grants", r"grant"),
+            WaveGroup("reads", r"(read__|data__)"),
+            WaveGroup("writes", r"(fetch|write__|done)"),
+            WaveGroup("queues inside", r"dma_queues\."),
+            WaveGroup("mover inside", r"dma_mover\."),
+        ),
+    ),
+)

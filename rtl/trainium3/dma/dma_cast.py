@@ -12,6 +12,7 @@ from bitpath.rtl.common.arithmetic.round import increment
 from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32Result
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup, registered
 from bitpath.rtl.trainium3.dma.config import DmaCastConfig
 from bitpath.rtl.trainium3.dma.dtype import Dtype, dtypes_within
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
@@ -338,3 +339,25 @@ class DmaCast(wiring.Component):
             self.i.ready.eq(registers.finish()),
         ]
         return m
+
+
+RECORDS = (
+    Unit(
+        name="dma_cast",
+        room="trainium3/dma",
+        config_type=DmaCastConfig,
+        build=DmaCast,
+        summary="Trainium3: a DMA beat from one of 13 dtypes to another",
+        covered=Covered(DmaCastConfig(beat_bytes=4, pipeline=registered(2)), 400),
+        judges=(Judge(40, DmaCastConfig(), 300),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup("first element", r"(to_fp32_0|from_fp32_0)\."),
+            WaveGroup("elements", r"(element|to_fp32)"),
+            WaveGroup("FP32 numbers", r"fp32_"),
+            WaveGroup("results", r"(from_fp32|packed|codes)"),
+            OUTPUT,
+        ),
+    ),
+)

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import bits_for
 
 from bitpath.rtl.common.pipeline.faults import first_of
+from bitpath.rtl.common.unit import CLOCK, INPUTS, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.dma.config import TIMES, DmaMoverConfig
 from bitpath.rtl.trainium3.dma.dma_cast import DmaCast, Pair, cast_layout, log_bytes
 from bitpath.rtl.trainium3.dma.dtype import Dtype
@@ -490,3 +491,25 @@ class DmaMover(wiring.Component):
             self.done.eq(self.write.valid & self.write.ready & marks.r_data),
         ]
         return m
+
+
+RECORDS = (
+    Unit(
+        name="dma_mover",
+        room="trainium3/dma",
+        config_type=DmaMoverConfig,
+        build=DmaMover,
+        summary="Trainium3: DMA descriptors read, cast, and stored or added at the bus's pace",
+        covered=Covered(DmaMoverConfig(descriptor_cycles=8), 60),
+        judges=(Judge(43, DmaMoverConfig(descriptor_cycles=8), 30),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup("reads", r"(read__|issue)"),
+            WaveGroup("words", r"(data__|source)"),
+            WaveGroup("cast", r"cast"),
+            WaveGroup("beats at the destination", r"destination"),
+            WaveGroup("writes", r"(fetch|write|read_add_write|marks|done)"),
+        ),
+    ),
+)

@@ -8,6 +8,7 @@ from amaranth.utils import bits_for, ceil_log2
 
 from bitpath.golden.trainium3.declarations.dma import PRIORITIES, TRAFFIC_CLASSES
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.dma.config import DmaQueuesConfig
 from bitpath.rtl.trainium3.dma.token_bucket import LENGTH_BITS, ClassSettings, TokenBucket
 
@@ -172,3 +173,24 @@ class DmaQueues(wiring.Component):
                 opens[k].eq(bucket.open),
             ]
         return m
+
+
+RECORDS = (
+    Unit(
+        name="dma_queues",
+        room="trainium3/dma",
+        config_type=DmaQueuesConfig,
+        build=DmaQueues,
+        summary="Trainium3: queues of a DMA engine with priorities and traffic classes",
+        covered=Covered(DmaQueuesConfig(), 200),
+        judges=(Judge(42, DmaQueuesConfig(), 120),),
+        waves=(
+            CLOCK,
+            WaveGroup("descriptors", r"i__"),
+            WaveGroup("settings", r"(queues|classes)"),
+            WaveGroup("decision", r"(free|granted|grant|arbiter)"),
+            WaveGroup("tokens", r"(open|bucket)"),
+            WaveGroup("queues", r"(head|fifo)"),
+        ),
+    ),
+)

@@ -19,6 +19,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.trainium3.declarations.memory import TRAINIUM3_TRANSPOSE
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 from bitpath.rtl.common.pipeline.faults import first_of
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.dma.config import DmaTransposeConfig
 from bitpath.rtl.trainium3.faults import Fault, keep_first
 
@@ -285,3 +286,27 @@ class DmaTranspose(wiring.Component):
                         m.d.sync += banks[b][row].eq(self.data.p)
                     with m.Elif(~note.wide & (place == row - 1)):
                         m.d.sync += banks[b][row].eq(self.data.p[row_bits // 2 :])
+
+
+RECORDS = (
+    Unit(
+        name="dma_transpose",
+        room="trainium3/dma",
+        config_type=DmaTransposeConfig,
+        build=DmaTranspose,
+        summary="Trainium3: an engine's part of a DMA transpose, rows in and columns out",
+        covered=Covered(DmaTransposeConfig(), 100),
+        judges=(Judge(46, DmaTransposeConfig(), 40),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup(
+                "requests", r"(fetch|command|first|middle|address|start|place|row|low_|high_|both|last|end|takes|waits)"
+            ),
+            WaveGroup("pace", r"(credit|gained|price|busy|over|tile_over)"),
+            WaveGroup("beats", r"(data__|notes|note|fill)"),
+            WaveGroup("banks", r"(bank_|full_|held_|count)"),
+            OUTPUT,
+        ),
+    ),
+)

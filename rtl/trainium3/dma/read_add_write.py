@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32Add, Fp32ToBf16
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, INPUTS, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.dma.config import ReadAddWriteConfig
 from bitpath.rtl.trainium3.faults import Fault
 
@@ -165,3 +166,25 @@ class ReadAddWrite(wiring.Component):
             total = Mux(mode == WriteMode.ADD_FP32, adders[0][0].o, halves)
             words.append(Mux(mode == WriteMode.STORE, operands[1], total))
         return Cat(words)
+
+
+RECORDS = (
+    Unit(
+        name="read_add_write",
+        room="trainium3/dma",
+        config_type=ReadAddWriteConfig,
+        build=ReadAddWrite,
+        summary="Trainium3: DMA beats stored, or added in BF16 or FP32 to words in memory",
+        covered=Covered(ReadAddWriteConfig(), 300),
+        judges=(Judge(41, ReadAddWriteConfig(), 150),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup("fetch", r"fetch"),
+            WaveGroup("beat", r"(beat|busy|forward|result)"),
+            WaveGroup("adders", r"(lower|upper)_"),
+            WaveGroup("waiting", r"(kept|level|waiting)"),
+            WaveGroup("write", r"write"),
+        ),
+    ),
+)

@@ -8,6 +8,7 @@ from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import E2M1, E4M3FN
+from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.trainium3.dot.config import MapConfig
 from bitpath.rtl.trainium3.dot.quad_mx_dot import operand_layout
 
@@ -74,3 +75,16 @@ class ElementMap(wiring.Component):
             self.o.format.eq(Mux(is_fp4, self.fp4_table.code_format, self.format == ElementFormat.E5M2)),
         ]
         return m
+
+
+RECORDS = (
+    Unit(
+        name="element_map",
+        room="trainium3/dot",
+        config_type=MapConfig,
+        build=ElementMap,
+        summary="Trainium3: FP4 elements to FP8 through the programmable map",
+        covered=Covered(MapConfig(), 200),
+        judges=(Judge(1, MapConfig(), cases=2000),),
+    ),
+)

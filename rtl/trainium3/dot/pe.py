@@ -11,9 +11,11 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS
+from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup, registered
 from bitpath.rtl.trainium3.dot.config import DotConfig, MultiplyAddConfig
 from bitpath.rtl.trainium3.dot.multiply_add import MultiplyAdd, element_layout
-from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot, operand_layout
+from bitpath.rtl.trainium3.dot.quad_mx_dot import DOT_GROUPS, QuadMxDot, operand_layout
 
 
 def pe_ports(operand: data.StructLayout, moving: data.StructLayout | None = None) -> dict[str, wiring.Member]:
@@ -161,3 +163,49 @@ class Bf16Pe(ProcessingElement):
             multiply_add.partial.eq(partial),
         ]
         return multiply_add.o
+
+
+PE_INPUTS = WaveGroup("inputs", r"(moving_west|stationary_west|partial_north|load|swap_west|advance)\b")
+
+
+PE_OUTPUTS = WaveGroup("outputs", r"(moving_east|stationary_east|partial_south|swap_east)\b")
+
+
+RECORDS = (
+    Unit(
+        name="quad_mx_pe",
+        room="trainium3/dot",
+        config_type=DotConfig,
+        build=QuadMxPe,
+        summary="Trainium3: the dot product with its stationary operands held twice",
+        covered=Covered(DotConfig(pipeline=registered(2)), 1500),
+        judges=(Judge(15, DotConfig()),),
+        waves=(
+            CLOCK,
+            PE_INPUTS,
+            WaveGroup("held operands", r"(stationary|second|moving|partial)\b"),
+            *DOT_GROUPS,
+            PE_OUTPUTS,
+        ),
+    ),
+    Unit(
+        name="bf16_pe",
+        room="trainium3/dot",
+        config_type=MultiplyAddConfig,
+        build=Bf16Pe,
+        summary="Trainium3: BF16 or FP16 multiply-add, its stationary element held twice",
+        covered=Covered(MultiplyAddConfig(), 300),
+        judges=(Judge(5, MultiplyAddConfig()), Judge(24, MultiplyAddConfig(numerics=TRAINIUM2_BF16_PRODUCTS.numerics))),
+        waves=(
+            CLOCK,
+            PE_INPUTS,
+            WaveGroup("held operands", r"(stationary|second|moving|partial)\b"),
+            WaveGroup("decode", r"multiply_add\.decode_"),
+            WaveGroup("product", r"multiply_add\.(multiply|product)"),
+            WaveGroup("sum", r"multiply_add\.(add|special|total)"),
+            WaveGroup("normalize", r"multiply_add\.normal"),
+            WaveGroup("round", r"multiply_add\.round"),
+            PE_OUTPUTS,
+        ),
+    ),
+)

@@ -49,6 +49,11 @@ from amaranth.utils import bits_for, ceil_log2
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.dot import DotNumerics, ScaleNan
+from bitpath.golden.trainium3.declarations.quad_mx import (
+    TRAINIUM3_QUAD_MX,
+    TRAINIUM3_QUAD_MX_ALIGNED,
+    TRAINIUM3_QUAD_MX_E4M3,
+)
 from bitpath.rtl.common.arithmetic.add import carry_save
 from bitpath.rtl.common.arithmetic.align import Align, Dropped, MaxExponent, shift_of
 from bitpath.rtl.common.arithmetic.decode import Decode, moving_sum, sum_special
@@ -56,9 +61,21 @@ from bitpath.rtl.common.arithmetic.fixed_point import FixedPoint
 from bitpath.rtl.common.arithmetic.multiply import Multiply
 from bitpath.rtl.common.arithmetic.normalize import NormalizeShift
 from bitpath.rtl.common.arithmetic.round import RoundSigned
-from bitpath.rtl.common.config import require_power_of_two
+from bitpath.rtl.common.config import PipelineConfig, require_power_of_two
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import (
+    CLOCK,
+    INPUTS,
+    OUTPUT,
+    Covered,
+    Judge,
+    Synthesised,
+    Unit,
+    WaveGroup,
+    YardstickConfig,
+    registered,
+)
 from bitpath.rtl.trainium3.dot.config import MAX_TERMS, DotConfig
 
 # Carry-save compression of a dot product's terms to two rows, and the layout of the rows.
@@ -572,3 +589,51 @@ class QuadMxDot(wiring.Component):
             scaled.nan.eq(element.nan | (infinite & zero)),
         ]
         return scaled
+
+
+FLOOR = (
+    "4 bare 4x4-bit multipliers and a 32-bit adder",
+    YardstickConfig(count=4, a_bits=4, b_bits=4, adder_bits=32),
+)
+
+
+EXACT, ALIGNED, E4M3_ALONE = (
+    preset.numerics for preset in (TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED, TRAINIUM3_QUAD_MX_E4M3)
+)
+
+
+def _dot(numerics: DotNumerics, stages: int) -> DotConfig:
+    return DotConfig(numerics=numerics, pipeline=PipelineConfig(stages=stages))
+
+
+DOT_GROUPS = (
+    WaveGroup("decode", r"(dot\.)?decode_"),
+    WaveGroup("products", r"(dot\.)?(multiply_|products)"),
+    WaveGroup("align", r"(dot\.)?terms"),
+    WaveGroup("sum", r"(dot\.)?(total|align_)"),
+    WaveGroup("normalize", r"(dot\.)?(coarse|fine|add_)"),
+    WaveGroup("round", r"(dot\.)?round"),
+)
+
+
+RECORDS = (
+    Unit(
+        name="quad_mx_dot",
+        room="trainium3/dot",
+        config_type=DotConfig,
+        build=QuadMxDot,
+        summary="Trainium3: four FP8 products, two scales, one partial sum",
+        covered=Covered(DotConfig(pipeline=registered(2)), 1000),
+        judges=(
+            Judge(14, DotConfig()),
+            Judge(18, DotConfig(numerics=TRAINIUM3_QUAD_MX_ALIGNED.numerics, pipeline=registered(2))),
+        ),
+        synthesised=(
+            Synthesised("quad_mx_dot, exact, combinational", _dot(EXACT, 0), 4, *FLOOR),
+            Synthesised("quad_mx_dot, exact, four pipeline registers", _dot(EXACT, 4), 4, *FLOOR),
+            Synthesised("quad_mx_dot, exact, E4M3 alone", _dot(E4M3_ALONE, 0), 4, *FLOOR),
+            Synthesised("quad_mx_dot, aligned", _dot(ALIGNED, 0), 4, *FLOOR),
+        ),
+        waves=(CLOCK, INPUTS, *DOT_GROUPS, OUTPUT),
+    ),
+)

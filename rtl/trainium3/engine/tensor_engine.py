@@ -15,6 +15,7 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.common.fp32.fp32_arithmetic import DROPPED_BITS
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.pipeline.wide import wide_array
+from bitpath.rtl.common.unit import Covered, Unit
 from bitpath.rtl.trainium3.array.operand_row import control_layout
 from bitpath.rtl.trainium3.array.psum import Psum, host_layout, write_layout
 from bitpath.rtl.trainium3.array.systolic_array import SystolicArray, Tiling, operand_write_layout
@@ -450,3 +451,15 @@ class TensorEngine(wiring.Component):
             dispatch.done_bank[group].eq(write_back.write.address.bank),
         ]
         return write_back.retired
+
+
+RECORDS = (
+    Unit(
+        name="tensor_engine",
+        room="trainium3/engine",
+        config_type=EngineConfig,
+        build=TensorEngine,
+        summary="Trainium3: array, operand memory, PSUM and sequencers",
+        covered=Covered(EngineConfig(), 24),
+    ),
+)

@@ -20,6 +20,7 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32Add, Fp32Multiply
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup, registered
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
 from bitpath.rtl.trainium3.lanes.config import Activation2Config
 from bitpath.rtl.trainium3.lanes.fp32_order import Fp32Order
@@ -247,3 +248,24 @@ class Activation2Lane(wiring.Component):
 
 def _negated(code: Value, negate: Value) -> Value:
     return Cat(code[:-1], code[-1] ^ negate)
+
+
+RECORDS = (
+    Unit(
+        name="activation2_lane",
+        room="trainium3/lanes",
+        config_type=Activation2Config,
+        build=Activation2Lane,
+        summary="Trainium3: a lane of Activation2 with its reduction register",
+        covered=Covered(Activation2Config(pipeline=registered(3)), 500),
+        judges=(Judge(30, Activation2Config(), 300),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup("product and sum", r"(product|sum)"),
+            WaveGroup("function", r"(function|after_function)"),
+            WaveGroup("reduction", r"(register|start|identity|order|of_both|reduce)"),
+            OUTPUT,
+        ),
+    ),
+)

@@ -18,6 +18,7 @@ from bitpath.golden.trainium3.declarations.dtypes import FORMATS
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.dma.dma_cast import WIDTHS, FromFp32, Pair, ToFp32, is_unknown, log_bytes
 from bitpath.rtl.trainium3.dma.dtype import Dtype, dtypes_within
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
@@ -264,3 +265,27 @@ class CopyLanes(wiring.Component):
         registers.valid = registers.valid & whole
         word, mask, last = registers.hold("word", word=word, mask=mask, last=last)
         m.d.comb += [self.o.p.eq(Cat(word, mask, last)), self.o.valid.eq(registers.valid)]
+
+
+RECORDS = (
+    Unit(
+        name="copy_lanes",
+        room="trainium3/lanes",
+        config_type=CopyConfig,
+        build=CopyLanes,
+        summary="Trainium3: tensor_copy of VectorE and ScalarE, 4, 2 or 1 elements a cycle",
+        covered=Covered(CopyConfig(interval=8), 100),
+        judges=(Judge(51, CopyConfig(interval=4), 60),),
+        waves=(
+            CLOCK,
+            WaveGroup("commands", r"command__"),
+            INPUTS,
+            WaveGroup("row", r"(busy|rest|pair|width|pace|copy_width)"),
+            WaveGroup("group", r"(place|fill|count|size|element)"),
+            WaveGroup("first element", r"(to_fp32_0|from_fp32_0)\."),
+            WaveGroup("elements", r"(to_fp32|fp32_|from_fp32|group)"),
+            WaveGroup("words", r"(before|word|whole)"),
+            OUTPUT,
+        ),
+    ),
+)

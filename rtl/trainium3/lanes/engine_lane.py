@@ -20,6 +20,7 @@ from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32Add, Fp32Multiply
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.dma.dma_cast import WIDTHS, FromFp32, ToFp32, is_unknown, log_bytes
 from bitpath.rtl.trainium3.dma.dtype import INTEGERS, Dtype
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
@@ -373,3 +374,25 @@ def _fault(control: EngineControl) -> Value:
 
 def _on_bits(control: EngineControl) -> Value:
     return Value.cast(control.first.op) >= FIRST_BIT_OPERATOR
+
+
+RECORDS = (
+    Unit(
+        name="engine_lane",
+        room="trainium3/lanes",
+        config_type=EngineLaneConfig,
+        build=EngineLane,
+        summary="Trainium3: tensor_scalar and tensor_tensor of VectorE and ScalarE over 13 dtypes",
+        covered=Covered(EngineLaneConfig(width=1), 300),
+        judges=(Judge(39, EngineLaneConfig(width=1), 200),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup("read", r"(to_fp32|bits|read)_"),
+            WaveGroup("first step", r"first"),
+            WaveGroup("second step", r"second"),
+            WaveGroup("write", r"(from_fp32|write)"),
+            OUTPUT,
+        ),
+    ),
+)

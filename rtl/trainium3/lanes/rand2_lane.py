@@ -19,6 +19,7 @@ from bitpath.rtl.common.arithmetic.decode import raw_sum
 from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32Add, Fp32Multiply, Fp32Result
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup, registered
 from bitpath.rtl.trainium3.dma.dma_cast import WIDTHS, FromFp32, is_unknown, log_bytes
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
@@ -121,3 +122,25 @@ class Rand2Lane(wiring.Component):
             self.i.ready.eq(registers.finish()),
         ]
         return m
+
+
+RECORDS = (
+    Unit(
+        name="rand2_lane",
+        room="trainium3/lanes",
+        config_type=Rand2Config,
+        build=Rand2Lane,
+        summary="Trainium3: random words of a VectorE lane to uniform numbers of any dtype",
+        covered=Covered(Rand2Config(pipeline=registered(4)), 300),
+        judges=(Judge(50, Rand2Config(), 200),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup("first word", r"(exact|uniform|multiply|add|from_fp32)_0"),
+            WaveGroup("width", r"(subtract|width)"),
+            WaveGroup("products and sums", r"(word|uniform|multiply|product|add|sum)"),
+            WaveGroup("elements", r"(from_fp32|packed|elements)"),
+            OUTPUT,
+        ),
+    ),
+)

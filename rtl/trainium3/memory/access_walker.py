@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.trainium3.declarations.memory import MAX_PAIRS
 from bitpath.rtl.common.pipeline.faults import first_of
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.faults import Fault, keep_first
 from bitpath.rtl.trainium3.memory.config import WalkConfig
 
@@ -146,3 +147,24 @@ class AccessWalker(wiring.Component):
             m.d.comb += self.o.p.tag.eq(tag)
             with m.If(starts):
                 m.d.sync += tag.eq(command.tag)
+
+
+RECORDS = (
+    Unit(
+        name="access_walker",
+        room="trainium3/memory",
+        config_type=WalkConfig,
+        build=AccessWalker,
+        summary="Trainium3: byte addresses of an access pattern, one a cycle",
+        covered=Covered(WalkConfig(), 300),
+        judges=(Judge(31, WalkConfig(), 100),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup("command", r"(command|reach|waiting|found)"),
+            WaveGroup("walk", r"(walking|element|size|count|most|delta|last)"),
+            WaveGroup("fault", r"(fault|clear|busy)$"),
+            OUTPUT,
+        ),
+    ),
+)

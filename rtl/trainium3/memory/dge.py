@@ -15,6 +15,7 @@ from bitpath.golden.trainium3.declarations.dma import DMA_ENGINES, DMA_QUEUES
 from bitpath.golden.trainium3.declarations.memory import ENGINE_PARTITIONS, MAX_PAIRS
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 from bitpath.rtl.common.pipeline.faults import first_of
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.faults import Fault, keep_first
 from bitpath.rtl.trainium3.memory.config import DgeConfig
 
@@ -374,3 +375,25 @@ class Dge(wiring.Component):
         """The byte of a side's next element, without the flag of its memory."""
         own = (side.address << size)[: self.config.byte_bits]
         return Mux(pattern.sbuf, (side.partition << self.config.partition_bits) | own, own)
+
+
+RECORDS = (
+    Unit(
+        name="dge",
+        room="trainium3/memory",
+        config_type=DgeConfig,
+        build=Dge,
+        summary="Trainium3: descriptor generation, a run of both sides a cycle",
+        covered=Covered(DgeConfig(), 200),
+        judges=(Judge(34, DgeConfig(), 120),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup("command", r"(command|fsm_state|step$|found|fault|clear|busy)"),
+            WaveGroup("runs", r"(present|there|boundary|joins|chunk|room|bytes_|advance|finished|leaves)"),
+            WaveGroup("source", r"source\."),
+            WaveGroup("destination", r"destination\."),
+            OUTPUT,
+        ),
+    ),
+)

@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.trainium3.declarations.memory import TRAINIUM3_INDIRECT
 from bitpath.rtl.common.pipeline.wide import wide_array
+from bitpath.rtl.common.unit import CLOCK, OUTPUT, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.memory.config import IndirectConfig
 
 ROWS, TENSOR_ROWS = TRAINIUM3_INDIRECT.numerics.index_rows, TRAINIUM3_INDIRECT.numerics.tensor_index_rows
@@ -90,3 +91,24 @@ class IndirectOffsets(wiring.Component):
         with m.Elif(self.clear):
             m.d.sync += self.outside.eq(0)
         return m
+
+
+RECORDS = (
+    Unit(
+        name="indirect_offsets",
+        room="trainium3/memory",
+        config_type=IndirectConfig,
+        build=IndirectOffsets,
+        summary="Trainium3: offsets of a gather or scatter out of an index tile, one a cycle",
+        covered=Covered(IndirectConfig(), 100),
+        judges=(Judge(33, IndirectConfig(), 40),),
+        waves=(
+            CLOCK,
+            WaveGroup("commands", r"(i__|command|active)"),
+            WaveGroup("columns", r"(index__|filled|row$)"),
+            WaveGroup("offsets", r"(offset|inside|last|taken|outside|clear)$"),
+            OUTPUT,
+            WaveGroup("column", r"column"),
+        ),
+    ),
+)

@@ -19,6 +19,7 @@ from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.pipeline.wide import wide_array
+from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.dma.read_add_write import ReadAddWrite, WriteMode, adder_ports, beat_layout
 from bitpath.rtl.trainium3.faults import Fault, keep_first
 from bitpath.rtl.trainium3.memory.config import SBUF_WORD_BYTES, SbufConfig
@@ -342,3 +343,23 @@ class Sbuf(wiring.Component):
         spread = ("read_data", "write_mask", "write_data", "dma_reads", "dma_read_data", "dma_writes")
         repeat(m, platform, f"cells_{group}", values, SbufPartition, (config,), config.group, spread=spread)
         return dma.fault
+
+
+RECORDS = (
+    Unit(
+        name="sbuf",
+        room="trainium3/memory",
+        config_type=SbufConfig,
+        build=Sbuf,
+        summary="Trainium3: SBUF, engines at full rate and DMA ports that give way",
+        covered=Covered(SbufConfig(), 100),
+        judges=(Judge(37, SbufConfig(), 40),),
+        waves=(
+            CLOCK,
+            WaveGroup("engines", r"(read__|write__|data__|uses|shown|used|first)"),
+            WaveGroup("DMA", r"dma_"),
+            WaveGroup("faults and waits", r"(fault|clear|waits)"),
+            WaveGroup("cells", r"cells_"),
+        ),
+    ),
+)

@@ -14,6 +14,7 @@ from bitpath.golden.formats.catalogue import E8M0
 from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, SCALE_OFFSETS, SCALE_PARTITIONS
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.wide import wide_array
+from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.trainium3.memory.config import ScaleFetchConfig
 
 SCALES = QUADRANT // SCALE_PARTITIONS
@@ -67,3 +68,16 @@ class ScaleFetch(wiring.Component):
         m.d.comb += [scale.eq(value) for scale, value in zip(self.o.p, held, strict=True)]
         m.d.comb += [self.o.valid.eq(registers.valid), self.i.ready.eq(registers.finish())]
         return m
+
+
+RECORDS = (
+    Unit(
+        name="scale_fetch",
+        room="trainium3/memory",
+        config_type=ScaleFetchConfig,
+        build=ScaleFetch,
+        summary="Trainium3: scales of an MX operand out of SBUF's quadrants, a column a cycle",
+        covered=Covered(ScaleFetchConfig(), 100),
+        judges=(Judge(32, ScaleFetchConfig(), 40),),
+    ),
+)

@@ -17,6 +17,7 @@ from bitpath.rtl.common.fp32.fp32_functions import DigitRecurrence
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.pipeline_registers import Delay
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, OUTPUT, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.dot.config import MultiplyAddConfig
 from bitpath.rtl.trainium3.dot.pe import Bf16Pe
 from bitpath.rtl.trainium3.faults import Fault, keep_first
@@ -314,3 +315,33 @@ class RmsNormQuant(wiring.Component):
         with m.If(self.o.valid & self.o.ready & self.o.p.last):
             m.d.sync += self.retired.eq(self.retired + 1)
         return m
+
+
+RMSNORM_QUANT_LANE_GROUPS = (
+    WaveGroup("first lane, pass 1", r"lane_0\.(hidden|cast\.|squares\.|largest|maximum)"),
+    WaveGroup("first lane, statistics", r"lane_0\.(statistics\.|in_scale)"),
+    WaveGroup("first lane, pass 2", r"lane_0\.(gamma|normalize\.)"),
+    WaveGroup("first lane, pass 3", r"lane_0\.(quantize\.|o$)"),
+)
+
+
+RECORDS = (
+    Unit(
+        name="rmsnorm_quant",
+        room="trainium3/rmsnorm_quant",
+        config_type=RmsNormQuantConfig,
+        build=RmsNormQuant,
+        summary="Trainium3: RMSNorm-Quant, rows in lanes: BF16, FP16 or FP32 in, FP8 and scales out",
+        covered=Covered(RmsNormQuantConfig(), 40),
+        judges=(Judge(17, RmsNormQuantConfig()),),
+        waves=(
+            CLOCK,
+            WaveGroup("command", r"(command__|busy|retired)"),
+            WaveGroup("hidden and gamma", r"(hidden|gamma)__"),
+            WaveGroup("sequencer", r"sequencer\."),
+            WaveGroup("gamma's broadcast", r"(broadcast\.|weight)"),
+            *RMSNORM_QUANT_LANE_GROUPS,
+            OUTPUT,
+        ),
+    ),
+)

@@ -10,6 +10,7 @@ from amaranth import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
 from bitpath.rtl.trainium3.tensor.config import PASS_BITS, TransposeConfig
 
@@ -109,3 +110,16 @@ class BackgroundTranspose(wiring.Component):
                     with m.If(reading == b):
                         m.d.sync += full[b].eq(0)
         return m
+
+
+RECORDS = (
+    Unit(
+        name="background_transpose",
+        room="trainium3/tensor",
+        config_type=TransposeConfig,
+        build=BackgroundTranspose,
+        summary="Trainium3: rows to columns in two banks of registers, beside the array",
+        covered=Covered(TransposeConfig(), 100),
+        judges=(Judge(44, TransposeConfig(size=2), 40),),
+    ),
+)

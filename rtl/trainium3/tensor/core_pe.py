@@ -18,6 +18,7 @@ from amaranth.lib.data import UnionLayout
 from bitpath.golden.formats.catalogue import E8M0, FP32
 from bitpath.golden.trainium3.declarations.tensor import DOUBLE_ROW
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import Covered, Judge, Unit, registered
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.pe import ProcessingElement
 from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot, operand_layout
@@ -133,3 +134,16 @@ class CorePe(ProcessingElement):
                 signal.eq(value) for signal, value in zip((passed, in_dot, in_pass), held.values(), strict=True)
             ]
         return Mux(in_dot, dot.o.p, Mux(in_pass, passed, wide.o))
+
+
+RECORDS = (
+    Unit(
+        name="core_pe",
+        room="trainium3/tensor",
+        config_type=CorePeConfig,
+        build=CorePe,
+        summary="Trainium3: MX, double row, narrow, FP32, sparse and transpose mode in one processing element",
+        covered=Covered(CorePeConfig(pipeline=registered(2)), 400),
+        judges=(Judge(43, CorePeConfig(), 150),),
+    ),
+)

@@ -12,6 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.trainium3.tensor.config import WIDE, PassesConfig
 from bitpath.rtl.trainium3.tensor.element_decode import Part, PassElement
 
@@ -99,3 +100,16 @@ class Fp32Passes(wiring.Component):
                 column.elements[row].eq(element.o),
             ]
         return m
+
+
+RECORDS = (
+    Unit(
+        name="fp32_passes",
+        room="trainium3/tensor",
+        config_type=PassesConfig,
+        build=Fp32Passes,
+        summary="Trainium3: FP32 columns as the halves of four passes, or rounded to TF32",
+        covered=Covered(PassesConfig(), 400),
+        judges=(Judge(41, PassesConfig()),),
+    ),
+)

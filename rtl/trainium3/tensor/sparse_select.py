@@ -10,6 +10,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
 from bitpath.rtl.trainium3.tensor.config import NARROW, SelectConfig
 from bitpath.rtl.trainium3.tensor.tag_select import PATTERN, SLOTS, TAG, TagSelect, is_known
@@ -85,3 +86,16 @@ class SparseSelect(wiring.Component):
                     self.o.p.illegal[place].eq(select.illegal),
                 ]
         return m
+
+
+RECORDS = (
+    Unit(
+        name="sparse_select",
+        room="trainium3/tensor",
+        config_type=SelectConfig,
+        build=SparseSelect,
+        summary="Trainium3: the moving elements that the tags of four rows of PEs select",
+        covered=Covered(SelectConfig(), 100),
+        judges=(Judge(42, SelectConfig(cols=1)),),
+    ),
+)

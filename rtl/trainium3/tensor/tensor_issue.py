@@ -11,6 +11,7 @@ from amaranth import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.trainium3.tensor.config import IssueConfig
 
 TILES = 16
@@ -97,3 +98,16 @@ class TensorIssue(wiring.Component):
         with m.If(cycles.any()):
             m.d.sync += cycles.eq(cycles - 1)
         return cycles
+
+
+RECORDS = (
+    Unit(
+        name="tensor_issue",
+        room="trainium3/tensor",
+        config_type=IssueConfig,
+        build=TensorIssue,
+        summary="Trainium3: instructions into the main, the background and the tiles' slots",
+        covered=Covered(IssueConfig(cycle_bits=5), 300),
+        judges=(Judge(45, IssueConfig(cycle_bits=5), 150),),
+    ),
+)

@@ -14,6 +14,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.tensor import LOAD_BITS
+from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
 from bitpath.rtl.trainium3.tensor.config import LoadConfig
 from bitpath.rtl.trainium3.tensor.tag_select import TAG
@@ -120,3 +121,16 @@ class WeightLoad(wiring.Component):
             with m.If(self.i.p.swap):
                 m.d.sync += [full.eq(0), self.o.p.columns.eq(Cat(second)), self.o.p.tags.eq(Cat(tags))]
         return m
+
+
+RECORDS = (
+    Unit(
+        name="weight_load",
+        room="trainium3/tensor",
+        config_type=LoadConfig,
+        build=WeightLoad,
+        summary="Trainium3: stationary words of some rows loaded four or two columns a cycle, and swapped in",
+        covered=Covered(LoadConfig(cols=18), 60),
+        judges=(Judge(46, LoadConfig(), 30),),
+    ),
+)

@@ -24,6 +24,7 @@ from bitpath.rtl.common.fp32.fp32_arithmetic import UNPACKED, Fp32Add, Fp32Resul
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup, registered
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
 from bitpath.rtl.trainium3.vector.config import ExponentialConfig
 
@@ -438,3 +439,30 @@ class Exponential(wiring.Component):
             m.d.comb += [add.a.eq(total), add.b.eq(term), after.eq(Mux(takes, add.o, total))]
             total = after
         return total
+
+
+RECORDS = (
+    Unit(
+        name="exponential",
+        room="trainium3/vector",
+        config_type=ExponentialConfig,
+        build=Exponential,
+        summary="Trainium3: exp(src - max) with its running sum, a lane",
+        covered=Covered(
+            ExponentialConfig(width=4, pipeline=registered(3)),
+            500,
+            tests="corners|every_bf16_code/bf16=False|many|half|random|rows|latency|resets",
+        ),
+        judges=(Judge(13, ExponentialConfig()),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup("first element", r"(difference|argument|power|result|narrow)_0\."),
+            WaveGroup("differences", r"difference"),
+            WaveGroup("arguments", r"argument"),
+            WaveGroup("powers", r"(power|result)"),
+            WaveGroup("sum", r"(accumulator|start|total|add_|sum)"),
+            OUTPUT,
+        ),
+    ),
+)

@@ -21,6 +21,7 @@ from bitpath.rtl.common.arithmetic.normalize import Normalize
 from bitpath.rtl.common.arithmetic.round import Round
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup, registered
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
 from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
 
@@ -284,3 +285,25 @@ class QuantizeMx(wiring.Component):
         word = Signal(X4 * E4M3FN.width, name=f"word_{p}")
         m.d.comb += word.eq(Mux(is_fp4, Cat(code[: E2M1.width] for code in codes), Cat(codes)))
         return word
+
+
+RECORDS = (
+    Unit(
+        name="quantize_mx",
+        room="trainium3/vector",
+        config_type=QuantizeMxConfig,
+        build=QuantizeMx,
+        summary="Trainium3: 8 partitions x 4 elements to an MXFP8 block a cycle",
+        covered=Covered(QuantizeMxConfig(pipeline=registered(2)), 500),
+        judges=(Judge(16, QuantizeMxConfig()),),
+        waves=(
+            CLOCK,
+            INPUTS,
+            WaveGroup("first element", r"(source_0|code_0)\."),
+            WaveGroup("largest exponent and scale", r"(maximum|offset|(largest|scale)(?!_number))"),
+            WaveGroup("numbers", r"(source|numbers|largest|scale)_"),
+            WaveGroup("codes", r"code"),
+            OUTPUT,
+        ),
+    ),
+)

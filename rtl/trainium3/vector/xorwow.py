@@ -10,6 +10,7 @@ from amaranth.utils import ceil_log2
 
 from bitpath.golden.trainium3.declarations.vector import XORWOW_INCREMENT, XORWOW_STATES, XORWOW_WORDS
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
+from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.vector.config import XorwowConfig
 
@@ -124,3 +125,24 @@ class Xorwow(wiring.Component):
             self.states.eq(Array(lane.states.as_value() for lane in lanes)[self.lane]),
         ]
         return m
+
+
+RECORDS = (
+    Unit(
+        name="xorwow",
+        room="trainium3/vector",
+        config_type=XorwowConfig,
+        build=Xorwow,
+        summary="Trainium3: four XORWOW states a lane, loaded and stored",
+        covered=Covered(XorwowConfig(lanes=2), 300),
+        judges=(Judge(4, XorwowConfig()),),
+        waves=(
+            CLOCK,
+            WaveGroup("loads", r"load__"),
+            WaveGroup("numbers", r"random__"),
+            WaveGroup("states shown", r"(lane|states)$"),
+            WaveGroup("first lane", r"lane_0\."),
+            WaveGroup("lanes", r"lane_"),
+        ),
+    ),
+)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bitpath.rtl.units import UNITS, control_files
+from bitpath.rtl.units import UNITS
 from bitpath.sim.campaigns.mutation import hosts, netlist, traffic
 from bitpath.sim.campaigns.mutation.hosts import HOSTS, Host
 from bitpath.sim.engine import tools
@@ -166,7 +166,7 @@ def test_what_is_no_datapath_is_no_target(monkeypatch):
 
 @covers("mutation.draw")
 def test_what_is_left_out_is_there_and_no_operator():
-    files = control_files()
+    files = [f"{folder}/{file}" for folder, own in hosts.CONTROL.items() for file in own]
     assert len(files) > 30
     assert all((hosts.RTL.parent / f"{file}.py").is_file() for file in files)
     assert not [file for file in files if file.startswith("rtl/common/")]
