@@ -27,7 +27,7 @@ from bitpath.golden.aie_ml_v2.tile.tile import Tile
 from bitpath.golden.arrays.arguments import one_of, suggestion
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
-from bitpath.rtl.aie_ml_v2.tile.config import DataMemoryConfig
+from bitpath.rtl.aie_ml_v2.tile.data_memory import DataMemoryConfig
 from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig
 from bitpath.rtl.aie_ml_v2.vector.native_shapes import NativeShape
 from bitpath.sim.flows import operands as matrices

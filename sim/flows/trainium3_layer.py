@@ -13,7 +13,7 @@ from bitpath.golden.arrays.parallel import Progress
 from bitpath.golden.formats.blocks import MX_FORMATS
 from bitpath.golden.formats.catalogue import BF16, E8M0
 from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
-from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
+from bitpath.rtl.trainium3.vector.quantize_mx import QuantizeMxConfig
 from bitpath.sim.engine.runner import Built
 from bitpath.sim.flows.accuracy import rmsnorm_reference
 from bitpath.sim.flows.builds import Builds, Part

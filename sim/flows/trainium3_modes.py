@@ -15,7 +15,8 @@ from bitpath.golden import trainium3
 from bitpath.golden.arrays.arguments import one_of, suggestion
 from bitpath.golden.trainium3.tensor.issue import Kind, tensor_cycles
 from bitpath.golden.trainium3.tensor.modes import DOUBLE_ROW, MODES, SPARSE, ModeInstruction, pruned
-from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumConfig
+from bitpath.rtl.trainium3.array.psum import PsumConfig
+from bitpath.rtl.trainium3.array.systolic_array import CoreArrayConfig
 from bitpath.sim.flows.trainium3_staged import CORE_ARRAY, StagedRun, psum_behind
 from bitpath.verif.trainium3.core.core_modes import passes_of
 from bitpath.verif.trainium3.core.stages import Play

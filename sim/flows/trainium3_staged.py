@@ -5,13 +5,21 @@ from dataclasses import dataclass, field
 from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_FP32, MAX_STATIONARY, PSUM_BANKS
 from bitpath.rtl.common.fp32.fp32_functions import Fp32LanesConfig
 from bitpath.rtl.common.unit import registered
-from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumConfig
+from bitpath.rtl.trainium3.array.psum import PsumConfig
+from bitpath.rtl.trainium3.array.systolic_array import CoreArrayConfig
 from bitpath.rtl.trainium3.core.config import CoreConfig, DmaEngineConfig
-from bitpath.rtl.trainium3.dma.config import DmaMoverConfig, DmaTransposeConfig
+from bitpath.rtl.trainium3.dma.dma_mover import DmaMoverConfig
+from bitpath.rtl.trainium3.dma.dma_transpose import DmaTransposeConfig
 from bitpath.rtl.trainium3.engine.instruction import EngineConfig
-from bitpath.rtl.trainium3.lanes.config import Activation2Config, CopyConfig, EngineLaneConfig, Rand2Config
-from bitpath.rtl.trainium3.tensor.config import CorePeConfig, TransposeConfig
-from bitpath.rtl.trainium3.vector.config import ExponentialConfig, QuantizeMxConfig, XorwowConfig
+from bitpath.rtl.trainium3.lanes.activation2_lane import Activation2Config
+from bitpath.rtl.trainium3.lanes.copy_lanes import CopyConfig
+from bitpath.rtl.trainium3.lanes.engine_lane import EngineLaneConfig
+from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Config
+from bitpath.rtl.trainium3.tensor.background_transpose import TransposeConfig
+from bitpath.rtl.trainium3.tensor.config import CorePeConfig
+from bitpath.rtl.trainium3.vector.exponential import ExponentialConfig
+from bitpath.rtl.trainium3.vector.quantize_mx import QuantizeMxConfig
+from bitpath.rtl.trainium3.vector.xorwow import XorwowConfig
 from bitpath.sim.flows import staged
 from bitpath.sim.flows.trainium3_matmul import ENGINES
 from bitpath.verif.trainium3.core.core_layer import LAYER

@@ -18,8 +18,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from bitpath.golden.aie_ml_v2.declarations.codes import CASCADE_BITS, CASCADE_DEPTH
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig, beat_layout, place_layout
-from bitpath.rtl.aie_ml_v2.vector.vector_mac import VectorMac
+from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig, beat_layout
+from bitpath.rtl.aie_ml_v2.vector.vector_mac import VectorMac, place_layout
 from bitpath.rtl.common.config import require_range
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Unit, WaveGroup

@@ -4,10 +4,6 @@ from dataclasses import dataclass
 
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, XDNA2_BFP16EBS8, AieNumerics
 from bitpath.rtl.aie_ml_v2.convert.layouts import Blocks
-from bitpath.rtl.common.config import require_power_of_two
-
-MAX_INTEGER_LANES = 64
-"""Largest number of 32-bit accumulator lanes in one conversion of the machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,18 +22,3 @@ class MxConvertConfig:
 
 BFP16EBS8_CONVERT = MxConvertConfig(numerics=XDNA2_BFP16EBS8.numerics, blocks=Blocks.BFP16EBS8)
 """XDNA2's conversion to bfp16ebs8."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class IntegerLanesConfig:
-    """Configuration of the conversions SRS and UPS.
-
-    Attributes
-    ----------
-    lanes : accumulator lanes of 32 bits, or half that number of 64 bits; a power of two from 2 to 64.
-    """
-
-    lanes: int = 4
-
-    def __post_init__(self) -> None:
-        require_power_of_two("integer lanes", "lanes", self.lanes, 2, MAX_INTEGER_LANES)

@@ -5,6 +5,7 @@ Latency: 2 cycles, pipeline registers before and after the lanes. Throughput: on
 Ref: AM027, "Fixed-Point SRS and UPS Conversions"; UG1583; llvm-aie for the flag srSRS_of.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
@@ -12,14 +13,33 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.aie_ml_v2.declarations.codes import SRS_MODES, SRS_SHIFTS, RoundingCode, Saturation
-from bitpath.rtl.aie_ml_v2.convert.config import IntegerLanesConfig
 from bitpath.rtl.aie_ml_v2.convert.layouts import ACC_LANE_BITS, SrsControl, acc_bits, vector_bits
 from bitpath.rtl.aie_ml_v2.convert.sticky_flag import StickyFlag
 from bitpath.rtl.common.arithmetic.align import Align, Dropped
 from bitpath.rtl.common.arithmetic.round import RoundIncrement
+from bitpath.rtl.common.config import require_power_of_two
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
+
+MAX_INTEGER_LANES = 64
+"""Largest number of 32-bit accumulator lanes in one conversion of the machine."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntegerLanesConfig:
+    """Configuration of the conversions SRS and UPS.
+
+    Attributes
+    ----------
+    lanes : accumulator lanes of 32 bits, or half that number of 64 bits; a power of two from 2 to 64.
+    """
+
+    lanes: int = 4
+
+    def __post_init__(self) -> None:
+        require_power_of_two("integer lanes", "lanes", self.lanes, 2, MAX_INTEGER_LANES)
+
 
 # SRS lane: ``o = saturate(round(i / 2**shift))`` of one accumulator lane.
 #

@@ -12,9 +12,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.aie_ml_v2.declarations.codes import UPS_MODES, UPS_SHIFTS, Saturation
-from bitpath.rtl.aie_ml_v2.convert.config import IntegerLanesConfig
 from bitpath.rtl.aie_ml_v2.convert.layouts import ACC_LANE_BITS, SATURATION_BITS, UpsControl, acc_bits, vector_bits
-from bitpath.rtl.aie_ml_v2.convert.srs import AIE_LANE_GROUPS
+from bitpath.rtl.aie_ml_v2.convert.srs import AIE_LANE_GROUPS, IntegerLanesConfig
 from bitpath.rtl.aie_ml_v2.convert.sticky_flag import StickyFlag
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate

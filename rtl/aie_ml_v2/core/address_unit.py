@@ -10,8 +10,7 @@ from amaranth.utils import exact_log2
 
 from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS
 from bitpath.rtl.aie_ml_v2.core.bundle import ADDRESS
-from bitpath.rtl.aie_ml_v2.tile.agu import Agu, AguMode
-from bitpath.rtl.aie_ml_v2.tile.config import AguConfig
+from bitpath.rtl.aie_ml_v2.tile.agu import Agu, AguConfig, AguMode
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 PORTS = ("lda", "ldb", "st")

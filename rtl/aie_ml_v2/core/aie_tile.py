@@ -32,8 +32,7 @@ from bitpath.rtl.aie_ml_v2.core.store_unit import StoreUnit
 from bitpath.rtl.aie_ml_v2.faults import Fault
 from bitpath.rtl.aie_ml_v2.mover.layouts import ShuffleConfig
 from bitpath.rtl.aie_ml_v2.mover.shuffle import Shuffle
-from bitpath.rtl.aie_ml_v2.tile.config import DataMemoryConfig
-from bitpath.rtl.aie_ml_v2.tile.data_memory import DataMemory, outside_layout
+from bitpath.rtl.aie_ml_v2.tile.data_memory import DataMemory, DataMemoryConfig, outside_layout
 from bitpath.rtl.aie_ml_v2.tile.fifos import LINE_BITS
 from bitpath.rtl.aie_ml_v2.tile.registers import MV_FORWARD, AccumulatorRegisters, VectorRegisters
 from bitpath.rtl.aie_ml_v2.tile.slot_file import SLOTS

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 
 from bitpath.golden.aie_ml_v2.declarations.codes import VECTOR_BITS
 from bitpath.golden.aie_ml_v2.declarations.tile import BANK_BYTES, BANK_WORDS
-from bitpath.rtl.aie_ml_v2.tile.config import AccumulatorRegistersConfig, DataMemoryConfig, VectorRegistersConfig
+from bitpath.rtl.aie_ml_v2.tile.data_memory import DataMemoryConfig
+from bitpath.rtl.aie_ml_v2.tile.registers import AccumulatorRegistersConfig, VectorRegistersConfig
 from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig
 from bitpath.rtl.common.config import require_range
 

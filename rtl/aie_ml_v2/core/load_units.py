@@ -31,9 +31,8 @@ from bitpath.golden.aie_ml_v2.declarations.cycles import LOAD, POP
 from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, BANK_BYTES, FIFO_BYTES, LINE_BYTES
 from bitpath.rtl.aie_ml_v2.core.address_unit import POINTER_WRITE
 from bitpath.rtl.aie_ml_v2.core.bundle import REGISTER, LoadOp, PopFormat
-from bitpath.rtl.aie_ml_v2.tile.config import LoadFifoConfig, VectorRegistersConfig
-from bitpath.rtl.aie_ml_v2.tile.fifos import COUNT, FIFO_BITS, LINE_BITS, PLACE_BITS, LoadFifo
-from bitpath.rtl.aie_ml_v2.tile.registers import vector_write
+from bitpath.rtl.aie_ml_v2.tile.fifos import COUNT, FIFO_BITS, LINE_BITS, PLACE_BITS, LoadFifo, LoadFifoConfig
+from bitpath.rtl.aie_ml_v2.tile.registers import VectorRegistersConfig, vector_write
 from bitpath.rtl.aie_ml_v2.vector.native_mac import SparseGroup
 from bitpath.rtl.common.pipeline.pipeline_registers import Delay
 from bitpath.rtl.common.pipeline.shared_instances import instantiate

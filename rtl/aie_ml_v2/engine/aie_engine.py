@@ -28,8 +28,8 @@ from bitpath.rtl.aie_ml_v2.engine.command import (
 )
 from bitpath.rtl.aie_ml_v2.faults import Fault
 from bitpath.rtl.aie_ml_v2.mac.config import MacMode
-from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig, place_layout, word_bits
-from bitpath.rtl.aie_ml_v2.vector.vector_mac import VectorMac
+from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
+from bitpath.rtl.aie_ml_v2.vector.vector_mac import VectorMac, place_layout, word_bits
 from bitpath.rtl.common.pipeline.faults import first_of, keep_first
 from bitpath.rtl.common.pipeline.word_memory import word_memory
 from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup

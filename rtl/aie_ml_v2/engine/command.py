@@ -11,7 +11,8 @@ from amaranth.utils import ceil_log2
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, FLOAT8_FORMATS, FLOAT16, INT8
 from bitpath.rtl.aie_ml_v2.faults import Fault
 from bitpath.rtl.aie_ml_v2.mac.config import BYTE, MacControl, MacMode
-from bitpath.rtl.aie_ml_v2.vector.config import X_BITS, X_BLOCKS, Y_BITS, Y_BLOCKS, VectorMacConfig, place_layout
+from bitpath.rtl.aie_ml_v2.vector.config import X_BITS, X_BLOCKS, Y_BITS, Y_BLOCKS, VectorMacConfig
+from bitpath.rtl.aie_ml_v2.vector.vector_mac import place_layout
 from bitpath.rtl.common.config import require_power_of_two
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.unit import Covered, Judge, Unit

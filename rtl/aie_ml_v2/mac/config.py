@@ -6,7 +6,7 @@ from amaranth import Cat, Const, Value
 from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2
 
-from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, MX6, MX9, MxFormat
+from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, MX9, MxFormat
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS, INT8, Mode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, XDNA2_BFP16EBS8, AieNumerics
 
@@ -29,7 +29,6 @@ class MacMode(enum.Enum, shape=3):
         return cls[mode.name.upper()]
 
 
-INTEGER_MODES = (MacMode.INT8, MacMode.INT16)
 FLOAT_MODES = (MacMode.FLOAT16, MacMode.FLOAT8)
 MX_MODES = (MacMode.MX6, MacMode.MX9)
 
@@ -59,8 +58,6 @@ LANE_OPERAND_BITS = DEPTH * WORD_BITS
 """Bits of a lane's operand from one tile: 8 elements of 16 bits, the widest mode."""
 FORMAT_BITS = ceil_log2(len(FLOAT8_FORMATS))
 """Bits of the index of a float format within its mode."""
-ELEMENT_BITS = {"int8": 8, "int16": 16, "float16": 16, "float8": 8, "mx6": MX6.width, "mx9": MX9.width}
-"""Bits of an element by the name of its mode."""
 
 
 class MacControl(data.Struct):
@@ -96,18 +93,6 @@ class LaneOperands(data.Struct):
     y_exponent: BYTE
     x_shift: BYTE
     y_shift: BYTE
-
-
-@dataclass(frozen=True, kw_only=True)
-class PostAddConfig:
-    """Configuration of ProductSum, the unit post_add.
-
-    Attributes
-    ----------
-    numerics : choices where the documents leave the result open.
-    """
-
-    numerics: AieNumerics = AIE_ML_V2.numerics
 
 
 def _check_modes(unit: str, modes: tuple[MacMode, ...]) -> None:
@@ -153,35 +138,6 @@ class MacLaneConfig:
         return any(mode in self.modes for mode in modes)
 
 
-@dataclass(frozen=True, kw_only=True)
-class WideLanesConfig:
-    """Configuration of a pair of lanes.
-
-    Attributes
-    ----------
-    modes : modes of each lane with 32 bits, in the order of `MacMode`; INT16, whose multipliers 64-bit lanes use, must be
-        among them.
-    numerics : choices where the documents leave the result open.
-    stalls : True for lanes with a clock enable.
-    """
-
-    modes: tuple[MacMode, ...] = (MacMode.INT8, MacMode.INT16)
-    numerics: AieNumerics = AIE_ML_V2.numerics
-    stalls: bool = False
-
-    def __post_init__(self) -> None:
-        if MacMode.INT16 not in self.modes:
-            raise ValueError(f"wide_lanes: modes must have MacMode.INT16, not {self.modes!r}")
-        _check_modes("wide_lanes", self.modes)
-
-    @property
-    def lane(self) -> MacLaneConfig:
-        """Configuration of either lane."""
-        return MacLaneConfig(modes=self.modes, numerics=self.numerics, chained=True, stalls=self.stalls)
-
-
-MX9_LANE = MacLaneConfig(modes=(MacMode.MX9,))
-"""A lane that supports MX9 only."""
 BFP16EBS8_LANE = MacLaneConfig(modes=(MacMode.MX9,), numerics=XDNA2_BFP16EBS8.numerics, bfp16ebs8=True)
 """XDNA2's lane of bfp16ebs8."""
 
@@ -201,8 +157,6 @@ FLOAT_FRACTION_BITS = 2 * (SIGNIFICAND_BITS - 1)
 """Fraction bits of a float product: 10 of each factor."""
 FLOAT_INTEGER_BITS = 2
 """Integer bits of a float product, which is below 4."""
-MX_FRACTION_BITS = 14
-"""Fraction bits of an MX term: 6 of each MX9 factor, and 2 for the shift bits."""
 EXPONENT_BITS = 9
 """9 bits hold an exponent code: at most ``255 + 255 + 1 = 511``; 0 for a term that takes no part in the maximum."""
 

@@ -55,10 +55,7 @@ from bitpath.rtl.aie_ml_v2.mac.config import (
     EXPONENT_BITS,
     FLOAT_FRACTION_BITS,
     FLOAT_MODES,
-    INTEGER_MODES,
     LANE_BITS,
-    MX9_LANE,
-    MX_FRACTION_BITS,
     LaneOperands,
     MacControl,
     MacLaneConfig,
@@ -75,6 +72,17 @@ from bitpath.rtl.common.arithmetic.normalize import Normalize
 from bitpath.rtl.common.arithmetic.round import RoundIncrement
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Synthesised, Unit, WaveGroup, YardstickConfig
+
+INTEGER_MODES = (MacMode.INT8, MacMode.INT16)
+
+
+MX9_LANE = MacLaneConfig(modes=(MacMode.MX9,))
+"""A lane that supports MX9 only."""
+
+
+MX_FRACTION_BITS = 14
+"""Fraction bits of an MX term: 6 of each MX9 factor, and 2 for the shift bits."""
+
 
 # Normalisation of a lane's sum: leading-zero count, normalisation shift, rounding to FP32 (cycle 6, floats 7)::
 #

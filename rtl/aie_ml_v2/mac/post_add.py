@@ -12,11 +12,14 @@ For INT16 it adds the four partial products of either 16-bit product at bits 0, 
 and either product may be subtracted. Combinational.
 """
 
+from dataclasses import dataclass
+
 from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK
+from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AieNumerics
 from bitpath.rtl.aie_ml_v2.mac.config import (
     BYTE,
     CHAINED_SUM_BITS,
@@ -26,12 +29,24 @@ from bitpath.rtl.aie_ml_v2.mac.config import (
     LaneOperands,
     MacLaneConfig,
     MacMode,
-    PostAddConfig,
     is_one_of,
 )
 from bitpath.rtl.aie_ml_v2.mac.products import MX6_IN_MX9, Products, ProductWords
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import Covered, Unit, WaveGroup
+
+
+@dataclass(frozen=True, kw_only=True)
+class PostAddConfig:
+    """Configuration of ProductSum, the unit post_add.
+
+    Attributes
+    ----------
+    numerics : choices where the documents leave the result open.
+    """
+
+    numerics: AieNumerics = AIE_ML_V2.numerics
+
 
 SHIFTS = 2
 """Extra low bits of a term: a shift bit of x and one of y move a product right by at most 2."""

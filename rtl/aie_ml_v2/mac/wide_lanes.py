@@ -12,15 +12,46 @@ accumulation. Sums wrap modulo 2**64. ``negated`` subtracts single products, as 
 Latency and hazards are those of `MacLane`. Ref: AM027, Table 7; llvm-aie for the timing and for shift16.
 """
 
+from dataclasses import dataclass
+
 from amaranth import Cat, EnableInserter, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.rtl.aie_ml_v2.mac.config import LANE_BITS, WORD_BITS, LaneOperands, WideLanesConfig
+from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AieNumerics
+from bitpath.rtl.aie_ml_v2.mac.config import LANE_BITS, WORD_BITS, LaneOperands, MacLaneConfig, MacMode, _check_modes
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import MacLane
 from bitpath.rtl.aie_ml_v2.mac.post_add import INT16_PRODUCTS
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
+
+
+@dataclass(frozen=True, kw_only=True)
+class WideLanesConfig:
+    """Configuration of a pair of lanes.
+
+    Attributes
+    ----------
+    modes : modes of each lane with 32 bits, in the order of `MacMode`; INT16, whose multipliers 64-bit lanes use, must be
+        among them.
+    numerics : choices where the documents leave the result open.
+    stalls : True for lanes with a clock enable.
+    """
+
+    modes: tuple[MacMode, ...] = (MacMode.INT8, MacMode.INT16)
+    numerics: AieNumerics = AIE_ML_V2.numerics
+    stalls: bool = False
+
+    def __post_init__(self) -> None:
+        if MacMode.INT16 not in self.modes:
+            raise ValueError(f"wide_lanes: modes must have MacMode.INT16, not {self.modes!r}")
+        _check_modes("wide_lanes", self.modes)
+
+    @property
+    def lane(self) -> MacLaneConfig:
+        """Configuration of either lane."""
+        return MacLaneConfig(modes=self.modes, numerics=self.numerics, chained=True, stalls=self.stalls)
+
 
 HALVES = 2
 WIDE_BITS = HALVES * LANE_BITS

@@ -3,12 +3,30 @@
 Ref: UG1583, pseudo-code of 2D and 3D addressing; llvm-aie for the registers.
 """
 
+from dataclasses import dataclass
+
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.rtl.aie_ml_v2.tile.config import AguConfig
+from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS
+from bitpath.rtl.common.config import require_range
 from bitpath.rtl.common.unit import Covered, Judge, Unit
+
+
+@dataclass(frozen=True, kw_only=True)
+class AguConfig:
+    """Configuration of address generation.
+
+    Attributes
+    ----------
+    address_bits : bits of pointers, modifiers, sizes and counters; 20 on the machine.
+    """
+
+    address_bits: int = ADDRESS_BITS
+
+    def __post_init__(self) -> None:
+        require_range("agu", "address_bits", self.address_bits, 2, ADDRESS_BITS)
 
 
 class AguMode(enum.Enum, shape=2):

@@ -7,6 +7,7 @@
 Ref: AM027 chapter 2 and appendix A; AM020 for the stalls. Who goes first is chosen.
 """
 
+from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
@@ -15,10 +16,60 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS
-from bitpath.rtl.aie_ml_v2.tile.config import DataMemoryConfig
+from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, BANK_BYTES, BANK_WORDS, MODULE_PAIRS, MODULES
+from bitpath.rtl.common.config import require_power_of_two
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataMemoryConfig:
+    """Configuration of data memory; the machine has 4 modules of 4 pairs of banks of 256 words of 32 bytes.
+
+    Attributes
+    ----------
+    modules, pairs : modules, and pairs of banks in each; powers of two from 1 to 4.
+    words : words of a bank, a power of two from 2 to 256.
+    bank_bytes : bytes of a word, a power of two from 2 to 32.
+    round_robin : whether an outside port goes before the core after a cycle in which it waited; else it gives way always.
+    """
+
+    modules: int = 2
+    pairs: int = 2
+    words: int = 4
+    bank_bytes: int = 4
+    round_robin: bool = False
+
+    def __post_init__(self) -> None:
+        require_power_of_two("data_memory", "modules", self.modules, 1, MODULES)
+        require_power_of_two("data_memory", "pairs", self.pairs, 1, MODULE_PAIRS)
+        require_power_of_two("data_memory", "words", self.words, 2, BANK_WORDS)
+        require_power_of_two("data_memory", "bank_bytes", self.bank_bytes, 2, BANK_BYTES)
+
+    @property
+    def line_bytes(self) -> int:
+        """Bytes of the widest access, a word of both banks of a pair."""
+        return 2 * self.bank_bytes
+
+    @property
+    def all_pairs(self) -> int:
+        return self.modules * self.pairs
+
+    @property
+    def byte_bits(self) -> int:
+        """Bits of a byte's place in a bank's word."""
+        return exact_log2(self.bank_bytes)
+
+    @property
+    def word_bits(self) -> int:
+        """Bits of a word's place in its bank."""
+        return exact_log2(self.words)
+
+    @property
+    def used_bits(self) -> int:
+        """Bits of an address in the memory."""
+        return self.byte_bits + 1 + self.word_bits + exact_log2(self.all_pairs)
+
 
 # One single-port bank of data memory with its arbiter: load A, load B, the store, and an outside port.
 

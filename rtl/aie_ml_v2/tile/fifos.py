@@ -8,16 +8,53 @@
 Ref: llvm-aie's registers and itineraries (target aie2ps); the rule of the transfers is chosen.
 """
 
+from dataclasses import dataclass
+
 from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.aie_ml_v2.declarations.codes import SPARSE_ALIGNMENT_BYTES, SPARSE_CHUNK_BYTES
 from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, FIFO_BYTES, LINE_BYTES
-from bitpath.rtl.aie_ml_v2.tile.config import LoadFifoConfig, StoreFifoConfig
+from bitpath.rtl.common.config import require_range
 from bitpath.rtl.common.pipeline.pipeline_registers import Delay
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadFifoConfig:
+    """Configuration of a load FIFO.
+
+    Attributes
+    ----------
+    latency : cycles from a request to its line of memory; 6 on the machine, whose memory is read in cycle 5. With 1 the
+        requests come in the cycle of the access.
+    """
+
+    latency: int = 6
+
+    def __post_init__(self) -> None:
+        require_range("load_fifo", "latency", self.latency, 1, 8)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreFifoConfig:
+    """Configuration of the store FIFO.
+
+    Attributes
+    ----------
+    latency : cycles from a push to its bytes; 4 on the machine, which writes to memory in cycle 6.
+    late : cycles more of a push that converts; 2 on the machine.
+    """
+
+    latency: int = 4
+    late: int = 2
+
+    def __post_init__(self) -> None:
+        require_range("store_fifo", "latency", self.latency, 1, 8)
+        require_range("store_fifo", "late", self.late, 1, 4)
+
 
 # Widths of the FIFOs, masks of their lowest bytes, and moves by any number of bytes.
 

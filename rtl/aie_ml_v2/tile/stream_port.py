@@ -3,13 +3,38 @@
 Ref: AM027 chapter 2; AM029 for the status bits.
 """
 
+from dataclasses import dataclass
+
 from amaranth import Array, Cat, Const, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from bitpath.rtl.aie_ml_v2.tile.config import StreamPortConfig
+from bitpath.golden.aie_ml_v2.declarations.tile import STREAM_IN_WORDS, STREAM_OUT_WORDS
+from bitpath.rtl.common.config import require_range
 from bitpath.rtl.common.unit import Covered, Judge, Unit
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamPortConfig:
+    """Configuration of the stream ports.
+
+    Attributes
+    ----------
+    inputs : streams into the core, 1 or 2.
+    in_words, out_words : words of a buffer in, 1 to 16, and out, 3 to 16. A buffer out of two words would take none in the
+        cycle in which its first word moves to the output.
+    """
+
+    inputs: int = 1
+    in_words: int = STREAM_IN_WORDS
+    out_words: int = STREAM_OUT_WORDS
+
+    def __post_init__(self) -> None:
+        require_range("stream_port", "inputs", self.inputs, 1, 2)
+        require_range("stream_port", "in_words", self.in_words, 1, 16)
+        require_range("stream_port", "out_words", self.out_words, 3, 16)
+
 
 STREAM_WORD = data.StructLayout({"word": 32, "last": 1})
 """Layout of a word, with a bit for the last one of a packet (tlast)."""

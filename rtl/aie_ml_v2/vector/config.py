@@ -9,15 +9,10 @@ from amaranth.utils import ceil_log2
 from bitpath.golden.aie_ml_v2.declarations.codes import MX6, MX_BLOCK, VECTOR_BITS
 from bitpath.golden.aie_ml_v2.declarations.modes import INT8, MX9_MODE
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AieNumerics
-from bitpath.rtl.aie_ml_v2.mac.config import (
-    BYTE,
-    LANE_BITS,
-    MacControl,
-    MacMode,
-    WideLanesConfig,
-)
+from bitpath.rtl.aie_ml_v2.mac.config import BYTE, MacControl, MacMode
+from bitpath.rtl.aie_ml_v2.mac.wide_lanes import WideLanesConfig
 from bitpath.rtl.aie_ml_v2.vector.native_shapes import ROUTES, NativeShape, Route
-from bitpath.rtl.common.config import require_power_of_two, require_range
+from bitpath.rtl.common.config import require_power_of_two
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,21 +38,6 @@ class VectorMacConfig:
     def parts(self) -> int:
         """Groups of ``lanes`` lanes in an accumulator of 64."""
         return INT8.lanes // self.lanes
-
-
-@dataclass(frozen=True, kw_only=True)
-class SparseRouteConfig:
-    """Configuration of the routing of one lane's sparse operand.
-
-    Attributes
-    ----------
-    groups : groups of four entities; 4 in the native shapes, 2 of them in INT16 with 64-bit lanes.
-    """
-
-    groups: int = 4
-
-    def __post_init__(self) -> None:
-        require_range("sparse_route", "groups", self.groups, 1, 4)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,16 +159,6 @@ Y_BITS = Y_BLOCKS * MX_BLOCK * MX6.width
 """Bits of the widest Y tile, MX6's: 16 blocks of 16 codes."""
 
 
-def place_layout(config: VectorMacConfig) -> data.StructLayout:
-    """Return the address of an accumulator word: the register and the group of lanes (0 bits if there is one group)."""
-    return data.StructLayout({"part": ceil_log2(config.parts), "index": ceil_log2(config.accumulators)})
-
-
-def word_bits(config: VectorMacConfig) -> int:
-    """Return the bits of an accumulator word; lane 0 of its group is lowest."""
-    return config.lanes * LANE_BITS
-
-
 def beat_layout(config: VectorMacConfig) -> data.StructLayout:
     """Return the layout of a beat: one cycle of an instruction for the lanes of ``part``.
 
@@ -211,13 +181,3 @@ def beat_layout(config: VectorMacConfig) -> data.StructLayout:
             "y_shifts": Y_BLOCKS * BYTE,
         }
     )
-
-
-def write_layout(config: VectorMacConfig) -> data.StructLayout:
-    """Return the layout of an accumulator word written by the host."""
-    return data.StructLayout({"place": place_layout(config), "word": word_bits(config)})
-
-
-def written_layout(config: VectorMacConfig) -> data.StructLayout:
-    """Return the layout of the notice that a result is written in this cycle."""
-    return data.StructLayout({"valid": 1, "place": place_layout(config)})

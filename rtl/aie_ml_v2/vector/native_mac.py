@@ -13,6 +13,8 @@ from the first one.
 Ref: AM027, chapter 4, for the units; llvm-aie, AIE2PSGenSchedule.td, for the cycles.
 """
 
+from dataclasses import dataclass
+
 from amaranth import Cat, EnableInserter, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -21,11 +23,28 @@ from bitpath.golden.aie_ml_v2.declarations.codes import MX9, SPARSE_GROUP, SPARS
 from bitpath.golden.aie_ml_v2.declarations.modes import INT8, INT32X16, MX9_MODE
 from bitpath.rtl.aie_ml_v2.mac.config import BYTE, DEPTH, LANE_BITS, LANE_OPERAND_BITS, WORD_BITS, MacMode
 from bitpath.rtl.aie_ml_v2.mac.wide_lanes import HALVES, WIDE_BITS, LaneWidth, WideLanes
-from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig, SparseRouteConfig
+from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig
 from bitpath.rtl.aie_ml_v2.vector.native_shapes import NativeShape, Route
 from bitpath.rtl.aie_ml_v2.vector.operand_shapes import OperandShapes, operands_layout
+from bitpath.rtl.common.config import require_range
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparseRouteConfig:
+    """Configuration of the routing of one lane's sparse operand.
+
+    Attributes
+    ----------
+    groups : groups of four entities; 4 in the native shapes, 2 of them in INT16 with 64-bit lanes.
+    """
+
+    groups: int = 4
+
+    def __post_init__(self) -> None:
+        require_range("sparse_route", "groups", self.groups, 1, 4)
+
 
 # Operands of the two multipliers of a sparse group: 3:1 multiplexers on the dense operand, selected by the group's mask.
 #

@@ -18,32 +18,39 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from bitpath.golden.aie_ml_v2.declarations.codes import MX6, MX9
 from bitpath.golden.aie_ml_v2.declarations.modes import ACCUMULATOR_PATHS, FLOAT16, INT8, MODES, TIMINGS, Datapath, Mode
 from bitpath.rtl.aie_ml_v2.mac.compare import used_accumulators
-from bitpath.rtl.aie_ml_v2.mac.config import (
-    BYTE,
-    ELEMENT_BITS,
-    LANE_BITS,
-    LANE_OPERAND_BITS,
-    MacLaneConfig,
-    MacMode,
-    is_one_of,
-)
+from bitpath.rtl.aie_ml_v2.mac.config import BYTE, LANE_BITS, LANE_OPERAND_BITS, MacLaneConfig, MacMode, is_one_of
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import MacLane
-from bitpath.rtl.aie_ml_v2.vector.config import (
-    X_BITS,
-    X_BLOCKS,
-    Y_BITS,
-    Y_BLOCKS,
-    VectorMacConfig,
-    beat_layout,
-    place_layout,
-    word_bits,
-    write_layout,
-    written_layout,
-)
+from bitpath.rtl.aie_ml_v2.vector.config import X_BITS, X_BLOCKS, Y_BITS, Y_BLOCKS, VectorMacConfig, beat_layout
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
+
+
+def place_layout(config: VectorMacConfig) -> data.StructLayout:
+    """Return the address of an accumulator word: the register and the group of lanes (0 bits if there is one group)."""
+    return data.StructLayout({"part": ceil_log2(config.parts), "index": ceil_log2(config.accumulators)})
+
+
+def word_bits(config: VectorMacConfig) -> int:
+    """Return the bits of an accumulator word; lane 0 of its group is lowest."""
+    return config.lanes * LANE_BITS
+
+
+def write_layout(config: VectorMacConfig) -> data.StructLayout:
+    """Return the layout of an accumulator word written by the host."""
+    return data.StructLayout({"place": place_layout(config), "word": word_bits(config)})
+
+
+def written_layout(config: VectorMacConfig) -> data.StructLayout:
+    """Return the layout of the notice that a result is written in this cycle."""
+    return data.StructLayout({"valid": 1, "place": place_layout(config)})
+
+
+ELEMENT_BITS = {"int8": 8, "int16": 16, "float16": 16, "float8": 8, "mx6": MX6.width, "mx9": MX9.width}
+"""Bits of an element by the name of its mode."""
+
 
 # Issue logic of the multiply-accumulate: interlock, and a shift register of the instructions in flight.
 #

@@ -3,6 +3,8 @@
 Ref: tt-isa-documentation 3930471, RWCs, SETRWC, INCRWC.
 """
 
+from dataclasses import dataclass
+
 from amaranth import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -22,8 +24,20 @@ from bitpath.golden.tensix.declarations.streams import (
     WIDTHS,
 )
 from bitpath.rtl.common.unit import Covered, Judge, Unit
-from bitpath.rtl.tensix.stream.config import CounterConfig
 from bitpath.rtl.tensix.stream.thread_registers import AB, BIAS, DST, PACK, SET_BASE, THREAD_WRITE
+
+
+@dataclass(frozen=True, kw_only=True)
+class CounterConfig:
+    """Configuration of a thread's counters.
+
+    Attributes
+    ----------
+    chip : decides bits of a modifier's index and numbers of the thread's configuration registers.
+    """
+
+    chip: Chip = Chip.WORMHOLE
+
 
 # A counter and its carry after an instruction, the step that RWCs and ADCs share.
 #

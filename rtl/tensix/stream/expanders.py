@@ -3,6 +3,8 @@
 Ref: tt-isa-documentation 3930471, MOPExpander, REPLAY.
 """
 
+from dataclasses import dataclass
+
 from amaranth import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, enum, memory, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -17,8 +19,23 @@ from bitpath.golden.tensix.declarations.streams import (
     REPLAY_WORDS,
 )
 from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
-from bitpath.rtl.tensix.stream.config import InstructionExpanderConfig, MopExpanderConfig, ReplayExpanderConfig
 from bitpath.rtl.tensix.stream.words import field, is_instruction, stray
+
+
+@dataclass(frozen=True, kw_only=True)
+class MopExpanderConfig:
+    """Configuration of a MOP expander, which is the same on both chips."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayExpanderConfig:
+    """Configuration of a replay expander, which is the same on both chips."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstructionExpanderConfig:
+    """Configuration of both expanders of a thread, which are the same on both chips."""
+
 
 # Where a MOP expander is in an expansion.
 

@@ -14,8 +14,7 @@ from bitpath.golden.formats.catalogue import BF16, E8M0, FP32
 from bitpath.golden.trainium3.declarations.tensor import LOAD_BITS, LOAD_COLUMNS, LOW_BITS
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.array.config import RowConfig
-from bitpath.rtl.trainium3.dot.config import MapConfig
-from bitpath.rtl.trainium3.dot.element_map import ElementMap, MapTable
+from bitpath.rtl.trainium3.dot.element_map import ElementMap, MapConfig, MapTable
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 from bitpath.rtl.trainium3.tensor.core_pe import CorePe, Mode, moving_layout, stationary_layout
 from bitpath.rtl.trainium3.tensor.element_decode import ElementDecode, OperandFormat

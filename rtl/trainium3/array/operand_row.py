@@ -13,8 +13,7 @@ from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.array.config import ArrayConfig, RowConfig
 from bitpath.rtl.trainium3.array.core_edge import COLUMN_CHAINS, CoreColumn, CoreEdge, core_control, core_word
-from bitpath.rtl.trainium3.dot.config import MapConfig
-from bitpath.rtl.trainium3.dot.element_map import ElementFormat, ElementMap, MapTable, OperandWord
+from bitpath.rtl.trainium3.dot.element_map import ElementFormat, ElementMap, MapConfig, MapTable, OperandWord
 from bitpath.rtl.trainium3.dot.pe import QuadMxPe
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 from bitpath.rtl.trainium3.tensor.core_pe import Mode

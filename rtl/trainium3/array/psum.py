@@ -3,22 +3,50 @@
 Ref: "Trainium3 Architecture Guide for NKI", BF16 Matmul Results in PSUM; ``nki.isa.nc_matmul_mx``, psum_accumulate_flag.
 """
 
+from dataclasses import dataclass
+
 from amaranth import Array, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+from bitpath.rtl.common.config import require_power_of_two, require_range
 from bitpath.rtl.common.fp32.fp32_arithmetic import DROPPED_BITS
 from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.pipeline.wide import wide_array
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
-from bitpath.rtl.trainium3.array.config import PsumConfig
+from bitpath.rtl.trainium3.array.config import MAX_LANES
 from bitpath.rtl.trainium3.array.psum_column import PsumColumn, PsumMode, mode_fault
 from bitpath.rtl.trainium3.faults import Fault, keep_first
-from bitpath.rtl.trainium3.vector.config import XorwowConfig
-from bitpath.rtl.trainium3.vector.xorwow import LaneNumbers, LaneStates, Xorwow, lane_bits
+from bitpath.rtl.trainium3.vector.xorwow import LaneNumbers, LaneStates, Xorwow, XorwowConfig, lane_bits
+
+
+@dataclass(frozen=True, kw_only=True)
+class PsumConfig:
+    """Configuration of PSUM below an array.
+
+    Attributes
+    ----------
+    cols : partitions, one below each array column.
+    lanes : result streams that may write in the same cycle, each to another bank.
+    banks, bank_depth : number of banks, and results of each partition in a bank; powers of two.
+    checks : whether the lanes' modes are checked; without it they must be right.
+    """
+
+    cols: int = 4
+    lanes: int = 4
+    banks: int = 4
+    bank_depth: int = 64
+    checks: bool = True
+
+    def __post_init__(self) -> None:
+        require_range("psum", "cols", self.cols, 1, PARTITIONS)
+        require_range("psum", "lanes", self.lanes, 1, MAX_LANES)
+        require_power_of_two("psum", "banks", self.banks, 2, 8)
+        require_power_of_two("psum", "bank_depth", self.bank_depth, 2, 1 << 16)
 
 
 def psum_address(config: PsumConfig) -> data.StructLayout:

@@ -8,22 +8,77 @@ Guide for NKI", AWS Neuron documentation. Who waits in a bank is chosen: TensorE
 slot, then the engines by number.
 """
 
-from amaranth import Array, Cat, Module, Mux, Signal, Value, signed
+from dataclasses import dataclass
+
+from amaranth import Array, Cat, Module, Mux, Shape, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.golden.trainium3.declarations.memory import MAX_PAIRS
+from bitpath.golden.trainium3.declarations.memory import MAX_PAIRS, PSUM_BANK_BYTES
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+from bitpath.rtl.common.config import require_power_of_two, require_range
 from bitpath.rtl.common.fp32.fp32_arithmetic import DROPPED_BITS
 from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.wide import wide_array
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
-from bitpath.rtl.trainium3.array.config import PsumMemoryConfig
-from bitpath.rtl.trainium3.array.psum import psum_address
+from bitpath.rtl.trainium3.array.psum import PsumConfig, psum_address
 from bitpath.rtl.trainium3.array.psum_column import WORD_BYTES, PsumColumn, PsumMode, mode_fault
 from bitpath.rtl.trainium3.faults import Fault, keep_first
-from bitpath.rtl.trainium3.memory.access_walker import AccessWalker
+from bitpath.rtl.trainium3.memory.access_walker import AccessWalker, WalkConfig
 from bitpath.rtl.trainium3.memory.held_answer import HeldAnswer
+
+
+@dataclass(frozen=True, kw_only=True)
+class PsumMemoryConfig:
+    """Configuration of PSUM at addresses; the machine has 128 partitions of 8 banks of 2 KiB.
+
+    Attributes
+    ----------
+    cols : partitions.
+    banks, bank_bytes : number of banks, and bytes of each partition in a bank; powers of two.
+    step_bits, num_bits : bits of a pair's step, which is signed, and of its num.
+    engines : engines that read and write beside TensorE.
+    wait_bits : bits of each counter of waits, which stops at its largest value.
+    checks : whether TensorE's commands are checked; without it they must be right.
+    """
+
+    cols: int = 2
+    banks: int = 2
+    bank_bytes: int = 64
+    step_bits: int = 6
+    num_bits: int = 4
+    engines: int = 2
+    wait_bits: int = 6
+    checks: bool = True
+
+    def __post_init__(self) -> None:
+        require_range("psum_memory", "cols", self.cols, 1, PARTITIONS)
+        require_power_of_two("psum_memory", "banks", self.banks, 2, 8)
+        require_power_of_two("psum_memory", "bank_bytes", self.bank_bytes, 8, PSUM_BANK_BYTES)
+        require_range("psum_memory", "step_bits", self.step_bits, 2, 16)
+        require_range("psum_memory", "num_bits", self.num_bits, 1, 16)
+        require_range("psum_memory", "engines", self.engines, 1, 2)
+        require_range("psum_memory", "wait_bits", self.wait_bits, 1, 32)
+
+    @property
+    def psum(self) -> PsumConfig:
+        """Its banks, as words of 4 bytes."""
+        return PsumConfig(cols=self.cols, lanes=2, banks=self.banks, bank_depth=self.bank_bytes // WORD_BYTES)
+
+    @property
+    def walk(self) -> WalkConfig:
+        """Configuration of a lane's access walker, which walks in one bank."""
+        mode_bits = Shape.cast(PsumMode).width
+        return WalkConfig(
+            address_bits=exact_log2(self.bank_bytes),
+            step_bits=self.step_bits,
+            num_bits=self.num_bits,
+            tag_bits=mode_bits + 1 + exact_log2(self.banks) + self.cols,
+            checks=self.checks,
+        )
+
 
 LANES = ("main", "background")
 """TensorE's slots; the first one goes first."""

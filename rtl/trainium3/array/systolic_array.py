@@ -3,6 +3,7 @@
 Ref: "Trainium3 Architecture Guide for NKI", LoadStationary and MultiplyMoving; ``nki.isa.nc_matmul_mx``, Tiling Mode.
 """
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from amaranth import Module, Signal, Value
@@ -16,11 +17,29 @@ from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.shared_instances import instantiate, instantiate_on
 from bitpath.rtl.common.pipeline.wide import wide_array
 from bitpath.rtl.common.unit import Covered, Judge, Unit, registered
-from bitpath.rtl.trainium3.array.config import ArrayConfig, CoreArrayConfig
+from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.array.operand_row import OperandRow, control_layout, delivers, operand_word
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.element_map import MapTable
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoreArrayConfig(ArrayConfig):
+    """Configuration of the same array with PEs of all modes.
+
+    Attributes
+    ----------
+    rows, cols : PEs down and across; powers of two from 2 to 128.
+    operand_depth : words in each row's operand memory; a power of two.
+    dot : configuration of each PE of all modes.
+    """
+
+    dot: CorePeConfig = field(default_factory=CorePeConfig)
+
+    def _check_pe(self) -> None:
+        """A CorePeConfig has numerics that words can feed."""
+
 
 # Skew and deskew of one column's partial sums at the edges of a row group.
 

@@ -7,9 +7,13 @@ from amaranth.utils import ceil_log2, exact_log2
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, QUADRANT
 from bitpath.rtl.common.config import require_power_of_two, require_range
 from bitpath.rtl.common.unit import registered
-from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumMemoryConfig
-from bitpath.rtl.trainium3.dma.config import DmaMoverConfig, DmaQueuesConfig
-from bitpath.rtl.trainium3.memory.config import DgeConfig, SbufConfig, WalkConfig
+from bitpath.rtl.trainium3.array.psum_memory import PsumMemoryConfig
+from bitpath.rtl.trainium3.array.systolic_array import CoreArrayConfig
+from bitpath.rtl.trainium3.dma.dma_mover import DmaMoverConfig
+from bitpath.rtl.trainium3.dma.dma_queues import DmaQueuesConfig
+from bitpath.rtl.trainium3.memory.access_walker import WalkConfig
+from bitpath.rtl.trainium3.memory.dge import DgeConfig
+from bitpath.rtl.trainium3.memory.sbuf import SbufConfig
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 
 

@@ -8,9 +8,8 @@ from amaranth.utils import ceil_log2
 from bitpath.golden.trainium3.declarations.dma import TRAFFIC_CLASSES
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.core.config import DmaEngineConfig
-from bitpath.rtl.trainium3.dma.config import DmaMoverConfig, DmaQueuesConfig
-from bitpath.rtl.trainium3.dma.dma_mover import DmaMover, move_layout
-from bitpath.rtl.trainium3.dma.dma_queues import DmaQueues, QueueSettings, descriptor_layout
+from bitpath.rtl.trainium3.dma.dma_mover import DmaMover, DmaMoverConfig, move_layout
+from bitpath.rtl.trainium3.dma.dma_queues import DmaQueues, DmaQueuesConfig, QueueSettings, descriptor_layout
 from bitpath.rtl.trainium3.dma.read_add_write import store_layout
 from bitpath.rtl.trainium3.dma.token_bucket import LENGTH_BITS, ClassSettings
 from bitpath.rtl.trainium3.faults import Fault

@@ -30,15 +30,19 @@ from bitpath.rtl.trainium3.core.lane_reader import (
 from bitpath.rtl.trainium3.dma.dma_cast import FromFp32, ToFp32, log_bytes
 from bitpath.rtl.trainium3.dma.dtype import INTEGERS, Dtype
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.rtl.trainium3.lanes.activation2_lane import Activation2Lane, Function, Operations, ReduceCommand, Reduction
-from bitpath.rtl.trainium3.lanes.config import Activation2Config, EngineLaneConfig, Rand2Config
-from bitpath.rtl.trainium3.lanes.engine_lane import FIRST_BIT_OPERATOR, EngineLane, Operator
-from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Lane
-from bitpath.rtl.trainium3.memory.config import SBUF_WORD_BYTES
-from bitpath.rtl.trainium3.memory.sbuf import sbuf_place, sbuf_write
-from bitpath.rtl.trainium3.vector.config import ExponentialConfig, QuantizeMxConfig
-from bitpath.rtl.trainium3.vector.exponential import Exponential, Reduce, Source
-from bitpath.rtl.trainium3.vector.quantize_mx import ELEMENTS, SOURCES, QuantizeMx
+from bitpath.rtl.trainium3.lanes.activation2_lane import (
+    Activation2Config,
+    Activation2Lane,
+    Function,
+    Operations,
+    ReduceCommand,
+    Reduction,
+)
+from bitpath.rtl.trainium3.lanes.engine_lane import FIRST_BIT_OPERATOR, EngineLane, EngineLaneConfig, Operator
+from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Config, Rand2Lane
+from bitpath.rtl.trainium3.memory.sbuf import SBUF_WORD_BYTES, sbuf_place, sbuf_write
+from bitpath.rtl.trainium3.vector.exponential import Exponential, ExponentialConfig, Reduce, Source
+from bitpath.rtl.trainium3.vector.quantize_mx import ELEMENTS, SOURCES, QuantizeMx, QuantizeMxConfig
 from bitpath.rtl.trainium3.vector.xorwow import WORD_BITS, XorwowLane
 
 # Arithmetic of VectorE or ScalarE: a lane for each partition, and QuantizeMX for each eight.

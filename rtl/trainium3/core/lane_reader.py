@@ -17,8 +17,7 @@ from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.instruction import Second, operand_layout, pattern_layout
 from bitpath.rtl.trainium3.dma.dma_cast import log_bytes
 from bitpath.rtl.trainium3.memory.access_walker import AccessWalker
-from bitpath.rtl.trainium3.memory.config import SBUF_WORD_BYTES
-from bitpath.rtl.trainium3.memory.sbuf import sbuf_place, sbuf_write
+from bitpath.rtl.trainium3.memory.sbuf import SBUF_WORD_BYTES, sbuf_place, sbuf_write
 from bitpath.rtl.trainium3.memory.scale_fetch import SCALES
 
 # Lanes and partitions: an operand may start in any quarter of the partitions.

@@ -16,8 +16,8 @@ from bitpath.rtl.trainium3.array.systolic_array import operand_write_layout
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.instruction import tensor_layout
 from bitpath.rtl.trainium3.core.lane_reader import QUARTERS, WORD_BITS
-from bitpath.rtl.trainium3.memory.config import SBUF_WORD_BYTES, ScaleFetchConfig
-from bitpath.rtl.trainium3.memory.scale_fetch import ROWS, ScaleFetch
+from bitpath.rtl.trainium3.memory.sbuf import SBUF_WORD_BYTES
+from bitpath.rtl.trainium3.memory.scale_fetch import ROWS, ScaleFetch, ScaleFetchConfig
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import BYTES, OperandFormat
 from bitpath.rtl.trainium3.tensor.tag_select import SLOTS, TAG

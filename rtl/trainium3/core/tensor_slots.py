@@ -30,11 +30,10 @@ from bitpath.rtl.trainium3.core.lane_reader import CHECK_CYCLES, QUARTERS, WORD_
 from bitpath.rtl.trainium3.core.tensor_operands import TensorOperands, element_log_bytes
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.memory.access_walker import AccessWalker
-from bitpath.rtl.trainium3.memory.config import SBUF_WORD_BYTES
-from bitpath.rtl.trainium3.memory.sbuf import sbuf_place
+from bitpath.rtl.trainium3.memory.sbuf import SBUF_WORD_BYTES, sbuf_place
 from bitpath.rtl.trainium3.memory.scale_fetch import SCALES
-from bitpath.rtl.trainium3.tensor.background_transpose import BackgroundTranspose
-from bitpath.rtl.trainium3.tensor.config import PASS_BITS, TransposeConfig
+from bitpath.rtl.trainium3.tensor.background_transpose import BackgroundTranspose, TransposeConfig
+from bitpath.rtl.trainium3.tensor.config import PASS_BITS
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import BYTES, OperandFormat
 from bitpath.rtl.trainium3.tensor.tag_select import SLOTS, is_known

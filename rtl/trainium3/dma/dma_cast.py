@@ -1,5 +1,7 @@
 """Cast of the elements of a DMA beat from one dtype to another."""
 
+from dataclasses import dataclass, field
+
 from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -9,13 +11,35 @@ from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, TF32_SPARE_BITS, IntegerFormat, container_bits
 from bitpath.rtl.common.arithmetic.decode import SPECIAL, Decode, raw_sum
 from bitpath.rtl.common.arithmetic.round import increment
+from bitpath.rtl.common.config import PipelineConfig, require_power_of_two, require_range
 from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32Result
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup, registered
-from bitpath.rtl.trainium3.dma.config import DmaCastConfig
+from bitpath.rtl.trainium3.dma.config import BEAT_BYTES
 from bitpath.rtl.trainium3.dma.dtype import Dtype, dtypes_within
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
+
+
+@dataclass(frozen=True, kw_only=True)
+class DmaCastConfig:
+    """Configuration of a cast of beats.
+
+    Attributes
+    ----------
+    beat_bytes : bytes of a beat, a power of two from 4 to 32; the machine's have 32.
+    pipeline : pipeline stages, 0 to 2.
+    checks : whether dtypes are checked; without it they must be right.
+    """
+
+    beat_bytes: int = 4
+    pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=2))
+    checks: bool = True
+
+    def __post_init__(self) -> None:
+        require_power_of_two("dma_cast", "beat_bytes", self.beat_bytes, 4, BEAT_BYTES)
+        require_range("dma_cast", "stages", self.pipeline.stages, 0, 2)
+
 
 # Elements of any dtype to FP32.
 

@@ -1,21 +1,69 @@
 """The mover of a DMA engine: reads a run, casts it, and stores it or adds it at its destination."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out, connect, flipped
-from amaranth.utils import bits_for
+from amaranth.utils import bits_for, exact_log2
 
+from bitpath.rtl.common.config import require_power_of_two, require_range
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.unit import CLOCK, INPUTS, Covered, Judge, Unit, WaveGroup
-from bitpath.rtl.trainium3.dma.config import TIMES, DmaMoverConfig
-from bitpath.rtl.trainium3.dma.dma_cast import DmaCast, Pair, cast_layout, log_bytes
+from bitpath.rtl.trainium3.dma.config import BEAT_BYTES, TIMES
+from bitpath.rtl.trainium3.dma.dma_cast import DmaCast, DmaCastConfig, Pair, cast_layout, log_bytes
 from bitpath.rtl.trainium3.dma.dtype import Dtype
-from bitpath.rtl.trainium3.dma.read_add_write import ReadAddWrite, WriteMode, beat_layout, store_layout
+from bitpath.rtl.trainium3.dma.read_add_write import (
+    ReadAddWrite,
+    ReadAddWriteConfig,
+    WriteMode,
+    beat_layout,
+    store_layout,
+)
 from bitpath.rtl.trainium3.dma.token_bucket import LENGTH_BITS
 from bitpath.rtl.trainium3.faults import Fault, keep_first
+
+
+@dataclass(frozen=True, kw_only=True)
+class DmaMoverConfig:
+    """Configuration of the mover of a DMA engine.
+
+    Attributes
+    ----------
+    beat_bytes : bytes of a beat and of a word of memory, a power of two from 4 to 32; the machine's have 32.
+    address_bits : bits of a byte's address, in both memories, which have 8 words or more.
+    descriptor_cycles : cycles of the shortest descriptor, 4 to 90; the machine's take 90.
+    checks : whether descriptors are checked; without it they must be right.
+    """
+
+    beat_bytes: int = 4
+    address_bits: int = 8
+    descriptor_cycles: int = TIMES.descriptor_cycles
+    checks: bool = True
+
+    def __post_init__(self) -> None:
+        require_power_of_two("dma_mover", "beat_bytes", self.beat_bytes, 4, BEAT_BYTES)
+        require_range("dma_mover", "address_bits", self.address_bits, self.offset_bits + 3, 40)
+        require_range("dma_mover", "descriptor_cycles", self.descriptor_cycles, 4, TIMES.descriptor_cycles)
+
+    @property
+    def offset_bits(self) -> int:
+        """Bits of a byte's place in a word."""
+        return exact_log2(self.beat_bytes)
+
+    @property
+    def writes(self) -> ReadAddWriteConfig:
+        """The configuration of read-add-write behind the mover, which has no other modes than those of checked descriptors."""
+        bits = self.address_bits - self.offset_bits
+        return ReadAddWriteConfig(beat_bytes=self.beat_bytes, address_bits=bits, checks=False)
+
+    @property
+    def cast(self) -> DmaCastConfig:
+        """The configuration of the cast in the mover."""
+        return DmaCastConfig(beat_bytes=self.beat_bytes, checks=False)
+
 
 # Reads of a DMA descriptor at the pace of the machine's bus.
 

@@ -1,16 +1,40 @@
 """Queues of a DMA engine, with priorities and traffic classes."""
 
+from dataclasses import dataclass
+
 from amaranth import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
 
-from bitpath.golden.trainium3.declarations.dma import PRIORITIES, TRAFFIC_CLASSES
+from bitpath.golden.trainium3.declarations.dma import DMA_QUEUES, PRIORITIES, TRAFFIC_CLASSES
+from bitpath.rtl.common.config import require_power_of_two, require_range
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
-from bitpath.rtl.trainium3.dma.config import DmaQueuesConfig
 from bitpath.rtl.trainium3.dma.token_bucket import LENGTH_BITS, ClassSettings, TokenBucket
+
+
+@dataclass(frozen=True, kw_only=True)
+class DmaQueuesConfig:
+    """Configuration of the queues of a DMA engine.
+
+    Attributes
+    ----------
+    queues : a power of two from 2 to 16; the machine's engines have 16.
+    depth : descriptors that a queue holds.
+    body_bits : bits of a descriptor beside its length.
+    """
+
+    queues: int = 4
+    depth: int = 2
+    body_bits: int = 8
+
+    def __post_init__(self) -> None:
+        require_power_of_two("dma_queues", "queues", self.queues, 2, DMA_QUEUES)
+        require_range("dma_queues", "depth", self.depth, 1, 1 << 10)
+        require_range("dma_queues", "body_bits", self.body_bits, 1, 1 << 10)
+
 
 # Arbiter with strict priorities and round robin among equals.
 

@@ -9,6 +9,7 @@ Ref: ``nki.isa.dma_transpose``, NKI 0.6, and the architecture guides of Trainium
 rate of an engine is its share of the golden model's.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from amaranth import Array, Cat, Module, Mux, Signal, Value, signed
@@ -16,12 +17,53 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.trainium3.declarations.memory import TRAINIUM3_TRANSPOSE
+from bitpath.golden.trainium3.declarations.memory import ENGINE_PARTITIONS, TRAINIUM3_TRANSPOSE
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+from bitpath.rtl.common.config import require_power_of_two, require_range
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
-from bitpath.rtl.trainium3.dma.config import DmaTransposeConfig
 from bitpath.rtl.trainium3.faults import Fault, keep_first
+
+
+@dataclass(frozen=True, kw_only=True)
+class DmaTransposeConfig:
+    """Configuration of an engine's part of a DMA transpose; the machine's engines have 8 partitions, and tiles of 16 elements.
+
+    Attributes
+    ----------
+    columns : partitions of the engine, a power of two from 2 to 8.
+    elements : elements of a partition in a tile, a power of two from 4 to 16.
+    address_bits : bits of a byte's address in the source.
+    count_bits : bits of the number of elements of an axis.
+    row_bits : bits of the place of a result in its partition.
+    depth : beats that may be on their way behind their requests.
+    """
+
+    columns: int = 2
+    elements: int = 4
+    address_bits: int = 8
+    count_bits: int = 4
+    row_bits: int = 5
+    depth: int = 4
+
+    def __post_init__(self) -> None:
+        require_power_of_two("dma_transpose", "columns", self.columns, 2, ENGINE_PARTITIONS)
+        require_power_of_two("dma_transpose", "elements", self.elements, 4, TRAINIUM3_TRANSPOSE.numerics.tile_elements)
+        require_range("dma_transpose", "address_bits", self.address_bits, 4, 40)
+        require_range("dma_transpose", "count_bits", self.count_bits, 1, 16)
+        require_range("dma_transpose", "row_bits", self.row_bits, 1, 16)
+        require_range("dma_transpose", "depth", self.depth, 2, 64)
+
+    @property
+    def beat_bytes(self) -> int:
+        """Bytes of a beat: an element of 4 bytes, or two of 2 bytes, of each partition."""
+        return 4 * self.columns
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a result: a partition's elements of 2 bytes, or half of those of 4 bytes."""
+        return 2 * self.elements
+
 
 WIDE, NARROW = 4, 2
 """Bytes of an element."""

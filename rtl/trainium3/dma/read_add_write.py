@@ -3,16 +3,39 @@
 Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation, 2026-08.
 """
 
+from dataclasses import dataclass
+
 from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import BF16, FP32
+from bitpath.rtl.common.config import require_power_of_two, require_range
 from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32Add, Fp32ToBf16
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, INPUTS, Covered, Judge, Unit, WaveGroup
-from bitpath.rtl.trainium3.dma.config import ReadAddWriteConfig
+from bitpath.rtl.trainium3.dma.config import BEAT_BYTES
 from bitpath.rtl.trainium3.faults import Fault
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadAddWriteConfig:
+    """Configuration of read-add-write.
+
+    Attributes
+    ----------
+    beat_bytes : bytes of a beat, a power of two from 4 to 32; the machine's have 32.
+    address_bits : bits of a word's address.
+    checks : whether modes are checked; without it they must be right.
+    """
+
+    beat_bytes: int = 4
+    address_bits: int = 4
+    checks: bool = True
+
+    def __post_init__(self) -> None:
+        require_power_of_two("read_add_write", "beat_bytes", self.beat_bytes, 4, BEAT_BYTES)
+        require_range("read_add_write", "address_bits", self.address_bits, 1, 40)
 
 
 class WriteMode(enum.Enum, shape=2):

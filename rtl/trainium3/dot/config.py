@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E5M2, E8M0, FP16, FloatFormat
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
-from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, X4
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
 from bitpath.golden.trainium3.declarations.vector import (
     TRAINIUM3_MATMUL,
     MatmulNumerics,
@@ -34,16 +34,6 @@ def require_dot(unit: str, numerics: DotNumerics) -> None:
         require_range(unit, "align_fraction_bits", numerics.align_fraction_bits, 0, MAX_ALIGN_FRACTION_BITS)
 
 
-def require_words(unit: str, numerics: DotNumerics) -> None:
-    """Raise ValueError unless x4 words can feed a dot product of these numerics."""
-    require_dot(unit, numerics)
-    if numerics.terms != X4:
-        raise ValueError(f"{unit}: terms must be {X4}, the elements of an x4 word, not {numerics.terms}")
-    if numerics.element_formats != DOT_FORMATS[: len(numerics.element_formats)]:
-        names = [[fmt.name for fmt in each] for each in (DOT_FORMATS, numerics.element_formats)]
-        raise ValueError(f"{unit}: element_formats must be the first of {', '.join(names[0])}, not {names[1]}")
-
-
 @dataclass(frozen=True, kw_only=True)
 class DotConfig:
     """Configuration of the quad-MX dot product and of its PE.
@@ -59,21 +49,6 @@ class DotConfig:
 
     def __post_init__(self) -> None:
         require_dot("quad_mx_dot", self.numerics)
-
-
-@dataclass(frozen=True, kw_only=True)
-class MapConfig:
-    """Configuration of the FP4 map at the edge of the array.
-
-    Attributes
-    ----------
-    numerics : numerics of the PEs behind the map.
-    """
-
-    numerics: DotNumerics = TRAINIUM3_QUAD_MX.numerics
-
-    def __post_init__(self) -> None:
-        require_words("element_map", self.numerics)
 
 
 @dataclass(frozen=True, kw_only=True)

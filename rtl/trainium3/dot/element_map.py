@@ -3,14 +3,43 @@
 Ref: "NeuronCore-v4 architecture": MXFP4 is converted to MXFP8 before the PE, with a programmable mapping.
 """
 
+from dataclasses import dataclass
+
 from amaranth import Module, Mux
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import E2M1, E4M3FN
+from bitpath.golden.trainium3.declarations.dot import DotNumerics
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, X4
 from bitpath.rtl.common.unit import Covered, Judge, Unit
-from bitpath.rtl.trainium3.dot.config import MapConfig
+from bitpath.rtl.trainium3.dot.config import DOT_FORMATS, require_dot
 from bitpath.rtl.trainium3.dot.quad_mx_dot import operand_layout
+
+
+def require_words(unit: str, numerics: DotNumerics) -> None:
+    """Raise ValueError unless x4 words can feed a dot product of these numerics."""
+    require_dot(unit, numerics)
+    if numerics.terms != X4:
+        raise ValueError(f"{unit}: terms must be {X4}, the elements of an x4 word, not {numerics.terms}")
+    if numerics.element_formats != DOT_FORMATS[: len(numerics.element_formats)]:
+        names = [[fmt.name for fmt in each] for each in (DOT_FORMATS, numerics.element_formats)]
+        raise ValueError(f"{unit}: element_formats must be the first of {', '.join(names[0])}, not {names[1]}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapConfig:
+    """Configuration of the FP4 map at the edge of the array.
+
+    Attributes
+    ----------
+    numerics : numerics of the PEs behind the map.
+    """
+
+    numerics: DotNumerics = TRAINIUM3_QUAD_MX.numerics
+
+    def __post_init__(self) -> None:
+        require_words("element_map", self.numerics)
 
 
 class ElementFormat(enum.Enum, shape=2):

@@ -14,8 +14,8 @@ from amaranth.utils import ceil_log2
 from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_FP32
 from bitpath.rtl.common.config import require_power_of_two
 from bitpath.rtl.common.pipeline.faults import first_of
-from bitpath.rtl.trainium3.array.config import ArrayConfig, PsumConfig
-from bitpath.rtl.trainium3.array.psum import psum_address
+from bitpath.rtl.trainium3.array.config import ArrayConfig
+from bitpath.rtl.trainium3.array.psum import PsumConfig, psum_address
 from bitpath.rtl.trainium3.array.psum_column import PsumMode, mode_fault
 from bitpath.rtl.trainium3.array.systolic_array import Tiling, leader, tilings
 from bitpath.rtl.trainium3.dot.element_map import ElementFormat

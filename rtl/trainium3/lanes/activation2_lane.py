@@ -12,18 +12,38 @@ Ref: ``nki.isa.activate2`` reference page, NKI 0.6; "Trainium3 Architecture Guid
 `bitpath.golden.trainium3.declarations.engines.CHOICES`.
 """
 
+from dataclasses import dataclass, field
+
 from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32
+from bitpath.rtl.common.config import PipelineConfig, require_range
 from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32Add, Fp32Multiply
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup, registered
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
-from bitpath.rtl.trainium3.lanes.config import Activation2Config
 from bitpath.rtl.trainium3.lanes.fp32_order import Fp32Order
+
+
+@dataclass(frozen=True, kw_only=True)
+class Activation2Config:
+    """Configuration of a lane of Activation2.
+
+    Attributes
+    ----------
+    pipeline : pipeline stages before the reduction register, 0 to 3.
+    checks : whether instructions are checked; without it they must be right.
+    """
+
+    pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=3))
+    checks: bool = True
+
+    def __post_init__(self) -> None:
+        require_range("activation2_lane", "stages", self.pipeline.stages, 0, 3)
+
 
 # Ports of the Activation2 lane.
 #

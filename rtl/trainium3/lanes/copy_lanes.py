@@ -8,6 +8,8 @@ Ref: ``nki.isa.tensor_copy`` reference page, NKI 0.6; "Trainium3 Architecture Gu
 in `bitpath.golden.trainium3.declarations.core_rates.CHOICES` and in `dtypes.CHOICES` beside it.
 """
 
+from dataclasses import dataclass, field
+
 from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -15,6 +17,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.formats.catalogue import FloatFormat
 from bitpath.golden.trainium3.declarations.core_rates import CORE_RATES
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS
+from bitpath.rtl.common.config import PipelineConfig, require_range
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
@@ -22,7 +25,30 @@ from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit,
 from bitpath.rtl.trainium3.dma.dma_cast import WIDTHS, FromFp32, Pair, ToFp32, is_unknown, log_bytes
 from bitpath.rtl.trainium3.dma.dtype import Dtype, dtypes_within
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
-from bitpath.rtl.trainium3.lanes.config import CopyConfig
+
+INTERVAL = CORE_RATES.numerics.interval
+"""Cycles of the shortest instruction of an engine."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CopyConfig:
+    """Configuration of the copy lanes.
+
+    Attributes
+    ----------
+    interval : cycles of the shortest row, 1 to 64; the machine's instructions take 64.
+    pipeline : pipeline stages before the word out, 0 to 2.
+    checks : whether commands are checked; without it they must be right.
+    """
+
+    interval: int = INTERVAL
+    pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=2))
+    checks: bool = True
+
+    def __post_init__(self) -> None:
+        require_range("copy_lanes", "interval", self.interval, 1, INTERVAL)
+        require_range("copy_lanes", "stages", self.pipeline.stages, 0, 2)
+
 
 # Ports of the copy lanes.
 #

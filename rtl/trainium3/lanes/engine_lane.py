@@ -11,11 +11,14 @@ Ref: ``nki.isa.tensor_scalar`` and ``nki.isa.tensor_tensor`` reference pages, NK
 `bitpath.golden.trainium3.declarations.engines.CHOICES`.
 """
 
+from dataclasses import dataclass, field
+
 from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32
+from bitpath.rtl.common.config import PipelineConfig, require_power_of_two
 from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32Add, Fp32Multiply
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
@@ -24,8 +27,27 @@ from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit,
 from bitpath.rtl.trainium3.dma.dma_cast import WIDTHS, FromFp32, ToFp32, is_unknown, log_bytes
 from bitpath.rtl.trainium3.dma.dtype import INTEGERS, Dtype
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
-from bitpath.rtl.trainium3.lanes.config import EngineLaneConfig
 from bitpath.rtl.trainium3.lanes.fp32_order import Fp32Order
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineLaneConfig:
+    """Configuration of a lane of tensor_scalar and tensor_tensor.
+
+    Attributes
+    ----------
+    width : elements a cycle, 1, 2 or 4; the machine's VectorE takes up to 4, ScalarE 2.
+    pipeline : pipeline stages, 0 to 4.
+    checks : whether instructions are checked; without it they must be right.
+    """
+
+    width: int = 2
+    pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=4))
+    checks: bool = True
+
+    def __post_init__(self) -> None:
+        require_power_of_two("engine_lane", "width", self.width, 1, 4)
+
 
 # Ports of the engine lane.
 #

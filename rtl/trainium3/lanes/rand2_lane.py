@@ -10,12 +10,16 @@ Ref: ``nki.isa.rand2`` reference page, NKI 0.6. Points that it leaves open are i
 `bitpath.golden.trainium3.declarations.vector.CHOICES`.
 """
 
+from dataclasses import dataclass, field
+
 from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.trainium3.declarations.vector import XORWOW_STATES
 from bitpath.rtl.common.arithmetic.decode import raw_sum
+from bitpath.rtl.common.config import PipelineConfig, require_power_of_two
 from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32Add, Fp32Multiply, Fp32Result
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
@@ -23,8 +27,27 @@ from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit,
 from bitpath.rtl.trainium3.dma.dma_cast import WIDTHS, FromFp32, is_unknown, log_bytes
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
-from bitpath.rtl.trainium3.lanes.config import Rand2Config
 from bitpath.rtl.trainium3.vector.xorwow import WORD_BITS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rand2Config:
+    """Configuration of a lane of rand2.
+
+    Attributes
+    ----------
+    width : elements a cycle, 1, 2 or 4; the machine's lane makes 4.
+    pipeline : pipeline stages, 0 to 4.
+    checks : whether dtypes are checked; without it they must be right.
+    """
+
+    width: int = XORWOW_STATES
+    pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=4))
+    checks: bool = True
+
+    def __post_init__(self) -> None:
+        require_power_of_two("rand2_lane", "width", self.width, 1, XORWOW_STATES)
+
 
 STEPS = {
     0: (),

@@ -6,6 +6,8 @@ Ref: "Trainium/Inferentia2 Architecture Guide for NKI", "Descriptor generation" 
 aws-neuron-driver for the length of a descriptor.
 """
 
+from dataclasses import dataclass
+
 from amaranth import Array, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -14,10 +16,57 @@ from amaranth.utils import exact_log2
 from bitpath.golden.trainium3.declarations.dma import DMA_ENGINES, DMA_QUEUES
 from bitpath.golden.trainium3.declarations.memory import ENGINE_PARTITIONS, MAX_PAIRS
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+from bitpath.rtl.common.config import require_range
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.faults import Fault, keep_first
-from bitpath.rtl.trainium3.memory.config import DgeConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class DgeConfig:
+    """Widths of descriptor generation; the machine needs 38, 18, 38, 16 and 16 bits.
+
+    Attributes
+    ----------
+    hbm_bits : bits of a byte address in HBM.
+    partition_bits : bits of a byte address in an SBUF partition.
+    step_bits, num_bits : bits of a pair's step, which is signed, and of its num.
+    cut_bits : logarithm of the most bytes of a descriptor.
+    """
+
+    hbm_bits: int = 9
+    partition_bits: int = 7
+    step_bits: int = 7
+    num_bits: int = 3
+    cut_bits: int = 4
+
+    def __post_init__(self) -> None:
+        require_range("dge", "hbm_bits", self.hbm_bits, 3, 38)
+        require_range("dge", "partition_bits", self.partition_bits, 3, 18)
+        require_range("dge", "step_bits", self.step_bits, 2, 38)
+        require_range("dge", "num_bits", self.num_bits, 1, 18)
+        require_range("dge", "cut_bits", self.cut_bits, 2, 16)
+
+    @property
+    def address_bits(self) -> int:
+        """Bits of an element's place in either memory."""
+        return max(self.hbm_bits, self.partition_bits)
+
+    @property
+    def byte_bits(self) -> int:
+        """Bits of a byte address of either memory, SBUF's with the partition."""
+        return max(self.hbm_bits, (PARTITIONS - 1).bit_length() + self.partition_bits)
+
+    @property
+    def count_bits(self) -> int:
+        """Bits of the elements of a partition."""
+        return MAX_PAIRS * self.num_bits
+
+    @property
+    def run_bits(self) -> int:
+        """Bits of the elements of a run, which lies in one memory."""
+        return max(self.address_bits + 1, self.num_bits)
+
 
 # One side of a DMA transfer: an access pattern, walked run by run.
 #

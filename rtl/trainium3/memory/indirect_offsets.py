@@ -5,14 +5,35 @@
 Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation, 2026-08, Tensor indirection.
 """
 
+from dataclasses import dataclass
+
 from amaranth import Array, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.trainium3.declarations.memory import TRAINIUM3_INDIRECT
+from bitpath.rtl.common.config import require_range
 from bitpath.rtl.common.pipeline.wide import wide_array
 from bitpath.rtl.common.unit import CLOCK, OUTPUT, Covered, Judge, Unit, WaveGroup
-from bitpath.rtl.trainium3.memory.config import IndirectConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndirectConfig:
+    """Configuration of the offsets of an indirect access.
+
+    Attributes
+    ----------
+    offset_bits : bits of an offset: 16 or 32 on the machine.
+    count_bits : bits of a command's number of offsets.
+    """
+
+    offset_bits: int = 6
+    count_bits: int = 8
+
+    def __post_init__(self) -> None:
+        require_range("indirect_offsets", "offset_bits", self.offset_bits, 1, 32)
+        require_range("indirect_offsets", "count_bits", self.count_bits, 1, 16)
+
 
 ROWS, TENSOR_ROWS = TRAINIUM3_INDIRECT.numerics.index_rows, TRAINIUM3_INDIRECT.numerics.tensor_index_rows
 """Rows of a column that form a list: of the other engines, and of TensorE."""

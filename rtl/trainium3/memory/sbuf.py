@@ -4,6 +4,7 @@ Ref: "Trainium/Inferentia2 Architecture Guide for NKI" and "Trainium3 Architectu
 That DMA waits, and only in the partitions that an engine uses, is chosen.
 """
 
+from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -13,17 +14,96 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from bitpath.golden.trainium3.declarations.memory import PARTITION_STARTS
+from bitpath.golden.trainium3.declarations.memory import ENGINE_PARTITIONS, PARTITION_STARTS
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+from bitpath.rtl.common.config import require_power_of_two, require_range
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.pipeline.wide import wide_array
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
-from bitpath.rtl.trainium3.dma.read_add_write import ReadAddWrite, WriteMode, adder_ports, beat_layout
+from bitpath.rtl.trainium3.dma.read_add_write import (
+    ReadAddWrite,
+    ReadAddWriteConfig,
+    WriteMode,
+    adder_ports,
+    beat_layout,
+)
 from bitpath.rtl.trainium3.faults import Fault, keep_first
-from bitpath.rtl.trainium3.memory.config import SBUF_WORD_BYTES, SbufConfig
 from bitpath.rtl.trainium3.memory.held_answer import HeldAnswer
+
+SBUF_WORD_BYTES = 8
+"""Bytes that an engine reads or writes in an SBUF partition and cycle."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SbufConfig:
+    """Configuration of SBUF; the machine has 128 partitions of 256 KiB, in four quadrants.
+
+    Attributes
+    ----------
+    partitions : a power of two from 4 to 128.
+    partition_bytes : a power of two from 64 to 4096.
+    banks : 8-byte words of a DMA access: 2, or 4 as on the machine.
+    readers : engines that only read: one read port each, before those of ``engines``.
+    engines : engines with a read port and a write port each.
+    wait_bits : bits of the counter of a DMA port's waits, which stops at its largest value.
+    adds : whether a DMA port has read-add-write; without it every beat stores.
+    checks : whether the accesses are checked; without it they must be right.
+    """
+
+    partitions: int = 8
+    partition_bytes: int = 64
+    banks: int = 2
+    readers: int = 0
+    engines: int = 2
+    wait_bits: int = 5
+    adds: bool = True
+    checks: bool = True
+
+    def __post_init__(self) -> None:
+        require_power_of_two("sbuf", "partitions", self.partitions, 4, PARTITIONS)
+        require_power_of_two("sbuf", "partition_bytes", self.partition_bytes, 64, 4096)
+        require_power_of_two("sbuf", "banks", self.banks, 2, 4)
+        require_range("sbuf", "engines", self.engines, 1, 6)
+        require_range("sbuf", "readers", self.readers, 0, 6 - self.engines)
+        require_range("sbuf", "wait_bits", self.wait_bits, 1, 32)
+
+    @property
+    def read_ports(self) -> int:
+        return self.readers + self.engines
+
+    @property
+    def group(self) -> int:
+        """Partitions of a DMA port."""
+        return min(ENGINE_PARTITIONS, self.partitions)
+
+    @property
+    def groups(self) -> int:
+        return self.partitions // self.group
+
+    @property
+    def dma_bytes(self) -> int:
+        """Bytes of a row, which a DMA access takes."""
+        return self.banks * SBUF_WORD_BYTES
+
+    @property
+    def word_bits(self) -> int:
+        """Bits of a word's place in its partition."""
+        return exact_log2(self.partition_bytes // SBUF_WORD_BYTES)
+
+    @property
+    def row_bits(self) -> int:
+        """Bits of a row's place in its partition."""
+        return exact_log2(self.partition_bytes // self.dma_bytes)
+
+    @property
+    def beats(self) -> ReadAddWriteConfig:
+        """Beats of a DMA port: the address of a row, with its partition above it."""
+        return ReadAddWriteConfig(
+            beat_bytes=self.dma_bytes, address_bits=self.row_bits + exact_log2(self.group), checks=self.checks
+        )
+
 
 # The DMA port of eight SBUF partitions: reads, masked writes and read-add-write, which give way to the engines.
 

@@ -6,16 +6,34 @@ Ref: "MXFP matmul" deep dive and "Trainium3 Architecture Guide for NKI", AWS Neu
 layout documented.
 """
 
+from dataclasses import dataclass
+
 from amaranth import Array, Module, Mux
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import E8M0
-from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, SCALE_OFFSETS, SCALE_PARTITIONS
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, QUADRANT, SCALE_OFFSETS, SCALE_PARTITIONS
+from bitpath.rtl.common.config import require_range
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.wide import wide_array
 from bitpath.rtl.common.unit import Covered, Judge, Unit
-from bitpath.rtl.trainium3.memory.config import ScaleFetchConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScaleFetchConfig:
+    """Configuration of a scale fetch.
+
+    Attributes
+    ----------
+    quadrants : quadrants of 32 rows that the array has.
+    """
+
+    quadrants: int = PARTITIONS // QUADRANT
+
+    def __post_init__(self) -> None:
+        require_range("scale_fetch", "quadrants", self.quadrants, 1, PARTITIONS // QUADRANT)
+
 
 SCALES = QUADRANT // SCALE_PARTITIONS
 """Scales of a quadrant."""

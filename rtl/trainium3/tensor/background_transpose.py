@@ -6,13 +6,32 @@ Ref: "Trainium3 Architecture Guide for NKI", background transpose: a transpose r
 unit's structure is chosen.
 """
 
+from dataclasses import dataclass
+
 from amaranth import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+from bitpath.rtl.common.config import require_range
 from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
-from bitpath.rtl.trainium3.tensor.config import PASS_BITS, TransposeConfig
+from bitpath.rtl.trainium3.tensor.config import PASS_BITS
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransposeConfig:
+    """Configuration of the background transpose.
+
+    Attributes
+    ----------
+    size : rows and columns of the largest tile.
+    """
+
+    size: int = 4
+
+    def __post_init__(self) -> None:
+        require_range("background_transpose", "size", self.size, 2, PARTITIONS)
 
 
 def row_layout(config: TransposeConfig) -> data.StructLayout:

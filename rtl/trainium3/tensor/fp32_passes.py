@@ -6,15 +6,38 @@ Ref: ``nki.isa.nc_matmul`` reference pages (four passes, two with an operand of 
 chosen, see the declarations.
 """
 
+from dataclasses import dataclass
+
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL, MatmulNumerics
+from bitpath.rtl.common.config import require_range
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import Covered, Judge, Unit
-from bitpath.rtl.trainium3.tensor.config import WIDE, PassesConfig
+from bitpath.rtl.trainium3.tensor.config import WIDE
 from bitpath.rtl.trainium3.tensor.element_decode import Part, PassElement
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassesConfig:
+    """Configuration of the FP32 passes at the edge of the array.
+
+    Attributes
+    ----------
+    rows : elements of a column.
+    numerics : rounding of FP32 to TF32.
+    """
+
+    rows: int = 4
+    numerics: MatmulNumerics = TRAINIUM3_MATMUL.numerics
+
+    def __post_init__(self) -> None:
+        require_range("fp32_passes", "rows", self.rows, 1, PARTITIONS)
+
 
 PASSES = 4
 

@@ -5,15 +5,39 @@
 Ref: "Trainium2 Architecture Guide for NKI", structured sparsity.
 """
 
+from dataclasses import dataclass
+
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+from bitpath.golden.trainium3.declarations.tensor import TRAINIUM3_SPARSE, SparseNumerics, TagMap
+from bitpath.rtl.common.config import require_range
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
-from bitpath.rtl.trainium3.tensor.config import NARROW, SelectConfig
+from bitpath.rtl.trainium3.tensor.config import NARROW
 from bitpath.rtl.trainium3.tensor.tag_select import PATTERN, SLOTS, TAG, TagSelect, is_known
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectConfig:
+    """Configuration of the sparse selection on four rows of PEs.
+
+    Attributes
+    ----------
+    cols : columns of PEs.
+    numerics : patterns and code of the tags; RTL decodes tags of two fields.
+    """
+
+    cols: int = 2
+    numerics: SparseNumerics = TRAINIUM3_SPARSE.numerics
+
+    def __post_init__(self) -> None:
+        require_range("sparse_select", "cols", self.cols, 1, PARTITIONS)
+        if self.numerics.tag_map is not TagMap.FIELDS:
+            raise ValueError(f"sparse_select: tag_map must be FIELDS, not {self.numerics.tag_map.name}")
 
 
 def select_layout(config: SelectConfig) -> data.StructLayout:

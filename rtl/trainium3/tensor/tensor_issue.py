@@ -7,12 +7,36 @@
 Ref: "Trainium3 Architecture Guide for NKI", background transpose. The rule is chosen, see the declarations.
 """
 
+from dataclasses import dataclass
+
 from amaranth import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from bitpath.rtl.common.config import require_range
 from bitpath.rtl.common.unit import Covered, Judge, Unit
-from bitpath.rtl.trainium3.tensor.config import IssueConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class IssueConfig:
+    """Configuration of the issue logic.
+
+    Attributes
+    ----------
+    banks : PSUM banks.
+    cycle_bits : bits of an instruction's cycles; 4 passes of 1024 columns need 13.
+    tag_bits : bits of the tag that a command takes from its instruction.
+    """
+
+    banks: int = 8
+    cycle_bits: int = 13
+    tag_bits: int = 8
+
+    def __post_init__(self) -> None:
+        require_range("tensor_issue", "banks", self.banks, 1, 8)
+        require_range("tensor_issue", "cycle_bits", self.cycle_bits, 1, 16)
+        require_range("tensor_issue", "tag_bits", self.tag_bits, 1, 32)
+
 
 TILES = 16
 """Tiles of 32 x 32 PEs, the smallest ones."""

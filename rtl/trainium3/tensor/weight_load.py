@@ -8,16 +8,39 @@ Ref: "Trainium Architecture Guide for NKI", fast weight load and background load
 MultiplyMoving. Width and order of a beat are chosen, see the declarations.
 """
 
+from dataclasses import dataclass
+
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 from bitpath.golden.trainium3.declarations.tensor import LOAD_BITS
+from bitpath.rtl.common.config import require_range
 from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
-from bitpath.rtl.trainium3.tensor.config import LoadConfig
 from bitpath.rtl.trainium3.tensor.tag_select import TAG
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadConfig:
+    """Configuration of the fast weight load.
+
+    Attributes
+    ----------
+    rows, cols : rows of PEs that load together, and columns of PEs.
+    moving_bits : bits of a moving word, which passes by.
+    """
+
+    rows: int = 2
+    cols: int = 6
+    moving_bits: int = 8
+
+    def __post_init__(self) -> None:
+        require_range("weight_load", "rows", self.rows, 1, PARTITIONS)
+        require_range("weight_load", "cols", self.cols, 2, PARTITIONS)
+        require_range("weight_load", "moving_bits", self.moving_bits, 1, 1 << 10)
 
 
 def load_layout(config: LoadConfig) -> data.StructLayout:

@@ -10,6 +10,7 @@ Ref: ``nki.isa.exponential`` reference page, NKI 0.5; "Trainium3 Architecture Gu
 defines the algorithm.
 """
 
+from dataclasses import dataclass, field
 from math import isqrt
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
@@ -17,16 +18,48 @@ from amaranth.lib import data, enum, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
-from bitpath.golden.trainium3.declarations.vector import ExponentialNumerics
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL, ExponentialNumerics
 from bitpath.rtl.common.arithmetic.align import Align, Dropped, shift_of
 from bitpath.rtl.common.arithmetic.decode import Decode, raw_sum
+from bitpath.rtl.common.config import PipelineConfig, require_range
 from bitpath.rtl.common.fp32.fp32_arithmetic import UNPACKED, Fp32Add, Fp32Result, Fp32Sum, Fp32ToBf16
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup, registered
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
-from bitpath.rtl.trainium3.vector.config import ExponentialConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExponentialConfig:
+    """Configuration of a lane of VectorE's exponential.
+
+    Attributes
+    ----------
+    width : elements a cycle; the machine's lanes take four.
+    numerics : precision of table and constants; the result is FP32.
+    pipeline : pipeline stages before the running sum.
+    checks : whether controls are checked; without it they must be right.
+    """
+
+    width: int = 4
+    numerics: ExponentialNumerics = TRAINIUM3_EXPONENTIAL.numerics
+    pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=3))
+    checks: bool = True
+
+    def __post_init__(self) -> None:
+        require_range("exponential", "width", self.width, 1, 8)
+        numerics = self.numerics
+        if numerics.result != FP32:
+            raise ValueError(f"exponential: result must be FP32, not {numerics.result.name}")
+        # Golden's instruction has the same upper limits; a power has at least the bits of its result.
+        largest = TRAINIUM3_EXPONENTIAL.numerics
+        require_range("exponential", "table_bits", numerics.table_bits, largest.table_bits, 10)
+        bits = max(2 * numerics.table_bits, FP32.precision), largest.fraction_bits
+        require_range("exponential", "fraction_bits", numerics.fraction_bits, *bits)
+        require_range("exponential", "log2e_bits", numerics.log2e_bits, numerics.fraction_bits, largest.log2e_bits)
+        require_range("exponential", "power_bits", numerics.power_bits, numerics.fraction_bits, largest.power_bits)
+
 
 # Constants of VectorE's exponential, computed in integers at elaboration.
 

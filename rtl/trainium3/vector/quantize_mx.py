@@ -7,6 +7,8 @@ Ref: ``nki.isa.quantize_mx`` reference page, NKI 0.3 (rule "ocp") and 0.5 (rule 
 1.0, section 6.3.
 """
 
+from dataclasses import dataclass, field
+
 from amaranth import Array, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -19,11 +21,26 @@ from bitpath.rtl.common.arithmetic.align import MaxExponent
 from bitpath.rtl.common.arithmetic.decode import SPECIAL, Decode, normal_sum, raw_sum
 from bitpath.rtl.common.arithmetic.normalize import Normalize
 from bitpath.rtl.common.arithmetic.round import Round
+from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup, registered
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
-from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantizeMxConfig:
+    """Configuration of a QuantizeMX block.
+
+    Attributes
+    ----------
+    pipeline : pipeline stages, 0 to 4.
+    checks : whether controls are checked; without it they must be right.
+    """
+
+    pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=2))
+    checks: bool = True
+
 
 # Normalisation of BF16 and FP16 elements for a block.
 

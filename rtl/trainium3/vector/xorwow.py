@@ -3,16 +3,35 @@
 Ref: "Trainium3 Architecture Guide for NKI"; the ``nki.isa.rand_*`` reference pages, NKI 0.5.
 """
 
+from dataclasses import dataclass
+
 from amaranth import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 from bitpath.golden.trainium3.declarations.vector import XORWOW_INCREMENT, XORWOW_STATES, XORWOW_WORDS
+from bitpath.rtl.common.config import require_range
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.rtl.trainium3.vector.config import XorwowConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class XorwowConfig:
+    """Configuration of XORWOW lanes, four states each.
+
+    Attributes
+    ----------
+    lanes : lanes that step together.
+    """
+
+    lanes: int = 2
+
+    def __post_init__(self) -> None:
+        require_range("xorwow", "lanes", self.lanes, 1, PARTITIONS)
+
 
 # XORWOW generators of one VectorE lane: four states that step together.
 #

@@ -7,11 +7,11 @@ from amaranth import Cat, Const, Mux, Signal, Value, signed
 from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, RoundingCode
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.rtl.aie_ml_v2.convert.config import BFP16EBS8_CONVERT, IntegerLanesConfig, MxConvertConfig
+from bitpath.rtl.aie_ml_v2.convert.config import BFP16EBS8_CONVERT, MxConvertConfig
 from bitpath.rtl.aie_ml_v2.convert.layouts import Blocks
 from bitpath.rtl.aie_ml_v2.convert.layouts import MxCode as BlockCode
 from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert, MxElement
-from bitpath.rtl.aie_ml_v2.convert.srs import Srs
+from bitpath.rtl.aie_ml_v2.convert.srs import IntegerLanesConfig, Srs
 from bitpath.rtl.aie_ml_v2.convert.ups import Ups
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import MOVES, pipeline_property, stream_properties

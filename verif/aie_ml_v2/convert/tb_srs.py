@@ -12,8 +12,7 @@ import cocotb
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.codes import SRS_SHIFTS, RoundingCode, Saturation
-from bitpath.rtl.aie_ml_v2.convert.config import IntegerLanesConfig
-from bitpath.rtl.aie_ml_v2.convert.srs import Srs
+from bitpath.rtl.aie_ml_v2.convert.srs import IntegerLanesConfig, Srs
 from bitpath.verif.aie_ml_v2.convert.numbers import numbers_of, one_a_row, single_bits
 from bitpath.verif.aie_ml_v2.convert.srs import KINDS, MODES, SrsAsk, random_srs, srs_corners, srs_requests
 from bitpath.verif.aie_ml_v2.convert.srs_boundaries import bins, srs_boundaries

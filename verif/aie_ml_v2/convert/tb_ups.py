@@ -13,7 +13,7 @@ import cocotb
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.codes import UPS_SHIFTS, Saturation
-from bitpath.rtl.aie_ml_v2.convert.config import IntegerLanesConfig
+from bitpath.rtl.aie_ml_v2.convert.srs import IntegerLanesConfig
 from bitpath.rtl.aie_ml_v2.convert.ups import Ups
 from bitpath.verif.aie_ml_v2.convert.numbers import numbers_of, one_a_row, single_bits
 from bitpath.verif.aie_ml_v2.convert.sticky_flag import check_sticky_flag

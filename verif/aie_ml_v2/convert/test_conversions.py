@@ -12,7 +12,8 @@ from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AIE_ML_V2_BUMP
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.rounding import round_to_integer
-from bitpath.rtl.aie_ml_v2.convert.config import BFP16EBS8_CONVERT, IntegerLanesConfig, MxConvertConfig
+from bitpath.rtl.aie_ml_v2.convert.config import BFP16EBS8_CONVERT, MxConvertConfig
+from bitpath.rtl.aie_ml_v2.convert.srs import IntegerLanesConfig
 from bitpath.rtl.common.arithmetic.round import RoundIncrement
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.common.known_answers import skip_absent

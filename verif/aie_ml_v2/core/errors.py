@@ -12,7 +12,7 @@ from bitpath.rtl.aie_ml_v2.core.bundle import BUNDLE, LoadOp, MoveOp, PopFormat,
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
 from bitpath.rtl.aie_ml_v2.faults import Fault
 from bitpath.rtl.aie_ml_v2.tile.agu import AguMode
-from bitpath.rtl.aie_ml_v2.tile.config import DataMemoryConfig
+from bitpath.rtl.aie_ml_v2.tile.data_memory import DataMemoryConfig
 from bitpath.rtl.aie_ml_v2.vector.native_shapes import NativeShape
 from bitpath.verif.kit.packing import pack
 

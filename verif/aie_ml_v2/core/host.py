@@ -9,8 +9,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from bitpath.golden.aie_ml_v2.declarations.tile import BANK_BYTES
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
 from bitpath.rtl.aie_ml_v2.faults import Fault
-from bitpath.rtl.aie_ml_v2.tile.config import DataMemoryConfig
-from bitpath.rtl.aie_ml_v2.tile.data_memory import outside_layout
+from bitpath.rtl.aie_ml_v2.tile.data_memory import DataMemoryConfig, outside_layout
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.packing import pack

@@ -7,7 +7,7 @@ from rich.console import Console
 from bitpath.golden.aie_ml_v2.tile.integer_layer import integer_layer
 from bitpath.golden.aie_ml_v2.tile.schedule import A
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
-from bitpath.rtl.aie_ml_v2.tile.config import DataMemoryConfig
+from bitpath.rtl.aie_ml_v2.tile.data_memory import DataMemoryConfig
 from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig
 from bitpath.rtl.aie_ml_v2.vector.native_shapes import NativeShape
 from bitpath.sim.engine.runner import build, run_bench

@@ -12,7 +12,7 @@ from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieEngine, AieMemory, host_w
 from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig, command_layout
 from bitpath.rtl.aie_ml_v2.faults import Fault
 from bitpath.rtl.aie_ml_v2.mac.config import LANE_BITS
-from bitpath.rtl.aie_ml_v2.vector.config import word_bits
+from bitpath.rtl.aie_ml_v2.vector.vector_mac import word_bits
 from bitpath.verif.aie_ml_v2.engine.images import x_words, y_words
 from bitpath.verif.aie_ml_v2.engine.model import EngineModel, RowCommand, command_bits, register_words
 from bitpath.verif.aie_ml_v2.engine.refusals import Fields, fault_of

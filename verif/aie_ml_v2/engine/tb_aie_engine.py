@@ -14,7 +14,8 @@ from bitpath.golden.aie_ml_v2.declarations.modes import INT8
 from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieEngine, AieMemory, host_write_layout
 from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig
 from bitpath.rtl.aie_ml_v2.faults import Fault
-from bitpath.rtl.aie_ml_v2.mac.config import INTEGER_MODES, LANE_BITS, MacMode
+from bitpath.rtl.aie_ml_v2.mac.config import LANE_BITS, MacMode
+from bitpath.rtl.aie_ml_v2.mac.mac_lane import INTEGER_MODES
 from bitpath.verif.aie_ml_v2.engine.filling import (
     NUMBERS,
     PLACES,

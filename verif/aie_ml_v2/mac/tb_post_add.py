@@ -22,8 +22,8 @@ from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX6, MX9, MX_BIAS, 
 from bitpath.golden.aie_ml_v2.exact import Block, wrap
 from bitpath.golden.formats.catalogue import FP16, FloatFormat
 from bitpath.golden.scalar.codec import Kind, decode
-from bitpath.rtl.aie_ml_v2.mac.config import MacMode, PostAddConfig
-from bitpath.rtl.aie_ml_v2.mac.post_add import ProductSum
+from bitpath.rtl.aie_ml_v2.mac.config import MacMode
+from bitpath.rtl.aie_ml_v2.mac.post_add import PostAddConfig, ProductSum
 from bitpath.verif.aie_ml_v2.mac.mac import (
     FLOATS,
     INTEGERS,

@@ -14,8 +14,7 @@ from random import Random
 import cocotb
 from cocotb.triggers import FallingEdge
 
-from bitpath.rtl.aie_ml_v2.mac.config import WideLanesConfig
-from bitpath.rtl.aie_ml_v2.mac.wide_lanes import LaneWidth, WideLanes
+from bitpath.rtl.aie_ml_v2.mac.wide_lanes import LaneWidth, WideLanes, WideLanesConfig
 from bitpath.verif.aie_ml_v2.mac.mac import FLOATS
 from bitpath.verif.aie_ml_v2.mac.mac_bins import bins, hits
 from bitpath.verif.aie_ml_v2.mac.mac_corners import corners

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
-from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig, MacMode, PostAddConfig
+from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig, MacMode
+from bitpath.rtl.aie_ml_v2.mac.post_add import PostAddConfig
 from bitpath.verif.kit.testplan import covers
 
 pytestmark = [pytest.mark.simulator, pytest.mark.deep]

@@ -2,7 +2,8 @@
 
 import pytest
 
-from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig, MacMode, WideLanesConfig
+from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig, MacMode
+from bitpath.rtl.aie_ml_v2.mac.wide_lanes import WideLanesConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.kit.testplan import covers
 

@@ -6,8 +6,7 @@ from random import Random
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, BANK_BYTES, BANK_WORDS, MODULE_PAIRS
-from bitpath.rtl.aie_ml_v2.tile.config import DataMemoryConfig
-from bitpath.rtl.aie_ml_v2.tile.data_memory import access_layout, outside_layout, store_layout
+from bitpath.rtl.aie_ml_v2.tile.data_memory import DataMemoryConfig, access_layout, outside_layout, store_layout
 from bitpath.verif.kit.packing import pack
 
 PORTS = ("load A", "load B", "store")

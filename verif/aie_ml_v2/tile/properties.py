@@ -7,18 +7,18 @@ from amaranth import Cat, Mux, Signal, Value
 from amaranth.lib import wiring
 
 from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, FIFO_BYTES, LINE_BYTES
-from bitpath.rtl.aie_ml_v2.tile.agu import Agu, AguMode
-from bitpath.rtl.aie_ml_v2.tile.config import (
-    AguConfig,
+from bitpath.rtl.aie_ml_v2.tile.agu import Agu, AguConfig, AguMode
+from bitpath.rtl.aie_ml_v2.tile.data_memory import (
+    OUTSIDE,
+    STORE,
+    AccessDecode,
     DataMemoryConfig,
-    LoadFifoConfig,
-    StoreFifoConfig,
-    StreamPortConfig,
+    LoadResult,
+    MemoryBank,
 )
-from bitpath.rtl.aie_ml_v2.tile.data_memory import OUTSIDE, STORE, AccessDecode, LoadResult, MemoryBank
-from bitpath.rtl.aie_ml_v2.tile.fifos import PLACE_BITS, LoadFifo, StoreFifo
+from bitpath.rtl.aie_ml_v2.tile.fifos import PLACE_BITS, LoadFifo, LoadFifoConfig, StoreFifo, StoreFifoConfig
 from bitpath.rtl.aie_ml_v2.tile.slot_file import SLOTS, SlotFile
-from bitpath.rtl.aie_ml_v2.tile.stream_port import StreamPort
+from bitpath.rtl.aie_ml_v2.tile.stream_port import StreamPort, StreamPortConfig
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import earlier, offer_property
 from bitpath.verif.formal.property import Engine, Properties, Sabotage

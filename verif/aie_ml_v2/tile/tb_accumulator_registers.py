@@ -8,12 +8,12 @@ import os
 import cocotb
 
 from bitpath.golden.aie_ml_v2.declarations.registers import ACCUMULATORS
-from bitpath.rtl.aie_ml_v2.tile.config import AccumulatorRegistersConfig
 from bitpath.rtl.aie_ml_v2.tile.registers import (
     ACCUMULATOR_PATHS,
     ACCUMULATOR_READERS,
     ACCUMULATOR_WRITERS,
     AccumulatorRegisters,
+    AccumulatorRegistersConfig,
     accumulator_write,
 )
 from bitpath.rtl.aie_ml_v2.tile.slot_file import name_layout

@@ -11,8 +11,7 @@ import cocotb
 import numpy as np
 
 from bitpath.golden import aie_ml_v2 as aie
-from bitpath.rtl.aie_ml_v2.tile.agu import Agu, AguMode, agu_request, agu_result
-from bitpath.rtl.aie_ml_v2.tile.config import AguConfig
+from bitpath.rtl.aie_ml_v2.tile.agu import Agu, AguConfig, AguMode, agu_request, agu_result
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack, unpack

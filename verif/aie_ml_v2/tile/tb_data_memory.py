@@ -10,8 +10,7 @@ import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.aie_ml_v2 import conflict_cycles
-from bitpath.rtl.aie_ml_v2.tile.config import DataMemoryConfig
-from bitpath.rtl.aie_ml_v2.tile.data_memory import ERROR, DataMemory
+from bitpath.rtl.aie_ml_v2.tile.data_memory import ERROR, DataMemory, DataMemoryConfig
 from bitpath.verif.aie_ml_v2.tile.data_memory import (
     STORE,
     Access,

@@ -10,8 +10,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
-from bitpath.rtl.aie_ml_v2.tile.config import DataMemoryConfig
-from bitpath.rtl.aie_ml_v2.tile.data_memory import DataMemory
+from bitpath.rtl.aie_ml_v2.tile.data_memory import DataMemory, DataMemoryConfig
 from bitpath.verif.aie_ml_v2.tile.data_memory import Access
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.streams import resolved

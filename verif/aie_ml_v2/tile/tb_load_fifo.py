@@ -12,8 +12,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.aie_ml_v2 import LoadFifo as GoldenFifo
 from bitpath.golden.aie_ml_v2.declarations.tile import FIFO_BYTES, LINE_BYTES
-from bitpath.rtl.aie_ml_v2.tile.config import LoadFifoConfig
-from bitpath.rtl.aie_ml_v2.tile.fifos import FIFO_BITS, FLAG_CYCLES, LINE_BITS, LOAD_REQUEST, LoadFifo
+from bitpath.rtl.aie_ml_v2.tile.fifos import FIFO_BITS, FLAG_CYCLES, LINE_BITS, LOAD_REQUEST, LoadFifo, LoadFifoConfig
 from bitpath.verif.aie_ml_v2.tile.fifos import ELEMENTS, SPACE, RoundMemory, number, write_held
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment

@@ -13,8 +13,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.aie_ml_v2 import StoreFifo as GoldenFifo
 from bitpath.golden.aie_ml_v2.declarations.tile import FIFO_BYTES, LINE_BYTES
-from bitpath.rtl.aie_ml_v2.tile.config import StoreFifoConfig
-from bitpath.rtl.aie_ml_v2.tile.fifos import FIFO_BITS, LINE_STORE, STORE_REQUEST, StoreFifo
+from bitpath.rtl.aie_ml_v2.tile.fifos import FIFO_BITS, LINE_STORE, STORE_REQUEST, StoreFifo, StoreFifoConfig
 from bitpath.verif.aie_ml_v2.tile.fifos import ELEMENTS, SPACE, RoundMemory, number, write_held
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment

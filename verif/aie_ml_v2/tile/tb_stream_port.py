@@ -12,8 +12,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from bitpath.golden.aie_ml_v2 import StreamPort as GoldenPort
 from bitpath.golden.aie_ml_v2 import StreamWord, stream_result
 from bitpath.golden.aie_ml_v2.declarations.tile import STREAM_IN_LATENCY, STREAM_OUT_LATENCY
-from bitpath.rtl.aie_ml_v2.tile.config import StreamPortConfig
-from bitpath.rtl.aie_ml_v2.tile.stream_port import STREAM_WORD, StreamPort
+from bitpath.rtl.aie_ml_v2.tile.stream_port import STREAM_WORD, StreamPort, StreamPortConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack

@@ -8,12 +8,12 @@ import os
 import cocotb
 
 from bitpath.golden.aie_ml_v2.declarations.registers import VECTOR
-from bitpath.rtl.aie_ml_v2.tile.config import VectorRegistersConfig
 from bitpath.rtl.aie_ml_v2.tile.registers import (
     VECTOR_PATHS,
     VECTOR_READERS,
     VECTOR_WRITERS,
     VectorRegisters,
+    VectorRegistersConfig,
     vector_layout,
     vector_write,
 )

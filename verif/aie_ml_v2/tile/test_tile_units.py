@@ -4,15 +4,11 @@ from functools import partial
 
 import pytest
 
-from bitpath.rtl.aie_ml_v2.tile.config import (
-    AccumulatorRegistersConfig,
-    AguConfig,
-    DataMemoryConfig,
-    LoadFifoConfig,
-    StoreFifoConfig,
-    StreamPortConfig,
-    VectorRegistersConfig,
-)
+from bitpath.rtl.aie_ml_v2.tile.agu import AguConfig
+from bitpath.rtl.aie_ml_v2.tile.data_memory import DataMemoryConfig
+from bitpath.rtl.aie_ml_v2.tile.fifos import LoadFifoConfig, StoreFifoConfig
+from bitpath.rtl.aie_ml_v2.tile.registers import AccumulatorRegistersConfig, VectorRegistersConfig
+from bitpath.rtl.aie_ml_v2.tile.stream_port import StreamPortConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.kit.testplan import covers
 

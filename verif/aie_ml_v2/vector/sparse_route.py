@@ -7,8 +7,7 @@ import numpy as np
 
 from bitpath.golden.aie_ml_v2 import exact
 from bitpath.golden.aie_ml_v2.declarations.codes import SPARSE_GROUP, SPARSE_KEPT
-from bitpath.rtl.aie_ml_v2.vector.config import SparseRouteConfig
-from bitpath.rtl.aie_ml_v2.vector.native_mac import routed_layout, sparse_layout
+from bitpath.rtl.aie_ml_v2.vector.native_mac import SparseRouteConfig, routed_layout, sparse_layout
 from bitpath.verif.aie_ml_v2.mac.mac import stream_bits
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Request

@@ -12,8 +12,7 @@ import numpy as np
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2.declarations.codes import SPARSE_GROUP, SPARSE_KEPT
 from bitpath.golden.aie_ml_v2.declarations.modes import INT8, INT16_64, Mode, Shape
-from bitpath.rtl.aie_ml_v2.vector.config import SparseRouteConfig
-from bitpath.rtl.aie_ml_v2.vector.native_mac import SparseRoute
+from bitpath.rtl.aie_ml_v2.vector.native_mac import SparseRoute, SparseRouteConfig
 from bitpath.verif.aie_ml_v2.vector.sparse_route import byte_mask, codes, routed
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment

@@ -10,8 +10,7 @@ import cocotb
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.codes import SPARSE_GROUP
-from bitpath.rtl.aie_ml_v2.vector.config import SparseRouteConfig
-from bitpath.rtl.aie_ml_v2.vector.native_mac import SparseRoute, routed_layout, sparse_layout
+from bitpath.rtl.aie_ml_v2.vector.native_mac import SparseRoute, SparseRouteConfig, routed_layout, sparse_layout
 from bitpath.verif.aie_ml_v2.mac.mac import stream_bits
 from bitpath.verif.aie_ml_v2.vector.sparse_route import byte_mask
 from bitpath.verif.kit.bench import bench, config_from_environment

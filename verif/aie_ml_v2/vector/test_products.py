@@ -4,7 +4,8 @@ from functools import partial
 
 import pytest
 
-from bitpath.rtl.aie_ml_v2.vector.config import OperandShapesConfig, SparseRouteConfig
+from bitpath.rtl.aie_ml_v2.vector.config import OperandShapesConfig
+from bitpath.rtl.aie_ml_v2.vector.native_mac import SparseRouteConfig
 from bitpath.rtl.aie_ml_v2.vector.native_shapes import NativeShape
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.kit.testplan import covers

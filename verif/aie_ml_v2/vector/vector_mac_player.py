@@ -11,14 +11,8 @@ from cocotb.triggers import FallingEdge, Timer
 
 from bitpath.golden.aie_ml_v2.declarations.modes import TIMINGS
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.aie_ml_v2.vector.config import (
-    VectorMacConfig,
-    beat_layout,
-    place_layout,
-    word_bits,
-    write_layout,
-    written_layout,
-)
+from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig, beat_layout
+from bitpath.rtl.aie_ml_v2.vector.vector_mac import place_layout, word_bits, write_layout, written_layout
 from bitpath.verif.aie_ml_v2.mac.mac import row_of
 from bitpath.verif.aie_ml_v2.vector.tiles import Instruction
 from bitpath.verif.kit.bench import Bench

@@ -5,7 +5,7 @@ from random import Random
 
 from cocotb.triggers import FallingEdge, Timer
 
-from bitpath.rtl.aie_ml_v2.vector.config import word_bits, write_layout
+from bitpath.rtl.aie_ml_v2.vector.vector_mac import word_bits, write_layout
 from bitpath.verif.aie_ml_v2.vector.tiles import Instruction
 from bitpath.verif.aie_ml_v2.vector.vector_mac_player import Place, VectorPlayer, marked
 from bitpath.verif.kit.coverage import Coverage

@@ -13,8 +13,15 @@ from bitpath.golden.tensix.core.adc import Adcs, Channel
 from bitpath.golden.tensix.core.rwc import COUNTERS, Modifier, Rwc, apply_modifier, incrwc, modifier_number, setrwc
 from bitpath.golden.tensix.declarations.streams import DIMENSIONS, INDEX_BITS, MODIFIERS
 from bitpath.golden.tensix.isa.words import decode
-from bitpath.rtl.tensix.stream.config import CounterConfig
-from bitpath.rtl.tensix.stream.counters import ADC_INSTRUCTION, ADC_STATE, RWC_STATE, AdcOp, RwcOp, rwc_instruction
+from bitpath.rtl.tensix.stream.counters import (
+    ADC_INSTRUCTION,
+    ADC_STATE,
+    RWC_STATE,
+    AdcOp,
+    CounterConfig,
+    RwcOp,
+    rwc_instruction,
+)
 from bitpath.rtl.tensix.stream.thread_registers import AB, BIAS, DST, PACK, SET_BASE, THREAD_WRITE
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.streams import resolved

@@ -6,22 +6,19 @@ from amaranth import Mux, Value
 
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.streams import CHANNELS, DIMENSIONS, EXTRA_ROUNDS, MASK_BITS, UNITS, WIDTHS
-from bitpath.rtl.tensix.stream.config import (
-    CounterConfig,
-    InstructionExpanderConfig,
-    MopExpanderConfig,
-    ReplayExpanderConfig,
-)
-from bitpath.rtl.tensix.stream.counters import COUNTER_BITS, Adc, AdcOp, CounterStep, Rwc, RwcOp
+from bitpath.rtl.tensix.stream.counters import COUNTER_BITS, Adc, AdcOp, CounterConfig, CounterStep, Rwc, RwcOp
 from bitpath.rtl.tensix.stream.expanders import PLACES as ROUND_PLACES
 from bitpath.rtl.tensix.stream.expanders import (
     SKIP_PLACES,
     InstructionExpander,
+    InstructionExpanderConfig,
     LoopStep,
     MaskedRounds,
     MopExpander,
+    MopExpanderConfig,
     NestedRounds,
     ReplayExpander,
+    ReplayExpanderConfig,
     RoundStep,
 )
 from bitpath.rtl.tensix.stream.words import field, is_instruction

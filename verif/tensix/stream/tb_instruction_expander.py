@@ -11,8 +11,7 @@ from bitpath.golden.tensix.declarations.streams import MOP_WORDS, REPLAY_WORDS
 from bitpath.golden.tensix.isa.mop_expander import MopExpander
 from bitpath.golden.tensix.isa.replay_expander import ReplayExpander
 from bitpath.golden.tensix.isa.words import encode
-from bitpath.rtl.tensix.stream.config import InstructionExpanderConfig
-from bitpath.rtl.tensix.stream.expanders import InstructionExpander
+from bitpath.rtl.tensix.stream.expanders import InstructionExpander, InstructionExpanderConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES

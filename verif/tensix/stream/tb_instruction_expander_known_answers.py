@@ -5,8 +5,7 @@
 
 import cocotb
 
-from bitpath.rtl.tensix.stream.config import InstructionExpanderConfig
-from bitpath.rtl.tensix.stream.expanders import InstructionExpander
+from bitpath.rtl.tensix.stream.expanders import InstructionExpander, InstructionExpanderConfig
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.stream.known_programs import Expanders, play_known_programs

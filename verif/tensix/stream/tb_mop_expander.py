@@ -11,8 +11,8 @@ import cocotb
 from bitpath.golden.tensix.declarations.streams import EXTRA_ROUNDS, MOP_WORDS
 from bitpath.golden.tensix.isa.mop_expander import MopExpander
 from bitpath.golden.tensix.isa.words import encode
-from bitpath.rtl.tensix.stream.config import MopExpanderConfig
 from bitpath.rtl.tensix.stream.expanders import MopExpander as MopExpanderRtl
+from bitpath.rtl.tensix.stream.expanders import MopExpanderConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES

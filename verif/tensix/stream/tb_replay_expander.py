@@ -11,8 +11,8 @@ import cocotb
 from bitpath.golden.tensix.declarations.streams import REPLAY_WORDS
 from bitpath.golden.tensix.isa.replay_expander import ReplayExpander
 from bitpath.golden.tensix.isa.words import encode
-from bitpath.rtl.tensix.stream.config import ReplayExpanderConfig
 from bitpath.rtl.tensix.stream.expanders import ReplayExpander as ReplayExpanderRtl
+from bitpath.rtl.tensix.stream.expanders import ReplayExpanderConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross

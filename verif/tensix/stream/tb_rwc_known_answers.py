@@ -5,8 +5,7 @@
 
 import cocotb
 
-from bitpath.rtl.tensix.stream.config import CounterConfig
-from bitpath.rtl.tensix.stream.counters import Rwc
+from bitpath.rtl.tensix.stream.counters import CounterConfig, Rwc
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.stream.counters import Rwcs

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.rtl.tensix.stream.config import CounterConfig
+from bitpath.rtl.tensix.stream.counters import CounterConfig
 from bitpath.rtl.units import find_unit
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.kit.testplan import covers

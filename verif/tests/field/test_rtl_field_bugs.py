@@ -30,8 +30,7 @@ from bitpath.rtl.tensix.pack.late_conversion import BlockEncode
 from bitpath.rtl.tensix.unpack.float_word import FloatWord
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot, dot_layout
-from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
-from bitpath.rtl.trainium3.vector.quantize_mx import QuantizeMx
+from bitpath.rtl.trainium3.vector.quantize_mx import QuantizeMx, QuantizeMxConfig
 from bitpath.verif.aie_ml_v2.convert import mx_convert as aie_convert
 from bitpath.verif.aie_ml_v2.mac.mac import LaneCase
 from bitpath.verif.kit.packing import pack

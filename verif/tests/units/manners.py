@@ -17,22 +17,23 @@ from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.tensix.dot.layouts import Dot16Config
 from bitpath.rtl.tensix.matrix.mover import Move, MoveKind
 from bitpath.rtl.tensix.pool.layouts import GmpoolColumnConfig
-from bitpath.rtl.trainium3.array.config import CoreArrayConfig, PsumConfig, PsumMemoryConfig
-from bitpath.rtl.trainium3.array.psum import host_layout, write_layout
-from bitpath.rtl.trainium3.array.systolic_array import Tiling
+from bitpath.rtl.trainium3.array.psum import PsumConfig, host_layout, write_layout
+from bitpath.rtl.trainium3.array.psum_memory import PsumMemoryConfig
+from bitpath.rtl.trainium3.array.systolic_array import CoreArrayConfig, Tiling
 from bitpath.rtl.trainium3.core.config import CoreConfig, DmaEngineConfig
-from bitpath.rtl.trainium3.dma.config import DmaMoverConfig, DmaQueuesConfig, DmaTransposeConfig
-from bitpath.rtl.trainium3.dma.dma_mover import move_layout
-from bitpath.rtl.trainium3.dma.dma_queues import descriptor_layout
+from bitpath.rtl.trainium3.dma.dma_mover import DmaMoverConfig, move_layout
+from bitpath.rtl.trainium3.dma.dma_queues import DmaQueuesConfig, descriptor_layout
+from bitpath.rtl.trainium3.dma.dma_transpose import DmaTransposeConfig
 from bitpath.rtl.trainium3.dma.token_bucket import ClassSettings
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.engine.instruction import EngineConfig, instruction_layout
-from bitpath.rtl.trainium3.lanes.config import CopyConfig
-from bitpath.rtl.trainium3.memory.config import DgeConfig, IndirectConfig, WalkConfig
-from bitpath.rtl.trainium3.memory.indirect_offsets import indirect_command
+from bitpath.rtl.trainium3.lanes.copy_lanes import CopyConfig
+from bitpath.rtl.trainium3.memory.access_walker import WalkConfig
+from bitpath.rtl.trainium3.memory.dge import DgeConfig
+from bitpath.rtl.trainium3.memory.indirect_offsets import IndirectConfig, indirect_command
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import RmsNormQuantConfig, length_width
-from bitpath.rtl.trainium3.tensor.background_transpose import row_layout
-from bitpath.rtl.trainium3.tensor.config import IssueConfig, TransposeConfig
+from bitpath.rtl.trainium3.tensor.background_transpose import TransposeConfig, row_layout
+from bitpath.rtl.trainium3.tensor.tensor_issue import IssueConfig
 from bitpath.rtl.trainium3.tensor.tensor_issue import instruction_layout as instruction_slots
 from bitpath.verif.aie_ml_v2.core.encoding import encoded
 from bitpath.verif.aie_ml_v2.core.programs import ProgramMaker

@@ -16,8 +16,9 @@ from bitpath.golden.trainium3.declarations.quad_mx import (
 )
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.tensix.unpack.layouts import ConversionConfig
-from bitpath.rtl.trainium3.array.config import PsumConfig
-from bitpath.rtl.trainium3.dot.config import DotConfig, MapConfig
+from bitpath.rtl.trainium3.array.psum import PsumConfig
+from bitpath.rtl.trainium3.dot.config import DotConfig
+from bitpath.rtl.trainium3.dot.element_map import MapConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.kit.testplan import covers
 

@@ -16,13 +16,15 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.rtl.aie_ml_v2.convert.config import BFP16EBS8_CONVERT
-from bitpath.rtl.aie_ml_v2.mac.config import BFP16EBS8_LANE, MX9_LANE
+from bitpath.rtl.aie_ml_v2.mac.config import BFP16EBS8_LANE
+from bitpath.rtl.aie_ml_v2.mac.mac_lane import MX9_LANE
 from bitpath.rtl.common.config import PipelineConfig, from_dict, require_power_of_two, require_range
 from bitpath.rtl.common.pipeline.repeat import FAN_OUT
 from bitpath.rtl.emit import emit, emit_flat, port_names, verilog_text
 from bitpath.rtl.flat import flat_ports, wrapper
 from bitpath.rtl.trainium3.array.config import ArrayConfig
-from bitpath.rtl.trainium3.dot.config import DotConfig, MapConfig
+from bitpath.rtl.trainium3.dot.config import DotConfig
+from bitpath.rtl.trainium3.dot.element_map import MapConfig
 from bitpath.rtl.units import UNITS
 from bitpath.sim.engine import tools
 from bitpath.sim.engine.build import emitted_files

@@ -12,7 +12,7 @@ from bitpath.golden.tensix.exact import Source, fields
 from bitpath.rtl.common.files import replacing
 from bitpath.rtl.emit import emit_flat, package_files
 from bitpath.rtl.testbench import CYCLE_BITS, OUTPUT_BITS, Vectors, bench_files, file_names
-from bitpath.rtl.trainium3.dot.config import MapConfig
+from bitpath.rtl.trainium3.dot.element_map import MapConfig
 from bitpath.rtl.units import UNITS
 from bitpath.sim.campaigns.agreement import recorded
 from bitpath.sim.campaigns.agreement.vectors import vectors

@@ -5,10 +5,10 @@ from functools import partial
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.trainium3.array.config import CoreArrayConfig
 from bitpath.rtl.trainium3.array.core_edge import core_word
 from bitpath.rtl.trainium3.array.operand_row import control_layout
 from bitpath.rtl.trainium3.array.systolic_array import (
+    CoreArrayConfig,
     SystolicArray,
     Tiling,
     leader,

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from random import Random
 
 from bitpath.golden.trainium3.declarations.tensor import LOAD_COLUMNS
-from bitpath.rtl.trainium3.array.config import CoreArrayConfig
 from bitpath.rtl.trainium3.array.core_edge import core_word
+from bitpath.rtl.trainium3.array.systolic_array import CoreArrayConfig
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
 from bitpath.rtl.trainium3.tensor.tag_select import TAG

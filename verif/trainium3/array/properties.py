@@ -2,9 +2,8 @@
 
 from functools import partial
 
-from bitpath.rtl.trainium3.array.config import PsumConfig, PsumMemoryConfig
-from bitpath.rtl.trainium3.array.psum import Psum, StochasticPsum
-from bitpath.rtl.trainium3.array.psum_memory import PsumMemory
+from bitpath.rtl.trainium3.array.psum import Psum, PsumConfig, StochasticPsum
+from bitpath.rtl.trainium3.array.psum_memory import PsumMemory, PsumMemoryConfig
 from bitpath.verif.formal.contracts import answer_property
 from bitpath.verif.formal.property import Sabotage
 

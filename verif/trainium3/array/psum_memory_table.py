@@ -9,8 +9,7 @@ from itertools import product
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.rtl.common.fp32.fp32_arithmetic import DROPPED_BITS
-from bitpath.rtl.trainium3.array.config import PsumMemoryConfig
-from bitpath.rtl.trainium3.array.psum_memory import LANES, PsumMemory
+from bitpath.rtl.trainium3.array.psum_memory import LANES, PsumMemory, PsumMemoryConfig
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import config_from_environment

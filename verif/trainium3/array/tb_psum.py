@@ -19,8 +19,7 @@ from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.scalar.codec import decode
 from bitpath.golden.trainium3.declarations.quad_mx import AccumulateFlag
 from bitpath.rtl.common.fp32.fp32_arithmetic import DROPPED_BITS
-from bitpath.rtl.trainium3.array.config import PsumConfig
-from bitpath.rtl.trainium3.array.psum import Psum, write_layout
+from bitpath.rtl.trainium3.array.psum import Psum, PsumConfig, write_layout
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.common.fp32.boundaries import near_sums

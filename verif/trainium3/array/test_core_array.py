@@ -3,7 +3,7 @@
 import pytest
 
 from bitpath.rtl.common.config import PipelineConfig
-from bitpath.rtl.trainium3.array.config import CoreArrayConfig
+from bitpath.rtl.trainium3.array.systolic_array import CoreArrayConfig
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.kit.testplan import covers

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from bitpath.rtl.trainium3.array.config import PsumMemoryConfig
+from bitpath.rtl.trainium3.array.psum_memory import PsumMemoryConfig
 from bitpath.sim.engine.runner import run_bench
 
 SEED = 20261126

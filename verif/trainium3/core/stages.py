@@ -17,17 +17,14 @@ from bitpath.golden.trainium3.declarations.vector import XORWOW_STATES
 from bitpath.golden.trainium3.operands.cast import CAST_DTYPES
 from bitpath.golden.trainium3.operands.layout import pack_x4, unpack_x4
 from bitpath.rtl.trainium3.core.config import DmaEngineConfig
-from bitpath.rtl.trainium3.dma.config import DmaTransposeConfig
+from bitpath.rtl.trainium3.dma.dma_transpose import DmaTransposeConfig
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.lanes.activation2_lane import Beat, Function, Operations, ReduceCommand, Reduction, Result
-from bitpath.rtl.trainium3.lanes.config import Rand2Config
 from bitpath.rtl.trainium3.lanes.copy_lanes import WORD_BYTES, CopyCommand, CopyWord, Engine, Stride
 from bitpath.rtl.trainium3.lanes.engine_lane import WORD_BITS, Operator, engine_beat, engine_result
-from bitpath.rtl.trainium3.lanes.rand2_lane import rand2_beat
-from bitpath.rtl.trainium3.tensor.background_transpose import column_layout, row_layout
-from bitpath.rtl.trainium3.tensor.config import TransposeConfig
-from bitpath.rtl.trainium3.vector.config import ExponentialConfig
-from bitpath.rtl.trainium3.vector.exponential import Reduce, Source, beat_layout, result_layout
+from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Config, rand2_beat
+from bitpath.rtl.trainium3.tensor.background_transpose import TransposeConfig, column_layout, row_layout
+from bitpath.rtl.trainium3.vector.exponential import ExponentialConfig, Reduce, Source, beat_layout, result_layout
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.words import Words, field
 from bitpath.verif.trainium3.core.dma_loads import ADDS, Load, single_load

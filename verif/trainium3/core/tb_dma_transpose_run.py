@@ -7,8 +7,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 
-from bitpath.rtl.trainium3.dma.config import DmaTransposeConfig
-from bitpath.rtl.trainium3.dma.dma_transpose import DmaTranspose, transposed_layout
+from bitpath.rtl.trainium3.dma.dma_transpose import DmaTranspose, DmaTransposeConfig, transposed_layout
 from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.exchange import read_input, show_share, write_result

@@ -8,8 +8,7 @@ import numpy as np
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.trainium3.array.config import PsumConfig
-from bitpath.rtl.trainium3.array.psum import Psum, host_layout, write_layout
+from bitpath.rtl.trainium3.array.psum import Psum, PsumConfig, host_layout, write_layout
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.exchange import read_input, show_share, write_result
 from bitpath.verif.kit.packing import pack

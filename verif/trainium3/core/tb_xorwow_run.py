@@ -8,8 +8,7 @@ import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.trainium3.declarations.vector import XORWOW_STATES
-from bitpath.rtl.trainium3.vector.config import XorwowConfig
-from bitpath.rtl.trainium3.vector.xorwow import Xorwow, load_layout
+from bitpath.rtl.trainium3.vector.xorwow import Xorwow, XorwowConfig, load_layout
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.exchange import read_input, show_share, write_result
 from bitpath.verif.kit.packing import pack

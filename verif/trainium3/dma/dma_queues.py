@@ -17,8 +17,7 @@ from bitpath.golden.trainium3.declarations.dma import (
     MAX_RATE,
     TRAFFIC_CLASSES,
 )
-from bitpath.rtl.trainium3.dma.config import DmaQueuesConfig
-from bitpath.rtl.trainium3.dma.dma_queues import QueueSettings, descriptor_layout, grant_layout
+from bitpath.rtl.trainium3.dma.dma_queues import DmaQueuesConfig, QueueSettings, descriptor_layout, grant_layout
 from bitpath.rtl.trainium3.dma.token_bucket import ClassSettings
 from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.packing import pack

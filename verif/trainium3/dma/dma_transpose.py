@@ -8,8 +8,12 @@ import numpy as np
 
 from bitpath.golden.trainium3.declarations.memory import TRAINIUM3_TRANSPOSE
 from bitpath.golden.trainium3.dma.transpose import dma_transpose, transpose_cycles
-from bitpath.rtl.trainium3.dma.config import DmaTransposeConfig
-from bitpath.rtl.trainium3.dma.dma_transpose import fetch_layout, transpose_command, transposed_layout
+from bitpath.rtl.trainium3.dma.dma_transpose import (
+    DmaTransposeConfig,
+    fetch_layout,
+    transpose_command,
+    transposed_layout,
+)
 from bitpath.verif.kit.packing import pack, unpack
 
 DTYPES = {2: np.dtype(np.uint16), 4: np.dtype(np.uint32)}

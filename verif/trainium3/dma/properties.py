@@ -6,13 +6,12 @@ from amaranth import Array, Mux, Signal, Value, signed
 
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
-from bitpath.rtl.trainium3.dma.config import DmaCastConfig, DmaMoverConfig, DmaTransposeConfig, ReadAddWriteConfig
-from bitpath.rtl.trainium3.dma.dma_cast import DmaCast, FromFp32, ToFp32
-from bitpath.rtl.trainium3.dma.dma_mover import DestinationAlign, ReadIssue, SourceAlign
+from bitpath.rtl.trainium3.dma.dma_cast import DmaCast, DmaCastConfig, FromFp32, ToFp32
+from bitpath.rtl.trainium3.dma.dma_mover import DestinationAlign, DmaMoverConfig, ReadIssue, SourceAlign
 from bitpath.rtl.trainium3.dma.dma_queues import StrictPriority
-from bitpath.rtl.trainium3.dma.dma_transpose import DmaTranspose
+from bitpath.rtl.trainium3.dma.dma_transpose import DmaTranspose, DmaTransposeConfig
 from bitpath.rtl.trainium3.dma.dtype import Dtype
-from bitpath.rtl.trainium3.dma.read_add_write import ReadAddWrite
+from bitpath.rtl.trainium3.dma.read_add_write import ReadAddWrite, ReadAddWriteConfig
 from bitpath.rtl.trainium3.dma.token_bucket import TokenBucket
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import pipeline_property, staged, stream_properties

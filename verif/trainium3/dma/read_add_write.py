@@ -10,8 +10,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.trainium3 import read_add_write
-from bitpath.rtl.trainium3.dma.config import ReadAddWriteConfig
-from bitpath.rtl.trainium3.dma.read_add_write import WriteMode, beat_layout, store_layout
+from bitpath.rtl.trainium3.dma.read_add_write import ReadAddWriteConfig, WriteMode, beat_layout, store_layout
 from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack, unpack

@@ -12,8 +12,7 @@ import numpy as np
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.codec import decode
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
-from bitpath.rtl.trainium3.dma.config import DmaCastConfig
-from bitpath.rtl.trainium3.dma.dma_cast import DmaCast
+from bitpath.rtl.trainium3.dma.dma_cast import DmaCast, DmaCastConfig
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit import pauses

@@ -9,8 +9,7 @@ from pathlib import Path
 import cocotb
 import numpy as np
 
-from bitpath.rtl.trainium3.dma.config import DmaCastConfig
-from bitpath.rtl.trainium3.dma.dma_cast import DmaCast
+from bitpath.rtl.trainium3.dma.dma_cast import DmaCast, DmaCastConfig
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import Pipeline
 from bitpath.verif.kit.testplan import covers

@@ -10,8 +10,7 @@ import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from bitpath.golden.trainium3.declarations.dma import MAX_DESCRIPTOR_BYTES
-from bitpath.rtl.trainium3.dma.config import DmaMoverConfig
-from bitpath.rtl.trainium3.dma.dma_mover import DmaMover
+from bitpath.rtl.trainium3.dma.dma_mover import DmaMover, DmaMoverConfig
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit import pauses

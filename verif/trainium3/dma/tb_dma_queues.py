@@ -13,8 +13,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from bitpath.golden.trainium3 import QueueConfig, QueuedDescriptor, TrafficClass, descriptor_cycles
 from bitpath.golden.trainium3.declarations.dma import DMA_QUEUES
 from bitpath.golden.trainium3.dma.schedule import DEFAULT_CLASSES, DEFAULT_QUEUES
-from bitpath.rtl.trainium3.dma.config import DmaQueuesConfig
-from bitpath.rtl.trainium3.dma.dma_queues import DmaQueues
+from bitpath.rtl.trainium3.dma.dma_queues import DmaQueues, DmaQueuesConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.streams import resolved

@@ -12,8 +12,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
-from bitpath.rtl.trainium3.dma.config import DmaTransposeConfig
-from bitpath.rtl.trainium3.dma.dma_transpose import DmaTranspose, fetch_layout
+from bitpath.rtl.trainium3.dma.dma_transpose import DmaTranspose, DmaTransposeConfig, fetch_layout
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment

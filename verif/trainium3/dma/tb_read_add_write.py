@@ -12,8 +12,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 
-from bitpath.rtl.trainium3.dma.config import ReadAddWriteConfig
-from bitpath.rtl.trainium3.dma.read_add_write import ReadAddWrite, WriteMode
+from bitpath.rtl.trainium3.dma.read_add_write import ReadAddWrite, ReadAddWriteConfig, WriteMode
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment

@@ -6,13 +6,11 @@ from functools import partial
 import pytest
 
 from bitpath.rtl.common.config import PipelineConfig
-from bitpath.rtl.trainium3.dma.config import (
-    DmaCastConfig,
-    DmaMoverConfig,
-    DmaQueuesConfig,
-    DmaTransposeConfig,
-    ReadAddWriteConfig,
-)
+from bitpath.rtl.trainium3.dma.dma_cast import DmaCastConfig
+from bitpath.rtl.trainium3.dma.dma_mover import DmaMoverConfig
+from bitpath.rtl.trainium3.dma.dma_queues import DmaQueuesConfig
+from bitpath.rtl.trainium3.dma.dma_transpose import DmaTransposeConfig
+from bitpath.rtl.trainium3.dma.read_add_write import ReadAddWriteConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.measured import benches

@@ -8,8 +8,7 @@ from cocotb.triggers import Timer
 
 from bitpath.golden.formats.catalogue import CATALOGUE, E2M1, E8M0
 from bitpath.golden.scalar.codec import decode
-from bitpath.rtl.trainium3.dot.config import MapConfig
-from bitpath.rtl.trainium3.dot.element_map import ElementFormat, ElementMap, MapTable, OperandWord
+from bitpath.rtl.trainium3.dot.element_map import ElementFormat, ElementMap, MapConfig, MapTable, OperandWord
 from bitpath.rtl.trainium3.dot.quad_mx_dot import operand_layout
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment

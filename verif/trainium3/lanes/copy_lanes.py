@@ -11,8 +11,7 @@ from cocotb.triggers import FallingEdge
 from bitpath.golden.trainium3 import engine_cycles, tensor_copy
 from bitpath.golden.trainium3.declarations.dtypes import container_bits
 from bitpath.rtl.trainium3.dma.dtype import Dtype
-from bitpath.rtl.trainium3.lanes.config import CopyConfig
-from bitpath.rtl.trainium3.lanes.copy_lanes import WORD_BYTES, CopyCommand, CopyWord, Engine, Stride
+from bitpath.rtl.trainium3.lanes.copy_lanes import WORD_BYTES, CopyCommand, CopyConfig, CopyWord, Engine, Stride
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.coverage import cross

@@ -6,12 +6,19 @@ from amaranth import Mux, signed
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.trainium3.dma.dma_cast import log_bytes
-from bitpath.rtl.trainium3.lanes.activation2_lane import Activation2Lane
-from bitpath.rtl.trainium3.lanes.config import Activation2Config, CopyConfig, EngineLaneConfig, Rand2Config
-from bitpath.rtl.trainium3.lanes.copy_lanes import WORD_BYTES, CopyLanes, CopyWidth
-from bitpath.rtl.trainium3.lanes.engine_lane import ONE, WORD_BITS, BitOperator, EngineLane, Fp32Operator, Operator
+from bitpath.rtl.trainium3.lanes.activation2_lane import Activation2Config, Activation2Lane
+from bitpath.rtl.trainium3.lanes.copy_lanes import WORD_BYTES, CopyConfig, CopyLanes, CopyWidth
+from bitpath.rtl.trainium3.lanes.engine_lane import (
+    ONE,
+    WORD_BITS,
+    BitOperator,
+    EngineLane,
+    EngineLaneConfig,
+    Fp32Operator,
+    Operator,
+)
 from bitpath.rtl.trainium3.lanes.fp32_order import Fp32Order
-from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Lane
+from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Config, Rand2Lane
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import offer_property, pipeline_property, staged, stream_properties
 from bitpath.verif.formal.property import Properties

@@ -13,8 +13,7 @@ from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
 from bitpath.golden.trainium3.exact import uniform
 from bitpath.golden.trainium3.exact.cast import from_fp32
 from bitpath.rtl.trainium3.dma.dtype import Dtype
-from bitpath.rtl.trainium3.lanes.config import Rand2Config
-from bitpath.rtl.trainium3.lanes.rand2_lane import rand2_beat
+from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Config, rand2_beat
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack

@@ -16,8 +16,14 @@ from bitpath.golden import trainium3
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.codec import decode
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.rtl.trainium3.lanes.activation2_lane import Activation2Lane, Function, Operations, ReduceCommand, Reduction
-from bitpath.rtl.trainium3.lanes.config import Activation2Config
+from bitpath.rtl.trainium3.lanes.activation2_lane import (
+    Activation2Config,
+    Activation2Lane,
+    Function,
+    Operations,
+    ReduceCommand,
+    Reduction,
+)
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.common.fp32.boundaries import near_products, near_sums
 from bitpath.verif.kit import pauses

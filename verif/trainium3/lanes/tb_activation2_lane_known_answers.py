@@ -11,8 +11,13 @@ import numpy as np
 
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.scalar.fp32 import convert
-from bitpath.rtl.trainium3.lanes.activation2_lane import Activation2Lane, Function, ReduceCommand, Reduction
-from bitpath.rtl.trainium3.lanes.config import Activation2Config
+from bitpath.rtl.trainium3.lanes.activation2_lane import (
+    Activation2Config,
+    Activation2Lane,
+    Function,
+    ReduceCommand,
+    Reduction,
+)
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import Pipeline
 from bitpath.verif.kit.testplan import covers

@@ -15,8 +15,7 @@ from cocotb.triggers import RisingEdge
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, FloatFormat, container_bits
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.rtl.trainium3.lanes.config import CopyConfig
-from bitpath.rtl.trainium3.lanes.copy_lanes import CopyCommand, CopyLanes, Engine, Stride
+from bitpath.rtl.trainium3.lanes.copy_lanes import CopyCommand, CopyConfig, CopyLanes, Engine, Stride
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import changed

@@ -10,8 +10,7 @@ from pathlib import Path
 import cocotb
 import numpy as np
 
-from bitpath.rtl.trainium3.lanes.config import CopyConfig
-from bitpath.rtl.trainium3.lanes.copy_lanes import CopyLanes, Engine
+from bitpath.rtl.trainium3.lanes.copy_lanes import CopyConfig, CopyLanes, Engine
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dma.dma_cast import PAIRS

@@ -10,8 +10,7 @@ from pathlib import Path
 import cocotb
 import numpy as np
 
-from bitpath.rtl.trainium3.lanes.config import EngineLaneConfig
-from bitpath.rtl.trainium3.lanes.engine_lane import EngineLane, Operator
+from bitpath.rtl.trainium3.lanes.engine_lane import EngineLane, EngineLaneConfig, Operator
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import Pipeline
 from bitpath.verif.kit.testplan import covers

@@ -13,8 +13,7 @@ from bitpath.golden import trainium3
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.rtl.trainium3.lanes.config import Rand2Config
-from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Lane
+from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Config, Rand2Lane
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline

@@ -9,8 +9,7 @@ from pathlib import Path
 import cocotb
 import numpy as np
 
-from bitpath.rtl.trainium3.lanes.config import Rand2Config
-from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Lane
+from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Config, Rand2Lane
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import Pipeline
 from bitpath.verif.kit.testplan import covers

@@ -6,8 +6,10 @@ from functools import partial
 import pytest
 
 from bitpath.rtl.common.config import PipelineConfig
-from bitpath.rtl.trainium3.lanes.config import Activation2Config, CopyConfig, EngineLaneConfig, Rand2Config
-from bitpath.rtl.trainium3.lanes.copy_lanes import CopyMode, CopyWidth
+from bitpath.rtl.trainium3.lanes.activation2_lane import Activation2Config
+from bitpath.rtl.trainium3.lanes.copy_lanes import CopyConfig, CopyMode, CopyWidth
+from bitpath.rtl.trainium3.lanes.engine_lane import EngineLaneConfig
+from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Config
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.lanes.copy_lanes import every_mode

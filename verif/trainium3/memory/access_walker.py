@@ -8,8 +8,7 @@ import numpy as np
 
 from bitpath.golden.trainium3.memory.access_pattern import AccessPattern
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.rtl.trainium3.memory.access_walker import walk_address, walk_command
-from bitpath.rtl.trainium3.memory.config import WalkConfig
+from bitpath.rtl.trainium3.memory.access_walker import WalkConfig, walk_address, walk_command
 from bitpath.verif.kit.packing import pack
 
 DTYPES = (np.uint8, np.uint16, np.uint32)

@@ -12,8 +12,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 from bitpath.golden.trainium3.dma.descriptors import descriptors
 from bitpath.golden.trainium3.memory.access_pattern import AccessPattern, HbmPattern
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.rtl.trainium3.memory.config import DgeConfig
-from bitpath.rtl.trainium3.memory.dge import dge_command, dge_descriptor
+from bitpath.rtl.trainium3.memory.dge import DgeConfig, dge_command, dge_descriptor
 from bitpath.verif.kit.packing import pack
 
 DTYPES = (np.uint8, np.uint16, np.uint32)

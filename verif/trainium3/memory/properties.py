@@ -2,18 +2,11 @@
 
 from functools import partial
 
-from bitpath.rtl.trainium3.memory.access_walker import AccessWalker
-from bitpath.rtl.trainium3.memory.config import (
-    DgeConfig,
-    IndirectConfig,
-    SbufConfig,
-    ScaleFetchConfig,
-    WalkConfig,
-)
-from bitpath.rtl.trainium3.memory.dge import Dge
-from bitpath.rtl.trainium3.memory.indirect_offsets import IndirectOffsets
-from bitpath.rtl.trainium3.memory.sbuf import SbufDma
-from bitpath.rtl.trainium3.memory.scale_fetch import ScaleFetch
+from bitpath.rtl.trainium3.memory.access_walker import AccessWalker, WalkConfig
+from bitpath.rtl.trainium3.memory.dge import Dge, DgeConfig
+from bitpath.rtl.trainium3.memory.indirect_offsets import IndirectConfig, IndirectOffsets
+from bitpath.rtl.trainium3.memory.sbuf import SbufConfig, SbufDma
+from bitpath.rtl.trainium3.memory.scale_fetch import ScaleFetch, ScaleFetchConfig
 from bitpath.verif.formal.contracts import answer_property, offer_property, pipeline_property, stream_properties
 from bitpath.verif.formal.property import Properties, Sabotage
 

@@ -12,8 +12,7 @@ from bitpath.golden.trainium3.dma.read_add_write import read_add_write
 from bitpath.golden.trainium3.memory.access_pattern import AccessPattern
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode, beat_layout
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.rtl.trainium3.memory.config import SBUF_WORD_BYTES, SbufConfig
-from bitpath.rtl.trainium3.memory.sbuf import sbuf_place, sbuf_write
+from bitpath.rtl.trainium3.memory.sbuf import SBUF_WORD_BYTES, SbufConfig, sbuf_place, sbuf_write
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.kit.packing import pack
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, SCALE_OFFSETS, SCALE_PARTITIONS
 from bitpath.golden.trainium3.memory.scales import fetch_scales
-from bitpath.rtl.trainium3.memory.config import ScaleFetchConfig
-from bitpath.rtl.trainium3.memory.scale_fetch import ROWS, SCALES, scale_rows
+from bitpath.rtl.trainium3.memory.scale_fetch import ROWS, SCALES, ScaleFetchConfig, scale_rows
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Request
 

@@ -10,8 +10,7 @@ import cocotb
 from cocotb.triggers import FallingEdge
 
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.rtl.trainium3.memory.access_walker import AccessWalker
-from bitpath.rtl.trainium3.memory.config import WalkConfig
+from bitpath.rtl.trainium3.memory.access_walker import AccessWalker, WalkConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross

@@ -10,8 +10,7 @@ from pathlib import Path
 import cocotb
 import numpy as np
 
-from bitpath.rtl.trainium3.memory.access_walker import AccessWalker, walk_address
-from bitpath.rtl.trainium3.memory.config import WalkConfig
+from bitpath.rtl.trainium3.memory.access_walker import AccessWalker, WalkConfig, walk_address
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import unpack
 from bitpath.verif.kit.testplan import covers

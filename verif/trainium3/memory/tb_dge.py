@@ -12,8 +12,7 @@ import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.rtl.trainium3.memory.config import DgeConfig
-from bitpath.rtl.trainium3.memory.dge import SETUP_STEPS, Dge, dge_descriptor
+from bitpath.rtl.trainium3.memory.dge import SETUP_STEPS, Dge, DgeConfig, dge_descriptor
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross

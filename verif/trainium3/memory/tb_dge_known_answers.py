@@ -10,8 +10,7 @@ from pathlib import Path
 import cocotb
 import numpy as np
 
-from bitpath.rtl.trainium3.memory.config import DgeConfig
-from bitpath.rtl.trainium3.memory.dge import Dge, dge_descriptor
+from bitpath.rtl.trainium3.memory.dge import Dge, DgeConfig, dge_descriptor
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.testplan import covers

@@ -11,10 +11,10 @@ import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.trainium3.memory.indirect import indirect_offsets
-from bitpath.rtl.trainium3.memory.config import IndirectConfig
 from bitpath.rtl.trainium3.memory.indirect_offsets import (
     ROWS,
     TENSOR_ROWS,
+    IndirectConfig,
     IndirectOffsets,
     indirect_command,
     indirect_offset,

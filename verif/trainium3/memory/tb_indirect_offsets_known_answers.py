@@ -9,9 +9,9 @@ from pathlib import Path
 import cocotb
 import numpy as np
 
-from bitpath.rtl.trainium3.memory.config import IndirectConfig
 from bitpath.rtl.trainium3.memory.indirect_offsets import (
     TENSOR_ROWS,
+    IndirectConfig,
     IndirectOffsets,
     indirect_command,
     indirect_offset,

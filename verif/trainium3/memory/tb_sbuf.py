@@ -13,8 +13,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.rtl.trainium3.memory.config import SbufConfig
-from bitpath.rtl.trainium3.memory.sbuf import Sbuf
+from bitpath.rtl.trainium3.memory.sbuf import Sbuf, SbufConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross

@@ -9,8 +9,7 @@ import cocotb
 import numpy as np
 
 from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, SCALE_OFFSETS
-from bitpath.rtl.trainium3.memory.config import ScaleFetchConfig
-from bitpath.rtl.trainium3.memory.scale_fetch import SCALES, ScaleFetch
+from bitpath.rtl.trainium3.memory.scale_fetch import SCALES, ScaleFetch, ScaleFetchConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross

@@ -5,13 +5,11 @@ from functools import partial
 
 import pytest
 
-from bitpath.rtl.trainium3.memory.config import (
-    DgeConfig,
-    IndirectConfig,
-    SbufConfig,
-    ScaleFetchConfig,
-    WalkConfig,
-)
+from bitpath.rtl.trainium3.memory.access_walker import WalkConfig
+from bitpath.rtl.trainium3.memory.dge import DgeConfig
+from bitpath.rtl.trainium3.memory.indirect_offsets import IndirectConfig
+from bitpath.rtl.trainium3.memory.sbuf import SbufConfig
+from bitpath.rtl.trainium3.memory.scale_fetch import ScaleFetchConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.measured import benches

@@ -8,20 +8,13 @@ from amaranth import Cat, Mux, Value, signed
 from bitpath.golden.formats.catalogue import E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.tensor import LOW_BITS
-from bitpath.rtl.trainium3.tensor.background_transpose import BackgroundTranspose
-from bitpath.rtl.trainium3.tensor.config import (
-    NARROW,
-    CorePeConfig,
-    IssueConfig,
-    LoadConfig,
-    PassesConfig,
-    TransposeConfig,
-)
+from bitpath.rtl.trainium3.tensor.background_transpose import BackgroundTranspose, TransposeConfig
+from bitpath.rtl.trainium3.tensor.config import NARROW, CorePeConfig
 from bitpath.rtl.trainium3.tensor.element_decode import ElementDecode, OperandFormat, Part, PassElement
-from bitpath.rtl.trainium3.tensor.fp32_passes import Fp32Passes, PassMode
+from bitpath.rtl.trainium3.tensor.fp32_passes import Fp32Passes, PassesConfig, PassMode
 from bitpath.rtl.trainium3.tensor.tag_select import SLOTS, TagSelect
-from bitpath.rtl.trainium3.tensor.tensor_issue import TILES, TensorIssue
-from bitpath.rtl.trainium3.tensor.weight_load import WeightLoad
+from bitpath.rtl.trainium3.tensor.tensor_issue import TILES, IssueConfig, TensorIssue
+from bitpath.rtl.trainium3.tensor.weight_load import LoadConfig, WeightLoad
 from bitpath.rtl.trainium3.tensor.wide_multiply_add import WideMultiplyAdd
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Properties, Sabotage

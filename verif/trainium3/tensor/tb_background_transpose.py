@@ -14,8 +14,12 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.trainium3 import nc_transpose
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.rtl.trainium3.tensor.background_transpose import BackgroundTranspose, column_layout, row_layout
-from bitpath.rtl.trainium3.tensor.config import TransposeConfig
+from bitpath.rtl.trainium3.tensor.background_transpose import (
+    BackgroundTranspose,
+    TransposeConfig,
+    column_layout,
+    row_layout,
+)
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross

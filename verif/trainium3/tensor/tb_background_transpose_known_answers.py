@@ -10,8 +10,12 @@ from pathlib import Path
 import cocotb
 import numpy as np
 
-from bitpath.rtl.trainium3.tensor.background_transpose import BackgroundTranspose, column_layout, row_layout
-from bitpath.rtl.trainium3.tensor.config import TransposeConfig
+from bitpath.rtl.trainium3.tensor.background_transpose import (
+    BackgroundTranspose,
+    TransposeConfig,
+    column_layout,
+    row_layout,
+)
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.testplan import covers

@@ -18,8 +18,14 @@ from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.fp32 import convert
 from bitpath.golden.trainium3.declarations.tensor import LOW_BITS
 from bitpath.golden.trainium3.exact import fp32_halves
-from bitpath.rtl.trainium3.tensor.config import PassesConfig
-from bitpath.rtl.trainium3.tensor.fp32_passes import PASSES, Fp32Passes, PassMode, pass_layout, request_layout
+from bitpath.rtl.trainium3.tensor.fp32_passes import (
+    PASSES,
+    Fp32Passes,
+    PassesConfig,
+    PassMode,
+    pass_layout,
+    request_layout,
+)
 from bitpath.verif.common.fp32.boundaries import near_codes
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment

@@ -19,8 +19,14 @@ from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3.declarations.tensor import LOW_BITS
 from bitpath.golden.trainium3.exact import multiply_add
-from bitpath.rtl.trainium3.tensor.config import PassesConfig
-from bitpath.rtl.trainium3.tensor.fp32_passes import PASSES, Fp32Passes, PassMode, pass_layout, request_layout
+from bitpath.rtl.trainium3.tensor.fp32_passes import (
+    PASSES,
+    Fp32Passes,
+    PassesConfig,
+    PassMode,
+    pass_layout,
+    request_layout,
+)
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.testplan import covers

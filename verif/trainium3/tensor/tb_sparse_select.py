@@ -14,8 +14,8 @@ from cocotb.triggers import Timer
 from bitpath.golden.trainium3.declarations.tensor import PATTERNS, TRAINIUM3_SPARSE
 from bitpath.golden.trainium3.exact import selected
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.rtl.trainium3.tensor.config import NARROW, SelectConfig
-from bitpath.rtl.trainium3.tensor.sparse_select import SparseSelect, select_layout, selected_layout
+from bitpath.rtl.trainium3.tensor.config import NARROW
+from bitpath.rtl.trainium3.tensor.sparse_select import SelectConfig, SparseSelect, select_layout, selected_layout
 from bitpath.rtl.trainium3.tensor.tag_select import SLOTS, TAG
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment

@@ -10,8 +10,8 @@ import cocotb
 import numpy as np
 
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32, TF32
-from bitpath.rtl.trainium3.tensor.config import NARROW, SelectConfig
-from bitpath.rtl.trainium3.tensor.sparse_select import SparseSelect, select_layout, selected_layout
+from bitpath.rtl.trainium3.tensor.config import NARROW
+from bitpath.rtl.trainium3.tensor.sparse_select import SelectConfig, SparseSelect, select_layout, selected_layout
 from bitpath.rtl.trainium3.tensor.tag_select import SLOTS
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack

@@ -15,8 +15,13 @@ import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.trainium3 import TensorInstruction, issue
-from bitpath.rtl.trainium3.tensor.config import IssueConfig
-from bitpath.rtl.trainium3.tensor.tensor_issue import TILES, TensorIssue, command_layout, instruction_layout
+from bitpath.rtl.trainium3.tensor.tensor_issue import (
+    TILES,
+    IssueConfig,
+    TensorIssue,
+    command_layout,
+    instruction_layout,
+)
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross

@@ -15,8 +15,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.trainium3 import load_cycles
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.rtl.trainium3.tensor.config import LoadConfig
-from bitpath.rtl.trainium3.tensor.weight_load import WeightLoad, held_layout, load_layout, moving_layout
+from bitpath.rtl.trainium3.tensor.weight_load import LoadConfig, WeightLoad, held_layout, load_layout, moving_layout
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross

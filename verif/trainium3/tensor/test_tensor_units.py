@@ -10,14 +10,12 @@ from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
 from bitpath.golden.trainium3.declarations.tensor import TRAINIUM3_DOUBLE_ROW, SparseNumerics, TagMap
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_MATMUL
 from bitpath.rtl.common.config import PipelineConfig
-from bitpath.rtl.trainium3.tensor.config import (
-    CorePeConfig,
-    IssueConfig,
-    LoadConfig,
-    PassesConfig,
-    SelectConfig,
-    TransposeConfig,
-)
+from bitpath.rtl.trainium3.tensor.background_transpose import TransposeConfig
+from bitpath.rtl.trainium3.tensor.config import CorePeConfig
+from bitpath.rtl.trainium3.tensor.fp32_passes import PassesConfig
+from bitpath.rtl.trainium3.tensor.sparse_select import SelectConfig
+from bitpath.rtl.trainium3.tensor.tensor_issue import IssueConfig
+from bitpath.rtl.trainium3.tensor.weight_load import LoadConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.measured import benches

@@ -12,8 +12,7 @@ from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat
 from bitpath.golden.scalar import fp32 as exact
 from bitpath.golden.trainium3.exact import exponential
 from bitpath.golden.trainium3.vector.exponential import exponential_of
-from bitpath.rtl.trainium3.vector.config import ExponentialConfig
-from bitpath.rtl.trainium3.vector.exponential import Reduce, Source, beat_layout, result_layout
+from bitpath.rtl.trainium3.vector.exponential import ExponentialConfig, Reduce, Source, beat_layout, result_layout
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack

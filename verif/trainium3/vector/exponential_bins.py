@@ -8,8 +8,7 @@ import numpy as np
 from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat
 from bitpath.golden.trainium3.declarations.vector import ExponentialNumerics
 from bitpath.golden.trainium3.vector.exponential import exponential_of
-from bitpath.rtl.trainium3.vector.config import ExponentialConfig
-from bitpath.rtl.trainium3.vector.exponential import Reduce
+from bitpath.rtl.trainium3.vector.exponential import ExponentialConfig, Reduce
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.trainium3.vector.exponential import SOURCES, Beat, cast_code, code
 

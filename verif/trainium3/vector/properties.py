@@ -4,10 +4,9 @@ from functools import partial
 
 from amaranth import Value
 
-from bitpath.rtl.trainium3.vector.config import ExponentialConfig, QuantizeMxConfig, XorwowConfig
-from bitpath.rtl.trainium3.vector.exponential import Exponential
-from bitpath.rtl.trainium3.vector.quantize_mx import QuantizeMx
-from bitpath.rtl.trainium3.vector.xorwow import Xorwow
+from bitpath.rtl.trainium3.vector.exponential import Exponential, ExponentialConfig
+from bitpath.rtl.trainium3.vector.quantize_mx import QuantizeMx, QuantizeMxConfig
+from bitpath.rtl.trainium3.vector.xorwow import Xorwow, XorwowConfig
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import (
     EARLY,

@@ -7,8 +7,16 @@ from amaranth import Cat, Mux, Signal, Value, signed
 from bitpath.golden.formats.catalogue import BF16, E2M1, FP32, FloatFormat
 from bitpath.golden.trainium3.declarations.quad_mx import X4
 from bitpath.rtl.common.config import PipelineConfig
-from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
-from bitpath.rtl.trainium3.vector.quantize_mx import BLOCK, ELEMENTS, SOURCES, MxCode, MxSource, QuantizeMx, Rule
+from bitpath.rtl.trainium3.vector.quantize_mx import (
+    BLOCK,
+    ELEMENTS,
+    SOURCES,
+    MxCode,
+    MxSource,
+    QuantizeMx,
+    QuantizeMxConfig,
+    Rule,
+)
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Properties
 from bitpath.verif.formal.specification import fields, float_code, leading_place, within_half

@@ -17,8 +17,7 @@ from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.trainium3.exact import exponential
 from bitpath.golden.trainium3.vector.reduction import serial_sum
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.rtl.trainium3.vector.config import ExponentialConfig
-from bitpath.rtl.trainium3.vector.exponential import Exponential, Reduce, Source
+from bitpath.rtl.trainium3.vector.exponential import Exponential, ExponentialConfig, Reduce, Source
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment

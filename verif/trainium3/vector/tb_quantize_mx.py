@@ -9,8 +9,7 @@ import cocotb
 import numpy as np
 
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
-from bitpath.rtl.trainium3.vector.quantize_mx import ELEMENTS, QuantizeMx
+from bitpath.rtl.trainium3.vector.quantize_mx import ELEMENTS, QuantizeMx, QuantizeMxConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline

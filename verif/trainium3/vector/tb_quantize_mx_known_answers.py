@@ -11,8 +11,7 @@ import numpy as np
 
 from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, FP16
 from bitpath.golden.trainium3.declarations.quad_mx import X4, ScaleRule
-from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
-from bitpath.rtl.trainium3.vector.quantize_mx import QuantizeMx
+from bitpath.rtl.trainium3.vector.quantize_mx import QuantizeMx, QuantizeMxConfig
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import Pipeline
 from bitpath.verif.kit.testplan import covers

@@ -7,8 +7,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 
-from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
-from bitpath.rtl.trainium3.vector.quantize_mx import BLOCK, QuantizeMx
+from bitpath.rtl.trainium3.vector.quantize_mx import BLOCK, QuantizeMx, QuantizeMxConfig
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.exchange import read_input, show_share, write_result
 from bitpath.verif.trainium3.vector.quantize_mx_tiles import MODES, unpacked

@@ -14,8 +14,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden import trainium3
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.rtl.trainium3.vector.config import XorwowConfig
-from bitpath.rtl.trainium3.vector.xorwow import Xorwow, lane_bits, load_layout
+from bitpath.rtl.trainium3.vector.xorwow import Xorwow, XorwowConfig, lane_bits, load_layout
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross

@@ -12,8 +12,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
-from bitpath.rtl.trainium3.vector.config import XorwowConfig
-from bitpath.rtl.trainium3.vector.xorwow import Xorwow, load_layout
+from bitpath.rtl.trainium3.vector.xorwow import Xorwow, XorwowConfig, load_layout
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved

@@ -12,11 +12,13 @@ from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS
 from bitpath.golden.trainium3.exact.exponential import ln2, log2e, power_table
 from bitpath.rtl.common.arithmetic.decode import raw_float
 from bitpath.rtl.common.config import PipelineConfig
-from bitpath.rtl.trainium3.array.config import PsumConfig
+from bitpath.rtl.trainium3.array.psum import PsumConfig
 from bitpath.rtl.trainium3.dot.config import MultiplyAddConfig
 from bitpath.rtl.trainium3.dot.multiply_add import ProductRound
 from bitpath.rtl.trainium3.vector import exponential as rtl_exponential
-from bitpath.rtl.trainium3.vector.config import ExponentialConfig, QuantizeMxConfig, XorwowConfig
+from bitpath.rtl.trainium3.vector.exponential import ExponentialConfig
+from bitpath.rtl.trainium3.vector.quantize_mx import QuantizeMxConfig
+from bitpath.rtl.trainium3.vector.xorwow import XorwowConfig
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.kit.testplan import covers
 
