@@ -41,7 +41,7 @@ BUILT = SimpleNamespace(unit="dot16", top="dot16_x", digest="0123", seconds=1.23
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path, monkeypatch):
-    monkeypatch.setenv(paths.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(paths.VARIABLE, str(tmp_path / "new" / "build"))
 
 
 @pytest.fixture
@@ -143,6 +143,8 @@ def test_a_bench_plays_its_content(played):
     assert folder.name.startswith("play-")
     assert not folder.exists()
     assert "wave" not in said
+    # The folder of all runs is there now.
+    assert int(play(6)[0]["cycles"]) == 6
 
 
 def test_a_wave_is_named_with_its_viewer_on_one_line(played):
