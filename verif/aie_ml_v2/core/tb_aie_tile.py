@@ -4,11 +4,13 @@ Golden's `Tile` gives the expected memory, registers, cycles and stalls. ``BITPA
 """
 
 import os
+from collections.abc import Iterator, Sequence
 
 import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles
 
+from bitpath.golden.aie_ml_v2.declarations.tile import AguForm
 from bitpath.golden.aie_ml_v2.tile.addressing import Address
 from bitpath.golden.aie_ml_v2.tile.registers import Registers
 from bitpath.golden.aie_ml_v2.tile.schedule import write_bytes
@@ -28,7 +30,6 @@ from bitpath.verif.aie_ml_v2.core.encoding import (
     register_writes,
 )
 from bitpath.verif.aie_ml_v2.core.errors import BEHIND_MX9, LACKING, LINES_BEYOND, MEETING, WRONG_ADDRESSES
-from bitpath.verif.aie_ml_v2.core.events import events_of, tile_events
 from bitpath.verif.aie_ml_v2.core.host import TileHost, TileProgram, memory_bytes, module_bytes
 from bitpath.verif.aie_ml_v2.core.operands import any_registers
 from bitpath.verif.aie_ml_v2.core.programs import ProgramMaker, kinds_of
@@ -37,6 +38,41 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.kit.testplan import covers
+
+# Bins of a schedule's operations: slots, and how they address memory.
+
+
+COUNTED = (AguForm.TWO_D, AguForm.THREE_D)
+"""Forms without an immediate."""
+
+
+def tile_events(config: AieTileConfig) -> list[str]:
+    """Return the bins of a random schedule."""
+    pushes = ("Push", "Flush") if config.multiply.mx9 else ()
+    slots = [f"{slot} {kind}" for slot in ("lda", "ldb") for kind in ("Load", "Fill", "Pop", "PointerAdd")]
+    slots += [f"st {kind}" for kind in ("StoreSrs", "PointerAdd", *pushes)]
+    slots += ["vec Mac", *(["mv Shuffle"] if config.multiply.mx9 else [])]
+    forms = [
+        f"{place} {form.value}{end}"
+        for place in ("lda", "ldb", "st", "jump")
+        for form in AguForm
+        for end in ("", " immediate")
+        # A jump moves its pointer.
+        if not (place == "jump" and form is AguForm.INDEXED) and not (end and form in COUNTED)
+    ]
+    return slots + forms
+
+
+def events_of(bundles: Sequence[Bundle]) -> Iterator[str]:
+    """Yield the bins of a schedule's operations."""
+    for slot, operation in ((slot, each) for bundle in bundles for slot, each in bundle.operations.items()):
+        kind = type(operation).__name__
+        yield f"{slot} {kind}"
+        address = getattr(operation, "jump" if kind == "Pop" else "address", None)
+        if address is not None:
+            place = "jump" if kind == "Pop" else slot
+            yield f"{place} {address.form.value}" + (" immediate" if address.register is None else "")
+
 
 CONFIG = config_from_environment(AieTileConfig)
 SIGNATURE = AieTile(CONFIG).signature

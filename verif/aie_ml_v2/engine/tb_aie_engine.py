@@ -4,29 +4,26 @@ Golden computes every command before anything is driven. ``BITPATH_CASES`` are m
 """
 
 import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from random import Random
 
 import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, FallingEdge
 
 from bitpath.golden import aie_ml_v2
-from bitpath.golden.aie_ml_v2.declarations.modes import INT8
-from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieEngine, AieMemory, host_write_layout
-from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig
+from bitpath.golden.aie_ml_v2.declarations.modes import ACCUMULATOR_PATHS, INT8, TIMINGS, Datapath
+from bitpath.golden.aie_ml_v2.matmul.cycles import MacInstruction
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.rtl.aie_ml_v2.engine.aie_engine import QUEUE_DEPTH, AieEngine, AieMemory, host_write_layout
+from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig, command_layout
 from bitpath.rtl.aie_ml_v2.faults import Fault
 from bitpath.rtl.aie_ml_v2.mac.config import LANE_BITS, MacMode
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import INTEGER_MODES
-from bitpath.verif.aie_ml_v2.engine.filling import (
-    NUMBERS,
-    PLACES,
-    SHAPES,
-    filling_program,
-    numbers_of,
-    places_of,
-)
 from bitpath.verif.aie_ml_v2.engine.lowering import lower, result_lanes, result_words
-from bitpath.verif.aie_ml_v2.engine.model import tile_words
-from bitpath.verif.aie_ml_v2.engine.pace import BEGIN, Pace
+from bitpath.verif.aie_ml_v2.engine.model import RowCommand, tile_words
 from bitpath.verif.aie_ml_v2.engine.programs import (
     ENDS,
     RELATIONS,
@@ -36,7 +33,7 @@ from bitpath.verif.aie_ml_v2.engine.programs import (
     random_command,
 )
 from bitpath.verif.aie_ml_v2.engine.refusals import every_code, every_end, fault_of
-from bitpath.verif.aie_ml_v2.engine.rows import row_kinds
+from bitpath.verif.aie_ml_v2.engine.rows import RowKind, row_kinds
 from bitpath.verif.aie_ml_v2.engine.session import engine
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, bench, config_from_environment
@@ -46,6 +43,168 @@ from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.player import MemoryPlayer, Segment
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.kit.testplan import covers
+
+# Commands that fill the engine's memories and its queue, with arbitrary operand and accumulator codes.
+
+
+ANY_SHARE = 0.3
+"""Share of tiles with arbitrary codes: all kinds of numbers meet, and most sums are still finite."""
+SHAPES = ("deep", "wide", "far", "short", "one product")
+"""deep: more steps than half the X memory holds; wide: one tile for each accumulator; far: two steps with a large stride; short
+and one product: commands that fill the queue after a long one, with arbitrary accumulator codes or operands."""
+NUMBERS = ("NaN", "infinity", "-0")
+"""Kinds of results; -0 is a flushed negative result below FP32's normal numbers."""
+PLACES = ("X goes round", "Y goes round", "steps of Y lie far apart")
+"""Placements of a command's tiles: wrapped around a memory's end, or a stride of more than half the memory."""
+
+
+def filling_program(
+    config: AieEngineConfig, kind: RowKind, source: np.random.Generator, rng: Random
+) -> Iterator[tuple[str, RowCommand]]:
+    """Yield commands of each shape with their names."""
+    beats = TIMINGS[kind.mode.datapath].issue_interval
+    steps, most = config.x_depth // beats, config.unit.accumulators
+    for shape, count, tiles in (
+        ("deep", rng.randint(steps // 2 + 1, steps), 1),
+        ("wide", rng.randint(2, config.y_depth // (most * beats)), most),
+        ("far", 2, rng.randint(1, most // 2)),
+        ("wide", 2, most),
+        *(("short", 1, rng.randint(1, 2)) for _ in range(QUEUE_DEPTH)),
+        *(("one product", 1, 1) for _ in range(QUEUE_DEPTH)),
+    ):
+        alone = shape == "one product"
+        yield (
+            shape,
+            random_command(
+                kind,
+                source,
+                steps=count,
+                tiles=tiles,
+                special=1.0 if alone else ANY_SHARE,
+                accumulator=rng.randrange(most),
+                negate=rng.random() < 0.5,
+                clear=alone or rng.random() < 0.3,
+                address=any_address(config, kind, tiles, source) if alone or rng.random() < 0.8 else None,
+            ),
+        )
+
+
+def places_of(config: AieEngineConfig, command: RowCommand, bits: int) -> Iterator[str]:
+    """Return the coverage places of a command's tiles."""
+    fields = command_layout(config).from_bits(bits)
+    gaps, beats = command.steps - 1, TIMINGS[command.kind.mode.datapath].issue_interval
+    x_end = fields.x + command.steps * beats
+    y_end = fields.y + gaps * fields.y_stride + command.tiles * beats
+    far = gaps > 0 and fields.y_stride > config.y_depth // 2
+    for place, met in zip(PLACES, (x_end > config.x_depth, y_end > config.y_depth, far), strict=True):
+        if met:
+            yield place
+
+
+def numbers_of(codes: np.ndarray) -> Iterator[str]:
+    """Return the kinds of numbers among FP32 codes."""
+    exponent, fraction = codes >> FP32.fraction_bits & FP32.exponent_mask, codes & FP32.fraction_mask
+    top = exponent == FP32.exponent_mask
+    met = (top & (fraction != 0), top & (fraction == 0), codes == FP32.sign_mask)
+    for name, found in zip(NUMBERS, met, strict=True):
+        if found.any():
+            yield name
+
+
+# Cycle model of the engine for back-to-back commands.
+
+
+BEGIN = 2
+"""Cycles from a command's offer to its first beat: one in the queue, one in the memories."""
+ANSWER = 1
+"""Cycles from a request for an accumulator's word to the word."""
+
+
+@dataclass
+class Pace:
+    """Schedule of the beats; cycle 0 is the offer of the first command.
+
+    Attributes
+    ----------
+    instructions, issues : every instruction, as golden's cycle model takes it, and the cycle of its first beat.
+    waits : beats that waited for a store.
+    end : the last busy cycle.
+    """
+
+    config: AieEngineConfig
+    instructions: list[MacInstruction] = field(default_factory=list)
+    issues: list[int] = field(default_factory=list)
+    waits: int = 0
+    end: int = 0
+    _front: int = 0
+    _written: dict[int, tuple[int, str]] = field(default_factory=dict)
+    _writes: set[int] = field(default_factory=set)
+    _released: dict[int, int] = field(default_factory=dict)
+    _store_free: int = 0
+
+    def run(self, commands: Sequence[RowCommand]) -> int:
+        """The cycles for which ``busy`` is high."""
+        for index, command in enumerate(commands):
+            self._front = max(self._front, index + BEGIN)
+            self._issue(command)
+            if command.address is not None:
+                self._store(command)
+        return self.end + 1
+
+    def _places(self, command: RowCommand) -> list[tuple[int, int]]:
+        """Register and place of each group of lanes, in order."""
+        unit = self.config.unit
+        registers = [(command.accumulator + tile) % unit.accumulators for tile in range(command.tiles)]
+        parts = tile_words(self.config, command.kind)
+        return [(register, register * unit.parts + part) for register, part in product(registers, range(parts))]
+
+    def _issue(self, command: RowCommand) -> None:
+        datapath = command.kind.mode.datapath
+        places = self._places(command)
+        for step in range(command.steps):
+            for number, (register, place) in enumerate(places):
+                reads = step > 0 or not command.clear
+                hands_on = command.address is not None and step == command.steps - 1 and number == len(places) - 1
+                free = self._store_free if hands_on else 0
+                # A beat passes to the memories in the cycle after its accumulator is released.
+                self._beat(datapath, place, reads=reads, free=free, released=self._released.get(register, -BEGIN) + 2)
+                read = (place,) if reads else ()
+                each = MacInstruction(mode=command.kind.mode.name, destination=place, accumulators=read)
+                self.instructions.append(each)
+
+    def _beat(self, datapath: Datapath, place: int, *, reads: bool, free: int, released: int) -> None:
+        """Issue at the first cycle that memories, accumulators, the write port and stores allow."""
+        timing, path = TIMINGS[datapath], ACCUMULATOR_PATHS[datapath]
+        more = timing.issue_interval - 1
+        cycle = max(self._front, released)
+        self.waits += cycle > self._front
+        if reads and place in self._written:
+            written, writer = self._written[place]
+            waits = not (self.config.unit.numerics.accumulator_bypass and writer == path)
+            cycle = max(cycle, written + 1 + waits - timing.accumulator_read)
+        if not more:
+            self.waits += free > cycle
+            cycle = max(cycle, free)
+        while cycle + timing.write - 1 in self._writes:
+            cycle += 1
+        last = max(cycle + more, free)
+        self.waits += last > cycle + more
+        write = last - more + timing.write - 1
+        self._writes.add(write)
+        self._written[place] = write, path
+        self._front = last + 1
+        self.issues.append(cycle)
+        self.end = max(self.end, write)
+
+    def _store(self, command: RowCommand) -> None:
+        """Schedule the reads of a store, one word a cycle, each no earlier than its write."""
+        cycle = self._front - 1
+        for register, place in self._places(command):
+            cycle = max(cycle + 1, self._written[place][0])
+            self._released[register] = cycle
+        self.end = max(self.end, cycle + ANSWER)
+        self._store_free = cycle + ANSWER + 1
+
 
 CONFIG = config_from_environment(AieEngineConfig)
 NUMERICS = CONFIG.unit.numerics
