@@ -26,13 +26,15 @@ DEPENDENCIES = [
     if not each.startswith("bitpath[")
 ]
 TOPS = ("bitpath", "golden", "rtl", "verif", "sim")
+NOT_INSTALLED = (ROOT / "verif/tests", ROOT / "verif/house")
 
 
 def test_the_package_list_is_what_is_on_disk():
     folders = {
-        ".".join(("bitpath", *init.parent.relative_to(ROOT).parts)).replace("bitpath.bitpath", "bitpath")
+        ".".join(("bitpath", *file.parent.relative_to(ROOT).parts)).replace("bitpath.bitpath", "bitpath")
         for top in TOPS
-        for init in (ROOT / top).rglob("__init__.py")
+        for file in (ROOT / top).rglob("*.py")
+        if not any(map(file.is_relative_to, NOT_INSTALLED))
     }
     assert folders == set(PYPROJECT["tool"]["setuptools"]["packages"])
 
@@ -42,16 +44,6 @@ def test_editors_find_every_file_of_the_top_package():
     links = {link.name: link.resolve() for link in (ROOT / ".editor/bitpath").iterdir()}
     files = {file.name: file for file in (ROOT / "bitpath").iterdir() if file.is_file()}
     assert links == files | {top: ROOT / top for top in TOPS if top != "bitpath"}
-
-
-def test_every_folder_of_sources_is_a_package():
-    holding = {file.parent for top in TOPS for file in (ROOT / top).rglob("*.py")}
-    tests = (ROOT / "verif/tests", ROOT / "verif/house")
-    assert not [
-        folder
-        for folder in holding
-        if not (folder / "__init__.py").exists() and not any(map(folder.is_relative_to, tests))
-    ]
 
 
 @pytest.mark.parametrize("dependency", DEPENDENCIES)
