@@ -28,9 +28,9 @@ PROPERTIES = Properties(
 )
 
 GROUP_BITS = 32
-SIGNS = Sabotage("aie_ml_v2/mover/tb_vector_alu.py", "~self.carry ^ (differ &", "~self.carry ^ (~differ &")
-SIGN_ALONE = Sabotage("aie_ml_v2/mover/tb_vector_alu.py", "narrow | sign_alone", "narrow")
-ZEROS = Sabotage("aie_ml_v2/mover/tb_vector_alu.py", "minus_a & ~zeros", "minus_a")
+SIGNS = Sabotage("aie_ml_v2/mover/vector_alu.py", "~self.carry ^ (differ &", "~self.carry ^ (~differ &")
+SIGN_ALONE = Sabotage("aie_ml_v2/mover/vector_alu.py", "narrow | sign_alone", "narrow")
+ZEROS = Sabotage("aie_ml_v2/mover/vector_alu.py", "minus_a & ~zeros", "minus_a")
 
 
 def _unit(claim: Claim) -> VectorAlu:

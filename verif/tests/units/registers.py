@@ -51,7 +51,7 @@ RESET_LESS = {
     "trainium3/memory/dge": "base boundary command counts deltas ends high is_run kept low number nums partition present reach run step",
     "trainium3/memory/held_answer": "held",
     "trainium3/memory/indirect_offsets": "column command",
-    "trainium3/memory/tb_sbuf": "chosen partition",
+    "trainium3/memory/sbuf": "chosen partition",
     "trainium3/rmsnorm_quant/lane": "element largest magnitude normalized number product result scale square total",
     "trainium3/rmsnorm_quant/rmsnorm_quant": "command index waited weight",
     "trainium3/tensor/background_transpose": "banks last_column last_row",

@@ -49,7 +49,7 @@ PROPERTIES = Properties(
         "read",
         "data",
         Sabotage(
-            "trainium3/memory/tb_sbuf.py",
+            "trainium3/memory/sbuf.py",
             "idle & answer.free),\n            answer.asked",
             "idle),\n            answer.asked",
         ),
