@@ -108,7 +108,7 @@ def test_a_model_is_judged_by_the_tests_that_import_it():
     files = [file.name for file in golden.tests_of("bitpath.golden.trainium3.vector.xorwow")]
     assert "test_xorwow.py" in files
     assert "test_formats.py" not in files
-    with pytest.raises(SimulationError, match=r"imports bitpath\.golden\.nothing; mutants of golden are judged"):
+    with pytest.raises(SimulationError, match=r"imports bitpath\.golden\.nothing; mutants of Python are judged"):
         golden.tests_of("bitpath.golden.nothing")
     targets = golden.golden_targets()
     assert "golden/trainium3/vector/xorwow.py" in targets

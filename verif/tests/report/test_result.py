@@ -99,5 +99,7 @@ def test_the_worst_cells_are_those_with_most_mismatches_and_then_the_most_distan
         ("4 to 5", "0", 1, "4 ulp"),
     ]
     assert len(result.worst_cells(row)) == result.WORST < 7
+    distances = {"mismatches": [[1, 1]], "ulp": [[None, 1]], "block": [1, 1]}
+    assert result.worst_cells({"map": distances}) == [("0", "1", 1, "1 ulp"), ("0", "0", 1, "-")]
     assert result.worst_cells({"map": {"mismatches": [[0, 1]], "block": [1, 4]}}) == [("0", "4 to 7", 1, "-")]
     assert result.worst_cells({"map": {"error": [[1]], "block": [1, 1]}}) == []
