@@ -35,8 +35,8 @@ def command(
 
     Inserts single-bit faults into each TARGET, a component such as Round, or the components of an RTL file such as
     rtl/common/arithmetic/normalize or of a unit, one at a time, and runs a unit's bench on each; for a golden TARGET, or one that
-    compares results, such as sim/flows/outcome, inserts faults into single lines and runs its tests. A faulty compiled loop is compiled anew, with bounds checks. Strings, annotations, decorators
-    and error texts get no faults.
+    compares results, such as sim/flows/outcome, inserts faults into single lines and runs its tests. A faulty compiled loop is
+    compiled anew, with bounds checks. Strings, annotations, decorators and error texts get no faults.
 
     Prints how many mutants died, were proved equivalent and survived, and writes build/reports/mutation.json. Known verdicts are
     kept. Fails when fewer than 95 % of the nonequivalent mutants of a component die, or a mutant of any file survives without a

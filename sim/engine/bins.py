@@ -148,7 +148,7 @@ def _lists(file: Path) -> dict[str, dict[str, Any]]:
     if not isinstance(found, dict) or not all(
         isinstance(each, dict) and each.keys() == fields for each in found.values()
     ):
-        raise ValueError(f"{file} is no lists of bins; bitpath coverage --update writes them")
+        raise ValueError(f"{file} must hold lists of bins by unit; bitpath coverage --update writes them")
     return found
 
 

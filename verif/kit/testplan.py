@@ -1,7 +1,7 @@
 """Testplans: the tested features of a unit, the reasons, and the tests. They are written on the tests:
 
-    @cocotb.test()
     @covers("quad_mx_pe.ties", "RNE looks at the last bit kept only here")
+    @cocotb.test()
     async def ties(dut):
         \"\"\"Sums half-way between two FP32 numbers.\"\"\"
 

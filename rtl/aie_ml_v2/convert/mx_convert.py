@@ -18,6 +18,7 @@ Latency: 3 cycles, 5 with ``mx_bump``, 4 for bfp16ebs8 with it. Throughput: one 
 Ref: amd-quark 0.13, both implementations; llvm-aie: the conversion reads crRnd, and no saturation code.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
@@ -25,14 +26,35 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX9, MX_BLOCK, MX_NAN_EXPONENT, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, XDNA2_BFP16EBS8, AieNumerics
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.aie_ml_v2.convert.config import MxConvertConfig
 from bitpath.rtl.aie_ml_v2.convert.layouts import CODE_BITS, IMAGE_BITS, MX_EXPONENT_BITS, Blocks, MxBlock, MxCode
 from bitpath.rtl.common.arithmetic.align import Align, Dropped, MaxExponent, shift_of
 from bitpath.rtl.common.arithmetic.round import RoundIncrement
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
+
+# Configurations of the conversion units.
+
+
+@dataclass(frozen=True, kw_only=True)
+class MxConvertConfig:
+    """Configuration of the conversion from FP32 to MX or bfp16ebs8.
+
+    Attributes
+    ----------
+    numerics : choices where the documents leave the result open.
+    blocks : the blocks that the unit makes; hardware that they do not need is left out.
+    """
+
+    numerics: AieNumerics = AIE_ML_V2.numerics
+    blocks: Blocks = Blocks.MX
+
+
+BFP16EBS8_CONVERT = MxConvertConfig(numerics=XDNA2_BFP16EBS8.numerics, blocks=Blocks.BFP16EBS8)
+"""XDNA2's conversion to bfp16ebs8."""
+
 
 # Memory image of an MX block::
 #

@@ -19,9 +19,8 @@ from bitpath.golden.aie_ml_v2.declarations.modes import INT8
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, LINE_BYTES
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.aie_ml_v2.convert.config import MxConvertConfig
 from bitpath.rtl.aie_ml_v2.convert.layouts import MxCode
-from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert, steps_of
+from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert, MxConvertConfig, steps_of
 from bitpath.rtl.aie_ml_v2.convert.srs import IntegerLanesConfig, Srs
 from bitpath.rtl.aie_ml_v2.core.address_unit import POINTER_WRITE, SHIFT_BITS
 from bitpath.rtl.aie_ml_v2.core.bundle import STORE_SLOT, StoreOp

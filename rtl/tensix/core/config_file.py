@@ -27,7 +27,7 @@ from bitpath.golden.tensix.declarations.encodings import BY_NAME
 from bitpath.rtl.common.unit import Covered, Unit
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import instruction_layout, named
-from bitpath.rtl.tensix.stream.thread_registers import THREAD_WRITE
+from bitpath.rtl.tensix.stream.counters import THREAD_WRITE
 
 THREADS, BANKS = 3, 2
 GPRS, WIDE = 64, 4

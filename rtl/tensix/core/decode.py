@@ -15,7 +15,7 @@ from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.unit import Covered, Unit
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.faults import Fault
-from bitpath.rtl.tensix.stream.words import stray
+from bitpath.rtl.tensix.stream.expanders import stray
 
 PRODUCTS = ("MVMUL", "DOTPV", "ELWMUL", "ELWADD", "ELWSUB", "GMPOOL", "GAPOOL")
 MATRIX = (*PRODUCTS, "ZEROACC")

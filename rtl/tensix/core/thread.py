@@ -27,9 +27,8 @@ from bitpath.rtl.tensix.core.decode import (
 from bitpath.rtl.tensix.core.wait_gate import SEMAPHORE_STATE, UNITS, Banks, WaitGate
 from bitpath.rtl.tensix.faults import Fault
 from bitpath.rtl.tensix.matrix.instruction import Zeroed
-from bitpath.rtl.tensix.stream.counters import ADC_STATE, RWC_STATE, Adc, AdcOp, CounterConfig, Rwc, RwcOp
+from bitpath.rtl.tensix.stream.counters import ADC_STATE, RWC_STATE, THREAD_WRITE, Adc, AdcOp, CounterConfig, Rwc, RwcOp
 from bitpath.rtl.tensix.stream.expanders import MOP_WRITE, InstructionExpander, InstructionExpanderConfig
-from bitpath.rtl.tensix.stream.thread_registers import THREAD_WRITE
 
 PACKERS_UNIT = 2
 FAULT_NUMBER_BITS = 32

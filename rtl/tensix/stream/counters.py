@@ -10,6 +10,7 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.config_fields import THREAD_FIELDS
 from bitpath.golden.tensix.declarations.streams import (
     CHANNELS,
     DIMENSIONS,
@@ -24,7 +25,22 @@ from bitpath.golden.tensix.declarations.streams import (
     WIDTHS,
 )
 from bitpath.rtl.common.unit import Covered, Judge, Unit
-from bitpath.rtl.tensix.stream.thread_registers import AB, BIAS, DST, PACK, SET_BASE, THREAD_WRITE
+
+# Numbers of the thread's configuration registers that hold address modifiers; SETC16 writes them.
+
+
+THREAD_WRITE = data.StructLayout({"register": 8, "value": 16})
+"""Layout of a write to a thread's configuration register; units leave writes to other registers than their own alone."""
+_NUMBERS = {
+    chip: {name: [place.register for place in places] for name, places in fields.items()}
+    for chip, fields in THREAD_FIELDS.items()
+}
+AB, DST, BIAS, PACK = (
+    {chip: numbers[f"{name}_modifier"] for chip, numbers in _NUMBERS.items()} for name in ("ab", "dst", "bias", "pack")
+)
+"""Registers of the modifiers, by number."""
+SET_BASE = {chip: register for chip, numbers in _NUMBERS.items() for register in numbers["modifier_base"]}
+"""Register whose bit 0 is ADDR_MOD_SET_Base; Blackhole has none."""
 
 
 @dataclass(frozen=True, kw_only=True)

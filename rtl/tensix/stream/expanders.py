@@ -5,11 +5,12 @@ Ref: tt-isa-documentation 3930471, MOPExpander, REPLAY.
 
 from dataclasses import dataclass
 
-from amaranth import Array, Cat, Module, Mux, Signal
+from amaranth import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, memory, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from bitpath.golden.tensix.declarations.encodings import WORD_BITS
+from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW, WORD_BITS
 from bitpath.golden.tensix.declarations.streams import (
     COUNT_MASK,
     EXTRA_ROUNDS,
@@ -19,7 +20,24 @@ from bitpath.golden.tensix.declarations.streams import (
     REPLAY_WORDS,
 )
 from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
-from bitpath.rtl.tensix.stream.words import field, is_instruction, stray
+
+# Instruction words: opcodes and fields by their names in the table of encodings.
+
+
+def is_instruction(word: Value, name: str) -> Value:
+    """Whether a word has an instruction's opcode, which is the same on both chips."""
+    return word[OPCODE_LOW:WORD_BITS] == BY_NAME[Chip.WORMHOLE][name].opcode
+
+
+def field(word: Value, name: str, instruction: str, chip: Chip = Chip.WORMHOLE) -> Value:
+    """Bits of an instruction's field."""
+    segment = next(each for each in BY_NAME[chip][instruction].fields if each.name == name)
+    return word[segment.low : segment.high + 1]
+
+
+def stray(word: Value, instruction: str, chip: Chip = Chip.WORMHOLE) -> Value:
+    """Whether a word has ones in bits of no field of an instruction."""
+    return (word & ~BY_NAME[chip][instruction].used_bits & (1 << WORD_BITS) - 1).any()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E5M2, FP16, FP32, TF32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.trainium3.declarations.dma import TRAINIUM3_DMA
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, TF32_SPARE_BITS, IntegerFormat, container_bits
 from bitpath.rtl.common.arithmetic.decode import SPECIAL, Decode, raw_sum
 from bitpath.rtl.common.arithmetic.round import increment
@@ -16,9 +17,14 @@ from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32Result
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup, registered
-from bitpath.rtl.trainium3.dma.config import BEAT_BYTES
 from bitpath.rtl.trainium3.dma.dtype import Dtype, dtypes_within
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
+
+# Configurations of the DMA units.
+
+
+TIMES = TRAINIUM3_DMA.numerics
+BEAT_BYTES = TIMES.beat_bytes
 
 
 @dataclass(frozen=True, kw_only=True)

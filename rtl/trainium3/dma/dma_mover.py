@@ -12,8 +12,7 @@ from amaranth.utils import bits_for, exact_log2
 from bitpath.rtl.common.config import require_power_of_two, require_range
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.unit import CLOCK, INPUTS, Covered, Judge, Unit, WaveGroup
-from bitpath.rtl.trainium3.dma.config import BEAT_BYTES, TIMES
-from bitpath.rtl.trainium3.dma.dma_cast import DmaCast, DmaCastConfig, Pair, cast_layout, log_bytes
+from bitpath.rtl.trainium3.dma.dma_cast import BEAT_BYTES, TIMES, DmaCast, DmaCastConfig, Pair, cast_layout, log_bytes
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.dma.read_add_write import (
     ReadAddWrite,

@@ -14,7 +14,7 @@ from bitpath.rtl.common.config import require_power_of_two, require_range
 from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32Add, Fp32ToBf16
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, INPUTS, Covered, Judge, Unit, WaveGroup
-from bitpath.rtl.trainium3.dma.config import BEAT_BYTES
+from bitpath.rtl.trainium3.dma.dma_cast import BEAT_BYTES
 from bitpath.rtl.trainium3.faults import Fault
 
 

@@ -16,8 +16,8 @@ from bitpath.golden.aie_ml_v2.declarations.codes import (
     RoundingCode,
     Saturation,
 )
-from bitpath.rtl.aie_ml_v2.convert.config import MxConvertConfig
 from bitpath.rtl.aie_ml_v2.convert.layouts import MxCode, MxRequest, MxResult
+from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvertConfig
 from bitpath.rtl.aie_ml_v2.convert.srs import IntegerLanesConfig, srs_request, srs_result
 from bitpath.rtl.aie_ml_v2.convert.ups import ups_request, ups_result
 from bitpath.verif.aie_ml_v2.convert.srs import SrsAsk, srs_golden

@@ -18,8 +18,7 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.codec import decode, power_of_two
 from bitpath.golden.scalar.rounding import round_to_integer
-from bitpath.rtl.aie_ml_v2.convert.config import MxConvertConfig
-from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert
+from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert, MxConvertConfig
 from bitpath.verif.aie_ml_v2.convert.mx_convert import Conversion, Converted, conversions, expected, with_golden
 from bitpath.verif.aie_ml_v2.convert.mx_convert_corners import corners
 from bitpath.verif.aie_ml_v2.convert.mx_convert_random import every_place, in_blocks, random_conversion

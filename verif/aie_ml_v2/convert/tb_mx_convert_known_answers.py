@@ -13,8 +13,7 @@ import numpy as np
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_BIAS, MX_BLOCK, MX_FORMATS, MX_NAN_EXPONENT, RoundingCode
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.aie_ml_v2.convert.config import MxConvertConfig
-from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert
+from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert, MxConvertConfig
 from bitpath.verif.aie_ml_v2.convert.mx_convert import conversions, results_of
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import Pipeline, Request

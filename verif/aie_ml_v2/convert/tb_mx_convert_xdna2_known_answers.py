@@ -7,8 +7,7 @@ import cocotb
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, RoundingCode
-from bitpath.rtl.aie_ml_v2.convert.config import MxConvertConfig
-from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert
+from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert, MxConvertConfig
 from bitpath.verif.aie_ml_v2.convert.mx_convert import Conversion, Converted
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import Pipeline, Request

@@ -120,7 +120,7 @@ def _words(digits: str) -> tuple[int, ...]:
     return tuple(int(word, 16) for word in digits.split())
 
 
-# Directed corners of the Tensix dot product: cases for every bin of :mod:`.dot_bins`.
+# Directed corners of the Tensix dot product: cases for every bin of `dot_bins`.
 
 
 A_FIELDS, B_FIELDS = range(16, 32), range(64, 128)

@@ -14,15 +14,20 @@ from bitpath.golden.tensix.core.rwc import COUNTERS, Modifier, Rwc, apply_modifi
 from bitpath.golden.tensix.declarations.streams import DIMENSIONS, INDEX_BITS, MODIFIERS
 from bitpath.golden.tensix.isa.words import decode
 from bitpath.rtl.tensix.stream.counters import (
+    AB,
     ADC_INSTRUCTION,
     ADC_STATE,
+    BIAS,
+    DST,
+    PACK,
     RWC_STATE,
+    SET_BASE,
+    THREAD_WRITE,
     AdcOp,
     CounterConfig,
     RwcOp,
     rwc_instruction,
 )
-from bitpath.rtl.tensix.stream.thread_registers import AB, BIAS, DST, PACK, SET_BASE, THREAD_WRITE
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.streams import resolved
 

@@ -10,7 +10,7 @@ import numpy as np
 from bitpath.golden.tensix.core.rwc import COUNTERS
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.streams import CHANNELS, DIMENSIONS, UNITS
-from bitpath.rtl.tensix.stream.thread_registers import AB, BIAS, DST
+from bitpath.rtl.tensix.stream.counters import AB, BIAS, DST
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench
 from bitpath.verif.kit.packing import unpack

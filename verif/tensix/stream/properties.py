@@ -20,8 +20,9 @@ from bitpath.rtl.tensix.stream.expanders import (
     ReplayExpander,
     ReplayExpanderConfig,
     RoundStep,
+    field,
+    is_instruction,
 )
-from bitpath.rtl.tensix.stream.words import field, is_instruction
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import offer_property
 from bitpath.verif.formal.property import Properties, Sabotage

@@ -8,8 +8,7 @@ from itertools import product
 
 import cocotb
 
-from bitpath.rtl.tensix.stream.counters import Adc, AdcOp, CounterConfig
-from bitpath.rtl.tensix.stream.thread_registers import PACK
+from bitpath.rtl.tensix.stream.counters import PACK, Adc, AdcOp, CounterConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross

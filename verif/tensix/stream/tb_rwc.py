@@ -11,8 +11,7 @@ import cocotb
 from bitpath.golden.tensix.core.rwc import COUNTERS
 from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.streams import INDEX_BITS
-from bitpath.rtl.tensix.stream.counters import CounterConfig, Rwc, RwcOp
-from bitpath.rtl.tensix.stream.thread_registers import AB, BIAS, DST, SET_BASE
+from bitpath.rtl.tensix.stream.counters import AB, BIAS, DST, SET_BASE, CounterConfig, Rwc, RwcOp
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross

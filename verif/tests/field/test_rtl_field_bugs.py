@@ -17,8 +17,7 @@ from bitpath.golden.tensix import phases
 from bitpath.golden.tensix.declarations.formats import Format, Style
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE, WORMHOLE_FIXED
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
-from bitpath.rtl.aie_ml_v2.convert.config import MxConvertConfig
-from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert
+from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert, MxConvertConfig
 from bitpath.rtl.aie_ml_v2.mac.config import DEPTH, MacLaneConfig, MacMode
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import FLOAT_LATENCY, MacLane
 from bitpath.rtl.common.arithmetic.decode import Decode

@@ -15,7 +15,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX_ALIGNED
-from bitpath.rtl.aie_ml_v2.convert.config import BFP16EBS8_CONVERT
+from bitpath.rtl.aie_ml_v2.convert.mx_convert import BFP16EBS8_CONVERT
 from bitpath.rtl.aie_ml_v2.mac.config import BFP16EBS8_LANE
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import MX9_LANE
 from bitpath.rtl.common.config import PipelineConfig, from_dict, require_power_of_two, require_range

@@ -11,7 +11,7 @@ from cocotb.triggers import FallingEdge
 
 from bitpath.golden.trainium3.declarations.dma import MAX_DESCRIPTOR_BYTES
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
-from bitpath.rtl.trainium3.dma.config import TIMES
+from bitpath.rtl.trainium3.dma.dma_cast import TIMES
 from bitpath.rtl.trainium3.dma.dma_mover import DmaMoverConfig, move_layout
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
