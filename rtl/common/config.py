@@ -107,13 +107,6 @@ def _dataclass_from(cls: Any, value: Any) -> Any:
 
 
 def digest(unit: str, config: Any) -> str:
-    """Return eight hexadecimal digits of SHA-256, which name a configuration in build folders and Verilog modules.
-
-    Of a class only the name counts: its file may change.
-    """
-    canonical = json.dumps([unit, to_dict(config)], sort_keys=True, separators=(",", ":"), default=_text)
+    """Eight hexadecimal digits of SHA-256 that name a configuration in build folders and Verilog modules."""
+    canonical = json.dumps([unit, to_dict(config)], sort_keys=True, separators=(",", ":"), default=repr)
     return hashlib.sha256(canonical.encode()).hexdigest()[:8]
-
-
-def _text(value: Any) -> str:
-    return value.__name__ if isinstance(value, type) else repr(value)
