@@ -61,7 +61,7 @@ TRAINIUM3 = Texts(
         *(tuple(group) for _, group in groupby(tensor.PRESETS.values(), key=lambda preset: type(preset.numerics))),
         tensor.CHOICES,
         engines.CHOICES,
-        gpsimd.CHOICES,
+        gpsimd.GPSIMD_CHOICES,
         (rates.TRAINIUM2, rates.TRAINIUM3),
         (core_rates.CORE_RATES,),
         core_rates.CHOICES,

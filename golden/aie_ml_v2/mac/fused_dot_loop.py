@@ -27,7 +27,7 @@ import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX_BLOCK, MX_NAN_EXPONENT, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
-from bitpath.golden.aie_ml_v2.mac import fused_dot_roundings_loop as roundings
+from bitpath.golden.aie_ml_v2.mac.fused_dot_roundings_loop import add_blocks, add_floats, fields
 from bitpath.golden.aie_ml_v2.mac.fused_dot import splits
 from bitpath.golden.aie_ml_v2.mac.fused_dot_pieces_loop import (
     COLUMNS,
@@ -85,7 +85,7 @@ def multiply_blocks(
         if plain:
             _blocks(*left, *right, last_place, *_fields(numerics), result[share])
         else:
-            roundings.add_blocks(*left, *right, last_place, size, coarse, *roundings.fields(numerics), result[share])
+            add_blocks(*left, *right, last_place, size, coarse, *fields(numerics), result[share])
 
     in_parallel(work, _shares(len(x)), progress)
     return result
@@ -140,7 +140,7 @@ def multiply_floats(
         if _is_even(numerics):
             _floats(owned(x), y, positions, *tables, *_fields(numerics), result[share])
         else:
-            roundings.add_floats(owned(x), y, positions, *tables, *roundings.fields(numerics), result[share])
+            add_floats(owned(x), y, positions, *tables, *fields(numerics), result[share])
 
     in_parallel(work, _shares(len(codes)), progress)
     return result

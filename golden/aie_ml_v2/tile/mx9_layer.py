@@ -27,12 +27,12 @@ from bitpath.golden.aie_ml_v2.tile.transfers import Fill, Flush, Pop, Push
 from bitpath.golden.aie_ml_v2.tile.vectors import Mac, Shuffle
 from bitpath.golden.arrays.arguments import check_instance, checked
 
-STEP = 8
-LEAD = 18
-TILES = 4
+MX9_STEP = 8
+MX9_LEAD = 18
+MX9_TILES = 4
 """Row tiles of a block."""
 POP_BYTES = MX9.store_bits // 8
-STEP_BYTES = TILES * POP_BYTES
+STEP_BYTES = MX9_TILES * POP_BYTES
 """Bytes of A, and of B, that a step takes."""
 HALVES = "T64_4x2"
 COLUMN_HALVES = ("T64_8x2_lo", "T64_8x2_hi")
@@ -81,12 +81,12 @@ def mx9_layer(a: np.ndarray | MxBlocks, b: np.ndarray, *, rounding: RoundingCode
         registers={name: value % (1 << 20) for name, value in registers.items()},
         images=images,
         result=(C, groups * columns * STEP_BYTES),
-        decode=partial(_decoded, columns),
+        decode=partial(_decoded_blocks, columns),
         macs=groups * steps * columns * MX_BLOCK**3,
     )
 
 
-def _decoded(columns: int, data: np.ndarray) -> MxBlocks:
+def _decoded_blocks(columns: int, data: np.ndarray) -> MxBlocks:
     """Return the blocks of C's bytes: 16 rows, along N, then the next 16."""
     blocks = data.reshape(-1, columns, MX_BLOCK, MX9.block_bytes).swapaxes(1, 2)
     return unpack_mx(blocks.reshape(-1, columns, MX9.block_bytes), MX9)
@@ -101,13 +101,13 @@ def _image(blocks: MxBlocks) -> np.ndarray:
 def _bundles(groups: int, steps: int, columns: int, rounding: RoundingCode) -> tuple:
     schedule = Schedule()
     for number in range(groups * columns * steps):
-        base = LEAD + STEP * number
+        base = MX9_LEAD + MX9_STEP * number
         block, step = divmod(number, steps)
         last, ends_row = step + 1 == steps, (block + 1) % columns == 0
         _load_b(schedule, base, restarts=last and ends_row)
         _load_a(schedule, base, number, restarts=last and not ends_row)
-        for i in range(TILES):
-            accumulator = f"dm{TILES * (block % 2) + i}"
+        for i in range(MX9_TILES):
+            accumulator = f"dm{MX9_TILES * (block % 2) + i}"
             mac = Mac(
                 mode="mx9",
                 to=accumulator,
@@ -126,12 +126,12 @@ def _bundles(groups: int, steps: int, columns: int, rounding: RoundingCode) -> t
 
 
 def _a_register(number: int, tile: int) -> str:
-    return _A_REGISTERS[(TILES * number + tile) % len(_A_REGISTERS)]
+    return _A_REGISTERS[(MX9_TILES * number + tile) % len(_A_REGISTERS)]
 
 
 def _b_pair(base: int) -> int:
     """Return the first EY of a step's B; every second step has the same."""
-    return 2 * ((base - LEAD) // STEP % 2)
+    return 2 * ((base - MX9_LEAD) // MX9_STEP % 2)
 
 
 def _load_a(schedule: Schedule, base: int, number: int, *, restarts: bool) -> None:
@@ -139,7 +139,7 @@ def _load_a(schedule: Schedule, base: int, number: int, *, restarts: bool) -> No
     schedule.put(base - 12, "lda", Fill(fifo=0))
     for i, (pop, shuffle) in enumerate(((-11, -2), (-10, -1), (-7, 2), (-6, 3))):
         name = _a_register(number, i)
-        jump = Address(pointer=0, register=_A_RESTART) if restarts and i == TILES - 1 else None
+        jump = Address(pointer=0, register=_A_RESTART) if restarts and i == MX9_TILES - 1 else None
         schedule.put(base + pop, "lda", Pop(to=name, fifo=0, fmt="mx9", jump=jump))
         schedule.put(base + shuffle, "mv", Shuffle(to=name, low=name, mode=HALVES))
 

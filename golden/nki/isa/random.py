@@ -19,7 +19,7 @@ STATES = {"vector": XORWOW_STATES, "gpsimd": GPSIMD_XORWOW_STATES}
 """Generators of a partition, by engine."""
 
 
-def _engine(issue: Issue, chosen: engines, default: str) -> str:
+def _random_engine(issue: Issue, chosen: engines, default: str) -> str:
     own = engine_name(chosen, default)
     if own not in STATES:
         raise issue.fail(f"engine: must be {' or '.join(STATES)}, not {own}")
@@ -49,7 +49,7 @@ def _cycles(issue: Issue, tile: NkiTensor, engine: str = "vector") -> None:
 @instruction
 def rng(issue: Issue, dst: NkiTensor, engine: engines = engines.vector) -> None:
     """Write the low bits of random words; GpSimd's generators write to SBUF alone."""
-    own = _engine(issue, engine, "vector")
+    own = _random_engine(issue, engine, "vector")
     issue.check("dst", dst, SBUF if own == "gpsimd" else CHIP)
     source = _generators(issue, dst, own)
     issue.put("dst", dst, trainium3.rng(source, dst.size // dst.shape[0], dtype=issue.result(dst)))
@@ -105,7 +105,7 @@ def rand_get_state(issue: Issue, dst: NkiTensor, engine: engines = engines.gpsim
 
 
 def _state_engine(issue: Issue, chosen: engines) -> str:
-    own = _engine(issue, chosen, "gpsimd")
+    own = _random_engine(issue, chosen, "gpsimd")
     if own == "vector":
         issue.needs_gen4("engine: vector")
     return own

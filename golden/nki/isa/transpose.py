@@ -8,7 +8,7 @@ from bitpath.golden.nki.machine.issue import CHIP, PSUM, SBUF, Issue, instructio
 from bitpath.golden.nki.memory.dtypes import STORED, X4
 from bitpath.golden.nki.memory.tensor import NkiTensor
 
-DTYPES = tuple(name for name in STORED if name not in X4)
+TRANSPOSED_DTYPES = tuple(name for name in STORED if name not in X4)
 
 
 @instruction
@@ -26,7 +26,7 @@ def nc_transpose(issue: Issue, dst: NkiTensor, data: NkiTensor, engine: engines 
     if tensor:
         issue.core.lists = "tensor"
         issue.check("dst", dst, PSUM)
-    values = issue.tile("data", data, SBUF if tensor else CHIP, DTYPES)
+    values = issue.tile("data", data, SBUF if tensor else CHIP, TRANSPOSED_DTYPES)
     if dst.dtype != data.dtype:
         raise issue.fail(f"dst: dtype must be data's {data.dtype}, not {dst.dtype}")
     moved = trainium3.nc_transpose(values, engine=word(own))

@@ -24,7 +24,7 @@ LOWEST_EXPONENT = -32
 
 
 @piece
-def _flush(code, exponent, sign):
+def _flush_denormal(code, exponent, sign):
     return code if code & exponent else np.uint32(code & sign)
 
 
@@ -36,8 +36,8 @@ def _value32(code):
 @piece
 def _add_fp32(old, new):
     """IEEE addition with denormals read and written as zeros of their sign."""
-    total = _value32(_flush(old, 0x7F800000, 1 << 31)) + _value32(_flush(new, 0x7F800000, 1 << 31))
-    code = _flush(np.float32(total).view(np.uint32), 0x7F800000, 1 << 31)
+    total = _value32(_flush_denormal(old, 0x7F800000, 1 << 31)) + _value32(_flush_denormal(new, 0x7F800000, 1 << 31))
+    code = _flush_denormal(np.float32(total).view(np.uint32), 0x7F800000, 1 << 31)
     return np.uint32(FP32_NAN) if code & 0x7FFFFFFF > 0x7F800000 else code
 
 

@@ -12,7 +12,7 @@ from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import DST16_ROWS, FACE
 from bitpath.golden.tensix.isa import Instruction
 
-ONE_ROW, FACE_ROWS, HALF, ALL = range(4)
+ZERO_ROW, FACE_ROWS, HALF, ALL = range(4)
 """Modes of ZEROACC: one row, 16 rows, half of Dst, all of it."""
 BLOCK_MASK = 0xFF
 """Bits of ZEROACC's operand that number blocks of 16 rows."""
@@ -28,7 +28,7 @@ def zeroacc(state: State, thread: int, instruction: Instruction) -> None:
     mode, operand = instruction["mode"], instruction["operand"]
     if state.chip is Chip.BLACKHOLE and instruction["revert"]:
         raise ValueError("revert must be 0 in ZEROACC: golden does not model it; not 1")
-    if mode == ONE_ROW:
+    if mode == ZERO_ROW:
         wide = state.config.read("fp32_enabled", thread) or state.config.read("int8_math", thread)
         state.dst.defined[state.dst.rows(state.dst_row(thread, operand), 1, dst32=bool(wide))] = False
     elif mode == FACE_ROWS:
@@ -41,7 +41,7 @@ def zeroacc(state: State, thread: int, instruction: Instruction) -> None:
         state.dst.defined[first : first + DST16_ROWS // 2] = False
     else:
         state.dst.defined[:] = False
-    if mode in (ONE_ROW, FACE_ROWS):
+    if mode in (ZERO_ROW, FACE_ROWS):
         state.step_rwc(thread, instruction["modifier"])
 
 

@@ -22,7 +22,7 @@ def middle(case: Case, device: Device, dst: np.ndarray) -> np.ndarray:
         device.packer, case.formats.mid, case.formats.out, dst32=case.dst32, raw=device.raw, round_10b=case.round_10b
     )
     carrier = MID_CARRIERS[settled]
-    options = _options(case, device) | {"round_10b": narrows}
+    options = _packer_options(case, device) | {"round_10b": narrows}
     mids = [pack(each, settled, carrier, **options) for each in _in_order(case, device, dst)]
     return np.stack(mids).view(f"<u{L1_BYTES[carrier]}").reshape(dst.shape)
 
@@ -30,7 +30,7 @@ def middle(case: Case, device: Device, dst: np.ndarray) -> np.ndarray:
 def packed(case: Case, device: Device, dst: np.ndarray, before: np.ndarray | None) -> np.ndarray:
     """Return the bytes of the result, added to those before."""
     given, tiles = case.formats, _in_order(case, device, dst)
-    options = _options(case, device) | {"round_10b": case.round_10b, "e4m3": case.e4m3}
+    options = _packer_options(case, device) | {"round_10b": case.round_10b, "e4m3": case.e4m3}
     if device.to_blocks is not None and given.out in BLOCK_FLOATS:
         whole = Format.BF16 if BLOCK_FLOATS[given.out].exponent_bits == 8 else Format.FP16
         results = [device.to_blocks(pack(each, given.mid, whole, **options).view("<u2"), given.out) for each in tiles]
@@ -50,7 +50,7 @@ def _in_order(case: Case, device: Device, dst: np.ndarray) -> np.ndarray:
     return to_physical(dst, DST16_BF16) if case.formats.register is Format.INT16 else dst
 
 
-def _options(case: Case, device: Device) -> dict[str, Any]:
+def _packer_options(case: Case, device: Device) -> dict[str, Any]:
     """Return the packer's configuration but for formats."""
     return {
         "dst32": case.dst32,

@@ -5,8 +5,8 @@ import numpy as np
 from bitpath.golden.arrays.arguments import check_array, check_shape, checked
 from bitpath.golden.tensix.convert.early_conversion import INTEGERS
 from bitpath.golden.tensix.declarations.formats import FACE, Format, Style
-from bitpath.golden.tensix.matmul.host import LARGEST_INT8, dst_values
-from bitpath.golden.tensix.matmul.matmul import TILE_ROWS, Program, unpadded
+from bitpath.golden.tensix.matmul.host import LARGEST_INT8, TILE_ROWS, dst_values
+from bitpath.golden.tensix.matmul.matmul import Program, unpadded
 from bitpath.golden.tensix.matmul.packing import PACKED, pack_datums
 
 SIGN8 = LARGEST_INT8 + 1

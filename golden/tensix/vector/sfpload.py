@@ -76,7 +76,7 @@ def sfpload(
         return lanes & 0xFFFF0000 | words if mode is StoreMode.LO16_ONLY else words << 16 | lanes & 0xFFFF
     match mode:
         case StoreMode.FP16:
-            return _fp16(words, fp16_infinity)
+            return _from_fp16(words, fp16_infinity)
         case StoreMode.BF16 | StoreMode.HI16:
             return words << 16
         case StoreMode.INT32_SM if numerics.sfpu_sign_magnitude:
@@ -94,7 +94,7 @@ def sfpload(
     return words.copy()
 
 
-def _fp16(words: np.ndarray, infinity: bool) -> np.ndarray:
+def _from_fp16(words: np.ndarray, infinity: bool) -> np.ndarray:
     exponent, fraction = words >> 10 & 0x1F, words & 0x3FF
     biased = exponent + REBIAS * (exponent > 0)
     number = biased << 23 | fraction << 13

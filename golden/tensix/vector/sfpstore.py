@@ -71,7 +71,7 @@ def sfpstore(
     check_array("lanes", lanes, np.uint32)
     match numbered_member("mode", mode, StoreMode):
         case StoreMode.FP16:
-            return _fp16(lanes)
+            return _to_fp16(lanes)
         case StoreMode.BF16:
             return _flushed(lanes) >> 16
         case StoreMode.FP32 if numerics.sfpstore_flush:
@@ -101,7 +101,7 @@ def _flushed(lanes: np.ndarray) -> np.ndarray:
     return np.where(lanes & 0x7F800000, lanes, lanes & SIGN).astype(np.uint32)
 
 
-def _fp16(lanes: np.ndarray) -> np.ndarray:
+def _to_fp16(lanes: np.ndarray) -> np.ndarray:
     exponent = (lanes >> 23 & 0xFF).astype(np.int64) - REBIAS
     code = np.where(exponent > 31, 0x7FFF, exponent << 10 | lanes >> 13 & 0x3FF)
     return (lanes >> 31 << 15 | np.where(exponent <= 0, 0, code)).astype(np.uint32)

@@ -27,7 +27,7 @@ TOPK_SOURCES = range(8, 65536)
 """Numbers of elements that topk takes (ISA)."""
 TOPK_MOST = 32767
 """Most results of topk (ISA)."""
-CHOICES = choices(
+GPSIMD_CHOICES = choices(
     {
         "iota and affine_select compute their affine value in INT32, modulo 2**32": inferred(
             "ISA iota: 32-bit integer arithmetic; the wrap-around is a guess"

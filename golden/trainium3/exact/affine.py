@@ -1,6 +1,6 @@
 """Exact twins of iota and affine_select, on one partition.
 
-The rules are in `bitpath.golden.trainium3.declarations.gpsimd.CHOICES`.
+The rules are in `bitpath.golden.trainium3.declarations.gpsimd.GPSIMD_CHOICES`.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -51,7 +51,7 @@ def exponential(numerics: ExponentialNumerics, source: int, max_value: int) -> i
             return numerics.result.nan_code
         case Kind.INFINITY:
             return 0 if difference.sign else numerics.result.infinity_code
-    return round_to_format(power(numerics, difference), numerics.result)
+    return round_to_format(exponential_power(numerics, difference), numerics.result)
 
 
 def argument(numerics: ExponentialNumerics, t: Unpacked) -> int:
@@ -60,7 +60,7 @@ def argument(numerics: ExponentialNumerics, t: Unpacked) -> int:
     return ~u if t.sign else u
 
 
-def power(numerics: ExponentialNumerics, t: Unpacked) -> Fraction:
+def exponential_power(numerics: ExponentialNumerics, t: Unpacked) -> Fraction:
     """Return y of step 4 for a finite t, computed in units that keep every step an integer; see `ExponentialNumerics`."""
     bits, table_bits = numerics.fraction_bits, numerics.table_bits
     u = argument(numerics, t)

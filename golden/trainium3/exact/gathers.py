@@ -1,6 +1,6 @@
 """Exact twins of nc_stream_shuffle, local_gather and nc_n_gather, on rows of codes.
 
-The rules are in `bitpath.golden.trainium3.declarations.gpsimd.CHOICES`.
+The rules are in `bitpath.golden.trainium3.declarations.gpsimd.GPSIMD_CHOICES`.
 """
 
 from collections.abc import Sequence

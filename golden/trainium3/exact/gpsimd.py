@@ -1,6 +1,6 @@
 """Exact twins of GpSimd's instructions that count, reduce and order, on codes.
 
-The rules are in `bitpath.golden.trainium3.declarations.gpsimd.CHOICES`.
+The rules are in `bitpath.golden.trainium3.declarations.gpsimd.GPSIMD_CHOICES`.
 """
 
 from collections.abc import Sequence

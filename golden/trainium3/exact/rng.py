@@ -12,7 +12,7 @@ from bitpath.golden.trainium3.declarations.vector import XORWOW_STATES, XORWOW_W
 from bitpath.golden.trainium3.exact.operators import ONE, OPERATORS
 from bitpath.golden.trainium3.exact.xorwow import uniform
 
-_WORD = 1 << 32
+_WORD_VALUES = 1 << 32
 _INTEGERS = {name: fmt.width for name, fmt in FORMATS.items() if isinstance(fmt, IntegerFormat)}
 
 
@@ -25,7 +25,7 @@ def rng_element(word: int, dtype: str) -> int:
     ValueError : another dtype or number.
     """
     width = _INTEGERS[check_choice("dtype", dtype, _INTEGERS)]
-    return integer("word", word, range(_WORD)) % (1 << width)
+    return integer("word", word, range(_WORD_VALUES)) % (1 << width)
 
 
 @checked
@@ -45,13 +45,13 @@ def seed_word(seed: int, lane: int, state: int, word: int) -> int:
     ------
     ValueError : another seed, state or word.
     """
-    integer("seed", seed, range(_WORD))
+    integer("seed", seed, range(_WORD_VALUES))
     integer("state", state, range(XORWOW_STATES))
     integer("word", word, range(XORWOW_WORDS))
     number = (lane * XORWOW_STATES + state) * XORWOW_WORDS + word
-    x = (seed + (number + 1) * SEED_INCREMENT) % _WORD
+    x = (seed + (number + 1) * SEED_INCREMENT) % _WORD_VALUES
     for shift, factor in SEED_ROUNDS:
-        x = (x ^ x >> shift) * factor % _WORD
+        x = (x ^ x >> shift) * factor % _WORD_VALUES
     return x ^ x >> SEED_LAST_SHIFT
 
 
@@ -69,5 +69,5 @@ def dropout_element(code: int, word: int, prob: int) -> int:
     ------
     ValueError : a word of more than 32 bits.
     """
-    u = uniform(integer("word", word, range(_WORD)), 0, FP32.bias << FP32.fraction_bits)
+    u = uniform(integer("word", word, range(_WORD_VALUES)), 0, FP32.bias << FP32.fraction_bits)
     return code if OPERATORS["greater_equal"](u, prob) == ONE else 0

@@ -3,7 +3,7 @@
 Bit-identical to `bitpath.golden.trainium3.exact.affine_select`.
 
 Ref: ``nki.isa.affine_select`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08). Points that it leaves open are in
-`bitpath.golden.trainium3.declarations.gpsimd.CHOICES`.
+`bitpath.golden.trainium3.declarations.gpsimd.GPSIMD_CHOICES`.
 """
 
 from collections.abc import Callable, Sequence

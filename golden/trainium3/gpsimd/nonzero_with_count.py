@@ -3,7 +3,7 @@
 Bit-identical to `bitpath.golden.trainium3.exact.nonzero_with_count`.
 
 Ref: ``nki.isa.nonzero_with_count`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08). Points that it leaves open are
-in `bitpath.golden.trainium3.declarations.gpsimd.CHOICES`.
+in `bitpath.golden.trainium3.declarations.gpsimd.GPSIMD_CHOICES`.
 """
 
 import numpy as np

@@ -3,7 +3,7 @@
 Bit-identical to `bitpath.golden.trainium3.exact.sequence_bounds`.
 
 Ref: ``nki.isa.sequence_bounds`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08), and the vendor's test of it.
-Points that they leave open are in `bitpath.golden.trainium3.declarations.gpsimd.CHOICES`.
+Points that they leave open are in `bitpath.golden.trainium3.declarations.gpsimd.GPSIMD_CHOICES`.
 """
 
 import numpy as np

@@ -3,7 +3,7 @@
 Bit-identical to `bitpath.golden.trainium3.exact.tensor_partition_reduce`.
 
 Ref: ``nki.isa.tensor_partition_reduce`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08). Points that it leaves open
-are in `bitpath.golden.trainium3.declarations.gpsimd.CHOICES`.
+are in `bitpath.golden.trainium3.declarations.gpsimd.GPSIMD_CHOICES`.
 """
 
 import numpy as np

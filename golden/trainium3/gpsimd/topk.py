@@ -5,7 +5,7 @@
 Bit-identical to `bitpath.golden.trainium3.exact.topk`.
 
 Ref: ``nki.isa.topk`` reference pages, NKI 0.6 and Neuron 2.33 (AWS Neuron documentation, 2026). Points that they leave open
-are in `bitpath.golden.trainium3.declarations.gpsimd.CHOICES`.
+are in `bitpath.golden.trainium3.declarations.gpsimd.GPSIMD_CHOICES`.
 """
 
 import numpy as np

@@ -20,7 +20,7 @@ from bitpath.golden.trainium3.vector.accumulators import start_of
 from bitpath.golden.trainium3.vector.engine import output_dtype, read_operand, read_tile, write
 from bitpath.golden.trainium3.vector.reduction import serial_sum
 
-ReduceCommand = Literal["idle", "reset_reduce", "reduce", "load_reduce"]
+ReduceName = Literal["idle", "reset_reduce", "reduce", "load_reduce"]
 _FAR = np.float32(512)
 """exp of it overflows, exp of its negative rounds to 0; nearer to 0, arguments are multiples of 2**-149 below 2**9."""
 
@@ -31,7 +31,7 @@ def exponential(
     max_value: float | np.ndarray,
     *,
     dtype: np.dtype | type | str = np.float32,
-    reduce_cmd: ReduceCommand = "idle",
+    reduce_cmd: ReduceName = "idle",
     accumulators: np.ndarray | None = None,
     reduce_init: float | np.ndarray | None = None,
     numerics: ExponentialNumerics | None = None,
@@ -61,7 +61,7 @@ def exponential(
     numerics = _check_numerics(numerics)
     values = read_tile("src", src)
     load = "reduce_init", reduce_init
-    start = start_of(0.0, len(values), reduce_cmd, get_args(ReduceCommand), accumulators, load)
+    start = start_of(0.0, len(values), reduce_cmd, get_args(ReduceName), accumulators, load)
     powers = exponential_of(values, read_operand("max_value", max_value, len(values)), numerics)
     result = write(powers, dtype)
     if start is None:

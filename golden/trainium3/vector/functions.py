@@ -29,7 +29,7 @@ roundings the error is below 2**-43; a test measures it.
 _LARGEST = np.finfo(np.float32).max
 _TINY = 2.0**-100
 """Below it x / 2 + c * x * x rounds as the float64 number next above x / 2 does, for c from 0 to 1."""
-_FAR = 16.0
+_FLAT = 16.0
 """Below -16 gelu's derivative rounds to -0."""
 _ROOT_2PI = math.sqrt(2 * math.pi)
 _SIGMOID_FACTOR = float(GELU_SIGMOID_FACTOR)
@@ -83,7 +83,7 @@ def _normal(x: np.ndarray) -> np.ndarray:
 
 
 def _gelu_dx(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    x = np.maximum(x, -_FAR)
+    x = np.maximum(x, -_FLAT)
     distribution, slope = _normal(x), x * np.exp(-x * x / 2) / _ROOT_2PI
     return distribution + slope, distribution + np.abs(slope)
 

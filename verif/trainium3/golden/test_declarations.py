@@ -37,7 +37,7 @@ def test_presets_go_by_their_names():
 
 def test_everything_has_a_source():
     presets = (*PRESETS.values(), *memory.PRESETS.values(), TRAINIUM2, TRAINIUM3)
-    choices = (*CHOICES, *memory.CHOICES, *gpsimd.CHOICES)
+    choices = (*CHOICES, *memory.CHOICES, *gpsimd.GPSIMD_CHOICES)
     sources = [source for preset in presets for source in preset.sources.values()]
     sources += [choice.source for choice in choices]
     assert len({choice.statement for choice in choices}) == len(choices)

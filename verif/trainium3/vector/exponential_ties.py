@@ -9,7 +9,7 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.rounding import floor_log2
 from bitpath.golden.trainium3.declarations.vector import ExponentialNumerics
-from bitpath.golden.trainium3.exact.exponential import power
+from bitpath.golden.trainium3.exact.exponential import exponential_power
 from bitpath.verif.trainium3.vector.exponential import code
 
 NEAREST = (
@@ -40,7 +40,7 @@ def near_ties(numerics: ExponentialNumerics, rng: Random) -> list[int]:
 
 
 def _ties(numerics: ExponentialNumerics, rng: Random) -> Iterator[int]:
-    """Yield arguments of ties without end. Table entry 0 is 1, so a power has the polynomial's bits alone, and every 512th is a tie."""
+    """Yield arguments of ties without end. Table entry 0 is 1, so a exponential_power has the polynomial's bits alone, and every 512th is a tie."""
     while True:
         element = code((rng.randint(-126, 127) + rng.random() / (1 << numerics.table_bits)) * log(2))
         if _apart(numerics, element) == 0:
@@ -48,6 +48,6 @@ def _ties(numerics: ExponentialNumerics, rng: Random) -> Iterator[int]:
 
 
 def _apart(numerics: ExponentialNumerics, element: int) -> Fraction:
-    """How far from half-way the power is, in units of its last place."""
-    y = power(numerics, decode(FP32, element))
+    """How far from half-way the exponential_power is, in units of its last place."""
+    y = exponential_power(numerics, decode(FP32, element))
     return abs(y * Fraction(2) ** (FP32.fraction_bits - floor_log2(y)) % 1 - Fraction(1, 2))

@@ -16,7 +16,7 @@ from bitpath.golden.trainium3.vector.operators import OPERATORS
 from bitpath.golden.trainium3.vector.reduction import IDENTITIES
 
 _IDENTITIES = {op: IDENTITIES[op] for op in ("add", "multiply", "max", "min")} | {"subtract": IDENTITIES["add"]}
-_REDUCE_COMMANDS = ("reset_reduce", "reduce", "load_reduce")
+_CUMULATIVE_COMMANDS = ("reset_reduce", "reduce", "load_reduce")
 
 
 @checked
@@ -61,7 +61,7 @@ def tensor_scalar_cumulative(
     check_choice("op0", op0, OPERATORS)
     check_choice("op1", op1, _IDENTITIES)
     values = OPERATORS[op0](read(src), read_operand("imm0", imm0, len(src)))
-    register = start_of(_IDENTITIES[op1], len(src), reduce_cmd, _REDUCE_COMMANDS, accumulators, ("imm1", imm1))[:, 0]
+    register = start_of(_IDENTITIES[op1], len(src), reduce_cmd, _CUMULATIVE_COMMANDS, accumulators, ("imm1", imm1))[:, 0]
     registers = np.empty_like(values)
     for value, out in zip(values.T, registers.T, strict=True):
         register = OPERATORS[op1](value, register)
