@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.arrays.operands import numbers, operand
+from bitpath.golden.arrays.arguments import numbers, operand
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.machines import MACHINES, find_machine
 from bitpath.golden.matmul import matmul

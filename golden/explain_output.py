@@ -4,12 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import checked
-from bitpath.golden.arrays.operands import operand
+from bitpath.golden.arrays.arguments import checked, operand
 from bitpath.golden.explain.explanation import Explanation
 from bitpath.golden.machines import find_machine
 from bitpath.golden.matmul import find_numerics
-from bitpath.golden.scalar.as_numpy import as_numpy
+from bitpath.golden.scalar.checked import as_numpy
 
 
 @checked

@@ -12,17 +12,16 @@ import numpy as np
 from bitpath.golden import aie_ml_v2, tensix, trainium3
 from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
 from bitpath.golden.aie_ml_v2.declarations.modes import INTEGER_MODES
+from bitpath.golden.aie_ml_v2.matmul import cycles as aie_ml_v2_cycles
 from bitpath.golden.aie_ml_v2.matmul import explain_output as aie_ml_v2_explain
-from bitpath.golden.aie_ml_v2.matmul import rates as aie_ml_v2_rates
 from bitpath.golden.aie_ml_v2.matmul.matmul import FORMATS as AIE_ML_V2_FORMATS
 from bitpath.golden.arrays.arguments import check_choice
 from bitpath.golden.explain.explanation import Explanation
-from bitpath.golden.formats.presets import Preset
-from bitpath.golden.formats.rates import Rate
+from bitpath.golden.formats.sources import Preset, Rate
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
 from bitpath.golden.tensix.declarations.formats import Fidelity
+from bitpath.golden.tensix.matmul import cycles as tensix_cycles
 from bitpath.golden.tensix.matmul import explain_output as tensix_explain
-from bitpath.golden.tensix.matmul import rates as tensix_rates
 from bitpath.golden.tensix.matmul.host import FORMATS as TENSIX_FORMATS
 from bitpath.golden.trainium3.declarations import quad_mx
 from bitpath.golden.trainium3.matmul import explain_output as trainium3_explain
@@ -78,7 +77,7 @@ TENSIX = Machine(
     },
     integers=frozenset(f"int8_{fidelity.value.lower()}" for fidelity in Fidelity),
     presets=tensix_numerics.PRESETS,
-    rates=tensix_rates.rates_table,
+    rates=tensix_cycles.rates_table,
 )
 AIE_ML_V2 = Machine(
     name="aie_ml_v2",
@@ -87,7 +86,7 @@ AIE_ML_V2 = Machine(
     formats={name: {"fmt": name} for name in AIE_ML_V2_FORMATS},
     integers=frozenset(INTEGER_MODES),
     presets=aie_ml_v2_numerics.PRESETS,
-    rates=aie_ml_v2_rates.rates_table,
+    rates=aie_ml_v2_cycles.rates_table,
 )
 MACHINES = {each.name: each for each in (TRAINIUM3, TENSIX, AIE_ML_V2)}
 

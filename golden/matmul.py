@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_broadcast, check_choice, checked
-from bitpath.golden.arrays.operands import operand
+from bitpath.golden.arrays.arguments import check_broadcast, check_choice, checked, operand
 from bitpath.golden.arrays.parallel import Progress
 from bitpath.golden.machines import Machine, find_machine
 

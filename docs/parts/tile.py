@@ -5,17 +5,17 @@ from functools import cache
 import numpy as np
 
 from bitpath.golden import aie_ml_v2
-from bitpath.golden.aie_ml_v2.declarations import cycles
 from bitpath.golden.aie_ml_v2.declarations.modes import TIMINGS, Datapath
+from bitpath.golden.aie_ml_v2.declarations.tile import LOAD, MOVE, POP, PUSH_MX, STORE, STORE_SRS
 from parts.records import markdown
 
 OPERATIONS = {
-    "load": cycles.LOAD,
-    "FIFO pop": cycles.POP,
-    "store": cycles.STORE,
-    "store with SRS": cycles.STORE_SRS,
-    "push with FP32 to MX9, flush": cycles.PUSH_MX,
-    "shuffle": cycles.MOVE,
+    "load": LOAD,
+    "FIFO pop": POP,
+    "store": STORE,
+    "store with SRS": STORE_SRS,
+    "push with FP32 to MX9, flush": PUSH_MX,
+    "shuffle": MOVE,
 }
 PRODUCTS = {
     Datapath.INTEGER: "integer product",

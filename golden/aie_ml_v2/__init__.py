@@ -1,30 +1,24 @@
 """AMD AIE-ML v2's vector unit, vectorised, bit-identical to `golden.exact.aie_ml_v2`."""
 
-from bitpath.golden.aie_ml_v2.convert.fix_float import (
-    fix_to_float,
-    float_to_fix,
-)
-from bitpath.golden.aie_ml_v2.convert.from_mx import (
-    from_mx,
-)
-from bitpath.golden.aie_ml_v2.convert.integers import (
-    integer_dot,
-    srs,
-    ups,
-)
-from bitpath.golden.aie_ml_v2.convert.narrow import (
+from bitpath.golden.aie_ml_v2.convert.floats import (
     f32_to_bf16,
     f32_to_fp8,
     f32_to_fp16,
+    fix_to_float,
+    float_to_fix,
 )
-from bitpath.golden.aie_ml_v2.convert.pack import (
+from bitpath.golden.aie_ml_v2.convert.integers import (
+    integer_dot,
     pack,
+    srs,
     unpack4,
+    ups,
 )
-from bitpath.golden.aie_ml_v2.convert.to_mx import (
+from bitpath.golden.aie_ml_v2.convert.mx import (
+    from_mx,
     to_mx,
 )
-from bitpath.golden.aie_ml_v2.declarations.status import (
+from bitpath.golden.aie_ml_v2.declarations.codes import (
     Flags,
     FloatSaturation,
 )
@@ -34,10 +28,6 @@ from bitpath.golden.aie_ml_v2.mac.cascade import (
 from bitpath.golden.aie_ml_v2.mac.elementwise import (
     float_op,
     vector_op,
-)
-from bitpath.golden.aie_ml_v2.mac.emulated_f32 import (
-    f32_dot,
-    split_f32,
 )
 from bitpath.golden.aie_ml_v2.mac.flags import (
     with_flags,
@@ -50,6 +40,14 @@ from bitpath.golden.aie_ml_v2.mac.nonlinear import (
     exp2,
     exp2_instruction,
     tanh,
+)
+from bitpath.golden.aie_ml_v2.mac.products import (
+    complex_dot,
+    convolve,
+    elementwise,
+    int4_matmul,
+    integer_matmul,
+    sparse_matmul,
 )
 from bitpath.golden.aie_ml_v2.mac.sparsity import (
     SparseVector,
@@ -64,9 +62,11 @@ from bitpath.golden.aie_ml_v2.mac.sparsity import (
 from bitpath.golden.aie_ml_v2.mac.widen import (
     bf16_to_f32,
     bf16_to_int32,
+    f32_dot,
     f32_to_int32,
     fp8_to_f32,
     fp16_to_f32,
+    split_f32,
 )
 from bitpath.golden.aie_ml_v2.matmul.cycles import (
     MacInstruction,
@@ -90,9 +90,13 @@ from bitpath.golden.aie_ml_v2.operands.lanes import (
     insert,
     pack_mask,
     push,
+    shuffle,
+    shuffle_mx,
     unpack_mask,
+    vector_shift,
 )
 from bitpath.golden.aie_ml_v2.operands.layout import (
+    MxBlocks,
     MxRegisters,
     from_registers,
     pack_mx,
@@ -101,57 +105,31 @@ from bitpath.golden.aie_ml_v2.operands.layout import (
     unpack_mx,
     unpack_tile,
 )
-from bitpath.golden.aie_ml_v2.operands.mx_blocks import (
-    MxBlocks,
-)
-from bitpath.golden.aie_ml_v2.operands.permute import (
-    shuffle,
-    shuffle_mx,
-    vector_shift,
-)
-from bitpath.golden.aie_ml_v2.products.int4 import int4_matmul
-from bitpath.golden.aie_ml_v2.products.matrices import (
-    integer_matmul,
-    sparse_matmul,
-)
-from bitpath.golden.aie_ml_v2.products.registers import (
-    complex_dot,
-    convolve,
-    elementwise,
-)
-from bitpath.golden.aie_ml_v2.scalar.functions import (
-    scalar_function,
-)
-from bitpath.golden.aie_ml_v2.scalar.operations import (
+from bitpath.golden.aie_ml_v2.scalar import (
     divide_step,
+    scalar_function,
     scalar_op,
 )
 from bitpath.golden.aie_ml_v2.tile.addresses import (
+    Address,
     Dimensions,
     agu_step,
     agu_stream,
     dimensions_from_steps,
 )
-from bitpath.golden.aie_ml_v2.tile.addressing import Address
-from bitpath.golden.aie_ml_v2.tile.fifos import (
-    LoadFifo,
-    StoreFifo,
-)
-from bitpath.golden.aie_ml_v2.tile.integer_layer import integer_layer
+from bitpath.golden.aie_ml_v2.tile.layers import Layer, integer_layer, mx9_layer, run_layer
 from bitpath.golden.aie_ml_v2.tile.memory import (
     DataMemory,
-    banks,
-    conflict_cycles,
-)
-from bitpath.golden.aie_ml_v2.tile.mx9_layer import mx9_layer
-from bitpath.golden.aie_ml_v2.tile.registers import (
-    Registers,
-)
-from bitpath.golden.aie_ml_v2.tile.schedule import Layer, run_layer
-from bitpath.golden.aie_ml_v2.tile.stream_port import (
+    LoadFifo,
+    StoreFifo,
     StreamPort,
     StreamWord,
+    banks,
+    conflict_cycles,
     stream_result,
+)
+from bitpath.golden.aie_ml_v2.tile.operation import (
+    Registers,
 )
 from bitpath.golden.aie_ml_v2.tile.tile import Bundle, HazardError, Tile, TileReport
 from bitpath.golden.aie_ml_v2.tile.transfers import Fill, Flush, Load, PointerAdd, Pop, Push, Store, StoreSrs

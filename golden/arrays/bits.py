@@ -3,7 +3,7 @@
 import numpy as np
 
 from bitpath.golden.arrays.kernels import piece
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import Rounding
 
 RISES = {
     Rounding.RTD: (0, 0b0000),

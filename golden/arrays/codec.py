@@ -24,9 +24,9 @@ from bitpath.golden.formats.catalogue import (
     FP16,
     FP32,
     FloatFormat,
+    Rounding,
     Specials,
 )
-from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.codec import Overflow, overflow_code
 
 DTYPES = {

@@ -5,8 +5,7 @@ import numpy as np
 from bitpath.golden.arrays.bits import code64, magnitude_code
 from bitpath.golden.arrays.kernels import kernel
 from bitpath.golden.arrays.parallel import cuts, in_parallel, owned
-from bitpath.golden.formats.catalogue import FloatFormat, Specials
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import FloatFormat, Rounding, Specials
 
 BLOCK = 1 << 18
 """Values that a core takes at a time."""

@@ -6,9 +6,8 @@ from enum import Enum, IntEnum
 from typing import Any
 
 from bitpath.golden.aie_ml_v2.declarations import codes, modes
-from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.codes import FloatSaturation, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import PRESETS as AIE_ML_V2_PRESETS
-from bitpath.golden.aie_ml_v2.declarations.status import FloatSaturation
 from bitpath.golden.formats.catalogue import (
     BF16,
     E2M1,
@@ -21,10 +20,10 @@ from bitpath.golden.formats.catalogue import (
     FP32,
     TF32,
     FloatFormat,
+    Rounding,
     Specials,
 )
-from bitpath.golden.formats.presets import Preset
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.sources import Preset
 from bitpath.golden.tensix.declarations.formats import Fidelity, Format, Style
 from bitpath.golden.tensix.declarations.numerics import PRESETS as TENSIX_PRESETS
 from bitpath.golden.trainium3.declarations.quad_mx import PRESETS as TRAINIUM3_PRESETS

@@ -161,3 +161,70 @@ CATALOGUE = {
     fmt.name: fmt for fmt in (E4M3FN, E4M3, E5M2, E3M4, E4M3FNUZ, E5M2FNUZ, E2M1, E8M0, BF16, FP16, TF32, FP32)
 }
 """Every format by name."""
+
+
+# Block formats: elements that share one scale.
+#
+# Ref: OCP Microscaling Formats (MX) 1.0, section 5.1 and table 1 (k = 32, E8M0 scales).
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockFormat:
+    """``k`` elements and the scale that multiplies them all.
+
+    Attributes
+    ----------
+    name : as in the OCP text, with the element named where the text leaves a choice.
+    element, scale : their formats.
+    k : elements in a block.
+    """
+
+    name: str
+    element: FloatFormat
+    scale: FloatFormat
+    k: int
+
+    @property
+    def bits(self) -> int:
+        """Bits of one block, scale included."""
+        return self.k * self.element.width + self.scale.width
+
+
+MXFP8_E4M3 = BlockFormat(name="mxfp8_e4m3", element=E4M3FN, scale=E8M0, k=32)
+MXFP8_E5M2 = BlockFormat(name="mxfp8_e5m2", element=E5M2, scale=E8M0, k=32)
+MXFP4 = BlockFormat(name="mxfp4", element=E2M1, scale=E8M0, k=32)
+
+MX_FORMATS = {fmt.name: fmt for fmt in (MXFP8_E4M3, MXFP8_E5M2, MXFP4)}
+"""The MX formats of Trainium3 by the names that ``trainium3.matmul`` and the command line take."""
+
+
+# Rounding modes: one enumeration for all machines, golden and RTL.
+
+
+class Rounding(Enum):
+    """Modes that round x to an integer; to round a value to a code, x is the value in units in the last place.
+
+    ``RN`` rounds to nearest; its third letter is the direction of a tie, an x half-way between two integers.
+    ``RT`` rounds every x that is not an integer in the direction of its third letter. The letters: even, odd, away from
+    zero, zero, up (+infinity), down (-infinity).
+    """
+
+    RNE = "rne"  # floor(x + 1/2), less 1 if x is a tie and that is odd
+    RNO = "rno"  # floor(x + 1/2), less 1 if x is a tie and that is even
+    RNA = "away"  # sign(x) * floor(|x| + 1/2)
+    RNZ = "rnz"  # sign(x) * ceil(|x| - 1/2)
+    RNU = "up"  # floor(x + 1/2)
+    RND = "rnd"  # ceil(x - 1/2)
+    RTA = "rta"  # sign(x) * ceil(|x|)
+    RTZ = "rtz"  # sign(x) * floor(|x|): truncation
+    RTU = "rtu"  # ceil(x)
+    RTD = "rtd"  # floor(x)
+    SR = "sr"  # sign(x) * floor(|x| + r), stochastic: r is random, 0 <= r < 1
+
+    @property
+    def to_nearest(self) -> bool:
+        return self.name.startswith("RN")
+
+    @classmethod
+    def _missing_(cls, value: str) -> "Rounding | None":  # type: ignore[override]  # declarations take texts alone
+        return cls.RNE if value == "even" else None  # earlier configurations call RNE "even"

@@ -6,10 +6,9 @@ run = nki.run(my_kernels.kernel, x, w)
 """
 
 from bitpath.golden.nki.declarations.errors import NkiValidationError, NkiWarning
-from bitpath.golden.nki.launch.host import HostTensor, host_tensor
-from bitpath.golden.nki.launch.kernel import Kernel, Run, jit, run, simulate
+from bitpath.golden.nki.launch.kernel import HostTensor, Kernel, Run, host_tensor, jit, run, simulate
 from bitpath.golden.nki.launch.modules import install, installed
-from bitpath.golden.nki.machine.options import Options
+from bitpath.golden.nki.machine.core import Options
 
 __all__ = [
     "HostTensor",

@@ -9,12 +9,10 @@ Ref: IEEE 754-2019, sections 5.4.1 (the four operations), 9.2.1 (rSqrt) and 9.6 
 from fractions import Fraction
 from math import floor, isqrt
 
-from bitpath.golden.formats.catalogue import FP32, FloatFormat
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import FP32, FloatFormat, Rounding
 from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.codec import Kind, Overflow, decode, overflow_code
-from bitpath.golden.scalar.rounding import round_to_format
-from bitpath.golden.scalar.terms import product, rounded_sum, term
+from bitpath.golden.scalar.rounding import product, round_to_format, rounded_sum, term
 
 _ONE = FP32.bias << FP32.fraction_bits
 _ROOT_BITS = 200

@@ -7,39 +7,34 @@ from bitpath.golden.tensix import isa, llk
 from bitpath.golden.tensix.convert.mx import mx_pack, mx_unpack
 from bitpath.golden.tensix.convert.pack import pack
 from bitpath.golden.tensix.convert.riscv_store import RiscvFormat, riscv_store
-from bitpath.golden.tensix.convert.unpack import unpack
-from bitpath.golden.tensix.convert.unpack_tile import UnpackControl, unpack_tile
-from bitpath.golden.tensix.convert.unpack_to_dst import unpack_to_dst
+from bitpath.golden.tensix.convert.unpack import UnpackControl, unpack, unpack_tile, unpack_to_dst
 from bitpath.golden.tensix.core.core import Core, Trace
-from bitpath.golden.tensix.core.errors import DeadlockError, UndefinedBehavior
+from bitpath.golden.tensix.core.state import DeadlockError, UndefinedBehavior
 from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.tensix.matmul.cycles import unpack_cycles
 from bitpath.golden.tensix.matmul.host import tile_image
 from bitpath.golden.tensix.matmul.matmul import (
     MvmulInstruction,
+    Packing,
     Program,
     matmul,
     matmul_program,
+    packed_matrix,
+    packed_tiles,
     result_matrix,
     run_program,
     tile_instructions,
+    tilize,
+    untilize,
 )
-from bitpath.golden.tensix.matmul.packed import packed_matrix, packed_tiles
-from bitpath.golden.tensix.matmul.packing import Packing
 from bitpath.golden.tensix.matmul.schedule import TileSchedule, schedule
-from bitpath.golden.tensix.matmul.tilize import tilize, untilize
 from bitpath.golden.tensix.matrix.elementwise import elwadd, elwmul, elwsub
 from bitpath.golden.tensix.matrix.moves import mova2d, movb2a, movb2d, movd2a, movd2b, trnspsrcb
 from bitpath.golden.tensix.matrix.mvmul import dotpv, gapool, mvmul, mvmul_row
 from bitpath.golden.tensix.matrix.pooling import gmpool
-from bitpath.golden.tensix.operands.broadcast import broadcast_src_b
-from bitpath.golden.tensix.operands.fidelity import phases
-from bitpath.golden.tensix.operands.words import from_physical, to_physical
-from bitpath.golden.tensix.vector.modes import StochasticMode, StoreMode
-from bitpath.golden.tensix.vector.prng import Prng
-from bitpath.golden.tensix.vector.sfpload import sfpload
-from bitpath.golden.tensix.vector.sfpstore import sfpstore
-from bitpath.golden.tensix.vector.stochastic_round import sfp_stoch_rnd
+from bitpath.golden.tensix.operands.arguments import broadcast_src_b, phases
+from bitpath.golden.tensix.operands.registers import from_physical, to_physical
+from bitpath.golden.tensix.vector import Prng, StochasticMode, StoreMode, sfp_stoch_rnd, sfpload, sfpstore
 
 # Former names, kept for callers of earlier releases.
 MatmulPlan, plan_matmul, run_plan = Program, matmul_program, run_program

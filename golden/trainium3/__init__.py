@@ -8,25 +8,43 @@ between them; a core around all of these.
 from bitpath.golden.trainium3.core.core import Core, CoreReport
 from bitpath.golden.trainium3.core.layer import LayerResult, run_layer
 from bitpath.golden.trainium3.core.program import Compute, Operand, Transfer
-from bitpath.golden.trainium3.dma.compute import dma_compute, dma_gather_add, dma_scatter_add
-from bitpath.golden.trainium3.dma.copy import dma_copy
-from bitpath.golden.trainium3.dma.descriptors import Descriptor, descriptors
-from bitpath.golden.trainium3.dma.generation import GenerationTime, choose_mode, generation_time
-from bitpath.golden.trainium3.dma.read_add_write import read_add_write
-from bitpath.golden.trainium3.dma.rows import dma_gather, dma_scatter
-from bitpath.golden.trainium3.dma.schedule import Grant, QueueConfig, QueuedDescriptor, TrafficClass, dma_schedule
-from bitpath.golden.trainium3.dma.time import descriptor_cycles
-from bitpath.golden.trainium3.dma.transfer import DmaTime, transfer_cycles
+from bitpath.golden.trainium3.core.rmsnorm import rmsnorm, rmsnorm_quant, rmsnorm_quant_reference, unpack_rows
+from bitpath.golden.trainium3.dma.compute import (
+    dma_compute,
+    dma_gather,
+    dma_gather_add,
+    dma_scatter,
+    dma_scatter_add,
+    read_add_write,
+)
+from bitpath.golden.trainium3.dma.copy import DmaTime, dma_copy, transfer_cycles
+from bitpath.golden.trainium3.dma.descriptors import (
+    Descriptor,
+    GenerationTime,
+    choose_mode,
+    descriptors,
+    generation_time,
+)
+from bitpath.golden.trainium3.dma.schedule import (
+    Grant,
+    QueueConfig,
+    QueuedDescriptor,
+    TrafficClass,
+    descriptor_cycles,
+    dma_schedule,
+)
 from bitpath.golden.trainium3.dma.transpose import dma_gather_transpose, dma_transpose, transpose_cycles
-from bitpath.golden.trainium3.gpsimd.affine_select import affine_select
-from bitpath.golden.trainium3.gpsimd.iota import iota
-from bitpath.golden.trainium3.gpsimd.local_gather import local_gather
-from bitpath.golden.trainium3.gpsimd.nc_n_gather import nc_n_gather
-from bitpath.golden.trainium3.gpsimd.nc_stream_shuffle import nc_stream_shuffle
-from bitpath.golden.trainium3.gpsimd.nonzero_with_count import nonzero_with_count
-from bitpath.golden.trainium3.gpsimd.sequence_bounds import sequence_bounds
-from bitpath.golden.trainium3.gpsimd.tensor_partition_reduce import tensor_partition_reduce
-from bitpath.golden.trainium3.gpsimd.topk import topk
+from bitpath.golden.trainium3.gpsimd import (
+    affine_select,
+    iota,
+    local_gather,
+    nc_n_gather,
+    nc_stream_shuffle,
+    nonzero_with_count,
+    sequence_bounds,
+    tensor_partition_reduce,
+    topk,
+)
 from bitpath.golden.trainium3.matmul.matmul import (
     MatmulInstruction,
     Program,
@@ -38,15 +56,17 @@ from bitpath.golden.trainium3.matmul.matmul import (
     run_program,
     tile_program,
 )
-from bitpath.golden.trainium3.matmul.nc_matmul import nc_matmul
+from bitpath.golden.trainium3.matmul.nc_matmul import nc_matmul, nc_transpose
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import nc_matmul_mx
-from bitpath.golden.trainium3.matmul.transpose import nc_transpose
-from bitpath.golden.trainium3.memory.access_pattern import AccessPattern, HbmPattern
-from bitpath.golden.trainium3.memory.copy import copy_elements
-from bitpath.golden.trainium3.memory.indirect import gather, indirect_offsets, scatter
-from bitpath.golden.trainium3.memory.memory import Hbm, Sbuf
-from bitpath.golden.trainium3.memory.psum import Psum
-from bitpath.golden.trainium3.memory.scales import fetch_scales
+from bitpath.golden.trainium3.memory.access_pattern import (
+    AccessPattern,
+    HbmPattern,
+    fetch_scales,
+    gather,
+    indirect_offsets,
+    scatter,
+)
+from bitpath.golden.trainium3.memory.memory import Hbm, Psum, Sbuf, copy_elements
 from bitpath.golden.trainium3.operands.cast import cast
 from bitpath.golden.trainium3.operands.layout import (
     from_partitions,
@@ -57,38 +77,49 @@ from bitpath.golden.trainium3.operands.layout import (
     unpack_x4,
 )
 from bitpath.golden.trainium3.operands.quantize_mx import dequantize, quantize_mx, quantize_offline
-from bitpath.golden.trainium3.rmsnorm.rmsnorm import rmsnorm
-from bitpath.golden.trainium3.rmsnorm.rmsnorm_quant import rmsnorm_quant
-from bitpath.golden.trainium3.rmsnorm.rmsnorm_quant_reference import rmsnorm_quant_reference, unpack_rows
 from bitpath.golden.trainium3.tensor.issue import IssueSlot, TensorInstruction, issue, load_cycles, tensor_cycles
 from bitpath.golden.trainium3.tensor.modes import mode_program, run_mode_program
-from bitpath.golden.trainium3.tensor.nc_matmul_sparse import nc_matmul_sparse
-from bitpath.golden.trainium3.tensor.sparse import compress_sparse, expand_sparse, pack_tags, unpack_tags
-from bitpath.golden.trainium3.vector.activate2 import activate2
-from bitpath.golden.trainium3.vector.activation import activation, activation_reduce
-from bitpath.golden.trainium3.vector.cycles import engine_cycles
-from bitpath.golden.trainium3.vector.dropout import dropout
-from bitpath.golden.trainium3.vector.exponential import exponential
-from bitpath.golden.trainium3.vector.latency import flow_latency, latency_rows, latency_table, tile_latency
-from bitpath.golden.trainium3.vector.memset import memset
-from bitpath.golden.trainium3.vector.range_select import range_select
-from bitpath.golden.trainium3.vector.rates import rates_table
-from bitpath.golden.trainium3.vector.reciprocal import reciprocal
-from bitpath.golden.trainium3.vector.rng import rng, seeded_state
-from bitpath.golden.trainium3.vector.rows.bn_stats import bn_aggr, bn_stats
-from bitpath.golden.trainium3.vector.rows.max8 import max8, nc_find_index8, nc_match_replace8
-from bitpath.golden.trainium3.vector.rows.tensor_scalar_cumulative import tensor_scalar_cumulative
-from bitpath.golden.trainium3.vector.rows.tensor_tensor_scan import tensor_tensor_scan
-from bitpath.golden.trainium3.vector.scalar_tensor_tensor import scalar_tensor_tensor
-from bitpath.golden.trainium3.vector.select_reduce import select_reduce
-from bitpath.golden.trainium3.vector.softmax import softmax
-from bitpath.golden.trainium3.vector.tensor_copy import tensor_copy
-from bitpath.golden.trainium3.vector.tensor_copy_predicated import tensor_copy_predicated
-from bitpath.golden.trainium3.vector.tensor_reduce import tensor_reduce
-from bitpath.golden.trainium3.vector.tensor_scalar import tensor_scalar, tensor_scalar_reduce
-from bitpath.golden.trainium3.vector.tensor_tensor import tensor_tensor
-from bitpath.golden.trainium3.vector.timeline import flow_timeline
-from bitpath.golden.trainium3.vector.xorwow import Xorwow, psum_random_bits, rand2
+from bitpath.golden.trainium3.tensor.sparse import (
+    compress_sparse,
+    expand_sparse,
+    nc_matmul_sparse,
+    pack_tags,
+    unpack_tags,
+)
+from bitpath.golden.trainium3.vector.activation import activate2, activation, activation_reduce, exponential
+from bitpath.golden.trainium3.vector.elementwise import (
+    memset,
+    reciprocal,
+    scalar_tensor_tensor,
+    tensor_copy,
+    tensor_copy_predicated,
+    tensor_scalar,
+    tensor_scalar_reduce,
+    tensor_tensor,
+)
+from bitpath.golden.trainium3.vector.random import Xorwow, dropout, psum_random_bits, rand2, rng, seeded_state
+from bitpath.golden.trainium3.vector.rates import (
+    engine_cycles,
+    flow_latency,
+    flow_timeline,
+    latency_rows,
+    latency_table,
+    rates_table,
+    tile_latency,
+)
+from bitpath.golden.trainium3.vector.reductions import (
+    bn_aggr,
+    bn_stats,
+    max8,
+    nc_find_index8,
+    nc_match_replace8,
+    range_select,
+    select_reduce,
+    softmax,
+    tensor_reduce,
+    tensor_scalar_cumulative,
+    tensor_tensor_scan,
+)
 
 # Former names, kept for callers of earlier releases.
 plan_matmul, plan_tiles, run_plan = matmul_program, tile_program, run_program

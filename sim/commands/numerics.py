@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import click
 
-from bitpath.golden.scalar.arguments import suggestion
+from bitpath.golden.scalar.checked import suggestion
 from bitpath.sim.commands._click import Choice, Command, Printer, examples, output_options
 from bitpath.sim.engine.machines import MACHINES
 

@@ -8,7 +8,7 @@ from bitpath.sim.commands._click import Choice, Command, Printer, examples, outp
 from bitpath.sim.engine.machines import MACHINES
 
 if TYPE_CHECKING:
-    from bitpath.golden.formats.rates import Rate
+    from bitpath.golden.formats.sources import Rate
 
 
 @click.command(

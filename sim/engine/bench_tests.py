@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from bitpath.golden.scalar.arguments import one_of, suggestion
+from bitpath.golden.scalar.checked import one_of, suggestion
 from bitpath.rtl.common.config import to_dict
 from bitpath.sim.engine import tools
 

@@ -15,7 +15,7 @@ class Choice(click.Choice[str]):
     """One of several names; an unknown one is answered with the closest."""
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
-        from bitpath.golden.scalar.arguments import suggestion
+        from bitpath.golden.scalar.checked import suggestion
 
         message = super().get_invalid_choice_message(value, ctx).rstrip(".")
         return f"{message}{suggestion(str(value), self.choices) or '.'}"

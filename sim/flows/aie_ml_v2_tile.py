@@ -11,18 +11,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bitpath.golden.aie_ml_v2.convert.from_mx import from_mx
 from bitpath.golden.aie_ml_v2.convert.integers import srs
-from bitpath.golden.aie_ml_v2.convert.to_mx import to_mx
+from bitpath.golden.aie_ml_v2.convert.mx import from_mx, to_mx
 from bitpath.golden.aie_ml_v2.declarations.codes import MX9, RoundingCode, Saturation
 from bitpath.golden.aie_ml_v2.declarations.modes import INTEGER_MODES, MX9_MODE, Mode
 from bitpath.golden.aie_ml_v2.declarations.tile import BANK_BYTES, BANK_WORDS, LINE_BYTES, MODULE_PAIRS, MODULES
 from bitpath.golden.aie_ml_v2.matmul.matmul import matmul
-from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
-from bitpath.golden.aie_ml_v2.tile.integer_layer import integer_layer
-from bitpath.golden.aie_ml_v2.tile.mx9_layer import mx9_layer
-from bitpath.golden.aie_ml_v2.tile.registers import Registers
-from bitpath.golden.aie_ml_v2.tile.schedule import Layer, write_bytes
+from bitpath.golden.aie_ml_v2.operands.layout import MxBlocks
+from bitpath.golden.aie_ml_v2.tile.layers import Layer, integer_layer, mx9_layer, write_bytes
+from bitpath.golden.aie_ml_v2.tile.operation import Registers
 from bitpath.golden.aie_ml_v2.tile.tile import Tile
 from bitpath.golden.arrays.arguments import one_of, suggestion
 from bitpath.golden.formats.catalogue import FP32

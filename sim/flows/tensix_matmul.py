@@ -10,11 +10,9 @@ from bitpath.golden.arrays.arguments import one_of, suggestion
 from bitpath.golden.arrays.parallel import Progress
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.machines import TENSIX
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.formats import COLUMNS, FIDELITY_PHASES, TILE, Fidelity, Format
+from bitpath.golden.tensix.declarations.formats import COLUMNS, FIDELITY_PHASES, TILE, Chip, Fidelity, Format
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
-from bitpath.golden.tensix.matmul.matmul import from_tiles
-from bitpath.golden.tensix.matmul.packing import Packing
+from bitpath.golden.tensix.matmul.matmul import Packing, from_tiles
 from bitpath.rtl.tensix.engine.command import TensixEngineConfig
 from bitpath.rtl.tensix.matrix.instruction import MatrixUnitConfig
 from bitpath.sim.flows.matmul import MatmulRun, resized

@@ -12,9 +12,8 @@ import numpy as np
 
 from bitpath.golden import tensix
 from bitpath.golden.arrays.arguments import one_of, suggestion
-from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.encodings import BY_NAME
-from bitpath.golden.tensix.declarations.formats import FACE, Fidelity, Format
+from bitpath.golden.tensix.declarations.formats import FACE, Chip, Fidelity, Format
 from bitpath.rtl.tensix.core.config import TensixCoreConfig
 from bitpath.sim.flows import operands as matrices
 from bitpath.sim.flows.builds import Part

@@ -8,7 +8,7 @@ import numpy as np
 from bitpath.golden import tensix
 from bitpath.golden.arrays.arguments import one_of, suggestion
 from bitpath.golden.tensix.declarations.formats import TILE, Format
-from bitpath.golden.tensix.matmul.packing import Packing
+from bitpath.golden.tensix.matmul.matmul import Packing
 from bitpath.rtl.tensix.engine.command import TensixEngineConfig
 from bitpath.sim.flows import operands as matrices
 from bitpath.sim.flows import tensix_matmul

@@ -7,18 +7,15 @@ from types import ModuleType
 
 from bitpath.golden.aie_ml_v2.declarations import choices as aie_ml_v2_choices
 from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
-from bitpath.golden.formats.presets import Preset
-from bitpath.golden.formats.sources import Choice
-from bitpath.golden.nki.declarations import standing as nki_standing
+from bitpath.golden.formats.sources import Choice, Preset
+from bitpath.golden.nki.declarations import errors as nki_errors
 from bitpath.golden.tensix.declarations import choices as tensix_choices
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
 from bitpath.golden.trainium3.declarations import (
     core,
-    core_rates,
     dma,
     dtypes,
     engines,
-    gpsimd,
     memory,
     quad_mx,
     rates,
@@ -61,12 +58,12 @@ TRAINIUM3 = Texts(
         *(tuple(group) for _, group in groupby(tensor.PRESETS.values(), key=lambda preset: type(preset.numerics))),
         tensor.CHOICES,
         engines.CHOICES,
-        gpsimd.GPSIMD_CHOICES,
+        vector.GPSIMD_CHOICES,
         (rates.TRAINIUM2, rates.TRAINIUM3),
-        (core_rates.CORE_RATES,),
-        core_rates.CHOICES,
+        (rates.CORE_RATES,),
+        rates.CHOICES,
         core.CHOICES,
-        nki_standing.CHOICES,
+        nki_errors.CHOICES,
     ),
 )
 TENSIX = Texts(

@@ -13,9 +13,8 @@ import numpy as np
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.arguments import one_of, suggestion
 from bitpath.golden.arrays.codec import DTYPES
-from bitpath.golden.formats.blocks import MX_FORMATS
-from bitpath.golden.trainium3.core.layer import FORMATS, prepare_layer
-from bitpath.golden.trainium3.core.layer_places import HIDDEN, OUTPUT
+from bitpath.golden.formats.catalogue import MX_FORMATS
+from bitpath.golden.trainium3.core.layer import FORMATS, HIDDEN, OUTPUT, prepare_layer
 from bitpath.golden.trainium3.core.program import Compute, Transfer
 from bitpath.golden.trainium3.declarations.core import TICKS_PER_NS
 from bitpath.golden.trainium3.operands.quantize_mx import ScaleRuleName

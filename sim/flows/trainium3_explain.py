@@ -8,7 +8,7 @@ from bitpath.golden import exact
 from bitpath.golden.arrays.arguments import one_of
 from bitpath.golden.explain.explanation import Explanation
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
-from bitpath.golden.trainium3.declarations.dot import DotNumerics
+from bitpath.golden.trainium3.declarations.quad_mx import DotNumerics
 from bitpath.golden.trainium3.matmul.explain import explain_dot_step
 from bitpath.sim.flows.explain_arguments import float_code, read_word
 

@@ -10,8 +10,7 @@ from rich.console import Console
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.arrays.parallel import Progress
-from bitpath.golden.formats.blocks import MX_FORMATS
-from bitpath.golden.formats.catalogue import BF16, E8M0
+from bitpath.golden.formats.catalogue import BF16, E8M0, MX_FORMATS
 from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
 from bitpath.rtl.trainium3.vector.quantize_mx import QuantizeMxConfig
 from bitpath.sim.engine.runner import Built

@@ -9,7 +9,7 @@ from bitpath.golden import trainium3
 from bitpath.golden.arrays.arguments import one_of, suggestion
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, FP32
-from bitpath.golden.trainium3.vector.cycles import engine_cycles
+from bitpath.golden.trainium3.vector.rates import engine_cycles
 from bitpath.sim.flows.operands import extents, layer
 from bitpath.sim.flows.trainium3_staged import CoreUnits, StagedRun
 from bitpath.verif.trainium3.core import stages

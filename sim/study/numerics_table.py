@@ -8,8 +8,7 @@ from enum import Enum
 from typing import Any, get_args
 
 from bitpath.golden.formats.catalogue import FloatFormat
-from bitpath.golden.formats.presets import Preset
-from bitpath.golden.formats.sources import DOCUMENTS, Choice, Kind, Source
+from bitpath.golden.formats.sources import DOCUMENTS, Choice, Kind, Preset, Source
 
 Rows = list[tuple[str, ...]]
 

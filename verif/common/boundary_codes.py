@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from random import Random
 
-from bitpath.golden.formats.catalogue import FP32, FloatFormat
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import FP32, FloatFormat, Rounding
 from bitpath.golden.scalar.codec import Kind, Overflow, decode, power_of_two
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.verif.kit.boundaries import Boundary, Near, float_boundaries, near

@@ -3,8 +3,7 @@
 from amaranth import Cat, Const, Mux, Signal, Value, signed
 from amaranth.lib import stream
 
-from bitpath.golden.formats.catalogue import FloatFormat
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import FloatFormat, Rounding
 from bitpath.verif.formal.claim import Claim
 
 

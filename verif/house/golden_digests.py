@@ -12,9 +12,9 @@ import numpy as np
 
 from bitpath.golden import aie_ml_v2, tensix, trainium3
 from bitpath.golden.aie_ml_v2.matmul.matmul import FORMATS as AIE_FORMATS
-from bitpath.golden.formats.blocks import MX_FORMATS
+from bitpath.golden.formats.catalogue import MX_FORMATS
 from bitpath.golden.tensix.matmul.host import FORMATS as TENSIX_FORMATS
-from bitpath.golden.trainium3.vector.functions import NEAREST
+from bitpath.golden.trainium3.vector.activation import NEAREST
 
 
 def words(name, *shape):

@@ -19,8 +19,7 @@ from fractions import Fraction
 from functools import partial
 from random import Random
 
-from bitpath.golden.formats.catalogue import FloatFormat
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import FloatFormat, Rounding
 
 SIDES = {-1: "below", 0: "at", 1: "above"}
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bitpath.golden import nki, trainium3
-from bitpath.golden.nki.machine.options import TARGET
+from bitpath.golden.nki.machine.core import TARGET
 from bitpath.verif.nki.checkouts import kernel_module
 
 BF16 = ml_dtypes.bfloat16

@@ -3,8 +3,7 @@
 The references are those of :mod:`bitpath.golden.aie_ml_v2.declarations.codes`.
 """
 
-from bitpath.golden.aie_ml_v2.declarations.cycles import CYCLE_CHOICES
-from bitpath.golden.aie_ml_v2.declarations.tile import TILE_CHOICES
+from bitpath.golden.aie_ml_v2.declarations.tile import CYCLE_CHOICES, TILE_CHOICES
 from bitpath.golden.formats.sources import choices, chosen, documented, inferred, measured
 
 CHOICES = choices(

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
-from bitpath.golden.formats.presets import preset
-from bitpath.golden.formats.sources import chosen, documented, inferred, measured
+from bitpath.golden.formats.sources import chosen, documented, inferred, measured, preset
 
 
 class Mx4Path(Enum):

@@ -1,64 +1,58 @@
 """AMD AIE-ML v2's vector unit on scalars, in unbounded integers and fractions."""
 
-from bitpath.golden.aie_ml_v2.exact.addresses import (
-    Level,
-    agu_step,
-    nest_levels,
+from bitpath.golden.aie_ml_v2.exact.conversions import (
+    bf16_to_int32,
+    dot_flags,
+    f32_to_int32,
+    int32_flags,
+    mx_flags,
+    narrow,
+    narrow_flags,
+    piece_pairs,
+    split_f32,
+    srs_flags,
+    status_word,
+    ups_flags,
+    widen,
 )
-from bitpath.golden.aie_ml_v2.exact.blocks import (
+from bitpath.golden.aie_ml_v2.exact.fused import (
     Block,
     BlockTrace,
+    LaneTrace,
+    Term,
+    exp2,
+    exp2_instruction,
     from_mx,
     pack_block,
     pack_tile,
     register_bytes,
+    tanh,
     to_mx,
+    trace_float_lane,
+    trace_mx_lane,
     trace_to_mx,
     unpack_block,
     unpack_tile,
 )
-from bitpath.golden.aie_ml_v2.exact.conversions import (
-    bf16_to_int32,
-    f32_to_int32,
-    narrow,
-    piece_pairs,
-    split_f32,
-    widen,
-)
-from bitpath.golden.aie_ml_v2.exact.elementwise import (
-    float_op,
-    integer_op,
-)
-from bitpath.golden.aie_ml_v2.exact.fifos import (
-    Popped,
-    load_fifo,
-    store_fifo,
-)
-from bitpath.golden.aie_ml_v2.exact.fix_float import (
-    fix_to_float,
-    float_to_fix,
-)
-from bitpath.golden.aie_ml_v2.exact.flags import (
-    dot_flags,
-    int32_flags,
-    mx_flags,
-    narrow_flags,
-    srs_flags,
-    status_word,
-    ups_flags,
-)
-from bitpath.golden.aie_ml_v2.exact.fused import (
-    LaneTrace,
-    Term,
-    trace_float_lane,
-    trace_mx_lane,
-)
 from bitpath.golden.aie_ml_v2.exact.integers import (
     IntegerLaneTrace,
+    complex_lane,
+    compress,
+    convolution_pairs,
+    elementwise_pairs,
+    float_op,
     integer_lane,
+    integer_op,
+    load_group,
+    matrix_pairs,
+    pack,
+    pairs,
+    positions,
+    route_group,
     saturate,
     srs,
     trace_integer_lane,
+    unpack4,
     ups,
     wrap,
 )
@@ -69,44 +63,26 @@ from bitpath.golden.aie_ml_v2.exact.lanes import (
     insert,
     pack_mask,
     push,
-    unpack_mask,
-)
-from bitpath.golden.aie_ml_v2.exact.memory import (
-    banks,
-    conflict_cycles,
-)
-from bitpath.golden.aie_ml_v2.exact.nonlinear import (
-    exp2,
-    exp2_instruction,
-    tanh,
-)
-from bitpath.golden.aie_ml_v2.exact.pack import (
-    pack,
-    unpack4,
-)
-from bitpath.golden.aie_ml_v2.exact.permute import (
     shuffle,
+    unpack_mask,
     vector_shift,
 )
-from bitpath.golden.aie_ml_v2.exact.products import (
-    complex_lane,
-    convolution_pairs,
-    elementwise_pairs,
-    matrix_pairs,
+from bitpath.golden.aie_ml_v2.exact.memory import (
+    Level,
+    Popped,
+    agu_step,
+    banks,
+    conflict_cycles,
+    load_fifo,
+    nest_levels,
+    store_fifo,
 )
-from bitpath.golden.aie_ml_v2.exact.scalar_functions import (
-    scalar_function,
-)
-from bitpath.golden.aie_ml_v2.exact.scalar_operations import (
+from bitpath.golden.aie_ml_v2.exact.scalar import (
     divide_step,
+    fix_to_float,
+    float_to_fix,
+    scalar_function,
     scalar_op,
-)
-from bitpath.golden.aie_ml_v2.exact.sparsity import (
-    compress,
-    load_group,
-    pairs,
-    positions,
-    route_group,
 )
 
 __all__ = [

@@ -1,6 +1,6 @@
 """Flags of operations on arrays.
 
-Bit-identical to `bitpath.golden.aie_ml_v2.exact.flags` on every lane.
+Bit-identical to `bitpath.golden.aie_ml_v2.exact.conversions` on every lane.
 
 Ref: AM029, SR1; points that it leaves open are in `bitpath.golden.aie_ml_v2.declarations.choices.CHOICES`.
 """
@@ -12,17 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from bitpath.golden.aie_ml_v2.convert.floats import f32_to_bf16, f32_to_fp8, f32_to_fp16
 from bitpath.golden.aie_ml_v2.convert.integers import srs, ups
-from bitpath.golden.aie_ml_v2.convert.narrow import f32_to_bf16, f32_to_fp8, f32_to_fp16
-from bitpath.golden.aie_ml_v2.convert.to_mx import to_mx
-from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
-from bitpath.golden.aie_ml_v2.declarations.status import Flags
+from bitpath.golden.aie_ml_v2.convert.mx import to_mx
+from bitpath.golden.aie_ml_v2.declarations.codes import Flags, RoundingCode
 from bitpath.golden.aie_ml_v2.mac.fused_dot import fused_dot, lane_sums
 from bitpath.golden.aie_ml_v2.mac.widen import bf16_to_int32
 from bitpath.golden.aie_ml_v2.operands.arguments import numerics_or_default
 from bitpath.golden.arrays.arguments import checked, member, one_of
 from bitpath.golden.arrays.codec import decode_array, format_of
-from bitpath.golden.arrays.rounding import shift_round
+from bitpath.golden.arrays.fp32 import shift_round
 from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat
 
 Lanes = dict[str, np.ndarray]

@@ -8,7 +8,7 @@ Ref: UG1639 and llvm-aie for exp2's argument; AM027 for the formats.
 
 import numpy as np
 
-from bitpath.golden.aie_ml_v2.convert.narrow import f32_to_bf16
+from bitpath.golden.aie_ml_v2.convert.floats import f32_to_bf16
 from bitpath.golden.aie_ml_v2.declarations.codes import EXP2_FRACTION_BITS, EXP2_OFFSET, EXP2_OFFSET_CODE, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.mover import BF20
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics

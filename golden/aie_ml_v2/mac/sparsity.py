@@ -18,9 +18,9 @@ from bitpath.golden.aie_ml_v2.declarations.codes import (
 )
 from bitpath.golden.aie_ml_v2.declarations.modes import INT8, INT16_64, MODES
 from bitpath.golden.aie_ml_v2.mac.fused_dot import FLOAT_MODES, fused_dot
-from bitpath.golden.aie_ml_v2.operands.axes import in_groups, joined
+from bitpath.golden.aie_ml_v2.operands.arguments import in_groups, joined
 from bitpath.golden.arrays.arguments import check_array, check_broadcast, check_choice, check_shape, checked
-from bitpath.golden.scalar.as_numpy import as_array
+from bitpath.golden.scalar.checked import as_array
 
 SPARSE_MODES = {**FLOAT_MODES, "int8": INT8, "int16_64": INT16_64}
 """Modes with sparse shapes, by the names that `fused_dot` and `integer_dot` take. MX has none."""

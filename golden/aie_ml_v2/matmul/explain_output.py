@@ -17,7 +17,7 @@ from bitpath.golden.aie_ml_v2.exact import (
 )
 from bitpath.golden.aie_ml_v2.matmul.explain import explain_chain, explain_lane
 from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS, Program, matmul_program
-from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
+from bitpath.golden.aie_ml_v2.operands.layout import MxBlocks
 from bitpath.golden.arrays.arguments import checked, integer
 from bitpath.golden.arrays.codec import codes_of
 from bitpath.golden.explain.explanation import Explanation, output_explanation

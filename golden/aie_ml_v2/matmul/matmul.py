@@ -12,15 +12,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from bitpath.golden.aie_ml_v2.convert.narrow import f32_to_bf16, f32_to_fp8, f32_to_fp16
-from bitpath.golden.aie_ml_v2.convert.to_mx import to_mx
+from bitpath.golden.aie_ml_v2.convert.floats import f32_to_bf16, f32_to_fp8, f32_to_fp16
+from bitpath.golden.aie_ml_v2.convert.mx import to_mx
 from bitpath.golden.aie_ml_v2.declarations.codes import BLOCK_FORMATS, SPARSE_GROUP, SPARSE_KEPT, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, FLOAT8_FORMATS, INTEGER_MODES, Mode, Shape
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.mac.sparsity import SPARSE_MODES, SparseVector, to_dense, to_sparse
 from bitpath.golden.aie_ml_v2.matmul.cycles import mx_mode
 from bitpath.golden.aie_ml_v2.operands.arguments import numerics_or_default
-from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
+from bitpath.golden.aie_ml_v2.operands.layout import MxBlocks
 from bitpath.golden.arrays.arguments import (
     check_array,
     check_choice,
@@ -32,8 +32,7 @@ from bitpath.golden.arrays.arguments import (
     one_of,
 )
 from bitpath.golden.arrays.codec import DTYPES
-from bitpath.golden.arrays.parallel import Progress, cuts
-from bitpath.golden.arrays.streamed import streamed
+from bitpath.golden.arrays.parallel import Progress, cuts, streamed
 from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat
 
 FLOAT_FORMATS = {"bf16": BF16, "fp16": FP16} | {f"fp8_{fmt.name.lower()}": fmt for fmt in FLOAT8_FORMATS}

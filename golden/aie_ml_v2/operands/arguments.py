@@ -2,9 +2,23 @@
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, BLOCK_FORMATS, MxFormat
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, XDNA2_BFP16EBS8, AieNumerics
 from bitpath.golden.arrays.arguments import check_choice, numerics_of
+
+# The last axis in groups and back, also of arrays without elements, for which numpy finds no size out.
+
+
+def in_groups(array: np.ndarray, size: int) -> np.ndarray:
+    """Return [..., n * size] as [..., n, size]."""
+    return array.reshape(*array.shape[:-1], array.shape[-1] // size, size)
+
+
+def joined(array: np.ndarray) -> np.ndarray:
+    """Return [..., n, m] as [..., n * m]."""
+    return array.reshape(*array.shape[:-2], array.shape[-2] * array.shape[-1])
 
 
 def numerics_or_default(numerics: AieNumerics | None, fmt: MxFormat | str | None = None) -> AieNumerics:

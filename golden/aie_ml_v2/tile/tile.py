@@ -17,11 +17,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from bitpath.golden.aie_ml_v2.declarations.cycles import SLOTS
-from bitpath.golden.aie_ml_v2.declarations.registers import REGISTERS
+from bitpath.golden.aie_ml_v2.declarations.tile import REGISTERS, SLOTS
 from bitpath.golden.aie_ml_v2.tile.memory import DataMemory, conflict_cycles
-from bitpath.golden.aie_ml_v2.tile.operation import Access, Operation, Read, Steps
-from bitpath.golden.aie_ml_v2.tile.registers import Registers
+from bitpath.golden.aie_ml_v2.tile.operation import Access, Operation, Read, Registers, Steps
 from bitpath.golden.arrays.arguments import check_choice, check_instance, checked, integer
 
 

@@ -7,16 +7,24 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.convert.integers import srs
-from bitpath.golden.aie_ml_v2.convert.to_mx import to_mx
+from bitpath.golden.aie_ml_v2.convert.mx import to_mx
 from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX6, MX9, SRS_MODES, RoundingCode, Saturation
-from bitpath.golden.aie_ml_v2.declarations.cycles import FLUSH, LOAD, POP, PUSH_MX, STORE, STORE_SRS, Cycles
-from bitpath.golden.aie_ml_v2.declarations.registers import REGISTERS
-from bitpath.golden.aie_ml_v2.declarations.tile import LINE_BYTES, AguForm
+from bitpath.golden.aie_ml_v2.declarations.tile import (
+    FLUSH,
+    LINE_BYTES,
+    LOAD,
+    POP,
+    PUSH_MX,
+    REGISTERS,
+    STORE,
+    STORE_SRS,
+    AguForm,
+    Cycles,
+)
 from bitpath.golden.aie_ml_v2.mac.sparsity import decompress, sparse_load
 from bitpath.golden.aie_ml_v2.operands.layout import pack_mx, to_registers, unpack_mx
-from bitpath.golden.aie_ml_v2.tile.addressing import Address, line_of
-from bitpath.golden.aie_ml_v2.tile.fifos import LoadFifo, StoreFifo
-from bitpath.golden.aie_ml_v2.tile.memory import DataMemory
+from bitpath.golden.aie_ml_v2.tile.addresses import Address, line_of
+from bitpath.golden.aie_ml_v2.tile.memory import DataMemory, LoadFifo, StoreFifo
 from bitpath.golden.aie_ml_v2.tile.operation import Access, Operation, Read, Steps
 from bitpath.golden.arrays.arguments import check_choice, checked, integer
 

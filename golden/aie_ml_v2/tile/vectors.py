@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX9, SPARSE_GROUP, SPARSE_KEPT
-from bitpath.golden.aie_ml_v2.declarations.cycles import MOVE, MOVE_PATH
 from bitpath.golden.aie_ml_v2.declarations.modes import (
     ACCUMULATOR_PATHS,
     INTEGER_MODES,
@@ -18,13 +17,13 @@ from bitpath.golden.aie_ml_v2.declarations.modes import (
 )
 from bitpath.golden.aie_ml_v2.declarations.mover import SHUFFLE_CODES, SHUFFLE_MODES
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
+from bitpath.golden.aie_ml_v2.declarations.tile import MOVE, MOVE_PATH
 from bitpath.golden.aie_ml_v2.mac.fused_dot import fused_dot
+from bitpath.golden.aie_ml_v2.mac.products import integer_matmul, sparse_matmul
 from bitpath.golden.aie_ml_v2.mac.sparsity import SparseVector
 from bitpath.golden.aie_ml_v2.operands.arguments import numerics_or_default
-from bitpath.golden.aie_ml_v2.operands.layout import MxRegisters, from_registers
-from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
-from bitpath.golden.aie_ml_v2.operands.permute import shuffle, shuffle_mx
-from bitpath.golden.aie_ml_v2.products.matrices import integer_matmul, sparse_matmul
+from bitpath.golden.aie_ml_v2.operands.lanes import shuffle, shuffle_mx
+from bitpath.golden.aie_ml_v2.operands.layout import MxBlocks, MxRegisters, from_registers
 from bitpath.golden.aie_ml_v2.tile.memory import DataMemory
 from bitpath.golden.aie_ml_v2.tile.operation import Operation, Read, Steps
 from bitpath.golden.aie_ml_v2.tile.transfers import register_bytes

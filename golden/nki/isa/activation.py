@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden import trainium3
+from bitpath.golden.nki.isa.enums import operator_name
 from bitpath.golden.nki.isa.enums import reduce_cmd as commands
-from bitpath.golden.nki.isa.operators import operator_name
 from bitpath.golden.nki.machine.issue import Issue, instruction
 from bitpath.golden.nki.memory.dtypes import STORED
 from bitpath.golden.nki.memory.tensor import NkiTensor

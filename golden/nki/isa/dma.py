@@ -11,14 +11,12 @@ from bitpath.golden import trainium3
 from bitpath.golden.nki.isa.enums import dge_mode as dge_modes
 from bitpath.golden.nki.isa.enums import engine as engines
 from bitpath.golden.nki.isa.enums import oob_mode as oob_modes
-from bitpath.golden.nki.isa.enums import word
-from bitpath.golden.nki.isa.operators import operator_name
+from bitpath.golden.nki.isa.enums import operator_name, word
 from bitpath.golden.nki.machine import access
-from bitpath.golden.nki.machine.cycles import DMA_ENGINES, dma_cycles
 from bitpath.golden.nki.machine.issue import Issue, instruction
+from bitpath.golden.nki.machine.timeline import DMA_ENGINES, dma_cycles
 from bitpath.golden.nki.memory.dtypes import STORED, X4
-from bitpath.golden.nki.memory.indirect import Indirect
-from bitpath.golden.nki.memory.tensor import NkiTensor
+from bitpath.golden.nki.memory.tensor import Indirect, NkiTensor
 from bitpath.golden.trainium3.declarations.memory import ENGINE_PARTITIONS
 from bitpath.golden.trainium3.dma.transpose import AXES
 

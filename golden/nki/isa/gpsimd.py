@@ -6,8 +6,8 @@ import numpy as np
 
 from bitpath.golden import trainium3
 from bitpath.golden.nki.machine import access
-from bitpath.golden.nki.machine.cycles import gpsimd_cycles
 from bitpath.golden.nki.machine.issue import SBUF, Issue, free_size, instruction
+from bitpath.golden.nki.machine.timeline import gpsimd_cycles
 from bitpath.golden.nki.memory.dtypes import STORED
 from bitpath.golden.nki.memory.tensor import NkiTensor
 

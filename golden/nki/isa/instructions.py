@@ -2,10 +2,15 @@
 
 from bitpath.golden.nki.declarations.errors import NkiValidationError
 from bitpath.golden.nki.isa.activation import activate2, activation, activation_reduce
-from bitpath.golden.nki.isa.copy import memset, tensor_copy
-from bitpath.golden.nki.isa.cores import core_barrier, sendrecv
+from bitpath.golden.nki.isa.cores import (
+    core_barrier,
+    register_alloc,
+    register_load,
+    register_move,
+    register_store,
+    sendrecv,
+)
 from bitpath.golden.nki.isa.dma import dma_compute, dma_copy, dma_transpose
-from bitpath.golden.nki.isa.elementwise import reciprocal, scalar_tensor_tensor, tensor_scalar, tensor_tensor
 from bitpath.golden.nki.isa.enums import (
     dge_mode,
     dma_engine,
@@ -26,24 +31,41 @@ from bitpath.golden.nki.isa.gpsimd import (
     sequence_bounds,
     topk,
 )
-from bitpath.golden.nki.isa.matmul import nc_matmul, nc_matmul_mx
-from bitpath.golden.nki.isa.quantize import exponential, quantize_mx
-from bitpath.golden.nki.isa.random import dropout, rand2, rand_get_state, rand_set_state, rng, set_rng_seed
-from bitpath.golden.nki.isa.reductions import tensor_partition_reduce, tensor_reduce, tensor_scalar_reduce
-from bitpath.golden.nki.isa.registers import register_alloc, register_load, register_move, register_store
 from bitpath.golden.nki.isa.rows import (
+    affine_select,
     bn_aggr,
     bn_stats,
     max8,
     nc_find_index8,
     nc_match_replace8,
+    range_select,
+    select_reduce,
+    tensor_copy_predicated,
     tensor_scalar_cumulative,
     tensor_tensor_scan,
 )
-from bitpath.golden.nki.isa.selections import affine_select, range_select, select_reduce, tensor_copy_predicated
-from bitpath.golden.nki.isa.transpose import nc_transpose
-from bitpath.golden.nki.machine.record import NkiInstruction
-from bitpath.golden.nki.memory.registers import VirtualRegister
+from bitpath.golden.nki.isa.tensor import nc_matmul, nc_matmul_mx, nc_transpose
+from bitpath.golden.nki.isa.vector import (
+    dropout,
+    exponential,
+    memset,
+    quantize_mx,
+    rand2,
+    rand_get_state,
+    rand_set_state,
+    reciprocal,
+    rng,
+    scalar_tensor_tensor,
+    set_rng_seed,
+    tensor_copy,
+    tensor_partition_reduce,
+    tensor_reduce,
+    tensor_scalar,
+    tensor_scalar_reduce,
+    tensor_tensor,
+)
+from bitpath.golden.nki.machine.timeline import NkiInstruction
+from bitpath.golden.nki.memory.storage import VirtualRegister
 
 tensor_engine, vector_engine, scalar_engine = engine.tensor, engine.vector, engine.scalar
 gpsimd_engine, sync_engine, unknown_engine = engine.gpsimd, engine.sync, engine.unknown

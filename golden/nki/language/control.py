@@ -12,7 +12,7 @@ from typing import Any
 
 from bitpath.golden.nki.declarations.errors import invalid
 from bitpath.golden.nki.machine.core import present_core
-from bitpath.golden.nki.memory.registers import VirtualRegister
+from bitpath.golden.nki.memory.storage import VirtualRegister
 
 
 def program_ndim() -> int:

@@ -15,8 +15,8 @@ from bitpath.golden.nki.isa import instructions as isa
 from bitpath.golden.nki.machine.access import load
 from bitpath.golden.nki.machine.core import hbm_tensor, present_core
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name
-from bitpath.golden.nki.memory.index import DynamicSlice as ds
-from bitpath.golden.nki.memory.regions import MemoryRegion
+from bitpath.golden.nki.memory.storage import MemoryRegion
+from bitpath.golden.nki.memory.tensor import DynamicSlice as ds
 from bitpath.golden.nki.memory.tensor import NkiTensor
 from bitpath.golden.trainium3.declarations.memory import PSUM_BANK_BYTES
 from bitpath.golden.trainium3.declarations.quad_mx import MAX_STATIONARY, PARTITIONS, PSUM_BANKS

@@ -12,10 +12,9 @@ from typing import Any
 from bitpath.golden.nki.isa import enums
 from bitpath.golden.nki.isa import instructions as isa
 from bitpath.golden.nki.language import control, functions, memory
-from bitpath.golden.nki.launch.host import host_tensor
-from bitpath.golden.nki.launch.kernel import Kernel, jit, run, simulate
+from bitpath.golden.nki.launch.kernel import Kernel, host_tensor, jit, run, simulate
 from bitpath.golden.nki.memory.dtypes import STORED
-from bitpath.golden.nki.memory.regions import MemoryRegion
+from bitpath.golden.nki.memory.storage import MemoryRegion
 from bitpath.golden.nki.memory.tensor import NkiTensor
 
 OLD = "kernels of NKI 0.1 (masks, mgrid, block dimensions, neuronxcc.nki) are out of scope"

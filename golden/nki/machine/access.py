@@ -7,13 +7,10 @@ import numpy as np
 from bitpath.golden import trainium3
 from bitpath.golden.nki.declarations.errors import invalid
 from bitpath.golden.nki.machine.core import NeuronCore
-from bitpath.golden.nki.machine.record import Access
+from bitpath.golden.nki.machine.timeline import Access
 from bitpath.golden.nki.memory.dtypes import STORED
-from bitpath.golden.nki.memory.indirect import Columns
-from bitpath.golden.nki.memory.registers import VirtualRegister
-from bitpath.golden.nki.memory.shapes import span
-from bitpath.golden.nki.memory.storage import NOBODY, elements, per_byte
-from bitpath.golden.nki.memory.tensor import NkiTensor
+from bitpath.golden.nki.memory.storage import NOBODY, VirtualRegister, elements, per_byte
+from bitpath.golden.nki.memory.tensor import Columns, NkiTensor, span
 
 WIDE = ("float32", "tfloat32", "int32")
 """Dtypes that TensorE does not take indirectly. Ref: "Trainium3 Architecture Guide for NKI"."""

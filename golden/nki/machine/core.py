@@ -1,25 +1,169 @@
 """A NeuronCore while a kernel runs: SBUF, PSUM, HBM tensors, accumulators, and what has happened."""
 
+import os
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from enum import IntEnum
 from math import prod
 from typing import Any, Literal
 
 import numpy as np
 
 from bitpath.golden.nki.declarations.errors import NkiWarning, invalid, kernel_line
-from bitpath.golden.nki.machine.options import Options
-from bitpath.golden.nki.machine.record import Executed, NkiInstruction
-from bitpath.golden.nki.machine.turns import Turns
-from bitpath.golden.nki.memory.allocation import Allocation, Allocator
+from bitpath.golden.nki.machine.timeline import Executed, NkiInstruction
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name, is_float
-from bitpath.golden.nki.memory.regions import MemoryRegion
-from bitpath.golden.nki.memory.storage import Storage
+from bitpath.golden.nki.memory.storage import Allocation, Allocator, MemoryRegion, Storage
 from bitpath.golden.nki.memory.tensor import NkiTensor
 from bitpath.golden.trainium3.declarations.memory import PSUM_BANK_BYTES, PSUM_PARTITION_BYTES
-from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, ScaleRule
+from bitpath.golden.trainium3.declarations.vector import SumOrder
+
+# What a run may choose: the machine, its numerics, and how strict the model is.
+
+
+class nc_version(IntEnum):
+    """Generations of the NeuronCore; later ones compare as greater. Ref: ``nki.isa`` reference page."""
+
+    gen2 = 2
+    gen3 = 3
+    gen4 = 4
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Sizes that differ between generations.
+
+    Attributes
+    ----------
+    version : the generation.
+    partition_bytes : bytes of an SBUF partition.
+    usable_bytes : those that kernels may allocate.
+    most_moving : columns of a matmul's moving operand, by bytes of the result's element.
+    """
+
+    version: nc_version
+    partition_bytes: int
+    usable_bytes: int
+    most_moving: dict[int, int]
+
+
+KIB = 1024
+_RESERVED = 16 * KIB + 8
+"""Bytes of a partition that kernels leave free. Inferred: kernels subtract them."""
+LIMITS = {
+    "trn2": Limits(nc_version.gen3, 224 * KIB, 224 * KIB - _RESERVED, {4: 512, 2: 512}),
+    "trn3": Limits(nc_version.gen4, 256 * KIB, 256 * KIB - _RESERVED, {4: 4096, 2: 8192}),
+}
+"""Limits by platform target."""
+TARGET = "NEURON_PLATFORM_TARGET_OVERRIDE"
+"""The vendor's environment variable. Ref: "NKI simulator" guide."""
+ALIASES = {"gen3": "trn2", "gen4": "trn3"}
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of a run.
+
+    Attributes
+    ----------
+    target : "trn3" or "trn2", whose limits hold; what the environment variable :data:`TARGET` says, or "trn3". The numerics
+        are Trainium3's.
+    strict : whether warnings are errors: unwritten and aliased reads, races, undefined accumulation, invalid arguments.
+    new_memory : what memory without an address holds at first: "nan", and 4 in integers, or "zero", for kernels that
+        multiply what nothing has written by 0.
+    strict_memory : whether a tensor that finds no place is an error; else it gets memory of its own.
+    scale_rule : rule of quantize_mx's scales.
+    sum_order : order of sums along the free dimensions.
+    cycles : preset of the cycle rules: "trainium3" or "trn2_doc".
+    sub_version : revision of the silicon, which ``get_nc_sub_version`` returns.
+    dma_start : cycles of 1.2 GHz that each DMA instruction takes beside its bytes.
+    """
+
+    target: str = field(default_factory=lambda: os.environ.get(TARGET, "trn3"))
+    strict: bool = False
+    new_memory: str = "nan"
+    strict_memory: bool = False
+    scale_rule: ScaleRule = ScaleRule.OCP
+    sum_order: SumOrder = SumOrder.SERIAL
+    cycles: str = "trainium3"
+    dma_start: int = 0
+    sub_version: int = 0
+    limits: Limits = field(init=False)
+
+    def __post_init__(self) -> None:
+        target = ALIASES.get(self.target, self.target)
+        if target not in LIMITS:
+            raise ValueError(f"target must be trn3 (gen4) or trn2 (gen3), not {self.target!r}")
+        if self.new_memory not in ("nan", "zero"):
+            raise ValueError(f"new_memory must be nan or zero, not {self.new_memory!r}")
+        object.__setattr__(self, "limits", LIMITS[target])
+
+
+# Two cores that run by turns: a core runs until it waits for the other, so that every run is the same.
+
+
+class Stopped(BaseException):
+    """The other core has failed, and this one stops with it."""
+
+
+class Turns:
+    """Hands the turn from core to core at their meetings; core 0 begins.
+
+    Parameters
+    ----------
+    cores : number of cores.
+    """
+
+    def __init__(self, cores: int):
+        self._turn = [threading.Semaphore(int(core == 0)) for core in range(cores)]
+        self._offers: dict[int, tuple[Any, Any]] = {}
+        self._done: set[int] = set()
+        self.failed = False
+
+    def begin(self, core: int) -> None:
+        """Wait for the first turn."""
+        self._wait(core)
+
+    def end(self, core: int) -> None:
+        """Give the turn away for good."""
+        self._done.add(core)
+        self._turn[1 - core].release()
+
+    def meet(self, core: int, what: tuple, given: Any) -> Any:
+        """Wait until the other core meets for the same; return what it gives.
+
+        Raises NkiValidationError if it has ended, or meets for something else: neither would ever go on.
+        """
+        other = 1 - core
+        if other in self._offers:
+            their, found = self._offers[other]
+            if their != what:
+                raise invalid(f"{what[0]}: core {core} waits in {what} while core {other} waits in {their}")
+            self._offers[core] = what, given
+            self._pass(core)
+            return found
+        if other in self._done:
+            raise invalid(f"{what[0]}: core {core} waits in {what}, and core {other} has ended")
+        self._offers[core] = what, given
+        self._pass(core)
+        if other not in self._offers:
+            raise invalid(f"{what[0]}: core {core} waits in {what}, and core {other} has ended")
+        found = self._offers[other][1]
+        self._offers.clear()
+        return found
+
+    def _pass(self, core: int) -> None:
+        self._turn[1 - core].release()
+        self._wait(core)
+
+    def _wait(self, core: int) -> None:
+        self._turn[core].acquire()
+        if self.failed:
+            raise Stopped
+
 
 UNWRITTEN_INTEGER = 4
 """What new automatic memory of integers and x4 words holds; memory of floats holds NaN."""

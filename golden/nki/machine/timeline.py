@@ -10,12 +10,154 @@ Ref: "Trainium/Inferentia2 Architecture Guide for NKI", AWS Neuron documentation
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any
 
 import numpy as np
 
-from bitpath.golden.nki.machine.cycles import CLOCKS, LEAST
-from bitpath.golden.nki.machine.record import Access, NkiInstruction
+from bitpath.golden.trainium3.declarations.memory import ENGINE_PARTITIONS
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+
+# What a run keeps of each instruction: its engine, cycles, places and the choices that its result depends on.
+
+
+ENGINES = ("tensor", "vector", "scalar", "gpsimd", "dma", "sync")
+"""Engines, in the order of reports."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """A box of bytes that an instruction reads or writes: partitions and bytes of a storage, ends not included."""
+
+    storage: int
+    rows: tuple[int, int]
+    bytes: tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Executed:
+    """An instruction with its values, for those who compute it anew.
+
+    Attributes
+    ----------
+    instruction : its record.
+    arguments : what the kernel gave, by the function's parameters.
+    operands, results : arrays [P, N] that it read and wrote, by operand; as they lie in memory. DMA has its own shapes.
+    """
+
+    instruction: "NkiInstruction"
+    arguments: dict[str, Any]
+    operands: dict[str, np.ndarray]
+    results: dict[str, np.ndarray]
+
+
+@dataclass(eq=False)
+class NkiInstruction:
+    """An instruction that has run.
+
+    Attributes
+    ----------
+    opcode : name of the function of ``nki.isa``.
+    engine, core : where it ran.
+    cycles : its initiation interval, in cycles of its engine's clock.
+    line : file and line of the kernel.
+    name : the kernel's name for it, or "".
+    operands : operands by name, as text.
+    keys : choices that its result depends on; see `bitpath.golden.nki.declarations.errors`.
+    reads, writes : bytes that it touched.
+    meeting : number, from 1 on, of the meeting of both cores that it is part of; 0 for none.
+    after : instructions that it must follow, by ``depends_on``.
+    """
+
+    opcode: str
+    engine: str
+    core: int
+    cycles: int
+    line: str
+    name: str = ""
+    operands: dict[str, str] = field(default_factory=dict)
+    keys: frozenset[str] = frozenset()
+    reads: tuple[Access, ...] = ()
+    writes: tuple[Access, ...] = ()
+    meeting: int = 0
+    after: list["NkiInstruction"] = field(default_factory=list)
+
+    def depends_on(self, *producers: "NkiInstruction") -> "NkiInstruction":
+        """Let this instruction follow others; return it."""
+        self.after += producers
+        return self
+
+
+# Cycles of instructions: closed formulas of their sizes, in cycles of their engine's clock.
+#
+# N is the number of elements of a partition in the largest operand, w the elements that a lane takes a cycle.
+#
+# Ref: cost paragraphs of the ``nki.isa`` docstrings of Neuron SDK 2.26.1 (2025), written for Trainium1 and 2: here COST;
+# "Trainium3 Architecture Guide for NKI": here ARCH3. That ARCH3's widths divide COST's formulas is inferred.
+
+
+LEAST = 64
+"""Cycles of the shortest instruction."""
+LEAST_DYNAMIC = 600
+"""Cycles of the shortest one with an address that is read at run time."""
+GPSIMD_START = 150
+DMA_ENGINES = PARTITIONS // ENGINE_PARTITIONS
+CLOCKS = {"tensor": 2.4e9, "vector": 1.2e9, "scalar": 1.2e9, "gpsimd": 1.2e9, "dma": 1.2e9, "sync": 1.2e9}
+"""Cycles a second of each engine; ARCH3. DMA is counted at VectorE's clock."""
+DMA_BYTES_PER_CYCLE = 27.5
+"""Bytes a cycle of 1.2 GHz of one DMA engine: 33 bytes a nanosecond. Ref: "NKI DMA overview"."""
+
+
+@dataclass(frozen=True)
+class CycleRules:
+    """A preset.
+
+    Attributes
+    ----------
+    narrow, wide : elements a cycle and lane, by engine, if all operands have at most 16 bits, and else.
+    halves : whether 16-bit data halve some instructions, as COST says; widths contain it where they are given.
+    """
+
+    narrow: dict[str, int]
+    wide: dict[str, int]
+    halves: bool
+
+    def width(self, engine: str, *sizes: int) -> int:
+        """Return the elements a cycle and lane for operands of these byte sizes."""
+        return (self.narrow if max(sizes, default=4) <= 2 else self.wide).get(engine, 1)
+
+    def elementwise(self, engine: str, n: int, *sizes: int, factor: int = 1, extra: int = 0) -> int:
+        """Return max(64, factor * N / w) + extra."""
+        return max(LEAST, -(-factor * n // self.width(engine, *sizes))) + extra
+
+
+RULES = {
+    "trainium3": CycleRules(narrow={"vector": 4, "scalar": 2}, wide={"vector": 2, "scalar": 1}, halves=False),
+    "trn2_doc": CycleRules(narrow={}, wide={}, halves=True),
+}
+"""Presets by name."""
+
+
+def matmul_cycles(columns: int, moving: int, passes: int = 1) -> int:
+    """Return passes * max(min(64, M), N); the load of the stationary operand is hidden."""
+    return passes * max(min(LEAST, columns), moving)
+
+
+def transpose_cycles(partitions: int, free: int, *, fp32: bool) -> int:
+    """Return max(P, min(64, F)), twice for FP32."""
+    return max(partitions, min(LEAST, free)) * (2 if fp32 else 1)
+
+
+def gpsimd_cycles(n: int) -> int:
+    """Return 150 + N."""
+    return GPSIMD_START + n
+
+
+def dma_cycles(loads: dict[int, int], start: int = 0, share: float = 1.0) -> int:
+    """Return the cycles of the busiest DMA engine, given the bytes of each, at a share of its rate."""
+    return start + ceil(max(loads.values(), default=0) / (DMA_BYTES_PER_CYCLE * share))
+
 
 GRAIN = 64
 QUADRANT = 32

@@ -10,18 +10,208 @@ reference page holds: an offset of ``.ap`` is added to the view's own.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, SupportsIndex, TypeVar
 
 from bitpath.golden.nki.declarations.errors import doubtful, invalid, kernel_line
-from bitpath.golden.nki.memory.allocation import Allocation
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name
-from bitpath.golden.nki.memory.index import Item, items
-from bitpath.golden.nki.memory.indirect import INDEX_ROWS, Columns, Indirect
-from bitpath.golden.nki.memory.regions import MemoryRegion
-from bitpath.golden.nki.memory.shapes import Dims, Names, merged, rearrangement, reshaped, span
+from bitpath.golden.nki.memory.storage import Allocation, MemoryRegion, VirtualRegister
+
+# Keys of ``tensor[key]``: integers and registers, slices, ``...`` and ``nl.ds``. A register counts with its present value.
+
+
+@dataclass(frozen=True)
+class DynamicSlice:
+    """``size`` elements from ``start`` on, a number or a register: ``nl.ds(start, size)``."""
+
+    start: SupportsIndex
+    size: int
+
+
+@dataclass(frozen=True)
+class Item:
+    """What a key takes of one dimension: ``num`` elements from ``first`` on; with ``drops`` the dimension goes away."""
+
+    first: int
+    num: int
+    step: int = 1
+    drops: bool = False
+
+
+def items(key: Any, shape: Sequence[int]) -> list[Item]:
+    """Return what a key takes of each dimension.
+
+    Raises ValueError for anything out of range; numpy would cut the end of a slice.
+    """
+    keys = list(key) if isinstance(key, tuple) else [key]
+    dots = [k for k, each in enumerate(keys) if each is Ellipsis]
+    if len(dots) > 1:
+        raise ValueError("a key must have at most one ...")
+    at = dots[0] if dots else len(keys)
+    keys[at : at + len(dots)] = [slice(None)] * (len(shape) - len(keys) + len(dots))
+    if len(keys) != len(shape):
+        raise ValueError(f"a key must have at most {len(shape)} items, not {len(keys)}")
+    return [_item(each, num, dim) for dim, (each, num) in enumerate(zip(keys, shape, strict=True))]
+
+
+def _item(key: Any, num: int, dim: int) -> Item:
+    if isinstance(key, DynamicSlice):
+        start = key.start.__index__()
+        return _range(start, start + int(key.size), 1, num, dim)
+    if isinstance(key, slice):
+        start = 0 if key.start is None else int(key.start)
+        stop = num if key.stop is None else int(key.stop)
+        step = 1 if key.step is None else int(key.step)
+        start, stop = (each + num if each < 0 else each for each in (start, stop))
+        if step < 1:
+            raise ValueError(f"the step of dimension {dim} must be at least 1, not {step}")
+        return _range(start, stop, step, num, dim)
+    try:
+        index = key.__index__()
+    except AttributeError:
+        raise ValueError(f"an index must be an integer, a slice, nl.ds or a register, not {key!r}") from None
+    if not -num <= index < num:
+        raise ValueError(f"an index of dimension {dim} must be 0 to {num - 1}, not {index}")
+    return Item(index % num, 1, drops=True)
+
+
+def _range(start: int, stop: int, step: int, num: int, dim: int) -> Item:
+    if not 0 <= start < stop <= num:
+        raise ValueError(f"a slice of dimension {dim} must lie in 0 to {num}, not {start} to {stop}")
+    return Item(start, -(-(stop - start) // step), step)
+
+
+# Indices that an instruction reads when it runs, and that select what a view stands for.
+
+
+Tensor = TypeVar("Tensor")
+"""NkiTensor, whose views have these indices."""
+INDEX_ROWS = 16
+"""Rows of an index tile that VectorE, ScalarE and GpSimd read; TensorE reads 32."""
+
+
+@dataclass(frozen=True, eq=False)
+class Indirect(Generic[Tensor]):
+    """Indices of a start address.
+
+    Attributes
+    ----------
+    index : a tensor of one element or a register, or with ``vector`` a tensor with an index for each place of dimension 0.
+    step : elements from one index to the next.
+    limit : indices must be below it.
+    vector : True for an index of each place.
+    """
+
+    index: Tensor | VirtualRegister
+    step: int
+    limit: int
+    vector: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Columns(Generic[Tensor]):
+    """Offsets of columns, the same in every partition: offset i is ``index[i % G, i // G]``.
+
+    Attributes
+    ----------
+    index : tile [P, K] of offsets.
+    base : the view whose free elements are the columns, in row-major order.
+    """
+
+    index: Tensor
+    base: Tensor
+
+
+# Shapes and steps of views: which elements a view has, without their memory. All raise ValueError with a sentence.
+
+
+Dims = list[tuple[int, int]]
+"""Num and step of each dimension, outermost first; steps in elements."""
+
+
+def merged(dims: Sequence[tuple[int, int]]) -> Dims:
+    """Merge dimensions that continue each other, and drop those of one element."""
+    found: Dims = []
+    for num, step in dims:
+        if num == 1:
+            continue
+        if found and found[-1][1] == num * step:
+            found[-1] = found[-1][0] * num, step
+        else:
+            found.append((num, step))
+    return found
+
+
+def reshaped(dims: Sequence[tuple[int, int]], shape: Sequence[int]) -> Dims:
+    """Give the elements of a view another shape, in the same order.
+
+    One num may be -1: it is what is left.
+    """
+    count, shape = prod(num for num, _ in dims), list(shape)
+    if shape.count(-1) == 1:
+        rest = prod(num for num in shape if num != -1)
+        shape[shape.index(-1)] = count // rest if rest else 0
+    if any(num < 0 for num in shape) or prod(shape) != count:
+        raise ValueError(f"shape must have {count} elements, not {tuple(shape)}")
+    if not count:
+        return [(num, 1) for num in shape]
+    left, found = merged(dims), []
+    # Innermost first: each new dimension takes its part of the innermost merged one.
+    inside = 1
+    for num in reversed(shape):
+        if num == 1:
+            found.append((1, left[-1][1] * inside if left else 1))
+            continue
+        if left[-1][0] % (inside * num):
+            raise ValueError(f"shape {tuple(shape)} must split or join dimensions that continue each other in memory")
+        found.append((num, left[-1][1] * inside))
+        inside *= num
+        if inside == left[-1][0]:
+            left.pop()
+            inside = 1
+    return found[::-1]
+
+
+def span(dims: Sequence[tuple[int, int]], start: int) -> tuple[int, int]:
+    """Return the smallest element of a view and the one behind its largest."""
+    low = start + sum(min(0, step * (num - 1)) for num, step in dims)
+    high = start + sum(max(0, step * (num - 1)) for num, step in dims)
+    return low, high + 1
+
+
+Names = tuple[str | tuple[str, ...], ...]
+"""Names of dimensions; those in a tuple of their own are joined."""
+
+
+def rearrangement(
+    source: Names, destination: Names, sizes: Mapping[str, int], shape: Sequence[int]
+) -> tuple[list[int], list[int], list[int]]:
+    """Return the split shape, the new order of its dimensions, and the joined shape."""
+    before, after = (
+        [(each,) if isinstance(each, str) else tuple(each) for each in side] for side in (source, destination)
+    )
+    order, moved = ([name for names in side for name in names] for side in (before, after))
+    if sorted(order) != sorted(moved) or len(set(order)) != len(order):
+        raise ValueError(f"patterns must name the same dimensions once each, not {source} and {destination}")
+    if len(before) != len(shape):
+        raise ValueError(f"the source pattern must name {len(shape)} dimensions, not {len(before)}")
+    known = dict(sizes)
+    for names, num in zip(before, shape, strict=True):
+        unknown = [name for name in names if name not in known]
+        part = prod(known[name] for name in names if name in known)
+        if len(unknown) > 1 or not part or num % part:
+            raise ValueError(f"fixed_sizes must split {num} into {', '.join(names)} with at most one size left out")
+        known |= dict.fromkeys(unknown, num // part)
+        if prod(known[name] for name in names) != num:
+            raise ValueError(f"fixed_sizes of {', '.join(names)} must make {num}")
+    return (
+        [known[name] for name in order],
+        [order.index(name) for name in moved],
+        [prod(known[name] for name in names) for names in after],
+    )
+
 
 if TYPE_CHECKING:
-    from bitpath.golden.nki.memory.registers import VirtualRegister
+    from bitpath.golden.nki.memory.storage import VirtualRegister
 
 MOST_DIMS = 5
 """Dimensions of a view. Ref: "NKI language guide"."""

@@ -6,18 +6,93 @@ Ref: tt-isa-documentation 3930471, Packers/FormatConversion and its neighbours; 
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, checked, integer, one_of
-from bitpath.golden.tensix.convert.early_conversion import EARLY_FORMATS, INTEGERS, UPPER_HALF_FORMATS
-from bitpath.golden.tensix.convert.edge_mask import edge_replacement, row_masks
-from bitpath.golden.tensix.convert.exponent_threshold import check_exponent_threshold
-from bitpath.golden.tensix.convert.fp8 import check_e4m3
-from bitpath.golden.tensix.convert.l1_accumulate import ACCUMULATING_FORMATS
-from bitpath.golden.tensix.convert.relu import check_relu
+from bitpath.golden.arrays.arguments import check_array, check_integers, checked, integer, one_of
+from bitpath.golden.tensix.convert.formats import (
+    EARLY_FORMATS,
+    INTEGERS,
+    UPPER_HALF_FORMATS,
+    check_e4m3,
+    kept_fraction_bits,
+)
 from bitpath.golden.tensix.convert.unpack import L1_BYTES, as_bytes, first_bytes
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, EXPONENT5_FORMATS, Format
+from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, COLUMNS, EXPONENT5_FORMATS, Chip, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.arguments import check_width, format_member, numerics_or_default
+
+# The packers' edge mask: datums of masked columns are replaced, before ReLU, by 0 or minus infinity.
+#
+# Ref: tt-isa-documentation 3930471, Packers/EdgeMasking.
+
+
+FP32_MINUS_INFINITY = 0xFF800000
+FP16_MINUS_INFINITY = 0xFFFF
+"""FP16 has no bits to spare for infinity: all ones are, where the fraction is not narrower."""
+
+
+def row_masks(mask: np.ndarray | int, datums: int) -> np.ndarray:
+    """Return the 16-bit masks of all rows.
+
+    Raises
+    ------
+    TypeError, ValueError : no integers, masks of more than 16 bits, not one mask or one a row, or an unfinished row.
+    """
+    masks = mask if isinstance(mask, np.ndarray) else np.array(integer("edge_mask", mask, range(1 << COLUMNS)))
+    check_integers("edge_mask", masks, COLUMNS, signed=False)
+    rows, rest = divmod(datums, COLUMNS)
+    if rest:
+        raise ValueError(f"dst must have a multiple of {COLUMNS} words with an edge_mask, not {datums}")
+    if masks.shape not in ((), (rows,)):
+        raise ValueError(f"edge_mask must be one mask or one for each of {rows} rows, not of shape {masks.shape}")
+    return np.broadcast_to(masks, rows)
+
+
+def edge_replacement(mid_format: Format, *, minus_infinity: bool, raw: bool) -> int:
+    """Return the intermediate value of masked datums: 0, or minus infinity for a float format."""
+    if not minus_infinity:
+        return 0
+    if mid_format not in EXPONENT5_FORMATS:
+        return FP32_MINUS_INFINITY
+    dropped = 10 - kept_fraction_bits(mid_format, raw=raw)
+    return FP16_MINUS_INFINITY >> dropped << dropped
+
+
+# The packers' exponent threshold: after ReLU, small numbers become +0.
+#
+# Ref: tt-isa-documentation 3930471, Packers/ExponentThresholding. Its undefined case, the intermediate
+# format BFP2A, cannot occur: `pack` rejects it.
+
+
+def check_exponent_threshold(threshold: int, mid_format: Format) -> int:
+    """Return a threshold as Python's int; raise unless it is an exponent of 8 bits, 0 for integers."""
+    threshold = integer("exponent_threshold", threshold, range(1 << 8))
+    if threshold and mid_format in INTEGERS:
+        raise ValueError(f"exponent_threshold must be 0 with mid_format {mid_format.name}, not {threshold}")
+    return threshold
+
+
+# The packers' accumulation in L1: old + new, to nearest even, where the Matrix unit rounds ties away.
+#
+# Ref: ttsim v1.10.0; the documents only say that it exists.
+
+
+ACCUMULATING_FORMATS = (Format.FP32, Format.BF16, Format.FP16)
+
+
+# The packers' ReLU, on intermediate values.
+#
+# Ref: tt-isa-documentation 3930471, Packers/ReLU; ttsim v1.10.0 for the comparison of FP32 in mode 3.
+
+
+MODES = range(4)
+
+
+def check_relu(mode: int, threshold: int, mid_format: Format) -> tuple[int, int]:
+    """Return mode and threshold as Python's ints; raise where either does not exist."""
+    mode = integer("relu", mode, MODES)
+    if mode > 1 and mid_format in INTEGERS:
+        raise ValueError(f"relu must be 0 or 1 with mid_format {mid_format.name}, not {mode}")
+    return mode, integer("relu_threshold", threshold, range(1 << 15), ", a pattern without sign")
+
 
 FLOAT_OUTPUTS = (
     Format.FP32,

@@ -12,7 +12,7 @@ import numpy as np
 from bitpath.golden.arrays.arguments import check_array, checked
 from bitpath.golden.tensix.declarations.formats import DST16_BF16, DST16_FP16, DST32
 from bitpath.golden.tensix.operands.arguments import numbered_member
-from bitpath.golden.tensix.operands.words import from_physical
+from bitpath.golden.tensix.operands.registers import from_physical
 
 
 class RiscvFormat(IntEnum):

@@ -1,14 +1,140 @@
 """The unpackers as compiled passes over tiles of datums, which stay in the nearest cache."""
 
-import numpy as np
+from typing import NamedTuple
 
-from bitpath.golden.arrays.kernels import kernel
+import numpy as np
+from numba import njit
+
+from bitpath.golden.arrays.kernels import kernel, piece
 from bitpath.golden.arrays.parallel import in_parallel, owned, shares
-from bitpath.golden.tensix.convert.block_floats_loop import STEPS, block_fields, decode_blocks
-from bitpath.golden.tensix.convert.source_word_loop import source_word_fields, to_source_words
-from bitpath.golden.tensix.convert.tiles_loop import SHARE, TILE, by_width, codes_of, lanes, load
-from bitpath.golden.tensix.declarations.formats import BLOCK, Format
+from bitpath.golden.tensix.convert.datums_loop import (
+    SHARE,
+    STEPS,
+    TILE,
+    block_fields,
+    by_width,
+    codes_of,
+    decode_blocks,
+    lanes,
+    load,
+    narrow_exponent,
+)
+from bitpath.golden.tensix.convert.formats import E4M3_BIAS
+from bitpath.golden.tensix.declarations.formats import BLOCK, EXPONENT5_FORMATS, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+
+# The unpackers' conversion of one datum, no block float, to a register word, compiled.
+
+
+class SourceWord(NamedTuple):
+    """Fields of the conversion.
+
+    Attributes
+    ----------
+    int8, int16, fp8 : 1 for these formats.
+    magnitude : mask of an INT8's magnitude, of 7 bits or 8.
+    narrows : 1 to narrow the exponent, from FP32 to FP16.
+    short : 1 for 5 exponent bits.
+    bias, ones : for FP8, added to FP16's exponent unless it is 0, and the low bits of the code with a magnitude of all ones.
+    left, right : shifts of the datum, one after the other.
+    kept : mask of the bits that remain.
+    exponent : datums without any of these bits become a zero of their sign.
+    sign : their sign bit.
+    """
+
+    int8: int = 0
+    int16: int = 0
+    fp8: int = 0
+    magnitude: int = 0
+    narrows: int = 0
+    short: int = 0
+    bias: int = 0
+    ones: int = 0
+    left: int = 0
+    right: int = 0
+    kept: int = 0xFFFFFFFF
+    exponent: int = 0xFFFFFFFF
+    sign: int = 0
+
+
+def source_word_fields(
+    numerics: TensixNumerics, in_format: Format, out_format: Format, *, unsigned: bool, e4m3: bool
+) -> SourceWord:
+    """Return the fields for a pair of `CONVERSIONS`; `e4m3` makes FP8 E4M3."""
+    match in_format, out_format:
+        case Format.INT8, _:
+            return SourceWord(int8=1, magnitude=0xFF if unsigned else 0x7F)
+        case Format.INT16, _:
+            return SourceWord(int16=1)
+        case Format.FP8, _ if e4m3:
+            return SourceWord(fp8=1, bias=E4M3_BIAS << 10, ones=0x7F, left=7)
+        case Format.FP8, _:
+            return SourceWord(fp8=1, ones=0xFF if numerics.fp8_all_ones else 0, left=8)
+        case _ if out_format in EXPONENT5_FORMATS:
+            return SourceWord(short=1, narrows=in_format is Format.FP32)
+        case _, Format.TF32:
+            return SourceWord(right=13)
+        case Format.FP32, Format.BF16:
+            return SourceWord(right=13, kept=~0b111 & 0xFFFFFFFF, exponent=0x7F800000, sign=1 << 31)
+        case Format.BF16, _:
+            return SourceWord(left=3)
+    return SourceWord()
+
+
+@piece
+def _int8(datum, magnitude):
+    own = np.uint32(datum & magnitude)
+    return np.uint32((datum & ~magnitude & 0x80) << 11) | np.uint32(own > 0) << 14 | own
+
+
+@piece
+def _int16(datum):
+    return np.uint32(datum >> 15 << 18 | (datum & 0xFF) << 10 | (datum >> 8 & 0x7F) << 3)
+
+
+@piece
+def _fp8(datum, left, bias, ones):
+    magnitude = np.uint32(datum & 0x7F)
+    code = np.uint32(magnitude << left)
+    code = np.uint32(code + bias) if code >> 10 else code
+    return datum >> 7 << 18 | code | (ones if magnitude == 0x7F else np.uint32(0))
+
+
+@piece
+def _place(datum, left, right, kept, exponent, sign):
+    datum = datum if datum & exponent else np.uint32(datum & sign)
+    return np.uint32(datum << left) >> right & kept
+
+
+@piece
+def _place_short(datum):
+    """Place an FP16 word; its exponent has the low 5 bits of 8."""
+    return datum >> 15 << 18 | datum & 0x7FFF
+
+
+@njit(inline="always")
+def to_source_words(codes, words, fields):
+    """Write the register words of a tile of datums, both uint32."""
+    int8, int16, fp8, magnitude, narrows, short, bias, ones, left, right, kept, exponent, sign = fields
+    left, right = left & 31, right & 31
+    if int8:
+        for i in range(words.shape[0]):
+            words[i] = _int8(codes[i], magnitude)
+    elif int16:
+        for i in range(words.shape[0]):
+            words[i] = _int16(codes[i])
+    elif fp8:
+        for i in range(words.shape[0]):
+            words[i] = _fp8(codes[i], left, bias, ones)
+    elif narrows:
+        for i in range(words.shape[0]):
+            words[i] = _place_short(narrow_exponent(codes[i]))
+    elif short:
+        for i in range(words.shape[0]):
+            words[i] = _place_short(codes[i])
+    else:
+        for i in range(words.shape[0]):
+            words[i] = _place(codes[i], left, right, kept, exponent, sign)
 
 
 def unpack(

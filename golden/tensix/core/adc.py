@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 from bitpath.golden.arrays.arguments import checked, integer
-from bitpath.golden.tensix.declarations.streams import CHANNELS, DIMENSIONS, PACK_WORD_BITS, UNITS, WIDTHS
+from bitpath.golden.tensix.declarations.encodings import CHANNELS, DIMENSIONS, PACK_WORD_BITS, UNITS, WIDTHS
 
 
 @checked

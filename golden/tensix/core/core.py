@@ -13,35 +13,264 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
 import numpy as np
 
 from bitpath.golden.arrays.arguments import checked, integer
-from bitpath.golden.tensix.core.adc import Adcs
-from bitpath.golden.tensix.core.config import THREADS, ConfigFile
-from bitpath.golden.tensix.core.configure import rmwcib, setc16, setdmareg, wrcfg
-from bitpath.golden.tensix.core.counters import ADC_INSTRUCTIONS, execute_adc, execute_incrwc, execute_setrwc
-from bitpath.golden.tensix.core.errors import DeadlockError, UndefinedBehavior
-from bitpath.golden.tensix.core.moves import (
+from bitpath.golden.tensix.core.adc import Adc, Adcs, add_cr_four, add_four, set_four, setadc, setadcxx
+from bitpath.golden.tensix.core.math import (
+    cleardvalid,
     execute_mova2d,
     execute_movb2a,
     execute_movb2d,
     execute_movd2a,
     execute_movd2b,
+    execute_product,
     execute_trnspsrcb,
+    zeroacc,
+    zerosrc,
 )
 from bitpath.golden.tensix.core.packer import pacr
-from bitpath.golden.tensix.core.products import execute_product
-from bitpath.golden.tensix.core.rwc import Rwc
-from bitpath.golden.tensix.core.semaphores import semget, seminit, sempost, semwait, stallwait
-from bitpath.golden.tensix.core.state import State
-from bitpath.golden.tensix.core.unpacker import unpacr
-from bitpath.golden.tensix.core.unpacr_nop import setdvalid, unpacr_nop
-from bitpath.golden.tensix.core.wait_gate import PRODUCTS, forget_met_waits, obstacle
-from bitpath.golden.tensix.core.zeros import cleardvalid, zeroacc, zerosrc
-from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.core.rwc import Rwc, incrwc, setrwc
+from bitpath.golden.tensix.core.state import (
+    THREADS,
+    ConfigFile,
+    DeadlockError,
+    Semaphore,
+    State,
+    UndefinedBehavior,
+    Wait,
+)
+from bitpath.golden.tensix.core.unpacker import action, setdvalid, unpacr, unpacr_nop
+from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
 from bitpath.golden.tensix.isa import Instruction, MopExpander, ReplayExpander, decode, encode
+
+# SETDMAREG, WRCFG, RMWCIB and SETC16: constants to registers, registers to configuration.
+#
+# Ref: tt-isa-documentation 3930471, SETDMAREG_Immediate, WRCFG, RMWCIB and SETC16.
+
+
+WIDE = 4
+"""Registers that WRCFG of 128 bits copies."""
+
+
+def setdmareg(state: State, thread: int, instruction: Instruction) -> None:
+    """Execute SETDMAREG: 16 bits to the lower (even number) or upper half of a register."""
+    value = instruction["value_high"] << 14 | instruction["value_low"]
+    register, upper = divmod(instruction["half_register"], 2)
+    old = state.gprs[thread][register]
+    state.gprs[thread][register] = value << 16 | old & 0xFFFF if upper else value | old & 0xFFFF0000
+
+
+def wrcfg(state: State, thread: int, instruction: Instruction) -> None:
+    """Execute WRCFG: one register, or four from a multiple of four on, or none of them if one may not be written."""
+    gpr, register, count = instruction["gpr"], instruction["register"], 1
+    if instruction["wide"]:
+        gpr, register, count = gpr & ~(WIDE - 1), register & ~(WIDE - 1), WIDE
+    values = dict(zip(range(register, register + count), state.gprs[thread][gpr : gpr + count], strict=True))
+    for each, value in values.items():
+        state.config.check(each, value)
+    for each, value in values.items():
+        state.config.write(thread, each, value)
+    _permute_dst(state, thread)
+
+
+def rmwcib(state: State, thread: int, instruction: Instruction) -> None:
+    """Execute RMWCIB0 to 3: the bits of a mask in one byte of a register."""
+    shift = 8 * int(instruction.name[-1])
+    state.config.write(thread, instruction["register"], instruction["data"] << shift, instruction["mask"] << shift)
+    _permute_dst(state, thread)
+
+
+def setc16(state: State, thread: int, instruction: Instruction) -> None:
+    """Execute SETC16: a register of the thread's own."""
+    state.config.write_thread(thread, instruction["register"], instruction["value"])
+
+
+def _permute_dst(state: State, thread: int) -> None:
+    """Take over Blackhole's permutations of Dst rows from the configuration."""
+    if state.chip is Chip.BLACKHOLE:
+        state.dst.remapped = bool(state.config.read("remap_addrs", thread))
+        state.dst.swizzled = bool(state.config.read("swizzle_32b", thread))
+
+
+# Instructions that move a thread's counters alone: SETRWC, INCRWC, SETADC and its relatives.
+
+
+_STEPS: dict[str, Callable[..., Adc]] = {
+    "SETADC": setadc,
+    "SETADCXX": setadcxx,
+    "SETADCXY": set_four,
+    "SETADCZW": set_four,
+    "INCADCXY": add_four,
+    "INCADCZW": add_four,
+    "ADDRCRXY": add_cr_four,
+    "ADDRCRZW": add_cr_four,
+}
+ADC_INSTRUCTIONS = tuple(_STEPS)
+
+
+def execute_setrwc(state: State, thread: int, instruction: Instruction) -> None:
+    """Execute SETRWC: the counters, then the flips."""
+    fields = dict(instruction.fields)
+    flip = fields.pop("flip")
+    state.rwc[thread] = setrwc(state.rwc[thread], **fields)
+    state.flip_sources(thread, flip)
+
+
+def execute_incrwc(state: State, thread: int, instruction: Instruction) -> None:
+    """Execute INCRWC."""
+    state.rwc[thread] = incrwc(state.rwc[thread], **instruction.fields)
+
+
+def execute_adc(state: State, thread: int, instruction: Instruction) -> None:
+    """Execute an instruction of `ADC_INSTRUCTIONS` for the units that it names."""
+    fields = dict(instruction.fields)
+    units = fields.pop("units")
+    state.adc[thread] = state.adc[thread].updated(units, partial(_STEPS[instruction.name], **fields))
+
+
+# The wait gate, through which a thread's instructions pass in order: banks, latched waits and their conditions.
+#
+# An instruction passes if no latched STALLWAIT or SEMWAIT blocks its class and if it has the banks that it uses. A latched wait is
+# forgotten as soon as all its conditions are met. Units are never busy here, since an instruction ends before the next begins.
+#
+# Ref: tt-isa-documentation, STALLWAIT and SEMWAIT: of Wormhole 3930471, of Blackhole 0553cc7 and 2537675.
+
+
+TDMA, SYNC, PACK, UNPACK, SCALAR, MATH, CONFIG = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 5, 1 << 6, 1 << 7
+EVERY = (1 << 9) - 1
+"""Bits of the block mask: B0 to B8."""
+_MOVES = ("MOVA2D", "MOVB2D", "MOVD2A", "MOVD2B", "MOVB2A", "TRNSPSRCB")
+PRODUCTS = ("MVMUL", "DOTPV", "ELWMUL", "ELWADD", "ELWSUB", "GMPOOL", "GAPOOL")
+CLASSES = {
+    **dict.fromkeys(
+        ("SETADC", "SETADCXX", "SETADCXY", "SETADCZW", "INCADCXY", "INCADCZW", "ADDRCRXY", "ADDRCRZW"), TDMA
+    ),
+    "SETDVALID": TDMA,
+    "SETDMAREG": TDMA | SCALAR,
+    "PACR": TDMA | PACK,
+    **dict.fromkeys(("UNPACR", "UNPACR_NOP"), TDMA | UNPACK),
+    **dict.fromkeys((*PRODUCTS, *_MOVES, "ZEROACC", "ZEROSRC", "CLEARDVALID", "SETRWC", "INCRWC"), MATH),
+    **dict.fromkeys(("WRCFG", "SETC16", "RMWCIB0", "RMWCIB1", "RMWCIB2", "RMWCIB3"), CONFIG),
+    **dict.fromkeys(("SEMINIT", "SEMPOST", "SEMGET", "SEMWAIT"), SYNC),
+    "STALLWAIT": EVERY,
+}
+"""Bits of the block mask that block an instruction; a NOP is blocked by all of them together."""
+READS_A = {*PRODUCTS, "MOVA2D"}
+READS_B = {*PRODUCTS, "MOVB2D", "MOVB2A", "TRNSPSRCB"}
+"""Instructions that wait until the Matrix unit owns its bank of SrcA, and of SrcB."""
+BANKS = "a bank of SrcA", "a bank of SrcB", "the Matrix unit's bank of SrcA", "the Matrix unit's bank of SrcB"
+"""What unpacker 0, unpacker 1 and the Matrix unit wait for."""
+BANK_CONDITIONS = {Chip.WORMHOLE: 8, Chip.BLACKHOLE: 5}
+"""First of four condition bits, in the order of `BANKS`."""
+
+
+def obstacle(state: State, thread: int, instruction: Instruction) -> str | None:
+    """Return what an instruction waits for, or None if it may pass the gate."""
+    latched = state.waits[thread]
+    if latched is not None and _blocks(state.chip, latched, instruction):
+        return " and ".join(_unmet(state, latched)) or "a latched wait whose conditions are met"
+    if instruction.name in READS_A and not state.src_a.readable:
+        return BANKS[2]
+    if instruction.name in READS_B and not state.src_b.readable:
+        return BANKS[3]
+    if instruction.name in ("UNPACR", "UNPACR_NOP"):
+        return _unpackers_bank(state, instruction)
+    return None
+
+
+def forget_met_waits(state: State) -> None:
+    """Forget each thread's latched wait whose conditions are all met."""
+    state.waits = [wait if wait is not None and _unmet(state, wait) else None for wait in state.waits]
+
+
+def _blocks(chip: Chip, wait: Wait, instruction: Instruction) -> bool:
+    if instruction.name == "NOP":
+        return wait.block == EVERY
+    if instruction.name == "SEMWAIT" and chip is Chip.BLACKHOLE:
+        return True
+    return bool(wait.block & CLASSES[instruction.name])
+
+
+def _unpackers_bank(state: State, instruction: Instruction) -> str | None:
+    """UNPACR waits for the unpacker's bank; a clearing UNPACR_NOP for the Matrix unit's, unless told to wait like UNPACR."""
+    source = state.source(instruction["unpacker"])
+    free = source.writable
+    if instruction.name == "UNPACR_NOP":
+        found = action(state.chip, instruction)
+        free = not found.clears or (source.writable if found.waits_like_unpacr else not source.readable)
+    return None if free else BANKS[instruction["unpacker"]]
+
+
+def _unmet(state: State, wait: Wait) -> list[str]:
+    """Return the conditions of a latched wait that are not met."""
+    found = []
+    for number, each in enumerate(state.semaphores):
+        if wait.semaphores >> number & 1:
+            if wait.while_zero and each.value == 0:
+                found.append(f"semaphore {number} above 0")
+            if wait.at_maximum and each.value >= each.maximum:
+                found.append(f"semaphore {number}, which is {each.value}, below its maximum {each.maximum}")
+    banks = state.src_a.writable, state.src_b.writable, state.src_a.readable, state.src_b.readable
+    asked = wait.conditions >> BANK_CONDITIONS[state.chip]
+    return found + [name for bit, name in enumerate(BANKS) if asked >> bit & 1 and not banks[bit]]
+
+
+# SEMINIT, SEMPOST, SEMGET, SEMWAIT and STALLWAIT.
+#
+# Ref: tt-isa-documentation 3930471, SyncUnit and the pages of the instructions; of Blackhole 0553cc7 and 2537675.
+
+
+LARGEST = 15
+"""Largest value of a semaphore."""
+
+
+def seminit(state: State, _: int, instruction: Instruction) -> None:
+    """Execute SEMINIT."""
+    for each in _chosen(state, instruction):
+        each.value, each.maximum = instruction["value"], instruction["maximum"]
+
+
+def sempost(state: State, _: int, instruction: Instruction) -> None:
+    """Execute SEMPOST; 15 stays."""
+    for each in _chosen(state, instruction):
+        each.value = min(each.value + 1, LARGEST)
+
+
+def semget(state: State, _: int, instruction: Instruction) -> None:
+    """Execute SEMGET; 0 stays."""
+    for each in _chosen(state, instruction):
+        each.value = max(each.value - 1, 0)
+
+
+def semwait(state: State, thread: int, instruction: Instruction) -> None:
+    """Execute SEMWAIT: latch a wait; no block bit means the Matrix unit's.
+
+    Raises
+    ------
+    UndefinedBehavior : it waits for nothing.
+    """
+    if not (instruction["while_zero"] or instruction["at_maximum"]):
+        raise UndefinedBehavior("while_zero or at_maximum must be 1 in SEMWAIT, not both 0")
+    state.waits[thread] = Wait(
+        block=instruction["block"] or MATH,
+        semaphores=instruction["semaphores"],
+        while_zero=instruction["while_zero"],
+        at_maximum=instruction["at_maximum"],
+    )
+
+
+def stallwait(state: State, thread: int, instruction: Instruction) -> None:
+    """Execute STALLWAIT: latch a wait; no block bit means the Matrix unit's, no condition that units are idle."""
+    state.waits[thread] = Wait(block=instruction["block"] or MATH, conditions=instruction["conditions"])
+
+
+def _chosen(state: State, instruction: Instruction) -> list[Semaphore]:
+    return [each for bit, each in enumerate(state.semaphores) if instruction["semaphores"] >> bit & 1]
+
 
 L1_BYTES = 1464 * 1024
 """Bytes of a tile's L1."""

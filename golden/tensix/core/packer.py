@@ -17,14 +17,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
+from bitpath.golden.tensix.convert.formats import exponent_stream_bytes
 from bitpath.golden.tensix.convert.pack import pack
 from bitpath.golden.tensix.core.adc import pacr_modifier
-from bitpath.golden.tensix.core.errors import UndefinedBehavior
-from bitpath.golden.tensix.core.source_formats import format_of
-from bitpath.golden.tensix.core.state import State
+from bitpath.golden.tensix.core.state import State, UndefinedBehavior, format_of
 from bitpath.golden.tensix.core.unpacker import ADDRESS_BYTES
-from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK,
     BLOCK_FLOATS,
@@ -33,6 +30,7 @@ from bitpath.golden.tensix.declarations.formats import (
     DST16_FP16,
     DST16_ROWS,
     DST32,
+    Chip,
     Format,
     WordLayout,
 )

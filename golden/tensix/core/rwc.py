@@ -21,8 +21,7 @@ Ref: tt-isa-documentation 3930471, RWCs, SETRWC, INCRWC; the bits of the words f
 from dataclasses import dataclass, fields, replace
 
 from bitpath.golden.arrays.arguments import checked, integer
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.streams import (
+from bitpath.golden.tensix.declarations.encodings import (
     DST_BITS,
     INDEX_BITS,
     MODIFIER_BITS,
@@ -30,6 +29,7 @@ from bitpath.golden.tensix.declarations.streams import (
     PHASE_BITS,
     SRC_BITS,
 )
+from bitpath.golden.tensix.declarations.formats import Chip
 
 COUNTERS = ("src_a", "src_b", "dst")
 """Counters with a Cr, in the order of the bits of SETRWC's and INCRWC's `cr` and of SETRWC's `which`."""

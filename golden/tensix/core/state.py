@@ -1,16 +1,277 @@
 """Everything that Tensix instructions read and write: memory, registers, counters, semaphores and waits."""
 
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 
 from bitpath.golden.tensix.core.adc import Adcs
-from bitpath.golden.tensix.core.config import THREADS, ConfigFile
-from bitpath.golden.tensix.core.dst_register import DstRegister
 from bitpath.golden.tensix.core.rwc import Modifier, Rwc, apply_modifier, modifier_number
-from bitpath.golden.tensix.core.source_banks import SourceBanks
-from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.encodings import (
+    FIELDS,
+    REGISTERS,
+    SHARED_FROM,
+    THREAD_FIELDS,
+    THREAD_REGISTERS,
+    Fields,
+)
+from bitpath.golden.tensix.declarations.formats import (
+    BLOCK_ROWS,
+    COLUMNS,
+    DST16_ROWS,
+    DST32,
+    EXPONENT5_FORMATS,
+    SRC_ROWS,
+    Chip,
+    Format,
+    Style,
+    WordLayout,
+)
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.operands.registers import from_physical, to_physical
+
+# Errors of programs of Tensix instructions.
+
+
+class UndefinedBehavior(ValueError):
+    """A page of the instruction set calls what an instruction does here undefined."""
+
+
+class DeadlockError(RuntimeError):
+    """No thread can go on, and an instruction is left: each waits for what another thread, or the host, does not do."""
+
+
+# Configuration registers of a core: two banks that the threads share, and each thread's own.
+#
+# A thread's field ``state_id`` names the bank that its instructions read and write; registers from `SHARED_FROM` on exist once.
+#
+# Ref: tt-isa-documentation 3930471, BackendConfiguration, WRCFG, RMWCIB and SETC16.
+
+
+THREADS = 3
+BANKS = 2
+
+
+class ConfigFile:
+    """The registers of a core, all 0 at first.
+
+    Attributes
+    ----------
+    registers : words of 32 bits, ``registers[bank][number]``.
+    thread_registers : words of 16 bits, ``thread_registers[thread][number]``.
+    """
+
+    def __init__(self, chip: Chip):
+        self.chip = chip
+        self.registers = [[0] * REGISTERS[chip] for _ in range(BANKS)]
+        self.thread_registers = [[0] * THREAD_REGISTERS[chip] for _ in range(THREADS)]
+
+    def read(self, field: str, thread: int, unit: int = 0) -> int:
+        """Return a field of the bank that a thread uses; 0 on a chip that has no such field.
+
+        Parameters
+        ----------
+        unit : unpacker or packer, for a field that each of them has.
+        """
+        places = FIELDS[self.chip][field]
+        if not places:
+            return 0
+        place = places[unit]
+        return (self.registers[self._bank(thread)][place.register] & place.mask) >> place.low
+
+    def of_thread(self, field: str, thread: int, number: int = 0) -> int:
+        """Return a thread's own field, or the word of its address modifier `number`; 0 on a chip that has no such field."""
+        places = THREAD_FIELDS[self.chip][field]
+        if not places:
+            return 0
+        place = places[number]
+        return (self.thread_registers[thread][place.register] & place.mask) >> place.low
+
+    def write(self, thread: int, register: int, value: int, mask: int = 0xFFFFFFFF) -> None:
+        """Write the bits of `mask` of a register in the bank that a thread uses.
+
+        Raises
+        ------
+        UndefinedBehavior, ValueError : as `check`.
+        """
+        self.check(register, value & mask)
+        banks = range(BANKS) if register >= SHARED_FROM[self.chip] else (self._bank(thread),)
+        for bank in banks:
+            old = self.registers[bank][register]
+            self.registers[bank][register] = value & mask | old & ~mask
+
+    def check(self, register: int, value: int) -> None:
+        """Raise where these bits of a register may not be written.
+
+        Raises
+        ------
+        UndefinedBehavior : the chip has no such register.
+        ValueError : 1 in a bit that no modelled field has.
+        """
+        if register >= REGISTERS[self.chip]:
+            last = REGISTERS[self.chip] - 1
+            raise UndefinedBehavior(f"the configuration register must be 0 to {last}, not {register}")
+        _check_bits(f"configuration register {register}", value, _modelled(self.chip, False).get(register, 0))
+
+    def write_thread(self, thread: int, register: int, value: int) -> None:
+        """Write a register of a thread's own.
+
+        Raises
+        ------
+        UndefinedBehavior, ValueError : as `write`.
+        """
+        if register >= THREAD_REGISTERS[self.chip]:
+            last = THREAD_REGISTERS[self.chip] - 1
+            raise UndefinedBehavior(f"the thread register must be 0 to {last}, not {register}")
+        _check_bits(f"thread register {register}", value, _modelled(self.chip, True).get(register, 0))
+        self.thread_registers[thread][register] = value
+
+    def _bank(self, thread: int) -> int:
+        return self.of_thread("state_id", thread)
+
+
+def _check_bits(what: str, value: int, known: int) -> None:
+    if stray := value & ~known:
+        raise ValueError(f"{what} must be 0 in the bits that golden does not model, {stray:#x}, not {value:#x}")
+
+
+@cache
+def _modelled(chip: Chip, of_thread: bool) -> dict[int, int]:
+    """Return the bits of each register that have a field."""
+    table: Fields = (THREAD_FIELDS if of_thread else FIELDS)[chip]
+    masks: dict[int, int] = {}
+    for places in table.values():
+        for place in places:
+            masks[place.register] = masks.get(place.register, 0) | place.mask
+    return masks
+
+
+# Dst: 1024 rows of 16-bit words, or in the same storage 512 rows of 32-bit words, and rows that are undefined.
+#
+# Rows of an instruction become rows of the storage by::
+#
+#     remapped (Blackhole, remap_addrs)    r -> (r & 0x3C7) ^ ((r & 0x30) >> 1) ^ ((r & 8) << 2)
+#     swizzled (swizzle_32b, 32 bits)      r -> (r & 0x3F3) ^ ((r & 0x18) >> 1) ^ ((r & 4) << 1)
+#     32 bits                              upper half in R = (r & 0x1F8) << 1 | r & 0x207, lower half in R + 8
+#
+# A row of 32-bit words is undefined if its upper half's row is.
+#
+# Ref: tt-isa-documentation, Dst: of Wormhole 3930471, of Blackhole 4b35ad1; ZEROACC.
+
+
+class DstRegister:
+    """The register, all rows undefined at first.
+
+    Attributes
+    ----------
+    bits : uint16 [1024, 16], in the register's bit order.
+    defined : bool [1024], of each row of 16 bits.
+    remapped, swizzled : Blackhole's permutations of rows.
+    """
+
+    def __init__(self) -> None:
+        self.bits = np.zeros((DST16_ROWS, COLUMNS), np.uint16)
+        self.defined = np.zeros(DST16_ROWS, bool)
+        self.remapped = self.swizzled = False
+
+    def rows(self, first: int, count: int, *, dst32: bool) -> np.ndarray:
+        """Return the storage rows of an instruction's rows, with `dst32` those of their upper halves; rows wrap at 1024."""
+        rows = np.arange(first, first + count) % DST16_ROWS
+        if self.remapped:
+            rows = rows & 0x3C7 ^ (rows & 0x30) >> 1 ^ (rows & 8) << 2
+        if not dst32:
+            return rows
+        if self.swizzled:
+            rows = rows & 0x3F3 ^ (rows & 0x18) >> 1 ^ (rows & 4) << 1
+        return (rows & 0x1F8) << 1 | rows & 0x207
+
+    def read(self, first: int, count: int, layout: WordLayout | None, *, ones: bool = False) -> np.ndarray:
+        """Return logical words, uint32 [count, 16]; an undefined row reads as 0, with `ones` as all ones.
+
+        Parameters
+        ----------
+        layout : `DST32`, a layout of 16 bits, or None for words of 16 bits in the register's order.
+        """
+        dst32 = layout is DST32
+        rows = self.rows(first, count, dst32=dst32)
+        words = self.bits[rows].astype(np.uint32)
+        if dst32:
+            words = words << 16 | self.bits[rows + BLOCK_ROWS]
+        if layout is not None:
+            words = from_physical(words, layout)
+        fill = np.uint32((1 << (32 if dst32 else 16)) - 1 if ones else 0)
+        return np.where(self.defined[rows, np.newaxis], words, fill)
+
+    def write(self, first: int, words: np.ndarray, layout: WordLayout) -> None:
+        """Write logical words, uint32 [rows, 16]; the rows become defined."""
+        dst32 = layout is DST32
+        rows = self.rows(first, len(words), dst32=dst32)
+        physical = to_physical(words, layout)
+        self.bits[rows] = physical >> 16 if dst32 else physical
+        if dst32:
+            self.bits[rows + BLOCK_ROWS] = physical & 0xFFFF
+        self.defined[rows] = True
+
+
+# Two banks of SrcA or of SrcB, which the unpacker and the Matrix unit own in turn.
+#
+# Ref: tt-isa-documentation 3930471, SrcASrcB; of Blackhole for the format that a bank implies.
+
+
+class SourceBanks:
+    """Registers of one source.
+
+    Attributes
+    ----------
+    words : uint32 [2, 64, 16], logical words of 19 bits.
+    owned : for each bank True if the Matrix unit owns it, False if the unpacker does.
+    matrix_bank, unpacker_bank : bank that the Matrix unit reads and that the unpacker writes next.
+    formats : code of the format that each bank implies; None where it is undefined.
+    """
+
+    def __init__(self) -> None:
+        self.words = np.zeros((BANKS, SRC_ROWS, COLUMNS), np.uint32)
+        self.formats: list[int | None] = [None] * BANKS
+        self.reset()
+
+    def reset(self) -> None:
+        """Give both banks to the unpacker; both sides go on with bank 0."""
+        self.owned = [False] * BANKS
+        self.matrix_bank = self.unpacker_bank = 0
+
+    @property
+    def readable(self) -> bool:
+        """True if the Matrix unit owns the bank that it reads next."""
+        return self.owned[self.matrix_bank]
+
+    @property
+    def writable(self) -> bool:
+        """True if the unpacker owns the bank that it writes next."""
+        return not self.owned[self.unpacker_bank]
+
+    @property
+    def read(self) -> np.ndarray:
+        """The Matrix unit's bank, [64, 16]; writes to it reach the register."""
+        return self.words[self.matrix_bank]
+
+    @property
+    def written(self) -> np.ndarray:
+        """The unpacker's bank, [64, 16]; writes to it reach the register."""
+        return self.words[self.unpacker_bank]
+
+    def hand_over(self, fmt: int | None) -> None:
+        """Give the unpacker's bank, with the format that it implies, to the Matrix unit."""
+        self.formats[self.unpacker_bank] = fmt
+        self.owned[self.unpacker_bank] = True
+        self.unpacker_bank ^= 1
+
+    def give_back(self, *, release: bool = True, flip: bool = True) -> None:
+        """Give the Matrix unit's bank back to the unpacker with `release`; go on with the other bank with `flip`."""
+        if release:
+            self.owned[self.matrix_bank] = False
+        if flip:
+            self.matrix_bank ^= 1
+
 
 GPRS = 64
 """General-purpose registers of a thread, 32 bits each."""
@@ -106,3 +367,61 @@ class State:
         for bit, source in enumerate((self.src_a, self.src_b)):
             if flip >> bit & 1:
                 source.give_back(release=not kept >> bit & 1)
+
+
+# Formats as which an instruction reads SrcA and SrcB: the configured ones, on Blackhole those that the banks imply.
+#
+# Ref: tt-isa-documentation, SrcASrcB of Blackhole, MOVD2B; ttsim v1.10.0 for MOVB2D.
+
+
+def src_a_format(state: State, thread: int) -> Format:
+    """Return SrcA's format.
+
+    Raises
+    ------
+    UndefinedBehavior : the bank's implied format is undefined; the code is no format's.
+    """
+    return _format(state, thread, "src_a_format", state.src_a, "implied_src_a_disabled")
+
+
+def src_b_format(state: State, thread: int) -> Format:
+    """Return SrcB's format; raises as `src_a_format`."""
+    return _format(state, thread, "src_b_format", state.src_b, "implied_src_b_disabled")
+
+
+def movb2d_format(state: State, thread: int) -> Format:
+    """Return the format by which MOVB2D fills Dst: SrcA's, for which SrcB's bank stands; raises as `src_a_format`."""
+    return _format(state, thread, "src_a_format", state.src_b, "implied_src_a_disabled")
+
+
+def movd2b_format(state: State, thread: int) -> Format:
+    """Return the format by which MOVD2B fills SrcB: SrcA's, for which SrcB's bank stands; raises as `src_a_format`."""
+    return _format(state, thread, "src_a_format", state.src_b, "implied_src_b_disabled")
+
+
+def style_of(state: State, thread: int, fmt: Format) -> Style:
+    """Return as what the Matrix unit reads both sources, which SrcA's format and INT8_math_enabled decide."""
+    if state.config.read("int8_math", thread):
+        return Style.INT8
+    if fmt is Format.TF32:
+        return Style.TF32
+    return Style.FP16 if fmt in EXPONENT5_FORMATS or fmt is Format.INT8 else Style.BF16
+
+
+def format_of(what: str, code: int) -> Format:
+    """Return the format of a code of the hardware's; raise UndefinedBehavior for a code that no format has."""
+    try:
+        return Format(code)
+    except ValueError:
+        raise UndefinedBehavior(f"{what} must be the code of a format, not {code}") from None
+
+
+def _format(state: State, thread: int, field: str, bank: SourceBanks, disabling: str) -> Format:
+    code: int | None = state.config.read(field, thread)
+    if state.chip is Chip.BLACKHOLE and not state.config.of_thread(disabling, thread):
+        code = bank.formats[bank.matrix_bank]
+        if code is None:
+            raise UndefinedBehavior(
+                f"{field} must be implied by the bank, which an UNPACR or UNPACR_NOP must have given"
+            )
+    return format_of(field, code)

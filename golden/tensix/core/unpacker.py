@@ -13,19 +13,14 @@ Ref: tt-isa-documentation, UNPACR_Regular: 3930471, of Blackhole ec91668.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
-from bitpath.golden.tensix.convert.unpack import L1_BYTES
-from bitpath.golden.tensix.convert.unpack_tile import UnpackControl, unpack_tile
-from bitpath.golden.tensix.convert.unpack_to_dst import DST32_FORMATS
+from bitpath.golden.tensix.convert.formats import exponent_stream_bytes
+from bitpath.golden.tensix.convert.unpack import DST32_FORMATS, L1_BYTES, UnpackControl, unpack_tile
 from bitpath.golden.tensix.core.adc import Channel, unpacr_increments
-from bitpath.golden.tensix.core.config import THREADS
-from bitpath.golden.tensix.core.errors import UndefinedBehavior
-from bitpath.golden.tensix.core.source_formats import format_of
-from bitpath.golden.tensix.core.state import State
+from bitpath.golden.tensix.core.state import THREADS, State, UndefinedBehavior, format_of
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK_FLOATS,
     COLUMNS,
@@ -35,10 +30,95 @@ from bitpath.golden.tensix.declarations.formats import (
     DST32,
     FACE,
     SRC_ROWS,
+    Chip,
     Format,
 )
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
+
+# UNPACR_NOP and SETDVALID: clear a bank of SrcA or SrcB, or hand it over as it is.
+#
+# Wormhole's field ``what`` is 1 or 5 to clear to 0 or to minus infinity, 7 to hand over, 2 for nothing. Blackhole's ``pop`` is 1 to
+# clear (``value`` 0 or 1), 2 for nothing, and ``set_valid`` hands over besides.
+#
+# Ref: tt-llk 36b092e; ttsim v1.10.0; tt-isa-documentation 3930471, SETDVALID.
+
+
+MINUS_INFINITY = 0x7FFFF
+"""A word of SrcA that is below every other."""
+
+
+class Action(NamedTuple):
+    """What an UNPACR_NOP does.
+
+    Attributes
+    ----------
+    clears : True if it clears the unpacker's bank.
+    word : what it writes there.
+    waits_like_unpacr : True if it waits for the unpacker's bank, False for the Matrix unit's.
+    hands_over : True if it gives the bank to the Matrix unit.
+    """
+
+    clears: bool
+    word: int
+    waits_like_unpacr: bool
+    hands_over: bool
+
+
+_WORMHOLE = {
+    1: Action(True, 0, False, False),
+    2: Action(False, 0, False, False),
+    5: Action(True, MINUS_INFINITY, False, False),
+    7: Action(False, 0, False, True),
+}
+_CLEARS = {1: True, 2: False}
+_VALUES = {0: 0, 1: MINUS_INFINITY}
+
+
+def action(chip: Chip, instruction: Instruction) -> Action:
+    """Return what an UNPACR_NOP does.
+
+    Raises
+    ------
+    ValueError : golden does not model it.
+    """
+    if chip is Chip.WORMHOLE:
+        found = _WORMHOLE.get(instruction["what"])
+        if found is None:
+            raise ValueError(f"what must be 1, 2, 5 or 7 in UNPACR_NOP, not {instruction['what']}")
+    else:
+        if instruction["pop"] not in _CLEARS or instruction["value"] not in _VALUES or instruction["bank"]:
+            raise ValueError(f"pop must be 1 or 2, value 0 or 1 and bank 0 in UNPACR_NOP, not as in {instruction}")
+        word = _VALUES[instruction["value"]]
+        found = Action(_CLEARS[instruction["pop"]], word, bool(instruction["stall"]), bool(instruction["set_valid"]))
+    if found.clears and found.word and instruction["unpacker"]:
+        raise ValueError("unpacker must be 0 in an UNPACR_NOP that clears to minus infinity, not 1")
+    return found
+
+
+def unpacr_nop(state: State, thread: int, instruction: Instruction) -> None:
+    """Execute UNPACR_NOP."""
+    found, unpacker = action(state.chip, instruction), instruction["unpacker"]
+    source = state.source(unpacker)
+    if found.clears:
+        source.written[:] = found.word
+    if found.hands_over:
+        source.hand_over(state.config.read("unpack_out_format", thread, unpacker))
+
+
+def setdvalid(state: State, _: int, instruction: Instruction) -> None:
+    """Execute SETDVALID.
+
+    Raises
+    ------
+    UndefinedBehavior : on Blackhole, where the bank's implied format would be undefined.
+    """
+    if state.chip is Chip.BLACKHOLE:
+        raise UndefinedBehavior("a bank must be handed over by UNPACR or UNPACR_NOP on blackhole, not by SETDVALID")
+    for unpacker in range(2):
+        if instruction["sources"] >> unpacker & 1:
+            state.source(unpacker).hand_over(None)
+
 
 ADDRESS_BYTES = 16
 """Bytes that an address in the configuration counts, which is one less than the address."""

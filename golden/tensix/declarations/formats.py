@@ -8,6 +8,15 @@ of tenstorrent/tt-metal by number; its kernel library tt-llk (here LLK).
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 
+# Chips whose Tensix is modelled; `chip` arguments take a member or its value.
+
+
+class Chip(Enum):
+    """Tenstorrent's chips by generation."""
+
+    WORMHOLE = "wormhole"
+    BLACKHOLE = "blackhole"
+
 
 class Format(IntEnum):
     """Data formats by the codes of the hardware's configuration fields (TT-ISA Packers/FormatConversion)."""

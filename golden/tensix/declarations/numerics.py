@@ -6,10 +6,9 @@ The references are those of :mod:`bitpath.golden.tensix.declarations.formats`, w
 from dataclasses import dataclass, fields
 from enum import Enum
 
-from bitpath.golden.formats.presets import preset
-from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.formats.sources import Source, chosen, documented, inferred, measured
-from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.formats.catalogue import Rounding
+from bitpath.golden.formats.sources import Source, chosen, documented, inferred, measured, preset
+from bitpath.golden.tensix.declarations.formats import Chip
 
 
 class Masking(Enum):

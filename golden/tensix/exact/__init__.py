@@ -1,44 +1,43 @@
 """Tenstorrent Wormhole's Tensix Matrix unit on scalars, in unbounded integers and fractions."""
 
-from bitpath.golden.tensix.exact.accumulate import Accumulation, accumulate, accumulate_integer
 from bitpath.golden.tensix.exact.conversions import (
+    add_to_l1,
     early_float,
     early_int8,
     early_int16,
     edge_mask,
     exponent_threshold,
     late_float,
+    mx_element,
+    mx_scale,
+    mx_source,
     pack_block,
     relu,
+    riscv_stored,
     unpack_block,
     unpack_datum,
 )
 from bitpath.golden.tensix.exact.dot import (
+    Accumulation,
     Dot16Trace,
     IntegerDot16Trace,
-    add,
-    dot16_integer,
-    multiply_add,
-    trace_dot16,
-    trace_dot16_integer,
-)
-from bitpath.golden.tensix.exact.l1 import add_to_l1
-from bitpath.golden.tensix.exact.moves import dst_word, moved_source, source_word
-from bitpath.golden.tensix.exact.multiplier import (
     IntegerProduct,
     Product,
     Source,
+    accumulate,
+    accumulate_integer,
+    add,
+    dot16_integer,
     fields,
     multiply,
+    multiply_add,
     multiply_integer,
     read_source,
+    trace_dot16,
+    trace_dot16_integer,
 )
-from bitpath.golden.tensix.exact.mx import mx_element, mx_scale, mx_source
-from bitpath.golden.tensix.exact.pooling import maximum
-from bitpath.golden.tensix.exact.riscv import riscv_stored
-from bitpath.golden.tensix.exact.sfpload import loaded
-from bitpath.golden.tensix.exact.sfpstore import stored
-from bitpath.golden.tensix.exact.stochastic import rounds_up, stochastic_round
+from bitpath.golden.tensix.exact.matrix import dst_word, maximum, moved_source, source_word
+from bitpath.golden.tensix.exact.vector import loaded, rounds_up, stochastic_round, stored
 
 __all__ = [
     "Accumulation",

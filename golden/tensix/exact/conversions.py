@@ -3,15 +3,169 @@
 Ref: tt-isa-documentation 3930471, FloatBitPatterns, Unpackers and Packers; ttsim v1.10.0 for points that they leave open.
 """
 
+import sys
 from collections.abc import Sequence
+from fractions import Fraction
 
-from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.scalar.arguments import check_length
-from bitpath.golden.scalar.checked import checked
-from bitpath.golden.scalar.rounding import shift_round
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat, Rounding
+from bitpath.golden.scalar.checked import check_length, checked
+from bitpath.golden.scalar.codec import Kind, Overflow, decode, power_of_two
+from bitpath.golden.scalar.fp32 import add
+from bitpath.golden.scalar.rounding import floor_log2, round_to_format, round_to_integer, shift_round
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, EXPONENT5_FORMATS, Format
 from bitpath.golden.tensix.declarations.numerics import BfpRange, TensixNumerics
-from bitpath.golden.tensix.exact.stochastic import rounds_up
+from bitpath.golden.tensix.declarations.quasar import MxFormat
+from bitpath.golden.tensix.exact.vector import rounds_up
+
+# Quasar's MX formats on scalars: the scale of a block, an element, and a source word.
+#
+# Ref: tt-metal, host quantisers of MX formats; tt-llk, test goldens.
+
+
+@checked
+def mx_scale(codes: Sequence[int], fmt: MxFormat, *, ceil: bool = False, exp_rnd: bool = False) -> int:
+    """Return the E8M0 code of a block of FP32 codes."""
+    numbers = [decode(FP32, code) for code in codes]
+    kinds = {each.kind for each in numbers}
+    if kinds == {Kind.NAN}:
+        return 255
+    largest = max((abs(each.value) for each in numbers if each.kind is Kind.FINITE), default=Fraction(0))
+    if largest == 0:
+        return 254 if Kind.INFINITY in kinds else 0
+    exponent = floor_log2(largest) - fmt.emax
+    if ceil:
+        ratio = largest / fmt.largest
+        exponent = floor_log2(ratio)
+        exponent += ratio > power_of_two(exponent)
+    return min(max(exponent + exp_rnd, -127) + 127, 254)
+
+
+@checked
+def mx_element(code: int, scale: int, fmt: MxFormat) -> int:
+    """Return the element of an FP32 code under a scale's code: to nearest even, saturating."""
+    number = decode(FP32, code)
+    if number.kind is Kind.NAN:
+        return fmt.element.nan_code or 0 if fmt.element else 0
+    if number.kind is Kind.INFINITY:
+        value = (-1) ** number.sign * fmt.largest
+    else:
+        value = number.value / power_of_two(scale - 127)
+    if fmt.element:
+        return round_to_format(value, fmt.element, overflow=Overflow.SATURATE, zero_sign=number.sign)
+    units = round_to_integer(value / power_of_two(fmt.step_exponent), Rounding.RNE)
+    return min(max(units, -fmt.largest_integer), fmt.largest_integer) % (1 << fmt.bits)
+
+
+@checked
+def mx_source(element: int, scale: int, fmt: MxFormat) -> int:
+    """Return the source word, BF16, of an element under a scale's code."""
+    if fmt.element:
+        number = decode(fmt.element, element)
+        if number.kind is Kind.NAN or scale == 255:
+            return BF16.nan_code << 3
+        if number.kind is Kind.INFINITY:
+            return (BF16.infinity_code | number.sign << 15) << 3
+        value, sign = number.value, number.sign
+    else:
+        if scale == 255:
+            return BF16.nan_code << 3
+        signed = element - (element >> fmt.bits - 1 << fmt.bits)
+        value, sign = signed * power_of_two(fmt.step_exponent), 0
+    return round_to_format(value * power_of_two(scale - 127), BF16, zero_sign=sign) << 3
+
+
+# Accumulation in L1 on single datums, with exact sums.
+#
+# Ref: ttsim v1.10.0; the documents only say that it exists.
+
+
+LARGEST_FP64 = Fraction(sys.float_info.max)
+
+
+@checked
+def add_to_l1(numerics: TensixNumerics, old: int, new: int, fmt: Format) -> int:
+    """Add two codes of FP32, BF16 or FP16, to nearest even."""
+    match fmt:
+        case Format.FP32:
+            return _add_fp32(old, new)
+        case Format.BF16:
+            return _add_bf16(old, new)
+        case _:
+            return _add_fp16(numerics, old, new)
+
+
+def _flush(code: int, fmt: FloatFormat) -> int:
+    return code & fmt.sign_mask if code & ~fmt.sign_mask <= fmt.fraction_mask else code
+
+
+def _add_fp32(old: int, new: int) -> int:
+    return _flush(add(_flush(old, FP32), _flush(new, FP32)), FP32)
+
+
+def _add_bf16(old: int, new: int) -> int:
+    """Infinities first; then an old NaN is the largest number of FP64, and a new NaN is 1.m * 2**128."""
+    infinite = [code & 0x7FFF == BF16.infinity_code for code in (old, new)]
+    if all(infinite):
+        return old if old == new else BF16.nan_code
+    for code, is_infinite in ((old, infinite[0]), (new, infinite[1])):
+        if is_infinite:
+            return code
+    augend, addend = _number(old, BF16), _number(new, BF16)
+    if old & 0x7FFF > BF16.infinity_code:
+        augend = LARGEST_FP64 if augend > 0 else -LARGEST_FP64
+    return _flush(round_to_format(augend + addend, BF16, zero_sign=(old & new) >> 15), BF16)
+
+
+def _number(code: int, fmt: FloatFormat) -> Fraction:
+    """Return a code's number; the largest exponent is ordinary, and exponent 0 is zero."""
+    exponent = code >> fmt.fraction_bits & fmt.exponent_mask
+    significand = (code & fmt.fraction_mask) + (1 << fmt.fraction_bits)
+    magnitude = significand * Fraction(2) ** (exponent - fmt.bias - fmt.fraction_bits) if exponent else Fraction(0)
+    return -magnitude if code & fmt.sign_mask else magnitude
+
+
+def _add_fp16(numerics: TensixNumerics, old: int, new: int) -> int:
+    total = _number(old, FP16) + _number(new, FP16)
+    if total == 0:
+        saturates = numerics.l1_fp16_underflow_saturates and old >> 10 & 0x1F >= 30
+        return 0x7FFF if saturates else old & new & 0x8000
+    sign = 0x8000 if total < 0 else 0
+    exponent = floor_log2(total)
+    significand = round(abs(total) / Fraction(2) ** (exponent - 10))
+    # After a rounding carry the fraction bits are already 0.
+    exponent += significand == 1 << 11
+    biased = exponent + 15
+    if biased > 31 or (biased < 0 and numerics.l1_fp16_underflow_saturates):
+        return sign | 0x7FFF
+    return sign if biased <= 0 else sign | biased << 10 | significand & 0x3FF
+
+
+# A store of a RISC-V core to Dst on one datum.
+#
+# Ref: tt-isa-documentation 3930471, Blackhole's Dst, RISCV access to Dst.
+
+
+BITS = {0: 32, 1: 32, 2: 16, 3: 16, 4: 16, 5: 8}
+"""Bits of a datum by the configuration's fmt."""
+
+
+@checked
+def riscv_stored(value: int, fmt: int, *, no_swizzle: bool = False, unsigned_int: bool = False) -> int:
+    """Return the logical Dst word of a value stored with fmt 0 to 5; 16-bit integers are in the register's order."""
+    top = 1 << BITS[fmt] - 1
+    negative = value >= top and not no_swizzle and not (unsigned_int and fmt in (4, 5))
+    if fmt == 5:
+        if not negative:
+            return 16 << 10 | value if value else 0
+        return 1 << 15 | 16 << 10 | (0x180 - value - (value == 0x80)) % 256
+    if fmt in (1, 4) and negative:
+        return top | min(2 * top - value, top - 1)
+    if not no_swizzle or fmt == 4:
+        return value
+    low_bits = BITS[fmt] - 16
+    high, low, exponent_bits = value >> low_bits, value % (1 << low_bits), 5 if fmt == 2 else 8
+    sign, fraction, exponent = high >> 15, high % (1 << 15) >> exponent_bits, high % (1 << exponent_bits)
+    return (sign << 15 | exponent << 15 - exponent_bits | fraction) << low_bits | low
 
 
 @checked

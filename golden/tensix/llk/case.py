@@ -3,7 +3,7 @@
 Ref: tt-llk 36b092e, tests/python_tests, for operations, shapes and names; tt-isa-documentation for the formats.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields
 from enum import Enum
 from typing import Any, NamedTuple, cast
@@ -12,18 +12,84 @@ import numpy as np
 
 from bitpath.golden.arrays.arguments import check_choice, check_length, checked, integer, one_of, shown
 from bitpath.golden.arrays.files import parse_json
-from bitpath.golden.tensix.convert.early_conversion import INTEGERS
-from bitpath.golden.tensix.convert.edge_mask import row_masks
-from bitpath.golden.tensix.convert.fp8 import check_e4m3
-from bitpath.golden.tensix.convert.l1_accumulate import ACCUMULATING_FORMATS
-from bitpath.golden.tensix.convert.pack import settled_formats
-from bitpath.golden.tensix.convert.relu import check_relu
+from bitpath.golden.tensix.convert.formats import INTEGERS, check_e4m3
+from bitpath.golden.tensix.convert.pack import ACCUMULATING_FORMATS, check_relu, row_masks, settled_formats
 from bitpath.golden.tensix.convert.unpack import CONVERSIONS
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, TILE, Fidelity, Format, Style
+from bitpath.golden.tensix.declarations.formats import (
+    BLOCK_FLOATS,
+    COLUMNS,
+    EXPONENT5_FORMATS,
+    TILE,
+    Chip,
+    Fidelity,
+    Format,
+    Style,
+)
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
-from bitpath.golden.tensix.llk.formats import LLK_NAMES, MID_FORMATS, ROUND_10B_MIDS, dst_format, style_of
-from bitpath.golden.tensix.operands.arguments import check_dst32, format_member
+from bitpath.golden.tensix.operands.arguments import check_dst32, format_member, phases
+
+# Formats from stage to stage: the kernel library's names, what Dst holds, and the intermediate formats that may follow.
+
+
+LLK_NAMES = {
+    "Float32": "FP32",
+    "Tf32": "TF32",
+    "Float16_b": "BF16",
+    "Float16": "FP16",
+    "Bfp8_b": "BFP8",
+    "Bfp4_b": "BFP4",
+    "Bfp2_b": "BFP2",
+    "Bfp8": "BFP8A",
+    "Bfp4": "BFP4A",
+    "Bfp2": "BFP2A",
+    "Lf8": "FP8",
+    "Int32": "INT32",
+    "Int16": "INT16",
+    "Int8": "INT8",
+}
+"""Names of `Format` by those of the kernel library's tests."""
+MID_FORMATS = {
+    Format.FP32: (Format.FP32, Format.TF32, Format.BF16, Format.BFP8, Format.INT16),
+    Format.INT32: (Format.INT32, Format.INT8),
+    Format.BF16: (Format.BF16, Format.TF32, Format.BFP8),
+    Format.FP16: (Format.FP16, Format.BFP8A),
+    Format.INT16: (Format.INT16,),
+}
+"""Intermediate formats by what Dst holds."""
+ROUND_10B_MIDS = (Format.FP16,)
+"""Further ones with Round_10b, from FP32 and BF16."""
+MID_CARRIERS = {
+    Format.FP32: Format.FP32,
+    Format.TF32: Format.FP32,
+    Format.BF16: Format.BF16,
+    Format.BFP8: Format.BF16,
+    Format.FP16: Format.FP16,
+    Format.BFP8A: Format.FP16,
+    Format.INT32: Format.INT32,
+    Format.INT16: Format.INT16,
+    Format.INT8: Format.INT8,
+}
+"""L1 formats that hold every bit of an intermediate format."""
+
+
+def style_of(register: Format) -> Style:
+    """Return the style in which the Matrix unit reads sources of a format."""
+    if register is Format.INT8:
+        return Style.INT8
+    if register is Format.TF32:
+        return Style.TF32
+    return Style.FP16 if register in EXPONENT5_FORMATS else Style.BF16
+
+
+def dst_format(register: Format, *, dst32: bool) -> Format:
+    """Return the format of Dst's words."""
+    if register in (Format.INT8, Format.INT32):
+        return Format.INT32
+    if register is Format.INT16:
+        return Format.INT16
+    if dst32:
+        return Format.FP32
+    return Format.FP16 if style_of(register) is Style.FP16 else Format.BF16
 
 
 class Op(Enum):
@@ -322,3 +388,51 @@ def _edge_mask(mask: Sequence[int] | np.ndarray | int) -> tuple[int, ...]:
 
 def _named(fmt: Format | None) -> str:
     return "None" if fmt is None else fmt.name
+
+
+# What executes a case: the chip as golden has it, or one that departs from it in one point.
+
+
+Operands = Callable[[int, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""Returns the words of SrcB and SrcA that a fidelity phase reads, given its number and the unpacked ones."""
+
+
+def as_unpacked(_: int, src_b: np.ndarray, src_a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the operands themselves: each phase cuts its own bits out of them."""
+    return src_b, src_a
+
+
+@dataclass(frozen=True, kw_only=True)
+class Device:
+    """A device; the defaults are the chip's behaviour.
+
+    Attributes
+    ----------
+    unpacker, matrix, packer : numerics of each.
+    phases : fidelity phases in their order.
+    operands : words that a phase reads.
+    rounds_stimuli : True if FP32 is rounded to BF16, ties to even, before it is unpacked.
+    exchanged : True if the left operand takes the place of the right one.
+    swapped_fields : True if SrcA is read by the 7-bit fields and SrcB by the 5-bit ones.
+    raw : True if the packer copies to the intermediate format without rounding and flush.
+    to_blocks : makes bytes of a block float out of BF16 or FP16 codes; None is the packer's way.
+    other_order : True if the result's datums are in row-major order where they should be in tiles, and conversely.
+    """
+
+    unpacker: TensixNumerics
+    matrix: TensixNumerics
+    packer: TensixNumerics
+    phases: tuple[int, ...]
+    operands: Operands = as_unpacked
+    rounds_stimuli: bool = False
+    exchanged: bool = False
+    swapped_fields: bool = False
+    raw: bool = False
+    to_blocks: Callable[[np.ndarray, Format], np.ndarray] | None = None
+    other_order: bool = False
+
+
+def chip_of(case: Case) -> Device:
+    """Return the device that golden is."""
+    numerics = case.numerics
+    return Device(unpacker=numerics, matrix=numerics, packer=numerics, phases=phases(case.fidelity))

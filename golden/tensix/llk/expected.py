@@ -4,18 +4,365 @@ Everything is composed of golden operations: `unpack_tile`, `mvmul`, `elwmul`, `
 """
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bitpath.golden.arrays.arguments import checked
-from bitpath.golden.scalar.as_numpy import as_numpy
-from bitpath.golden.tensix.convert.unpack import as_bytes
-from bitpath.golden.tensix.llk.case import Case, Op
-from bitpath.golden.tensix.llk.device import Device, chip_of
-from bitpath.golden.tensix.llk.operations import computed
-from bitpath.golden.tensix.llk.results import middle, packed
-from bitpath.golden.tensix.llk.sources import operand_bytes, unpacked
+from bitpath.golden.arrays.codec import decode_array, encode_array
+from bitpath.golden.formats.catalogue import BF16, FP32
+from bitpath.golden.scalar.checked import as_numpy
+from bitpath.golden.tensix.convert.formats import exponent_stream_bytes
+from bitpath.golden.tensix.convert.pack import pack, settled_formats
+from bitpath.golden.tensix.convert.unpack import L1_BYTES, UnpackControl, as_bytes, unpack, unpack_tile, unpack_to_dst
+from bitpath.golden.tensix.declarations.formats import (
+    BLOCK,
+    BLOCK_FLOATS,
+    BLOCK_ROWS,
+    COLUMNS,
+    DST16_BF16,
+    FACE,
+    TILE,
+    TILE_PASS,
+    Format,
+)
+from bitpath.golden.tensix.llk.case import (
+    BINARY,
+    ELEMENTWISE,
+    MID_CARRIERS,
+    ROW_MAJOR_RESULTS,
+    Broadcast,
+    Case,
+    Device,
+    Op,
+    Pool,
+    ReduceDim,
+    chip_of,
+)
+from bitpath.golden.tensix.matmul.host import TILE_ROWS
+from bitpath.golden.tensix.matmul.matmul import tilize, untilize
+from bitpath.golden.tensix.matrix.elementwise import elwadd, elwmul, elwsub
+from bitpath.golden.tensix.matrix.moves import mova2d, movb2a, movd2b, trnspsrcb
+from bitpath.golden.tensix.matrix.mvmul import gapool, mvmul
+from bitpath.golden.tensix.matrix.pooling import gmpool
+from bitpath.golden.tensix.operands.arguments import broadcast_src_b
+from bitpath.golden.tensix.operands.registers import to_physical
+
+# The Matrix unit's part of a case: the instructions of the kernel library, from tiles of source words to tiles of Dst.
+#
+# Ref: tt-llk 36b092e, llk_lib of Wormhole: llk_math_matmul.h, llk_math_eltwise_binary.h, llk_math_reduce.h,
+# llk_math_eltwise_unary_datacopy.h.
+
+
+BROADCAST_FACES = {
+    Broadcast.NONE: (0, 1, 2, 3),
+    Broadcast.COL: (0, 0, 2, 2),
+    Broadcast.ROW: (0, 1, 0, 1),
+    Broadcast.SCALAR: (0, 0, 0, 0),
+}
+"""Face of the right operand for each face of the left one."""
+POOLED_FACES = {ReduceDim.COL: (0, 1, 0, 1), ReduceDim.ROW: (0, 0, 2, 2), ReduceDim.SCALAR: (0, 0, 0, 0)}
+"""Face of Dst that each face of the operand is pooled into."""
+
+
+def computed(case: Case, device: Device, src_a: np.ndarray, src_b: np.ndarray | None) -> tuple[np.ndarray, ...]:
+    """Return Dst, uint32 [n, 64, 16], after each step: a phase of a tile of K, a phase, or the whole operation."""
+    if case.to_dst:
+        return (src_a,)
+    if case.op not in BINARY or src_b is None:
+        return (_copied(case, device, src_a),)
+    if case.op is Op.MATMUL:
+        return _multiplied(case, device, src_a, src_b)
+    if case.op in ELEMENTWISE:
+        return _elementwise(case, device, src_a, src_b)
+    return (_reduced(case, device, src_a, src_b),)
+
+
+def _options(case: Case, device: Device) -> dict[str, Any]:
+    """Arguments of every instruction."""
+    register = case.formats.register
+    formats = {"srca_format": register, "srcb_format": register}
+    return {"style": case.style, "dst32": case.dst32, "numerics": device.matrix, **formats}
+
+
+def _multiplied(case: Case, device: Device, src_a: np.ndarray, src_b: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Multiply in the order of `TILE_PASS`, whose halves write each face of Dst once and so take its faces together."""
+    rows, depth, columns = (size // TILE for size in (*case.dimensions_a, case.dimensions_b[1]))
+    left, right = src_b.reshape(rows, depth, 1, 4, FACE, FACE), src_a.reshape(depth, columns, 4, FACE, FACE)
+    dst, after = np.zeros((rows, columns, 4, FACE, FACE), np.uint32), []
+    for k in range(depth):
+        for phase in device.phases:
+            b, a = device.operands(phase, left[:, k], right[k])
+            for half in (TILE_PASS[:4], TILE_PASS[4:]):
+                faces_b, faces_a, faces = map(list, zip(*half, strict=True))
+                dst[:, :, faces] = _product(case, device, phase, dst[:, :, faces], b[:, :, faces_b], a[:, faces_a])
+            after.append(dst.reshape(-1, TILE_ROWS, FACE).copy())
+    return tuple(after)
+
+
+def _product(
+    case: Case, device: Device, phase: int, dst: np.ndarray, src_b: np.ndarray, src_a: np.ndarray
+) -> np.ndarray:
+    """Add SrcB @ SrcA to faces of Dst; with swapped fields as the transposed product of the transposed faces."""
+    if device.swapped_fields:
+        dst, src_b, src_a = (face.swapaxes(-1, -2) for face in (dst, src_a, src_b))
+    halves = (2, BLOCK_ROWS, FACE)
+    dst, src_b = (face.reshape(*face.shape[:-2], *halves) for face in (dst, src_b))
+    new = mvmul(dst, src_b, src_a[..., np.newaxis, :, :], phase=phase, **_options(case, device))
+    new = new.reshape(*new.shape[:-3], FACE, FACE)
+    return new.swapaxes(-1, -2) if device.swapped_fields else new
+
+
+def _blocks(tiles: np.ndarray) -> np.ndarray:
+    """Return tiles [n, 64, 16] as the blocks of their faces, [n, 4, 2, 8, 16]."""
+    return tiles.reshape(-1, 4, 2, BLOCK_ROWS, FACE)
+
+
+def _elementwise(case: Case, device: Device, src_a: np.ndarray, src_b: np.ndarray) -> tuple[np.ndarray, ...]:
+    options, whole = _options(case, device), src_a.shape
+    a, b = _blocks(src_a), _broadcast(case, _blocks(src_b))
+    dst = np.zeros_like(a)
+    if case.op is not Op.ELWMUL:
+        operation = elwadd if case.op is Op.ELWADD else elwsub
+        return (operation(dst, b, a, accumulate=False, **options).reshape(whole),)
+    after = []
+    for phase in device.phases:
+        read_b, read_a = device.operands(phase, b, a)
+        if device.swapped_fields:
+            read_b, read_a = read_a, read_b
+        dst = elwmul(dst, read_b, read_a, phase=phase, **options)
+        after.append(dst.reshape(whole))
+    return tuple(after)
+
+
+def _broadcast(case: Case, blocks: np.ndarray) -> np.ndarray:
+    """Return the SrcB blocks that the instructions read; row 0 of a face serves both of its halves."""
+    kind = case.broadcast
+    row = 0 if kind in (Broadcast.ROW, Broadcast.SCALAR) else None
+    faces = blocks[:, BROADCAST_FACES[Broadcast(kind)]]
+    halves = faces[:, :, :1] if row == 0 else faces
+    return broadcast_src_b(
+        np.broadcast_to(halves, faces.shape), row=row, column_0=kind in (Broadcast.COL, Broadcast.SCALAR)
+    )
+
+
+def _copied(case: Case, device: Device, src_a: np.ndarray) -> np.ndarray:
+    """Copy SrcA: MOVA2D to a 16-bit Dst, ELWADD with zeros to a 32-bit one."""
+    if not case.dst32:
+        dst = np.zeros_like(src_a)
+        return mova2d(dst, src_a, srca_format=case.formats.register, numerics=device.matrix)
+    a = _blocks(src_a)
+    return elwadd(np.zeros_like(a), np.zeros_like(a), a, accumulate=False, **_options(case, device)).reshape(
+        src_a.shape
+    )
+
+
+def _reduced(case: Case, device: Device, src_a: np.ndarray, src_b: np.ndarray) -> np.ndarray:
+    """Pool each face with the scalers in row 0 of the right operand's face; then move the rows to where they belong."""
+    dim, faces = ReduceDim(case.reduce_dim), src_a.reshape(-1, 4, FACE, FACE)
+    scalers = np.zeros((4, BLOCK_ROWS, FACE), np.uint32)
+    scalers[:, 0] = src_b.reshape(4, FACE, FACE)[:, 0]
+    dst = np.zeros_like(faces)
+    pooled = {face: _undefined(case, len(faces)) for face in POOLED_FACES[dim]}
+    for number, face in enumerate(POOLED_FACES[dim]):
+        pooled[face] = _pooled(case, device, pooled[face], scalers[number], faces[:, number])
+    for face, rows in pooled.items():
+        if dim is ReduceDim.COL:
+            dst[:, face, 0] = rows[:, 0]
+        elif dim is ReduceDim.ROW:
+            dst[:, face] = _as_column(case, device, rows[:, :1])
+        else:
+            turned = movb2a(_turned(case, rows[:, :1]), srcb_format=case.formats.register, numerics=device.matrix)
+            dst[:, face, 0] = _pooled(case, device, _undefined(case, len(faces)), scalers[3], turned)[:, 0]
+    return dst.reshape(src_a.shape)
+
+
+def _undefined(case: Case, count: int) -> np.ndarray:
+    """Return a cleared block of Dst: zeros, or all ones, which are below everything, for a maximum."""
+    lowest = (1 << (32 if case.dst32 else 16)) - 1
+    return np.full((count, BLOCK_ROWS, FACE), lowest if case.pool is Pool.MAX else 0, np.uint32)
+
+
+def _pooled(case: Case, device: Device, dst: np.ndarray, scalers: np.ndarray, face: np.ndarray) -> np.ndarray:
+    options = _options(case, device)
+    if case.pool is Pool.MAX:
+        return gmpool(dst, scalers, face, **options)
+    for phase in device.phases:
+        b, a = device.operands(phase, scalers, face)
+        dst = gapool(dst, b, a, phase=phase, **options)
+    return dst
+
+
+def _turned(case: Case, row: np.ndarray) -> np.ndarray:
+    """Move a row of Dst to SrcB and turn it into column 0; the other columns are of rows that no result comes from."""
+    src_b = np.zeros((len(row), FACE, FACE), np.uint32)
+    src_b[:, :1] = movd2b(row, srca_format=case.formats.register, dst32=case.dst32)
+    return trnspsrcb(src_b)
+
+
+def _as_column(case: Case, device: Device, row: np.ndarray) -> np.ndarray:
+    """Return the face of Dst whose column 0 is a row of Dst: by way of SrcB, and ELWADD to zeros in SrcA."""
+    blocks = _turned(case, row).reshape(-1, 2, BLOCK_ROWS, FACE)
+    zeros = np.zeros_like(blocks)
+    return elwadd(zeros, blocks, zeros, accumulate=False, **_options(case, device)).reshape(-1, FACE, FACE)
+
+
+# Operands of a case: L1 to tiles of source words, or of Dst words, 64 rows of 16 a tile.
+
+
+TILE_DATUMS = TILE * TILE
+FACES_TRANSPOSED = (0, 2, 1, 3)
+
+
+def operand_bytes(fmt: Format, dimensions: tuple[int, int]) -> int:
+    """Return the bytes of an operand, or of a result, in L1."""
+    datums = prod(dimensions)
+    if fmt not in BLOCK_FLOATS:
+        return datums * L1_BYTES[fmt]
+    tile = exponent_stream_bytes(TILE_DATUMS) + TILE_DATUMS * BLOCK_FLOATS[fmt].datum_bits // 8
+    return datums // TILE_DATUMS * tile
+
+
+def unpacked(
+    case: Case, device: Device, l1: np.ndarray, fmt: Format, dimensions: tuple[int, int], *, for_src_a: bool
+) -> np.ndarray:
+    """Return an operand's tiles, uint32 [n, 64, 16]; with "untilize" the rows of a row-major matrix in their order.
+
+    Only the tiles of SrcA are transposed.
+    """
+    register = case.formats.register
+    if device.rounds_stimuli and (fmt, register) == (Format.FP32, Format.BF16):
+        codes = encode_array(BF16, decode_array(FP32, np.ascontiguousarray(l1).view("<u4")))
+        l1, fmt = codes.astype("<u2").view(np.uint8), Format.BF16
+    rows, columns = dimensions
+    if case.op is Op.TILIZE:
+        convert = unpack_to_dst if case.to_dst else unpack
+        words = convert(l1, fmt, register, e4m3=case.e4m3, count=rows * columns, numerics=device.unpacker)
+        return tilize(words.reshape(rows, columns)).reshape(-1, TILE_ROWS, FACE)
+    turns = case.op is Op.TRANSPOSE
+    within_faces = (
+        turns or case.unpack_transpose_within_face or (case.op is Op.REDUCE and case.reduce_dim is ReduceDim.ROW)
+    )
+    control = UnpackControl(
+        in_format=fmt,
+        out_format=register,
+        e4m3=case.e4m3,
+        to_dst=case.to_dst,
+        transpose=for_src_a and within_faces,
+    )
+    images = l1.reshape(rows * columns // TILE_DATUMS, -1)
+    tiles = np.stack([unpack_tile(each, control, count=TILE_DATUMS, numerics=device.unpacker) for each in images])
+    if for_src_a and (turns or case.unpack_transpose_faces):
+        faces = tiles.reshape(-1, 4, FACE, FACE)[:, FACES_TRANSPOSED]
+        return faces.reshape(tiles.shape)
+    return row_major(tiles, dimensions) if case.op is Op.UNTILIZE else tiles
+
+
+def row_major(tiles: np.ndarray, dimensions: tuple[int, int]) -> np.ndarray:
+    """Return the datums of tiles in the order of a row-major matrix, in the shape of the tiles."""
+    shape = dimensions[0] // TILE, dimensions[1] // TILE, TILE_ROWS, FACE
+    return untilize(tiles.reshape(shape)).reshape(tiles.shape)
+
+
+def in_tiles(rows: np.ndarray, dimensions: tuple[int, int]) -> np.ndarray:
+    """Return the datums of a row-major matrix in the order of tiles; the inverse of `row_major`."""
+    return tilize(rows.reshape(dimensions)).reshape(rows.shape)
+
+
+# Results of a case: tiles of Dst words to L1, and the codes of their datums.
+
+
+def middle(case: Case, device: Device, dst: np.ndarray) -> np.ndarray:
+    """Return the intermediate datums [n, 64, 16], after ReLU."""
+    settled, narrows = settled_formats(
+        device.packer, case.formats.mid, case.formats.out, dst32=case.dst32, raw=device.raw, round_10b=case.round_10b
+    )
+    carrier = MID_CARRIERS[settled]
+    options = _packer_options(case, device) | {"round_10b": narrows}
+    mids = [pack(each, settled, carrier, **options) for each in _in_order(case, device, dst)]
+    return np.stack(mids).view(f"<u{L1_BYTES[carrier]}").reshape(dst.shape)
+
+
+def packed(case: Case, device: Device, dst: np.ndarray, before: np.ndarray | None) -> np.ndarray:
+    """Return the bytes of the result, added to those before."""
+    given, tiles = case.formats, _in_order(case, device, dst)
+    options = _packer_options(case, device) | {"round_10b": case.round_10b, "e4m3": case.e4m3}
+    if device.to_blocks is not None and given.out in BLOCK_FLOATS:
+        whole = Format.BF16 if BLOCK_FLOATS[given.out].exponent_bits == 8 else Format.FP16
+        results = [device.to_blocks(pack(each, given.mid, whole, **options).view("<u2"), given.out) for each in tiles]
+    else:
+        old = [None] * len(tiles) if before is None or not case.l1_accumulate else before.reshape(len(tiles), -1)
+        results = [pack(tile, given.mid, given.out, l1=each, **options) for tile, each in zip(tiles, old, strict=True)]
+    return np.concatenate(results)
+
+
+def _in_order(case: Case, device: Device, dst: np.ndarray) -> np.ndarray:
+    """Return the tiles of Dst as the packer reads them."""
+    if case.op is Op.PACK_UNTILIZE:
+        dst = row_major(dst, case.result_dimensions)
+    if device.other_order:
+        move = in_tiles if case.op in ROW_MAJOR_RESULTS else row_major
+        dst = move(dst, case.result_dimensions)
+    return to_physical(dst, DST16_BF16) if case.formats.register is Format.INT16 else dst
+
+
+def _packer_options(case: Case, device: Device) -> dict[str, Any]:
+    """Return the packer's configuration but for formats."""
+    return {
+        "dst32": case.dst32,
+        "relu": case.relu,
+        "relu_threshold": case.relu_threshold,
+        "raw": device.raw,
+        "edge_mask": edge_masks(case),
+        "edge_minus_infinity": case.edge_minus_infinity,
+        "numerics": device.packer,
+    }
+
+
+def edge_masks(case: Case) -> np.ndarray | None:
+    """Return the packer's masks of a tile's rows, the case's or those that leave a reduction's datums; None leaves all."""
+    if case.op is not Op.REDUCE:
+        return None if case.edge_mask is None else np.array(case.edge_mask, np.uint16)
+    masks = np.zeros((4, FACE), np.uint16)
+    if case.reduce_dim is ReduceDim.COL:
+        masks[:2, 0] = (1 << COLUMNS) - 1
+    elif case.reduce_dim is ReduceDim.ROW:
+        masks[::2] = 1
+    else:
+        masks[0, 0] = 1
+    return masks.reshape(TILE_ROWS)
+
+
+def datum_codes(case: Case, l1: np.ndarray) -> np.ndarray:
+    """Return the code of each datum in L1; a block float's has its exponent above its own bits."""
+    fmt = case.formats.out
+    if fmt not in BLOCK_FLOATS:
+        return l1.view(f"<u{L1_BYTES[fmt]}").astype(np.int64)
+    tiles = l1.reshape(-1, operand_bytes(fmt, (1, TILE_DATUMS)))
+    stream, bits = exponent_stream_bytes(TILE_DATUMS), BLOCK_FLOATS[fmt].datum_bits
+    places = np.unpackbits(tiles[:, stream:], axis=1, bitorder="little").reshape(-1, bits)
+    datums = places @ (1 << np.arange(bits))
+    exponents = np.repeat(tiles[:, : TILE_DATUMS // BLOCK].reshape(-1), BLOCK)
+    return exponents.astype(np.int64) << bits | datums
+
+
+def places_in_order(case: Case, l1: np.ndarray) -> np.ndarray:
+    """Return the position of each datum in the order of its format's numbers, so that neighbours differ by 1.
+
+    A block float's is that of the BF16 or FP16 number that it is.
+    """
+    fmt = case.formats.out
+    if fmt in BLOCK_FLOATS:
+        eight = BLOCK_FLOATS[fmt].exponent_bits == 8
+        tiles = l1.reshape(-1, operand_bytes(fmt, (1, TILE_DATUMS)))
+        register = Format.BF16 if eight else Format.FP16
+        words = np.stack([unpack(each, fmt, register, count=TILE_DATUMS, numerics=case.numerics) for each in tiles])
+        codes, width = words.reshape(-1).astype(np.int64) >> (3 if eight else 0), 16 if eight else 19
+    else:
+        codes, width = datum_codes(case, l1), 8 * L1_BYTES[fmt]
+    magnitude = codes & (1 << width - 1) - 1
+    return np.where(codes >> width - 1, -magnitude, magnitude)
 
 
 @dataclass(frozen=True, eq=False)

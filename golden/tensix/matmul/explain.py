@@ -12,14 +12,12 @@ from bitpath.golden.explain.text import (
     float_text,
     normalisation_text,
 )
-from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat, Rounding
 from bitpath.golden.scalar.rounding import ulp
 from bitpath.golden.tensix.declarations.formats import Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.exact import Accumulation, Dot16Trace, IntegerDot16Trace, Source
-from bitpath.golden.tensix.exact.accumulate import SUM_FRACTION_BITS, dst_fields, read_dst
-from bitpath.golden.tensix.exact.multiplier import PRODUCT_FRACTION_BITS, phase_weight
+from bitpath.golden.tensix.exact.dot import PRODUCT_FRACTION_BITS, SUM_FRACTION_BITS, dst_fields, phase_weight, read_dst
 
 FIELDS_A = ("10..6", "5..1")
 """Bits of SrcA's significand in even and in odd phases."""

@@ -7,8 +7,7 @@ import numpy as np
 
 from bitpath.golden.arrays.arguments import checked, integer
 from bitpath.golden.explain.explanation import Explanation, output_explanation
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE, Fidelity, Format, Style
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE, Chip, Fidelity, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.exact import Dot16Trace, IntegerDot16Trace, trace_dot16, trace_dot16_integer
 from bitpath.golden.tensix.matmul.explain import explain_chain, explain_dot16

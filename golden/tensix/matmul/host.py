@@ -12,8 +12,7 @@ from bitpath.golden.formats.catalogue import BF16, E5M2, FP16, FP32
 from bitpath.golden.scalar.codec import Overflow
 from bitpath.golden.tensix.convert.pack import pack
 from bitpath.golden.tensix.convert.unpack import unpack
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, FACE, TILE, Format, Style
+from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, FACE, TILE, Chip, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.arguments import numerics_or_default
 from bitpath.golden.tensix.operands.registers import INT32_MAX

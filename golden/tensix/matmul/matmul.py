@@ -12,15 +12,25 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_choice, check_contraction, check_shape, checked
-from bitpath.golden.arrays.parallel import Progress
-from bitpath.golden.arrays.streamed import ROWS, streamed
-from bitpath.golden.tensix.convert.early_conversion import INTEGERS
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE, TILE_PASS, Fidelity, Style
+from bitpath.golden.arrays.arguments import check_array, check_choice, check_contraction, check_shape, checked, integer
+from bitpath.golden.arrays.parallel import ROWS, Progress, streamed
+from bitpath.golden.tensix.convert.formats import INTEGERS
+from bitpath.golden.tensix.convert.pack import LARGEST_DESCALE_SHIFT, check_relu, pack
+from bitpath.golden.tensix.declarations.formats import (
+    BLOCK,
+    BLOCK_ROWS,
+    FACE,
+    TILE,
+    TILE_PASS,
+    Chip,
+    Fidelity,
+    Format,
+    Style,
+)
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.matmul.host import (
     FORMATS,
+    LARGEST_INT8,
     TILE_ROWS,
     MatmulFormat,
     check_matrix,
@@ -28,10 +38,85 @@ from bitpath.golden.tensix.matmul.host import (
     tile_images,
     tile_words,
 )
-from bitpath.golden.tensix.matmul.packing import Packing, check_packing, copied
 from bitpath.golden.tensix.matrix.mvmul import mvmul
-from bitpath.golden.tensix.operands.arguments import check_dst32, numerics_or_default
-from bitpath.golden.tensix.operands.fidelity import phases
+from bitpath.golden.tensix.operands.arguments import check_dst32, numerics_or_default, phases
+
+# How output tiles go from Dst to L1.
+
+
+@checked
+@dataclass(frozen=True, kw_only=True)
+class Packing:
+    """The packer's work on every output tile; its arguments are those of `pack`.
+
+    Attributes
+    ----------
+    result : format in L1, and the intermediate format: FP32, BF16, FP16, INT32 or INT8.
+    raw : True to copy Dst's bits; the rest is 0 then.
+    relu, relu_threshold, descale_shift : as `pack` has them.
+    accumulates : True to add to the tile that is in L1.
+
+    Raises
+    ------
+    TypeError, ValueError : another format, mode or shift, or a threshold with a sign.
+    """
+
+    result: Format
+    raw: bool = False
+    relu: int = 0
+    relu_threshold: int = 0
+    descale_shift: int = 0
+    accumulates: bool = False
+
+    def __post_init__(self) -> None:
+        if self.result not in PACKED:
+            raise ValueError(f"result must be FP32, BF16, FP16, INT32 or INT8, not {self.result.name}")
+        check_relu(self.relu, self.relu_threshold, self.result)
+        integer("descale_shift", self.descale_shift, range(LARGEST_DESCALE_SHIFT + 1))
+
+
+PACKED: dict[Format, np.dtype] = {
+    Format.FP32: np.dtype("<u4"),
+    Format.INT32: np.dtype("<u4"),
+    Format.BF16: np.dtype("<u2"),
+    Format.FP16: np.dtype("<u2"),
+    Format.INT8: np.dtype("u1"),
+}
+"""Result formats, and the integers that hold their datums."""
+
+
+def copied(style: Style, dst32: bool) -> Packing:
+    """Return the packing that keeps the words of Dst."""
+    if style is Style.INT8:
+        return Packing(result=Format.INT32, raw=True)
+    if dst32:
+        return Packing(result=Format.FP32, raw=True)
+    return Packing(result=Format.FP16 if style is Style.FP16 else Format.BF16, raw=True)
+
+
+def pack_datums(
+    packing: Packing, dst: np.ndarray, before: np.ndarray | None, *, dst32: bool, numerics: TensixNumerics
+) -> np.ndarray:
+    """Return the datums in L1 as `PACKED` has them, of the shape of ``dst``; raise where `pack` does."""
+    datums = pack(
+        dst,
+        packing.result,
+        packing.result,
+        dst32=dst32,
+        raw=packing.raw,
+        relu=packing.relu,
+        relu_threshold=packing.relu_threshold,
+        descale_shift=packing.descale_shift,
+        l1=None if before is None else before.reshape(-1).view(np.uint8),
+        numerics=numerics,
+    )
+    return datums.view(PACKED[packing.result]).reshape(dst.shape)
+
+
+def check_packing(packing: Packing, *, dst32: bool, numerics: TensixNumerics) -> None:
+    """Raise ValueError where `pack` does not take this work."""
+    pack_datums(packing, np.zeros(BLOCK, np.uint32), None, dst32=dst32, numerics=numerics)
+
 
 MACS_PER_MVMUL = BLOCK_ROWS * FACE * FACE
 
@@ -298,3 +383,86 @@ def from_tiles(tiles: np.ndarray) -> np.ndarray:
     rows, columns = tiles.shape[:2]
     faces = tiles.reshape(rows, columns, 2, 2, FACE, FACE).transpose(0, 2, 4, 1, 3, 5)
     return faces.reshape(rows * TILE, columns * TILE)
+
+
+# The output tiles of a program in L1, and the numbers that they are.
+
+
+SIGN8 = LARGEST_INT8 + 1
+
+
+@checked
+def packed_tiles(program: Program, dst: np.ndarray, before: np.ndarray | None = None) -> np.ndarray:
+    """Return a program's output tiles in L1: unsigned integers of the datums' width, of the shape of ``dst``.
+
+    Parameters
+    ----------
+    dst : Dst words, uint32 [M/32, N/32, 64, 16], from `run_program`.
+    before : the tiles to which a program that accumulates adds.
+
+    Raises
+    ------
+    TypeError, ValueError : other dtypes or shapes; ``before`` missing, or given where nothing accumulates.
+    """
+    packing = program.packing
+    if (before is not None) != packing.accumulates:
+        raise ValueError(
+            f"before must be {'given' if packing.accumulates else 'None'} with accumulates {packing.accumulates}"
+        )
+    if before is not None:
+        _check_tiles(program, "before", before)
+    return pack_datums(packing, dst, before, dst32=program.dst32, numerics=program.numerics)
+
+
+@checked
+def packed_matrix(program: Program, codes: np.ndarray) -> np.ndarray:
+    """Return output tiles in L1, as `packed_tiles` gives them, as the matrix of numbers they are: float32, of integers int32.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype or shape.
+    """
+    result = program.packing.result
+    _check_tiles(program, "codes", codes)
+    words: np.ndarray = codes.astype(np.uint32)
+    if result is Format.INT8:
+        words = words & LARGEST_INT8 | (words & SIGN8) << 24
+    style = Style.INT8 if result in INTEGERS else Style.FP16 if result is Format.FP16 else Style.BF16
+    return unpadded(program, dst_values(words, style, result is Format.FP32))
+
+
+def _check_tiles(program: Program, name: str, codes: np.ndarray) -> None:
+    check_array(name, codes, PACKED[program.packing.result])
+    rows, _, columns = program.tiles
+    check_shape(name, codes, rows, columns, TILE_ROWS, FACE)
+
+
+# Row-major matrices as tiles of four faces, and back: the permutations that tilise and untilise streams carry out.
+#
+# Ref: tt-metal, tiles: a 32x32 tile is four 16x16 faces, top left, top right, bottom left, bottom right, each row by row.
+
+
+@checked
+def tilize(matrix: np.ndarray) -> np.ndarray:
+    """Return a matrix [R, C] of any dtype as tiles [R/32, C/32, 64, 16], the faces one below the other; zeros fill the last.
+
+    Raises
+    ------
+    TypeError, ValueError : no array of two axes.
+    """
+    check_array("matrix", matrix)
+    check_shape("matrix", matrix, "R", "C")
+    return to_tiles(matrix)
+
+
+@checked
+def untilize(tiles: np.ndarray) -> np.ndarray:
+    """Return tiles [R, C, 64, 16] as the matrix [32 R, 32 C]; the inverse of `tilize`, its zeros kept.
+
+    Raises
+    ------
+    TypeError, ValueError : another shape.
+    """
+    check_array("tiles", tiles)
+    check_shape("tiles", tiles, "R", "C", TILE_ROWS, FACE)
+    return from_tiles(tiles)

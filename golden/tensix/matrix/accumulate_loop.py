@@ -34,7 +34,7 @@ import numpy as np
 
 from bitpath.golden.arrays.bits import code64, value64
 from bitpath.golden.arrays.kernels import kernel, piece
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import Rounding
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 
 PRODUCT_FRACTION_BITS, SUM_FRACTION_BITS, NARROW_FRACTION_BITS = 10, 23, 10

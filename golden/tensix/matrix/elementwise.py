@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from bitpath.golden.arrays.arguments import checked
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Format, Style
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Chip, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.arguments import check_operands, check_phase, numerics_with
 from bitpath.golden.tensix.operands.registers import dst_fields
@@ -65,12 +64,12 @@ def elwmul(
     style, formats, leading = check_operands(dst, src_b, src_a, ROWS, style, dst32, srca_format, srcb_format)
     phase = check_phase(phase)
     # The compiler is loaded with the first call.
-    from bitpath.golden.tensix.matrix import elementwise_integer_loop, elementwise_loop
+    from bitpath.golden.tensix.matrix import elementwise_loop
 
     words = _blocks(leading, dst, src_b, src_a)
     if style is Style.INT8:
         masks = integer_mask_b(phase), integer_mask_a(phase)
-        new = elementwise_integer_loop.elementwise(*words, masks, integer_flushes(numerics))
+        new = elementwise_loop.elementwise(*words, masks, integer_flushes(numerics))
     else:
         reading = source_fields(numerics, style, dst32, phase, formats)
         new = elementwise_loop.elwmul(numerics, *words, reading, dst_fields(style, dst32))
@@ -168,14 +167,14 @@ def _added(
 ) -> np.ndarray:
     """Check the arguments and compute."""
     style, own, leading = check_operands(dst, src_b, src_a, ROWS, style, dst32, *formats)
-    from bitpath.golden.tensix.matrix import elementwise_integer_loop, elementwise_loop
+    from bitpath.golden.tensix.matrix import elementwise_loop
 
     words = _blocks(leading, dst, src_b, src_a)
     if style is Style.INT8:
         flushes = integer_flushes(
             replace(numerics, zero_flag_disabled=keep_src_b_denormals or numerics.zero_flag_disabled)
         )
-        new = elementwise_integer_loop.elementwise(*words, None, flushes, subtract=subtract, accumulate=accumulate)
+        new = elementwise_loop.elementwise(*words, None, flushes, subtract=subtract, accumulate=accumulate)
     else:
         # A sum of zeros has the exponent of a product of zeros in phase 0, whatever the numerics say.
         zero_exponent = max(exponent_offset(style, dst32, 0), 0)

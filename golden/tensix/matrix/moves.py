@@ -13,7 +13,6 @@ Ref: tt-isa-documentation, MOVA2D, MOVB2D, MOVD2A, MOVD2B, MOVB2A and TRNSPSRCB,
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_array, check_broadcast, check_shape, checked
-from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import (
     COLUMNS,
     DST16_BF16,
@@ -21,11 +20,12 @@ from bitpath.golden.tensix.declarations.formats import (
     DST32,
     EXPONENT5_FORMATS,
     SRC,
+    Chip,
     Format,
 )
 from bitpath.golden.tensix.declarations.numerics import MoveMasking, TensixNumerics
 from bitpath.golden.tensix.operands.arguments import check_width, format_member, numerics_or_default
-from bitpath.golden.tensix.operands.words import from_physical, to_physical
+from bitpath.golden.tensix.operands.registers import from_physical, to_physical
 
 SHORT_FORMATS = (*EXPONENT5_FORMATS, Format.INT8)
 """Formats whose datums are words of 5 exponent bits in a 16-bit Dst."""

@@ -9,8 +9,7 @@ from math import prod
 import numpy as np
 
 from bitpath.golden.arrays.arguments import checked
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Format, Style
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Chip, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.arguments import check_operands, check_phase, check_words, numerics_with
 from bitpath.golden.tensix.operands.registers import dst_fields

@@ -6,8 +6,7 @@ Ref: tt-isa-documentation, GMPOOL. Values are compared as sign and magnitude. No
 import numpy as np
 
 from bitpath.golden.arrays.arguments import checked
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Format, Style
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Chip, Format, Style
 from bitpath.golden.tensix.declarations.numerics import GmpoolFp16, TensixNumerics
 from bitpath.golden.tensix.operands.arguments import check_operands, numerics_or_default
 

@@ -3,11 +3,89 @@
 Ref: tt-isa-documentation 3930471, Dst and MVMUL.
 """
 
-from bitpath.golden.arrays.arguments import integer
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, SRC_ROWS, Style
+from itertools import accumulate
+
+import numpy as np
+
+from bitpath.golden.arrays.arguments import check_array, check_choice, checked, integer
+from bitpath.golden.tensix.declarations.formats import (
+    BLOCK_ROWS,
+    DST16_ROWS,
+    DST32_ROWS,
+    LAYOUTS,
+    SRC_ROWS,
+    Chip,
+    Segment,
+    Style,
+    WordLayout,
+)
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.operands.arguments import numerics_or_default
+from bitpath.golden.tensix.operands.arguments import check_width, numerics_or_default
+
+# Register words in their two bit orders: logical (sign, exponent, fraction) and as the registers hold them.
+
+
+@checked
+def to_physical(words: np.ndarray, layout: WordLayout | str) -> np.ndarray:
+    """Return logical words in the register's bit order.
+
+    Parameters
+    ----------
+    words : uint32 of any shape.
+    layout : `SRC`, `DST16_BF16`, `DST16_FP16` or `DST32` of the declarations, or its name.
+
+    Returns
+    -------
+    uint32 of the same shape.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype; an unknown layout; words wider than the layout.
+    """
+    layout = _checked(words, layout)
+    return _assemble(_take_apart(words, layout.logical), layout.physical)
+
+
+@checked
+def from_physical(words: np.ndarray, layout: WordLayout | str) -> np.ndarray:
+    """Return words in the register's bit order as logical ones; the inverse of `to_physical`.
+
+    Raises
+    ------
+    TypeError, ValueError : as `to_physical`.
+    """
+    layout = _checked(words, layout)
+    return _assemble(_take_apart(words, layout.physical), layout.logical)
+
+
+def _checked(words: np.ndarray, layout: WordLayout | str) -> WordLayout:
+    if not isinstance(layout, WordLayout):
+        layout = LAYOUTS[check_choice("layout", layout, LAYOUTS)]
+    check_array("words", words, np.uint32)
+    check_width("words", words, layout.width)
+    return layout
+
+
+def _positions(segments: tuple[Segment, ...]) -> list[tuple[Segment, int]]:
+    """Return each segment with the position of its lowest bit in the word."""
+    starts = accumulate((segment.width for segment in reversed(segments)), initial=0)
+    return list(zip(reversed(segments), starts, strict=False))
+
+
+def _take_apart(words: np.ndarray, segments: tuple[Segment, ...]) -> dict[str, np.ndarray]:
+    fields: dict[str, np.ndarray] = {}
+    for segment, position in _positions(segments):
+        bits = words >> position & (1 << segment.width) - 1
+        fields[segment.name] = fields.get(segment.name, np.uint32(0)) | bits << segment.low
+    return fields
+
+
+def _assemble(fields: dict[str, np.ndarray], segments: tuple[Segment, ...]) -> np.ndarray:
+    words = np.zeros_like(fields["sign"])
+    for segment, position in _positions(segments):
+        words |= (fields[segment.name] >> segment.low & (1 << segment.width) - 1) << position
+    return words
+
 
 INT32_MAX = (1 << 31) - 1
 """Largest magnitude of a sign-magnitude INT32 Dst word."""

@@ -8,8 +8,7 @@ ARCH2); "DMA overview" (here DMA) and "DMA bandwidth guide" (here BW) of the NKI
 from dataclasses import dataclass
 from fractions import Fraction
 
-from bitpath.golden.formats.presets import preset
-from bitpath.golden.formats.sources import choices, chosen, documented, inferred
+from bitpath.golden.formats.sources import choices, chosen, documented, inferred, preset
 
 DMA_ENGINES = 16
 """DMA engines of a core (ARCH3, DMA)."""

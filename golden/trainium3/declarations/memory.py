@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 
-from bitpath.golden.formats.presets import preset
-from bitpath.golden.formats.sources import choices, chosen, documented, inferred
+from bitpath.golden.formats.sources import choices, chosen, documented, inferred, preset
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, PSUM_BANKS, QUADRANT
 
 SBUF_PARTITION_BYTES = 262_144

@@ -7,8 +7,150 @@ Ref: "RMSNorm-Quant Kernel Design Specification", AWS Neuron documentation, 2025
 from dataclasses import dataclass
 from fractions import Fraction
 
-from bitpath.golden.formats.presets import preset
-from bitpath.golden.formats.sources import chosen, documented, inferred
+from bitpath.golden.formats.sources import choices, chosen, documented, inferred, preset
+from bitpath.golden.trainium3.declarations.dma import DMA_ENGINES, DMA_QUEUES, TRAINIUM3_DMA
+from bitpath.golden.trainium3.declarations.memory import HBM_BYTES, PSUM_PARTITION_BYTES, SBUF_PARTITION_BYTES
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, PSUM_BANKS
+
+# Rates of a NeuronCore-v4: clocks, widths, memories, and the cycles of ScalarE's, VectorE's and GpSimd's instructions.
+#
+# Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation, 2026-08 (here ARCH3), those of Trainium2 (here ARCH2)
+# and Trainium1 (here ARCH1); the cost sections of the ``nki.isa`` page, 2025-10, for NeuronCore-v2 (here COST); "DMA overview"
+# (here DMA) and "DMA bandwidth guide" (here BW) of the NKI guides.
+
+
+ROWS, COLUMNS = PARTITIONS, 128
+"""PEs of the array; a row is a partition of SBUF, a column one of PSUM."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoreRates:
+    """Numbers from which the rates of a core and the cycles of its instructions follow.
+
+    Attributes
+    ----------
+    tensor_mhz, engine_mhz : clocks of TensorE; of VectorE, ScalarE, GpSimd and the DMA engines' bus.
+    mx_products, double_row_products, dense_products : products of a PE and cycle.
+    fp32_passes, fp32_onezero_passes : passes of an FP32 matmul; where one operand holds 0 and 1 only.
+    mx_inputs, dense_inputs, sparse_inputs : elements that a row takes in a cycle, (moving, stationary).
+    sparse_ratios : dense elements for each kept one.
+    vector_narrow, vector_wide : elements of a lane and cycle on VectorE: where all are floats of 16 or 8 bits, and otherwise.
+    scalar_narrow, scalar_wide : the same on ScalarE.
+    gpsimd : elements of a lane and cycle on GpSimd.
+    fp32_operations : FP32 operations a cycle of VectorE and of ScalarE.
+    random_words : words of 32 bits that a VectorE lane draws in a cycle.
+    dma_engines, core_dma_engines, dma_queues : of the chip; of a core; of an engine.
+    dma_bus_bytes : bytes a cycle on a DMA engine's bus.
+    dma_achieved_gb_per_s : bytes of a DMA engine, in 10**9 a second.
+    cores : of a chip.
+    hbm_gib, hbm_gb_per_s : memory of the chip; its bytes in 10**9 a second.
+    sbuf_kib, psum_kib, psum_banks : of a partition.
+    interval : cycles of the shortest instruction of an engine.
+    read_register : cycles to read a result out of the reduction registers.
+    reciprocal_cycles : cycles of an element of VectorE's reciprocal.
+    gpsimd_start : cycles before GpSimd's first element.
+    stride_bytes : largest innermost stride at full width.
+    """
+
+    tensor_mhz: int
+    engine_mhz: int
+    mx_products: int
+    double_row_products: int
+    dense_products: int
+    fp32_passes: int
+    fp32_onezero_passes: int
+    mx_inputs: tuple[int, int]
+    dense_inputs: tuple[int, int]
+    sparse_inputs: tuple[int, int]
+    sparse_ratios: tuple[int, ...]
+    vector_narrow: int
+    vector_wide: int
+    scalar_narrow: int
+    scalar_wide: int
+    gpsimd: int
+    fp32_operations: int
+    random_words: int
+    dma_engines: int
+    core_dma_engines: int
+    dma_queues: int
+    dma_bus_bytes: int
+    dma_achieved_gb_per_s: int
+    cores: int
+    hbm_gib: int
+    hbm_gb_per_s: int
+    sbuf_kib: int
+    psum_kib: int
+    psum_banks: int
+    interval: int
+    read_register: int
+    reciprocal_cycles: int
+    gpsimd_start: int
+    stride_bytes: int
+
+
+_WIDTHS = documented("ARCH3, Compute Engine Specifications")
+CORE_RATES = preset(
+    "trainium3_core_rates",
+    CoreRates,
+    tensor_mhz=(2400, _WIDTHS),
+    engine_mhz=(1200, _WIDTHS),
+    mx_products=(4, documented("ARCH3: four times the BF16 rate")),
+    double_row_products=(2, documented("ARCH2: twice the BF16 rate")),
+    dense_products=(1, documented("ARCH3: 79 TFLOPS of 128 x 128 PEs")),
+    fp32_passes=(4, documented("COST: a quarter of the rate; ARCH3: 20 of 79 TFLOPS")),
+    fp32_onezero_passes=(2, documented("ISA nc_matmul: twice as fast with an operand of 0 and 1")),
+    mx_inputs=((4, 4), inferred("ARCH3: 8 x 128 elements, read as four moving and four stationary")),
+    dense_inputs=((1, 1), inferred("ARCH3: 2 x 128 elements, read as one moving and one stationary")),
+    sparse_inputs=((4, 1), inferred("ARCH3: 5 x 128 elements, read as four moving and one stationary")),
+    sparse_ratios=((4, 3, 2), documented("NeuronCore-v4 architecture: 4:16, 4:12, 4:8, 2:8, 2:4, 1:4, 1:2")),
+    vector_narrow=(4, _WIDTHS),
+    vector_wide=(2, _WIDTHS),
+    scalar_narrow=(2, _WIDTHS),
+    scalar_wide=(1, _WIDTHS),
+    gpsimd=(1, _WIDTHS),
+    fp32_operations=(1024, inferred("ARCH3: 1.2 TFLOPS at 1.2 GHz; no document says what makes 1024 a cycle")),
+    random_words=(4, documented("ARCH3: four states of a lane, a word of each a cycle")),
+    dma_engines=(128, documented("ARCH3")),
+    core_dma_engines=(DMA_ENGINES, inferred("ARCH3: 128 for eight cores")),
+    dma_queues=(DMA_QUEUES, documented("DMA")),
+    dma_bus_bytes=(TRAINIUM3_DMA.numerics.beat_bytes, inferred("DMA: 38.4 GB/s of an engine, at 1.2 GHz")),
+    dma_achieved_gb_per_s=(33, documented("DMA, BW")),
+    cores=(8, documented("ARCH3")),
+    hbm_gib=(HBM_BYTES >> 30, documented("ARCH3")),
+    hbm_gb_per_s=(4700, documented("ARCH3: 4.7 TB/s; the product page has 4.9")),
+    sbuf_kib=(SBUF_PARTITION_BYTES >> 10, documented("ARCH3")),
+    psum_kib=(PSUM_PARTITION_BYTES >> 10, documented("ARCH3")),
+    psum_banks=(PSUM_BANKS, documented("ARCH1")),
+    interval=(64, documented("COST: roughly 64 cycles")),
+    read_register=(64, documented("ARCH1")),
+    reciprocal_cycles=(8, documented("COST, of NeuronCore-v2")),
+    gpsimd_start=(150, documented("COST, of NeuronCore-v2")),
+    stride_bytes=(16, documented("ARCH1: half the rate above 16 bytes; that 16 itself is full rate is chosen")),
+)
+"""Declared numbers of Trainium3; every other rate is computed from them."""
+
+CHOICES = choices(
+    {
+        "An instruction takes max(64, inputs * ceil(N / w)) cycles; two-tensor instructions have w = 2, so N": inferred(
+            "COST, for NeuronCore-v2, with ARCH3's widths; ARCH2 doubles two-tensor instructions for 16-bit floats in SBUF"
+        ),
+        "VectorE's other instructions with one tensor have the widths of tensor_scalar": chosen(
+            "ARCH3's table names no instructions; ARCH2 names tensor_copy and tensor_scalar"
+        ),
+        "Operands of 16 and 8 bits on VectorE with a stride, or with either end in PSUM, have w = 2": inferred(
+            "ARCH2, performance modes: SBUF and stride 1 are needed; it leaves open PSUM at both ends"
+        ),
+        "FP8 has the width of 16-bit floats; of mixed widths the narrower one counts": inferred(
+            "ARCH3's table names FP8 beside BF16 and FP16; the mix is chosen"
+        ),
+        "activation and activate2 take an element a cycle": inferred(
+            "ARCH3 names tensor_scalar and tensor_copy alone for ScalarE's mode, and VectorE's exp at four times ScalarE's"
+        ),
+        "Gathers and scatters take an element a cycle": chosen("no document says"),
+        "VectorE's transpose takes max(64, N) cycles": documented("COST"),
+    }
+)
+"""Rules of `engine_cycles` that no field switches."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from bitpath.golden.formats.catalogue import E4M3, E4M3FN, E5M2
-from bitpath.golden.formats.presets import preset
-from bitpath.golden.formats.sources import choices, chosen, documented, inferred
+from bitpath.golden.formats.sources import choices, chosen, documented, inferred, preset
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
 
 DOUBLE_ROW = 2

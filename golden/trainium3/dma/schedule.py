@@ -2,7 +2,7 @@
 
 The engine serves one descriptor at a time. In the cycle in which it is free, a queue is eligible if its head descriptor has
 arrived and its class has more than 0 tokens; of the eligible the lowest priority number is served, among equals the next
-queue number behind the one served last at that priority. Identical to `bitpath.golden.trainium3.exact.dma_schedule`,
+queue number behind the one served last at that priority. Identical to `bitpath.golden.trainium3.exact.dma`,
 which steps through every cycle; here time jumps to the next cycle in which a queue can become eligible.
 """
 
@@ -21,7 +21,29 @@ from bitpath.golden.trainium3.declarations.dma import (
     TRAINIUM3_DMA,
     DmaTimes,
 )
-from bitpath.golden.trainium3.dma.time import descriptor_cycles
+
+# Time of a DMA descriptor, in cycles of the DMA engines' clock.
+
+
+@checked
+def descriptor_cycles(size: int, *, computes: bool = False, times: DmaTimes | None = None) -> int:
+    """Return the cycles of a descriptor: ``max(90, ceil(ceil(size / 32) * 64 / 55))``, twice that if it computes.
+
+    Parameters
+    ----------
+    size : bytes, 1 to 65,536.
+    computes : True for `dma_compute`, `dma_scatter_add` and `dma_gather_add`; a read-add-write is a copy.
+    times : `TRAINIUM3_DMA` by default.
+
+    Raises
+    ------
+    ValueError : another size.
+    """
+    times = numerics_of(times, TRAINIUM3_DMA)
+    integer("size", size, range(1, MAX_DESCRIPTOR_BYTES + 1))
+    beats = -(-size // times.beat_bytes)
+    cycles = max(times.descriptor_cycles, -(-beats * times.beat_price // times.beat_gain))
+    return cycles * times.compute_factor if computes else cycles
 
 
 @checked

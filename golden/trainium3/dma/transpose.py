@@ -24,8 +24,8 @@ from bitpath.golden.arrays.arguments import (
 )
 from bitpath.golden.trainium3.declarations.memory import TRAINIUM3_TRANSPOSE, TransposeRates
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
-from bitpath.golden.trainium3.dma.generation import DgeMode, check_mode
-from bitpath.golden.trainium3.dma.rows import OutOfBounds
+from bitpath.golden.trainium3.dma.compute import OutOfBounds
+from bitpath.golden.trainium3.dma.descriptors import DgeMode, check_mode
 from bitpath.golden.trainium3.memory.access_pattern import ELEMENT_DTYPES
 
 AXES = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}

@@ -1,31 +1,42 @@
 """Trainium3's TensorE, PSUM, VectorE and DMA engines on scalars, in unbounded integers and fractions."""
 
-from bitpath.golden.trainium3.exact.activate2 import activate2, softmax
-from bitpath.golden.trainium3.exact.affine import affine_select, iota
-from bitpath.golden.trainium3.exact.cast import cast
-from bitpath.golden.trainium3.exact.dma import dma_compute, read_add_write
-from bitpath.golden.trainium3.exact.dma_rows import (
+from bitpath.golden.trainium3.exact.conversions import cast, quantize_block
+from bitpath.golden.trainium3.exact.dma import (
+    dma_compute,
     dma_copy,
     dma_gather,
     dma_gather_add,
     dma_gather_transpose,
     dma_scatter,
     dma_scatter_add,
+    dma_schedule,
     dma_transpose,
+    read_add_write,
 )
-from bitpath.golden.trainium3.exact.dma_schedule import dma_schedule
-from bitpath.golden.trainium3.exact.exponential import exponential
-from bitpath.golden.trainium3.exact.fp32_passes import fp32_halves, split12
-from bitpath.golden.trainium3.exact.gathers import local_gather, nc_n_gather, nc_stream_shuffle
-from bitpath.golden.trainium3.exact.gpsimd import nonzero_with_count, sequence_bounds, tensor_partition_reduce, topk
-from bitpath.golden.trainium3.exact.largest import find_index8_row, match_replace8_row, max8_row
-from bitpath.golden.trainium3.exact.memset import memset_element
-from bitpath.golden.trainium3.exact.multiply_add import check_formats, multiply_add
-from bitpath.golden.trainium3.exact.operators import tensor_tensor
-from bitpath.golden.trainium3.exact.power import power
-from bitpath.golden.trainium3.exact.psum import psum_write
-from bitpath.golden.trainium3.exact.quantize import quantize_block
-from bitpath.golden.trainium3.exact.reduction import reduce_row
+from bitpath.golden.trainium3.exact.dot import psum_write, selected
+from bitpath.golden.trainium3.exact.functions import exponential, power
+from bitpath.golden.trainium3.exact.gpsimd import (
+    affine_select,
+    iota,
+    local_gather,
+    nc_n_gather,
+    nc_stream_shuffle,
+    nonzero_with_count,
+    sequence_bounds,
+    tensor_partition_reduce,
+    topk,
+)
+from bitpath.golden.trainium3.exact.multiply_add import check_formats, fp32_halves, multiply_add, split12
+from bitpath.golden.trainium3.exact.operators import reduce_row, tensor_tensor
+from bitpath.golden.trainium3.exact.random import (
+    column_bits,
+    dropout_element,
+    rng_element,
+    seed_word,
+    uniform,
+    xorwow_lane,
+    xorwow_step,
+)
 from bitpath.golden.trainium3.exact.rmsnorm_quant import (
     add_residual,
     load_row,
@@ -35,12 +46,21 @@ from bitpath.golden.trainium3.exact.rmsnorm_quant import (
     rmsnorm_row,
     row_bytes,
 )
-from bitpath.golden.trainium3.exact.rng import dropout_element, rng_element, seed_word
-from bitpath.golden.trainium3.exact.scan import cumulate_row, scan_row
-from bitpath.golden.trainium3.exact.select import copy_row_predicated, select_range, select_row
-from bitpath.golden.trainium3.exact.sparse import selected
-from bitpath.golden.trainium3.exact.statistics import bn_aggr_row, bn_stats_row
-from bitpath.golden.trainium3.exact.xorwow import column_bits, uniform, xorwow_lane, xorwow_step
+from bitpath.golden.trainium3.exact.vector import (
+    activate2,
+    bn_aggr_row,
+    bn_stats_row,
+    copy_row_predicated,
+    cumulate_row,
+    find_index8_row,
+    match_replace8_row,
+    max8_row,
+    memset_element,
+    scan_row,
+    select_range,
+    select_row,
+    softmax,
+)
 
 __all__ = [
     "activate2",

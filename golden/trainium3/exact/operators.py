@@ -3,16 +3,15 @@
 The rules are in `bitpath.golden.trainium3.declarations.engines.CHOICES`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar import fp32
-from bitpath.golden.scalar.arguments import check_choice, integer
-from bitpath.golden.scalar.checked import checked
+from bitpath.golden.scalar.checked import check_choice, check_length, checked, integer
 from bitpath.golden.scalar.codec import Kind, Unpacked, decode
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, IntegerFormat
-from bitpath.golden.trainium3.exact.cast import from_fp32, to_fp32
-from bitpath.golden.trainium3.exact.power import power
+from bitpath.golden.trainium3.exact.conversions import from_fp32, to_fp32
+from bitpath.golden.trainium3.exact.functions import power
 
 ONE = 0x3F800000
 
@@ -128,3 +127,35 @@ def tensor_tensor(x: int, x_dtype: str, y: int, y_dtype: str, op: str, dtype: st
     if engine == "gpsimd" and op in INTEGER_OPERATORS and width == 32:
         return INTEGER_OPERATORS[op](x, y) % (1 << width)
     return from_fp32({**OPERATORS, **GPSIMD_OPERATORS}[op](to_fp32(x, x_dtype), to_fp32(y, y_dtype)), dtype)
+
+
+# Reductions of a row of FP32 codes, element after element.
+#
+# The rules are in `bitpath.golden.trainium3.declarations.engines.CHOICES`.
+
+
+IDENTITIES = {
+    "add": 0,
+    "multiply": ONE,
+    "max": FP32.infinity_code | FP32.sign_mask,
+    "min": FP32.infinity_code,
+    "abs_max": 0,
+    "abs_min": FP32.infinity_code,
+}
+"""FP32 codes to which a reset sets a register, by reduction."""
+
+
+@checked
+def reduce_row(row: Sequence[int], op: str, register: int | None = None) -> int:
+    """Reduce FP32 codes, each result rounded, from the first element on, or onto a register.
+
+    Raises
+    ------
+    ValueError : another reduction; an empty row.
+    """
+    check_length("row", row)
+    check_choice("op", op, IDENTITIES)
+    first, *others = row if register is None else (register, *row)
+    for x in others:
+        first = OPERATORS[op](first, x)
+    return first

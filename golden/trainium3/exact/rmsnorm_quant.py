@@ -10,11 +10,9 @@ from fractions import Fraction
 
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.scalar import fp32
-from bitpath.golden.scalar.arguments import check_length
-from bitpath.golden.scalar.checked import checked
+from bitpath.golden.scalar.checked import check_length, checked
 from bitpath.golden.scalar.codec import Kind, decode
-from bitpath.golden.scalar.rounding import round_to_format
-from bitpath.golden.scalar.terms import rounded_sum, term
+from bitpath.golden.scalar.rounding import round_to_format, rounded_sum, term
 from bitpath.golden.trainium3.declarations.vector import EpsPlacement, RmsNormQuantNumerics, SumOrder
 
 

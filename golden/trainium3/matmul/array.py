@@ -9,8 +9,7 @@ import numpy as np
 
 from bitpath.golden.arrays.codec import decode_array
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
-from bitpath.golden.trainium3.declarations.dot import DotNumerics
-from bitpath.golden.trainium3.declarations.quad_mx import X4
+from bitpath.golden.trainium3.declarations.quad_mx import X4, DotNumerics
 
 
 def chain_rows(

@@ -17,7 +17,7 @@ from bitpath.golden.explain.text import (
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import floor_log2, ulp
-from bitpath.golden.trainium3.declarations.dot import DotNumerics
+from bitpath.golden.trainium3.declarations.quad_mx import DotNumerics
 from bitpath.golden.trainium3.exact.dot import DotTrace, Term
 
 

@@ -6,10 +6,8 @@ from bitpath.golden.arrays.arguments import checked, integer
 from bitpath.golden.explain.explanation import Explanation, float64_line
 from bitpath.golden.explain.text import float_text
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.golden.trainium3.declarations.dot import DotNumerics
-from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS
-from bitpath.golden.trainium3.exact.dot import DotTrace, trace_dot_product
-from bitpath.golden.trainium3.exact.psum import psum_write
+from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, DotNumerics
+from bitpath.golden.trainium3.exact.dot import DotTrace, psum_write, trace_dot_product
 from bitpath.golden.trainium3.matmul.explain import explain_dot_product, explain_dot_step
 from bitpath.golden.trainium3.matmul.instruction import check_numerics
 from bitpath.golden.trainium3.matmul.matmul import MatmulInstruction, matmul_program

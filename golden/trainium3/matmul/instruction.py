@@ -8,10 +8,8 @@ from itertools import product
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_array, check_choice, dtype_of, numerics_of, one_of
-from bitpath.golden.arrays.codec import DTYPES
-from bitpath.golden.formats.catalogue import BF16, FP32
-from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.trainium3.declarations.dot import DotNumerics
+from bitpath.golden.arrays.codec import DTYPES, decode_array, encode_array
+from bitpath.golden.formats.catalogue import BF16, FP32, Rounding
 from bitpath.golden.trainium3.declarations.quad_mx import (
     ACCUMULATES,
     MAX_MOVING_BF16,
@@ -23,8 +21,50 @@ from bitpath.golden.trainium3.declarations.quad_mx import (
     TILE_SIZES,
     TRAINIUM3_QUAD_MX,
     X4,
+    DotNumerics,
 )
 from bitpath.golden.trainium3.operands.layout import MX_DTYPES, check_partitions
+
+# PSUM's write port, which receives the array's results.
+#
+# Bit-identical to `bitpath.golden.exact.psum_write`.
+#
+# Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation, 2025-12-01, BF16 Matmul Results in PSUM.
+
+
+def psum_write(
+    incoming: np.ndarray,
+    present: np.ndarray | None,
+    dtype: np.dtype,
+    rounding: Rounding = Rounding.RNE,
+    random_bits: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return the contents of PSUM after a write: `incoming`, or its FP32 sum with `present`, in `dtype`.
+
+    Parameters
+    ----------
+    incoming : FP32 codes from the array, uint32 [M, N].
+    present : [M, N] of `dtype` to accumulate onto, or None to overwrite.
+    dtype : float32 or bfloat16, which is a second rounding after that of the sum to FP32.
+    rounding : RNE or SR, for the second rounding.
+    random_bits : uint16 [M, N] for SR: added below the BF16 fraction before truncation. Infinity and NaN bypass it.
+
+    Returns
+    -------
+    [M, N] of `dtype`. NaNs are 0x7FC00000 or 0x7FC0.
+    """
+    total = incoming.view(np.float32)
+    if present is not None:
+        # numpy adds float32 as IEEE 754 has it: one rounding to nearest even, with subnormals, zeros' signs and specials.
+        with np.errstate(invalid="ignore", over="ignore"):
+            total = total + present.astype(np.float32)
+    codes = np.where(np.isnan(total), np.uint32(FP32.nan_code), total.view(np.uint32))
+    if np.dtype(dtype) == DTYPES[FP32]:
+        return codes.view(np.float32)
+    if rounding is Rounding.RNE:
+        return encode_array(BF16, decode_array(FP32, codes)).astype(np.uint16).view(DTYPES[BF16])
+    # Infinity and the one NaN have zeros where the random bits are added, so they pass unchanged.
+    return (codes + random_bits >> 16).astype(np.uint16).view(DTYPES[BF16])
 
 
 def check_operands(

@@ -19,11 +19,8 @@ from bitpath.golden.arrays.arguments import (
     checked,
 )
 from bitpath.golden.arrays.codec import DTYPES
-from bitpath.golden.arrays.parallel import Progress, cuts, in_parallel, mapped
-from bitpath.golden.arrays.streamed import ROWS, streamed
-from bitpath.golden.formats.blocks import MX_FORMATS
-from bitpath.golden.formats.catalogue import BF16
-from bitpath.golden.trainium3.declarations.dot import DotNumerics
+from bitpath.golden.arrays.parallel import ROWS, Progress, cuts, in_parallel, mapped, streamed
+from bitpath.golden.formats.catalogue import BF16, MX_FORMATS
 from bitpath.golden.trainium3.declarations.quad_mx import (
     MAX_MOVING_FP32,
     MAX_STATIONARY,
@@ -31,6 +28,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import (
     QUADRANT,
     X4,
     AccumulateFlag,
+    DotNumerics,
 )
 from bitpath.golden.trainium3.matmul.instruction import check_numerics
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import nc_matmul_mx

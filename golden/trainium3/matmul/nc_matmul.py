@@ -11,23 +11,197 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_choice, checked, numerics_of
+from bitpath.golden.arrays.arguments import check_array, check_choice, check_shape, checked, numerics_of
 from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, encode_array, format_of
 from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32, FloatFormat
-from bitpath.golden.trainium3.declarations.dot import DotNumerics
 from bitpath.golden.trainium3.declarations.quad_mx import (
     MAX_MOVING_BF16,
     MAX_MOVING_FP32,
     MAX_STATIONARY,
     PARTITIONS,
+    X4,
+    DotNumerics,
 )
+from bitpath.golden.trainium3.declarations.tensor import DOUBLE_ROW, LOW_BITS, TRAINIUM3_DOUBLE_ROW, VECTOR_BLOCK
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL, MatmulNumerics
 from bitpath.golden.trainium3.exact import check_formats
-from bitpath.golden.trainium3.matmul.double_row import chain_pairs, check_double_row
-from bitpath.golden.trainium3.matmul.fp32_passes import chain_passes
-from bitpath.golden.trainium3.matmul.instruction import accumulates, check_destination, check_rounding, check_tiling
-from bitpath.golden.trainium3.matmul.psum import psum_write
-from bitpath.golden.trainium3.matmul.transpose import pick_partitions
+from bitpath.golden.trainium3.matmul.array import chain_rows
+from bitpath.golden.trainium3.matmul.instruction import (
+    accumulates,
+    check_destination,
+    check_rounding,
+    check_tiling,
+    psum_write,
+)
+from bitpath.golden.trainium3.operands import fp32
+
+# FP8 double row: two elements of K in each PE, added in one step.
+#
+# Bit-identical to chaining `bitpath.golden.exact.dot_step` with two terms and scales of 1 from +0.
+#
+# Ref: "Trainium2 Architecture Guide for NKI", double FP8 performance mode; ``nki.isa.nc_matmul`` reference page, NKI 0.6.
+
+
+def check_double_row(
+    stationary: np.ndarray, moving: np.ndarray, numerics: DotNumerics | None
+) -> tuple[tuple[int, int], DotNumerics]:
+    """Check the operands of double row; return M and N, and the numerics, `TRAINIUM3_DOUBLE_ROW`'s for None.
+
+    Raises
+    ------
+    TypeError : no array, another dtype than the numerics' FP8 formats, numerics of another unit.
+    ValueError : shapes other than [P, 2, M] and [P, 2, N], P or M not 1 to 128, E4M3 with E4M3FN, other than two terms.
+    """
+    numerics = numerics_of(numerics, TRAINIUM3_DOUBLE_ROW)
+    if numerics.terms != DOUBLE_ROW:
+        raise ValueError(f"numerics must have {DOUBLE_ROW} terms in double row, not {numerics.terms}")
+    for name, data, free in (("stationary", stationary, "M"), ("moving", moving, "N")):
+        check_array(name, data, *(DTYPES[fmt] for fmt in numerics.element_formats))
+        if data.ndim != 3 or data.shape[1] != DOUBLE_ROW or not 0 < data.shape[0] <= PARTITIONS:
+            raise ValueError(
+                f"{name} must have shape [P, {DOUBLE_ROW}, {free}] with P from 1 to {PARTITIONS} in double row, "
+                f"not {data.shape}"
+            )
+    if stationary.shape[0] != moving.shape[0]:
+        raise ValueError(f"moving must span stationary's {stationary.shape[0]} partitions, not {moving.shape[0]}")
+    columns = stationary.shape[2]
+    if not 0 < columns <= MAX_STATIONARY:
+        raise ValueError(f"stationary must have a free size M from 1 to {MAX_STATIONARY}, not {columns}")
+    if {format_of(stationary.dtype), format_of(moving.dtype)} == {E4M3, E4M3FN}:
+        raise ValueError(
+            f"a matmul must not mix E4M3 and E4M3FN, but stationary is {stationary.dtype} and moving is {moving.dtype}"
+        )
+    return (columns, moving.shape[2]), numerics
+
+
+def chain_pairs(numerics: DotNumerics, stationary: np.ndarray, moving: np.ndarray) -> np.ndarray:
+    """Return the sums of all steps from +0, FP32 codes uint32 [M, N], of operands that `check_double_row` passed."""
+    (x, x_format, x_scale), (y, y_format, y_scale) = (_as_words(numerics, data) for data in (stationary, moving))
+    return chain_rows(numerics, x, x_format, x_scale, y, y_format, y_scale)
+
+
+def _as_words(numerics: DotNumerics, data: np.ndarray) -> tuple[np.ndarray, FloatFormat, np.ndarray]:
+    """Return codes [P, F, 4] of elements [P, 2, F], their format, and scales of 1 [P, F].
+
+    The array's steps have four products; those of the other two lanes are +0.
+    """
+    codes = np.zeros((data.shape[0], data.shape[2], X4), np.uint8)
+    codes[..., :DOUBLE_ROW] = codes_of(data).swapaxes(1, 2)
+    return codes, format_of(data.dtype), np.full(codes.shape[:2], numerics.scale_format.bias, np.uint8)
+
+
+# FP32 in four passes of 12-bit halves: ``x = hi + lo``.
+#
+#     FP32 fraction   22         12 11          0
+#                    +-------------+-------------+
+#     hi keeps       | upper 11    | 0           |
+#     lo = x - hi    |             | lower 12    |  normalised, exact
+#                    +-------------+-------------+
+#
+# Bit-identical to `bitpath.golden.trainium3.exact.split12`. Choices are in
+# `bitpath.golden.trainium3.declarations.tensor.CHOICES`.
+
+
+def halves(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return hi and lo of FP32 numbers, float32; lo is +0 of a zero difference, of infinity and of NaN."""
+    values = values.astype(np.float32)
+    codes = values.view(np.uint32)
+    finite = np.isfinite(values)
+    high = np.where(finite, codes >> LOW_BITS << LOW_BITS, codes).astype(np.uint32).view(np.float32)
+    with np.errstate(invalid="ignore"):
+        low = np.where(finite, values - high, np.float32(0))
+    return high, low
+
+
+def chain_passes(
+    numerics: MatmulNumerics, x: np.ndarray, y: np.ndarray, *, low_x: bool = True, low_y: bool = True
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return the sum of the passes, FP32 codes uint32 [M, N], and each pass, of float64 [K, M] and [K, N].
+
+    Parameters
+    ----------
+    low_x, low_y : False if that operand has no low half, so that its passes are left out.
+    """
+    # The compiler is loaded with the first call.
+    from bitpath.golden.trainium3.matmul import nc_matmul_loop
+
+    (x_high, x_low), (y_high, y_low) = halves(x), halves(y)
+    x_part, y_part = (np.where(np.isfinite(each), each, np.float32(0)) for each in (x_high, y_high))
+    pairs = [(x_low, y_low)] * (low_x and low_y) + [(x_low, y_part)] * low_x + [(x_part, y_low)] * low_y
+    pairs.append((x_high, y_high))
+    passes = [nc_matmul_loop.chain_rows(numerics, a.astype(np.float64), b.astype(np.float64)) for a, b in pairs]
+    total = passes[0].view(np.float32)
+    for each in passes[1:]:
+        total = fp32.add(total, each.view(np.float32))
+    return total.view(np.uint32), passes
+
+
+# Transposes: TensorE's transpose mode and VectorE's, which move bits.
+#
+# Ref: ``nki.isa.nc_matmul`` (is_transpose) and ``nki.isa.nc_transpose`` reference pages, NKI 0.6; "Trainium2 Architecture
+# Guide for NKI", transposes.
+
+
+TRANSPOSE_DTYPES = (
+    *(DTYPES[fmt] for fmt in (BF16, FP16, FP32, E4M3, E4M3FN, E5M2, E3M4)),
+    *(np.dtype(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4)),
+)
+"""Dtypes that a transpose moves: floats of 8, 16 and 32 bits, and integers of the same sizes."""
+
+
+@checked
+def nc_transpose(data: np.ndarray, *, engine: Literal["tensor", "vector"] = "tensor") -> np.ndarray:
+    """Transpose a tile, ``dst[f, p] = data[p, f]``, all bits as they are.
+
+    Parameters
+    ----------
+    data : [P, F] of a dtype of `TRANSPOSE_DTYPES`. P and F are 1 to 128 on TensorE, 1 to 32 on VectorE.
+    engine : "tensor", whose result is PSUM's image; or "vector".
+
+    Returns
+    -------
+    A new [F, P] array of `data`'s dtype; on TensorE uint16 for 8-bit data, the code in the low byte.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype, shape or engine.
+    """
+    check_choice("engine", engine, ("tensor", "vector"))
+    check_array("data", data, *TRANSPOSE_DTYPES)
+    check_shape("data", data, "P", "F")
+    largest = (PARTITIONS, MAX_STATIONARY) if engine == "tensor" else (VECTOR_BLOCK, VECTOR_BLOCK)
+    if not all(0 < size <= limit for size, limit in zip(data.shape, largest, strict=True)):
+        raise ValueError(f"data must have up to {largest[0]} partitions and columns on {engine}, not {data.shape}")
+    return psum_image(data) if engine == "tensor" else np.ascontiguousarray(data.T)
+
+
+def psum_image(data: np.ndarray) -> np.ndarray:
+    """Return the transposed tile as it lies in PSUM: 8-bit data as 16-bit elements with zeros above."""
+    moved = np.ascontiguousarray(data.T)
+    return moved.view(np.uint8).astype(np.uint16) if data.dtype.itemsize == 1 else moved
+
+
+def pick_partitions(data: np.ndarray, moving: np.ndarray) -> np.ndarray:
+    """Return what transpose mode leaves in PSUM, [F, N]: column n is the row of `data` [P, F] that `moving` [P, N] picks.
+
+    Parameters
+    ----------
+    moving : values, float64; each column holds one 1 and zeros, or zeros only, which give zeros.
+
+    Raises
+    ------
+    ValueError : another number, or two ones in a column.
+    """
+    ones = moving == 1
+    if not np.all(ones | (moving == 0)):
+        raise ValueError("moving must hold only 0 and 1 with is_transpose, not other numbers")
+    counts = ones.sum(axis=0)
+    if np.any(counts > 1):
+        raise ValueError(f"moving must have at most one 1 in a column with is_transpose, not {counts.max()}")
+    image = psum_image(data)[:, ones.argmax(axis=0)]
+    image.view(f"u{image.dtype.itemsize}")[:, counts == 0] = 0
+    return image
+
 
 MATMUL_DTYPES = tuple(DTYPES[fmt] for fmt in (BF16, FP16, FP32, E4M3, E4M3FN, E5M2, E3M4))
 """Dtypes of elements; TF32 travels as float32."""

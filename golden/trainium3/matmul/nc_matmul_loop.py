@@ -10,8 +10,7 @@ import numpy as np
 from bitpath.golden.arrays.bits import to_odd, two_sum
 from bitpath.golden.arrays.kernels import kernel
 from bitpath.golden.arrays.parallel import in_blocks, in_parallel, shares
-from bitpath.golden.formats.catalogue import FP32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import FP32, Rounding
 from bitpath.golden.trainium3.declarations.vector import MatmulNumerics
 from bitpath.golden.trainium3.matmul.array_loop import rounded
 

@@ -13,8 +13,7 @@ import numpy as np
 from bitpath.golden.arrays.arguments import check_array, checked, one_of
 from bitpath.golden.arrays.codec import codes_of, decode_array, encode_array, format_of
 from bitpath.golden.formats.catalogue import E2M1, E4M3FN, FloatFormat
-from bitpath.golden.trainium3.declarations.dot import DotNumerics
-from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS
+from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, DotNumerics
 from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.golden.trainium3.matmul.instruction import (
     accumulates,
@@ -23,8 +22,8 @@ from bitpath.golden.trainium3.matmul.instruction import (
     check_operands,
     check_rounding,
     check_tiling,
+    psum_write,
 )
-from bitpath.golden.trainium3.matmul.psum import psum_write
 from bitpath.golden.trainium3.operands.layout import check_partitions, check_scale_offset, gather_scale
 
 

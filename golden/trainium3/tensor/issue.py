@@ -22,7 +22,7 @@ from bitpath.golden.trainium3.declarations.tensor import (
     TAGS_IN_WORD,
     TRAINIUM3_DOUBLE_ROW,
 )
-from bitpath.golden.trainium3.matmul.transpose import TRANSPOSE_DTYPES
+from bitpath.golden.trainium3.matmul.nc_matmul import TRANSPOSE_DTYPES
 from bitpath.golden.trainium3.operands.layout import MX_DTYPES
 from bitpath.golden.trainium3.tensor.sparse import SPARSE_DTYPES
 

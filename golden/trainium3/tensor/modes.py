@@ -30,8 +30,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import (
 from bitpath.golden.trainium3.declarations.tensor import PATTERNS, TAGS_IN_WORD
 from bitpath.golden.trainium3.matmul.nc_matmul import nc_matmul
 from bitpath.golden.trainium3.operands.cast import cast
-from bitpath.golden.trainium3.tensor.nc_matmul_sparse import nc_matmul_sparse
-from bitpath.golden.trainium3.tensor.sparse import compress_sparse, expand_sparse, pack_tags
+from bitpath.golden.trainium3.tensor.sparse import compress_sparse, expand_sparse, nc_matmul_sparse, pack_tags
 
 SPARSE = {f"sparse_{name.replace(':', '_')}": name for name in PATTERNS}
 """Patterns of the sparse modes: BF16, the right operand pruned by magnitude."""

@@ -1,9 +1,348 @@
 """Rates of a NeuronCore-v4, computed from `CORE_RATES`."""
 
-from bitpath.golden.arrays.arguments import checked
-from bitpath.golden.formats.rates import Rate
-from bitpath.golden.formats.sources import documented
-from bitpath.golden.trainium3.declarations.core_rates import COLUMNS, CORE_RATES, ROWS
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from bitpath.golden.arrays.arguments import check_choice, check_flag, checked, integer
+from bitpath.golden.formats.sources import Rate, documented
+from bitpath.golden.trainium3.declarations.rates import (
+    COLUMNS,
+    CORE_RATES,
+    ROWS,
+    TARGETS,
+    TRAINIUM2,
+    TRAINIUM3,
+    FlowRates,
+    Target,
+)
+from bitpath.golden.trainium3.declarations.vector import MAX_BATCH, MAX_HIDDEN, MAX_SEQUENCE, ROW_TILE
+from bitpath.golden.trainium3.operands.cast import TF32_NAME
+from bitpath.golden.trainium3.vector.engine import output_dtype
+
+# Latency of RMSNorm-Quant by engine, from documented rates, compared with the vendor's targets.
+#
+# The model is serial and single-buffered: a tile of 128 rows is loaded, normalised, quantised and stored before the next
+# one is loaded. An engine's time is elements of a partition times cycles for each; its partitions work side by side.
+# TensorE broadcasts the next gammas while VectorE uses the present ones, and takes less time, so it adds no latency.
+# Left out, as below a thousandth of a tile: gamma's and the scales' bytes, and instructions on one number for each partition.
+#
+# Ref: the rates and targets of `bitpath.golden.trainium3.declarations.rates`.
+
+
+IN_BYTES, OUT_BYTES = 2, 1
+"""Bytes of an element on its way in, BF16, and on its way out, FP8."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileLatency:
+    """Microseconds of one tile by engine."""
+
+    dma: float
+    scalar: float
+    vector: float
+    tensor: float
+
+    @property
+    def total(self) -> float:
+        """Microseconds from load to store; TensorE works while VectorE does."""
+        return self.dma + self.scalar + max(self.vector, self.tensor)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatencyRow:
+    """One target beside the model.
+
+    Attributes
+    ----------
+    target : the vendor's target.
+    tiles : tiles of a core.
+    tile : the model's times for one of them, at Trainium2's rates.
+    microseconds : the model's time for all.
+    ratio : the model's time by the target's. The difference at 2K tokens is start-up time, which is not modelled.
+    trainium3_microseconds : the model's time at Trainium3's rates.
+    """
+
+    target: Target
+    tiles: int
+    tile: TileLatency
+    microseconds: float
+    ratio: float
+    trainium3_microseconds: float
+
+
+@checked
+def tile_latency(rates: FlowRates, hidden_size: int, rows: int = ROW_TILE) -> TileLatency:
+    """Return the times of a tile of `rows` rows of `hidden_size` elements.
+
+    Raises
+    ------
+    TypeError, ValueError : no `FlowRates`; a size out of its limits.
+    """
+    hidden_size = integer("hidden_size", hidden_size, range(1, MAX_HIDDEN + 1))
+    rows = integer("rows", rows, range(1, ROW_TILE + 1))
+    vector = rates.multiply_cycles + rates.maximum_cycles + rates.quantize_cycles
+    return TileLatency(
+        dma=(IN_BYTES + OUT_BYTES) * hidden_size * rows / rates.dma_gb_per_s / 1000,
+        scalar=float(hidden_size * rates.square_cycles) / rates.scalar_ghz / 1000,
+        vector=float(hidden_size * vector) / rates.vector_ghz / 1000,
+        tensor=float(hidden_size * rates.broadcast_cycles) / rates.tensor_ghz / 1000,
+    )
+
+
+@checked
+def flow_latency(rates: FlowRates, tokens: int, hidden_size: int) -> float:
+    """Return the time of RMSNorm-Quant in microseconds; the core with the most rows decides.
+
+    Raises
+    ------
+    TypeError, ValueError : as `tile_latency`; fewer tokens than cores.
+    """
+    tiles = tile_rows(rates, tokens)
+    *_, last = tiles
+    return (len(tiles) - 1) * tile_latency(rates, hidden_size).total + tile_latency(rates, hidden_size, last).total
+
+
+def tile_rows(rates: FlowRates, tokens: int) -> list[int]:
+    """Return the rows of each tile of the core with the most rows, which also takes the remainder of the tokens.
+
+    Raises
+    ------
+    TypeError, ValueError : no integer, too many tokens, or fewer than cores.
+    """
+    tokens = integer("tokens", tokens, range(1, MAX_BATCH * MAX_SEQUENCE + 1))
+    if tokens < rates.cores:
+        raise ValueError(f"tokens must be at least {rates.cores}, one for each core, not {tokens}")
+    rows = tokens - (rates.cores - 1) * (tokens // rates.cores)
+    return [min(ROW_TILE, rows - start) for start in range(0, rows, ROW_TILE)]
+
+
+@checked
+def latency_rows() -> list[LatencyRow]:
+    """Return the vendor's targets with the model's times beside them."""
+    rows = []
+    for target in TARGETS:
+        microseconds = flow_latency(TRAINIUM2.numerics, target.tokens, target.hidden_size)
+        rows.append(
+            LatencyRow(
+                target=target,
+                tiles=-(-target.tokens // TRAINIUM2.numerics.cores // ROW_TILE),
+                tile=tile_latency(TRAINIUM2.numerics, target.hidden_size),
+                microseconds=microseconds,
+                ratio=microseconds / target.microseconds,
+                trainium3_microseconds=flow_latency(TRAINIUM3.numerics, target.tokens, target.hidden_size),
+            )
+        )
+    return rows
+
+
+@checked
+def latency_table() -> str:
+    """Return `latency_rows` as a Markdown table."""
+    lines = [
+        "| tokens | H | tiles of a core | DMA | ScalarE | VectorE | TensorE | tile | model | target | model / target | at Trainium3's rates |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in latency_rows():
+        times = (row.tile.dma, row.tile.scalar, row.tile.vector, row.tile.tensor, row.tile.total)
+        cells = (
+            f"{row.target.tokens // 1024}K",
+            str(row.target.hidden_size),
+            str(row.tiles),
+            *(f"{each:.2f} us" for each in times),
+            f"{row.microseconds:,.0f} us",
+            f"{row.target.microseconds:,.0f} us",
+            f"{row.ratio:.3f}",
+            f"{row.trainium3_microseconds:,.0f} us",
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+# Timeline of RMSNorm-Quant's engines: tiles one after the other, or overlapped by double buffering.
+#
+# A tile passes four steps: load (DMA), square (ScalarE), normalise with the two quantisation steps (VectorE), store (DMA).
+# Gamma's broadcast on TensorE runs beside VectorE's step. Each engine takes tiles in order; a tile's buffer is free once it
+# is stored. Times are those of `tile_latency`; start-up and the instructions on one number a partition are left out.
+
+
+ENGINES = ("load", "scalar", "vector", "tensor", "store")
+"""Lanes of the timeline; "load" and "store" share the core's DMA bandwidth."""
+MAX_BUFFERS = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """A tile's time on one engine, in microseconds from the start."""
+
+    engine: str
+    tile: int
+    start: float
+    end: float
+
+
+@checked
+def flow_timeline(rates: FlowRates, tokens: int, hidden_size: int, *, buffers: int = 2) -> list[Step]:
+    """Return the steps of the core with the most rows, by tile.
+
+    With one buffer, tiles do not overlap, and the last step ends at `flow_latency`. With more, loads and stores wait for each
+    other, as they share one bandwidth; a store that is ready goes first.
+
+    Parameters
+    ----------
+    rates, tokens, hidden_size : as `flow_latency`.
+    buffers : tiles that SBUF holds at once, 1 to 8.
+
+    Raises
+    ------
+    TypeError, ValueError : as `flow_latency`; another number of buffers.
+    """
+    buffers = integer("buffers", buffers, range(1, MAX_BUFFERS + 1))
+    tiles = tile_rows(rates, tokens)
+    times = {rows: tile_latency(rates, hidden_size, rows) for rows in set(tiles)}
+    free = dict.fromkeys(("dma", "scalar", "vector"), 0.0)
+    steps: list[Step] = []
+    ready: list[tuple[int, float, float]] = []  # tiles to store: number, when, how long
+    stored: list[float] = []
+
+    def run(engine: str, resource: str, tile: int, earliest: float, duration: float) -> float:
+        start = max(free[resource], earliest)
+        free[resource] = start + duration
+        steps.append(Step(engine=engine, tile=tile, start=start, end=free[resource]))
+        return free[resource]
+
+    def store() -> None:
+        tile, when, duration = ready.pop(0)
+        stored.append(run("store", "dma", tile, when, duration))
+
+    for tile, rows in enumerate(tiles):
+        each = times[rows]
+        load = each.dma * IN_BYTES / (IN_BYTES + OUT_BYTES)
+        while ready and (len(stored) <= tile - buffers or ready[0][1] <= free["dma"]):
+            store()
+        loaded = run("load", "dma", tile, stored[tile - buffers] if tile >= buffers else 0.0, load)
+        squared = run("scalar", "scalar", tile, loaded, each.scalar)
+        quantised = run("vector", "vector", tile, squared, max(each.vector, each.tensor))
+        start = steps[-1].start
+        steps.append(Step(engine="tensor", tile=tile, start=start, end=start + each.tensor))
+        ready.append((tile, quantised, each.dma - load))
+    while ready:
+        store()
+    return steps
+
+
+# Cycles of an instruction of VectorE, ScalarE or GpSimd, from `CORE_RATES` and the performance modes.
+#
+# The rules are in `bitpath.golden.trainium3.declarations.rates.CHOICES`. A mode changes no bit of a result.
+
+
+_TWO_TENSORS = ("tensor_tensor", "scalar_tensor_tensor")
+OPERATIONS = {
+    "vector": (
+        "tensor_copy",
+        "tensor_scalar",
+        "tensor_scalar_reduce",
+        "tensor_reduce",
+        "exponential",
+        "quantize_mx",
+        "reciprocal",
+        "rand2",
+        "transpose",
+        *_TWO_TENSORS,
+    ),
+    "scalar": ("tensor_copy", "tensor_scalar", "activation", "activation_reduce", "activate2"),
+    "gpsimd": ("tensor_copy", "tensor_scalar", *_TWO_TENSORS),
+}
+"""Instructions of each engine."""
+_NO_SOURCE = ("rand2",)
+MAX_ELEMENTS = 65536
+"""Elements of SBUF's partition, by bytes of 32-bit elements."""
+
+
+@checked
+def engine_cycles(
+    engine: str,
+    op: str,
+    n: int,
+    dtypes: Sequence[Any],
+    places: Sequence[str],
+    inner_bytes: Sequence[int] | None = None,
+    *,
+    indirect: bool = False,
+    read_register: bool = False,
+) -> int:
+    """Return the cycles of one instruction at 1.2 GHz.
+
+    Parameters
+    ----------
+    engine, op : a name of `OPERATIONS`, and an instruction of it.
+    n : elements of a partition in an operand.
+    dtypes : of the tensor operands, then of the result; numpy dtypes or "tf32".
+    places : "sbuf" or "psum" of the same tensors.
+    inner_bytes : the innermost stride of each in bytes; None if all are contiguous.
+    indirect : True if an operand is gathered or the result scattered.
+    read_register : True if the result of a reduction is read out of its registers.
+
+    Raises
+    ------
+    TypeError, ValueError : another engine, instruction, dtype or place; not a dtype, place and stride for each tensor; PSUM on
+        GpSimd.
+    """
+    rates = CORE_RATES.numerics
+    check_choice("engine", engine, OPERATIONS)
+    check_choice(f"op of {engine}", op, OPERATIONS[engine])
+    n = integer("n", n, range(1, MAX_ELEMENTS + 1))
+    inputs = 2 if op in _TWO_TENSORS else 0 if op in _NO_SOURCE else 1
+    sizes = [_size(each) for each in dtypes]
+    strides = [size for size, _ in sizes] if inner_bytes is None else list(inner_bytes)
+    for name, given in (("dtypes", dtypes), ("places", places), ("inner_bytes", strides)):
+        if len(given) != inputs + 1:
+            raise ValueError(f"{name} must have {inputs + 1} entries for {op}, not {len(given)}")
+    for place in places:
+        check_choice("place", place, ("sbuf", "psum"))
+    for name, flag in (("indirect", indirect), ("read_register", read_register)):
+        check_flag(name, flag)
+    strides = [abs(integer("inner_bytes", each, range(-(1 << 17), 1 << 17))) for each in strides]
+    if engine == "gpsimd":
+        if "psum" in places:
+            raise ValueError(f"places must be 'sbuf' on gpsimd, which does not reach PSUM, not {tuple(places)}")
+        return rates.gpsimd_start + n
+    narrow = all(small for _, small in sizes)
+    contiguous = all(stride == size for stride, (size, _) in zip(strides, sizes, strict=True))
+    if op == "reciprocal":
+        cycles = rates.reciprocal_cycles * n
+    elif op == "rand2":
+        cycles = ceil(n / rates.random_words)
+    else:
+        width = _width(engine, op, narrow, contiguous and "psum" not in places)
+        if max(strides) > rates.stride_bytes:
+            width = max(1, width // 2)
+        cycles = inputs * ceil(n / (1 if indirect else width))
+    return max(rates.interval, cycles) + (rates.read_register if read_register else 0)
+
+
+def _width(engine: str, op: str, narrow: bool, fast: bool) -> int:
+    """Return w, the elements of a lane and cycle; `fast` operands lie in SBUF without stride."""
+    rates = CORE_RATES.numerics
+    if engine == "scalar":
+        mode = op in ("tensor_copy", "tensor_scalar") and narrow
+        return rates.scalar_narrow if mode else rates.scalar_wide
+    if op == "transpose":
+        return 1
+    return rates.vector_narrow if narrow and fast and op not in _TWO_TENSORS else rates.vector_wide
+
+
+def _size(dtype: Any) -> tuple[int, bool]:
+    """Return an element's bytes, and whether it is a float of 16 or 8 bits."""
+    found = output_dtype(dtype)
+    if found == TF32_NAME:
+        return 4, False
+    found = np.dtype(found)
+    return found.itemsize, found.kind not in "iu" and found.itemsize < 4
+
 
 _ARCH3 = documented("ARCH3")
 _NUMBERS = (

@@ -27,8 +27,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import (
     SPARSE_KEPT,
     VECTOR_BITS,
 )
-from bitpath.golden.aie_ml_v2.declarations.cycles import LOAD, POP
-from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, BANK_BYTES, FIFO_BYTES, LINE_BYTES
+from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, BANK_BYTES, FIFO_BYTES, LINE_BYTES, LOAD, POP
 from bitpath.rtl.aie_ml_v2.core.address_unit import POINTER_WRITE
 from bitpath.rtl.aie_ml_v2.core.bundle import REGISTER, LoadOp, PopFormat
 from bitpath.rtl.aie_ml_v2.tile.fifos import COUNT, FIFO_BITS, LINE_BITS, PLACE_BITS, LoadFifo, LoadFifoConfig

@@ -4,8 +4,8 @@ from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.aie_ml_v2.declarations.cycles import LOAD, MOVE, POP, PUSH_MX
 from bitpath.golden.aie_ml_v2.declarations.modes import TIMINGS, Datapath
+from bitpath.golden.aie_ml_v2.declarations.tile import LOAD, MOVE, POP, PUSH_MX
 from bitpath.rtl.aie_ml_v2.core.bundle import BUNDLE, LoadOp, MoveOp, VectorOp
 
 COUNTER_BITS = 32

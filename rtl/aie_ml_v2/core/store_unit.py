@@ -14,10 +14,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX9, MX_BLOCK
-from bitpath.golden.aie_ml_v2.declarations.cycles import FLUSH, PUSH_MX, STORE_SRS
 from bitpath.golden.aie_ml_v2.declarations.modes import INT8
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
-from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, LINE_BYTES
+from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, FLUSH, LINE_BYTES, PUSH_MX, STORE_SRS
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.aie_ml_v2.convert.layouts import MxCode
 from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert, MxConvertConfig, steps_of

@@ -10,8 +10,7 @@ from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
-from bitpath.golden.aie_ml_v2.declarations.status import FLOOR_FLAGS, NARROW_FLAGS
+from bitpath.golden.aie_ml_v2.declarations.codes import FLOOR_FLAGS, NARROW_FLAGS, RoundingCode
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat, Specials
 from bitpath.rtl.aie_ml_v2.floats.layouts import (
     FloatCode,

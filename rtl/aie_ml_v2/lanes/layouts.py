@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 from amaranth.lib import data
 
-from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK
+from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK, PACK_BITS
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AieNumerics
-from bitpath.golden.aie_ml_v2.declarations.packing import PACK_BITS
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.aie_ml_v2.convert.layouts import SATURATION_BITS, MxBlock, MxCode
 from bitpath.rtl.common.config import require_range

@@ -9,8 +9,7 @@ from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.aie_ml_v2.declarations.codes import Saturation
-from bitpath.golden.aie_ml_v2.declarations.packing import PACK_BITS
+from bitpath.golden.aie_ml_v2.declarations.codes import PACK_BITS, Saturation
 from bitpath.rtl.aie_ml_v2.convert.layouts import SATURATION_BITS
 from bitpath.rtl.aie_ml_v2.lanes.layouts import WIDE_BITS, PackConfig, pack_request
 from bitpath.rtl.common.pipeline.pipeline_registers import Registered

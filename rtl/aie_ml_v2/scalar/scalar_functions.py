@@ -25,8 +25,7 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.aie_ml_v2.declarations.scalar import ScalarFunction
-from bitpath.golden.formats.catalogue import FP32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import FP32, Rounding
 from bitpath.rtl.aie_ml_v2.floats.fix_float import FixToFloat, FloatToFix
 from bitpath.rtl.aie_ml_v2.floats.layouts import SHIFT, TO_FIX_FLAGS, TO_FLOAT_FLAGS
 from bitpath.rtl.common.arithmetic.decode import SPECIAL, Decode, raw_sum

@@ -7,8 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
-from bitpath.golden.formats.catalogue import FP32, FloatFormat
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import FP32, FloatFormat, Rounding
 from bitpath.rtl.common.arithmetic.decode import SPECIAL
 
 # Rounding increment: whether a rounded number is one unit in the last place above its kept bits.

@@ -7,8 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
-from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat, Rounding
 from bitpath.rtl.common.arithmetic.add import ExactAdd
 from bitpath.rtl.common.arithmetic.decode import SPECIAL, Decode, normal_sum, raw_float, raw_sum, sum_special
 from bitpath.rtl.common.arithmetic.multiply import Multiply

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Chip
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
 from bitpath.rtl.common.config import require_power_of_two
 from bitpath.rtl.tensix.matrix.instruction import MatrixUnitConfig

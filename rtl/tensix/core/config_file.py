@@ -14,8 +14,8 @@ from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.config_fields import (
+from bitpath.golden.tensix.declarations.encodings import (
+    BY_NAME,
     FIELDS,
     REGISTERS,
     SHARED_FROM,
@@ -23,7 +23,7 @@ from bitpath.golden.tensix.declarations.config_fields import (
     THREAD_REGISTERS,
     Fields,
 )
-from bitpath.golden.tensix.declarations.encodings import BY_NAME
+from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.rtl.common.unit import Covered, Unit
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import instruction_layout, named

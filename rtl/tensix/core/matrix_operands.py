@@ -7,12 +7,12 @@ from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK_ROWS,
     COLUMNS,
     EXPONENT5_FORMATS,
     STYLE_FORMATS,
+    Chip,
     Format,
     Style,
 )

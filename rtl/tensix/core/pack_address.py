@@ -14,12 +14,12 @@ from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK_FLOATS,
     COLUMNS,
     DST16_ROWS,
     EXPONENT5_FORMATS,
+    Chip,
     Format,
 )
 from bitpath.rtl.common.unit import Covered, Judge, Unit

@@ -10,8 +10,7 @@ from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.formats import COLUMNS
+from bitpath.golden.tensix.declarations.formats import COLUMNS, Chip
 from bitpath.rtl.tensix.core.config import ChipConfig, TensixCoreConfig
 from bitpath.rtl.tensix.core.l1_memory import LINES, line_address_bits
 from bitpath.rtl.tensix.dot.layouts import DstRow

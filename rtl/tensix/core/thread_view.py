@@ -2,7 +2,7 @@
 
 from amaranth.lib import data
 
-from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.rtl.tensix.core.config_file import config_layout, thread_config_layout
 from bitpath.rtl.tensix.core.decode import instruction_layout
 from bitpath.rtl.tensix.stream.counters import ADC_STATE, RWC_STATE

@@ -12,8 +12,7 @@ from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.config_fields import FIELDS
+from bitpath.golden.tensix.declarations.encodings import FIELDS
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK_FLOATS,
     COLUMNS,
@@ -21,6 +20,7 @@ from bitpath.golden.tensix.declarations.formats import (
     DST32_ROWS,
     FACE,
     SRC_ROWS,
+    Chip,
     Format,
 )
 from bitpath.rtl.common.unit import Covered, Judge, Unit

@@ -28,8 +28,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat, Rounding
 from bitpath.golden.tensix.declarations.formats import COLUMNS, DST32, PHASES
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.rtl.common.arithmetic.add import AddTree

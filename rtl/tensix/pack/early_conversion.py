@@ -10,8 +10,7 @@ from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.formats.catalogue import BF16, FP16, FP32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32, Rounding
 from bitpath.golden.tensix.declarations.formats import DST32, EXPONENT5_FORMATS, Format
 from bitpath.rtl.common.arithmetic.round import increment
 from bitpath.rtl.common.pipeline.shared_instances import instantiate

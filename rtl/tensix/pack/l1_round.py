@@ -7,8 +7,7 @@ from amaranth import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.formats.catalogue import FP16, FP32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import FP16, FP32, Rounding
 from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.rtl.common.arithmetic.align import Align, Dropped
 from bitpath.rtl.common.arithmetic.decode import SPECIAL, raw_sum

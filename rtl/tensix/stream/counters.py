@@ -9,9 +9,7 @@ from amaranth import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.config_fields import THREAD_FIELDS
-from bitpath.golden.tensix.declarations.streams import (
+from bitpath.golden.tensix.declarations.encodings import (
     CHANNELS,
     DIMENSIONS,
     DST_BITS,
@@ -21,9 +19,11 @@ from bitpath.golden.tensix.declarations.streams import (
     PACK_WORD_BITS,
     PHASE_BITS,
     SRC_BITS,
+    THREAD_FIELDS,
     UNITS,
     WIDTHS,
 )
+from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.rtl.common.unit import Covered, Judge, Unit
 
 # Numbers of the thread's configuration registers that hold address modifiers; SETC16 writes them.

@@ -9,16 +9,18 @@ from amaranth import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, memory, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW, WORD_BITS
-from bitpath.golden.tensix.declarations.streams import (
+from bitpath.golden.tensix.declarations.encodings import (
+    BY_NAME,
     COUNT_MASK,
     EXTRA_ROUNDS,
     MASK_BITS,
     MASK_HIGH_SHIFT,
     MOP_WORDS,
+    OPCODE_LOW,
     REPLAY_WORDS,
+    WORD_BITS,
 )
+from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
 
 # Instruction words: opcodes and fields by their names in the table of encodings.

@@ -7,8 +7,7 @@ from amaranth import Module, Mux, Signal, Value
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.formats.catalogue import FP32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import FP32, Rounding
 from bitpath.golden.trainium3.declarations.quad_mx import ACCUMULATES
 from bitpath.rtl.common.arithmetic.add import ExactAdd
 from bitpath.rtl.common.arithmetic.decode import Decode

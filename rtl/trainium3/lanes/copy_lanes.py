@@ -5,7 +5,7 @@
     word out  groups side by side from byte 0; a whole word, or the end of the row
 
 Ref: ``nki.isa.tensor_copy`` reference page, NKI 0.6; "Trainium3 Architecture Guide for NKI". Points that they leave open are
-in `bitpath.golden.trainium3.declarations.core_rates.CHOICES` and in `dtypes.CHOICES` beside it.
+in `bitpath.golden.trainium3.declarations.rates.CHOICES` and in `dtypes.CHOICES` beside it.
 """
 
 from dataclasses import dataclass, field
@@ -15,8 +15,8 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FloatFormat
-from bitpath.golden.trainium3.declarations.core_rates import CORE_RATES
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS
+from bitpath.golden.trainium3.declarations.rates import CORE_RATES
 from bitpath.rtl.common.config import PipelineConfig, require_range
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
@@ -108,7 +108,7 @@ class CopyWord(data.Struct):
 #
 # A stride above 16 bytes halves this, to no less than 1. A gather or scatter takes an element a cycle.
 #
-# Ref: "Trainium3 Architecture Guide for NKI"; `bitpath.golden.trainium3.declarations.core_rates` has the numbers.
+# Ref: "Trainium3 Architecture Guide for NKI"; `bitpath.golden.trainium3.declarations.rates` has the numbers.
 
 
 RATES = CORE_RATES.numerics

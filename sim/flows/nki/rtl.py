@@ -16,8 +16,8 @@ from rich.console import Console
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
-from bitpath.golden.nki.isa.operators import BIT_OPERATORS, GOLDEN_NAMES
-from bitpath.golden.nki.machine.record import Executed
+from bitpath.golden.nki.isa.enums import BIT_OPERATORS, GOLDEN_NAMES
+from bitpath.golden.nki.machine.timeline import Executed
 from bitpath.golden.nki.memory.dtypes import X4
 from bitpath.golden.nki.memory.tensor import NkiTensor
 from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS

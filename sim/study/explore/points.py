@@ -7,8 +7,7 @@ from typing import Any
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 from bitpath.golden.arrays.arguments import check_choice
-from bitpath.golden.formats.catalogue import TF32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import TF32, Rounding
 from bitpath.golden.tensix.declarations.formats import FIDELITY_PHASES
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED

@@ -13,7 +13,7 @@ import numpy as np
 from bitpath.golden import nki, trainium3
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.nki.memory.dtypes import STORED, X4
-from bitpath.golden.scalar.arguments import one_of, suggestion
+from bitpath.golden.scalar.checked import one_of, suggestion
 
 PLAIN = tuple(map(np.dtype, ("bool", "float32", "float16", "int8", "int16", "int32", "uint8", "uint16", "uint32")))
 """Dtypes that an .npz file holds and a kernel takes."""

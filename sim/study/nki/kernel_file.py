@@ -12,7 +12,7 @@ from types import ModuleType
 import bitpath.golden
 from bitpath.golden import nki
 from bitpath.golden.arrays.files import PROGRAM_BYTES, check_file
-from bitpath.golden.scalar.arguments import one_of, suggestion
+from bitpath.golden.scalar.checked import one_of, suggestion
 
 OWN = (str(Path(bitpath.golden.__file__).parent), str(Path(__file__).parent))
 """Folders whose frames are not the kernel's."""

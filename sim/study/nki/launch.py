@@ -13,7 +13,7 @@ import numpy as np
 
 from bitpath.golden import nki
 from bitpath.golden.arrays.files import read_npz
-from bitpath.golden.nki.machine.record import Executed
+from bitpath.golden.nki.machine.timeline import Executed
 from bitpath.sim.study.nki import arguments, outputs
 from bitpath.sim.study.nki.kernel_file import kernel_of, loaded, mistakes
 from bitpath.sim.study.nki.outputs import Error

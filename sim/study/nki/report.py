@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden.nki import Options, Run
-from bitpath.golden.nki.declarations.standing import source_of
-from bitpath.golden.nki.machine.record import ENGINES
+from bitpath.golden.nki.declarations.errors import source_of
+from bitpath.golden.nki.machine.timeline import ENGINES
 from bitpath.golden.trainium3.declarations.memory import PSUM_PARTITION_BYTES
 from bitpath.sim.study.nki.outputs import Error
 from bitpath.sim.study.nki.trace import MICROSECONDS

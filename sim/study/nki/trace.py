@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bitpath.golden.nki import Run
-from bitpath.golden.nki.machine.record import ENGINES
-from bitpath.golden.nki.machine.timeline import CYCLE
+from bitpath.golden.nki.machine.timeline import CYCLE, ENGINES
 from bitpath.rtl.common.files import write_whole
 
 MICROSECONDS = CYCLE * 1e6

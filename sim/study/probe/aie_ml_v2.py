@@ -5,14 +5,14 @@ from functools import partial
 
 import numpy as np
 
-from bitpath.golden.aie_ml_v2.convert.to_mx import to_mx
+from bitpath.golden.aie_ml_v2.convert.mx import to_mx
 from bitpath.golden.aie_ml_v2.declarations import numerics as declared
 from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, MX9, MxFormat, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.exact import Block, trace_float_lane, trace_mx_lane
 from bitpath.golden.aie_ml_v2.exact import to_mx as exact_to_mx
 from bitpath.golden.aie_ml_v2.mac.fused_dot import fused_dot
-from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
+from bitpath.golden.aie_ml_v2.operands.layout import MxBlocks
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16
 from bitpath.sim.study.probe import aie_ml_v2_dots as dots

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
+from bitpath.golden.tensix.convert.formats import exponent_stream_bytes
 from bitpath.golden.tensix.convert.pack import pack
 from bitpath.golden.tensix.convert.unpack import unpack
 from bitpath.golden.tensix.declarations import numerics as declared

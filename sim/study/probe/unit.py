@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.formats.presets import Preset
+from bitpath.golden.formats.sources import Preset
 
 Dots = Mapping[str, np.ndarray]
 """Operands of an operation by name, each [N, ...] for N dots."""

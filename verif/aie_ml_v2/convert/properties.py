@@ -5,8 +5,7 @@ from functools import partial
 from amaranth import Cat, Const, Mux, Signal, Value, signed
 
 from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, RoundingCode
-from bitpath.golden.formats.catalogue import FP32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import FP32, Rounding
 from bitpath.rtl.aie_ml_v2.convert.layouts import Blocks
 from bitpath.rtl.aie_ml_v2.convert.layouts import MxCode as BlockCode
 from bitpath.rtl.aie_ml_v2.convert.mx_convert import BFP16EBS8_CONVERT, MxConvert, MxConvertConfig, MxElement

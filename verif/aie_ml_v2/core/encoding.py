@@ -8,9 +8,8 @@ import numpy as np
 from bitpath.golden.aie_ml_v2.declarations.codes import SRS_MODES
 from bitpath.golden.aie_ml_v2.declarations.mover import SHUFFLE_CODES, SHUFFLE_MODES
 from bitpath.golden.aie_ml_v2.declarations.tile import AguForm
-from bitpath.golden.aie_ml_v2.tile.addressing import Address
-from bitpath.golden.aie_ml_v2.tile.operation import Operation
-from bitpath.golden.aie_ml_v2.tile.registers import Registers
+from bitpath.golden.aie_ml_v2.tile.addresses import Address
+from bitpath.golden.aie_ml_v2.tile.operation import Operation, Registers
 from bitpath.golden.aie_ml_v2.tile.tile import Bundle
 from bitpath.golden.aie_ml_v2.tile.transfers import Fill, Flush, Load, PointerAdd, Pop, Push, StoreSrs
 from bitpath.golden.aie_ml_v2.tile.vectors import MAC_MODES, Mac, Shuffle

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bitpath.golden.aie_ml_v2.declarations.tile import AguForm
-from bitpath.golden.aie_ml_v2.tile.addressing import Address
+from bitpath.golden.aie_ml_v2.tile.addresses import Address
 from bitpath.golden.aie_ml_v2.tile.tile import Bundle
 from bitpath.golden.aie_ml_v2.tile.transfers import Fill, Flush, Load, PointerAdd, Pop, StoreSrs
 from bitpath.golden.aie_ml_v2.tile.vectors import Mac

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.codes import SPARSE_CHUNK_BYTES, SPARSE_GROUP, SPARSE_KEPT
-from bitpath.golden.aie_ml_v2.declarations.registers import REGISTERS
-from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, FIFO_BYTES
+from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, FIFO_BYTES, REGISTERS
 from bitpath.golden.aie_ml_v2.mac.sparsity import compress
-from bitpath.golden.aie_ml_v2.tile.registers import Registers
+from bitpath.golden.aie_ml_v2.tile.operation import Registers
 from bitpath.golden.aie_ml_v2.tile.transfers import LOAD_FIFOS, STORE_FIFO
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
 

@@ -15,14 +15,11 @@ import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.codes import SRS_MODES, RoundingCode, Saturation
 from bitpath.golden.aie_ml_v2.declarations.mover import SHUFFLE_CODES
-from bitpath.golden.aie_ml_v2.declarations.registers import REGISTERS
-from bitpath.golden.aie_ml_v2.declarations.tile import FIFO_BYTES, LINE_BYTES, AguForm
-from bitpath.golden.aie_ml_v2.tile.addressing import Address
-from bitpath.golden.aie_ml_v2.tile.fifos import LoadFifo
-from bitpath.golden.aie_ml_v2.tile.memory import DataMemory
-from bitpath.golden.aie_ml_v2.tile.operation import Operation
-from bitpath.golden.aie_ml_v2.tile.registers import Registers
-from bitpath.golden.aie_ml_v2.tile.schedule import write_bytes
+from bitpath.golden.aie_ml_v2.declarations.tile import FIFO_BYTES, LINE_BYTES, REGISTERS, AguForm
+from bitpath.golden.aie_ml_v2.tile.addresses import Address
+from bitpath.golden.aie_ml_v2.tile.layers import write_bytes
+from bitpath.golden.aie_ml_v2.tile.memory import DataMemory, LoadFifo
+from bitpath.golden.aie_ml_v2.tile.operation import Operation, Registers
 from bitpath.golden.aie_ml_v2.tile.tile import Bundle
 from bitpath.golden.aie_ml_v2.tile.transfers import (
     LOAD_FIFOS,

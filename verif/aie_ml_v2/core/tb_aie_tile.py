@@ -11,9 +11,9 @@ import numpy as np
 from cocotb.triggers import ClockCycles
 
 from bitpath.golden.aie_ml_v2.declarations.tile import AguForm
-from bitpath.golden.aie_ml_v2.tile.addressing import Address
-from bitpath.golden.aie_ml_v2.tile.registers import Registers
-from bitpath.golden.aie_ml_v2.tile.schedule import write_bytes
+from bitpath.golden.aie_ml_v2.tile.addresses import Address
+from bitpath.golden.aie_ml_v2.tile.layers import write_bytes
+from bitpath.golden.aie_ml_v2.tile.operation import Registers
 from bitpath.golden.aie_ml_v2.tile.tile import Bundle, Tile
 from bitpath.golden.aie_ml_v2.tile.transfers import PointerAdd
 from bitpath.rtl.aie_ml_v2.core.address_unit import REGISTERS as POINTERS

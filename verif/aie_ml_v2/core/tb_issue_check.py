@@ -13,7 +13,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode, Saturation
 from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, AguForm
-from bitpath.golden.aie_ml_v2.tile.addressing import Address
+from bitpath.golden.aie_ml_v2.tile.addresses import Address
 from bitpath.golden.aie_ml_v2.tile.tile import Bundle
 from bitpath.golden.aie_ml_v2.tile.transfers import PointerAdd
 from bitpath.rtl.aie_ml_v2.core.bundle import BUNDLE, VECTOR_SLOT, LoadOp, StoreOp, VectorOp

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from bitpath.golden.aie_ml_v2.tile.integer_layer import integer_layer
-from bitpath.golden.aie_ml_v2.tile.schedule import A
+from bitpath.golden.aie_ml_v2.tile.layers import A, integer_layer
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
 from bitpath.rtl.aie_ml_v2.tile.data_memory import DataMemoryConfig
 from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig

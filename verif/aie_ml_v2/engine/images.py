@@ -9,7 +9,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK, MX_PAIRS
 from bitpath.golden.aie_ml_v2.declarations.modes import MODES, TIMINGS, Datapath, Mode
 from bitpath.golden.aie_ml_v2.mac.sparsity import SparseVector
 from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS, Program
-from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
+from bitpath.golden.aie_ml_v2.operands.layout import MxBlocks
 from bitpath.golden.arrays.codec import codes_of
 from bitpath.rtl.aie_ml_v2.engine.command import X_WORD, Y_WORD
 from bitpath.rtl.aie_ml_v2.mac.config import MacMode

@@ -8,7 +8,7 @@ from bitpath.golden.aie_ml_v2.convert.integers import integer_dot
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, INT8
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.mac.fused_dot import fused_dot
-from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
+from bitpath.golden.aie_ml_v2.operands.layout import MxBlocks
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig, command_layout
 from bitpath.rtl.aie_ml_v2.mac.config import MacMode

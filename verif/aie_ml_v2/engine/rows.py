@@ -8,7 +8,7 @@ import numpy as np
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK, MX_FORMATS, MX_NAN_EXPONENT, MxFormat
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, FLOAT16, INT8, INT16, MODES, Mode, Shape
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
-from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
+from bitpath.golden.aie_ml_v2.operands.layout import MxBlocks
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import FloatFormat
 

@@ -20,7 +20,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import (
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS, FLOAT16_FORMATS, INTEGER_MODES
 from bitpath.golden.aie_ml_v2.declarations.numerics import PRESETS, XDNA2_BFP16EBS8
 from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS
-from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
+from bitpath.golden.aie_ml_v2.operands.layout import MxBlocks
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.c.constants import enumerations
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32

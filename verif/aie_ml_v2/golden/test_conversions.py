@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2 import exact
-from bitpath.golden.aie_ml_v2.declarations.codes import FP8_FORMATS, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.codes import FP8_FORMATS, FloatSaturation, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
-from bitpath.golden.aie_ml_v2.declarations.status import FloatSaturation
 from bitpath.golden.arrays.codec import DTYPES, decode_array
 from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, FP16, FP32
 from bitpath.verif.aie_ml_v2.golden.operands import near_codes

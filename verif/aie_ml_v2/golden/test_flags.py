@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2 import Flags, exact
-from bitpath.golden.aie_ml_v2.declarations import status
+from bitpath.golden.aie_ml_v2.declarations import codes
 from bitpath.golden.aie_ml_v2.declarations.codes import SRS_MODES, UPS_MODES, RoundingCode, Saturation
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, PRESETS
@@ -244,9 +244,9 @@ def test_integer_lanes(acc_bits, bits):
 
 def test_bits_of_the_registers():
     """SR1's float MAC flags of the example, and all bits apart."""
-    assert exact.status_word(status.MAC_FLAGS, flags("infinity", "huge")) >> 7 == 0b10010
-    assert exact.status_word(status.FLOOR_FLAGS, Flags(**dict.fromkeys(NAMES, True))) == 0b11101 << 12
-    groups = [each for each in vars(status).values() if isinstance(each, status.FlagGroup)]
+    assert exact.status_word(codes.MAC_FLAGS, flags("infinity", "huge")) >> 7 == 0b10010
+    assert exact.status_word(codes.FLOOR_FLAGS, Flags(**dict.fromkeys(NAMES, True))) == 0b11101 << 12
+    groups = [each for each in vars(codes).values() if isinstance(each, codes.FlagGroup)]
     assert {name for each in groups for name in each.bits} <= set(asdict(Flags()))
-    taken = [*map(int, status.Status1), *(bit for each in groups for bit in each.bits.values())]
+    taken = [*map(int, codes.Status1), *(bit for each in groups for bit in each.bits.values())]
     assert sorted(taken) == [*range(6), *range(7, 13), *range(14, 25), 27]

@@ -11,7 +11,7 @@ from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2 import exact
 from bitpath.golden.aie_ml_v2.declarations.codes import SRS_MODES, SRS_SHIFTS, UPS_MODES, RoundingCode, Saturation
 from bitpath.golden.aie_ml_v2.declarations.modes import INTEGER_MODES
-from bitpath.golden.arrays.rounding import shift_round
+from bitpath.golden.arrays.fp32 import shift_round
 from bitpath.golden.scalar.rounding import shift_round as exact_shift_round
 
 ALL16 = np.arange(-(1 << 15), 1 << 15)

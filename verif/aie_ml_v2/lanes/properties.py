@@ -5,8 +5,7 @@ from functools import partial
 
 from amaranth import Cat, Mux, signed
 
-from bitpath.golden.aie_ml_v2.declarations.codes import MX_NAN_EXPONENT, Saturation
-from bitpath.golden.aie_ml_v2.declarations.packing import PACK_BITS
+from bitpath.golden.aie_ml_v2.declarations.codes import MX_NAN_EXPONENT, PACK_BITS, Saturation
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.aie_ml_v2.convert.layouts import CODE_BITS
 from bitpath.rtl.aie_ml_v2.convert.layouts import MxCode as BlockCode

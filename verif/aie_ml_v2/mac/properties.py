@@ -6,8 +6,7 @@ from amaranth import Cat, Const, Mux, Value
 from amaranth.lib import data
 
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
-from bitpath.golden.formats.catalogue import FP32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import FP32, Rounding
 from bitpath.rtl.aie_ml_v2.mac import mac_lane
 from bitpath.rtl.aie_ml_v2.mac.compare import ACCUMULATOR_OFFSET
 from bitpath.rtl.aie_ml_v2.mac.config import (

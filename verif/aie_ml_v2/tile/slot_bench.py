@@ -12,7 +12,7 @@ from typing import Any
 
 from cocotb.triggers import FallingEdge, RisingEdge
 
-from bitpath.golden.aie_ml_v2.declarations.registers import REGISTERS, Names
+from bitpath.golden.aie_ml_v2.declarations.tile import REGISTERS, Names
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.streams import resolved

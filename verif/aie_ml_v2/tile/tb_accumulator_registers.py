@@ -7,7 +7,7 @@ import os
 
 import cocotb
 
-from bitpath.golden.aie_ml_v2.declarations.registers import ACCUMULATORS
+from bitpath.golden.aie_ml_v2.declarations.tile import ACCUMULATORS
 from bitpath.rtl.aie_ml_v2.tile.registers import (
     ACCUMULATOR_PATHS,
     ACCUMULATOR_READERS,

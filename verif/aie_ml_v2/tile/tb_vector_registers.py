@@ -7,7 +7,7 @@ import os
 
 import cocotb
 
-from bitpath.golden.aie_ml_v2.declarations.registers import VECTOR
+from bitpath.golden.aie_ml_v2.declarations.tile import VECTOR
 from bitpath.rtl.aie_ml_v2.tile.registers import (
     VECTOR_PATHS,
     VECTOR_READERS,

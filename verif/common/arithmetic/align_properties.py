@@ -2,7 +2,7 @@
 
 from amaranth import Cat, Const, Mux, signed
 
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import Rounding
 from bitpath.rtl.common.arithmetic.align import Align, Dropped, MaxDistance, MaxExponent
 from bitpath.rtl.common.arithmetic.fixed_point import FixedPoint
 from bitpath.verif.formal.claim import Claim

@@ -17,9 +17,9 @@ from bitpath.golden.formats.catalogue import (
     FP16,
     FP32,
     FloatFormat,
+    Rounding,
     Specials,
 )
-from bitpath.golden.formats.rounding import Rounding
 from bitpath.rtl.common.arithmetic.add import ExactAdd
 from bitpath.rtl.common.arithmetic.decode import Decode, raw_float, raw_sum, sum_special
 from bitpath.rtl.common.arithmetic.multiply import Multiply

@@ -2,8 +2,7 @@
 
 from amaranth import Cat, Const, Mux, signed
 
-from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, FP16, FP32, FloatFormat
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, FP16, FP32, FloatFormat, Rounding
 from bitpath.rtl.common.arithmetic.decode import moving_sum, normal_sum, raw_sum
 from bitpath.rtl.common.arithmetic.normalize import Normalize, NormalizeShift
 from bitpath.rtl.common.arithmetic.round import Round, RoundSigned

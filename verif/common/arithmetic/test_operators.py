@@ -11,8 +11,7 @@ from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.formats.catalogue import CATALOGUE
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import CATALOGUE, Rounding
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import round_to_integer
 from bitpath.rtl.common.arithmetic.add import AddTree

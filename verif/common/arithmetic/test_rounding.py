@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from bitpath.golden.arrays.codec import DTYPES, codes_of
-from bitpath.golden.formats.catalogue import BF16, FP16, FP32, TF32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32, TF32, Rounding
 from bitpath.golden.scalar.codec import Overflow
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
-from bitpath.golden.trainium3.exact.psum import psum_write
-from bitpath.golden.trainium3.matmul import psum
+from bitpath.golden.trainium3.exact.dot import psum_write
+from bitpath.golden.trainium3.matmul.instruction import psum_write as psum_write_array
 from bitpath.rtl.common.arithmetic.add import ExactAdd
 from bitpath.rtl.common.arithmetic.decode import normal_sum
 from bitpath.rtl.common.arithmetic.round import Round
@@ -102,7 +101,7 @@ LOW_HALVES = (0x0000, 0x0001, 0x7FFF, 0x8000, 0x8001, 0xFFFF)
 @pytest.mark.parametrize("low", LOW_HALVES[2:5], ids=hex)
 def test_narrow_every_high_half(evaluate, low):
     codes = np.arange(1 << 16, dtype=np.uint32) << 16 | low
-    expected = codes_of(psum.psum_write(codes, None, DTYPES[BF16])).astype(np.uint32) << 16
+    expected = codes_of(psum_write_array(codes, None, DTYPES[BF16])).astype(np.uint32) << 16
     assert evaluate(Fp32ToBf16(), [{"i": code, "stochastic": 0} for code in codes.tolist()]) == expected.tolist()
 
 

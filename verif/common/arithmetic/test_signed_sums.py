@@ -11,8 +11,7 @@ from amaranth import Cat, Module, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.formats.catalogue import BF16, FP16, FP32, Specials
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32, Rounding, Specials
 from bitpath.golden.scalar.codec import Overflow
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX

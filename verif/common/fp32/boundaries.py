@@ -6,8 +6,7 @@ from random import Random
 
 import numpy as np
 
-from bitpath.golden.formats.catalogue import FP32, FloatFormat
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import FP32, FloatFormat, Rounding
 from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
 from bitpath.verif.kit.boundaries import SIDES, Near, float_boundaries, integer_boundaries, near, near_floats

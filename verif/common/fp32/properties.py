@@ -6,8 +6,7 @@ from functools import partial
 from amaranth import Cat, Const, Mux, Signal, signed
 from amaranth.lib import wiring
 
-from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E5M2, FP16, FP32, FloatFormat
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E5M2, FP16, FP32, FloatFormat, Rounding
 from bitpath.rtl.common.fp32.fp32_arithmetic import Bf16Clamp, Fp32Cast, Fp32Multiply, Fp32ToBf16
 from bitpath.rtl.common.fp32.fp32_functions import (
     DigitRecurrence,

@@ -7,14 +7,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from bitpath.golden.formats.catalogue import BF16
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, Rounding
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.tensix.declarations.formats import Format, Style
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.golden.tensix.exact import multiply_add, trace_dot16
-from bitpath.golden.tensix.exact.bf16_fma import fma
+from bitpath.golden.tensix.exact.vector import fma
 
 SPECIALS = (0, 0x8000, 1, 0x8001, 0x7F, 0x80, 0x8080, 0x3F80, 0xBF80, 0x7F7F, 0xFF7F, 0x7F80, 0xFF80, 0x7FC1)
 ONE = 0x3F80

@@ -5,8 +5,7 @@ from random import Random
 
 import pytest
 
-from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, FP16, FP32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, FP16, FP32, Rounding
 from bitpath.golden.scalar.codec import Overflow
 from bitpath.golden.scalar.rounding import round_to_format, round_to_integer
 from bitpath.verif.kit.boundaries import integer_boundaries, near, near_floats

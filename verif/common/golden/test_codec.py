@@ -10,8 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitpath.golden.arrays.codec import DTYPES, decode_array, encode_array
-from bitpath.golden.formats.catalogue import CATALOGUE, E2M1, E4M3, E4M3FN, E5M2, E8M0, FP32, FloatFormat, Specials
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import (
+    CATALOGUE,
+    E2M1,
+    E4M3,
+    E4M3FN,
+    E5M2,
+    E8M0,
+    FP32,
+    FloatFormat,
+    Rounding,
+    Specials,
+)
 from bitpath.golden.scalar.codec import Kind, Overflow, Unpacked, decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format, round_to_integer, ulp
 from bitpath.rtl.common.config import from_dict

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar import elementary
-from bitpath.golden.scalar.interval import Interval, nearest
+from bitpath.golden.scalar.elementary import Interval, nearest
 
 EXACT = mpmath.mp.clone()
 EXACT.prec = 1500

@@ -7,8 +7,17 @@ import numpy as np
 import pytest
 
 from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, encode_array, format_of
-from bitpath.golden.formats.blocks import MX_FORMATS, MXFP4, MXFP8_E4M3, MXFP8_E5M2
-from bitpath.golden.formats.catalogue import BF16, CATALOGUE, FP16, FP32, TF32
+from bitpath.golden.formats.catalogue import (
+    BF16,
+    CATALOGUE,
+    FP16,
+    FP32,
+    MX_FORMATS,
+    MXFP4,
+    MXFP8_E4M3,
+    MXFP8_E5M2,
+    TF32,
+)
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import round_to_format
 

@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from bitpath.golden import aie_ml_v2, tensix, trainium3
-from bitpath.golden.arrays import codec, codec_loops, kernels, parallel, streamed
+from bitpath.golden.arrays import codec, codec_loops, kernels, parallel
 from bitpath.golden.arrays.codec import decode_array, encode_array
 from bitpath.golden.formats.catalogue import BF16, CATALOGUE, E8M0, FP32
 from bitpath.golden.trainium3.matmul import array_loop
@@ -386,7 +386,7 @@ def test_blocks_of_rows_give_the_bits_of_the_whole(monkeypatch, matmul, options)
     rng = np.random.default_rng(7)
     a, b = rng.standard_normal((289, 70), dtype=np.float32), rng.standard_normal((70, 33), dtype=np.float32)
     whole, shown = matmul(a, b, **options), []
-    for module in (streamed, sys.modules[matmul.__module__]):
+    for module in (parallel, sys.modules[matmul.__module__]):
         monkeypatch.setattr(module, "ROWS", 128, raising=False)
     result = matmul(a, b, progress=lambda *share: shown.append(share), **options)
     assert np.array_equal(result.view(np.uint32), whole.view(np.uint32))

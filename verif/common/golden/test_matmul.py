@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from bitpath.golden import tensix
-from bitpath.golden.arrays.operands import operand
+from bitpath.golden.arrays.arguments import operand
 from bitpath.golden.machines import MACHINES, find_machine
 from bitpath.golden.matmul import matmul
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE_FIXED

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bitpath.golden import nki
-from bitpath.golden.nki.launch.host import contents
+from bitpath.golden.nki.launch.kernel import contents
 from bitpath.verif.nki.machine.one_instruction import filled, hbm, psum, sbuf
 
 with nki.installed():

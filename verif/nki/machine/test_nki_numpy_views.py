@@ -7,7 +7,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 from bitpath.golden import nki
-from bitpath.golden.nki.launch.host import contents
+from bitpath.golden.nki.launch.kernel import contents
 from bitpath.golden.nki.memory.dtypes import STORED
 from bitpath.verif.nki.machine.one_instruction import sbuf
 

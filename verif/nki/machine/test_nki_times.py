@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bitpath.golden import nki
-from bitpath.golden.nki.machine.cycles import CLOCKS
+from bitpath.golden.nki.machine.timeline import CLOCKS
 from bitpath.verif.nki.machine.one_instruction import hbm, psum, sbuf
 
 with nki.installed():

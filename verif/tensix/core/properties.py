@@ -3,8 +3,7 @@ that is executed is legal. Operands and addresses: rows of what is executed exis
 
 from amaranth import Cat, Mux, Value
 
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.formats import DST16_ROWS, DST32_ROWS, SRC_ROWS
+from bitpath.golden.tensix.declarations.formats import DST16_ROWS, DST32_ROWS, SRC_ROWS, Chip
 from bitpath.rtl.tensix.core.config import ChipConfig, UnpackAddressConfig
 from bitpath.rtl.tensix.core.decode import MATRIX, Decode, named
 from bitpath.rtl.tensix.core.matrix_operands import MatrixOperands, MoveOperands

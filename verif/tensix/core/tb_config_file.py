@@ -10,12 +10,10 @@ import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
-from bitpath.golden.tensix.core.config import ConfigFile as GoldenFile
-from bitpath.golden.tensix.core.configure import rmwcib, setc16, setdmareg, wrcfg
-from bitpath.golden.tensix.core.errors import UndefinedBehavior
-from bitpath.golden.tensix.core.state import State
-from bitpath.golden.tensix.declarations.config_fields import FIELDS, REGISTERS, THREAD_FIELDS, THREAD_REGISTERS
-from bitpath.golden.tensix.declarations.encodings import BY_NAME
+from bitpath.golden.tensix.core.core import rmwcib, setc16, setdmareg, wrcfg
+from bitpath.golden.tensix.core.state import ConfigFile as GoldenFile
+from bitpath.golden.tensix.core.state import State, UndefinedBehavior
+from bitpath.golden.tensix.declarations.encodings import BY_NAME, FIELDS, REGISTERS, THREAD_FIELDS, THREAD_REGISTERS
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.rtl.tensix.core.config import ChipConfig

@@ -10,16 +10,15 @@ import cocotb
 import numpy as np
 from cocotb.triggers import Timer
 
-from bitpath.golden.tensix.core.products import ELEMENTWISE, execute_product, operands_of
+from bitpath.golden.tensix.core.math import ELEMENTWISE, execute_product, operands_of, zeroacc
 from bitpath.golden.tensix.core.state import State
-from bitpath.golden.tensix.core.zeros import zeroacc
-from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.formats import (
     DST16_ROWS,
     DST32,
     DST32_ROWS,
     FACE,
     STYLE_FORMATS,
+    Chip,
     Format,
     Style,
 )

@@ -12,11 +12,9 @@ import numpy as np
 from cocotb.triggers import Timer
 
 from bitpath.golden.tensix.core.core import UNITS
-from bitpath.golden.tensix.core.source_formats import movb2d_format, src_a_format
-from bitpath.golden.tensix.core.state import State
-from bitpath.golden.tensix.core.unpacr_nop import action
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.formats import COLUMNS, DST32_ROWS, Format
+from bitpath.golden.tensix.core.state import State, movb2d_format, src_a_format
+from bitpath.golden.tensix.core.unpacker import action
+from bitpath.golden.tensix.declarations.formats import COLUMNS, DST32_ROWS, Chip, Format
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import BANKS, FIELD_VALUES, MOVES

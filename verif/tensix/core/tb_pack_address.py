@@ -11,13 +11,19 @@ from random import Random
 import cocotb
 from cocotb.triggers import Timer
 
-from bitpath.golden.tensix.convert.l1_accumulate import ACCUMULATING_FORMATS
+from bitpath.golden.tensix.convert.pack import ACCUMULATING_FORMATS
 from bitpath.golden.tensix.core.packer import MASKS, RELATIVE, Store, pacr, stores_of
 from bitpath.golden.tensix.core.state import State
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.config_fields import FIELDS
-from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, DST16_ROWS, DST32, DST32_ROWS, Format
-from bitpath.golden.tensix.declarations.streams import WIDTHS
+from bitpath.golden.tensix.declarations.encodings import FIELDS, WIDTHS
+from bitpath.golden.tensix.declarations.formats import (
+    BLOCK_FLOATS,
+    COLUMNS,
+    DST16_ROWS,
+    DST32,
+    DST32_ROWS,
+    Chip,
+    Format,
+)
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
 from bitpath.rtl.tensix.core.config import ChipConfig

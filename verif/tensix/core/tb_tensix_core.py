@@ -14,10 +14,8 @@ import numpy as np
 from cocotb.triggers import RisingEdge
 
 from bitpath.golden import tensix
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.config_fields import REGISTERS
-from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW
-from bitpath.golden.tensix.declarations.formats import DST16_ROWS, DST32_ROWS, Fidelity, Format
+from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW, REGISTERS
+from bitpath.golden.tensix.declarations.formats import DST16_ROWS, DST32_ROWS, Chip, Fidelity, Format
 from bitpath.golden.tensix.isa import encode
 from bitpath.rtl.tensix.core.config import TensixCoreConfig
 from bitpath.rtl.tensix.core.l1_memory import LINES

@@ -11,11 +11,11 @@ from random import Random
 import cocotb
 from cocotb.triggers import Timer
 
-from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
-from bitpath.golden.tensix.convert.unpack import CONVERSIONS, L1_BYTES
-from bitpath.golden.tensix.convert.unpack_to_dst import DST32_FORMATS
+from bitpath.golden.tensix.convert.formats import exponent_stream_bytes
+from bitpath.golden.tensix.convert.unpack import CONVERSIONS, DST32_FORMATS, L1_BYTES
 from bitpath.golden.tensix.core.state import State
 from bitpath.golden.tensix.core.unpacker import SKIPPED_ROWS, Load, load_of, unpacr
+from bitpath.golden.tensix.declarations.encodings import WIDTHS
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK_FLOATS,
     COLUMNS,
@@ -25,7 +25,6 @@ from bitpath.golden.tensix.declarations.formats import (
     SRC_ROWS,
     Format,
 )
-from bitpath.golden.tensix.declarations.streams import WIDTHS
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.rtl.tensix.core.config import UnpackAddressConfig
 from bitpath.rtl.tensix.core.decode import ZERO_FIELDS

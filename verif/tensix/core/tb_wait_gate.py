@@ -9,12 +9,10 @@ import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
-from bitpath.golden.tensix.core.config import ConfigFile
-from bitpath.golden.tensix.core.semaphores import semwait, stallwait
-from bitpath.golden.tensix.core.state import State
-from bitpath.golden.tensix.core.wait_gate import forget_met_waits, obstacle
-from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.core.core import forget_met_waits, obstacle, semwait, stallwait
+from bitpath.golden.tensix.core.state import ConfigFile, State
 from bitpath.golden.tensix.declarations.encodings import BY_NAME
+from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.rtl.tensix.core.config import ChipConfig

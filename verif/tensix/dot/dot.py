@@ -10,7 +10,7 @@ from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat
 from bitpath.golden.tensix.declarations.formats import COLUMNS, PHASES, STYLE_OWN_FORMAT, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.exact import Dot16Trace, add, dot16_integer, multiply_add, read_source, trace_dot16
-from bitpath.golden.tensix.exact.multiplier import integer_datum, phase_weight, rebias
+from bitpath.golden.tensix.exact.dot import integer_datum, phase_weight, rebias
 from bitpath.rtl.tensix.dot.dot16 import dot16_layout
 from bitpath.rtl.tensix.dot.layouts import Operand, StyleCode
 from bitpath.verif.kit.mismatches import Shown

@@ -10,8 +10,7 @@ from bitpath.golden.formats.catalogue import FP16
 from bitpath.golden.tensix.declarations.formats import COLUMNS, PHASES, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.exact import Accumulation, Dot16Trace
-from bitpath.golden.tensix.exact.accumulate import NARROW_FRACTION_BITS, SUM_FRACTION_BITS, read_dst
-from bitpath.golden.tensix.exact.multiplier import PRODUCT_FRACTION_BITS
+from bitpath.golden.tensix.exact.dot import NARROW_FRACTION_BITS, PRODUCT_FRACTION_BITS, SUM_FRACTION_BITS, read_dst
 from bitpath.verif.common.boundary_codes import TIE, break_of, breaks
 from bitpath.verif.tensix.dot.dot import DotCase, Mode, exponent_range
 

@@ -2,8 +2,7 @@
 
 from amaranth import Cat, Const, Mux
 
-from bitpath.golden.formats.catalogue import BF16, FP16, FP32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32, Rounding
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.rtl.tensix.dot.dot16 import (
     FLOAT_BITS,

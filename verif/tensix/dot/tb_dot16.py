@@ -18,8 +18,7 @@ import numpy as np
 from bitpath.golden.tensix import mvmul
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, PHASES, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.exact.accumulate import SUM_FRACTION_BITS
-from bitpath.golden.tensix.exact.multiplier import PRODUCT_FRACTION_BITS
+from bitpath.golden.tensix.exact.dot import PRODUCT_FRACTION_BITS, SUM_FRACTION_BITS
 from bitpath.rtl.tensix.dot.dot16 import Dot16
 from bitpath.rtl.tensix.dot.layouts import Dot16Config
 from bitpath.verif.common.boundary_codes import breaks

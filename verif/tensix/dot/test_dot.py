@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import Rounding
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.tensix.dot.layouts import Dot16Config, MultiplierConfig

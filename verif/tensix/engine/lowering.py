@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden.tensix.declarations.formats import DST32_ROWS, FACE, Style
-from bitpath.golden.tensix.matmul.matmul import TILE_ROWS, Program
-from bitpath.golden.tensix.matmul.packing import PACKED
+from bitpath.golden.tensix.matmul.matmul import PACKED, TILE_ROWS, Program
 from bitpath.golden.tensix.matmul.schedule import TileProduct, bank_moves, tile_products
 from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.rtl.tensix.engine.command import WORD_BYTES, TensixEngineConfig, command_layout

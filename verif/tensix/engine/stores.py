@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from random import Random
 
-from bitpath.golden.tensix.convert.early_conversion import INTEGERS
+from bitpath.golden.tensix.convert.formats import INTEGERS
 from bitpath.golden.tensix.declarations.formats import EXPONENT5_FORMATS, Format
 from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS
 from bitpath.verif.tensix.pack.pack import ALL_PACKINGS, Packing

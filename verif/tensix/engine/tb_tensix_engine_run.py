@@ -7,7 +7,7 @@ import cocotb
 import numpy as np
 
 from bitpath.golden.tensix.declarations.formats import FACE
-from bitpath.golden.tensix.matmul.packing import PACKED
+from bitpath.golden.tensix.matmul.matmul import PACKED
 from bitpath.rtl.tensix.engine.command import TILE_ROWS, TensixEngineConfig
 from bitpath.rtl.tensix.engine.tensix_engine import TensixEngine
 from bitpath.verif.kit.bench import bench, config_from_environment

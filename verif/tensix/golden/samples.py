@@ -6,9 +6,9 @@ The samples compute little, since test workers import them at the same time, bef
 import numpy as np
 
 from bitpath.golden import tensix
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import Rounding
 from bitpath.golden.tensix import llk
-from bitpath.golden.tensix.convert.unpack_tile import UnpackControl
+from bitpath.golden.tensix.convert.unpack import UnpackControl
 from bitpath.golden.tensix.declarations.formats import Format, Style
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.golden.tensix.declarations.quasar import MX_FORMATS

@@ -7,7 +7,7 @@ import pytest
 
 from bitpath.golden import tensix
 from bitpath.golden.c.constants import enumerations
-from bitpath.golden.tensix.convert.early_conversion import EARLY_FORMATS, INTEGERS
+from bitpath.golden.tensix.convert.formats import EARLY_FORMATS, INTEGERS
 from bitpath.golden.tensix.convert.pack import FLOAT_OUTPUTS
 from bitpath.golden.tensix.convert.unpack import CONVERSIONS, L1_BYTES
 from bitpath.golden.tensix.declarations.formats import (

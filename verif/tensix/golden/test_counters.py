@@ -19,7 +19,7 @@ from bitpath.golden.tensix.core.adc import (
     unpacr_increments,
 )
 from bitpath.golden.tensix.core.rwc import Modifier, Rwc, apply_modifier, incrwc, modifier_number, setrwc
-from bitpath.golden.tensix.declarations.streams import WIDTHS
+from bitpath.golden.tensix.declarations.encodings import WIDTHS
 
 WORMHOLE, BLACKHOLE = "wormhole", "blackhole"
 A_CR, A_CLEAR, B_CR, B_CLEAR = 1 << 6, 1 << 7, 1 << 14, 1 << 15

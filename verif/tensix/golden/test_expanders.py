@@ -2,10 +2,9 @@
 
 import pytest
 
-from bitpath.golden.tensix.declarations.streams import MOP_WORDS, REPLAY_WORDS
+from bitpath.golden.tensix.declarations.encodings import MOP_WORDS, REPLAY_WORDS
 from bitpath.golden.tensix.isa import encode
-from bitpath.golden.tensix.isa.mop_expander import MopExpander
-from bitpath.golden.tensix.isa.replay_expander import ReplayExpander
+from bitpath.golden.tensix.isa.expanders import MopExpander, ReplayExpander
 
 NOP, TEMPLATE_1 = encode("NOP"), encode("MOP", template=1)
 START, E, F, LOOP, M, Z, Y = (encode("SETC16", value=value) for value in range(7))

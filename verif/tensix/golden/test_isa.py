@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bitpath.golden.tensix import isa
-from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.encodings import ENCODINGS, OPCODE_LOW, OTHERS
+from bitpath.golden.tensix.declarations.formats import Chip
 
 ROUNDS = 50
 CHIPS = [each.value for each in Chip]

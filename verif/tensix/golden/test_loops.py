@@ -12,7 +12,6 @@ from bitpath.golden.tensix.declarations.formats import STYLE_OWN_FORMAT, Style
 from bitpath.golden.tensix.declarations.numerics import TIES, WORMHOLE, Masking
 from bitpath.golden.tensix.exact import add, multiply_add
 from bitpath.golden.tensix.matrix import (
-    elementwise_integer_loop,
     elementwise_loop,
     mvmul_integer_loop,
     mvmul_loop,
@@ -266,8 +265,8 @@ def test_leading_axes_broadcast(style):
         (mvmul_integer_loop, "_mvmul", "mvmul", Style.INT8),
         (elementwise_loop, "_elwmul", "elwmul", Style.BF16),
         (elementwise_loop, "_elwadd", "elwadd", Style.BF16),
-        (elementwise_integer_loop, "_elementwise", "elwmul", Style.INT8),
-        (elementwise_integer_loop, "_elementwise", "elwsub", Style.INT8),
+        (elementwise_loop, "_elementwise", "elwmul", Style.INT8),
+        (elementwise_loop, "_elementwise", "elwsub", Style.INT8),
     ],
 )
 def test_blocks_on_two_threads(monkeypatch, loop, name, operation, style):

@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 
 from bitpath.golden import tensix
-from bitpath.golden.formats.catalogue import BF16, FP32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, FP32, Rounding
 from bitpath.golden.scalar.codec import decode, power_of_two
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.tensix.declarations.formats import Format, Style
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE
 from bitpath.golden.tensix.exact import add, multiply_add
-from bitpath.golden.tensix.exact.multiplier import masked_to_bf16
+from bitpath.golden.tensix.exact.dot import masked_to_bf16
 from bitpath.sim.study.ledger.statistics import MANTISSAS, NORMAL, add_errors, codes_between, multiply_errors
 from bitpath.verif.common.known_answers import skip_absent
 

@@ -6,10 +6,9 @@ import pytest
 
 from bitpath.golden.tensix.core.adc import Adc, Adcs, add_cr_four, add_four, set_four, setadc, setadcxx
 from bitpath.golden.tensix.core.rwc import Modifier, Rwc, apply_modifier, incrwc, modifier_number, setrwc
-from bitpath.golden.tensix.declarations.streams import DIMENSIONS, MODIFIERS
+from bitpath.golden.tensix.declarations.encodings import DIMENSIONS, MODIFIERS
 from bitpath.golden.tensix.isa import decode, encode
-from bitpath.golden.tensix.isa.mop_expander import MopExpander
-from bitpath.golden.tensix.isa.replay_expander import ReplayExpander
+from bitpath.golden.tensix.isa.expanders import MopExpander, ReplayExpander
 
 ARCHIVE = "tensix_bh_control.npz"
 CHIPS = {"wh": "wormhole", "bh": "blackhole"}

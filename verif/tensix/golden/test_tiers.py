@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from bitpath.golden import tensix
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import Rounding
 from bitpath.golden.tensix.declarations.formats import STYLE_OWN_FORMAT, Format, Style
 from bitpath.golden.tensix.declarations.numerics import PRESETS, WORMHOLE, GmpoolFp16, Masking
 from bitpath.golden.tensix.exact import add, maximum, multiply_add
-from bitpath.golden.tensix.exact.accumulate import read_dst
-from bitpath.golden.tensix.exact.pooling import next_index_phase
+from bitpath.golden.tensix.exact.dot import read_dst
+from bitpath.golden.tensix.exact.matrix import next_index_phase
 from bitpath.verif.tensix.golden.scalar_dot import scalar_dot
 
 BASE = WORMHOLE.numerics

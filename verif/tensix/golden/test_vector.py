@@ -13,9 +13,7 @@ from bitpath.golden import tensix
 from bitpath.golden.tensix import exact
 from bitpath.golden.tensix.convert.riscv_store import WIDTHS
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE, WORMHOLE_DOCUMENTED, StochasticCompare
-from bitpath.golden.tensix.vector.sfpload import HALF_LOADS, WIDE_LOADS
-from bitpath.golden.tensix.vector.sfpstore import WIDE_MODES
-from bitpath.golden.tensix.vector.stochastic_round import FROM_INTEGER
+from bitpath.golden.tensix.vector import FROM_INTEGER, HALF_LOADS, WIDE_LOADS, WIDE_MODES
 from bitpath.verif.tensix.golden.words import words32
 
 CONTROL = "tensix_bh_control.npz"

@@ -9,8 +9,7 @@ import pytest
 
 from bitpath.golden import exact, tensix
 from bitpath.golden.arrays.codec import decode_array, encode_array
-from bitpath.golden.formats.catalogue import BF16, FP32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, FP32, Rounding
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, FACE, TILE, Format, Style
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
 from bitpath.golden.tensix.llk import Case, Op, compare, expected

@@ -10,17 +10,14 @@ from random import Random
 import numpy as np
 import pytest
 
-from bitpath.golden.tensix.convert.early_conversion import INTEGERS
-from bitpath.golden.tensix.convert.l1_accumulate import ACCUMULATING_FORMATS
-from bitpath.golden.tensix.convert.pack import FLOAT_OUTPUTS
+from bitpath.golden.tensix.convert.formats import INTEGERS
+from bitpath.golden.tensix.convert.pack import ACCUMULATING_FORMATS, FLOAT_OUTPUTS
 from bitpath.golden.tensix.convert.unpack import CONVERSIONS
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.formats import TILE, Fidelity, Format
+from bitpath.golden.tensix.declarations.formats import TILE, Chip, Fidelity, Format
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
 from bitpath.golden.tensix.llk import Broadcast, Case, Op, Pool, compare
-from bitpath.golden.tensix.llk.case import TRANSPOSING
-from bitpath.golden.tensix.llk.formats import MID_FORMATS, dst_format
-from bitpath.golden.tensix.llk.sources import operand_bytes
+from bitpath.golden.tensix.llk.case import MID_FORMATS, TRANSPOSING, dst_format
+from bitpath.golden.tensix.llk.expected import operand_bytes
 from bitpath.rtl.tensix.matrix.instruction import MatrixUnitConfig
 from bitpath.rtl.tensix.unpack.layouts import ConversionConfig
 from bitpath.sim.engine.runner import build, run

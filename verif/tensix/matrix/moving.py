@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.tensix.core.dst_register import DstRegister
+from bitpath.golden.tensix.core.state import DstRegister
 from bitpath.golden.tensix.declarations.formats import (
     COLUMNS,
     DST16_BF16,

@@ -7,8 +7,7 @@ from pathlib import Path
 import cocotb
 import numpy as np
 
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.formats import DST16_BF16, DST16_FP16, DST32, Format
+from bitpath.golden.tensix.declarations.formats import DST16_BF16, DST16_FP16, DST32, Chip, Format
 from bitpath.golden.tensix.isa import Instruction, decode
 from bitpath.rtl.tensix.matrix.instruction import MoverConfig
 from bitpath.rtl.tensix.matrix.mover import MoveKind, Mover

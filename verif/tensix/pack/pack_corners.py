@@ -8,8 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
-from bitpath.golden.formats.catalogue import BF16, FP16, FP32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32, Rounding
 from bitpath.golden.tensix.convert.pack import LARGEST_DESCALE_SHIFT
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics

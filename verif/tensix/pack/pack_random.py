@@ -6,7 +6,7 @@ from functools import cache
 from random import Random
 
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
-from bitpath.golden.tensix.convert.early_conversion import INTEGERS
+from bitpath.golden.tensix.convert.formats import INTEGERS
 from bitpath.golden.tensix.convert.pack import LARGEST_DESCALE_SHIFT, NARROWED_OUTPUTS
 from bitpath.golden.tensix.declarations.formats import BLOCK, COLUMNS, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics

@@ -4,8 +4,7 @@ from functools import partial
 
 from amaranth import Cat, Const, Mux, Value
 
-from bitpath.golden.formats.catalogue import BF16, FP16, FP32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32, Rounding
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, Format
 from bitpath.golden.tensix.declarations.numerics import BfpRange
 from bitpath.rtl.tensix.pack.l1_round import CANCELLATION_EXPONENT, L1Add, L1Round

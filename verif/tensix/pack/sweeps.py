@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from bitpath.golden.tensix import pack
-from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
+from bitpath.golden.tensix.convert.formats import exponent_stream_bytes
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, EXPONENT5_FORMATS
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.rtl.tensix.pack.layouts import PackedRow, PackRequest

@@ -10,7 +10,7 @@ from bitpath.golden.formats.catalogue import FP16, FP32
 from bitpath.golden.tensix import exact
 from bitpath.golden.tensix.declarations.formats import COLUMNS, STYLE_OWN_FORMAT, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.exact.pooling import next_index_phase
+from bitpath.golden.tensix.exact.matrix import next_index_phase
 from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.rtl.tensix.pool.layouts import POOL_ROWS, PoolWords, pool_request
 from bitpath.verif.kit.mismatches import Shown

@@ -5,9 +5,8 @@ from random import Random
 import numpy as np
 
 from bitpath.golden import tensix
-from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.encodings import BY_NAME
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, Format
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, Chip, Format
 from bitpath.golden.tensix.isa import encode
 from bitpath.rtl.tensix.core.decode import BANKS, MATRIX, MOVES, RWC, ZERO_FIELDS
 from bitpath.rtl.tensix.faults import Fault

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, DST16_ROWS, FACE, Fidelity, Format
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, DST16_ROWS, FACE, Chip, Fidelity, Format
 from bitpath.rtl.tensix.core.wait_gate import EVERY, UNITS
 from bitpath.verif.tensix.program.product import Product, configuration
 from bitpath.verif.tensix.program.programs import LEFT, RESULT, RIGHT, CoreProgram

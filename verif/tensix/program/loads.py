@@ -11,9 +11,8 @@ from random import Random
 import numpy as np
 
 from bitpath.golden.tensix.convert.unpack import CONVERSIONS
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.config_fields import FIELDS
-from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, FACE, SRC_ROWS, Fidelity, Format
+from bitpath.golden.tensix.declarations.encodings import FIELDS
+from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, FACE, SRC_ROWS, Chip, Fidelity, Format
 from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
 from bitpath.rtl.tensix.core.row_unpacker import DST32_FORMATS
 from bitpath.rtl.tensix.core.wait_gate import EVERY, UNITS

@@ -6,10 +6,8 @@ A thread takes semaphores of its own, other than those by which threads of a pro
 from collections.abc import Iterator
 from random import Random
 
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.config_fields import FIELDS, THREAD_FIELDS, Fields
-from bitpath.golden.tensix.declarations.encodings import BY_NAME
-from bitpath.golden.tensix.declarations.formats import DST16_ROWS, DST32_ROWS, FACE
+from bitpath.golden.tensix.declarations.encodings import BY_NAME, FIELDS, THREAD_FIELDS, Fields
+from bitpath.golden.tensix.declarations.formats import DST16_ROWS, DST32_ROWS, FACE, Chip
 from bitpath.golden.tensix.isa import encode
 from bitpath.rtl.tensix.core.config_file import known_bits
 from bitpath.rtl.tensix.core.decode import ADC, RWC

@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.config_fields import FIELDS
-from bitpath.golden.tensix.declarations.formats import FACE, FIDELITY_PHASES, TILE, Fidelity, Format
+from bitpath.golden.tensix.declarations.encodings import FIELDS
+from bitpath.golden.tensix.declarations.formats import FACE, FIDELITY_PHASES, TILE, Chip, Fidelity, Format
 from bitpath.golden.tensix.isa import encode
 from bitpath.verif.tensix.program.programs import LEFT, RESULT, RIGHT, CoreProgram
 from bitpath.verif.tensix.program.words import FREE, PACKED, assembled, begin_lines, config_lines, own_field

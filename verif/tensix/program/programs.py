@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.streams import MOP_WORDS
+from bitpath.golden.tensix.declarations.encodings import MOP_WORDS
+from bitpath.golden.tensix.declarations.formats import Chip
 
 ARCHIVE, CONTROL = "tensix_bh_program.npz", "tensix_bh_control.npz"
 CHIPS = {"wh": Chip.WORMHOLE, "bh": Chip.BLACKHOLE}

@@ -3,10 +3,10 @@
 from random import Random
 
 from bitpath.golden import tensix
-from bitpath.golden.tensix.core.unpacr_nop import action
-from bitpath.golden.tensix.core.wait_gate import obstacle
-from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.core.core import obstacle
+from bitpath.golden.tensix.core.unpacker import action
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, ENCODINGS, OPCODE_LOW
+from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.isa import Instruction, decode
 from bitpath.rtl.tensix.core.decode import CONFIG, EXECUTED, FIELD_VALUES, ZERO_FIELDS
 from bitpath.rtl.tensix.faults import Fault

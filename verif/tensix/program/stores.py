@@ -7,11 +7,9 @@ from random import Random
 
 import numpy as np
 
-from bitpath.golden.tensix.convert.l1_accumulate import ACCUMULATING_FORMATS
-from bitpath.golden.tensix.convert.pack import settled_formats
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.config_fields import FIELDS
-from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, FACE, SRC_ROWS, Fidelity, Format
+from bitpath.golden.tensix.convert.pack import ACCUMULATING_FORMATS, settled_formats
+from bitpath.golden.tensix.declarations.encodings import FIELDS
+from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, FACE, SRC_ROWS, Chip, Fidelity, Format
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
 from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
 from bitpath.rtl.tensix.core.wait_gate import EVERY, UNITS

@@ -1,7 +1,7 @@
 """Cores for tests: configuration by name, operands in the registers, and short programs."""
 
 from bitpath.golden import tensix
-from bitpath.golden.tensix.declarations.config_fields import FIELDS, THREAD_FIELDS
+from bitpath.golden.tensix.declarations.encodings import FIELDS, THREAD_FIELDS
 from bitpath.golden.tensix.isa import assemble
 
 UNPACK, MATH, PACK = range(3)

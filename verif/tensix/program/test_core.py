@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bitpath.golden import tensix
-from bitpath.golden.tensix.core.dst_register import DstRegister
+from bitpath.golden.tensix.core.state import DstRegister
 from bitpath.golden.tensix.declarations.formats import DST16_BF16, DST32, SRC, Format
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE
 from bitpath.golden.tensix.isa import assemble

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from bitpath.golden import tensix
-from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.encodings import ENCODINGS, OPCODE_LOW
-from bitpath.golden.tensix.declarations.formats import DST16_BF16
+from bitpath.golden.tensix.declarations.formats import DST16_BF16, Chip
 from bitpath.golden.tensix.isa import decode, encode
 from bitpath.rtl.tensix.faults import Fault
 from bitpath.verif.tensix.program.refused_words import fault_of

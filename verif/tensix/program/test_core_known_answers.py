@@ -7,7 +7,7 @@ import pytest
 
 from bitpath.golden import tensix
 from bitpath.golden.tensix.core.adc import DIMENSIONS
-from bitpath.golden.tensix.declarations.config_fields import THREAD_FIELDS
+from bitpath.golden.tensix.declarations.encodings import THREAD_FIELDS
 from bitpath.golden.tensix.declarations.formats import DST16_BF16, DST16_FP16, DST32
 from bitpath.golden.tensix.isa import encode
 from bitpath.verif.common.known_answers import skip_absent

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bitpath.golden import tensix
-from bitpath.golden.tensix.core.errors import UndefinedBehavior
+from bitpath.golden.tensix.core.state import UndefinedBehavior
 from bitpath.golden.tensix.declarations.formats import DST16_BF16, Format
 from bitpath.verif.tensix.program.streams import PACK, UNPACK, configure, execute
 

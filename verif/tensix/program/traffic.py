@@ -5,10 +5,8 @@ from random import Random
 
 import numpy as np
 
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.config_fields import FIELDS, THREAD_FIELDS
-from bitpath.golden.tensix.declarations.encodings import BY_NAME
-from bitpath.golden.tensix.declarations.formats import Fidelity, Format
+from bitpath.golden.tensix.declarations.encodings import BY_NAME, FIELDS, THREAD_FIELDS
+from bitpath.golden.tensix.declarations.formats import Chip, Fidelity, Format
 from bitpath.rtl.tensix.core.config_file import THREADS, known_bits, written_by
 from bitpath.rtl.tensix.core.decode import CONFIG, EXECUTED, instruction_layout
 from bitpath.verif.kit.packing import pack

@@ -5,14 +5,10 @@ from random import Random
 
 from bitpath.golden import tensix
 from bitpath.golden.tensix.core.adc import Adc, Adcs, Channel
-from bitpath.golden.tensix.core.config import BANKS, THREADS
 from bitpath.golden.tensix.core.rwc import Rwc
-from bitpath.golden.tensix.core.state import State
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.config_fields import FIELDS, THREAD_FIELDS
-from bitpath.golden.tensix.declarations.encodings import BY_NAME
-from bitpath.golden.tensix.declarations.formats import Format
-from bitpath.golden.tensix.declarations.streams import DIMENSIONS, WIDTHS
+from bitpath.golden.tensix.core.state import BANKS, THREADS, State
+from bitpath.golden.tensix.declarations.encodings import BY_NAME, DIMENSIONS, FIELDS, THREAD_FIELDS, WIDTHS
+from bitpath.golden.tensix.declarations.formats import Chip, Format
 from bitpath.golden.tensix.isa import Instruction, decode, encode
 from bitpath.rtl.tensix.core.config_file import held_thread_fields, known_bits
 from bitpath.rtl.tensix.core.decode import instruction_layout

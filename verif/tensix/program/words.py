@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.config_fields import FIELDS, THREAD_FIELDS
+from bitpath.golden.tensix.declarations.encodings import FIELDS, THREAD_FIELDS
+from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.isa import encode
 
 GPR = 4

@@ -11,7 +11,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from bitpath.golden.tensix.core import adc as adcs
 from bitpath.golden.tensix.core.adc import Adcs, Channel
 from bitpath.golden.tensix.core.rwc import COUNTERS, Modifier, Rwc, apply_modifier, incrwc, modifier_number, setrwc
-from bitpath.golden.tensix.declarations.streams import DIMENSIONS, INDEX_BITS, MODIFIERS
+from bitpath.golden.tensix.declarations.encodings import DIMENSIONS, INDEX_BITS, MODIFIERS
 from bitpath.golden.tensix.isa.words import decode
 from bitpath.rtl.tensix.stream.counters import (
     AB,

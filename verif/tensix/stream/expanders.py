@@ -2,10 +2,9 @@
 
 from collections import deque
 
-from bitpath.golden.tensix.declarations.chips import Chip
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW, Encoding
-from bitpath.golden.tensix.isa.mop_expander import MopExpander
-from bitpath.golden.tensix.isa.replay_expander import ReplayExpander
+from bitpath.golden.tensix.declarations.formats import Chip
+from bitpath.golden.tensix.isa.expanders import MopExpander, ReplayExpander
 
 ENCODINGS = BY_NAME[Chip.WORMHOLE]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from bitpath.golden.tensix.core.rwc import COUNTERS
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.streams import CHANNELS, DIMENSIONS, UNITS
+from bitpath.golden.tensix.declarations.encodings import CHANNELS, DIMENSIONS, UNITS
+from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.rtl.tensix.stream.counters import AB, BIAS, DST
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench

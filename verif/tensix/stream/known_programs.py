@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bitpath.golden.tensix.isa.mop_expander import MopExpander
-from bitpath.golden.tensix.isa.replay_expander import ReplayExpander
+from bitpath.golden.tensix.isa.expanders import MopExpander, ReplayExpander
 from bitpath.golden.tensix.isa.words import encode
 from bitpath.verif.kit.bench import bench
 from bitpath.verif.tensix.stream.table import Table

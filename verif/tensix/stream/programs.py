@@ -2,8 +2,7 @@
 
 from random import Random
 
-from bitpath.golden.tensix.declarations.encodings import OPCODE_LOW, WORD_BITS
-from bitpath.golden.tensix.declarations.streams import COUNT_MASK, MOP_WORDS, REPLAY_WORDS
+from bitpath.golden.tensix.declarations.encodings import COUNT_MASK, MOP_WORDS, OPCODE_LOW, REPLAY_WORDS, WORD_BITS
 from bitpath.golden.tensix.isa.words import encode
 from bitpath.verif.tensix.stream.expanders import ENCODINGS
 

@@ -4,8 +4,8 @@ from functools import partial
 
 from amaranth import Mux, Value
 
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.streams import CHANNELS, DIMENSIONS, EXTRA_ROUNDS, MASK_BITS, UNITS, WIDTHS
+from bitpath.golden.tensix.declarations.encodings import CHANNELS, DIMENSIONS, EXTRA_ROUNDS, MASK_BITS, UNITS, WIDTHS
+from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.rtl.tensix.stream.counters import COUNTER_BITS, Adc, AdcOp, CounterConfig, CounterStep, Rwc, RwcOp
 from bitpath.rtl.tensix.stream.expanders import PLACES as ROUND_PLACES
 from bitpath.rtl.tensix.stream.expanders import (

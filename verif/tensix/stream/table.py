@@ -4,10 +4,8 @@ from collections import deque
 
 from cocotb.triggers import FallingEdge, RisingEdge
 
-from bitpath.golden.tensix.declarations.encodings import WORD_BITS
-from bitpath.golden.tensix.declarations.streams import MOP_WORDS
-from bitpath.golden.tensix.isa.mop_expander import MopExpander
-from bitpath.golden.tensix.isa.replay_expander import ReplayExpander
+from bitpath.golden.tensix.declarations.encodings import MOP_WORDS, WORD_BITS
+from bitpath.golden.tensix.isa.expanders import MopExpander, ReplayExpander
 from bitpath.rtl.tensix.stream.expanders import MOP_WRITE
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.packing import pack, width

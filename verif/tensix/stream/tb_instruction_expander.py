@@ -7,9 +7,8 @@ import os
 
 import cocotb
 
-from bitpath.golden.tensix.declarations.streams import MOP_WORDS, REPLAY_WORDS
-from bitpath.golden.tensix.isa.mop_expander import MopExpander
-from bitpath.golden.tensix.isa.replay_expander import ReplayExpander
+from bitpath.golden.tensix.declarations.encodings import MOP_WORDS, REPLAY_WORDS
+from bitpath.golden.tensix.isa.expanders import MopExpander, ReplayExpander
 from bitpath.golden.tensix.isa.words import encode
 from bitpath.rtl.tensix.stream.expanders import InstructionExpander, InstructionExpanderConfig
 from bitpath.verif.kit import pauses

@@ -8,8 +8,8 @@ from itertools import product
 
 import cocotb
 
-from bitpath.golden.tensix.declarations.streams import EXTRA_ROUNDS, MOP_WORDS
-from bitpath.golden.tensix.isa.mop_expander import MopExpander
+from bitpath.golden.tensix.declarations.encodings import EXTRA_ROUNDS, MOP_WORDS
+from bitpath.golden.tensix.isa.expanders import MopExpander
 from bitpath.golden.tensix.isa.words import encode
 from bitpath.rtl.tensix.stream.expanders import MopExpander as MopExpanderRtl
 from bitpath.rtl.tensix.stream.expanders import MopExpanderConfig

@@ -8,8 +8,8 @@ from itertools import product
 
 import cocotb
 
-from bitpath.golden.tensix.declarations.streams import REPLAY_WORDS
-from bitpath.golden.tensix.isa.replay_expander import ReplayExpander
+from bitpath.golden.tensix.declarations.encodings import REPLAY_WORDS
+from bitpath.golden.tensix.isa.expanders import ReplayExpander
 from bitpath.golden.tensix.isa.words import encode
 from bitpath.rtl.tensix.stream.expanders import ReplayExpander as ReplayExpanderRtl
 from bitpath.rtl.tensix.stream.expanders import ReplayExpanderConfig

@@ -9,8 +9,8 @@ from itertools import product
 import cocotb
 
 from bitpath.golden.tensix.core.rwc import COUNTERS
-from bitpath.golden.tensix.declarations.chips import Chip
-from bitpath.golden.tensix.declarations.streams import INDEX_BITS
+from bitpath.golden.tensix.declarations.encodings import INDEX_BITS
+from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.rtl.tensix.stream.counters import AB, BIAS, DST, SET_BASE, CounterConfig, Rwc, RwcOp
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from bitpath.golden.tensix.declarations.chips import Chip
+from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.rtl.tensix.stream.counters import CounterConfig
 from bitpath.rtl.units import find_unit
 from bitpath.sim.engine.runner import run_bench

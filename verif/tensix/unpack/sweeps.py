@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bitpath.golden.tensix import unpack
-from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
+from bitpath.golden.tensix.convert.formats import exponent_stream_bytes
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.rtl.tensix.unpack.layouts import ConversionConfig, unpack_request_layout

@@ -15,14 +15,12 @@ import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.formats.catalogue import BF16, FP32, TF32
-from bitpath.golden.formats.rounding import Rounding as Nearest
+from bitpath.golden.formats.catalogue import Rounding as Nearest
 from bitpath.golden.scalar.rounding import round_to_format, round_to_integer
 from bitpath.golden.tensix import Prng, sfp_stoch_rnd
 from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.vector.modes import StochasticMode
-from bitpath.golden.tensix.vector.prng import step
-from bitpath.golden.tensix.vector.stochastic_round import LARGEST, SIGNED
+from bitpath.golden.tensix.vector import LARGEST, SIGNED, StochasticMode, step
 from bitpath.rtl.tensix.vector.sfp_stochastic_round import STEPS, SfpStochasticRound
 from bitpath.rtl.tensix.vector.stochastic_round import (
     LANE_BITS,

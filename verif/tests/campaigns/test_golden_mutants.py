@@ -105,13 +105,13 @@ def g(a):
 
 @pytest.mark.deep
 def test_a_model_is_judged_by_the_tests_that_import_it():
-    files = [file.name for file in golden.tests_of("bitpath.golden.trainium3.vector.xorwow")]
+    files = [file.name for file in golden.tests_of("bitpath.golden.trainium3.vector.random")]
     assert "test_xorwow.py" in files
     assert "test_formats.py" not in files
     with pytest.raises(SimulationError, match=r"imports bitpath\.golden\.nothing; mutants of Python are judged"):
         golden.tests_of("bitpath.golden.nothing")
     targets = golden.golden_targets()
-    assert "golden/trainium3/vector/xorwow.py" in targets
+    assert "golden/trainium3/vector/random.py" in targets
     assert not [target for target in targets if target.endswith("__init__.py")]
 
 
@@ -133,7 +133,7 @@ def test_compiled_loops_are_targets_judged_by_the_tests_that_run_them():
         assert golden.tests_of("bitpath." + file.removesuffix(".py").replace("/", "."))
 
 
-def judged_alone(tmp_path, monkeypatch, text, *, module="bitpath.golden.trainium3.vector.reciprocal", limit=60):
+def judged_alone(tmp_path, monkeypatch, text, *, module="bitpath.golden.trainium3.vector.elementwise", limit=60):
     """The verdict of one test of that text; the module is as it is."""
     monkeypatch.chdir(tmp_path)
     test = tmp_path / "test_alone.py"
@@ -183,7 +183,7 @@ def test_it():
         assert found[0] == SURVIVED, found
 
 
-MODULE = "bitpath.golden.trainium3.vector.reciprocal"
+MODULE = "bitpath.golden.trainium3.vector.elementwise"
 LOOPS = "bitpath.golden.arrays.codec_loops"
 
 

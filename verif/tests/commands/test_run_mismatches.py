@@ -9,7 +9,7 @@ import pytest
 
 from bitpath.golden.formats.catalogue import E4M3
 from bitpath.golden.tensix.declarations.formats import Format
-from bitpath.golden.tensix.matmul.packing import PACKED, pack_datums
+from bitpath.golden.tensix.matmul.matmul import PACKED, pack_datums
 from bitpath.sim.engine import paths
 from bitpath.sim.flows import aie_ml_v2_matmul, tensix_matmul, trainium3_matmul, trainium3_rmsnorm_quant
 from bitpath.sim.flows.outcome import Outcome, compared

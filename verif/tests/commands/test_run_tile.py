@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bitpath.golden.aie_ml_v2.tile.schedule import run_layer
+from bitpath.golden.aie_ml_v2.tile.layers import run_layer
 from bitpath.sim.flows import aie_ml_v2_tile, builds
 from bitpath.sim.flows.staged import StagedRun
 from bitpath.verif.kit.testplan import covers

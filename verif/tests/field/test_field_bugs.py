@@ -67,6 +67,6 @@ def test_every_named_test_exists():
 def test_a_mutant_of_other_source_is_refused():
     with (
         pytest.raises(ValueError, match="has 0 times 'nosuch', once is needed"),
-        mutated("bitpath.golden.tensix.operands.fidelity:phases", "nosuch", ""),
+        mutated("bitpath.golden.tensix.operands.arguments:phases", "nosuch", ""),
     ):
         pass

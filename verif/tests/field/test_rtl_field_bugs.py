@@ -10,8 +10,7 @@ from amaranth.sim import Simulator
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX9, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
-from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, Rounding
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.tensix import phases
 from bitpath.golden.tensix.declarations.formats import Format, Style

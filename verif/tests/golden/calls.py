@@ -11,7 +11,7 @@ from types import ModuleType
 import numpy as np
 
 from bitpath.golden import aie_ml_v2, exact, tensix, trainium3
-from bitpath.golden.formats import presets, sources
+from bitpath.golden.formats import sources
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.verif.aie_ml_v2.golden import samples as aie_samples
 from bitpath.verif.tensix.golden import samples as tensix_samples
@@ -29,8 +29,10 @@ SAMPLES = {
     exact: trainium3_samples.EXACT | trainium3_samples.STEPS | trainium3_samples.SHARED,
     exact.fp32: trainium3_samples.SHARED,
     sources: {name: {"where": "x"} for name in ("documented", "measured", "inferred", "chosen")}
-    | {"choices": {"statements": {"x": WORMHOLE.sources["group"]}}},
-    presets: {"preset": {"name": "x", "numerics": partial(replace, WORMHOLE.numerics), "sources": WORMHOLE.sources}},
+    | {
+        "choices": {"statements": {"x": WORMHOLE.sources["group"]}},
+        "preset": {"name": "x", "numerics": partial(replace, WORMHOLE.numerics), "sources": WORMHOLE.sources},
+    },
 }
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bitpath.golden.scalar.arguments import one_of
+from bitpath.golden.scalar.checked import one_of
 
 SUFFIXES = (
     "bfloat16",

@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from bitpath.golden.formats.presets import preset
-from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.formats.sources import chosen
+from bitpath.golden.formats.catalogue import Rounding
+from bitpath.golden.formats.sources import chosen, preset
 from bitpath.golden.tensix.declarations.numerics import PRESETS, WORMHOLE
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.machines import MACHINES

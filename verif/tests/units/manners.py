@@ -4,7 +4,7 @@ from itertools import repeat
 
 from amaranth.lib import data
 
-from bitpath.golden.aie_ml_v2.tile.addressing import Address
+from bitpath.golden.aie_ml_v2.tile.addresses import Address
 from bitpath.golden.aie_ml_v2.tile.tile import Bundle
 from bitpath.golden.aie_ml_v2.tile.transfers import Flush, Load, PointerAdd, Pop, StoreSrs
 from bitpath.golden.tensix.declarations.formats import Format

@@ -13,7 +13,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
 from bitpath.golden.trainium3.declarations.tensor import PATTERNS
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL
 from bitpath.golden.trainium3.matmul.array import chain_rows
-from bitpath.golden.trainium3.matmul.fp32_passes import chain_passes
+from bitpath.golden.trainium3.matmul.nc_matmul import chain_passes
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import as_fp8
 from bitpath.rtl.trainium3.tensor.config import PASS_BITS
 from bitpath.rtl.trainium3.tensor.core_pe import Mode

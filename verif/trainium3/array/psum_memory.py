@@ -13,7 +13,7 @@ import numpy as np
 from bitpath.golden.trainium3.declarations.memory import PSUM_BANK_BYTES
 from bitpath.golden.trainium3.declarations.quad_mx import ACCUMULATES, QUADRANT
 from bitpath.golden.trainium3.memory.access_pattern import AccessPattern
-from bitpath.golden.trainium3.memory.psum import Psum
+from bitpath.golden.trainium3.memory.memory import Psum
 from bitpath.rtl.trainium3.array.psum_memory import PsumMemoryConfig, psum_access, psum_command
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.common.fp32 import numbers as fp32

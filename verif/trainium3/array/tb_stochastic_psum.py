@@ -19,7 +19,7 @@ from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import codes_of
 from bitpath.golden.formats.catalogue import E8M0, FP32
 from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_FP32, X4, AccumulateFlag
-from bitpath.golden.trainium3.vector.xorwow import psum_random_bits
+from bitpath.golden.trainium3.vector.random import psum_random_bits
 from bitpath.rtl.common.fp32.fp32_arithmetic import DROPPED_BITS
 from bitpath.rtl.trainium3.array.psum import PsumConfig, StochasticPsum, generator_address, generators
 from bitpath.rtl.trainium3.faults import Fault

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from bitpath.golden.arrays.codec import format_of
 from bitpath.golden.trainium3 import QueueConfig, TrafficClass
+from bitpath.golden.trainium3.core.program import Move as Moved
 from bitpath.golden.trainium3.core.program import Transfer
-from bitpath.golden.trainium3.core.timeline import Move as Moved
 from bitpath.golden.trainium3.declarations.dma import DMA_ENGINES, TRAFFIC_CLASSES
 from bitpath.golden.trainium3.dma.descriptors import descriptors
 from bitpath.rtl.trainium3.core.config import DmaEngineConfig

@@ -5,9 +5,8 @@ import pytest
 
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES
-from bitpath.golden.formats.blocks import MX_FORMATS
-from bitpath.golden.formats.catalogue import BF16
-from bitpath.golden.trainium3.core.layer_places import PARTS
+from bitpath.golden.formats.catalogue import BF16, MX_FORMATS
+from bitpath.golden.trainium3.core.layer import PARTS
 from bitpath.sim.flows.operands import normalised_layer
 
 

@@ -13,7 +13,7 @@ from bitpath.golden.trainium3 import cast
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
 from bitpath.golden.trainium3.exact import cast as exact_cast
 from bitpath.golden.trainium3.operands.cast import CAST_DTYPES, from_fp32, to_fp32
-from bitpath.golden.trainium3.vector.tensor_scalar import tensor_scalar
+from bitpath.golden.trainium3.vector.elementwise import tensor_scalar
 from bitpath.verif.trainium3.dtype_words import array_of, boundary_words, cast_words
 
 PAIRS = list(product(FORMATS, repeat=2))

@@ -10,8 +10,7 @@ from functools import cache
 from itertools import product
 from random import Random
 
-from bitpath.golden.formats.catalogue import BF16, FP32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, FP32, Rounding
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
 from bitpath.verif.kit.boundaries import Boundary, Near, near_floats
 from bitpath.verif.trainium3.dot.multiply_add import Corner, ElementCase

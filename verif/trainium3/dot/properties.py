@@ -6,8 +6,7 @@ from functools import partial
 from amaranth import Cat, Const, Mux, Value, signed
 from amaranth.lib import wiring
 
-from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, FP16, FloatFormat
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, FP16, FloatFormat, Rounding
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.golden.trainium3.declarations.vector import ProductRounding
 from bitpath.rtl.common.arithmetic.decode import Decode, raw_float

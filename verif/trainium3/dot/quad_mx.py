@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.formats.catalogue import E8M0, FP32, FloatFormat
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import E8M0, FP32, FloatFormat, Rounding
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
-from bitpath.golden.trainium3.declarations.dot import DotNumerics
-from bitpath.golden.trainium3.declarations.quad_mx import PRESETS
+from bitpath.golden.trainium3.declarations.quad_mx import PRESETS, DotNumerics
 from bitpath.golden.trainium3.declarations.vector import MatmulNumerics
 from bitpath.golden.trainium3.exact.dot import DotTrace, trace_dot_step
 from bitpath.rtl.trainium3.dot.element_map import ElementFormat

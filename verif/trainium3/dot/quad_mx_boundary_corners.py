@@ -11,7 +11,7 @@ from random import Random
 
 from bitpath.golden.formats.catalogue import E4M3FN, E8M0, FP32, FloatFormat
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
-from bitpath.golden.trainium3.declarations.dot import DotNumerics
+from bitpath.golden.trainium3.declarations.quad_mx import DotNumerics
 from bitpath.verif.kit.boundaries import SIDES, Boundary, Near, halves, near_floats
 from bitpath.verif.trainium3.dot.quad_mx import DotCase
 from bitpath.verif.trainium3.dot.quad_mx_corner import Corner, exponents, pairs

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
-from bitpath.golden.trainium3.declarations.dot import DotNumerics
+from bitpath.golden.trainium3.declarations.quad_mx import DotNumerics
 from bitpath.golden.trainium3.exact.dot import DotTrace
 from bitpath.verif.trainium3.dot.quad_mx import DotCase
 

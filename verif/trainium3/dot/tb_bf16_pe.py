@@ -15,8 +15,7 @@ from cocotb.triggers import FallingEdge
 
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES, codes_of
-from bitpath.golden.formats.catalogue import BF16, CATALOGUE, FP16, FP32, FloatFormat
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, CATALOGUE, FP16, FP32, FloatFormat, Rounding
 from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
 from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_FP32

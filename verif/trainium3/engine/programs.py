@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden.arrays.codec import DTYPES, codes_of
-from bitpath.golden.formats.catalogue import BF16, E2M1, FP32, FloatFormat
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, E2M1, FP32, FloatFormat, Rounding
 from bitpath.golden.trainium3.declarations.quad_mx import AccumulateFlag
 from bitpath.golden.trainium3.matmul.array import chain_rows
-from bitpath.golden.trainium3.matmul.psum import psum_write
+from bitpath.golden.trainium3.matmul.instruction import psum_write
 from bitpath.rtl.trainium3.array.systolic_array import Tiling, leader, operand_write_layout, tile_groups
 from bitpath.rtl.trainium3.dot.element_map import ElementFormat
 from bitpath.rtl.trainium3.engine.instruction import EngineConfig, Opcode, instruction_layout

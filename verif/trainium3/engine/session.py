@@ -7,8 +7,7 @@ import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.golden.trainium3.declarations.dot import DotNumerics
-from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, AccumulateFlag
+from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, AccumulateFlag, DotNumerics
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import as_fp8
 from bitpath.rtl.trainium3.engine.instruction import EngineConfig
 from bitpath.verif.kit import pauses

@@ -16,7 +16,7 @@ from bitpath.golden.trainium3.declarations.engines import (
 )
 from bitpath.golden.trainium3.exact import activate2 as exact_activate2
 from bitpath.golden.trainium3.exact import softmax as exact_softmax
-from bitpath.golden.trainium3.exact.activate2 import FUNCTIONS
+from bitpath.golden.trainium3.exact.vector import FUNCTIONS
 from bitpath.verif.trainium3.engines.codes import bits, destination, draw, tile
 
 NAMES = tuple(FORMATS)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bitpath.golden.trainium3 import affine_select, iota
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS
-from bitpath.golden.trainium3.declarations.gpsimd import COMPARISONS
+from bitpath.golden.trainium3.declarations.vector import COMPARISONS
 from bitpath.golden.trainium3.exact import affine_select as exact_affine_select
 from bitpath.golden.trainium3.exact import iota as exact_iota
 from bitpath.verif.trainium3.engines.codes import SPECIALS, bits, destination, draw, tile

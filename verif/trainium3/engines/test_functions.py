@@ -15,7 +15,7 @@ from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3 import activate2, activation, activation_reduce
 from bitpath.golden.trainium3.declarations.engines import ARGUMENT_RANGES, BYPASS
 from bitpath.golden.trainium3.exact.functions import ENCLOSURES, evaluate
-from bitpath.golden.trainium3.vector import functions
+from bitpath.golden.trainium3.vector import activation as vectorised
 from bitpath.golden.trainium3.vector.activation import FUNCTIONS
 from bitpath.verif.trainium3.engines.codes import bits, tile
 
@@ -94,7 +94,7 @@ def floats(codes):
     return np.array(codes, np.uint32).view(np.float32)
 
 
-def vectorised(name, codes):
+def vectorised_codes(name, codes):
     return FUNCTIONS[name](floats(codes)).view(np.uint32).tolist()
 
 
@@ -122,20 +122,20 @@ def test_scalar_tier_against_mpmath(name, count):
 @pytest.mark.parametrize("name", NAMES)
 def test_tiers_agree(name, count):
     codes = [*CORNERS, *samples(name, count, 2)]
-    assert vectorised(name, codes) == [evaluate(name, code) for code in codes]
+    assert vectorised_codes(name, codes) == [evaluate(name, code) for code in codes]
 
 
 @settings(deadline=None)
 @given(st.sampled_from(NAMES), st.lists(st.integers(0, (1 << 32) - 1), min_size=1, max_size=8))
 def test_tiers_agree_on_any_codes(name, codes):
-    assert vectorised(name, codes) == [evaluate(name, code) for code in codes]
+    assert vectorised_codes(name, codes) == [evaluate(name, code) for code in codes]
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("name", NAMES)
 def test_tiers_agree_on_every_bf16_number(name):
     codes = [code << 16 for code in range(1 << 16)]
-    assert vectorised(name, codes) == [evaluate(name, code) for code in codes]
+    assert vectorised_codes(name, codes) == [evaluate(name, code) for code in codes]
 
 
 @pytest.mark.parametrize("count", [30, pytest.param(100, marks=pytest.mark.deep)])
@@ -147,13 +147,13 @@ def test_float64_is_well_within_its_bound(name, count):
         codes = [code for code in codes if 0 < code < INF]
     x = floats(codes).astype(np.float64)
     with np.errstate(all="ignore"):
-        values, magnitudes = functions.FORMS[name](x)
+        values, magnitudes = vectorised.FORMS[name](x)
     checked = 0
     for argument, value, magnitude in zip(x.tolist(), values.tolist(), magnitudes.tolist(), strict=True):
         interval = ENCLOSURES[name](Fraction(argument), 1024)
         ends = [Fraction(end, 1 << 1024) for end in (interval.low, interval.high)]
         if magnitude and max(map(abs, ends)) > Fraction(1, 1 << 151):
-            allowed = Fraction(magnitude) * Fraction(functions.ERROR) / 2
+            allowed = Fraction(magnitude) * Fraction(vectorised.ERROR) / 2
             assert max(abs(Fraction(value) - end) for end in ends) <= allowed, argument
             checked += 1
     assert checked > 100
@@ -184,7 +184,7 @@ AT_LIMITS = {
 def test_limits(name):
     """Zeros, infinities and NaN by hand; the largest numbers give what the infinities give, or themselves."""
     codes = [INF | MINUS, MINUS, 0, INF]
-    for tier in (vectorised, lambda name, codes: [evaluate(name, code) for code in codes]):
+    for tier in (vectorised_codes, lambda name, codes: [evaluate(name, code) for code in codes]):
         assert tuple(tier(name, codes)) == AT_LIMITS[name]
         assert tier(name, [NAN, NAN | MINUS, INF + 1]) == [NAN] * 3
         below, above = tier(name, [0xFF7FFFFF, 0x7F7FFFFF])
@@ -197,9 +197,9 @@ def test_limits(name):
 def test_ties_and_exact_values():
     """x / 2 of odd subnormals and 1/2 + x / 4 of odd multiples of 2**-23 are ties but for the next term of the series."""
     for name in ("silu", "gelu", "gelu_apprx_tanh", "gelu_apprx_sigmoid"):
-        assert vectorised(name, [1, 1 | MINUS, 3, 3 | MINUS, 2]) == [1, MINUS, 2, 1 | MINUS, 1]
-    assert vectorised("sigmoid", [0x34000000, 0x34C00000]) == [0x3F000000, 0x3F000001]  # 2**-23 and 3 * 2**-23
-    assert vectorised("log", [ONE, ONE | MINUS, 1 | MINUS]) == [0, NAN, NAN]
+        assert vectorised_codes(name, [1, 1 | MINUS, 3, 3 | MINUS, 2]) == [1, MINUS, 2, 1 | MINUS, 1]
+    assert vectorised_codes("sigmoid", [0x34000000, 0x34C00000]) == [0x3F000000, 0x3F000001]  # 2**-23 and 3 * 2**-23
+    assert vectorised_codes("log", [ONE, ONE | MINUS, 1 | MINUS]) == [0, NAN, NAN]
     assert FUNCTIONS["sin"](np.array([9.0], np.float32))[0] == np.float32(0.4121184852417566)
 
 
@@ -211,7 +211,7 @@ def test_only_what_is_undecided_goes_to_the_scalar_tier(monkeypatch):
         asked.append(code)
         return evaluate(name, code)
 
-    monkeypatch.setattr(functions.exact, "evaluate", counted)
+    monkeypatch.setattr(vectorised.exact, "evaluate", counted)
     FUNCTIONS["silu_dx"](floats([0x34400000] * 1000).reshape(10, 100))  # 1/2 + 3 * 2**-25
     assert asked == [0x34400000]
     asked.clear()

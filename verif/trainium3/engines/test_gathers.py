@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitpath.golden.trainium3 import exact, local_gather, nc_n_gather, nc_stream_shuffle
-from bitpath.golden.trainium3.declarations.gpsimd import RUNS
+from bitpath.golden.trainium3.declarations.vector import RUNS
 from bitpath.verif.trainium3.engines.codes import bits
 
 DTYPES = st.sampled_from([np.uint8, np.int16, ml_dtypes.bfloat16, ml_dtypes.float8_e3m4, np.float32, np.uint32])

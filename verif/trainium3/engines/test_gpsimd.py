@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from bitpath.golden.trainium3 import exact, nonzero_with_count, tensor_partition_reduce
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
-from bitpath.golden.trainium3.declarations.gpsimd import PARTITION_REDUCTIONS
-from bitpath.golden.trainium3.declarations.vector import SumOrder
+from bitpath.golden.trainium3.declarations.vector import PARTITION_REDUCTIONS, SumOrder
 from bitpath.verif.trainium3.engines.codes import bits, destination, draw, tile
 
 SEEDS = st.integers(0, 2**32 - 1)

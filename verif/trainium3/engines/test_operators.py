@@ -10,7 +10,7 @@ from bitpath.golden.trainium3 import cast, tensor_copy, tensor_scalar, tensor_te
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
 from bitpath.golden.trainium3.exact import cast as exact_cast
 from bitpath.golden.trainium3.exact import tensor_tensor as exact_tensor_tensor
-from bitpath.golden.trainium3.exact.cast import from_fp32, to_fp32
+from bitpath.golden.trainium3.exact.conversions import from_fp32, to_fp32
 from bitpath.golden.trainium3.exact.operators import BIT_OPERATORS, INTEGER_OPERATORS, OPERATORS, UNARY
 from bitpath.verif.trainium3.engines.codes import bits, destination, draw, tile
 

@@ -7,7 +7,7 @@ import pytest
 from bitpath.golden.trainium3 import Xorwow, dropout, rand2, rng, seeded_state
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS
 from bitpath.golden.trainium3.exact import dropout_element, rng_element, seed_word
-from bitpath.golden.trainium3.exact.cast import to_fp32
+from bitpath.golden.trainium3.exact.conversions import to_fp32
 from bitpath.verif.trainium3.engines.codes import bits, destination, draw, tile
 
 INTEGERS = [name for name in FORMATS if "int" in name]

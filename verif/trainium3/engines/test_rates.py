@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from bitpath.golden.machines import MACHINES
 from bitpath.golden.trainium3 import engine_cycles, rates_table
-from bitpath.golden.trainium3.declarations.core_rates import CORE_RATES
-from bitpath.golden.trainium3.vector.cycles import OPERATIONS
+from bitpath.golden.trainium3.declarations.rates import CORE_RATES
+from bitpath.golden.trainium3.vector.rates import OPERATIONS
 from bitpath.sim.__main__ import cli
 
 VALUES = {each.quantity: each.value for each in rates_table()}

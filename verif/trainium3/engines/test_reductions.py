@@ -8,9 +8,8 @@ import pytest
 from bitpath.golden.trainium3 import tensor_reduce, tensor_scalar_reduce
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS
 from bitpath.golden.trainium3.exact import reduce_row
-from bitpath.golden.trainium3.exact.cast import from_fp32, to_fp32
-from bitpath.golden.trainium3.exact.operators import OPERATORS, UNARY
-from bitpath.golden.trainium3.exact.reduction import IDENTITIES
+from bitpath.golden.trainium3.exact.conversions import from_fp32, to_fp32
+from bitpath.golden.trainium3.exact.operators import IDENTITIES, OPERATORS, UNARY
 from bitpath.verif.trainium3.engines.codes import bits, destination, draw, tile
 
 NAMES = tuple(FORMATS)

@@ -20,6 +20,7 @@ from bitpath.golden.trainium3 import (
     tile_latency,
     unpack_rows,
 )
+from bitpath.golden.trainium3.core.rmsnorm import NUMERICS, DtypeModeName
 from bitpath.golden.trainium3.declarations.rates import TRAINIUM2, TRAINIUM3
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_RMSNORM_QUANT, DtypeMode, EpsPlacement, SumOrder
 from bitpath.golden.trainium3.exact import (
@@ -31,7 +32,6 @@ from bitpath.golden.trainium3.exact import (
     rmsnorm_row,
     row_bytes,
 )
-from bitpath.golden.trainium3.rmsnorm.rmsnorm_quant import NUMERICS, DtypeModeName
 from bitpath.verif.trainium3.engines.codes import draw
 
 BF, FN = ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn

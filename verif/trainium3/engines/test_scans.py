@@ -10,7 +10,7 @@ from bitpath.golden.trainium3 import tensor_reduce, tensor_scalar_cumulative, te
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS
 from bitpath.golden.trainium3.exact import cumulate_row, scan_row
 from bitpath.golden.trainium3.exact.operators import OPERATORS
-from bitpath.golden.trainium3.exact.scan import CUMULATIVE_IDENTITIES
+from bitpath.golden.trainium3.exact.vector import CUMULATIVE_IDENTITIES
 from bitpath.verif.trainium3.engines.codes import bits, destination, draw, tile
 
 NAMES = tuple(FORMATS)

@@ -10,7 +10,7 @@ from bitpath.golden.trainium3 import range_select, select_reduce, tensor_copy_pr
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS
 from bitpath.golden.trainium3.declarations.engines import RANGE_SELECT_COMPARISONS
 from bitpath.golden.trainium3.exact import copy_row_predicated, select_range, select_row
-from bitpath.golden.trainium3.exact.cast import from_fp32, to_fp32
+from bitpath.golden.trainium3.exact.conversions import from_fp32, to_fp32
 from bitpath.verif.trainium3.engines.codes import bits, destination, draw, tile
 
 NAMES = tuple(FORMATS)

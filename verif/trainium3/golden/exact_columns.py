@@ -4,7 +4,7 @@ import numpy as np
 
 from bitpath.golden.arrays.codec import DTYPES, codes_of, format_of
 from bitpath.golden.formats.catalogue import E2M1, E4M3FN, FloatFormat
-from bitpath.golden.trainium3.declarations.dot import DotNumerics
+from bitpath.golden.trainium3.declarations.quad_mx import DotNumerics
 from bitpath.golden.trainium3.exact.dot import DotTrace, trace_dot_product
 
 Side = tuple[np.ndarray, FloatFormat, np.ndarray]

@@ -6,8 +6,7 @@ import ml_dtypes
 import numpy as np
 
 from bitpath.golden import trainium3
-from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, FP32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, FP32, Rounding
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, ScaleRule
 from bitpath.golden.trainium3.declarations.rates import TRAINIUM3
 from bitpath.golden.trainium3.declarations.vector import (

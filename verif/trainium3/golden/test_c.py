@@ -12,14 +12,12 @@ from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, encode_a
 from bitpath.golden.c.constants import TRAINIUM3_FORMATS, enumerations
 from bitpath.golden.c.export import export
 from bitpath.golden.c.prototypes import functions
-from bitpath.golden.formats.blocks import MX_FORMATS
-from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3, E4M3FN, E5M2, FP16, FP32, TF32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3, E4M3FN, E5M2, FP16, FP32, MX_FORMATS, TF32, Rounding
 from bitpath.golden.scalar.codec import Overflow
 from bitpath.golden.trainium3.declarations.quad_mx import PRESETS, TRAINIUM3_QUAD_MX
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_MATMUL
 from bitpath.golden.trainium3.matmul.array import chain_rows
-from bitpath.golden.trainium3.matmul.psum import psum_write
+from bitpath.golden.trainium3.matmul.instruction import psum_write
 from bitpath.verif.common.known_answers import skip_absent
 from bitpath.verif.kit.c_library import counts
 from bitpath.verif.kit.testplan import covers

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
-from bitpath.golden.formats.catalogue import E5M2, FP16, FP32
-from bitpath.golden.formats.presets import Preset
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import E5M2, FP16, FP32, Rounding
+from bitpath.golden.formats.sources import Preset
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
-from bitpath.golden.trainium3.declarations import gpsimd, memory
+from bitpath.golden.trainium3.core.rmsnorm import EpsPlacementName, QuantTypeName
+from bitpath.golden.trainium3.declarations import memory
 from bitpath.golden.trainium3.declarations import quad_mx as trainium3
 from bitpath.golden.trainium3.declarations import tensor as trainium3_tensor
 from bitpath.golden.trainium3.declarations import vector as trainium3_vector
@@ -23,9 +23,7 @@ from bitpath.golden.trainium3.declarations.vector import (
     QuantType,
     SumOrder,
 )
-from bitpath.golden.trainium3.rmsnorm.rmsnorm import EpsPlacementName
-from bitpath.golden.trainium3.rmsnorm.rmsnorm_quant import QuantTypeName
-from bitpath.golden.trainium3.vector.reduction import SumOrderName
+from bitpath.golden.trainium3.vector.engine import SumOrderName
 
 
 def test_presets_go_by_their_names():
@@ -37,7 +35,7 @@ def test_presets_go_by_their_names():
 
 def test_everything_has_a_source():
     presets = (*PRESETS.values(), *memory.PRESETS.values(), TRAINIUM2, TRAINIUM3)
-    choices = (*CHOICES, *memory.CHOICES, *gpsimd.GPSIMD_CHOICES)
+    choices = (*CHOICES, *memory.CHOICES, *trainium3_vector.GPSIMD_CHOICES)
     sources = [source for preset in presets for source in preset.sources.values()]
     sources += [choice.source for choice in choices]
     assert len({choice.statement for choice in choices}) == len(choices)

@@ -4,11 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, FP32, FloatFormat
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, FP32, FloatFormat, Rounding
 from bitpath.golden.scalar.codec import decode
-from bitpath.golden.trainium3.declarations.dot import ScaleNan
-from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED, ScaleNan
 from bitpath.golden.trainium3.exact.dot import dot_step, trace_dot_product, trace_dot_step
 from bitpath.verif.kit.testplan import covers
 

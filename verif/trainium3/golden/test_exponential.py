@@ -16,7 +16,7 @@ from bitpath.golden.scalar.rounding import ulp
 from bitpath.golden.trainium3 import exponential
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL
 from bitpath.golden.trainium3.exact import exponential as scalar_exponential
-from bitpath.golden.trainium3.exact.exponential import LN2, SERIES_TERMS, ln2, log2e, power_table
+from bitpath.golden.trainium3.exact.functions import LN2, SERIES_TERMS, ln2, log2e, power_table
 
 NUMERICS = TRAINIUM3_EXPONENTIAL.numerics
 SMALLER = replace(NUMERICS, fraction_bits=24, table_bits=9, log2e_bits=30, power_bits=40)

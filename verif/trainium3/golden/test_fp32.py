@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from bitpath.golden.arrays.codec import DTYPES, codes_of
-from bitpath.golden.formats.catalogue import BF16, E2M1, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, E2M1, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32, Rounding
 from bitpath.golden.scalar import fp32 as exact
 from bitpath.golden.scalar.codec import Kind, Overflow, decode
 from bitpath.golden.scalar.rounding import round_to_format

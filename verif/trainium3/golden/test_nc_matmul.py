@@ -11,15 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, encode_array
-from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32, Rounding
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.fp32 import add, convert, multiply
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3 import Xorwow, nc_matmul, psum_random_bits
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_MATMUL, ProductRounding
 from bitpath.golden.trainium3.exact import multiply_add
-from bitpath.golden.trainium3.exact.psum import psum_write
+from bitpath.golden.trainium3.exact.dot import psum_write
 
 EXACT = TRAINIUM3_MATMUL.numerics
 BF16_PRODUCTS = TRAINIUM2_BF16_PRODUCTS.numerics

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from bitpath.golden.arrays.codec import DTYPES, codes_of, format_of
-from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, FP32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, FP32, Rounding
 from bitpath.golden.trainium3 import nc_matmul_mx
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
-from bitpath.golden.trainium3.exact.psum import psum_write as exact_psum_write
-from bitpath.golden.trainium3.matmul.psum import psum_write
+from bitpath.golden.trainium3.exact.dot import psum_write as exact_psum_write
+from bitpath.golden.trainium3.matmul.instruction import psum_write
 from bitpath.verif.trainium3.golden.exact_columns import column_steps, instruction_side
 
 E4, E5, FP4 = DTYPES[E4M3FN], DTYPES[E5M2], DTYPES[E2M1]

@@ -11,7 +11,7 @@ from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array
 from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, FP16, FP32, FloatFormat
 from bitpath.golden.trainium3 import dequantize, pack_x4, quantize_mx, quantize_offline
 from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
-from bitpath.golden.trainium3.exact.quantize import quantize_block
+from bitpath.golden.trainium3.exact.conversions import quantize_block
 from bitpath.verif.common.boundary_codes import crossing
 
 E4, E5, FP4 = DTYPES[E4M3FN], DTYPES[E5M2], DTYPES[E2M1]

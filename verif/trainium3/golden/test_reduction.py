@@ -11,7 +11,7 @@ from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3 import activation_reduce, tensor_reduce, tensor_scalar_reduce
 from bitpath.golden.trainium3.declarations.vector import SumOrder
-from bitpath.golden.trainium3.vector.reduction import exact_sum, serial_sum
+from bitpath.golden.trainium3.vector.engine import exact_sum, serial_sum
 
 NAN = FP32.nan_code
 CORNERS = (0, 1 << 31, 1, 0x80000001, 0x7FFFFF, 0x7F7FFFFF, 0xFF7FFFFF)

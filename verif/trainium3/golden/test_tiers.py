@@ -11,11 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitpath.golden.arrays.codec import decode_array, encode_array
-from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, FP32, TF32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, FP32, TF32, Rounding
 from bitpath.golden.scalar.rounding import round_to_format
-from bitpath.golden.trainium3.declarations.dot import ScaleNan
-from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED, ScaleNan
 from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.golden.trainium3.matmul.array_loop import sum_to_odd
 from bitpath.verif.kit.testplan import covers

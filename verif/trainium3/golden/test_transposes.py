@@ -7,7 +7,7 @@ import pytest
 from bitpath.golden.arrays.codec import DTYPES, codes_of
 from bitpath.golden.formats.catalogue import E3M4, E5M2, FP16, FP32
 from bitpath.golden.trainium3 import nc_matmul, nc_transpose
-from bitpath.golden.trainium3.matmul.transpose import TRANSPOSE_DTYPES
+from bitpath.golden.trainium3.matmul.nc_matmul import TRANSPOSE_DTYPES
 
 
 @pytest.mark.parametrize("dtype", TRANSPOSE_DTYPES, ids=str)

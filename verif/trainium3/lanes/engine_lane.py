@@ -8,7 +8,7 @@ from random import Random
 
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
-from bitpath.golden.trainium3.exact.cast import from_fp32, to_fp32
+from bitpath.golden.trainium3.exact.conversions import from_fp32, to_fp32
 from bitpath.golden.trainium3.exact.operators import BIT_OPERATORS, OPERATORS
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.lanes.engine_lane import FIRST_BIT_OPERATOR, WORD_BITS, EngineControl, Operator

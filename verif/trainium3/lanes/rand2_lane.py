@@ -11,7 +11,7 @@ import numpy as np
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
 from bitpath.golden.trainium3.exact import uniform
-from bitpath.golden.trainium3.exact.cast import from_fp32
+from bitpath.golden.trainium3.exact.conversions import from_fp32
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Config, rand2_beat
 from bitpath.verif.common.fp32 import numbers as fp32

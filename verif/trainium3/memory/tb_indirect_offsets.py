@@ -10,7 +10,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
-from bitpath.golden.trainium3.memory.indirect import indirect_offsets
+from bitpath.golden.trainium3.memory.access_pattern import indirect_offsets
 from bitpath.rtl.trainium3.memory.indirect_offsets import (
     ROWS,
     TENSOR_ROWS,

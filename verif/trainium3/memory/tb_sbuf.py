@@ -16,7 +16,7 @@ import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
-from bitpath.golden.trainium3.dma.read_add_write import read_add_write
+from bitpath.golden.trainium3.dma.compute import read_add_write
 from bitpath.golden.trainium3.memory.access_pattern import AccessPattern
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode, beat_layout
 from bitpath.rtl.trainium3.faults import Fault

@@ -10,7 +10,7 @@ import cocotb
 import numpy as np
 
 from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, SCALE_OFFSETS, SCALE_PARTITIONS
-from bitpath.golden.trainium3.memory.scales import fetch_scales
+from bitpath.golden.trainium3.memory.access_pattern import fetch_scales
 from bitpath.rtl.trainium3.memory.scale_fetch import ROWS, SCALES, ScaleFetch, ScaleFetchConfig, scale_rows
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment

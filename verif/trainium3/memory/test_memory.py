@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from bitpath.golden.arrays.codec import DTYPES
-from bitpath.golden.formats.catalogue import BF16, FP32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, FP32, Rounding
 from bitpath.golden.trainium3 import AccessPattern, Hbm, HbmPattern, Psum, Sbuf, exact
 
 BFLOAT = np.dtype(ml_dtypes.bfloat16)

@@ -3,8 +3,7 @@
 from amaranth import Cat, Const, Mux, Signal, signed
 from amaranth.lib import data
 
-from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, FP32, FloatFormat
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, FP32, FloatFormat, Rounding
 from bitpath.golden.trainium3.declarations.vector import SCALE_BYTES
 from bitpath.rtl.trainium3.rmsnorm_quant.lane import QuantizePass, RmsNormQuantLane
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import Phase, RmsNormQuantConfig, command_layout

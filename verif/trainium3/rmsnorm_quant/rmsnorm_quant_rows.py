@@ -31,7 +31,7 @@ NUMERICS = TRAINIUM3_RMSNORM_QUANT.numerics
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Arguments of `bitpath.golden.trainium3.rmsnorm.rmsnorm_quant` that are not arrays, with the same names."""
+    """Arguments of `bitpath.golden.trainium3.core.rmsnorm` that are not arrays, with the same names."""
 
     eps: float = float(NUMERICS.eps)
     eps_placement: str = NUMERICS.eps_placement.value

@@ -20,8 +20,7 @@ from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES, format_of
-from bitpath.golden.formats.catalogue import BF16, CATALOGUE, FP16, FP32, FloatFormat
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, CATALOGUE, FP16, FP32, FloatFormat, Rounding
 from bitpath.golden.scalar import fp32
 from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
@@ -33,7 +32,7 @@ from bitpath.golden.trainium3.declarations.vector import (
     EpsPlacement,
 )
 from bitpath.golden.trainium3.operands import fp32 as fast
-from bitpath.golden.trainium3.vector.reduction import serial_sum
+from bitpath.golden.trainium3.vector.engine import serial_sum
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import RmsNormQuantConfig, command_layout
 from bitpath.rtl.trainium3.rmsnorm_quant.rmsnorm_quant import RmsNormQuant

@@ -7,8 +7,19 @@ from itertools import product
 from random import Random
 from typing import Any
 
-from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, E8M0, FP16, FP32, TF32, FloatFormat
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import (
+    BF16,
+    E3M4,
+    E4M3,
+    E4M3FN,
+    E5M2,
+    E8M0,
+    FP16,
+    FP32,
+    TF32,
+    FloatFormat,
+    Rounding,
+)
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
 from bitpath.golden.trainium3.declarations.tensor import LOW_BITS, PATTERNS, TRAINIUM3_SPARSE

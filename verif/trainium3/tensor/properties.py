@@ -5,8 +5,7 @@ from functools import partial
 
 from amaranth import Cat, Mux, Value, signed
 
-from bitpath.golden.formats.catalogue import E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32, FloatFormat
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32, FloatFormat, Rounding
 from bitpath.golden.trainium3.declarations.tensor import LOW_BITS
 from bitpath.rtl.trainium3.tensor.background_transpose import BackgroundTranspose, TransposeConfig
 from bitpath.rtl.trainium3.tensor.config import NARROW, CorePeConfig

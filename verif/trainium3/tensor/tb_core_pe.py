@@ -11,8 +11,7 @@ from random import Random
 
 import cocotb
 
-from bitpath.golden.formats.catalogue import FP32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import FP32, Rounding
 from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.rounding import floor_log2
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig

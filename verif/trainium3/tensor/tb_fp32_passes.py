@@ -12,8 +12,7 @@ from random import Random
 import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
 
-from bitpath.golden.formats.catalogue import FP32, TF32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import FP32, TF32, Rounding
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.fp32 import convert
 from bitpath.golden.trainium3.declarations.tensor import LOW_BITS

@@ -14,8 +14,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 
-from bitpath.golden.formats.catalogue import FP32
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import FP32, Rounding
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3.declarations.tensor import LOW_BITS
 from bitpath.golden.trainium3.exact import multiply_add

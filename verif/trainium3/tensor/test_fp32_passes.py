@@ -18,7 +18,7 @@ from bitpath.golden.trainium3.declarations.tensor import TRAINIUM3_DOUBLE_ROW
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL
 from bitpath.golden.trainium3.exact import fp32_halves, psum_write, split12
 from bitpath.golden.trainium3.exact.dot import trace_dot_product
-from bitpath.golden.trainium3.matmul.fp32_passes import halves
+from bitpath.golden.trainium3.matmul.nc_matmul import halves
 
 NUMERICS = TRAINIUM3_MATMUL.numerics
 CORNERS = (0, 1, 0xFFF, 0x1000, 0x007FFFFF, 0x00800000, 0x3F800001, 0x3F9E0652, 0x7F7FFFFF, 0x7F800000, 0x7FC00001)

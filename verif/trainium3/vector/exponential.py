@@ -11,7 +11,7 @@ from bitpath.golden.arrays.codec import decode_array
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat
 from bitpath.golden.scalar import fp32 as exact
 from bitpath.golden.trainium3.exact import exponential
-from bitpath.golden.trainium3.vector.exponential import exponential_of
+from bitpath.golden.trainium3.vector.activation import exponential_of
 from bitpath.rtl.trainium3.vector.exponential import ExponentialConfig, Reduce, Source, beat_layout, result_layout
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.kit.mismatches import Shown

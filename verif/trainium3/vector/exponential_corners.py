@@ -10,7 +10,7 @@ from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat
 from bitpath.golden.scalar import fp32 as exact
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.trainium3.declarations.vector import ExponentialNumerics
-from bitpath.golden.trainium3.exact.exponential import argument, exponential, log2e, exponential_power
+from bitpath.golden.trainium3.exact.functions import argument, exponential, exponential_power, log2e
 from bitpath.verif.kit.boundaries import SIDES, Boundary, float_boundaries
 from bitpath.verif.trainium3.vector.exponential import code
 
@@ -182,7 +182,9 @@ def _boundaries(numerics: ExponentialNumerics, rng: Random) -> Iterator[Corner]:
                 element = code(log(tie)) + step
                 x = decode(FP32, element)
                 result = exponential(numerics, element, 0)
-                rounded = decode(FP32, result).value if fmt is BF16 and result != INFINITY else exponential_power(numerics, x)
+                rounded = (
+                    decode(FP32, result).value if fmt is BF16 and result != INFINITY else exponential_power(numerics, x)
+                )
                 beside = (rounded - tie) / boundary.unit
                 if 0 < abs(beside) < Fraction(1, 2):
                     name = f"boundary/{fmt.name}/{boundary.name}/{SIDES[1 if beside > 0 else -1]} tie"

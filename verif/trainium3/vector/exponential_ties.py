@@ -9,7 +9,7 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.rounding import floor_log2
 from bitpath.golden.trainium3.declarations.vector import ExponentialNumerics
-from bitpath.golden.trainium3.exact.exponential import exponential_power
+from bitpath.golden.trainium3.exact.functions import exponential_power
 from bitpath.verif.trainium3.vector.exponential import code
 
 NEAREST = (

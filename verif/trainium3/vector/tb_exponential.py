@@ -18,8 +18,8 @@ from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat
 from bitpath.golden.trainium3.declarations.vector import ExponentialNumerics
 from bitpath.golden.trainium3.exact import exponential
-from bitpath.golden.trainium3.vector.exponential import exponential_of
-from bitpath.golden.trainium3.vector.reduction import serial_sum
+from bitpath.golden.trainium3.vector.activation import exponential_of
+from bitpath.golden.trainium3.vector.engine import serial_sum
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.vector.exponential import Exponential, ExponentialConfig, Reduce, Source
 from bitpath.verif.common.fp32 import numbers as fp32

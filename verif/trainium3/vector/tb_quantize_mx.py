@@ -16,7 +16,7 @@ from bitpath.golden.formats.catalogue import BF16, E2M1, E8M0, FP16, FP32
 from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
-from bitpath.golden.trainium3.exact.quantize import quantize_block
+from bitpath.golden.trainium3.exact.conversions import quantize_block
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.vector.quantize_mx import BLOCK, ELEMENTS, QuantizeMx, QuantizeMxConfig
 from bitpath.verif.common.boundary_codes import codes_about

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bitpath.golden.aie_ml_v2 import Registers
-from bitpath.golden.aie_ml_v2.declarations.registers import REGISTERS, STORAGE_BITS
+from bitpath.golden.aie_ml_v2.declarations.tile import REGISTERS, STORAGE_BITS
 
 
 def parts(name):

@@ -11,8 +11,7 @@ from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, E2M1, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, FloatFormat
 from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL
-from bitpath.golden.trainium3.matmul.instruction import accumulates
-from bitpath.golden.trainium3.matmul.psum import psum_write
+from bitpath.golden.trainium3.matmul.instruction import accumulates, psum_write
 from bitpath.golden.trainium3.operands.layout import unpack_x4
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.instruction import BODIES, Engine, instruction_layout

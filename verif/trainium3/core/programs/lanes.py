@@ -14,7 +14,7 @@ from bitpath.golden.trainium3.declarations.engines import ReduceCommand
 from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, ScaleRule
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL
 from bitpath.golden.trainium3.exact import activate2, exponential, uniform
-from bitpath.golden.trainium3.exact.cast import from_fp32, to_fp32
+from bitpath.golden.trainium3.exact.conversions import from_fp32, to_fp32
 from bitpath.golden.trainium3.operands.layout import pack_x4
 from bitpath.rtl.trainium3.core.instruction import Engine, Operation, Second
 from bitpath.rtl.trainium3.dma.dtype import Dtype

@@ -1,0 +1,389 @@
+"""ZEROACC, ZEROSRC and CLEARDVALID: rows of Dst become undefined, banks become zero or are given back.
+
+Ref: tt-isa-documentation 3930471, ZEROACC, ZEROSRC and CLEARDVALID; ttsim v1.10.0 for Blackhole's tiles.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bitpath.golden.tensix.core.state import (
+    SourceBanks,
+    State,
+    UndefinedBehavior,
+    movb2d_format,
+    movd2b_format,
+    src_a_format,
+    src_b_format,
+    style_of,
+)
+from bitpath.golden.tensix.core.unpacker import MINUS_INFINITY
+from bitpath.golden.tensix.declarations.formats import (
+    BLOCK_ROWS,
+    COLUMNS,
+    DST16_BF16,
+    DST16_FP16,
+    DST16_ROWS,
+    DST32,
+    FACE,
+    SRC_ROWS,
+    Chip,
+    Format,
+    Style,
+    WordLayout,
+)
+from bitpath.golden.tensix.isa import Instruction
+from bitpath.golden.tensix.matrix.elementwise import elwadd, elwmul, elwsub
+from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS, mova2d, movb2a, movb2d, movd2a, trnspsrcb
+from bitpath.golden.tensix.matrix.mvmul import ROW_BROADCAST_ROWS, dotpv, gapool, mvmul, mvmul_row
+from bitpath.golden.tensix.matrix.pooling import gmpool
+from bitpath.golden.tensix.operands.arguments import broadcast_src_b
+from bitpath.golden.tensix.operands.registers import check_rows
+
+# MOVA2D, MOVB2D, MOVD2A, MOVD2B, MOVB2A and TRNSPSRCB: which rows they move; golden's moves change the words.
+#
+# The rows are operands plus RWCs, for Dst plus math offset, aligned to their number by clearing low bits.
+#
+# Ref: tt-isa-documentation 3930471, pages of the instructions; MOVB2A by ttsim v1.10.0.
+
+
+ONE_ROW, SEVERAL_ROWS = 0, 2
+"""Modes of MOVA2D, MOVD2A, MOVD2B and MOVB2A: one row, or eight to Dst and four else."""
+COLUMN_0, ONE_ROW_TO_8, FOUR_ROWS = 1, 2, 4
+"""Bits of MOVB2D's mode; the second goes before the third."""
+TRANSPOSED = slice(16, 32)
+"""Rows that TRNSPSRCB exchanges with their columns."""
+
+
+def execute_mova2d(state: State, thread: int, instruction: Instruction) -> None:
+    """Execute MOVA2D."""
+    fmt, count = src_a_format(state, thread), _rows(instruction, 8)
+    source = _source_rows(state.src_a, instruction["src_row"] + state.rwc[thread].src_a, count)
+    _to_dst(state, thread, instruction, fmt, count, lambda old, **options: mova2d(old, source, **options))
+    state.step_rwc(thread, instruction["modifier"])
+
+
+def execute_movb2d(state: State, thread: int, instruction: Instruction) -> None:
+    """Execute MOVB2D."""
+    fmt, own, mode = movb2d_format(state, thread), src_b_format(state, thread), instruction["mode"]
+    count = 8 if mode & ONE_ROW_TO_8 else 4 if mode & FOUR_ROWS else 1
+    taken = 1 if mode & ONE_ROW_TO_8 else count
+    source = _source_rows(state.src_b, instruction["src_row"] + state.rwc[thread].src_b, taken)
+
+    def move(old: np.ndarray, **options: Any) -> np.ndarray:
+        return movb2d(old, source, srcb_format=own, column_0=bool(mode & COLUMN_0), **options)
+
+    _to_dst(state, thread, instruction, fmt, count, move)
+    state.step_rwc(thread, instruction["modifier"])
+
+
+def execute_movd2a(state: State, thread: int, instruction: Instruction) -> None:
+    """Execute MOVD2A."""
+    row = instruction["src_row"] + state.rwc[thread].src_a
+    _from_dst(state, thread, instruction, src_a_format(state, thread), state.src_a, row)
+
+
+def execute_movd2b(state: State, thread: int, instruction: Instruction) -> None:
+    """Execute MOVD2B."""
+    row = instruction["src_row"] + state.rwc[thread].src_b
+    _from_dst(state, thread, instruction, movd2b_format(state, thread), state.src_b, row)
+
+
+def execute_movb2a(state: State, thread: int, instruction: Instruction) -> None:
+    """Execute MOVB2A."""
+    count = _rows(instruction, 4)
+    source = _source_rows(state.src_b, instruction["src_b_row"] + state.rwc[thread].src_b, count)
+    target = _source_rows(state.src_a, instruction["src_a_row"] + state.rwc[thread].src_a, count)
+    target[:] = movb2a(
+        source,
+        srcb_format=src_b_format(state, thread),
+        keep_denormals=bool(state.config.read("zero_flag_disabled_src", thread)),
+        numerics=state.numerics,
+    )
+    state.step_rwc(thread, instruction["modifier"])
+
+
+def execute_trnspsrcb(state: State, _: int, __: Instruction) -> None:
+    """Execute TRNSPSRCB."""
+    rows = state.src_b.read[TRANSPOSED]
+    rows[:] = trnspsrcb(rows)
+
+
+def _rows(instruction: Instruction, several: int) -> int:
+    """Return how many rows an instruction moves."""
+    if instruction["mode"] not in (ONE_ROW, SEVERAL_ROWS):
+        raise ValueError(f"mode must be 0 or 2 in {instruction.name}, not {instruction['mode']}")
+    return several if instruction["mode"] else 1
+
+
+def _source_rows(source: SourceBanks, row: int, count: int) -> np.ndarray:
+    """Return rows of the Matrix unit's bank, from one aligned to their number; writes reach the register."""
+    first = row % SRC_ROWS & ~(count - 1)
+    return source.read[first : first + count]
+
+
+def _layout(fmt: Format, wide: bool) -> WordLayout:
+    return DST32 if wide else DST16_FP16 if fmt in SHORT_FORMATS else DST16_BF16
+
+
+def _to_dst(
+    state: State,
+    thread: int,
+    instruction: Instruction,
+    fmt: Format,
+    count: int,
+    move: Callable[..., np.ndarray],
+) -> None:
+    """Move rows to Dst by golden's move, a function of the old rows and of options."""
+    fp32, low_half = bool(state.config.read("fp32_enabled", thread)), bool(instruction["low_half"])
+    layout = _layout(fmt, fmt is Format.TF32 or low_half or (fp32 and state.numerics.moves_follow_fp32))
+    row = state.dst_row(thread, instruction["dst"]) & ~(count - 1)
+    new = move(
+        state.dst.read(row, count, layout),
+        srca_format=fmt,
+        fp32_enabled=fp32,
+        low_half=low_half,
+        keep_denormals=bool(state.config.read("zero_flag_disabled_src", thread)),
+        numerics=state.numerics,
+    )
+    state.dst.write(row, new, layout)
+
+
+def _from_dst(state: State, thread: int, instruction: Instruction, fmt: Format, source: SourceBanks, row: int) -> None:
+    """Move Dst rows to the Matrix unit's bank, then step the RWCs."""
+    wide = bool(state.config.read("fp32_enabled", thread) or state.config.read("int8_math", thread))
+    low_half, count = bool(instruction["low_half"]), _rows(instruction, 4)
+    if not wide and (low_half or fmt is Format.TF32):
+        what = "low_half" if low_half else "TF32"
+        raise UndefinedBehavior(f"Fp32_enabled must be 1 in {instruction.name} with {what}, not 0")
+    first = state.dst_row(thread, instruction["dst"]) & ~(count - 1)
+    words = state.dst.read(first, count, _layout(fmt, wide))
+    _source_rows(source, row, count)[:] = movd2a(words, srca_format=fmt, dst32=wide, low_half=low_half)
+    state.step_rwc(thread, instruction["modifier"])
+
+
+# MVMUL, DOTPV, GAPOOL, GMPOOL and the element-wise operations: which rows they take, and what golden computes of them.
+#
+# The rows are those of the RWCs, for Dst with operand and math offset added, aligned by clearing low bits::
+#
+#     MVMUL, DOTPV         8 Dst rows    8 of SrcB    16 of SrcA
+#     MVMUL broadcasting   Dst rows 0, 2, 4 and 6 from a base that is not aligned in bit 0, 1 of SrcB, 16 of SrcA
+#     GAPOOL, GMPOOL       4 Dst rows    8 of SrcB    16 of SrcA
+#     element-wise         8 Dst rows    8 of SrcB, broadcasting 1    8 of SrcA
+#
+# Ref: tt-isa-documentation 3930471, pages of the instructions; of Blackhole for the formats.
+
+
+POOLS = ("GAPOOL", "GMPOOL")
+POOL_ROWS = 4
+"""Dst rows of GAPOOL and GMPOOL."""
+BROADCAST_BASE = 0x3F9
+"""Bits of the first Dst row of an MVMUL with row broadcast."""
+ELEMENTWISE: dict[str, Callable[..., np.ndarray]] = {"ELWMUL": elwmul, "ELWADD": elwadd, "ELWSUB": elwsub}
+
+
+class Operands(NamedTuple):
+    """What an instruction computes with.
+
+    Attributes
+    ----------
+    formats : SrcA's and SrcB's.
+    src_a_row, src_b_row, dst_row : first rows, aligned as the instruction aligns them.
+    """
+
+    style: Style
+    formats: tuple[Format, Format]
+    layout: WordLayout
+    phase: int
+    keeps_denormals: bool
+    src_a_row: int
+    src_b_row: int
+    dst_row: int
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Arguments that golden's operations have in common."""
+        return {
+            "style": self.style,
+            "dst32": self.layout is DST32,
+            "srca_format": self.formats[0],
+            "srcb_format": self.formats[1],
+        }
+
+
+def execute_product(state: State, thread: int, instruction: Instruction) -> None:
+    """Execute an MVMUL, DOTPV, GAPOOL, GMPOOL, ELWMUL, ELWADD or ELWSUB, then flip banks and step the RWCs.
+
+    Raises
+    ------
+    UndefinedBehavior, ValueError : formats that are undefined or do not go together; rows that golden does not model;
+        MVMUL, DOTPV or GAPOOL with Zero_Flag_disabled_src; ELWADD or ELWSUB in another phase than 0.
+    """
+    operands = operands_of(state, thread, instruction)
+    if instruction.name in ELEMENTWISE:
+        _elementwise(state, instruction, operands)
+    elif instruction.name == "GMPOOL":
+        _pool(state, instruction, operands)
+    else:
+        if operands.keeps_denormals:
+            raise ValueError("Zero_Flag_disabled_src must be 0: golden does not model denormals of SrcB here")
+        if instruction.name == "GAPOOL":
+            _pool(state, instruction, operands)
+        elif instruction["broadcast_row"]:
+            _multiply_row(state, operands)
+        else:
+            _multiply(state, instruction, operands)
+    state.flip_sources(thread, instruction["flip"])
+    state.step_rwc(thread, instruction["modifier"])
+
+
+def operands_of(state: State, thread: int, instruction: Instruction) -> Operands:
+    """Return what an instruction computes with; raises as `src_a_format`."""
+    formats = src_a_format(state, thread), src_b_format(state, thread)
+    style = style_of(state, thread, formats[0])
+    wide = style is Style.INT8 or state.config.read("fp32_enabled", thread)
+    counters, broadcasts = state.rwc[thread], bool(instruction.fields.get("broadcast_row"))
+    if instruction.name in POOLS:
+        kept = ~(POOL_ROWS - 1)
+    else:
+        kept = BROADCAST_BASE if broadcasts and instruction.name not in ELEMENTWISE else ~(BLOCK_ROWS - 1)
+    return Operands(
+        style=style,
+        formats=formats,
+        layout=DST32 if wide else DST16_FP16 if style is Style.FP16 else DST16_BF16,
+        phase=(counters.fidelity_phase + state.config.of_thread("fidelity_base", thread)) % 4,
+        keeps_denormals=bool(state.config.read("zero_flag_disabled_src", thread)),
+        src_a_row=counters.src_a & ~(BLOCK_ROWS - 1),
+        src_b_row=counters.src_b if broadcasts else counters.src_b & ~(BLOCK_ROWS - 1),
+        dst_row=state.dst_row(thread, instruction["dst"]) & kept,
+    )
+
+
+def _src_a(state: State, operands: Operands) -> np.ndarray:
+    """Return SrcA's 16 rows, which must start where golden's MVMUL may."""
+    row = operands.src_a_row
+    check_rows(src_a_row=row, src_b_row=0, dst_row=0, dst32=False, numerics=state.numerics)
+    return state.src_a.read[row : row + COLUMNS]
+
+
+def _src_b(state: State, operands: Operands) -> np.ndarray:
+    """Return the aligned block of 8 SrcB rows."""
+    row = operands.src_b_row & ~(BLOCK_ROWS - 1)
+    return state.src_b.read[row : row + BLOCK_ROWS]
+
+
+def _multiply(state: State, instruction: Instruction, operands: Operands) -> None:
+    operation = mvmul if instruction.name == "MVMUL" else dotpv
+    old = state.dst.read(operands.dst_row, BLOCK_ROWS, operands.layout)
+    sources = _src_b(state, operands), _src_a(state, operands)
+    new = operation(old, *sources, phase=operands.phase, numerics=state.numerics, **operands.options)
+    state.dst.write(operands.dst_row, new, operands.layout)
+
+
+def _multiply_row(state: State, operands: Operands) -> None:
+    """Add one SrcB row @ SrcA to the Dst rows that row broadcast writes."""
+    old = state.dst.read(operands.dst_row, BLOCK_ROWS, operands.layout)
+    sources = state.src_b.read[operands.src_b_row][np.newaxis], _src_a(state, operands)
+    new = mvmul_row(old, *sources, phase=operands.phase, numerics=state.numerics, **operands.options)
+    rows = range(BLOCK_ROWS - 1) if state.numerics.row_broadcast_writes_all else ROW_BROADCAST_ROWS
+    for each in rows:
+        state.dst.write(operands.dst_row + each, new[each : each + 1], operands.layout)
+
+
+def _pool(state: State, instruction: Instruction, operands: Operands) -> None:
+    """GAPOOL, or GMPOOL, to which an undefined Dst row is below everything; golden takes a block of 8 rows and leaves 4."""
+    maximum = instruction.name == "GMPOOL"
+    old = np.zeros((BLOCK_ROWS, COLUMNS), np.uint32)
+    old[:POOL_ROWS] = state.dst.read(operands.dst_row, POOL_ROWS, operands.layout, ones=maximum)
+    sources = old, _src_b(state, operands), _src_a(state, operands)
+    if maximum:
+        argmax = bool(instruction["argmax"])
+        new = gmpool(*sources, argmax=argmax, numerics=state.numerics, **operands.options)
+    else:
+        new = gapool(*sources, phase=operands.phase, numerics=state.numerics, **operands.options)
+    state.dst.write(operands.dst_row, new[:POOL_ROWS], operands.layout)
+
+
+def _elementwise(state: State, instruction: Instruction, operands: Operands) -> None:
+    src_b = broadcast_src_b(
+        _src_b(state, operands),
+        row=operands.src_b_row % BLOCK_ROWS if instruction["broadcast_row"] else None,
+        column_0=bool(instruction["broadcast_column"]),
+    )
+    options = operands.options | {"keep_src_b_denormals": operands.keeps_denormals, "numerics": state.numerics}
+    if instruction.name == "ELWMUL":
+        options["phase"] = operands.phase
+    elif operands.phase:
+        raise ValueError(f"the fidelity phase must be 0 in {instruction.name}, not {operands.phase}")
+    else:
+        options["accumulate"] = bool(instruction["add_dst"])
+    old = state.dst.read(operands.dst_row, BLOCK_ROWS, operands.layout)
+    src_a = state.src_a.read[operands.src_a_row : operands.src_a_row + BLOCK_ROWS]
+    new = ELEMENTWISE[instruction.name](old, src_b, src_a, **options)
+    state.dst.write(operands.dst_row, new, operands.layout)
+
+
+ZERO_ROW, FACE_ROWS, HALF, ALL = range(4)
+"""Modes of ZEROACC: one row, 16 rows, half of Dst, all of it."""
+BLOCK_MASK = 0xFF
+"""Bits of ZEROACC's operand that number blocks of 16 rows."""
+
+
+def zeroacc(state: State, thread: int, instruction: Instruction) -> None:
+    """Execute ZEROACC: rows of 16 bits, or of a 32-bit row its upper half's, become undefined.
+
+    Raises
+    ------
+    ValueError : `revert`, which golden does not model.
+    """
+    mode, operand = instruction["mode"], instruction["operand"]
+    if state.chip is Chip.BLACKHOLE and instruction["revert"]:
+        raise ValueError("revert must be 0 in ZEROACC: golden does not model it; not 1")
+    if mode == ZERO_ROW:
+        wide = state.config.read("fp32_enabled", thread) or state.config.read("int8_math", thread)
+        state.dst.defined[state.dst.rows(state.dst_row(thread, operand), 1, dst32=bool(wide))] = False
+    elif mode == FACE_ROWS:
+        wide = bool(instruction["dst32"])
+        block = _block(state, thread, operand & BLOCK_MASK, wide)
+        if block < DST16_ROWS // FACE // (2 if wide else 1):
+            state.dst.defined[state.dst.rows(block * FACE, FACE, dst32=wide)] = False
+    elif mode == HALF:
+        first = DST16_ROWS // 2 * (operand & 1)
+        state.dst.defined[first : first + DST16_ROWS // 2] = False
+    else:
+        state.dst.defined[:] = False
+    if mode in (ZERO_ROW, FACE_ROWS):
+        state.step_rwc(thread, instruction["modifier"])
+
+
+def zerosrc(state: State, _: int, instruction: Instruction) -> None:
+    """Execute ZEROSRC: the unpacker's bank, the Matrix unit's or both, become 0; SrcA may become minus infinity."""
+    words = MINUS_INFINITY if instruction["negative_infinity"] else 0, 0
+    for bit, source in enumerate((state.src_a, state.src_b)):
+        if instruction["sources"] >> bit & 1:
+            _banks(source, instruction)[:] = words[bit]
+
+
+def cleardvalid(state: State, _: int, instruction: Instruction) -> None:
+    """Execute CLEARDVALID: banks go back to the unpackers, with `reset` all of them."""
+    for bit, source in enumerate((state.src_a, state.src_b)):
+        if instruction["reset"]:
+            source.reset()
+        elif instruction["flip"] >> bit & 1:
+            source.give_back(flip=not instruction["keep_reading"])
+
+
+def _block(state: State, thread: int, operand: int, wide: bool) -> int:
+    """Return the block of 16 rows; Blackhole goes on in the half that the RWC and the math offset name."""
+    absolute = state.chip is Chip.WORMHOLE or state.config.read("zeroacc_absolute_tile_mode", thread)
+    offset = state.rwc[thread].dst + state.config.of_thread("math_offset", thread)
+    if absolute or not offset & (0x300 if wide else 0x200):
+        return operand
+    return operand + (16 if wide else 32)
+
+
+def _banks(source: SourceBanks, instruction: Instruction) -> np.ndarray:
+    if instruction["both_banks"]:
+        return source.words
+    return source.read if instruction["matrix_bank"] else source.written
