@@ -25,25 +25,12 @@ DEPENDENCIES = [
     for each in (*PYPROJECT["project"]["dependencies"], *(each for extra in EXTRAS.values() for each in extra))
     if not each.startswith("bitpath[")
 ]
-TOPS = ("bitpath", "golden", "rtl", "verif", "sim")
-NOT_INSTALLED = (ROOT / "verif/tests", ROOT / "verif/house")
+TOPS = ("golden", "rtl", "verif", "sim")
 
 
-def test_the_package_list_is_what_is_on_disk():
-    folders = {
-        ".".join(("bitpath", *file.parent.relative_to(ROOT).parts)).replace("bitpath.bitpath", "bitpath")
-        for top in TOPS
-        for file in (ROOT / top).rglob("*.py")
-        if not any(map(file.is_relative_to, NOT_INSTALLED))
-    }
-    assert folders == set(PYPROJECT["tool"]["setuptools"]["packages"])
-
-
-def test_editors_find_every_file_of_the_top_package():
-    """Editors resolve ``bitpath`` in one folder of links: the wings, and the files of ``bitpath/``."""
-    links = {link.name: link.resolve() for link in (ROOT / ".editor/bitpath").iterdir()}
-    files = {file.name: file for file in (ROOT / "bitpath").iterdir() if file.is_file()}
-    assert links == files | {top: ROOT / top for top in TOPS if top != "bitpath"}
+def test_the_links_of_the_package_lead_to_the_four_folders():
+    links = {link.name: link.resolve() for link in (ROOT / "bitpath").iterdir() if link.is_symlink()}
+    assert links == {top: ROOT / top for top in TOPS}
 
 
 @pytest.mark.parametrize("dependency", DEPENDENCIES)

@@ -38,9 +38,9 @@ def wheel(tmp_path_factory):
         pytest.skip(f"git does not list the files of this checkout: {done.stderr.strip()}")
     listed = done.stdout
     for name in filter(None, listed.split("\0")):
-        if (ROOT / name).is_file():
+        if (ROOT / name).exists():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
-            (source / name).write_bytes((ROOT / name).read_bytes())
+            shutil.copy2(ROOT / name, source / name, follow_symlinks=False)
     built = run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, source, cwd=folder)
     assert built.returncode == 0, built.stdout + built.stderr
     return next(folder.glob("*.whl"))

@@ -1,1 +1,0 @@
-../../bitpath/__init__.py

@@ -1,1 +1,0 @@
-../../bitpath/__main__.py

@@ -1,1 +1,0 @@
-../../bitpath/torch.py
