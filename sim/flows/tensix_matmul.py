@@ -18,8 +18,7 @@ from bitpath.rtl.tensix.matrix.instruction import MatrixUnitConfig
 from bitpath.sim.flows.matmul import MatmulRun, resized
 from bitpath.sim.flows.operands import quantised
 from bitpath.verif.kit.values import Integer
-from bitpath.verif.tensix.engine.lowering import holds_all
-from bitpath.verif.tensix.engine.pace import scheduled
+from bitpath.verif.tensix.engine.lowering import holds_all, scheduled
 
 FORMATS = ("bf16_hifi4", "bf16_lofi", "bfp8_hifi2")
 """Formats that run by default."""

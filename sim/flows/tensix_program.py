@@ -20,8 +20,7 @@ from bitpath.sim.flows.builds import Part
 from bitpath.sim.flows.staged import StagedRun
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.values import Word
-from bitpath.verif.tensix.program.product import Product, product_program
-from bitpath.verif.tensix.program.programs import THREADS, CoreProgram
+from bitpath.verif.tensix.program.programs import THREADS, CoreProgram, Product, product_program
 
 UNIT = "tensix_core"
 KINDS: Mapping[str, tuple[str, Fidelity, Format, Format]] = {

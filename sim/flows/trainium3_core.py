@@ -24,7 +24,7 @@ from bitpath.sim.flows.staged import kind_of
 from bitpath.sim.flows.trainium3_matmul import SCALE_RULES
 from bitpath.sim.flows.trainium3_staged import CoreUnits, StagedRun
 from bitpath.verif.trainium3.core import stages
-from bitpath.verif.trainium3.core.dma_loads import Images, dma_loads
+from bitpath.verif.trainium3.core.dma_engine import Images, dma_loads
 from bitpath.verif.trainium3.dma.schedules import Schedule
 
 __all__ = ["FORMATS", "SCALE_RULES", "SIZES", "SLICES", "SWITCHES", "Run", "engine_for", "operands"]

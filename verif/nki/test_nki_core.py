@@ -7,7 +7,7 @@ from rich.console import Console
 
 from bitpath.golden import nki
 from bitpath.sim.flows.nki import rtl
-from bitpath.verif.trainium3.core.programs.memories import Memories
+from bitpath.verif.trainium3.core.programs.instructions import Memories
 
 with nki.installed():
     import nki.isa as nisa

@@ -7,15 +7,24 @@
               with dense products all hold everything
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
 import numpy as np
 
-from bitpath.golden.aie_ml_v2.declarations.codes import SRS_MODES, RoundingCode, Saturation
+from bitpath.golden.aie_ml_v2.declarations.codes import (
+    SPARSE_CHUNK_BYTES,
+    SPARSE_GROUP,
+    SPARSE_KEPT,
+    SRS_MODES,
+    RoundingCode,
+    Saturation,
+)
 from bitpath.golden.aie_ml_v2.declarations.mover import SHUFFLE_CODES
-from bitpath.golden.aie_ml_v2.declarations.tile import FIFO_BYTES, LINE_BYTES, REGISTERS, AguForm
+from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, FIFO_BYTES, LINE_BYTES, REGISTERS, AguForm
+from bitpath.golden.aie_ml_v2.mac.sparsity import compress
 from bitpath.golden.aie_ml_v2.tile.addresses import Address
 from bitpath.golden.aie_ml_v2.tile.layers import write_bytes
 from bitpath.golden.aie_ml_v2.tile.memory import DataMemory, LoadFifo
@@ -36,10 +45,209 @@ from bitpath.golden.aie_ml_v2.tile.transfers import (
     register_bytes,
 )
 from bitpath.golden.aie_ml_v2.tile.vectors import Mac, Shuffle
+from bitpath.rtl.aie_ml_v2.core.bundle import BUNDLE, LoadOp, MoveOp, PopFormat, StoreOp, VectorOp
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
+from bitpath.rtl.aie_ml_v2.faults import Fault
 from bitpath.rtl.aie_ml_v2.mover.shuffle import SHARE_BITS
+from bitpath.rtl.aie_ml_v2.tile.agu import AguMode
+from bitpath.rtl.aie_ml_v2.tile.data_memory import DataMemoryConfig
+from bitpath.rtl.aie_ml_v2.vector.native_shapes import NativeShape
 from bitpath.verif.aie_ml_v2.core.host import memory_bytes
-from bitpath.verif.aie_ml_v2.core.operands import block_operands, chunks, overlap, sparse_operands
+from bitpath.verif.kit.packing import pack
+
+# Random operands in memory and registers that golden's operations accept, and which registers share bits.
+
+
+def chunks(source: np.random.Generator, size: int, entity_bytes: int) -> np.ndarray:
+    """Return pairs of compressed chunks one after the other, 64 bytes each, with at most two entities of four."""
+    parts: list[np.ndarray] = []
+    while 32 * len(parts) < size:
+        first = int(source.integers(4, 9))
+        for words in (first, 12 - first):
+            kept = int(source.integers(4 * words - 3, 4 * words + 1))
+            groups = SPARSE_CHUNK_BYTES // (SPARSE_GROUP * entity_bytes)
+            chosen = source.random((groups, SPARSE_GROUP)).argsort(axis=1) < SPARSE_KEPT
+            places = np.flatnonzero(chosen.ravel().repeat(entity_bytes))
+            chunk = np.zeros(SPARSE_CHUNK_BYTES, np.uint8)
+            chunk[source.permutation(places)[:kept]] = source.integers(1, 256, kept)
+            parts.append(compress(chunk))
+    return np.concatenate(parts)[:size]
+
+
+def block_operands(source: np.random.Generator) -> Iterator[np.ndarray]:
+    """Yield EX of half blocks, which may be any half of A or of B: both halves of a block have its exponent."""
+    exponents = source.integers(0, 256, 4, np.uint8)
+    if source.random() < 0.8:
+        exponents = exponents // 16 + 119  # of products near each other
+    while True:
+        codes, shifts = source.integers(0, 256, 64, np.uint8), source.integers(0, 16, 8, np.uint8)
+        yield np.concatenate([codes, shifts, np.tile(exponents, 2).astype(np.uint8)])
+
+
+def sparse_operands(source: np.random.Generator, entity_bytes: int) -> Iterator[np.ndarray]:
+    """Yield EX registers whose masks have two entities of four at most, with any bytes in the slots."""
+    while True:
+        chosen = source.random((2 * SPARSE_CHUNK_BYTES // (SPARSE_GROUP * entity_bytes), SPARSE_GROUP))
+        held = (chosen.argsort(axis=1) < SPARSE_KEPT).ravel().repeat(entity_bytes)
+        mask = np.packbits(held & (source.random(held.shape) < 0.8), bitorder="little")
+        yield np.concatenate([source.integers(0, 256, 64, np.uint8), mask])
+
+
+def any_registers(source: np.random.Generator, config: AieTileConfig) -> Registers:
+    """Return registers of any bits, and FIFOs of any counts."""
+    registers = Registers()
+    bytes_of = {f"fex{n}": 96 for n in range(2 * config.pairs)} | {f"dm{n}": 256 for n in range(config.accumulators)}
+    bytes_of |= {data: FIFO_BYTES for data, _, _ in (*LOAD_FIFOS, STORE_FIFO)}
+    ends = {f"{kind}{n}": 1 << ADDRESS_BITS for kind in ("p", "m", "dn", "dj", "dc") for n in range(8)}
+    ends |= {f"s{n}": 64 for n in range(4)} | {count: FIFO_BYTES + 1 for _, count, _ in (*LOAD_FIFOS, STORE_FIFO)}
+    for name, size in bytes_of.items():
+        registers.write(name, source.integers(0, 256, size, np.uint8))
+    for name, end in ends.items():
+        registers.write(name, int(source.integers(0, end)))
+    return registers
+
+
+def overlap(first: str, second: str) -> bool:
+    """Return whether two registers share bits."""
+    return any(
+        a == b and low < other_end and other_low < end
+        for a, low, end in _spans(first)
+        for b, other_low, other_end in _spans(second)
+    )
+
+
+def _spans(name: str) -> Iterator[tuple[str, int, int]]:
+    kind, number = REGISTERS[name]
+    for span in kind.spans:
+        low = span.first + number * span.step
+        yield span.storage, low, low + span.width
+
+
+# Bundles that the tile refuses, in whole or in part.
+
+
+X, Y, DM = {"index": 0, "size": 1}, {"index": 0, "size": 2}, {"index": 0, "size": 2}
+
+
+def _slot(slot: str, **fields: Any) -> Callable[[AieTileConfig], int]:
+    return lambda _: pack(BUNDLE, {slot: fields})
+
+
+def _beyond(slot: str, name: str, **fields: Any) -> Callable[[AieTileConfig], int]:
+    """Return an operation with the first register that a tile has not."""
+
+    def word(config: AieTileConfig) -> int:
+        count = config.accumulators if name == "source" else config.pairs
+        return pack(BUNDLE, {slot: fields | {name: {"index": (4 * count) % 32, "size": fields[name]["size"]}}})
+
+    return word
+
+
+def _beyond_accumulators(config: AieTileConfig) -> int:
+    """Return a product for an accumulator that a tile has not, or with a register that none has."""
+    name = {"to": config.accumulators} if config.accumulators < 8 else {"a": {"index": 30, "size": 0}}
+    fields = {"op": VectorOp.INTEGER, "native": config.multiply.products[0], "a": X, "b": X}
+    return pack(BUNDLE, {"vec": fields | name})
+
+
+LACKING: dict[str, Callable[[AieTileConfig], int]] = {
+    "a jump by another pointer": _slot("lda", op=LoadOp.POP, to=X, jumps=1, address={"pointer": 1}),
+    "a jump by a fifth modifier": _slot(
+        "ldb", op=LoadOp.POP, to=X, jumps=1, fifo=1, address={"pointer": 1, "mode": AguMode.THREE_D, "register": 7}
+    ),
+    "a pointer that moves by half a line": _slot(
+        "ldb", op=LoadOp.POINTER, address={"pointer": 3, "is_immediate": 1, "immediate": 32}
+    ),
+    "a 3D address of a fifth modifier": _slot(
+        "lda", op=LoadOp.LOAD, to=X, address={"pointer": 3, "mode": AguMode.THREE_D, "register": 4}
+    ),
+    "an immediate in 2D": _slot("ldb", op=LoadOp.POINTER, address={"mode": AguMode.TWO_D, "is_immediate": 1}),
+    "a load's code": _slot("lda", op=5),
+    "a load of a Y": _slot("ldb", op=LoadOp.LOAD, to=Y),
+    "a load to half of two X": _slot("lda", op=LoadOp.LOAD, to={"index": 1, "size": 1}),
+    "a register beyond the last one": _beyond("lda", "to", op=LoadOp.LOAD, to=X),
+    "a pop to a W": _slot("ldb", op=LoadOp.POP, to={"index": 0, "size": 0}),
+    "a jump that leaves its pointer": _slot(
+        "lda", op=LoadOp.POP, to=X, format=PopFormat.BYTES, jumps=1, address={"mode": AguMode.INDEXED}
+    ),
+    "a store's code": _slot("st", op=7),
+    "SRS of 128 bytes": _slot("st", op=StoreOp.SRS, source=DM, wide=1),
+    "SRS of no register": _slot("st", op=StoreOp.SRS, source={"index": 0, "size": 3}),
+    "SRS of half of two cm": _slot("st", op=StoreOp.SRS, source={"index": 1, "size": 1}),
+    "an accumulator beyond the last one": _beyond("st", "source", op=StoreOp.SRS, source={"index": 0, "size": 0}),
+    "SRS of a rounding that there is not": _slot("st", op=StoreOp.SRS, source={"index": 0, "size": 0}, rounding=5),
+    "SRS of a saturation that there is not": _slot("st", op=StoreOp.SRS, source={"index": 0, "size": 0}, saturation=2),
+    "a push of a rounding that there is not": _slot("st", op=StoreOp.PUSH, source=DM, rounding=15),
+    "a push of a bm": _slot("st", op=StoreOp.PUSH, source={"index": 0, "size": 0}),
+    "a shuffle's code": _slot("mv", op=MoveOp.SHUFFLE, to=X, low=X, high=X, code=127),
+    "a shuffle of W": _slot("mv", op=MoveOp.SHUFFLE, to=X, low={"index": 0, "size": 0}, high=X),
+    "a shuffle of exponents with bytes": _slot("mv", op=MoveOp.SHUFFLE, to=X, low=X, high=X, code=28, exponents=1),
+    "a product's code": _slot("vec", op=3),
+    "another product": _slot("vec", op=VectorOp.INTEGER, native=NativeShape.FLOAT16_4X8X8, a=X, b=X),
+    "a product of a Y": lambda config: pack(
+        BUNDLE,
+        {"vec": {"op": VectorOp.INTEGER, "native": config.multiply.products[0], "a": {"index": 0, "size": 3}, "b": X}},
+    ),
+    "a product's register": _beyond_accumulators,
+    "MX9 of an X": _slot("vec", op=VectorOp.MX9, a=X, b=X, b_high=Y),
+}
+"""Words of bundles with one operation that the tile lacks."""
+HERE = Address(pointer=3)
+_POP, _LOAD, _FLUSH, _FILL = Pop(to="x0", fifo=0), Load(to="x1", address=HERE), Flush(), Fill(fifo=0)
+_SRS = StoreSrs(source="bmll0", address=HERE)
+_POINTER = PointerAdd(address=Address(pointer=0, immediate=64))
+_STEP = PointerAdd(address=Address(pointer=3, immediate=64))
+_STORE_POINTER = PointerAdd(address=Address(pointer=2, immediate=64))
+_COUNTS = [
+    PointerAdd(address=Address(pointer=pointer, form=form, register=register))
+    for pointer, form, register in (
+        (4, AguForm.TWO_D, 1),
+        (5, AguForm.TWO_D, 1),
+        (6, AguForm.THREE_D, 2),
+        (7, AguForm.TWO_D, 6),
+    )
+]
+_MX9 = Mac(mode="mx9", to="dm0", a="ex2", b="ey0", b_high="ey0")
+_INT8 = Mac(mode="int8", shape="8x8x8", to="dm1", a="x0", b="x1")
+MEETING: dict[str, tuple[list[Bundle], list[Bundle]]] = {
+    "a load behind a pop": ([Bundle(lda=_POP), Bundle(lda=_LOAD)], [Bundle(lda=_POP)]),
+    "a load behind the other unit's pop": ([Bundle(ldb=_POP), Bundle(ldb=_LOAD)], [Bundle(ldb=_POP)]),
+    "SRS behind a flush": ([Bundle(st=_FLUSH), Bundle(st=_SRS)], [Bundle(st=_FLUSH)]),
+    "a FIFO in both units": ([Bundle(lda=_FILL, ldb=_FILL)], [Bundle(lda=_FILL)]),
+    "a pointer of both load slots": ([Bundle(lda=_LOAD, ldb=_STEP)], [Bundle(lda=_LOAD)]),
+    "a pointer of a load and a store": ([Bundle(ldb=_STEP, st=_SRS)], [Bundle(ldb=_STEP)]),
+    "a pointer beside a flush": ([Bundle(lda=_STORE_POINTER, st=_FLUSH)], [Bundle(lda=_STORE_POINTER)]),
+    "a counter of two slots": ([Bundle(lda=_COUNTS[0], ldb=_COUNTS[1])], [Bundle(lda=_COUNTS[0])]),
+    "an outer counter of two slots": ([Bundle(ldb=_COUNTS[2], st=_COUNTS[3])], [Bundle(ldb=_COUNTS[2])]),
+    "a FIFO's pointer beside it": ([Bundle(lda=_FILL, ldb=_POINTER)], [Bundle(lda=_FILL)]),
+    "a FIFO's pointer in the store": ([Bundle(lda=_FILL), Bundle(st=_POINTER)], [Bundle(lda=_FILL)]),
+    "a FIFO's pointer before its access": (
+        [Bundle(ldb=_FILL), *[Bundle()] * 3, Bundle(lda=_POINTER)],
+        [Bundle(ldb=_FILL)],
+    ),
+}
+"""Bundles with one operation that meets another one, and what is left of them."""
+BEHIND_MX9 = ([Bundle(vec=_MX9), Bundle(vec=_INT8)], [Bundle(vec=_MX9)])
+
+
+def _bytes(memory: DataMemoryConfig) -> int:
+    return 1 << memory.used_bits
+
+
+WRONG_ADDRESSES: dict[str, tuple[Bundle, Callable[[AieTileConfig, int], int], Fault]] = {
+    "a load within a line": (Bundle(ldb=_LOAD), lambda _, place: place + 5, Fault.UNALIGNED),
+    "a load beyond": (Bundle(lda=_LOAD), lambda config, place: place + _bytes(config.memory), Fault.RANGE),
+    "a store within a word": (Bundle(st=_SRS), lambda _, place: place + 1, Fault.UNALIGNED),
+    "a store beyond": (Bundle(st=_SRS), lambda config, place: place + _bytes(config.memory), Fault.RANGE),
+}
+"""A bundle that accesses the place of p3, another address instead of that place, and the fault."""
+LINES_BEYOND: dict[str, tuple[Bundle, str, int]] = {
+    "a fill beyond": (Bundle(lda=Fill(fifo=0)), "p0", 0),
+    "a pop beyond": (Bundle(ldb=Pop(to="x1", fifo=1)), "p1", 1),
+    "a flush beyond": (Bundle(st=_FLUSH), "p2", 2),
+}
+"""A FIFO's operation, its pointer, and its number."""
+
 
 SHAPES = {  # registers of A and of B, by a product's mode and shape
     ("int8", "8x8x8"): ("x", "x"),

@@ -29,10 +29,17 @@ from bitpath.verif.aie_ml_v2.core.encoding import (
     register_values,
     register_writes,
 )
-from bitpath.verif.aie_ml_v2.core.errors import BEHIND_MX9, LACKING, LINES_BEYOND, MEETING, WRONG_ADDRESSES
 from bitpath.verif.aie_ml_v2.core.host import TileHost, TileProgram, memory_bytes, module_bytes
-from bitpath.verif.aie_ml_v2.core.operands import any_registers
-from bitpath.verif.aie_ml_v2.core.programs import ProgramMaker, kinds_of
+from bitpath.verif.aie_ml_v2.core.programs import (
+    BEHIND_MX9,
+    LACKING,
+    LINES_BEYOND,
+    MEETING,
+    WRONG_ADDRESSES,
+    ProgramMaker,
+    any_registers,
+    kinds_of,
+)
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack

@@ -22,8 +22,7 @@ from bitpath.rtl.aie_ml_v2.core.issue_check import AGUS, IssueCheck
 from bitpath.rtl.aie_ml_v2.faults import Fault
 from bitpath.rtl.aie_ml_v2.tile.agu import AguMode
 from bitpath.verif.aie_ml_v2.core.encoding import encoded, vector_name
-from bitpath.verif.aie_ml_v2.core.errors import LACKING, MEETING
-from bitpath.verif.aie_ml_v2.core.programs import SHAPES, ProgramMaker, kinds_of
+from bitpath.verif.aie_ml_v2.core.programs import LACKING, MEETING, SHAPES, ProgramMaker, kinds_of
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack

@@ -1,8 +1,11 @@
 """Session with the engine: sends commands, reads the result memory, and compares it with the model."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
+from itertools import product
+from itertools import product as combinations
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -11,11 +14,20 @@ from bitpath.golden.aie_ml_v2.declarations.modes import INT8
 from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieEngine, AieMemory, host_write_layout
 from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig, command_layout
 from bitpath.rtl.aie_ml_v2.faults import Fault
-from bitpath.rtl.aie_ml_v2.mac.config import LANE_BITS
+from bitpath.rtl.aie_ml_v2.mac.config import LANE_BITS, MacMode
 from bitpath.rtl.aie_ml_v2.vector.vector_mac import word_bits
-from bitpath.verif.aie_ml_v2.engine.images import x_words, y_words
-from bitpath.verif.aie_ml_v2.engine.model import EngineModel, RowCommand, command_bits, register_words
-from bitpath.verif.aie_ml_v2.engine.refusals import Fields, fault_of
+from bitpath.verif.aie_ml_v2.engine.lowering import x_words, y_words
+from bitpath.verif.aie_ml_v2.engine.model import (
+    SPECIAL_SHARE,
+    EngineModel,
+    RowCommand,
+    RowKind,
+    command_bits,
+    random_tiles,
+    register_words,
+    row_kinds,
+    tile_words,
+)
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench
 from bitpath.verif.kit.engine_host import FirstFault, expect_rest, source_of
@@ -23,6 +35,115 @@ from bitpath.verif.kit.memory_image import image_words, write_payloads
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.player import MemoryPlayer, Segment
 from bitpath.verif.kit.streams import resolved
+
+# Commands that the engine refuses: why, by golden's formats and sizes, and every code of the fields that have illegal ones.
+
+
+Fields = dict[str, Any]
+CODES = 8
+"""Codes of a mode and of a format."""
+
+
+def fault_of(config: AieEngineConfig, fields: Fields) -> Fault:
+    """Return why a command with these fields is refused."""
+    kind = kinds(config).get(fields["store"]["mode"])
+    if kind is None:
+        return Fault.OPERATION
+    formats = kind.mode.formats
+    if formats and max(fields["x_format"], fields["y_format"]) >= len(formats):
+        return Fault.FORMAT
+    end = fields["store"]["address"] + (fields["store"]["last_tile"] + 1) * tile_words(config, kind)
+    return Fault.RANGE if fields["stores"] and end > config.result_depth else Fault.NONE
+
+
+def kinds(config: AieEngineConfig) -> dict[int, RowKind]:
+    """Return a kind of operands of each mode, by its code."""
+    return {MacMode.of(each.mode).value: each for each in row_kinds(config.unit.numerics)}
+
+
+def random_fields(config: AieEngineConfig, rng: Random) -> Fields:
+    """Return a command with any bits in all fields."""
+    layout = command_layout(config)
+    fields: Fields = {name: rng.getrandbits(field.width) for name, field in layout if name != "store"}
+    store = layout["store"].shape
+    return fields | {"store": {name: rng.getrandbits(field.width) for name, field in store}}
+
+
+def every_code(config: AieEngineConfig, rng: Random) -> Iterator[Fields]:
+    """Yield every code of the mode with every code of both formats."""
+    for mode, x_format, y_format in product(range(CODES), repeat=3):
+        fields = random_fields(config, rng)
+        fields["store"]["mode"] = mode
+        yield fields | {"x_format": x_format, "y_format": y_format}
+
+
+def every_end(config: AieEngineConfig, rng: Random) -> Iterator[Fields]:
+    """Yield stores of every number of tiles in every mode that end a word before, at, and a word behind the memory's end."""
+    for (mode, kind), last_tile, beyond in product(kinds(config).items(), range(config.unit.accumulators), (-1, 0, 1)):
+        fields = random_fields(config, rng) | {"x_format": 0, "y_format": 0, "stores": 1}
+        address = config.result_depth - (last_tile + 1) * tile_words(config, kind) + beyond
+        if 0 <= address < config.result_depth:
+            yield fields | {"store": {"mode": mode, "accumulator": 0, "last_tile": last_tile, "address": address}}
+
+
+# Commands for the engine's bench: single ones, and programs in which each command depends on the one before.
+
+
+RELATIONS = ("the same accumulators", "some of them", "others")
+"""Overlap of a command's accumulators with the previous command's, which are being stored."""
+STARTS = ("cleared", "continued")
+ENDS = ("stored", "left")
+
+
+def random_command(
+    kind: RowKind,
+    source: np.random.Generator,
+    *,
+    steps: int,
+    tiles: int,
+    special: float = SPECIAL_SHARE,
+    **fields: object,
+) -> RowCommand:
+    """Return a command on random tiles; some tiles have arbitrary codes."""
+    x, y = (random_tiles(source, kind, side, shape, special) for side, shape in enumerate(((steps,), (steps, tiles))))
+    return RowCommand(kind=kind, x=x, y=y, **fields)
+
+
+def any_address(config: AieEngineConfig, kind: RowKind, tiles: int, source: np.random.Generator) -> int:
+    """Return a random word address with room for ``tiles`` tiles."""
+    return int(source.integers(0, config.result_depth - tiles * tile_words(config, kind) + 1))
+
+
+def program(
+    config: AieEngineConfig, source: np.random.Generator, rng: Random
+) -> Iterator[tuple[tuple[str, str, str], RowCommand]]:
+    """Yield every overlap with the previous accumulators, cleared or not, stored or not, in changing formats, with its bin."""
+    plan = list(combinations(RELATIONS, STARTS, ENDS))
+    rng.shuffle(plan)
+    kinds = row_kinds(config.unit.numerics)
+    half = config.unit.accumulators // 2
+    accumulator, tiles = rng.randrange(2 * half), half
+    for relation, start, end in plan:
+        kind = rng.choice(kinds)
+        if relation == "some of them":
+            accumulator += rng.randrange(1, tiles) if tiles > 1 else 0
+        elif relation == "others":
+            accumulator += half
+        accumulator %= 2 * half
+        tiles = rng.randint(2, half) if relation != "the same accumulators" else tiles
+        address = any_address(config, kind, tiles, source) if end == "stored" else None
+        each = random_command(
+            kind,
+            source,
+            steps=rng.choice((1, 1, 2, 3)),
+            tiles=tiles,
+            accumulator=accumulator,
+            negate=rng.random() < 0.3,
+            clear=start == "cleared",
+            address=address,
+        )
+        yield (relation, start, end), each
+
 
 SPARE_WORDS = 4
 """Largest number of unused words of Y between the tiles of two steps, unless tiles are spread."""

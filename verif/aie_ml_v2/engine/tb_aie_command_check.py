@@ -10,7 +10,7 @@ from cocotb.triggers import Timer
 
 from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig, CommandCheck, command_layout
 from bitpath.rtl.aie_ml_v2.faults import Fault
-from bitpath.verif.aie_ml_v2.engine.refusals import every_code, every_end, fault_of, random_fields
+from bitpath.verif.aie_ml_v2.engine.session import every_code, every_end, fault_of, random_fields
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack

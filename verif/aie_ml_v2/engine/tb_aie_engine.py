@@ -23,18 +23,19 @@ from bitpath.rtl.aie_ml_v2.faults import Fault
 from bitpath.rtl.aie_ml_v2.mac.config import LANE_BITS, MacMode
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import INTEGER_MODES
 from bitpath.verif.aie_ml_v2.engine.lowering import lower, result_lanes, result_words
-from bitpath.verif.aie_ml_v2.engine.model import RowCommand, tile_words
-from bitpath.verif.aie_ml_v2.engine.programs import (
+from bitpath.verif.aie_ml_v2.engine.model import RowCommand, RowKind, row_kinds, tile_words
+from bitpath.verif.aie_ml_v2.engine.session import (
     ENDS,
     RELATIONS,
     STARTS,
     any_address,
+    engine,
+    every_code,
+    every_end,
+    fault_of,
     program,
     random_command,
 )
-from bitpath.verif.aie_ml_v2.engine.refusals import every_code, every_end, fault_of
-from bitpath.verif.aie_ml_v2.engine.rows import RowKind, row_kinds
-from bitpath.verif.aie_ml_v2.engine.session import engine
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, bench, config_from_environment
 from bitpath.verif.kit.coverage import cross

@@ -11,8 +11,7 @@ import cocotb
 
 from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig
 from bitpath.verif.aie_ml_v2.engine.model import RowCommand
-from bitpath.verif.aie_ml_v2.engine.programs import program
-from bitpath.verif.aie_ml_v2.engine.session import engine
+from bitpath.verif.aie_ml_v2.engine.session import engine, program
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.engine_host import reset_amid, source_of

@@ -19,7 +19,7 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.tensix.program.refused_words import is_executed
+from bitpath.verif.tensix.program.golden_core import is_executed
 
 CONFIG = config_from_environment(ChipConfig)
 CHIP = CONFIG.chip

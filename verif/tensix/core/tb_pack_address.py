@@ -35,8 +35,8 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.kit.testplan import covers
+from bitpath.verif.tensix.program.loads import ALL_COLUMNS, packings
 from bitpath.verif.tensix.program.programs import THREADS
-from bitpath.verif.tensix.program.stores import ALL_COLUMNS, packings
 from bitpath.verif.tensix.program.views import (
     NO_FORMATS,
     other_fields,

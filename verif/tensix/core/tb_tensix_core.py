@@ -26,14 +26,35 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.tensix.program.golden_core import MATH, golden_core, golden_result, random_words
+from bitpath.verif.tensix.program.golden_core import (
+    MATH,
+    fault_of,
+    golden_core,
+    golden_result,
+    random_words,
+    with_preface,
+)
 from bitpath.verif.tensix.program.host import CoreHost, Run
-from bitpath.verif.tensix.program.loads import Load, cases, load_program, random_load
-from bitpath.verif.tensix.program.prefaces import with_preface
-from bitpath.verif.tensix.program.product import DATUM_BYTES, DATUMS, Product, product_program
-from bitpath.verif.tensix.program.programs import RESULT, THREADS, WORD_BYTES, CoreProgram
-from bitpath.verif.tensix.program.refused_words import fault_of
-from bitpath.verif.tensix.program.stores import executed, packings, random_store, zeros_from
+from bitpath.verif.tensix.program.loads import (
+    Load,
+    cases,
+    executed,
+    load_program,
+    packings,
+    random_load,
+    random_store,
+    zeros_from,
+)
+from bitpath.verif.tensix.program.programs import (
+    DATUM_BYTES,
+    DATUMS,
+    RESULT,
+    THREADS,
+    WORD_BYTES,
+    CoreProgram,
+    Product,
+    product_program,
+)
 
 CONFIG = config_from_environment(TensixCoreConfig)
 CHIP = CONFIG.chip

@@ -17,7 +17,7 @@ from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.engine.model import SIDES, Source
-from bitpath.verif.tensix.engine.refusals import (
+from bitpath.verif.tensix.engine.session import (
     REGISTERS,
     every_end,
     every_load,

@@ -24,47 +24,44 @@ from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.player import Segment
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.tensix.engine.chains import CHAINS
-from bitpath.verif.tensix.engine.lowering import holds_all, host_writes, memory_words
-from bitpath.verif.tensix.engine.model import TILES16, Product, Store
-from bitpath.verif.tensix.engine.pace import (
+from bitpath.verif.tensix.engine.lowering import (
+    holds_all,
+    host_writes,
     load_cycles,
+    memory_words,
     product_cycles,
     scheduled,
 )
+from bitpath.verif.tensix.engine.model import CONVERSIONS, TILES16, Product, Store, random_tile
 from bitpath.verif.tensix.engine.programs import (
+    AS_IT_IS,
+    CHAINS,
     KEEPS,
     KINDS,
+    L1_FORMATS,
+    MATMULS,
+    PACKINGS,
+    RARER,
     RELATIONS,
     WIDTHS,
     any_address,
     as_it_is,
-    held_program,
-    program,
-    random_operands,
-    slots,
-)
-from bitpath.verif.tensix.engine.rates import (
-    L1_FORMATS,
-    MATMULS,
     blocked_matmul,
     compare_matmul,
-    paced_products,
-    random_matmul,
-    timed_loads,
-)
-from bitpath.verif.tensix.engine.session import engine
-from bitpath.verif.tensix.engine.stores import (
-    AS_IT_IS,
-    PACKINGS,
-    RARER,
     covering,
     every_bin,
+    held_program,
+    paced_products,
     packing_bins,
+    program,
+    random_matmul,
+    random_operands,
+    slots,
+    timed_loads,
     with_any_numbers,
     with_numbers,
 )
-from bitpath.verif.tensix.engine.tiles import CONVERSIONS, random_tile
+from bitpath.verif.tensix.engine.session import engine
 from bitpath.verif.tensix.unpack.unpack import Conversion
 
 CONFIG = config_from_environment(TensixEngineConfig)

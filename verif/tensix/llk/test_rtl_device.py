@@ -21,7 +21,7 @@ from bitpath.golden.tensix.llk.expected import operand_bytes
 from bitpath.rtl.tensix.matrix.instruction import MatrixUnitConfig
 from bitpath.rtl.tensix.unpack.layouts import ConversionConfig
 from bitpath.sim.engine.runner import build, run
-from bitpath.verif.tensix.engine.tiles import random_tile
+from bitpath.verif.tensix.engine.model import random_tile
 from bitpath.verif.tensix.llk import rtl_device
 from bitpath.verif.tensix.llk.rtl_device import Kernel
 from bitpath.verif.tensix.unpack.unpack import Conversion

@@ -23,10 +23,10 @@ from bitpath.verif.kit.bench import Bench, bench
 from bitpath.verif.kit.coverage import Coverage, cross
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.dot.sources import dst_row, source_rows
-from bitpath.verif.tensix.matrix.hazards import HAZARDS, mvmul, timed
 from bitpath.verif.tensix.matrix.kinds import (
     CASES,
     CONFIG,
+    HAZARDS,
     INSTRUCTION_PAIRS,
     LATENCY,
     LIMIT,
@@ -35,14 +35,17 @@ from bitpath.verif.tensix.matrix.kinds import (
     PACES,
     SIGNATURE,
     WRITE_PAIRS,
+    Player,
     combinations,
     cover_masking,
     fill_both,
     fill_dst,
     kind_bin,
+    mvmul,
     place_kind,
     random_operation,
     read_pairs,
+    timed,
     with_moves,
     write_block,
 )
@@ -55,7 +58,6 @@ from bitpath.verif.tensix.matrix.model import (
     issue_cycles,
     pair_places,
 )
-from bitpath.verif.tensix.matrix.player import Player
 
 # Parts of the bench: rows written around an instruction, chains of GMPOOLs, every exponent, and banks that are released.
 

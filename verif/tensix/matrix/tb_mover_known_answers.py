@@ -14,8 +14,7 @@ from bitpath.rtl.tensix.matrix.mover import MoveKind, Mover
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.tensix.matrix.mover_table import MoverTable
-from bitpath.verif.tensix.matrix.moving import FROM_DST, TO_DST, WIDTHS, Registers, random_move
+from bitpath.verif.tensix.matrix.moving import FROM_DST, TO_DST, WIDTHS, MoverTable, Registers, random_move
 
 CONFIG = config_from_environment(MoverConfig)
 LAYOUTS = (DST16_BF16, DST16_FP16, DST32)

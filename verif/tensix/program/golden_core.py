@@ -1,17 +1,97 @@
 """Golden's core on the programs of a bench: what a program leaves, and random instructions that golden executes or refuses."""
 
+from collections.abc import Iterator
 from random import Random
 
 import numpy as np
 
 from bitpath.golden import tensix
-from bitpath.golden.tensix.declarations.encodings import BY_NAME
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, Chip, Format
-from bitpath.golden.tensix.isa import encode
-from bitpath.rtl.tensix.core.decode import BANKS, MATRIX, MOVES, RWC, ZERO_FIELDS
+from bitpath.golden.tensix.core.core import obstacle
+from bitpath.golden.tensix.core.unpacker import action
+from bitpath.golden.tensix.declarations.encodings import BY_NAME, ENCODINGS, FIELDS, OPCODE_LOW, THREAD_FIELDS, Fields
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, FACE, Chip, Format
+from bitpath.golden.tensix.isa import Instruction, decode, encode
+from bitpath.rtl.tensix.core.config_file import known_bits
+from bitpath.rtl.tensix.core.decode import ADC, BANKS, CONFIG, EXECUTED, FIELD_VALUES, MATRIX, MOVES, RWC, ZERO_FIELDS
 from bitpath.rtl.tensix.faults import Fault
-from bitpath.verif.tensix.program.programs import THREADS, CoreProgram
-from bitpath.verif.tensix.program.refused_words import fault_of, refused_word
+from bitpath.verif.tensix.program.programs import GPR, THREADS, CoreProgram, assembled, own_field
+
+# Words that a core refuses: why, by golden's core and by what its decoder says that it executes.
+
+
+def is_executed(chip: Chip, instruction: Instruction) -> bool:
+    """Whether a core executes an instruction, by the decoder's tables and by golden's rules of UNPACR_NOP, SEMWAIT and SETDVALID."""
+    name, fields = instruction.name, instruction.fields
+    if name not in EXECUTED or any(fields.get(each) for each in ZERO_FIELDS.get(name, ())):
+        return False
+    if name == "UNPACR_NOP":
+        try:
+            action(chip, instruction)
+        except ValueError:
+            return False
+        return True
+    if name == "SEMWAIT":
+        return bool(fields["while_zero"] or fields["at_maximum"])
+    if name == "SETDVALID":
+        return chip is Chip.WORMHOLE
+    return all(fields[field] in values for (of, field), values in FIELD_VALUES.items() if of == name)
+
+
+def fault_of(chip: Chip, core: tensix.Core, thread: int, word: int) -> Fault | None:
+    """Execute a word in golden's core; return why it refuses it, or None if the word must wait.
+
+    A word that the decoder refuses does not wait.
+    """
+    try:
+        instruction = decode(word, chip=chip)
+    except ValueError:
+        return Fault.WORD
+    if not is_executed(chip, instruction):
+        return Fault.OPERATION
+    if obstacle(core.state, thread, instruction):
+        return None
+    try:
+        core.push(thread, [word])
+        core.run()
+    except ValueError:
+        return Fault.REGISTER if instruction.name in CONFIG else Fault.STATE
+    return Fault.NONE
+
+
+def refused_word(chip: Chip, rng: Random) -> int:
+    """Return a word that no decoder of a core lets pass: of no instruction, with a bit of no field, or with a field that must be 0."""
+    zeros = {
+        name: fields for name, fields in ZERO_FIELDS.items() if fields[0] in map(_name, BY_NAME[chip][name].fields)
+    }
+    while True:
+        encoding = rng.choice(ENCODINGS[chip])
+        word = encoding.opcode << OPCODE_LOW | rng.getrandbits(OPCODE_LOW) & encoding.used_bits
+        match rng.randrange(3):
+            case 0:
+                word = rng.getrandbits(32)
+            case 1:
+                word |= 1 << rng.randrange(OPCODE_LOW)
+            case 2:
+                encoding = BY_NAME[chip][rng.choice(list(zeros))]
+                word = encoding.opcode << OPCODE_LOW | rng.getrandbits(OPCODE_LOW) & encoding.used_bits
+        name = next((each.name for each in ENCODINGS[chip] if each.opcode == word >> OPCODE_LOW), "")
+        if name in EXPANDED:
+            continue
+        try:
+            if is_executed(chip, decode(word, chip=chip)):
+                continue
+        except ValueError:
+            pass
+        return word
+
+
+EXPANDED = ("MOP", "MOP_CFG", "REPLAY")
+"""Words that the expanders take."""
+
+
+def _name(field: object) -> str:
+    return field.name
+
 
 MATH = 1
 ZEROACC_MODES = (0, 0, 0, 1, 1, 1, 2, 3)
@@ -86,3 +166,70 @@ def _random_word(chip: Chip, rng: Random, *, dst32: bool) -> int:
     elif "dst" in fields and name not in RWC:
         fields["dst"] &= 0x7F
     return encode(name, chip=chip, **fields)
+
+
+# Words before a program: every register of the configuration, counters and semaphores in random use, then configuration of zeros.
+#
+# A thread takes semaphores of its own, other than those by which threads of a program wait for each other.
+
+
+SEMAPHORES = (1 << 0 | 1 << 3, 1 << 4 | 1 << 5, 1 << 6 | 1 << 7)
+"""Semaphores of each thread."""
+
+
+def preface(rng: Random, chip: Chip, thread: int) -> tuple[int, ...]:
+    """Return a thread's words; thread 0 writes both banks of the configuration, and the thread of the Matrix unit clears Dst."""
+    words = [*_own_registers(chip, ones=True), *_counting(rng, chip, thread), *_own_registers(chip, ones=False)]
+    if thread == 0:
+        for bank in (1, 0):
+            words += [encode("SETC16", chip=chip, **own_field(chip, "state_id", bank)), *_shared_registers(chip)]
+    if thread == MATH:
+        words += _blocks(chip)
+    return tuple(words)
+
+
+def _own_registers(chip: Chip, *, ones: bool) -> Iterator[int]:
+    """All fields of a thread's own but the bank, which stays 0, as ones or zeros."""
+    table: Fields = {name: places for name, places in THREAD_FIELDS[chip].items() if name != "state_id"}
+    for register, bits in known_bits(table).items():
+        yield encode("SETC16", chip=chip, register=register, value=bits if ones else 0)
+
+
+def _shared_registers(chip: Chip) -> Iterator[int]:
+    """All fields of the bank as ones, register by register, then byte by byte as zeros."""
+    for register, bits in known_bits(FIELDS[chip]).items():
+        for half in range(2):
+            part = bits >> 16 * half & 0xFFFF
+            fields = {"value_low": part & 0x3FFF, "value_high": part >> 14, "half_register": 2 * GPR + half}
+            yield encode("SETDMAREG", chip=chip, **fields)
+        yield from assembled(
+            chip,
+            ("WRCFG", {"gpr": GPR, "register": register}),
+            *((f"RMWCIB{byte}", {"register": register, "mask": bits >> 8 * byte & 0xFF}) for byte in range(4)),
+        )
+
+
+def _counting(rng: Random, chip: Chip, thread: int) -> Iterator[int]:
+    """Random uses of the counters and of the thread's semaphores."""
+    for _ in range(60):
+        name = rng.choice((*ADC, *RWC, "SEMINIT", "SEMPOST", "SEMGET", "SEMPOST", "SEMGET"))
+        fields = {each.name: rng.getrandbits(each.width) for each in BY_NAME[chip][name].fields}
+        if "semaphores" in fields:
+            fields["semaphores"] &= SEMAPHORES[thread]
+        if "flip" in fields:
+            fields["flip"] = 0
+        yield encode(name, chip=chip, **fields)
+
+
+def _blocks(chip: Chip) -> Iterator[int]:
+    """ZEROACCs of every 16 rows in both widths, and of a row of each."""
+    for block in range(DST16_ROWS // FACE):
+        yield encode("ZEROACC", chip=chip, mode=0, operand=block * FACE + block % FACE)
+        yield encode("ZEROACC", chip=chip, mode=1, operand=block)
+        if block < DST32_ROWS // FACE:
+            yield encode("ZEROACC", chip=chip, mode=1, operand=block, dst32=1)
+
+
+def with_preface(rng: Random, chip: Chip, words: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+    """Return the words of all threads behind their prefaces."""
+    return tuple((*preface(rng, chip, thread), *words[thread]) for thread in range(THREADS))

@@ -4,9 +4,17 @@ import numpy as np
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, DST16_ROWS, FACE, Chip, Fidelity, Format
 from bitpath.rtl.tensix.core.wait_gate import EVERY, UNITS
-from bitpath.verif.tensix.program.product import Product, configuration
-from bitpath.verif.tensix.program.programs import LEFT, RESULT, RIGHT, CoreProgram
-from bitpath.verif.tensix.program.words import assembled, config_lines, own_field
+from bitpath.verif.tensix.program.programs import (
+    LEFT,
+    RESULT,
+    RIGHT,
+    CoreProgram,
+    Product,
+    assembled,
+    config_lines,
+    configuration,
+    own_field,
+)
 
 CHIP = Chip.BLACKHOLE
 DST = LEFT + 0x8000

@@ -10,7 +10,7 @@ from bitpath.golden.tensix.declarations.formats import Chip, Fidelity, Format
 from bitpath.rtl.tensix.core.config_file import THREADS, known_bits, written_by
 from bitpath.rtl.tensix.core.decode import CONFIG, EXECUTED, instruction_layout
 from bitpath.verif.kit.packing import pack
-from bitpath.verif.tensix.program.product import DATUMS, Product, product_program
+from bitpath.verif.tensix.program.programs import DATUMS, Product, product_program
 
 CHIP = Chip.WORMHOLE
 

@@ -20,8 +20,7 @@ from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.scoreboard import Scoreboard
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.trainium3.array.core_products import fp4_table
-from bitpath.verif.trainium3.array.core_schedule import Step
+from bitpath.verif.trainium3.array.core_products import Step, fp4_table
 
 CONFIG = config_from_environment(CoreArrayConfig)
 ROWS, COLS, GROUPS = CONFIG.rows, CONFIG.cols, CONFIG.groups

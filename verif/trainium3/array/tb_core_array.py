@@ -23,7 +23,7 @@ from bitpath.verif.kit.bench import bench
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.array import core_products as make
 from bitpath.verif.trainium3.array.core_player import COLS, CONFIG, GROUPS, ROWS, SIGNATURE, Player
-from bitpath.verif.trainium3.array.core_schedule import Schedule
+from bitpath.verif.trainium3.array.core_products import Schedule
 
 CASES = int(os.environ.get("BITPATH_CASES", "3"))
 """Moving words of a product; transposes have one for each row."""

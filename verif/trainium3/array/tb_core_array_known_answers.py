@@ -20,7 +20,7 @@ from bitpath.verif.kit.bench import bench
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.array import core_products as make
 from bitpath.verif.trainium3.array.core_player import COLS, CONFIG, ROWS, SIGNATURE, Player
-from bitpath.verif.trainium3.array.core_schedule import Schedule
+from bitpath.verif.trainium3.array.core_products import Schedule
 
 LIMIT = {"timeout_time": 50, "timeout_unit": "ms"}
 

@@ -18,10 +18,8 @@ from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.array.core_products import fp4_table
-from bitpath.verif.trainium3.core.programs.instructions import Instruction
+from bitpath.verif.trainium3.core.programs.instructions import Copy, Instruction, Memories, Operand, Pattern, Side
 from bitpath.verif.trainium3.core.programs.lanes import Operate
-from bitpath.verif.trainium3.core.programs.memories import Memories, Operand, Pattern
-from bitpath.verif.trainium3.core.programs.transfers import Copy, Side
 
 
 class Host:

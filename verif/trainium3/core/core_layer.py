@@ -21,10 +21,18 @@ from bitpath.rtl.trainium3.lanes.engine_lane import Operator
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
-from bitpath.verif.trainium3.core.programs.instructions import Instruction, Matmul
+from bitpath.verif.trainium3.core.programs.instructions import (
+    Copy,
+    Descriptor,
+    Instruction,
+    Matmul,
+    Operand,
+    Pattern,
+    Side,
+    load_rows,
+    row_at,
+)
 from bitpath.verif.trainium3.core.programs.lanes import Activate, Operate, Quantize
-from bitpath.verif.trainium3.core.programs.memories import Operand, Pattern, row_at
-from bitpath.verif.trainium3.core.programs.transfers import Copy, Descriptor, Side, load_rows
 
 LAYER = CoreConfig(
     size=32,

@@ -21,7 +21,7 @@ from bitpath.rtl.trainium3.lanes.engine_lane import Operator
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
 from bitpath.verif.trainium3.core.programs.hosted import CoreProgram, LeftOutError, bits_copy, operand_at
-from bitpath.verif.trainium3.core.programs.instructions import SCALES, Matmul
+from bitpath.verif.trainium3.core.programs.instructions import SCALES, Copy, Descriptor, Matmul, Operand, Side, row_at
 from bitpath.verif.trainium3.core.programs.lanes import (
     Activate,
     ExchangeStates,
@@ -31,8 +31,6 @@ from bitpath.verif.trainium3.core.programs.lanes import (
     Rand2,
     Reciprocal,
 )
-from bitpath.verif.trainium3.core.programs.memories import Operand, row_at
-from bitpath.verif.trainium3.core.programs.transfers import Copy, Descriptor, Side
 from bitpath.verif.trainium3.core.stages import Play
 from bitpath.verif.trainium3.dtype_words import DTYPE_NAMES
 

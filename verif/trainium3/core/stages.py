@@ -27,7 +27,7 @@ from bitpath.rtl.trainium3.tensor.background_transpose import TransposeConfig, c
 from bitpath.rtl.trainium3.vector.exponential import ExponentialConfig, Reduce, Source, beat_layout, result_layout
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.words import Words, field
-from bitpath.verif.trainium3.core.dma_loads import ADDS, Load, single_load
+from bitpath.verif.trainium3.core.dma_engine import ADDS, Load, single_load
 from bitpath.verif.trainium3.dma.dma_mover import COPY, Move
 from bitpath.verif.trainium3.dma.dma_transpose import Job, placed
 from bitpath.verif.trainium3.dtype_words import DTYPE_NAMES

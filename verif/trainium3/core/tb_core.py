@@ -22,12 +22,10 @@ from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.core.core_host import Host
-from bitpath.verif.trainium3.core.programs.instructions import Instruction
+from bitpath.verif.trainium3.core.programs.instructions import Copy, Descriptor, Instruction, Operand, Pattern, Side
 from bitpath.verif.trainium3.core.programs.lanes import Operate
 from bitpath.verif.trainium3.core.programs.maker import kinds, program
-from bitpath.verif.trainium3.core.programs.memories import Operand, Pattern
 from bitpath.verif.trainium3.core.programs.refused import Refused, refused
-from bitpath.verif.trainium3.core.programs.transfers import Copy, Descriptor, Side
 
 CONFIG = config_from_environment(CoreConfig)
 SIGNATURE = Core(CONFIG).signature

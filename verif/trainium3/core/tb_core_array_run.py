@@ -17,7 +17,7 @@ from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.pauses import rng
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.array.core_player import COLS, CONFIG, GROUPS, SIGNATURE, VECTOR_BITS, WORD, WRITE, Player
-from bitpath.verif.trainium3.array.core_schedule import Schedule
+from bitpath.verif.trainium3.array.core_products import Schedule
 from bitpath.verif.trainium3.core.core_modes import column_tiles
 
 

@@ -1,12 +1,13 @@
 """Shared parts of the tensor engine's benches: a session with PSUM, and the random bits of a tile."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
-from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.arrays.codec import decode_array, encode_array
+from bitpath.golden.formats.catalogue import E2M1, E4M3FN, FP32
 from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, AccumulateFlag, DotNumerics
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import as_fp8
 from bitpath.rtl.trainium3.engine.instruction import EngineConfig
@@ -14,13 +15,54 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.engine_host import source_of
 from bitpath.verif.kit.mismatches import Shown
-from bitpath.verif.kit.player import Segment
+from bitpath.verif.kit.player import EnginePlayer, Segment
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.kit.values import code_text
 from bitpath.verif.trainium3.dot.quad_mx import chain_shown, column_cases
-from bitpath.verif.trainium3.engine.lowering import PlacedMatmul
-from bitpath.verif.trainium3.engine.player import TensorEnginePlayer
+from bitpath.verif.trainium3.engine.lowering import PlacedMatmul, read_address
 from bitpath.verif.trainium3.engine.programs import PassModel
+
+# Plays segments on a tensor engine inside the simulator, and reads and writes its PSUM.
+
+
+def exact_map() -> dict[str, object]:
+    """The FP4 map that keeps every E2M1 number: fields of a MapTable."""
+    codes = encode_array(E4M3FN, decode_array(E2M1, np.arange(1 << E2M1.width, dtype=np.uint8)))
+    return {"codes": [int(code) for code in codes], "code_format": 0}
+
+
+class TensorEnginePlayer(EnginePlayer):
+    """The host's side of a bench of the tensor engine; ``gaps`` and ``stalls`` are those of `EnginePlayer`."""
+
+    def __init__(
+        self,
+        frame: Bench,
+        config: EngineConfig,
+        *,
+        gaps: Iterator[bool] | None = None,
+        stalls: Iterator[bool] | None = None,
+    ):
+        super().__init__(frame, commands="instruction", reads="host", gaps=gaps, stalls=stalls)
+        self.config = config
+        self._table = frame.driver("table")
+
+    async def set_map(self, table: dict[str, object]) -> None:
+        """Set the FP4 map."""
+        self._table.send(table)
+        await self.settle(lambda: not self._table.pending)
+
+    async def read(self, places: Iterable[int]) -> np.ndarray:
+        """PSUM words, uint32 [places, cols]."""
+        answers = await self.ask({"address": read_address(self.config, place), "write": 0} for place in places)
+        data = b"".join(word.to_bytes(4 * self.config.array.cols, "little") for word in answers)
+        return np.frombuffer(data, "<u4").reshape(len(answers), -1)
+
+    async def write(self, place: int, words: np.ndarray) -> None:
+        """Store words, uint32 [places, cols], from a PSUM place on."""
+        for offset, values in enumerate(words):
+            address = read_address(self.config, place + offset)
+            self._reads.send({"address": address, "write": 1, "values": [int(value) for value in values]})
+        await self.settle(lambda: not self._reads.pending)
 
 
 async def begin(

@@ -33,10 +33,24 @@ from bitpath.verif.kit.streams import resolved
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dot.quad_mx import word_formats
 from bitpath.verif.trainium3.engine.lowering import PlacedMatmul, destination, lower, place_words, psum_places
-from bitpath.verif.trainium3.engine.player import TensorEnginePlayer, exact_map
-from bitpath.verif.trainium3.engine.programs import FP32_TYPE, PLACES, Load, Pass, random_program
-from bitpath.verif.trainium3.engine.refused import Wrong, walk, with_refused
-from bitpath.verif.trainium3.engine.session import RandomBits, begin, compare, matmul_shown
+from bitpath.verif.trainium3.engine.programs import (
+    FP32_TYPE,
+    PLACES,
+    Load,
+    Pass,
+    Wrong,
+    random_program,
+    walk,
+    with_refused,
+)
+from bitpath.verif.trainium3.engine.session import (
+    RandomBits,
+    TensorEnginePlayer,
+    begin,
+    compare,
+    exact_map,
+    matmul_shown,
+)
 
 # Programs for the bench of the tensor engine that fill a tile's queues, its chain and the banks it writes.
 

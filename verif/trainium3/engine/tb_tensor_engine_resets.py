@@ -20,9 +20,8 @@ from bitpath.verif.kit.engine_host import MOMENTS, TRIES, expect_rest, some_mome
 from bitpath.verif.kit.player import Segment
 from bitpath.verif.kit.scoreboard import Scoreboard
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.trainium3.engine.player import TensorEnginePlayer
 from bitpath.verif.trainium3.engine.programs import PLACES, Load, Pass, program_bits, random_program
-from bitpath.verif.trainium3.engine.session import begin, compare
+from bitpath.verif.trainium3.engine.session import TensorEnginePlayer, begin, compare
 
 CONFIG = config_from_environment(EngineConfig)
 SIGNATURE = TensorEngine(CONFIG).signature

@@ -14,7 +14,7 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.exchange import read_input, show_share, write_result
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.engine.lowering import PlacedMatmul, destination, lower, psum_places
-from bitpath.verif.trainium3.engine.player import TensorEnginePlayer, exact_map
+from bitpath.verif.trainium3.engine.session import TensorEnginePlayer, exact_map
 from bitpath.verif.trainium3.refusals import no_fault
 
 CONFIG = config_from_environment(EngineConfig)

@@ -13,7 +13,7 @@ from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit.code_mutants import mutated
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.trainium3.engine.refused import Wrong, fault_of, walk
+from bitpath.verif.trainium3.engine.programs import Wrong, fault_of, walk
 
 CONFIGS = {
     rows: EngineConfig(array=ArrayConfig(rows=rows, cols=2, operand_depth=16), psum_bank_depth=8, chain_depth=4)

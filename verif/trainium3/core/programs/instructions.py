@@ -1,7 +1,9 @@
 """Instructions of a core: their words, and what golden makes of them on plain memories."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
+from math import prod
 from random import Random
 from typing import Any
 
@@ -9,19 +11,116 @@ import numpy as np
 
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, E2M1, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, FloatFormat
+from bitpath.golden.trainium3 import read_add_write
+from bitpath.golden.trainium3.declarations.dtypes import container_bits
 from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT
-from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL, XORWOW_STATES, XORWOW_WORDS
 from bitpath.golden.trainium3.matmul.instruction import accumulates, psum_write
 from bitpath.golden.trainium3.operands.layout import unpack_x4
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.instruction import BODIES, Engine, instruction_layout
+from bitpath.rtl.trainium3.dma.dtype import Dtype
+from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.trainium3.array import core_products
 from bitpath.verif.trainium3.array.core_products import Product
-from bitpath.verif.trainium3.core.programs.memories import Memories, Pattern, load, store
-from bitpath.verif.trainium3.dtype_words import codes_of
+from bitpath.verif.trainium3.dtype_words import array_of, cast_words, codes_of
+
+# A core's memories as plain bytes, and the elements of an access pattern in them.
+
+
+Pairs = tuple[tuple[int, int], ...]
+MAX_PAIRS = 4
+QUARTERS = 4
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Elements of a partition: pairs (step, num), outermost first, from an offset on, all in elements."""
+
+    pairs: Pairs = ((1, 1),)
+    offset: int = 0
+
+    @property
+    def elements(self) -> list[int]:
+        """The elements' places in the order of the pattern."""
+        steps = [step for step, _ in self.pairs]
+        counters = product(*(range(num) for _, num in self.pairs))
+        return [self.offset + sum(map(int.__mul__, each, steps)) for each in counters]
+
+    @property
+    def count(self) -> int:
+        """The number of elements."""
+        return prod(num for _, num in self.pairs)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        pairs = [{"step": step, "num": num} for step, num in reversed(self.pairs)]
+        return {"pairs": pairs + [{"step": 0, "num": 1}] * (MAX_PAIRS - len(pairs)), "offset": self.offset}
+
+
+def row_at(count: int, byte: int, size: int) -> Pattern:
+    """Return the pattern of elements of ``size`` bytes that follow each other from a byte on."""
+    return Pattern(((1, count),), byte // size)
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A pattern of elements of a dtype in SBUF or PSUM, from a quarter of the partitions on."""
+
+    pattern: Pattern = field(default_factory=Pattern)
+    dtype: str = "fp32"
+    psum: bool = False
+    start: int = 0
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        own = {"dtype": Dtype[self.dtype.upper()], "psum": self.psum, "start": self.start}
+        return {"pattern": self.pattern.fields} | own
+
+
+class Memories:
+    """SBUF and PSUM [partitions, bytes] and HBM [bytes], all uint8, the lanes' random states as `Xorwow` has them, and whether
+    a tag outside its pattern was loaded."""
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        self.sbuf = np.zeros((config.size, config.partition_bytes), np.uint8)
+        self.psum = np.zeros((config.size, config.banks * config.bank_bytes), np.uint8)
+        self.hbm = np.zeros(config.hbm_bytes, np.uint8)
+        self.states = np.zeros((config.size, XORWOW_STATES, XORWOW_WORDS), np.uint32)
+        self.illegal_tag = False
+
+    def read(self, operand: Operand, partitions: int) -> np.ndarray:
+        """Return the codes of an operand's elements, int64 [partitions, elements]."""
+        rows, places = self._places(operand, partitions)
+        return load(rows, places, container_bits(operand.dtype) // 8)
+
+    def write(self, operand: Operand, codes: np.ndarray) -> None:
+        """Write codes [partitions, elements], in the order of the pattern."""
+        rows, places = self._places(operand, len(codes))
+        store(rows, places, container_bits(operand.dtype) // 8, codes)
+
+    def _places(self, operand: Operand, partitions: int) -> tuple[np.ndarray, Sequence[int]]:
+        first = operand.start * self.config.size // QUARTERS
+        memory = self.psum if operand.psum else self.sbuf
+        return memory[first : first + partitions], operand.pattern.elements
+
+
+def load(rows: np.ndarray, places: Sequence[int], size: int) -> np.ndarray:
+    """Return the elements of ``size`` bytes at these places of each row, as int64."""
+    at = size * np.array(places)[:, np.newaxis] + np.arange(size)
+    return codes_of(np.ascontiguousarray(rows[:, at]).view(f"u{size}")[..., 0])
+
+
+def store(rows: np.ndarray, places: Sequence[int], size: int, codes: np.ndarray) -> None:
+    """Write elements of ``size`` bytes, the first of each row first."""
+    values = np.ascontiguousarray(codes).astype(f"u{size}").view(np.uint8).reshape(len(codes), -1, size)
+    for k, place in enumerate(places):
+        rows[:, size * place : size * (place + 1)] = values[:, k]
+
 
 FORMATS: dict[OperandFormat, FloatFormat] = {
     OperandFormat[fmt.name]: fmt for fmt in (E4M3FN, E5M2, E2M1, E4M3, E3M4, FP16, BF16, FP32)
@@ -168,3 +267,130 @@ class Matmul(Instruction):
         """Scales [rows / 8, count], four rows of each quadrant."""
         rows = [first + quadrant * QUADRANT + SCALES * self.scale_offset for quadrant in range(self.rows // QUADRANT)]
         return np.vstack([memories.sbuf[row : row + SCALES, byte : byte + count] for row in rows])
+
+
+# DMA instructions of a core: copies by the DGE, and single descriptors.
+
+
+@dataclass(frozen=True)
+class Side:
+    """A side of a copy: elements of SBUF from partition ``start`` on, or of HBM, where ``start`` is None."""
+
+    pattern: Pattern
+    start: int | None = None
+    partition_step: int = 0
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        own = {"sbuf": self.start is not None, "start": self.start or 0, "partition_step": self.partition_step}
+        return self.pattern.fields | own
+
+    def row(self, memories: Memories, p: int) -> tuple[np.ndarray, list[int]]:
+        """Return the bytes in which the elements of the p-th partition lie, [1, bytes], and their places."""
+        if self.start is not None:
+            return memories.sbuf[self.start + p : self.start + p + 1], self.pattern.elements
+        return memories.hbm[np.newaxis], [place + p * self.partition_step for place in self.pattern.elements]
+
+
+ADDED = {WriteMode.ADD_BF16: "bf16", WriteMode.ADD_FP32: "fp32"}
+
+
+def _after(mode: WriteMode, present: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the codes that a write leaves."""
+    if mode is WriteMode.STORE:
+        return values
+    return codes_of(read_add_write(array_of(present, ADDED[mode]), array_of(values, ADDED[mode])))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copy(Instruction):
+    """A copy whose descriptors the DGE makes, or a read-add-write."""
+
+    engine: Engine = Engine.DMA
+    source: Side
+    destination: Side
+    partitions: int
+    size: int = 0
+    queue: int = 0
+    mode: WriteMode = WriteMode.STORE
+
+    def body(self) -> dict[str, Any]:
+        own = {"partitions": self.partitions, "size": self.size, "queue": self.queue}
+        sides = {"source": self.source.fields, "destination": self.destination.fields}
+        return {"copy": own | sides, "mode": self.mode, "direct": 0}
+
+    def run(self, memories: Memories) -> None:
+        width = 1 << self.size
+        moved = [load(*self.source.row(memories, p), width) for p in range(self.partitions)]
+        for p, values in enumerate(moved):
+            row, places = self.destination.row(memories, p)
+            store(row, places, width, _after(self.mode, load(row, places, width), values))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Descriptor(Instruction):
+    """One descriptor, with a cast if its dtypes differ; sides are (partition or None, byte)."""
+
+    engine: Engine = Engine.DMA
+    source: tuple[int | None, int]
+    destination: tuple[int | None, int]
+    count: int
+    pair: tuple[str, str] = ("uint8", "uint8")
+    mode: WriteMode = WriteMode.STORE
+    queue: int = 0
+    config: CoreConfig
+
+    def body(self) -> dict[str, Any]:
+        group = self.config.sbuf.group
+        partitions = [each for each, _ in (self.source, self.destination) if each is not None]
+        length = self.count * max(container_bits(each) for each in self.pair) // 8
+        return {
+            "direct": 1,
+            "engine": partitions[0] // group if partitions else 0,
+            "queue": self.queue,
+            "source": self._address(*self.source),
+            "destination": self._address(*self.destination),
+            "length": length % (1 << 16),
+            "pair": {"source": Dtype[self.pair[0].upper()], "destination": Dtype[self.pair[1].upper()]},
+            "mode": self.mode,
+        }
+
+    def _address(self, partition: int | None, byte: int) -> int:
+        if partition is None:
+            return byte
+        inside = partition % self.config.sbuf.group * self.config.partition_bytes + byte
+        return inside | 1 << self.config.mover.address_bits - 1
+
+    def run(self, memories: Memories) -> None:
+        (source, destination), (first, at) = zip(
+            *((self._bytes(memories, *side)) for side in (self.source, self.destination)), strict=True
+        )
+        sizes = [container_bits(each) // 8 for each in self.pair]
+        codes = codes_of(source[first : first + self.count * sizes[0]].copy().view(f"u{sizes[0]}"))
+        if self.pair[0] != self.pair[1]:
+            codes = cast_words(codes, *self.pair)
+        target = destination[at : at + self.count * sizes[1]]
+        present = codes_of(target.copy().view(f"u{sizes[1]}"))
+        target[:] = _after(self.mode, present, codes).astype(f"u{sizes[1]}").view(np.uint8)
+
+    @staticmethod
+    def _bytes(memories: Memories, partition: int | None, byte: int) -> tuple[np.ndarray, int]:
+        return (memories.hbm if partition is None else memories.sbuf[partition]), byte
+
+
+def load_rows(byte: int, place: int, partitions: int, count: int, size: int, start: int = 0, queue: int = 0) -> Copy:
+    """Return the copy of rows of ``count`` elements, of ``2**size`` bytes, from a byte of HBM on to a byte of each partition."""
+    source, destination = _sides(byte, place, partitions, count, size, start)
+    return Copy(source=source, destination=destination, partitions=partitions, size=size, queue=queue)
+
+
+def store_rows(byte: int, place: int, partitions: int, count: int, size: int) -> Copy:
+    """Return the copy back, of the first partitions, behind all that the engines do."""
+    destination, source = _sides(byte, place, partitions, count, size)
+    return Copy(source=source, destination=destination, partitions=partitions, size=size, after=tuple(Engine))
+
+
+def _sides(byte: int, place: int, partitions: int, count: int, size: int, start: int = 0) -> tuple[Side, Side]:
+    width = 1 << size
+    hbm = Side(row_at(count, byte, width), None, count if partitions > 1 else 0)
+    return hbm, Side(row_at(count, place, width), start)

@@ -21,8 +21,7 @@ from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.lanes.activation2_lane import Function, Operations, Reduction
 from bitpath.rtl.trainium3.lanes.engine_lane import Operator
 from bitpath.rtl.trainium3.vector.quantize_mx import ELEMENTS, SOURCES, Rule
-from bitpath.verif.trainium3.core.programs.instructions import SCALES, Instruction
-from bitpath.verif.trainium3.core.programs.memories import Memories, Operand
+from bitpath.verif.trainium3.core.programs.instructions import SCALES, Instruction, Memories, Operand
 from bitpath.verif.trainium3.dtype_words import array_of, codes_of
 from bitpath.verif.trainium3.lanes import engine_lane
 from bitpath.verif.trainium3.lanes.activation2_lane import PAIRS

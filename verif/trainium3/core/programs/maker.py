@@ -19,7 +19,17 @@ from bitpath.rtl.trainium3.lanes.activation2_lane import Function, Operations, R
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
 from bitpath.verif.common.fp32 import numbers as fp32
-from bitpath.verif.trainium3.core.programs.instructions import Instruction, Matmul
+from bitpath.verif.trainium3.core.programs.instructions import (
+    MAX_PAIRS,
+    Copy,
+    Descriptor,
+    Instruction,
+    Matmul,
+    Operand,
+    Pairs,
+    Pattern,
+    Side,
+)
 from bitpath.verif.trainium3.core.programs.lanes import (
     Activate,
     ExchangeStates,
@@ -29,8 +39,6 @@ from bitpath.verif.trainium3.core.programs.lanes import (
     Rand2,
     Reciprocal,
 )
-from bitpath.verif.trainium3.core.programs.memories import MAX_PAIRS, Operand, Pairs, Pattern
-from bitpath.verif.trainium3.core.programs.transfers import Copy, Descriptor, Side
 from bitpath.verif.trainium3.lanes.engine_lane import INTEGERS, ON_BITS, ON_NUMBERS
 
 # Regions of a core's memories, and random patterns within them.

@@ -21,10 +21,18 @@ from bitpath.rtl.trainium3.lanes.engine_lane import Operator
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
 from bitpath.rtl.trainium3.tensor.tag_select import SLOTS
-from bitpath.verif.trainium3.core.programs.instructions import Instruction, Matmul
+from bitpath.verif.trainium3.core.programs.instructions import (
+    MAX_PAIRS,
+    Copy,
+    Descriptor,
+    Instruction,
+    Matmul,
+    Memories,
+    Operand,
+    Pattern,
+    Side,
+)
 from bitpath.verif.trainium3.core.programs.lanes import Activate, ExchangeStates, Operate, Quantize
-from bitpath.verif.trainium3.core.programs.memories import MAX_PAIRS, Memories, Operand, Pattern
-from bitpath.verif.trainium3.core.programs.transfers import Copy, Descriptor, Side
 
 _FOUR = Pattern(((1, 4),))
 
