@@ -24,7 +24,7 @@ MOST_BYTES = 8 << 30
 @contextmanager
 def kept_lines(file: Path) -> Iterator[None]:
     """Write which lines of possible targets run meanwhile, as JSON: by target, "golden/arrays/codec.py", their numbers."""
-    root = module_file("bitpath.golden").parents[1]
+    root = module_file("bitpath.golden").resolve().parents[1]
     running = Coverage(
         data_file=None, config_file=False, include=[f"{root}/{each}/*" for each in ("golden", "sim", "verif/kit")]
     )
