@@ -19,13 +19,13 @@ def test_every_item_is_stated():
 def test_an_item_has_the_texts_of_one_test_and_all_tests_that_name_it(tmp_path):
     (tmp_path / "tb_psum.py").write_text(
         f'{HEAD}@covers("psum.a", "why")\nasync def first(dut):\n    """What\n    it does."""\n\n'
-        'covers("psum.b", "reason", "what", second, third)\n'
+        'covers("psum.b", "reason", "what", second, third)\ncovers("psum.a", third)\n'
     )
     (tmp_path / "test_psum.py").write_text(
         f'{HEAD}@covers("psum.a")\n@other\ndef test_more():\n    """Another text."""\n'
     )
     assert load_plans(tmp_path) == [
-        Item("psum", "a", "What it does", "why", ("tb_psum::first", "test_psum.py::test_more")),
+        Item("psum", "a", "What it does", "why", ("tb_psum::first", "tb_psum::third", "test_psum.py::test_more")),
         Item("psum", "b", "what", "reason", ("tb_psum::second", "tb_psum::third")),
     ]
 

@@ -15,10 +15,13 @@ class Coverage:
     Parameters
     ----------
     bins : all bins, declared in advance so that a misspelt hit raises an error.
+    hits : bins that are hit already, once for each time they occur.
     """
 
-    def __init__(self, bins: Iterable[str]):
+    def __init__(self, bins: Iterable[str], hits: Iterable[str] = ()):
         self.counts = dict.fromkeys(bins, 0)
+        for each in hits:
+            self.hit(each)
 
     def hit(self, *parts: object) -> None:
         """Count one hit of a bin; several arguments name a bin of :func:`cross`."""

@@ -5,6 +5,7 @@ from enum import Enum
 from numbers import Integral
 from typing import Any
 
+import numpy as np
 from amaranth.hdl import Shape
 from amaranth.lib import data
 
@@ -12,6 +13,11 @@ from amaranth.lib import data
 def width(shape: Any) -> int:
     """Return the bits of a port of this shape."""
     return Shape.cast(shape).width
+
+
+def array_bits(array: np.ndarray) -> int:
+    """Return an array's bytes as an integer, element 0 lowest."""
+    return int.from_bytes(array.astype(array.dtype.newbyteorder("<")).tobytes(), "little")
 
 
 def pack(shape: Any, fields: Any) -> int:

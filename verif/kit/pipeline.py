@@ -1,14 +1,19 @@
-"""Shared tests of pipelined units with requests at ``i``, results at ``o`` and any number of pipeline stages."""
+"""Pipelined units with requests at ``i``, results at ``o`` and any number of pipeline stages: traffic, and their bench."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from functools import cached_property
+from itertools import chain, product
+from random import Random
+from typing import Any
 
+import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge, Timer
 
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import Bench
+from bitpath.verif.kit.bench import Bench, bench, config_from_environment
+from bitpath.verif.kit.coverage import Coverage
 from bitpath.verif.kit.mismatches import Context
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.kit.values import Number
@@ -21,6 +26,8 @@ PACES = {
 }
 """Pause patterns of the input and of the output stream, by name."""
 
+LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+"""Simulated time after which a test fails."""
 LATENCY = "BITPATH_LATENCY"
 """Environment variable with the latency in cycles of a clocked design that is not the unit's own; "any" for an unknown one."""
 REACH = 16
@@ -183,3 +190,146 @@ class Pipeline:
             if cycle >= behind:
                 scoreboard.got(resolved(dut.o__payload))
         dut.i__valid.value = 0
+
+
+# The bench of such a unit. Its file is a table: a reference makes requests with golden's results, and each test returns some.
+
+
+Made = list[Request] | tuple[list[Request], Coverage]
+"""What a test sends, and the bins that it hits."""
+
+
+@dataclass(frozen=True)
+class StreamBench:
+    """Bench of a unit whose results depend on their requests alone.
+
+    Its tests are functions that return requests with golden's results, made before anything is driven; a test with bins
+    returns requests and their `Coverage`. ``BITPATH_CASES`` sets the random requests of a test::
+
+        BENCH = StreamBench(IntegerLanesConfig, Srs, KINDS, draw, bins=lambda kind: (kind.bin,))
+        random_requests, latency, resets = BENCH.tests(__name__)
+
+        @BENCH.sweep(shift=[4, 9])
+        def every_number(shift):
+            return requests(shift, range(1 << 16))
+
+    Attributes
+    ----------
+    config_type, component : configuration, and the function that builds the unit from it.
+    kinds : what random requests differ in; each is sent at least once.
+    draw : function that makes random requests of some kinds, in their order, from a generator.
+    bins : function that returns the bins of a kind.
+    cycles : latency; None for that of the unit, or for its pipeline stages.
+    result : number format of the results' fields, where they have one.
+    default_cases : random requests of a test without ``BITPATH_CASES``.
+    draws : name of the generator of random requests.
+    shared : True if each pace takes its share of the kinds.
+    """
+
+    config_type: type
+    component: Callable[[Any], Any]
+    kinds: Sequence[Any]
+    draw: Callable[[Sequence[Any], Random], list[Request]]
+    bins: Callable[[Any], Iterable[str]] = lambda kind: ()
+    cycles: int | None = None
+    result: Number | None = None
+    default_cases: int = 200
+    draws: str = "requests"
+    shared: bool = False
+
+    @cached_property
+    def config(self) -> Any:
+        return config_from_environment(self.config_type)
+
+    @cached_property
+    def unit(self) -> Any:
+        return self.component(self.config)
+
+    @property
+    def latency(self) -> int:
+        if self.cycles is not None:
+            return self.cycles
+        return self.config.pipeline.stages if hasattr(self.config, "pipeline") else self.unit.latency
+
+    @property
+    def cases(self) -> int:
+        return int(os.environ.get("BITPATH_CASES", self.default_cases))
+
+    def tests(self, module: str, name: str = "random_requests") -> tuple[Any, Any, Any]:
+        """Return the cocotb tests that every unit has, for a bench's module.
+
+        The first sends each kind and random ones in random order, at each pace; ``latency`` sends requests one by one and
+        checks the cycle of each result; ``resets`` resets with requests in every pipeline stage, which a combinational unit
+        has not.
+        """
+        own = {"module": module, "skip": "BITPATH_CONFIG" in os.environ and not self.latency}
+        return (
+            self._test(self._random, name, module=module, pace=list(PACES)),
+            self._test(self._one_at_a_time, "latency", module=module),
+            self._test(self._resets, "resets", **own),
+        )
+
+    def sweep(self, **options: Sequence[Any]) -> Callable[[Callable[..., Made]], Any]:
+        """Return a decorator: the requests of the test go one a cycle. Options are cocotb's parameters."""
+
+        def made(make: Callable[..., Made]) -> Any:
+            async def play(dut: Any, **chosen: Any) -> None:
+                await self.send(dut, make(**chosen))
+
+            return self._test(play, make.__name__, module=make.__module__, **options)
+
+        return made
+
+    def exchange(self, pace: str | None = None, **options: Sequence[Any]) -> Callable[[Callable[..., Made]], Any]:
+        """Return a decorator: the requests of the test go at a pace, or at each pace, which is then an argument."""
+
+        def made(make: Callable[..., Made]) -> Any:
+            async def play(dut: Any, **chosen: Any) -> None:
+                await self.send(dut, make(**chosen), pace or chosen["pace"])
+
+            paces = {} if pace else {"pace": list(PACES)}
+            return self._test(play, make.__name__, module=make.__module__, **paces, **options)
+
+        return made
+
+    async def send(self, dut: Any, made: Made, pace: str | None = None) -> None:
+        """Send requests one a cycle, or at a pace, and compare the results."""
+        requests, coverage = made if isinstance(made, tuple) else (made, Coverage(()))
+        async with bench(dut, self.unit.signature, drain=pace is not None) as frame:
+            frame.coverages.append(coverage)
+            pipeline = Pipeline(frame, self.latency, self.result)
+            await (pipeline.sweep(requests) if pace is None else pipeline.exchange(requests, pace))
+
+    def order(self, kinds: Sequence[Any], rng: Random) -> list[Any]:
+        """Return all kinds, and random ones up to the number of cases, in random order."""
+        order = [*kinds, *rng.choices(kinds, k=max(0, self.cases - len(kinds)))]
+        rng.shuffle(order)
+        return order
+
+    async def _random(self, dut: Any, pace: str) -> None:
+        rng = pauses.rng(self.draws)
+        kinds = self.kinds[list(PACES).index(pace) :: len(PACES)] if self.shared else self.kinds
+        order = self.order(kinds, rng)
+        coverage = Coverage(*(chain(*map(self.bins, each)) for each in (kinds, order)))
+        await self.send(dut, (self.draw(order, rng), coverage), pace)
+
+    async def _one_at_a_time(self, dut: Any) -> None:
+        rng = pauses.rng(self.draws)
+        requests = self.draw(rng.choices(self.kinds, k=20), rng)
+        async with bench(dut, self.unit.signature, drain=False) as frame:
+            await Pipeline(frame, self.latency, self.result).one_at_a_time(requests)
+
+    async def _resets(self, dut: Any) -> None:
+        rng = pauses.rng(self.draws)
+        async with bench(dut, self.unit.signature, drain=False) as frame:
+            pipeline = Pipeline(frame, self.latency, self.result)
+            await pipeline.resets(lambda: self.draw(rng.choices(self.kinds, k=2), rng))
+
+    @staticmethod
+    def _test(play: Callable[..., Coroutine], name: str, *, module: str, skip: bool = False, **options: Any) -> Any:
+        async def played(dut: Any, **chosen: Any) -> None:
+            await play(dut, **chosen)
+
+        played.__name__ = played.__qualname__ = name
+        played.__module__ = module
+        return cocotb.test(**LIMIT, skip=skip)(cocotb.parametrize(**options)(played))

@@ -29,12 +29,12 @@ class Item:
     tests: tuple[str, ...]
 
 
-def covers(item: str, why: str = "", what: str = "", *tests: Any) -> Callable[[Test], Test]:
+def covers(item: str, why: Any = "", what: Any = "", *tests: Any) -> Callable[[Test], Test]:
     """Return a decorator of a test that covers an item, ``UNIT.FEATURE``; it leaves the test as it is.
 
     One test states why the item is tested and what is tested; without `what` that is the test's docstring. Others name the
     item alone. Tests that a module does not define but assigns are the last arguments of a statement
-    ``covers(item, why, what, first, second)``.
+    ``covers(item, why, what, first, second)`` or ``covers(item, first, second)``.
     """
     return lambda test: test
 
@@ -65,12 +65,19 @@ def _marks(path: Path, name: str) -> Iterator[Mark]:
             said = " ".join((ast.get_docstring(node) or "").split()).removesuffix(".")
             calls = [(each, [node.name]) for each in node.decorator_list if _is_mark(each)]
         elif isinstance(node, ast.Expr) and _is_mark(node.value):
-            said, calls = "", [(node.value, [ast.unparse(each) for each in node.value.args[3:]])]
+            said, names = "", [each.id for each in node.value.args if isinstance(each, ast.Name)]
+            calls = [(node.value, names)]
         else:
             continue
         for call, tests in calls:
-            given = [each.value if isinstance(each, ast.Constant) else None for each in call.args[:3]]
-            if call.keywords or not (given and tests) or not all(isinstance(each, str) and each for each in given):
+            texts = call.args[: -len(tests)] if isinstance(node, ast.Expr) else call.args
+            given = [each.value if isinstance(each, ast.Constant) else None for each in texts]
+            if (
+                call.keywords
+                or not (given and tests)
+                or len(given) > 3
+                or not all(isinstance(each, str) and each for each in given)
+            ):
                 raise ValueError(
                     f"{path.name}, line {call.lineno}: covers must have an item, texts and tests, nothing else"
                 )

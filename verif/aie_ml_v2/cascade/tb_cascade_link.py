@@ -14,9 +14,9 @@ from bitpath.golden.aie_ml_v2 import Cascade
 from bitpath.golden.aie_ml_v2.declarations.codes import CASCADE_BITS, CASCADE_DEPTH
 from bitpath.golden.aie_ml_v2.mac.cascade import CASCADE_WORDS
 from bitpath.rtl.aie_ml_v2.cascade.cascade import CascadeLink, CascadeLinkConfig
-from bitpath.verif.aie_ml_v2.convert.bits import array_bits
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.packing import array_bits
 from bitpath.verif.kit.pipeline import PACES
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.kit.testplan import covers

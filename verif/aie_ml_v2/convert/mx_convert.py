@@ -11,9 +11,8 @@ from bitpath.golden.aie_ml_v2.declarations.codes import MxFormat, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.aie_ml_v2.convert.layouts import BlockLayouts, Blocks, MxCode
-from bitpath.verif.aie_ml_v2.convert.bits import array_bits
 from bitpath.verif.kit.mismatches import Shown
-from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.packing import array_bits, pack
 from bitpath.verif.kit.pipeline import Request
 from bitpath.verif.kit.values import Integer, Word, code_text, codes_text
 

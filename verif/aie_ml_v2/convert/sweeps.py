@@ -18,11 +18,12 @@ from bitpath.golden.aie_ml_v2.declarations.codes import (
 )
 from bitpath.rtl.aie_ml_v2.convert.layouts import MxCode, MxRequest, MxResult
 from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvertConfig
-from bitpath.rtl.aie_ml_v2.convert.srs import IntegerLanesConfig, srs_request, srs_result
-from bitpath.rtl.aie_ml_v2.convert.ups import ups_request, ups_result
-from bitpath.verif.aie_ml_v2.convert.srs import SrsAsk, srs_golden
-from bitpath.verif.aie_ml_v2.convert.ups import UpsAsk, ups_golden
-from bitpath.verif.kit.batches import Batch, Part, Place, fill, places, side_by_side, words_of
+from bitpath.rtl.aie_ml_v2.convert.srs import IntegerLanesConfig, srs_request
+from bitpath.rtl.aie_ml_v2.convert.ups import ups_request
+from bitpath.verif.aie_ml_v2.convert.integer_lanes import IntegerAsk
+from bitpath.verif.aie_ml_v2.convert.tb_srs import SrsAsk
+from bitpath.verif.aie_ml_v2.convert.tb_ups import UpsAsk
+from bitpath.verif.kit.batches import Batch, Part, fill, places, side_by_side, words_of
 from bitpath.verif.kit.volume import Generator, VolumeTask
 
 BITS = 16
@@ -50,11 +51,7 @@ def srs(config: IntegerLanesConfig, rng: Generator, block: int) -> Iterator[Batc
         rows = numbers(BITS, signed=True).astype(f"<i{acc_bits // 8}").reshape(-1, LANES * 32 // acc_bits)
         for shift in SRS_SWEPT:
             ask = SrsAsk(acc_bits, out_bits, shift, rounding, saturation, signed)
-            yield _lanes(
-                f"{ask.bin}, shift {shift}",
-                (places(srs_request(LANES)), rows, "control", ask.control),
-                lambda ask=ask, rows=rows: _answer(ask, *srs_golden(ask, rows.astype(np.int64)), srs_result(LANES)),
-            )
+            yield _lanes(ask, rows)
 
 
 def ups(config: IntegerLanesConfig, rng: Generator, block: int) -> Iterator[Batch]:
@@ -66,38 +63,33 @@ def ups(config: IntegerLanesConfig, rng: Generator, block: int) -> Iterator[Batc
         rows = values.astype(f"<{'i' if signed else 'u'}{vector_bits // 8}").reshape(-1, LANES * 32 // acc_bits)
         for shift in UPS_SHIFTS[group * UPS_GROUP : (group + 1) * UPS_GROUP]:
             ask = UpsAsk(acc_bits, vector_bits, shift, saturation, signed)
-            yield _lanes(
-                f"{ask.bin}, shift {shift}",
-                (places(ups_request(LANES)), rows, "control", ask.control),
-                lambda ask=ask, rows=rows: _answer(ask, *ups_golden(ask, rows.astype(np.int64)), ups_result(LANES)),
-            )
+            yield _lanes(ask, rows)
 
 
-def _lanes(kind: str, request: tuple[dict[str, Place], np.ndarray, str, int], golden) -> Batch:
+def _lanes(ask: IntegerAsk, rows: np.ndarray) -> Batch:
     """Rows of numbers at the bottom of a request, and a control word above."""
-    layout, rows, name, control = request
-    fields = [place for path, place in layout.items() if path.startswith(name)]
+    request, result = (places(each) for each in ask.layouts(LANES))
+    fields = [place for path, place in request.items() if path.startswith("control")]
     lowest, width = fields[0][0], sum(each for _, each in fields)
     words, count = words_of(lowest + width), len(rows)
-    parts = (Part(_words(rows)), Part(fill(1, words, [(lowest, width, control)]), np.zeros(count, np.uint32)))
-    return Batch(kind, parts, count, golden)
+    parts = (Part(_words(rows)), Part(fill(1, words, [(lowest, width, ask.control)]), np.zeros(count, np.uint32)))
+
+    def answer() -> np.ndarray:
+        """Results of the lanes and the flag above them."""
+        results, overflow = ask.golden(rows.astype(np.int64))
+        answers = np.zeros((count, result["overflow"][0] // 32 + 1), np.uint32)
+        given = _words(results.astype(f"<i{ask.bits_of(ask.gives) // 8}"))
+        answers[:, : given.shape[1]] = given
+        answers[:, -1] = overflow.any(axis=1)
+        return answers
+
+    return Batch(f"{ask.bin}, shift {ask.shift}", parts, count, answer)
 
 
 def _words(rows: np.ndarray) -> np.ndarray:
     """Rows of little-endian numbers as words, zeros above the last."""
     data = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), -1)
     return np.pad(data, [(0, 0), (0, -data.shape[1] % 4)]).view(np.uint32)
-
-
-def _answer(ask: SrsAsk | UpsAsk, results: np.ndarray, overflow: np.ndarray, layout) -> np.ndarray:
-    """Results of the lanes and the flag above them."""
-    bits = ask.out_bits if isinstance(ask, SrsAsk) else ask.acc_bits
-    lowest, _ = places(layout)["overflow"]
-    answers = np.zeros((len(results), lowest // 32 + 1), np.uint32)
-    words = _words(results.astype(f"<i{bits // 8}"))
-    answers[:, : words.shape[1]] = words
-    answers[:, -1] = overflow.any(axis=1)
-    return answers
 
 
 def mx_codes(rng: Generator) -> np.ndarray:

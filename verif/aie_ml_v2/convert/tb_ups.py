@@ -1,81 +1,224 @@
 """Bench of UPS: all 8-bit and 16-bit numbers, corners, random vectors at any pace, sticky flag, latency, resets.
 
-UPS rounds nothing: the boundaries of its results are the limits of saturation, and corners stand at and beside each.
+UPS rounds nothing: the boundaries of its results are the limits of saturation, and corners stand at and beside each. A corner
+counts as hit only where golden gives the result that is stated.
 
-Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random vectors of a test, and the
-vectors of every combination of the sweep over 16-bit numbers, which are all 65,536 where they fit.
+``BITPATH_CASES`` sets the random vectors of a test, and the vectors of every combination of the sweep over 16-bit numbers,
+which are all 65,536 where they fit.
 """
 
-import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
+from random import Random
+from typing import Any, ClassVar
 
 import cocotb
 import numpy as np
 
-from bitpath.golden.aie_ml_v2.declarations.codes import UPS_SHIFTS, Saturation
+from bitpath.golden import aie_ml_v2 as aie
+from bitpath.golden.aie_ml_v2.declarations.codes import UPS_MODES, UPS_SHIFTS, Saturation
+from bitpath.golden.aie_ml_v2.mac.flags import with_lane_flags
+from bitpath.rtl.aie_ml_v2.convert.layouts import UpsControl
 from bitpath.rtl.aie_ml_v2.convert.srs import IntegerLanesConfig
-from bitpath.rtl.aie_ml_v2.convert.ups import Ups
-from bitpath.verif.aie_ml_v2.convert.numbers import numbers_of, one_a_row, single_bits
-from bitpath.verif.aie_ml_v2.convert.sticky_flag import check_sticky_flag
-from bitpath.verif.aie_ml_v2.convert.ups import KINDS, MODES, UpsAsk, random_ups, ups_corners, ups_requests
+from bitpath.rtl.aie_ml_v2.convert.ups import Ups, ups_request, ups_result
+from bitpath.verif.aie_ml_v2.convert.integer_lanes import (
+    Corner,
+    IntegerAsk,
+    check_sticky_flag,
+    numbers_of,
+    sign_name,
+    single_bits,
+)
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.kit.bench import bench
+from bitpath.verif.kit.coverage import Coverage
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.pipeline import LIMIT, Made, Request, StreamBench
 from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.values import Integer
 
-CONFIG = config_from_environment(IntegerLanesConfig)
-LANES = CONFIG.lanes
-SIGNATURE = Ups(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "500"))
+MODES = [(acc, vector) for acc, vectors in UPS_MODES.items() for vector in vectors]
 SHIFTS = {32: (16, 17), 64: (49,)}
 """Shifts of 16-bit numbers around the one at which the largest overflow, for both lane widths."""
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 SIGNS = {"signed": True, "unsigned": False}
+
+
+@dataclass(frozen=True)
+class UpsAsk(IntegerAsk):
+    """Control of a request, in golden's terms."""
+
+    acc_bits: int
+    vector_bits: int
+    shift: int = 0
+    saturation: Saturation = Saturation.NONE
+    signed: bool = True
+
+    takes: ClassVar = "vector"
+    gives: ClassVar = "acc"
+
+    @property
+    def bin(self) -> str:
+        return f"{self.vector_bits} to {self.acc_bits}/{self.saturation.name}/{sign_name(self.signed)}"
+
+    @property
+    def control(self) -> int:
+        return pack(
+            UpsControl,
+            {
+                "acc64": int(self.acc_bits == 64),
+                "wide": UPS_MODES[self.acc_bits].index(self.vector_bits),
+                "shift": self.shift,
+                "saturation": self.saturation.value,
+                "is_signed": int(self.signed),
+            },
+        )
+
+    @property
+    def result_format(self) -> Integer:
+        return Integer(self.acc_bits, signed=True)
+
+    def layouts(self, lanes: int) -> tuple[Any, Any]:
+        return ups_request(lanes), ups_result(lanes)
+
+    def golden(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        options = {"acc_bits": self.acc_bits, "saturate": self.saturation, "signed": self.signed}
+        results, flags = with_lane_flags(aie.ups, numbers, self.shift, **options)
+        return results, flags["overflow"]
+
+
+KINDS = [
+    UpsAsk(*mode, saturation=saturation, signed=signed)
+    for mode, saturation, signed in product(MODES, Saturation, (False, True))
+]
+"""All combinations of control fields other than the shift."""
+
+
+def draw(kinds: Sequence[UpsAsk], rng: Random) -> list[Request]:
+    """Return a request of each kind: any shift, and numbers of any size; some just fit or just overflow."""
+    made = []
+    for kind in kinds:
+        shift = rng.choice((rng.choice(UPS_SHIFTS), kind.acc_bits - rng.randint(1, kind.vector_bits)))
+        ask = replace(kind, shift=shift)
+        made += ask.requests([_number(ask, rng) for _ in range(ask.count(BENCH.config.lanes))], BENCH.config.lanes, rng)
+    return made
+
+
+def _number(ask: UpsAsk, source: Random) -> int:
+    top = 1 << ask.vector_bits - ask.signed
+    room = max(0, min(ask.acc_bits - 1 - ask.shift, ask.vector_bits - ask.signed))
+    near = (1 << room) + source.choice((-1, 0, 1))
+    value = source.choice((source.getrandbits(ask.vector_bits) % top, source.getrandbits(room), near, top - 1))
+    value = -value if ask.signed and source.getrandbits(1) else value
+    return value if (-top if ask.signed else 0) <= value < top else 0
+
+
+# Corners: a number with its stated accumulator.
+
+
+def corners() -> list[Corner]:
+    return [each for maker in (_limits, _signs, _beyond) for mode in MODES for each in maker(*mode)]
+
+
+def _limits(acc_bits: int, vector: int) -> Iterator[Corner]:
+    """The largest and smallest numbers that fit after a shift, and one beyond each, in every saturation mode."""
+    top = 1 << acc_bits - 1
+    for shift in sorted({acc_bits - vector + 1, acc_bits - 4, acc_bits - 2, acc_bits - 1}):
+        fits = top >> shift  # multiples of 2**shift up to the magnitude of the lowest accumulator
+        step = 1 << shift
+        rows = [
+            # Number, results of NONE, SATURATE and SYMMETRIC.
+            (fits - 1, top - step, top - step, top - step),
+            (fits, -top, top - step, top - step),
+            (1 - fits, step - top, step - top, step - top),
+            (-fits, -top, -top, step - top),
+        ]
+        if -fits - 1 >= -(1 << vector - 1):
+            rows.append((-fits - 1, top - step, -top, step - top))
+        for x, *results in rows:
+            if x >= 1 << vector - 1:
+                continue
+            for saturation, result in zip(Saturation, results, strict=True):
+                ask = UpsAsk(acc_bits, vector, shift, saturation)
+                overflow = result != x << shift
+                yield Corner(f"{vector} to {acc_bits}/{x} by {shift}/{saturation.name}", ask, x, result, overflow)
+
+
+def _signs(acc_bits: int, vector: int) -> Iterator[Corner]:
+    """The top bit is a sign, or not."""
+    ones = (1 << vector) - 1
+    for shift in (0, 3):
+        unsigned = UpsAsk(acc_bits, vector, shift, signed=False)
+        where = f"{vector} to {acc_bits}/by {shift}"
+        fits = vector + shift < acc_bits
+        if fits:
+            yield Corner(f"{where}/all ones unsigned", unsigned, ones, ones << shift, False)
+        yield Corner(f"{where}/all ones signed", UpsAsk(acc_bits, vector, shift), -1, -(1 << shift), False)
+
+
+def _beyond(acc_bits: int, vector: int) -> Iterator[Corner]:
+    """Nothing is left in 32-bit lanes from a shift of 32 on, whatever the saturation."""
+    if acc_bits == max(UPS_MODES):
+        return
+    for shift in (acc_bits, acc_bits + 1, UPS_SHIFTS.stop - 1):
+        for saturation in Saturation:
+            ask = UpsAsk(acc_bits, vector, shift, saturation)
+            for x in (-(1 << vector - 1), -1, 0, 1, (1 << vector - 1) - 1):
+                yield Corner(f"{vector} to {acc_bits}/{x} by {shift}/{saturation.name}", ask, x, 0, x != 0)
+
+
+BENCH = StreamBench(
+    IntegerLanesConfig, Ups, KINDS, draw, lambda kind: (kind.bin,), Ups.LATENCY, default_cases=500, draws="vectors"
+)
+random_vectors, latency, resets = BENCH.tests(__name__, "random_vectors")
+covers(
+    "ups.stream",
+    "Each request carries its own control",
+    "Every combination of widths, saturation and sign with any shift, in any order, full speed, gaps, stalls and both; latency; resets",
+    random_vectors,
+    latency,
+    resets,
+)
+covers("ups.signs", random_vectors)
 
 
 @covers("ups.numbers", "Each number overflows at a shift of its own")
 @covers("ups.beyond")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(saturation=[code.name for code in Saturation], sign=list(SIGNS))
-async def every_8_bit_number(dut, saturation, sign):
+@BENCH.sweep(saturation=[code.name for code in Saturation], sign=list(SIGNS))
+def every_8_bit_number(saturation: str, sign: str) -> Made:
     """All 8-bit numbers with all 64 shifts, all 16-bit numbers with shifts around the largest that fits, every
     saturation mode, signed and unsigned."""
-    await _every_number(dut, [UpsAsk(32, 8, shift, Saturation[saturation], SIGNS[sign]) for shift in UPS_SHIFTS])
+    return _every_number(UpsAsk(32, 8, shift, Saturation[saturation], SIGNS[sign]) for shift in UPS_SHIFTS)
 
 
 @covers("ups.numbers")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(acc_bits=list(SHIFTS), saturation=[code.name for code in Saturation], sign=list(SIGNS))
-async def every_16_bit_number(dut, acc_bits, saturation, sign):
+@BENCH.sweep(acc_bits=list(SHIFTS), saturation=[code.name for code in Saturation], sign=list(SIGNS))
+def every_16_bit_number(acc_bits: int, saturation: str, sign: str) -> Made:
     """Every 16-bit number with shifts around the largest that fits."""
-    asks = [UpsAsk(acc_bits, 16, shift, Saturation[saturation], SIGNS[sign]) for shift in SHIFTS[acc_bits]]
-    await _every_number(dut, asks)
+    return _every_number(UpsAsk(acc_bits, 16, shift, Saturation[saturation], SIGNS[sign]) for shift in SHIFTS[acc_bits])
+
+
+def _every_number(asks: Iterator[UpsAsk]) -> list[Request]:
+    rng, lanes = pauses.rng("numbers"), BENCH.config.lanes
+    made: list[Request] = []
+    for ask in asks:
+        numbers = numbers_of(ask.vector_bits, BENCH.cases * ask.count(lanes), rng)
+        made += ask.requests(numbers if ask.signed else numbers % (1 << ask.vector_bits), lanes, rng)
+    return made
 
 
 @covers("ups.limits")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(saturation=[code.name for code in Saturation], sign=list(SIGNS))
-async def single_bits_by_every_shift(dut, saturation, sign):
+@BENCH.sweep(saturation=[code.name for code in Saturation], sign=list(SIGNS))
+def single_bits_by_every_shift(saturation: str, sign: str) -> Made:
     """Numbers with a single bit, and with all bits but one, in a lane among zeros; each overflows at some shift."""
-    signed, rng = SIGNS[sign], pauses.rng("numbers")
-    requests: list[Request] = []
-    for (acc_bits, bits), shift in product(MODES, UPS_SHIFTS):
-        numbers = single_bits(bits) if signed else single_bits(bits) % (1 << bits)
-        ask = UpsAsk(acc_bits, bits, shift, Saturation[saturation], signed)
-        requests += ups_requests(ask, one_a_row(numbers, ask.count(LANES)), LANES, rng)
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, Ups.LATENCY).sweep(rng.sample(requests, min(len(requests), 8 * CASES)))
-
-
-async def _every_number(dut, asks: list[UpsAsk]) -> None:
-    rng = pauses.rng("numbers")
-    requests: list[Request] = []
-    for ask in asks:
-        numbers = numbers_of(ask.vector_bits, CASES * ask.count(LANES), rng)
+    rng, lanes = pauses.rng("numbers"), BENCH.config.lanes
+    made: list[Request] = []
+    for mode, shift in product(MODES, UPS_SHIFTS):
+        ask = UpsAsk(*mode, shift, Saturation[saturation], SIGNS[sign])
+        numbers = single_bits(ask.vector_bits)
         numbers = numbers if ask.signed else numbers % (1 << ask.vector_bits)
-        requests += ups_requests(ask, numbers, LANES, rng)
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, Ups.LATENCY).sweep(requests)
+        made += ask.requests(ask.one_a_row(numbers, lanes), lanes, rng)
+    return rng.sample(made, min(len(made), 8 * BENCH.cases))
 
 
 @covers(
@@ -93,40 +236,12 @@ async def _every_number(dut, asks: list[UpsAsk]) -> None:
     "UG1639 requires it, and a shifter that wraps its amount fails it",
     "Shifts of 32, 33 and 63 into 32-bit lanes give 0 in every saturation mode",
 )
-@cocotb.test(**LIMIT)
-async def directed_corners(dut):
+@BENCH.sweep()
+def directed_corners() -> Made:
     """Directed corners, each in another lane among zeros."""
-    rng = pauses.rng("junk")
-    table = ups_corners()
-    requests = []
-    for index, each in enumerate(table):
-        row = np.zeros(each.ask.count(LANES), np.int64)
-        row[index % len(row)] = each.x
-        requests += ups_requests(each.ask, row, LANES, rng)
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage([each.bin for each in table])
-        for each in table:
-            if each.holds:
-                coverage.hit(each.bin)
-        await Pipeline(frame, Ups.LATENCY).sweep(requests)
-
-
-@covers("ups.signs")
-@covers("ups.stream", "Each request carries its own control")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def random_vectors(dut, pace):
-    """Every combination of widths, saturation and sign with any shift, in any order, full speed, gaps, stalls and both;
-    latency; resets."""
-    rng = pauses.rng("vectors")
-    order = [*KINDS, *rng.choices(KINDS, k=max(0, CASES - len(KINDS)))]
-    rng.shuffle(order)
-    requests = [each for kind in order for each in random_ups(kind, rng, LANES)]
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage([kind.bin for kind in KINDS])
-        for kind in order:
-            coverage.hit(kind.bin)
-        await Pipeline(frame, Ups.LATENCY).exchange(requests, pace)
+    table, rng = corners(), pauses.rng("junk")
+    made = [one for index, each in enumerate(table) for one in each.requests(index, BENCH.config.lanes, rng)]
+    return made, Coverage([each.bin for each in table], (each.bin for each in table if each.holds))
 
 
 @covers("ups.flag", "A stalled result must not set the flag twice, and a clear must not lose an overflow")
@@ -134,25 +249,7 @@ async def random_vectors(dut, pace):
 async def sticky_flag(dut):
     """srUPS_of is set once a result with overflow is taken, not while it stalls; it stays set until cleared; a result
     taken in the cycle of the clear sets it."""
-    rng = pauses.rng("junk")
-    quiet, loud = (ups_requests(UpsAsk(32, 16, 24), np.array([0, number]), LANES, rng)[0] for number in (127, 128))
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await check_sticky_flag(frame, quiet, loud, Ups.LATENCY)
-
-
-@covers("ups.stream")
-@cocotb.test(**LIMIT)
-async def latency(dut):
-    rng = pauses.rng("vectors")
-    requests = [each for kind in rng.sample(KINDS, 20) for each in random_ups(kind, rng, LANES)]
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, Ups.LATENCY).one_at_a_time(requests)
-
-
-@covers("ups.stream")
-@cocotb.test(**LIMIT)
-async def resets(dut):
-    """Resets with requests in all pipeline stages."""
-    rng = pauses.rng("vectors")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, Ups.LATENCY).resets(lambda: random_ups(rng.choice(KINDS), rng, LANES))
+    lanes, rng = BENCH.config.lanes, pauses.rng("junk")
+    quiet, loud = (UpsAsk(32, 16, 24).requests([0, number], lanes, rng)[0] for number in (127, 128))
+    async with bench(dut, BENCH.unit.signature, drain=False) as frame:
+        await check_sticky_flag(frame, quiet, loud, BENCH.latency)

@@ -18,7 +18,7 @@ from bitpath.rtl.aie_ml_v2.convert.mx_convert import BFP16EBS8_CONVERT, MxConver
 from bitpath.rtl.aie_ml_v2.convert.srs import IntegerLanesConfig, SrsLane
 from bitpath.rtl.common.arithmetic.round import RoundIncrement
 from bitpath.sim.engine.runner import run_bench
-from bitpath.verif.aie_ml_v2.convert.srs_boundaries import exact_result, srs_boundaries
+from bitpath.verif.aie_ml_v2.convert.tb_srs import exact_result, srs_boundaries
 from bitpath.verif.common.known_answers import skip_absent
 from bitpath.verif.kit.code_mutants import mutated
 from bitpath.verif.kit.testplan import covers
@@ -44,7 +44,7 @@ QUICK = "bit 0 is not sticky"
 )
 def test_the_boundaries_notice_a_defect(name, evaluate):
     """Accumulators of 32 bits to 8 in a lane alone; without the defect it gives the exact results."""
-    beside = [each for each in srs_boundaries(Random(1)) if (each.ask.acc_bits, each.ask.out_bits) == (32, 8)]
+    beside = [each for each in srs_boundaries(Random(1)) if (each.ask.acc_bits, each.ask.vector_bits) == (32, 8)]
     vectors = [
         {"i": acc, "control": SrsControl.from_bits(each.ask.control)} for each in beside for acc in each.accs.tolist()
     ]

@@ -11,9 +11,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bitpath.rtl.aie_ml_v2.floats.float_lanes import LaneOperator
-from bitpath.verif.aie_ml_v2.convert.bits import array_bits
 from bitpath.verif.kit.mismatches import Shown
-from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.packing import array_bits, pack
 from bitpath.verif.kit.pipeline import Request
 from bitpath.verif.kit.values import Number, code_text
 

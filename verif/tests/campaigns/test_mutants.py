@@ -223,7 +223,7 @@ def test_a_bench_is_known_by_what_it_imports():
     modules = reached("bitpath.verif.aie_ml_v2.convert.tb_srs")
     assert {
         "bitpath.verif.kit.bench",
-        "bitpath.verif.aie_ml_v2.convert.srs",
+        "bitpath.verif.aie_ml_v2.convert.integer_lanes",
         "bitpath.golden.aie_ml_v2.convert.integers",
     } <= modules
     assert "bitpath.verif.trainium3.vector.tb_xorwow" not in modules
