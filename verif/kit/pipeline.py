@@ -206,8 +206,8 @@ class StreamBench:
     Its tests are functions that return requests with golden's results, made before anything is driven; a test with bins
     returns requests and their `Coverage`. ``BITPATH_CASES`` sets the random requests of a test::
 
-        BENCH = StreamBench(IntegerLanesConfig, Srs, KINDS, draw, bins=lambda kind: (kind.bin,))
-        random_requests, latency, resets = BENCH.tests(__name__)
+        BENCH = StreamBench(__name__, IntegerLanesConfig, Srs, KINDS, draw, lambda kind: (kind.bin,))
+        random_requests, latency, resets = BENCH.tests()
 
         @BENCH.sweep(shift=[4, 9])
         def every_number(shift):
@@ -215,6 +215,7 @@ class StreamBench:
 
     Attributes
     ----------
+    module : name of the module whose tests these are.
     config_type, component : configuration, and the function that builds the unit from it.
     kinds : what random requests differ in; each is sent at least once.
     draw : function that makes random requests of some kinds, in their order, from a generator.
@@ -226,6 +227,7 @@ class StreamBench:
     shared : True if each pace takes its share of the kinds.
     """
 
+    module: str
     config_type: type
     component: Callable[[Any], Any]
     kinds: Sequence[Any]
@@ -255,18 +257,18 @@ class StreamBench:
     def cases(self) -> int:
         return int(os.environ.get("BITPATH_CASES", self.default_cases))
 
-    def tests(self, module: str, name: str = "random_requests") -> tuple[Any, Any, Any]:
-        """Return the cocotb tests that every unit has, for a bench's module.
+    def tests(self, name: str = "random_requests") -> tuple[Any, Any, Any]:
+        """Return the cocotb tests that every unit has.
 
         The first sends each kind and random ones in random order, at each pace; ``latency`` sends requests one by one and
         checks the cycle of each result; ``resets`` resets with requests in every pipeline stage, which a combinational unit
         has not.
         """
-        own = {"module": module, "skip": "BITPATH_CONFIG" in os.environ and not self.latency}
+        combinational = "BITPATH_CONFIG" in os.environ and not self.latency
         return (
-            self._test(self._random, name, module=module, pace=list(PACES)),
-            self._test(self._one_at_a_time, "latency", module=module),
-            self._test(self._resets, "resets", **own),
+            self._test(self._random, name, pace=list(PACES)),
+            self._test(self._one_at_a_time, "latency"),
+            self._test(self._resets, "resets", skip=combinational),
         )
 
     def sweep(self, **options: Sequence[Any]) -> Callable[[Callable[..., Made]], Any]:
@@ -276,7 +278,7 @@ class StreamBench:
             async def play(dut: Any, **chosen: Any) -> None:
                 await self.send(dut, make(**chosen))
 
-            return self._test(play, make.__name__, module=make.__module__, **options)
+            return self._test(play, make.__name__, **options)
 
         return made
 
@@ -288,7 +290,7 @@ class StreamBench:
                 await self.send(dut, make(**chosen), pace or chosen["pace"])
 
             paces = {} if pace else {"pace": list(PACES)}
-            return self._test(play, make.__name__, module=make.__module__, **paces, **options)
+            return self._test(play, make.__name__, **paces, **options)
 
         return made
 
@@ -325,11 +327,10 @@ class StreamBench:
             pipeline = Pipeline(frame, self.latency, self.result)
             await pipeline.resets(lambda: self.draw(rng.choices(self.kinds, k=2), rng))
 
-    @staticmethod
-    def _test(play: Callable[..., Coroutine], name: str, *, module: str, skip: bool = False, **options: Any) -> Any:
+    def _test(self, play: Callable[..., Coroutine], name: str, *, skip: bool = False, **options: Any) -> Any:
         async def played(dut: Any, **chosen: Any) -> None:
             await play(dut, **chosen)
 
         played.__name__ = played.__qualname__ = name
-        played.__module__ = module
+        played.__module__ = self.module
         return cocotb.test(**LIMIT, skip=skip)(cocotb.parametrize(**options)(played))

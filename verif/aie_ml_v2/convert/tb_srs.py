@@ -300,6 +300,7 @@ def boundary_bins() -> list[str]:
 
 
 BENCH = StreamBench(
+    __name__,
     IntegerLanesConfig,
     Srs,
     KINDS,
@@ -310,7 +311,7 @@ BENCH = StreamBench(
     draws="registers",
     shared=True,
 )
-random_registers, latency, resets = BENCH.tests(__name__, "random_registers")
+random_registers, latency, resets = BENCH.tests("random_registers")
 covers(
     "srs.stream",
     "Each request carries its own control",

@@ -168,9 +168,17 @@ def _beyond(acc_bits: int, vector: int) -> Iterator[Corner]:
 
 
 BENCH = StreamBench(
-    IntegerLanesConfig, Ups, KINDS, draw, lambda kind: (kind.bin,), Ups.LATENCY, default_cases=500, draws="vectors"
+    __name__,
+    IntegerLanesConfig,
+    Ups,
+    KINDS,
+    draw,
+    lambda kind: (kind.bin,),
+    Ups.LATENCY,
+    default_cases=500,
+    draws="vectors",
 )
-random_vectors, latency, resets = BENCH.tests(__name__, "random_vectors")
+random_vectors, latency, resets = BENCH.tests("random_vectors")
 covers(
     "ups.stream",
     "Each request carries its own control",

@@ -1,137 +1,236 @@
 """Bench of lanes of an operator: swept operands, directed corners, random requests at every pace, latency, resets.
 
-Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random requests of a test, and the
-requests of each control of the sweep; ``BITPATH_EVERY=1`` sweeps all operands.
+``BITPATH_CASES`` sets the random requests of a test, and the requests of each control of the sweep; ``BITPATH_EVERY=1`` sweeps
+all operands.
 """
 
 import os
-from collections.abc import Callable, Coroutine, Sequence
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from random import Random
-from typing import Any
+from typing import Any, ClassVar, Self
 
-import cocotb
+import numpy as np
 
 from bitpath.rtl.aie_ml_v2.floats.float_lanes import FloatLanes, LaneOperator
 from bitpath.rtl.aie_ml_v2.floats.layouts import FloatLanesConfig
-from bitpath.verif.aie_ml_v2.floats.lane_ask import Beside, Corner, LaneAsk
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.kit.coverage import Coverage
+from bitpath.verif.kit.mismatches import Shown
+from bitpath.verif.kit.packing import array_bits, pack
+from bitpath.verif.kit.pipeline import Made, Request, StreamBench
+from bitpath.verif.kit.values import Number, code_text
 
-CASES = int(os.environ.get("BITPATH_CASES", "200"))
-EVERY = "BITPATH_EVERY" in os.environ
-LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+
+class LaneAsk(ABC):
+    """A control of one operator, in golden's terms.
+
+    Attributes
+    ----------
+    operator : its operator.
+    operand, result : number formats of operands and results.
+    bins : bins of the control and of the flags that random requests must hit.
+    """
+
+    operator: ClassVar[LaneOperator]
+    operand: Number
+    result: Number
+    bins: Sequence[str]
+
+    @property
+    @abstractmethod
+    def fields(self) -> Mapping[str, Any]:
+        """Fields of the operator's control."""
+
+    @abstractmethod
+    def golden(self, codes: np.ndarray) -> tuple[np.ndarray, Mapping[str, np.ndarray]]:
+        """Return golden's results of operand codes, and the flags of each by name."""
+
+    @abstractmethod
+    def shifted(self, source: Random) -> Self:
+        """Return the ask with a random shift, where its control has one."""
+
+    @abstractmethod
+    def code(self, source: Random) -> int:
+        """Return an operand: any, special, or where the result is rounded or leaves its range."""
+
+    def requests(self, codes: Sequence[int] | np.ndarray, lanes: int) -> list[Request]:
+        """Return requests of operand codes with golden's results and flags."""
+        rows = self._operands(codes)
+        return self.expecting(rows, *self.golden(rows), lanes)
+
+    def expecting(
+        self,
+        codes: Sequence[int] | np.ndarray,
+        results: np.ndarray,
+        flags: Mapping[str, np.ndarray],
+        lanes: int,
+    ) -> list[Request]:
+        """Return requests of operand codes with these results and flags of each; the last one repeats its last operand."""
+        more = -len(codes) % lanes
+        bits = results.view(f"u{results.dtype.itemsize}").astype(f"u{self.operator.o_bits // 8}")
+        operands, answers = (
+            np.pad(each, (0, more), "edge").reshape(-1, lanes) for each in (self._operands(codes), bits)
+        )
+        rose = {
+            name: np.pad(each, (0, more), "edge").reshape(-1, lanes).any(axis=1).tolist()
+            for name, each in flags.items()
+        }
+        request, result = self.operator.request(lanes), self.operator.result(lanes)
+        control = pack(self.operator.control, self.fields)
+        return [
+            Request(
+                pack(request, {"lanes": array_bits(row), "control": control}),
+                pack(result, {"lanes": array_bits(answer)} | ({"flags": _bits(rose, i)} if flags else {})),
+                partial(self._shown, row.tolist()),
+            )
+            for i, (row, answer) in enumerate(zip(operands, answers, strict=True))
+        ]
+
+    def _operands(self, codes: Sequence[int] | np.ndarray) -> np.ndarray:
+        return np.asarray(codes, np.uint32).astype(f"u{self.operator.i_bits // 8}")
+
+    def _shown(self, row: Sequence[int], path: str) -> Shown:
+        """Return the control, and the operand of the lane that differs or all of them."""
+        lane = path.rpartition(".")[2]
+        codes = row[int(lane) :][:1] if path.startswith("lanes") and lane.isdigit() else row
+        operands = {"control": str(self), "operand": ", ".join(code_text(self.operand, code) for code in codes)}
+        return Shown(operands=operands, formats={"lanes": self.result})
 
 
-class LaneBench:
-    """The bench of one operator.
+@dataclass(frozen=True)
+class ShiftAsk(LaneAsk):
+    """A control that is a power of two alone."""
+
+    shift: int = 0
+
+    def __str__(self) -> str:
+        return f"shift {self.shift}"
+
+    @property
+    def bins(self) -> Sequence[str]:
+        return (str(self),)
+
+    @property
+    def fields(self) -> Mapping[str, Any]:
+        return {"shift": self.shift}
+
+    def shifted(self, source: Random) -> Self:
+        return self
+
+
+def _bits(flags: Mapping[str, Sequence[bool]], row: int) -> dict[str, int]:
+    return {name: int(each[row]) for name, each in flags.items()}
+
+
+@dataclass(frozen=True)
+class Corner:
+    """An operand, and the result and flags that must come of it."""
+
+    bin: str
+    ask: LaneAsk
+    code: int
+    result: int
+    flags: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Return True if golden agrees with the corner."""
+        results, flags = self.ask.golden(np.array([self.code], f"u{self.ask.operator.i_bits // 8}"))
+        rose = {name for name, each in flags.items() if each[0]}
+        return (int(results[0]) % (1 << self.ask.operator.o_bits), rose) == (self.result, set(self.flags))
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Operands at and beside one boundary of the results, and the results that must come of them."""
+
+    bin: str
+    ask: LaneAsk
+    codes: tuple[int, ...]
+    results: tuple[int, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Return True if golden agrees with all results."""
+        results, _ = self.ask.golden(np.array(self.codes, f"u{self.ask.operator.i_bits // 8}"))
+        return tuple(int(each) % (1 << self.ask.operator.o_bits) for each in results) == self.results
+
+
+def beside(ask: LaneAsk, values: Iterable[tuple[str, int, int]]) -> Iterator[Beside]:
+    """Group operand codes and results by the name of the boundary that each stands beside."""
+    groups: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for name, code, result in values:
+        groups[f"{ask}/{name}"].append((code, result))
+    for name, pairs in groups.items():
+        yield Beside(name, ask, *(tuple(column) for column in zip(*pairs, strict=True)))
+
+
+def lane_bench(module: str, operator: LaneOperator, kinds: Sequence[LaneAsk]) -> StreamBench:
+    """Return the bench of an operator.
 
     Parameters
     ----------
-    operator : the operator.
     kinds : asks with every control that counts, of any shift; random requests hit the bins of all of them.
-    corners : directed corners.
+    """
+
+    def draw(kinds: Sequence[LaneAsk], rng: Random) -> list[Request]:
+        lanes, made = bench.config.lanes, []
+        for ask in (kind.shifted(rng) for kind in kinds):
+            made += ask.requests([ask.code(rng) for _ in range(lanes)], lanes)
+        return made
+
+    bench = StreamBench(module, FloatLanesConfig, partial(FloatLanes, operator), kinds, draw, lambda kind: kind.bins)
+    return bench
+
+
+def lane_tests(
+    bench: StreamBench,
+    corners: Sequence[Corner],
+    sweep: Sequence[tuple[LaneAsk, Sequence[int]]],
+    boundaries: Sequence[Beside] = (),
+) -> tuple[Any, Any, Any]:
+    """Return the tests ``swept_operands``, ``directed_corners`` and ``range_boundaries``.
+
+    Parameters
+    ----------
     sweep : asks of the sweep, each with its operands.
     boundaries : operands beside the boundaries of the results, of an operator that rounds.
     """
 
-    def __init__(
-        self,
-        operator: LaneOperator,
-        kinds: Sequence[LaneAsk],
-        corners: Sequence[Corner],
-        sweep: Sequence[tuple[LaneAsk, Sequence[int]]],
-        boundaries: Sequence[Beside] = (),
-    ):
-        self.kinds, self.corners, self.sweep, self.boundaries = kinds, corners, sweep, boundaries
-        config = config_from_environment(FloatLanesConfig)
-        unit = FloatLanes(operator, config)
-        self.lanes, self.latency_cycles, self.signature = config.lanes, unit.latency, unit.signature
+    @bench.sweep()
+    def swept_operands() -> Made:
+        """Operands in order under each ask of the sweep; a sample of them without ``BITPATH_EVERY``."""
+        rng, lanes = pauses.rng("sweep"), bench.config.lanes
+        made: list[Request] = []
+        for ask, codes in sweep:
+            every = "BITPATH_EVERY" in os.environ
+            few = codes if every else sorted(rng.sample(codes, min(len(codes), bench.cases * lanes // 10)))
+            made += ask.requests(few, lanes)
+        return made
 
-    def tests(self, module: str) -> tuple[Any, ...]:
-        """Return the cocotb tests of a bench's module: ``swept_operands``, ``directed_corners``, ``random_requests``,
-        ``latency`` and ``resets``; of an operator that rounds also ``range_boundaries``."""
-
-        def test(name: str, play: Callable[..., Coroutine], **options: Sequence) -> Any:
-            async def played(dut, **chosen):
-                await play(dut, **chosen)
-
-            played.__qualname__, played.__module__ = name, module
-            return cocotb.test(**LIMIT)(cocotb.parametrize(**options)(played))
-
-        return (
-            test("swept_operands", self.swept_operands),
-            test("directed_corners", self.directed_corners),
-            test("random_requests", self.random_requests, pace=list(PACES)),
-            test("latency", self.latency),
-            test("resets", self.resets),
-            *(test("range_boundaries", self.range_boundaries) for _ in self.boundaries[:1]),
-        )
-
-    async def swept_operands(self, dut) -> None:
-        """Operands in order under each ask of the sweep, at full speed; a sample of them without ``BITPATH_EVERY``."""
-        rng = pauses.rng("sweep")
-        requests: list[Request] = []
-        for ask, codes in self.sweep:
-            few = codes if EVERY else sorted(rng.sample(codes, min(len(codes), CASES * self.lanes // 10)))
-            requests += ask.requests(few, self.lanes)
-        await self._drive(dut, requests)
-
-    async def directed_corners(self, dut) -> None:
+    @bench.sweep()
+    def directed_corners() -> Made:
         """Directed corners, each in another lane among zeros."""
-        requests: list[Request] = []
-        for index, each in enumerate(self.corners):
-            row = [0] * self.lanes
-            row[index % self.lanes] = each.code
-            requests += each.ask.requests(row, self.lanes)
-        async with bench(dut, self.signature, drain=False) as frame:
-            coverage = frame.coverage([each.bin for each in self.corners])
-            for each in self.corners:
-                if each.holds:
-                    coverage.hit(each.bin)
-            await Pipeline(frame, self.latency_cycles).sweep(requests)
+        lanes = bench.config.lanes
+        made: list[Request] = []
+        for index, each in enumerate(corners):
+            row = [0] * lanes
+            row[index % lanes] = each.code
+            made += each.ask.requests(row, lanes)
+        return made, _held(corners)
 
-    async def range_boundaries(self, dut) -> None:
+    @bench.sweep()
+    def range_boundaries() -> Made:
         """Results at the ends of their range and between, each with a sticky bit at every distance."""
-        requests = [each for beside in self.boundaries for each in beside.ask.requests(beside.codes, self.lanes)]
-        async with bench(dut, self.signature, drain=False) as frame:
-            coverage = frame.coverage([each.bin for each in self.boundaries])
-            for each in self.boundaries:
-                if each.holds:
-                    coverage.hit(each.bin)
-            await Pipeline(frame, self.latency_cycles).sweep(requests)
+        lanes = bench.config.lanes
+        return [each for beside in boundaries for each in beside.ask.requests(beside.codes, lanes)], _held(boundaries)
 
-    async def random_requests(self, dut, pace: str) -> None:
-        """Every kind in random order, with random shifts."""
-        rng = pauses.rng("requests")
-        order = [*self.kinds, *rng.choices(self.kinds, k=max(0, CASES - len(self.kinds)))]
-        rng.shuffle(order)
-        requests = [each for kind in order for each in self._random(kind, rng)]
-        async with bench(dut, self.signature) as frame:
-            coverage = frame.coverage(dict.fromkeys(chain(*(kind.bins for kind in self.kinds))))
-            for name in chain(*(kind.bins for kind in order)):
-                coverage.hit(name)
-            await Pipeline(frame, self.latency_cycles).exchange(requests, pace)
+    return swept_operands, directed_corners, range_boundaries if boundaries else None
 
-    async def latency(self, dut) -> None:
-        rng = pauses.rng("requests")
-        requests = [each for _ in range(20) for each in self._random(rng.choice(self.kinds), rng)]
-        async with bench(dut, self.signature, drain=False) as frame:
-            await Pipeline(frame, self.latency_cycles).one_at_a_time(requests)
 
-    async def resets(self, dut) -> None:
-        """Resets with requests in all pipeline stages."""
-        rng = pauses.rng("requests")
-        async with bench(dut, self.signature, drain=False) as frame:
-            batch = partial(self._random, rng=rng)
-            await Pipeline(frame, self.latency_cycles).resets(lambda: batch(rng.choice(self.kinds)))
-
-    async def _drive(self, dut, requests: list[Request]) -> None:
-        async with bench(dut, self.signature, drain=False) as frame:
-            await Pipeline(frame, self.latency_cycles).sweep(requests)
-
-    def _random(self, kind: LaneAsk, rng: Random) -> list[Request]:
-        ask = kind.shifted(rng)
-        return ask.requests([ask.code(rng) for _ in range(self.lanes)], self.lanes)
+def _held(table: Sequence[Corner | Beside]) -> Coverage:
+    return Coverage([each.bin for each in table], (each.bin for each in table if each.holds))

@@ -9,10 +9,7 @@ from pathlib import Path
 import cocotb
 import numpy as np
 
-from bitpath.verif.aie_ml_v2.floats.fix_float import FixFloatAsk
-from bitpath.verif.aie_ml_v2.floats.tb_fix_float import BENCH
-from bitpath.verif.kit.bench import bench
-from bitpath.verif.kit.pipeline import Pipeline
+from bitpath.verif.aie_ml_v2.floats.tb_fix_float import BENCH, FixFloatAsk
 from bitpath.verif.kit.testplan import covers
 
 
@@ -26,6 +23,5 @@ async def every_shift(dut):
     for shift in np.unique(shifts).tolist():
         here, ask = shifts == shift, FixFloatAsk(shift)
         codes = given[here].view(np.uint32)
-        requests += ask.expecting(codes, results[here], ask.golden(codes)[1], BENCH.lanes)
-    async with bench(dut, BENCH.signature, drain=False) as frame:
-        await Pipeline(frame, BENCH.latency_cycles).sweep(requests)
+        requests += ask.expecting(codes, results[here], ask.golden(codes)[1], BENCH.config.lanes)
+    await BENCH.send(dut, requests)

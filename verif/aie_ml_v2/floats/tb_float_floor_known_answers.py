@@ -10,10 +10,7 @@ from pathlib import Path
 import cocotb
 import numpy as np
 
-from bitpath.verif.aie_ml_v2.floats.float_floor import FloorAsk
-from bitpath.verif.aie_ml_v2.floats.tb_float_floor import BENCH
-from bitpath.verif.kit.bench import bench
-from bitpath.verif.kit.pipeline import Pipeline
+from bitpath.verif.aie_ml_v2.floats.tb_float_floor import BENCH, FloorAsk
 from bitpath.verif.kit.testplan import covers
 
 
@@ -27,6 +24,5 @@ async def every_code_and_shift(dut):
     for shift, results in zip(shifts.tolist(), integers, strict=True):
         ask = FloorAsk(shift)
         _, flags = ask.golden(codes)
-        requests += ask.expecting(codes, results, flags, BENCH.lanes)
-    async with bench(dut, BENCH.signature, drain=False) as frame:
-        await Pipeline(frame, BENCH.latency_cycles).sweep(requests)
+        requests += ask.expecting(codes, results, flags, BENCH.config.lanes)
+    await BENCH.send(dut, requests)

@@ -11,10 +11,7 @@ import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.golden.formats.catalogue import BF16
-from bitpath.verif.aie_ml_v2.floats.float_narrow import NarrowAsk
-from bitpath.verif.aie_ml_v2.floats.tb_float_narrow import BENCH
-from bitpath.verif.kit.bench import bench
-from bitpath.verif.kit.pipeline import Pipeline
+from bitpath.verif.aie_ml_v2.floats.tb_float_narrow import BENCH, NarrowAsk
 from bitpath.verif.kit.testplan import covers
 
 
@@ -28,6 +25,5 @@ async def silicon(dut):
         for rounding in RoundingCode:
             ask = NarrowAsk(BF16, rounding)
             _, flags = ask.golden(codes)
-            requests += ask.expecting(codes, archive[f"bf16_bits_rnd{rounding.value}"], flags, BENCH.lanes)
-    async with bench(dut, BENCH.signature, drain=False) as frame:
-        await Pipeline(frame, BENCH.latency_cycles).sweep(requests)
+            requests += ask.expecting(codes, archive[f"bf16_bits_rnd{rounding.value}"], flags, BENCH.config.lanes)
+    await BENCH.send(dut, requests)

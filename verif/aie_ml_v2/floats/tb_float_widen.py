@@ -1,4 +1,4 @@
-"""Bench of BF16 and FP16 to FP32; :class:`LaneBench` has its tests."""
+"""Bench of BF16 and FP16 to FP32; `lane_tests` says how each test sends them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +10,8 @@ import numpy as np
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat
 from bitpath.rtl.aie_ml_v2.floats.operators import FLOAT_WIDEN
-from bitpath.verif.aie_ml_v2.floats.lane_ask import Corner, LaneAsk
-from bitpath.verif.aie_ml_v2.floats.lane_bench import LaneBench
+from bitpath.verif.aie_ml_v2.floats.lane_bench import Corner, LaneAsk, lane_bench, lane_tests
 from bitpath.verif.kit.testplan import covers
-
-# Conversions from BF16 and FP16 to FP32 for the bench of float_widen, and stated corners.
 
 
 @dataclass(frozen=True)
@@ -88,8 +85,9 @@ CORNERS = [
 ]
 
 
-BENCH = LaneBench(FLOAT_WIDEN, KINDS, CORNERS, SWEEP)
-swept_operands, directed_corners, random_requests, latency, resets = BENCH.tests(__name__)
+BENCH = lane_bench(__name__, FLOAT_WIDEN, KINDS)
+random_requests, latency, resets = BENCH.tests()
+swept_operands, directed_corners, _ = lane_tests(BENCH, CORNERS, SWEEP)
 covers(
     "float_widen.sweep",
     "FP16's subnormals are normalised",

@@ -22,7 +22,8 @@ from bitpath.rtl.aie_ml_v2.scalar.scalar_functions import (
     ScalarFunctions,
     ScalarFunctionsConfig,
 )
-from bitpath.verif.aie_ml_v2.floats import fix_float, float_fix
+from bitpath.verif.aie_ml_v2.floats import tb_fix_float as fix_float
+from bitpath.verif.aie_ml_v2.floats import tb_float_fix as float_fix
 from bitpath.verif.aie_ml_v2.lanes.bench import Case, Cases
 from bitpath.verif.common.fp32.functions import FORMAT_EDGES, FUNCTIONS, beside_ties, class_of, rounding_edges
 from bitpath.verif.kit.mismatches import Shown
