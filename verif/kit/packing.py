@@ -20,6 +20,11 @@ def array_bits(array: np.ndarray) -> int:
     return int.from_bytes(array.astype(array.dtype.newbyteorder("<")).tobytes(), "little")
 
 
+def row_bits(rows: np.ndarray) -> list[int]:
+    """Return each row of an array as an integer, element 0 lowest."""
+    return [array_bits(row) for row in rows]
+
+
 def pack(shape: Any, fields: Any) -> int:
     """Return the integer of a layout's fields (a dict, or a sequence for an array; default 0), or of a plain shape.
 

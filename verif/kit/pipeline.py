@@ -1,7 +1,8 @@
 """Pipelined units with requests at ``i``, results at ``o`` and any number of pipeline stages: traffic, and their bench."""
 
+import json
 import os
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, product
@@ -12,7 +13,7 @@ import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge, Timer
 
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import Bench, bench, config_from_environment
+from bitpath.verif.kit.bench import PERIOD_NS, Bench, bench, config_from_environment
 from bitpath.verif.kit.coverage import Coverage
 from bitpath.verif.kit.mismatches import Context
 from bitpath.verif.kit.streams import resolved
@@ -36,11 +37,17 @@ REACH = 16
 
 @dataclass(frozen=True)
 class Request:
-    """A payload, its expected result, and the context to show on a mismatch."""
+    """A payload, its expected result, the context to show on a mismatch, and the bins that it hits."""
 
     payload: int
     expected: int
     shown: Context
+    bins: tuple[str, ...] = ()
+
+
+def hit(requests: Iterable[Request], bins: Collection[str]) -> Coverage:
+    """Return the coverage of these bins by requests, which may have others too."""
+    return Coverage(bins, (name for each in requests for name in each.bins if name in bins))
 
 
 class Pipeline:
@@ -191,6 +198,26 @@ class Pipeline:
                 scoreboard.got(resolved(dut.o__payload))
         dut.i__valid.value = 0
 
+    async def recur(self, requests: list[Request]) -> None:
+        """Send each request with the result of the last one, Python awake once for each; the handshakes are asserted."""
+        dut = self.dut
+        scoreboard = self.frame.scoreboard("o", self.frame.payload_shape("o"), self.formats)
+        dut.o__ready.value = 1
+        await self.step()
+        dut.i__valid.value, dut.i__payload.value = 1, requests[0].payload
+        assert resolved(dut.i__ready), "an idle unit takes nothing"
+        for request, following in zip(requests, [*requests[1:], None], strict=True):
+            await self.step()
+            assert not resolved(dut.i__ready), "a busy unit takes another operand"
+            # Just behind the falling edge, so that the next one is another.
+            await Timer((self.stages - 1) * PERIOD_NS + 1, unit="ns")
+            assert resolved(dut.o__valid), f"no result after {self.stages} cycles"
+            assert resolved(dut.i__ready), "the next operand is not taken with the result"
+            scoreboard.expect(request.expected, request.shown)
+            scoreboard.got(resolved(dut.o__payload))
+            dut.i__valid.value = int(following is not None)
+            dut.i__payload.value = 0 if following is None else following.payload
+
 
 # The bench of such a unit. Its file is a table: a reference makes requests with golden's results, and each test returns some.
 
@@ -225,6 +252,7 @@ class StreamBench:
     default_cases : random requests of a test without ``BITPATH_CASES``.
     draws : name of the generator of random requests.
     shared : True if each pace takes its share of the kinds.
+    recurs : True if the unit takes the next request with the result of the last one.
     """
 
     module: str
@@ -238,6 +266,7 @@ class StreamBench:
     default_cases: int = 200
     draws: str = "requests"
     shared: bool = False
+    recurs: bool = False
 
     @cached_property
     def config(self) -> Any:
@@ -258,27 +287,28 @@ class StreamBench:
         return int(os.environ.get("BITPATH_CASES", self.default_cases))
 
     def tests(self, name: str = "random_requests") -> tuple[Any, Any, Any]:
-        """Return the cocotb tests that every unit has.
+        """Return the cocotb tests that every unit with a clock has: that of `random` and those of `timing`."""
+        return self.random(name), *self.timing()
 
-        The first sends each kind and random ones in random order, at each pace; ``latency`` sends requests one by one and
-        checks the cycle of each result; ``resets`` resets with requests in every pipeline stage, which a combinational unit
-        has not.
-        """
-        combinational = "BITPATH_CONFIG" in os.environ and not self.latency
-        return (
-            self._test(self._random, name, pace=list(PACES)),
-            self._test(self._one_at_a_time, "latency"),
-            self._test(self._resets, "resets", skip=combinational),
-        )
+    def random(self, name: str = "random_requests") -> Any:
+        """Return the test of random requests of every kind, in random order, at each pace."""
+        return self._test(self._random, name, pace=list(PACES))
 
-    def sweep(self, **options: Sequence[Any]) -> Callable[[Callable[..., Made]], Any]:
-        """Return a decorator: the requests of the test go one a cycle. Options are cocotb's parameters."""
+    def timing(self) -> tuple[Any, Any]:
+        """Return the tests ``latency``, which checks the cycle of each result, and ``resets``, with requests in every pipeline
+        stage; a combinational unit has no reset."""
+        given = json.loads(os.environ.get("BITPATH_CONFIG", "{}"))
+        combinational = given.get("pipeline", {}).get("stages") == 0
+        return self._test(self._one_at_a_time, "latency"), self._test(self._resets, "resets", skip=combinational)
+
+    def sweep(self, *groups: Any, **options: Sequence[Any]) -> Callable[[Callable[..., Made]], Any]:
+        """Return a decorator: the requests of the test go one a cycle. Groups and options are those of cocotb.parametrize."""
 
         def made(make: Callable[..., Made]) -> Any:
             async def play(dut: Any, **chosen: Any) -> None:
                 await self.send(dut, make(**chosen))
 
-            return self._test(play, make.__name__, **options)
+            return self._test(play, make.__name__, *groups, **options)
 
         return made
 
@@ -300,7 +330,10 @@ class StreamBench:
         async with bench(dut, self.unit.signature, drain=pace is not None) as frame:
             frame.coverages.append(coverage)
             pipeline = Pipeline(frame, self.latency, self.result)
-            await (pipeline.sweep(requests) if pace is None else pipeline.exchange(requests, pace))
+            if pace is not None:
+                await pipeline.exchange(requests, pace)
+            else:
+                await (pipeline.recur(requests) if self.recurs else pipeline.sweep(requests))
 
     def order(self, kinds: Sequence[Any], rng: Random) -> list[Any]:
         """Return all kinds, and random ones up to the number of cases, in random order."""
@@ -327,10 +360,10 @@ class StreamBench:
             pipeline = Pipeline(frame, self.latency, self.result)
             await pipeline.resets(lambda: self.draw(rng.choices(self.kinds, k=2), rng))
 
-    def _test(self, play: Callable[..., Coroutine], name: str, *, skip: bool = False, **options: Any) -> Any:
+    def _test(self, play: Callable[..., Coroutine], name: str, *groups: Any, skip: bool = False, **options: Any) -> Any:
         async def played(dut: Any, **chosen: Any) -> None:
             await play(dut, **chosen)
 
         played.__name__ = played.__qualname__ = name
         played.__module__ = self.module
-        return cocotb.test(**LIMIT, skip=skip)(cocotb.parametrize(**options)(played))
+        return cocotb.test(**LIMIT, skip=skip)(cocotb.parametrize(*groups, **options)(played))

@@ -3,9 +3,8 @@
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random blocks of a test.
 """
 
-import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from random import Random
@@ -19,15 +18,24 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.codec import decode, power_of_two
 from bitpath.golden.scalar.rounding import round_to_integer
 from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert, MxConvertConfig
-from bitpath.verif.aie_ml_v2.convert.mx_convert import Conversion, Converted, conversions, expected, with_golden
-from bitpath.verif.aie_ml_v2.convert.mx_convert_corners import corners
-from bitpath.verif.aie_ml_v2.convert.mx_convert_random import every_place, in_blocks, random_conversion
+from bitpath.verif.aie_ml_v2.convert.mx_convert import (
+    Conversion,
+    Converted,
+    conversions,
+    corners,
+    every_place,
+    expected,
+    in_blocks,
+    random_conversion,
+    with_golden,
+)
 from bitpath.verif.common.boundary_codes import exact_code
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.boundaries import integer_boundaries, near
+from bitpath.verif.kit.coverage import Coverage
 from bitpath.verif.kit.packing import unpack
-from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.kit.pipeline import LIMIT, Made, Request, StreamBench
 from bitpath.verif.kit.testplan import covers
 
 # Elements at and beside the boundaries of a block's codes: zero, the largest code, an even and an odd one.
@@ -79,11 +87,33 @@ UNIT = MxConvert(CONFIG)
 FORMATS = [fmt.name for fmt in UNIT.layouts.formats]
 COMBINATIONS = [(fmt, code) for fmt in UNIT.layouts.formats for code in RoundingCode]
 """All combinations of block format and rounding code."""
-SIGNATURE, LATENCY = UNIT.signature, UNIT.latency
-CASES = int(os.environ.get("BITPATH_CASES", "500"))
 BIAS_BLOCKS = 200
 """Number of blocks; the standard deviation of their mean error is below a hundredth of a unit in the last place."""
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+
+
+def draw(combinations: Sequence[tuple[MxFormat, RoundingCode]], rng: Random) -> list[Request]:
+    return with_golden([random_conversion(each, rng) for each in combinations], NUMERICS)
+
+
+BENCH = StreamBench(
+    __name__,
+    MxConvertConfig,
+    MxConvert,
+    COMBINATIONS,
+    draw,
+    lambda kind: (f"{kind[0].name}/{kind[1].name}",),
+    default_cases=500,
+    draws="blocks",
+)
+random_blocks, latency, resets = BENCH.tests("random_blocks")
+covers(
+    "mx_convert.stream",
+    "Each request carries its own control through all pipeline stages",
+    "All formats and codes in any order, full speed, gaps, stalls and both; the bytes in memory of every block; latency; resets",
+    random_blocks,
+    latency,
+    resets,
+)
 
 
 @covers(
@@ -99,21 +129,16 @@ LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
     "Blocks of eight without shift bits: every last place, ties, distances, exponents, specials; a carry bumps "
     "all codes of the block, one of them odd; every other choice of the numerics",
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(fmt=FORMATS, rounding=[code.name for code in RoundingCode])
-async def every_last_place(dut, fmt, rounding):
+@BENCH.sweep(fmt=FORMATS, rounding=[code.name for code in RoundingCode])
+def every_last_place(fmt: str, rounding: str) -> Made:
     """Every magnitude, and every midpoint above it, exact and with its neighbours; a sticky bit at every distance beside zero,
     the largest code, an even and an odd one."""
     fmt, code = BLOCK_FORMATS[fmt], RoundingCode[rounding]
     places = places_beside(fmt, code, pauses.rng("boundaries"))
     blocks = boundary_blocks(fmt, code, places)
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage(bins(fmt, places))
-        for block, result in zip(blocks, expected(blocks, NUMERICS), strict=True):
-            for name in hits(NUMERICS, block, result, places):
-                coverage.hit(name)
-        requests = with_golden([*conversions(every_place(fmt), fmt, code), *blocks], NUMERICS)
-        await Pipeline(frame, LATENCY).sweep(requests)
+    results = zip(blocks, expected(blocks, NUMERICS), strict=True)
+    hit = (name for block, result in results for name in hits(NUMERICS, block, result, places))
+    return with_golden([*conversions(every_place(fmt), fmt, code), *blocks], NUMERICS), Coverage(bins(fmt, places), hit)
 
 
 @covers(
@@ -141,37 +166,13 @@ async def every_last_place(dut, fmt, rounding):
     "and at exponent 254: saturated, bumped to the next exponent, or the most negative code",
 )
 @covers("mx_convert.bfp16ebs8")
-@cocotb.test(**LIMIT)
-async def directed_corners(dut):
+@BENCH.sweep()
+def directed_corners() -> Made:
     table = corners(NUMERICS, UNIT.layouts.formats)
     results = expected([each.request for each in table], NUMERICS)
-    requests = [
-        Request(each.request.payload, result.bits, each.request.shown)
-        for each, result in zip(table, results, strict=True)
-    ]
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage([each.bin for each in table])
-        for each, result in zip(table, results, strict=True):
-            if each.agrees(result):
-                coverage.hit(each.bin)
-        await Pipeline(frame, LATENCY).sweep(requests)
-
-
-@covers("mx_convert.stream", "Each request carries its own control through all pipeline stages")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def random_blocks(dut, pace):
-    """All formats and codes in any order, full speed, gaps, stalls and both; the bytes in memory of every block;
-    latency; resets."""
-    rng = pauses.rng("blocks")
-    order = [*COMBINATIONS, *rng.choices(COMBINATIONS, k=max(0, CASES - len(COMBINATIONS)))]
-    rng.shuffle(order)
-    blocks = [random_conversion(combination, rng) for combination in order]
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage([f"{fmt.name}/{code.name}" for fmt, code in COMBINATIONS])
-        for each in blocks:
-            coverage.hit(each.bin)
-        await Pipeline(frame, LATENCY).exchange(with_golden(blocks, NUMERICS), pace)
+    pairs = list(zip(table, results, strict=True))
+    made = [Request(each.request.payload, result.bits, each.request.shown) for each, result in pairs]
+    return made, Coverage([each.bin for each in table], (each.bin for each, result in pairs if each.agrees(result)))
 
 
 @covers("mx_convert.bias")
@@ -184,7 +185,7 @@ async def mlir_air_1440_floor_is_biased_and_even_is_not(dut, fmt):
     x = np.random.default_rng(pauses.rng("numbers").getrandbits(32)).uniform(-1, 1, (BIAS_BLOCKS, fmt.elements))
     x = x.astype(np.float32)
     results = []
-    async with bench(dut, SIGNATURE) as frame:
+    async with bench(dut, BENCH.unit.signature) as frame:
         driver, board = frame.driver("i"), frame.scoreboard("o", UNIT.layouts.result)
         frame.monitor("o", lambda bits: (board.got(bits), results.append(unpack(UNIT.layouts.result, bits).block)))
         for code in codes:
@@ -203,23 +204,3 @@ async def mlir_air_1440_floor_is_biased_and_even_is_not(dut, fmt):
             ]
             assert len(errors) > BIAS_BLOCKS
             assert abs(sum(errors) / len(errors) - (0.5 if code is RoundingCode.FLOOR else 0)) < 0.04, code.name
-
-
-@covers("mx_convert.stream")
-@cocotb.test(**LIMIT)
-async def latency(dut):
-    rng = pauses.rng("blocks")
-    blocks = [random_conversion(rng.choice(COMBINATIONS), rng) for _ in range(20)]
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, LATENCY).one_at_a_time(with_golden(blocks, NUMERICS))
-
-
-@covers("mx_convert.stream")
-@cocotb.test(**LIMIT)
-async def resets(dut):
-    """Resets with blocks in all pipeline stages."""
-    rng = pauses.rng("blocks")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, LATENCY).resets(
-            lambda: with_golden([random_conversion(rng.choice(COMBINATIONS), rng)], NUMERICS)
-        )

@@ -9,22 +9,18 @@ from pathlib import Path
 import cocotb
 import numpy as np
 
-from bitpath.rtl.aie_ml_v2.mover.layouts import ShuffleConfig
-from bitpath.rtl.aie_ml_v2.mover.shuffle import Shuffle
-from bitpath.verif.aie_ml_v2.mover import benches
-from bitpath.verif.aie_ml_v2.mover.shuffle import PARTS, parts_of, random_registers, shuffle_requests
+from bitpath.verif.aie_ml_v2.mover.tb_shuffle import BENCH, PARTS, parts_of, random_registers, shuffle_requests
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import config_from_environment
+from bitpath.verif.kit.pipeline import LIMIT
 from bitpath.verif.kit.testplan import covers
 
-UNIT = Shuffle(config_from_environment(ShuffleConfig))
 ROUTES = {"x": "route", "e": "eg_route", "g": "eg_route", "f": "f_route"}
 NARROW = 255
 """Stands for no route: the bytes of the result are 0."""
 
 
 @covers("shuffle.known_answers", "They do not come from golden")
-@cocotb.test(**benches.LIMIT)
+@cocotb.test(**LIMIT)
 async def every_route(dut):
     """Routes of data, E, G and F that another author derived, most of them measured on AIE2."""
     rng = pauses.rng("registers")
@@ -40,4 +36,4 @@ async def every_route(dut):
             sources, route = np.concatenate([side[name] for side in sides], axis=1), routes[name][place]
             moved.append(np.zeros_like(sides[0][name]) if route[0] == NARROW else sources[:, route])
         requests += shuffle_requests(code, low, high, np.concatenate(moved, axis=1))
-    await benches.sweep(dut, UNIT, requests)
+    await BENCH.send(dut, requests)

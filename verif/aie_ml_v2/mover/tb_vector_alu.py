@@ -4,14 +4,12 @@ Expected values come from golden before anything is driven. ``BITPATH_CASES`` se
 the requests of each operation in the sweeps over pairs of bytes, which are all pairs where they fit.
 """
 
-import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from random import Random
 
-import cocotb
 import numpy as np
 
 from bitpath.golden import aie_ml_v2 as aie
@@ -29,13 +27,10 @@ from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat
 from bitpath.rtl.aie_ml_v2.mover.layouts import LaneWidth, VectorAluConfig, alu_request, alu_result
 from bitpath.rtl.aie_ml_v2.mover.vector_alu import VectorAlu
-from bitpath.verif.aie_ml_v2.mover import benches
-from bitpath.verif.aie_ml_v2.mover.benches import row_bits
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.mismatches import Shown
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.pipeline import PACES, Request
+from bitpath.verif.kit.packing import pack, row_bits
+from bitpath.verif.kit.pipeline import Made, Request, StreamBench
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.kit.values import Integer
 
@@ -125,7 +120,6 @@ SHORT_FLOAT_ASKS = [
 """All representations of both 8-bit floats."""
 FLOAT_ASKS = [AluAsk(op, fmt=fmt) for op, fmt in product(FLOAT_OPS, (BF16, FP16))] + SHORT_FLOAT_ASKS
 ASKS = [*INTEGER_ASKS, *FLOAT_ASKS]
-BINS = tuple(ask.bin for ask in ASKS)
 
 
 def alu_requests(ask: AluAsk, a: np.ndarray, b: np.ndarray, size: int, junk: Random) -> list[Request]:
@@ -239,70 +233,48 @@ def sampled(pairs: tuple[np.ndarray, np.ndarray], most: int, source: Random) -> 
         yield side[list(chosen)]
 
 
-CONFIG = config_from_environment(VectorAluConfig)
-SIZE = CONFIG.register_bytes
-UNIT = VectorAlu(CONFIG)
-CASES = int(os.environ.get("BITPATH_CASES", "200"))
+def draw(asks: Sequence[AluAsk], rng: Random) -> list[Request]:
+    return [each for ask in asks for each in random_alu(ask, BENCH.config.register_bytes, rng)]
 
 
-async def _pairs_of_bytes(dut, asks: list[AluAsk]) -> None:
-    rng = pauses.rng("pairs")
-    requests = []
-    for ask in asks:
-        requests += alu_requests(ask, *sampled(every_pair(), CASES * SIZE, rng), SIZE, rng)
-    await benches.sweep(dut, UNIT, requests)
+BENCH = StreamBench(__name__, VectorAluConfig, VectorAlu, ASKS, draw, lambda ask: (ask.bin,))
+random_requests, latency, resets = BENCH.tests()
+covers(
+    "vector_alu.stream",
+    "Each request carries its own control, and floats ignore the width and sign of integers",
+    "Every operation, width, sign and format in any order, with random masks and random fields that the operation does not read; "
+    "full speed, gaps, stalls and both; latency; resets",
+    random_requests,
+    latency,
+    resets,
+)
+
+
+def _pairs_of_bytes(asks: list[AluAsk]) -> list[Request]:
+    rng, size = pauses.rng("pairs"), BENCH.config.register_bytes
+    pairs = every_pair()
+    return [each for ask in asks for each in alu_requests(ask, *sampled(pairs, BENCH.cases * size, rng), size, rng)]
 
 
 @covers("vector_alu.bytes", "Wrapping, NaN and zeros of both signs lie among them")
-@cocotb.test(**benches.LIMIT)
-@cocotb.parametrize(signed=[False, True])
-async def pairs_of_8_bit_integers(dut, signed):
+@BENCH.sweep(signed=[False, True])
+def pairs_of_8_bit_integers(signed: bool) -> Made:
     """All pairs of 8-bit integers under every operation, signed and unsigned; all pairs of 8-bit floats in every
     representation under every comparison."""
-    await _pairs_of_bytes(dut, [AluAsk(op, 8, signed) for op in VectorOp])
+    return _pairs_of_bytes([AluAsk(op, 8, signed) for op in VectorOp])
 
 
 @covers("vector_alu.bytes")
-@cocotb.test(**benches.LIMIT)
-async def pairs_of_8_bit_floats(dut):
+@BENCH.sweep()
+def pairs_of_8_bit_floats() -> Made:
     """In every representation of both, under every comparison."""
-    await _pairs_of_bytes(dut, SHORT_FLOAT_ASKS)
+    return _pairs_of_bytes(SHORT_FLOAT_ASKS)
 
 
 @covers("vector_alu.corners", "One adder serves all widths, so a carry must stop at its lane")
-@cocotb.test(**benches.LIMIT)
-async def pairs_of_corners(dut):
+@BENCH.sweep()
+def pairs_of_corners() -> Made:
     """All pairs of limits, powers of two and carries of 8, 16 and 32-bit lanes, and of limits of BF16, FP16 and 8-bit
     floats, under every operation."""
-    rng = pauses.rng("masks")
-    requests = [each for ask in ASKS for each in alu_requests(ask, *corner_pairs(ask), SIZE, rng)]
-    await benches.sweep(dut, UNIT, requests)
-
-
-@covers("vector_alu.stream", "Each request carries its own control, and floats ignore the width and sign of integers")
-@cocotb.test(**benches.LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def random_requests(dut, pace):
-    """Every operation, width, sign and format in any order, with random masks and random fields that the operation does
-    not read; full speed, gaps, stalls and both; latency; resets."""
-    rng = pauses.rng("requests")
-    order = [*ASKS, *rng.choices(ASKS, k=max(0, CASES - len(ASKS)))]
-    rng.shuffle(order)
-    requests = [each for ask in order for each in random_alu(ask, SIZE, rng)]
-    await benches.exchange(dut, UNIT, requests, pace, BINS, (ask.bin for ask in order))
-
-
-@covers("vector_alu.stream")
-@cocotb.test(**benches.LIMIT)
-async def latency(dut):
-    rng = pauses.rng("requests")
-    requests = [each for ask in rng.sample(ASKS, 20) for each in random_alu(ask, SIZE, rng)]
-    await benches.one_at_a_time(dut, UNIT, requests)
-
-
-@covers("vector_alu.stream")
-@cocotb.test(**benches.LIMIT)
-async def resets(dut):
-    """Resets with requests in flight."""
-    rng = pauses.rng("requests")
-    await benches.resets(dut, UNIT, lambda: random_alu(rng.choice(ASKS), SIZE, rng))
+    rng, size = pauses.rng("masks"), BENCH.config.register_bytes
+    return [each for ask in ASKS for each in alu_requests(ask, *corner_pairs(ask), size, rng)]

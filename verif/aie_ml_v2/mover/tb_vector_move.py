@@ -4,25 +4,21 @@ Expected values come from golden's exact tier before anything is driven. ``BITPA
 test.
 """
 
-import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from random import Random
-
-import cocotb
 
 from bitpath.golden.aie_ml_v2 import exact
 from bitpath.golden.aie_ml_v2.declarations.codes import VECTOR_BITS
 from bitpath.golden.aie_ml_v2.declarations.mover import BROADCAST_LANE_BITS, SCALAR_LANE_BITS
 from bitpath.rtl.aie_ml_v2.mover.layouts import SCALAR_BITS, MoveOp, VectorMoveConfig, move_request, move_result
 from bitpath.rtl.aie_ml_v2.mover.vector_move import VectorMove
-from bitpath.verif.aie_ml_v2.mover import benches
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.pipeline import PACES, Request
+from bitpath.verif.kit.pipeline import Made, Request, StreamBench
 from bitpath.verif.kit.testplan import covers
 
 # Requests for the move unit with the exact tier's results.
@@ -35,7 +31,11 @@ LANES = {
 KINDS = [(op, bits) for op, widths in LANES.items() for bits in widths]
 INDEXED = (MoveOp.SHIFT, MoveOp.INSERT, MoveOp.EXTRACT, MoveOp.EXTRACT_BROADCAST)
 """Operations that read an index."""
-BINS = tuple(f"{op.name}/{bits}/{sign}" for op, bits in KINDS for sign in ("signed", "unsigned"))
+SIGNED_KINDS = [(*kind, signed) for kind in KINDS for signed in (False, True)]
+
+
+def bin_of(op: MoveOp, bits: int, signed: bool) -> str:
+    return f"{op.name}/{bits}/{'signed' if signed else 'unsigned'}"
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,6 @@ class Move:
     scalar: int
     a: int
     b: int
-
-    @property
-    def bin(self) -> str:
-        return f"{self.op.name}/{self.bits}/{'signed' if self.signed else 'unsigned'}"
 
     @cached_property
     def result(self) -> dict[str, int]:
@@ -94,7 +90,7 @@ class Move:
 
     def shown(self, _: str) -> Shown:
         operands = {name: f"{getattr(self, name):#x}" for name in ("index", "scalar", "a", "b")}
-        return Shown(operands={"operation": self.bin} | operands)
+        return Shown(operands={"operation": bin_of(self.op, self.bits, self.signed)} | operands)
 
 
 def random_move(
@@ -129,58 +125,40 @@ def single_bits(source: Random, size: int) -> list[Move]:
     return made
 
 
-CONFIG = config_from_environment(VectorMoveConfig)
-SIZE = CONFIG.register_bytes
-UNIT = VectorMove(CONFIG)
-CASES = int(os.environ.get("BITPATH_CASES", "200"))
+def draw(kinds: Sequence[tuple[MoveOp, int, bool]], rng: Random) -> list[Request]:
+    size = BENCH.config.register_bytes
+    return [random_move(rng, size, op, bits, signed=signed).request for op, bits, signed in kinds]
 
 
-def _random(rng, kind=None) -> Request:
-    return random_move(rng, SIZE, *(kind or rng.choice(KINDS))).request
+BENCH = StreamBench(
+    __name__, VectorMoveConfig, VectorMove, SIGNED_KINDS, draw, lambda kind: (bin_of(*kind),), draws="moves"
+)
+random_requests, latency, resets = BENCH.tests()
+covers(
+    "vector_move.stream",
+    "Each request carries its own control",
+    "Every operation, width and sign in any order, full speed, gaps, stalls and both; latency; resets",
+    random_requests,
+    latency,
+    resets,
+)
 
 
 @covers("vector_move.indices", "A number of bytes counts modulo two registers, a lane modulo the number of lanes")
-@cocotb.test(**benches.LIMIT)
-async def indices(dut):
+@BENCH.sweep()
+def indices() -> Made:
     """Shifts by every number of bytes up to two registers; insert, extract and extract-and-broadcast at every lane of
     every width, and at numbers beyond the last lane."""
-    await benches.sweep(dut, UNIT, [each.request for each in every_index(pauses.rng("moves"), SIZE)])
+    return [each.request for each in every_index(pauses.rng("moves"), BENCH.config.register_bytes)]
 
 
 @covers(
     "vector_move.bits",
     "Pushes and broadcasts share the shifter's operands; scalars above a lane's width must not leak",
 )
-@cocotb.test(**benches.LIMIT)
-async def bits(dut):
+@BENCH.sweep()
+def bits() -> Made:
     """Registers and scalars with one bit set, in every place, through every operation and width."""
     rng = pauses.rng("moves")
-    moves = single_bits(rng, SIZE)
-    await benches.sweep(dut, UNIT, [each.request for each in rng.sample(moves, min(len(moves), 10 * CASES))])
-
-
-@covers("vector_move.stream", "Each request carries its own control")
-@cocotb.test(**benches.LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def random_requests(dut, pace):
-    """Every operation, width and sign in any order, full speed, gaps, stalls and both; latency; resets."""
-    rng = pauses.rng("moves")
-    moves = [random_move(rng, SIZE, *kind, signed=signed) for kind in KINDS for signed in (False, True)]
-    moves += [random_move(rng, SIZE, *rng.choice(KINDS)) for _ in range(max(0, CASES - len(moves)))]
-    rng.shuffle(moves)
-    await benches.exchange(dut, UNIT, [each.request for each in moves], pace, BINS, (each.bin for each in moves))
-
-
-@covers("vector_move.stream")
-@cocotb.test(**benches.LIMIT)
-async def latency(dut):
-    rng = pauses.rng("moves")
-    await benches.one_at_a_time(dut, UNIT, [_random(rng) for _ in range(20)])
-
-
-@covers("vector_move.stream")
-@cocotb.test(**benches.LIMIT)
-async def resets(dut):
-    """Resets with requests in flight."""
-    rng = pauses.rng("moves")
-    await benches.resets(dut, UNIT, lambda: [_random(rng)])
+    moves = single_bits(rng, BENCH.config.register_bytes)
+    return [each.request for each in rng.sample(moves, min(len(moves), 10 * BENCH.cases))]

@@ -9,7 +9,7 @@ from bitpath.golden.aie_ml_v2 import exact
 from bitpath.rtl.aie_ml_v2.mover.layouts import NonlinearConfig, ShuffleConfig, VectorAluConfig, VectorMoveConfig
 from bitpath.rtl.aie_ml_v2.mover.nonlinear import FIRST_RESULT, ONE, tanh_breakpoints, tanh_table
 from bitpath.sim.engine.runner import run_bench
-from bitpath.verif.aie_ml_v2.mover.nonlinear import breakpoints
+from bitpath.verif.aie_ml_v2.mover.tb_nonlinear import breakpoints
 from bitpath.verif.kit.testplan import covers
 
 SEED = 20261127

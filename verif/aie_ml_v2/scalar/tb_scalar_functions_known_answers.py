@@ -3,21 +3,14 @@
 import cocotb
 
 from bitpath.golden.aie_ml_v2.declarations.scalar import ScalarFunction
-from bitpath.rtl.aie_ml_v2.scalar.scalar_functions import ScalarFunctionsConfig
-from bitpath.verif.aie_ml_v2.lanes.bench import LIMIT, LaneBench
 from bitpath.verif.aie_ml_v2.lanes.known_answers import archive
-from bitpath.verif.aie_ml_v2.scalar.scalar_functions import FunctionCases
-from bitpath.verif.kit.bench import config_from_environment
+from bitpath.verif.aie_ml_v2.scalar.tb_scalar_functions import BENCH, cases
+from bitpath.verif.kit.pipeline import LIMIT
 
 
 @cocotb.test(**LIMIT)
 async def known_answers(dut):
     answers = archive("scalar")
-    source = FunctionCases(config_from_environment(ScalarFunctionsConfig), 1)
     codes = answers["nlf_x"].tolist()
-    cases = [
-        case
-        for function in ScalarFunction
-        for case in source.cases(function, codes, answers=answers[f"nlf_{function.value}"])
-    ]
-    await LaneBench(source).swept(dut, cases)
+    made = [cases(each, codes, answers=answers[f"nlf_{each.value}"]) for each in ScalarFunction]
+    await BENCH.send(dut, [request for each in made for request in each])

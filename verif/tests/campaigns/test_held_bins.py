@@ -14,9 +14,9 @@ from bitpath.rtl.units import UNITS
 from bitpath.sim.campaigns.coverage.measure import SEED
 from bitpath.sim.engine import bins
 from bitpath.sim.engine.runner import run_bench
-from bitpath.verif.aie_ml_v2.convert import mx_convert_corners as aie_convert_corners
-from bitpath.verif.aie_ml_v2.convert import srs as aie_srs
-from bitpath.verif.aie_ml_v2.convert import ups as aie_ups
+from bitpath.verif.aie_ml_v2.convert import mx_convert as aie_convert
+from bitpath.verif.aie_ml_v2.convert import tb_srs as aie_srs
+from bitpath.verif.aie_ml_v2.convert import tb_ups as aie_ups
 from bitpath.verif.aie_ml_v2.mac import mac_bins as aie_mac_bins
 from bitpath.verif.aie_ml_v2.mac.mac import FLOATS
 from bitpath.verif.kit.testplan import covers
@@ -112,9 +112,9 @@ DECLARED = {
     "mac_lane": lambda config: {
         name for kind in (*MX_FORMATS.values(), *FLOATS) for name in aie_mac_bins.bins(config.numerics, kind)
     },
-    "mx_convert": lambda config: bins_of(aie_convert_corners.corners(config.numerics, config.blocks.layouts.formats)),
-    "srs": lambda config: bins_of(aie_srs.srs_corners()),
-    "ups": lambda config: bins_of(aie_ups.ups_corners()),
+    "mx_convert": lambda config: bins_of(aie_convert.corners(config.numerics, config.blocks.layouts.formats)),
+    "srs": lambda config: bins_of(aie_srs.corners()),
+    "ups": lambda config: bins_of(aie_ups.corners()),
     "rmsnorm_quant": lambda config: {corner.name for corner in rmsnorm_quant_corners.CORNERS},
 }
 """The bins of directed corners, of units whose benches take them from a table of the stimulus."""
