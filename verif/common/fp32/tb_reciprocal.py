@@ -1,14 +1,15 @@
-"""Bench of FP32 reciprocal; :class:`FunctionBench` has its tests."""
-
-import cocotb
+"""Bench of FP32 reciprocal; `function_tests` has its tests."""
 
 from bitpath.rtl.common.fp32.fp32_functions import Reciprocal
-from bitpath.verif.common.fp32.function_bench import LIMIT, FunctionBench
-from bitpath.verif.common.fp32.functions import decisive_remainders
+from bitpath.verif.common.fp32.function_bench import function_bench, function_tests, vectorised
+from bitpath.verif.common.fp32.functions import FUNCTIONS, decisive_remainders
+from bitpath.verif.kit.pipeline import Made
 from bitpath.verif.kit.testplan import covers
 
-BENCH = FunctionBench("reciprocal", Reciprocal)
-boundary_cases, ties, random_operands, paced, latency, resets = BENCH.tests(__name__)
+FUNCTION = FUNCTIONS["reciprocal"]
+BENCH = function_bench(__name__, Reciprocal, FUNCTION)
+paced, latency = BENCH.random("paced"), BENCH.timing()[0]
+boundary_cases, ties, random_operands, resets = function_tests(BENCH, FUNCTION)
 covers(
     "reciprocal.format",
     "Operands are normalised first, and a result may overflow or be subnormal",
@@ -56,6 +57,6 @@ covers(
 
 @covers("reciprocal.rounding")
 @covers("reciprocal.ties")
-@cocotb.test(**LIMIT)
-async def single_bits_left_over(dut):
-    await BENCH.operands(dut, decisive_remainders())
+@BENCH.sweep()
+def single_bits_left_over() -> Made:
+    return vectorised(BENCH, FUNCTION, decisive_remainders())

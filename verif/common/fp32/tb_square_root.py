@@ -1,14 +1,15 @@
-"""Bench of FP32 square root; :class:`FunctionBench` has its tests."""
-
-import cocotb
+"""Bench of FP32 square root; `function_tests` has its tests."""
 
 from bitpath.rtl.common.fp32.fp32_functions import SquareRoot
-from bitpath.verif.common.fp32.function_bench import CASES, LIMIT, FunctionBench
-from bitpath.verif.common.fp32.functions import nearest_to_squares
+from bitpath.verif.common.fp32.function_bench import function_bench, function_tests, vectorised
+from bitpath.verif.common.fp32.functions import FUNCTIONS, nearest_to_squares
+from bitpath.verif.kit.pipeline import Made
 from bitpath.verif.kit.testplan import covers
 
-BENCH = FunctionBench("square_root", SquareRoot)
-boundary_cases, ties, random_operands, paced, latency, resets = BENCH.tests(__name__)
+FUNCTION = FUNCTIONS["square_root"]
+BENCH = function_bench(__name__, SquareRoot, FUNCTION)
+paced, latency = BENCH.random("paced"), BENCH.timing()[0]
+boundary_cases, ties, random_operands, resets = function_tests(BENCH, FUNCTION)
 covers(
     "square_root.format",
     "Operands are normalised first, and a result may overflow or be subnormal",
@@ -55,6 +56,6 @@ covers(
 
 
 @covers("square_root.ties")
-@cocotb.test(**LIMIT)
-async def midpoints(dut):
-    await BENCH.operands(dut, nearest_to_squares(5 * CASES))
+@BENCH.sweep()
+def midpoints() -> Made:
+    return vectorised(BENCH, FUNCTION, nearest_to_squares(5 * BENCH.cases))
