@@ -3,7 +3,7 @@
 Expected factors come from golden's rule before anything is driven. ``BITPATH_CASES`` sets the random lanes of a test.
 """
 
-import os
+from collections.abc import Sequence
 from random import Random
 
 import cocotb
@@ -15,16 +15,13 @@ from bitpath.golden.aie_ml_v2.declarations.modes import INT8, INT16_64, Mode, Sh
 from bitpath.rtl.aie_ml_v2.vector.native_mac import SparseRoute, SparseRouteConfig
 from bitpath.verif.aie_ml_v2.vector.sparse_route import byte_mask, codes, routed
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.coverage import cross
-from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.kit.bench import config_from_environment
+from bitpath.verif.kit.coverage import Coverage, cross
+from bitpath.verif.kit.pipeline import Made, Request, StreamBench
 from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(SparseRouteConfig)
-SIGNATURE = SparseRoute(CONFIG).signature
 ENTITIES, SLOTS = SPARSE_GROUP * CONFIG.groups, SPARSE_KEPT * CONFIG.groups
-CASES = int(os.environ.get("BITPATH_CASES", "200"))
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 SIZES = (8, 16)
 SHAPES = {
     f"{mode.name}_{shape.name}": (mode, shape)
@@ -50,41 +47,33 @@ def lane(rng: Random, bits: int, masks: list[int]) -> Request:
     return routed(CONFIG, bits, a, slots, bytes_of(rng, bits, mask), f"{bits} bits")[0]
 
 
+def draw(kinds: Sequence[int], rng: Random) -> list[Request]:
+    made = []
+    for bits in kinds:
+        masks = [rng.getrandbits(SPARSE_GROUP) & rng.getrandbits(SPARSE_GROUP) for _ in range(CONFIG.groups)]
+        made.append(lane(rng, bits, masks))
+    return made
+
+
+BENCH = StreamBench(__name__, SparseRouteConfig, SparseRoute, SIZES, draw, cycles=0, draws="lanes")
+random_lanes = BENCH.random("random_lanes")
+covers(
+    "sparse_route.stream",
+    "The routing passes valid and ready through",
+    "Random lanes at full speed, with gaps, stalls and both",
+    random_lanes,
+)
+
+
 @covers("sparse_route.masks", "Each mask has its own two positions, and a mask of three or four bits drops both slots")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(bits=list(SIZES))
-async def every_mask(dut, bits):
+@BENCH.sweep(bits=list(SIZES))
+def every_mask(bits: int) -> Made:
     """All 16 masks in every group, for entities of 8 and of 16 bits; either or both bytes of 16 bits present; codes of
     all ones."""
-    rng = pauses.rng("masks")
-    masks = range(1 << SPARSE_GROUP)
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage(cross(range(CONFIG.groups), masks))
-        sent = []
-        for first in masks:
-            for _ in range(6):
-                row = [(first + 5 * g) % len(masks) for g in range(CONFIG.groups)]
-                sent.append(lane(rng, bits, row))
-            for g, mask in enumerate(row):
-                coverage.hit(g, mask)
-        await Pipeline(frame, 0).sweep(sent)
-
-
-@covers("sparse_route.products", "Load stage and routing must agree on the order of slots and mask bits")
-@cocotb.test(**LIMIT, skip=not SHAPES)
-@cocotb.parametrize(shape=[cocotb.Param(value=name, name=name) for name in SHAPES])
-async def products(dut, shape):
-    """Every lane of every sparse integer shape from B's compressed bytes; the factors sum to the product with B
-    decompressed."""
-    mode, tile = SHAPES[shape]
-    rng = np.random.default_rng(pauses.rng("tile").getrandbits(32))
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage(cross(range(tile.m), range(tile.n)))
-        sent = []
-        for i, j, request in tile_lanes(rng, mode, tile):
-            coverage.hit(i, j)
-            sent.append(request)
-        await Pipeline(frame, 0).sweep(sent)
+    rng, masks = pauses.rng("masks"), range(1 << SPARSE_GROUP)
+    rows = [[(first + 5 * g) % len(masks) for g in range(CONFIG.groups)] for first in masks]
+    hit = (f"{g}/{mask}" for row in rows for g, mask in enumerate(row))
+    return [lane(rng, bits, row) for row in rows for _ in range(6)], Coverage(cross(range(CONFIG.groups), masks), hit)
 
 
 def tile_lanes(rng: np.random.Generator, mode: Mode, tile: Shape) -> list[tuple[int, int, Request]]:
@@ -106,15 +95,14 @@ def tile_lanes(rng: np.random.Generator, mode: Mode, tile: Shape) -> list[tuple[
     return lanes
 
 
-@covers("sparse_route.stream", "The routing passes valid and ready through")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def random_lanes(dut, pace):
-    """Random lanes at full speed, with gaps, stalls and both."""
-    rng = pauses.rng("lanes")
-    sent = []
-    for _ in range(CASES):
-        masks = [rng.getrandbits(SPARSE_GROUP) & rng.getrandbits(SPARSE_GROUP) for _ in range(CONFIG.groups)]
-        sent.append(lane(rng, rng.choice(SIZES), masks))
-    async with bench(dut, SIGNATURE) as frame:
-        await Pipeline(frame, 0).exchange(sent, pace)
+@covers("sparse_route.products", "Load stage and routing must agree on the order of slots and mask bits")
+@BENCH.sweep(shape=[cocotb.Param(value=name, name=name) for name in SHAPES])
+def products(shape: str) -> Made:
+    """Every lane of every sparse integer shape from B's compressed bytes; the factors sum to the product with B
+    decompressed."""
+    mode, tile = SHAPES[shape]
+    rng = np.random.default_rng(pauses.rng("tile").getrandbits(32))
+    lanes = tile_lanes(rng, mode, tile)
+    return [each for *_, each in lanes], Coverage(
+        cross(range(tile.m), range(tile.n)), (f"{i}/{j}" for i, j, _ in lanes)
+    )
