@@ -18,11 +18,22 @@ from bitpath.golden.aie_ml_v2.exact import Block, IntegerLaneTrace
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig, MacMode
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import MacLane
-from bitpath.verif.aie_ml_v2.mac.mac import FLOATS, INTEGERS, LaneCase, MacOptions, block_array, mode_of, row_of
-from bitpath.verif.aie_ml_v2.mac.mac_bins import bins, hits
-from bitpath.verif.aie_ml_v2.mac.mac_corners import corners
+from bitpath.verif.aie_ml_v2.mac.mac import (
+    FLOATS,
+    INTEGERS,
+    LaneCase,
+    MacOptions,
+    block_array,
+    kind_name,
+    kinds_of,
+    mode_of,
+    near_codes,
+    random_block,
+    random_case,
+    row_of,
+)
+from bitpath.verif.aie_ml_v2.mac.mac_corners import bins, corners, hits
 from bitpath.verif.aie_ml_v2.mac.mac_lane_player import play
-from bitpath.verif.aie_ml_v2.mac.mac_random import kind_name, kinds_of, near_codes, random_block, random_case
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment

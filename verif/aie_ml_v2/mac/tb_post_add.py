@@ -32,10 +32,11 @@ from bitpath.verif.aie_ml_v2.mac.mac import (
     LaneCase,
     MacOptions,
     block_array,
+    integer_operands,
+    kind_name,
     mode_of,
     row_of,
 )
-from bitpath.verif.aie_ml_v2.mac.mac_random import integer_operands, kind_name
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench, bench, config_from_environment
 from bitpath.verif.kit.coverage import cross

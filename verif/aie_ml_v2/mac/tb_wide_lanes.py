@@ -15,10 +15,8 @@ import cocotb
 from cocotb.triggers import FallingEdge
 
 from bitpath.rtl.aie_ml_v2.mac.wide_lanes import LaneWidth, WideLanes, WideLanesConfig
-from bitpath.verif.aie_ml_v2.mac.mac import FLOATS
-from bitpath.verif.aie_ml_v2.mac.mac_bins import bins, hits
-from bitpath.verif.aie_ml_v2.mac.mac_corners import corners
-from bitpath.verif.aie_ml_v2.mac.mac_random import kind_name, kinds_of, random_case
+from bitpath.verif.aie_ml_v2.mac.mac import FLOATS, kind_name, kinds_of, random_case
+from bitpath.verif.aie_ml_v2.mac.mac_corners import bins, corners, hits
 from bitpath.verif.aie_ml_v2.mac.wide_lanes import (
     OPERAND_BITS,
     WIDTHS,

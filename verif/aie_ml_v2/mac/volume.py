@@ -1,4 +1,4 @@
-"""Volume operands of a lane: the classes of ``mac_random`` as arrays.
+"""Volume operands of a lane: the classes of ``mac`` as arrays.
 
 A batch is every pair of some X and some Y of one mode, each pair with accumulators of its own.
 """
@@ -17,8 +17,7 @@ from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.rtl.aie_ml_v2.mac.config import LaneOperands, MacLaneConfig, MacMode
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import ACC_LEAD, OPERAND_CYCLE
-from bitpath.verif.aie_ml_v2.mac.mac import HALF, INTEGERS, TAKEN, mode_of, row_of
-from bitpath.verif.aie_ml_v2.mac.mac_random import kind_name, kinds_of
+from bitpath.verif.aie_ml_v2.mac.mac import HALF, INTEGERS, TAKEN, kind_name, kinds_of, mode_of, row_of
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.kit.batches import Batch, Part, fill, places, side_by_side, words_of
 from bitpath.verif.kit.volume import Generator, VolumeTask, of_any_block

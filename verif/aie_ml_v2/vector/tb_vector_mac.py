@@ -17,8 +17,7 @@ from bitpath.golden.aie_ml_v2.declarations.modes import INT8, TIMINGS
 from bitpath.rtl.aie_ml_v2.mac.config import MacMode
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 from bitpath.rtl.aie_ml_v2.vector.vector_mac import VectorMac, word_bits, write_layout
-from bitpath.verif.aie_ml_v2.mac.mac import FLOATS, MacOptions, row_of
-from bitpath.verif.aie_ml_v2.mac.mac_random import KINDS
+from bitpath.verif.aie_ml_v2.mac.mac import FLOATS, KINDS, MacOptions, row_of
 from bitpath.verif.aie_ml_v2.vector.tiles import Instruction, random_instruction
 from bitpath.verif.aie_ml_v2.vector.vector_mac_player import Log, Place, VectorPlayer, marked
 from bitpath.verif.kit import pauses

@@ -8,8 +8,18 @@ from bitpath.golden.aie_ml_v2 import MacInstruction
 from bitpath.golden.aie_ml_v2.declarations.modes import Shape
 from bitpath.rtl.aie_ml_v2.mac.config import BYTE, LANE_BITS, MacMode
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig, beat_layout
-from bitpath.verif.aie_ml_v2.mac.mac import CONTROL, LANE_MASK, MX_MODES, LaneCase, MacOptions, row_of, stream_bits
-from bitpath.verif.aie_ml_v2.mac.mac_random import KINDS, options, random_operands
+from bitpath.verif.aie_ml_v2.mac.mac import (
+    CONTROL,
+    KINDS,
+    LANE_MASK,
+    MX_MODES,
+    LaneCase,
+    MacOptions,
+    options,
+    random_operands,
+    row_of,
+    stream_bits,
+)
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 

@@ -3,9 +3,8 @@
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random cases of a test.
 """
 
-import os
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -23,39 +22,37 @@ from bitpath.rtl.tensix.dot.dot16 import Dot16
 from bitpath.rtl.tensix.dot.layouts import Dot16Config
 from bitpath.verif.common.boundary_codes import breaks
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.coverage import Coverage
 from bitpath.verif.kit.mismatches import Context
-from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.kit.pipeline import Made, Request, StreamBench
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.tensix.dot import dot_special as special
+from bitpath.verif.tensix.dot import dot as special
 from bitpath.verif.tensix.dot.dot import (
+    DST_DISTANCES,
     FLOAT_MODES,
     INT32_MAX,
     INTEGER_MODE,
     SRC_SIGN,
+    SUM_DISTANCES,
     DotCase,
     Mode,
+    bins,
     block_payloads,
+    boundaries,
+    boundary_exponent,
     cancelling,
     close_case,
     dst_word,
     exponent_range,
     float_word,
+    hits,
     huge_case,
     integer_case,
     lone,
+    product_distances,
     product_words,
     random_cases,
     split,
-)
-from bitpath.verif.tensix.dot.dot_bins import (
-    DST_DISTANCES,
-    SUM_DISTANCES,
-    bins,
-    boundaries,
-    boundary_exponent,
-    hits,
-    product_distances,
     sum_grid,
 )
 
@@ -119,7 +116,7 @@ def _words(digits: str) -> tuple[int, ...]:
     return tuple(int(word, 16) for word in digits.split())
 
 
-# Directed corners of the Tensix dot product: cases for every bin of `dot_bins`.
+# Directed corners of the Tensix dot product: cases for every bin of `bins`.
 
 
 A_FIELDS, B_FIELDS = range(16, 32), range(64, 128)
@@ -405,12 +402,35 @@ def _zeros(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCas
             yield DotCase(mode, phase, *map(tuple, words), dst_word(rng, mode, exponent))
 
 
-CONFIG = config_from_environment(Dot16Config)
-NUMERICS = CONFIG.numerics
-STAGES = CONFIG.pipeline.stages
-SIGNATURE = Dot16(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "500"))
-LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+def draw(kinds: Sequence[None], rng: Random) -> list[Request]:
+    return requests(random_cases(NUMERICS, rng, len(kinds)))
+
+
+BENCH = StreamBench(__name__, Dot16Config, Dot16, (None,), draw, default_cases=500, draws="operands")
+NUMERICS = BENCH.config.numerics
+random_classes, latency, resets = BENCH.tests("random_classes")
+covers(
+    "dot16.random",
+    "Each class stresses one part of alignment and rounding",
+    "Random operands of six classes (any, close, tiny, huge, cancelling, integers), every style, both widths of "
+    "Dst, all phases and operations, equal the exact tier bit for bit",
+    random_classes,
+)
+covers(
+    "dot16.handshake",
+    "A stage that advances alone, or a payload that changes while valid waits for ready, loses or repeats a result",
+    "Results and their order are correct with gaps, stalls, both, and at full throughput, for 0 to 4 pipeline "
+    "stages; resets",
+    random_classes,
+    latency,
+    resets,
+)
+covers(
+    "dot16.latency",
+    "The Matrix unit relies on the latency, without a handshake",
+    "A result appears once, exactly ``stages`` cycles after its operands",
+    latency,
+)
 
 
 def requests(cases: list[DotCase]) -> list[Request]:
@@ -421,26 +441,6 @@ def requests(cases: list[DotCase]) -> list[Request]:
 def shown_by(case: DotCase) -> Context:
     """Return the context of a case's result."""
     return lambda _: case.shown(NUMERICS)
-
-
-@covers(
-    "dot16.random",
-    "Each class stresses one part of alignment and rounding",
-    "Random operands of six classes (any, close, tiny, huge, cancelling, integers), every style, both widths of "
-    "Dst, all phases and operations, equal the exact tier bit for bit",
-)
-@covers(
-    "dot16.handshake",
-    "A stage that advances alone, or a payload that changes while valid waits for ready, loses or repeats a result",
-    "Results and their order are correct with gaps, stalls, both, and at full throughput, for 0 to 4 pipeline "
-    "stages; resets",
-)
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def random_classes(dut, pace):
-    sent = requests(random_cases(NUMERICS, pauses.rng("operands"), CASES))
-    async with bench(dut, SIGNATURE) as frame:
-        await Pipeline(frame, STAGES).exchange(sent, pace)
 
 
 @covers(
@@ -487,40 +487,31 @@ async def random_classes(dut, pace):
     "Operands whose field is 0 keep their exponent; products of zeros keep 97, 92, 90 and 85 in style FP16 with a "
     "32-bit Dst",
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(
-    mode=[cocotb.Param(value=k, name=str(mode).replace(" ", "_")) for k, mode in enumerate(FLOAT_MODES)]
+@BENCH.exchange(
+    "both", mode=[cocotb.Param(value=k, name=str(each).replace(" ", "_")) for k, each in enumerate(FLOAT_MODES)]
 )
-async def directed_corners(dut, mode):
+def directed_corners(mode: int) -> Made:
     mode = FLOAT_MODES[mode]
-    table = corners(NUMERICS, pauses.rng("corners"), mode)
-    traces = [case.trace(NUMERICS) for case in table]
-    sent = [
-        Request(case.payload(NUMERICS), trace.result, shown_by(case)) for case, trace in zip(table, traces, strict=True)
-    ]
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(bins(NUMERICS, mode))
-        for case, trace in zip(table, traces, strict=True):
-            for name in hits(NUMERICS, case, trace):
-                coverage.hit(name)
-        await Pipeline(frame, STAGES).exchange(sent, "both")
+    traced = [(case, case.trace(NUMERICS)) for case in corners(NUMERICS, pauses.rng("corners"), mode)]
+    sent = [Request(case.payload(NUMERICS), trace.result, shown_by(case)) for case, trace in traced]
+    return sent, Coverage(bins(NUMERICS, mode), (name for each in traced for name in hits(NUMERICS, *each)))
 
 
 @covers("dot16.integers", "Style INT8 uses the same adders with different weights")
-@cocotb.test(**LIMIT)
-async def integers(dut):
+@BENCH.exchange("both")
+def integers() -> Made:
     """Saturation at both ends and the largest sums that just fit, in every phase; cancellation and Dst's -0 to +0;
     every bit of either source."""
     table = list(special.integers(NUMERICS, pauses.rng("integers")))
     sent = requests([case for _, case in table])
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(name for name, _ in table)
-        for (name, _), request in zip(table, sent, strict=True):
-            at_end = request.expected & INT32_MAX == INT32_MAX
-            holds = {"saturates": at_end, "cancels": request.expected == 0, "minus zero": request.expected == 0}
-            if holds.get(name.split("/")[0], True):
-                coverage.hit(name)
-        await Pipeline(frame, STAGES).exchange(sent, "both")
+    named = [(name, request.expected) for (name, _), request in zip(table, sent, strict=True)]
+    stated = {
+        "saturates": lambda result: result & INT32_MAX == INT32_MAX,
+        "cancels": lambda result: result == 0,
+        "minus zero": lambda result: result == 0,
+    }
+    held = (name for name, result in named if stated.get(name.split("/")[0], lambda _: True)(result))
+    return sent, Coverage((name for name, _ in named), held)
 
 
 @covers(
@@ -533,31 +524,25 @@ async def integers(dut):
     "The Matrix unit has no other datapath for ELWMUL",
     "ELWMUL is the dot product with zeros in 15 lanes",
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(operation=["additions", "products"])
-async def single_lanes(dut, operation):
+@BENCH.exchange("both", operation=["additions", "products"])
+def single_lanes(operation) -> Made:
     """ELWADD and ELWSUB, and ELWMUL as a dot product with zeros in the other lanes."""
     table = list(getattr(special, operation)(NUMERICS, pauses.rng(operation)))
     sent = requests([case for _, case in table])
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(name for name, _ in table)
-        for name, _ in table:
-            coverage.hit(name)
-        await Pipeline(frame, STAGES).exchange(sent, "both")
+    return sent, Coverage((name for name, _ in table), (name for name, _ in table))
 
 
 @covers("dot16.volume", "Compares with the second tier of golden, with many results at full throughput")
-@cocotb.test(**LIMIT)
-async def volume(dut):
+@BENCH.sweep()
+def volume() -> Made:
     """Whole MVMULs of every style, width and phase equal the vectorised model."""
     rng = pauses.rng("volume")
     sent = []
     for mode in (*FLOAT_MODES, INTEGER_MODE):
         for phase in range(PHASES):
-            for _ in range(max(1, CASES // 500)):
+            for _ in range(max(1, BENCH.cases // 500)):
                 sent += _mvmul(rng, mode, phase)
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, STAGES).sweep(sent)
+    return sent
 
 
 def _mvmul(rng, mode: Mode, phase: int) -> list[Request]:
@@ -580,22 +565,3 @@ def _mvmul(rng, mode: Mode, phase: int) -> list[Request]:
     ]
     results = new.ravel().tolist()
     return [Request(*pair, shown_by(case)) for *pair, case in zip(payloads, results, cases, strict=True)]
-
-
-@covers("dot16.handshake")
-@covers("dot16.latency", "The Matrix unit relies on the latency, without a handshake")
-@cocotb.test(**LIMIT)
-async def latency_is_the_number_of_stages(dut):
-    """A result appears once, exactly ``stages`` cycles after its operands."""
-    sent = requests(random_cases(NUMERICS, pauses.rng("operands"), 20))
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, STAGES).one_at_a_time(sent)
-
-
-@covers("dot16.handshake")
-@cocotb.test(**LIMIT, skip=not STAGES)
-async def resets(dut):
-    """Reset with operands in every pipeline stage; a combinational unit has no reset."""
-    rng = pauses.rng("operands")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, STAGES).resets(lambda: requests(random_cases(NUMERICS, rng, 2)))

@@ -22,7 +22,7 @@ from bitpath.golden.tensix.declarations.formats import (
 from bitpath.golden.tensix.declarations.numerics import PRESETS, WORMHOLE
 from bitpath.golden.tensix.matmul.host import FORMATS
 from bitpath.verif.kit.c_library import FEW, counts
-from bitpath.verif.tensix.unpack.block_datums import join_datums
+from bitpath.verif.tensix.unpack.unpack import join_datums
 
 C = {name.removeprefix("BITPATH_TENSIX_"): number for name, number in enumerations("tensix").items()}
 ALL16 = np.arange(1 << 16, dtype=np.uint32)

@@ -12,7 +12,7 @@ from bitpath.golden.tensix.convert.unpack import CONVERSIONS, L1_BYTES
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, Format
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE, BfpRange
 from bitpath.verif.tensix.golden.words import words32
-from bitpath.verif.tensix.unpack.block_datums import join_datums, split_datums
+from bitpath.verif.tensix.unpack.unpack import join_datums, split_datums
 
 BASE = WORMHOLE.numerics
 FLUSH = replace(BASE, bfp_range=BfpRange.FLUSH, bfp_a_range=BfpRange.FLUSH)

@@ -14,7 +14,7 @@ from bitpath.golden.tensix.convert.unpack import L1_BYTES
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, EXPONENT5_FORMATS, Format
 from bitpath.golden.tensix.declarations.numerics import TIES, WORMHOLE, BfpRange
 from bitpath.verif.tensix.golden.words import words16, words32
-from bitpath.verif.tensix.unpack.block_datums import split_datums
+from bitpath.verif.tensix.unpack.unpack import split_datums
 
 BASE = WORMHOLE.numerics
 FLUSH = replace(BASE, bfp_range=BfpRange.FLUSH, bfp_a_range=BfpRange.FLUSH)

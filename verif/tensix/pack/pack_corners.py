@@ -1,10 +1,11 @@
-"""Directed corners of the packer: a word with its required datum.
+"""Directed corners of the packer: a word with its required datum, and their layout in rows.
 
 A bin is hit only if golden gives the required datum, so that a wrong corner shows up as a bin not hit.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 
@@ -13,8 +14,49 @@ from bitpath.golden.tensix.convert.pack import LARGEST_DESCALE_SHIFT
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.verif.common.boundary_codes import TIE, breaks
-from bitpath.verif.tensix.pack.corner import Corner, corner
-from bitpath.verif.tensix.pack.pack import ALL_COLUMNS, Packing
+from bitpath.verif.tensix.pack.pack import ALL_COLUMNS, Packing, PackRow
+
+
+@dataclass(frozen=True)
+class Corner:
+    """One word for any column of a row, or a whole row; the required datum of the word, or of column ``place``, and the exponent."""
+
+    bin: str
+    packing: Packing
+    words: tuple[int, ...]
+    datum: int
+    exponent: int = 0
+    old: int = 0
+    edge_mask: int = ALL_COLUMNS
+    place: int = 0
+
+
+def corner(name: str, packing: Packing, word: int, datum: int, old: int = 0) -> Corner:
+    return Corner(name, packing, (word,), datum, old=old)
+
+
+def lay_out(table: list[Corner]) -> list[tuple[PackRow, dict[int, Corner]]]:
+    """Return rows that hold all corners, single words of one kind side by side, and the columns of the corners.
+
+    Corners of accumulation take every column in turn, because each column has its own adder.
+    """
+    whole, groups = defaultdict(dict), defaultdict(list)
+    for each in table:
+        if len(each.words) == BLOCK:
+            whole[PackRow(each.packing, each.words, edge_mask=each.edge_mask)][each.place] = each
+        else:
+            groups[each.packing].append(each)
+    rows = list(whole.items())
+    for packing, group in groups.items():
+        for start in range(0, len(group), BLOCK):
+            part = group[start : start + BLOCK]
+            rest = (0,) * (BLOCK - len(part))
+            words, old = tuple(each.words[0] for each in part) + rest, tuple(each.old for each in part) + rest
+            for turn in range(BLOCK if packing.accumulate else 1):
+                row = PackRow(packing, words[turn:] + words[:turn], old[turn:] + old[:turn])
+                rows.append((row, {(k - turn) % BLOCK: each for k, each in enumerate(part)}))
+    return rows
+
 
 # Directed corners of the packer: INT16 from a 32-bit Dst on both chips, E4M3 and FP16 from FP32 or BF16 in Dst on Blackhole.
 

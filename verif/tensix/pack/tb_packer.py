@@ -5,11 +5,11 @@ The exponent threshold rounds nothing: it compares exponents, of which corners h
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random rows of a test.
 """
 
-import os
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import product
+from random import Random
 
 import cocotb
 import numpy as np
@@ -22,14 +22,13 @@ from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.rtl.tensix.pack.layouts import PackedRow, PackerConfig, PackRequest
 from bitpath.rtl.tensix.pack.packer import Packer
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.bench import config_from_environment
+from bitpath.verif.kit.coverage import Coverage
 from bitpath.verif.kit.mismatches import Shown
-from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.kit.pipeline import Made, Request, StreamBench
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.tensix.pack.corner import lay_out
-from bitpath.verif.tensix.pack.pack import Packed, Packing, PackRow, expected
-from bitpath.verif.tensix.pack.pack_corners import corners
-from bitpath.verif.tensix.pack.pack_random import combinations, random_row
+from bitpath.verif.tensix.pack.pack import Packed, Packing, PackRow, combinations, expected, random_row
+from bitpath.verif.tensix.pack.pack_corners import corners, lay_out
 
 # Rows of the packer with every significand at every distance below the exponent of its block.
 
@@ -73,10 +72,7 @@ def block_rows(numerics: TensixNumerics, out: Format) -> Iterator[tuple[PackRow,
 CONFIG = config_from_environment(PackerConfig)
 NUMERICS = CONFIG.numerics
 COMBINATIONS = combinations(NUMERICS)
-SIGNATURE = Packer(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "500"))
 REQUEST_BITS, RESULT_BITS = PackRequest.as_shape().size, PackedRow.as_shape().size
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 
 
 def with_golden(requests: list[PackRow]) -> list[Request]:
@@ -138,23 +134,65 @@ if NUMERICS.fp8_e4m3:
 """Every early conversion of 16-bit words, copied and rounded, and late ones between 5 and 8 exponent bits."""
 
 
+def draw(kinds: Sequence[Packing], rng: Random) -> list[Request]:
+    return with_golden([random_row(combination, rng) for combination in kinds])
+
+
+# Combinations are dealt to the paces; those of the same formats are adjacent, so that most formats run at every pace.
+BENCH = StreamBench(
+    __name__,
+    PackerConfig,
+    Packer,
+    COMBINATIONS,
+    draw,
+    lambda kind: (kind.bin,),
+    Packer.LATENCY,
+    default_cases=500,
+    draws="rows",
+    shared=True,
+)
+random_rows, latency, resets = BENCH.tests("random_rows")
+covers(
+    "packer.combinations",
+    "Each request carries its own control through all pipeline stages",
+    "Every combination of intermediate format, L1 format, Dst width, raw, unsigned, ReLU mode, accumulation, edge "
+    "mask with 0 and with minus infinity, exponent threshold, shift of INT32 to INT8 and rounding to 10 bits, in "
+    "any order, with gaps and stalls; bits outside a row are random",
+    random_rows,
+)
+covers(
+    "packer.latency",
+    "The engine's throughput depends on it",
+    "A row appears once, four cycles after its request, and is stable until taken; one row a cycle; resets",
+    latency,
+    resets,
+    random_rows,
+)
+covers("packer.relu", random_rows)
+covers("packer.edge_mask", random_rows)
+covers("packer.exponent_threshold", random_rows)
+covers("packer.descale", random_rows)
+covers("packer.ten_bits", random_rows)
+covers("packer.integers", random_rows)
+covers("packer.blocks", random_rows)
+covers("packer.l1", random_rows)
+covers("packer.blackhole", random_rows)
+
+
 @covers("packer.words", "Unpacking and packing without arithmetic must not change a value")
 @covers("packer.rounding")
 @covers("packer.fp16")
 @covers("packer.latency")
 @covers("packer.blackhole")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(packing=[cocotb.Param(value=each, name=each.bin.replace("/", "_")) for each in SWEEPS])
-async def every_word(dut, packing):
+@BENCH.sweep(packing=[cocotb.Param(value=each, name=each.bin.replace("/", "_")) for each in SWEEPS])
+def every_word(packing: Packing) -> Made:
     """All 65,536 words of a 16-bit Dst through every early conversion, raw and rounding, and between 5 and 8 exponent
     bits; codes written by the unpacker come back unchanged."""
     fmt = Format.FP16 if packing.source is FP16 else Format.BF16
     words = register_words(fmt)
     if packing.raw and packing.mid_format is packing.out_format is fmt:
         assert words.tolist() == list(range(1 << 16)), "a code does not come through the registers as it was"
-    rows = with_golden([PackRow(packing, tuple(row)) for row in words.reshape(-1, BLOCK).tolist()])
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, Packer.LATENCY).sweep(rows)
+    return with_golden([PackRow(packing, tuple(row)) for row in words.reshape(-1, BLOCK).tolist()])
 
 
 @covers(
@@ -229,87 +267,25 @@ async def every_word(dut, packing):
     "E4M3 with exponents next to its ends; FP16 from FP32 rounded to 10 bits, and from BF16 narrowed before ReLU; "
     "INT16 from a 32-bit Dst",
 )
-@cocotb.test(**LIMIT)
-async def directed_corners(dut):
+@BENCH.exchange("full_speed")
+def directed_corners() -> Made:
     table = lay_out(corners(NUMERICS))
     requests = [row for row, _ in table]
     results = expected(requests, NUMERICS)
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(dict.fromkeys(each.bin for _, places in table for each in places.values()))
-        for (_, places), result in zip(table, results, strict=True):
-            for place, each in places.items():
-                if (result.datums[place], result.exponent) == (each.datum, each.exponent):
-                    coverage.hit(each.bin)
-        await Pipeline(frame, Packer.LATENCY).exchange(as_rows(requests, results), "full_speed")
+    found = [(each, got, place) for (_, row), got in zip(table, results, strict=True) for place, each in row.items()]
+    held = (each.bin for each, got, place in found if (got.datums[place], got.exponent) == (each.datum, each.exponent))
+    return as_rows(requests, results), Coverage((each.bin for each, _, _ in found), held)
 
 
 @covers("packer.blocks", "A significand that rounds up must not increment the shared exponent")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(out=[each.name for each in BLOCK_FLOATS])
-async def block_boundaries(dut, out):
+@BENCH.sweep(out=[each.name for each in BLOCK_FLOATS])
+def block_boundaries(out: str) -> Made:
     """Six block floats: every significand at every distance below the block's exponent; clamp at 127, ties, underflow,
     blocks of exponent 0 and of each bit of the exponent by itself, exponent 255, zeros without sign."""
     rows, data = zip(*block_rows(NUMERICS, Format[out]), strict=True)
     results = expected(rows, NUMERICS)
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage(dict.fromkeys(f"{out}/{name}" for row in data for name, _ in row))
-        for row, result in zip(data, results, strict=True):
-            for (name, datum), got in zip(row, result.datums, strict=False):
-                if datum == got:
-                    coverage.hit(out, name)
-        await Pipeline(frame, Packer.LATENCY).sweep(as_rows(rows, results))
-
-
-@covers(
-    "packer.combinations",
-    "Each request carries its own control through all pipeline stages",
-    "Every combination of intermediate format, L1 format, Dst width, raw, unsigned, ReLU mode, accumulation, edge "
-    "mask with 0 and with minus infinity, exponent threshold, shift of INT32 to INT8 and rounding to 10 bits, in "
-    "any order, with gaps and stalls; bits outside a row are random",
-)
-@covers("packer.relu")
-@covers("packer.edge_mask")
-@covers("packer.exponent_threshold")
-@covers("packer.descale")
-@covers("packer.ten_bits")
-@covers("packer.integers")
-@covers("packer.blocks")
-@covers("packer.l1")
-@covers("packer.latency")
-@covers("packer.blackhole")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def random_rows(dut, pace):
-    """Every combination of formats and steps, in random order.
-
-    Combinations are dealt to the paces; those of the same formats are adjacent, so that most formats run at every pace.
-    """
-    rng = pauses.rng("rows")
-    share = COMBINATIONS[list(PACES).index(pace) :: len(PACES)]
-    order = [*share, *rng.choices(share, k=max(0, CASES - len(share)))]
-    rng.shuffle(order)
-    rows = with_golden([random_row(combination, rng) for combination in order])
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage([combination.bin for combination in share])
-        for combination in order:
-            coverage.hit(combination.bin)
-        await Pipeline(frame, Packer.LATENCY).exchange(rows, pace)
-
-
-@covers("packer.latency", "The engine's throughput depends on it")
-@cocotb.test(**LIMIT)
-async def latency(dut):
-    """A row appears once, four cycles after its request, and is stable until taken; one row a cycle; resets."""
-    rng = pauses.rng("rows")
-    rows = with_golden([random_row(rng.choice(COMBINATIONS), rng) for _ in range(20)])
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, Packer.LATENCY).one_at_a_time(rows)
-
-
-@covers("packer.latency")
-@cocotb.test(**LIMIT)
-async def resets(dut):
-    """Reset with rows in every pipeline stage."""
-    rng = pauses.rng("rows")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, Packer.LATENCY).resets(lambda: with_golden([random_row(rng.choice(COMBINATIONS), rng)]))
+    data = [[(f"{out}/{name}", datum) for name, datum in row] for row in data]
+    pairs = [pair for row, got in zip(data, results, strict=True) for pair in zip(row, got.datums, strict=False)]
+    return as_rows(rows, results), Coverage(
+        (name for (name, _), _ in pairs), (name for (name, datum), got in pairs if datum == got)
+    )

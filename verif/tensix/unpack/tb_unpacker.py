@@ -5,8 +5,9 @@ The unpacker rounds nothing: floats are truncated, datums of blocks are exact, a
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random rows of a test.
 """
 
-import os
+from collections.abc import Sequence
 from itertools import product
+from random import Random
 
 import cocotb
 
@@ -17,9 +18,10 @@ from bitpath.rtl.tensix.dot.layouts import DstRow
 from bitpath.rtl.tensix.unpack.layouts import ROW_BITS, ConversionConfig
 from bitpath.rtl.tensix.unpack.unpacker import Unpacker
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.bench import config_from_environment
+from bitpath.verif.kit.coverage import Coverage
 from bitpath.verif.kit.packing import unpack
-from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.kit.pipeline import Made, Request, StreamBench
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.unpack.unpack import (
     Conversion,
@@ -36,9 +38,6 @@ from bitpath.verif.tensix.unpack.unpack import (
 
 CONFIG = config_from_environment(ConversionConfig)
 NUMERICS = CONFIG.numerics
-SIGNATURE = Unpacker(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "500"))
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 CONVERSIONS = conversions(NUMERICS)
 EXHAUSTED = [each for each in CONVERSIONS if each.datum_bits <= (8 if each.to_dst else 16)]
 """16-bit datums go to Dst as to Src; random rows compare them."""
@@ -65,6 +64,41 @@ def found(request: Request, index: int, conversion: Conversion) -> list[int]:
     return unpack(DstRow, request.expected >> ROW_BITS * place & (1 << ROW_BITS) - 1)
 
 
+def draw(kinds: Sequence[Conversion], rng: Random) -> list[Request]:
+    return with_golden([random_row(conversion, rng) for conversion in kinds])
+
+
+BENCH = StreamBench(
+    __name__,
+    ConversionConfig,
+    Unpacker,
+    CONVERSIONS,
+    draw,
+    lambda kind: (kind.bin,),
+    Unpacker.LATENCY,
+    default_cases=500,
+    draws="rows",
+)
+random_rows, latency, resets = BENCH.tests("random_rows")
+covers(
+    "unpacker.pairs",
+    "Each request carries its own control",
+    "All pairs of formats in any order, a new one every row, with gaps and stalls; bits outside a row are random",
+    random_rows,
+)
+covers(
+    "unpacker.latency",
+    "The engine's throughput depends on it",
+    "A row appears once, one cycle after its request, and is stable until taken; one row a cycle; resets",
+    latency,
+    resets,
+    random_rows,
+)
+covers("unpacker.datums", random_rows)
+covers("unpacker.fp32", random_rows)
+covers("unpacker.blackhole", random_rows)
+
+
 @covers(
     "unpacker.datums",
     "A field at the wrong bit changes only some codes",
@@ -78,33 +112,10 @@ def found(request: Request, index: int, conversion: Conversion) -> list[int]:
 )
 @covers("unpacker.latency")
 @covers("unpacker.blackhole")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(conversion=[cocotb.Param(value=each, name=each.bin.replace("/", "_")) for each in EXHAUSTED])
-async def every_datum(dut, conversion):
+@BENCH.sweep(conversion=[cocotb.Param(value=each, name=each.bin.replace("/", "_")) for each in EXHAUSTED])
+def every_datum(conversion: Conversion) -> Made:
     """All codes in every row of a word; for block floats under all exponents, also wrapping ones and the largest."""
-    rows = words_with_golden(at_every_place(every_row(conversion), CONFIG.rows))
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, Unpacker.LATENCY).sweep(rows)
-
-
-@covers("unpacker.datums")
-@covers("unpacker.fp32")
-@covers("unpacker.pairs", "Each request carries its own control")
-@covers("unpacker.latency")
-@covers("unpacker.blackhole")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def random_rows(dut, pace):
-    """All pairs of formats in any order, a new one every row, with gaps and stalls; bits outside a row are random."""
-    rng = pauses.rng("rows")
-    order = [*CONVERSIONS, *rng.choices(CONVERSIONS, k=max(0, CASES - len(CONVERSIONS)))]
-    rng.shuffle(order)
-    rows = with_golden([random_row(conversion, rng) for conversion in order])
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage([conversion.bin for conversion in CONVERSIONS])
-        for conversion in order:
-            coverage.hit(conversion.bin)
-        await Pipeline(frame, Unpacker.LATENCY).exchange(rows, pace)
+    return words_with_golden(at_every_place(every_row(conversion), CONFIG.rows))
 
 
 def fp32_corners() -> list[tuple[str, Format, int, int]]:
@@ -143,8 +154,8 @@ def fp32_corners() -> list[tuple[str, Format, int, int]]:
     "unpacker.fp32",
     "FP32 to FP16 is undefined in the vendor's documents, and no known answer has exponent 0 in the result",
 )
-@cocotb.test(**LIMIT)
-async def thirty_two_bits(dut):
+@BENCH.exchange("both")
+def thirty_two_bits() -> Made:
     """FP32 to TF32, BF16, FP16 and Dst: denormals, NaN that truncates to infinity, FP16 exponents below, at and above
     its range; INT32; datums and exponents of one bit."""
     rng = pauses.rng("neighbours")
@@ -157,27 +168,21 @@ async def thirty_two_bits(dut):
         requests.append(UnpackRow(conversion, tuple(datums)))
         words.append((name, place, word))
     rows = with_golden(requests)
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage([name for name, _, _ in words])
-        for index, (row, (name, place, word)) in enumerate(zip(rows, words, strict=True)):
-            if found(row, index, requests[index].conversion)[place] == word:
-                coverage.hit(name)
-        await Pipeline(frame, Unpacker.LATENCY).exchange(rows, "both")
+    pairs = list(enumerate(zip(rows, words, strict=True)))
+    held = (each[0] for k, (row, each) in pairs if found(row, k, requests[k].conversion)[each[1]] == each[2])
+    return rows, Coverage([name for name, _, _ in words], held)
 
 
 @covers("unpacker.fp32")
-@cocotb.test(**LIMIT)
-async def single_bits(dut):
+@BENCH.sweep()
+def single_bits() -> Made:
     """32-bit datums with one bit set, and datums with one exponent bit set and any fraction."""
     fraction = FP32.fraction_mask
     codes = [1 << place for place in range(FP32.width)]
     codes += [code | fraction for code in codes if code > fraction]
     rows = [tuple(codes[start:] + codes[:start])[:BLOCK] for start in range(0, len(codes), BLOCK // 2)]
     wide = [conversion for conversion in CONVERSIONS if conversion.datum_bits == FP32.width]
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, Unpacker.LATENCY).sweep(
-            with_golden([UnpackRow(conversion, row) for conversion, row in product(wide, rows)])
-        )
+    return with_golden([UnpackRow(conversion, row) for conversion, row in product(wide, rows)])
 
 
 def block_corners() -> list[tuple[str, Format, int, int, int]]:
@@ -202,8 +207,8 @@ def block_corners() -> list[tuple[str, Format, int, int, int]]:
 
 
 @covers("unpacker.blocks")
-@cocotb.test(**LIMIT)
-async def block_floats(dut):
+@BENCH.exchange("both")
+def block_floats() -> Made:
     """Every leading-zero count with exponents that fall below 0 and that do not; negative zero."""
     rng = pauses.rng("neighbours")
     outputs = {Format.BFP8: Format.BF16, Format.BFP8A: Format.FP16}
@@ -213,28 +218,6 @@ async def block_floats(dut):
         datums = (datum, *(rng.getrandbits(8) for _ in range(BLOCK - 1)))
         requests.append(UnpackRow(Conversion(fmt, outputs[fmt]), datums, exponent))
     rows = with_golden(requests)
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage([corner[0] for corner in table])
-        for index, (row, (name, *_, word)) in enumerate(zip(rows, table, strict=True)):
-            if found(row, index, requests[index].conversion)[0] == word:
-                coverage.hit(name)
-        await Pipeline(frame, Unpacker.LATENCY).exchange(rows, "both")
-
-
-@covers("unpacker.latency", "The engine's throughput depends on it")
-@cocotb.test(**LIMIT)
-async def latency(dut):
-    """A row appears once, one cycle after its request, and is stable until taken; one row a cycle; resets."""
-    rng = pauses.rng("rows")
-    rows = with_golden([random_row(rng.choice(CONVERSIONS), rng) for _ in range(20)])
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, Unpacker.LATENCY).one_at_a_time(rows)
-
-
-@covers("unpacker.latency")
-@cocotb.test(**LIMIT)
-async def resets(dut):
-    """Reset with a row in the output register."""
-    rng = pauses.rng("rows")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, Unpacker.LATENCY).resets(lambda: with_golden([random_row(rng.choice(CONVERSIONS), rng)]))
+    pairs = list(enumerate(zip(rows, table, strict=True)))
+    held = (each[0] for k, (row, each) in pairs if found(row, k, requests[k].conversion)[0] == each[-1])
+    return rows, Coverage([each[0] for each in table], held)

@@ -1,6 +1,7 @@
 """Rows for the unpacker, with the results of golden."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from random import Random
@@ -9,16 +10,41 @@ import numpy as np
 
 from bitpath.golden.formats.catalogue import FP16, FP32
 from bitpath.golden.tensix import unpack, unpack_to_dst
+from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
 from bitpath.golden.tensix.convert.unpack import CONVERSIONS, L1_BYTES
-from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, EXPONENT5_FORMATS, Format, Style
-from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.declarations.formats import (
+    BLOCK,
+    BLOCK_FLOATS,
+    COLUMNS,
+    EXPONENT5_FORMATS,
+    BlockFloat,
+    Format,
+    Style,
+)
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
 from bitpath.rtl.tensix.dot.layouts import DstRow
-from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS, ROW_BITS, unpack_request_layout
+from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS, ROW_BITS, ConversionConfig, unpack_request_layout
+from bitpath.verif.kit.batches import Batch, Part, fill, places, words_of
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.values import Integer, code_text
+from bitpath.verif.kit.volume import Generator, VolumeTask
 from bitpath.verif.tensix.dot.numbers import INT32, dst_number, l1_number, source_number
 from bitpath.verif.tensix.dot.words import float_code, integer, row_bits
+
+
+def split_datums(block: BlockFloat, data: np.ndarray, count: int) -> np.ndarray:
+    """Return `count` datums from bytes, the first in the lowest bits; int64 [count / 16, 16]."""
+    shifts = np.arange(0, 8, block.datum_bits)
+    datums = data.astype(np.int64)[:, np.newaxis] >> shifts & (1 << block.datum_bits) - 1
+    return datums.reshape(-1)[:count].reshape(-1, BLOCK)
+
+
+def join_datums(block: BlockFloat, datums: np.ndarray) -> np.ndarray:
+    """Return bytes from datums; the inverse of `split_datums`."""
+    shifts = np.arange(0, 8, block.datum_bits)
+    return (datums.reshape(-1, len(shifts)) << shifts).sum(axis=-1).astype(np.uint8)
+
 
 EXPONENT_STREAM = 16
 """Alignment in bytes of block exponents in L1."""
@@ -226,3 +252,61 @@ def random_row(conversion: Conversion, rng: Random) -> UnpackRow:
     else:
         datums = [rng.getrandbits(bits) for _ in range(BLOCK)]
     return UnpackRow(conversion, tuple(datums), rng.choice(conversion.exponents))
+
+
+UNPACK = places(unpack_request_layout(1))
+UNPACK_WORDS = words_of(sum(width for _, width in UNPACK.values()))
+LONGEST = 16
+"""Bits of datums all of whose codes are tried."""
+
+
+def unpacker(config: ConversionConfig, rng: Generator, _: int) -> Iterator[Batch]:
+    """Every datum of at most 16 bits under every exponent that a block may have, in every pair of formats."""
+    for conversion in ALL_CONVERSIONS:
+        if conversion.datum_bits <= LONGEST:
+            yield _unpacked(config, conversion)
+
+
+def _unpacked(config: ConversionConfig, conversion: Conversion) -> Batch:
+    bits, exponents = conversion.datum_bits, np.array(conversion.exponents)
+    # BFP2 has four codes only.
+    codes = np.resize(np.arange(1 << bits), (max((1 << bits) // COLUMNS, 1), COLUMNS))
+    datums, exponent = np.tile(codes, (len(exponents), 1)), np.repeat(exponents, len(codes))
+    count = len(datums)
+    row = fill(count, words_of(COLUMNS * bits), [(bits * k, bits, datums[:, k]) for k in range(COLUMNS)])
+    fields = [(*UNPACK[f"control.{name}"], int(getattr(conversion, name))) for name in ("l1_format", "register_format")]
+    fields += [(*UNPACK["control.unsigned"], int(conversion.unsigned)), (*UNPACK["exponents.0"], exponent)]
+    parts = (Part(row), Part(fill(count, UNPACK_WORDS, fields)))
+
+    def golden() -> np.ndarray:
+        stream = np.zeros(0, np.uint8)
+        if conversion.l1_format in BLOCK_FLOATS:
+            stream = np.zeros(exponent_stream_bytes(datums.size), np.uint8)
+            stream[:count] = exponent
+        data = row.astype("<u4").view(np.uint8)[:, : COLUMNS * bits // 8].ravel()
+        formats = conversion.l1_format, conversion.register_format
+        options = {"unsigned": conversion.unsigned, "count": datums.size, "numerics": config.numerics}
+        return unpack(np.concatenate([stream, data]), *formats, **options).reshape(count, COLUMNS)
+
+    return Batch(conversion.bin, parts, count, golden)
+
+
+def _unpacker_rows() -> int:
+    taken = [each for each in ALL_CONVERSIONS if each.datum_bits <= LONGEST]
+    return sum(len(each.exponents) * max((1 << each.datum_bits) // COLUMNS, 1) for each in taken)
+
+
+SWEEPS = (
+    VolumeTask(
+        name="sweep-unpacker",
+        machine="tensix",
+        unit="unpacker",
+        what="every datum of up to 16 bits, every pair of formats, every block exponent; 16 in a vector",
+        config=lambda: ConversionConfig(numerics=WORMHOLE.numerics),
+        block_vectors=_unpacker_rows(),
+        blocks=1,
+        batches=unpacker,
+        random=False,
+        layout=lambda: UNPACK,
+    ),
+)

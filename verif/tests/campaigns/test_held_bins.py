@@ -17,16 +17,16 @@ from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.aie_ml_v2.convert import mx_convert as aie_convert
 from bitpath.verif.aie_ml_v2.convert import tb_srs as aie_srs
 from bitpath.verif.aie_ml_v2.convert import tb_ups as aie_ups
-from bitpath.verif.aie_ml_v2.mac import mac_bins as aie_mac_bins
+from bitpath.verif.aie_ml_v2.mac import mac_corners as aie_mac
 from bitpath.verif.aie_ml_v2.mac.mac import FLOATS
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.tensix.dot import dot_bins as tensix_dot_bins
+from bitpath.verif.tensix.dot import dot as tensix_dot
 from bitpath.verif.tensix.dot.dot import FLOAT_MODES
 from bitpath.verif.tensix.pack import pack_corners as tensix_pack_corners
 from bitpath.verif.trainium3.dot import quad_mx_corners
 from bitpath.verif.trainium3.measured import MEASURED, WIDE
-from bitpath.verif.trainium3.rmsnorm_quant import rmsnorm_quant_corners
-from bitpath.verif.trainium3.vector import exponential_corners
+from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant import CORNERS
+from bitpath.verif.trainium3.vector import exponential
 
 VERIF = Path(__file__).parents[2]
 WITHOUT_BENCHES = (
@@ -106,16 +106,16 @@ def bins_of(corners):
 
 DECLARED = {
     "quad_mx_dot": lambda config: bins_of(quad_mx_corners.corners(config.numerics, Random(0))),
-    "exponential": lambda config: bins_of(exponential_corners.corners(config.numerics, Random(0))),
-    "dot16": lambda config: {name for mode in FLOAT_MODES for name in tensix_dot_bins.bins(config.numerics, mode)},
+    "exponential": lambda config: bins_of(exponential.corners(config.numerics, Random(0))),
+    "dot16": lambda config: {name for mode in FLOAT_MODES for name in tensix_dot.bins(config.numerics, mode)},
     "packer": lambda config: bins_of(tensix_pack_corners.corners(config.numerics)),
     "mac_lane": lambda config: {
-        name for kind in (*MX_FORMATS.values(), *FLOATS) for name in aie_mac_bins.bins(config.numerics, kind)
+        name for kind in (*MX_FORMATS.values(), *FLOATS) for name in aie_mac.bins(config.numerics, kind)
     },
     "mx_convert": lambda config: bins_of(aie_convert.corners(config.numerics, config.blocks.layouts.formats)),
     "srs": lambda config: bins_of(aie_srs.corners()),
     "ups": lambda config: bins_of(aie_ups.corners()),
-    "rmsnorm_quant": lambda config: {corner.name for corner in rmsnorm_quant_corners.CORNERS},
+    "rmsnorm_quant": lambda config: {corner.name for corner in CORNERS},
 }
 """The bins of directed corners, of units whose benches take them from a table of the stimulus."""
 

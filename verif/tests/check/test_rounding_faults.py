@@ -16,7 +16,7 @@ from bitpath.verif.kit.code_mutants import mutated
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tests.check.rounding_faults import FAULTS, QUICK
-from bitpath.verif.trainium3.dot.quad_mx_boundary_corners import near_boundaries
+from bitpath.verif.trainium3.dot.quad_mx_corners import near_boundaries
 
 CONFIG = DotConfig(pipeline=PipelineConfig(stages=0))
 

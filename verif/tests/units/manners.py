@@ -37,7 +37,7 @@ from bitpath.rtl.trainium3.tensor.tensor_issue import IssueConfig
 from bitpath.rtl.trainium3.tensor.tensor_issue import instruction_layout as instruction_slots
 from bitpath.verif.aie_ml_v2.core.encoding import encoded
 from bitpath.verif.aie_ml_v2.core.programs import ProgramMaker
-from bitpath.verif.aie_ml_v2.mac.lane_traffic import lane_operands, lane_valid, wide_operands
+from bitpath.verif.aie_ml_v2.mac.mac import lane_operands, lane_valid, wide_operands
 from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.traffic import Manners, Pace, drawn

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from random import Random
 
@@ -11,6 +12,7 @@ from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format, ulp
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL, MatmulNumerics
 from bitpath.golden.trainium3.exact import multiply_add
+from bitpath.verif.kit.boundaries import Boundary, Near, near_floats
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.values import code_text
 from bitpath.verif.trainium3.dot.quad_mx import on_grid
@@ -324,3 +326,44 @@ def _range_ends(rng: Random) -> Iterator[Corner]:
             power(BF16, -75), BF16, power(BF16, -74, sign), BF16, FP32.fraction_mask | sign * FP32.sign_mask
         )
         yield Corner("subnormal to normal", carry, lambda case: case.result & ~FP32.sign_mask == FP32.fraction_mask + 1)
+
+
+PRODUCT_DISTANCES = range(2, 2 * BF16.precision + 1)
+PARTIAL_DISTANCES = range(2, FP32.precision)
+
+
+def boundary_corners(rng: Random) -> Iterator[Corner]:
+    """Every distance for which two significands have such a product."""
+    for each in near_floats(FP32, rng, PRODUCT_DISTANCES, Rounding.RNE):
+        addend = each.value - each.boundary.lower
+        yield from _corner(rng, each, f"boundary/{each.bin}", addend, each.boundary.lower)
+    for distance, odd, side in product(PARTIAL_DISTANCES, (0, 1), (-1, 1)):
+        leading = (1 << BF16.fraction_bits | rng.getrandbits(BF16.fraction_bits)) * Fraction(2) ** rng.randint(-60, 60)
+        unit = Fraction(2) ** (floor_log2(leading) - FP32.fraction_bits)
+        each = Near(Boundary(("even", "odd")[odd], leading + odd * unit, unit), 1, side, distance)
+        yield from _corner(rng, each, f"boundary/product leads/{each.bin}", leading, each.value - leading)
+
+
+def _corner(rng: Random, near: Near, name: str, addend: Fraction, partial: Fraction) -> Iterator[Corner]:
+    """Yield the corner with these two terms or both of them negated, if two elements have the product."""
+    sign = rng.choice((-1, 1))
+    low = floor_log2(Fraction(addend.numerator & -addend.numerator, addend.denominator))
+    pairs = factors(int(addend / Fraction(2) ** low))
+    if not pairs:
+        return
+    own, other = rng.choice(pairs)
+    # Both elements normal numbers of BF16.
+    half = low // 2
+    codes = [
+        round_to_format(value, BF16)
+        for value in (sign * own * Fraction(2) ** half, other * Fraction(2) ** (low - half))
+    ]
+    case = ElementCase(codes[0], BF16, codes[1], BF16, round_to_format(sign * partial, FP32))
+    yield Corner(name, case, lambda case: abs(case.exact) == near.value, certain=True)
+
+
+@cache
+def factors(number: int) -> list[tuple[int, int]]:
+    """Pairs of BF16 significands with this product, which is odd."""
+    limit = 1 << BF16.precision
+    return [(a, number // a) for a in range(1, limit, 2) if number % a == 0 and number // a < limit]

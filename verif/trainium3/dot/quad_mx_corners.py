@@ -3,19 +3,21 @@
 A bin counts as hit only where its property holds, so a corner that misses its mark shows up as a bin not hit.
 """
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from random import Random
 
 from amaranth.utils import exact_log2
 
-from bitpath.golden.formats.catalogue import E4M3FN, E5M2, FP32, FloatFormat, Rounding
+from bitpath.golden.formats.catalogue import E4M3FN, E5M2, E8M0, FP32, FloatFormat
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format, ulp
 from bitpath.golden.trainium3.declarations.quad_mx import DotNumerics
 from bitpath.golden.trainium3.exact.dot import DotTrace, Term
+from bitpath.verif.kit.boundaries import SIDES, Boundary, Near, halves, near_floats
 from bitpath.verif.trainium3.dot.quad_mx import (
     SPLIT,
     DotCase,
@@ -26,8 +28,171 @@ from bitpath.verif.trainium3.dot.quad_mx import (
     partial_near,
     product_sum,
 )
-from bitpath.verif.trainium3.dot.quad_mx_boundary_corners import BOUNDARIES
-from bitpath.verif.trainium3.dot.quad_mx_corner import ONE, Corner, exponents, lanes, pairs, power, powers
+
+ONE = FP32.bias << FP32.fraction_bits
+"""FP32's code of 1."""
+
+
+@dataclass(frozen=True)
+class Corner:
+    """A case, its bin, and a check of the bin's property on the case's trace; a ``certain`` case must have the property."""
+
+    bin: str
+    case: DotCase
+    holds: Callable[[DotTrace], bool]
+    certain: bool = False
+
+    def hits(self, trace: DotTrace) -> bool:
+        """Whether the case has the property. Raises AssertionError for a certain one that lacks it."""
+        held = self.holds(trace)
+        assert held or not self.certain, f"{self.bin}: the corner misses its mark: {self.case}"
+        return held
+
+
+def power(fmt: FloatFormat, exponent: int = 0, sign: int = 0) -> int:
+    """The code of ``(-1)**sign * 2**exponent``, subnormal where it must be."""
+    biased = exponent + fmt.bias
+    magnitude = biased << fmt.fraction_bits if biased > 0 else 1 << fmt.fraction_bits + biased - 1
+    return magnitude | (fmt.sign_mask if sign else 0)
+
+
+def exponents(fmt: FloatFormat) -> range:
+    """Exponents of the powers of two in a format."""
+    return range(fmt.emin - fmt.fraction_bits, fmt.emax + 1)
+
+
+def pairs(numerics: DotNumerics) -> list[tuple[FloatFormat, FloatFormat]]:
+    """Formats of the two sides, mixed ones too."""
+    return list(product(numerics.element_formats, repeat=2))
+
+
+def lanes(numerics: DotNumerics, rest: int, codes: dict[int, int]) -> tuple[int, ...]:
+    """One side's codes: ``rest`` but for those at the lanes of ``codes``, which count modulo their number."""
+    side = [rest] * numerics.terms
+    for lane, code in codes.items():
+        side[lane % numerics.terms] = code
+    return tuple(side)
+
+
+def powers(pair: tuple[FloatFormat, FloatFormat], signs: tuple[int, ...]) -> DotCase:
+    """Products of 1 with these signs."""
+    x, y = pair
+    return DotCase(tuple(power(x, 0, sign) for sign in signs), x, tuple(power(y) for _ in signs), y)
+
+
+PRODUCT_DISTANCES = range(2, 66)
+"""From the unit down to a sticky product: the largest and the smallest product are 62 binades apart."""
+PARTIAL_DISTANCES = (*range(2, 126), 140, 170, 200, 229)
+"""From the unit down to a sticky partial sum: through the clamp of its shifter, and the whole range of FP32."""
+FACTORS = range(8)
+"""Integers that every element format has in units of each of its powers of two."""
+SCALES = range(-2 * E8M0.bias, 2 * E8M0.bias + 1)
+"""Exponents of a product of two scales."""
+REPORTED = DotCase((0x78, 0x01, 0x00, 0x00), E4M3FN, (0x78, 0x01, 0x00, 0x00), E4M3FN, 0x2C, 0x2C)
+"""2**-150 + 2**-184: the tie of zero and FP32's smallest subnormal, and a product 34 binades below it."""
+
+
+def reported(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
+    """Yield ``REPORTED``, which a unit rounded to zero, to numerics that keep both products."""
+    kept = numerics.align_fraction_bits is None and numerics.element_subnormals
+    if kept and E4M3FN in numerics.element_formats and numerics.terms == len(REPORTED.stationary):
+        total = Fraction(1, 1 << 150) + Fraction(1, 1 << 184)
+        yield Corner("boundary/reported", REPORTED, lambda trace: trace.total == total, certain=True)
+
+
+def near_boundaries(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
+    """Products half a unit and less, on a partial sum; or products that lead, and a partial sum takes units away again."""
+    for each in near_floats(numerics.accumulator, rng, PRODUCT_DISTANCES, numerics.accumulator_rounding):
+        lower, unit = each.boundary.lower, each.boundary.unit
+        below = [each.half * unit / 2, each.sticky]
+        yield from _corner(numerics, rng, each, f"boundary/{each.bin}", below, lower)
+        if lower / unit < FACTORS[-1]:
+            taken = rng.randint(1, FACTORS[-1] - int(lower / unit)) * unit
+            name = f"boundary/products lead/{SIDES[each.side]}"
+            yield from _corner(numerics, rng, each, name, [lower + taken, *below], -taken)
+
+
+def sticky_partial_sums(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
+    """Two products that make the boundary, and a partial sum far below them."""
+    fmt = numerics.accumulator
+    lowest = fmt.emin - (fmt.fraction_bits if numerics.accumulator_subnormals else 0)
+    for half in halves(numerics.accumulator_rounding):
+        for distance in PARTIAL_DISTANCES:
+            # The partial sum is a number of the format also where the unit is that of the next lower binade.
+            power = Fraction(2) ** rng.randint(max(fmt.emin + 1, lowest + distance + fmt.fraction_bits + 1), fmt.emax)
+            above, below = power / 2**fmt.fraction_bits, power / 2 ** (fmt.fraction_bits + 1)
+            top = fmt.max + (last := Fraction(2) ** (fmt.emax - fmt.fraction_bits))
+            for boundary in (
+                Boundary("power of two", power, above),
+                Boundary("next binade", power - below, below),
+                Boundary("overflow", top - last, last),
+            ):
+                leading = {"power of two": power, "next binade": power, "overflow": top}[boundary.name]
+                for side in (-1, 1):
+                    each = Near(boundary, half, side, distance)
+                    name = f"boundary/sticky partial sum/{each.bin}"
+                    yield from _corner(numerics, rng, each, name, [leading, each.middle - leading], each.sticky)
+
+
+def _corner(
+    numerics: DotNumerics, rng: Random, near: Near, name: str, products: Sequence[Fraction], partial: Fraction
+) -> Iterator[Corner]:
+    """Yield the corner, if formats and numerics have one: alignment may drop its lowest bits, and numerics may flush a term."""
+    case = _case(numerics, rng, products, partial)
+    whole = numerics.align_fraction_bits is None and numerics.accumulator_subnormals
+    if case is None or not (whole or abs(case.trace(numerics).total) == near.value):
+        return
+    yield Corner(name, case, lambda trace: abs(trace.total) == near.value, certain=True)
+
+
+def _case(numerics: DotNumerics, rng: Random, products: Sequence[Fraction], partial: Fraction) -> DotCase | None:
+    """Return a case of these terms, or of all of them negated; None if there are too many, or no pair of formats has them."""
+    if len(products) > numerics.terms:
+        return None
+    sign = rng.choice((-1, 1))
+    terms = [sign * each for each in products] + [Fraction(0)] * (numerics.terms - len(products))
+    rng.shuffle(terms)
+    for x, y in rng.sample(pairs(numerics), len(pairs(numerics))):
+        own, other = (_exponents(numerics, fmt) for fmt in (x, y))
+        lowest, highest = own[0] + other[0], own[-1] + other[-1]
+        fitting = range(
+            max([SCALES[0], *(floor_log2(each) - highest for each in terms if each)]),
+            min([SCALES[-1], *(_last_bit(each) - lowest for each in terms if each)]) + 1,
+        )
+        if not fitting:
+            continue
+        scale = rng.choice(fitting)
+        codes = [_product(x, y, own, other, each / Fraction(2) ** scale, rng) for each in terms]
+        stationary, moving = zip(*codes, strict=True)
+        start = round_to_format(sign * partial, FP32, zero_sign=rng.getrandbits(1))
+        return DotCase(stationary, x, moving, y, partial=start).scaled(scale)
+    return None
+
+
+def _product(x: FloatFormat, y: FloatFormat, own: range, other: range, value: Fraction, rng: Random) -> tuple[int, int]:
+    """Codes whose product is the value, one of ``FACTORS`` times a power of two, or a zero of any sign."""
+    negate = rng.choice((-1, 1))
+    if not value:
+        return rng.getrandbits(1) * x.sign_mask, round_to_format(negate * Fraction(2) ** rng.choice(other), y)
+    low, high = _last_bit(value), floor_log2(value)
+    power = rng.choice([each for each in other if own[0] <= low - each and high - each <= own[-1]])
+    second = negate * Fraction(2) ** power
+    return round_to_format(value / second, x), round_to_format(second, y)
+
+
+def _exponents(numerics: DotNumerics, fmt: FloatFormat) -> range:
+    """Exponents of a format's powers of two, without those that are flushed."""
+    return range(exponents(fmt)[0] if numerics.element_subnormals else fmt.emin, exponents(fmt)[-1] + 1)
+
+
+def _last_bit(value: Fraction) -> int:
+    """Exponent of the last bit of a finite binary number other than 0."""
+    return floor_log2(Fraction(value.numerator & -value.numerator, value.denominator))
+
+
+BOUNDARIES = (reported, near_boundaries, sticky_partial_sums)
+"""Makers of corners, each a function of numerics and randomness."""
+
 
 # Operands of the quad-MX dot step that a solver found: each tells one small fault of the RTL from the design.
 

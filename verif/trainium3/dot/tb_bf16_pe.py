@@ -29,8 +29,16 @@ from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.kit.values import code_text
-from bitpath.verif.trainium3.dot.multiply_add import Corner, ElementCase, Maker, corners, middle_code, near, power
-from bitpath.verif.trainium3.dot.multiply_add_boundaries import boundary_corners
+from bitpath.verif.trainium3.dot.multiply_add import (
+    Corner,
+    ElementCase,
+    Maker,
+    boundary_corners,
+    corners,
+    middle_code,
+    near,
+    power,
+)
 from bitpath.verif.trainium3.dot.pe_player import STALLS, PePlayer, loads_and_swaps, one_after_another, tiles
 from bitpath.verif.trainium3.dot.quad_mx import on_grid
 

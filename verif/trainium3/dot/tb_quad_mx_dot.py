@@ -3,11 +3,11 @@
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random cases of a test.
 """
 
-import os
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
+from random import Random
 
-import cocotb
 import numpy as np
 
 from bitpath.golden.arrays.codec import decode_array, encode_array
@@ -18,22 +18,42 @@ from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.coverage import Coverage
 from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.kit.pipeline import Made, Request, StreamBench
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dot.quad_mx import DotCase, random_cases
-from bitpath.verif.trainium3.dot.quad_mx_boundary_corners import BOUNDARIES
-from bitpath.verif.trainium3.dot.quad_mx_corner import Corner
-from bitpath.verif.trainium3.dot.quad_mx_corners import corners
+from bitpath.verif.trainium3.dot.quad_mx_corners import BOUNDARIES, Corner, corners
 
-CONFIG = config_from_environment(DotConfig)
-NUMERICS = CONFIG.numerics
-STAGES = CONFIG.pipeline.stages
-SIGNATURE = QuadMxDot(CONFIG).signature
-SHAPE = SIGNATURE.members["i"].signature.members["payload"].shape
-CASES = int(os.environ.get("BITPATH_CASES", "500"))
-LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+
+def draw(kinds: Sequence[None], rng: Random) -> list[Request]:
+    return requests(random_cases(NUMERICS, rng, len(kinds)))
+
+
+BENCH = StreamBench(__name__, DotConfig, QuadMxDot, (None,), draw, result=FP32, default_cases=500, draws="operands")
+NUMERICS = BENCH.config.numerics
+SHAPE = BENCH.unit.signature.members["i"].signature.members["payload"].shape
+random_classes, latency, resets = BENCH.tests("random_classes")
+covers(
+    "quad_mx_dot.random",
+    "The reference rounds an exact sum once; the classes stress the alignment and the rounding",
+    "Random operands of five classes (any, comparable, cancelling, tiny, huge) equal the exact tier bit for bit",
+    random_classes,
+)
+covers(
+    "quad_mx_dot.handshake",
+    "A stage that ignores the stall, or a payload that changes while valid, loses or doubles a result",
+    "Results and order survive gaps, stalls, both, and full speed, with 0 to 4 pipeline stages; resets",
+    random_classes,
+    latency,
+    resets,
+)
+covers(
+    "quad_mx_dot.latency",
+    "The array's skew relies on it",
+    "A result appears exactly `stages` cycles after its operands, and once",
+    latency,
+)
 
 
 def request(payload: int, expected: int) -> Request:
@@ -44,24 +64,6 @@ def request(payload: int, expected: int) -> Request:
 def requests(cases: list[DotCase]) -> list[Request]:
     """The cases with their results in the exact tier."""
     return [request(pack(SHAPE, case.fields(NUMERICS)), case.trace(NUMERICS).result) for case in cases]
-
-
-@covers(
-    "quad_mx_dot.random",
-    "The reference rounds an exact sum once; the classes stress the alignment and the rounding",
-    "Random operands of five classes (any, comparable, cancelling, tiny, huge) equal the exact tier bit for bit",
-)
-@covers(
-    "quad_mx_dot.handshake",
-    "A stage that ignores the stall, or a payload that changes while valid, loses or doubles a result",
-    "Results and order survive gaps, stalls, both, and full speed, with 0 to 4 pipeline stages; resets",
-)
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def random_classes(dut, pace):
-    sent = requests(random_cases(NUMERICS, pauses.rng("operands"), CASES))
-    async with bench(dut, SIGNATURE) as frame:
-        await Pipeline(frame, STAGES, FP32).exchange(sent, pace)
 
 
 @covers(
@@ -125,43 +127,24 @@ async def random_classes(dut, pace):
     "They override the sum and must not leak through it",
     "NaN and infinite elements and partial sums, infinity - infinity, 0 * infinity, subnormal elements on either side",
 )
-@cocotb.test(**LIMIT)
-async def directed_corners(dut):
-    await play_corners(dut, corners(NUMERICS, pauses.rng("corners")))
+@BENCH.exchange("both")
+def directed_corners() -> Made:
+    return _played(corners(NUMERICS, pauses.rng("corners")))
 
 
 @covers("quad_mx_dot.boundary")
-@cocotb.test(**LIMIT)
-async def boundaries(dut):
+@BENCH.exchange("both")
+def boundaries() -> Made:
     """One of the directed corners for each bin of a boundary, the reported one among them: a part that every run can afford."""
     rng = pauses.rng("boundaries")
     table = {corner.bin: corner for maker in BOUNDARIES for corner in maker(NUMERICS, rng)}
-    await play_corners(dut, list(table.values()))
+    return _played(list(table.values()))
 
 
-async def play_corners(dut, table: list[Corner]) -> None:
-    """Corners with gaps and stalls; every bin is hit."""
-    traces = [corner.case.trace(NUMERICS) for corner in table]
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(dict.fromkeys(corner.bin for corner in table))
-        for corner, trace in zip(table, traces, strict=True):
-            if corner.hits(trace):
-                coverage.hit(corner.bin)
-        sent = [
-            request(pack(SHAPE, corner.case.fields(NUMERICS)), trace.result)
-            for corner, trace in zip(table, traces, strict=True)
-        ]
-        await Pipeline(frame, STAGES, FP32).exchange(sent, "both")
-
-
-@covers("quad_mx_dot.handshake")
-@covers("quad_mx_dot.latency", "The array's skew relies on it")
-@cocotb.test(**LIMIT)
-async def latency_is_the_number_of_stages(dut):
-    """A result appears exactly `stages` cycles after its operands, and once."""
-    sent = requests(random_cases(NUMERICS, pauses.rng("operands"), 20))
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, STAGES, FP32).one_at_a_time(sent)
+def _played(table: list[Corner]) -> Made:
+    traced = [(corner, corner.case.trace(NUMERICS)) for corner in table]
+    sent = [request(pack(SHAPE, corner.case.fields(NUMERICS)), trace.result) for corner, trace in traced]
+    return sent, Coverage((each.bin for each in table), (corner.bin for corner, trace in traced if corner.hits(trace)))
 
 
 def lane_payloads(lane: int, x: FloatFormat, y: FloatFormat) -> list[int]:
@@ -204,9 +187,8 @@ PAIRS = [(x.name, y.name, index % NUMERICS.terms) for index, (x, y) in enumerate
 
 
 @covers("quad_mx_dot.exhaustive", "saturn-vectors#101: E4M3 bugs that the reference's vectors could not see")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize((("x", "y", "lane"), PAIRS))
-async def exhaustive(dut, x, y, lane):
+@BENCH.sweep((("x", "y", "lane"), PAIRS))
+def exhaustive(x: str, y: str, lane: int) -> Made:
     """All 65,536 pairs of codes of each FP8 x FP8 pair of formats and 4,096 of each with FP4, in one lane, another for
     each pair."""
     x, y = CATALOGUE[x], CATALOGUE[y]
@@ -214,9 +196,7 @@ async def exhaustive(dut, x, y, lane):
     for index in pauses.rng("held to the exact tier").sample(range(len(expected)), 100):
         a, b = divmod(index, 1 << y.width)
         assert expected[index] == exact_product(lane, x, a, y, b), f"golden's tiers differ at pair {index}"
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        sent = [request(*pair) for pair in zip(payloads, expected, strict=True)]
-        await Pipeline(frame, STAGES, FP32).sweep(sent)
+    return [request(*pair) for pair in zip(payloads, expected, strict=True)]
 
 
 def exact_product(lane: int, x: FloatFormat, a: int, y: FloatFormat, b: int) -> int:
@@ -225,12 +205,3 @@ def exact_product(lane: int, x: FloatFormat, a: int, y: FloatFormat, b: int) -> 
     elements = [[x.sign_mask] * numerics.terms, [0] * numerics.terms]
     elements[0][lane], elements[1][lane] = a, b
     return dot_step(numerics, elements[0], x, elements[1], y, E8M0.bias, E8M0.bias, FP32.sign_mask)
-
-
-@covers("quad_mx_dot.handshake")
-@cocotb.test(**LIMIT, skip=not STAGES)
-async def resets(dut):
-    """Reset with operands in every pipeline stage; a combinational unit has no reset."""
-    rng = pauses.rng("operands")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, STAGES, FP32).resets(lambda: requests(random_cases(NUMERICS, rng, 2)))

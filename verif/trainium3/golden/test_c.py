@@ -22,7 +22,7 @@ from bitpath.verif.common.known_answers import skip_absent
 from bitpath.verif.kit.c_library import counts
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dot.quad_mx import case_columns
-from bitpath.verif.trainium3.dot.quad_mx_boundary_corners import BOUNDARIES, REPORTED
+from bitpath.verif.trainium3.dot.quad_mx_corners import BOUNDARIES, REPORTED
 
 C = {name.removeprefix("BITPATH_TRAINIUM3_"): number for name, number in enumerations("trainium3").items()}
 FP32_CORNERS = [

@@ -18,7 +18,7 @@ from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.golden.trainium3.matmul.array_loop import sum_to_odd
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dot.quad_mx import case_columns
-from bitpath.verif.trainium3.dot.quad_mx_boundary_corners import BOUNDARIES
+from bitpath.verif.trainium3.dot.quad_mx_corners import BOUNDARIES
 from bitpath.verif.trainium3.golden.exact_columns import column_steps
 
 EXACT = TRAINIUM3_QUAD_MX.numerics

@@ -4,7 +4,7 @@ resets.
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random beats of a test.
 """
 
-import os
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from random import Random
@@ -27,8 +27,9 @@ from bitpath.rtl.trainium3.lanes.activation2_lane import (
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.common.fp32.boundaries import near_products, near_sums
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.pipeline import PACES, Pipeline
+from bitpath.verif.kit.bench import bench
+from bitpath.verif.kit.coverage import Coverage
+from bitpath.verif.kit.pipeline import LIMIT, Made, Request, StreamBench
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.lanes.activation2_lane import (
     BINS,
@@ -45,11 +46,22 @@ from bitpath.verif.trainium3.lanes.activation2_lane import (
 )
 from bitpath.verif.trainium3.refusals import refuse_among, unknown
 
-CONFIG = config_from_environment(Activation2Config)
-UNIT = Activation2Lane(CONFIG)
-SIGNATURE, LATENCY = UNIT.signature, UNIT.latency
-CASES = int(os.environ.get("BITPATH_CASES", "500"))
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+
+def draw(kinds: Sequence[None], rng: Random) -> list[Request]:
+    """Return requests that all show the register: what a reset left in it would change their results."""
+    return requests([replace(random_value(rng), command=ReduceCommand.REDUCE) for _ in kinds])
+
+
+BENCH = StreamBench(__name__, Activation2Config, Activation2Lane, (None,), draw, default_cases=500, draws="beats")
+latency, resets = BENCH.timing()
+covers("activation2_lane.stream", latency)
+covers(
+    "activation2_lane.reset",
+    "The register holds its value between instructions",
+    "Resets with values in the first, in some and in all pipeline stages, with and without a stall: no result of them appears, and "
+    "the register is +0",
+    resets,
+)
 
 
 @cache
@@ -70,34 +82,31 @@ def directed_results() -> tuple[list[Value], list[tuple[int, int]]]:
     "abs_max and abs_min take the new element, max and min the sign",
     "Values of the register's magnitude and of the other sign, for every reduction",
 )
-@cocotb.test(**LIMIT)
-async def instructions(dut):
+@BENCH.sweep()
+def instructions() -> Made:
     """Six pairs, both sides, five reductions and six functions, in rows of four."""
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, LATENCY).sweep(requests(*directed_results()))
+    return requests(*directed_results())
 
 
 @covers("activation2_lane.edges", "Bypass and copy keep -0 and make NaN canonical; a maximum with NaN is NaN")
-@cocotb.test(**LIMIT)
-async def edges(dut):
+@BENCH.sweep()
+def edges() -> Made:
     """Zeros, subnormals, the largest numbers, infinities and NaN payloads as value, as immediate and onto a register
     that holds another."""
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, LATENCY).sweep(requests(every_edge(pauses.rng("edges"))))
+    return requests(every_edge(pauses.rng("edges")))
 
 
 @covers("activation2_lane.one_bit", "A comparison that ignores a bit shows there alone")
-@cocotb.test(**LIMIT)
-async def bits(dut):
+@BENCH.sweep()
+def bits() -> Made:
     """Register and value that differ in one bit, in both orders and for every reduction; codes one bit away from
     infinity under every function."""
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, LATENCY).sweep(requests(one_bit(pauses.rng("bits"))))
+    return requests(one_bit(pauses.rng("bits")))
 
 
 @covers("activation2_lane.boundaries", "Random numbers near 1 round far from the ends of the range")
-@cocotb.test(**LIMIT)
-async def boundaries(dut):
+@BENCH.sweep()
+def boundaries() -> Made:
     """Sums at zero, the subnormal grid, the smallest normal, a binade, the largest number and overflow, in the first
     operation and in the register, and products beside their ties, with a sticky bit at every distance."""
     rng = pauses.rng("numbers")
@@ -106,44 +115,34 @@ async def boundaries(dut):
     values += [Value(x, Operations.MULTIPLY, imm0=y) for _, x, y in products]
     for _, x, y in sums:
         values += row((x, y), Value(0, reduction=Reduction.ADD, command=ReduceCommand.RESET_REDUCE))
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        names = [*(f"sum/{each.bin}" for each, _, _ in sums), *(f"product/{name}" for name, _, _ in products)]
-        coverage = frame.coverage(names)
-        for each, x, y in sums:
-            if abs(decode(FP32, x).value + decode(FP32, y).value) == each.value:
-                coverage.hit(f"sum/{each.bin}")
-        # The search has confirmed each product.
-        for name, _, _ in products:
-            coverage.hit(f"product/{name}")
-        await Pipeline(frame, LATENCY).sweep(requests(values))
+    # The search has confirmed each product.
+    of_products = [f"product/{name}" for name, _, _ in products]
+    held = [each for each, x, y in sums if abs(decode(FP32, x).value + decode(FP32, y).value) == each.value]
+    of_sums, of_held = ([f"sum/{each.bin}" for each in some] for some in ((each for each, _, _ in sums), held))
+    return requests(values), Coverage([*of_sums, *of_products], [*of_held, *of_products])
 
 
 @covers("activation2_lane.ties")
 @covers("activation2_lane.stream", "The register must change once for each accepted value, and hold during a stall")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def random_beats(dut, pace):
+@BENCH.exchange()
+def random_beats(pace: str) -> Made:
     """Instructions in any order at full speed, with gaps, stalls and both; a value a cycle; latency."""
     rng = pauses.rng("beats")
     directed, found = directed_results()
-    values = [random_value(rng) for _ in range(CASES)]
+    values = [random_value(rng) for _ in range(BENCH.cases)]
     found = [*found, *results(values, found[-1][1])]
     values = [*directed, *values]
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(BINS)
-        for name in bins_of(values, found):
-            coverage.hit(name)
-        await Pipeline(frame, LATENCY).exchange(requests(values, found), pace)
+    return requests(values, found), Coverage(BINS, bins_of(values, found))
 
 
 @covers("activation2_lane.register", "The machine's two instructions share the registers")
-@cocotb.test(**LIMIT)
-async def rows_of_two_instructions(dut):
+@BENCH.exchange("both")
+def rows_of_two_instructions() -> Made:
     """Rows of activation and of activate2 one after the other on one register, kept over rows with idle."""
     rng = pauses.rng("rows")
     values, expected = [], []
     registers = np.zeros(1, np.float32)
-    for number in range(max(CASES // 25, 12)):
+    for number in range(max(BENCH.cases // 25, 12)):
         idle = number % 3 == 2
         first = replace(
             random_value(rng),
@@ -171,20 +170,11 @@ async def rows_of_two_instructions(dut):
         assert results(values)[-1][1] == int(registers.view(np.uint32)[0])
     found = results(values)
     assert [value for value, _ in found] == expected
-    async with bench(dut, SIGNATURE) as frame:
-        await Pipeline(frame, LATENCY).exchange(requests(values, found), "both")
-
-
-@covers("activation2_lane.stream")
-@cocotb.test(**LIMIT)
-async def latency(dut):
-    rng = pauses.rng("beats")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, LATENCY).one_at_a_time(requests([random_value(rng) for _ in range(20)]))
+    return requests(values, found)
 
 
 @covers("activation2_lane.refused", "The register goes on as if they were not")
-@cocotb.test(**LIMIT, skip=not CONFIG.checks)
+@cocotb.test(**LIMIT, skip=not BENCH.config.checks)
 async def refused_beats(dut):
     """Every code of operations, function and reduction that there is not among others."""
     rng = pauses.rng("refused")
@@ -193,22 +183,8 @@ async def refused_beats(dut):
     wrong = [
         (Fault.OPERATION, {"control": {name: code}}) for name, codes in selections.items() for code in unknown(codes)
     ] * 8
-    async with bench(dut, SIGNATURE) as frame:
+    async with bench(dut, BENCH.unit.signature) as frame:
         await refuse_among(frame, sent, wrong, rng)
-
-
-@covers("activation2_lane.reset", "The register holds its value between instructions")
-@cocotb.test(**LIMIT)
-async def resets(dut):
-    """Resets with values in the first, in some and in all pipeline stages, with and without a stall: no result of them
-    appears, and the register is +0."""
-    rng = pauses.rng("beats")
-
-    def batch():
-        return requests([replace(random_value(rng), command=ReduceCommand.REDUCE) for _ in range(2)])
-
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, LATENCY).resets(batch)
 
 
 def _array(*codes: int) -> np.ndarray:

@@ -6,7 +6,9 @@ meets each operator with ``BITPATH_EVERY=1``, else one of them.
 """
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
+from random import Random
 
 import cocotb
 import numpy as np
@@ -20,8 +22,9 @@ from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.lanes.engine_lane import EngineLane, EngineLaneConfig, Operator
 from bitpath.verif.common.fp32.boundaries import near_sums
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.pipeline import PACES, Pipeline
+from bitpath.verif.kit.bench import bench
+from bitpath.verif.kit.coverage import Coverage
+from bitpath.verif.kit.pipeline import LIMIT, Made, Request, StreamBench
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dma.dma_cast import PAIRS, near_ties
 from bitpath.verif.trainium3.dtype_words import array_of, codes_of, corners, near_boundaries
@@ -44,13 +47,30 @@ from bitpath.verif.trainium3.lanes.engine_lane import (
 )
 from bitpath.verif.trainium3.refusals import Changes, refuse_among, unknown
 
-CONFIG = config_from_environment(EngineLaneConfig)
-STAGES, WIDTH = CONFIG.pipeline.stages, CONFIG.width
-SIGNATURE = EngineLane(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "500"))
 EVERY = "BITPATH_EVERY" in os.environ
-LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
 BINARY = [each for each in Operator if each not in ONES]
+
+
+def draw(kinds: Sequence[None], rng: Random) -> list[Request]:
+    return requests([random_value(rng, WIDTH) for _ in kinds])
+
+
+BENCH = StreamBench(__name__, EngineLaneConfig, EngineLane, (None,), draw, default_cases=500, draws="beats")
+WIDTH = BENCH.config.width
+random_beats, latency, resets = BENCH.tests("random_beats")
+covers(
+    "engine_lane.stream",
+    "An instruction's fields must move with its elements",
+    "Instructions in any order at full speed, with gaps, stalls and both; a beat a cycle; latency is the number of stages",
+    random_beats,
+    latency,
+)
+covers(
+    "engine_lane.reset",
+    "Data registers have no reset; only the valid bits hide their contents",
+    "Resets with beats in some and in all pipeline stages, with and without a stall: no result of them appears, and later ones do",
+    resets,
+)
 
 
 def tensors(xs, ys, own):
@@ -68,8 +88,8 @@ def _with_results(values, codes):
 
 
 @covers("engine_lane.int8", "Integers compute in FP32: exact here, and saturated in the result")
-@cocotb.test(**LIMIT)
-async def every_int8_pair(dut):
+@BENCH.sweep()
+def every_int8_pair() -> Made:
     """All 65,536 pairs of INT8, each under one of the 21 binary operators or, in a deep test, under all, to INT8 and
     INT16."""
     x, y = (each.ravel() for each in np.indices((256, 256)))
@@ -78,13 +98,12 @@ async def every_int8_pair(dut):
         part = slice(None) if EVERY else slice(number, None, len(BINARY))
         result = "int8" if operator in ON_BITS or number % 2 else "int16"
         sent += tensors(x[part].tolist(), y[part].tolist(), Instruction(operator, "int8", "int8", result))
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, STAGES).sweep(sent)
+    return sent
 
 
 @covers("engine_lane.int32", "VectorE rounds operands beyond 24 bits; GpSimd would not")
-@cocotb.test(**LIMIT)
-async def int32_beyond_fp32(dut):
+@BENCH.sweep()
+def int32_beyond_fp32() -> Made:
     """INT32 and UINT32 around 2^24 and at their ends under every FP32 operator."""
     numbers = [sign * (1 << bits) + step for bits in (24, 25, 30, 31) for sign in (1, -1) for step in (-1, 0, 1, 2, 3)]
     codes = [number % (1 << 32) for number in (*numbers, 0, 1, 2, 3)]
@@ -94,52 +113,49 @@ async def int32_beyond_fp32(dut):
         x, y = zip(*rng.sample(pairs, 60), strict=True)
         names = (rng.choice(INTEGERS[32]), rng.choice(INTEGERS[32]), rng.choice((*INTEGERS[32], "fp32")))
         sent += tensors(x, y, Instruction(operator, *names))
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, STAGES).sweep(sent)
+    return sent
 
 
 @covers(
     "engine_lane.casts",
     "Operands and results are cast as the DMA engines cast; this bench judges the two operators of the casts",
 )
-@cocotb.test(**LIMIT)
-async def casts(dut):
+@BENCH.sweep()
+def casts() -> Made:
     """Limits of each dtype to each dtype without an operator; FP32 numbers of every exponent half-way between two
     results and beside it."""
     rng, sent = pauses.rng("numbers"), []
     for source, result in PAIRS:
         codes = corners(source)
         if source == "fp32":
-            codes += [*near_ties(rng, 1 + CASES // 200).tolist(), *(code for _, code in near_boundaries(result, rng))]
+            codes += [
+                *near_ties(rng, 1 + BENCH.cases // 200).tolist(),
+                *(code for _, code in near_boundaries(result, rng)),
+            ]
         values = beats_of(codes, [0] * len(codes), Instruction(Operator.BYPASS, source, "fp32", result), WIDTH)
         sent += requests(values)
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, STAGES).sweep(sent)
+    return sent
 
 
 @covers(
     "engine_lane.boundaries",
     "A sticky bit lost at one end of the range shows only where a far term breaks a tie there",
 )
-@cocotb.test(**LIMIT)
-async def sums_at_boundaries(dut):
+@BENCH.sweep()
+def sums_at_boundaries() -> Made:
     """FP32 sums and differences at the ends of the range and at ties, and one bit beside them at every distance; casts
     likewise."""
     found = list(near_sums(FP32, pauses.rng("numbers")))
     _, xs, ys = zip(*found, strict=True)
     sent = tensors(xs, ys, Instruction(Operator.ADD, "fp32", "fp32", "fp32"))
     sent += tensors(xs, [y ^ FP32.sign_mask for y in ys], Instruction(Operator.SUBTRACT, "fp32", "fp32", "fp32"))
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage({each.bin: 0 for each, _, _ in found})
-        for each, x, y in found:
-            if abs(decode(FP32, x).value + decode(FP32, y).value) == each.value:
-                coverage.hit(each.bin)
-        await Pipeline(frame, STAGES).sweep(sent)
+    held = (each.bin for each, x, y in found if abs(decode(FP32, x).value + decode(FP32, y).value) == each.value)
+    return sent, Coverage((each.bin for each, _, _ in found), held)
 
 
 @covers("engine_lane.golden", "The lane's steps, sides and scalars must mean the instructions' arguments")
-@cocotb.test(**LIMIT)
-async def golden_s_tensor_scalar(dut):
+@BENCH.sweep()
+def golden_s_tensor_scalar() -> Made:
     """Rows of golden's tensor_scalar with one and two operators, and of its tensor_tensor, over the dtypes."""
     rng, sent = pauses.rng("rows"), []
     for first in (each for each in Operator if each is not Operator.BYPASS):
@@ -162,13 +178,12 @@ async def golden_s_tensor_scalar(dut):
         )  # fmt: skip
         values = beats_of(xs, [scalars[0] or 0] * 16, own, WIDTH, scalars[1] or 0)
         sent += _with_results(values, codes_of(got)[0])
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, STAGES).sweep(sent)
+    return sent
 
 
 @covers("engine_lane.golden")
-@cocotb.test(**LIMIT)
-async def golden_s_tensor_tensor(dut):
+@BENCH.sweep()
+def golden_s_tensor_tensor() -> Made:
     """Rows of every operator on two tensors of any dtypes."""
     rng, sent = pauses.rng("rows"), []
     for operator in BINARY:
@@ -177,43 +192,19 @@ async def golden_s_tensor_tensor(dut):
         own = Instruction(operator, x, y, rng.choice(names))
         codes = [[code_of(rng, name) % (1 << container_bits(name)) for _ in range(16)] for name in (x, y)]
         sent += tensors(*codes, own)
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, STAGES).sweep(sent)
+    return sent
 
 
 @covers(
     "engine_lane.operators",
     "NaN compares false but unequal; zeros are equal; a shift by the size or more gives 0",
 )
-@cocotb.test(**LIMIT)
-async def every_operator_and_dtype(dut):
+@BENCH.sweep()
+def every_operator_and_dtype() -> Made:
     """Each operator on each dtype, of two tensors and with a scalar on either side, and as second step; comparisons of
     numbers that differ in one bit, of zeros, infinities and NaN; shifts by every count and beyond the size."""
     values = every_operator(pauses.rng("operators"), WIDTH)
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage(BINS)
-        for name in bins_of(values):
-            coverage.hit(name)
-        await Pipeline(frame, STAGES).sweep(requests(values))
-
-
-@covers("engine_lane.stream", "An instruction's fields must move with its elements")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def random_beats(dut, pace):
-    """Instructions in any order at full speed, with gaps, stalls and both; a beat a cycle; latency is the number of
-    stages."""
-    rng = pauses.rng("beats")
-    async with bench(dut, SIGNATURE) as frame:
-        await Pipeline(frame, STAGES).exchange(requests([random_value(rng, WIDTH) for _ in range(CASES)]), pace)
-
-
-@covers("engine_lane.stream")
-@cocotb.test(**LIMIT)
-async def latency(dut):
-    rng = pauses.rng("beats")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, STAGES).one_at_a_time(requests([random_value(rng, WIDTH) for _ in range(20)]))
+    return requests(values), Coverage(BINS, bins_of(values))
 
 
 def refused_controls() -> list[Changes]:
@@ -240,22 +231,12 @@ def refused_controls() -> list[Changes]:
 
 
 @covers("engine_lane.refused", "Nothing comes of them")
-@cocotb.test(**LIMIT, skip=not (CONFIG.checks and STAGES))
+@cocotb.test(**LIMIT, skip=not (BENCH.config.checks and BENCH.latency))
 async def refused_beats(dut):
     """Every operator and dtype that there is not, operators on bits beside those on numbers, bits of floats and of
     integers of two sizes, among others."""
     rng = pauses.rng("refused")
     wrong = refused_controls()
-    async with bench(dut, SIGNATURE) as frame:
-        sent = requests([random_value(rng, WIDTH) for _ in wrong])
+    async with bench(dut, BENCH.unit.signature) as frame:
+        sent = draw(wrong, rng)
         await refuse_among(frame, sent, wrong, rng)
-
-
-@covers("engine_lane.reset", "Data registers have no reset; only the valid bits hide their contents")
-@cocotb.test(**LIMIT, skip=not STAGES)
-async def resets(dut):
-    """Resets with beats in some and in all pipeline stages, with and without a stall: no result of them appears, and
-    later ones do."""
-    rng = pauses.rng("beats")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, STAGES).resets(lambda: requests([random_value(rng, WIDTH) for _ in range(2)]))

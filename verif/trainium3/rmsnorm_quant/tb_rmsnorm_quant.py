@@ -43,8 +43,15 @@ from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import changed
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant import MODES, SOURCES, Case, Mode, every_code, random_case
-from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_corners import CORNERS
+from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant import (
+    CORNERS,
+    MODES,
+    SOURCES,
+    Case,
+    Mode,
+    every_code,
+    random_case,
+)
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import Options, Rows, beats, lower
 
 # Bins of golden results of the RMSNorm-Quant row unit, and cases that hit all of them.

@@ -13,8 +13,7 @@ from bitpath.rtl.trainium3.rmsnorm_quant.layouts import RmsNormQuantConfig
 from bitpath.sim.engine.runner import build, run, run_bench
 from bitpath.verif.kit.exchange import read_input, write_input
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant import MODES
-from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_corners import CORNERS
+from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant import CORNERS, MODES
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import Options, Rows, lower
 
 SEED = 20251124

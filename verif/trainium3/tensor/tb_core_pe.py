@@ -22,9 +22,9 @@ from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.boundaries import near_floats
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.trainium3.dot.multiply_add_boundaries import boundary_corners
+from bitpath.verif.trainium3.dot.multiply_add import boundary_corners
 from bitpath.verif.trainium3.dot.pe_player import STALLS, Cycle, PePlayer
-from bitpath.verif.trainium3.dot.quad_mx_boundary_corners import BOUNDARIES
+from bitpath.verif.trainium3.dot.quad_mx_corners import BOUNDARIES
 from bitpath.verif.trainium3.tensor.core_pe import Maker, Tile, Word, mode_pairs
 
 CONFIG = config_from_environment(CorePeConfig)

@@ -4,7 +4,7 @@ patterns that the array does not have.
 Expected elements come from golden's rule before anything is driven. ``BITPATH_CASES`` sets the random columns of a test.
 """
 
-import os
+from collections.abc import Sequence
 from itertools import product
 from random import Random
 
@@ -19,20 +19,17 @@ from bitpath.rtl.trainium3.tensor.sparse_select import SelectConfig, SparseSelec
 from bitpath.rtl.trainium3.tensor.tag_select import SLOTS, TAG
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.coverage import Coverage, cross
 from bitpath.verif.kit.packing import changed, pack, width
-from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.kit.pipeline import LIMIT, Made, Request, StreamBench
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.kit.testplan import covers
 
 CONFIG = config_from_environment(SelectConfig)
-SIGNATURE = SparseSelect(CONFIG).signature
 COLUMN, SELECTED = select_layout(CONFIG), selected_layout(CONFIG)
 PES = SLOTS * CONFIG.cols
 ELEMENT = width(NARROW)
 TAGS = 1 << TAG
-CASES = int(os.environ.get("BITPATH_CASES", "400"))
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 
 
 def request(pattern: str, slots: list[int], tags: list[int]) -> Request:
@@ -51,40 +48,39 @@ def random_slots(rng: Random) -> list[int]:
     return [rng.getrandbits(ELEMENT) for _ in range(SLOTS * SLOTS)]
 
 
+def draw(kinds: Sequence[str], rng: Random) -> list[Request]:
+    made = []
+    for pattern in kinds:
+        tags = [rng.randrange(TAGS) for _ in range(PES)]
+        made.append(request(pattern, random_slots(rng), tags))
+    return made
+
+
+BENCH = StreamBench(
+    __name__, SelectConfig, SparseSelect, list(PATTERNS), draw, cycles=0, default_cases=400, draws="columns"
+)
+random_columns = BENCH.random("random_columns")
+covers(
+    "sparse_select.stream",
+    "A row of PEs reads four elements a cycle",
+    "Random columns and patterns at full speed, with gaps, stalls and both; a column a cycle",
+    random_columns,
+)
+
+
 @covers(
     "sparse_select.tags",
     "The pattern alone decides which codes are legal, and the row which partitions belong to its group",
 )
 @covers("sparse_select.stream")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pattern=list(PATTERNS))
-async def every_tag(dut, pattern):
+@BENCH.sweep(pattern=list(PATTERNS))
+def every_tag(pattern: str) -> Made:
     """All 16 codes in every row under each of the seven patterns; an illegal one gives +0 and its flag."""
-    rng = pauses.rng("slots")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage(cross(range(SLOTS), range(TAGS)))
-        sent = []
-        for first in range(TAGS):
-            tags = [(first + 5 * pe) % TAGS for pe in range(PES)]
-            for pe, tag in enumerate(tags):
-                coverage.hit(pe // CONFIG.cols, tag)
-            ones = [(1 << ELEMENT) - 1] * (SLOTS * SLOTS)
-            sent += [request(pattern, slots, tags) for slots in (random_slots(rng), random_slots(rng), ones)]
-        await Pipeline(frame, 0).sweep(sent)
-
-
-@covers("sparse_select.stream", "A row of PEs reads four elements a cycle")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def random_columns(dut, pace):
-    """Random columns and patterns at full speed, with gaps, stalls and both; a column a cycle."""
-    rng = pauses.rng("columns")
-    sent = []
-    for _ in range(CASES):
-        tags = [rng.randrange(TAGS) for _ in range(PES)]
-        sent.append(request(rng.choice(list(PATTERNS)), random_slots(rng), tags))
-    async with bench(dut, SIGNATURE) as frame:
-        await Pipeline(frame, 0).exchange(sent, pace)
+    rng, ones = pauses.rng("slots"), [(1 << ELEMENT) - 1] * (SLOTS * SLOTS)
+    columns = [[(first + 5 * pe) % TAGS for pe in range(PES)] for first in range(TAGS)]
+    sent = [request(pattern, slots, tags) for tags in columns for slots in (random_slots(rng), random_slots(rng), ones)]
+    hit = (f"{pe // CONFIG.cols}/{tag}" for tags in columns for pe, tag in enumerate(tags))
+    return sent, Coverage(cross(range(SLOTS), range(TAGS)), hit)
 
 
 @covers("sparse_select.patterns", "An unknown pattern would select elements of other groups")
@@ -93,7 +89,7 @@ async def every_pattern(dut):
     """All 16 codes of a pattern with every handshake: the nine that the array does not have give a fault and no column."""
     rng = pauses.rng("columns")
     names = {(each.kept - 1, each.ratio - 1): name for name, each in PATTERNS.items()}
-    async with bench(dut, SIGNATURE, drain=False) as frame:
+    async with bench(dut, BENCH.unit.signature, drain=False) as frame:
         coverage = frame.coverage(cross(range(SLOTS), range(SLOTS), range(2), range(2)))
         board, faults = frame.scoreboard("o", SELECTED), frame.scoreboard("fault", Fault)
         for *places, valid, ready in product(range(SLOTS), range(SLOTS), range(2), range(2)):

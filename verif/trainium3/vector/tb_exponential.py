@@ -4,11 +4,11 @@ latency, resets.
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random beats of a test.
 """
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
+from random import Random
 
 import cocotb
 import numpy as np
@@ -24,10 +24,10 @@ from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.vector.exponential import Exponential, ExponentialConfig, Reduce, Source
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.bench import bench
+from bitpath.verif.kit.coverage import Coverage, cross
 from bitpath.verif.kit.packing import unpack
-from bitpath.verif.kit.pipeline import PACES, Pipeline
+from bitpath.verif.kit.pipeline import LIMIT, Made, Request, StreamBench
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.refusals import refuse_among, unknown
 from bitpath.verif.trainium3.vector.exponential import (
@@ -37,15 +37,15 @@ from bitpath.verif.trainium3.vector.exponential import (
     Beat,
     cast_code,
     code,
+    corners,
     exact_powers_of,
+    near_ties,
     powers_of,
     random_beat,
     requests,
     row_beats,
     wide_elements,
 )
-from bitpath.verif.trainium3.vector.exponential_corners import corners
-from bitpath.verif.trainium3.vector.exponential_ties import near_ties
 
 # Bins of golden results of the exponential, and beats that hit all of them.
 
@@ -131,12 +131,24 @@ def _ties(numerics: ExponentialNumerics) -> tuple[int, ...]:
     return tuple(int(elements[halves & each][0]) for each in (~odd, odd))
 
 
-CONFIG = config_from_environment(ExponentialConfig)
-UNIT = Exponential(CONFIG)
-SIGNATURE, LATENCY = UNIT.signature, UNIT.latency
-RESULT = SIGNATURE.members["o"].signature.members["payload"].shape
-CASES = int(os.environ.get("BITPATH_CASES", "500"))
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+def draw(kinds: Sequence[None], rng: Random) -> list[Request]:
+    """Return requests that all show the sum: what a reset left in it would change their results."""
+    beats = [replace(random_beat(CONFIG, rng), reduce=Reduce.REDUCE) for _ in kinds]
+    return requests(CONFIG, beats, powers_of(CONFIG, beats))
+
+
+BENCH = StreamBench(__name__, ExponentialConfig, Exponential, (None,), draw, default_cases=500, draws="beats")
+CONFIG = BENCH.config
+RESULT = BENCH.unit.signature.members["o"].signature.members["payload"].shape
+latency, resets = BENCH.timing()
+covers("exponential.stream", latency)
+covers(
+    "exponential.reset",
+    "The accumulator register holds its value between beats",
+    "Resets with beats in the first, in some and in all pipeline stages, with and without a stall: no result of them appears, and "
+    "sums start at 0",
+    resets,
+)
 
 
 @covers(
@@ -174,8 +186,8 @@ LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
     "below it; and thousands at random wherever results are finite",
 )
 @covers("exponential.sources")
-@cocotb.test(**LIMIT)
-async def directed_corners(dut):
+@BENCH.sweep()
+def directed_corners() -> Made:
     """Each as a beat of its own, by the exact tier; its other elements are its neighbours."""
     table = corners(CONFIG.numerics, pauses.rng("corners"))
     beats = [
@@ -188,18 +200,15 @@ async def directed_corners(dut):
         for n, corner in enumerate(table)
     ]
     powers = exact_powers_of(CONFIG, beats)
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage(corner.bin for corner in table)
-        for corner, row in zip(table, powers, strict=True):
-            if corner.holds(row[0]):
-                coverage.hit(corner.bin)
-        await Pipeline(frame, LATENCY).sweep(requests(CONFIG, beats, powers))
+    return requests(CONFIG, beats, powers), Coverage(
+        (corner.bin for corner in table),
+        (corner.bin for corner, row in zip(table, powers, strict=True) if corner.holds(row[0])),
+    )
 
 
 @covers("exponential.sources", "Elements become FP32 before anything is computed")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(bf16=[False, True])
-async def every_bf16_code(dut, bf16):
+@BENCH.sweep(bf16=[False, True])
+def every_bf16_code(bf16) -> Made:
     """All 65,536 BF16 codes, to FP32 and to BF16; subnormal elements of 16 bits with maxima that make the difference
     inexact."""
     rows = -(-(1 << BF16.width) // CONFIG.width)
@@ -214,48 +223,46 @@ async def every_bf16_code(dut, bf16):
     # Each beat is added onto 0, so that the sums are those of rows.
     terms = np.array(powers, np.uint32).view(np.float32)
     sums = serial_sum(terms).view(np.uint32).tolist() if CONFIG.numerics.sum_before_cast else None
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, LATENCY).sweep(requests(CONFIG, beats, powers, sums))
+    return requests(CONFIG, beats, powers, sums)
 
 
 @covers("exponential.floor")
-@cocotb.test(**LIMIT)
-async def many_arguments(dut):
+@BENCH.sweep()
+def many_arguments() -> Made:
     """All over the range in which results are finite, a beat a cycle: what changes few results must be given many."""
     rng = pauses.rng("arguments")
-    beats = [Beat(tuple(wide_elements(FP32, rng, CONFIG.width)), FP32, reduce=Reduce.IDLE) for _ in range(8 * CASES)]
+    beats = [
+        Beat(tuple(wide_elements(FP32, rng, CONFIG.width)), FP32, reduce=Reduce.IDLE) for _ in range(8 * BENCH.cases)
+    ]
     powers = powers_of(CONFIG, beats)
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, LATENCY).sweep(requests(CONFIG, beats, powers))
+    return requests(CONFIG, beats, powers)
 
 
 @covers(
     "exponential.ties",
     "The power is rounded once: a low bit of its product that is lost, or one too many, shows there alone",
 )
-@cocotb.test(**LIMIT)
-async def nearly_half_way(dut):
+@BENCH.sweep()
+def nearly_half_way() -> Made:
     """The 24 arguments of all whose powers come nearest to half-way between two numbers of FP32, the nearest of
     thousands at random, powers that are half-way, and those that a unit of the polynomial's square takes past it."""
     elements = near_ties(CONFIG.numerics, pauses.rng("ties"))
     beats = [Beat((element,) * CONFIG.width, reduce=Reduce.IDLE) for element in elements]
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, LATENCY).sweep(requests(CONFIG, beats, exact_powers_of(CONFIG, beats)))
+    return requests(CONFIG, beats, exact_powers_of(CONFIG, beats))
 
 
 @covers("exponential.half_units", "Random sums rarely have ties or single-bit changes of ties")
-@cocotb.test(**LIMIT)
-async def half_units_of_sums(dut):
+@BENCH.sweep()
+def half_units_of_sums() -> Made:
     """Sums of numbers with few bits, one about half a unit in the last place of the other."""
     rng = pauses.rng("sums")
     beats = []
-    for _ in range(CASES):
+    for _ in range(BENCH.cases):
         # exp(t) is 1 + t to the last place.
         element = code(rng.choice((0, *(1 << bit for bit in range(11)))) * 2.0**-FP32.fraction_bits)
         init = fp32.sparse(rng, FP32.bias + FP32.precision + rng.choice((-2, -1, -1, 0, 0, 0, 1, 1, 2)))
         beats.append(Beat((element,) * CONFIG.width, reduce=Reduce.LOAD_REDUCE, init=init, count=1))
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, LATENCY).sweep(requests(CONFIG, beats, powers_of(CONFIG, beats)))
+    return requests(CONFIG, beats, powers_of(CONFIG, beats))
 
 
 @covers("exponential.sum")
@@ -272,25 +279,19 @@ async def half_units_of_sums(dut):
     "Sources, destinations and commands in any order at full speed, with gaps, stalls and both; a beat a cycle; "
     "latency",
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def random_beats(dut, pace):
+@BENCH.exchange()
+def random_beats(pace) -> Made:
     """Random beats, after a few that hit all bins of results."""
     rng = pauses.rng("beats")
-    beats = [*directed_beats(CONFIG), *(random_beat(CONFIG, rng) for _ in range(CASES))]
+    beats = [*directed_beats(CONFIG), *(random_beat(CONFIG, rng) for _ in range(BENCH.cases))]
     powers = powers_of(CONFIG, beats)
     sent = requests(CONFIG, beats, powers)
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(BINS)
-        for name in bins_of(beats, powers, [unpack(RESULT, request.expected).sum for request in sent]):
-            coverage.hit(name)
-        await Pipeline(frame, LATENCY).exchange(sent, pace)
+    return sent, Coverage(BINS, bins_of(beats, powers, [unpack(RESULT, request.expected).sum for request in sent]))
 
 
 @covers("exponential.sum", "The order of additions, and the accumulator's initial value, are part of the result")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(bf16=[False, True])
-async def rows_and_their_sums(dut, bf16):
+@BENCH.exchange("both", bf16=[False, True])
+def rows_and_their_sums(bf16) -> Made:
     """Rows of every length up to three beats, by each command, with accumulators that go on; sums that reach infinity
     and NaN; parts of a beat."""
     rng = pauses.rng("rows")
@@ -317,17 +318,7 @@ async def rows_and_their_sums(dut, bf16):
     sent = requests(CONFIG, beats, powers_of(CONFIG, beats))
     results = [unpack(RESULT, request.expected) for request in sent]
     assert [result.sum for result in results if result.last] == sums
-    async with bench(dut, SIGNATURE) as frame:
-        await Pipeline(frame, LATENCY).exchange(sent, "both")
-
-
-@covers("exponential.stream")
-@cocotb.test(**LIMIT)
-async def latency(dut):
-    rng = pauses.rng("beats")
-    beats = [random_beat(CONFIG, rng) for _ in range(20)]
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, LATENCY).one_at_a_time(requests(CONFIG, beats, powers_of(CONFIG, beats)))
+    return sent
 
 
 @covers("exponential.refused", "The running sum goes on as if they were not")
@@ -335,25 +326,10 @@ async def latency(dut):
 async def refused_beats(dut):
     """Beats of the source that there is not, and of more elements to add than there are, among rows."""
     rng = pauses.rng("refused")
-    beats = [random_beat(CONFIG, rng) for _ in range(CASES)]
+    beats = [random_beat(CONFIG, rng) for _ in range(BENCH.cases)]
     sent = requests(CONFIG, beats, exact_powers_of(CONFIG, beats))
     most = (1 << CONFIG.width.bit_length()) - 1
     wrong = [(Fault.DTYPE, {"source": code}) for code in unknown(Source)] * 8
     wrong += [(Fault.COUNT, {"control": {"count": count}}) for count in range(CONFIG.width + 1, most + 1)] * 4
-    async with bench(dut, SIGNATURE) as frame:
+    async with bench(dut, BENCH.unit.signature) as frame:
         await refuse_among(frame, sent, wrong, rng)
-
-
-@covers("exponential.reset", "The accumulator register holds its value between beats")
-@cocotb.test(**LIMIT)
-async def resets(dut):
-    """Resets with beats in the first, in some and in all pipeline stages, with and without a stall: no result of them
-    appears, and sums start at 0."""
-    rng = pauses.rng("beats")
-
-    def batch():
-        beats = [replace(random_beat(CONFIG, rng), reduce=Reduce.REDUCE) for _ in range(2)]
-        return requests(CONFIG, beats, powers_of(CONFIG, beats))
-
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, LATENCY).resets(batch)

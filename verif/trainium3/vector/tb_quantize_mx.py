@@ -3,8 +3,7 @@
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random blocks of a test.
 """
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
@@ -21,8 +20,9 @@ from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.vector.quantize_mx import BLOCK, ELEMENTS, QuantizeMx, QuantizeMxConfig
 from bitpath.verif.common.boundary_codes import codes_about
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.pipeline import PACES, Pipeline
+from bitpath.verif.kit.bench import bench
+from bitpath.verif.kit.coverage import Coverage
+from bitpath.verif.kit.pipeline import LIMIT, Made, Request, StreamBench
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.refusals import refuse_among
 from bitpath.verif.trainium3.vector.quantize_mx import every_pattern, random_blocks, requests, with_golden
@@ -218,25 +218,39 @@ def _boundaries(mode: Mode, rng: Random) -> Iterator[Corner]:
             )
 
 
-CONFIG = config_from_environment(QuantizeMxConfig)
-STAGES = CONFIG.pipeline.stages
-SIGNATURE = QuantizeMx(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "500"))
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+def draw(modes: Sequence[Mode], rng: Random) -> list[Request]:
+    return [request for mode in modes for request in with_golden(random_blocks(mode.source, 1, rng), mode)]
+
+
+BENCH = StreamBench(
+    __name__, QuantizeMxConfig, QuantizeMx, list(MODES.values()), draw, default_cases=500, draws="blocks"
+)
 EVERY_MODE = [cocotb.Param(mode, name=name) for name, mode in MODES.items()]
+random_blocks_in_every_mode, latency, resets = BENCH.tests("random_blocks_in_every_mode")
+covers(
+    "quantize_mx.stream",
+    "The machine quantises 512 elements a cycle",
+    "Modes in any order at full speed, with gaps, stalls and both; a block a cycle; latency is the number of stages",
+    random_blocks_in_every_mode,
+    latency,
+)
+covers(
+    "quantize_mx.reset",
+    "Data registers have no reset; only the valid bits hide their contents",
+    "Resets with blocks in the first, in some and in all pipeline stages, with and without a stall: no result of them appears, and "
+    "later ones do",
+    resets,
+)
 
 
 @covers("quantize_mx.codes", "An element is rounded with its own exponent, or flushed by a larger one")
 @covers("quantize_mx.specials")
 @covers("quantize_mx.stream")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(mode=EVERY_MODE)
-async def every_code(dut, mode):
+@BENCH.sweep(mode=EVERY_MODE)
+def every_code(mode) -> Made:
     """All 65,536 codes of BF16 and of FP16 to E4M3FN, E5M2 and E2M1 under both scale rules, among elements of one
     exponent and beside a larger one."""
-    sent = with_golden(every_pattern(mode.source, pauses.rng("blocks")), mode)
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, STAGES).sweep(sent)
+    return with_golden(every_pattern(mode.source, pauses.rng("blocks")), mode)
 
 
 @covers(
@@ -268,62 +282,24 @@ async def every_code(dut, mode):
     "Infinities and NaNs of both signs alone, in every place, with each other and with the largest and the "
     "smallest elements",
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(mode=EVERY_MODE)
-async def directed_corners(dut, mode):
+@BENCH.sweep(mode=EVERY_MODE)
+def directed_corners(mode: Mode) -> Made:
     table = corners(mode, pauses.rng("corners"))
-    sent = []
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage(corner.bin for corner in table)
-        for corner in table:
-            codes, scale = result = corner.result
-            if corner.holds(result):
-                coverage.hit(corner.bin)
-            arrays = (np.array([corner.codes], np.uint16), np.array([codes], np.uint8), np.array([scale]))
-            sent += requests(*arrays, corner.mode)
-        await Pipeline(frame, STAGES).sweep(sent)
-
-
-@covers("quantize_mx.stream", "The machine quantises 512 elements a cycle")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def random_blocks_in_every_mode(dut, pace):
-    """Modes in any order at full speed, with gaps, stalls and both; a block a cycle; latency is the number of stages."""
-    rng = pauses.rng("blocks")
-    each = max(1, CASES // len(MODES))
-    sent = [request for mode in MODES.values() for request in with_golden(random_blocks(mode.source, each, rng), mode)]
-    rng.shuffle(sent)
-    async with bench(dut, SIGNATURE) as frame:
-        await Pipeline(frame, STAGES).exchange(sent, pace)
-
-
-@covers("quantize_mx.stream")
-@cocotb.test(**LIMIT)
-async def latency_is_the_number_of_stages(dut):
-    mode = next(iter(MODES.values()))
-    sent = with_golden(random_blocks(mode.source, 20, pauses.rng("blocks")), mode)
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, STAGES).one_at_a_time(sent)
+    results = [corner.result for corner in table]
+    codes, scales = zip(*results, strict=True)
+    given = np.array([corner.codes for corner in table], np.uint16)
+    sent = requests(given, np.array(codes, np.uint8), np.array(scales), mode)
+    held = (corner.bin for corner, result in zip(table, results, strict=True) if corner.holds(result))
+    return sent, Coverage((corner.bin for corner in table), held)
 
 
 @covers("quantize_mx.refused", "They would come out as E2M1")
-@cocotb.test(**LIMIT, skip=not (CONFIG.checks and STAGES))
+@cocotb.test(**LIMIT, skip=not (BENCH.config.checks and BENCH.latency))
 async def refused_beats(dut):
     """Blocks of the element format that there is not among others."""
     rng = pauses.rng("refused")
     sent, wrong = [], [(Fault.DTYPE, {"control": {"element": len(ELEMENTS)}})] * 40
     for mode in MODES.values():
         sent += with_golden(random_blocks(mode.source, 8, rng), mode)
-    async with bench(dut, SIGNATURE) as frame:
+    async with bench(dut, BENCH.unit.signature) as frame:
         await refuse_among(frame, sent, wrong, rng)
-
-
-@covers("quantize_mx.reset", "Data registers have no reset; only the valid bits hide their contents")
-@cocotb.test(**LIMIT, skip=not STAGES)
-async def resets(dut):
-    """Resets with blocks in the first, in some and in all pipeline stages, with and without a stall: no result of them
-    appears, and later ones do."""
-    rng = pauses.rng("blocks")
-    mode = rng.choice(list(MODES.values()))
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, STAGES).resets(lambda: with_golden(random_blocks(mode.source, 2, rng), mode))
