@@ -15,7 +15,7 @@ from bitpath.rtl.aie_ml_v2.cascade.cascade import CASCADE_LANES, CascadeConfig, 
 from bitpath.rtl.aie_ml_v2.engine.command import X_WORD, Y_WORD
 from bitpath.rtl.aie_ml_v2.mac.config import MacControl, MacMode
 from bitpath.rtl.aie_ml_v2.vector.config import beat_layout
-from bitpath.verif.aie_ml_v2.engine.images import OperandWords, operand_words
+from bitpath.verif.aie_ml_v2.engine.lowering import OperandWords, operand_words
 from bitpath.verif.aie_ml_v2.mac.mac import chain_shown, lane_cases
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import array_bits, pack

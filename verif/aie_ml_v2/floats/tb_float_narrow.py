@@ -14,8 +14,7 @@ from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS, RoundingCode
 from bitpath.golden.aie_ml_v2.mac.flags import with_lane_flags
 from bitpath.golden.arrays.codec import DTYPES
-from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat, Specials
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat, Rounding, Specials
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.rtl.aie_ml_v2.floats.layouts import FloatCode
 from bitpath.rtl.aie_ml_v2.floats.operators import FLOAT_NARROW

@@ -12,8 +12,7 @@ from random import Random
 import numpy as np
 
 from bitpath.golden import aie_ml_v2 as aie
-from bitpath.golden.aie_ml_v2.declarations.codes import Saturation
-from bitpath.golden.aie_ml_v2.declarations.packing import PACK_BITS
+from bitpath.golden.aie_ml_v2.declarations.codes import PACK_BITS, Saturation
 from bitpath.rtl.aie_ml_v2.lanes.layouts import WIDE_BITS, PackConfig, PackControl, pack_request
 from bitpath.rtl.aie_ml_v2.lanes.pack_unpack import PackUnpack
 from bitpath.verif.kit import pauses

@@ -16,8 +16,7 @@ import numpy as np
 
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2.declarations.mover import BF20
-from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat, Rounding
 from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.rtl.aie_ml_v2.mover.layouts import Function, NonlinearConfig, nonlinear_request

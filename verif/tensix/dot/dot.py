@@ -19,8 +19,15 @@ from bitpath.golden.tensix.exact import (
     read_source,
     trace_dot16,
 )
-from bitpath.golden.tensix.exact.accumulate import NARROW_FRACTION_BITS, SUM_FRACTION_BITS, read_dst
-from bitpath.golden.tensix.exact.multiplier import PRODUCT_FRACTION_BITS, integer_datum, phase_weight, rebias
+from bitpath.golden.tensix.exact.dot import (
+    NARROW_FRACTION_BITS,
+    PRODUCT_FRACTION_BITS,
+    SUM_FRACTION_BITS,
+    integer_datum,
+    phase_weight,
+    read_dst,
+    rebias,
+)
 from bitpath.rtl.tensix.dot.dot16 import dot16_layout
 from bitpath.rtl.tensix.dot.layouts import Operand, StyleCode
 from bitpath.verif.common.boundary_codes import TIE, break_of, breaks

@@ -29,8 +29,7 @@ from bitpath.verif.kit.packing import pack
 from bitpath.verif.tensix.dot.numbers import FLOATS, l1_number
 from bitpath.verif.tensix.matrix.model import Banks
 from bitpath.verif.tensix.pack.pack import ALL_COLUMNS, Packing
-from bitpath.verif.tensix.unpack.block_datums import join_datums
-from bitpath.verif.tensix.unpack.unpack import ALL_CONVERSIONS, Conversion
+from bitpath.verif.tensix.unpack.unpack import ALL_CONVERSIONS, Conversion, join_datums
 
 # Operand tiles in their L1 layout, with numbers whose products add up: most near 1, some zeros, few random.
 #

@@ -42,8 +42,7 @@ from bitpath.verif.tensix.engine.model import (
 )
 from bitpath.verif.tensix.engine.session import Session
 from bitpath.verif.tensix.matrix.model import ALL_MOVES, Banks
-from bitpath.verif.tensix.pack.pack import ALL_PACKINGS, Packing
-from bitpath.verif.tensix.pack.pack_random import COMBINATIONS
+from bitpath.verif.tensix.pack.pack import ALL_PACKINGS, COMBINATIONS, Packing
 from bitpath.verif.tensix.unpack.unpack import Conversion
 
 # A small set of ways to store a Dst tile that covers every format and flag, for benches around the packer.

@@ -11,10 +11,13 @@ import numpy as np
 
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat
 from bitpath.golden.tensix import pack as golden_pack
-from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
-from bitpath.golden.tensix.convert.early_conversion import EARLY_FORMATS, INTEGERS
-from bitpath.golden.tensix.convert.l1_accumulate import ACCUMULATING_FORMATS
-from bitpath.golden.tensix.convert.pack import FLOAT_OUTPUTS, LARGEST_DESCALE_SHIFT, NARROWED_OUTPUTS
+from bitpath.golden.tensix.convert.formats import EARLY_FORMATS, INTEGERS, exponent_stream_bytes
+from bitpath.golden.tensix.convert.pack import (
+    ACCUMULATING_FORMATS,
+    FLOAT_OUTPUTS,
+    LARGEST_DESCALE_SHIFT,
+    NARROWED_OUTPUTS,
+)
 from bitpath.golden.tensix.convert.unpack import L1_BYTES
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK,

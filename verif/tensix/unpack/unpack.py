@@ -10,7 +10,7 @@ import numpy as np
 
 from bitpath.golden.formats.catalogue import FP16, FP32
 from bitpath.golden.tensix import unpack, unpack_to_dst
-from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
+from bitpath.golden.tensix.convert.formats import exponent_stream_bytes
 from bitpath.golden.tensix.convert.unpack import CONVERSIONS, L1_BYTES
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK,

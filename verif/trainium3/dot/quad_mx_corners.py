@@ -11,8 +11,7 @@ from random import Random
 
 from amaranth.utils import exact_log2
 
-from bitpath.golden.formats.catalogue import E4M3FN, E5M2, E8M0, FP32, FloatFormat
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.catalogue import E4M3FN, E5M2, E8M0, FP32, FloatFormat, Rounding
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format, ulp
 from bitpath.golden.trainium3.declarations.quad_mx import DotNumerics

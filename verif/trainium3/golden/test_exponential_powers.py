@@ -7,7 +7,7 @@ import pytest
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL
-from bitpath.golden.trainium3.exact.exponential import exponential, ln2, log2e, power_table
+from bitpath.golden.trainium3.exact.functions import exponential, ln2, log2e, power_table
 from bitpath.verif.trainium3.vector.exponential import NEAREST
 
 NUMERICS = TRAINIUM3_EXPONENTIAL.numerics

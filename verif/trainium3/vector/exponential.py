@@ -15,8 +15,8 @@ from bitpath.golden.scalar import fp32 as exact
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import floor_log2
 from bitpath.golden.trainium3.declarations.vector import ExponentialNumerics
-from bitpath.golden.trainium3.exact.exponential import argument, exponential, log2e, power
-from bitpath.golden.trainium3.vector.exponential import exponential_of
+from bitpath.golden.trainium3.exact.functions import argument, exponential, log2e, power
+from bitpath.golden.trainium3.vector.activation import exponential_of
 from bitpath.rtl.trainium3.vector.exponential import ExponentialConfig, Reduce, Source, beat_layout, result_layout
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.kit.boundaries import SIDES, Boundary, float_boundaries
