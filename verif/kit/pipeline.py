@@ -304,25 +304,25 @@ class StreamBench:
     def sweep(self, *groups: Any, **options: Sequence[Any]) -> Callable[[Callable[..., Made]], Any]:
         """Return a decorator: the requests of the test go one a cycle. Groups and options are those of cocotb.parametrize."""
 
-        def made(make: Callable[..., Made]) -> Any:
+        def decorated(make: Callable[..., Made]) -> Any:
             async def play(dut: Any, **chosen: Any) -> None:
                 await self.send(dut, make(**chosen))
 
             return self._test(play, make.__name__, *groups, **options)
 
-        return made
+        return decorated
 
     def exchange(self, pace: str | None = None, **options: Sequence[Any]) -> Callable[[Callable[..., Made]], Any]:
         """Return a decorator: the requests of the test go at a pace, or at each pace, which is then an argument."""
 
-        def made(make: Callable[..., Made]) -> Any:
+        def decorated(make: Callable[..., Made]) -> Any:
             async def play(dut: Any, **chosen: Any) -> None:
                 await self.send(dut, make(**chosen), pace or chosen["pace"])
 
             paces = {} if pace else {"pace": list(PACES)}
             return self._test(play, make.__name__, **paces, **options)
 
-        return made
+        return decorated
 
     async def send(self, dut: Any, made: Made, pace: str | None = None) -> None:
         """Send requests one a cycle, or at a pace, and compare the results."""
@@ -335,16 +335,11 @@ class StreamBench:
             else:
                 await (pipeline.recur(requests) if self.recurs else pipeline.sweep(requests))
 
-    def order(self, kinds: Sequence[Any], rng: Random) -> list[Any]:
-        """Return all kinds, and random ones up to the number of cases, in random order."""
-        order = [*kinds, *rng.choices(kinds, k=max(0, self.cases - len(kinds)))]
-        rng.shuffle(order)
-        return order
-
     async def _random(self, dut: Any, pace: str) -> None:
         rng = pauses.rng(self.draws)
         kinds = self.kinds[list(PACES).index(pace) :: len(PACES)] if self.shared else self.kinds
-        order = self.order(kinds, rng)
+        order = [*kinds, *rng.choices(kinds, k=max(0, self.cases - len(kinds)))]
+        rng.shuffle(order)
         coverage = Coverage(*(chain(*map(self.bins, each)) for each in (kinds, order)))
         await self.send(dut, (self.draw(order, rng), coverage), pace)
 
