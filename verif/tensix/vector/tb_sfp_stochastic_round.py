@@ -4,7 +4,7 @@ Expected values come from golden. ``BITPATH_CASES`` sets the random vectors of a
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -37,7 +37,7 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.boundaries import integer_boundaries, near
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.kit.pipeline import LIMIT, Pipeline, Request, StreamBench
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.kit.values import codes_text
@@ -99,9 +99,6 @@ class Lanes:
     """States of all lanes beside the unit's: 0 after a reset, golden's after a seed."""
 
     def __init__(self) -> None:
-        self.restart()
-
-    def restart(self) -> None:
         self.states = np.zeros(LANES, np.uint32)
 
     def seed(self, seed: int) -> None:
@@ -184,15 +181,36 @@ def any_seed(rng: Random) -> int:
     return rng.choice((0, 1, (1 << LANE_BITS) - 1, rng.getrandbits(LANE_BITS)))
 
 
-CONFIG = config_from_environment(SfpStochasticRoundConfig)
-NUMERICS = CONFIG.numerics
+def draw(kinds: Sequence[tuple[RoundMode, RandomBits]], rng: Random) -> list[Request]:
+    """Return random vectors for lanes whose states are those of a reset."""
+    return with_golden([any_rounding(NUMERICS, rng, *kind) for kind in kinds], Lanes())
+
+
+NUMERICS = config_from_environment(SfpStochasticRoundConfig).numerics
 LATENCY = SfpStochasticRound.LATENCY
-SIGNATURE = SfpStochasticRound(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "300"))
-LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+KINDS = list(product(RoundMode, roundings(NUMERICS)))
+BENCH = StreamBench(
+    __name__,
+    SfpStochasticRoundConfig,
+    SfpStochasticRound,
+    KINDS,
+    draw,
+    lambda kind: (bin_name(*kind),),
+    LATENCY,
+    default_cases=300,
+    draws="vectors",
+)
+SIGNATURE = BENCH.unit.signature
+random_vectors, latency = BENCH.random("random_vectors"), BENCH.timing()[0]
+covers(
+    "sfp_stochastic_round.stream",
+    "Each request carries its own mode; a reset ends a seed and clears the states",
+    "Every mode and rounding in any order, full speed, gaps, stalls and both; latency; resets, also in the middle of a seed",
+    random_vectors,
+    latency,
+)
 SEQUENCE = int(os.environ.get("BITPATH_SEQUENCE", "10000"))
 """Steps of the sequence of states."""
-KINDS = list(product(RoundMode, roundings(NUMERICS)))
 EACH_FLOAT = [cocotb.Param(value=mode.value, name=mode.name) for mode in FLOATS]
 
 
@@ -356,47 +374,18 @@ async def a_seed_beside_an_instruction(dut):
                     dut.i__valid.value = 0
 
 
-@covers("sfp_stochastic_round.stream", "Each request carries its own mode; a reset ends a seed and clears the states")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def random_vectors(dut, pace):
-    """Every mode and rounding in any order, full speed, gaps, stalls and both; latency; resets, also in the middle of a
-    seed."""
-    rng, lanes = pauses.rng("vectors"), Lanes()
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(bin_name(*kind) for kind in KINDS)
-        items = [any_rounding(NUMERICS, rng, *kind) for kind in KINDS]
-        items += [any_rounding(NUMERICS, rng) for _ in range(CASES - len(items))]
-        for item in items:
-            coverage.hit(bin_name(item.mode, item.rounding))
-        await Pipeline(frame, LATENCY).exchange(with_golden(items, lanes), pace)
-
-
-@covers("sfp_stochastic_round.stream")
-@cocotb.test(**LIMIT)
-async def latency(dut):
-    rng, lanes = pauses.rng("vectors"), Lanes()
-    sent = with_golden([any_rounding(NUMERICS, rng) for _ in range(20)], lanes)
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, LATENCY).one_at_a_time(sent)
-
-
 @covers("sfp_stochastic_round.stream")
 @cocotb.test(**LIMIT)
 async def resets(dut):
     """Reset with results in the output register, and in the middle of a seed; the states are 0 behind it."""
-    rng, lanes = pauses.rng("vectors"), Lanes()
-
-    def batch() -> list:
-        lanes.restart()
-        return with_golden([any_rounding(NUMERICS, rng) for _ in range(3)], lanes)
-
+    rng = pauses.rng("vectors")
     async with bench(dut, SIGNATURE, drain=False) as frame:
-        await Pipeline(frame, LATENCY).resets(batch)
+        pipeline = Pipeline(frame, LATENCY)
+        await pipeline.resets(lambda: draw(rng.choices(KINDS, k=3), rng))
         for cycles in (1, 33, STEPS - 1):
             dut.seed__valid.value, dut.seed__payload.value = 1, rng.getrandbits(LANE_BITS)
             for _ in range(cycles):
                 await RisingEdge(dut.clk)
             dut.seed__valid.value = 0
             await frame.reset()
-            await Pipeline(frame, LATENCY).one_at_a_time(batch())
+            await pipeline.one_at_a_time(draw(rng.choices(KINDS, k=3), rng))
