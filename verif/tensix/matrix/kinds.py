@@ -30,7 +30,7 @@ from bitpath.verif.kit.bench import Bench, config_from_environment
 from bitpath.verif.kit.coverage import Coverage, cross
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.tensix.dot.sources import NOT_FP16, dst_row, source_rows
+from bitpath.verif.tensix.dot.numbers import NOT_FP16, dst_row, source_rows
 from bitpath.verif.tensix.matrix.model import (
     ADDING,
     ALL_MOVES,

@@ -29,8 +29,7 @@ from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.rtl.tensix.matrix.instruction import Opcode, Zeroed
 from bitpath.rtl.tensix.pool.layouts import POOL_ROWS
 from bitpath.verif.kit.mismatches import Shown
-from bitpath.verif.tensix.dot.numbers import datum_shown, dst_number
-from bitpath.verif.tensix.dot.sources import NOT_FP16
+from bitpath.verif.tensix.dot.numbers import NOT_FP16, datum_shown, dst_number
 
 # Model of the banks of SrcA or SrcB: which fill an instruction reads, and which moves leave the next one a bank.
 

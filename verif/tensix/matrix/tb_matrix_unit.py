@@ -22,7 +22,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench, bench
 from bitpath.verif.kit.coverage import Coverage, cross
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.tensix.dot.sources import dst_row, source_rows
+from bitpath.verif.tensix.dot.numbers import dst_row, source_rows
 from bitpath.verif.tensix.matrix.kinds import (
     CASES,
     CONFIG,

@@ -36,8 +36,7 @@ from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.values import Integer, Word, codes_text
 from bitpath.verif.kit.volume import Generator, VolumeTask
-from bitpath.verif.tensix.dot.numbers import INT32, dst_number, l1_number
-from bitpath.verif.tensix.dot.words import float_code, integer, row_bits
+from bitpath.verif.tensix.dot.numbers import INT32, dst_number, float_code, integer, l1_number, row_bits
 
 EXPONENT_STREAM = 16
 """Alignment in bytes of block exponents in L1."""

@@ -17,13 +17,14 @@ from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Request
 from bitpath.verif.kit.values import codes_text
-from bitpath.verif.tensix.dot.numbers import dst_number, source_number
-from bitpath.verif.tensix.dot.sources import (
+from bitpath.verif.tensix.dot.numbers import (
     EXPONENT5_MASK,
     FRACTION_BITS,
     INTEGER_EXPONENT,
     NOT_FP16,
+    dst_number,
     dst_word,
+    source_number,
     source_word,
 )
 

@@ -16,7 +16,7 @@ from bitpath.rtl.tensix.pool.layouts import POOL_ROWS, GmpoolColumnConfig, PoolW
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Pipeline, Request
-from bitpath.verif.tensix.dot.sources import FRACTION_BITS
+from bitpath.verif.tensix.dot.numbers import FRACTION_BITS
 from bitpath.verif.tensix.pool.gmpool import UNDEFINED
 
 CONFIG = config_from_environment(GmpoolColumnConfig)
