@@ -253,6 +253,7 @@ class StreamBench:
     draws : name of the generator of random requests.
     shared : True if each pace takes its share of the kinds.
     recurs : True if the unit takes the next request with the result of the last one.
+    stateful : True if the unit has registers without pipeline stages too.
     """
 
     module: str
@@ -267,6 +268,7 @@ class StreamBench:
     draws: str = "requests"
     shared: bool = False
     recurs: bool = False
+    stateful: bool = False
 
     @cached_property
     def config(self) -> Any:
@@ -280,7 +282,7 @@ class StreamBench:
     def latency(self) -> int:
         if self.cycles is not None:
             return self.cycles
-        return self.config.pipeline.stages if hasattr(self.config, "pipeline") else self.unit.latency
+        return self.unit.latency if hasattr(self.unit, "latency") else self.config.pipeline.stages
 
     @property
     def cases(self) -> int:
@@ -298,7 +300,7 @@ class StreamBench:
         """Return the tests ``latency``, which checks the cycle of each result, and ``resets``, with requests in every pipeline
         stage; a combinational unit has no reset."""
         given = json.loads(os.environ.get("BITPATH_CONFIG", "{}"))
-        combinational = given.get("pipeline", {}).get("stages") == 0
+        combinational = not self.stateful and given.get("pipeline", {}).get("stages") == 0
         return self._test(self._one_at_a_time, "latency"), self._test(self._resets, "resets", skip=combinational)
 
     def sweep(self, *groups: Any, **options: Sequence[Any]) -> Callable[[Callable[..., Made]], Any]:

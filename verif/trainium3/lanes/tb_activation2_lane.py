@@ -52,7 +52,9 @@ def draw(kinds: Sequence[None], rng: Random) -> list[Request]:
     return requests([replace(random_value(rng), command=ReduceCommand.REDUCE) for _ in kinds])
 
 
-BENCH = StreamBench(__name__, Activation2Config, Activation2Lane, (None,), draw, default_cases=500, draws="beats")
+BENCH = StreamBench(
+    __name__, Activation2Config, Activation2Lane, (None,), draw, default_cases=500, draws="beats", stateful=True
+)
 latency, resets = BENCH.timing()
 covers("activation2_lane.stream", latency)
 covers(

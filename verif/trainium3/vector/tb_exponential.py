@@ -137,7 +137,9 @@ def draw(kinds: Sequence[None], rng: Random) -> list[Request]:
     return requests(CONFIG, beats, powers_of(CONFIG, beats))
 
 
-BENCH = StreamBench(__name__, ExponentialConfig, Exponential, (None,), draw, default_cases=500, draws="beats")
+BENCH = StreamBench(
+    __name__, ExponentialConfig, Exponential, (None,), draw, default_cases=500, draws="beats", stateful=True
+)
 CONFIG = BENCH.config
 RESULT = BENCH.unit.signature.members["o"].signature.members["payload"].shape
 latency, resets = BENCH.timing()
