@@ -1,4 +1,4 @@
-"""What a matmul loses in each format: errors against the product in float64, as numbers, a table and a plot."""
+"""Errors of a matmul in each format against the product in float64, as numbers, a table and a plot."""
 
 import html
 import json

@@ -30,7 +30,7 @@ from bitpath.golden.trainium3.vector import rates as trainium3_rates
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """What a machine multiplies, and in which numerics.
+    """A machine's matmul, its formats and its numerics.
 
     Attributes
     ----------

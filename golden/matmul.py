@@ -59,7 +59,7 @@ def matmul(
 
 
 def find_numerics(machine: Machine, numerics: Any) -> Any:
-    """Return numerics given, or those of the preset whose name is given; None stays.
+    """Return numerics given, or those of the preset whose name is given; None stays None.
 
     Raises
     ------

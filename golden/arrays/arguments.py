@@ -25,8 +25,8 @@ from bitpath.golden.scalar.checked import (
 
 # Operands of a matmul as numpy arrays, of the dtype that the machines convert from.
 #
-# An operand may be a numpy array of any float or integer dtype, ml_dtypes' included, a list, or an object with `__array__` or
-# `__dlpack__`: tensors of torch, jax and cupy have one of these, and none of the three is imported.
+# An operand may be a numpy array of any float or integer dtype, ml_dtypes' included, or a list. It may also be an
+# object with `__array__` or `__dlpack__`, such as a tensor of torch, jax or cupy; none of the three is imported.
 
 
 def operand(name: str, value: Any, integers: bool) -> np.ndarray:
@@ -126,7 +126,7 @@ def check_broadcast(**shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def check_contraction(a: np.ndarray, b: np.ndarray) -> None:
-    """Raise ValueError unless the columns of `a` [..., M, K] are as many as the rows of `b` [..., K, N]."""
+    """Raise ValueError unless `a` [..., M, K] has one column for each row of `b` [..., K, N]."""
     if a.shape[-1] != b.shape[-2]:
         raise ValueError(f"b must have {a.shape[-1]} rows, as many as a has columns, not {b.shape[-2]}")
 

@@ -1,6 +1,6 @@
 """Reciprocal and roots of float32 arrays, each rounded once to nearest even, subnormals kept.
 
-Bit-identical to `bitpath.golden.scalar.fp32`. numpy's float32 quotient and square root are IEEE 754's. numpy leaves the bits
+Results are bit-identical to `bitpath.golden.scalar.fp32`. numpy's float32 quotient and square root are IEEE 754's. numpy leaves the bits
 of NaN open; they are fixed here.
 """
 
@@ -54,7 +54,7 @@ NAN = np.uint32(FP32.nan_code).view(np.float32)
 
 
 def one_nan(values: np.ndarray) -> np.ndarray:
-    """Return float32 values with every NaN replaced by the one; the values themselves where there is none."""
+    """Return float32 values with every NaN replaced by NaN 0x7FC00000; return the same array if it has no NaN."""
     nan = np.isnan(values)
     return np.where(nan, NAN, values) if nan.any() else values
 

@@ -81,7 +81,7 @@ def kernel(function: Callable[..., None] | None = None, *, fused: bool = False) 
         config.CACHE_DIR = str(_FOLDER)
         try:
             kept = _Kept(function)
-            # Where that folder is lost, numba takes one beside the source, which tells no digest from another.
+            # If that folder is lost, numba takes one beside the source, which does not distinguish digests.
             if _FOLDER not in Path(kept.cache_path).parents:
                 raise FileNotFoundError(ENOENT, "no such folder any more")
             compiled._cache = kept

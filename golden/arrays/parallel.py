@@ -1,4 +1,4 @@
-"""Work on several cores. ``BITPATH_THREADS`` limits them; the default is every core that the process may use."""
+"""Blocks of work on several cores: all that the process may use, or ``BITPATH_THREADS``."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -39,8 +39,9 @@ def threads() -> int:
 
 
 def in_parallel(work: Callable[[Block], None], blocks: Iterable[Block], progress: Progress | None = None) -> None:
-    """Call `work` with each block, on all cores; the kernels release the interpreter's lock. A nested call runs serially, and
-    so do blocks for which no thread can be had: in threads that outlive the main one, or at the system's limit.
+    """Call `work` with each block, on all cores; the kernels release the interpreter's lock. A nested call runs
+    serially. Blocks also run serially if no thread can start: after the main thread has ended, or at the system's
+    limit.
 
     Parameters
     ----------
@@ -151,7 +152,7 @@ def streamed(multiply: Multiply, rows: int, most: int, progress: Progress | None
 
 
 def _within(part: slice, rows: int, progress: Progress | None) -> Progress | None:
-    """What is told of the progress of one block."""
+    """Progress of one block."""
     if progress is None:
         return None
     return lambda done, total: progress(part.start + (part.stop - part.start) * done // total, rows)

@@ -24,17 +24,17 @@ class Source:
 
 
 def documented(where: str) -> Source:
-    """Return the source of what the vendor or a standard documents."""
+    """Return the source of a statement that the vendor or a standard documents."""
     return Source(kind="documented", where=where)
 
 
 def measured(where: str) -> Source:
-    """Return the source of what the machine was measured to do."""
+    """Return the source of a measurement of the machine."""
     return Source(kind="measured", where=where)
 
 
 def inferred(where: str) -> Source:
-    """Return the source of what follows from other statements."""
+    """Return the source of a statement that follows from others."""
     return Source(kind="inferred", where=where)
 
 

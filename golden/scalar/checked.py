@@ -150,7 +150,7 @@ def as_numpy(name: str, value: Any) -> np.ndarray:
         for method in ("detach", "cpu"):
             if hasattr(value, method):
                 value = getattr(value, method)()
-        # cupy: the same.
+        # cupy raises the same error.
         if hasattr(value, "__cuda_array_interface__"):
             value = value.get()
         # numpy's protocols have no bfloat16; float32 holds all of torch's.

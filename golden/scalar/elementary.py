@@ -64,7 +64,6 @@ class Interval:
         return Interval(min(products) // unit, _up(max(products), unit), self.bits)
 
     def __truediv__(self, value: "Interval | int | Fraction") -> "Interval":
-        """Divide by positive numbers."""
         other = self._other(value)
         low, high = self.low << self.bits, self.high << self.bits
         return Interval(

@@ -25,7 +25,7 @@ from bitpath.golden.tensix.operands.registers import from_physical
 
 
 class StoreMode(IntEnum):
-    """Modes of SFPSTORE and SFPLOAD; SRCB, 0, stands for FP16, BF16 or FP32 by SrcB's format."""
+    """Modes of SFPSTORE and SFPLOAD; SRCB, 0, means FP16, BF16 or FP32 by SrcB's format."""
 
     FP16 = 1
     BF16 = 2

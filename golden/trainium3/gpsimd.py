@@ -2,7 +2,7 @@
 
     element i of a core: partition i % 16, column i // 16
 
-Bit-identical to `bitpath.golden.trainium3.exact.topk`.
+Results are bit-identical to `bitpath.golden.trainium3.exact.topk`.
 
 Ref: ``nki.isa.topk`` reference pages, NKI 0.6 and Neuron 2.33 (AWS Neuron documentation, 2026). Points that they leave open
 are in `bitpath.golden.trainium3.declarations.vector.GPSIMD_CHOICES`.
@@ -97,7 +97,7 @@ def _multiples(step: int, num: int) -> np.ndarray:
 
 # affine_select: elements of a tile where an affine value compares true with 0, a number elsewhere.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.affine_select`.
+# Results are bit-identical to `bitpath.golden.trainium3.exact.affine_select`.
 #
 # Ref: ``nki.isa.affine_select`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08). Points that it leaves open are in
 # `bitpath.golden.trainium3.declarations.vector.GPSIMD_CHOICES`.
@@ -145,7 +145,7 @@ def affine_select(
 
 # iota: a tile of affine values.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.iota`.
+# Results are bit-identical to `bitpath.golden.trainium3.exact.iota`.
 #
 # Ref: ``nki.isa.iota`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08). Points that it leaves open are in
 # `bitpath.golden.trainium3.declarations.vector.GPSIMD_CHOICES`.
@@ -187,7 +187,7 @@ def iota(
 
 # local_gather: runs of elements by the indices of each GpSimd core.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.local_gather`.
+# Results are bit-identical to `bitpath.golden.trainium3.exact.local_gather`.
 #
 # Ref: ``nki.isa.local_gather`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08). Points that it leaves open are in
 # `bitpath.golden.trainium3.declarations.vector.GPSIMD_CHOICES`.
@@ -238,7 +238,7 @@ def local_gather(
 
 # nc_n_gather: elements by index, in each partition by itself.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.nc_n_gather`.
+# Results are bit-identical to `bitpath.golden.trainium3.exact.nc_n_gather`.
 #
 # Ref: ``nki.isa.nc_n_gather`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08).
 
@@ -270,7 +270,7 @@ def nc_n_gather(data: np.ndarray, indices: np.ndarray) -> np.ndarray:
 
 # nc_stream_shuffle: partitions move within each quadrant of 32, bit for bit.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.nc_stream_shuffle`.
+# Results are bit-identical to `bitpath.golden.trainium3.exact.nc_stream_shuffle`.
 #
 # Ref: ``nki.isa.nc_stream_shuffle`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08). Points that it leaves open are
 # in `bitpath.golden.trainium3.declarations.vector.GPSIMD_CHOICES`.
@@ -311,7 +311,7 @@ def nc_stream_shuffle(dst: np.ndarray, src: np.ndarray, shuffle_mask: Sequence[i
 
 # nonzero_with_count: places of the nonzero elements of a row, and how many there are, in each GpSimd core.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.nonzero_with_count`.
+# Results are bit-identical to `bitpath.golden.trainium3.exact.nonzero_with_count`.
 #
 # Ref: ``nki.isa.nonzero_with_count`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08). Points that it leaves open are
 # in `bitpath.golden.trainium3.declarations.vector.GPSIMD_CHOICES`.
@@ -350,7 +350,7 @@ def nonzero_with_count(dst: np.ndarray, src: np.ndarray, *, index_offset: int = 
 
 # sequence_bounds: the segment of each element of a packed sequence, by its ends.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.sequence_bounds`.
+# Results are bit-identical to `bitpath.golden.trainium3.exact.sequence_bounds`.
 #
 # Ref: ``nki.isa.sequence_bounds`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08), and the vendor's test of it.
 # Points that they leave open are in `bitpath.golden.trainium3.declarations.vector.GPSIMD_CHOICES`.
@@ -381,7 +381,7 @@ def sequence_bounds(segment_ids: np.ndarray, *, dtype: np.dtype | type | str | N
     check_tile("segment_ids", segment_ids, *_DTYPES)
     check_shape("segment_ids", segment_ids, 1, "n")
     result = segment_ids.dtype if dtype is None else dtype_of("dtype", dtype, *_DTYPES)
-    ids = segment_ids[0].astype(np.float64)  # which holds every INT32
+    ids = segment_ids[0].astype(np.float64)  # float64 holds every INT32
     wrong = ids[~((ids >= 0) & (np.floor(ids) == ids) & (ids < np.inf))]
     if wrong.size:
         raise ValueError(f"segment_ids must be whole numbers of at least 0, not {wrong[0]}")
@@ -395,7 +395,7 @@ def sequence_bounds(segment_ids: np.ndarray, *, dtype: np.dtype | type | str | N
 
 # tensor_partition_reduce: the partitions of a tile to one.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.tensor_partition_reduce`.
+# Results are bit-identical to `bitpath.golden.trainium3.exact.tensor_partition_reduce`.
 #
 # Ref: ``nki.isa.tensor_partition_reduce`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08). Points that it leaves open
 # are in `bitpath.golden.trainium3.declarations.vector.GPSIMD_CHOICES`.

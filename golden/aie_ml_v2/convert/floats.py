@@ -1,6 +1,6 @@
 """FP32 to BF16, FP16 and 8-bit floats.
 
-Bit-identical to `bitpath.golden.exact.aie_ml_v2.narrow` on every code.
+Results are bit-identical to `bitpath.golden.exact.aie_ml_v2.narrow` on every code.
 
 Ref: FP32 to BF16 as measured on first-generation silicon in all ten rounding codes; llvm-aie for the shift operand and
 the control registers.

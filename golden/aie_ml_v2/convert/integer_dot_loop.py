@@ -1,6 +1,6 @@
 """AIE-ML v2's integer matrices on native products: the steps of K of every lane.
 
-Bit-identical to `integer_dot` on each step of K, the first without an accumulator.
+Results are bit-identical to `integer_dot` on each step of K, the first without an accumulator.
 
 Lanes wrap: a step keeps the low bits of a sum, and these depend on the low bits of its addends alone. So products and sums
 may wrap in any order, and zeros that fill K add nothing. An operand fits in 32 bits, and a product in the 64 of the widest

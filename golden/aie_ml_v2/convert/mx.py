@@ -14,9 +14,9 @@ from bitpath.golden.formats.catalogue import FP32
 
 # FP32 to MX9, MX6, MX4 and bfp16ebs8.
 #
-# Bit-identical to `bitpath.golden.exact.aie_ml_v2.to_mx` on every block.
+# Results are bit-identical to `bitpath.golden.exact.aie_ml_v2.to_mx` on every block.
 #
-# Ref: amd-quark 0.13; llvm-aie for what the conversion reads: crRnd, and no saturation code; XDNA2 for bfp16ebs8.
+# Ref: amd-quark 0.13; llvm-aie: the conversion reads crRnd and no saturation code; XDNA2 for bfp16ebs8.
 
 
 @checked

@@ -104,7 +104,6 @@ class Mode:
 
     @property
     def lanes(self) -> int:
-        """Accumulator lanes."""
         return self.shapes[0].m * self.shapes[0].n
 
     @property

@@ -76,8 +76,8 @@ _OTHERS = {
 
 
 def _modes() -> Iterator[tuple[int, ShuffleMode]]:
-    """Yield codes and modes. With r and c the binary logarithms of rows and columns, matrices of two registers have the
-    codes ``16c + 2r`` (low half) and one more (high half), those of one register ``126 - 16c - 2r``."""
+    """Yield codes with their modes. With r and c the binary logarithms of rows and columns, matrices of two registers
+    have the codes ``16c + 2r`` (low half) and one more (high half), those of one register ``126 - 16c - 2r``."""
     for registers, columns in ((2, _COLUMNS_OF_TWO), (1, _COLUMNS_OF_ONE)):
         for bits, cols in ((bits, cols) for bits, several in columns.items() for cols in several):
             rows = registers * VECTOR_BITS // (bits * cols)

@@ -11,7 +11,7 @@ from bitpath.golden.formats.sources import chosen, documented, inferred
 
 # AMD AIE-ML v2's cycle table of the tile: when an operation reads, reaches memory and writes; its issue is cycle 1.
 #
-# Ref: LLVM's itineraries (target aie2ps, AIE2PSGenSchedule.td). Those of multiply-accumulates are in
+# Ref: LLVM's itineraries (target aie2ps, AIE2PSGenSchedule.td). The modes of multiply-accumulates are in
 # :mod:`bitpath.golden.aie_ml_v2.declarations.modes`.
 
 
@@ -73,7 +73,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Names:
-    """Registers of one kind.
+    """Registers of one kind, with their names and widths.
 
     Attributes
     ----------

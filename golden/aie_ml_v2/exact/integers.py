@@ -131,7 +131,7 @@ def pack(x: int, bits: int, saturation: Saturation = Saturation.NONE, signed: bo
 
 @checked
 def matrix_pairs(shape: Shape, a: Sequence[int], b: Sequence[int], lane: int) -> list[tuple[int, int]]:
-    """Return what a lane multiplies: a row of A [M, K] and a column of B [K, N] or, transposed, [N, K]; flat, row by row."""
+    """Return a lane's factors: a row of A [M, K] and a column of B [K, N] or, transposed, [N, K]; flat, row by row."""
     check_length("a", a, shape.m * shape.k)
     check_length("b", b, shape.k * shape.n)
     row, column = divmod(integer("lane", lane, range(shape.m * shape.n)), shape.n)
@@ -143,14 +143,14 @@ def matrix_pairs(shape: Shape, a: Sequence[int], b: Sequence[int], lane: int) ->
 
 @checked
 def elementwise_pairs(lanes: int, a: Sequence[int], b: Sequence[int], lane: int) -> list[tuple[int, int]]:
-    """Return what a lane multiplies: every `lanes`-th element of both registers, or of A with the only one of B."""
+    """Return a lane's factors: every `lanes`-th element of both registers, or of A with the single element of B."""
     _check_other("b", b, len(a))
     return [(a[i], b[0] if len(b) == 1 else b[i]) for i in range(lane, len(a), lanes)]
 
 
 @checked
 def convolution_pairs(convolution: Convolution, a: Sequence[int], b: Sequence[int], lane: int) -> list[tuple[int, int]]:
-    """Return what a lane multiplies: the data from its position on, and the taps of its channel."""
+    """Return a lane's factors: the data from its position on, and the taps of its channel."""
     lanes = convolution.outputs * convolution.channels
     x, c = divmod(integer("lane", lane, range(lanes)), convolution.channels)
     last = convolution.channels * (convolution.taps - 1)

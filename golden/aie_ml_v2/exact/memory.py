@@ -55,7 +55,7 @@ def nest_levels(sizes: Sequence[int], steps: Sequence[int]) -> tuple[int, tuple[
 
 
 class Popped(NamedTuple):
-    """What an operation of a load FIFO gave, and what it left: bytes held and pointer."""
+    """Result of a load FIFO's operation, with the bytes and the pointer after it."""
 
     data: bytes
     underflow: bool
@@ -87,7 +87,8 @@ def load_fifo(memory: bytes, pointer: int, sizes: Sequence[int | None]) -> list[
 
 @checked
 def store_fifo(memory: bytes, pointer: int, pushes: Sequence[bytes | None]) -> tuple[bytes, list[bool], int, int]:
-    """Return memory after pushes onto an empty FIFO, an overflow flag for each, bytes held and pointer; None is a flush."""
+    """Return memory after pushes onto an empty FIFO, an overflow flag for each, bytes held and pointer; None means a
+    flush."""
     image, held, overflows = bytearray(memory), b"", []
     for data in pushes:
         held += data or b""
@@ -128,7 +129,7 @@ def conflict_cycles(requests: Sequence[tuple[int, int]]) -> int:
     waiting = [banks(*request) for request in requests]
     cycles = 0
     while any(waiting):
-        # Of each bank the first that needs it.
+        # Each bank serves the first request that needs it.
         served = {bank: place for place, needed in reversed([*enumerate(waiting)]) for bank in needed}
         waiting = [{bank for bank in needed if served[bank] != place} for place, needed in enumerate(waiting)]
         cycles += 1

@@ -1,6 +1,6 @@
 """Flags of operations on arrays.
 
-Bit-identical to `bitpath.golden.aie_ml_v2.exact.conversions` on every lane.
+Results are bit-identical to `bitpath.golden.aie_ml_v2.exact.conversions` on every lane.
 
 Ref: AM029, SR1; points that it leaves open are in `bitpath.golden.aie_ml_v2.declarations.choices.CHOICES`.
 """

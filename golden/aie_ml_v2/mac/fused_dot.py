@@ -21,7 +21,7 @@ from bitpath.golden.formats.catalogue import FP32, FloatFormat, Specials
 
 # Align terms and accumulators to the largest exponent, add, normalise: the last steps of every floating-point MAC.
 #
-# Bit-identical to `bitpath.golden.aie_ml_v2.exact.fused` on every lane.
+# Results are bit-identical to `bitpath.golden.aie_ml_v2.exact.fused` on every lane.
 #
 # Ref: AM027, chapter 4; the rounding is pinned by lanes that were measured on first-generation silicon.
 

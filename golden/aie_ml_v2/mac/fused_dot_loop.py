@@ -1,6 +1,6 @@
 """AIE-ML v2's matrices on native products: the steps of K of every lane.
 
-Bit-identical to `fused_dot` and `sparse_dot` on each step of K. Its own kernels round to nearest even and sum
+Results are bit-identical to `fused_dot` and `sparse_dot` on each step of K. Its own kernels round to nearest even and sum
 a block pair's products together, without loss; `fused_dot_roundings_loop` has those for other numerics.
 
 Exactness. float64 holds every term, sum and power of two here. With the largest exponent E, terms are rounded to the grid
@@ -77,12 +77,13 @@ def write(accumulators, result):
 
 # AIE-ML v2's matrices on native products in any rounding: the steps of K of every lane.
 #
-# Bit-identical to `fused_dot` and `sparse_dot` on each step of K; takes what `fused_dot_loop` prepares.
+# Results are bit-identical to `fused_dot` and `sparse_dot` on each step of K; takes what `fused_dot_loop` prepares.
 #
 # Exactness. Terms are divided by the grid, a power of two, so they keep their bits, of 33 at most; `_whole` rounds them to integers.
-# It compares what lies above the integer below with a threshold. That difference is exact unless the term is below 2**-19;
-# then it rounds to a number near 0 or 1, on the same side of the threshold. The sum, below 2**38, is scaled to 24 bits and
-# rounded in the same way; the product with the grid is exact, and FP32 holds it or overflows. Infinity and NaN: as there.
+# It compares what lies above the integer below with a threshold. The difference is exact unless the term is below
+# 2**-19; then it rounds to a number near 0 or 1, on the same side of the threshold. The sum, below 2**38, is scaled to
+# 24 bits and rounded in the same way; the product with the grid is exact, and FP32 holds it or overflows. Infinity and
+# NaN: as there.
 
 
 LEADING = 2.0**FP32.fraction_bits
@@ -113,7 +114,6 @@ def _rules(code: RoundingCode) -> Rules:
 
 @piece
 def _whole(value, rules):
-    """Round to an integer."""
     below = np.floor(value)
     odd = below - 2.0 * np.floor(below * 0.5) > 0.5
     of_even = rules[2] if value < 0.0 else rules[0]

@@ -1,6 +1,6 @@
 """The nonlinear functions exp2 and tanh of the vector unit.
 
-Bit-identical to `bitpath.golden.aie_ml_v2.exact` on every FP32 code. Points without public documents are listed in
+Results are bit-identical to `bitpath.golden.aie_ml_v2.exact` on every FP32 code. Points without public documents are listed in
 `bitpath.golden.aie_ml_v2.declarations.choices.CHOICES`.
 
 Ref: UG1639 and llvm-aie for exp2's argument; AM027 for the formats.

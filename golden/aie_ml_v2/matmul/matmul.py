@@ -113,7 +113,7 @@ def matmul(
     """
     numerics = numerics_or_default(numerics, fmt)
     _checked_mode(a, b, fmt, sparse, numerics)
-    # Of the left operand each block of rows has its own part.
+    # Each block of rows has its own part of the left operand.
     program = matmul_program(a[:1], b, fmt=fmt, rounding=rounding, sparse=sparse, numerics=numerics)
 
     run = _runner(program)
@@ -188,7 +188,6 @@ def _checked_mode(a: np.ndarray, b: np.ndarray, fmt: str, sparse: bool, numerics
 def _left(
     a: np.ndarray, tile: Shape, fmt: str, rounding: RoundingCode | int, numerics: AieNumerics
 ) -> np.ndarray | MxBlocks:
-    """The left operand's tiles."""
     return _convert(_tiles(a, tile.m, tile.k), fmt, member("rounding", rounding, RoundingCode), numerics)
 
 

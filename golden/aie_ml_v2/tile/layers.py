@@ -92,7 +92,7 @@ class Layer:
 
 @checked
 def run_layer(layer: Layer, *, conflicts: str = "raise") -> tuple[np.ndarray | MxBlocks, TileReport]:
-    """Run a layer on a tile of its own; return its result, int64 [M, N] or MxBlocks [M, N / 16], and what it took.
+    """Run a layer on a tile of its own; return its result, int64 [M, N] or MxBlocks [M, N / 16], and its report.
 
     Parameters
     ----------

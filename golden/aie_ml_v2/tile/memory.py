@@ -80,7 +80,7 @@ class DataMemory:
 
     @checked
     def load(self, address: int, width: int) -> np.ndarray:
-        """Return uint8 [width].
+        """Return the bytes at an address, uint8 [width].
 
         Raises
         ------
@@ -91,7 +91,7 @@ class DataMemory:
 
     @checked
     def store(self, address: int, data: np.ndarray) -> None:
-        """Write uint8 [width].
+        """Write bytes, uint8 [width], at an address.
 
         Raises
         ------

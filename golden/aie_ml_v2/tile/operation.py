@@ -1,4 +1,4 @@
-"""What an operation of the tile is: a generator of reads, memory accesses and results, in the cycles of the table."""
+"""An operation of the tile is a generator of reads, memory accesses and results, in the cycles of the table."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping

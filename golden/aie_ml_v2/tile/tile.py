@@ -30,7 +30,7 @@ class HazardError(ValueError):
 @checked
 @dataclass(frozen=True, kw_only=True)
 class Bundle:
-    """Operations that issue in one cycle, by slot; None is a no-op.
+    """Operations that issue in one cycle, by slot; None means a no-op.
 
     Raises
     ------
@@ -60,7 +60,7 @@ class Bundle:
 
 @dataclass(frozen=True, kw_only=True)
 class TileReport:
-    """What a schedule took.
+    """Cycles and stalls of a schedule.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class TileReport:
 
 @dataclass(eq=False)
 class _Flight:
-    """An operation on its way: the bundle of its issue, and what it waits for."""
+    """An operation in flight: the bundle of its issue, and the cycle or access that it waits for."""
 
     bundle: int
     operation: Operation
@@ -205,7 +205,6 @@ class Tile:
         return stalls
 
     def _land(self, cycle: int, flights: list[_Flight]) -> None:
-        """Write this cycle's results."""
         landing = [
             (flight, to)
             for flight in flights

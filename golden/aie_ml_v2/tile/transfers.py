@@ -296,7 +296,7 @@ class Push(Operation):
 @checked
 @dataclass(frozen=True, kw_only=True)
 class Flush(Operation):
-    """Store what the store FIFO holds, up to the end of its pointer's line."""
+    """Store the bytes of the store FIFO, up to the end of its pointer's line."""
 
     slots = ("st",)
 
@@ -334,7 +334,7 @@ def _state(names: tuple[str, str, str], fifo: LoadFifo | StoreFifo) -> dict[str,
 
 
 def _line(memory: DataMemory, before: LoadFifo, after: LoadFifo, cycles: Cycles) -> Steps:
-    """Access the line that a FIFO took, which must still be what it took at the issue."""
+    """Access the line that a FIFO took; it must still be the line of the issue."""
     if after.pointer == before.pointer:
         return
     address = line_of(before.pointer)
@@ -345,7 +345,7 @@ def _line(memory: DataMemory, before: LoadFifo, after: LoadFifo, cycles: Cycles)
 
 
 def _stored(before: StoreFifo, data: np.ndarray | None, cycles: Cycles) -> Steps:
-    """Write the FIFO's registers and what leaves it for memory."""
+    """Write the FIFO's registers, and its line to memory."""
     line = DataMemory()
     if data is None:
         after = before.flush(line)

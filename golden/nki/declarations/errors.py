@@ -1,4 +1,4 @@
-"""What a kernel does wrong, as one sentence with its line; warnings for what the machine leaves undefined."""
+"""Errors of kernels as one sentence with the kernel's line, and warnings of undefined behaviour."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -8,7 +8,7 @@ from types import FrameType
 
 from bitpath.golden.formats.sources import Source, choices, chosen, documented, inferred
 
-# Who says so: the choices that instructions' results depend on, and the standing of a run.
+# The choices that instructions' results depend on, with their sources, and the standing of a run.
 
 
 ORDER = ("documented", "measured", "inferred", "chosen")
@@ -101,7 +101,7 @@ class NkiValidationError(ValueError):
 
 
 class NkiWarning(UserWarning):
-    """A kernel does what the machine leaves undefined, or what this model chose."""
+    """A kernel depends on undefined behaviour of the machine, or on a choice of this model."""
 
 
 def kernel_frame() -> FrameType | None:

@@ -161,7 +161,7 @@ def _activate(
 
 
 def _check_arguments(issue: Issue, function: str, arguments: Callable[[], np.ndarray]) -> None:
-    """Warn of arguments for which the hardware's result is invalid; NaN is none of them."""
+    """Warn of arguments for which the hardware's result is invalid; NaN never takes part."""
     valid = ARGUMENT_RANGES.get(function, ArgumentRange())
     if valid == ArgumentRange():
         return

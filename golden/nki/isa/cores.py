@@ -17,11 +17,11 @@ from bitpath.golden.nki.memory.tensor import NkiTensor
 
 # Registers: allocated, moved, loaded from and stored to a tensor of one element.
 #
-# Ref: ``nki.isa`` reference page, NKI 0.6. That an FP32 element is loaded as its bits is inferred.
+# Ref: ``nki.isa`` reference page, NKI 0.6. The rule that an FP32 element is loaded as its bits is inferred.
 
 
 def register_alloc(x: int | NkiTensor | None = None) -> VirtualRegister:
-    """Return a new register that holds a number, what a tensor of one element holds, or 0."""
+    """Return a new register that holds a number, the element of a tensor of one element, or 0."""
     made = VirtualRegister()
     if isinstance(x, NkiTensor):
         register_load(made, x)

@@ -1,4 +1,4 @@
-"""dma_copy, dma_transpose and dma_compute: what the DMA engines move, cast and add."""
+"""dma_copy, dma_transpose and dma_compute: moves, casts and sums of the DMA engines."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -67,7 +67,7 @@ def dma_copy(
 
 
 def copy_elements(issue: Issue, dst: NkiTensor, src: NkiTensor) -> None:
-    """Copy bits, or cast."""
+    """Copy bits, or cast to another dtype."""
     if dst.dtype == src.dtype:
         access.move(issue.core, dst, src)
         return

@@ -13,7 +13,7 @@ from bitpath.golden.nki.memory.tensor import NkiTensor
 
 
 def _present(issue: Issue, dst: NkiTensor) -> np.ndarray:
-    """Return what a destination holds, [P, N], written or not."""
+    """Return the elements of a destination, [P, N], written or not."""
     return access.present(issue.core, dst).reshape(dst.shape[0], -1)
 
 

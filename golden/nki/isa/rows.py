@@ -56,7 +56,8 @@ def range_select(
     range_start: int = 0,
     on_false_value: float = float(LOWEST),
 ) -> None:
-    """Keep elements whose place compares with both bounds [P, 1]; the others become FP32's minimum. The maximum is reduced."""
+    """Keep elements whose place compares with both bounds [P, 1]; the others become FP32's minimum. It reduces to the
+    maximum."""
     issue.check("dst", dst)
     values = issue.tile("on_true_tile", on_true_tile)
     if operator_name(issue, "reduce_op", reduce_op) != "max":

@@ -39,7 +39,7 @@ def _engine(issue: Issue, chosen: engines, default: str) -> str:
 
 
 def on_engine(issue: Issue, chosen: engines, *tensors: NkiTensor, factor: int = 1, default: str = "vector") -> str:
-    """Set engine and cycles of an elementwise instruction, and return the engine; GpSimd cannot reach PSUM."""
+    """Set engine and cycles of an elementwise instruction, and return the engine. GpSimd has no access to PSUM."""
     own = _engine(issue, chosen, default)
     if own == "gpsimd":
         for each in tensors:
@@ -51,7 +51,7 @@ def on_engine(issue: Issue, chosen: engines, *tensors: NkiTensor, factor: int = 
 
 @instruction
 def tensor_copy(issue: Issue, dst: NkiTensor, src: NkiTensor, engine: engines = engines.unknown) -> None:
-    """Copy a tile: bits where the dtypes agree, else through FP32. Bits as `bitpath.golden.trainium3.tensor_copy`."""
+    """Copy a tile: bits where the dtypes agree, else through FP32, as `bitpath.golden.trainium3.tensor_copy` does."""
     issue.check("dst", dst, CHIP)
     issue.check("src", src, CHIP)
     on_engine(issue, engine, dst, src)
@@ -213,7 +213,8 @@ OPERATORS = {"scalar": (("multiply",), ("add",), ("multiply", "add")), "gpsimd":
 def tensor_tensor(
     issue: Issue, dst: NkiTensor, data1: NkiTensor, data2: NkiTensor, op: Callable, engine: engines = engines.unknown
 ) -> None:
-    """Write ``data1 op data2``. Operands of 32-bit integers alone run on GpSimd, exactly modulo 2**32, unless one is in PSUM."""
+    """Write ``data1 op data2`` to `dst`. Pairs of 32-bit integers run on GpSimd, exactly modulo 2**32, unless one is in
+    PSUM."""
     issue.check("dst", dst)
     issue.not_both_psum(data1=data1, data2=data2)
     name = operator_name(issue, "op", op)

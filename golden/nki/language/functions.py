@@ -260,7 +260,7 @@ def rand(shape: Sequence[int], dtype: Any, buffer: Any = None, name: str = "") -
 
 
 def dropout(x: NkiTensor, rate: float, dtype: Any = None) -> NkiTensor:
-    """Return a tile of which elements are dropped with a probability."""
+    """Return a copy of a tile whose elements are dropped with a probability."""
     made = _new_like(x, dtype)
     isa.dropout(made, x, rate)
     return made

@@ -1,4 +1,4 @@
-"""Kernels and their runs: ``nki.jit``, the grid of cores, and what a run returns."""
+"""Kernels and their runs: ``nki.jit``, the grid of cores, and the result of a run."""
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -83,7 +83,7 @@ def give_back(value: Any, tensor: Any) -> None:
 
 
 def results(value: Any, arguments: Collection[Any] = ()) -> Any:
-    """Return what a kernel returns, tensors as arrays.
+    """Return a kernel's results, tensors as arrays.
 
     Raises NkiValidationError for a tensor that is neither in shared HBM nor one of the kernel's arguments.
     """
@@ -125,7 +125,7 @@ def standing_of(used: Iterable[frozenset[str]]) -> Standing:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What a launch gave.
+    """Result of a launch: outputs, cycles, warnings and standing.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class Run:
 
 
 class Kernel:
-    """A function with ``@nki.jit``. A call runs it, ``kernel[2]`` on two cores; within a kernel it is a plain call."""
+    """A function below ``@nki.jit``. A call runs it, ``kernel[2]`` on two cores; within a kernel it is a plain call."""
 
     def __init__(self, function: Callable, cores: int | None = None):
         self.function, self.cores = function, cores

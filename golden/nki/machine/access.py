@@ -1,4 +1,4 @@
-"""How instructions read and write views: elements in order, what is known of their bytes, and indices read at run time."""
+"""How instructions read and write views: elements in order, the state of their bytes, and indices read at run time."""
 
 from collections.abc import Iterator
 
@@ -31,7 +31,7 @@ def load(core: NeuronCore, tensor: NkiTensor, *, moves: bool = False) -> np.ndar
 
 
 def present(core: NeuronCore, tensor: NkiTensor) -> np.ndarray:
-    """Return a copy of what a view's elements hold, written or not, [shape]."""
+    """Return a copy of a view's elements, written or not, [shape]."""
     return _joined(
         [elements(each.allocation.storage.data, each.place(), STORED[each.dtype]) for each in pieces(core, tensor)]
     )
@@ -46,7 +46,7 @@ def _split(values: np.ndarray, count: int) -> list[np.ndarray]:
 
 
 def pieces(core: NeuronCore, tensor: NkiTensor) -> list[NkiTensor]:
-    """Return the direct views that a tile stands for: itself, the one at an index, or its columns [P, 1]."""
+    """Return the direct views of a tile: itself, the view at an index, or its columns [P, 1]."""
     made = tensor.indices
     if not isinstance(made, Columns):
         return [view for _, view in resolved(core, tensor)]
@@ -85,7 +85,7 @@ def store(core: NeuronCore, tensor: NkiTensor, values: np.ndarray) -> None:
 
 
 def move(core: NeuronCore, dst: NkiTensor, src: NkiTensor) -> None:
-    """Copy bits, and with them what is known of each byte, between views of as many elements of one size."""
+    """Copy bits, with the state of each byte, between views that have equally many elements of one size."""
     received(core, dst, *sent(core, src))
 
 
@@ -102,7 +102,7 @@ def set_written(tensor: NkiTensor, flags: np.ndarray) -> None:
 
 
 def sent(core: NeuronCore, tensor: NkiTensor) -> tuple[np.ndarray, np.ndarray]:
-    """Return copies of a view's bytes and of what is known of each, [shape, size], for a copy to another place."""
+    """Return copies of a view's bytes and of their states, [shape, size], for a copy to another place."""
     views = pieces(core, tensor)
     for each in views:
         _check_origin(core, each)
@@ -135,7 +135,7 @@ def _mark(core: NeuronCore, tensor: NkiTensor) -> None:
 
 
 def resolved(core: NeuronCore, tensor: NkiTensor, *, skip: bool = False) -> Iterator[tuple[int | None, NkiTensor]]:
-    """Yield the direct views of an indirect one, each with the index of dimension 0 it stands for; None for all of it.
+    """Yield the direct views of an indirect one, each with its index of dimension 0; None for all of it.
 
     With ``skip`` views whose index is out of range are left out, else they are an error.
     """
@@ -188,7 +188,7 @@ def _row(tensor: NkiTensor, p: int) -> NkiTensor:
 
 
 def row_of(tensor: NkiTensor, p: int | None) -> NkiTensor:
-    """Return the part of a direct view that an indirect one's index stands for; all of it for None."""
+    """Return the part of a direct view at an index of an indirect one; all of it for None."""
     return tensor if p is None else _row(tensor, p)
 
 

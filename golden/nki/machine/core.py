@@ -21,7 +21,7 @@ from bitpath.golden.trainium3.declarations.memory import PSUM_BANK_BYTES, PSUM_P
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, ScaleRule
 from bitpath.golden.trainium3.declarations.vector import SumOrder
 
-# What a run may choose: the machine, its numerics, and how strict the model is.
+# Options of a run: the machine, its numerics, and how strict the model is.
 
 
 class nc_version(IntEnum):
@@ -65,7 +65,7 @@ ALIASES = {"gen3": "trn2", "gen4": "trn3"}
 
 @dataclass(frozen=True)
 class Options:
-    """Options of a run.
+    """Options of a run: target, strictness and memory.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class Turns:
         self._turn[1 - core].release()
 
     def meet(self, core: int, what: tuple, given: Any) -> Any:
-        """Wait until the other core meets for the same; return what it gives.
+        """Wait until the other core meets for the same; return its value.
 
         Raises NkiValidationError if it has ended, or meets for something else: neither would ever go on.
         """
@@ -206,7 +206,7 @@ class Machine:
 
 
 class NeuronCore:
-    """State of one core.
+    """State of one core during a run.
 
     Attributes
     ----------
@@ -240,7 +240,7 @@ class NeuronCore:
         return self.machine.options
 
     def meet(self, what: tuple, given: Any) -> Any:
-        """Wait for the other core, which meets for the same; return what it gives."""
+        """Wait for the other core, which meets for the same; return its value."""
         assert self.machine.turns is not None
         self.meetings += 1
         return self.machine.turns.meet(self.number, what, given)

@@ -20,7 +20,7 @@ from bitpath.golden.nki.memory.tensor import Columns, Indirect, NkiTensor, merge
 from bitpath.golden.trainium3.declarations.memory import PARTITION_STARTS
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, QUADRANT
 
-# Views that share bytes at a shift: what an instruction writes may be what it still has to read.
+# Views that share bytes at a shift: an instruction may overwrite elements that it still has to read.
 #
 # Views whose elements follow each other in the same places overlap element by element, which is in place and harmless. The lanes
 # of an engine work in step, so that for them only the elements within a partition count: a broadcast of one partition over
@@ -126,11 +126,11 @@ class Issue:
         self._keys.update(keys)
 
     def on(self, engine: str, cycles: int) -> None:
-        """Set engine and cycles."""
+        """Set the engine and the cycles."""
         self.engine, self.cycles = engine, int(cycles)
 
     def meet(self, what: tuple, given: Any) -> Any:
-        """Wait for the other core, which meets for the same; return what it gives."""
+        """Wait for the other core, which meets for the same; return its value."""
         found = self.core.meet(what, given)
         self.meeting = self.core.meetings
         return found
@@ -212,7 +212,7 @@ class Issue:
         starts: bool = True,
         moves: bool = False,
     ) -> np.ndarray:
-        """Return the elements of an operand, [P, N] as they lie in memory; TF32 as float32.
+        """Return the elements of an operand, [P, N] as they lie in memory; TF32 is read as float32.
 
         With ``moves`` the instruction only moves them, so that nobody is warned of bytes that nothing has written.
         """
@@ -251,7 +251,7 @@ class Issue:
 
     @property
     def watched(self) -> bool:
-        """Whether anybody watches the values of instructions."""
+        """True if anybody watches the values of instructions."""
         return self.core.machine.watch is not None
 
     def show(self, name: str, values: np.ndarray, *, result: bool = False) -> None:
@@ -259,7 +259,7 @@ class Issue:
         (self._results if result else self._values)[name] = values
 
     def writes(self, tensor: NkiTensor) -> None:
-        """Record that the instruction writes a tensor; warn if it overlaps at a shift what the instruction has read."""
+        """Record that the instruction writes a tensor; warn if it overlaps, at a shift, a view that was read."""
         lanes = not self.opcode.startswith(("dma_", "sendrecv"))
         for each in self._sources:
             if overlap_at_a_shift(self.core, tensor, each, lanes=lanes):
@@ -269,7 +269,7 @@ class Issue:
         self._reads += access.indices_of(tensor)
 
     def move(self, dst: NkiTensor, src: NkiTensor) -> None:
-        """Copy bits and what is known of them; show the values to whoever watches."""
+        """Copy bits and their states; show the values to the watchers."""
         if self.watched:
             self.show("src", access.present(self.core, src).reshape(src.shape[0], -1))
         access.move(self.core, dst, src)
@@ -321,7 +321,7 @@ class Issue:
             raise self.fail(f"{' and '.join(there)}: must not both be in PSUM")
 
     def finish(self, arguments: Callable[[], dict[str, Any]]) -> NkiInstruction:
-        """Record the instruction, and show it to whoever watches; `arguments` returns what the kernel gave."""
+        """Record the instruction, and show it to whoever watches; `arguments` returns the kernel's arguments."""
         made = NkiInstruction(
             opcode=self.opcode,
             engine=self.engine,

@@ -19,7 +19,7 @@ import numpy as np
 from bitpath.golden.trainium3.declarations.memory import ENGINE_PARTITIONS
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 
-# What a run keeps of each instruction: its engine, cycles, places and the choices that its result depends on.
+# Record of each instruction: its engine, cycles, places and the choices that its result depends on.
 
 
 ENGINES = ("tensor", "vector", "scalar", "gpsimd", "dma", "sync")
@@ -94,7 +94,7 @@ class NkiInstruction:
 # N is the number of elements of a partition in the largest operand, w the elements that a lane takes a cycle.
 #
 # Ref: cost paragraphs of the ``nki.isa`` docstrings of Neuron SDK 2.26.1 (2025), written for Trainium1 and 2: here COST;
-# "Trainium3 Architecture Guide for NKI": here ARCH3. That ARCH3's widths divide COST's formulas is inferred.
+# "Trainium3 Architecture Guide for NKI": here ARCH3. The division of COST's formulas by ARCH3's widths is inferred.
 
 
 LEAST = 64
@@ -219,7 +219,7 @@ def _boxes(access: Access) -> tuple[slice, slice]:
 
 
 class _Schedule:
-    """What has been placed in time so far."""
+    """The instructions that have a place in time so far."""
 
     def __init__(self) -> None:
         self.free: dict[tuple[int, str], float] = defaultdict(float)

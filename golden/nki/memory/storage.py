@@ -1,4 +1,4 @@
-"""Bytes of a memory, and what is known of each: whether, by which allocation and by which core it was written."""
+"""Bytes of a memory, and the state of each: whether, by which allocation and by which core it was written."""
 
 import weakref
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ class Storage:
 
     @classmethod
     def empty(cls, name: str, rows: int, row_bytes: int, *, owned: bool = False, shared: bool = False) -> "Storage":
-        """Return unwritten bytes."""
+        """Return bytes that nothing has written."""
         shape = rows, row_bytes
         return cls(
             name,
@@ -67,7 +67,7 @@ def per_byte(array: np.ndarray, place: Place, size: int) -> np.ndarray:
     return np.ndarray((*nums, size), array.dtype, array, first * item, (*(step * item for step in steps), item))
 
 
-# Where tensors lie: addresses that a kernel gives, or the first place that is free.
+# Places of tensors: addresses that a kernel gives, or the first place that is free.
 #
 # Ref: "NKI migration guide" and "NKI memory overview", AWS Neuron documentation, 2026-08. First fit, and memory of their own for
 # tensors that do not fit, are chosen: the vendor's compiler places and spills as it likes.

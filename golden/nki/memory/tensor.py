@@ -29,7 +29,7 @@ class DynamicSlice:
 
 @dataclass(frozen=True)
 class Item:
-    """What a key takes of one dimension: ``num`` elements from ``first`` on; with ``drops`` the dimension goes away."""
+    """Elements that a key takes of one dimension: ``num`` from ``first`` on; with ``drops`` the dimension goes away."""
 
     first: int
     num: int
@@ -38,7 +38,7 @@ class Item:
 
 
 def items(key: Any, shape: Sequence[int]) -> list[Item]:
-    """Return what a key takes of each dimension.
+    """Return the elements that a key takes of each dimension.
 
     Raises ValueError for anything out of range; numpy would cut the end of a slice.
     """
@@ -80,7 +80,7 @@ def _range(start: int, stop: int, step: int, num: int, dim: int) -> Item:
     return Item(start, -(-(stop - start) // step), step)
 
 
-# Indices that an instruction reads when it runs, and that select what a view stands for.
+# Indices that an instruction reads when it runs, and that select the elements of a view.
 
 
 Tensor = TypeVar("Tensor")

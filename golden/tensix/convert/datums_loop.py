@@ -63,7 +63,7 @@ MAGNITUDE_BITS = 7
 
 
 class Block(NamedTuple):
-    """Fields of a block.
+    """Fields of a block, as the loops take them.
 
     Attributes
     ----------

@@ -110,7 +110,7 @@ def _scales(blocks: np.ndarray, fmt: MxFormat, rule: MxScaleRule, exp_rnd: bool)
     """Return a scale's code for each block, uint8."""
     finite = np.isfinite(blocks)
     largest = np.max(np.where(finite, np.abs(blocks), 0), axis=1)
-    # The fraction is 0.5 to 1: log2's floor is one less than frexp's exponent.
+    # The fraction is 0.5 to 1: log2's floor is frexp's exponent less one.
     fraction, exponent = np.frexp(largest)
     if rule is MxScaleRule.FLOOR:
         exponent = exponent - 1 - fmt.emax

@@ -308,7 +308,6 @@ def unpack_tile(
 def _datums(
     numerics: TensixNumerics, data: np.ndarray, control: UnpackControl, first: int, count: int, tile_datums: int | None
 ) -> np.ndarray:
-    """Return the converted datums."""
     fmt = control.in_format
     exponents = data[:0]
     if fmt in BLOCK_FLOATS and control.forced_exponent is None:

@@ -60,7 +60,7 @@ class SourceWord(NamedTuple):
 def source_word_fields(
     numerics: TensixNumerics, in_format: Format, out_format: Format, *, unsigned: bool, e4m3: bool
 ) -> SourceWord:
-    """Return the fields for a pair of `CONVERSIONS`; `e4m3` makes FP8 E4M3."""
+    """Return the fields for a pair of `CONVERSIONS`; with `e4m3`, FP8 means E4M3."""
     match in_format, out_format:
         case Format.INT8, _:
             return SourceWord(int8=1, magnitude=0xFF if unsigned else 0x7F)

@@ -169,7 +169,7 @@ BANK_CONDITIONS = {Chip.WORMHOLE: 8, Chip.BLACKHOLE: 5}
 
 
 def obstacle(state: State, thread: int, instruction: Instruction) -> str | None:
-    """Return what an instruction waits for, or None if it may pass the gate."""
+    """Return the condition that an instruction waits for, or None if it may pass the gate."""
     latched = state.waits[thread]
     if latched is not None and _blocks(state.chip, latched, instruction):
         return " and ".join(_unmet(state, latched)) or "a latched wait whose conditions are met"
@@ -318,7 +318,7 @@ class Order(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """What a run executed.
+    """Executed instructions of a run, and the waits of its threads at the end.
 
     Attributes
     ----------
@@ -374,7 +374,7 @@ class Core:
 
     @property
     def l1(self) -> np.ndarray:
-        """Memory, uint8 [bytes]."""
+        """Memory of the core, uint8 [bytes]."""
         return self.state.l1
 
     @property
@@ -399,17 +399,17 @@ class Core:
 
     @property
     def rwc(self) -> list[Rwc]:
-        """Each thread's RWCs."""
+        """RWC counters of each thread."""
         return self.state.rwc
 
     @property
     def adc(self) -> list[Adcs]:
-        """Each thread's ADCs."""
+        """ADC counters of each thread."""
         return self.state.adc
 
     @property
     def config(self) -> ConfigFile:
-        """The configuration registers."""
+        """Configuration registers of the core and its threads."""
         return self.state.config
 
     @checked
@@ -482,7 +482,7 @@ class Core:
         return Trace(executed=tuple(executed), waiting=waiting)
 
     def _step(self, thread: int, executed: list[tuple[int, int]]) -> bool:
-        """Execute a thread's next instruction if there is one and it passes the wait gate."""
+        """Execute a thread's next instruction if one exists and passes the wait gate."""
         queue = self._queues[thread]
         if not queue or self._waiting(thread) is not None:
             return False

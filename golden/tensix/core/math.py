@@ -184,7 +184,7 @@ ELEMENTWISE: dict[str, Callable[..., np.ndarray]] = {"ELWMUL": elwmul, "ELWADD":
 
 
 class Operands(NamedTuple):
-    """What an instruction computes with.
+    """Formats and rows of an instruction's operands.
 
     Attributes
     ----------
@@ -239,7 +239,7 @@ def execute_product(state: State, thread: int, instruction: Instruction) -> None
 
 
 def operands_of(state: State, thread: int, instruction: Instruction) -> Operands:
-    """Return what an instruction computes with; raises as `src_a_format`."""
+    """Return formats and rows of an instruction's operands; raises as `src_a_format`."""
     formats = src_a_format(state, thread), src_b_format(state, thread)
     style = style_of(state, thread, formats[0])
     wide = style is Style.INT8 or state.config.read("fp32_enabled", thread)

@@ -53,7 +53,7 @@ ALL_COLUMNS = 0xFFFF
 
 @dataclass(frozen=True, kw_only=True)
 class Store:
-    """What one packer takes of Dst, how it converts, and where it writes unless it goes on.
+    """The datums that one packer takes of Dst, its conversion, and its address in L1 unless it continues.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ def _start(state: State, thread: int, packer: int, fmt: Format) -> int:
 
 
 def _begin(state: State, thread: int, packer: int, fmt: Format) -> tuple[int, int]:
-    """Return the byte addresses of the datums and of the exponents at the begin of what a packer writes."""
+    """Return the byte addresses of the first datum and of the first exponent that a packer writes."""
     given = [state.config.read("pack_address", thread, each) + 1 for each in range(len(state.packers))]
     address = given[packer] + (given[0] if packer and given[0] & RELATIVE else 0)
     # Formats of 8 bits and less have a section of exponents first.

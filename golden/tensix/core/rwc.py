@@ -39,7 +39,7 @@ WIDTHS = {"src_a": SRC_BITS, "src_b": SRC_BITS, "dst": DST_BITS, "fidelity_phase
 @checked
 @dataclass(frozen=True, kw_only=True)
 class Rwc:
-    """A thread's counters.
+    """The RWC counters of a thread.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ from bitpath.golden.tensix.operands.registers import from_physical, to_physical
 
 
 class UndefinedBehavior(ValueError):
-    """A page of the instruction set calls what an instruction does here undefined."""
+    """A page of the instruction set calls the behaviour of an instruction here undefined."""
 
 
 class DeadlockError(RuntimeError):
@@ -289,7 +289,7 @@ class Semaphore:
 
 @dataclass(kw_only=True)
 class Packer:
-    """Where a packer goes on in L1; None if its next instruction starts at the configured address.
+    """The address at which a packer goes on in L1; None if its next instruction starts at the configured address.
 
     Attributes
     ----------
@@ -320,7 +320,7 @@ class Wait:
 
 @dataclass(kw_only=True)
 class State:
-    """A core's state.
+    """The registers and memories of a core.
 
     Attributes
     ----------
@@ -400,7 +400,7 @@ def movd2b_format(state: State, thread: int) -> Format:
 
 
 def style_of(state: State, thread: int, fmt: Format) -> Style:
-    """Return as what the Matrix unit reads both sources, which SrcA's format and INT8_math_enabled decide."""
+    """Return the format in which the Matrix unit reads both sources; SrcA's format and INT8_math_enabled decide it."""
     if state.config.read("int8_math", thread):
         return Style.INT8
     if fmt is Format.TF32:

@@ -49,7 +49,7 @@ MINUS_INFINITY = 0x7FFFF
 
 
 class Action(NamedTuple):
-    """What an UNPACR_NOP does.
+    """Effects of an UNPACR_NOP on its bank.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ _VALUES = {0: 0, 1: MINUS_INFINITY}
 
 
 def action(chip: Chip, instruction: Instruction) -> Action:
-    """Return what an UNPACR_NOP does.
+    """Return the effects of an UNPACR_NOP.
 
     Raises
     ------
@@ -131,7 +131,7 @@ COLUMN_SHIFT = 0xF
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """What an UNPACR reads, and what it fills.
+    """The datums that an UNPACR reads, and the rows that it fills.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ def unpacr(state: State, thread: int, instruction: Instruction) -> None:
 
 
 def load_of(state: State, thread: int, instruction: Instruction) -> Load:
-    """Return what an UNPACR reads and fills.
+    """Return the datums that an UNPACR reads, and the rows that it fills.
 
     Raises
     ------

@@ -73,8 +73,8 @@ class Place:
         return (1 << self.width) - 1 << self.low
 
 
-# Name and places, each register.low:width. Where there are several units (unpackers 0 and 1, packers 0 to 3), each has a
-# place, in this order. Where the chips differ, Wormhole's places stand before the bar and Blackhole's behind it.
+# Name and places, each register.low:width. If there are several units (unpackers 0 and 1, packers 0 to 3), each has a
+# place, in this order. If the chips differ, Wormhole's places stand before the bar and Blackhole's after it.
 _FIELDS = (
     ("src_a_unsigned", "1.15:1"),
     ("src_b_unsigned", "1.16:1"),

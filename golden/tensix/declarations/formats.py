@@ -135,7 +135,6 @@ class WordLayout:
 
     @property
     def width(self) -> int:
-        """Bits of the word."""
         return sum(each.width for each in self.logical)
 
 

@@ -51,7 +51,6 @@ class MxFormat:
 
     @property
     def largest(self) -> Fraction:
-        """Largest element."""
         return self.element.max if self.element else self.largest_integer * Fraction(2) ** self.step_exponent
 
 

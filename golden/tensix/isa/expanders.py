@@ -42,7 +42,7 @@ from bitpath.golden.tensix.isa.words import decode
 #       (end 0 (end 1))                            7      skip A0        last of all
 #                                                  8      skip B         last of an inner loop
 #
-# Flag bit 0 asks for B and skip B, bit 1 for A1 to A3. A NOP in template 1's start or end stands for no word. An alternative
+# Flag bit 0 asks for B and skip B, bit 1 for A1 to A3. A NOP in template 1's start or end gives no word. An alternative
 # that is no NOP takes turns with the loop word, over all outer rounds, and doubles the inner count.
 #
 # Ref: tt-isa-documentation 3930471, MOPExpander, MOP, MOP_CFG.
@@ -119,7 +119,6 @@ def _template_0(config: Sequence[int], mask: int, count: int) -> Iterator[int]:
 
 
 def _template_1(config: Sequence[int]) -> Iterator[int]:
-    """Yield two nested loops."""
     outer, inner, start, end_0, end_1, loop, alternative, last_of_all, last_of_inner = config
     outer, inner = outer & COUNT_MASK, inner & COUNT_MASK
     turns = [loop] if _is_nop(alternative) else [loop, alternative]
@@ -140,7 +139,7 @@ def _template_1(config: Sequence[int]) -> Iterator[int]:
 
 
 def _is_nop(word: int) -> bool:
-    """Whether a word is a NOP, whatever its other bits; DMANOP and SFPNOP are other instructions."""
+    """Return True if a word is a NOP, whatever its other bits; DMANOP and SFPNOP are other instructions."""
     return word >> OPCODE_LOW == OPCODES["NOP"]
 
 

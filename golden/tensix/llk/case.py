@@ -260,7 +260,6 @@ class Case:
 
     @property
     def formats(self) -> Formats:
-        """The formats as members."""
         return Formats(*(getattr(self, name) for name in FORMAT_FIELDS))
 
     @property
@@ -270,7 +269,6 @@ class Case:
 
     @property
     def numerics(self) -> TensixNumerics:
-        """Numerics of the chip."""
         return CHIP_PRESETS[cast(Chip, self.chip)].numerics
 
     @property
@@ -390,7 +388,7 @@ def _named(fmt: Format | None) -> str:
     return "None" if fmt is None else fmt.name
 
 
-# What executes a case: the chip as golden has it, or one that departs from it in one point.
+# The chip that executes a case: golden's, or one that departs from it in one point.
 
 
 Operands = Callable[[int, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]

@@ -80,7 +80,6 @@ def computed(case: Case, device: Device, src_a: np.ndarray, src_b: np.ndarray | 
 
 
 def _options(case: Case, device: Device) -> dict[str, Any]:
-    """Arguments of every instruction."""
     register = case.formats.register
     formats = {"srca_format": register, "srcb_format": register}
     return {"style": case.style, "dst32": case.dst32, "numerics": device.matrix, **formats}

@@ -189,7 +189,7 @@ _FIGURES = {
 
 
 def rates_table() -> tuple[Rate, ...]:
-    """Return the declared numbers, then what follows from them, each beside the published figure."""
+    """Return the declared numbers, then the numbers that follow from them, each beside the published figure."""
     rows = [
         Rate(quantity="clock", value=CLOCK_GHZ, unit="GHz", source=_SERIES),
         *(Rate(quantity=f"matrix units, {board}", value=count, unit="units", source=_SERIES) for board, count in BOARD_UNITS.items()),

@@ -215,7 +215,7 @@ def matmul(
     """
     _check_operands(a, b, fmt, dst32)
     numerics = numerics_or_default(numerics, chip)
-    # Of the left operand each block of rows has its own part.
+    # Each block of rows has its own part of the left operand.
     program = matmul_program(a[:1], b, fmt=fmt, fidelity=fidelity, dst32=dst32, numerics=numerics)
 
     def multiply(rows: slice, told: Progress | None) -> np.ndarray:

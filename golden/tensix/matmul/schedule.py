@@ -35,7 +35,7 @@ DST_TILES = DST16_ROWS // TILE_ROWS
 
 @dataclass(frozen=True, kw_only=True)
 class TileSchedule:
-    """Cycles of a matmul.
+    """Cycles, loads and stalls of a matmul.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class TileProduct:
 
 @dataclass(frozen=True, kw_only=True)
 class BankMove:
-    """What a product does with the banks of one side: load its tile first; release its bank and flip to the other one after."""
+    """Bank steps of a product on one side: load its tile first; release the bank and flip to the other one after."""
 
     load: bool
     release: bool

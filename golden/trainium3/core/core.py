@@ -111,7 +111,7 @@ def _bytes(operand: Operand, places: np.ndarray, end: int) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassTraffic:
-    """What a traffic class moved: transfers, descriptors and bytes, from the first start to the last end."""
+    """Traffic of a class: transfers, descriptors and bytes, from the first start to the last end."""
 
     transfers: int
     descriptors: int
@@ -126,7 +126,7 @@ class ClassTraffic:
 
 @dataclass(frozen=True, kw_only=True)
 class CoreReport:
-    """What a program took, in ticks of 1/2.4 ns.
+    """Times of a program, in ticks of 1/2.4 ns.
 
     Attributes
     ----------

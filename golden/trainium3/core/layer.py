@@ -342,7 +342,7 @@ CLASSES = (*DEFAULT_CLASSES[:3], TrafficClass(rate256=1760, burst=4096))
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LayerResult:
-    """What the layer left.
+    """Results of a layer, with its report.
 
     Attributes
     ----------

@@ -135,7 +135,6 @@ class Transfer:
 
     @property
     def generator(self) -> Generator:
-        """Who generates the descriptors."""
         return choose_mode(self.mode, cast=self.casts, engine=self.engine)
 
     @property
@@ -160,7 +159,8 @@ def _shaped(name: str, values: np.ndarray, pattern: AccessPattern | HbmPattern) 
     return values.reshape(pattern.shape)
 
 
-# When each instruction of a program runs, in ticks of 1/2.4 ns: TensorE's cycle is one tick, every other engine's is two.
+# When each instruction of a program runs, in ticks of 1/2.4 ns: TensorE's cycle takes one tick, the other engines'
+# cycles take two.
 #
 # An instruction starts when its engine is free and the instructions that it waits for have ended. A transfer's descriptors
 # arrive in their queues after generation and start, and compete there with those of other transfers. Instructions are taken in
@@ -173,7 +173,7 @@ TICKS = {"tensor": 1, "vector": 2, "scalar": 2, "gpsimd": 2, "dma": 2}
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """When an instruction runs.
+    """Start and end of an instruction.
 
     Attributes
     ----------

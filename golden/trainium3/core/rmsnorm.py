@@ -1,6 +1,6 @@
 """SPEC's CPU golden of RMSNorm-Quant in FP32, and the unpacking of the kernel's rows.
 
-Bit-identical to `bitpath.golden.trainium3.exact.reference_row`.
+Results are bit-identical to `bitpath.golden.trainium3.exact.reference_row`.
 
 Ref: "RMSNorm-Quant Kernel Design Specification", AWS Neuron documentation, 2025-12-02, CPU Golden (here SPEC).
 """
@@ -186,7 +186,7 @@ def norm_options(eps_placement: str, sum_order: str) -> tuple[EpsPlacement, SumO
 
 # RMSNorm-Quant: rows normalised by their root mean square, then quantised to FP8, as the kernel's instructions do it.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.rmsnorm_row`, `quantize_row` and `quantize_row_static`.
+# Results are bit-identical to `bitpath.golden.trainium3.exact.rmsnorm_row`, `quantize_row` and `quantize_row_static`.
 #
 # Ref: "RMSNorm-Quant Kernel Design Specification", AWS Neuron documentation, 2025-12-02 (here SPEC), and the kernel that it
 # describes (nki-library, ``rmsnorm_quant.py``, 2026-04; here RQ). Numerics are `TRAINIUM3_RMSNORM_QUANT`'s; points

@@ -89,7 +89,7 @@ ARGUMENT_RANGES: Mapping[str, ArgumentRange] = {
 
 
 class ReduceCommand(Enum):
-    """What an instruction does with the reduction registers."""
+    """Commands of an instruction to the reduction registers."""
 
     IDLE = "idle"  # nothing
     RESET = "reset"  # sets them to the reduction's identity

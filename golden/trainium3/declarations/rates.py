@@ -25,7 +25,7 @@ ROWS, COLUMNS = PARTITIONS, 128
 
 @dataclass(frozen=True, kw_only=True)
 class CoreRates:
-    """Numbers from which the rates of a core and the cycles of its instructions follow.
+    """Numbers that give the rates of a core and the cycles of its instructions.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """The DMA engines' own additions, through FP32: of several sources, and of rows by index.
 
-Bit-identical to `bitpath.golden.trainium3.exact.dma_compute`, `dma_scatter_add` and `dma_gather_add`. Each takes twice the time of a copy.
+Results are bit-identical to `bitpath.golden.trainium3.exact.dma_compute`, `dma_scatter_add` and `dma_gather_add`. Each takes twice the time of a copy.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from bitpath.golden.trainium3.operands.cast import CAST_DTYPES, cast, from_fp32,
 
 # Row gather and scatter by DMA: a table in HBM, one row index for each partition of SBUF.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.dma_gather` and `dma_scatter`.
+# Results are bit-identical to `bitpath.golden.trainium3.exact.dma_gather` and `dma_scatter`.
 #
 # Ref: ``nki.isa`` reference pages, NKI 0.6, and "NKI access patterns", AWS Neuron documentation. Points that they leave open
 # are in `bitpath.golden.trainium3.declarations.memory.CHOICES`.
@@ -96,12 +96,12 @@ def _moved(rows: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 # Read-add-write, an operation of the DMA engines on the side of their destination in SBUF.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.read_add_write`.
+# Results are bit-identical to `bitpath.golden.trainium3.exact.read_add_write`.
 
 
 @checked
 def read_add_write(b: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """Return ``b + a``, each sum rounded once to nearest even: what the transfer of `a` onto `b` leaves in SBUF.
+    """Return ``b + a``, each sum rounded once to nearest even, as a transfer of `a` onto `b` leaves it in SBUF.
 
     Subnormals are kept, NaN is canonical. The transfer takes the time of a copy.
 

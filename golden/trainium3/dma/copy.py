@@ -1,6 +1,6 @@
 """dma_copy: elements of one shape as those of another, cast where the dtypes differ.
 
-Bit-identical to `bitpath.golden.trainium3.exact.dma_copy`.
+Results are bit-identical to `bitpath.golden.trainium3.exact.dma_copy`.
 
 Ref: ``nki.isa.dma_copy`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08). Points that it leaves open are in
 `bitpath.golden.trainium3.declarations.dma.CHOICES`.

@@ -21,7 +21,7 @@ from bitpath.golden.trainium3.declarations.memory import (
 )
 from bitpath.golden.trainium3.memory.access_pattern import AccessPattern, HbmPattern
 
-# Generation of descriptors: who makes them, what is allowed, and the time that it takes.
+# Generation of descriptors: who makes them, their limits, and the time that it takes.
 #
 # Ref: "Descriptor generation" of the NKI guides and ``nki.isa.dma_copy``, NKI 0.6, AWS Neuron documentation; numbers are in
 # `bitpath.golden.trainium3.declarations.memory`.
@@ -122,7 +122,7 @@ def check_mode(dge_mode: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """One run of bytes.
+    """One run of bytes, from source to destination.
 
     Attributes
     ----------

@@ -166,7 +166,7 @@ class _Bucket:
         self.tokens, self.since = self.depth, 0
 
     def opens(self, cycle: int) -> int | None:
-        """The first cycle from `cycle` on with more than 0 tokens if none are taken; None if there is none."""
+        """The first cycle from `cycle` on with more than 0 tokens if none are taken; None if no such cycle exists."""
         if self.rate is None or self._at(cycle) > 0:
             return cycle
         return cycle + -self._at(cycle) // self.rate + 1 if self.rate and self.depth else None

@@ -1,6 +1,6 @@
 """DMA transposes: the first and the last axis change places, bit for bit.
 
-Bit-identical to `bitpath.golden.trainium3.exact.dma_transpose` and `dma_gather_transpose`.
+Results are bit-identical to `bitpath.golden.trainium3.exact.dma_transpose` and `dma_gather_transpose`.
 
     cycles = ceil(tiles * bytes of a tile / (440 * e)),  e = 9/10 from HBM, 1/2 from SBUF
 

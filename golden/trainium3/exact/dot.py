@@ -70,7 +70,8 @@ def psum_write(
 
 @checked
 def selected(numerics: SparseNumerics, pattern: SparsePattern, row: int, code: int) -> tuple[int, int] | None:
-    """Return partition and slot of the moving element that a PE in a row selects by its four-bit tag; None if illegal.
+    """Return partition and slot of the moving element that a PE in a row selects by its four-bit tag, or None for an
+    illegal tag.
 
     Raises
     ------

@@ -175,7 +175,7 @@ def _of_few_bits(x: Fraction, y: Fraction) -> Fraction | None:
 
 
 def _bounds(x: Fraction, y: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-    """Return numbers below and above x**y, from so many fraction bits; equal ones beyond FP32 where it is far beyond."""
+    """Return bounds of x**y, computed with `bits` fraction bits; far outside of FP32's range both are equal."""
     binade = floor_log2(x)
     ln2 = _logarithm(Fraction(2), bits)
     exponent = round((_logarithm(x / scaled(1, binade), bits) + binade * ln2) * y)

@@ -1,6 +1,6 @@
 """The array: scaled four-product dot steps chained down the rows, for all M columns and N moving inputs at once.
 
-Bit-identical to chaining `bitpath.golden.exact.dot_step` from +0.
+Results are bit-identical to chaining `bitpath.golden.exact.dot_step` from +0.
 
 Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation, 2025-12-01, Quad-MXFP8/MXFP4 performance mode.
 """

@@ -162,7 +162,7 @@ def _elements(fmt: FloatFormat, subnormals: bool) -> tuple[np.ndarray, np.ndarra
 
 @cache
 def _scales(fmt: FloatFormat, nan: ScaleNan) -> tuple[np.ndarray, np.ndarray]:
-    """Return the value and the exponent of every scale code; an exponent of 0 for what is not finite."""
+    """Return the value and the exponent of every scale code; an exponent of 0 if it is not finite."""
     values = decode_array(fmt, np.arange(1 << fmt.width))
     if nan is ScaleNan.INFINITY:
         values = np.where(np.isnan(values), np.inf, values)

@@ -27,7 +27,7 @@ from bitpath.golden.trainium3.operands.layout import MX_DTYPES, check_partitions
 
 # PSUM's write port, which receives the array's results.
 #
-# Bit-identical to `bitpath.golden.exact.psum_write`.
+# Results are bit-identical to `bitpath.golden.exact.psum_write`.
 #
 # Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation, 2025-12-01, BF16 Matmul Results in PSUM.
 

@@ -1,6 +1,6 @@
 """nc_matmul: one matmul instruction without scales, from operands in SBUF to a result in PSUM.
 
-Bit-identical to chaining `bitpath.golden.trainium3.exact.multiply_add` from +0.
+Results are bit-identical to chaining `bitpath.golden.trainium3.exact.multiply_add` from +0.
 
 Ref: ``nki.isa.nc_matmul`` reference page, NKI 0.3 to 0.6, and "Trainium3 Architecture Guide for NKI" (AWS Neuron
 documentation, 2025-12-01). `MatmulNumerics` has a field for each point that they leave open; modes have entries in
@@ -37,7 +37,7 @@ from bitpath.golden.trainium3.operands import fp32
 
 # FP8 double row: two elements of K in each PE, added in one step.
 #
-# Bit-identical to chaining `bitpath.golden.exact.dot_step` with two terms and scales of 1 from +0.
+# Results are bit-identical to chaining `bitpath.golden.exact.dot_step` with two terms and scales of 1 from +0.
 #
 # Ref: "Trainium2 Architecture Guide for NKI", double FP8 performance mode; ``nki.isa.nc_matmul`` reference page, NKI 0.6.
 
@@ -98,7 +98,7 @@ def _as_words(numerics: DotNumerics, data: np.ndarray) -> tuple[np.ndarray, Floa
 #     lo = x - hi    |             | lower 12    |  normalised, exact
 #                    +-------------+-------------+
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.split12`. Choices are in
+# Results are bit-identical to `bitpath.golden.trainium3.exact.split12`. Choices are in
 # `bitpath.golden.trainium3.declarations.tensor.CHOICES`.
 
 

@@ -85,12 +85,12 @@ class AccessPattern:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Partitions, then the nums."""
+        """The partitions, then the num of each pair."""
         return self.partitions, *(num for _, num in self.pattern)
 
     @property
     def size(self) -> int:
-        """Elements in all partitions."""
+        """Number of elements in all partitions."""
         return prod(self.shape)
 
     def byte_offsets(self) -> np.ndarray:
@@ -129,12 +129,12 @@ class HbmPattern:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The nums."""
+        """The num of each pair."""
         return tuple(num for _, num in self.pattern)
 
     @property
     def size(self) -> int:
-        """Number of elements."""
+        """Number of elements of the pattern."""
         return prod(self.shape)
 
     def byte_offsets(self) -> np.ndarray:

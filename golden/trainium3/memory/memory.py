@@ -1,4 +1,4 @@
-"""SBUF, PSUM and HBM as bytes, of which the model knows whether anything has written them.
+"""SBUF, PSUM and HBM as bytes; the model knows for each byte whether anything has written it.
 
 Ref: "Trainium/Inferentia2 Architecture Guide for NKI" and "Trainium3 Architecture Guide for NKI", AWS Neuron documentation.
 Points that they leave open are in `bitpath.golden.trainium3.declarations.memory.CHOICES`.
@@ -69,7 +69,7 @@ class Memory:
 
 
 class PartitionedMemory(Memory):
-    """A memory of partitions."""
+    """A memory of partitions, with a state for each byte."""
 
     @checked
     def read(self, ap: AccessPattern) -> np.ndarray:
@@ -116,7 +116,7 @@ class Sbuf(PartitionedMemory):
 
 
 class Hbm(Memory):
-    """HBM: linear bytes.
+    """HBM as linear bytes, with a state for each.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def copy_elements(
 
 
 def _repeat(values: np.ndarray, dst_ap: AccessPattern, src_ap: AccessPattern) -> None:
-    """Put into `values` [partitions, elements] what the copy itself has written before it reads them."""
+    """Put into `values` [partitions, elements] the elements that the copy itself has written before it reads them."""
     shift = src_ap.start - dst_ap.start
     shared = range(max(0, -shift), min(dst_ap.partitions, dst_ap.partitions - shift))
     if not shared:
@@ -260,7 +260,7 @@ class Psum(PartitionedMemory):
         random_bits: np.ndarray | None = None,
         multi_bank: bool = False,
     ) -> None:
-        """Write the array's results, or add them in FP32 to what is there: `psum_write` at addresses.
+        """Write the array's results, or add them in FP32 to the partial sums there: `psum_write` at addresses.
 
         Parameters
         ----------

@@ -1,6 +1,6 @@
 """Casts between the 13 dtypes of a NeuronCore's engines and DMA engines, on arrays.
 
-Bit-identical to `bitpath.golden.trainium3.exact.conversions`; the rules are in
+Results are bit-identical to `bitpath.golden.trainium3.exact.conversions`; the rules are in
 `bitpath.golden.trainium3.declarations.dtypes.CHOICES`.
 """
 

@@ -1,6 +1,6 @@
 """FP32 arithmetic of the engines on arrays, and how operands are read and results written.
 
-Bit-identical to `bitpath.golden.scalar.fp32`. numpy's float32 sum, product and quotient are IEEE 754's, each rounded once to
+Results are bit-identical to `bitpath.golden.scalar.fp32`. numpy's float32 sum, product and quotient are IEEE 754's, each rounded once to
 nearest even with subnormals; reciprocal and roots are those of `bitpath.golden.arrays.fp32`. Casts go through the codec's
 rounder.
 """
@@ -14,7 +14,7 @@ from bitpath.golden.trainium3.exact.functions import power as exact_power
 
 # x to the power of y on float32 arrays, rounded once to nearest even.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.functions`.
+# Results are bit-identical to `bitpath.golden.trainium3.exact.functions`.
 
 
 _DOUBT = 2.0**-40

@@ -136,7 +136,7 @@ def check_partitions(name: str, partitions: int) -> None:
 
 
 def check_scale_offset(name: str, offset: int) -> int:
-    """Return the partition in a quadrant from which scales lie; raise TypeError or ValueError for a wrong one."""
+    """Return the first partition of the scales in a quadrant; raise TypeError or ValueError for a wrong one."""
     if integer(name, offset) not in SCALE_OFFSETS:
         raise ValueError(f"{name} must be {one_of(SCALE_OFFSETS)}, not {offset}")
     return offset

@@ -1,6 +1,6 @@
 """quantize_mx: BF16 or FP16 tiles to MX elements and scales, and back.
 
-Bit-identical to `bitpath.golden.exact.quantize_block` on every block of 8 partitions by 4 columns.
+Results are bit-identical to `bitpath.golden.exact.quantize_block` on every block of 8 partitions by 4 columns.
 
 Ref: ``nki.isa.quantize_mx`` reference page, NKI 0.3 (rule "ocp") and 0.5 (rule "nki05"); OCP Microscaling Formats (MX)
 1.0, section 6.3.

@@ -176,7 +176,7 @@ def _check_tags(tags: np.ndarray, pattern: str, shape: SparsePattern) -> None:
 
 # nc_matmul_sparse: a compressed stationary operand times a dense moving one.
 #
-# Bit-identical to chaining `bitpath.golden.trainium3.exact.multiply_add` over the elements that
+# Results are bit-identical to chaining `bitpath.golden.trainium3.exact.multiply_add` over the elements that
 # `bitpath.golden.trainium3.exact.selected` names.
 #
 # Ref: "NeuronCore-v4 architecture"; "Trainium2 Architecture Guide for NKI", structured sparsity.

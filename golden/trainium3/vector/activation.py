@@ -1,6 +1,6 @@
 """activation and activation_reduce: ScalarE's function of scaled and biased data.
 
-Bit-identical to composing `bitpath.golden.scalar.fp32`, `bitpath.golden.trainium3.exact.functions` and
+Results are bit-identical to composing `bitpath.golden.scalar.fp32`, `bitpath.golden.trainium3.exact.functions` and
 `bitpath.golden.trainium3.exact.functions`.
 
 Ref: ``nki.isa.activation`` and ``nki.isa.activation_reduce`` reference pages, NKI 0.3 (AWS Neuron documentation,
@@ -51,9 +51,9 @@ from bitpath.golden.trainium3.vector.engine import (
 
 # ScalarE's functions that no IEEE operation gives: the FP32 number nearest to the mathematical function.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.functions`, which has the formulas. float64 gives a value and a bound of
-# its error. Where both ends of the interval round to one FP32 number, that is the result; the few other elements, zeros of
-# log too, go to the exact twin (Ziv's rounding test).
+# Results are bit-identical to `bitpath.golden.trainium3.exact.functions`, which has the formulas. float64 gives a value and a bound of
+# its error. If both ends of the interval round to one FP32 number, that number is the result; the few other elements,
+# zeros of log too, go to the exact twin (Ziv's rounding test).
 
 
 Form = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -183,7 +183,7 @@ NEAREST: Mapping[str, Unary] = {name: _nearest(name) for name in FORMS}
 
 # exponential: VectorE's exp(src - max), with a running sum for softmax.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.functions` and sums in FP32.
+# Results are bit-identical to `bitpath.golden.trainium3.exact.functions` and sums in FP32.
 #
 # Ref: ``nki.isa.exponential`` reference page, NKI 0.3 to 0.5, and "Trainium3 Architecture Guide for NKI" (AWS Neuron
 # documentation, 2025-12-01). The algorithm is declared by `ExponentialNumerics`; the vendor's is not public.
@@ -374,7 +374,7 @@ def _activate(data: np.ndarray, op: str, scale: float | np.ndarray, bias: float 
 
 # activate2: ScalarE's Activation2, two operations with immediates, a function, and a reduction onto 128 registers.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.vector`; the rules are in
+# Results are bit-identical to `bitpath.golden.trainium3.exact.vector`; the rules are in
 # `bitpath.golden.trainium3.declarations.engines.CHOICES`.
 #
 # Ref: ``nki.isa.activate2`` reference page, NKI 0.6, and "Trainium3 Architecture Guide for NKI" (AWS Neuron documentation,

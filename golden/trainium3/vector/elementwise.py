@@ -46,7 +46,7 @@ from bitpath.golden.trainium3.vector.engine import (
 
 # tensor_tensor: an operator of two tiles, element by element.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.tensor_tensor`.
+# Results are bit-identical to `bitpath.golden.trainium3.exact.tensor_tensor`.
 #
 # Ref: ``nki.isa.tensor_tensor`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08).
 
@@ -329,7 +329,7 @@ def tensor_copy(
 
 # tensor_copy_predicated: elements of a tile where a predicate holds, those of the destination elsewhere.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.copy_row_predicated`.
+# Results are bit-identical to `bitpath.golden.trainium3.exact.copy_row_predicated`.
 #
 # Ref: ``nki.isa.tensor_copy_predicated`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08).
 
@@ -371,7 +371,7 @@ def tensor_copy_predicated(
 
 # memset: a tile filled with one number.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.memset_element`.
+# Results are bit-identical to `bitpath.golden.trainium3.exact.memset_element`.
 #
 # Ref: ``nki.isa.memset`` reference page, NKI 0.6, and the release notes of NKI 0.3 (AWS Neuron documentation, 2026-08).
 

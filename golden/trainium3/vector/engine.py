@@ -283,7 +283,7 @@ INTEGER_OPERATORS: Mapping[str, Binary] = {"add": np.add, "subtract": np.subtrac
 # Sums are added in FP32 from the first element on, or exactly with one rounding; which of them the machine does no document
 # states, so every sum names its order. Products are rounded to FP32 from the first element on.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.reduce_row`.
+# Results are bit-identical to `bitpath.golden.trainium3.exact.reduce_row`.
 
 
 SumOrderName = Literal["serial", "exact"]
@@ -304,7 +304,7 @@ _BINS = FP32.exponent_mask
 
 
 def check_reduction(name: str, op: str) -> None:
-    """Raise TypeError or ValueError unless a reduction is one of VectorE's."""
+    """Raise TypeError or ValueError unless VectorE has the reduction."""
     check_choice(name, op, IDENTITIES)
 
 

@@ -1,6 +1,6 @@
 """dropout: elements of a tile replaced by zero at random.
 
-Bit-identical to `bitpath.golden.trainium3.exact.dropout_element`.
+Results are bit-identical to `bitpath.golden.trainium3.exact.dropout_element`.
 
 Ref: ``nki.isa.dropout`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08).
 """
@@ -30,7 +30,7 @@ from bitpath.golden.trainium3.vector.engine import (
 
 # XORWOW: the random numbers of VectorE's and GpSimd's lanes, and the instructions that use them.
 #
-# Bit-identical to `bitpath.golden.exact.trainium3.xorwow_lane`, `column_bits` and `uniform`.
+# Results are bit-identical to `bitpath.golden.exact.trainium3.xorwow_lane`, `column_bits` and `uniform`.
 #
 # Ref: "Trainium3 Architecture Guide for NKI" and the ``nki.isa.rand_*`` reference pages, NKI 0.5 (AWS Neuron
 # documentation); G. Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8(14), 2003.
@@ -182,7 +182,7 @@ def _check_count(name: str, count: int) -> None:
 
 # rng: random bits of VectorE's generators, and the state that set_rng_seed gives them.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.rng_element` and `seed_word`.
+# Results are bit-identical to `bitpath.golden.trainium3.exact.rng_element` and `seed_word`.
 #
 # Ref: ``nki.isa.rng`` and ``nki.isa.set_rng_seed`` reference pages, NKI 0.6 (AWS Neuron documentation, 2026-08);
 # A. Appleby, MurmurHash3 (2011), for the mixing of the seed, which the vendor does not describe.
@@ -190,7 +190,7 @@ def _check_count(name: str, count: int) -> None:
 
 @checked
 def rng(source: Xorwow, count: int, *, dtype: np.dtype | type | str = np.uint32) -> np.ndarray:
-    """Return the lowest bits of the next numbers of each lane, as many as an element of `dtype` has.
+    """Return the lowest bits of the next numbers of each lane, in the width of `dtype`.
 
     Parameters
     ----------
@@ -241,7 +241,8 @@ def seeded_state(seed: int, *, lanes: int = PARTITIONS) -> np.ndarray:
 
 @checked
 def dropout(source: Xorwow, data: np.ndarray, prob: float | np.ndarray) -> np.ndarray:
-    """Return a tile with +0 where ``u < prob``; u is `rand2`'s number in [0, 1) for the element. Nothing is rescaled.
+    """Return a tile with +0 where ``u < prob``; u is `rand2`'s number in [0, 1) for the element. Kept elements are not
+    rescaled.
 
     The other elements keep their bits. A probability of 0 keeps all elements, 1 none; NaN drops them.
 

@@ -362,7 +362,7 @@ _NUMBERS = (
 
 @checked
 def rates_table() -> tuple[Rate, ...]:
-    """Return the declared numbers, then what follows from them, each beside the vendor's figure."""
+    """Return the declared numbers, then the numbers that follow from them, each beside the vendor's figure."""
     rates, sources = CORE_RATES.numerics, CORE_RATES.sources
     rows = [
         Rate(quantity=quantity, value=getattr(rates, name), unit=unit, source=sources[name])

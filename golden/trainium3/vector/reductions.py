@@ -1,6 +1,6 @@
 """max8, nc_find_index8 and nc_match_replace8: the eight largest numbers of each row, where they are, and without them.
 
-Bit-identical to `bitpath.golden.trainium3.exact.max8_row`, `find_index8_row` and `match_replace8_row`; the rules are in
+Results are bit-identical to `bitpath.golden.trainium3.exact.max8_row`, `find_index8_row` and `match_replace8_row`; the rules are in
 `bitpath.golden.trainium3.declarations.engines.CHOICES`.
 
 Ref: ``nki.isa.max8``, ``nki.isa.nc_find_index8`` and ``nki.isa.nc_match_replace8`` reference pages, and the release
@@ -86,9 +86,9 @@ def tensor_reduce(
     return write(-reduced if negate else reduced, dtype)
 
 
-# select_reduce: an element of a tile or another value, by a predicate, and the maximum of what was selected.
+# select_reduce: an element of a tile or another value, by a predicate, and the maximum of the selected elements.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.select_row`.
+# Results are bit-identical to `bitpath.golden.trainium3.exact.select_row`.
 #
 # Ref: ``nki.isa.select_reduce`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08).
 
@@ -144,7 +144,7 @@ def select_reduce(
 
 # range_select: the elements of a tile whose index lies between two bounds, and the maximum of the result.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.select_range`.
+# Results are bit-identical to `bitpath.golden.trainium3.exact.select_range`.
 #
 # Ref: ``nki.isa.range_select`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08).
 
@@ -214,7 +214,7 @@ def range_select(
 
 # softmax of rows, as a chain of VectorE's instructions.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.softmax`.
+# Results are bit-identical to `bitpath.golden.trainium3.exact.softmax`.
 #
 # Ref: "Trainium3 Architecture Guide for NKI", VectorE's exponential (AWS Neuron documentation, 2026-08).
 
@@ -245,7 +245,7 @@ def softmax(data: np.ndarray, *, dtype: np.dtype | type | str = np.float32) -> n
 
 # bn_stats and bn_aggr: counts, means and variances of rows, in parts and put together.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.bn_stats_row` and `bn_aggr_row`; the order of their operations is in
+# Results are bit-identical to `bitpath.golden.trainium3.exact.bn_stats_row` and `bn_aggr_row`; the order of their operations is in
 # `bitpath.golden.trainium3.declarations.engines.CHOICES`.
 #
 # Ref: ``nki.isa.bn_stats`` and ``nki.isa.bn_aggr`` reference pages, NKI 0.6 (AWS Neuron documentation, 2026-08).
@@ -322,7 +322,7 @@ def bn_aggr(data: np.ndarray, *, dtype: np.dtype | type | str = np.float32) -> n
 
 # tensor_scalar_cumulative: an operation with a number for each partition, then a running reduction of the row.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.cumulate_row`.
+# Results are bit-identical to `bitpath.golden.trainium3.exact.cumulate_row`.
 #
 # Ref: ``nki.isa.tensor_scalar_cumulative`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08).
 
@@ -385,7 +385,7 @@ def tensor_scalar_cumulative(
 
 # tensor_tensor_scan: a recurrence along each row, over the elements of two tiles.
 #
-# Bit-identical to `bitpath.golden.trainium3.exact.scan_row`.
+# Results are bit-identical to `bitpath.golden.trainium3.exact.scan_row`.
 #
 # Ref: ``nki.isa.tensor_tensor_scan`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08).
 
@@ -461,7 +461,8 @@ def max8(src: np.ndarray, *, dtype: np.dtype | type | str = np.float32) -> np.nd
     """
     dtype = output_dtype(dtype)
     codes = _read_row("src", src, MAX8_VALUES).view(np.int32)
-    # With the lower bits of negative numbers inverted, codes as integers have the order of their numbers; NaN is on top.
+    # With the lower bits of negative numbers inverted, codes as integers have the order of their numbers; NaN sorts
+    # above all numbers.
     order = np.partition(_ordered(codes), -MAX8_VALUES, axis=1)[:, -MAX8_VALUES:]
     return write(_ordered(np.sort(order, axis=1)[:, ::-1]).view(np.float32), dtype)
 
