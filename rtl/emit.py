@@ -240,7 +240,7 @@ def emit_flat(unit: str, config: Any, out: Path, name: str | None = None, vector
 
 def require_identifier(name: str) -> None:
     """Raise ValueError unless ``name`` is a Verilog identifier that needs no escape."""
-    # Yosys escapes keywords.
+    # Yosys escapes Verilog's keywords.
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or f"module {name}(" not in verilog._convert_rtlil_text(
         f"module \\{name}\nend\n"
     ):
@@ -249,7 +249,7 @@ def require_identifier(name: str) -> None:
 
 def port_names(text: str, module: str) -> tuple[str, ...]:
     """Return the names of a module's ports from its Verilog."""
-    # Yosys breaks long lines.
+    # Yosys breaks long lines itself.
     found = re.search(rf"^module {module}\((.*?)\);", text, re.MULTILINE | re.DOTALL)
     return tuple(found[1].replace(",", " ").split()) if found else ()
 
@@ -296,7 +296,7 @@ def _written(unit: str, config: Any, out: Path, text: Text) -> Emitted:
     out.mkdir(parents=True, exist_ok=True)
     stale = _emitted_before(manifest) - files.keys()
     with ExitStack() as stack:
-        # All are written before one is replaced. The stack ends with the one that it took first, the manifest.
+        # All are written before one is replaced. The stack ends with its first entry, the manifest.
         for path, written in reversed(files.items()):
             new = stack.enter_context(replacing(path))
             new.write(written.encode())

@@ -47,7 +47,6 @@ class FlatPort:
 
     @property
     def declaration(self) -> str:
-        """Direction, type and name."""
         words = (self.direction, "wire", "signed" * self.signed, f"[{self.bits - 1}:0]" * (self.bits > 1), self.name)
         return " ".join(filter(None, words))
 

@@ -16,11 +16,9 @@ class Fault(enum.Enum, shape=3):
     OPERATION = 1  # no such operation, mode, tiling or psum_accumulate_flag in this unit, or in one of this size
     DTYPE = 2  # dtypes, formats or sizes of elements that the operation does not take; stochastic rounding to FP32
     PARTITIONS = 3  # no partition, or one beyond the last; in MX not whole quadrants, or an odd number of columns
-    START = 4  # so many partitions, or such a tile, may not start there
+    START = 4  # these partitions, or this tile, may not start there
     NUM = 5  # a pair of no elements
-    COUNT = (
-        6  # no elements, or operands of different numbers; a chain has not so many partial sums, or no room for them
-    )
+    COUNT = 6  # no elements, or operands of different numbers; a chain lacks these partial sums, or the room for them
     RANGE = 7  # an element outside its memory or bank
 
 

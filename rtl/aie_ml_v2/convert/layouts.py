@@ -48,7 +48,6 @@ class MxCode(enum.Enum, shape=2):
 
     @property
     def fmt(self) -> MxFormat:
-        """Return the declared format."""
         return {MxCode.MX9: MX9, MxCode.MX6: MX6, MxCode.MX4: MX4}[self]
 
     @classmethod
@@ -134,7 +133,6 @@ class BlockLayouts:
 
     @property
     def elements(self) -> int:
-        """Elements of a block."""
         return self.formats[0].elements
 
     @property

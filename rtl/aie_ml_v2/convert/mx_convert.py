@@ -151,7 +151,7 @@ class MxElement(wiring.Component):
         exponent = self.i[FP32.fraction_bits : FP32.width - 1]
         negative = self.i[-1]
 
-        # A subnormal has exponent 1 and no hidden bit: under exponent 0 it is one place higher.
+        # A subnormal has exponent 1 and no hidden bit: its significand moves up by one place, to exponent 0.
         normal = Cat(fraction, 1)
         subnormal = Const(0, FP32.precision) if self.flush else Cat(0, fraction)
         significand = Mux(exponent.any(), normal, subnormal)

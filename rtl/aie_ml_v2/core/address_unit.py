@@ -36,8 +36,8 @@ POINTER_USE = data.StructLayout(
     {
         "address": ADDRESS,
         "steps": 1,  # the pointer is updated
-        "counts": 1,  # its counters are
-        "is_relative": 1,  # 0 stands for the pointer
+        "counts": 1,  # the counters are updated
+        "is_relative": 1,  # 0 means the pointer
     }
 )
 """Layout of a slot's use of a pointer and its modifier."""
@@ -110,7 +110,7 @@ class AddressUnit(wiring.Component):
         counted = (address.mode == AguMode.TWO_D) | (address.mode == AguMode.THREE_D)
         own, outer = address.register, address.register[:2]
         p, m_, dn, dj, dc = (kinds[kind] for kind in list(AddressKind)[:5])
-        # Those of a 3D address's outer dimension.
+        # Registers of a 3D address's outer dimension.
         dn2, dj2, dc2 = (each[REGISTERS // 2 :] for each in (dn, dj, dc))
         pointer = p[address.pointer]
         request, result = agu.i.p, agu.o.p

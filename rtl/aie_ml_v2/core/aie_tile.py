@@ -228,7 +228,6 @@ class AieTile(wiring.Component):
             self._shuffle(m, platform, goes, issue.mv, vectors)
 
     def _shuffle(self, m: Module, platform, goes: Value, slot: data.View, vectors) -> None:
-        """The slot mv."""
         unit = instantiate(m, platform, "shuffle", Shuffle, ShuffleConfig())
         valid = Signal()
         to, exponents = Signal.like(slot.to, reset_less=True), Signal(reset_less=True)
@@ -258,7 +257,6 @@ class AieTile(wiring.Component):
         ]
 
     def _count(self, m: Module, platform, goes: Value, check, loads, stores, memory) -> None:
-        """Counters of the run."""
         counters = instantiate(m, platform, "counters", RunCounters)
         accesses = Cat([*(access.valid for access in loads.access), stores.access.valid])
         m.d.comb += [
@@ -285,7 +283,7 @@ class AieTile(wiring.Component):
         )
 
     def _host(self, m: Module, vectors, accumulators, addresses, loads, stores) -> Value:
-        """Accesses of the host to registers; return what is wrong with one, which reads or writes nothing."""
+        """Access registers for the host; return the fault of an access, which then reads or writes nothing."""
         request = self.host.p
         counts = {
             HostSpace.VECTOR: SLOTS * self.config.pairs,

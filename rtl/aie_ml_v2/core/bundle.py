@@ -27,7 +27,7 @@ class LoadOp(enum.Enum, shape=3):
 
 
 class PopFormat(enum.Enum, shape=2):
-    """What a pop takes: 64 bytes, 64 elements of MX9, or two compressed chunks, into X, or X, G and E."""
+    """Data that a pop takes: 64 bytes, 64 elements of MX9, or two compressed chunks, into X, or X, G and E."""
 
     BYTES = 0
     MX9 = 1

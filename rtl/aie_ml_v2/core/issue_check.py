@@ -141,7 +141,7 @@ class IssueCheck(wiring.Component):
         return updated
 
     def _earlier(self, updated: dict[str, Value], slot: str) -> list[tuple[Value, Value]]:
-        """Return what a slot updates beside what each slot before it does."""
+        """Return the registers that a slot updates, paired with those of each slot before it."""
         slots = list(updated)
         return [(updated[slot], updated[each]) for each in slots[: slots.index(slot)]] if slot in updated else []
 
@@ -278,7 +278,7 @@ def _one_of(value: Value, allowed: Iterable) -> Value:
 
 
 def _aligned(register: data.View) -> Value:
-    """Whether a name's lowest slot is one that a register of its size has."""
+    """Return 1 if a name's lowest slot suits a register of its size."""
     return ~(register.index[:2] & Cat(register.size != W, register.size == Y)).any()
 
 

@@ -48,7 +48,8 @@ def srs_size(slot: data.View) -> Value:
 
 
 class StoreUnit(wiring.Component):
-    """An operation a cycle. Structural hazard: SRS in the cycle after a push or a flush; both would access memory in one cycle.
+    """It takes an operation a cycle. Structural hazard: SRS in the cycle after a push or a flush; both would access
+    memory in one cycle.
 
     Parameters
     ----------

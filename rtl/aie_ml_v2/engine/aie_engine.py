@@ -354,7 +354,7 @@ class AieEngine(wiring.Component):
         return m
 
     def _wrong_write(self) -> Value:
-        """Return what is wrong with a host write; it is taken and writes nothing."""
+        """Return the fault of a host write; a faulty write is taken and changes nothing."""
         memory, address = self.write.p.memory, self.write.p.address
         places = self.config.unit.accumulators * self.config.unit.parts
         sizes = {AieMemory.X: self.config.x_depth, AieMemory.Y: self.config.y_depth, AieMemory.ACCUMULATORS: places}

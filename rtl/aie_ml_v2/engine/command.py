@@ -120,7 +120,7 @@ def beat_step_layout(config: AieEngineConfig) -> data.StructLayout:
     )
 
 
-# Check of a command: what the engine refuses before its queue.
+# Check of a command: the engine refuses a faulty one before its queue.
 
 
 FORMATS = {MacMode.of(mode): len(mode.formats) for mode in (FLOAT16, FLOAT8)}
@@ -128,7 +128,8 @@ FORMATS = {MacMode.of(mode): len(mode.formats) for mode in (FLOAT16, FLOAT8)}
 
 
 class CommandCheck(wiring.Component):
-    """Combinational: latency 0. Fields that a mode or a command without a store does not read may hold anything.
+    """It is combinational, with latency 0. Fields that a mode or a command without a store does not read may hold
+    anything.
 
     Parameters
     ----------

@@ -109,12 +109,13 @@ class FloatToFix(wiring.Component):
         m = Module()
         decode = instantiate(m, platform, "decode", Decode, (FP32,))
         number = decode.o
-        # From -127 to 189. Exponent 255 is beyond the window with every shift, so that infinity needs no case.
+        # The places are -127 to 189. Exponent 255 is beyond the window with every shift, so that infinity needs no
+        # case.
         places = Signal(signed(FP32.exponent_bits + 1))
         align = instantiate(m, platform, "align", Align, FP32.precision, WORD_BITS + 1, MAX_SHIFT, Dropped.STICKY)
         sticky, guard, kept = align.o[0], align.o[1], align.o[2:]
         up = increment(Rounding.RNE, odd=kept[0], guard=guard, sticky=sticky, negative=Const(0))
-        # What is rounded was shifted right, which leaves room for the carry.
+        # A number that is rounded was shifted right, which leaves room for the carry.
         rounded = Signal(WORD_BITS)
         beyond = Signal()
         m.d.comb += [
@@ -123,7 +124,7 @@ class FloatToFix(wiring.Component):
             align.i.eq(number.significand),
             align.shift.eq(shift_of(places[: FP32.exponent_bits], SHIFT_BITS)),
             rounded.eq(kept + up),
-            # Of magnitude 2**31 only the negative integer fits.
+            # Only the negative integer fits at magnitude 2**31.
             beyond.eq((places < 0) | (rounded[-1] & (~number.sign | rounded[:-1].any()))),
         ]
         with m.If(number.nan):

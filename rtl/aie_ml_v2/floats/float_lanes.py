@@ -190,7 +190,7 @@ class NarrowLane(wiring.Component):
         self, m: Module, fmt: FloatFormat, code: Signal, rounded: Signal, fraction: Value, finite: Value
     ) -> None:
         """Drive the code without sign, the output, and the flags of the upper end of a format."""
-        largest, beyond = fmt.max_code, fmt.max_code + 1  # infinity, or NaN where there is none
+        largest, beyond = fmt.max_code, fmt.max_code + 1  # infinity, or NaN in formats without infinity
         saturates_finite, saturates_infinite = self.control.saturation
         ieee = fmt.specials is Specials.IEEE
         payload = fraction[-fmt.fraction_bits :]
@@ -266,7 +266,7 @@ class FloorLane(wiring.Component):
         sticky, magnitude = align.o[0], align.o[1:]
         top, rest = magnitude[-1], magnitude[:-1].any() | sticky
         beyond = Signal()
-        # Of the magnitudes with a leading bit at the top, only -2**31 is in the range.
+        # Only -2**31 is in the range among the magnitudes with a leading bit at the top.
         m.d.comb += beyond.eq(~nan & (distance[-1] | (top & (~sign | rest))))
         limit = Cat((~sign).replicate(INTEGER_BITS - 1), sign)
         with m.If(nan):

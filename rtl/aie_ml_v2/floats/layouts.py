@@ -57,7 +57,6 @@ class FloatCode(enum.Enum, shape=3):
 
     @property
     def fmt(self) -> FloatFormat:
-        """Return the declared format."""
         return (*FLOAT16_FORMATS, *FLOAT8_FORMATS)[self.value]
 
     @classmethod

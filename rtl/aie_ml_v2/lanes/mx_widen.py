@@ -1,4 +1,4 @@
-"""MX blocks to FP32.
+"""Conversion of MX blocks to FP32.
 
 Ref: AM027 lists the conversion; the AIE API multiplies by an identity block, which gives the same numbers.
 """

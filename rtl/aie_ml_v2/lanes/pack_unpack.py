@@ -22,7 +22,7 @@ from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit,
 
 
 class PackElement(wiring.Component):
-    """``o = saturate(i)``; combinational.
+    """``o = saturate(i)``, in combinational logic.
 
     Without saturation the low bits are kept. Signed numbers end at ``-2**(bits - 1)``, in symmetric saturation one above it;
     unsigned ones have one limit.

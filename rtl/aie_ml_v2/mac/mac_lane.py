@@ -334,8 +334,8 @@ def _significand(code: Value) -> Value:
 # Final adder of a lane: aligned floating-point terms, or integers (cycle 5, floats 6).
 #
 # ``total = sum((-1)**negative[k] * (magnitude[k] + up[k]))``, exact in ``TermPlan.total_bits``;
-# ``integer_total = +-product_sum +- (acc1 << 16 if shift16 else acc1) +- acc2`` modulo 2**32. Of a lane of 64 bits, the lower
-# half adds the ones that complete the negations, and hands its carry, at most 3, to the upper half::
+# ``integer_total = +-product_sum +- (acc1 << 16 if shift16 else acc1) +- acc2`` modulo 2**32. In a lane of 64 bits, the
+# lower half adds the 1s that complete the negations, and hands its carry, at most 3, to the upper half::
 #
 #      upper half    ~products + ~acc1 + ~acc2 + carry <--+-- lower half    ~products + ~acc1 + ~acc2 + 3
 #

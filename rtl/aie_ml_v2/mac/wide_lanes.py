@@ -49,7 +49,6 @@ class WideLanesConfig:
 
     @property
     def lane(self) -> MacLaneConfig:
-        """Configuration of either lane."""
         return MacLaneConfig(modes=self.modes, numerics=self.numerics, chained=True, stalls=self.stalls)
 
 

@@ -68,8 +68,8 @@ def tanh_breakpoints() -> Iterator[int]:
 
 
 def tanh_table() -> list[tuple[int, int]]:
-    """Return for each segment its first code's result less FIRST_RESULT, and the place in it from which on the result
-    is one more, ``2**SEGMENT_BITS`` if none is."""
+    """Return for each segment its first code's result less FIRST_RESULT, and the first place in it with the next
+    result, or ``2**SEGMENT_BITS``."""
     breakpoints, size = list(tanh_breakpoints()), 1 << SEGMENT_BITS
     table = []
     for start in range(FIRST_SEGMENT << SEGMENT_BITS, FIRST_SEGMENT + SEGMENTS << SEGMENT_BITS, size):

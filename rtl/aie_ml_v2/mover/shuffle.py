@@ -35,7 +35,7 @@ def source(place: int, mode: ShuffleMode) -> int:
 
 
 class Shuffle(Registered):
-    """Permutes fields. Codes without a mode give 0; so do E, G and F in modes of fields below 64 bits.
+    """Permutes fields of registers. Codes without a mode give 0; E, G and F are 0 too in modes of fields below 64 bits.
 
     Parameters
     ----------

@@ -219,7 +219,7 @@ def spread(bits: Value) -> Value:
 
 
 class AluOrder(wiring.Component):
-    """Combinational order. A lane's bit stands at each of its bytes.
+    """Combinational order. Each byte of a lane holds the lane's bit.
 
     Members
     -------
@@ -291,7 +291,7 @@ class AluOrder(wiring.Component):
 
 
 class AluGroup(wiring.Component):
-    """Combinational values and flags of a group. A lane's flag stands at each of its bytes.
+    """Combinational values and flags of a group. Each byte of a lane holds the lane's flag.
 
     Members
     -------

@@ -38,8 +38,8 @@ from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit,
 
 # Digit of the recurrence of reciprocal, square root and reciprocal square root.
 #
-# Of a significand m, for the reciprocal in [1, 2), else in [1, 4), all find the largest Y on a grid of 2**-j whose residue R is
-# not negative:
+# For a significand m, in [1, 2) for the reciprocal, else in [1, 4), all find the largest Y on a grid of 2**-j whose
+# residue R is not negative:
 #
 #     reciprocal                 R = 2**j * (1 - m * Y)
 #     square root                R = 2**j * (m - Y * Y)
@@ -341,7 +341,7 @@ class ScalarFunctions(wiring.Component):
         ]
         reciprocal, root = (control.op == code for code in (FunctionCode.INV, FunctionCode.SQRT))
         significand, exponent = normalize.o.significand, normalize.o.exponent
-        # Of an odd exponent the roots leave a factor of two in the significand.
+        # The roots leave a factor of two of an odd exponent in the significand.
         odd = exponent[0] & ~reciprocal
         operand = Signal(STEP_BITS)
         one = Signal()

@@ -39,7 +39,7 @@ class AguMode(enum.Enum, shape=2):
 
 
 def agu_request(config: AguConfig) -> data.StructLayout:
-    """Layout of a pointer and the registers of its modifier; an immediate stands in ``m``, or ``dj`` if indexed."""
+    """Layout of a pointer and the registers of its modifier; ``m`` holds an immediate, or ``dj`` if indexed."""
     names = ("p", "m", "dn", "dj", "dc", "dn2", "dj2", "dc2")
     return data.StructLayout({"mode": AguMode} | dict.fromkeys(names, config.address_bits))
 

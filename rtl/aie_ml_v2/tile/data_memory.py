@@ -80,7 +80,7 @@ REQUESTERS = 4
 
 
 class MemoryBank(wiring.Component):
-    """Serves one request a cycle: the first of the core's, and an outside one if there is none, or if it is ``owed``.
+    """Serves one request a cycle: the core's first one, or an outside one if the core has none or it is ``owed``.
 
     Latency: a word comes one cycle after its request is served.
 
@@ -139,7 +139,7 @@ class MemoryBank(wiring.Component):
         return m
 
 
-# Where an access lies in data memory: its pair of banks, their word, the bytes of it, and what is wrong with its address.
+# Place of an access in data memory: its pair of banks, their word, the bytes of it, and the fault of its address.
 
 
 def access_layout(config: DataMemoryConfig) -> data.StructLayout:
@@ -281,7 +281,7 @@ ERROR = data.StructLayout({"unaligned": 3, "outside": 3})
 
 
 def store_layout(config: DataMemoryConfig) -> data.StructLayout:
-    """Layout of a store: bytes from the lowest on, of which those with a mask bit are written."""
+    """Layout of a store: bytes from the lowest on; those with a mask bit are written."""
     return data.StructLayout(
         {"access": access_layout(config), "data": 8 * config.line_bytes, "mask": config.line_bytes}
     )
@@ -302,7 +302,8 @@ def outside_layout(config: DataMemoryConfig) -> data.StructLayout:
 
 
 class DataMemory(wiring.Component):
-    """Bytes in banks. The core presents the accesses of one memory cycle until it goes on, ``advance`` without ``stall``.
+    """Data memory: bytes in banks. The core presents the accesses of one memory cycle until it goes on, ``advance``
+    without ``stall``.
 
     A bank serves load A, load B, the store, and then an outside port, one a cycle; ``stall`` is 1 while an access of the
     core is not served. So a load finds the bytes from before the store beside it, and the stall lasts as many cycles as the

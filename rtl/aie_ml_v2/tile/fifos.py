@@ -113,7 +113,8 @@ LOAD_REQUEST = data.StructLayout(
 
 
 class LoadFifo(wiring.Component):
-    """A request a cycle. A fill and a pop that find at most 64 bytes load the line of the pointer, from the pointer on.
+    """It takes a request a cycle. A fill and a pop that find at most 64 bytes load the line of the pointer, from the
+    pointer on.
 
     The count after a sparse pop depends on its masks: it is known with its line, and no request may come before.
 
@@ -256,7 +257,8 @@ LINE_STORE = data.StructLayout({"line": ADDRESS_BITS - PLACE_BITS, "data": LINE_
 
 
 class StoreFifo(wiring.Component):
-    """A request a cycle. A push whose bytes reach the end of the pointer's line writes up to it, a flush all bytes up to it.
+    """It takes a request a cycle. A push whose bytes reach the end of the pointer's line writes up to it, a flush all
+    bytes up to it.
 
     A late request and one that is not must not have their bytes in one cycle.
 
@@ -298,7 +300,7 @@ class StoreFifo(wiring.Component):
         m = Module()
         request = self.request
         place = request.pointer[:PLACE_BITS]
-        # What is held with the push, before and after the loss of what has no room.
+        # Bytes held with the push, before and after the loss of bytes without room.
         together, kept = Signal(range(2 * FIFO_BYTES + 1)), Signal(COUNT)
         room, leaves = Signal(range(LINE_BYTES + 1)), Signal(range(LINE_BYTES + 1))
         m.d.comb += [

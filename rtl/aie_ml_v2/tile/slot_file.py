@@ -19,8 +19,8 @@ def name_layout(registers: int) -> data.StructLayout:
 
 
 class SlotFile(wiring.Component):
-    """Reads are combinational. A read finds a slot as it was before the cycle's writes, or, where a path leads from the writer
-    to the reader, as the write with its own code.
+    """The reads are combinational. A read finds a slot as it was before the cycle's writes, or, where a path leads from
+    the writer to the reader, as the write with its own code.
 
     Slots are 0 after reset. Of two writes to one slot in a cycle either wins.
 

@@ -118,12 +118,10 @@ class NativeMacConfig:
 
     @property
     def shapes(self) -> OperandShapesConfig:
-        """The operand network."""
         return OperandShapesConfig(lanes=INT8.lanes, shapes=self.products)
 
     @property
     def lanes(self) -> WideLanesConfig:
-        """A pair of lanes."""
         bytes_too = any(
             route.lane_bits == INT8.lane_bits and route.x_bits == INT8.a_bits for route in self.routes.values()
         )

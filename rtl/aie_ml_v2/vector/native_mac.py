@@ -85,7 +85,7 @@ class SparseGroup(wiring.Component):
         m = Module()
         m0, m1, m2, m3 = self.mask
         m.d.comb += self.overfull.eq((m0 & m1 & (m2 | m3)) | (m2 & m3 & (m0 | m1)))
-        # Where at most two bits are set, a set pair leaves the others 0.
+        # At most two bits are set, so a set pair leaves the others 0.
         selects = ((m0, ~m0 & m1, m2 & m3), (m0 & m1, m2 & ~m3, m3))
         for slot, select in enumerate(selects):
             enable = Signal(len(select), name=f"enable_{slot}")
@@ -98,7 +98,7 @@ class SparseGroup(wiring.Component):
 
 
 def _one_of(enable: Value, values: list[Value]) -> Value:
-    """Return the value whose bit is set, 0 if there is none."""
+    """Return the value whose bit is set, or 0 without a set bit."""
     chosen = [value & enable[k].replicate(WORD_BITS) for k, value in enumerate(values)]
     return chosen[0] | chosen[1] | chosen[2]
 
@@ -270,7 +270,8 @@ NATIVE_REQUEST = data.StructLayout(
 
 
 class NativeMac(wiring.Component):
-    """A request a cycle. Structural hazard: nothing but the second request may follow the first one of an MX9 product.
+    """It takes a request a cycle. Structural hazard: nothing but the second request may follow the first one of an MX9
+    product.
 
     Parameters
     ----------

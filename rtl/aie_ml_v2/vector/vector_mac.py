@@ -29,7 +29,7 @@ from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
 
 
 def place_layout(config: VectorMacConfig) -> data.StructLayout:
-    """Return the address of an accumulator word: the register and the group of lanes (0 bits if there is one group)."""
+    """Return the address of an accumulator word: the register and the group of lanes (0 bits for a single group)."""
     return data.StructLayout({"part": ceil_log2(config.parts), "index": ceil_log2(config.accumulators)})
 
 

@@ -10,7 +10,7 @@ from amaranth.utils import bits_for
 from bitpath.golden.formats.catalogue import FP32, FloatFormat, Rounding
 from bitpath.rtl.common.arithmetic.decode import SPECIAL
 
-# Rounding increment: whether a rounded number is one unit in the last place above its kept bits.
+# Rounding increment: 1 if a rounded number lies one unit in the last place above its kept bits.
 #
 # ::
 #
@@ -29,8 +29,8 @@ from bitpath.rtl.common.arithmetic.decode import SPECIAL
 #     RND, RTD       negative                    0
 #
 # The kept bits of a magnitude are rounded toward zero, those of a two's complement number down. The mode is a member of
-# `Rounding` at build time (the functions), or a signal at run time (`RoundIncrement`). All are combinational. Stochastic
-# rounding adds its random bits below the kept bits instead, and needs no increment.
+# `Rounding` at build time (the functions), or a signal at run time (`RoundIncrement`). All of them are combinational.
+# Stochastic rounding adds its random bits below the kept bits instead, and needs no increment.
 #
 # Arguments of the functions, 1 bit each, as the ports of `RoundIncrement`:
 #
@@ -229,7 +229,6 @@ class RoundSigned(wiring.Component):
         return m
 
     def _up(self) -> Value:
-        """Increment of the significand."""
         guard, odd = self.i.digits[:2]
         return increment_inverted(self.rounding, odd=odd, guard=guard, sticky=self.i.sticky, negative=self.i.sign)
 

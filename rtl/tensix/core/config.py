@@ -26,7 +26,6 @@ class ChipConfig:
 
     @property
     def numerics(self) -> TensixNumerics:
-        """Numerics of the chip."""
         return CHIP_PRESETS[self.chip].numerics
 
 

@@ -1,4 +1,4 @@
-"""Configuration registers of a core, and the general-purpose registers from which WRCFG copies.
+"""Configuration registers of a core, and the general-purpose registers that WRCFG copies.
 
 ::
 
@@ -152,7 +152,7 @@ class ConfigFile(wiring.Component):
         last = Mux(wide, instruction.register | WIDE - 1, instruction.register)
         wrong = last >= REGISTERS[chip]
         for lane in range(WIDE):
-            # What a register has no field for is an error, whichever register it is.
+            # A set bit outside of a register's fields is an error, in every register.
             number = Mux(wide, Cat(instruction.register[:2] & 0, instruction.register[2:]) | lane, instruction.register)
             stray = Signal(REGISTER_BITS, name=f"stray_{lane}")
             with m.Switch(number):

@@ -65,30 +65,30 @@ def instruction_layout(chip: Chip) -> data.StructLayout:
 
 
 def named(instruction: data.View, *names: str) -> Value:
-    """Whether a decoded instruction has one of these names; opcodes are the same on both chips."""
+    """Return 1 if a decoded instruction has one of these names; opcodes are the same on both chips."""
     return instruction.opcode.matches(*(BY_NAME[Chip.WORMHOLE][name].opcode for name in names))
 
 
 def clearing(chip: Chip, instruction: data.View) -> Value:
-    """Whether an UNPACR_NOP clears its unpacker's bank: to 0, or, on Wormhole by ``what`` 5 and on Blackhole by ``value`` 1, to
-    minus infinity."""
+    """Return 1 if an UNPACR_NOP clears its unpacker's bank: to 0, or, on Wormhole by ``what`` 5 and on Blackhole by
+    ``value`` 1, to minus infinity."""
     return ~instruction.what[1] if chip is Chip.WORMHOLE else instruction.pop[0]
 
 
 def handing_over(chip: Chip, instruction: data.View) -> Value:
-    """Whether an UNPACR_NOP hands its unpacker's bank over."""
+    """Return 1 if an UNPACR_NOP hands its unpacker's bank over."""
     return instruction.what == 7 if chip is Chip.WORMHOLE else instruction.set_valid
 
 
 def _lowest(chip: Chip, fields: dict[str, Value]) -> Value:
-    """Whether an UNPACR_NOP clears to minus infinity, which is for SrcA alone."""
+    """Return 1 if an UNPACR_NOP clears to minus infinity, which is for SrcA alone."""
     if chip is Chip.WORMHOLE:
         return fields["what"] == 5
     return (fields["pop"] == 1) & (fields["value"] == 1)
 
 
 class Decode(wiring.Component):
-    """Combinational: latency 0.
+    """It is combinational, with latency 0.
 
     Parameters
     ----------

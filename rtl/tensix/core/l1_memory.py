@@ -24,7 +24,7 @@ LINES = ROW_BITS // LINE_BITS
 
 
 def line_address_bits(words: int) -> int:
-    """Return the bits of an address in units of 16 bytes, in an L1 of so many 64-byte words."""
+    """Return the bits of an address in units of 16 bytes, in an L1 of `words` 64-byte words."""
     return ceil_log2(words) + ceil_log2(LINES)
 
 

@@ -41,7 +41,7 @@ class Implied(data.Struct):
 
 
 class MatrixOperands(wiring.Component):
-    """Combinational: latency 0.
+    """It is combinational, with latency 0.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ SEVERAL = 1
 
 
 class MoveOperands(wiring.Component):
-    """Combinational: latency 0.
+    """It is combinational, with latency 0.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ class MoveOperands(wiring.Component):
         return m
 
     def _formats(self, m: Module) -> None:
-        """Choose formats; of Blackhole's SrcB the bank stands for SrcA's format too."""
+        """Choose formats; the bank of Blackhole's SrcB gives SrcA's format too."""
         shared, own, o = self.view.shared, self.view.own, self.o
         src_a, src_b = (Value.cast(shared[f"src_{side}_format"][0]) for side in "ab")
         of_a, of_b, to_b = src_a, src_b, src_a
@@ -300,7 +300,7 @@ class MoveOperands(wiring.Component):
         ]
 
     def _banks(self, m: Module) -> None:
-        """Choose what is cleared, and who owns the banks then."""
+        """Choose the banks to clear, and the owners of the banks after it."""
         chip, o = self.config.chip, self.o
         instruction, own, change = self.view.instruction, self.view.own, self.o.change
         unpacker = 1 << instruction.unpacker

@@ -39,7 +39,7 @@ SHORT_FORMATS = (*EXPONENT5_FORMATS, Format.INT8)
 
 
 class PackAddress(wiring.Component):
-    """Combinational: latency 0.
+    """It is combinational, with latency 0.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class PackAddress(wiring.Component):
         return m
 
     def _sources(self, m: Module, start: Value, rows: Value) -> list[Value]:
-        """Choose rows; return what is refused."""
+        """Choose rows; return the conditions that are refused."""
         instruction, shared, o = self.view.instruction, self.view.shared, self.o
         offsets = [shared.packer_dst_offset[k] for k in range(PACKERS[self.config.chip])]
         mask = instruction.packers
@@ -130,7 +130,7 @@ class PackAddress(wiring.Component):
         return [*refused, self.view.shared.read_32b[0] & used.any()]
 
     def _begins(self, m: Module) -> list[Value]:
-        """Compute where each packer begins; return what is refused."""
+        """Compute the address at which each packer begins; return the conditions that are refused."""
         shared, o = self.view.shared, self.o
         narrow = shared.pack_out_format[0][1]  # formats of 8 bits and less have a section of exponents first
         first = Signal(33)

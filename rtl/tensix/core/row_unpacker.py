@@ -277,7 +277,6 @@ class RowUnpacker(wiring.Component):
             ]
 
     def _fill_dst(self, m: Module, valid: Value, written: data.View, row: Value) -> None:
-        """Write rows to Dst."""
         control = written.control
         m.d.comb += [
             self.dst.valid.eq(valid),

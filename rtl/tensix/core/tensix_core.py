@@ -43,7 +43,7 @@ from bitpath.rtl.tensix.unpack.layouts import ROW_BITS
 
 
 class FirstThread(wiring.Component):
-    """Thread 0 goes first. A thread that was chosen and waits stays chosen while it asks.
+    """Thread 0 has priority. A thread that was chosen and waits stays chosen while it asks.
 
     Members
     -------
@@ -77,7 +77,8 @@ STATELESS = ("config", "semaphores")
 
 
 class SourceState(data.Struct):
-    """Of SrcA or SrcB the bank that the unpacker writes and the one that the Matrix unit reads next, and whether each owns its own."""
+    """The bank of a source that the unpacker writes, the bank that the Matrix unit reads next, and whether each owns
+    its own."""
 
     written: 1
     read: 1

@@ -65,7 +65,7 @@ class Executed(data.Struct):
 
 
 class Thread(wiring.Component):
-    """An instruction a cycle. A word reaches the gate 2 cycles after it came.
+    """It issues an instruction a cycle. A word reaches the gate 2 cycles after it came.
 
     Refused words count as executed and do nothing; those that the decoder refuses do not wait at the gate.
 

@@ -1,4 +1,4 @@
-"""What an instruction finds: its fields, its thread's configuration, and its thread's counters."""
+"""State that an instruction sees: its fields, its thread's configuration, and its thread's counters."""
 
 from amaranth.lib import data
 

@@ -48,7 +48,7 @@ DATUM_NUMBER_BITS, TILE_BITS, START_BITS = 57, 48, 44
 
 
 class UnpackAddress(wiring.Component):
-    """Combinational: latency 0.
+    """It is combinational, with latency 0.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class UnpackAddress(wiring.Component):
         modes = self._modes(m, in_format)
         words_log2 = row_words_log2(in_format)
         base, start, row, aligned = Signal(33), Signal(START_BITS), Signal(32), Signal()
-        # Of block floats the exponents of the whole tile come first, 16 bytes for 256 datums.
+        # The exponents of a whole tile of block floats come first, 16 bytes for 256 datums.
         blocks = in_format.matches(*BLOCK_FLOATS) & ~o.forced
         exponents = Mux(blocks, (datums + 255) >> 8, 0)
         m.d.comb += [
@@ -128,7 +128,7 @@ class UnpackAddress(wiring.Component):
         return m
 
     def _read(self, name: str) -> Value:
-        """Return a field of this unpacker, or the one that both have in common."""
+        """Return a field of this unpacker, or the field that both share."""
         places = len(FIELDS[self.config.chip][name])
         return field_of(self.view.shared, name, self.config.unpacker % places if places else 0)
 
@@ -169,7 +169,7 @@ class UnpackAddress(wiring.Component):
         return shifted | (o.tilises & blocks) | (o.control.to_dst & o.turns)
 
     def _first_unpackers(self, m: Module, start: Value, row: Value, rows: Value, out_format: Value) -> list[Value]:
-        """Return what is refused of unpacker 0."""
+        """Return the conditions that unpacker 0 refuses."""
         o, own = self.o, self.view.own
         last, reached = row + rows, Signal(32)
         wide = self.config.numerics.tilise_wide_rows & (row_words_log2(o.control.l1_format) > LINE_WORDS_LOG2)
@@ -187,7 +187,7 @@ class UnpackAddress(wiring.Component):
         ]
 
     def _row(self, m: Module, row: Signal, aligned: Signal, out_format: Value) -> None:
-        """Compute the first row, and whether the output address is one of a row that there is."""
+        """Compute the first row, and whether the output address belongs to an existing row."""
         multi, channel = self.view.instruction.multi_context, self.view.adc[self.config.unpacker][1]
         strided = Signal(32)
         strides = (self._read(f"unpack_{name}_stride") * channel[name].value for name in "yzw")

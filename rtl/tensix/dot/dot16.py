@@ -82,7 +82,7 @@ LOW_FIELD_B_PLACES = FIELD_B_BITS - LOW_FIELD_B_BITS
 class FidelityMultiplier(wiring.Component):
     """One unsigned product of 5 by 7 bits, with the selection of its fields.
 
-    Combinational: latency 0.
+    It is combinational, with latency 0.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class Products(wiring.Component):
     the exponent ``max(base, 0)`` or 0. It cannot win: where ``base > 0`` every other product is larger, and where ``base <= 0``
     the group exponent is 0 either way. A group of zeros alone is known by its maximum of 0.
 
-    Combinational: latency 0.
+    It is combinational, with latency 0.
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ class Products(wiring.Component):
 class GroupSum(wiring.Component):
     """The sum of one group of products, each rounded to ``numerics.product_guard_bits`` below its 10 fraction bits.
 
-    Addends of ELWADD are rounded to 10 fraction bits, without guard bits. Combinational: latency 0.
+    Addends of ELWADD are rounded to 10 fraction bits, without guard bits. It is combinational, with latency 0.
 
     Parameters
     ----------
@@ -384,7 +384,7 @@ class DstAlign(wiring.Component):
 
     An empty group and a Dst of exponent 0 get the shift 31. A sum of two addends of exponent 0 is not empty, because SrcB may be
     a kept denormal, and is shifted as any other. Integers have no exponent: the weights of their fields set the shifts, and
-    Dst is not shifted. Combinational: latency 0.
+    Dst is not shifted. It is combinational, with latency 0.
 
     Parameters
     ----------
@@ -462,7 +462,7 @@ class RoundAddend(wiring.Component):
     """The rounding increments of an aligned addend; the adder behind it applies them.
 
     The second rounding rounds the result of the first one. Its increment compares the discarded bits and the first increment
-    with half a unit, so that neither addition is carried out here. Combinational: latency 0.
+    with half a unit, so that neither addition is carried out here. It is combinational, with latency 0.
 
     Parameters
     ----------
@@ -554,7 +554,7 @@ class DstAdd(wiring.Component):
     """The sum of the group sums and Dst, each rounded to the common grid.
 
     With a 16-bit Dst and ``numerics.pre_round`` every addend is rounded once more, to 10 fraction bits. One adder takes the
-    addends and all rounding increments. Combinational: latency 0.
+    addends and all rounding increments. It is combinational, with latency 0.
 
     Parameters
     ----------
@@ -688,7 +688,7 @@ class DstNormalize(wiring.Component):
     """Leading-zero count and left shift in one: one level for each bit of the shift, from the largest down.
 
     The free bits take copies of the sign. ``i`` is a ones' complement, whose magnitude is ``value + sign``; the fill keeps the
-    missing unit at bit 0 of the shifted value. Combinational: latency 0.
+    missing unit at bit 0 of the shifted value. It is combinational, with latency 0.
 
     Parameters
     ----------
@@ -764,7 +764,7 @@ class DstRound(wiring.Component):
     Underflow: an exponent of 0 or below gives +0. Overflow: FP32 and BF16 give infinity, FP16 its largest code, and integers
     saturate. One adder serves all formats: it applies the rounding increment and negates a negative integer.
 
-    Combinational: latency 0.
+    It is combinational, with latency 0.
 
     Parameters
     ----------

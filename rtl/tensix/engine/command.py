@@ -67,7 +67,6 @@ class TensixEngineConfig:
 
     @property
     def pack_conversion(self) -> PackerConfig:
-        """Configuration of the packer."""
         return PackerConfig(numerics=self.unit.numerics, rows=PACK_ROWS)
 
 
@@ -187,7 +186,7 @@ def command_layout(config: TensixEngineConfig) -> data.StructLayout:
     )
 
 
-# Check of a command: what the engine refuses before its queues.
+# Check of a command: the engine refuses a faulty one before its queues.
 #
 # Ref: tt-isa-documentation 3930471, UNPACR_Regular, MVMUL, Packers/FormatConversion, Packers/ReLU; ttsim v1.10.0.
 
@@ -224,7 +223,7 @@ def after_product(before: data.View, release: Value, flip: Value) -> data.View:
 
 
 class CommandCheck(wiring.Component):
-    """Combinational: latency 0. Fields of a load or a store that a command does not have may hold anything.
+    """It is combinational, with latency 0. Fields of a load or a store that a command does not have may hold anything.
 
     Parameters
     ----------

@@ -353,7 +353,7 @@ def result_write_layout(config: TensixEngineConfig) -> data.StructLayout:
 
 
 def rows_layout(config: TensixEngineConfig) -> data.StructLayout:
-    """Return the layout of what the storer knows of rows on their way: ``pair`` is two rows, from an even one."""
+    """Return the layout of the storer's record of rows in flight: ``pair`` is two rows, from an even one."""
     return data.StructLayout(
         {
             "control": PackControl,
@@ -590,7 +590,7 @@ class TensixEngine(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        # Its commands multiply only.
+        # Its commands do nothing but multiply.
         own = replace(config.unit, pools=False)
         m.submodules.unit = unit = MatrixUnit(own, write_rows=BLOCK_ROWS, read_rows=PACK_ROWS)
         m.submodules.sequencer = sequencer = TileSequencer(config)
@@ -684,7 +684,7 @@ class TensixEngine(wiring.Component):
         return queues
 
     def _wrong_write(self) -> Value:
-        """Return what is wrong with a host write; it is taken and writes nothing."""
+        """Return the fault of a host write; a faulty write is taken and changes nothing."""
         memory, address = self.write.p.memory, self.write.p.address
         known = Value.cast(memory).matches(*(each.value for each in EngineMemory))
         depth = Mux(memory == EngineMemory.RESULT, self.config.result_depth, self.config.operand_depth)

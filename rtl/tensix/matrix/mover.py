@@ -34,7 +34,7 @@ SIDES = 2
 
 
 class MoveKind(enum.Enum, shape=3):
-    """Kinds of moves; BANKS clears banks or changes their owners."""
+    """Kinds of moves between registers; BANKS clears banks or changes their owners."""
 
     BANKS = 0
     MOVA2D = 1

@@ -45,7 +45,7 @@ class ReadSource(wiring.Component):
     """A logical 19-bit source word as an operand of the multipliers.
 
     A float of exponent 0 is zero for every fraction; all other exponents are normal numbers. SrcB may keep data of exponent 0
-    as normal numbers and integers as their magnitudes. Combinational: latency 0.
+    as normal numbers and integers as their magnitudes. It is combinational, with latency 0.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def chosen(options: Sequence[ValueLike], index: Value) -> Value:
 class OperandSelect(wiring.Component):
     """The operands of one pass: ``rows`` x ``cols`` cells compute one part of the 8x16 block.
 
-    Operands are concatenated into plain words, the first in the lowest bits. Combinational: latency 0.
+    Operands are concatenated into plain words, the first in the lowest bits. It is combinational, with latency 0.
 
     Parameters
     ----------

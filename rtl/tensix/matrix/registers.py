@@ -96,7 +96,8 @@ def pair_of(address) -> Signal:
 
 
 class DstRowToHalves(wiring.Component):
-    """A row of logical words as the high and the low memory store it; 16-bit words go to both. Combinational: latency 0.
+    """A row of logical words as the high and the low memory store it; 16-bit words go to both.
+    It is combinational, with latency 0.
 
     Members
     -------
@@ -126,7 +127,8 @@ class DstRowToHalves(wiring.Component):
 
 
 class DstRowFromHalves(wiring.Component):
-    """A row of logical words from the high and the low memory; a 16-bit row from the addressed one. Combinational: latency 0.
+    """A row of logical words from the high and the low memory; a 16-bit row from the addressed one.
+    It is combinational, with latency 0.
 
     Members
     -------
@@ -335,7 +337,7 @@ def src_write_layout(rows: int = 1) -> data.StructLayout:
 
 
 class SrcPointers(data.Struct):
-    """The bank that the unpacker writes next, and the one that the Matrix unit reads."""
+    """The bank that the unpacker writes next, and the bank that the Matrix unit reads."""
 
     written: range(BANKS)
     read: range(BANKS)

@@ -51,7 +51,7 @@ class PlaceControl(data.Struct):
 
 
 class SourceToDst(wiring.Component):
-    """One datum. Combinational: latency 0.
+    """It converts one datum. It is combinational, with latency 0.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class SourceToDst(wiring.Component):
 
 
 class DstToSource(wiring.Component):
-    """One datum. Combinational: latency 0.
+    """It converts one datum. It is combinational, with latency 0.
 
     Members
     -------

@@ -32,7 +32,8 @@ MAX_SHIFT = (1 << DESCALE_SHIFT_BITS) - 1
 class ClampInteger(wiring.Component):
     """A Dst word as INT8: scaled by ``2**-shift``, rounded to nearest and clamped; with ``raw`` its low bits.
 
-    A signed result keeps its sign, also when it rounds to zero. A negative word as unsigned is 0. Combinational: latency 0.
+    A signed result keeps its sign, also when it rounds to zero. A negative word as unsigned is 0.
+    It is combinational, with latency 0.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ class EarlyConversion(wiring.Component):
     Rounding turns NaN into infinity, saturates FP16 at its largest number, and flushes denormals and -0 to +0, except a
     denormal of FP32 or FP16 that rounds up to the least normal number. The raw conversion keeps all of these. FP32 and integers pass through;
     INT16 is in the upper half of the word, and from a 32-bit word it is that half in the register's order. BF16 that is narrowed
-    is neither rounded nor flushed. Combinational: latency 0.
+    is neither rounded nor flushed. It is combinational, with latency 0.
 
     Parameters
     ----------

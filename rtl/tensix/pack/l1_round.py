@@ -52,7 +52,8 @@ class L1Add(wiring.Component):
 
     The operand of smaller magnitude is aligned to the exponent of the other. Denormals are read as zero, and a zero sum has the
     IEEE sign. An infinity replaces the sum, and two opposite ones give NaN. NaN exists in FP32 alone. In BF16 an old NaN is an
-    infinity that an added one replaces, and an added NaN is a number. FP16 has neither. Combinational: latency 0.
+    infinity that an added one replaces, and an added NaN is a number. FP16 has neither.
+    It is combinational, with latency 0.
 
     Members
     -------
@@ -131,7 +132,7 @@ class L1Round(wiring.Component):
     """An `L1Sum` rounded to nearest even; underflow gives a zero of its sign.
 
     Denormal sums need no rounding, because no operand has bits below the least normal ulp: the exponent alone tells underflow.
-    FP32 and BF16 overflow to infinity, FP16 to its largest number. Combinational: latency 0.
+    FP32 and BF16 overflow to infinity, FP16 to its largest number. It is combinational, with latency 0.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ E4M3_REBIAS = FP16.bias - E4M3.bias
 
 
 class E4m3Code(wiring.Component):
-    """The code of a float with the fields of FP16; the fraction is truncated. Combinational: latency 0.
+    """The code of a float with the fields of FP16; the fraction is truncated. It is combinational, with latency 0.
 
     Members
     -------
@@ -67,7 +67,7 @@ class E4m3Code(wiring.Component):
 class L1Code(wiring.Component):
     """The code of a datum of ``out_format`` in L1.
 
-    Combinational: latency 0.
+    It is combinational, with latency 0.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class BlockEncode(wiring.Component):
     """A float as sign and magnitude under the shared exponent of its block.
 
     ``magnitude = min(127, round(significand / 2**(1 + shared - exponent)))``. ``shared`` must not be below the float's own
-    exponent. A zero magnitude has sign 0. Combinational: latency 0.
+    exponent. A zero magnitude has sign 0. It is combinational, with latency 0.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ class LateConversion(wiring.Component):
 
     Exponents are rebiased; integers pass through. The fraction is truncated for formats with accumulation in L1; other formats
     read only the bits that they have. A value of exponent 0 loses its fraction from FP32 to shorter 8-bit-exponent formats and
-    from FP16 to FP8, and also its sign from FP16 to formats shorter than FP32. Combinational: latency 0.
+    from FP16 to FP8, and also its sign from FP16 to formats shorter than FP32. It is combinational, with latency 0.
 
     Members
     -------

@@ -41,7 +41,7 @@ class EdgeMask(wiring.Component):
     """A row of intermediate values with the masked ones replaced.
 
     The replacement is +0, or minus infinity for floats: -infinity for 8-bit exponents, all ones in every bit of the
-    intermediate format for 5-bit exponents. Combinational: latency 0.
+    intermediate format for 5-bit exponents. It is combinational, with latency 0.
 
     Members
     -------
@@ -100,7 +100,7 @@ class Relu(wiring.Component):
     """An intermediate value after the ReLU that ``control`` selects.
 
     Every value with a set sign bit becomes +0, also -0 and NaN. The threshold is FP16 for intermediate formats with 5 exponent
-    bits, otherwise BF16, and must not be negative; integers have no threshold. Combinational: latency 0.
+    bits, otherwise BF16, and must not be negative; integers have no threshold. It is combinational, with latency 0.
 
     Members
     -------
@@ -151,7 +151,8 @@ class Relu(wiring.Component):
 class ExponentThreshold(wiring.Component):
     """An intermediate float, or +0 if its biased exponent is below the threshold.
 
-    A 5-bit exponent is compared as it is. Threshold 0 passes all values, and integers require it. Combinational: latency 0.
+    A 5-bit exponent is compared as it is. Threshold 0 passes all values, and integers require it.
+    It is combinational, with latency 0.
 
     Members
     -------

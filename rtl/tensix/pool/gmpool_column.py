@@ -51,7 +51,8 @@ from bitpath.rtl.tensix.pool.layouts import (
 
 
 class Order(wiring.Component):
-    """``o.order`` is the magnitude below a 1, inverted as a whole if the number is negative. Combinational: latency 0.
+    """``o.order`` is the magnitude below a 1, inverted as a whole if the number is negative.
+    It is combinational, with latency 0.
 
     Members
     -------
@@ -92,7 +93,7 @@ HALF = 16
 
 
 class DstDatum(wiring.Component):
-    """A Dst word as a datum; a 16-bit word is in the low half. Combinational: latency 0.
+    """A Dst word as a datum; a 16-bit word is in the low half. It is combinational, with latency 0.
 
     Members
     -------
@@ -158,7 +159,7 @@ BF16_LACKS = 3
 
 
 class ScaledDatum(wiring.Component):
-    """A SrcA word scaled by a SrcB exponent. FP16 has 5 bits of either exponent. Combinational: latency 0.
+    """A SrcA word scaled by a SrcB exponent. FP16 has 5 bits of either exponent. It is combinational, with latency 0.
 
     Parameters
     ----------
@@ -206,7 +207,7 @@ class ScaledDatum(wiring.Component):
 
 
 class LaterMaximum(wiring.Component):
-    """``o = later if later >= earlier else earlier``. Combinational: latency 0.
+    """``o = later if later >= earlier else earlier``. It is combinational, with latency 0.
 
     Members
     -------
@@ -240,7 +241,7 @@ INTEGER_BITS = 13
 
 
 class PoolWord(wiring.Component):
-    """A datum as a Dst word; a 16-bit word is in the low half. Combinational: latency 0.
+    """A datum as a Dst word; a 16-bit word is in the low half. It is combinational, with latency 0.
 
     An exponent of 0 is +0: SrcA's zeros and denormals have no bias. Any other exponent may wrap if the scale is not 1.0.
 

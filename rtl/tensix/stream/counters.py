@@ -26,7 +26,7 @@ from bitpath.golden.tensix.declarations.encodings import (
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.rtl.common.unit import Covered, Judge, Unit
 
-# Numbers of the thread's configuration registers that hold address modifiers; SETC16 writes them.
+# Numbers of the thread's configuration registers that hold address modifiers; SETC16 writes the registers.
 
 
 THREAD_WRITE = data.StructLayout({"register": 8, "value": 16})
@@ -77,7 +77,7 @@ FLAGS = ("enable", "clear", "load", "copy", "carry")
 
 
 class CounterStep(wiring.Component):
-    """Combinational, one adder.
+    """It is combinational, with one adder.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class CounterStep(wiring.Component):
 
 
 class AdcOp(enum.Enum, shape=3):
-    """What an instruction does to the counters."""
+    """Operations of an instruction on the counters."""
 
     SETADC = 0
     SETADCXX = 1
@@ -258,7 +258,7 @@ BIAS_BITS = 5
 
 
 class RwcOp(enum.Enum, shape=2):
-    """What an instruction does to the counters."""
+    """Operations of an instruction on the counters."""
 
     MODIFY = 0
     MODIFY_KEEPING_PHASE = 1

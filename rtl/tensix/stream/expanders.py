@@ -27,7 +27,7 @@ from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
 
 
 def is_instruction(word: Value, name: str) -> Value:
-    """Whether a word has an instruction's opcode, which is the same on both chips."""
+    """Return 1 if a word has an instruction's opcode, which is the same on both chips."""
     return word[OPCODE_LOW:WORD_BITS] == BY_NAME[Chip.WORMHOLE][name].opcode
 
 
@@ -38,7 +38,7 @@ def field(word: Value, name: str, instruction: str, chip: Chip = Chip.WORMHOLE) 
 
 
 def stray(word: Value, instruction: str, chip: Chip = Chip.WORMHOLE) -> Value:
-    """Whether a word has ones in bits of no field of an instruction."""
+    """Return 1 if a word has ones outside of an instruction's fields."""
     return (word & ~BY_NAME[chip][instruction].used_bits & (1 << WORD_BITS) - 1).any()
 
 
@@ -57,7 +57,7 @@ class InstructionExpanderConfig:
     """Configuration of both expanders of a thread, which are the same on both chips."""
 
 
-# Where a MOP expander is in an expansion.
+# State of a MOP expander in an expansion.
 
 
 ROUND_BITS, INNER_BITS, STEP_BITS = 8, 8, 3
@@ -89,7 +89,7 @@ SKIP_PLACES = {RoundStep.A0: 7, RoundStep.B: 8}
 
 
 class MaskedRounds(wiring.Component):
-    """Combinational: which word stands at a state, and the state behind it.
+    """Combinational: the word at a state, and the state after it.
 
     Members
     -------
@@ -150,7 +150,7 @@ class MaskedRounds(wiring.Component):
 
 
 class LoopStep(enum.Enum, shape=3):
-    """Words of an outer round. A round is first at FIRST, which stands for the first word that it has."""
+    """Words of an outer round. A round begins at FIRST, its first word."""
 
     FIRST = 0
     START = 1
@@ -160,7 +160,7 @@ class LoopStep(enum.Enum, shape=3):
 
 
 class NestedRounds(wiring.Component):
-    """Combinational: which word stands at a state, and the state behind it.
+    """Combinational: the word at a state, and the state after it.
 
     Members
     -------
@@ -314,7 +314,8 @@ class MopExpander(wiring.Component):
         return m
 
     def _expand(self, m, word, config, mask, moves):
-        """Return number of the configuration word at the state, whether it is the last one, and whether there is none.
+        """Return the number of the configuration word at the state, whether it is the last one, and whether no word is
+        left.
 
         The state moves on with each word of a MOP that leaves.
         """

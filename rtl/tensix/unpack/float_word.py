@@ -80,7 +80,7 @@ class NarrowExponent(wiring.Component):
     """A float with an 8-bit exponent as one with a 5-bit exponent; the fraction keeps its length.
 
     Overflow sets all exponent and fraction bits; underflow gives a zero of its sign. A rebiased exponent of exactly 0 keeps its
-    fraction. Combinational: latency 0.
+    fraction. It is combinational, with latency 0.
 
     Members
     -------

@@ -49,7 +49,7 @@ class BlockDecode(wiring.Component):
     """A datum of sign and magnitude under its block's exponent, as BF16, or as FP16 for the 'a' variants.
 
     Magnitude 0 with sign 1 becomes the code of -infinity. An 'a' variant requires an exponent of at most 5 bits; others give
-    an undefined result. Combinational: latency 0.
+    an undefined result. It is combinational, with latency 0.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ E4M3_REBIAS = FP16.bias - E4M3.bias
 
 
 class Fp8Word(wiring.Component):
-    """An FP8 code as a `FloatWord` of FP16. Combinational: latency 0.
+    """An FP8 code as a `FloatWord` of FP16. It is combinational, with latency 0.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ class UnpackDatum(wiring.Component):
     """A datum as a 19-bit Src word, or as a Dst word: of 32 bits for the register formats FP32 and INT32, and, with
     ``control.to_dst``, for TF32; of 16 bits for all others with ``control.to_dst``, FP16's for 5-bit exponents and INT8.
 
-    Pairs of formats that the hardware does not convert give an undefined result. Combinational: latency 0.
+    Pairs of formats that the hardware does not convert give an undefined result. It is combinational, with latency 0.
 
     Parameters
     ----------

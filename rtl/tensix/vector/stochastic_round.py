@@ -71,7 +71,7 @@ TAPS = (0, 1, 21, 31)
 
 
 class PrngStep(wiring.Component):
-    """The state that follows a state. A state of all ones follows itself. Combinational: latency 0.
+    """The state that follows a state. A state of all ones follows itself. It is combinational, with latency 0.
 
     Members
     -------
@@ -115,7 +115,7 @@ LARGEST_EXPONENT = FP32.bias + WIDE_BITS
 
 class StochasticRound(wiring.Component):
     """A lane's result. An FP32 exponent of 0 gives +0, one of 255 the infinity of its sign; integers are sign and magnitude,
-    saturate, and have no negative zero; the unsigned take the magnitude. Combinational: latency 0.
+    saturate, and have no negative zero; the unsigned take the magnitude. It is combinational, with latency 0.
 
     Parameters
     ----------

@@ -23,9 +23,10 @@ from bitpath.rtl.trainium3.tensor.tag_select import PATTERN, SLOTS, TAG
 # A processing element of all modes with its place in a fast weight load: beats of stationary words move east with the moving words.
 #
 #     beat  | words 3 .. 0 | place |  a column c of a beat whose first word is for column f has place f - c;
-#                                     it takes word -place, if there is one, and passes place - 1 on
+#                                     it takes word -place, if that exists, and passes place - 1 on
 #
-# Ref: "Trainium Architecture Guide for NKI", fast weight load and background load of LoadStationary. Its structure is chosen.
+# Ref: "Trainium Architecture Guide for NKI", fast weight load and background load of LoadStationary. Its structure is a
+# choice.
 
 
 COLUMN_CHAINS = (("beat_west", "beat_east"), ("moving_west", "moving_east"), ("swap_west", "swap_east"))

@@ -24,7 +24,7 @@ PE_CHAINS = (("stationary_west", "stationary_east"), ("moving_west", "moving_eas
 
 
 def all_modes(config: ArrayConfig | RowConfig) -> bool:
-    """Whether the PEs have all modes, or quad MX alone."""
+    """Return True if the PEs have all modes, False if they have quad MX alone."""
     return isinstance(config.dot, CorePeConfig)
 
 
@@ -57,7 +57,7 @@ def control_layout(config: ArrayConfig | RowConfig) -> data.StructLayout:
 
 
 def delivers(config: ArrayConfig, control: Any) -> Any:
-    """Whether a word has a result: all but the passes of a fused step before its last one."""
+    """Return 1 if a word has a result: all but the passes of a fused step before its last one."""
     if not all_modes(config):
         return control.valid
     return control.valid & ((control.mode != Mode.FUSED) | control.number.all())

@@ -33,7 +33,7 @@ class PsumMode(data.Struct):
 
 
 def mode_fault(mode: PsumMode) -> Value:
-    """Return what is wrong with a write's mode: a flag that `ACCUMULATES` lacks, or stochastic rounding to FP32."""
+    """Return the fault of a write's mode: a flag that `ACCUMULATES` lacks, or stochastic rounding to FP32."""
     return first_of((~mode.flag.matches(*ACCUMULATES), Fault.OPERATION), (mode.stochastic & ~mode.bf16, Fault.DTYPE))
 
 

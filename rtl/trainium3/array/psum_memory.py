@@ -128,7 +128,7 @@ def _tag(config: PsumMemoryConfig) -> data.StructLayout:
 
 
 def _bank_access(config: PsumMemoryConfig) -> data.StructLayout:
-    """Layout of what a bank does in a cycle."""
+    """Layout of a bank's access in a cycle."""
     return data.StructLayout(
         {
             "index": range(config.psum.bank_depth),

@@ -84,7 +84,7 @@ class CoreConfig:
 
     @property
     def has_sparse(self) -> bool:
-        """Whether the PEs have tags."""
+        """True if the PEs have tags."""
         return self.dot.sparse
 
     @property
@@ -151,5 +151,4 @@ class CoreConfig:
 
     @property
     def dma_engine(self) -> DmaEngineConfig:
-        """Each of eight partitions."""
         return DmaEngineConfig(queues=self.queues, mover=self.mover)

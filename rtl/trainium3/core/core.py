@@ -97,7 +97,8 @@ class Core(wiring.Component):
         return m
 
     def _slots(self, m: Module, platform: Any, tensor: Any, sbuf: Any, psum: Any) -> None:
-        """TensorE's slots between its front and PSUM's lanes: the array and the background transpose. Sums start at +0."""
+        """TensorE's slots between its front and PSUM's lanes: the array and the background transpose. The array's sums
+        start at +0."""
         array = instantiate(m, platform, "array", SystolicArray, self.config.array)
         main = instantiate(m, platform, "main", MainSlot, self.config)
         background = instantiate(m, platform, "background", BackgroundSlot, self.config)

@@ -274,7 +274,7 @@ class CoreDma(wiring.Component):
         return Cat(Mux(address.sbuf, address.byte[:inside], place)[: config.mover.address_bits - 1], address.sbuf)
 
     def _copy_fault(self, i: Value) -> Value:
-        """What the DGE does not know: how large this core is, and what its engines reach."""
+        """Return faults that the DGE cannot find: they depend on the size of this core and the reach of its engines."""
         sides = (i.copy.source, i.copy.destination)
         beyond = [side.sbuf & (side.start + i.copy.partitions > self.config.size) for side in sides]
         narrow = ((i.mode == WriteMode.ADD_BF16) & (i.copy.size != 1)) | (
@@ -289,7 +289,7 @@ class CoreDma(wiring.Component):
         )
 
     def _direct_fault(self, i: Value) -> Value:
-        """What is wrong with a descriptor, which stays in HBM or in a partition."""
+        """Return the fault of a descriptor, which stays in HBM or in a partition."""
         config = self.config
         length = Cat(i.length, ~i.length.any())
         widths = [log_bytes(i.pair[side]) for side in ("source", "destination")]

@@ -1,4 +1,4 @@
-"""Instructions of a core.
+"""Instructions of a core and their layouts.
 
 Ref: the instructions are those of NKI 0.6; their code is chosen.
 """
@@ -35,7 +35,7 @@ class Engine(enum.Enum, shape=2):
 
 
 class Operation(enum.Enum, shape=3):
-    """What VectorE and ScalarE do with elements."""
+    """Operations of VectorE and ScalarE on elements."""
 
     OPERATE = 0  # tensor_scalar, with one step or two, or tensor_tensor
     ACTIVATE = 1  # Activation2, on ScalarE alone

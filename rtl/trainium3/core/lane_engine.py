@@ -53,7 +53,7 @@ HALF = 16
 
 
 def operations(config: CoreConfig, engine: str) -> tuple[Operation, ...]:
-    """Return what an engine does; a core smaller than a quadrant does not quantise."""
+    """Return the operations of an engine; a core smaller than a quadrant does not quantise."""
     if engine == "scalar":
         return Operation.OPERATE, Operation.ACTIVATE, Operation.ROOT
     mx = (Operation.QUANTIZE,) if config.has_mx else ()
@@ -295,7 +295,8 @@ class LaneUnits(wiring.Component):
 
 
 def starts_wrong(config: CoreConfig, start: Value, partitions: Value) -> Value:
-    """Tell whether so many partitions may not start in a quarter: one may in each, two in the first or third."""
+    """Return 1 if `partitions` may not start in a quarter: up to a quarter starts in any, up to two in the first or
+    third."""
     return Mux(
         partitions <= config.size // QUARTERS, 0, Mux(partitions <= config.size // 2, start[0], Value.cast(start).any())
     )
@@ -404,7 +405,7 @@ class LaneEngine(wiring.Component):
         return m
 
     def _fault(self, held, checks: Sequence[PatternCheck]) -> Value:
-        """What is wrong with an instruction."""
+        """Return the fault of an instruction."""
         config = self.config
         x, y, result = checks
         has_y = held.second != Second.IMMEDIATE

@@ -27,7 +27,7 @@ QUARTERS = 4
 
 
 def turned(words: Value, quarters: Value, width: int) -> Value:
-    """Return words of ``width`` bits, of a multiple of four partitions, moved down by so many quarters, round the end."""
+    """Return words of ``width`` bits, of a multiple of four partitions, rotated down by `quarters` quarters."""
     step = len(words) // QUARTERS
     assert step % width == 0
     return Array(Cat(words[k * step :], words[: k * step]) for k in range(QUARTERS))[quarters]
@@ -292,7 +292,7 @@ CHECK_CYCLES = MAX_PAIRS + 1
 
 
 class PatternCheck(wiring.Component):
-    """Counts a pattern's elements, and tells what is wrong with it; takes a pair a cycle, :data:`CHECK_CYCLES` in all.
+    """Counts a pattern's elements, and gives its fault; takes a pair a cycle, :data:`CHECK_CYCLES` in all.
 
     Parameters
     ----------

@@ -45,8 +45,8 @@ def _minus_zeros(fmt: Value) -> Value:
 
 
 def request_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of what was asked of SBUF: bytes of operand and scale, or tags, in their words; ``moves``, a moving word, its number, and
-    the slot of SPARSE; ``whole``, the last part of a word."""
+    """Layout of a request to SBUF: bytes of operand and scale, or tags, in their words; ``moves``, a moving word, its
+    number, and the slot of SPARSE; ``whole``, the last part of a word."""
     return data.StructLayout(
         {
             "byte": WORD_BITS,

@@ -109,7 +109,7 @@ class MainSlot(wiring.Component):
             self.command.p.size.eq(Mux(held.bf16, HALF, WORD)),
             self.command.p.bank.eq(held.bank),
             self.command.p.flag.eq(held.flag),
-            # Transposes move bits.
+            # Transposes move bits unchanged.
             self.command.p.store.eq(passes),
             self.command.p.columns.eq((1 << held.columns) - 1),
         ]
@@ -225,7 +225,7 @@ class MainSlot(wiring.Component):
         m.d.sync += [used.eq(used + uses), left.eq(left + (uses & ~load) - self.taken)]
 
     def _beside(self, held, column: Value) -> Value:
-        """Return the byte of what a beat has beside its elements: a scale for each column, or a tag of 4 bits."""
+        """Return the byte that accompanies a beat's elements: a scale for each column, or a tag of 4 bits."""
         scales = held.stationary_scales + column
         if not self.config.has_sparse:
             return scales
@@ -407,7 +407,7 @@ class TensorSlots(wiring.Component):
         return m
 
     def _fault(self, held, moving: PatternCheck, result: PatternCheck) -> Value:
-        """What is wrong with an instruction."""
+        """Return the fault of an instruction."""
         config, mode = self.config, held.mode
         formats = [held.stationary_format, held.moving_format]
         mx, passes = mode == Mode.MX, mode == Mode.PASS

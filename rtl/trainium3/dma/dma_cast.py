@@ -282,7 +282,7 @@ def log_bytes(dtype: Value) -> Value:
 
 
 def is_unknown(dtype: Value) -> Value:
-    """Tell whether a dtype is none of those that there are."""
+    """Return 1 if a dtype does not exist."""
     return ~Value.cast(dtype).matches(*Dtype)
 
 

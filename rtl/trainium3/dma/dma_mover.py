@@ -268,7 +268,7 @@ class SourceAlign(wiring.Component):
 
 
 def destination_layout(config: DmaMoverConfig) -> data.StructLayout:
-    """Layout of a run to write: its first byte's address, its bytes, what it does to the words, and if a semaphore counts it.
+    """Layout of a run to write: its first byte's address, its bytes, its mode of writing, and if a semaphore counts it.
 
     ``step`` is the log of the beats that fill a word: 0, or 1 or 2 where a cast makes the elements narrower.
     """
@@ -403,7 +403,7 @@ def move_layout(config: DmaMoverConfig) -> data.StructLayout:
 
 
 def move_fault(move: Any) -> Value:
-    """Return what is wrong with a descriptor, whatever its memories are: OPERATION, a mode that there is not; DTYPE, an unknown dtype,
+    """Return the fault of a descriptor, whatever its memories are: OPERATION, an unknown mode; DTYPE, an unknown dtype,
     or one that is not added; RANGE, bytes that are no whole elements, or a sum at no element's place."""
     sides = (move.pair.source, move.pair.destination)
     codes, widths = [Value.cast(side) for side in sides], [log_bytes(side) for side in sides]

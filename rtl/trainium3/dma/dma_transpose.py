@@ -94,7 +94,8 @@ def fetch_layout(config: DmaTransposeConfig) -> data.StructLayout:
 
 
 def transposed_layout(config: DmaTransposeConfig) -> data.StructLayout:
-    """Layout of a result: elements of a partition, with a mask of their bytes, the others 0; ``last`` of its command."""
+    """Layout of a result: elements of a partition, with a mask of their bytes, the others 0; ``last`` ends the
+    command."""
     return data.StructLayout(
         {
             "data": 8 * config.row_bytes,

@@ -27,5 +27,5 @@ INTEGERS = (Dtype.INT8, Dtype.INT16, Dtype.INT32, Dtype.UINT8, Dtype.UINT16, Dty
 
 
 def dtypes_within(bits: int) -> dict[Dtype, str]:
-    """Return the dtypes whose elements take at most so many bits in memory, with their names."""
+    """Return the dtypes whose elements take at most `bits` bits in memory, with their names."""
     return {Dtype[name.upper()]: name for name in FORMATS if container_bits(name) <= bits}

@@ -39,7 +39,7 @@ class ReadAddWriteConfig:
 
 
 class WriteMode(enum.Enum, shape=2):
-    """What a beat does to the word in memory."""
+    """Operation of a beat on the word in memory."""
 
     STORE = 0
     ADD_BF16 = 1
@@ -52,7 +52,7 @@ def store_layout(config: ReadAddWriteConfig) -> data.StructLayout:
 
 
 def beat_layout(config: ReadAddWriteConfig) -> data.StructLayout:
-    """Layout of a beat: a write, and what it does to the word in memory."""
+    """Layout of a beat: a write, and its operation on the word in memory."""
     return data.StructLayout({"store": store_layout(config), "mode": WriteMode})
 
 

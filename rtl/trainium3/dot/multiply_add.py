@@ -36,7 +36,7 @@ from bitpath.rtl.trainium3.dot.config import MultiplyAddConfig
 
 
 class ProductRound(wiring.Component):
-    """Combinational rounding of an exact product to a format, back as a number; NaN and infinity pass.
+    """Combinational rounding of an exact product to a format, back as a number; NaN and infinity pass unchanged.
 
     Parameters
     ----------

@@ -109,7 +109,7 @@ def instruction_layout(config: EngineConfig) -> data.StructLayout:
 
 
 class InstructionCheck(wiring.Component):
-    """Tells what is wrong with an instruction, combinationally; counts the partial sums that passes leave for the next ones.
+    """Gives the fault of an instruction, combinationally; counts the partial sums that passes leave for the next ones.
 
     OPERATION: a tiling that the array lacks, or a flag that `ACCUMULATES` lacks. DTYPE: a format that the PEs lack, or stochastic
     rounding to FP32. START: a row group that is not the first of a tile. COUNT: no word, more partial sums than earlier passes of

@@ -73,7 +73,7 @@ class Function(enum.Enum, shape=3):
 
 
 class Reduction(enum.Enum, shape=3):
-    """What the register gathers."""
+    """Reduction that the register gathers."""
 
     ADD = 0
     MAX = 1
@@ -83,7 +83,7 @@ class Reduction(enum.Enum, shape=3):
 
 
 class ReduceCommand(enum.Enum, shape=2):
-    """What a value does with the register."""
+    """Command of a value to the register."""
 
     IDLE = 0
     RESET = 1  # sets it to the reduction's identity
@@ -113,7 +113,7 @@ class Beat(data.Struct):
 
 
 class Result(data.Struct):
-    """The function's value, FP32, and the register after it; ``last`` is the beat's."""
+    """The function's value, FP32, and the register after it; ``last`` belongs to the beat."""
 
     value: FP32.width
     register: FP32.width

@@ -75,7 +75,7 @@ class Stride(enum.Enum, shape=2):
 
 
 class CopyMode(data.Struct):
-    """What decides the elements a cycle."""
+    """Properties that decide the elements a cycle."""
 
     pair: Pair
     engine: Engine
@@ -85,7 +85,7 @@ class CopyMode(data.Struct):
 
 
 class CopyCommand(data.Struct):
-    """A row of 1 to 65,536 elements; ``rest`` is one less."""
+    """A row of 1 to 65,536 elements; ``rest`` is the length less 1."""
 
     mode: CopyMode
     rest: 16

@@ -59,7 +59,7 @@ FIRST_BIT_OPERATOR = 24
 
 
 class Operator(enum.Enum, shape=5):
-    """Of x and y. From 24 on they are bit operators, on integers of one size; the others compute in FP32."""
+    """Operators on x and y. From 24 on they are bit operators, on integers of one size; the others compute in FP32."""
 
     BYPASS = 0  # x
     ADD = 1
@@ -119,7 +119,7 @@ def engine_beat(width: int) -> data.StructLayout:
 
 
 def engine_result(width: int) -> data.StructLayout:
-    """Layout of the results, in the low bits of words with zeros above; ``last`` is the beat's."""
+    """Layout of the results, in the low bits of words with zeros above; ``last`` belongs to the beat."""
     return data.StructLayout({"o": data.ArrayLayout(WORD_BITS, width), "last": 1})
 
 
@@ -373,7 +373,7 @@ class EngineLane(wiring.Component):
 
 
 def _fault(control: EngineControl) -> Value:
-    """Return what is wrong with an instruction; the second dtype is read if the second step is no bypass."""
+    """Return the fault of an instruction; the second dtype is read if the second step is no bypass."""
     first, second = (Value.cast(step.op) for step in (control.first, control.second))
     on_bits, two_steps = _on_bits(control), (second != Operator.BYPASS) | control.second.reverse
     dtypes = [Value.cast(each) for each in (control.x, control.y, control.result)]

@@ -49,7 +49,7 @@ LARGEST_SIZE = 2
 
 def walk_command(config: WalkConfig) -> data.StructLayout:
     """Layout of an access pattern: ``pairs[0]`` is innermost, ``size`` the logarithm of an element's bytes, offset and steps
-    are in elements, ``limit`` in bytes; ``tag``, if there is one, rides with the addresses."""
+    are in elements, ``limit`` in bytes; ``tag``, if present, rides with the addresses."""
     pair = data.StructLayout({"step": signed(config.step_bits), "num": config.num_bits})
     return data.StructLayout(
         {
@@ -133,7 +133,7 @@ class AccessWalker(wiring.Component):
         return m
 
     def _fault(self, command, reaches: list[Signal]) -> Value:
-        """What is wrong with a command."""
+        """Return the fault of a command."""
         first = command.offset + sum(Mux(reach < 0, reach, 0) for reach in reaches)
         end = command.offset + 1 + sum(Mux(reach < 0, 0, reach) for reach in reaches)
         outside = (first < 0) | (end << command.size > command.limit)

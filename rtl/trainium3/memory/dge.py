@@ -348,7 +348,7 @@ class Dge(wiring.Component):
         return m
 
     def _fault(self, command, source: DgeSide, destination: DgeSide) -> Value:
-        """What is wrong with a command."""
+        """Return the fault of a command."""
         sides = ((source, command.source), (destination, command.destination))
         beyond = [side.sbuf & (side.start + command.partitions > PARTITIONS) for _, side in sides]
         bad_partitions = (command.partitions == 0) | beyond[0] | beyond[1]
@@ -366,7 +366,7 @@ class Dge(wiring.Component):
         present = Signal(dge_descriptor(config), reset_less=True)
         boundary = Signal(reset_less=True)
         there = Signal()
-        # Where the present descriptor would continue.
+        # Addresses at which the present descriptor would continue.
         ends = [Signal(config.byte_bits, name=f"{name}_end", reset_less=True) for name in ("source", "destination")]
         begins = [
             self._address(side, pattern, command.size)

@@ -370,7 +370,7 @@ class Sbuf(wiring.Component):
         return m
 
     def _fault(self, place) -> Value:
-        """What is wrong with partitions and start; the rules are scaled to the configuration's quadrants."""
+        """Return the fault of partitions and start; the rules are scaled to the configuration's quadrants."""
         config = self.config
         scale = PARTITIONS // config.partitions
         found: Value = Mux(place.start == 0, Fault.NONE, Fault.START)

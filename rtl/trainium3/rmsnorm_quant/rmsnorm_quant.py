@@ -166,7 +166,7 @@ class RmsNormQuantSequencer(wiring.Component):
         return m
 
     def _fault(self, command: Any) -> Value:
-        """What is wrong with a command; a lower bound or an eps that it does not use may be any."""
+        """Return the fault of a command; a lower bound or an eps that it does not use may have any value."""
         options, length = command.options, command.row_length
         bounded = options.has_lower_bound & ~options.static
         bound_outside = ~options.lower_bound.any() | (options.lower_bound >= FP32.infinity_code)

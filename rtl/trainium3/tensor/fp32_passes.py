@@ -43,7 +43,7 @@ PASSES = 4
 
 
 class PassMode(enum.Enum, shape=2):
-    """What a column becomes."""
+    """Form of a column in a pass."""
 
     WHOLE = 0  # the numbers as they are: a stationary column
     TF32 = 1  # rounded to TF32

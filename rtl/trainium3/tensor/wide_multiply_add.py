@@ -37,7 +37,7 @@ PRODUCT = 2 * FP32.precision
 
 
 class WideMultiplyAdd(wiring.Component):
-    """Latency is ``stages`` cycles, 0 to 4; throughput is one pass a cycle, with no back-pressure.
+    """Latency is ``stages`` cycles, 0 to 4; it takes a pass a cycle, without back-pressure.
 
     Infinity and NaN count in the pass of both high halves, and as +0 in the others. In the passes before the last one of a
     fused step ``o`` has no meaning.
