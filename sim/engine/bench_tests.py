@@ -17,7 +17,8 @@ from bitpath.sim.engine import tools
 
 
 def check_filter(bench: str, config: Any, tests: str | None, env: Mapping[str, str] | None = None) -> None:
-    """Raise ValueError unless a regular expression finds a test of a bench that applies to the configuration; None finds all."""
+    """Raise ValueError unless a regular expression finds a test of a bench that applies to the configuration; None
+    finds all tests."""
     if tests is None:
         return
     names = names_of(bench, config, env)

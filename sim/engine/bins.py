@@ -119,7 +119,7 @@ def _choice(choices: Collection[str]) -> str:
 
 
 def matching(pattern: str) -> Iterator[str]:
-    """Return the names that a pattern stands for."""
+    """Return the names that a pattern covers."""
     texts = re.split(r"\{(.*?)\}", pattern)
     choices = [list(_values(text)) if place % 2 else [text] for place, text in enumerate(texts)]
     return map("".join, product(*choices))

@@ -151,7 +151,7 @@ def build(
     job = _job(simulator, emitted["top"], emitted["files"], variant, folder)
     job["fields"] = tracing.port_fields(unit, config) if waves else {}
     job["arguments"]["includes"] = [str(each) for each in emitter.includes]
-    # Waves show what is inside of a group, and lines and toggles are counted there.
+    # Waves show the inside of a group, and lines and toggles are counted there.
     job["groups"] = emitted["groups"] if simulator == "verilator" and not variant else []
     build_key = {
         "verilog": cache.hash_files(Path(file) for file in emitted["files"]),

@@ -73,7 +73,7 @@ HERE = Cluster()
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a campaign: what the caller knows it by, its name in messages, and the call that a worker makes."""
+    """A part of a campaign: the caller's key for it, its name in messages, and the call that a worker makes."""
 
     key: Any
     name: str

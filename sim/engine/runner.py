@@ -48,7 +48,7 @@ def failure_text(folder: Path) -> str:
 
 
 def first_failed(folder: Path, failed: list[str]) -> str | None:
-    """Return the test with the first mismatch, or else the first of the failed ones; None if there is none."""
+    """Return the test with the first mismatch, or else the first failed one; None if all passed."""
     return mismatches.first_test(folder) or next(iter(failed), None)
 
 

@@ -1,5 +1,6 @@
 # amaranth: UnusedElaboratable=no
-"""What only a build with waves has: wires in the Verilog, and Verilator's FST without Debian packages or Yosys's signals.
+"""Additions of a build with waves: wires in the Verilog, and Verilator's FST without Debian packages or Yosys's
+signals.
 
 The simulator reads the Verilog with these further lines::
 

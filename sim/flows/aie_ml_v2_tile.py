@@ -153,7 +153,7 @@ class Run(StagedRun):
 
 
 def program_of(config: AieTileConfig, layer: Layer) -> TileProgram:
-    """Return what the RTL tile plays of a layer."""
+    """Return the program of a layer for the RTL tile."""
     registers = Registers()
     for name, value in layer.registers.items():
         registers.write(name, value)
@@ -180,7 +180,7 @@ def golden_run(config: AieTileConfig, layer: Layer, conflicts: str = "raise") ->
 
 
 def rtl_run(left: Mapping[str, Any]) -> list[np.ndarray]:
-    """Return the same of what the RTL's bench left."""
+    """Return the same arrays from the results of the RTL's bench."""
     counts = [int(left[name]) for name in ("cycles", "banks_stalls", "products")]
     return [left["memory"], _words(left["registers"]), np.array(counts, np.int64)]
 

@@ -90,7 +90,7 @@ class MatmulRun(FlowRun):
 
     @property
     def content(self) -> Any:
-        """What the bench plays."""
+        """The content that the bench plays."""
         return self.program
 
     @property
@@ -164,7 +164,7 @@ class MatmulRun(FlowRun):
         return ("--format", self.format_name)
 
     def explain(self, m: int, n: int) -> str | None:
-        """The command that explains an output; None if there is none for the flow's operands."""
+        """The command that explains an output; None if no command takes the flow's operands."""
         words = [self.machine, "--output", f"{m},{n}", *self.explain_options(), *self.matrices]
         return shlex.join(["bitpath", "explain", *words])
 

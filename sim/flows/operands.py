@@ -34,7 +34,7 @@ def normalised_layer() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def pair(a: Path | None, b: Path | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the user's matrices, or the layer's if neither is given; raise ValueError for only one."""
+    """Return the user's matrices, or the layer's if both are missing; raise ValueError if one is missing."""
     if (a is None) != (b is None):
         raise ValueError(f"--{'b' if b is None else 'a'} is missing; --a and --b go together")
     return layer() if a is None or b is None else (load("--a", a), load("--b", b))
@@ -55,7 +55,8 @@ def load(option: str, path: Path, *, widen: bool = True) -> np.ndarray:
 
 
 def quantised(matrix: np.ndarray, bits: int) -> tuple[np.ndarray, float]:
-    """Scale a matrix to integers of at most 2**(bits - 1) - 1, rounded half to even; return them and the number that 1 stands for.
+    """Scale a matrix to integers of at most 2**(bits - 1) - 1, rounded half to even; return them and the number of one
+    step.
 
     Raises ValueError for infinities and NaN.
     """

@@ -95,7 +95,7 @@ class Outcome:
 
     @property
     def first(self) -> tuple[int, ...] | None:
-        """The first place that differs; None if none does."""
+        """The first place that differs; None if all agree."""
         places = np.argwhere(codes(self.rtl) != codes(self.golden))
         return tuple(places[0].tolist()) if len(places) else None
 

@@ -20,7 +20,7 @@ WORDS_BENCH = "bitpath.verif.kit.tb_words_run"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Stage:
-    """What an instruction gave in RTL and in golden, arrays of the same shapes and dtypes, and the cycles of both.
+    """Results of an instruction in RTL and in golden, arrays of the same shapes and dtypes, and the cycles of both.
 
     ``golden_cycles`` are None for what golden's rules count elsewhere. ``is_output`` marks the run's output, which counts there.
     """
@@ -35,12 +35,12 @@ class Stage:
 
     @property
     def compared(self) -> int:
-        """Elements of its results."""
+        """Number of elements of its results."""
         return sum(each.size for each in self.golden)
 
     @property
     def mismatches(self) -> int:
-        """Elements that differ."""
+        """Number of elements that differ."""
         return sum(differences(*pair) for pair in zip(self.rtl, self.golden, strict=True))
 
 

@@ -1,4 +1,5 @@
-"""One matmul through Tensix: unpack, multiply in golden and on the RTL engine in a fidelity, pack, compare what is in L1."""
+"""One matmul through Tensix: unpack, multiply in golden and on the RTL engine in a fidelity, pack, compare the bytes in
+L1."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -55,7 +55,7 @@ def engine_for(simulator: str) -> Cores:
 
 
 def operands(wanted: str | None) -> tuple[np.ndarray, np.ndarray]:
-    """A [32, 32] and B [32, 32]: the corners of the real layer's input and weight; ValueError for a slice."""
+    """A [32, 32] and B [32, 32]: the corners of the real layer's input and weight; Raises ValueError for a slice."""
     if wanted is not None:
         raise ValueError(f"--flow program multiplies 32x32x32, not the slice {wanted}")
     x, weight = matrices.layer()

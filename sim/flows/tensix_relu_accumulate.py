@@ -76,5 +76,5 @@ class Run(tensix_matmul.Run):
 
 
 def _relu(sums: np.ndarray, mode: int, threshold: float) -> np.ndarray:
-    """Return ReLU in float64: mode 3 clamps to the threshold, the others let through what is above it."""
+    """Return ReLU in float64: mode 3 clamps to the threshold, the others pass values above it."""
     return np.clip(sums, 0, threshold) if mode == 3 else np.where(sums > threshold, sums, 0)

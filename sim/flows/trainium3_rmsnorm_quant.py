@@ -44,7 +44,7 @@ def engine_for(simulator: str, *, lanes: int | None = None) -> RmsNormQuantConfi
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tensors:
-    """What a run quantises: arguments of golden's `rmsnorm_quant`, float32 or float16."""
+    """Operands of a run: arguments of golden's `rmsnorm_quant`, float32 or float16."""
 
     hidden: np.ndarray
     gamma: np.ndarray

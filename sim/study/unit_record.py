@@ -61,7 +61,7 @@ def config_fields(config: Any, path: str = "") -> list[dict[str, Any]]:
 
 
 def _values(kind: Any) -> list[Any] | None:
-    """Return the values of an enumeration, or of one in a tuple, and of a flag. Other types give None."""
+    """Return the values of an enumeration, or of one in a tuple, and of a flag. All other types give None."""
     if kind is bool:
         return [False, True]
     enums = [each for each in (kind, *get_args(kind)) if isinstance(each, type) and issubclass(each, Enum)]

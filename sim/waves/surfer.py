@@ -68,7 +68,7 @@ def _commands(unit: str, wave: Path, folder: Path) -> Iterator[str]:
 
 
 def _format(shown: Shown, width: int, folder: Path) -> str | None:
-    """Return the name of a signal's format in Surfer, and write its mapping file; None for hexadecimal."""
+    """Return the name of a signal's format in Surfer, and write its mapping file; None means hexadecimal digits."""
     if width > MAPPED_BITS:
         return OWN.get(shown.name)
     lines = [f"{value} {shown.text(value)}" for value in range(1 << width)]

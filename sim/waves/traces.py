@@ -1,4 +1,4 @@
-"""What a viewer shows of a wave: signals in groups, with their number formats, and golden's values beside the outputs."""
+"""Contents of a viewer's wave: signals in groups, with their number formats, and golden's values beside the outputs."""
 
 import json
 import re
@@ -63,7 +63,7 @@ class Trace:
 
     @property
     def named(self) -> Signal | None:
-        """The signal, or a copy of it, in the top module under a name without dots; None if there is none."""
+        """The signal, or a copy of it, in the top module under a name without dots; None if neither exists."""
         named = self.copy or self.signal
         return named if len(named.scopes) == 1 and not named.name.startswith("\\") else None
 

@@ -15,7 +15,7 @@ LISTED = 12
 
 @dataclass(frozen=True)
 class Link:
-    """A part of a unit's packed port, and what the design has for it.
+    """A part of a unit's packed port, with the design's counterpart.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ _DELAY = re.compile(r"delay (\d+)")
 
 @dataclass(frozen=True)
 class Partner:
-    """What a design has for a port of the unit: a port, possibly inverted; a constant; a delay; or nothing."""
+    """A design's counterpart of a port of the unit: a port, possibly inverted; a constant; a delay; or nothing."""
 
     port: str | None = None
     inverted: bool = False

@@ -13,7 +13,7 @@ from bitpath.verif.kit import mismatches
 def record(
     folder: Path, identity: Mapping[str, Any], replay: str | None, volume: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the record of a finished run: its identity, what it compared, and its first mismatch.
+    """Return the record of a finished run: its identity, its comparisons, and its first mismatch.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ def _of_map(_: Any) -> Choices:
 
 
 def _of_decode(_: Any) -> Choices:
-    """Return the formats of AIE-ML v2's float decoder, of which ``is_fp8`` is the highest selecting bit."""
+    """Return the formats of AIE-ML v2's float decoder; ``is_fp8`` is the highest selecting bit."""
     eights = {1 << FORMAT_BITS | index: choice for index, choice in _listed(*FLOAT8_FORMATS).items()}
     return _listed(*FLOAT16_FORMATS) | eights
 

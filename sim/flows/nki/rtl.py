@@ -34,7 +34,7 @@ from bitpath.verif.trainium3.core.core_stages import JoinedCore
 from bitpath.verif.trainium3.core.programs.hosted import LeftOutError
 from bitpath.verif.trainium3.dtype_words import DTYPE_NAMES
 
-# Which RTL unit computes an instruction of an NKI kernel, and from which of its values.
+# The RTL unit that computes an instruction of an NKI kernel, and the values that it takes.
 
 
 NARROW, HALF, WIDE = DTYPES[BF16], DTYPES[FP16], DTYPES[FP32]
@@ -328,7 +328,7 @@ UNITS = CoreUnits()
 
 @dataclass(frozen=True)
 class Compared:
-    """What instructions of one kind gave on their unit.
+    """Results of the instructions of one kind on their unit.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Where the steps of an NKI kernel's instructions run in RTL: each on its unit, or as programs of the joined core."""
+"""Runs the steps of an NKI kernel's instructions in RTL: each on its unit, or as programs of the joined core."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -58,7 +58,6 @@ def measured(console: Console, machine: str, size: int) -> list[dict[str, Any]]:
 
 
 def _shape(size: int) -> tuple[int, int, int]:
-    """M, K and N."""
     return 4 * size, size, size
 
 

@@ -77,7 +77,7 @@ def record(
     target: float | None = None,
     cores: int = 1,
 ) -> dict[str, Any]:
-    """Return a record of bench.json; ``to`` is a ratio and what it is to, and ``target`` the ratio to reach."""
+    """Return a record of bench.json; ``to`` is a ratio and its reference, and ``target`` the ratio to reach."""
     return dict(zip(FIELDS, (name, machine, value, unit, *to, target, cores, config), strict=True))
 
 

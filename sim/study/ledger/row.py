@@ -66,7 +66,7 @@ class Prediction:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What golden gives.
+    """Golden's answer to a row.
 
     Attributes
     ----------

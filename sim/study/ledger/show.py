@@ -1,4 +1,4 @@
-"""Prints the ledger."""
+"""Prints the ledger as a table."""
 
 from collections.abc import Sequence
 from typing import Any

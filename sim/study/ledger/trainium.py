@@ -1,4 +1,4 @@
-"""Rows of Trainium."""
+"""Rows of the ledger about Trainium."""
 
 import tomllib
 from collections.abc import Sequence

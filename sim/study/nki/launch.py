@@ -71,7 +71,7 @@ def _run(
     bound = inspect.signature(kernel.function).bind(**found)
     bound.apply_defaults()
     with mistakes(file), warnings.catch_warnings():
-        # The report has them.
+        # The report contains them all.
         warnings.simplefilter("ignore", nki.NkiWarning)
         return nki.run(kernel, *bound.args, options=options, watch=watch, **bound.kwargs)
 

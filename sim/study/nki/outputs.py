@@ -127,6 +127,6 @@ def _ulp(dtype: np.dtype, values: np.ndarray) -> np.ndarray:
     if dtype not in DTYPES.values():
         return np.ones_like(values)
     fmt = format_of(dtype)
-    # frexp's exponent is one more than that of 1.f * 2**e.
+    # frexp's exponent is e + 1 for 1.f * 2**e.
     exponent = np.maximum(np.frexp(np.where(np.isfinite(values), values, 0.0))[1] - 1, fmt.emin)
     return np.ldexp(1.0, np.where(values == 0, fmt.emin, exponent) - fmt.fraction_bits)

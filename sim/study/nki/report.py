@@ -1,4 +1,4 @@
-"""What a run of a kernel prints: instructions by engine, times, memory, warnings and standing."""
+"""The printed report of a kernel's run: instructions by engine, times, memory, warnings and standing."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -32,7 +32,7 @@ _NUMBERS = count()
 
 
 def bars(labels: Sequence[str], values: Sequence[float | None], texts: Sequence[str], full: float, title: str) -> str:
-    """Return horizontal bars, each with a text behind it; None has no bar. The axis ends at ``full``."""
+    """Return horizontal bars, each with a text behind it; A None has no bar. The axis ends at ``full``."""
     with _figure(0.7 + 0.27 * len(labels)) as figure:
         axes = figure.subplots()
         axes.barh(labels, [full] * len(labels), 0.62, color=TRACK)

@@ -37,7 +37,6 @@ class Probe:
 
     @property
     def size(self) -> int:
-        """Number of dots."""
         return sum(map(count, self.dots.values()))
 
     @property
