@@ -1,4 +1,4 @@
-"""Codes at the boundaries of formats, and about the ties there: what a conversion from one format to another must be asked."""
+"""Codes at the boundaries of formats, and near the ties there: inputs for tests of a conversion between formats."""
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction

@@ -1,4 +1,5 @@
-"""Archives of known answers of any size: an empty one is an error; what a test needs and the archive lacks skips it visibly."""
+"""Archives of known answers of any size: an empty one is an error; a test skips visibly if the archive lacks an array
+that it needs."""
 
 from collections.abc import Mapping
 
@@ -26,7 +27,7 @@ class Archive(dict[str, np.ndarray]):
 
 
 def skip_absent(archive: str, found: Mapping[object, object]) -> None:
-    """Skip the test if the archive lacks what it needs, the names without a count; a test compares first what is present."""
+    """Skip the test if the archive lacks one of the names; a test first compares the arrays that are present."""
     absent = [str(name) for name, count in found.items() if not count]
     if absent:
         pytest.skip(f"{archive} has no known answers of {', '.join(absent)}")

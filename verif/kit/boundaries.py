@@ -44,12 +44,10 @@ class Near:
 
     @property
     def middle(self) -> Fraction:
-        """The boundary itself."""
         return self.boundary.lower + self.half * self.boundary.unit / 2
 
     @property
     def sticky(self) -> Fraction:
-        """Value less boundary."""
         return self.side * self.boundary.unit / 2**self.distance
 
     @property
@@ -76,7 +74,7 @@ def float_boundaries(fmt: FloatFormat, rng: Random) -> list[Boundary]:
         Boundary("overflow", fmt.max, fmt.max - top),
     ]
     for odd, parity in enumerate(("even", "odd")):
-        # Of every length: the leading bit may be anywhere above the last one.
+        # Numbers of every length: the leading bit may be anywhere above the last one.
         low = rng.getrandbits(rng.randint(1, fmt.fraction_bits)) & ~1 | odd
         found.append(Boundary(f"subnormal grid, {parity}", low * subnormal, subnormal))
         found.append(Boundary(f"normal, {parity}", (last | rng.getrandbits(fmt.fraction_bits) & ~1 | odd) * unit, unit))

@@ -50,7 +50,6 @@ class FirstFault:
     number: int = 0
 
     def refuse(self, fault: int) -> None:
-        """Note a fault."""
         if not self.fault:
             self.fault, self.number = fault, self.taken
 
@@ -60,7 +59,6 @@ class FirstFault:
         assert found == (self.fault, self.number), f"fault and number are {found}, not {(self.fault, self.number)}"
 
     async def clear(self, dut: Any) -> None:
-        """Clear the fault."""
         dut.clear.value = 1
         await RisingEdge(dut.clk)
         dut.clear.value = 0

@@ -35,7 +35,7 @@ LABEL = 13
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """What the report of a mismatch shows of a result besides its codes.
+    """Parts of a result that the report of a mismatch shows beside its codes.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ alone, first with an empty path for the formats."""
 
 
 def shown_at(context: Context, path: str = "") -> Shown:
-    """Return what a report shows of a result whose field ``path`` differs."""
+    """Return the parts that a report shows of a result whose field ``path`` differs."""
     if callable(context):
         return context(path)
     return Shown(operands={} if context is None else {"inputs": context})
@@ -204,6 +204,6 @@ def first_test(folder: Path) -> str | None:
 
 
 def report_text(first: str, lines: Sequence[str], count: int) -> str:
-    """Return a report of a first mismatch and of ``count`` further ones, of which ``lines`` are shown."""
+    """Return a report of a first mismatch and of ``count`` further ones; it shows ``lines``."""
     more = [f"  and {count - len(lines)} more"] if count > len(lines) else []
     return "\n".join([first, *([FURTHER] if count else []), *lines, *more])

@@ -1,4 +1,4 @@
-"""Bench of any unit whose ports are streams: sends words and writes what comes out of `o`; the caller compares it.
+"""Bench of any unit whose ports are streams: sends words and writes the words of `o`; the caller compares them.
 
 `verif.kit.exchange` has the files.
 """

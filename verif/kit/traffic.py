@@ -55,7 +55,7 @@ class Manners:
 
 @dataclass(frozen=True)
 class Left:
-    """What traffic leaves that a reset interrupts after ``before`` cycles.
+    """State after traffic that a reset interrupts after ``before`` cycles.
 
     Attributes
     ----------
@@ -187,7 +187,7 @@ class Driven:
     async def _traffic(
         self, ctx: Any, seed: str, cycles: int, pace: Pace, *, like: Trace | None = None, resets: bool | None = None
     ) -> Trace:
-        """Drive random traffic and return the trace, of the cycles before the first difference from ``like`` if there is one.
+        """Drive random traffic and return the trace, up to the first difference from ``like``.
 
         A payload stays valid until it is taken. The payloads depend on the seed and on the transfers only, not on the pace.
         With ``resets`` given, no input pauses in the last cycle, in which all outputs stall if its number is odd, and none if it

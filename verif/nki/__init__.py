@@ -1,1 +1,1 @@
-"""NKI kernels on golden: the project's own kernels, and what the layer refuses, warns of and counts."""
+"""NKI kernels on golden: the project's own kernels, and the layer's refusals, warnings and counts."""

@@ -20,7 +20,7 @@ TABLE = tomllib.loads(Path(__file__).with_name("kernels.toml").read_text())
 
 
 def checkout_folder(name: str) -> Path:
-    """Return a folder below the one that BITPATH_NKI_DIR names; skip the test without it."""
+    """Return a folder below BITPATH_NKI_DIR; skip the test without it."""
     root = os.environ.get(VARIABLE)
     if not root:
         pytest.skip(f"{VARIABLE} must name a folder with checkouts of NKI kernels")

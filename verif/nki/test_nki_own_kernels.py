@@ -224,7 +224,7 @@ def test_a_gather_skips_what_is_out_of_range():
 
 
 def test_rows_are_scattered():
-    """Of equal places the last row stays."""
+    """The last row of equal places wins."""
     x, indices = numbers(20, 40, 24), np.random.default_rng(21).integers(0, 30, (40, 1), np.int32)
     expected = np.zeros((32, 24), np.float32)
     for row, place in zip(x, indices[:, 0], strict=True):

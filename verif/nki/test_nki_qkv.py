@@ -12,7 +12,7 @@ from bitpath.golden import nki, trainium3
 from bitpath.verif.nki.checkouts import library
 from bitpath.verif.nki.compositions import ACCUMULATE, OVERWRITE, deviation, matmul, spread, transposed
 
-# Arguments of nki-library's qkv kernel, and what it computes in float64.
+# Arguments of nki-library's qkv kernel, and its results in float64.
 
 
 BF16 = np.dtype(ml_dtypes.bfloat16)

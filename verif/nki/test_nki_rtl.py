@@ -318,7 +318,7 @@ def test_nki_dma_on_rtl():
 @pytest.mark.deep
 @pytest.mark.simulator
 def test_nki_random_numbers_on_rtl():
-    """Two instructions, of which the second goes on from the states of the first; limits of all and of each partition."""
+    """Two instructions: the second goes on from the states of the first; limits of all and of each partition."""
 
     @nki.jit
     def drawn(low, dtypes):

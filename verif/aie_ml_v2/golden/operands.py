@@ -82,7 +82,7 @@ def check_blocks_at_boundaries(numerics, fmt):
         got = aie.from_mx(aie.MxBlocks(fmt, *bytes_, rows), numerics=numerics).view(np.uint32).reshape(rows.shape)
         blocks = [exact.Block(fmt, exponent, shift, tuple(row)) for row in rows.tolist()]
         assert got.tolist() == [exact.from_mx(numerics, block) for block in blocks]
-        # The smallest normal number, and what is half of it: a power of two in the codes and in the exponent.
+        # The smallest normal number, and half of it: a power of two in the codes and in the exponent.
         for power, block_row in ((p, got[rows == 1 << p]) for p in range(fmt.magnitude_bits)):
             field = exponent + power - fmt.magnitude_bits + 1 - (shift > 0)
             if 0 <= field <= 1:

@@ -28,7 +28,6 @@ def is_nan(bits):
 
 @pytest.mark.parametrize("name", MX_FORMATS)
 def test_every_finite_block(kat, name):
-    """In both tiers."""
     archive = kat(BLOCKS)
     finite = archive["finite_block"]
     skip_absent(BLOCKS, {"finite blocks": finite.any()})

@@ -216,7 +216,7 @@ def test_sparse_floats(fmt, shape, seed):
 
 @pytest.mark.parametrize("mask", sorted(set(range(16)) - set(SPARSE_PAIRS)))
 def test_an_overfull_group_multiplies_nothing(mask):
-    """Where it may; its entities are dropped with their slots."""
+    """With "drop", its entities are dropped with their slots."""
     assert exact.positions(mask, "drop") == (None, None)
     assert exact.load_group([1, 2, 3, 4], mask, "drop") == (0, 0)
     assert exact.route_group((1, 2), mask, "drop") == [0] * 4

@@ -252,7 +252,7 @@ def nearest_to_squares(count: int) -> np.ndarray:
     """Return codes, uint32, whose square roots are nearest to a midpoint of two numbers, ``count`` on either side, with an
     even exponent and with an odd one."""
     codes = []
-    # Of one bit more than a result, the last one set; their squares below 2 have one bit less than the others.
+    # Midpoints have one bit more than a result, with the last one set; their squares below 2 have one bit less.
     limits = 1 << FP32.precision, isqrt(2 << 2 * FP32.precision) + 1, 2 << FP32.precision
     for odd in (0, 1):
         midpoints = np.arange(limits[odd] | 1, limits[odd + 1], 2, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""`checked` converts arguments by their annotations, keeps the signature, and names what it refuses."""
+"""`checked` converts arguments by their annotations, keeps the signature, and names the refused argument."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -43,7 +43,6 @@ def plain(
     free: int | str = "",
     **rest: bool,
 ) -> dict:
-    """Return the arguments."""
     return dict(locals())
 
 

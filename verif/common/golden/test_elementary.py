@@ -34,7 +34,7 @@ def check(interval, value, width):
 @settings(deadline=None)
 @given(FRACTIONS, FRACTIONS, st.integers(0, 70), st.integers(0, 9), st.sampled_from((add, sub, mul, truediv)))
 def test_arithmetic_encloses_the_result(a, b, bits, width, function):
-    """Of numbers within the operands, of intervals with fractions, and of fractions with intervals."""
+    """Operands are numbers, intervals with fractions, and fractions with intervals."""
     if function is truediv:
         b = abs(b) + 1
     x, y = (Interval.enclose(each, bits) for each in (a, b))

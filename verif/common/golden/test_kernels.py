@@ -78,7 +78,7 @@ def test_parallel_work(monkeypatch, count):
 
 
 def test_a_forked_process_has_threads_of_its_own(monkeypatch):
-    """Those of its parent do not exist in it."""
+    """The parent's threads do not exist in a forked process."""
     monkeypatch.setenv(parallel.THREADS, "2")
     assert parallel.mapped(str, range(4)) == ["0", "1", "2", "3"]
     child = get_context("fork").Process(target=parallel.mapped, args=(str, range(4)))
@@ -171,7 +171,7 @@ def test_kernels_of_several_threads(tmp_path, monkeypatch):
 
 @pytest.fixture
 def heard(monkeypatch, capsys):
-    """Return what is said on stderr, as in a process that has said nothing and whose stdout goes elsewhere."""
+    """Return the text on stderr, as in a process that has printed nothing and whose stdout goes elsewhere."""
     monkeypatch.setattr(kernels, "_in_one_pipe", lambda: False)
     monkeypatch.delenv(kernels.QUIET)
     kernels._say.cache_clear()

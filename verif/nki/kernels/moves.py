@@ -30,7 +30,7 @@ def scattered(x, indices, size):
 
 @nki.jit
 def all_reduce(x):
-    """Return the sum of x [2, P, N] over two cores, of which each has one part and sends it to the other."""
+    """Return the sum of x [2, P, N] over two cores; each has one part and sends it to the other."""
     core, (_, rows, columns) = nl.program_id(), x.shape
     own, theirs = sbuf(rows, columns, dtype=x.dtype), sbuf(rows, columns, dtype=x.dtype)
     nisa.dma_copy(dst=own, src=x[core])

@@ -1,1 +1,1 @@
-"""What the machine below the kernels refuses, keeps, warns of and counts, by kernels of one instruction."""
+"""Refusals, memory, warnings and counts of the machine below the kernels, tested by kernels of one instruction."""

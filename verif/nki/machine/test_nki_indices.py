@@ -75,7 +75,7 @@ def test_nki_columns_are_computed_with():
 
 @pytest.mark.parametrize("repeated", [False, True])
 def test_nki_columns_are_scattered(repeated):
-    """Of equal offsets the last stays; other columns keep what they hold, written or not."""
+    """The last of equal offsets wins; other columns keep their elements, written or not."""
 
     def kernel(x, index):
         tile = nl.ndarray((P, F), nl.float32, nl.sbuf)

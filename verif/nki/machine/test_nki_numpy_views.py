@@ -1,4 +1,4 @@
-"""Views of tensors against numpy's: which elements they have, where these lie, and what is no view."""
+"""Views of tensors against numpy's: their elements, the places of these, and keys that give no view."""
 
 from functools import reduce
 

@@ -172,7 +172,7 @@ def test_nki_an_overlap_of_two_tensors(byte, warns):
 
 
 def test_nki_an_overlap_is_read_before_it_is_written():
-    """The warning names what the hardware leaves open; here all is read first."""
+    """The warning names the undefined order; here all is read first."""
 
     def kernel(x):
         own = nl.ndarray((4, 64), "float32")

@@ -42,7 +42,7 @@ def drawn(state, engine, n, dtype):
 @pytest.mark.parametrize("dtype", ["uint32", "int8"])
 @pytest.mark.parametrize("n", [8, 5])
 def test_nki_numbers_of_given_states(engine, dtype, n):
-    """VectorE drops what is left of four numbers, GpSimd none."""
+    """VectorE drops the rest of four numbers, GpSimd drops none."""
     state = states(engine)
     run = nki.run(drawn, state, engine, n, dtype, options=nki.Options(strict=True))
     source = trainium3.Xorwow(state.reshape(P, -1, 6))

@@ -1,4 +1,4 @@
-"""Public measurements of Wormhole and Blackhole: golden gives what the chips gave."""
+"""Public measurements of Wormhole and Blackhole: golden gives the chips' results."""
 
 from collections import Counter
 from dataclasses import replace
@@ -169,7 +169,7 @@ def test_elementwise_without_the_zero_flag(kat):
             options["phase"] = int(archive["phase"][case])
         else:
             options["accumulate"] = bool(archive["accum"][case])
-            # What SrcB's format lacks is masked first.
+            # Bits that SrcB's format lacks are masked first.
             masked = masked_to_bf16(options["numerics"], Style(style), Format(formats["srcb_format"]))
             counts = (b & (0x3FFF8 if masked else 0x3FFFF) != 0) | (style == "INT8")
         got = getattr(tensix, operation.lower())(dst, b, archive["srcA"][case, :8], **options)

@@ -125,7 +125,7 @@ def test_the_widest_sums_that_one_float64_holds(monkeypatch, small, step, expect
 
 
 def test_one_kernel_is_compiled_for_all_shapes(monkeypatch):
-    """What numba compiles depends on the layout of the arrays, and on whether the numerics need the fourth step."""
+    """Numba's compiled code depends on the layout of the arrays, and on whether the numerics need the fourth step."""
     monkeypatch.setenv("BITPATH_THREADS", "2")
     for free in (3, 2 * array_loop.COLUMNS):
         x = np.zeros((8, free, 4), np.uint8)

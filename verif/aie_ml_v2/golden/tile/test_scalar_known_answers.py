@@ -11,7 +11,6 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 
 @pytest.mark.parametrize("name", MX_FORMATS)
 def test_blocks_to_fp32(kat, name):
-    """In both tiers."""
     archive = kat("aie_tile_convert.npz")
     exponent, shift, codes, expected = (archive[f"{name}_{part}"] for part in ("exponent", "shift", "codes", "f32"))
     blocks = aie.MxBlocks(MX_FORMATS[name], exponent[:, np.newaxis], shift[:, np.newaxis], codes[:, np.newaxis])

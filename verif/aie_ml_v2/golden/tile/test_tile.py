@@ -213,7 +213,7 @@ def test_store_fifo_in_both_tiers(start, pushes):
 
 @pytest.mark.parametrize("start", [*range(0, 64, 5), 1, 63])
 def test_pushes_write_the_byte_stream(start):
-    """Eight pushes of 72 bytes from an aligned address, seven from another; the flushes write what is left."""
+    """Eight pushes of 72 bytes from an aligned address, seven from another; the flushes write the remaining bytes."""
     memory, fifo, rng = filled(MEMORY), aie.StoreFifo(start), np.random.default_rng(37)
     stream = rng.integers(0, 256, 72 * (8 if start == 0 else 7 - start // 8), dtype=np.uint8)
     for place in range(0, len(stream), 72):

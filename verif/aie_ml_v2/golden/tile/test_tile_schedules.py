@@ -1,4 +1,4 @@
-"""Schedules on the tile: when operations read and write, what meets at a bank, and what is refused."""
+"""Schedules on the tile: cycles of reads and writes, conflicts at a bank, and refusals."""
 
 import numpy as np
 import pytest
