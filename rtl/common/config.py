@@ -3,26 +3,11 @@
 import hashlib
 import json
 import types
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from bitpath.golden.formats.catalogue import CATALOGUE, FloatFormat
-
-
-@dataclass(frozen=True, kw_only=True)
-class PipelineConfig:
-    """Timing of a unit; results do not depend on it, and golden models do not read it.
-
-    Attributes
-    ----------
-    stages : pipeline stages of the datapath, 0 to 4; 0 is combinational.
-    """
-
-    stages: int = 0
-
-    def __post_init__(self) -> None:
-        require_range("pipeline", "stages", self.stages, 0, 4)
 
 
 def require_integer(unit: str, name: str, value: int) -> None:
@@ -44,6 +29,47 @@ def require_range(unit: str, name: str, value: int, low: int, high: int) -> None
     require_integer(unit, name, value)
     if not low <= value <= high:
         raise ValueError(f"{unit}: {name} must be {low} to {high}, not {value}")
+
+
+def in_range(low: int, high: int, default: int) -> Any:
+    """Return a field of a `UnitConfig`: an integer from ``low`` to ``high``."""
+    return field(default=default, metadata={"require": (require_range, low, high)})
+
+
+def power_of_two(low: int, high: int, default: int) -> Any:
+    """Return a field of a `UnitConfig`: a power of two from ``low`` to ``high``."""
+    return field(default=default, metadata={"require": (require_power_of_two, low, high)})
+
+
+class UnitConfig:
+    """Base of configurations with declared ranges; a subclass names the unit that error messages name.
+
+    Raises
+    ------
+    ValueError : a field made by `in_range` or `power_of_two` has another value or no integer.
+    """
+
+    def __init_subclass__(cls, unit: str = "") -> None:
+        if unit:
+            cls._unit = unit
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if "require" in each.metadata:
+                require, low, high = each.metadata["require"]
+                require(self._unit, each.name, getattr(self, each.name), low, high)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PipelineConfig(UnitConfig, unit="pipeline"):
+    """Timing of a unit; results do not depend on it, and golden models do not read it.
+
+    Attributes
+    ----------
+    stages : pipeline stages of the datapath, 0 to 4; 0 is combinational.
+    """
+
+    stages: int = in_range(0, 4, 0)
 
 
 def to_dict(config: Any) -> Any:

@@ -20,7 +20,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import CASCADE_BITS, CASCADE_DE
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig, beat_layout
 from bitpath.rtl.aie_ml_v2.vector.vector_mac import VectorMac, place_layout
-from bitpath.rtl.common.config import require_range
+from bitpath.rtl.common.config import UnitConfig, in_range
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Unit, WaveGroup
 
@@ -127,7 +127,7 @@ class CascadeLinkConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CascadeConfig:
+class CascadeConfig(UnitConfig, unit="cascade"):
     """Configuration of a chain of multiply-accumulates.
 
     Attributes
@@ -136,11 +136,11 @@ class CascadeConfig:
     mac : multiply-accumulate of each stage; it must have 16 lanes, one cascade word.
     """
 
-    stages: int = 2
+    stages: int = in_range(2, MAX_CASCADE_STAGES, 2)
     mac: VectorMacConfig = field(default_factory=lambda: VectorMacConfig(lanes=CASCADE_LANES))
 
     def __post_init__(self) -> None:
-        require_range("cascade", "stages", self.stages, 2, MAX_CASCADE_STAGES)
+        super().__post_init__()
         if self.mac.lanes != CASCADE_LANES:
             raise ValueError(f"cascade: mac.lanes must be {CASCADE_LANES}, not {self.mac.lanes}")
 

@@ -17,7 +17,7 @@ from bitpath.rtl.aie_ml_v2.convert.layouts import ACC_LANE_BITS, SrsControl, acc
 from bitpath.rtl.aie_ml_v2.convert.sticky_flag import StickyFlag
 from bitpath.rtl.common.arithmetic.align import Align, Dropped
 from bitpath.rtl.common.arithmetic.round import RoundIncrement
-from bitpath.rtl.common.config import require_power_of_two
+from bitpath.rtl.common.config import UnitConfig, power_of_two
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
@@ -27,7 +27,7 @@ MAX_INTEGER_LANES = 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class IntegerLanesConfig:
+class IntegerLanesConfig(UnitConfig, unit="integer lanes"):
     """Configuration of the conversions SRS and UPS.
 
     Attributes
@@ -35,10 +35,7 @@ class IntegerLanesConfig:
     lanes : accumulator lanes of 32 bits, or half that number of 64 bits; a power of two from 2 to 64.
     """
 
-    lanes: int = 4
-
-    def __post_init__(self) -> None:
-        require_power_of_two("integer lanes", "lanes", self.lanes, 2, MAX_INTEGER_LANES)
+    lanes: int = power_of_two(2, MAX_INTEGER_LANES, 4)
 
 
 # SRS lane: ``o = saturate(round(i / 2**shift))`` of one accumulator lane.

@@ -7,11 +7,11 @@ from bitpath.golden.aie_ml_v2.declarations.tile import BANK_BYTES, BANK_WORDS
 from bitpath.rtl.aie_ml_v2.tile.data_memory import DataMemoryConfig
 from bitpath.rtl.aie_ml_v2.tile.registers import AccumulatorRegistersConfig, VectorRegistersConfig
 from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig
-from bitpath.rtl.common.config import require_range
+from bitpath.rtl.common.config import UnitConfig, in_range
 
 
 @dataclass(frozen=True, kw_only=True)
-class AieTileConfig:
+class AieTileConfig(UnitConfig, unit="aie_tile"):
     """Configuration of the tile. Its lanes and the widths of its registers are the machine's.
 
     Attributes
@@ -23,17 +23,16 @@ class AieTileConfig:
     """
 
     multiply: NativeMacConfig = field(default_factory=NativeMacConfig)
-    pairs: int = 2
-    accumulators: int = 2
+    pairs: int = in_range(1, 6, 2)
+    accumulators: int = in_range(1, 8, 2)
     memory: DataMemoryConfig = field(
         default_factory=lambda: DataMemoryConfig(modules=2, pairs=1, words=BANK_WORDS, bank_bytes=BANK_BYTES)
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.memory.bank_bytes != BANK_BYTES:
             raise ValueError(f"aie_tile: memory.bank_bytes must be {BANK_BYTES}, not {self.memory.bank_bytes}")
-        require_range("aie_tile", "pairs", self.pairs, 1, 6)
-        require_range("aie_tile", "accumulators", self.accumulators, 1, 8)
 
     @property
     def vector_registers(self) -> VectorRegistersConfig:

@@ -12,7 +12,7 @@ from amaranth.lib import data, enum
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS, FLOAT16_FORMATS
 from bitpath.golden.formats.catalogue import FloatFormat
-from bitpath.rtl.common.config import require_range
+from bitpath.rtl.common.config import UnitConfig, in_range
 
 # Configuration of units of lanes.
 
@@ -22,7 +22,7 @@ MAX_LANES = 32
 
 
 @dataclass(frozen=True, kw_only=True)
-class FloatLanesConfig:
+class FloatLanesConfig(UnitConfig, unit="lanes"):
     """Configuration of the lanes of an operator.
 
     Attributes
@@ -30,10 +30,7 @@ class FloatLanesConfig:
     lanes : operands of one request, 1 to 32.
     """
 
-    lanes: int = 4
-
-    def __post_init__(self) -> None:
-        require_range("lanes", "lanes", self.lanes, 1, MAX_LANES)
+    lanes: int = in_range(1, MAX_LANES, 4)
 
 
 ROUNDING_BITS = 4

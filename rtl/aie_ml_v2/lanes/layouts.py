@@ -8,13 +8,13 @@ from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK, PACK_BITS
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AieNumerics
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.aie_ml_v2.convert.layouts import SATURATION_BITS, MxBlock, MxCode
-from bitpath.rtl.common.config import require_range
+from bitpath.rtl.common.config import UnitConfig, in_range
 
 # Configurations of the lane-by-lane conversions.
 
 
 @dataclass(frozen=True, kw_only=True)
-class PackConfig:
+class PackConfig(UnitConfig, unit="pack"):
     """Configuration of PACK and UNPACK.
 
     Attributes
@@ -22,14 +22,11 @@ class PackConfig:
     lanes : lanes of 16 bits in the wide register, 1 to 64; 32 and 64 are the machine's X and Y.
     """
 
-    lanes: int = 4
-
-    def __post_init__(self) -> None:
-        require_range("pack", "lanes", self.lanes, 1, 64)
+    lanes: int = in_range(1, 64, 4)
 
 
 @dataclass(frozen=True, kw_only=True)
-class MxWidenConfig:
+class MxWidenConfig(UnitConfig, unit="mx widen"):
     """Configuration of the conversion from MX to FP32.
 
     Attributes
@@ -38,11 +35,8 @@ class MxWidenConfig:
     numerics : choices where the documents leave the result open; uses ``mx_nan_block``.
     """
 
-    blocks: int = 1
+    blocks: int = in_range(1, 4, 1)
     numerics: AieNumerics = AIE_ML_V2.numerics
-
-    def __post_init__(self) -> None:
-        require_range("mx widen", "blocks", self.blocks, 1, 4)
 
 
 WIDE_BITS = 2 * max(PACK_BITS)

@@ -10,7 +10,7 @@ from amaranth.utils import ceil_log2
 
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_OP_FORMATS, FLOAT_OPS, VECTOR_BITS
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.common.config import require_power_of_two, require_range
+from bitpath.rtl.common.config import UnitConfig, in_range, power_of_two
 
 # Configurations of the mover units.
 
@@ -22,7 +22,7 @@ MAX_NONLINEAR_LANES = 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class VectorAluConfig:
+class VectorAluConfig(UnitConfig, unit="vector_alu"):
     """Configuration of the add/compare unit.
 
     Attributes
@@ -30,14 +30,11 @@ class VectorAluConfig:
     register_bytes : bytes of a register, a power of two from 4 to 64; the machine has 64.
     """
 
-    register_bytes: int = 8
-
-    def __post_init__(self) -> None:
-        require_power_of_two("vector_alu", "register_bytes", self.register_bytes, 4, VECTOR_BYTES)
+    register_bytes: int = power_of_two(4, VECTOR_BYTES, 8)
 
 
 @dataclass(frozen=True, kw_only=True)
-class VectorMoveConfig:
+class VectorMoveConfig(UnitConfig, unit="vector_move"):
     """Configuration of shifts and of moves between scalars and lanes.
 
     Attributes
@@ -45,10 +42,7 @@ class VectorMoveConfig:
     register_bytes : bytes of a register, a power of two from 16 to 64; the machine has 64.
     """
 
-    register_bytes: int = 16
-
-    def __post_init__(self) -> None:
-        require_power_of_two("vector_move", "register_bytes", self.register_bytes, 16, VECTOR_BYTES)
+    register_bytes: int = power_of_two(16, VECTOR_BYTES, 16)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +51,7 @@ class ShuffleConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NonlinearConfig:
+class NonlinearConfig(UnitConfig, unit="nonlinear"):
     """Configuration of exp2 and tanh.
 
     Attributes
@@ -65,10 +59,7 @@ class NonlinearConfig:
     lanes : FP32 lanes, 1 to 16; the machine has 16.
     """
 
-    lanes: int = 2
-
-    def __post_init__(self) -> None:
-        require_range("nonlinear", "lanes", self.lanes, 1, MAX_NONLINEAR_LANES)
+    lanes: int = in_range(1, MAX_NONLINEAR_LANES, 2)
 
 
 OP_BITS = (max(FLOAT_OPS.values()) + len(FLOAT_OP_FORMATS) - 1).bit_length()

@@ -10,12 +10,12 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS
-from bitpath.rtl.common.config import require_range
+from bitpath.rtl.common.config import UnitConfig, in_range
 from bitpath.rtl.common.unit import Covered, Judge, Unit
 
 
 @dataclass(frozen=True, kw_only=True)
-class AguConfig:
+class AguConfig(UnitConfig, unit="agu"):
     """Configuration of address generation.
 
     Attributes
@@ -23,10 +23,7 @@ class AguConfig:
     address_bits : bits of pointers, modifiers, sizes and counters; 20 on the machine.
     """
 
-    address_bits: int = ADDRESS_BITS
-
-    def __post_init__(self) -> None:
-        require_range("agu", "address_bits", self.address_bits, 2, ADDRESS_BITS)
+    address_bits: int = in_range(2, ADDRESS_BITS, ADDRESS_BITS)
 
 
 class AguMode(enum.Enum, shape=2):

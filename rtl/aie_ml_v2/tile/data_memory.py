@@ -17,13 +17,13 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, BANK_BYTES, BANK_WORDS, MODULE_PAIRS, MODULES
-from bitpath.rtl.common.config import require_power_of_two
+from bitpath.rtl.common.config import UnitConfig, power_of_two
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataMemoryConfig:
+class DataMemoryConfig(UnitConfig, unit="data_memory"):
     """Configuration of data memory; the machine has 4 modules of 4 pairs of banks of 256 words of 32 bytes.
 
     Attributes
@@ -34,17 +34,11 @@ class DataMemoryConfig:
     round_robin : whether an outside port goes before the core after a cycle in which it waited; else it gives way always.
     """
 
-    modules: int = 2
-    pairs: int = 2
-    words: int = 4
-    bank_bytes: int = 4
+    modules: int = power_of_two(1, MODULES, 2)
+    pairs: int = power_of_two(1, MODULE_PAIRS, 2)
+    words: int = power_of_two(2, BANK_WORDS, 4)
+    bank_bytes: int = power_of_two(2, BANK_BYTES, 4)
     round_robin: bool = False
-
-    def __post_init__(self) -> None:
-        require_power_of_two("data_memory", "modules", self.modules, 1, MODULES)
-        require_power_of_two("data_memory", "pairs", self.pairs, 1, MODULE_PAIRS)
-        require_power_of_two("data_memory", "words", self.words, 2, BANK_WORDS)
-        require_power_of_two("data_memory", "bank_bytes", self.bank_bytes, 2, BANK_BYTES)
 
     @property
     def line_bytes(self) -> int:

@@ -16,14 +16,14 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.aie_ml_v2.declarations.codes import SPARSE_ALIGNMENT_BYTES, SPARSE_CHUNK_BYTES
 from bitpath.golden.aie_ml_v2.declarations.tile import ADDRESS_BITS, FIFO_BYTES, LINE_BYTES
-from bitpath.rtl.common.config import require_range
+from bitpath.rtl.common.config import UnitConfig, in_range
 from bitpath.rtl.common.pipeline.pipeline_registers import Delay
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoadFifoConfig:
+class LoadFifoConfig(UnitConfig, unit="load_fifo"):
     """Configuration of a load FIFO.
 
     Attributes
@@ -32,14 +32,11 @@ class LoadFifoConfig:
         requests come in the cycle of the access.
     """
 
-    latency: int = 6
-
-    def __post_init__(self) -> None:
-        require_range("load_fifo", "latency", self.latency, 1, 8)
+    latency: int = in_range(1, 8, 6)
 
 
 @dataclass(frozen=True, kw_only=True)
-class StoreFifoConfig:
+class StoreFifoConfig(UnitConfig, unit="store_fifo"):
     """Configuration of the store FIFO.
 
     Attributes
@@ -48,12 +45,8 @@ class StoreFifoConfig:
     late : cycles more of a push that converts; 2 on the machine.
     """
 
-    latency: int = 4
-    late: int = 2
-
-    def __post_init__(self) -> None:
-        require_range("store_fifo", "latency", self.latency, 1, 8)
-        require_range("store_fifo", "late", self.late, 1, 4)
+    latency: int = in_range(1, 8, 4)
+    late: int = in_range(1, 4, 2)
 
 
 # Widths of the FIFOs, masks of their lowest bytes, and moves by any number of bytes.

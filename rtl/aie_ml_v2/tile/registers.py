@@ -14,13 +14,13 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.rtl.aie_ml_v2.tile.slot_file import SLOTS, SlotFile, name_layout
-from bitpath.rtl.common.config import require_power_of_two, require_range
+from bitpath.rtl.common.config import UnitConfig, in_range, power_of_two
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import Covered, Judge, Unit
 
 
 @dataclass(frozen=True, kw_only=True)
-class VectorRegistersConfig:
+class VectorRegistersConfig(UnitConfig, unit="vector_registers"):
     """Configuration of the vector registers; the machine has 6 Y of four W of 256 bits.
 
     Attributes
@@ -29,16 +29,12 @@ class VectorRegistersConfig:
     w_bits : bits of a W, a power of two from 8 to 256; F has a quarter, G and E an eighth of it.
     """
 
-    pairs: int = 2
-    w_bits: int = 16
-
-    def __post_init__(self) -> None:
-        require_range("vector_registers", "pairs", self.pairs, 1, 6)
-        require_power_of_two("vector_registers", "w_bits", self.w_bits, 8, 256)
+    pairs: int = in_range(1, 6, 2)
+    w_bits: int = power_of_two(8, 256, 16)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AccumulatorRegistersConfig:
+class AccumulatorRegistersConfig(UnitConfig, unit="accumulator_registers"):
     """Configuration of the accumulators; the machine has 8 dm of four bm of 512 bits.
 
     Attributes
@@ -47,12 +43,8 @@ class AccumulatorRegistersConfig:
     bm_bits : bits of a bm, a power of two from 8 to 512.
     """
 
-    accumulators: int = 2
-    bm_bits: int = 16
-
-    def __post_init__(self) -> None:
-        require_range("accumulator_registers", "accumulators", self.accumulators, 1, 8)
-        require_power_of_two("accumulator_registers", "bm_bits", self.bm_bits, 8, 512)
+    accumulators: int = in_range(1, 8, 2)
+    bm_bits: int = power_of_two(8, 512, 16)
 
 
 # Accumulators under all their names: dm, its halves cml and cmh, and its quarters bmll, bmlh, bmhl and bmhh.

@@ -11,12 +11,12 @@ from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from bitpath.golden.aie_ml_v2.declarations.tile import STREAM_IN_WORDS, STREAM_OUT_WORDS
-from bitpath.rtl.common.config import require_range
+from bitpath.rtl.common.config import UnitConfig, in_range
 from bitpath.rtl.common.unit import Covered, Judge, Unit
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamPortConfig:
+class StreamPortConfig(UnitConfig, unit="stream_port"):
     """Configuration of the stream ports.
 
     Attributes
@@ -26,14 +26,9 @@ class StreamPortConfig:
         cycle in which its first word moves to the output.
     """
 
-    inputs: int = 1
-    in_words: int = STREAM_IN_WORDS
-    out_words: int = STREAM_OUT_WORDS
-
-    def __post_init__(self) -> None:
-        require_range("stream_port", "inputs", self.inputs, 1, 2)
-        require_range("stream_port", "in_words", self.in_words, 1, 16)
-        require_range("stream_port", "out_words", self.out_words, 3, 16)
+    inputs: int = in_range(1, 2, 1)
+    in_words: int = in_range(1, 16, STREAM_IN_WORDS)
+    out_words: int = in_range(3, 16, STREAM_OUT_WORDS)
 
 
 STREAM_WORD = data.StructLayout({"word": 32, "last": 1})

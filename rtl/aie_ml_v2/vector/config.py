@@ -12,11 +12,11 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AieNumeric
 from bitpath.rtl.aie_ml_v2.mac.config import BYTE, MacControl, MacMode
 from bitpath.rtl.aie_ml_v2.mac.wide_lanes import WideLanesConfig
 from bitpath.rtl.aie_ml_v2.vector.native_shapes import ROUTES, NativeShape, Route
-from bitpath.rtl.common.config import require_power_of_two
+from bitpath.rtl.common.config import UnitConfig, power_of_two
 
 
 @dataclass(frozen=True, kw_only=True)
-class VectorMacConfig:
+class VectorMacConfig(UnitConfig, unit="vector_mac"):
     """Configuration of the vector unit's multiply-accumulate with its accumulators.
 
     Attributes
@@ -26,13 +26,9 @@ class VectorMacConfig:
     numerics : choices where the documents leave the result open.
     """
 
-    lanes: int = 4
-    accumulators: int = 8
+    lanes: int = power_of_two(1, INT8.lanes, 4)
+    accumulators: int = power_of_two(2, 64, 8)
     numerics: AieNumerics = AIE_ML_V2.numerics
-
-    def __post_init__(self) -> None:
-        require_power_of_two("vector_mac", "lanes", self.lanes, 1, INT8.lanes)
-        require_power_of_two("vector_mac", "accumulators", self.accumulators, 2, 64)
 
     @property
     def parts(self) -> int:
@@ -41,7 +37,7 @@ class VectorMacConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OperandShapesConfig:
+class OperandShapesConfig(UnitConfig, unit="operand_shapes"):
     """Configuration of the operand network.
 
     Attributes
@@ -51,7 +47,7 @@ class OperandShapesConfig:
         are left out.
     """
 
-    lanes: int = 4
+    lanes: int = power_of_two(2, INT8.lanes, 4)
     shapes: tuple[NativeShape, ...] = (
         NativeShape.INT8_8X8X8,
         NativeShape.INT8_4X8X16,
@@ -64,7 +60,7 @@ class OperandShapesConfig:
     )
 
     def __post_init__(self) -> None:
-        require_power_of_two("operand_shapes", "lanes", self.lanes, 2, INT8.lanes)
+        super().__post_init__()
         if not self.shapes or self.shapes != tuple(each for each in NativeShape if each in self.shapes):
             raise ValueError(
                 f"operand_shapes: shapes must be distinct NativeShape members in their order, not {self.shapes!r}"

@@ -26,13 +26,13 @@ from bitpath.rtl.aie_ml_v2.mac.wide_lanes import HALVES, WIDE_BITS, LaneWidth, W
 from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig
 from bitpath.rtl.aie_ml_v2.vector.native_shapes import NativeShape, Route
 from bitpath.rtl.aie_ml_v2.vector.operand_shapes import OperandShapes, operands_layout
-from bitpath.rtl.common.config import require_range
+from bitpath.rtl.common.config import UnitConfig, in_range
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 
 
 @dataclass(frozen=True, kw_only=True)
-class SparseRouteConfig:
+class SparseRouteConfig(UnitConfig, unit="sparse_route"):
     """Configuration of the routing of one lane's sparse operand.
 
     Attributes
@@ -40,10 +40,7 @@ class SparseRouteConfig:
     groups : groups of four entities; 4 in the native shapes, 2 of them in INT16 with 64-bit lanes.
     """
 
-    groups: int = 4
-
-    def __post_init__(self) -> None:
-        require_range("sparse_route", "groups", self.groups, 1, 4)
+    groups: int = in_range(1, 4, 4)
 
 
 # Operands of the two multipliers of a sparse group: 3:1 multiplexers on the dense operand, selected by the group's mask.

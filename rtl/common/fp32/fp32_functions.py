@@ -13,7 +13,7 @@ from amaranth.utils import bits_for
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.common.arithmetic.decode import SPECIAL, Decode, raw_sum
 from bitpath.rtl.common.arithmetic.normalize import Normalize
-from bitpath.rtl.common.config import require_range
+from bitpath.rtl.common.config import UnitConfig, in_range
 from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32Result
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
@@ -233,7 +233,7 @@ class SquareRoot(DigitRecurrence):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fp32LanesConfig:
+class Fp32LanesConfig(UnitConfig, unit="fp32 function"):
     """Configuration of the lanes of an FP32 function.
 
     Attributes
@@ -241,10 +241,7 @@ class Fp32LanesConfig:
     lanes : operands of one beat, 1 to 128.
     """
 
-    lanes: int = 4
-
-    def __post_init__(self) -> None:
-        require_range("fp32 function", "lanes", self.lanes, 1, 128)
+    lanes: int = in_range(1, 128, 4)
 
 
 class Fp32Lanes(wiring.Component):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Chip
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
-from bitpath.rtl.common.config import require_power_of_two
+from bitpath.rtl.common.config import UnitConfig, power_of_two
 from bitpath.rtl.tensix.matrix.instruction import MatrixUnitConfig
 from bitpath.rtl.tensix.pack.layouts import PackerConfig
 from bitpath.rtl.tensix.unpack.layouts import ConversionConfig
@@ -14,7 +14,7 @@ UNPACK_ROWS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChipConfig:
+class ChipConfig(UnitConfig):
     """Configuration of a unit whose only choice is the chip; its numerics are those of the chip's preset.
 
     Attributes
@@ -30,7 +30,7 @@ class ChipConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AddressConfig(ChipConfig):
+class AddressConfig(ChipConfig, unit="tensix_core"):
     """Configuration of what makes addresses of L1.
 
     Attributes
@@ -39,10 +39,7 @@ class AddressConfig(ChipConfig):
     l1_words : 64-byte words of L1; a power of two.
     """
 
-    l1_words: int = 4096
-
-    def __post_init__(self) -> None:
-        require_power_of_two("tensix_core", "l1_words", self.l1_words, 64, 1 << 15)
+    l1_words: int = power_of_two(64, 1 << 15, 4096)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +62,7 @@ class UnpackAddressConfig(AddressConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TensixCoreConfig(AddressConfig):
+class TensixCoreConfig(AddressConfig, unit="tensix_core"):
     """Configuration of a core.
 
     Attributes
@@ -75,13 +72,8 @@ class TensixCoreConfig(AddressConfig):
     rows, cols : the Matrix unit's grid of dot products; powers of two up to 8 and 16.
     """
 
-    rows: int = 2
-    cols: int = 4
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_power_of_two("tensix_core", "rows", self.rows, 1, BLOCK_ROWS)
-        require_power_of_two("tensix_core", "cols", self.cols, 1, COLUMNS)
+    rows: int = power_of_two(1, BLOCK_ROWS, 2)
+    cols: int = power_of_two(1, COLUMNS, 4)
 
     @property
     def unit(self) -> MatrixUnitConfig:

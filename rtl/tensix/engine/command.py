@@ -23,7 +23,7 @@ from bitpath.golden.tensix.declarations.formats import (
     Format,
     Style,
 )
-from bitpath.rtl.common.config import require_power_of_two
+from bitpath.rtl.common.config import UnitConfig, power_of_two
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.tensix.dot.layouts import StyleCode
@@ -42,7 +42,7 @@ PACK_ROWS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class TensixEngineConfig:
+class TensixEngineConfig(UnitConfig, unit="tensix_engine"):
     """Configuration of the engine: a Matrix unit with two unpackers, a packer and its own memories.
 
     Attributes
@@ -53,12 +53,8 @@ class TensixEngineConfig:
     """
 
     unit: MatrixUnitConfig = field(default_factory=MatrixUnitConfig)
-    operand_depth: int = 256
-    result_depth: int = 256
-
-    def __post_init__(self) -> None:
-        require_power_of_two("tensix_engine", "operand_depth", self.operand_depth, 64, 1 << 16)
-        require_power_of_two("tensix_engine", "result_depth", self.result_depth, 64, 1 << 16)
+    operand_depth: int = power_of_two(64, 1 << 16, 256)
+    result_depth: int = power_of_two(64, 1 << 16, 256)
 
     @property
     def unpack_conversion(self) -> ConversionConfig:

@@ -10,14 +10,14 @@ from amaranth.lib import data, enum
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, DST16_ROWS, SRC_ROWS
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
-from bitpath.rtl.common.config import require_power_of_two
+from bitpath.rtl.common.config import UnitConfig, power_of_two
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS, StyleCode
 
 # Configuration of the Matrix unit.
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatrixUnitConfig:
+class MatrixUnitConfig(UnitConfig, unit="matrix_unit"):
     """Configuration of the Matrix unit; SrcA, SrcB and Dst always have the size of the machine.
 
     Attributes
@@ -27,14 +27,10 @@ class MatrixUnitConfig:
     pools : False leaves the columns of GMPOOL out, for an engine that never issues it.
     """
 
-    rows: int = 2
-    cols: int = 4
+    rows: int = power_of_two(1, BLOCK_ROWS, 2)
+    cols: int = power_of_two(1, COLUMNS, 4)
     numerics: TensixNumerics = WORMHOLE.numerics
     pools: bool = True
-
-    def __post_init__(self) -> None:
-        require_power_of_two("matrix_unit", "rows", self.rows, 1, BLOCK_ROWS)
-        require_power_of_two("matrix_unit", "cols", self.cols, 1, COLUMNS)
 
     @property
     def any_src_a_block(self) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from amaranth.lib import data
 
 from bitpath.golden.tensix.declarations.formats import COLUMNS
-from bitpath.rtl.common.config import require_power_of_two
+from bitpath.rtl.common.config import power_of_two
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS, DstRow
 from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS, ROW_BITS, ConversionConfig
 
@@ -17,7 +17,7 @@ MOST_ROWS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class PackerConfig(ConversionConfig):
+class PackerConfig(ConversionConfig, unit="packer"):
     """Configuration of a packer.
 
     Attributes
@@ -26,8 +26,7 @@ class PackerConfig(ConversionConfig):
     rows : rows of 16 datums that it converts in a cycle: 1 or 2.
     """
 
-    def __post_init__(self) -> None:
-        require_power_of_two("packer", "rows", self.rows, 1, MOST_ROWS)
+    rows: int = power_of_two(1, MOST_ROWS, 1)
 
 
 DESCALE_SHIFT_BITS = 5

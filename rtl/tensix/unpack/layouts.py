@@ -6,14 +6,14 @@ from amaranth.lib import data
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, DST32
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
-from bitpath.rtl.common.config import require_power_of_two
+from bitpath.rtl.common.config import UnitConfig, power_of_two
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS, DstRow
 
 # Configuration of the unpacker and the packer.
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConversionConfig:
+class ConversionConfig(UnitConfig, unit="conversion"):
     """Configuration of an unpacker or a packer.
 
     Attributes
@@ -23,14 +23,11 @@ class ConversionConfig:
     """
 
     numerics: TensixNumerics = WORMHOLE.numerics
-    rows: int = 1
-
-    def __post_init__(self) -> None:
-        require_power_of_two("conversion", "rows", self.rows, 1, BLOCK_ROWS)
+    rows: int = power_of_two(1, BLOCK_ROWS, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TurnBufferConfig:
+class TurnBufferConfig(UnitConfig, unit="turn buffer"):
     """Configuration of a turn buffer.
 
     Attributes
@@ -38,10 +35,7 @@ class TurnBufferConfig:
     rows : rows of 16 datums that it takes and gives in a cycle: 1, 2, 4 or 8.
     """
 
-    rows: int = 1
-
-    def __post_init__(self) -> None:
-        require_power_of_two("turn buffer", "rows", self.rows, 1, BLOCK_ROWS)
+    rows: int = power_of_two(1, BLOCK_ROWS, 1)
 
 
 ROW_BITS = COLUMNS * DST32.width

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
-from bitpath.rtl.common.config import require_power_of_two
+from bitpath.rtl.common.config import UnitConfig, power_of_two
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.element_map import require_words
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig
@@ -27,7 +27,7 @@ class RowConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArrayConfig:
+class ArrayConfig(UnitConfig, unit="systolic_array"):
     """Configuration of the systolic array of quad-MX PEs and of its operand memory.
 
     Attributes
@@ -37,15 +37,13 @@ class ArrayConfig:
     dot : configuration of each PE.
     """
 
-    rows: int = 4
-    cols: int = 4
-    operand_depth: int = 512
+    rows: int = power_of_two(2, PARTITIONS, 4)
+    cols: int = power_of_two(2, PARTITIONS, 4)
+    operand_depth: int = power_of_two(2, 1 << 16, 512)
     dot: DotConfig = field(default_factory=DotConfig)
 
     def __post_init__(self) -> None:
-        require_power_of_two("systolic_array", "rows", self.rows, 2, PARTITIONS)
-        require_power_of_two("systolic_array", "cols", self.cols, 2, PARTITIONS)
-        require_power_of_two("systolic_array", "operand_depth", self.operand_depth, 2, 1 << 16)
+        super().__post_init__()
         self._check_pe()
 
     def _check_pe(self) -> None:

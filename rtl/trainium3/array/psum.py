@@ -12,7 +12,7 @@ from amaranth.utils import ceil_log2
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
-from bitpath.rtl.common.config import require_power_of_two, require_range
+from bitpath.rtl.common.config import UnitConfig, in_range, power_of_two
 from bitpath.rtl.common.fp32.fp32_arithmetic import DROPPED_BITS
 from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
@@ -25,7 +25,7 @@ from bitpath.rtl.trainium3.vector.xorwow import LaneNumbers, LaneStates, Xorwow,
 
 
 @dataclass(frozen=True, kw_only=True)
-class PsumConfig:
+class PsumConfig(UnitConfig, unit="psum"):
     """Configuration of PSUM below an array.
 
     Attributes
@@ -36,17 +36,11 @@ class PsumConfig:
     checks : whether the lanes' modes are checked; without it they must be right.
     """
 
-    cols: int = 4
-    lanes: int = 4
-    banks: int = 4
-    bank_depth: int = 64
+    cols: int = in_range(1, PARTITIONS, 4)
+    lanes: int = in_range(1, MAX_LANES, 4)
+    banks: int = power_of_two(2, 8, 4)
+    bank_depth: int = power_of_two(2, 1 << 16, 64)
     checks: bool = True
-
-    def __post_init__(self) -> None:
-        require_range("psum", "cols", self.cols, 1, PARTITIONS)
-        require_range("psum", "lanes", self.lanes, 1, MAX_LANES)
-        require_power_of_two("psum", "banks", self.banks, 2, 8)
-        require_power_of_two("psum", "bank_depth", self.bank_depth, 2, 1 << 16)
 
 
 def psum_address(config: PsumConfig) -> data.StructLayout:

@@ -18,7 +18,7 @@ from amaranth.utils import exact_log2
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.memory import MAX_PAIRS, PSUM_BANK_BYTES
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
-from bitpath.rtl.common.config import require_power_of_two, require_range
+from bitpath.rtl.common.config import UnitConfig, in_range, power_of_two
 from bitpath.rtl.common.fp32.fp32_arithmetic import DROPPED_BITS
 from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.wide import wide_array
@@ -31,7 +31,7 @@ from bitpath.rtl.trainium3.memory.held_answer import HeldAnswer
 
 
 @dataclass(frozen=True, kw_only=True)
-class PsumMemoryConfig:
+class PsumMemoryConfig(UnitConfig, unit="psum_memory"):
     """Configuration of PSUM at addresses; the machine has 128 partitions of 8 banks of 2 KiB.
 
     Attributes
@@ -44,23 +44,14 @@ class PsumMemoryConfig:
     checks : whether TensorE's commands are checked; without it they must be right.
     """
 
-    cols: int = 2
-    banks: int = 2
-    bank_bytes: int = 64
-    step_bits: int = 6
-    num_bits: int = 4
-    engines: int = 2
-    wait_bits: int = 6
+    cols: int = in_range(1, PARTITIONS, 2)
+    banks: int = power_of_two(2, 8, 2)
+    bank_bytes: int = power_of_two(8, PSUM_BANK_BYTES, 64)
+    step_bits: int = in_range(2, 16, 6)
+    num_bits: int = in_range(1, 16, 4)
+    engines: int = in_range(1, 2, 2)
+    wait_bits: int = in_range(1, 32, 6)
     checks: bool = True
-
-    def __post_init__(self) -> None:
-        require_range("psum_memory", "cols", self.cols, 1, PARTITIONS)
-        require_power_of_two("psum_memory", "banks", self.banks, 2, 8)
-        require_power_of_two("psum_memory", "bank_bytes", self.bank_bytes, 8, PSUM_BANK_BYTES)
-        require_range("psum_memory", "step_bits", self.step_bits, 2, 16)
-        require_range("psum_memory", "num_bits", self.num_bits, 1, 16)
-        require_range("psum_memory", "engines", self.engines, 1, 2)
-        require_range("psum_memory", "wait_bits", self.wait_bits, 1, 32)
 
     @property
     def psum(self) -> PsumConfig:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from amaranth.utils import ceil_log2, exact_log2
 
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, QUADRANT
-from bitpath.rtl.common.config import require_power_of_two, require_range
+from bitpath.rtl.common.config import UnitConfig, in_range, power_of_two
 from bitpath.rtl.common.unit import registered
 from bitpath.rtl.trainium3.array.psum_memory import PsumMemoryConfig
 from bitpath.rtl.trainium3.array.systolic_array import CoreArrayConfig
@@ -42,7 +42,7 @@ LANE_ENGINES = ("vector", "scalar")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CoreConfig:
+class CoreConfig(UnitConfig, unit="core"):
     """Configuration of a core; the machine has 128 partitions of 256 KiB, 8 banks of 2 KiB and HBM of GiB.
 
     Attributes
@@ -58,22 +58,20 @@ class CoreConfig:
     count_bits : bits of the counters of cycles, descriptors and instructions, which wrap.
     """
 
-    size: int = 4
+    size: int = power_of_two(4, PARTITIONS, 4)
     partition_bytes: int = 256
     banks: int = 2
     bank_bytes: int = 64
-    hbm_bytes: int = 2048
+    hbm_bytes: int = power_of_two(64, 1 << 30, 2048)
     step_bits: int = 8
     num_bits: int = 6
     dot: CorePeConfig = field(default_factory=lambda: CorePeConfig(pipeline=registered(1)))
     queues: int = 4
     descriptor_cycles: int = 8
-    count_bits: int = 32
+    count_bits: int = in_range(8, 64, 32)
 
     def __post_init__(self) -> None:
-        require_power_of_two("core", "size", self.size, 4, PARTITIONS)
-        require_power_of_two("core", "hbm_bytes", self.hbm_bytes, 64, 1 << 30)
-        require_range("core", "count_bits", self.count_bits, 8, 64)
+        super().__post_init__()
         # The parts check the other fields.
         _ = self.sbuf, self.psum, self.mover, self.dge, DmaEngineConfig(queues=self.queues)
 

@@ -11,7 +11,12 @@ from bitpath.golden.trainium3.declarations.dma import TRAINIUM3_DMA
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, TF32_SPARE_BITS, IntegerFormat, container_bits
 from bitpath.rtl.common.arithmetic.decode import SPECIAL, Decode, raw_sum
 from bitpath.rtl.common.arithmetic.round import increment
-from bitpath.rtl.common.config import PipelineConfig, require_power_of_two, require_range
+from bitpath.rtl.common.config import (
+    PipelineConfig,
+    UnitConfig,
+    power_of_two,
+    require_range,
+)
 from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32Result
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
@@ -27,7 +32,7 @@ BEAT_BYTES = TIMES.beat_bytes
 
 
 @dataclass(frozen=True, kw_only=True)
-class DmaCastConfig:
+class DmaCastConfig(UnitConfig, unit="dma_cast"):
     """Configuration of a cast of beats.
 
     Attributes
@@ -37,12 +42,12 @@ class DmaCastConfig:
     checks : whether dtypes are checked; without it they must be right.
     """
 
-    beat_bytes: int = 4
+    beat_bytes: int = power_of_two(4, BEAT_BYTES, 4)
     pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=2))
     checks: bool = True
 
     def __post_init__(self) -> None:
-        require_power_of_two("dma_cast", "beat_bytes", self.beat_bytes, 4, BEAT_BYTES)
+        super().__post_init__()
         require_range("dma_cast", "stages", self.pipeline.stages, 0, 2)
 
 

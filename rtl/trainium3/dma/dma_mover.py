@@ -9,7 +9,7 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import bits_for, exact_log2
 
-from bitpath.rtl.common.config import require_power_of_two, require_range
+from bitpath.rtl.common.config import UnitConfig, in_range, power_of_two, require_range
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.unit import CLOCK, INPUTS, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.dma.dma_cast import BEAT_BYTES, TIMES, DmaCast, DmaCastConfig, Pair, cast_layout, log_bytes
@@ -26,7 +26,7 @@ from bitpath.rtl.trainium3.faults import Fault, keep_first
 
 
 @dataclass(frozen=True, kw_only=True)
-class DmaMoverConfig:
+class DmaMoverConfig(UnitConfig, unit="dma_mover"):
     """Configuration of the mover of a DMA engine.
 
     Attributes
@@ -37,15 +37,14 @@ class DmaMoverConfig:
     checks : whether descriptors are checked; without it they must be right.
     """
 
-    beat_bytes: int = 4
+    beat_bytes: int = power_of_two(4, BEAT_BYTES, 4)
     address_bits: int = 8
-    descriptor_cycles: int = TIMES.descriptor_cycles
+    descriptor_cycles: int = in_range(4, TIMES.descriptor_cycles, TIMES.descriptor_cycles)
     checks: bool = True
 
     def __post_init__(self) -> None:
-        require_power_of_two("dma_mover", "beat_bytes", self.beat_bytes, 4, BEAT_BYTES)
+        super().__post_init__()
         require_range("dma_mover", "address_bits", self.address_bits, self.offset_bits + 3, 40)
-        require_range("dma_mover", "descriptor_cycles", self.descriptor_cycles, 4, TIMES.descriptor_cycles)
 
     @property
     def offset_bits(self) -> int:

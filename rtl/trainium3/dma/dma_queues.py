@@ -9,14 +9,14 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
 
 from bitpath.golden.trainium3.declarations.dma import DMA_QUEUES, PRIORITIES, TRAFFIC_CLASSES
-from bitpath.rtl.common.config import require_power_of_two, require_range
+from bitpath.rtl.common.config import UnitConfig, in_range, power_of_two
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.dma.token_bucket import LENGTH_BITS, ClassSettings, TokenBucket
 
 
 @dataclass(frozen=True, kw_only=True)
-class DmaQueuesConfig:
+class DmaQueuesConfig(UnitConfig, unit="dma_queues"):
     """Configuration of the queues of a DMA engine.
 
     Attributes
@@ -26,14 +26,9 @@ class DmaQueuesConfig:
     body_bits : bits of a descriptor beside its length.
     """
 
-    queues: int = 4
-    depth: int = 2
-    body_bits: int = 8
-
-    def __post_init__(self) -> None:
-        require_power_of_two("dma_queues", "queues", self.queues, 2, DMA_QUEUES)
-        require_range("dma_queues", "depth", self.depth, 1, 1 << 10)
-        require_range("dma_queues", "body_bits", self.body_bits, 1, 1 << 10)
+    queues: int = power_of_two(2, DMA_QUEUES, 4)
+    depth: int = in_range(1, 1 << 10, 2)
+    body_bits: int = in_range(1, 1 << 10, 8)
 
 
 # Arbiter with strict priorities and round robin among equals.

@@ -19,14 +19,14 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.trainium3.declarations.memory import ENGINE_PARTITIONS, TRAINIUM3_TRANSPOSE
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
-from bitpath.rtl.common.config import require_power_of_two, require_range
+from bitpath.rtl.common.config import UnitConfig, in_range, power_of_two
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.faults import Fault, keep_first
 
 
 @dataclass(frozen=True, kw_only=True)
-class DmaTransposeConfig:
+class DmaTransposeConfig(UnitConfig, unit="dma_transpose"):
     """Configuration of an engine's part of a DMA transpose; the machine's engines have 8 partitions, and tiles of 16 elements.
 
     Attributes
@@ -39,20 +39,12 @@ class DmaTransposeConfig:
     depth : beats that may be on their way behind their requests.
     """
 
-    columns: int = 2
-    elements: int = 4
-    address_bits: int = 8
-    count_bits: int = 4
-    row_bits: int = 5
-    depth: int = 4
-
-    def __post_init__(self) -> None:
-        require_power_of_two("dma_transpose", "columns", self.columns, 2, ENGINE_PARTITIONS)
-        require_power_of_two("dma_transpose", "elements", self.elements, 4, TRAINIUM3_TRANSPOSE.numerics.tile_elements)
-        require_range("dma_transpose", "address_bits", self.address_bits, 4, 40)
-        require_range("dma_transpose", "count_bits", self.count_bits, 1, 16)
-        require_range("dma_transpose", "row_bits", self.row_bits, 1, 16)
-        require_range("dma_transpose", "depth", self.depth, 2, 64)
+    columns: int = power_of_two(2, ENGINE_PARTITIONS, 2)
+    elements: int = power_of_two(4, TRAINIUM3_TRANSPOSE.numerics.tile_elements, 4)
+    address_bits: int = in_range(4, 40, 8)
+    count_bits: int = in_range(1, 16, 4)
+    row_bits: int = in_range(1, 16, 5)
+    depth: int = in_range(2, 64, 4)
 
     @property
     def beat_bytes(self) -> int:

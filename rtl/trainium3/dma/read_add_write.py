@@ -10,7 +10,7 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import BF16, FP32
-from bitpath.rtl.common.config import require_power_of_two, require_range
+from bitpath.rtl.common.config import UnitConfig, in_range, power_of_two
 from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32Add, Fp32ToBf16
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, INPUTS, Covered, Judge, Unit, WaveGroup
@@ -19,7 +19,7 @@ from bitpath.rtl.trainium3.faults import Fault
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadAddWriteConfig:
+class ReadAddWriteConfig(UnitConfig, unit="read_add_write"):
     """Configuration of read-add-write.
 
     Attributes
@@ -29,13 +29,9 @@ class ReadAddWriteConfig:
     checks : whether modes are checked; without it they must be right.
     """
 
-    beat_bytes: int = 4
-    address_bits: int = 4
+    beat_bytes: int = power_of_two(4, BEAT_BYTES, 4)
+    address_bits: int = in_range(1, 40, 4)
     checks: bool = True
-
-    def __post_init__(self) -> None:
-        require_power_of_two("read_add_write", "beat_bytes", self.beat_bytes, 4, BEAT_BYTES)
-        require_range("read_add_write", "address_bits", self.address_bits, 1, 40)
 
 
 class WriteMode(enum.Enum, shape=2):

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_FP32
-from bitpath.rtl.common.config import require_power_of_two
+from bitpath.rtl.common.config import UnitConfig, power_of_two
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.array.psum import PsumConfig, psum_address
@@ -25,7 +25,7 @@ from bitpath.rtl.trainium3.faults import Fault
 
 
 @dataclass(frozen=True, kw_only=True)
-class EngineConfig:
+class EngineConfig(UnitConfig, unit="tensor_engine"):
     """Configuration of the tensor engine: array, PSUM and sequencers.
 
     Attributes
@@ -37,14 +37,9 @@ class EngineConfig:
     """
 
     array: ArrayConfig = field(default_factory=ArrayConfig)
-    psum_banks: int = 4
-    psum_bank_depth: int = 256
-    chain_depth: int = 64
-
-    def __post_init__(self) -> None:
-        require_power_of_two("tensor_engine", "chain_depth", self.chain_depth, 2, MAX_MOVING_FP32)
-        require_power_of_two("tensor_engine", "psum_banks", self.psum_banks, 2, 8)
-        require_power_of_two("tensor_engine", "psum_bank_depth", self.psum_bank_depth, 2, 1 << 16)
+    psum_banks: int = power_of_two(2, 8, 4)
+    psum_bank_depth: int = power_of_two(2, 1 << 16, 256)
+    chain_depth: int = power_of_two(2, MAX_MOVING_FP32, 64)
 
     @property
     def psum(self) -> PsumConfig:

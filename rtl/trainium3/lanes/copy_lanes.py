@@ -17,7 +17,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.formats.catalogue import FloatFormat
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS
 from bitpath.golden.trainium3.declarations.rates import CORE_RATES
-from bitpath.rtl.common.config import PipelineConfig, require_range
+from bitpath.rtl.common.config import PipelineConfig, UnitConfig, in_range, require_range
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
@@ -31,7 +31,7 @@ INTERVAL = CORE_RATES.numerics.interval
 
 
 @dataclass(frozen=True, kw_only=True)
-class CopyConfig:
+class CopyConfig(UnitConfig, unit="copy_lanes"):
     """Configuration of the copy lanes.
 
     Attributes
@@ -41,12 +41,12 @@ class CopyConfig:
     checks : whether commands are checked; without it they must be right.
     """
 
-    interval: int = INTERVAL
+    interval: int = in_range(1, INTERVAL, INTERVAL)
     pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=2))
     checks: bool = True
 
     def __post_init__(self) -> None:
-        require_range("copy_lanes", "interval", self.interval, 1, INTERVAL)
+        super().__post_init__()
         require_range("copy_lanes", "stages", self.pipeline.stages, 0, 2)
 
 

@@ -18,7 +18,7 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.common.config import PipelineConfig, require_power_of_two
+from bitpath.rtl.common.config import PipelineConfig, UnitConfig, power_of_two
 from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32Add, Fp32Multiply
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
@@ -31,7 +31,7 @@ from bitpath.rtl.trainium3.lanes.fp32_order import Fp32Order
 
 
 @dataclass(frozen=True, kw_only=True)
-class EngineLaneConfig:
+class EngineLaneConfig(UnitConfig, unit="engine_lane"):
     """Configuration of a lane of tensor_scalar and tensor_tensor.
 
     Attributes
@@ -41,12 +41,9 @@ class EngineLaneConfig:
     checks : whether instructions are checked; without it they must be right.
     """
 
-    width: int = 2
+    width: int = power_of_two(1, 4, 2)
     pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=4))
     checks: bool = True
-
-    def __post_init__(self) -> None:
-        require_power_of_two("engine_lane", "width", self.width, 1, 4)
 
 
 # Ports of the engine lane.

@@ -19,7 +19,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.vector import XORWOW_STATES
 from bitpath.rtl.common.arithmetic.decode import raw_sum
-from bitpath.rtl.common.config import PipelineConfig, require_power_of_two
+from bitpath.rtl.common.config import PipelineConfig, UnitConfig, power_of_two
 from bitpath.rtl.common.fp32.fp32_arithmetic import Fp32Add, Fp32Multiply, Fp32Result
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
@@ -31,7 +31,7 @@ from bitpath.rtl.trainium3.vector.xorwow import WORD_BITS
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rand2Config:
+class Rand2Config(UnitConfig, unit="rand2_lane"):
     """Configuration of a lane of rand2.
 
     Attributes
@@ -41,12 +41,9 @@ class Rand2Config:
     checks : whether dtypes are checked; without it they must be right.
     """
 
-    width: int = XORWOW_STATES
+    width: int = power_of_two(1, XORWOW_STATES, XORWOW_STATES)
     pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=4))
     checks: bool = True
-
-    def __post_init__(self) -> None:
-        require_power_of_two("rand2_lane", "width", self.width, 1, XORWOW_STATES)
 
 
 STEPS = {

@@ -12,14 +12,14 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.trainium3.declarations.memory import MAX_PAIRS
-from bitpath.rtl.common.config import require_range
+from bitpath.rtl.common.config import UnitConfig, in_range
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.faults import Fault, keep_first
 
 
 @dataclass(frozen=True, kw_only=True)
-class WalkConfig:
+class WalkConfig(UnitConfig, unit="access_walker"):
     """Widths of an access walker; the machine's SBUF needs 18, 16 and 16 bits.
 
     Attributes
@@ -30,17 +30,11 @@ class WalkConfig:
     checks : whether commands are checked; without it they must be right.
     """
 
-    address_bits: int = 8
-    step_bits: int = 6
-    num_bits: int = 4
-    tag_bits: int = 0
+    address_bits: int = in_range(3, 24, 8)
+    step_bits: int = in_range(2, 16, 6)
+    num_bits: int = in_range(1, 16, 4)
+    tag_bits: int = in_range(0, 256, 0)
     checks: bool = True
-
-    def __post_init__(self) -> None:
-        require_range("access_walker", "address_bits", self.address_bits, 3, 24)
-        require_range("access_walker", "step_bits", self.step_bits, 2, 16)
-        require_range("access_walker", "num_bits", self.num_bits, 1, 16)
-        require_range("access_walker", "tag_bits", self.tag_bits, 0, 256)
 
 
 LARGEST_SIZE = 2

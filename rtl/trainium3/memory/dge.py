@@ -16,14 +16,14 @@ from amaranth.utils import exact_log2
 from bitpath.golden.trainium3.declarations.dma import DMA_ENGINES, DMA_QUEUES
 from bitpath.golden.trainium3.declarations.memory import ENGINE_PARTITIONS, MAX_PAIRS
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
-from bitpath.rtl.common.config import require_range
+from bitpath.rtl.common.config import UnitConfig, in_range
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.faults import Fault, keep_first
 
 
 @dataclass(frozen=True, kw_only=True)
-class DgeConfig:
+class DgeConfig(UnitConfig, unit="dge"):
     """Widths of descriptor generation; the machine needs 38, 18, 38, 16 and 16 bits.
 
     Attributes
@@ -34,18 +34,11 @@ class DgeConfig:
     cut_bits : logarithm of the most bytes of a descriptor.
     """
 
-    hbm_bits: int = 9
-    partition_bits: int = 7
-    step_bits: int = 7
-    num_bits: int = 3
-    cut_bits: int = 4
-
-    def __post_init__(self) -> None:
-        require_range("dge", "hbm_bits", self.hbm_bits, 3, 38)
-        require_range("dge", "partition_bits", self.partition_bits, 3, 18)
-        require_range("dge", "step_bits", self.step_bits, 2, 38)
-        require_range("dge", "num_bits", self.num_bits, 1, 18)
-        require_range("dge", "cut_bits", self.cut_bits, 2, 16)
+    hbm_bits: int = in_range(3, 38, 9)
+    partition_bits: int = in_range(3, 18, 7)
+    step_bits: int = in_range(2, 38, 7)
+    num_bits: int = in_range(1, 18, 3)
+    cut_bits: int = in_range(2, 16, 4)
 
     @property
     def address_bits(self) -> int:

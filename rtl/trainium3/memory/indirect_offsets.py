@@ -12,13 +12,13 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.trainium3.declarations.memory import TRAINIUM3_INDIRECT
-from bitpath.rtl.common.config import require_range
+from bitpath.rtl.common.config import UnitConfig, in_range
 from bitpath.rtl.common.pipeline.wide import wide_array
 from bitpath.rtl.common.unit import CLOCK, OUTPUT, Covered, Judge, Unit, WaveGroup
 
 
 @dataclass(frozen=True, kw_only=True)
-class IndirectConfig:
+class IndirectConfig(UnitConfig, unit="indirect_offsets"):
     """Configuration of the offsets of an indirect access.
 
     Attributes
@@ -27,12 +27,8 @@ class IndirectConfig:
     count_bits : bits of a command's number of offsets.
     """
 
-    offset_bits: int = 6
-    count_bits: int = 8
-
-    def __post_init__(self) -> None:
-        require_range("indirect_offsets", "offset_bits", self.offset_bits, 1, 32)
-        require_range("indirect_offsets", "count_bits", self.count_bits, 1, 16)
+    offset_bits: int = in_range(1, 32, 6)
+    count_bits: int = in_range(1, 16, 8)
 
 
 ROWS, TENSOR_ROWS = TRAINIUM3_INDIRECT.numerics.index_rows, TRAINIUM3_INDIRECT.numerics.tensor_index_rows

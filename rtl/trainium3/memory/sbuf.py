@@ -16,7 +16,7 @@ from amaranth.utils import exact_log2
 
 from bitpath.golden.trainium3.declarations.memory import ENGINE_PARTITIONS, PARTITION_STARTS
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
-from bitpath.rtl.common.config import require_power_of_two, require_range
+from bitpath.rtl.common.config import UnitConfig, in_range, power_of_two, require_range
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
@@ -37,7 +37,7 @@ SBUF_WORD_BYTES = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class SbufConfig:
+class SbufConfig(UnitConfig, unit="sbuf"):
     """Configuration of SBUF; the machine has 128 partitions of 256 KiB, in four quadrants.
 
     Attributes
@@ -52,22 +52,18 @@ class SbufConfig:
     checks : whether the accesses are checked; without it they must be right.
     """
 
-    partitions: int = 8
-    partition_bytes: int = 64
-    banks: int = 2
+    partitions: int = power_of_two(4, PARTITIONS, 8)
+    partition_bytes: int = power_of_two(64, 4096, 64)
+    banks: int = power_of_two(2, 4, 2)
     readers: int = 0
-    engines: int = 2
-    wait_bits: int = 5
+    engines: int = in_range(1, 6, 2)
+    wait_bits: int = in_range(1, 32, 5)
     adds: bool = True
     checks: bool = True
 
     def __post_init__(self) -> None:
-        require_power_of_two("sbuf", "partitions", self.partitions, 4, PARTITIONS)
-        require_power_of_two("sbuf", "partition_bytes", self.partition_bytes, 64, 4096)
-        require_power_of_two("sbuf", "banks", self.banks, 2, 4)
-        require_range("sbuf", "engines", self.engines, 1, 6)
+        super().__post_init__()
         require_range("sbuf", "readers", self.readers, 0, 6 - self.engines)
-        require_range("sbuf", "wait_bits", self.wait_bits, 1, 32)
 
     @property
     def read_ports(self) -> int:

@@ -14,14 +14,14 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import E8M0
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, QUADRANT, SCALE_OFFSETS, SCALE_PARTITIONS
-from bitpath.rtl.common.config import require_range
+from bitpath.rtl.common.config import UnitConfig, in_range
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.wide import wide_array
 from bitpath.rtl.common.unit import Covered, Judge, Unit
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScaleFetchConfig:
+class ScaleFetchConfig(UnitConfig, unit="scale_fetch"):
     """Configuration of a scale fetch.
 
     Attributes
@@ -29,10 +29,7 @@ class ScaleFetchConfig:
     quadrants : quadrants of 32 rows that the array has.
     """
 
-    quadrants: int = PARTITIONS // QUADRANT
-
-    def __post_init__(self) -> None:
-        require_range("scale_fetch", "quadrants", self.quadrants, 1, PARTITIONS // QUADRANT)
+    quadrants: int = in_range(1, PARTITIONS // QUADRANT, PARTITIONS // QUADRANT)
 
 
 SCALES = QUADRANT // SCALE_PARTITIONS

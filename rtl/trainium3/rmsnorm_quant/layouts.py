@@ -18,14 +18,14 @@ from bitpath.golden.trainium3.declarations.vector import (
     TRAINIUM3_RMSNORM_QUANT,
     TRAINIUM3_RMSNORM_QUANT_OCP,
 )
-from bitpath.rtl.common.config import require_range
+from bitpath.rtl.common.config import UnitConfig, in_range
 from bitpath.rtl.trainium3.vector.exponential import Source
 
 # Configuration of the RMSNorm-Quant row unit.
 
 
 @dataclass(frozen=True, kw_only=True)
-class RmsNormQuantConfig:
+class RmsNormQuantConfig(UnitConfig, unit="rmsnorm_quant"):
     """Configuration of the RMSNorm-Quant row unit.
 
     Attributes
@@ -34,12 +34,8 @@ class RmsNormQuantConfig:
     max_row_length : elements of a lane's row memory.
     """
 
-    lanes: int = 2
-    max_row_length: int = 32
-
-    def __post_init__(self) -> None:
-        require_range("rmsnorm_quant", "lanes", self.lanes, 1, PARTITIONS)
-        require_range("rmsnorm_quant", "max_row_length", self.max_row_length, 1, MAX_HIDDEN)
+    lanes: int = in_range(1, PARTITIONS, 2)
+    max_row_length: int = in_range(1, MAX_HIDDEN, 32)
 
 
 NUMERICS = TRAINIUM3_RMSNORM_QUANT.numerics

@@ -13,14 +13,14 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
-from bitpath.rtl.common.config import require_range
+from bitpath.rtl.common.config import UnitConfig, in_range
 from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
 from bitpath.rtl.trainium3.tensor.config import PASS_BITS
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransposeConfig:
+class TransposeConfig(UnitConfig, unit="background_transpose"):
     """Configuration of the background transpose.
 
     Attributes
@@ -28,10 +28,7 @@ class TransposeConfig:
     size : rows and columns of the largest tile.
     """
 
-    size: int = 4
-
-    def __post_init__(self) -> None:
-        require_range("background_transpose", "size", self.size, 2, PARTITIONS)
+    size: int = in_range(2, PARTITIONS, 4)
 
 
 def row_layout(config: TransposeConfig) -> data.StructLayout:

@@ -15,7 +15,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL, MatmulNumerics
-from bitpath.rtl.common.config import require_range
+from bitpath.rtl.common.config import UnitConfig, in_range
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.trainium3.tensor.config import WIDE
@@ -23,7 +23,7 @@ from bitpath.rtl.trainium3.tensor.element_decode import Part, PassElement
 
 
 @dataclass(frozen=True, kw_only=True)
-class PassesConfig:
+class PassesConfig(UnitConfig, unit="fp32_passes"):
     """Configuration of the FP32 passes at the edge of the array.
 
     Attributes
@@ -32,11 +32,8 @@ class PassesConfig:
     numerics : rounding of FP32 to TF32.
     """
 
-    rows: int = 4
+    rows: int = in_range(1, PARTITIONS, 4)
     numerics: MatmulNumerics = TRAINIUM3_MATMUL.numerics
-
-    def __post_init__(self) -> None:
-        require_range("fp32_passes", "rows", self.rows, 1, PARTITIONS)
 
 
 PASSES = 4

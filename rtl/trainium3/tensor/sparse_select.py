@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 from bitpath.golden.trainium3.declarations.tensor import TRAINIUM3_SPARSE, SparseNumerics, TagMap
-from bitpath.rtl.common.config import require_range
+from bitpath.rtl.common.config import UnitConfig, in_range
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
@@ -22,7 +22,7 @@ from bitpath.rtl.trainium3.tensor.tag_select import PATTERN, SLOTS, TAG, TagSele
 
 
 @dataclass(frozen=True, kw_only=True)
-class SelectConfig:
+class SelectConfig(UnitConfig, unit="sparse_select"):
     """Configuration of the sparse selection on four rows of PEs.
 
     Attributes
@@ -31,11 +31,11 @@ class SelectConfig:
     numerics : patterns and code of the tags; RTL decodes tags of two fields.
     """
 
-    cols: int = 2
+    cols: int = in_range(1, PARTITIONS, 2)
     numerics: SparseNumerics = TRAINIUM3_SPARSE.numerics
 
     def __post_init__(self) -> None:
-        require_range("sparse_select", "cols", self.cols, 1, PARTITIONS)
+        super().__post_init__()
         if self.numerics.tag_map is not TagMap.FIELDS:
             raise ValueError(f"sparse_select: tag_map must be FIELDS, not {self.numerics.tag_map.name}")
 

@@ -13,12 +13,12 @@ from amaranth import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.rtl.common.config import require_range
+from bitpath.rtl.common.config import UnitConfig, in_range
 from bitpath.rtl.common.unit import Covered, Judge, Unit
 
 
 @dataclass(frozen=True, kw_only=True)
-class IssueConfig:
+class IssueConfig(UnitConfig, unit="tensor_issue"):
     """Configuration of the issue logic.
 
     Attributes
@@ -28,14 +28,9 @@ class IssueConfig:
     tag_bits : bits of the tag that a command takes from its instruction.
     """
 
-    banks: int = 8
-    cycle_bits: int = 13
-    tag_bits: int = 8
-
-    def __post_init__(self) -> None:
-        require_range("tensor_issue", "banks", self.banks, 1, 8)
-        require_range("tensor_issue", "cycle_bits", self.cycle_bits, 1, 16)
-        require_range("tensor_issue", "tag_bits", self.tag_bits, 1, 32)
+    banks: int = in_range(1, 8, 8)
+    cycle_bits: int = in_range(1, 16, 13)
+    tag_bits: int = in_range(1, 32, 8)
 
 
 TILES = 16

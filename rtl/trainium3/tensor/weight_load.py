@@ -17,14 +17,14 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 from bitpath.golden.trainium3.declarations.tensor import LOAD_BITS
-from bitpath.rtl.common.config import require_range
+from bitpath.rtl.common.config import UnitConfig, in_range
 from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
 from bitpath.rtl.trainium3.tensor.tag_select import TAG
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoadConfig:
+class LoadConfig(UnitConfig, unit="weight_load"):
     """Configuration of the fast weight load.
 
     Attributes
@@ -33,14 +33,9 @@ class LoadConfig:
     moving_bits : bits of a moving word, which passes by.
     """
 
-    rows: int = 2
-    cols: int = 6
-    moving_bits: int = 8
-
-    def __post_init__(self) -> None:
-        require_range("weight_load", "rows", self.rows, 1, PARTITIONS)
-        require_range("weight_load", "cols", self.cols, 2, PARTITIONS)
-        require_range("weight_load", "moving_bits", self.moving_bits, 1, 1 << 10)
+    rows: int = in_range(1, PARTITIONS, 2)
+    cols: int = in_range(2, PARTITIONS, 6)
+    moving_bits: int = in_range(1, 1 << 10, 8)
 
 
 def load_layout(config: LoadConfig) -> data.StructLayout:

@@ -21,7 +21,7 @@ from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL, ExponentialNumerics
 from bitpath.rtl.common.arithmetic.align import Align, Dropped, shift_of
 from bitpath.rtl.common.arithmetic.decode import Decode, raw_sum
-from bitpath.rtl.common.config import PipelineConfig, require_range
+from bitpath.rtl.common.config import PipelineConfig, UnitConfig, in_range, require_range
 from bitpath.rtl.common.fp32.fp32_arithmetic import UNPACKED, Fp32Add, Fp32Result, Fp32Sum, Fp32ToBf16
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
@@ -31,7 +31,7 @@ from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExponentialConfig:
+class ExponentialConfig(UnitConfig, unit="exponential"):
     """Configuration of a lane of VectorE's exponential.
 
     Attributes
@@ -42,13 +42,13 @@ class ExponentialConfig:
     checks : whether controls are checked; without it they must be right.
     """
 
-    width: int = 4
+    width: int = in_range(1, 8, 4)
     numerics: ExponentialNumerics = TRAINIUM3_EXPONENTIAL.numerics
     pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=3))
     checks: bool = True
 
     def __post_init__(self) -> None:
-        require_range("exponential", "width", self.width, 1, 8)
+        super().__post_init__()
         numerics = self.numerics
         if numerics.result != FP32:
             raise ValueError(f"exponential: result must be FP32, not {numerics.result.name}")

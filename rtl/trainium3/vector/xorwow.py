@@ -12,14 +12,14 @@ from amaranth.utils import ceil_log2
 
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 from bitpath.golden.trainium3.declarations.vector import XORWOW_INCREMENT, XORWOW_STATES, XORWOW_WORDS
-from bitpath.rtl.common.config import require_range
+from bitpath.rtl.common.config import UnitConfig, in_range
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.faults import Fault
 
 
 @dataclass(frozen=True, kw_only=True)
-class XorwowConfig:
+class XorwowConfig(UnitConfig, unit="xorwow"):
     """Configuration of XORWOW lanes, four states each.
 
     Attributes
@@ -27,10 +27,7 @@ class XorwowConfig:
     lanes : lanes that step together.
     """
 
-    lanes: int = 2
-
-    def __post_init__(self) -> None:
-        require_range("xorwow", "lanes", self.lanes, 1, PARTITIONS)
+    lanes: int = in_range(1, PARTITIONS, 2)
 
 
 # XORWOW generators of one VectorE lane: four states that step together.
