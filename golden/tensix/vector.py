@@ -1,13 +1,4 @@
-"""SFP_STOCH_RND: FP32 lanes with fewer fraction bits, or floats and shifted integers as bounded integers.
-
-It rounds to nearest, stochastically or to zero.
-
-A magnitude whose d discarded bits are D goes up where D >= P >> (23 - d), with 23 random bits P. To nearest, ties away from
-zero, is P = 0x400000. To zero is P = 0x7FFFFF, which still rounds a D of all ones up; a D of 0 goes up where the top d bits of P
-are 0.
-
-Ref: tt-isa-documentation, SFPSTOCHRND and its three pages of flavours, commit 585749d.
-"""
+"""The Vector unit's lanes: SFPLOAD, SFPSTORE and SFP_STOCH_RND, with the random numbers that the last one draws."""
 
 from enum import Enum, IntEnum
 
@@ -316,6 +307,17 @@ def _sign_magnitude(lanes: np.ndarray) -> np.ndarray:
 
 def _int8(lanes: np.ndarray) -> np.ndarray:
     return lanes >> 31 << 15 | lanes & 0x3FF | INTEGER_EXPONENT
+
+
+# SFP_STOCH_RND: FP32 lanes with fewer fraction bits, or floats and shifted integers as bounded integers.
+#
+# It rounds to nearest, stochastically or to zero.
+#
+# A magnitude whose d discarded bits are D goes up where D >= P >> (23 - d), with 23 random bits P. To nearest, ties away from
+# zero, is P = 0x400000. To zero is P = 0x7FFFFF, which still rounds a D of all ones up; a D of 0 goes up where the top d bits of P
+# are 0.
+#
+# Ref: tt-isa-documentation, SFPSTOCHRND and its three pages of flavours, commit 585749d.
 
 
 RANDOM_BITS = 23

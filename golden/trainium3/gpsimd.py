@@ -1,12 +1,4 @@
-"""topk: the largest elements of each GpSimd core's 16 partitions, with their places.
-
-    element i of a core: partition i % 16, column i // 16
-
-Results are bit-identical to `bitpath.golden.trainium3.exact.topk`.
-
-Ref: ``nki.isa.topk`` reference pages, NKI 0.6 and Neuron 2.33 (AWS Neuron documentation, 2026). Points that they leave open
-are in `bitpath.golden.trainium3.declarations.vector.GPSIMD_CHOICES`.
-"""
+"""Instructions of GpSimd: index patterns, selections, gathers, counts and the largest elements."""
 
 from collections.abc import Callable, Sequence
 from math import prod
@@ -440,6 +432,16 @@ def tensor_partition_reduce(
     if op == "average":
         reduced = fp32.divide(reduced, np.float32(len(data)))
     return from_fp32(reduced.T, np.float32 if dtype is None else dtype)
+
+
+# topk: the largest elements of each GpSimd core's 16 partitions, with their places.
+#
+#     element i of a core: partition i % 16, column i // 16
+#
+# Results are bit-identical to `bitpath.golden.trainium3.exact.topk`.
+#
+# Ref: ``nki.isa.topk`` reference pages, NKI 0.6 and Neuron 2.33 (AWS Neuron documentation, 2026). Points that they leave open
+# are in `bitpath.golden.trainium3.declarations.vector.GPSIMD_CHOICES`.
 
 
 _PLACES = 1 << 16

@@ -1,10 +1,4 @@
-"""FP32 to BF16, FP16 and 8-bit floats.
-
-Results are bit-identical to `bitpath.golden.exact.aie_ml_v2.narrow` on every code.
-
-Ref: FP32 to BF16 as measured on first-generation silicon in all ten rounding codes; llvm-aie for the shift operand and
-the control registers.
-"""
+"""Conversions of FP32: to narrower floats, and from and to integers with a binary point."""
 
 from typing import Any
 
@@ -88,6 +82,14 @@ def float_to_fix(bits: np.ndarray, shift: int = 0) -> tuple[np.ndarray, np.ndarr
         | np.where(result != rounded, Sr2.TO_FIX_HUGE, 0)
     )
     return np.asarray(result.astype(np.int32)), np.asarray(flags.astype(np.uint32))
+
+
+# FP32 to BF16, FP16 and 8-bit floats.
+#
+# Results are bit-identical to `bitpath.golden.exact.aie_ml_v2.narrow` on every code.
+#
+# Ref: FP32 to BF16 as measured on first-generation silicon in all ten rounding codes; llvm-aie for the shift operand and
+# the control registers.
 
 
 Saturation = FloatSaturation | int | bool

@@ -1,7 +1,4 @@
-"""MX9, MX6, MX4 and bfp16ebs8 to FP32.
-
-Ref: the AIE API, which multiplies by an identity block; UG1639 for the value of an element.
-"""
+"""Conversions between FP32 and the MX blocks MX9, MX6, MX4 and bfp16ebs8."""
 
 import numpy as np
 
@@ -58,6 +55,11 @@ def to_mx(
     shared, shift, codes = to_mx_loop.to_mx(words.reshape(-1, fmt.elements), fmt, code, numerics)
     shape = words.shape[:-1]
     return MxBlocks(fmt, shared.reshape(shape), shift.reshape(shape), codes.reshape(words.shape))
+
+
+# MX9, MX6, MX4 and bfp16ebs8 to FP32.
+#
+# Ref: the AIE API, which multiplies by an identity block; UG1639 for the value of an element.
 
 
 @checked

@@ -1,4 +1,4 @@
-"""The scalar unit on single words, in unbounded integers. Ref: AM027, Scalar Unit; llvm-aie for the operations."""
+"""The scalar unit on single words, in unbounded integers: conversions, functions and operations."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -99,6 +99,9 @@ def _unbounded(value: Fraction) -> Fraction:
     """Round a positive value to FP32's precision with any exponent."""
     last_place = power_of_two(floor_log2(value) - FP32.fraction_bits)
     return round_to_integer(value / last_place, Rounding.RNE) * last_place
+
+
+# The scalar unit on single words, in unbounded integers. Ref: AM027, Scalar Unit; llvm-aie for the operations.
 
 
 _LOWEST = -(1 << WORD_BITS - 1)

@@ -1,7 +1,7 @@
 """AIE-ML v2's matrices on native products: the steps of K of every lane.
 
 Results are bit-identical to `fused_dot` and `sparse_dot` on each step of K. Its own kernels round to nearest even and sum
-a block pair's products together, without loss; `fused_dot_roundings_loop` has those for other numerics.
+a block pair's products together, without loss; `add_blocks` and `add_floats` are those for other numerics.
 
 Exactness. float64 holds every term, sum and power of two here. With the largest exponent E, terms are rounded to the grid
 ``2**(E - F)``, F the align_fraction_bits, of 26 at most. A product of floats is below ``2**(E + 2)`` and the sum of a block

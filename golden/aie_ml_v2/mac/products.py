@@ -1,8 +1,4 @@
-"""Products of whole operand registers: element-wise, with one element for all lanes, convolutions, complex.
-
-Ref: llvm-aie, intrinsics headers of aie2ps, for the shapes and the negation masks; FIM43-Redeye/xdna-emu for the order of the
-elements, by the rule of first-generation AIE2.
-"""
+"""Products of whole operands: matrices of integers, and registers element by element, convolved or complex."""
 
 from typing import Any
 
@@ -164,6 +160,12 @@ def sparse_matmul(
         raise ValueError(f"a and b must make a shape of {known}, not {a.shape} with masks {b.mask.shape}")
     columns = SparseVector(b.slots[..., np.newaxis, :, :, :], b.mask[..., np.newaxis, :, :])
     return sparse_dot(a[..., np.newaxis, :], columns, acc, fmt=fmt, overfull=overfull, **options)
+
+
+# Products of whole operand registers: element-wise, with one element for all lanes, convolutions, complex.
+#
+# Ref: llvm-aie, intrinsics headers of aie2ps, for the shapes and the negation masks; FIM43-Redeye/xdna-emu for the order of the
+# elements, by the rule of first-generation AIE2.
 
 
 ELEMENTWISE = tuple(name for name, mode in INTEGER_MODES.items() if mode.elementwise)

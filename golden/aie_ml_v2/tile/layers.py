@@ -1,16 +1,4 @@
-"""MX9 layers on the tile: blocks of four output tiles, a native product in two cycles.
-
-::
-
-    cycle of a step   0     1     2     3     4     5     6     7
-    vec               A0          A1          A2          A3           products with one tile of B
-    mv                lo    hi    A2    A3    lo    hi    A0    A1     shuffles: B's halves of k, and A's in place
-    lda, ldb          four pops of A, four of B, and a fill of each FIFO
-    st                after the last step of K: a push of each tile
-
-An EX of 72 bytes is an A tile, or four columns of a B tile. A lies in blocks of four tiles along K, B tile by tile, C as
-A: a row of an output tile is one block along the next layer's K.
-"""
+"""Layers on the tile: the machine that runs a schedule of bundles, and the schedules for integers and for MX9."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -357,6 +345,20 @@ class _Builder:
         n = self.moves.setdefault(distance, 3 + len(self.moves))
         self.registers[f"m{n}"] = distance % (1 << 20)
         return n
+
+
+# MX9 layers on the tile: blocks of four output tiles, a native product in two cycles.
+#
+# ::
+#
+#     cycle of a step   0     1     2     3     4     5     6     7
+#     vec               A0          A1          A2          A3           products with one tile of B
+#     mv                lo    hi    A2    A3    lo    hi    A0    A1     shuffles: B's halves of k, and A's in place
+#     lda, ldb          four pops of A, four of B, and a fill of each FIFO
+#     st                after the last step of K: a push of each tile
+#
+# An EX of 72 bytes is an A tile, or four columns of a B tile. A lies in blocks of four tiles along K, B tile by tile, C as
+# A: a row of an output tile is one block along the next layer's K.
 
 
 MX9_STEP = 8

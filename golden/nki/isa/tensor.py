@@ -1,4 +1,4 @@
-"""nc_transpose: a tile transposed by TensorE or VectorE, bit for bit."""
+"""NKI instructions of TensorE: matmuls without and with scales, and transposes."""
 
 from collections.abc import Callable
 
@@ -260,6 +260,9 @@ def _put_bits(issue: Issue, dst: NkiTensor, words: np.ndarray) -> None:
             f"{issue.opcode} dst: must have elements of {words.dtype.itemsize} bytes, not {dst.dtype}"
         )
     issue.put("dst", dst, words.view(STORED[dst.dtype]))
+
+
+# nc_transpose: a tile transposed by TensorE or VectorE, bit for bit.
 
 
 TRANSPOSED_DTYPES = tuple(name for name in STORED if name not in X4)

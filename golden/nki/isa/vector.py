@@ -1,9 +1,4 @@
-"""rng, rand2, their states and seeds, and dropout: XORWOW's generators, one lane a partition.
-
-An engine's state is 24 words of each partition on VectorE, four generators, and 6 on GpSimd, one generator.
-
-Ref: ``nki.isa`` reference page, NKI 0.6. GpSimd's numbers take a cycle each behind its start-up: chosen.
-"""
+"""NKI instructions of VectorE: copies, reductions, element-wise operations, quantize_mx, exponential and random numbers."""
 
 from collections.abc import Callable, Sequence
 from math import prod
@@ -394,6 +389,13 @@ def exponential(
     if after is not None:
         issue.uses("reduction.order")
     issue.on("vector", max(64, -(-free_size(dst, src) // 4)))
+
+
+# rng, rand2, their states and seeds, and dropout: XORWOW's generators, one lane a partition.
+#
+# An engine's state is 24 words of each partition on VectorE, four generators, and 6 on GpSimd, one generator.
+#
+# Ref: ``nki.isa`` reference page, NKI 0.6. GpSimd's numbers take a cycle each behind its start-up: chosen.
 
 
 STATES = {"vector": XORWOW_STATES, "gpsimd": GPSIMD_XORWOW_STATES}

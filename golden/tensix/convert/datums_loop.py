@@ -1,9 +1,4 @@
-"""Tiles of datums, uint32, between the steps of the unpackers and packers, read from L1 and written to it, compiled.
-
-A step is a loop over a tile. Steps are inlined before numba compiles them (``inline="always"``), since a function that LLVM
-inlines is also compiled alone. They take their shifts modulo 32, which changes none of them: the compiler then knows that 32
-bits are enough, and fills the lanes of a vector with twice as many datums.
-"""
+"""Compiled steps that unpackers and packers share: block floats, narrow exponents, neighbours, and tiles in L1."""
 
 from typing import Any, NamedTuple
 
@@ -184,6 +179,13 @@ def narrow_exponent(word):
     code = np.int32(0x7FFF) if exponent > 31 else code
     code = np.int32(0) if exponent < 0 else code
     return np.uint32(word >> 31 << 15 | code)
+
+
+# Tiles of datums, uint32, between the steps of the unpackers and packers, read from L1 and written to it, compiled.
+#
+# A step is a loop over a tile. Steps are inlined before numba compiles them (``inline="always"``), since a function that LLVM
+# inlines is also compiled alone. They take their shifts modulo 32, which changes none of them: the compiler then knows that 32
+# bits are enough, and fills the lanes of a vector with twice as many datums.
 
 
 TILE = 1 << 10

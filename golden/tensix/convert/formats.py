@@ -1,13 +1,4 @@
-"""FP8 in L1: E5M2, or E4M3 with the mode bit that Blackhole's unpackers and packers have.
-
-E4M3 (sign, 4 exponent bits, 3 fraction bits) has FP16's exponent less 8. Unpacking fills the fraction of a magnitude of all
-ones with ones; exponent 0 keeps its fraction, which the Matrix unit reads as zero. Packing truncates the fraction::
-
-    FP16 exponent    <= 8      9 to 23        >= 24
-    E4M3             sign 0    e - 8, m >> 7  sign 0x7F
-
-Ref: ttsim v1.10.0, whose `Unp_LF8_4b_exp` and `Pac_LF8_4b_exp` are this bit; tt-llk, where the format has the code 26.
-"""
+"""Formats that the unpackers and packers share: block floats, FP8, and the formats that early conversion gives."""
 
 from bitpath.golden.tensix.declarations.formats import BLOCK, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
@@ -60,6 +51,17 @@ RAW_BFP8A_FRACTION_BITS = 7
 def kept_fraction_bits(mid_format: Format, *, raw: bool) -> int:
     """Return the fraction bits of a float intermediate format."""
     return RAW_BFP8A_FRACTION_BITS if raw and mid_format is Format.BFP8A else _KEPT_FRACTION_BITS[mid_format]
+
+
+# FP8 in L1: E5M2, or E4M3 with the mode bit that Blackhole's unpackers and packers have.
+#
+# E4M3 (sign, 4 exponent bits, 3 fraction bits) has FP16's exponent less 8. Unpacking fills the fraction of a magnitude of all
+# ones with ones; exponent 0 keeps its fraction, which the Matrix unit reads as zero. Packing truncates the fraction::
+#
+#     FP16 exponent    <= 8      9 to 23        >= 24
+#     E4M3             sign 0    e - 8, m >> 7  sign 0x7F
+#
+# Ref: ttsim v1.10.0, whose `Unp_LF8_4b_exp` and `Pac_LF8_4b_exp` are this bit; tt-llk, where the format has the code 26.
 
 
 E4M3_BIAS = 8

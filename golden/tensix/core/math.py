@@ -1,7 +1,4 @@
-"""ZEROACC, ZEROSRC and CLEARDVALID: rows of Dst become undefined, banks become zero or are given back.
-
-Ref: tt-isa-documentation 3930471, ZEROACC, ZEROSRC and CLEARDVALID; ttsim v1.10.0 for Blackhole's tiles.
-"""
+"""The Matrix unit's instructions in a program: moves, products, and rows and banks that are cleared."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -322,6 +319,11 @@ def _elementwise(state: State, instruction: Instruction, operands: Operands) -> 
     src_a = state.src_a.read[operands.src_a_row : operands.src_a_row + BLOCK_ROWS]
     new = ELEMENTWISE[instruction.name](old, src_b, src_a, **options)
     state.dst.write(operands.dst_row, new, operands.layout)
+
+
+# ZEROACC, ZEROSRC and CLEARDVALID: rows of Dst become undefined, banks become zero or are given back.
+#
+# Ref: tt-isa-documentation 3930471, ZEROACC, ZEROSRC and CLEARDVALID; ttsim v1.10.0 for Blackhole's tiles.
 
 
 ZERO_ROW, FACE_ROWS, HALF, ALL = range(4)

@@ -1,7 +1,4 @@
-"""GMPOOL on scalars: the maximum of one SrcA column and one Dst word, and its position in the column.
-
-Ref: tt-isa-documentation, GMPOOL.
-"""
+"""Moves between registers and pooling on scalars."""
 
 from collections.abc import Sequence
 
@@ -68,6 +65,11 @@ def source_word(word: int, fmt: Format, *, dst32: bool, low_half: bool = False) 
     elif fmt in FIVE_BITS:
         return sign << 18 | (word >> 10 & 0x1F) << 10 | word & 0x3FF
     return sign << 18 | exponent << 10 | fraction << 3
+
+
+# GMPOOL on scalars: the maximum of one SrcA column and one Dst word, and its position in the column.
+#
+# Ref: tt-isa-documentation, GMPOOL.
 
 
 ORDER = (*range(4, 8), *range(4), *range(8, 16))

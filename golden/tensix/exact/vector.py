@@ -1,7 +1,4 @@
-"""SFP_STOCH_RND on one lane: an FP32 number with fewer fraction bits, or a float or a shifted integer as a bounded integer.
-
-Ref: tt-isa-documentation, SFPSTOCHRND and its three pages of flavours, commit 585749d.
-"""
+"""The Vector unit on one lane: fused multiply-add, loads, stores and stochastic rounding."""
 
 from dataclasses import dataclass
 
@@ -171,6 +168,11 @@ def stored(numerics: TensixNumerics, lane: int, mode: int) -> int:
 def _logical(half: int) -> int:
     """Return the upper register half s | m7 | e8 as s | e8 | m7."""
     return half >> 15 << 15 | half % (1 << 8) << 7 | (half >> 8) % (1 << 7)
+
+
+# SFP_STOCH_RND on one lane: an FP32 number with fewer fraction bits, or a float or a shifted integer as a bounded integer.
+#
+# Ref: tt-isa-documentation, SFPSTOCHRND and its three pages of flavours, commit 585749d.
 
 
 RANDOM_BITS = 23

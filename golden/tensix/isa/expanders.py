@@ -1,15 +1,4 @@
-"""Replay expander: a buffer of 32 words that REPLAY loads from the stream and plays.
-
-::
-
-    REPLAY load=1            the next count words go to places start, start + 1, .. modulo 32
-           load=1 execute=1  and leave the expander too
-           load=0            the words of these places leave the expander
-
-Count 0 means 32, and more than 32 is not supported. Words that are loaded are not looked at, a REPLAY among them included.
-
-Ref: tt-isa-documentation, REPLAY, 3930471 and, for the count, 065d59f.
-"""
+"""The MOP expander and the replay expander: one instruction word becomes a stream of words."""
 
 from collections.abc import Iterator, Sequence
 
@@ -141,6 +130,19 @@ def _template_1(config: Sequence[int]) -> Iterator[int]:
 def _is_nop(word: int) -> bool:
     """Return True if a word is a NOP, whatever its other bits; DMANOP and SFPNOP are other instructions."""
     return word >> OPCODE_LOW == OPCODES["NOP"]
+
+
+# Replay expander: a buffer of 32 words that REPLAY loads from the stream and plays.
+#
+# ::
+#
+#     REPLAY load=1            the next count words go to places start, start + 1, .. modulo 32
+#            load=1 execute=1  and leave the expander too
+#            load=0            the words of these places leave the expander
+#
+# Count 0 means 32, and more than 32 is not supported. Words that are loaded are not looked at, a REPLAY among them included.
+#
+# Ref: tt-isa-documentation, REPLAY, 3930471 and, for the count, 065d59f.
 
 
 class ReplayExpander:

@@ -1,9 +1,4 @@
-"""SPEC's CPU golden of RMSNorm-Quant in FP32, and the unpacking of the kernel's rows.
-
-Results are bit-identical to `bitpath.golden.trainium3.exact.reference_row`.
-
-Ref: "RMSNorm-Quant Kernel Design Specification", AWS Neuron documentation, 2025-12-02, CPU Golden (here SPEC).
-"""
+"""RMSNorm-Quant on the engines, instruction by instruction, and the vendor's reference in FP32."""
 
 from fractions import Fraction
 from typing import Literal
@@ -49,6 +44,13 @@ from bitpath.golden.trainium3.vector.engine import SumOrderName, real, reduce_fr
 
 
 EpsPlacementName = Literal["kernel", "golden"]
+# SPEC's CPU golden of RMSNorm-Quant in FP32, and the unpacking of the kernel's rows.
+#
+# Results are bit-identical to `bitpath.golden.trainium3.exact.reference_row`.
+#
+# Ref: "RMSNorm-Quant Kernel Design Specification", AWS Neuron documentation, 2025-12-02, CPU Golden (here SPEC).
+
+
 _NUMERICS = TRAINIUM3_RMSNORM_QUANT.numerics
 COMPUTE = DTYPES[_NUMERICS.compute]
 """Dtype of a row between instructions."""

@@ -1,8 +1,4 @@
-"""Exact twin of Trainium3's quantize_mx, on scalars.
-
-Ref: ``nki.isa.quantize_mx`` reference page, NKI 0.3 and 0.5 (AWS Neuron documentation). Open points are listed in
-`bitpath.golden.trainium3.declarations.quad_mx.CHOICES`.
-"""
+"""Casts and quantize_mx on scalars."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -18,6 +14,12 @@ from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
 # Exact twin of the casts between the 13 dtypes, on scalars.
 #
 # The rules are in `bitpath.golden.trainium3.declarations.dtypes.CHOICES`.
+
+
+# Exact twin of Trainium3's quantize_mx, on scalars.
+#
+# Ref: ``nki.isa.quantize_mx`` reference page, NKI 0.3 and 0.5 (AWS Neuron documentation). Open points are listed in
+# `bitpath.golden.trainium3.declarations.quad_mx.CHOICES`.
 
 
 @checked

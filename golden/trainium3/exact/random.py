@@ -1,7 +1,4 @@
-"""rng, set_rng_seed and dropout on single elements.
-
-The rules are in `bitpath.golden.trainium3.declarations.engines.CHOICES`.
-"""
+"""XORWOW's generators, and the instructions that draw from them, on single elements."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -74,6 +71,11 @@ def uniform(word: int, low: int, high: int) -> int:
     width = add(high, low ^ FP32.sign_mask)
     u = round_to_format(Fraction(word >> 8, 1 << 24), FP32)  # exact: u has 24 bits
     return add(low, multiply(width, u))
+
+
+# rng, set_rng_seed and dropout on single elements.
+#
+# The rules are in `bitpath.golden.trainium3.declarations.engines.CHOICES`.
 
 
 _WORD_VALUES = 1 << 32

@@ -1,4 +1,4 @@
-"""memset on one element: a number to a dtype, rounded once."""
+"""Instructions of ScalarE and VectorE on single elements and rows."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -450,6 +450,9 @@ def _square(x: int, mean: int) -> int:
     """Return the square of the deviation of x from a mean."""
     deviation = fp32.add(x, mean ^ FP32.sign_mask)
     return fp32.multiply(deviation, deviation)
+
+
+# memset on one element: a number to a dtype, rounded once.
 
 
 @checked

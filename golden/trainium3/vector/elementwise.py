@@ -1,8 +1,4 @@
-"""reciprocal: VectorE's 1 / x.
-
-Ref: ``nki.isa.reciprocal`` reference page, NKI 0.3 (AWS Neuron documentation, 2025-12-01), which says "higher accuracy"
-than ScalarE's and no number; here it is correctly rounded (`RmsNormQuantNumerics.root_rounding`).
-"""
+"""Element-wise instructions of VectorE: two tiles, a tile and scalars, copies, memset and reciprocal."""
 
 from typing import Any, Literal
 
@@ -408,6 +404,12 @@ def memset(shape: tuple[int, int], value: Any, *, dtype: np.dtype | type | str =
     if isinstance(dtype, str):
         return np.full(shape, encode_array(TF32, number) << TF32_SPARE_BITS, np.uint32).view(np.float32)
     return np.full(shape, encode_array(format_of(dtype), number), f"u{dtype.itemsize}").view(dtype)
+
+
+# reciprocal: VectorE's 1 / x.
+#
+# Ref: ``nki.isa.reciprocal`` reference page, NKI 0.3 (AWS Neuron documentation, 2025-12-01), which says "higher accuracy"
+# than ScalarE's and no number; here it is correctly rounded (`RmsNormQuantNumerics.root_rounding`).
 
 
 @checked

@@ -1,9 +1,4 @@
-"""dropout: elements of a tile replaced by zero at random.
-
-Results are bit-identical to `bitpath.golden.trainium3.exact.dropout_element`.
-
-Ref: ``nki.isa.dropout`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08).
-"""
+"""XORWOW's generators, and the instructions that draw from them: rng, rand2 and dropout."""
 
 import numpy as np
 
@@ -237,6 +232,13 @@ def seeded_state(seed: int, *, lanes: int = PARTITIONS) -> np.ndarray:
     for shift, factor in SEED_ROUNDS:
         words = (words ^ words >> np.uint32(shift)) * np.uint32(factor)
     return (words ^ words >> np.uint32(SEED_LAST_SHIFT)).reshape(shape)
+
+
+# dropout: elements of a tile replaced by zero at random.
+#
+# Results are bit-identical to `bitpath.golden.trainium3.exact.dropout_element`.
+#
+# Ref: ``nki.isa.dropout`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08).
 
 
 @checked

@@ -1,11 +1,4 @@
-"""max8, nc_find_index8 and nc_match_replace8: the eight largest numbers of each row, where they are, and without them.
-
-Results are bit-identical to `bitpath.golden.trainium3.exact.max8_row`, `find_index8_row` and `match_replace8_row`; the rules are in
-`bitpath.golden.trainium3.declarations.engines.CHOICES`.
-
-Ref: ``nki.isa.max8``, ``nki.isa.nc_find_index8`` and ``nki.isa.nc_match_replace8`` reference pages, and the release
-notes, NKI 0.6 (AWS Neuron documentation, 2026-08).
-"""
+"""Instructions of VectorE along a row: reductions, selections, softmax, statistics, scans and the largest elements."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -435,6 +428,15 @@ def tensor_tensor_scan(
         state = OPERATORS[op1](*((y, state) if reverse1 else (state, y)))
         out[:] = state
     return write(states, dtype)
+
+
+# max8, nc_find_index8 and nc_match_replace8: the eight largest numbers of each row, where they are, and without them.
+#
+# Results are bit-identical to `bitpath.golden.trainium3.exact.max8_row`, `find_index8_row` and `match_replace8_row`; the rules are in
+# `bitpath.golden.trainium3.declarations.engines.CHOICES`.
+#
+# Ref: ``nki.isa.max8``, ``nki.isa.nc_find_index8`` and ``nki.isa.nc_match_replace8`` reference pages, and the release
+# notes, NKI 0.6 (AWS Neuron documentation, 2026-08).
 
 
 INDEX_DTYPES = (np.dtype(np.uint16), np.dtype(np.uint32))
