@@ -103,7 +103,7 @@ def _series(numerator: int, denominator: int) -> int:
 #
 # The result is ``2**(n - 127) * T[index]``, rounded to nearest.
 #
-# Ref: UG1639 and llvm-aie for the argument; `bitpath.golden.aie_ml_v2.declarations.numerics.CHOICES` for the rest.
+# Ref: UG1639 and llvm-aie for the argument; `bitpath.golden.aie_ml_v2.declarations.choices.CHOICES` for the rest.
 
 
 FORMATS = {Function.EXP2_BF16: BF16, Function.EXP2_FP16: FP16, Function.EXP2_FP32: BF20}
@@ -173,7 +173,7 @@ class Exp2Lane(wiring.Component):
 #     2**-12 <= |x| < 4        a segment's first result, and one more from its breakpoint on
 #     4 <= |x|                 1
 #
-# Ref: `bitpath.golden.aie_ml_v2.declarations.numerics.CHOICES`; no public document describes the machine's approximation.
+# Ref: `bitpath.golden.aie_ml_v2.declarations.choices.CHOICES`; no public document describes the machine's approximation.
 
 
 class TanhLane(wiring.Component):
