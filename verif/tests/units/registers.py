@@ -45,7 +45,7 @@ RESET_LESS = {
     "trainium3/core/tensor_operands": "found held kept own words",
     "trainium3/dma/dma_mover": "held held",
     "trainium3/dma/dma_transpose": "at banks command counts credit held place row",
-    "trainium3/dma/compute": "beat forward kept",
+    "trainium3/dma/read_add_write": "beat forward kept",
     "trainium3/dot/pe": "moving partial second stationary",
     "trainium3/memory/access_walker": "command counts deltas element mosts reaches size tag",
     "trainium3/memory/dge": "base boundary command counts deltas ends high is_run kept low number nums partition present reach run step",
