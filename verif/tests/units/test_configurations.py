@@ -190,7 +190,7 @@ def bench_of(name, config, monkeypatch):
     """Import a unit's bench for a configuration, with the modules that read it when they are imported."""
     monkeypatch.setenv("BITPATH_CONFIG", json.dumps(to_dict(config)))
     for module in [each for each in sys.modules.values() if hasattr(each, "config_from_environment")]:
-        if not module.__name__.startswith("bitpath.verif.kit."):
+        if module.__name__ != "bitpath.verif.kit.bench":
             del sys.modules[module.__name__]
     return importlib.import_module(UNITS[name].bench)
 
