@@ -187,11 +187,12 @@ def different(name, **options):
 
 
 def bench_of(name, config, monkeypatch):
-    """Import a unit's bench for a configuration, with the modules that read it when they are imported."""
+    """Import a unit's bench for a configuration, with the modules that keep what they read of it."""
     monkeypatch.setenv("BITPATH_CONFIG", json.dumps(to_dict(config)))
-    for module in [each for each in sys.modules.values() if hasattr(each, "config_from_environment")]:
-        if module.__name__ != "bitpath.verif.kit.bench":
-            del sys.modules[module.__name__]
+    for each, module in list(sys.modules.items()):
+        keeps = each.rpartition(".")[2].startswith("tb_") or hasattr(module, "config_from_environment")
+        if keeps and not each.startswith("bitpath.verif.kit."):
+            del sys.modules[each]
     return importlib.import_module(UNITS[name].bench)
 
 
@@ -205,8 +206,8 @@ def reach(test, monkeypatch):
     """Run a test of a bench until it reaches its design; return the requests that it has made."""
     made, make = [], Request.__init__
 
-    def noted(self, *fields):
-        make(self, *fields)
+    def noted(self, *fields, **named):
+        make(self, *fields, **named)
         made.append(self)
 
     with monkeypatch.context() as patched:
