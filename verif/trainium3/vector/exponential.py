@@ -15,7 +15,7 @@ from bitpath.golden.scalar import fp32 as exact
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import floor_log2
 from bitpath.golden.trainium3.declarations.vector import ExponentialNumerics
-from bitpath.golden.trainium3.exact.functions import argument, exponential, log2e, power
+from bitpath.golden.trainium3.exact.functions import argument, exponential, exponential_power, log2e
 from bitpath.golden.trainium3.vector.activation import exponential_of
 from bitpath.rtl.trainium3.vector.exponential import ExponentialConfig, Reduce, Source, beat_layout, result_layout
 from bitpath.verif.common.fp32 import numbers as fp32
@@ -385,7 +385,9 @@ def _boundaries(numerics: ExponentialNumerics, rng: Random) -> Iterator[Corner]:
                 element = code(log(tie)) + step
                 x = decode(FP32, element)
                 result = exponential(numerics, element, 0)
-                rounded = decode(FP32, result).value if fmt is BF16 and result != INFINITY else power(numerics, x)
+                rounded = (
+                    decode(FP32, result).value if fmt is BF16 and result != INFINITY else exponential_power(numerics, x)
+                )
                 beside = (rounded - tie) / boundary.unit
                 if 0 < abs(beside) < Fraction(1, 2):
                     name = f"boundary/{fmt.name}/{boundary.name}/{SIDES[1 if beside > 0 else -1]} tie"
@@ -445,5 +447,5 @@ def _ties(numerics: ExponentialNumerics, rng: Random) -> Iterator[int]:
 
 def _apart(numerics: ExponentialNumerics, element: int) -> Fraction:
     """How far from half-way the power is, in units of its last place."""
-    y = power(numerics, decode(FP32, element))
+    y = exponential_power(numerics, decode(FP32, element))
     return abs(y * Fraction(2) ** (FP32.fraction_bits - floor_log2(y)) % 1 - Fraction(1, 2))
