@@ -1,10 +1,101 @@
-"""Parts of written-out kernels: rows of scales, transposed tiles, sums over tiles of the contraction."""
+"""Parts of written-out kernels: tensors in MX, rows of scales, transposed tiles, sums over tiles of the contraction."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
+import ml_dtypes
 import numpy as np
 
-from bitpath.golden import trainium3
+from bitpath.golden import nki, trainium3
+
+# MX tensors as the vendor's kernels take them: x4 words, a scale for each 8 partitions, and their values.
+
+
+BF16 = ml_dtypes.bfloat16
+E2M1, E4M3FN, E5M2 = ml_dtypes.float4_e2m1fn, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
+
+
+@dataclass(frozen=True, eq=False)
+class Mx:
+    """An MX tensor [P, ...], the four elements of a word last.
+
+    Attributes
+    ----------
+    words : [P, ...].
+    scale : uint8 [P / 8, ...].
+    elements, values : [P, ..., 4], as MX elements and as float64 with their scale.
+    """
+
+    words: np.ndarray
+    scale: np.ndarray
+    elements: np.ndarray
+    values: np.ndarray
+
+    @property
+    def argument(self) -> Any:
+        """The words as an argument of a kernel."""
+        return nki.host_tensor(self.words, f"{self.elements.dtype.name}_x4")
+
+    def __getitem__(self, key: Any) -> "Mx":
+        """Take a part of the free dimensions; ``key`` begins with ``:`` for the partitions."""
+        parts = (np.ascontiguousarray(each[key]) for each in (self.words, self.scale, self.elements, self.values))
+        return Mx(*parts)
+
+
+def quantised(x: np.ndarray, shape: tuple[int, ...]) -> Mx:
+    """Quantise a tile [P, 4 F] of BF16 to E4M3FN, as the machine does; ``shape`` splits P and F."""
+    return _mx(*trainium3.quantize_mx(x, E4M3FN), shape)
+
+
+def random_mx(seed: str, shape: tuple[int, ...], dtype: Any, size: float = 1.0) -> Mx:
+    """Return a tensor of normally distributed numbers."""
+    rng = np.random.default_rng(list(seed.encode()))
+    x = rng.standard_normal((shape[0], 4 * int(np.prod(shape[1:])))) * size
+    return _mx(*trainium3.quantize_offline(x, np.dtype(dtype)), shape)
+
+
+def _mx(data: np.ndarray, scale: np.ndarray, shape: tuple[int, ...]) -> Mx:
+    return Mx(
+        trainium3.pack_x4(data).reshape(shape),
+        scale.reshape(shape[0] // 8, *shape[1:]),
+        data.reshape(*shape, 4),
+        trainium3.dequantize(data, scale).reshape(*shape, 4),
+    )
+
+
+def chain(stationary: list[Mx], moving: list[Mx]) -> np.ndarray:
+    """Multiply pairs of [P, M] and [P, N], and sum them in BF16 PSUM: [M, N]."""
+    psum = None
+    for left, right in zip(stationary, moving, strict=True):
+        psum = trainium3.nc_matmul_mx(
+            left.elements,
+            right.elements,
+            left.scale,
+            right.scale,
+            dst=psum,
+            dst_dtype=BF16,
+            psum_accumulate_flag=3 if psum is None else 6,
+            multi_bank=True,
+        )
+    assert psum is not None
+    return psum
+
+
+def combine(left: np.ndarray, right: np.ndarray, op: str) -> np.ndarray:
+    """Apply an operator to two BF16 tiles [P, ...]; right is spread to left's shape."""
+    right = np.broadcast_to(right, left.shape)
+    tiles = (np.ascontiguousarray(each).reshape(len(left), -1) for each in (left, right))
+    return trainium3.tensor_tensor(*tiles, op, dtype=BF16).reshape(left.shape)
+
+
+def relative_error(result: np.ndarray, expected: np.ndarray) -> float:
+    """Return the root of the mean squared error, as a share of the expected values'."""
+    return float(np.sqrt(((result.astype(np.float64) - expected) ** 2).mean() / (expected**2).mean()))
+
+
+# Parts of written-out kernels: rows of scales, transposed tiles, sums over tiles of the contraction.
+
 
 OVERWRITE, ACCUMULATE = 3, 6
 """Flags of a sum's first matmul, and of the later ones."""

@@ -1,7 +1,8 @@
-"""Native products of every shape by both tiers: matrices, sparse ones, element-wise, convolutions, complex."""
+"""Native products of every shape and of 4-bit integers, by both tiers, by hand, and their known answers."""
 
 import re
 from functools import partial
+from itertools import product
 
 import ml_dtypes
 import numpy as np
@@ -12,15 +13,122 @@ from hypothesis import strategies as st
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2 import exact
 from bitpath.golden.aie_ml_v2.declarations.codes import SPARSE_PAIRS
-from bitpath.golden.aie_ml_v2.declarations.modes import COMPLEX_MODES, INTEGER_MODES
+from bitpath.golden.aie_ml_v2.declarations.modes import COMPLEX_MODES, INT4_SHAPES, INT8, INTEGER_MODES, Shape
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 from bitpath.golden.aie_ml_v2.mac.sparsity import SPARSE_MODES, SparseVector
 from bitpath.golden.arrays.codec import codes_of, format_of
 
+# Products of 4-bit integers by both tiers, by hand, and their known answers.
+
+
+DENSE, SPARSE = "aie_tile_int4.npz", "aie_tile_sparse.npz"
+INT4_SPARSE = "int8xint4_4x32x8T"
+ANSWERED = {"int4xint4_8x8x8": (4, "8x8x8"), "int8xint4_8x8x8": (8, "8x8x8"), "int8xint4_4x8x16": (8, "4x8x16")}
+
+
+def elements(codes, signed):
+    """The elements of bytes by the exact tier."""
+    return [each for byte in codes.ravel().tolist() for each in exact.unpack4(byte, signed)]
+
+
+def exact_product(shape, a, b, acc):
+    """Every lane of a tile, in steps of the depth of int8, as codes of 32 bits that wrap."""
+    lanes = []
+    for lane, total in enumerate(acc):
+        pairs, code = exact.matrix_pairs(shape, a, b, lane), total
+        for first in range(0, shape.k, INT8.depth):
+            code = exact.integer_lane(INT8, *zip(*pairs[first : first + INT8.depth], strict=True), code)
+        lanes.append(code)
+    return lanes
+
+
+@pytest.mark.parametrize(("a_bits", "name"), list(product((4, 8), INT4_SHAPES)))
+@pytest.mark.parametrize(("signed_a", "signed_b"), list(product((False, True), repeat=2)))
+def test_products(a_bits, name, signed_a, signed_b):
+    """Every signedness; accumulators at both ends, which wrap."""
+    shape, rng = INT4_SHAPES[name], np.random.default_rng(4)
+    for _ in range(3):
+        a = rng.integers(0, 256, (shape.m, shape.k * a_bits // 8), np.uint8)
+        b = rng.integers(0, 256, (shape.k, shape.n // 2), np.uint8)
+        acc = rng.choice(np.array([-(1 << 31), (1 << 31) - 1, 7]), (shape.m, shape.n))
+        left = a.view(np.int8) if a_bits == 8 and signed_a else a
+        options = {"a_bits": a_bits, "shape": name, "signed_a": signed_a, "signed_b": signed_b}
+        got = aie.int4_matmul(left, b, acc, **options)
+        x = elements(a, signed_a) if a_bits == 4 else left.ravel().tolist()
+        assert got.ravel().tolist() == exact_product(shape, x, elements(b, signed_b), acc.ravel().tolist())
+        assert np.array_equal(aie.int4_matmul(left, b, **options), aie.int4_matmul(left, b, acc * 0, **options))
+
+
+def test_int4_by_hand():
+    """0x8F holds -1 and -8, unsigned 15 and 8."""
+    a = np.zeros((8, 4), np.uint8)
+    a[:, 0] = 0x8F
+    b = np.zeros((8, 4), np.uint8)
+    b[0], b[1] = 0x11, 0x22
+    assert set(aie.int4_matmul(a, b, a_bits=4, shape="8x8x8").ravel().tolist()) == {-1 - 16}
+    unsigned = aie.int4_matmul(a, b, a_bits=4, shape="8x8x8", signed_a=False)
+    assert set(unsigned.ravel().tolist()) == {15 + 16}
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_known_answers(kat, name):
+    archive, (a_bits, shape) = kat(DENSE), ANSWERED[name]
+    tile = INT4_SHAPES[shape]
+    fields = [archive[f"{name}_{key}"] for key in ("a_bytes", "b_bytes", "acc", "out", "signed")]
+    assert len({len(each) for each in fields}) == 1
+    for a, b, acc, out, (signed_a, signed_b) in zip(*fields, strict=True):
+        left = a.view(np.int8) if a_bits == 8 and signed_a else a
+        tiles = left.reshape(tile.m, -1), b.reshape(tile.k, -1), acc.reshape(tile.m, tile.n)
+        got = aie.int4_matmul(*tiles, a_bits=a_bits, shape=shape, signed_a=bool(signed_a), signed_b=bool(signed_b))
+        assert np.array_equal(got.ravel(), out)
+
+
+def test_every_mode_is_answered(kat):
+    names = {name.removesuffix("_a_bytes") for name in kat(DENSE) if name.endswith("_a_bytes")}
+    assert names == set(ANSWERED)
+
+
+def test_sparse_known_answers(kat):
+    """4x32x8: slots of two elements are routed, unpacked, and multiplied in four native products."""
+    archive = kat(SPARSE)
+    keys = ("a", "b", "slots", "mask", "acc", "out", "signed")
+    fields = [archive[f"{INT4_SPARSE}_{key}"] for key in keys]
+    _, m, k = fields[0].shape
+    n = fields[1].shape[1]
+    shape = Shape(m=m, k=k, n=n, transposed=True)
+    for a, b, slots, mask, acc, out, (_, signed_b) in zip(*fields, strict=True):
+        dense = aie.to_dense(SparseVector(slots.reshape(n, -1, 2), mask.reshape(n, -1)))
+        entities = aie.unpack4(dense, signed=bool(signed_b))
+        assert np.array_equal(entities, b)
+        got = exact_product(shape, a.ravel().tolist(), entities.ravel().tolist(), acc.ravel().tolist())
+        assert got == out.ravel().tolist()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "sentence"),
+    [
+        ({"a_bits": 5}, ValueError, "a_bits must be 4 or 8, not 5"),
+        ({"shape": "8x8"}, ValueError, "shape must be '8x8x8', '4x8x16' or '4x16x16', not '8x8'"),
+        ({"a": np.zeros((8, 8), np.uint8)}, ValueError, "a must have shape [..., 8, 4] with shape '8x8x8', not (8, 8)"),
+        ({"b": np.zeros((8, 8), np.uint8)}, ValueError, "b must have shape [..., 8, 4] with shape '8x8x8', not (8, 8)"),
+        ({"b": np.zeros((8, 4), np.int8)}, TypeError, "b must be uint8, not int8"),
+        ({"a": np.zeros((8, 4), np.int64)}, TypeError, "a must be uint8, not int64"),
+    ],
+)
+def test_wrong_arguments(wrong, error, sentence):
+    good = {"a": np.zeros((8, 4), np.uint8), "b": np.zeros((8, 4), np.uint8), "a_bits": 4, "shape": "8x8x8"}
+    with pytest.raises(error) as raised:
+        aie.int4_matmul(**good | wrong)
+    assert str(raised.value).startswith(sentence)
+
+
+# Native products of every shape by both tiers: matrices, sparse ones, element-wise, convolutions, complex.
+
+
 OPTIONS = ("shift16", "negate_products", "negate_acc1", "negate_acc2", "zero_acc1")
 SEEDS = st.integers(0, 1 << 32)
-DENSE = [(name, shape) for name, mode in INTEGER_MODES.items() for shape in mode.shapes if not shape.sparse]
-SPARSE = [(name, shape) for name, mode in SPARSE_MODES.items() for shape in mode.sparse_shapes]
+DENSE_SHAPES = [(name, shape) for name, mode in INTEGER_MODES.items() for shape in mode.shapes if not shape.sparse]
+SPARSE_SHAPES = [(name, shape) for name, mode in SPARSE_MODES.items() for shape in mode.sparse_shapes]
 ELEMENTWISE = [(name, *each) for name, mode in INTEGER_MODES.items() for each in mode.elementwise]
 CONVOLUTIONS = [(name, each) for name, mode in INTEGER_MODES.items() for each in mode.convolutions]
 FLOATS = {"bf16": ml_dtypes.bfloat16, "fp16": np.float16, "fp8": ml_dtypes.float8_e5m2}
@@ -60,7 +168,7 @@ def lane_results(row, pairs, acc1, acc2, options):
 
 @settings(deadline=None, max_examples=20)
 @given(SEEDS)
-@pytest.mark.parametrize(("mode", "shape"), DENSE, ids=str)
+@pytest.mark.parametrize(("mode", "shape"), DENSE_SHAPES, ids=str)
 def test_matrices(mode, shape, seed):
     row, lanes = INTEGER_MODES[mode], shape.m * shape.n
     rng, signed, (acc1, acc2), options = drawn(seed, row, lanes)
@@ -151,7 +259,7 @@ def test_butterflies_by_hand(negate, value):
     assert aie.complex_dot(a, b, mode="cint16", negate=negate)[0].tolist() == [value.real, value.imag]
 
 
-def test_by_hand():
+def test_products_by_hand():
     """The specification's examples: a convolution of a ramp, and a 64-bit lane that wraps."""
     taps = np.zeros(64, np.int8)
     taps[[0, 7]] = 1, -1
@@ -170,7 +278,7 @@ def overfilled(rng, shape):
 
 @settings(deadline=None, max_examples=20)
 @given(SEEDS)
-@pytest.mark.parametrize(("mode", "shape"), [each for each in SPARSE if each[0] in INTEGER_MODES], ids=str)
+@pytest.mark.parametrize(("mode", "shape"), [each for each in SPARSE_SHAPES if each[0] in INTEGER_MODES], ids=str)
 def test_sparse_integers(mode, shape, seed):
     row = INTEGER_MODES[mode]
     rng, signed, (acc1, acc2), options = drawn(seed, row, (shape.m, shape.n))
@@ -196,7 +304,7 @@ def lane_pairs(a, slots, masks):
 
 @settings(deadline=None, max_examples=10)
 @given(SEEDS)
-@pytest.mark.parametrize(("fmt", "shape"), [each for each in SPARSE if each[0] in FLOATS], ids=str)
+@pytest.mark.parametrize(("fmt", "shape"), [each for each in SPARSE_SHAPES if each[0] in FLOATS], ids=str)
 def test_sparse_floats(fmt, shape, seed):
     """Any codes, infinities in dropped slots among them."""
     rng, dtype = np.random.default_rng(seed), np.dtype(FLOATS[fmt])
@@ -300,4 +408,4 @@ def test_wrong_values(call, sentence):
 
 
 def test_every_shape_is_tested():
-    assert (len(DENSE), len(SPARSE), len(ELEMENTWISE), len(CONVOLUTIONS)) == (5, 7, 4, 4)
+    assert (len(DENSE_SHAPES), len(SPARSE_SHAPES), len(ELEMENTWISE), len(CONVOLUTIONS)) == (5, 7, 4, 4)

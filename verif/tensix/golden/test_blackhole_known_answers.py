@@ -10,7 +10,7 @@ from bitpath.golden.tensix.declarations.formats import Format, Style
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE
 from bitpath.golden.tensix.exact import add, maximum, multiply_add
 from bitpath.verif.common.known_answers import skip_absent
-from bitpath.verif.tensix.golden.scalar_dot import scalar_dot
+from bitpath.verif.tensix.golden.words import scalar_dot
 
 NUMERICS = BLACKHOLE.numerics
 POOLS = ("GAPOOL", "GMPOOL")

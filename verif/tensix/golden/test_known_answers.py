@@ -9,7 +9,7 @@ from bitpath.golden.tensix.declarations.formats import STYLE_OWN_FORMAT, Format,
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.golden.tensix.exact import add, multiply_add
 from bitpath.verif.common.known_answers import skip_absent
-from bitpath.verif.tensix.golden.scalar_dot import scalar_dot
+from bitpath.verif.tensix.golden.words import scalar_dot
 
 
 def cases(archive):

@@ -1,10 +1,23 @@
-"""Words of Dst for tests of conversions."""
+"""Words of Dst for tests, and the scalar tier of MVMUL on one of them."""
 
 import numpy as np
 
 from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, FP16, FP32, TF32
-from bitpath.golden.tensix.declarations.formats import COLUMNS
+from bitpath.golden.tensix.declarations.formats import COLUMNS, Style
+from bitpath.golden.tensix.exact import dot16_integer, trace_dot16
 from bitpath.verif.common.boundary_codes import codes, crossing
+
+# Scalar tier of MVMUL on one Dst word, in every style.
+
+
+def scalar_dot(numerics, dst, b, a, **options):
+    if options["style"] is Style.INT8:
+        return dot16_integer(numerics, dst, b, a, options["phase"])
+    return trace_dot16(numerics, dst, b, a, **options).result
+
+
+# Words of Dst for tests of conversions.
+
 
 BOUNDARIES = sorted({code for fmt in (BF16, FP16, TF32, E5M2, E4M3FN) for code in crossing(FP32, fmt)})
 """FP32's boundary codes, and its codes next to the boundaries and ties of the narrower formats."""

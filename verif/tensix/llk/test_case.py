@@ -1,7 +1,13 @@
-"""Cases and their stages: worked figures, agreement with the machine's own operations, arrays of all kinds, mistakes."""
+"""Cases of kernel tests: worked figures, stages and options, agreement with the machine's operations, the example folder."""
 
 import json
+import re
+import shutil
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
 
 import ml_dtypes
 import numpy as np
@@ -9,9 +15,170 @@ import pytest
 
 from bitpath.golden import tensix
 from bitpath.golden.tensix.declarations.formats import BLOCK, TILE, Format
-from bitpath.golden.tensix.llk import Broadcast, Case, Pool, ReduceDim, compare, expected
-from bitpath.verif.tensix.llk.bf16_cases import COPY, EIGHTHS, TWO, bf16, normal, result
+from bitpath.golden.tensix.llk import Broadcast, Case, Op, Pool, ReduceDim, compare, expected
 from bitpath.verif.tensix.llk.stimuli import l1_of
+
+# Cases on matrices in BF16, and their results as matrices.
+
+
+COPY = {"op": "datacopy", "in_a": "BF16", "register_format": "BF16", "mid_format": "BF16", "out_format": "BF16"}
+TWO = COPY | {"op": "matmul", "in_b": "BF16"}
+EIGHTHS = np.arange(TILE * TILE).reshape(TILE, TILE) % 63 / 8
+"""Numbers with 6 significant bits, whose sums are exact."""
+
+
+def normal(seed, rows=TILE, columns=TILE):
+    return np.random.default_rng(seed).standard_normal((rows, columns))
+
+
+def bf16(matrix):
+    return np.asarray(matrix, ml_dtypes.bfloat16).astype(np.float64)
+
+
+def result(case, *matrices):
+    """Return the BF16 matrix of a case on matrices in BF16."""
+    l1 = expected(case, *(l1_of(each, Format.BF16) for each in matrices)).l1
+    numbers = bf16(l1.view(ml_dtypes.bfloat16))
+    if case.op in (Op.UNTILIZE, Op.PACK_UNTILIZE):
+        return numbers.reshape(case.result_dimensions)
+    rows, columns = case.result_dimensions
+    return tensix.untilize(numbers.reshape(rows // TILE, columns // TILE, 2 * TILE, BLOCK))
+
+
+# Options of cases: SrcA transposed, the packer's edge mask, accumulation in L1, integers of 16 bits.
+
+
+@pytest.mark.parametrize("op", ["matmul", "elwsub", "datacopy"])
+@pytest.mark.parametrize(("faces", "within"), [(True, True), (True, False), (False, True)])
+def test_src_a_transposed(op, faces, within):
+    """A matmul's right operand, else the left one; faces and their inside together are the whole tile."""
+    small = np.arange(TILE * TILE).reshape(TILE, TILE) * 7 % 11 - 5.0
+    other = np.eye(TILE) * 2 if op == "matmul" else EIGHTHS
+    turned = small.reshape(2, BLOCK, 2, BLOCK)
+    turned = turned.transpose(2, 1, 0, 3) if faces else turned
+    turned = (turned.transpose(0, 3, 2, 1) if within else turned).reshape(TILE, TILE)
+    flags = {"unpack_transpose_faces": faces, "unpack_transpose_within_face": within}
+    case = Case(
+        **(COPY if op == "datacopy" else TWO) | {"op": op, "fidelity": "HiFi4" if op == "matmul" else "LoFi"} | flags
+    )
+    operands = {"matmul": (other, small), "elwsub": (small, other), "datacopy": (small,)}[op]
+    right = {"matmul": 2 * turned, "elwsub": turned - other, "datacopy": turned}[op]
+    assert np.array_equal(result(case, *operands), right)
+    stored = [l1_of(each, Format.BF16) for each in operands]
+    device = expected(replace(case, unpack_transpose_faces=not faces), *stored).l1
+    found = compare(case, *stored, *[None] * (2 - len(stored)), device)
+    assert f"faces 1 and 2 of SrcA {'not ' * faces}transposed" in found.causes
+
+
+@pytest.mark.parametrize("fmt", ["FP32", "BF16", "FP16"])
+def test_accumulation_in_l1(fmt):
+    """The second half of K onto the first: what `pack` adds, and a device that overwrites is named."""
+    held = {"FP32": {"dst32": True}, "BF16": {}, "FP16": {"register_format": "FP16", "in_a": "FP16", "in_b": "FP16"}}[
+        fmt
+    ]
+    case = Case(
+        **TWO | {"mid_format": fmt, "out_format": fmt, "fidelity": "HiFi4", "dimensions_b": (TILE, 2 * TILE)} | held
+    )
+    operands = [l1_of(normal(seed, TILE, columns), case.formats.in_a) for seed, columns in ((1, TILE), (2, 2 * TILE))]
+    first = expected(case, operands[1][: operands[0].size], operands[1]).l1
+    adding = replace(case, l1_accumulate=True)
+    stages = expected(adding, *operands, l1_before=first)
+    alone = expected(case, *operands)
+    assert np.array_equal(stages.mid, alone.mid)
+    added = tensix.pack(alone.dst_after_phase[-1].reshape(-1), fmt, fmt, dst32=case.dst32, l1=first)
+    assert np.array_equal(stages.l1, added)
+    found = compare(adding, *operands, alone.l1, l1_before=first)
+    assert (found.stage, found.causes) == ("l1", ("the result replaces what was in L1",))
+
+
+@pytest.mark.parametrize("infinity", [False, True])
+def test_edge_masks(infinity):
+    """Columns 0 to 11 of the even rows of each tile stay."""
+    masks = tuple(0xFFF * (row % 2 == 0) for row in range(2 * TILE))
+    kept = np.tile([[True] * 12 + [False] * 4, [False] * BLOCK], (BLOCK, 2))
+    case = Case(**COPY | {"edge_mask": masks, "edge_minus_infinity": infinity, "dimensions_a": (TILE, 2 * TILE)})
+    matrix = bf16(normal(4, TILE, 2 * TILE))
+    masked = np.where(np.tile(kept, 2), matrix, -np.inf if infinity else 0)
+    assert np.array_equal(result(case, matrix), masked)
+    assert case == replace(case, edge_mask=np.array(masks)) == replace(case, edge_mask=list(masks))
+    whole = replace(case, edge_mask=None, edge_minus_infinity=False)
+    found = compare(case, l1_of(matrix, Format.BF16), None, expected(whole, l1_of(matrix, Format.BF16)).l1)
+    assert "no edge mask" in found.causes
+    assert np.array_equal(result(replace(whole, edge_mask=0xFFFF), matrix), matrix)
+
+
+def test_int16_comes_through_dst():
+    """16 bits as they are; from a 32-bit Dst the upper half in the register's order."""
+    codes = np.arange(TILE * TILE, dtype=np.uint16) * 61
+    formats = dict.fromkeys(("in_a", "register_format", "mid_format", "out_format"), "INT16")
+    for op in ("datacopy", "pack_untilize"):
+        stages = expected(Case(op=op, **formats), codes.view(np.uint8))
+        numbers = stages.l1.view(np.uint16)
+        tiles = codes.reshape(1, 1, 2 * TILE, BLOCK)
+        assert np.array_equal(numbers, (tensix.untilize(tiles) if op == "pack_untilize" else codes).reshape(-1))
+    assert stages.src_a is None
+    upper = Case(op="datacopy", dst32=True, **formats | {"in_a": "FP32", "register_format": "FP32"})
+    words = np.full(TILE * TILE, 0x80842202, np.uint32)
+    assert set(expected(upper, words).l1.view(np.uint16)) == {0x8401}
+
+
+# The example folder of kernel tests, copied and run as a user does: with golden as device, and with a device that fails it.
+
+
+FOLDER = Path(__file__).parents[3] / "docs" / "examples" / "kernel_tests"
+IGNORES_THE_PHASE = '''
+from dataclasses import replace
+
+from bitpath.golden.tensix.llk import expected
+
+
+def run(case, l1_a, l1_b):
+    """A simulator that computes phase 0 alone."""
+    return expected(replace(case, fidelity="LoFi"), l1_a, l1_b).l1
+'''
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """Return a function that runs the copied tests and gives exit code and, by name, the failures' texts."""
+    folder = shutil.copytree(FOLDER, tmp_path / "kernel_tests")
+
+    def run(device=None):
+        if device is not None:
+            (folder / "device.py").write_text(device)
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junit-xml=tests.xml"]
+        code = subprocess.run([*command, "test_kernels.py"], cwd=folder, capture_output=True, check=False).returncode
+        cases = ElementTree.parse(folder / "tests.xml").iter("testcase")  # pytest wrote it just now
+        texts = {case.get("name"): "".join(case.itertext()) for case in cases}
+        return code, texts
+
+    return run
+
+
+def test_golden_passes_its_own_tests(copied):
+    code, texts = copied()
+    assert code == 0
+    assert len(texts) > 60
+    assert not any(texts.values())
+
+
+def test_a_simulator_that_ignores_the_fidelity_phase_is_caught(copied):
+    """HiFi2, HiFi3 and HiFi4 fail, in public tests untested as tt-metal#55779 and tt-llk#1354 say; LoFi passes."""
+    code, texts = copied(IGNORES_THE_PHASE)
+    assert code == 1
+    failed = {re.search(r"\[(.*)\]", name).group(1): text for name, text in texts.items() if text}
+    fine = [
+        f"{op} {fmt} {fidelity}{more}"
+        for op in ("matmul", "elwmul")
+        for fmt, more in (("BFP8", ""), ("BF16", ""), ("FP16", ""), ("BF16", " FP32"))
+        for fidelity in ("HiFi2", "HiFi3", "HiFi4")
+    ]
+    assert {*fine} <= {*failed}
+    assert not any("LoFi" in name for name in failed)
+    assert not [name for name in fine if ", phase: " not in failed[name]]
+
+
+# Cases and their stages: worked figures, agreement with the machine's own operations, arrays of all kinds, mistakes.
 
 
 class GivesArray:

@@ -106,7 +106,7 @@ def g(a):
 @pytest.mark.deep
 def test_a_model_is_judged_by_the_tests_that_import_it():
     files = [file.name for file in golden.tests_of("bitpath.golden.trainium3.vector.random")]
-    assert "test_xorwow.py" in files
+    assert "test_random.py" in files
     assert "test_formats.py" not in files
     with pytest.raises(SimulationError, match=r"imports bitpath\.golden\.nothing; mutants of Python are judged"):
         golden.tests_of("bitpath.golden.nothing")

@@ -9,7 +9,7 @@ from bitpath.golden.trainium3 import Xorwow, activate2, rand2
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS
 from bitpath.golden.trainium3.declarations.engines import ReduceCommand
 from bitpath.golden.trainium3.exact import activate2 as exact_activate2
-from bitpath.verif.trainium3.engines.codes import bits, tile
+from bitpath.verif.trainium3.dtype_words import bits, tile
 
 
 def cases(archive):

@@ -18,8 +18,7 @@ from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.trainium3.dma.dma_cast import PAIRS, any_codes
-from bitpath.verif.trainium3.dtype_words import array_of, codes_of
-from bitpath.verif.trainium3.engines.codes import destination
+from bitpath.verif.trainium3.dtype_words import array_of, codes_of, destination
 
 MOST = 65_536
 """Elements of the longest row."""

@@ -27,8 +27,7 @@ from bitpath.verif.kit.coverage import Coverage
 from bitpath.verif.kit.pipeline import LIMIT, Made, Request, StreamBench
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dma.dma_cast import PAIRS, near_ties
-from bitpath.verif.trainium3.dtype_words import array_of, codes_of, corners, near_boundaries
-from bitpath.verif.trainium3.engines.codes import destination
+from bitpath.verif.trainium3.dtype_words import array_of, codes_of, corners, destination, near_boundaries
 from bitpath.verif.trainium3.lanes.engine_lane import (
     BINS,
     INTEGERS,

@@ -20,8 +20,7 @@ from bitpath.verif.kit.bench import bench
 from bitpath.verif.kit.coverage import Coverage
 from bitpath.verif.kit.pipeline import LIMIT, Made, Request, StreamBench
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.trainium3.dtype_words import codes_of
-from bitpath.verif.trainium3.engines.codes import destination
+from bitpath.verif.trainium3.dtype_words import codes_of, destination
 from bitpath.verif.trainium3.lanes.rand2_lane import (
     BINS,
     RANGES,

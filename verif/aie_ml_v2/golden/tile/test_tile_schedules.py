@@ -1,14 +1,169 @@
-"""Schedules on the tile: cycles of reads and writes, conflicts at a bank, and refusals."""
+"""Programs on the tile: when operations read and write, what meets at a bank, and whole layers."""
 
 import numpy as np
 import pytest
 
 from bitpath.golden import aie_ml_v2 as aie
+from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode, Saturation
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 from bitpath.golden.aie_ml_v2.declarations.tile import AguForm
 from bitpath.verif.aie_ml_v2.golden.operands import sparse_rows
 
-ONES = np.ones(64, np.uint8)
+# Layers on the tile: equal to the product and its conversion, one operation at a time, within their cycles.
+
+
+RNG = np.random.default_rng(20261127)
+ZEROS, ONES = np.zeros((16, 64), int), np.ones((32, 16), int)
+WIDTHS = {"int8": (8, 32), "int16_64": (16, 64)}
+
+
+def integers(mode, *shape):
+    limit = 1 << WIDTHS[mode][0] - 1
+    return RNG.integers(-limit, limit, shape)
+
+
+def pruned(matrix):
+    """Return a matrix with two numbers of each four along K set to 0."""
+    groups = matrix.reshape(-1, 4, matrix.shape[1]).copy()
+    np.put_along_axis(groups, RNG.random(groups.shape).argsort(axis=1)[:, :2], 0, axis=1)
+    return groups.reshape(matrix.shape)
+
+
+def same_blocks(first, second):
+    return all(
+        np.array_equal(*(getattr(each, part) for each in (first, second))) for part in ("exponent", "shift", "codes")
+    )
+
+
+def expected(a, b, mode, shift, **options):
+    width, acc_bits = WIDTHS[mode]
+    options = {"rounding": RoundingCode.CONV_EVEN, "saturate": Saturation.SATURATE} | options
+    return aie.srs(aie.matmul(a, b, fmt=mode).astype(np.int64), shift, acc_bits=acc_bits, out_bits=width, **options)
+
+
+@pytest.mark.parametrize(("mode", "sparse"), [("int8", False), ("int8", True), ("int16_64", False), ("int16_64", True)])
+@pytest.mark.parametrize("blocks", [(1, 2, 1), (2, 3, 2), (3, 2, 1)])
+def test_integers(mode, sparse, blocks):
+    """Blocks along M, K and N."""
+    m, k, n = {
+        ("int8", False): (16, 8, 16),
+        ("int8", True): (16, 16, 16),
+        ("int16_64", False): (8, 4, 16),
+        ("int16_64", True): (8, 8, 16),
+    }[mode, sparse]
+    a, b = integers(mode, m * blocks[0], k * blocks[1]), integers(mode, k * blocks[1], n * blocks[2])
+    b = pruned(b) if sparse else b
+    result, report = aie.run_layer(aie.integer_layer(a, b, mode=mode, shift=7, sparse=sparse))
+    assert (result == expected(a, b, mode, 7)).all()
+    assert report.products == 4 * np.prod(blocks)
+    assert report.stalls == {"banks": 0}
+
+
+def test_rounding_and_saturation():
+    a, b = integers("int8", 16, 32), integers("int8", 32, 16)
+    options = {"rounding": RoundingCode.FLOOR, "saturate": Saturation.NONE}
+    result, _ = aie.run_layer(aie.integer_layer(a, b, mode="int8", shift=3, **options))
+    assert (result == expected(a, b, "int8", 3, **options)).all()
+
+
+def test_the_next_layer_takes_the_result():
+    a, b, c = integers("int8", 32, 64), integers("int8", 64, 32), integers("int8", 32, 16)
+    first, _ = aie.run_layer(aie.integer_layer(a, b, mode="int8", shift=9))
+    second, _ = aie.run_layer(aie.integer_layer(first, c, mode="int8", shift=8))
+    assert (second == expected(expected(a, b, "int8", 9), c, "int8", 8)).all()
+
+
+@pytest.mark.parametrize("blocks", [(1, 1, 1), (2, 3, 2), (1, 2, 3)])
+def test_mx9(blocks):
+    m, k, n = (16 * each for each in blocks)
+    a, b = (RNG.standard_normal(size).astype(np.float32) for size in ((m, k), (k, n)))
+    result, report = aie.run_layer(aie.mx9_layer(a, b))
+    whole = aie.to_mx(aie.matmul(a, b, fmt="mx9"), "mx9")
+    assert same_blocks(result, whole)
+    assert report.products == 4 * np.prod(blocks)
+    assert report.stalls == {"banks": 0}
+    chained = aie.mx9_layer(result, b.T)
+    following, _ = aie.run_layer(chained)
+    assert same_blocks(following, aie.to_mx(aie.matmul(aie.from_mx(result), b.T, fmt="mx9"), "mx9"))
+    assert chained.macs == m * n * k
+
+
+@pytest.mark.parametrize(
+    ("mode", "sparse", "least"),
+    [("int8", False, 477), ("mx9", False, 456), ("int8", True, 954), ("int16_64", False, 119), ("int16_64", True, 238)],
+)
+@pytest.mark.deep
+def test_rates_of_the_real_layer(mode, sparse, least):
+    """64 x 128 x 64: multiply-accumulates a cycle, of 512, 512, 1024, 128 and 256; the specification's part of them."""
+    k = 64 if mode == "int16_64" else 128
+    if mode == "mx9":
+        a, b = (RNG.standard_normal(size).astype(np.float32) for size in ((64, k), (k, 64)))
+        layer = aie.mx9_layer(a, b)
+    else:
+        a, b = integers(mode, 64, k), integers(mode, k, 64)
+        b = pruned(b) if sparse else b
+        layer = aie.integer_layer(a, b, mode=mode, shift=9, sparse=sparse)
+    result, report = aie.run_layer(layer)
+    assert layer.macs / report.cycles >= least
+    if mode == "mx9":
+        assert same_blocks(result, aie.to_mx(aie.matmul(a, b, fmt="mx9"), "mx9"))
+    else:
+        assert (result == expected(a, b, mode, 9)).all()
+
+
+def test_operands_in_one_pair_of_banks():
+    """Both loads of a bundle meet: one stall for each such bundle, and the same result."""
+    a, b = integers("int8", 32, 64), integers("int8", 64, 32)
+    layer = aie.integer_layer(a, b, mode="int8", shift=9, b_at=0x2000)
+    with pytest.raises(aie.HazardError, match="must not meet at a bank"):
+        aie.run_layer(layer)
+    result, report = aie.run_layer(layer, conflicts="stall")
+    assert (result == expected(a, b, "int8", 9)).all()
+    assert report.stalls == {"banks": 2 * report.products // 4}
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: aie.integer_layer(np.zeros((8, 8), int), np.zeros((8, 16), int), mode="int8", shift=0),
+            "M must be a multiple of 16",
+        ),
+        (
+            lambda: aie.integer_layer(np.zeros((16, 8), int), np.zeros((8, 16), int), mode="int16", shift=0),
+            "mode must be",
+        ),
+        (
+            lambda: aie.integer_layer(ZEROS[:, :32], ONES, mode="int8", shift=0, sparse=True),
+            "dense must set two bits in each group of four, not 1111",
+        ),
+        (
+            lambda: aie.integer_layer(ZEROS[:, :8], ONES[:8], mode="int8", shift=0),
+            "K must be at least 16 in mode int8, not 8",
+        ),
+        (
+            lambda: aie.integer_layer(np.zeros((16, 2048), int), np.zeros((2048, 16), int), mode="int8", shift=0),
+            "a must have at most 16384 bytes in memory, not 32768",
+        ),
+        (
+            lambda: aie.mx9_layer(np.zeros((8, 16), np.float32), np.zeros((16, 16), np.float32)),
+            "M must be a multiple of 16, not 8",
+        ),
+        (
+            lambda: aie.mx9_layer(np.zeros((16, 32), np.float32), np.zeros((16, 16), np.float32)),
+            "a must be MX9 with 1 blocks a row",
+        ),
+    ],
+)
+def test_layers_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+# Schedules on the tile: when operations read and write, what meets at a bank, and what is refused.
+
+
+ONE_LINE = np.ones(64, np.uint8)
 LOAD_LATENCY, STORE_MEMORY = 7, 5
 
 
@@ -16,7 +171,7 @@ def tile(**options):
     """A tile whose x0 and x1 hold ones, with pointers 64 bytes apart in banks of their own."""
     made = aie.Tile(**options)
     for n in range(2):
-        made.registers.write(f"x{n}", ONES)
+        made.registers.write(f"x{n}", ONE_LINE)
     for n in range(4):
         made.registers.write(f"p{n}", 0x4000 * n)
     return made
@@ -70,10 +225,10 @@ def test_a_part_of_a_register_is_a_hazard_too():
 
 def test_the_old_value_where_hazards_are_exposed():
     own = tile(exposed=True)
-    own.memory.store(0, 5 * ONES)
+    own.memory.store(0, 5 * ONE_LINE)
     own.run([aie.Bundle(lda=load("x1")), *gap(5, st=store("x1"))])
-    assert own.memory.load(0x4000, 64).tolist() == ONES.tolist()
-    assert own.registers.read("x1").tolist() == (5 * ONES).tolist()
+    assert own.memory.load(0x4000, 64).tolist() == ONE_LINE.tolist()
+    assert own.registers.read("x1").tolist() == (5 * ONE_LINE).tolist()
 
 
 @pytest.mark.parametrize(("bypass", "distance"), [(True, 2), (False, 3)])
@@ -137,7 +292,7 @@ def test_a_load_and_a_store_of_one_line_in_one_cycle():
     report = own.run([aie.Bundle(lda=load("x2", 0), st=store("x0", 1))])
     assert report.stalls == {"banks": 1}
     assert own.registers.read("x2").tolist() == [0] * 64
-    assert own.memory.load(0, 64).tolist() == ONES.tolist()
+    assert own.memory.load(0, 64).tolist() == ONE_LINE.tolist()
 
 
 def test_pointers_by_every_form():
@@ -160,7 +315,7 @@ def test_pointers_by_every_form():
     assert own.registers.read("p3") == 0xC000 + 64
     assert own.registers.read("dc0") == 1
     assert own.registers.read("p1") == 0x4000
-    assert own.memory.load(0x4080, 64).tolist() == ONES.tolist()
+    assert own.memory.load(0x4080, 64).tolist() == ONE_LINE.tolist()
     own.run([aie.Bundle(lda=load("x2", 3, -512))])
     assert own.registers.read("p3") == 0xC000 + 64 - 512
 
@@ -239,7 +394,7 @@ def test_slots_of_products():
         (lambda: tile().run([aie.Bundle()] * 3, limit=2), "bundles must be 0 to 2, not 3"),
     ],
 )
-def test_what_is_refused(make, message):
+def test_schedules_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
