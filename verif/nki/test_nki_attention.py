@@ -346,7 +346,7 @@ def test_nki_output_projection_tkg_is_near_float64(kind, cores):
 # nki-library's QKV projection, prefill and decode, BF16 and MX, against float64 and written-out instructions.
 
 
-# Arguments of nki-library's qkv kernel, and what it computes in float64.
+# Arguments of nki-library's qkv kernel, and its results in float64.
 
 
 EPS = 1e-6

@@ -110,7 +110,7 @@ def ran(
     scale=None,
     **rows,
 ):
-    """Return the kernel's bytes and golden's; a static scale is one number, as the vendor has it, unless it is given."""
+    """Return the kernel's bytes and golden's; a static scale defaults to the vendor's single number."""
     module = library("core.rmsnorm.rmsnorm_quant")
     common = library("core.utils.common_types")
     rng = np.random.default_rng([shape[-1], cores or 0])
@@ -157,7 +157,7 @@ def test_nki_rmsnorm_quant(shape, cores, norm, kind, bound):
 @pytest.mark.parametrize("eps", [0.0, 1e-6, 1e-2])
 @pytest.mark.parametrize("flat", [True, False])
 def test_nki_rmsnorm_quant_of_any_eps_and_gamma(cores, eps, flat):
-    """gamma is [H] or [1, H]. Without eps a row of zeros has no inverse root, of which the run warns."""
+    """gamma is [H] or [1, H]. Without eps a row of zeros has no inverse root; the run warns of it."""
     with nullcontext() if eps else pytest.warns(nki.NkiWarning, match="rsqrt: the result is valid for"):
         pair = ran((40, 64), cores, norm="RMS_NORM", kind="ROW", eps=eps, flat=flat)
     same(*pair)

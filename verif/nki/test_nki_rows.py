@@ -65,7 +65,7 @@ def test_nki_cascaded_max(shape, cores):
 
 @CORES
 def test_nki_find_nonzero_indices(cores):
-    """The kernel also transposes the partitions between those that GpSimd reads, of which the run warns."""
+    """The kernel also transposes the partitions between those that GpSimd reads; the run warns of it."""
     x = (np.random.default_rng(2).random((512, 16)) < 0.2).astype(np.float32)
     kernel = launched(library("core.subkernels.find_nonzero_indices").find_nonzero_indices, cores)
     with pytest.warns(nki.NkiWarning, match="bytes are read that nothing has written"):

@@ -76,7 +76,8 @@ def words(elements, name):
 
 
 def interleaved(tile):
-    """Return [P, 4 F] as a matrix [4 P, F] of which a kernel makes it: row ``j P + p`` holds the elements j of partition p."""
+    """Return the matrix [4 P, F] from which a kernel makes [P, 4 F]: row ``j P + p`` holds the elements j of partition
+    p."""
     return np.ascontiguousarray(tile.reshape(PARTITIONS, -1, 4).transpose(2, 0, 1).reshape(4 * PARTITIONS, -1))
 
 
@@ -99,7 +100,7 @@ def ran(kernel, name, other, operands):
 
 @pytest.mark.parametrize(("kernel", "name", "other"), CASES)
 def test_nki_deep_dive_gives_the_device_log(kernel, name, other):
-    """71 of 72 values on all rows; the 72nd is one BF16 unit off, as the ledger's row R1 says."""
+    """71 of 72 values on all rows; the 72nd differs by one BF16 unit, as the ledger's row R1 says."""
     bits = min(DIGIT_BITS[name], DIGIT_BITS.get(other, 3))
     made, expected = ran(kernel, name, other, log_operands(bits))
     device, sums = device_log()

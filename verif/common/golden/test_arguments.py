@@ -16,7 +16,7 @@ from bitpath.golden.scalar.checked import checked
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
 from bitpath.verif.trainium3.golden.samples import MATRIX, SCALE, VECTORISED
 
-# `checked` converts arguments by their annotations, keeps the signature, and names what it refuses.
+# `checked` converts arguments by their annotations, keeps the signature, and names the refused argument.
 
 
 class Mode(Enum):
@@ -49,7 +49,6 @@ def plain(
     free: int | str = "",
     **rest: bool,
 ) -> dict:
-    """Return the arguments."""
     return dict(locals())
 
 

@@ -56,7 +56,7 @@ def test_the_result_is_the_matmuls(name, matrices):
     found = explain(a, b, format=name, output=PLACE)
     assert found.result == code(name, matmul(a, b, format=name)[PLACE])
     assert explain(a, b, format=name, output=(20, 5)).result == code(name, matmul(a, b, format=name)[20, 5])
-    # A row of `a` alone gives the same bits; so does a column of `b`, except that the blocks of Tensix run along rows.
+    # A row of `a` or a column of `b` alone gives the same bits, except that the blocks of Tensix run along rows.
     assert explain(a[33], b, format=name, output=(0, 17)).result == found.result
     if not name.startswith("bfp"):
         assert explain(a[33], b[:, 17].tolist(), format=name).result == found.result

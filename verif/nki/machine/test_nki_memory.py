@@ -9,7 +9,7 @@ from bitpath.golden import nki
 from bitpath.golden.nki.launch.kernel import contents
 from bitpath.verif.nki.machine.one_instruction import filled, hbm, psum, sbuf
 
-# What is known of bytes moves with them, new memory, and registers that a tensor fills: kernels of our own.
+# The state of bytes moves with them; new memory; registers that a tensor fills: kernels of our own.
 
 
 with nki.installed():
@@ -24,7 +24,7 @@ def stored(tile):
 
 
 def half_written(rows: int, columns: int):
-    """Return a tile of which only the first partition is written."""
+    """Return a tile whose first partition alone is written."""
     tile = nl.ndarray((rows, columns), nl.float32)
     nisa.memset(tile[0:1], 3.0 + nl.program_id())
     return tile

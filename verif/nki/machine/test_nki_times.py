@@ -87,7 +87,7 @@ def test_the_same_engine_of_two_cores_has_latency():
 
 
 def test_a_core_keeps_a_tile_until_the_other_has_received_it():
-    """Core 0 overwrites what it sends only behind the transfer, which waits for core 1."""
+    """Core 0 overwrites the sent bytes only after the transfer, which waits for core 1."""
 
     def kernel():
         core = nl.program_id()

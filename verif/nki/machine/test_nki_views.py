@@ -12,7 +12,7 @@ from bitpath.golden.nki.launch.kernel import contents
 from bitpath.golden.nki.memory.dtypes import STORED
 from bitpath.verif.nki.machine.one_instruction import hbm, sbuf
 
-# Views of tensors against numpy's: which elements they have, where these lie, and what is no view.
+# Views of tensors against numpy's: their elements, the places of these, and keys that give no view.
 
 
 with nki.installed():
@@ -420,7 +420,7 @@ def test_nki_an_overlap_of_two_tensors(byte, warns):
 
 
 def test_nki_an_overlap_is_read_before_it_is_written():
-    """The warning names what the hardware leaves open; here all is read first."""
+    """The warning names the undefined order; here all is read first."""
 
     def kernel(x):
         own = nl.ndarray((4, 64), "float32")

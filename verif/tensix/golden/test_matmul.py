@@ -161,7 +161,7 @@ def test_two_tiles_are_held():
 
 
 def test_results_in_l1():
-    """The packer's bytes, and the numbers that they are: copied, rounded with ReLU, and added to what was there."""
+    """The packer's bytes and their numbers: copied, rounded with ReLU, and added to the bytes in L1."""
     rng = np.random.default_rng(35)
     a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in ((32, 64), (64, 32)))
     program = tensix.matmul_program(a, b, fmt="fp8", fidelity="LoFi")

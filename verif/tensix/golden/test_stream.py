@@ -271,7 +271,6 @@ def test_rounds_beyond_the_mask_find_zeros():
 
 
 def test_the_longest_expansion():
-    """The page's number."""
     config = [127, 127, START, E, F, LOOP, M, Z, Y]
     assert len(MopExpander(config).feed(TEMPLATE_1)) == 32639
 

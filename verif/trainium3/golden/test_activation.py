@@ -35,7 +35,7 @@ from bitpath.golden.trainium3.exact.vector import FUNCTIONS as EXACT_FUNCTIONS
 from bitpath.golden.trainium3.vector import activation as vectorised
 from bitpath.golden.trainium3.vector.activation import FUNCTIONS
 from bitpath.verif.trainium3.dtype_words import bits, destination, draw, tile
-from bitpath.verif.trainium3.vector.exponential_ties import NEAREST
+from bitpath.verif.trainium3.vector.exponential import NEAREST
 
 # ScalarE's functions: the scalar tier against mpmath, the arrays against the scalar tier, and limits by hand.
 
