@@ -210,16 +210,16 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize(("call", "says"), TYPES)
-def test_wrong_types(call, says):
-    with pytest.raises(TypeError, match=re.escape(says)):
-        call()
+def test_wrong_types(subtests):
+    for call, says in TYPES:
+        with subtests.test(says), pytest.raises(TypeError, match=re.escape(says)):
+            call()
 
 
-@pytest.mark.parametrize(("call", "says"), VALUES)
-def test_wrong_values(call, says):
-    with pytest.raises(ValueError, match=re.escape(says)):
-        call()
+def test_wrong_values(subtests):
+    for call, says in VALUES:
+        with subtests.test(says), pytest.raises(ValueError, match=re.escape(says)):
+            call()
 
 
 def test_every_preset_and_choice_says_where_it_comes_from():

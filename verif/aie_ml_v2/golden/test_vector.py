@@ -100,23 +100,24 @@ def test_there_are_58_codes():
     assert kinds == {(True, False): 36, (False, False): 19, (False, True): 3}
 
 
-@pytest.mark.parametrize("code", SHUFFLE_CODES)
-def test_every_route_is_its_name_s_permutation(code):
+def test_every_route_is_its_name_s_permutation(subtests):
     """Bytes of a field stay together; both halves of two registers, or the one register, hold every byte once; a second
     shuffle by the transposed matrix puts them back."""
-    mode, numbers = SHUFFLE_CODES[code], np.arange(128, dtype=np.uint8)
-    low, high = numbers[:64], None if mode.half is None else numbers[64:]
-    halves = [mode] if high is None else [SHUFFLE_MODES[f"{mode.name[:-2]}{half.value}"] for half in Half]
-    route = np.concatenate([aie.shuffle(low, high, mode=each) for each in halves])
-    assert sorted(route.tolist()) == list(range(len(route)))
-    fields = route.reshape(-1, mode.bits // 8).astype(int)
-    assert np.array_equal(fields, fields[:, :1] + np.arange(mode.bits // 8))
-    back = [
-        each if mode.flip else ShuffleMode(bits=mode.bits, rows=mode.cols, cols=mode.rows, half=each.half)
-        for each in halves
-    ]
-    again = [aie.shuffle(route[:64], None if high is None else route[64:], mode=each) for each in back]
-    assert np.concatenate(again).tolist() == list(range(len(route)))
+    numbers = np.arange(128, dtype=np.uint8)
+    for mode in SHUFFLE_CODES.values():
+        with subtests.test(mode.name):
+            low, high = numbers[:64], None if mode.half is None else numbers[64:]
+            halves = [mode] if high is None else [SHUFFLE_MODES[f"{mode.name[:-2]}{half.value}"] for half in Half]
+            route = np.concatenate([aie.shuffle(low, high, mode=each) for each in halves])
+            assert sorted(route.tolist()) == list(range(len(route)))
+            fields = route.reshape(-1, mode.bits // 8).astype(int)
+            assert np.array_equal(fields, fields[:, :1] + np.arange(mode.bits // 8))
+            back = [
+                each if mode.flip else ShuffleMode(bits=mode.bits, rows=mode.cols, cols=mode.rows, half=each.half)
+                for each in halves
+            ]
+            again = [aie.shuffle(route[:64], None if high is None else route[64:], mode=each) for each in back]
+            assert np.concatenate(again).tolist() == list(range(len(route)))
 
 
 @pytest.mark.parametrize("fmt", ["mx9", "mx6", "mx4"])

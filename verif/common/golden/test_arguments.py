@@ -161,24 +161,23 @@ def refused(function, changes, error, sentence):
         getattr(trainium3, function)(**GOOD[function] | changes)
 
 
-@pytest.mark.parametrize("function", GOOD)
-def test_good_arguments_are_taken(function):
-    getattr(trainium3, function)(**GOOD[function])
+def test_good_arguments_are_taken(subtests):
+    for function, arguments in GOOD.items():
+        with subtests.test(function):
+            getattr(trainium3, function)(**arguments)
 
 
 WORDS = [(["1"], "a list"), ("x", "'x'"), (1.5, "1.5"), (3, "3")]
 
 
-@pytest.mark.parametrize(
-    ("function", "name", "value", "shown"),
-    [
+def test_no_array(subtests):
+    for function, name, value, shown in [
         *((*array, *word) for array in ARRAYS for word in [*WORDS, (None, "None")]),
         *((*array, *word) for array in OPTIONAL for word in WORDS),
-    ],
-)
-def test_no_array(function, name, value, shown):
-    others = STOCHASTIC if name == "random_bits" else {}
-    refused(function, others | {name: value}, TypeError, f"{name} must be a numpy array, not {shown}")
+    ]:
+        with subtests.test(f"{function} {name} {shown}"):
+            others = STOCHASTIC if name == "random_bits" else {}
+            refused(function, others | {name: value}, TypeError, f"{name} must be a numpy array, not {shown}")
 
 
 @pytest.mark.parametrize(("value", "shown"), [WORDS[0], WORDS[1], (None, "None")])

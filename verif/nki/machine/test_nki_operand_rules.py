@@ -1,7 +1,6 @@
 """Rules of sizes, dtypes and operators: a kernel that breaks each, with the sentence, and one that just does not."""
 
 import numpy as np
-import pytest
 
 from bitpath.golden import nki
 from bitpath.verif.nki.machine.one_instruction import (
@@ -260,12 +259,13 @@ OLDER = {"columns on gen3"}
 """Rules of Trainium2."""
 
 
-@pytest.mark.parametrize("name", RULES)
-def test_a_broken_rule_is_one_sentence_with_its_line(name):
-    breaks, sentence, _ = RULES[name]
-    check_broken(breaks, sentence, "trn2" if name in OLDER else "trn3")
+def test_a_broken_rule_is_one_sentence_with_its_line(subtests):
+    for name, (breaks, sentence, _) in RULES.items():
+        with subtests.test(name):
+            check_broken(breaks, sentence, "trn2" if name in OLDER else "trn3")
 
 
-@pytest.mark.parametrize("name", RULES)
-def test_the_nearest_that_is_allowed(name):
-    check_allowed(RULES[name][2], "trn2" if name in OLDER else "trn3")
+def test_the_nearest_that_is_allowed(subtests):
+    for name, (_, _, keeps) in RULES.items():
+        with subtests.test(name):
+            check_allowed(keeps, "trn2" if name in OLDER else "trn3")

@@ -440,15 +440,16 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("name", RULES)
-def test_a_broken_rule_is_one_sentence_with_its_line(name):
-    breaks, sentence, _ = RULES[name]
-    check_broken(breaks, sentence)
+def test_a_broken_rule_is_one_sentence_with_its_line(subtests):
+    for name, (breaks, sentence, _) in RULES.items():
+        with subtests.test(name):
+            check_broken(breaks, sentence)
 
 
-@pytest.mark.parametrize("name", RULES)
-def test_the_nearest_that_is_allowed(name):
-    check_allowed(RULES[name][2])
+def test_the_nearest_that_is_allowed(subtests):
+    for name, (_, _, keeps) in RULES.items():
+        with subtests.test(name):
+            check_allowed(keeps)
 
 
 def returned(buffer):

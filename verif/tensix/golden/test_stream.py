@@ -33,19 +33,19 @@ from bitpath.golden.tensix.isa.expanders import MopExpander, ReplayExpander
 ROUNDS = 50
 CHIPS = [each.value for each in Chip]
 ALL = [(chip.value, encoding) for chip, encodings in ENCODINGS.items() for encoding in encodings]
-NAMES = [f"{chip}-{encoding.name}" for chip, encoding in ALL]
 
 
 def random_fields(rng, encoding):
     return {each.name: int(rng.integers(1 << each.width)) for each in encoding.fields}
 
 
-@pytest.mark.parametrize(("chip", "encoding"), ALL, ids=NAMES)
-def test_the_fields_of_an_instruction_do_not_overlap(chip, encoding):
-    bits = [bit for each in encoding.fields for bit in range(each.low, each.high + 1)]
-    assert len(bits) == len(set(bits))
-    assert max(bits, default=0) < OPCODE_LOW
-    assert sum(each.width for each in encoding.fields) == len(bits)
+def test_the_fields_of_an_instruction_do_not_overlap(subtests):
+    for chip, encoding in ALL:
+        with subtests.test(f"{chip} {encoding.name}"):
+            bits = [bit for each in encoding.fields for bit in range(each.low, each.high + 1)]
+            assert len(bits) == len(set(bits))
+            assert max(bits, default=0) < OPCODE_LOW
+            assert sum(each.width for each in encoding.fields) == len(bits)
 
 
 def test_opcodes_and_names_are_unique():
@@ -56,14 +56,15 @@ def test_opcodes_and_names_are_unique():
     assert wormhole == blackhole
 
 
-@pytest.mark.parametrize(("chip", "encoding"), ALL, ids=NAMES)
-def test_decode_gives_back_random_fields(chip, encoding):
-    rng = np.random.default_rng(encoding.opcode)
-    for _ in range(ROUNDS):
-        fields = random_fields(rng, encoding)
-        word = isa.encode(encoding.name, chip=chip, **fields)
-        assert isa.decode(word, chip=chip) == isa.Instruction(name=encoding.name, fields=fields)
-        assert word >> OPCODE_LOW == encoding.opcode
+def test_decode_gives_back_random_fields(subtests):
+    for chip, encoding in ALL:
+        with subtests.test(f"{chip} {encoding.name}"):
+            rng = np.random.default_rng(encoding.opcode)
+            for _ in range(ROUNDS):
+                fields = random_fields(rng, encoding)
+                word = isa.encode(encoding.name, chip=chip, **fields)
+                assert isa.decode(word, chip=chip) == isa.Instruction(name=encoding.name, fields=fields)
+                assert word >> OPCODE_LOW == encoding.opcode
 
 
 @pytest.mark.parametrize("chip", CHIPS)
@@ -157,16 +158,16 @@ TYPES = [
 ]
 
 
-@pytest.mark.parametrize(("call", "says"), VALUES)
-def test_wrong_values(call, says):
-    with pytest.raises(ValueError, match=re.escape(says)):
-        call()
+def test_wrong_values(subtests):
+    for call, says in VALUES:
+        with subtests.test(says), pytest.raises(ValueError, match=re.escape(says)):
+            call()
 
 
-@pytest.mark.parametrize(("call", "says"), TYPES)
-def test_wrong_types(call, says):
-    with pytest.raises(TypeError, match=re.escape(says)):
-        call()
+def test_wrong_types(subtests):
+    for call, says in TYPES:
+        with subtests.test(says), pytest.raises(TypeError, match=re.escape(says)):
+            call()
 
 
 def test_known_answers_are_instructions(kat):

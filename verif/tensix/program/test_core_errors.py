@@ -165,17 +165,18 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize(("call", "says"), UNDEFINED)
-def test_undefined_behavior(call, says):
-    with pytest.raises(UndefinedBehavior, match=re.escape(says)):
-        call()
+def test_undefined_behavior(subtests):
+    for call, says in UNDEFINED:
+        with subtests.test(says), pytest.raises(UndefinedBehavior, match=re.escape(says)):
+            call()
 
 
-@pytest.mark.parametrize(("call", "says"), VALUES)
-def test_wrong_values(call, says):
-    with pytest.raises(ValueError, match=re.escape(says)) as raised:
-        call()
-    assert not isinstance(raised.value, UndefinedBehavior)
+def test_wrong_values(subtests):
+    for call, says in VALUES:
+        with subtests.test(says):
+            with pytest.raises(ValueError, match=re.escape(says)) as raised:
+                call()
+            assert not isinstance(raised.value, UndefinedBehavior)
 
 
 @pytest.mark.parametrize(

@@ -376,10 +376,10 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("changes", "error", "sentence"), BAD)
-def test_arguments_of_activate2(changes, error, sentence):
-    with pytest.raises(error, match=f"^{sentence}"):
-        activate2(**{"data": ROW, "op": "copy", "op0": "multiply", "op1": "add"} | changes)
+def test_arguments_of_activate2(subtests):
+    for changes, error, sentence in BAD:
+        with subtests.test(sentence), pytest.raises(error, match=f"^{sentence}"):
+            activate2(**{"data": ROW, "op": "copy", "op0": "multiply", "op1": "add"} | changes)
 
 
 @pytest.mark.parametrize(
@@ -562,10 +562,10 @@ BAD_EXPONENTIAL = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("operands", "options", "error", "sentence"), BAD_EXPONENTIAL)
-def test_arguments_of_exponential(operands, options, error, sentence):
-    with pytest.raises(error, match=f"^{sentence}"):
-        exponential(*operands, **options)
+def test_arguments_of_exponential(subtests):
+    for operands, options, error, sentence in BAD_EXPONENTIAL:
+        with subtests.test(sentence), pytest.raises(error, match=f"^{sentence}"):
+            exponential(*operands, **options)
 
 
 # The bits that the exponential discards from a power change no result: all arguments checked in integer arithmetic.

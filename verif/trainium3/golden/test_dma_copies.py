@@ -325,10 +325,10 @@ WRONG_TRANSPOSES = [
 ]
 
 
-@pytest.mark.parametrize(("error", "changes", "sentence"), WRONG_TRANSPOSES)
-def test_transposes_refuse(error, changes, sentence):
-    with pytest.raises(error, match=f"^{re.escape(sentence)}"):
-        dma_transpose(**{"src": zeros(4, 4)} | changes)
+def test_transposes_refuse(subtests):
+    for error, changes, sentence in WRONG_TRANSPOSES:
+        with subtests.test(sentence), pytest.raises(error, match=f"^{re.escape(sentence)}"):
+            dma_transpose(**{"src": zeros(4, 4)} | changes)
 
 
 GATHER_INDICES = np.zeros((16, 1), np.uint32)

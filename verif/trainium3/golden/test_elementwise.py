@@ -194,10 +194,10 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "error", "sentence"), BAD)
-def test_arguments_of_operators(call, error, sentence):
-    with pytest.raises(error, match=f"^{sentence}"):
-        call()
+def test_arguments_of_operators(subtests):
+    for call, error, sentence in BAD:
+        with subtests.test(sentence), pytest.raises(error, match=f"^{sentence}"):
+            call()
 
 
 # GpSimd's power: the scalar tier against the decimal module and by hand, the arrays against the scalar tier.
@@ -301,10 +301,10 @@ BAD_POWER = [
 ]
 
 
-@pytest.mark.parametrize(("call", "sentence"), BAD_POWER)
-def test_arguments_of_power(call, sentence):
-    with pytest.raises(ValueError, match=f"^{sentence}"):
-        call()
+def test_arguments_of_power(subtests):
+    for call, sentence in BAD_POWER:
+        with subtests.test(sentence), pytest.raises(ValueError, match=f"^{sentence}"):
+            call()
 
 
 # memset against the scalar tier, in all dtypes.
@@ -367,10 +367,10 @@ BAD_MEMSET = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "error", "sentence"), BAD_MEMSET)
-def test_arguments_of_memset(call, error, sentence):
-    with pytest.raises(error, match=f"^{sentence}"):
-        call()
+def test_arguments_of_memset(subtests):
+    for call, error, sentence in BAD_MEMSET:
+        with subtests.test(sentence), pytest.raises(error, match=f"^{sentence}"):
+            call()
 
 
 # ScalarE's and VectorE's instructions against operations of the scalar tier, one after the other, bit for bit.
@@ -633,10 +633,10 @@ BAD_INSTRUCTIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "error", "sentence"), BAD_INSTRUCTIONS)
-def test_arguments_of_instructions(call, error, sentence):
-    with pytest.raises(error, match=f"^{sentence}"):
-        call()
+def test_arguments_of_instructions(subtests):
+    for call, error, sentence in BAD_INSTRUCTIONS:
+        with subtests.test(sentence), pytest.raises(error, match=f"^{sentence}"):
+            call()
 
 
 def test_arguments_are_not_modified():

@@ -291,13 +291,13 @@ def test_a_result_may_span_banks_of_nc_matmul_mx():
     assert whole.tobytes() == np.concatenate((one, rest), axis=1).tobytes()
 
 
-@pytest.mark.parametrize(
-    ("error", "changes", "sentence"),
-    [*((TypeError, *row) for row in WRONG_TYPES), *((ValueError, *row) for row in WRONG_VALUES)],
-)
-def test_constraints(error, changes, sentence):
-    with pytest.raises(error, match=f"^{re.escape(sentence)}"):
-        call(**changes)
+def test_constraints(subtests):
+    for error, changes, sentence in [
+        *((TypeError, *row) for row in WRONG_TYPES),
+        *((ValueError, *row) for row in WRONG_VALUES),
+    ]:
+        with subtests.test(sentence), pytest.raises(error, match=f"^{re.escape(sentence)}"):
+            call(**changes)
 
 
 def test_largest_sizes():
@@ -374,10 +374,10 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("data", "options", "error", "sentence"), BAD)
-def test_arguments_of_transposes(data, options, error, sentence):
-    with pytest.raises(error, match=f"^{sentence}"):
-        nc_transpose(data, **options)
+def test_arguments_of_transposes(subtests):
+    for data, options, error, sentence in BAD:
+        with subtests.test(sentence), pytest.raises(error, match=f"^{sentence}"):
+            nc_transpose(data, **options)
 
 
 # nc_matmul: the array without scales, against the scalar multiply-add and against exact sums.
@@ -672,10 +672,10 @@ BAD_NC_MATMUL = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("operands", "options", "error", "sentence"), BAD_NC_MATMUL)
-def test_arguments_of_nc_matmul(operands, options, error, sentence):
-    with pytest.raises(error, match=f"^{sentence}"):
-        nc_matmul(*operands, **options)
+def test_arguments_of_nc_matmul(subtests):
+    for operands, options, error, sentence in BAD_NC_MATMUL:
+        with subtests.test(sentence), pytest.raises(error, match=f"^{sentence}"):
+            nc_matmul(*operands, **options)
 
 
 def test_scalar_arguments():

@@ -379,10 +379,10 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("call", "error", "sentence"), BAD)
-def test_errors_of_quantize_mx(call, error, sentence):
-    with pytest.raises(error, match=f"^{re.escape(sentence)}"):
-        call()
+def test_errors_of_quantize_mx(subtests):
+    for call, error, sentence in BAD:
+        with subtests.test(sentence), pytest.raises(error, match=f"^{re.escape(sentence)}"):
+            call()
 
 
 @pytest.mark.parametrize("rule", list(ScaleRule))

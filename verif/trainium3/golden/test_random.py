@@ -132,10 +132,10 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "error", "sentence"), BAD)
-def test_arguments_of_random(call, error, sentence):
-    with pytest.raises(error, match=f"^{sentence}"):
-        call()
+def test_arguments_of_random(subtests):
+    for call, error, sentence in BAD:
+        with subtests.test(sentence), pytest.raises(error, match=f"^{sentence}"):
+            call()
 
 
 # XORWOW: published numbers, the scalar tier, and the users of the numbers.
@@ -299,7 +299,7 @@ BAD_XORWOW = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "error", "sentence"), BAD_XORWOW)
-def test_arguments_of_xorwow(call, error, sentence):
-    with pytest.raises(error, match=f"^{sentence}"):
-        call(random_state(2))
+def test_arguments_of_xorwow(subtests):
+    for call, error, sentence in BAD_XORWOW:
+        with subtests.test(sentence), pytest.raises(error, match=f"^{sentence}"):
+            call(random_state(2))

@@ -139,10 +139,10 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("changes", "error", "sentence"), BAD)
-def test_arguments_of_reductions(changes, error, sentence):
-    with pytest.raises(error, match=f"^{sentence}"):
-        tensor_scalar_reduce(X, "abs", **{"reduce_op": "add"} | changes)
+def test_arguments_of_reductions(subtests):
+    for changes, error, sentence in BAD:
+        with subtests.test(sentence), pytest.raises(error, match=f"^{sentence}"):
+            tensor_scalar_reduce(X, "abs", **{"reduce_op": "add"} | changes)
 
 
 @pytest.mark.parametrize(
@@ -317,10 +317,10 @@ BAD_SCANS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "error", "sentence"), BAD_SCANS)
-def test_arguments_of_scans(call, error, sentence):
-    with pytest.raises(error, match=f"^{sentence}"):
-        call()
+def test_arguments_of_scans(subtests):
+    for call, error, sentence in BAD_SCANS:
+        with subtests.test(sentence), pytest.raises(error, match=f"^{sentence}"):
+            call()
 
 
 # bn_stats and bn_aggr against the scalar tier, and against the moments that they approximate.
@@ -381,10 +381,10 @@ BAD_STATISTICS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "error", "sentence"), BAD_STATISTICS)
-def test_arguments_of_statistics(call, error, sentence):
-    with pytest.raises(error, match=f"^{sentence}"):
-        call()
+def test_arguments_of_statistics(subtests):
+    for call, error, sentence in BAD_STATISTICS:
+        with subtests.test(sentence), pytest.raises(error, match=f"^{sentence}"):
+            call()
 
 
 # tensor_copy_predicated, select_reduce and range_select against the scalar tier, and their rules.
@@ -530,10 +530,10 @@ BAD_SELECTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "error", "sentence"), BAD_SELECTS)
-def test_arguments_of_selects(call, error, sentence):
-    with pytest.raises(error, match=f"^{sentence}"):
-        call()
+def test_arguments_of_selects(subtests):
+    for call, error, sentence in BAD_SELECTS:
+        with subtests.test(sentence), pytest.raises(error, match=f"^{sentence}"):
+            call()
 
 
 # max8, nc_find_index8 and nc_match_replace8 against the scalar tier, and the examples of their rules.
@@ -641,7 +641,7 @@ BAD_MAX8 = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "error", "sentence"), BAD_MAX8)
-def test_arguments_of_max8(call, error, sentence):
-    with pytest.raises(error, match=f"^{sentence}"):
-        call()
+def test_arguments_of_max8(subtests):
+    for call, error, sentence in BAD_MAX8:
+        with subtests.test(sentence), pytest.raises(error, match=f"^{sentence}"):
+            call()

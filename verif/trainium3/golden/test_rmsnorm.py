@@ -420,16 +420,13 @@ QUANT = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("function", "changes", "error", "sentence"),
-    [
+def test_refused(subtests):
+    for function, changes, error, sentence in [
         *((function, *case) for case in BOTH for function in (rmsnorm, rmsnorm_quant)),
         *((rmsnorm_quant, *case) for case in QUANT),
-    ],
-)
-def test_refused(function, changes, error, sentence):
-    with pytest.raises(error, match=f"^{re.escape(sentence)}"):
-        function(**({"hidden": HIDDEN, "gamma": GAMMA} | changes))
+    ]:
+        with subtests.test(sentence), pytest.raises(error, match=f"^{re.escape(sentence)}"):
+            function(**({"hidden": HIDDEN, "gamma": GAMMA} | changes))
 
 
 @pytest.mark.parametrize("shape", [(2, 1, 1), (1, 1, 16384), (65536, 1), (2, 32768, 1)])
@@ -642,10 +639,10 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "error", "sentence"), BAD)
-def test_arguments(call, error, sentence):
-    with pytest.raises(error, match=f"^{sentence}"):
-        call()
+def test_arguments(subtests):
+    for call, error, sentence in BAD:
+        with subtests.test(sentence), pytest.raises(error, match=f"^{sentence}"):
+            call()
 
 
 def test_modes_name_the_members():
