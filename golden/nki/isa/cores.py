@@ -105,7 +105,7 @@ def sendrecv(
     own = src.size // src.shape[0] * src.itemsize
     if dma_engine is dma_engines.gpsimd_dma and own > GPSIMD_BYTES[src.itemsize]:
         raise issue.fail(f"src: at most {GPSIMD_BYTES[src.itemsize]} bytes a partition with gpsimd_dma, not {own}")
-    given = *access.sent(issue.core, src), access.touched(src)
+    given = *access.sent(issue.core, src), src.box()
     data, written, theirs = issue.meet(("sendrecv", int(pipe_id)), given)
     if data.shape != (*src.shape, src.itemsize):
         raise issue.fail(f"src: the other core sends shape {data.shape[:-1]}, not {src.shape}")

@@ -57,8 +57,7 @@ def dma_copy(
         issue.show("src", access.load(issue.core, src, moves=True))
     for p, part in access.resolved(issue.core, dst, skip=skip):
         for q, source in access.resolved(issue.core, src, skip=skip):
-            copy_elements(issue, access.row_of(access.direct(dst), q) if not dst.is_indirect() else part,
-                          access.row_of(access.direct(src), p) if not src.is_indirect() else source)  # fmt: skip
+            copy_elements(issue, part if dst.is_indirect() else dst.at(q), source if src.is_indirect() else src.at(p))
     if whole:
         issue.show("dst", access.load(issue.core, dst, moves=True), result=True)
     issue.reads(src)
@@ -83,7 +82,7 @@ def engine_bytes(dst: NkiTensor, src: NkiTensor) -> dict[int, int]:
     chip = dst if dst.on_chip else src
     if not chip.on_chip:
         return dict.fromkeys(range(DMA_ENGINES), -(-row // DMA_ENGINES))
-    first = chip.allocation.partition + chip.row
+    first = chip.partition
     engines_of = Counter((first + p * chip.steps[0]) // ENGINE_PARTITIONS for p in range(chip.shape[0]))
     return {each: count * row // chip.shape[0] for each, count in engines_of.items()}
 
@@ -144,7 +143,7 @@ def _gathered(
         raise issue.fail(f"axes: must exchange the first and the last of {src.ndim}, not {axes}")
     if dge_mode not in (dge_modes.unknown, dge_modes.swdge):
         raise issue.fail(f"dge_mode: must be unknown or swdge with indices, not {dge_mode.name}")
-    table = replace(src, indices=None, shape=(made.limit, *src.shape[1:]), steps=(made.step, *src.steps[1:]))
+    table = replace(src.direct(), shape=(made.limit, *src.shape[1:]), steps=(made.step, *src.steps[1:]))
     table.check()
     oob = word(oob_mode.name)
     known = np.asarray(access.written(table).reshape(*table.shape, -1).all(axis=-1), np.uint16)
@@ -187,9 +186,7 @@ def dma_compute(
         dict(access.resolved(issue.core, each, skip=skip)) if each.is_indirect() else each for each in (*srcs, dst)
     ]
     for p in places:
-        *parts, to = [
-            each[p] if isinstance(each, dict) else access.row_of(each, p) for each in views
-        ]  # fmt: skip
+        *parts, to = [each[p] if isinstance(each, dict) else each.at(p) for each in views]
         values = [access.load(issue.core, part).reshape(-1) for part in parts]
         names = ["tf32" if part.dtype == "tfloat32" else None for part in parts]
         total = trainium3.dma_compute(values, issue.result(dst), sources=names)

@@ -13,7 +13,6 @@ from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.issue import CHIP, PSUM, SBUF, Issue, instruction
 from bitpath.golden.nki.machine.timeline import matmul_cycles, transpose_cycles
 from bitpath.golden.nki.memory.dtypes import SCALES, STORED, X4
-from bitpath.golden.nki.memory.storage import per_byte
 from bitpath.golden.nki.memory.tensor import NkiTensor
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, QUADRANT, SCALE_PARTITIONS, AccumulateFlag
 from bitpath.golden.trainium3.matmul.instruction import accumulates
@@ -196,7 +195,7 @@ def _accumulate(
     issue.check_direct("dst", dst)
     if dst.shape[0] != shape[0] or dst.size != shape[0] * shape[1]:
         raise issue.fail(f"dst: must have {shape[0]} partitions of {shape[1]} elements, not shape {dst.shape}")
-    seen = _written_by_matmul(dst)
+    seen = dst.matmul_written()
     before = np.array(seen).reshape(shape)
     adds = before if accumulate is None else np.full(shape, accumulate)
     if accumulate and not (before | access.written(dst).reshape(*shape, dst.itemsize).all(axis=-1)).all():
@@ -215,21 +214,12 @@ def _accumulate(
     seen[...] = True
 
 
-def _written_by_matmul(dst: NkiTensor) -> np.ndarray:
-    """View the state of a destination's elements: whether a matmul has written them since the allocation."""
-    own = dst.allocation
-    size = dst.itemsize
-    first = dst.row * own.partition_bytes + dst.start * size
-    steps = (dst.steps[0] * own.partition_bytes, *(step * size for step in dst.steps[1:]))
-    return per_byte(own.matmul_bytes(), (first, dst.shape, steps), 1)[..., 0]
-
-
 def _scales(issue: Issue, name: str, scale: NkiTensor, partitions: int, columns: int) -> tuple[np.ndarray, int]:
     """Return scales as they lie in the quadrants from the view's quadrant on, [P, columns], and their offset in each."""
     view = issue.check(name, scale, SBUF, SCALES, starts=False)
     issue.check_direct(name, view)
     issue.reads(view)
-    first = view.allocation.partition + view.row
+    first = view.partition
     offset = first % QUADRANT
     if view.size // view.shape[0] != columns or not view.is_contiguous() or (view.shape[0] > 1 and view.steps[0] != 1):
         raise issue.fail(f"{name}: must have {columns} scales in each partition, not shape {view.shape}")

@@ -1,4 +1,10 @@
-"""NKI instructions of VectorE: copies, reductions, element-wise operations, quantize_mx, exponential and random numbers."""
+"""Instructions on the elements of tiles: copies, reductions, operators, quantize_mx, exponential and random numbers.
+
+Each function checks its operands by an `Issue`, computes with golden's instruction of the same name, and writes the result. A
+generator's state is 24 words of each partition on VectorE, four generators, and 6 on GpSimd, one generator.
+
+Ref: ``nki.isa`` reference page, NKI 0.6. GpSimd's random numbers take a cycle each behind its start-up: chosen.
+"""
 
 from collections.abc import Callable, Sequence
 from math import prod
@@ -349,7 +355,7 @@ def quantize_mx(issue: Issue, dst: NkiTensor, src: NkiTensor, dst_scale: NkiTens
         p = QUADRANT * (block // blocks) + block % blocks
         if p >= dst_scale.shape[0]:
             raise issue.fail(f"dst_scale: must have partition {p}, not shape {dst_scale.shape}")
-        access.store(issue.core, access.row_of(dst_scale, p), row)
+        access.store(issue.core, dst_scale.at(p), row)
     issue.writes(dst_scale)
     issue.show("dst_scale", scale, result=True)
     issue.uses(f"quantize_mx.{rule.value}")
@@ -389,13 +395,6 @@ def exponential(
     if after is not None:
         issue.uses("reduction.order")
     issue.on("vector", max(64, -(-free_size(dst, src) // 4)))
-
-
-# rng, rand2, their states and seeds, and dropout: XORWOW's generators, one lane a partition.
-#
-# An engine's state is 24 words of each partition on VectorE, four generators, and 6 on GpSimd, one generator.
-#
-# Ref: ``nki.isa`` reference page, NKI 0.6. GpSimd's numbers take a cycle each behind its start-up: chosen.
 
 
 STATES = {"vector": XORWOW_STATES, "gpsimd": GPSIMD_XORWOW_STATES}

@@ -15,7 +15,6 @@ from bitpath.golden.nki.declarations.errors import ORDER, WARN, NkiValidationErr
 from bitpath.golden.nki.machine.core import PRESENT, Machine, NeuronCore, Options, Stopped, Turns, hbm_tensor
 from bitpath.golden.nki.machine.timeline import Executed, NkiInstruction, Times, times
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name
-from bitpath.golden.nki.memory.storage import elements
 from bitpath.golden.nki.memory.tensor import NkiTensor
 
 # Arguments and results of a launch: numpy arrays of the caller, HBM tensors of the kernel.
@@ -68,7 +67,7 @@ def given(machine: Machine, name: str, value: Any) -> Any:
 
 def contents(tensor: NkiTensor) -> np.ndarray:
     """Return a tensor's elements as a numpy array; bool as numpy's."""
-    values = elements(tensor.allocation.storage.data, tensor.place(), STORED[tensor.dtype]).copy()
+    values = tensor.elements().copy()
     if tensor.dtype == "float8_e8m0fnu":
         return values.view(ml_dtypes.float8_e8m0fnu)
     return values.astype(bool) if tensor.dtype == "bool" else values
@@ -78,7 +77,7 @@ def give_back(value: Any, tensor: Any) -> None:
     """Write a tensor that the kernel has written into the caller's array."""
     array = value.array if isinstance(value, HostTensor) else value
     if isinstance(tensor, NkiTensor) and isinstance(array, np.ndarray) and array.flags.writeable:
-        words = elements(tensor.allocation.storage.data, tensor.place(), STORED[tensor.dtype])
+        words = tensor.elements()
         array[...] = words.astype(bool) if array.dtype == bool else words.view(array.dtype).reshape(array.shape)
 
 

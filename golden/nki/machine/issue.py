@@ -11,11 +11,10 @@ import numpy as np
 from bitpath.golden import trainium3
 from bitpath.golden.nki.declarations.errors import NkiValidationError, invalid, kernel_line
 from bitpath.golden.nki.machine import access
-from bitpath.golden.nki.machine.access import pieces, touched
 from bitpath.golden.nki.machine.core import NeuronCore, nc_version, present_core
-from bitpath.golden.nki.machine.timeline import LEAST_DYNAMIC, RULES, Access, CycleRules, Executed, NkiInstruction
+from bitpath.golden.nki.machine.timeline import LEAST_DYNAMIC, RULES, CycleRules, Executed, NkiInstruction
 from bitpath.golden.nki.memory.dtypes import STORED, X4
-from bitpath.golden.nki.memory.storage import per_byte
+from bitpath.golden.nki.memory.storage import Access
 from bitpath.golden.nki.memory.tensor import Columns, Indirect, NkiTensor, merged
 from bitpath.golden.trainium3.declarations.memory import PARTITION_STARTS
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, QUADRANT
@@ -34,52 +33,12 @@ def overlap_at_a_shift(core: NeuronCore, dst: NkiTensor, src: NkiTensor, *, lane
     """
     if dst is src or any(each.is_indirect() and not each.on_chip for each in (dst, src)):
         return False
-    ours, theirs = touched(dst), touched(src)
-    if ours.storage != theirs.storage or not (_meet(ours.rows, theirs.rows) and _meet(ours.bytes, theirs.bytes)):
+    if not dst.box().meets(src.box()):
         return False
-    if not dst.is_indirect() and not src.is_indirect() and _elements(dst, lanes) == _elements(src, lanes):
+    if not dst.is_indirect() and not src.is_indirect() and dst.order(lanes=lanes) == src.order(lanes=lanes):
         return False
-    return any(_share(one, other) for one in pieces(core, dst) for other in pieces(core, src))
-
-
-def _meet(first: tuple[int, int], second: tuple[int, int]) -> bool:
-    return max(first[0], second[0]) < min(first[1], second[1])
-
-
-def _elements(tensor: NkiTensor, lanes: bool) -> tuple:
-    """Return equal values for direct views of one storage with the same elements in the same order."""
-    own = tensor.allocation
-    rows = (own.partition + tensor.row, tensor.shape[0], tensor.steps[0]) if tensor.on_chip and not lanes else ()
-    size = tensor.itemsize
-    steps = [(num, step * size) for num, step in merged(tensor.dims)]
-    return rows, own.byte + tensor.start * size, size, steps
-
-
-def _share(first: NkiTensor, second: NkiTensor) -> bool:
-    if not (_rows(first) & _rows(second)):
-        return False
-    low, high = (
-        min(touched(first).bytes[0], touched(second).bytes[0]),
-        max(touched(first).bytes[1], touched(second).bytes[1]),
-    )
-    return bool((_bytes(first, low, high) & _bytes(second, low, high)).any())
-
-
-def _rows(tensor: NkiTensor) -> set[int]:
-    """Return the partitions of a direct view; one row in HBM."""
-    if not tensor.on_chip:
-        return {0}
-    first = tensor.allocation.partition + tensor.row
-    return {first + k * tensor.steps[0] for k in range(tensor.shape[0])}
-
-
-def _bytes(tensor: NkiTensor, low: int, high: int) -> np.ndarray:
-    """Return which of the bytes of a row, from ``low`` on, a direct view has."""
-    own, size = tensor.allocation, tensor.itemsize
-    found = np.zeros(high - low, bool)
-    nums, steps = [num for num, _ in tensor.dims], [step * size for _, step in tensor.dims]
-    per_byte(found, (own.byte + tensor.start * size - low, tuple(nums), tuple(steps)), size)[...] = True
-    return found
+    sources = access.pieces(core, src)
+    return any(one.shares_bytes(other) for one in access.pieces(core, dst) for other in sources)
 
 
 CHIP = ("sbuf", "psum")
@@ -183,7 +142,7 @@ class Issue:
 
     def _check_indices(self, name: str, indices: Indirect | Columns) -> None:
         if isinstance(indices, Columns):
-            first = indices.index.allocation.partition + indices.index.row
+            first = indices.index.partition
             if first % QUADRANT:
                 raise self.fail(f"{name}: its index must start at a multiple of {QUADRANT} partitions, not at {first}")
             self.uses("indirect.lists")
@@ -193,7 +152,7 @@ class Issue:
             self._least = LEAST_DYNAMIC
 
     def _check_partitions(self, name: str, tensor: NkiTensor) -> None:
-        count, first = tensor.shape[0], tensor.allocation.partition + tensor.row
+        count, first = tensor.shape[0], tensor.partition
         if count > PARTITIONS or (count > 1 and tensor.steps[0] != 1):
             raise self.fail(f"{name}: must have 1 to {PARTITIONS} partitions that follow each other")
         allowed = next(starts for most, starts in PARTITION_STARTS.items() if count <= most)
@@ -237,7 +196,7 @@ class Issue:
     def reads(self, tensor: NkiTensor, *others: Access) -> None:
         """Record that the instruction reads a tensor, and places of the other core."""
         self._sources.append(tensor)
-        self._reads += [access.touched(tensor), *access.indices_of(tensor), *others]
+        self._reads += [*tensor.boxes(), *others]
 
     def put(self, name: str, dst: NkiTensor, values: np.ndarray) -> None:
         """Write [P, N] values of the destination's dtype in memory."""
@@ -265,8 +224,9 @@ class Issue:
             if overlap_at_a_shift(self.core, tensor, each, lanes=lanes):
                 sentence = f"{self.opcode}: writes {tensor.name} over bytes of {each.name} that it reads, at a shift"
                 self.core.machine.warn("overlap", f"{sentence}; the hardware's order is undefined")
-        self._writes.append(access.touched(tensor))
-        self._reads += access.indices_of(tensor)
+        written, *indices = tensor.boxes()
+        self._writes.append(written)
+        self._reads += indices
 
     def move(self, dst: NkiTensor, src: NkiTensor) -> None:
         """Copy bits and their states; show the values to the watchers."""
@@ -286,8 +246,7 @@ class Issue:
 
     def rows(self, tensor: NkiTensor) -> slice:
         """Return the partitions of a tile, by which registers and generators are numbered."""
-        first = tensor.allocation.partition + tensor.row
-        return slice(first, first + tensor.shape[0])
+        return slice(tensor.partition, tensor.partition + tensor.shape[0])
 
     def registers(self, engine: str, tensor: NkiTensor) -> np.ndarray:
         """Return a copy of the accumulators of ScalarE or VectorE for a tile's partitions, [P]."""

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from bitpath.golden.nki.memory.storage import Access
 from bitpath.golden.trainium3.declarations.memory import ENGINE_PARTITIONS
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 
@@ -24,15 +25,6 @@ from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 
 ENGINES = ("tensor", "vector", "scalar", "gpsimd", "dma", "sync")
 """Engines, in the order of reports."""
-
-
-@dataclass(frozen=True)
-class Access:
-    """A box of bytes that an instruction reads or writes: partitions and bytes of a storage, ends not included."""
-
-    storage: int
-    rows: tuple[int, int]
-    bytes: tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)

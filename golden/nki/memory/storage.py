@@ -54,17 +54,28 @@ class Storage:
         return self.data.shape[1]
 
 
-def elements(array: np.ndarray, place: Place, dtype: np.dtype) -> np.ndarray:
-    """View a byte array [rows, bytes] as the elements of a place."""
-    first, nums, steps = place
-    return np.ndarray(nums, dtype, array, first, steps)
-
-
 def per_byte(array: np.ndarray, place: Place, size: int) -> np.ndarray:
     """View an array with an item for each byte as [nums..., size]."""
     first, nums, steps = place
     item = array.itemsize
     return np.ndarray((*nums, size), array.dtype, array, first * item, (*(step * item for step in steps), item))
+
+
+@dataclass(frozen=True)
+class Access:
+    """A box of bytes that an instruction reads or writes: partitions and bytes of a storage, ends not included."""
+
+    storage: int
+    rows: tuple[int, int]
+    bytes: tuple[int, int]
+
+    def meets(self, other: "Access") -> bool:
+        """Return whether both boxes have a byte in common."""
+        return self.storage == other.storage and _meet(self.rows, other.rows) and _meet(self.bytes, other.bytes)
+
+
+def _meet(first: tuple[int, int], second: tuple[int, int]) -> bool:
+    return max(first[0], second[0]) < min(first[1], second[1])
 
 
 # Places of tensors: addresses that a kernel gives, or the first place that is free.

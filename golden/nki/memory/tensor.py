@@ -10,11 +10,13 @@ reference page holds: an offset of ``.ap`` is added to the view's own.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, Generic, SupportsIndex, TypeVar
+from typing import Any, Generic, SupportsIndex, TypeVar
+
+import numpy as np
 
 from bitpath.golden.nki.declarations.errors import doubtful, invalid, kernel_line
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name
-from bitpath.golden.nki.memory.storage import Allocation, MemoryRegion, VirtualRegister
+from bitpath.golden.nki.memory.storage import Access, Allocation, MemoryRegion, VirtualRegister, per_byte
 
 # Keys of ``tensor[key]``: integers and registers, slices, ``...`` and ``nl.ds``. A register counts with its present value.
 
@@ -210,9 +212,6 @@ def rearrangement(
     )
 
 
-if TYPE_CHECKING:
-    from bitpath.golden.nki.memory.storage import VirtualRegister
-
 MOST_DIMS = 5
 """Dimensions of a view. Ref: "NKI language guide"."""
 
@@ -253,6 +252,11 @@ class NkiTensor:
     @property
     def on_chip(self) -> bool:
         return self.allocation.on_chip
+
+    @property
+    def partition(self) -> int:
+        """First partition, counted from the memory's."""
+        return self.allocation.partition + self.row
 
     @property
     def ndim(self) -> int:
@@ -524,17 +528,94 @@ class NkiTensor:
                 f"{self.name}: partitions must be 0 to {self.allocation.partitions - 1}, not {self.row} to {last}"
             )
 
-    def place(self) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-        """Return the first byte in the storage, nums and byte steps.
+    def direct(self, *, further: int = 0) -> "NkiTensor":
+        """Return the view without its indices, ``further`` elements on."""
+        return replace(self, start=self.start + further, indices=None)
+
+    def at(self, p: int | None) -> "NkiTensor":
+        """Return the p-th place of dimension 0 of a direct view, kept as a dimension of one; all of it for None."""
+        if p is None:
+            return self
+        moved = p * self.steps[0]
+        row, start = (self.row + moved, self.start) if self.on_chip else (self.row, self.start + moved)
+        return replace(self, row=row, start=start, shape=(1, *self.shape[1:]))
+
+    def columns(self, offsets: np.ndarray) -> "list[NkiTensor]":
+        """Return columns [P, 1] of a direct view by their places among its free elements."""
+        places = np.array(np.unravel_index(offsets, self.shape[1:])).T @ self.steps[1:]
+        pairs = [(self.shape[0], self.steps[0]), (1, 1)]
+        return [replace(self, start=self.start + int(each))._of_dims(pairs) for each in places]
+
+    def _place(self, row_bytes: int) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+        """Return the first byte from the allocation's first, nums and byte steps, in rows of so many bytes."""
+        steps = [step * self.itemsize for step in self.steps]
+        if self.on_chip:
+            steps[0] = self.steps[0] * row_bytes
+        return self.row * row_bytes + self.start * self.itemsize, self.shape, tuple(steps)
+
+    def elements(self) -> np.ndarray:
+        """Return the elements of a direct view in memory, which may be written, [shape]."""
+        return self.bytes_of(self.allocation.storage.data).view(STORED[self.dtype])[..., 0]
+
+    def bytes_of(self, array: np.ndarray) -> np.ndarray:
+        """Return the view's part of an array with an item for each byte of its storage, [shape, itemsize].
 
         Raises NotImplementedError for a view with indices.
         """
         if self.indices is not None:
             raise NotImplementedError(f"{self.name}: indices are not modelled for this operand ({kernel_line()})")
-        own, size = self.allocation, self.itemsize
-        pitch = own.storage.row_bytes
-        first = (own.partition + self.row) * pitch + own.byte + self.start * size
-        steps = [step * size for step in self.steps]
-        if self.on_chip:
-            steps[0] = self.steps[0] * pitch
-        return first, self.shape, tuple(steps)
+        row_bytes = self.allocation.storage.row_bytes
+        first, nums, steps = self._place(row_bytes)
+        first += self.allocation.partition * row_bytes + self.allocation.byte
+        return per_byte(array, (first, nums, steps), self.itemsize)
+
+    def matmul_written(self) -> np.ndarray:
+        """Return which elements a matmul has written since the allocation, which may be written, bool [shape]."""
+        own = self.allocation
+        return per_byte(own.matmul_bytes(), self._place(own.partition_bytes), 1)[..., 0]
+
+    def box(self) -> Access:
+        """Return a box of bytes around all elements that the view may stand for."""
+        own = self.allocation
+        if isinstance(self.indices, Columns):
+            return self.indices.base.box()
+        if self.indices is None:
+            low, high = (each * self.itemsize for each in span(self.dims, self.start))
+            rows = self.partition, self.partition + self.steps[0] * (self.shape[0] - 1) + 1
+        else:
+            low, high, rows = 0, own.partition_bytes, (own.partition, own.partition + own.partitions)
+        return Access(own.storage.number, rows if self.on_chip else (0, 1), (own.byte + low, own.byte + high))
+
+    def boxes(self) -> list[Access]:
+        """Return the box of the view's elements, and that of its indices where they lie in memory."""
+        index = None if self.indices is None else self.indices.index
+        return [self.box(), *([index.box()] if isinstance(index, NkiTensor) else [])]
+
+    def order(self, *, lanes: bool) -> tuple:
+        """Return equal values for direct views of one storage with the same elements in the same order.
+
+        With ``lanes`` the elements of a partition decide; without, the partitions must be the same too.
+        """
+        rows = (self.partition, self.shape[0], self.steps[0]) if self.on_chip and not lanes else ()
+        steps = [(num, step * self.itemsize) for num, step in merged(self.dims)]
+        return rows, self.allocation.byte + self.start * self.itemsize, self.itemsize, steps
+
+    def shares_bytes(self, other: "NkiTensor") -> bool:
+        """Return whether two direct views of one storage have a byte in common."""
+        if self._rows().isdisjoint(other._rows()):
+            return False
+        ours, theirs = self.box().bytes, other.box().bytes
+        low, high = min(ours[0], theirs[0]), max(ours[1], theirs[1])
+        return bool((self._row_bytes(low, high) & other._row_bytes(low, high)).any())
+
+    def _rows(self) -> set[int]:
+        """Return the partitions; one row in HBM."""
+        return {self.partition + k * self.steps[0] for k in range(self.shape[0])} if self.on_chip else {0}
+
+    def _row_bytes(self, low: int, high: int) -> np.ndarray:
+        """Return which of the bytes of a row, from ``low`` on, the view has."""
+        found = np.zeros(high - low, bool)
+        first = self.allocation.byte + self.start * self.itemsize - low
+        nums, steps = [num for num, _ in self.dims], [step * self.itemsize for _, step in self.dims]
+        per_byte(found, (first, tuple(nums), tuple(steps)), self.itemsize)[...] = True
+        return found
