@@ -5,6 +5,7 @@ Latency: 2 cycles, pipeline registers before and after the lanes. Throughput: on
 Ref: AM027, "Fixed-Point SRS and UPS Conversions"; UG1583; llvm-aie for the flag srSRS_of.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,12 +78,7 @@ class SrsLane(wiring.Component):
     def __init__(self, width: int):
         self.width = width
         super().__init__(
-            {
-                "i": In(signed(width)),
-                "control": In(SrsControl),
-                "o": Out(max(SRS_MODES[width])),
-                "overflow": Out(1),
-            }
+            {"i": In(signed(width)), "control": In(SrsControl), "o": Out(max(SRS_MODES[width])), "overflow": Out(1)}
         )
 
     def elaborate(self, platform):
@@ -93,10 +89,7 @@ class SrsLane(wiring.Component):
         align = instantiate(
             m, platform, "align", Align, kept_width, kept_width + 1, MAX_SHIFT, Dropped.STICKY, twos_complement=True
         )
-        m.d.comb += [
-            align.i.eq(Cat(Const(0, LEFT), self.i).as_signed()),
-            align.shift.eq(control.shift + LEFT),
-        ]
+        m.d.comb += [align.i.eq(Cat(Const(0, LEFT), self.i).as_signed()), align.shift.eq(control.shift + LEFT)]
         sticky, guard, kept = align.o[0], align.o[1], align.o[2:]
         decision = instantiate(m, platform, "decision", RoundIncrement, RoundingCode, True)
         m.d.comb += [
@@ -135,14 +128,62 @@ class SrsLane(wiring.Component):
             ]
         with m.Else():
             m.d.comb += [outside.eq(rounded[bits:].any()), limit.eq(Mux(negative, 0, (1 << bits) - 1))]
+        m.d.comb += [self.o.eq(Mux(saturates & outside, limit, rounded[:bits])), self.overflow.eq(outside)]
+
+
+class IntegerLanes(wiring.Component):
+    """A conversion between vectors and accumulators with a sticky overflow flag, one accumulator register a cycle.
+
+    Back-pressure: all stages stall while a result waits for ``o.ready``.
+
+    Parameters
+    ----------
+    config : number of lanes.
+    request, result : layouts; a result has the field ``overflow``.
+
+    Members
+    -------
+    i : In(stream of request)
+    o : Out(stream of result)
+    clear_overflow : In(1), clears the flag
+    overflow : Out(1), the sticky flag: set one cycle after a result with ``overflow`` is taken
+    """
+
+    STEPS = ("request", "result")
+    """The steps that pipeline registers follow."""
+    LATENCY = len(STEPS)
+    """Cycles from a request to its result."""
+
+    def __init__(self, config: IntegerLanesConfig, request: data.StructLayout, result: data.StructLayout):
+        self.config = config
+        super().__init__(
+            {
+                "i": In(stream.Signature(request)),
+                "o": Out(stream.Signature(result)),
+                "clear_overflow": In(1),
+                "overflow": Out(1),
+            }
+        )
+
+    @abstractmethod
+    def convert(self, m: Module, platform: Any, request: data.View) -> data.View:
+        """Return the result of a request."""
+
+    def elaborate(self, platform):
+        m = Module()
+        registers = PipelineRegisters(m, self.STEPS, valid=self.i.valid, ready=self.o.ready)
+        (request,) = registers.hold("request", request=self.i.p)
+        (result,) = registers.hold("result", result=self.convert(m, platform, request))
+        flag = instantiate(m, platform, "flag", StickyFlag)
         m.d.comb += [
-            self.o.eq(Mux(saturates & outside, limit, rounded[:bits])),
-            self.overflow.eq(outside),
+            self.o.p.eq(result),
+            self.o.valid.eq(registers.valid),
+            self.i.ready.eq(registers.finish()),
+            flag.occurs.eq(self.o.valid & self.o.ready & self.o.p.overflow),
+            flag.clear.eq(self.clear_overflow),
+            self.overflow.eq(flag.o),
         ]
-
-
-STEPS = ("request", "result")
-"""The steps that pipeline registers follow."""
+        return m
 
 
 def srs_request(lanes: int) -> data.StructLayout:
@@ -156,44 +197,17 @@ def srs_result(lanes: int) -> data.StructLayout:
     return data.StructLayout({"vector": vector_bits(lanes), "overflow": 1})
 
 
-class Srs(wiring.Component):
-    """Accumulators to a vector, one accumulator register a cycle.
+class Srs(IntegerLanes):
+    """Accumulators to a vector. The sticky flag is srSRS_of.
 
-    Even lanes are 64 bits wide and convert one 64-bit or one 32-bit accumulator; odd lanes are 32 bits wide. Back-pressure:
-    all stages stall while a vector waits for ``o.ready``.
-
-    Parameters
-    ----------
-    config : IntegerLanesConfig, the number of lanes.
-
-    Members
-    -------
-    i : In(stream of srs_request)
-    o : Out(stream of srs_result)
-    clear_overflow : In(1), clears the flag
-    overflow : Out(1), the sticky flag srSRS_of: set one cycle after a vector with ``overflow`` is taken
+    Even lanes are 64 bits wide and convert one 64-bit or one 32-bit accumulator; odd lanes are 32 bits wide.
     """
 
-    LATENCY = len(STEPS)
-    """Cycles from a request to its vector."""
-
     def __init__(self, config: IntegerLanesConfig):
-        self.config = config
-        super().__init__(
-            {
-                "i": In(stream.Signature(srs_request(config.lanes))),
-                "o": Out(stream.Signature(srs_result(config.lanes))),
-                "clear_overflow": In(1),
-                "overflow": Out(1),
-            }
-        )
+        super().__init__(config, srs_request(config.lanes), srs_result(config.lanes))
 
-    def elaborate(self, platform):
-        m = Module()
-        lanes = self.config.lanes
-        registers = PipelineRegisters(m, STEPS, valid=self.i.valid, ready=self.o.ready)
-        (request,) = registers.hold("request", request=self.i.p)
-        control = request.control
+    def convert(self, m: Module, platform: Any, request: data.View) -> data.View:
+        lanes, control = self.config.lanes, request.control
         outputs = [self._lane(m, platform, k, request) for k in range(lanes)]
 
         result = Signal(srs_result(lanes))
@@ -206,17 +220,7 @@ class Srs(wiring.Component):
                             result.vector.eq(Cat(lane.o[:bits] for lane in some)),
                             result.overflow.eq(Cat(lane.overflow for lane in some).any()),
                         ]
-        (result,) = registers.hold("result", result=result)
-        flag = instantiate(m, platform, "flag", StickyFlag)
-        m.d.comb += [
-            self.o.p.eq(result),
-            self.o.valid.eq(registers.valid),
-            self.i.ready.eq(registers.finish()),
-            flag.occurs.eq(self.o.valid & self.o.ready & self.o.p.overflow),
-            flag.clear.eq(self.clear_overflow),
-            self.overflow.eq(flag.o),
-        ]
-        return m
+        return result
 
     def _lane(self, m: Module, platform: Any, k: int, request: Value) -> SrsLane:
         """Instantiate lane k: 64 bits wide if k is even, else 32."""

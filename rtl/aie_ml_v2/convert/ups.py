@@ -8,14 +8,12 @@ Ref: AM027, "Fixed-Point SRS and UPS Conversions"; UG1639; llvm-aie for the flag
 from typing import Any
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.aie_ml_v2.declarations.codes import UPS_MODES, UPS_SHIFTS, Saturation
 from bitpath.rtl.aie_ml_v2.convert.layouts import ACC_LANE_BITS, SATURATION_BITS, UpsControl, acc_bits, vector_bits
-from bitpath.rtl.aie_ml_v2.convert.srs import AIE_LANE_GROUPS, IntegerLanesConfig
-from bitpath.rtl.aie_ml_v2.convert.sticky_flag import StickyFlag
-from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
+from bitpath.rtl.aie_ml_v2.convert.srs import AIE_LANE_GROUPS, IntegerLanes, IntegerLanesConfig
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit
 
@@ -74,10 +72,7 @@ class UpsLane(wiring.Component):
         symmetric = self.saturation == Saturation.SYMMETRIC
         top = Signal(width)
         bottom = Signal(width)
-        m.d.comb += [
-            top.eq(places & (1 << width - 1) - 1),
-            bottom.eq(Mux(symmetric, -top, places & 1 << width - 1)),
-        ]
+        m.d.comb += [top.eq(places & (1 << width - 1) - 1), bottom.eq(Mux(symmetric, -top, places & 1 << width - 1))]
         upper = product[width - 1 :]
         inside = upper.all() | ~upper.any()
         below_symmetric = symmetric & upper.all() & ~product[: width - 1].any()
@@ -87,10 +82,6 @@ class UpsLane(wiring.Component):
         with m.Else():
             m.d.comb += self.o.eq(product[:width])
         return m
-
-
-STEPS = ("request", "result")
-"""The steps that pipeline registers follow."""
 
 
 def ups_request(lanes: int) -> data.StructLayout:
@@ -103,43 +94,18 @@ def ups_result(lanes: int) -> data.StructLayout:
     return data.StructLayout({"acc": acc_bits(lanes), "overflow": 1})
 
 
-class Ups(wiring.Component):
-    """Vector to accumulators, one accumulator register a cycle.
+class Ups(IntegerLanes):
+    """Vector to accumulators. The sticky flag is srUPS_of.
 
     Even lanes are 64 bits wide and convert to one 64-bit accumulator or, in the upper half, to one of 32 bits; odd lanes
-    are 32 bits wide. Back-pressure: all stages stall while a result waits for ``o.ready``.
-
-    Parameters
-    ----------
-    config : IntegerLanesConfig, the number of lanes.
-
-    Members
-    -------
-    i : In(stream of ups_request)
-    o : Out(stream of ups_result)
-    clear_overflow : In(1), clears the flag
-    overflow : Out(1), the sticky flag srUPS_of: set one cycle after a result with ``overflow`` is taken
+    are 32 bits wide.
     """
 
-    LATENCY = len(STEPS)
-    """Cycles from a request to its accumulators."""
-
     def __init__(self, config: IntegerLanesConfig):
-        self.config = config
-        super().__init__(
-            {
-                "i": In(stream.Signature(ups_request(config.lanes))),
-                "o": Out(stream.Signature(ups_result(config.lanes))),
-                "clear_overflow": In(1),
-                "overflow": Out(1),
-            }
-        )
+        super().__init__(config, ups_request(config.lanes), ups_result(config.lanes))
 
-    def elaborate(self, platform):
-        m = Module()
+    def convert(self, m: Module, platform: Any, request: data.View) -> data.View:
         lanes = self.config.lanes
-        registers = PipelineRegisters(m, STEPS, valid=self.i.valid, ready=self.o.ready)
-        (request,) = registers.hold("request", request=self.i.p)
         outputs = [self._lane(m, platform, k, request) for k in range(lanes)]
 
         result = Signal(ups_result(lanes))
@@ -154,17 +120,7 @@ class Ups(wiring.Component):
                 result.acc.eq(Cat(lane.o[-ACC_LANE_BITS:] for lane in outputs)),
                 result.overflow.eq(Cat(lane.overflow for lane in outputs).any()),
             ]
-        (result,) = registers.hold("result", result=result)
-        flag = instantiate(m, platform, "flag", StickyFlag)
-        m.d.comb += [
-            self.o.p.eq(result),
-            self.o.valid.eq(registers.valid),
-            self.i.ready.eq(registers.finish()),
-            flag.occurs.eq(self.o.valid & self.o.ready & self.o.p.overflow),
-            flag.clear.eq(self.clear_overflow),
-            self.overflow.eq(flag.o),
-        ]
-        return m
+        return result
 
     def _lane(self, m: Module, platform: Any, k: int, request: Value) -> UpsLane:
         """Instantiate lane k: 64 bits wide if k is even, else 32."""

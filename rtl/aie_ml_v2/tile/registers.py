@@ -8,6 +8,7 @@ Ref: llvm-aie's register file and itineraries (target aie2ps).
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from amaranth import Module
 from amaranth.lib import data, wiring
@@ -47,6 +48,64 @@ class AccumulatorRegistersConfig(UnitConfig, unit="accumulator_registers"):
     bm_bits: int = power_of_two(8, 512, 16)
 
 
+class Registers(wiring.Component):
+    """Registers under all their names, in parts that lie in register files of their own.
+
+    A read is combinational; a write is visible in the next cycle, that of a path at once to its reader with its forwarding code.
+
+    Parameters
+    ----------
+    config : number and width of registers.
+    count : widest registers, of four slots.
+    shape, write : layouts of a read register and of a write.
+    readers, writers : names of the ports.
+    paths : readers that can take a result in the cycle of its write, with its writer.
+
+    Members
+    -------
+    READER : In(name_layout), the register that a unit reads; READER_data : Out(shape), zeros above the register
+    WRITER : In(write), the register that a unit writes; WRITER_enable : In(1)
+    """
+
+    def __init__(
+        self,
+        config: Any,
+        count: int,
+        shape: Any,
+        write: data.StructLayout,
+        *,
+        readers: tuple[str, ...],
+        writers: tuple[str, ...],
+        paths: tuple[tuple[str, str], ...],
+    ):
+        self.config, self.count, self.readers, self.writers = config, count, readers, writers
+        self.paths = tuple((readers.index(reader), writers.index(writer)) for reader, writer in paths)
+        super().__init__(
+            {name: In(name_layout(count)) for name in readers}
+            | {f"{name}_data": Out(shape) for name in readers}
+            | {name: In(write) for name in writers}
+            | {f"{name}_enable": In(1) for name in writers}
+        )
+
+    def cells(self, m: Module, platform: Any, name: str, bits: int, part: str | None = None) -> None:
+        """Instantiate the register file of a part, of ``bits`` bits a slot; None is the whole register."""
+        shape = len(self.readers), len(self.writers), self.paths
+        cells = instantiate(m, platform, name, SlotFile, bits, self.count, *shape)
+        for number, reader in enumerate(self.readers):
+            found = getattr(self, f"{reader}_data")
+            m.d.comb += [
+                cells.read[number].eq(getattr(self, reader)),
+                (found if part is None else found[part].as_value()).eq(cells.read_data[number]),
+            ]
+        for number, writer in enumerate(self.writers):
+            write, enable = getattr(self, writer), getattr(self, f"{writer}_enable")
+            m.d.comb += [
+                cells.write[number].eq(write.name),
+                cells.write_enable[number].eq(enable if part is None else enable & write.parts[part]),
+                cells.write_data[number].eq(write.data if part is None else write.data[part].as_value()),
+            ]
+
+
 # Accumulators under all their names: dm, its halves cml and cmh, and its quarters bmll, bmlh, bmhl and bmhh.
 #
 # Ref: llvm-aie's register file and itineraries (target aie2ps).
@@ -65,59 +124,23 @@ def accumulator_write(config: AccumulatorRegistersConfig) -> data.StructLayout:
     return data.StructLayout({"name": name_layout(config.accumulators), "data": SLOTS * config.bm_bits})
 
 
-class AccumulatorRegisters(wiring.Component):
-    """A read is combinational; a write is visible in the next cycle, one of ``mac`` at once to ``acc1`` with its forwarding code.
-
-    Parameters
-    ----------
-    config : number and width of accumulators.
-
-    Members
-    -------
-    acc1, acc2, mv, store : In(name_layout), the register that a unit reads
-    acc1_data, ... : Out(dm), zeros above the register
-    mac, load, move : In(accumulator_write), the register that a unit writes
-    mac_enable, ... : In(1)
-    """
+class AccumulatorRegisters(Registers):
+    """A write of ``mac`` is visible at once to ``acc1`` with its forwarding code; a read is a dm."""
 
     def __init__(self, config: AccumulatorRegistersConfig):
-        self.config = config
         super().__init__(
-            {name: In(name_layout(config.accumulators)) for name in ACCUMULATOR_READERS}
-            | {f"{name}_data": Out(SLOTS * config.bm_bits) for name in ACCUMULATOR_READERS}
-            | {name: In(accumulator_write(config)) for name in ACCUMULATOR_WRITERS}
-            | {f"{name}_enable": In(1) for name in ACCUMULATOR_WRITERS}
+            config,
+            config.accumulators,
+            SLOTS * config.bm_bits,
+            accumulator_write(config),
+            readers=ACCUMULATOR_READERS,
+            writers=ACCUMULATOR_WRITERS,
+            paths=ACCUMULATOR_PATHS,
         )
 
     def elaborate(self, platform):
         m = Module()
-        config = self.config
-        cells = instantiate(
-            m,
-            platform,
-            "cells",
-            SlotFile,
-            config.bm_bits,
-            config.accumulators,
-            len(ACCUMULATOR_READERS),
-            len(ACCUMULATOR_WRITERS),
-            tuple(
-                (ACCUMULATOR_READERS.index(reader), ACCUMULATOR_WRITERS.index(writer))
-                for reader, writer in ACCUMULATOR_PATHS
-            ),
-        )
-        for number, reader in enumerate(ACCUMULATOR_READERS):
-            m.d.comb += [
-                cells.read[number].eq(getattr(self, reader)),
-                getattr(self, f"{reader}_data").eq(cells.read_data[number]),
-            ]
-        for number, writer in enumerate(ACCUMULATOR_WRITERS):
-            write = getattr(self, writer)
-            m.d.comb += [
-                cells.write[number].eq(write.name),
-                cells.write_enable[number].eq(getattr(self, f"{writer}_enable")),
-                cells.write_data[number].eq(write.data),
-            ]
+        self.cells(m, platform, "cells", self.config.bm_bits)
         return m
 
 
@@ -141,59 +164,24 @@ def vector_write(config: VectorRegistersConfig) -> data.StructLayout:
     return data.StructLayout({"name": name_layout(config.pairs), "parts": parts, "data": vector_layout(config)})
 
 
-class VectorRegisters(wiring.Component):
-    """A read is combinational; a write is visible in the next cycle, one of ``mv`` at once to ``mv_a`` and ``mv_b`` with its
-    forwarding code.
-
-    Parameters
-    ----------
-    config : number and width of registers.
-
-    Members
-    -------
-    mac_x, mac_y, mv_a, mv_b, store, unpack : In(name_layout), the register that a unit reads
-    mac_x_data, ... : Out(vector_layout), zeros above the register
-    load_a, load_b, mv, convert : In(vector_write), the register that a unit writes
-    load_a_enable, ... : In(1)
-    """
+class VectorRegisters(Registers):
+    """A write of ``mv`` is visible at once to ``mv_a`` and ``mv_b`` with its forwarding code; a read is a `vector_layout`."""
 
     def __init__(self, config: VectorRegistersConfig):
-        self.config = config
         super().__init__(
-            {name: In(name_layout(config.pairs)) for name in VECTOR_READERS}
-            | {f"{name}_data": Out(vector_layout(config)) for name in VECTOR_READERS}
-            | {name: In(vector_write(config)) for name in VECTOR_WRITERS}
-            | {f"{name}_enable": In(1) for name in VECTOR_WRITERS}
+            config,
+            config.pairs,
+            vector_layout(config),
+            vector_write(config),
+            readers=VECTOR_READERS,
+            writers=VECTOR_WRITERS,
+            paths=VECTOR_PATHS,
         )
 
     def elaborate(self, platform):
         m = Module()
-        paths = tuple((VECTOR_READERS.index(reader), VECTOR_WRITERS.index(writer)) for reader, writer in VECTOR_PATHS)
         for part, member in vector_layout(self.config):
-            bits = member.width // SLOTS
-            cells = instantiate(
-                m,
-                platform,
-                f"part_{part}",
-                SlotFile,
-                bits,
-                self.config.pairs,
-                len(VECTOR_READERS),
-                len(VECTOR_WRITERS),
-                paths,
-            )
-            for number, reader in enumerate(VECTOR_READERS):
-                m.d.comb += [
-                    cells.read[number].eq(getattr(self, reader)),
-                    getattr(self, f"{reader}_data")[part].as_value().eq(cells.read_data[number]),
-                ]
-            for number, writer in enumerate(VECTOR_WRITERS):
-                write = getattr(self, writer)
-                m.d.comb += [
-                    cells.write[number].eq(write.name),
-                    cells.write_enable[number].eq(getattr(self, f"{writer}_enable") & write.parts[part]),
-                    cells.write_data[number].eq(write.data[part].as_value()),
-                ]
+            self.cells(m, platform, f"part_{part}", member.width // SLOTS, part)
         return m
 
 

@@ -10,13 +10,13 @@ Ref: ``nki.isa.nc_matmul`` reference page; "Trainium3 Architecture Guide for NKI
 
 from typing import Any
 
-from amaranth import Const, Module, Mux, Signal
+from amaranth import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
 
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.golden.trainium3.declarations.vector import ProductRounding
+from bitpath.golden.trainium3.declarations.vector import MatmulNumerics, ProductRounding
 from bitpath.rtl.common.arithmetic.add import ExactAdd
 from bitpath.rtl.common.arithmetic.decode import Decode, raw_float, raw_sum, sum_special
 from bitpath.rtl.common.arithmetic.multiply import Multiply
@@ -103,6 +103,58 @@ PARTIAL_OFFSET = FP32.bias + FP32.fraction_bits
 """A decoded partial sum is ``significand * 2**(exponent - PARTIAL_OFFSET)``."""
 
 
+def rounded_sum(
+    m: Module,
+    platform: Any,
+    registers: PipelineRegisters,
+    numerics: MatmulNumerics,
+    product: data.View,
+    partial: data.View,
+    offset: int,
+    exponent_width: int,
+) -> Value:
+    """Return the FP32 code of ``round(product + partial)``, behind the steps multiply, add and normalize.
+
+    Parameters
+    ----------
+    product : ``significand * 2**(exponent - offset)``, as made by ``raw_float``.
+    partial : a decoded FP32 code.
+    exponent_width : bits of the product's exponent less the offset.
+    """
+    special = sum_special(m, (product, partial))
+    product, partial, special = registers.hold("multiply", product=product, partial=partial, special=special)
+
+    m.submodules.add = add = ExactAdd(
+        fixed_width=len(product.significand) + 1,
+        fixed_exponent_width=exponent_width,
+        exponent_width=len(partial.exponent),
+        precision=len(partial.significand),
+        offset=PARTIAL_OFFSET,
+    )
+    m.d.comb += [
+        add.fixed.eq(Mux(product.sign, -product.significand, product.significand)),
+        add.fixed_exponent.eq(product.exponent - offset),
+        add.number.eq(partial),
+    ]
+    total, special = registers.hold("add", total=add.o, special=special)
+    normalize = instantiate(m, platform, "normalize", Normalize, add.o.shape(), numerics.accumulator.precision)
+    m.d.comb += normalize.i.eq(total)
+    normal, special = registers.hold("normalize", normal=normalize.o, special=special)
+    rounder = instantiate(
+        m,
+        platform,
+        "round",
+        Round,
+        normalize.o.shape(),
+        numerics.accumulator,
+        rounding=numerics.accumulator_rounding,
+        subnormals=True,
+        overflow_to_infinity=True,
+    )
+    m.d.comb += [rounder.i.eq(normal), rounder.special.eq(special)]
+    return rounder.o
+
+
 def element_layout(config: MultiplyAddConfig) -> data.StructLayout:
     """Layout of one operand: its code and the index of its format in ``element_formats``."""
     formats = config.element_formats
@@ -159,39 +211,9 @@ class MultiplyAdd(wiring.Component):
             m.d.comb += product_round.i.eq(product)
             fmt = numerics.product_rounding.format
             product, offset = product_round.o, fmt.bias + fmt.fraction_bits
-        special = sum_special(m, (product, partial))
-        product, partial, special = registers.hold("multiply", product=product, partial=partial, special=special)
-
-        m.submodules.add = add = ExactAdd(
-            fixed_width=len(product.significand) + 1,
-            # The product's exponent lies between -offset and offset.
-            fixed_exponent_width=bits_for(offset) + 1,
-            exponent_width=len(partial.exponent),
-            precision=len(partial.significand),
-            offset=PARTIAL_OFFSET,
-        )
-        m.d.comb += [
-            add.fixed.eq(Mux(product.sign, -product.significand, product.significand)),
-            add.fixed_exponent.eq(product.exponent - offset),
-            add.number.eq(partial),
-        ]
-        total, special = registers.hold("add", total=add.o, special=special)
-
-        normalize = instantiate(m, platform, "normalize", Normalize, add.o.shape(), numerics.accumulator.precision)
-        m.d.comb += normalize.i.eq(total)
-        normal, special = registers.hold("normalize", normal=normalize.o, special=special)
-        rounder = instantiate(
-            m,
-            platform,
-            "round",
-            Round,
-            normalize.o.shape(),
-            numerics.accumulator,
-            rounding=numerics.accumulator_rounding,
-            subnormals=True,
-            overflow_to_infinity=True,
-        )
-        m.d.comb += [rounder.i.eq(normal), rounder.special.eq(special), self.o.eq(rounder.o)]
+        # The product's exponent lies between -offset and offset.
+        width = bits_for(offset) + 1
+        m.d.comb += self.o.eq(rounded_sum(m, platform, registers, numerics, product, partial, offset, width))
         registers.finish()
         return m
 

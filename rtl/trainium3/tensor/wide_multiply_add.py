@@ -15,23 +15,12 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.tensor import LOW_BITS
-from bitpath.rtl.common.arithmetic.add import ExactAdd
-from bitpath.rtl.common.arithmetic.decode import Decode, raw_float, sum_special
-from bitpath.rtl.common.arithmetic.normalize import Normalize
-from bitpath.rtl.common.arithmetic.round import Round
+from bitpath.rtl.common.arithmetic.decode import Decode, raw_float
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.trainium3.dot.multiply_add import PARTIAL_OFFSET
+from bitpath.rtl.trainium3.dot.multiply_add import PARTIAL_OFFSET, STEPS, rounded_sum
 from bitpath.rtl.trainium3.tensor.config import NARROW, WIDE, CorePeConfig
 
-STEPS = {
-    0: (),
-    1: ("add",),
-    2: ("multiply", "add"),
-    3: ("multiply", "add", "normalize"),
-    4: ("decode", "multiply", "add", "normalize"),
-}
-"""Steps that end in a pipeline register, by ``stages``."""
 PRODUCT = 2 * FP32.precision
 """Bits of the sum of four partial products."""
 
@@ -111,37 +100,9 @@ class WideMultiplyAdd(wiring.Component):
             # Infinity's significand is not 0, so that the product is 0 only if the other operand is.
             product.nan.eq((nan | (inf & ~total.any())) & last),
         ]
-        special = sum_special(m, (product, partial))
-        product, partial, special = registers.hold("multiply", product=product, partial=partial, special=special)
-
-        m.submodules.add = add = ExactAdd(
-            fixed_width=PRODUCT + 1,
-            # The product's exponent lies between -2 * PARTIAL_OFFSET and 2 * 255 - 2 * PARTIAL_OFFSET.
-            fixed_exponent_width=len(product.exponent) + 1,
-            exponent_width=len(partial.exponent),
-            precision=len(partial.significand),
-            offset=PARTIAL_OFFSET,
-        )
-        m.d.comb += [
-            add.fixed.eq(Mux(product.sign, -product.significand, product.significand)),
-            add.fixed_exponent.eq(product.exponent - 2 * PARTIAL_OFFSET),
-            add.number.eq(partial),
-        ]
-        summed, special = registers.hold("add", total=add.o, special=special)
-        normalize = instantiate(m, platform, "normalize", Normalize, add.o.shape(), numerics.accumulator.precision)
-        m.d.comb += normalize.i.eq(summed)
-        normal, special = registers.hold("normalize", normal=normalize.o, special=special)
-        rounder = instantiate(
-            m,
-            platform,
-            "round",
-            Round,
-            normalize.o.shape(),
-            numerics.accumulator,
-            rounding=numerics.accumulator_rounding,
-            subnormals=True,
-            overflow_to_infinity=True,
-        )
-        m.d.comb += [rounder.i.eq(normal), rounder.special.eq(special), self.o.eq(rounder.o)]
+        # The product's exponent lies between -2 * PARTIAL_OFFSET and 2 * 255 - 2 * PARTIAL_OFFSET.
+        width = len(product.exponent) + 1
+        offset = 2 * PARTIAL_OFFSET
+        m.d.comb += self.o.eq(rounded_sum(m, platform, registers, numerics, product, partial, offset, width))
         registers.finish()
         return m
