@@ -3,8 +3,10 @@
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from enum import Enum
+from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, Self
 
 import cocotb
 import numpy as np
@@ -13,6 +15,7 @@ from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.coverage import Coverage
+from bitpath.verif.kit.memory_image import image_words
 from bitpath.verif.kit.player import EnginePlayer, MemoryPlayer, Segment
 from bitpath.verif.kit.scoreboard import Scoreboard
 from bitpath.verif.kit.streams import resolved
@@ -77,6 +80,89 @@ async def expect_rest(dut: Any, streams: Iterable[str] = ("write", "command", "r
     await RisingEdge(dut.clk)
 
 
+class EngineSession:
+    """Queues commands while an engine's memories have room, runs them, and compares its result memory with golden's.
+
+    Golden executes a command when it is queued, before anything is driven. Every word of the result memory is compared, also
+    words that no command wrote. A bench's session adds its model: `contents`, `products` and `preset`.
+
+    Parameters
+    ----------
+    frame : bench frame of the test.
+    config : configuration of the engine.
+    gap, stall : probability of a pause of commands and of responses.
+    """
+
+    products: int
+    """Products since reset, including those in the queue."""
+    model: Any
+
+    def __init__(self, frame: Bench, config: Any, *, gap: float = 0.0, stall: float = 0.0):
+        self.config, self.dut = config, frame.dut
+        self.player = MemoryPlayer(
+            frame, gaps=pauses.scattered(gap, pauses.rng("command")), stalls=pauses.scattered(stall, pauses.rng("data"))
+        )
+        self.board = frame.scoreboard("result memory", 8 * self.player.word_bytes)
+        self.faults = FirstFault()
+        self._junk = source_of("junk")
+        self._segment = Segment()
+
+    @classmethod
+    async def begin(cls, frame: Bench, config: Any, **how: Any) -> Self:
+        """Return the session of an idle engine with random contents; ``how`` are keyword arguments of the session."""
+        await expect_rest(frame.dut)
+        session = cls(frame, config, **how)
+        await session.preset()
+        return session
+
+    async def preset(self) -> None:
+        """Write random contents that golden knows."""
+        raise NotImplementedError
+
+    def contents(self) -> np.ndarray:
+        """Return a copy of golden's result memory after all queued commands, uint8."""
+        raise NotImplementedError
+
+    async def queue(self, command: Any) -> Any:
+        """Place a command's operands and queue it; run the queue first if there is no room."""
+        raise NotImplementedError
+
+    async def run(self, commands: Iterable[Any]) -> None:
+        """Queue commands, run them and compare."""
+        for command in commands:
+            await self.queue(command)
+        await self.flush()
+
+    def refuse(self, fault: Enum, command: int) -> None:
+        """Queue a command that the engine refuses with this fault."""
+        self.faults.refuse(fault.value)
+        self.faults.taken += 1
+        self._segment.commands.append(command)
+
+    def take_segment(self) -> Segment:
+        """Return the queued commands for a test that drives them itself."""
+        segment, self._segment = self._segment, Segment()
+        return segment
+
+    async def flush(self) -> np.ndarray:
+        """Run the queue, compare the result memory and return it, uint8."""
+        await self.player.play([self.take_segment()])
+        retired = resolved(self.dut.retired)
+        assert retired == self.products, f"{retired} products are counted, {self.products} were sent"
+        self.faults.check(self.dut)
+        return await self.compare()
+
+    async def compare(self, addresses: range | None = None) -> np.ndarray:
+        """Compare words of the result memory (default: all) with golden; return the received words, uint8."""
+        addresses = range(self.config.result_depth) if addresses is None else addresses
+        size = self.player.word_bytes
+        expected = image_words(self.contents()[addresses.start * size : addresses.stop * size], size)
+        received = await self.player.read(addresses.start, len(addresses))
+        for address, right, real in zip(addresses, expected, image_words(received, size), strict=True):
+            self.board.compare(real, right, partial(self.model.shown, address))
+        return received
+
+
 async def watch_host(dut: Any, coverage: Coverage) -> None:
     """Count the events of `MEETINGS`; runs until cancelled."""
     while True:
@@ -88,7 +174,7 @@ async def watch_host(dut: Any, coverage: Coverage) -> None:
 
 
 async def reset_amid(
-    frame: Bench, session: Any, rng: Random, count: int, program: Callable[[bool], Iterable[Any]]
+    frame: Bench, session: EngineSession, rng: Random, count: int, program: Callable[[bool], Iterable[Any]]
 ) -> None:
     """Interrupt programs by a one-cycle reset at random moments, each followed by a complete program.
 

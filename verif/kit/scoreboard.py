@@ -64,6 +64,11 @@ class Scoreboard:
         """Append an expected integer, with the context that a mismatch shows."""
         self._expected.append((value, context))
 
+    def compare(self, value: int, expected: int, context: Context = None) -> None:
+        """Compare a value at once, for a test that reads the design by hand."""
+        self.expect(expected, context)
+        self.got(value)
+
     def got(self, value: int) -> None:
         """Compare with the oldest expected value.
 

@@ -5,7 +5,7 @@
     async def ties(dut):
         \"\"\"Sums half-way between two FP32 numbers.\"\"\"
 
-A test is named ``bench::cocotb_test``, or as a pytest function with its file's path below ``verif/``.
+The decorator of a unit's bench marks its test too: ``@BENCH.test("quad_mx_pe.ties", "RNE looks ...")``. A test is named ``bench::cocotb_test``, or as a pytest function with its file's path below ``verif/``.
 """
 
 import ast
@@ -53,7 +53,7 @@ def marks(folder: Path = VERIF) -> dict[str, list[Mark]]:
     """Return the marks on all tests below a folder by item; raise ValueError for one that is no plain text."""
     found: dict[str, list[Mark]] = {}
     for path in sorted(folder.rglob("t*_*.py")):
-        if f"{covers.__name__}(" in path.read_text():
+        if any(f"{mark}(" in path.read_text() for mark in (covers.__name__, ".test")):
             for mark in _marks(path, path.stem if path.stem.startswith("tb_") else path.relative_to(folder).as_posix()):
                 found.setdefault(mark.item, []).append(mark)
     return found
@@ -73,7 +73,7 @@ def _marks(path: Path, name: str) -> Iterator[Mark]:
             texts = call.args[: -len(tests)] if isinstance(node, ast.Expr) else call.args
             given = [each.value if isinstance(each, ast.Constant) else None for each in texts]
             if (
-                call.keywords
+                (call.keywords and isinstance(call.func, ast.Name))
                 or not (given and tests)
                 or len(given) > 3
                 or not all(isinstance(each, str) and each for each in given)
@@ -87,7 +87,13 @@ def _marks(path: Path, name: str) -> Iterator[Mark]:
 
 
 def _is_mark(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == covers.__name__
+    """Return True for a call of `covers`, and of the method ``test`` of a unit's bench."""
+    match node:
+        case ast.Call(func=ast.Name(id=covers.__name__)):
+            return True
+        case ast.Call(func=ast.Attribute(attr="test"), args=[_, *_]):
+            return True
+    return False
 
 
 def load_plans(folder: Path = VERIF) -> list[Item]:

@@ -9,11 +9,7 @@ from amaranth import Shape
 from cocotb.triggers import FallingEdge, ValueChange
 
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import Bench
-from bitpath.verif.kit.packing import changed, unpack
-from bitpath.verif.kit.pipeline import Request
-from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.unit_bench import Bench, Request, changed, pauses, resolved, unpack
 
 Changes = tuple[Fault, Mapping[str, Any]]
 """A fault, and the fields of a payload that have it."""

@@ -10,10 +10,7 @@ from bitpath.golden.aie_ml_v2.declarations.tile import BANK_BYTES
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
 from bitpath.rtl.aie_ml_v2.faults import Fault
 from bitpath.rtl.aie_ml_v2.tile.data_memory import DataMemoryConfig, outside_layout
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import Bench
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.unit_bench import Bench, pack, pauses, resolved
 
 ALL_BYTES = (1 << BANK_BYTES) - 1
 

@@ -1,12 +1,10 @@
 """Bench of the tile: random schedules, gaps between bundles, operations that it lacks or that meet another one, resets.
 
-Golden's `Tile` gives the expected memory, registers, cycles and stalls. ``BITPATH_CASES`` sets the bundles of a random test.
+Golden's `Tile` gives the expected memory, registers, cycles and stalls.
 """
 
-import os
 from collections.abc import Iterator, Sequence
 
-import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles
 
@@ -40,11 +38,7 @@ from bitpath.verif.aie_ml_v2.core.programs import (
     any_registers,
     kinds_of,
 )
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import UnitBench, cases, pack, pauses, resolved
 
 # Bins of a schedule's operations: slots, and how they address memory.
 
@@ -81,10 +75,9 @@ def events_of(bundles: Sequence[Bundle]) -> Iterator[str]:
             yield f"{place} {address.form.value}" + (" immediate" if address.register is None else "")
 
 
-CONFIG = config_from_environment(AieTileConfig)
-SIGNATURE = AieTile(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "400"))
-LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
+BENCH = UnitBench(AieTile, AieTileConfig, ms=20)
+CONFIG = BENCH.config
+CASES = cases(400)
 GAPS = 0.3
 FIRST = 4
 """Bundles before the first reset."""
@@ -135,13 +128,11 @@ class Table:
             ("stalls", report.stalls["banks"], stalls.banks),
             ("products", report.products, resolved(self.dut.products)),
         ):
-            self.counts.expect(expected, name)
-            self.counts.got(found)
+            self.counts.compare(found, expected, name)
 
     def fault(self, fault=Fault.NONE, number=0, name=""):
         """Compare the fault and, of one, the number of its bundle."""
-        self.faults.expect(fault.value, name)
-        self.faults.got(resolved(self.dut.fault))
+        self.faults.compare(resolved(self.dut.fault), fault.value, name)
         assert fault is Fault.NONE or resolved(self.dut.fault_number) == number, name
 
     async def compare_registers(self):
@@ -155,8 +146,11 @@ class Table:
         lines = np.concatenate([self.golden.memory.load(at, 32) for at in range(0, size, 32)]).reshape(-1, 32)
         image = (await self.host.image()).reshape(-1, 32)
         for number, (line, found) in enumerate(zip(lines, image, strict=True)):
-            self.memory.expect(int.from_bytes(line.tobytes(), "little"), f"bytes from {32 * number:#x}")
-            self.memory.got(int.from_bytes(found.tobytes(), "little"))
+            self.memory.compare(
+                int.from_bytes(found.tobytes(), "little"),
+                int.from_bytes(line.tobytes(), "little"),
+                f"bytes from {32 * number:#x}",
+            )
 
 
 def whole_program(kind):
@@ -169,189 +163,183 @@ def whole_program(kind):
         count *= 2
 
 
-@covers("aie_tile.schedules", "Golden's Tile gives all registers, all of memory, cycles, stalls and products")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(kind=kinds_of(CONFIG), gaps=[0.0, GAPS])
-async def random_schedules(dut, kind, gaps):
+@BENCH.test(
+    "aie_tile.schedules",
+    "Golden's Tile gives all registers, all of memory, cycles, stalls and products",
+    kind=kinds_of(CONFIG),
+    gaps=[0.0, GAPS],
+)
+async def random_schedules(frame, kind, gaps):
     """Random schedules with operations in all slots, early reads, conflicts at banks, FIFOs that jump, sparse chunks;
     with and without gaps between bundles."""
-    async with bench(dut, SIGNATURE) as frame:
-        table, coverage = Table(frame, gaps), frame.coverage(tile_events(CONFIG))
-        program = whole_program(kind)
-        await table.start(program.registers, program.memory)
-        table.count(await table.play(program.bundles))
-        await table.compare_memory()
-        table.fault()
-        assert bool(STALLS.from_bits(resolved(dut.stalls)).bundles) == bool(gaps)
-        for event in events_of(program.bundles):
-            coverage.hit(event)
+    table, coverage = Table(frame, gaps), frame.coverage(tile_events(CONFIG))
+    program = whole_program(kind)
+    await table.start(program.registers, program.memory)
+    table.count(await table.play(program.bundles))
+    await table.compare_memory()
+    table.fault()
+    assert bool(STALLS.from_bits(resolved(frame.dut.stalls)).bundles) == bool(gaps)
+    for event in events_of(program.bundles):
+        coverage.hit(event)
 
 
-@covers(
+@BENCH.test(
     "aie_tile.registers",
     "Programs begin and end with the registers that the host writes and reads",
     "Any bits in all registers, FIFOs and their counts, written and read by the host; every pointer moved by "
     "every slot",
 )
-@cocotb.test(**LIMIT)
-async def written_registers(dut):
+async def written_registers(frame):
     """The host writes any bits to all registers and reads them back, also after every slot moved every pointer, those of the
     FIFOs too; a reset makes them 0."""
     rng = np.random.default_rng(pauses.rng("state").getrandbits(64))
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        table, coverage = Table(frame), frame.coverage(["registers written", "pointers moved", "registers reset"])
-        memory = rng.integers(0, 256, memory_bytes(CONFIG.memory), np.uint8)
-        for _ in range(3):
-            await table.start(any_registers(rng, CONFIG), memory)
-            await table.compare_registers()
-            coverage.hit("registers written")
-            await table.play([Bundle(lda=step(n), ldb=step(n + 1), st=step(n + 2)) for n in range(POINTERS)])
-            coverage.hit("pointers moved")
-            await frame.reset()
-            table.golden.registers = Registers()
-            table.count(await table.play([]))
-            coverage.hit("registers reset")
-        table.fault()
-        await table.compare_memory()
+    table, coverage = Table(frame), frame.coverage(["registers written", "pointers moved", "registers reset"])
+    memory = rng.integers(0, 256, memory_bytes(CONFIG.memory), np.uint8)
+    for _ in range(3):
+        await table.start(any_registers(rng, CONFIG), memory)
+        await table.compare_registers()
+        coverage.hit("registers written")
+        await table.play([Bundle(lda=step(n), ldb=step(n + 1), st=step(n + 2)) for n in range(POINTERS)])
+        coverage.hit("pointers moved")
+        await frame.reset()
+        table.golden.registers = Registers()
+        table.count(await table.play([]))
+        coverage.hit("registers reset")
+    table.fault()
+    await table.compare_memory()
 
 
-@covers("aie_tile.outside", "Outside ports give way to the core, and the host waits for its end")
-@cocotb.test(**LIMIT)
-async def access_beside_a_schedule(dut):
+@BENCH.test("aie_tile.outside", "Outside ports give way to the core, and the host waits for its end")
+async def access_beside_a_schedule(frame):
     """Reads from outside beside a schedule's loads, and the host's requests while bundles issue."""
     rng = pauses.rng("places")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        table = Table(frame)
-        maker = ProgramMaker(CONFIG, pauses.rng("schedules"), kinds_of(CONFIG)[0])
-        program = maker.program(max(60, CASES // 4))
-        await table.start(program.registers, program.memory)
-        bundles = without_stores(program.bundles)
-        report = table.golden.run(bundles)
-        for word in encoded_all(bundles):
-            table.host.bundles.send_bits(word)
-        await ClockCycles(dut.clk, 4)
-        for request in register_reads(CONFIG):
-            table.host.host.send_bits(request)
-        modules = []
-        for _ in range(60):
-            address = 32 * rng.randrange(maker.size // 32)
-            table.host.ask(address, {})
-            modules.append(address // module_bytes(CONFIG.memory))
-            line = program.memory[address : address + 32]
-            table.memory.expect(int.from_bytes(line.tobytes(), "little"), f"bytes from {address:#x}")
-            await ClockCycles(dut.clk, rng.randrange(1, 4))
-        await table.host.bundles.drained()
-        await table.host.drained()
-        await ClockCycles(dut.clk, 2)
-        for module in modules:
-            table.memory.got(table.host.words[module].pop(0))
-        for (space, index), value in register_values(CONFIG, table.golden.registers).items():
-            table.registers.expect(value, f"{space.name} {index}")
-        for value in table.host.values:
-            table.registers.got(value)
-        table.fault()
-        table.count(report)
+    dut = frame.dut
+    table = Table(frame)
+    maker = ProgramMaker(CONFIG, pauses.rng("schedules"), kinds_of(CONFIG)[0])
+    program = maker.program(max(60, CASES // 4))
+    await table.start(program.registers, program.memory)
+    bundles = without_stores(program.bundles)
+    report = table.golden.run(bundles)
+    for word in encoded_all(bundles):
+        table.host.bundles.send_bits(word)
+    await ClockCycles(dut.clk, 4)
+    for request in register_reads(CONFIG):
+        table.host.host.send_bits(request)
+    modules = []
+    for _ in range(60):
+        address = 32 * rng.randrange(maker.size // 32)
+        table.host.ask(address, {})
+        modules.append(address // module_bytes(CONFIG.memory))
+        line = program.memory[address : address + 32]
+        table.memory.expect(int.from_bytes(line.tobytes(), "little"), f"bytes from {address:#x}")
+        await ClockCycles(dut.clk, rng.randrange(1, 4))
+    await table.host.bundles.drained()
+    await table.host.drained()
+    await ClockCycles(dut.clk, 2)
+    for module in modules:
+        table.memory.got(table.host.words[module].pop(0))
+    for (space, index), value in register_values(CONFIG, table.golden.registers).items():
+        table.registers.expect(value, f"{space.name} {index}")
+    for value in table.host.values:
+        table.registers.got(value)
+    table.fault()
+    table.count(report)
 
 
-@covers("aie_tile.wrong", "It is left out and leaves nothing but the fault")
-@cocotb.test(**LIMIT)
-async def wrong_operations(dut):
+@BENCH.test("aie_tile.wrong", "It is left out and leaves nothing but the fault")
+async def wrong_operations(frame):
     """Every kind of operation that the tile lacks, or that meets another one at a port, a slot or a FIFO."""
     rng = pauses.rng("state")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        table = Table(frame)
-        meeting = MEETING | ({"a product behind MX9": BEHIND_MX9} if CONFIG.multiply.mx9 else {})
-        maker = ProgramMaker(CONFIG, rng, kinds_of(CONFIG)[-1])
-        program = maker.program(0)
-        coverage = frame.coverage([*LACKING, *meeting])
-        await table.start(Registers(), program.memory)
-        for name, word in LACKING.items():
-            await frame.reset()
-            await table.start(program.registers)
-            await table.play([], [0, word(CONFIG), word(CONFIG)])
-            table.fault(Fault.OPERATION, 1, name)
-            coverage.hit(name)
-        for name, (bundles, kept) in meeting.items():
-            await frame.reset()
-            await table.start(maker.program(0).registers)
-            await table.play(kept, [encoded(each) for each in bundles])
-            table.fault(Fault.BUSY, len(bundles) - 1, name)
-            coverage.hit(name)
-        await table.compare_memory()
+    table = Table(frame)
+    meeting = MEETING | ({"a product behind MX9": BEHIND_MX9} if CONFIG.multiply.mx9 else {})
+    maker = ProgramMaker(CONFIG, rng, kinds_of(CONFIG)[-1])
+    program = maker.program(0)
+    coverage = frame.coverage([*LACKING, *meeting])
+    await table.start(Registers(), program.memory)
+    for name, word in LACKING.items():
         await frame.reset()
-        table.count(Tile().run([]))
+        await table.start(program.registers)
+        await table.play([], [0, word(CONFIG), word(CONFIG)])
+        table.fault(Fault.OPERATION, 1, name)
+        coverage.hit(name)
+    for name, (bundles, kept) in meeting.items():
+        await frame.reset()
+        await table.start(maker.program(0).registers)
+        await table.play(kept, [encoded(each) for each in bundles])
+        table.fault(Fault.BUSY, len(bundles) - 1, name)
+        coverage.hit(name)
+    await table.compare_memory()
+    await frame.reset()
+    table.count(Tile().run([]))
 
 
-@covers(
+@BENCH.test(
     "aie_tile.addresses",
     "They change nothing, the fault stays, and the next bundle works",
     "Loads and stores at addresses that are not aligned, or beyond the memory; FIFOs whose line lies beyond it; "
     "the host's requests for registers that there are not",
 )
-@cocotb.test(**LIMIT)
-async def wrong_addresses(dut):
+async def wrong_addresses(frame):
     """Loads and stores at addresses that are not aligned, or beyond the memory, and FIFOs that pass its end, change nothing; the bundle
     behind them works, and the host's requests for registers that there are not are answered and noted."""
     rng = pauses.rng("state")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        table, coverage = Table(frame), frame.coverage([*WRONG_ADDRESSES, *LINES_BEYOND, "no space", "no register"])
-        maker = ProgramMaker(CONFIG, rng, kinds_of(CONFIG)[0])
-        await table.start(Registers(), maker.program(0).memory)
-        beyond = memory_bytes(CONFIG.memory)
-        cases = {
-            name: (bundle, "p3", lambda place, pointer=pointer: pointer(CONFIG, place), fault)
-            for name, (bundle, pointer, fault) in WRONG_ADDRESSES.items()
-        } | {
-            name: (bundle, f"p{fifo}", lambda place: place + beyond, Fault.RANGE)
-            for name, (bundle, _, fifo) in LINES_BEYOND.items()
-        }
-        for name, (bundle, pointer, wrong, fault) in cases.items():
-            await frame.reset()
-            registers = maker.program(0).registers
-            registers.write(pointer, wrong(int(registers.read(pointer))))
-            for count, value in (("r24", 0), ("r25", 0), ("r26", 1)):
-                registers.write(count, value)
-            await table.start(registers)
-            behind = [Bundle(st=step(4))]
-            await table.play(behind, [0, 0, encoded(bundle), *map(encoded, behind)])
-            table.fault(fault, 2, name)
-            coverage.hit(name)
-        for name, request, fault in (
-            ("no space", {"space": 6, "writes": 1}, Fault.OPERATION),
-            ("no register", {"space": HostSpace.S, "index": 4, "writes": 1}, Fault.RANGE),
-        ):
-            dut.clear.value = 1
-            await ClockCycles(dut.clk, 1)
-            dut.clear.value = 0
-            for writes in (1, 0):
-                table.host.host.send_bits(pack(HOST_REQUEST, request | {"data": rng.getrandbits(64), "writes": writes}))
-            await table.host.host.drained()
-            await ClockCycles(dut.clk, 2)
-            await table.compare_registers()
-            table.fault(fault, 0, name)
-            coverage.hit(name)
-        await table.compare_memory()
+    dut = frame.dut
+    table, coverage = Table(frame), frame.coverage([*WRONG_ADDRESSES, *LINES_BEYOND, "no space", "no register"])
+    maker = ProgramMaker(CONFIG, rng, kinds_of(CONFIG)[0])
+    await table.start(Registers(), maker.program(0).memory)
+    beyond = memory_bytes(CONFIG.memory)
+    cases = {
+        name: (bundle, "p3", lambda place, pointer=pointer: pointer(CONFIG, place), fault)
+        for name, (bundle, pointer, fault) in WRONG_ADDRESSES.items()
+    } | {
+        name: (bundle, f"p{fifo}", lambda place: place + beyond, Fault.RANGE)
+        for name, (bundle, _, fifo) in LINES_BEYOND.items()
+    }
+    for name, (bundle, pointer, wrong, fault) in cases.items():
         await frame.reset()
-        table.count(Tile().run([]))
+        registers = maker.program(0).registers
+        registers.write(pointer, wrong(int(registers.read(pointer))))
+        for count, value in (("r24", 0), ("r25", 0), ("r26", 1)):
+            registers.write(count, value)
+        await table.start(registers)
+        behind = [Bundle(st=step(4))]
+        await table.play(behind, [0, 0, encoded(bundle), *map(encoded, behind)])
+        table.fault(fault, 2, name)
+        coverage.hit(name)
+    for name, request, fault in (
+        ("no space", {"space": 6, "writes": 1}, Fault.OPERATION),
+        ("no register", {"space": HostSpace.S, "index": 4, "writes": 1}, Fault.RANGE),
+    ):
+        dut.clear.value = 1
+        await ClockCycles(dut.clk, 1)
+        dut.clear.value = 0
+        for writes in (1, 0):
+            table.host.host.send_bits(pack(HOST_REQUEST, request | {"data": rng.getrandbits(64), "writes": writes}))
+        await table.host.host.drained()
+        await ClockCycles(dut.clk, 2)
+        await table.compare_registers()
+        table.fault(fault, 0, name)
+        coverage.hit(name)
+    await table.compare_memory()
+    await frame.reset()
+    table.count(Tile().run([]))
 
 
-@covers("aie_tile.reset", "Memory keeps its bytes; nothing else may remain")
-@cocotb.test(**LIMIT)
-async def resets(dut):
+@BENCH.test("aie_tile.reset", "Memory keeps its bytes; nothing else may remain")
+async def resets(frame):
     """Resets with operations at every depth in flight."""
     rng = pauses.rng("schedules")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        table = Table(frame)
-        maker = ProgramMaker(CONFIG, rng, kinds_of(CONFIG)[0])
-        for cycles in range(FIRST, FIRST + DRAIN):
-            program = maker.program(cycles)
-            bundles = without_stores(program.bundles)
-            await table.start(program.registers, program.memory if cycles == FIRST else None)
-            for word in map(encoded, bundles):
-                table.host.bundles.send_bits(word)
-            await table.host.bundles.drained()
-            await frame.reset()
-            table.golden.registers = Registers()
-            table.count(await table.play([]))
-            table.fault()
-        await table.compare_memory()
+    table = Table(frame)
+    maker = ProgramMaker(CONFIG, rng, kinds_of(CONFIG)[0])
+    for cycles in range(FIRST, FIRST + DRAIN):
+        program = maker.program(cycles)
+        bundles = without_stores(program.bundles)
+        await table.start(program.registers, program.memory if cycles == FIRST else None)
+        for word in map(encoded, bundles):
+            table.host.bundles.send_bits(word)
+        await table.host.bundles.drained()
+        await frame.reset()
+        table.golden.registers = Registers()
+        table.count(await table.play([]))
+        table.fault()
+    await table.compare_memory()

@@ -1,14 +1,9 @@
-"""Bench of the issue check: every value of each field, operations that meet, wrong addresses, and random bundles of a schedule.
+"""Bench of the issue check: every value of each field, operations that meet, wrong addresses, and random bundles of a schedule."""
 
-``BITPATH_CASES`` sets the bundles of a random schedule.
-"""
-
-import os
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode, Saturation
@@ -23,11 +18,7 @@ from bitpath.rtl.aie_ml_v2.faults import Fault
 from bitpath.rtl.aie_ml_v2.tile.agu import AguMode
 from bitpath.verif.aie_ml_v2.core.encoding import encoded, vector_name
 from bitpath.verif.aie_ml_v2.core.programs import LACKING, MEETING, SHAPES, ProgramMaker, kinds_of
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import UnitBench, cases, pack, pauses, resolved
 
 # Every value of each field of an operation beside legal ones, and which of them golden has.
 
@@ -86,10 +77,9 @@ ALIGNED = (
 """Accesses with their slot and the bytes by which their addresses are multiples."""
 
 
-CONFIG = config_from_environment(AieTileConfig)
-SIGNATURE = IssueCheck(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "300"))
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+BENCH = UnitBench(IssueCheck, AieTileConfig)
+CONFIG = BENCH.config
+CASES = cases(300)
 
 
 class Table:
@@ -119,106 +109,93 @@ class Table:
         self.dut.bundle.value, self.dut.advance.value = word, advance
         await FallingEdge(self.dut.clk)
         for board, right, real in ((self.issue, rest, self.dut.issue), (self.faults, fault.value, self.dut.fault)):
-            board.expect(right, shown)
-            board.got(resolved(real))
+            board.compare(resolved(real), right, shown)
         await RisingEdge(self.dut.clk)
 
 
-@covers("issue_check.values", "What golden's operations do not take is refused, and no other")
-@cocotb.test(**LIMIT)
-async def field_values(dut):
+@BENCH.test("issue_check.values", "What golden's operations do not take is refused, and no other")
+async def field_values(frame):
     """Every value of each field of a load, SRS, a push and a product beside legal ones, and every kind of operation
     that the tile lacks."""
-    async with bench(dut, SIGNATURE) as frame:
-        table = Table(frame)
-        coverage = frame.coverage([*{name for name, *_ in every_value(CONFIG)}, *LACKING])
-        for name, word, legal in every_value(CONFIG):
-            await table.check(
-                word, word if legal else 0, Fault.NONE if legal else Fault.OPERATION, f"{name}: {word:#x}"
-            )
-            coverage.hit(name)
-        for name, word in LACKING.items():
-            await table.check(word(CONFIG), 0, Fault.OPERATION, name)
-            coverage.hit(name)
+    table = Table(frame)
+    coverage = frame.coverage([*{name for name, *_ in every_value(CONFIG)}, *LACKING])
+    for name, word, legal in every_value(CONFIG):
+        await table.check(word, word if legal else 0, Fault.NONE if legal else Fault.OPERATION, f"{name}: {word:#x}")
+        coverage.hit(name)
+    for name, word in LACKING.items():
+        await table.check(word(CONFIG), 0, Fault.OPERATION, name)
+        coverage.hit(name)
 
 
-@covers("issue_check.meetings", "The later slot's is left out, and nothing else")
-@cocotb.test(**LIMIT)
-async def meetings(dut):
+@BENCH.test("issue_check.meetings", "The later slot's is left out, and nothing else")
+async def meetings(frame):
     """Every kind of operation that meets another one at a port, a slot, a FIFO, a pointer or a counter."""
-    async with bench(dut, SIGNATURE) as frame:
-        table, coverage = Table(frame), frame.coverage([*MEETING, "vec"])
-        for name, (bundles, kept) in MEETING.items():
-            await frame.reset()
-            words, rests = [encoded(each) for each in bundles], [encoded(each) for each in kept]
-            rests += [0] * (len(words) - len(rests))
-            for number, (word, rest) in enumerate(zip(words, rests, strict=True)):
-                last = number == len(words) - 1
-                await table.check(word, rest, Fault.BUSY if last else Fault.NONE, f"{name}, bundle {number}", advance=1)
-            coverage.hit(name)
+    table, coverage = Table(frame), frame.coverage([*MEETING, "vec"])
+    for name, (bundles, kept) in MEETING.items():
         await frame.reset()
-        dut.second.value = 1
-        word = next(word for name, word, legal in every_value(CONFIG) if name == "vec to" and legal)
-        await table.check(word, 0, Fault.BUSY, "behind MX9")
-        coverage.hit("vec")
+        words, rests = [encoded(each) for each in bundles], [encoded(each) for each in kept]
+        rests += [0] * (len(words) - len(rests))
+        for number, (word, rest) in enumerate(zip(words, rests, strict=True)):
+            last = number == len(words) - 1
+            await table.check(word, rest, Fault.BUSY if last else Fault.NONE, f"{name}, bundle {number}", advance=1)
+        coverage.hit(name)
+    await frame.reset()
+    frame.dut.second.value = 1
+    word = next(word for name, word, legal in every_value(CONFIG) if name == "vec to" and legal)
+    await table.check(word, 0, Fault.BUSY, "behind MX9")
+    coverage.hit("vec")
 
 
-@covers("issue_check.pointers", "Two address generators must not write one register")
-@cocotb.test(**LIMIT)
-async def pointers(dut):
+@BENCH.test("issue_check.pointers", "Two address generators must not write one register")
+async def pointers(frame):
     """Random updates of pointers and counters in three slots, of every form."""
     rng = pauses.rng("pointers")
-    async with bench(dut, SIGNATURE) as frame:
-        table, coverage = Table(frame), frame.coverage(["NONE", "BUSY"])
-        for _ in range(4 * CASES):
-            bundle, kept, written = {}, {}, set()
-            for slot in AGUS:
-                form = rng.choice([*AguForm])
-                modifier = {"register": rng.randrange(4 if form is AguForm.THREE_D else 8)}
-                if form in (AguForm.POST_MODIFY, AguForm.INDEXED) and rng.random() < 0.5:
-                    modifier = {"immediate": 64 * rng.randrange(-8, 8)}
-                bundle[slot] = PointerAdd(address=Address(pointer=rng.randrange(8), form=form, **modifier))
-                names = set(bundle[slot].address.written)
-                if not names & written:
-                    kept[slot] = bundle[slot]
-                written |= names
-            fault = Fault.NONE if kept == bundle else Fault.BUSY
-            await table.check(encoded(Bundle(**bundle)), encoded(Bundle(**kept)), fault, str(bundle))
-            coverage.hit(fault.name)
+    table, coverage = Table(frame), frame.coverage(["NONE", "BUSY"])
+    for _ in range(4 * CASES):
+        bundle, kept, written = {}, {}, set()
+        for slot in AGUS:
+            form = rng.choice([*AguForm])
+            modifier = {"register": rng.randrange(4 if form is AguForm.THREE_D else 8)}
+            if form in (AguForm.POST_MODIFY, AguForm.INDEXED) and rng.random() < 0.5:
+                modifier = {"immediate": 64 * rng.randrange(-8, 8)}
+            bundle[slot] = PointerAdd(address=Address(pointer=rng.randrange(8), form=form, **modifier))
+            names = set(bundle[slot].address.written)
+            if not names & written:
+                kept[slot] = bundle[slot]
+            written |= names
+        fault = Fault.NONE if kept == bundle else Fault.BUSY
+        await table.check(encoded(Bundle(**bundle)), encoded(Bundle(**kept)), fault, str(bundle))
+        coverage.hit(fault.name)
 
 
-@covers("issue_check.addresses", "An access that is not aligned, or lies beyond the memory, does nothing")
-@cocotb.test(**LIMIT)
-async def addresses(dut):
+@BENCH.test("issue_check.addresses", "An access that is not aligned, or lies beyond the memory, does nothing")
+async def addresses(frame):
     """Every byte of a line, every power of two and the ends of the memory, for accesses of each width and for the store
     FIFO."""
+    dut = frame.dut
     size, bits = 1 << CONFIG.memory.used_bits, len(dut.lda_address)
-    async with bench(dut, SIGNATURE) as frame:
-        table, coverage = Table(frame), frame.coverage(["NONE", "UNALIGNED", "RANGE"])
-        places = [*range(64), *(1 << bit for bit in range(bits)), size - 64, size - 1, (1 << bits) - 1]
-        for name, slot, fields, width in ALIGNED:
-            word = pack(BUNDLE, {slot: fields})
-            for place in places:
-                fault = Fault.UNALIGNED if place % width else Fault.RANGE if place >= size else Fault.NONE
-                await table.check(word, 0 if fault.value else word, fault, f"{name} at {place:#x}", place=place)
-                coverage.hit(fault.name)
-        for op, holds, place in product((StoreOp.PUSH, StoreOp.FLUSH), (0, 1), places):
-            fields = {"op": op, "source": {"index": 0, "size": 2}, "rounding": 12} if op is StoreOp.PUSH else {"op": op}
-            if op is StoreOp.PUSH and not CONFIG.multiply.mx9:
-                continue
-            dut.pushed.value, dut.holds.value = place, holds
-            fault = Fault.RANGE if place >= size and (op is StoreOp.PUSH or holds) else Fault.NONE
-            word = pack(BUNDLE, {"st": fields})
-            await table.check(word, 0 if fault.value else word, fault, f"{op.name} at {place:#x}, holds {holds}")
+    table, coverage = Table(frame), frame.coverage(["NONE", "UNALIGNED", "RANGE"])
+    places = [*range(64), *(1 << bit for bit in range(bits)), size - 64, size - 1, (1 << bits) - 1]
+    for name, slot, fields, width in ALIGNED:
+        word = pack(BUNDLE, {slot: fields})
+        for place in places:
+            fault = Fault.UNALIGNED if place % width else Fault.RANGE if place >= size else Fault.NONE
+            await table.check(word, 0 if fault.value else word, fault, f"{name} at {place:#x}", place=place)
+            coverage.hit(fault.name)
+    for op, holds, place in product((StoreOp.PUSH, StoreOp.FLUSH), (0, 1), places):
+        fields = {"op": op, "source": {"index": 0, "size": 2}, "rounding": 12} if op is StoreOp.PUSH else {"op": op}
+        if op is StoreOp.PUSH and not CONFIG.multiply.mx9:
+            continue
+        dut.pushed.value, dut.holds.value = place, holds
+        fault = Fault.RANGE if place >= size and (op is StoreOp.PUSH or holds) else Fault.NONE
+        word = pack(BUNDLE, {"st": fields})
+        await table.check(word, 0 if fault.value else word, fault, f"{op.name} at {place:#x}, holds {holds}")
 
 
-@covers("issue_check.schedules", "None of their operations is refused")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(kind=kinds_of(CONFIG))
-async def schedules(dut, kind):
+@BENCH.test("issue_check.schedules", "None of their operations is refused", kind=kinds_of(CONFIG))
+async def schedules(frame, kind):
     """Random schedules of every kind of product that golden plays."""
-    async with bench(dut, SIGNATURE) as frame:
-        table = Table(frame)
-        for number, each in enumerate(ProgramMaker(CONFIG, pauses.rng("schedules"), kind).program(CASES).bundles):
-            word = encoded(each)
-            await table.check(word, word, Fault.NONE, f"bundle {number}", advance=1)
+    table = Table(frame)
+    for number, each in enumerate(ProgramMaker(CONFIG, pauses.rng("schedules"), kind).program(CASES).bundles):
+        word = encoded(each)
+        await table.check(word, word, Fault.NONE, f"bundle {number}", advance=1)

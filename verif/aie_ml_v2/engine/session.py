@@ -1,8 +1,6 @@
 """Session with the engine: sends commands, reads the result memory, and compares it with the model."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import asynccontextmanager
-from functools import partial
+from collections.abc import Iterator
 from itertools import product
 from itertools import product as combinations
 from random import Random
@@ -11,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.modes import INT8
-from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieEngine, AieMemory, host_write_layout
+from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieMemory, host_write_layout
 from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig, command_layout
 from bitpath.rtl.aie_ml_v2.faults import Fault
 from bitpath.rtl.aie_ml_v2.mac.config import LANE_BITS, MacMode
@@ -28,13 +26,10 @@ from bitpath.verif.aie_ml_v2.engine.model import (
     row_kinds,
     tile_words,
 )
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench
-from bitpath.verif.kit.engine_host import FirstFault, expect_rest, source_of
+from bitpath.verif.kit.engine_host import EngineSession, FirstFault
 from bitpath.verif.kit.memory_image import image_words, write_payloads
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.player import MemoryPlayer, Segment
-from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.player import Segment
+from bitpath.verif.kit.unit_bench import Bench, pack
 
 # Commands that the engine refuses: why, by golden's formats and sizes, and every code of the fields that have illegal ones.
 
@@ -149,34 +144,19 @@ SPARE_WORDS = 4
 """Largest number of unused words of Y between the tiles of two steps, unless tiles are spread."""
 
 
-class Session:
-    """Queues commands while the operand memories have room for their tiles, runs them, and compares all results.
-
-    Golden executes a command as it is queued, before anything is driven. Every word of the result memory is compared,
-    those too that no command wrote.
+class Session(EngineSession):
+    """A session with the AIE-ML v2 engine.
 
     Parameters
     ----------
-    frame : of the test.
-    config : of the engine.
-    gap, stall : how often commands and answers pause.
     spread : tiles begin anywhere in the operand memories, behind whose ends their beginnings follow, and steps of Y lie as
         far apart as there is room.
     """
 
-    def __init__(
-        self, frame: Bench, config: AieEngineConfig, *, gap: float = 0.0, stall: float = 0.0, spread: bool = False
-    ):
-        self.config, self.dut, self.spread = config, frame.dut, spread
-        self.player = MemoryPlayer(
-            frame,
-            gaps=pauses.scattered(gap, pauses.rng("command")),
-            stalls=pauses.scattered(stall, pauses.rng("data")),
-        )
-        self.board = frame.scoreboard("result memory", word_bits(config.unit))
-        self._junk = source_of("junk")
+    def __init__(self, frame: Bench, config: AieEngineConfig, *, spread: bool = False, **how: Any):
+        super().__init__(frame, config, **how)
+        self.spread = spread
         self._writes = host_write_layout(config)
-        self.faults = FirstFault()
         self._begin()
 
     async def preset(self) -> None:
@@ -213,12 +193,6 @@ class Session:
         self.model.accumulators[:] = lanes
         await self.player.play([Segment(writes=self.accumulator_writes(0, lanes))])
 
-    async def run(self, commands: Iterable[RowCommand]) -> None:
-        """Queue commands, run the queue and compare."""
-        for command in commands:
-            await self.queue(command)
-        await self.flush()
-
     async def queue(self, command: RowCommand) -> int:
         """Place the tiles, queue the command and return its bits; if the memories are full, run the queue first."""
         config = self.config
@@ -249,9 +223,7 @@ class Session:
     def queue_refused(self, fields: Fields) -> Fault:
         """Queue a command that the engine refuses; return its fault."""
         fault = fault_of(self.config, fields)
-        self.faults.refuse(fault.value)
-        self.faults.taken += 1
-        self._segment.commands.append(pack(command_layout(self.config), fields))
+        self.refuse(fault, pack(command_layout(self.config), fields))
         return fault
 
     def _write(self, memory: AieMemory, depth: int, address: int, image: np.ndarray) -> None:
@@ -261,7 +233,6 @@ class Session:
             self._segment.writes += write_payloads(self._writes, memory, at, part)
 
     def take_segment(self) -> Segment:
-        """Return the queued segment for a test that drives it by hand."""
         segment = self._segment
         self._begin()
         return segment
@@ -274,37 +245,8 @@ class Session:
             for depth in (self.config.x_depth, self.config.y_depth)
         )
 
-    async def flush(self) -> np.ndarray:
-        """Run the queue, compare and return the result memory, uint32 [words, lanes]."""
-        await self.player.play([self.take_segment()])
-        retired = resolved(self.dut.retired)
-        assert retired == self.model.products, f"{retired} products are counted, {self.model.products} were sent"
-        self.faults.check(self.dut)
-        return await self.compare()
-
-    async def compare(self, addresses: range | None = None) -> np.ndarray:
-        """Compare words of the result memory, by default all, with golden's, and return them."""
-        addresses = range(self.config.result_depth) if addresses is None else addresses
-        word_bytes = self.player.word_bytes
-        expected = image_words(self.model.results[addresses.start : addresses.stop], word_bytes)
-        received = await self.player.read(addresses.start, len(addresses))
-        for address, right, real in zip(addresses, expected, image_words(received, word_bytes), strict=True):
-            self.board.expect(right, partial(self.model.shown, address))
-            self.board.got(real)
-        return received.view("<u4").reshape(len(addresses), -1)
-
     def forget(self) -> None:
         """Model a reset: clear the queue and the count of products."""
         self._begin()
         self.model.products = 0
         self.faults = FirstFault()
-
-
-@asynccontextmanager
-async def engine(dut: Any, config: AieEngineConfig, **how: object) -> AsyncIterator[tuple[Bench, Session]]:
-    """Run a bench around an idle engine with random accumulators; ``how`` are keyword arguments of the session."""
-    async with bench(dut, AieEngine(config).signature, patience=ENGINE_PATIENCE_CYCLES) as frame:
-        await expect_rest(dut)
-        session = Session(frame, config, **how)
-        await session.preset()
-        yield frame, session

@@ -28,22 +28,17 @@ from bitpath.verif.aie_ml_v2.engine.session import (
     ENDS,
     RELATIONS,
     STARTS,
+    Session,
     any_address,
-    engine,
     every_code,
     every_end,
     fault_of,
     program,
     random_command,
 )
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, bench, config_from_environment
-from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.engine_host import MEETINGS, expect_rest, source_of, watch_host
-from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.player import MemoryPlayer, Segment
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import ENGINE_PATIENCE_CYCLES, UnitBench, cases, covers, cross, pack, pauses, resolved
 
 # Commands that fill the engine's memories and its queue, with arbitrary operand and accumulator codes.
 
@@ -207,11 +202,11 @@ class Pace:
         self._store_free = cycle + ANSWER + 1
 
 
-CONFIG = config_from_environment(AieEngineConfig)
+BENCH = UnitBench(AieEngine, AieEngineConfig, ms=20, patience=ENGINE_PATIENCE_CYCLES)
+CONFIG = BENCH.config
 NUMERICS = CONFIG.unit.numerics
 ACCUMULATORS = CONFIG.unit.accumulators
-CASES = int(os.environ.get("BITPATH_CASES", "4"))
-LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
+CASES = cases(4)
 KINDS = {kind.name: kind for kind in row_kinds(NUMERICS)}
 STEPS = (1, 2, 3, 5)
 FIXED_SEED = 2026
@@ -229,62 +224,57 @@ KINDS_OF_A_MODE = 4
 """Kinds of operands of each mode that fill the memories."""
 
 
-@covers("aie_engine.modes", "Each mode has its own memory layout, and an MX9 tile has two words")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(mode=[cocotb.Param(value=mode, name=mode.name.lower()) for mode in MacMode])
-async def modes(dut, mode):
+@BENCH.test(
+    "aie_engine.modes",
+    "Each mode has its own memory layout, and an MX9 tile has two words",
+    mode=[cocotb.Param(value=mode, name=mode.name.lower()) for mode in MacMode],
+)
+async def modes(frame, mode):
     """Every combination of formats or signs of INT8, INT16, FLOAT16, FLOAT8, MX6 with MX4, and MX9; 1 to 8 tiles, 1 to
     5 steps, from any register on; added and subtracted, cleared and continued."""
     kinds = [kind for kind in KINDS.values() if MacMode.of(kind.mode) is mode]
-    async with engine(dut, CONFIG) as (frame, session):
-        source = source_of("operands")
-        starts = cross(("added", "subtracted"), STARTS)
-        bins = [
-            *(kind.name for kind in kinds),
-            *cross(("tiles",), range(1, ACCUMULATORS + 1)),
-            *cross(("steps",), STEPS),
-        ]
-        coverage = frame.coverage([*bins, *starts])
-        for index in range(max(len(kinds), ACCUMULATORS) + CASES):
-            kind, tiles, steps = kinds[index % len(kinds)], 1 + index % ACCUMULATORS, STEPS[index % len(STEPS)]
-            negate, continued = index % 2 == 1, index % 4 >= 2
-            for name in (kind.name, f"tiles/{tiles}", f"steps/{steps}"):
-                coverage.hit(name)
-            coverage.hit(("added", "subtracted")[negate], STARTS[continued])
-            each = random_command(
-                kind,
-                source,
-                steps=steps,
-                tiles=tiles,
-                # Start at any register, so that some commands wrap around the last one.
-                accumulator=int(source.integers(0, ACCUMULATORS)),
-                negate=negate,
-                clear=not continued,
-                address=any_address(CONFIG, kind, tiles, source),
-            )
-            await session.queue(each)
-        await session.flush()
+    session = await Session.begin(frame, CONFIG)
+    source = source_of("operands")
+    starts = cross(("added", "subtracted"), STARTS)
+    bins = [*(kind.name for kind in kinds), *cross(("tiles",), range(1, ACCUMULATORS + 1)), *cross(("steps",), STEPS)]
+    coverage = frame.coverage([*bins, *starts])
+    for index in range(max(len(kinds), ACCUMULATORS) + CASES):
+        kind, tiles, steps = kinds[index % len(kinds)], 1 + index % ACCUMULATORS, STEPS[index % len(STEPS)]
+        negate, continued = index % 2 == 1, index % 4 >= 2
+        for name in (kind.name, f"tiles/{tiles}", f"steps/{steps}"):
+            coverage.hit(name)
+        coverage.hit(("added", "subtracted")[negate], STARTS[continued])
+        each = random_command(
+            kind,
+            source,
+            steps=steps,
+            tiles=tiles,
+            # Start at any register, so that some commands wrap around the last one.
+            accumulator=int(source.integers(0, ACCUMULATORS)),
+            negate=negate,
+            clear=not continued,
+            address=any_address(CONFIG, kind, tiles, source),
+        )
+        await session.queue(each)
+    await session.flush()
 
 
 @covers(
-    "aie_engine.programs",
-    "Stores overlap the following commands, which must not overwrite a tile before it is stored",
+    "aie_engine.programs", "Stores overlap the following commands, which must not overwrite a tile before it is stored"
 )
-@covers("aie_engine.host")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=["full_speed", "gaps_and_stalls"])
-async def programs(dut, pace):
+@BENCH.test("aie_engine.host", pace=["full_speed", "gaps_and_stalls"])
+async def programs(frame, pace):
     """Commands into all, some or none of the previous command's accumulators; cleared, continued, stored or not stored;
     formats that change with each command; no other result word changes."""
     pause = 0.5 if pace == "gaps_and_stalls" else 0.0
-    async with engine(dut, CONFIG, gap=pause, stall=pause) as (frame, session):
-        coverage = frame.coverage(cross(RELATIONS, STARTS, ENDS))
-        source, rng = source_of("operands"), pauses.rng("program")
-        for _ in range(1 + CASES // 4):
-            for bin_, each in program(CONFIG, source, rng):
-                coverage.hit(*bin_)
-                await session.queue(each)
-        await session.flush()
+    session = await Session.begin(frame, CONFIG, gap=pause, stall=pause)
+    coverage = frame.coverage(cross(RELATIONS, STARTS, ENDS))
+    source, rng = source_of("operands"), pauses.rng("program")
+    for _ in range(1 + CASES // 4):
+        for bin_, each in program(CONFIG, source, rng):
+            coverage.hit(*bin_)
+            await session.queue(each)
+    await session.flush()
 
 
 MATMULS = {
@@ -299,10 +289,8 @@ MATMULS = {
 """M, K, N, and True if K alone exceeds the memories; all other products exceed them as a whole."""
 
 
-@covers("aie_engine.matmuls", "bitpath run executes matrix products in this way")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(fmt=list(MATMULS))
-async def matmuls(dut, fmt):
+@BENCH.test("aie_engine.matmuls", "bitpath run executes matrix products in this way", fmt=list(MATMULS))
+async def matmuls(frame, fmt):
     """Matrix products with partial tiles in seven formats, split into several segments; four of them are split within
     K."""
     (m, k, n), cuts_k = MATMULS[fmt]
@@ -313,23 +301,27 @@ async def matmuls(dut, fmt):
     program = aie_ml_v2.matmul_program(a, b, fmt=fmt, numerics=NUMERICS)
     tiles = aie_ml_v2.run_program(program)
     right = tiles.astype(np.int32).view(np.uint32) if fmt.startswith("int") else tiles.view(np.uint32)
-    async with bench(dut, AieEngine(CONFIG).signature, patience=ENGINE_PATIENCE_CYCLES) as frame:
-        await expect_rest(dut)
-        player, board = MemoryPlayer(frame), frame.scoreboard("lanes", LANE_BITS * program.mode.lanes)
-        segments = list(lower(CONFIG, program))
-        assert len(segments) > 1, "the memories hold the whole product: nothing is cut"
-        assert any(not segment.results for segment in segments) == cuts_k
-        async for row, column, content in player.output_tiles(segments, result_words(CONFIG, program.mode)):
-            board.expect(int.from_bytes(right[row, column].tobytes(), "little"), f"tile {row}, {column}")
-            board.got(int.from_bytes(result_lanes(program.mode, content).tobytes(), "little"))
-        assert board.compared == np.prod(tiles.shape[:2])
-        assert resolved(dut.retired) == program.instruction_count
+    await expect_rest(frame.dut)
+    player, board = MemoryPlayer(frame), frame.scoreboard("lanes", LANE_BITS * program.mode.lanes)
+    segments = list(lower(CONFIG, program))
+    assert len(segments) > 1, "the memories hold the whole product: nothing is cut"
+    assert any(not segment.results for segment in segments) == cuts_k
+    async for row, column, content in player.output_tiles(segments, result_words(CONFIG, program.mode)):
+        board.compare(
+            int.from_bytes(result_lanes(program.mode, content).tobytes(), "little"),
+            int.from_bytes(right[row, column].tobytes(), "little"),
+            f"tile {row}, {column}",
+        )
+    assert board.compared == np.prod(tiles.shape[:2])
+    assert resolved(frame.dut.retired) == program.instruction_count
 
 
-@covers("aie_engine.pace", "The throughput of matrix products is compared with Table 7")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(kind=["int8_ss", "bf16_bf16", "mx6", "mx9"])
-async def throughput(dut, kind):
+@BENCH.test(
+    "aie_engine.pace",
+    "The throughput of matrix products is compared with Table 7",
+    kind=["int8_ss", "bf16_bf16", "mx6", "mx9"],
+)
+async def throughput(frame, kind):
     """Exact cycles of back-to-back commands: chains onto one, two and four accumulators, overlapped stores, commands
     that stall for a store, reuse of the same accumulators; without store stalls golden's cycle model agrees."""
     half, chained = ACCUMULATORS // 2, set()
@@ -342,131 +334,130 @@ async def throughput(dut, kind):
         "the same accumulators": [(1, half, 0, True) for _ in range(3)],
         "more than are stored": [(1, ACCUMULATORS, 0, True), (2, 2, ACCUMULATORS - 1, False)],
     }
-    async with engine(dut, CONFIG) as (frame, session):
-        source = source_of("operands")
-        coverage = frame.coverage(("waits for a store", "waits for none"))
-        for name, commands in shapes.items():
-            queued = []
-            for steps, tiles, accumulator, stored in commands:
-                each = random_command(
-                    KINDS[kind],
-                    source,
-                    steps=steps,
-                    tiles=tiles,
-                    accumulator=accumulator,
-                    clear=stored,
-                    address=any_address(CONFIG, KINDS[kind], tiles, source) if stored else None,
-                )
-                queued.append(each)
-                await session.queue(each)
-            pace = Pace(CONFIG)
-            expected = pace.run(queued)
-            segment, before = session.take_segment(), resolved(dut.busy_cycles)
-            assert len(segment.commands) == len(queued), "the memories do not hold all operands at once"
-            await session.player.play([segment])
-            busy = resolved(dut.busy_cycles) - before
-            assert busy == expected, f"{name}: busy for {busy} cycles, {expected} are right"
-            coverage.hit("waits for a store" if pace.waits else "waits for none")
-            if not pace.waits:
-                assert [at - BEGIN for at in pace.issues] == aie_ml_v2.issue_cycles(
-                    pace.instructions, numerics=CONFIG.unit.numerics
-                )
-                chained.add(name)
-        assert "alternating" in chained, "double buffering hides no stores"
-        await session.compare()
+    session = await Session.begin(frame, CONFIG)
+    source = source_of("operands")
+    coverage = frame.coverage(("waits for a store", "waits for none"))
+    for name, commands in shapes.items():
+        queued = []
+        for steps, tiles, accumulator, stored in commands:
+            each = random_command(
+                KINDS[kind],
+                source,
+                steps=steps,
+                tiles=tiles,
+                accumulator=accumulator,
+                clear=stored,
+                address=any_address(CONFIG, KINDS[kind], tiles, source) if stored else None,
+            )
+            queued.append(each)
+            await session.queue(each)
+        pace = Pace(CONFIG)
+        expected = pace.run(queued)
+        segment, before = session.take_segment(), resolved(frame.dut.busy_cycles)
+        assert len(segment.commands) == len(queued), "the memories do not hold all operands at once"
+        await session.player.play([segment])
+        busy = resolved(frame.dut.busy_cycles) - before
+        assert busy == expected, f"{name}: busy for {busy} cycles, {expected} are right"
+        coverage.hit("waits for a store" if pace.waits else "waits for none")
+        if not pace.waits:
+            assert [at - BEGIN for at in pace.issues] == aie_ml_v2.issue_cycles(
+                pace.instructions, numerics=CONFIG.unit.numerics
+            )
+            chained.add(name)
+    assert "alternating" in chained, "double buffering hides no stores"
+    await session.compare()
 
 
-@covers("aie_engine.host", "A host write stalls for results in flight, and must not be lost")
-@cocotb.test(**LIMIT)
-async def host_traffic(dut):
+@BENCH.test("aie_engine.host", "A host write stalls for results in flight, and must not be lost")
+async def host_traffic(frame):
     """Host writes to unused accumulators during computation and stores, answers under back-pressure, gaps between
     commands, the count of products."""
     half = ACCUMULATORS // 2
-    async with engine(dut, CONFIG, gap=0.5, stall=0.5) as (frame, session):
-        source = source_of("traffic")
-        coverage = frame.coverage(MEETINGS)
-        frame.start("watch", watch_host(dut, coverage))
-        mx6 = KINDS["mx6"]
-        words = half * tile_words(CONFIG, mx6)
-        for _ in range(4):
-            each = random_command(mx6, source, steps=3, tiles=half, address=0)
-            await session.queue(each)
-        segment = session.take_segment()
-        await session.player.play([Segment(writes=segment.writes)])
-        session.player.send(Segment(commands=segment.commands))
-        while session.player.waiting_commands or resolved(dut.busy):
-            lanes = source.standard_normal((half, INT8.lanes), dtype=np.float32).view(np.uint32)
-            session.model.accumulators[half:] = lanes
-            session.player.send(Segment(writes=session.accumulator_writes(half, lanes)))
-            await session.compare(range(words, CONFIG.result_depth))
-        # Let pending writes finish before commands add to the accumulators.
-        await session.player.play([Segment()])
-        await session.flush()
-        fields = {"steps": 2, "tiles": half, "accumulator": half, "clear": False, "address": 0}
-        await session.run([random_command(mx6, source, **fields)])
+    session = await Session.begin(frame, CONFIG, gap=0.5, stall=0.5)
+    source = source_of("traffic")
+    coverage = frame.coverage(MEETINGS)
+    frame.start("watch", watch_host(frame.dut, coverage))
+    mx6 = KINDS["mx6"]
+    words = half * tile_words(CONFIG, mx6)
+    for _ in range(4):
+        each = random_command(mx6, source, steps=3, tiles=half, address=0)
+        await session.queue(each)
+    segment = session.take_segment()
+    await session.player.play([Segment(writes=segment.writes)])
+    session.player.send(Segment(commands=segment.commands))
+    while session.player.waiting_commands or resolved(frame.dut.busy):
+        lanes = source.standard_normal((half, INT8.lanes), dtype=np.float32).view(np.uint32)
+        session.model.accumulators[half:] = lanes
+        session.player.send(Segment(writes=session.accumulator_writes(half, lanes)))
+        await session.compare(range(words, CONFIG.result_depth))
+    # Let pending writes finish before commands add to the accumulators.
+    await session.player.play([Segment()])
+    await session.flush()
+    fields = {"steps": 2, "tiles": half, "accumulator": half, "clear": False, "address": 0}
+    await session.run([random_command(mx6, source, **fields)])
 
 
-@covers(
-    "aie_engine.filled",
-    "Short programs do not exercise the upper bits of strides, addresses and the queue's level",
+@BENCH.test(
+    "aie_engine.filled", "Short programs do not exercise the upper bits of strides, addresses and the queue's level"
 )
-@cocotb.test(**LIMIT)
-async def filled(dut):
+async def filled(frame):
     """In every mode: the largest number of steps, tiles for all accumulators, the largest stride of Y, tiles that wrap
     around the end of a memory, a full queue; arbitrary codes of operands and accumulators; some results are NaN,
     infinity and -0 after a flush."""
-    async with engine(dut, CONFIG, spread=True) as (frame, session):
-        source, rng = source_of("operands"), pauses.rng("filled")
-        modes = [mode.name for mode in MacMode]
-        coverage = frame.coverage(
-            [*cross(modes, SHAPES), *PLACES, *cross(("changed to",), NUMBERS), "a command waits for the queue"]
-        )
-        frame.start("watch", watch_queue(dut, coverage))
-        for mode in MacMode:
-            kinds = [kind for kind in KINDS.values() if MacMode.of(kind.mode) is mode]
-            for kind in rng.sample(kinds, min(KINDS_OF_A_MODE, len(kinds))):
-                await session.refill()
-                before = session.model.results.copy()
-                for shape, each in filling_program(CONFIG, kind, source, rng):
-                    coverage.hit(mode.name, shape)
-                    for place in places_of(CONFIG, each, await session.queue(each)):
-                        coverage.hit(place)
-                results = await session.flush()
-                if mode not in INTEGER_MODES:
-                    for number in numbers_of(results[results != before]):
-                        coverage.hit("changed to", number)
+    session = await Session.begin(frame, CONFIG, spread=True)
+    source, rng = source_of("operands"), pauses.rng("filled")
+    modes = [mode.name for mode in MacMode]
+    coverage = frame.coverage(
+        [*cross(modes, SHAPES), *PLACES, *cross(("changed to",), NUMBERS), "a command waits for the queue"]
+    )
+    frame.start("watch", watch_queue(frame.dut, coverage))
+    for mode in MacMode:
+        kinds = [kind for kind in KINDS.values() if MacMode.of(kind.mode) is mode]
+        for kind in rng.sample(kinds, min(KINDS_OF_A_MODE, len(kinds))):
+            await session.refill()
+            before = session.model.results.copy()
+            for shape, each in filling_program(CONFIG, kind, source, rng):
+                coverage.hit(mode.name, shape)
+                for place in places_of(CONFIG, each, await session.queue(each)):
+                    coverage.hit(place)
+            results = await session.flush()
+            if mode not in INTEGER_MODES:
+                for number in numbers_of(results[results != before]):
+                    coverage.hit("changed to", number)
 
 
-@covers("aie_engine.refused", "A refused command must leave no trace, and the next one must work")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=["full_speed", "gaps_and_stalls"])
-async def refused(dut, pace):
+@BENCH.test(
+    "aie_engine.refused",
+    "A refused command must leave no trace, and the next one must work",
+    pace=["full_speed", "gaps_and_stalls"],
+)
+async def refused(frame, pace):
     """Commands of every fault, and host writes to no memory, between legal commands, with and without pauses; fault and
     number of the first one, and the fault cleared in between."""
     pause = 0.5 if pace == "gaps_and_stalls" else 0.0
-    async with engine(dut, CONFIG, gap=pause, stall=pause) as (frame, session):
-        source, rng = source_of("operands"), pauses.rng("refused")
-        coverage = frame.coverage([*(fault.name for fault in FAULTS), *NOWHERE])
-        every = [each for each in (*every_code(CONFIG, rng), *every_end(CONFIG, rng)) if fault_of(CONFIG, each).value]
-        rng.shuffle(every)
-        plan = [each for _, each in program(CONFIG, source, rng)]
-        for number, each in enumerate(plan):
-            for fields in every[number :: len(plan)]:
-                coverage.hit(session.queue_refused(fields).name)
-            await session.queue(each)
-            if rng.random() < CLEARED:
-                await session.flush()
-                await session.faults.clear(dut)
-        await session.flush()
-        for name, (fields, fault) in NOWHERE.items():
-            await session.faults.clear(dut)
-            payload = pack(host_write_layout(CONFIG), {"data": rng.getrandbits(8)} | fields)
-            session.player.send(Segment(writes=[payload]))
-            session.faults.refuse(fault.value)
+    session = await Session.begin(frame, CONFIG, gap=pause, stall=pause)
+    source, rng = source_of("operands"), pauses.rng("refused")
+    coverage = frame.coverage([*(fault.name for fault in FAULTS), *NOWHERE])
+    every = [each for each in (*every_code(CONFIG, rng), *every_end(CONFIG, rng)) if fault_of(CONFIG, each).value]
+    rng.shuffle(every)
+    plan = [each for _, each in program(CONFIG, source, rng)]
+    for number, each in enumerate(plan):
+        for fields in every[number :: len(plan)]:
+            coverage.hit(session.queue_refused(fields).name)
+        await session.queue(each)
+        if rng.random() < CLEARED:
             await session.flush()
-            coverage.hit(name)
-        each = random_command(KINDS["int8_ss"], source, steps=1, tiles=ACCUMULATORS, clear=False, address=0)
-        await session.run([each])
+            await session.faults.clear(frame.dut)
+    await session.flush()
+    for name, (fields, fault) in NOWHERE.items():
+        await session.faults.clear(frame.dut)
+        payload = pack(host_write_layout(CONFIG), {"data": rng.getrandbits(8)} | fields)
+        session.player.send(Segment(writes=[payload]))
+        session.faults.refuse(fault.value)
+        await session.flush()
+        coverage.hit(name)
+    each = random_command(KINDS["int8_ss"], source, steps=1, tiles=ACCUMULATORS, clear=False, address=0)
+    await session.run([each])
 
 
 async def watch_queue(dut, coverage):
@@ -478,52 +469,51 @@ async def watch_queue(dut, coverage):
 
 
 @covers("aie_engine.reset", "A surviving counter or store bit would shift all later results, or deadlock the engine")
-@covers("resets.every_unit")
-@cocotb.test(**LIMIT)
-async def reset(dut):
+@BENCH.test("resets.every_unit")
+async def reset(frame):
     """Reset while computing and while storing."""
     mx9 = KINDS["mx9"]
     tiles = ACCUMULATORS // 2
     beats = 2 * tiles * tile_words(CONFIG, mx9)
     moments = {"computing": BEGIN + beats, "storing": BEGIN + 2 * beats + 4}
-    async with engine(dut, CONFIG) as (frame, session):
-        source = source_of("operands")
-        coverage = frame.coverage(moments)
-        for moment, cycles in moments.items():
-            for _ in range(3):
-                await session.queue(random_command(mx9, source, steps=2, tiles=tiles, address=0))
-            segment = session.take_segment()
-            await session.player.play([Segment(writes=segment.writes)])
-            session.player.send(Segment(commands=segment.commands))
-            await ClockCycles(dut.clk, cycles)
-            assert resolved(dut.busy), f"the engine was to be {moment}"
-            coverage.hit(moment)
-            # Hold the reset until the host has no more writes; the engine takes nothing during a reset.
-            dut.rst.value = 1
-            await ClockCycles(dut.clk, 2)
-            dut.rst.value = 0
-            await expect_rest(dut)
-            session.forget()
-            await session.preset()
-            fields = {"steps": 3, "tiles": tiles, "clear": False, "address": any_address(CONFIG, mx9, tiles, source)}
-            await session.run([random_command(mx9, source, **fields)])
+    dut = frame.dut
+    session = await Session.begin(frame, CONFIG)
+    source = source_of("operands")
+    coverage = frame.coverage(moments)
+    for moment, cycles in moments.items():
+        for _ in range(3):
+            await session.queue(random_command(mx9, source, steps=2, tiles=tiles, address=0))
+        segment = session.take_segment()
+        await session.player.play([Segment(writes=segment.writes)])
+        session.player.send(Segment(commands=segment.commands))
+        await ClockCycles(dut.clk, cycles)
+        assert resolved(dut.busy), f"the engine was to be {moment}"
+        coverage.hit(moment)
+        # Hold the reset until the host has no more writes; the engine takes nothing during a reset.
+        dut.rst.value = 1
+        await ClockCycles(dut.clk, 2)
+        dut.rst.value = 0
+        await expect_rest(dut)
+        session.forget()
+        await session.preset()
+        fields = {"steps": 3, "tiles": tiles, "clear": False, "address": any_address(CONFIG, mx9, tiles, source)}
+        await session.run([random_command(mx9, source, **fields)])
 
 
-@covers("aie_engine.one_result", "Results must not depend on the number of lanes")
-@cocotb.test(**LIMIT)
-async def same_on_every_engine(dut):
+@BENCH.test("aie_engine.one_result", "Results must not depend on the number of lanes")
+async def same_on_every_engine(frame):
     """The same commands of every datapath on 4, 16 and 64 lanes and on both simulators give golden's results in every
     lane."""
-    async with engine(dut, CONFIG) as (_, session):
-        source = np.random.default_rng(FIXED_SEED)
-        places, address = {}, 0
-        for name in SAMPLES:
-            await session.queue(random_command(KINDS[name], source, steps=2, tiles=1, address=address))
-            places[name] = range(address, address + tile_words(CONFIG, KINDS[name]))
-            address = places[name].stop
-        received = await session.flush()
-        results = [
-            received[place.start : place.stop].reshape(-1)[: KINDS[name].mode.lanes] for name, place in places.items()
-        ]
-        if "BITPATH_RESULT" in os.environ:
-            np.save(os.environ["BITPATH_RESULT"], np.concatenate(results))
+    session = await Session.begin(frame, CONFIG)
+    source = np.random.default_rng(FIXED_SEED)
+    places, address = {}, 0
+    for name in SAMPLES:
+        await session.queue(random_command(KINDS[name], source, steps=2, tiles=1, address=address))
+        places[name] = range(address, address + tile_words(CONFIG, KINDS[name]))
+        address = places[name].stop
+    received = await session.flush()
+    results = [
+        received[place.start : place.stop].reshape(-1)[: KINDS[name].mode.lanes] for name, place in places.items()
+    ]
+    if "BITPATH_RESULT" in os.environ:
+        np.save(os.environ["BITPATH_RESULT"], np.concatenate(results))

@@ -13,9 +13,7 @@ from typing import Any
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.aie_ml_v2.declarations.tile import REGISTERS, Names
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import Bench
-from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.unit_bench import Bench, pauses, resolved
 
 FORWARDS = range(4)
 
@@ -166,8 +164,9 @@ class Table:
                 bits = self.shadow.read(place, storage, over)
                 seen.add("forwarded" if bits != self.shadow.read(place, storage) else "as it was")
                 expected |= bits << unit.lowest[storage]
-            self.board.expect(expected, f"{port} reads {place.name}, code {forward}")
-            self.board.got(resolved(getattr(dut, f"{port}_data")))
+            self.board.compare(
+                resolved(getattr(dut, f"{port}_data")), expected, f"{port} reads {place.name}, code {forward}"
+            )
         await RisingEdge(dut.clk)
         for write in writes.values():
             for storage, bits in write.bits.items():

@@ -1,28 +1,20 @@
 """Bench of address generation: every branch of every form, random registers at every pace, whole nests of loops.
 
-Golden computes the expected registers first. ``BITPATH_CASES`` sets the random requests of a test.
+Golden computes the expected registers first.
 """
 
-import os
 from itertools import product
 from random import Random
 
-import cocotb
 import numpy as np
 
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.rtl.aie_ml_v2.tile.agu import Agu, AguConfig, AguMode, agu_request, agu_result
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.packing import pack, unpack
-from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import PACES, Pipeline, Request, UnitBench, cases, pack, pauses, resolved, unpack
 
-CONFIG = config_from_environment(AguConfig)
-SIGNATURE = Agu(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "400"))
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+BENCH = UnitBench(Agu, AguConfig)
+CONFIG = BENCH.config
+CASES = cases(400)
 FIELDS = ("m", "dn", "dj", "dc", "dn2", "dj2", "dc2")
 FORMS = {AguMode.POST_MODIFY: "post_modify", AguMode.TWO_D: "2d", AguMode.THREE_D: "3d", AguMode.INDEXED: "indexed"}
 COUNTED = ("inner", "wrap", "preset wrap")
@@ -75,28 +67,24 @@ def branch(mode: AguMode, fields: np.ndarray) -> str:
     return preset + ("outer" if mode is AguMode.THREE_D and dc2 < dn2 else "wrap")
 
 
-@covers("agu.branches", "A counter that is preset above its size wraps at once, and all compares are unsigned")
-@cocotb.test(**LIMIT)
-async def every_branch(dut):
+@BENCH.test("agu.branches", "A counter that is preset above its size wraps at once, and all compares are unsigned")
+async def every_branch(frame):
     """Every form with counters below, at and above their sizes, sizes 0 and the largest."""
     rng = pauses.rng("registers")
     top = (1 << CONFIG.address_bits) - 1
     corners = [(0, 0), (0, 1), (1, 1), (2, 1), (0, top), (top, top), (top, 0), (top // 2, top // 2 + 1), (top - 1, top)]
     sent = []
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage([f"{mode.name}/{each}" for mode, branches in BRANCHES.items() for each in branches])
-        for mode, (dc, dn), (dc2, dn2) in product(AguMode, corners, corners):
-            fields = random_codes(CONFIG, rng, len(FIELDS))
-            fields[[1, 3, 4, 6]] = dn, dc, dn2, dc2
-            coverage.hit(mode.name, branch(mode, fields))
-            sent += requests(CONFIG, mode, random_codes(CONFIG, rng, 1), fields[:, np.newaxis])
-        await Pipeline(frame, 0).sweep(sent)
+    coverage = frame.coverage([f"{mode.name}/{each}" for mode, branches in BRANCHES.items() for each in branches])
+    for mode, (dc, dn), (dc2, dn2) in product(AguMode, corners, corners):
+        fields = random_codes(CONFIG, rng, len(FIELDS))
+        fields[[1, 3, 4, 6]] = dn, dc, dn2, dc2
+        coverage.hit(mode.name, branch(mode, fields))
+        sent += requests(CONFIG, mode, random_codes(CONFIG, rng, 1), fields[:, np.newaxis])
+    await Pipeline(frame, 0).sweep(sent)
 
 
-@covers("agu.stream", "An AGU makes an address a cycle; sums are modulo 2^20")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def random_registers(dut, pace):
+@BENCH.test("agu.stream", "An AGU makes an address a cycle; sums are modulo 2^20", pace=list(PACES))
+async def random_registers(frame, pace):
     """Random registers in all forms at full speed, with gaps, stalls and both."""
     rng = pauses.rng("registers")
     sent = []
@@ -104,29 +92,27 @@ async def random_registers(dut, pace):
         codes = np.stack([random_codes(CONFIG, rng, max(1, CASES // 4)) for _ in range(1 + len(FIELDS))])
         sent += requests(CONFIG, mode, codes[0], codes[1:])
     rng.shuffle(sent)
-    async with bench(dut, SIGNATURE) as frame:
-        await Pipeline(frame, 0).exchange(sent, pace)
+    await Pipeline(frame, 0).exchange(sent, pace)
 
 
-@covers("agu.nests", "This is what software uses it for")
-@cocotb.test(**LIMIT, skip=CONFIG.address_bits < 20)
-async def nests_of_loops(dut):
+@BENCH.test("agu.nests", "This is what software uses it for", skip=CONFIG.address_bits < 20)
+async def nests_of_loops(frame):
     """Nests of two and three loops with the unit's own registers going round."""
     rng = pauses.rng("nests")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        pipeline, board = Pipeline(frame, 0), frame.scoreboard("addresses", CONFIG.address_bits, output="o")
-        dut.i__valid.value, dut.o__ready.value = 1, 1
-        for levels in (1, 2) * max(1, CASES // 50):
-            sizes = [rng.randint(1, 6) for _ in range(levels)]
-            steps = [rng.randint(-(1 << 19), (1 << 20) - 1) for _ in range(levels + 1)]
-            dims = aie.dimensions_from_steps(sizes, steps)
-            registers = {name: int(getattr(dims, name)) for name in FIELDS} | {"p": rng.getrandbits(20)}
-            start, mode = registers["p"], AguMode.TWO_D if levels == 1 else AguMode.THREE_D
-            for turn in product(*map(range, (3, *reversed(sizes)))):
-                offset = sum(i * step for i, step in zip(turn, reversed(steps), strict=True))
-                board.expect((start + offset) % (1 << 20), f"sizes {sizes}, steps {steps}, turn {turn}")
-                dut.i__payload.value = pack(agu_request(CONFIG), {"mode": mode.value} | registers)
-                await pipeline.step()
-                found = unpack(agu_result(CONFIG), resolved(dut.o__payload))
-                board.got(found.address)
-                registers |= {name: found[name] for name in ("p", "dc", "dc2")}
+    dut = frame.dut
+    pipeline, board = Pipeline(frame, 0), frame.scoreboard("addresses", CONFIG.address_bits, output="o")
+    dut.i__valid.value, dut.o__ready.value = 1, 1
+    for levels in (1, 2) * max(1, CASES // 50):
+        sizes = [rng.randint(1, 6) for _ in range(levels)]
+        steps = [rng.randint(-(1 << 19), (1 << 20) - 1) for _ in range(levels + 1)]
+        dims = aie.dimensions_from_steps(sizes, steps)
+        registers = {name: int(getattr(dims, name)) for name in FIELDS} | {"p": rng.getrandbits(20)}
+        start, mode = registers["p"], AguMode.TWO_D if levels == 1 else AguMode.THREE_D
+        for turn in product(*map(range, (3, *reversed(sizes)))):
+            offset = sum(i * step for i, step in zip(turn, reversed(steps), strict=True))
+            board.expect((start + offset) % (1 << 20), f"sizes {sizes}, steps {steps}, turn {turn}")
+            dut.i__payload.value = pack(agu_request(CONFIG), {"mode": mode.value} | registers)
+            await pipeline.step()
+            found = unpack(agu_result(CONFIG), resolved(dut.o__payload))
+            board.got(found.address)
+            registers |= {name: found[name] for name in ("p", "dc", "dc2")}

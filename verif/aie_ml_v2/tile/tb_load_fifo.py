@@ -1,12 +1,10 @@
 """Bench of the load FIFO: every start in a line with every element, random operations, sparse chunks, jumps, resets.
 
-Golden's `LoadFifo` gives the expected registers and bytes. ``BITPATH_CASES`` sets the operations of a random test.
+Golden's `LoadFifo` gives the expected registers and bytes.
 """
 
-import os
 from dataclasses import dataclass
 
-import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
@@ -14,16 +12,11 @@ from bitpath.golden.aie_ml_v2 import LoadFifo as GoldenFifo
 from bitpath.golden.aie_ml_v2.declarations.tile import FIFO_BYTES, LINE_BYTES
 from bitpath.rtl.aie_ml_v2.tile.fifos import FIFO_BITS, FLAG_CYCLES, LINE_BITS, LOAD_REQUEST, LoadFifo, LoadFifoConfig
 from bitpath.verif.aie_ml_v2.tile.fifos import ELEMENTS, SPACE, RoundMemory, number, write_held
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import UnitBench, cases, pack, pauses, resolved
 
-CONFIG = config_from_environment(LoadFifoConfig)
-SIGNATURE = LoadFifo(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "400"))
-LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
+BENCH = UnitBench(LoadFifo, LoadFifoConfig, ms=20)
+CONFIG = BENCH.config
+CASES = cases(400)
 STARTS = range(0, LINE_BYTES, max(1, 400 // CASES))
 
 
@@ -112,8 +105,7 @@ class Table:
         assert resolved(dut.popped) == (before is not None and before.popped is not None)
         if before is not None:
             if before.popped is not None:
-                self.board.expect(before.popped, f"cycle {self.now}")
-                self.board.got(resolved(dut.o))
+                self.board.compare(resolved(dut.o), before.popped, f"cycle {self.now}")
             self.held = before.held
         assert resolved(dut.held) == self.held
         if operation is None:
@@ -151,23 +143,19 @@ class Table:
         return after
 
 
-@covers("load_fifo.starts", "Elements of 72 and 96 bytes lie at any place of a line")
-@cocotb.test(**LIMIT)
-async def every_start(dut):
+@BENCH.test("load_fifo.starts", "Elements of 72 and 96 bytes lie at any place of a line")
+async def every_start(frame):
     """A fill and pops of each size from every place of a line."""
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        table = Table(frame)
-        coverage = frame.coverage([f"{size} bytes" for size in ELEMENTS])
-        for size in ELEMENTS:
-            coverage.hit(f"{size} bytes")
-            for start in STARTS:
-                await table.play([Operation(0, jump=SPACE - 64 + start), *[Operation()] * 2, *[Operation(size)] * 2])
+    table = Table(frame)
+    coverage = frame.coverage([f"{size} bytes" for size in ELEMENTS])
+    for size in ELEMENTS:
+        coverage.hit(f"{size} bytes")
+        for start in STARTS:
+            await table.play([Operation(0, jump=SPACE - 64 + start), *[Operation()] * 2, *[Operation(size)] * 2])
 
 
-@covers("load_fifo.random", "Count and pointer are registers that the next operation reads")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pause=[0.0, 0.4])
-async def random_operations(dut, pause):
+@BENCH.test("load_fifo.random", "Count and pointer are registers that the next operation reads", pause=[0.0, 0.4])
+async def random_operations(frame, pause):
     """Random operations, one a cycle, with and without cycles in which nothing advances; underflow or overflow, lines
     that are not needed."""
     rng = pauses.rng("operations")
@@ -180,82 +168,75 @@ async def random_operations(dut, pause):
         "fill without a line",
         "pop without a line",
     ]
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        table = Table(frame, pause)
-        coverage = frame.coverage(kinds)
-        table.start(rng.randrange(SPACE))
-        operations = [
-            Operation(0, 5),
-            *[Operation()] * 3,
-            Operation(0),
-            Operation(40, 7),
-            Operation(96),
-            Operation(None, 3),
-        ]
-        for _ in range(CASES):
-            size = rng.choice((None, rng.choice(ELEMENTS), rng.choice(ELEMENTS), rng.randrange(FIFO_BYTES + 1)))
-            jump = rng.randrange(SPACE) if rng.random() < 0.1 else None
-            operations.append(Operation(size, jump))
-        await table.play(operations)
-        for kind in kinds:
-            if kind in table.seen:
-                coverage.hit(kind)
+    table = Table(frame, pause)
+    coverage = frame.coverage(kinds)
+    table.start(rng.randrange(SPACE))
+    operations = [
+        Operation(0, 5),
+        *[Operation()] * 3,
+        Operation(0),
+        Operation(40, 7),
+        Operation(96),
+        Operation(None, 3),
+    ]
+    for _ in range(CASES):
+        size = rng.choice((None, rng.choice(ELEMENTS), rng.choice(ELEMENTS), rng.randrange(FIFO_BYTES + 1)))
+        jump = rng.randrange(SPACE) if rng.random() < 0.1 else None
+        operations.append(Operation(size, jump))
+    await table.play(operations)
+    for kind in kinds:
+        if kind in table.seen:
+            coverage.hit(kind)
 
 
-@covers("load_fifo.sparse", "Their masks decide how many bytes leave")
-@cocotb.test(**LIMIT)
-async def sparse_chunks(dut):
+@BENCH.test("load_fifo.sparse", "Their masks decide how many bytes leave")
+async def sparse_chunks(frame):
     """Compressed chunks of all sizes, behind fills and pops, at any place of a line, with jumps."""
     rng = pauses.rng("operations")
     kinds = ["sparse pop", "sparse pop, underflow", "sparse pop with a jump"]
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        table = Table(frame, sparse=True)
-        coverage = frame.coverage(kinds)
-        operations = []
-        for number_of in range(max(4, CASES // 8)):
-            operations += [Operation(0, jump=rng.randrange(SPACE)), *[Operation()] * rng.randrange(3)]
-            operations += [Operation(-1)] * 3
-            operations.append(Operation(-1, rng.randrange(SPACE)) if number_of % 2 else Operation(rng.choice(ELEMENTS)))
-        await table.play(operations)
-        for kind in kinds:
-            if kind in table.seen:
-                coverage.hit(kind)
+    table = Table(frame, sparse=True)
+    coverage = frame.coverage(kinds)
+    operations = []
+    for number_of in range(max(4, CASES // 8)):
+        operations += [Operation(0, jump=rng.randrange(SPACE)), *[Operation()] * rng.randrange(3)]
+        operations += [Operation(-1)] * 3
+        operations.append(Operation(-1, rng.randrange(SPACE)) if number_of % 2 else Operation(rng.choice(ELEMENTS)))
+    await table.play(operations)
+    for kind in kinds:
+        if kind in table.seen:
+            coverage.hit(kind)
 
 
-@covers(
+@BENCH.test(
     "load_fifo.written",
     "The FIFO's registers are a program's too",
     "Halves of the register written by a program, with any count",
 )
-@cocotb.test(**LIMIT)
-async def written_bytes(dut):
+async def written_bytes(frame):
     """A program writes halves of the register, and every count; a short run takes some counts.
 
     Bytes above the count never come back, and neither do bytes above a pop's size.
     """
     rng = pauses.rng("operations")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        table = Table(frame, 0.2)
-        for number_of in range(max(6, CASES // 8)):
-            await write_held(table, rng, halves=number_of % 4)
-            await table.play([Operation(rng.choice(ELEMENTS)), Operation(rng.choice((None, 7)))])
-        for count in range(0, FIFO_BYTES + 1, max(1, 100 // CASES)):
-            await write_held(table, rng, 3, count)
-            await table.play([Operation(rng.choice(ELEMENTS))])
-            await write_held(table, rng, 3, FIFO_BYTES)
-            await table.play([Operation(count)])
+    table = Table(frame, 0.2)
+    for number_of in range(max(6, CASES // 8)):
+        await write_held(table, rng, halves=number_of % 4)
+        await table.play([Operation(rng.choice(ELEMENTS)), Operation(rng.choice((None, 7)))])
+    for count in range(0, FIFO_BYTES + 1, max(1, 100 // CASES)):
+        await write_held(table, rng, 3, count)
+        await table.play([Operation(rng.choice(ELEMENTS))])
+        await write_held(table, rng, 3, FIFO_BYTES)
+        await table.play([Operation(count)])
 
 
-@covers("load_fifo.reset", "Nothing of a pop from before a reset may come")
-@cocotb.test(**LIMIT)
-async def resets(dut):
+@BENCH.test("load_fifo.reset", "Nothing of a pop from before a reset may come")
+async def resets(frame):
     """Resets with operations at every depth."""
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        table = Table(frame)
-        for depth in range(1, CONFIG.latency + 3):
-            await table.play([Operation(0, jump=100), Operation(), Operation(32)])
-            for _ in range(depth):
-                await table.step(Operation(96))
-            await frame.reset()
-            table.fifo, table.later, table.flags, table.held = GoldenFifo(depth), {}, {}, 0
-            await table.wait(CONFIG.latency + 2)
+    table = Table(frame)
+    for depth in range(1, CONFIG.latency + 3):
+        await table.play([Operation(0, jump=100), Operation(), Operation(32)])
+        for _ in range(depth):
+            await table.step(Operation(96))
+        await frame.reset()
+        table.fifo, table.later, table.flags, table.held = GoldenFifo(depth), {}, {}, 0
+        await table.wait(CONFIG.latency + 2)

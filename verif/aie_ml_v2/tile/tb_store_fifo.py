@@ -1,13 +1,10 @@
 """Bench of the store FIFO: every start in a line with every element, random pushes and flushes, written bytes, resets.
 
-Golden's `StoreFifo` gives the expected registers, and memory after each store. ``BITPATH_CASES`` sets the operations of a
-random test.
+Golden's `StoreFifo` gives the expected registers, and memory after each store.
 """
 
-import os
 from dataclasses import dataclass
 
-import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
@@ -15,16 +12,11 @@ from bitpath.golden.aie_ml_v2 import StoreFifo as GoldenFifo
 from bitpath.golden.aie_ml_v2.declarations.tile import FIFO_BYTES, LINE_BYTES
 from bitpath.rtl.aie_ml_v2.tile.fifos import FIFO_BITS, LINE_STORE, STORE_REQUEST, StoreFifo, StoreFifoConfig
 from bitpath.verif.aie_ml_v2.tile.fifos import ELEMENTS, SPACE, RoundMemory, number, write_held
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import UnitBench, cases, pack, pauses, resolved
 
-CONFIG = config_from_environment(StoreFifoConfig)
-SIGNATURE = StoreFifo(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "400"))
-LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
+BENCH = UnitBench(StoreFifo, StoreFifoConfig, ms=20)
+CONFIG = BENCH.config
+CASES = cases(400)
 LONGEST = CONFIG.latency + CONFIG.late
 STARTS = range(0, LINE_BYTES, max(1, 400 // CASES))
 
@@ -94,8 +86,7 @@ class Table:
         if before is not None:
             self.held = before.held
             if before.store is not None:
-                self.board.expect(before.store, f"cycle {self.now}")
-                self.board.got(resolved(dut.store))
+                self.board.compare(resolved(dut.store), before.store, f"cycle {self.now}")
         assert resolved(dut.held) == self.held
         if operation is None:
             assert not resolved(dut.overflow)
@@ -138,70 +129,61 @@ async def jump(table, pointer):
     table.fifo = GoldenFifo(pointer)
 
 
-@covers("store_fifo.starts", "Elements of 72 and 96 bytes lie at any place of a line")
-@cocotb.test(**LIMIT)
-async def every_start(dut):
+@BENCH.test("store_fifo.starts", "Elements of 72 and 96 bytes lie at any place of a line")
+async def every_start(frame):
     """Pushes of each size from every place of a line, then flushes."""
     rng = pauses.rng("elements")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        table = Table(frame)
-        coverage = frame.coverage([f"{size} bytes" for size in ELEMENTS])
-        for size in ELEMENTS:
-            coverage.hit(f"{size} bytes")
-            for start in STARTS:
-                table.fifo = GoldenFifo(SPACE - 64 + start)
-                pushes = [element(rng, size) for _ in range(2)]
-                await table.play([*pushes, None, None, None], late=start % 2 == 1)
+    table = Table(frame)
+    coverage = frame.coverage([f"{size} bytes" for size in ELEMENTS])
+    for size in ELEMENTS:
+        coverage.hit(f"{size} bytes")
+        for start in STARTS:
+            table.fifo = GoldenFifo(SPACE - 64 + start)
+            pushes = [element(rng, size) for _ in range(2)]
+            await table.play([*pushes, None, None, None], late=start % 2 == 1)
 
 
-@covers("store_fifo.random", "Count and pointer are registers that the next operation reads")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pause=[0.0, 0.4])
-async def random_operations(dut, pause):
+@BENCH.test("store_fifo.random", "Count and pointer are registers that the next operation reads", pause=[0.0, 0.4])
+async def random_operations(frame, pause):
     """Random operations, one a cycle, with and without cycles in which nothing advances; underflow or overflow, lines
     that are not needed."""
     rng = pauses.rng("operations")
     kinds = ["push with a store", "push without a store", "flush with a store", "flush without a store", "overflow"]
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        table = Table(frame, pause)
-        coverage = frame.coverage(kinds)
-        for late in (False, True) * max(2, CASES // 40):
-            await jump(table, rng.randrange(SPACE))
-            await table.play([None, element(rng, 1), *(element(rng, 128) for _ in range(2))], late)
-            operations = []
-            for _ in range(20):
-                size = rng.choice((*ELEMENTS, 5, rng.randrange(FIFO_BYTES + 1)))
-                operations.append(None if rng.random() < 0.4 else element(rng, size))
-            await table.play(operations, late)
-        for kind in kinds:
-            if kind in table.seen:
-                coverage.hit(kind)
+    table = Table(frame, pause)
+    coverage = frame.coverage(kinds)
+    for late in (False, True) * max(2, CASES // 40):
+        await jump(table, rng.randrange(SPACE))
+        await table.play([None, element(rng, 1), *(element(rng, 128) for _ in range(2))], late)
+        operations = []
+        for _ in range(20):
+            size = rng.choice((*ELEMENTS, 5, rng.randrange(FIFO_BYTES + 1)))
+            operations.append(None if rng.random() < 0.4 else element(rng, size))
+        await table.play(operations, late)
+    for kind in kinds:
+        if kind in table.seen:
+            coverage.hit(kind)
 
 
-@covers("store_fifo.written", "The FIFO's registers are a program's too")
-@cocotb.test(**LIMIT)
-async def written_bytes(dut):
+@BENCH.test("store_fifo.written", "The FIFO's registers are a program's too")
+async def written_bytes(frame):
     """Halves of the register written by a program, with any count."""
     rng = pauses.rng("operations")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        table = Table(frame, 0.2)
-        for number_of in range(max(6, CASES // 8)):
-            await write_held(table, rng, halves=number_of % 4)
-            await table.play([element(rng, rng.choice(ELEMENTS)), None])
+    table = Table(frame, 0.2)
+    for number_of in range(max(6, CASES // 8)):
+        await write_held(table, rng, halves=number_of % 4)
+        await table.play([element(rng, rng.choice(ELEMENTS)), None])
 
 
-@covers("store_fifo.reset", "Nothing of a push from before a reset may come")
-@cocotb.test(**LIMIT)
-async def resets(dut):
+@BENCH.test("store_fifo.reset", "Nothing of a push from before a reset may come")
+async def resets(frame):
     """Resets with operations at every depth."""
     rng = pauses.rng("operations")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        table = Table(frame)
-        for depth in range(1, LONGEST + 3):
-            table.fifo = GoldenFifo(depth)
-            await table.play([element(rng, 96), None], late=depth % 2 == 0)
-            for _ in range(depth):
-                await table.step([element(rng, 72)])
-            await frame.reset()
-            table.fifo, table.later, table.held = GoldenFifo(depth), {}, 0
-            await table.wait(LONGEST + 2)
+    table = Table(frame)
+    for depth in range(1, LONGEST + 3):
+        table.fifo = GoldenFifo(depth)
+        await table.play([element(rng, 96), None], late=depth % 2 == 0)
+        for _ in range(depth):
+            await table.step([element(rng, 72)])
+        await frame.reset()
+        table.fifo, table.later, table.held = GoldenFifo(depth), {}, 0
+        await table.wait(LONGEST + 2)

@@ -1,28 +1,18 @@
-"""Bench of the stream ports, cycle by cycle against golden: blocking and non-blocking accesses, gaps, back-pressure, reset.
+"""Bench of the stream ports, cycle by cycle against golden: blocking and non-blocking accesses, gaps, back-pressure, reset."""
 
-``BITPATH_CASES`` sets the cycles of a random test.
-"""
-
-import os
 from itertools import compress
 
-import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.aie_ml_v2 import StreamPort as GoldenPort
 from bitpath.golden.aie_ml_v2 import StreamWord, stream_result
 from bitpath.golden.aie_ml_v2.declarations.tile import STREAM_IN_LATENCY, STREAM_OUT_LATENCY
 from bitpath.rtl.aie_ml_v2.tile.stream_port import STREAM_WORD, StreamPort, StreamPortConfig
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import UnitBench, cases, pack, pauses, resolved
 
-CONFIG = config_from_environment(StreamPortConfig)
-SIGNATURE = StreamPort(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "500"))
-LIMIT = {"timeout_time": 2, "timeout_unit": "ms"}
+BENCH = UnitBench(StreamPort, StreamPortConfig, ms=2)
+CONFIG = BENCH.config
+CASES = cases(500)
 INPUTS = range(CONFIG.inputs)
 MET = (
     "read waits",
@@ -102,16 +92,14 @@ class Table:
             taken, word = port.cycle(self.offers[number], read=goes and read is not None and read[0] == number)
             if read is not None and read[0] == number and goes:
                 register, status = stream_result(word)
-                self.read.expect(pack(STREAM_WORD, {"word": register, "last": status & 1}))
-                self.read.got(resolved(dut.read))
+                self.read.compare(resolved(dut.read), pack(STREAM_WORD, {"word": register, "last": status & 1}))
             if taken:
                 self.offers[number] = None
         there = self.out.can_read
         assert resolved(dut.o__valid) == there
         _, sent = self.out.cycle(written if goes and write is not None else None, read=takes)
         if sent is not None:
-            self.sent.expect(bits(sent))
-            self.sent.got(resolved(dut.o__payload))
+            self.sent.compare(resolved(dut.o__payload), bits(sent))
         if goes:
             self.access = None
         missed = goes and read is not None and not found, goes and write is not None and not room
@@ -120,67 +108,60 @@ class Table:
         return read_waits, write_waits, other, *missed, last, any(full), there and not takes
 
 
-@covers("stream_port.traffic", "A waiting access must not move the other one twice")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(share=list(SHARES))
-async def random_traffic(dut, share):
+@BENCH.test("stream_port.traffic", "A waiting access must not move the other one twice", share=list(SHARES))
+async def random_traffic(frame, share):
     """Blocking and non-blocking accesses, both in one cycle, beside starved and flooded streams and waits of the core's
     own; every handshake, status and word equal to golden's."""
     outside, core = SHARES[share]
     rng = pauses.rng("traffic")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        events = {
-            "balanced": ("last word",),
-            "starved": ("read waits", "read misses"),
-            "flooded": ("write waits", "write misses", "one waits for the other", "full input", "out stalls"),
-        }
-        coverage = frame.coverage(events[share])
-        table = Table(frame)
-        for _ in range(CASES):
-            read = (rng.randrange(CONFIG.inputs), rng.random() < 0.5) if rng.random() < core else None
-            write = rng.random() < 0.5 if rng.random() < outside else None
-            met = await table.cycle(
-                [rng.random() < outside for _ in INPUTS], rng.random() < core, read, write, rng.random() < 0.8
-            )
-            for event in set(compress(MET, met)) & {*events[share]}:
-                coverage.hit(event)
+    events = {
+        "balanced": ("last word",),
+        "starved": ("read waits", "read misses"),
+        "flooded": ("write waits", "write misses", "one waits for the other", "full input", "out stalls"),
+    }
+    coverage = frame.coverage(events[share])
+    table = Table(frame)
+    for _ in range(CASES):
+        read = (rng.randrange(CONFIG.inputs), rng.random() < 0.5) if rng.random() < core else None
+        write = rng.random() < 0.5 if rng.random() < outside else None
+        met = await table.cycle(
+            [rng.random() < outside for _ in INPUTS], rng.random() < core, read, write, rng.random() < 0.8
+        )
+        for event in set(compress(MET, met)) & {*events[share]}:
+            coverage.hit(event)
 
 
-@covers("stream_port.pace", "AM027: four double words in the switch's port out, two in")
-@cocotb.test(**LIMIT, skip=CONFIG.in_words < 2)
-async def a_word_a_cycle(dut):
+@BENCH.test("stream_port.pace", "AM027: four double words in the switch's port out, two in", skip=CONFIG.in_words < 2)
+async def a_word_a_cycle(frame):
     """A word a cycle in each direction, the latencies, and how many words the buffers hold."""
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        table = Table(frame)
-        for cycle in range(CASES // 4 + 8):
-            met = await table.cycle([True] * CONFIG.inputs, True, (0, cycle > 0), True)
-            assert not met[0], f"cycle {cycle}"
-            assert not met[1], f"cycle {cycle}"
-        for _ in range(CONFIG.out_words + CONFIG.in_words):
-            await table.cycle([True] * CONFIG.inputs, False, None, False)
-        assert [port.in_flight for port in (*table.ins, table.out)] == [
-            *[CONFIG.in_words] * CONFIG.inputs,
-            CONFIG.out_words,
-        ]
-        for _ in range(CONFIG.out_words + CONFIG.in_words):
-            for number in INPUTS:
-                await table.cycle([False] * CONFIG.inputs, True, (number, False), None)
+    table = Table(frame)
+    for cycle in range(CASES // 4 + 8):
+        met = await table.cycle([True] * CONFIG.inputs, True, (0, cycle > 0), True)
+        assert not met[0], f"cycle {cycle}"
+        assert not met[1], f"cycle {cycle}"
+    for _ in range(CONFIG.out_words + CONFIG.in_words):
+        await table.cycle([True] * CONFIG.inputs, False, None, False)
+    assert [port.in_flight for port in (*table.ins, table.out)] == [
+        *[CONFIG.in_words] * CONFIG.inputs,
+        CONFIG.out_words,
+    ]
+    for _ in range(CONFIG.out_words + CONFIG.in_words):
+        for number in INPUTS:
+            await table.cycle([False] * CONFIG.inputs, True, (number, False), None)
 
 
-@covers("stream_port.reset", "A word from before would be another program's")
-@cocotb.test(**LIMIT)
-async def resets(dut):
+@BENCH.test("stream_port.reset", "A word from before would be another program's")
+async def resets(frame):
     """Resets with words in all buffers."""
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        table = Table(frame)
-        for filled in range(1, 5):
-            for _ in range(filled):
-                await table.cycle([True] * CONFIG.inputs, False, None, False)
-            await frame.reset()
-            table.ins = [GoldenPort(CONFIG.in_words, STREAM_IN_LATENCY) for _ in INPUTS]
-            table.out = GoldenPort(CONFIG.out_words, STREAM_OUT_LATENCY)
-            table.offers, table.access = [None for _ in INPUTS], None
-            for _ in range(3):
-                await table.cycle([False] * CONFIG.inputs, True, (0, False), None)
-            for _ in range(4):
-                await table.cycle([True] * CONFIG.inputs, True, (0, False), False)
+    table = Table(frame)
+    for filled in range(1, 5):
+        for _ in range(filled):
+            await table.cycle([True] * CONFIG.inputs, False, None, False)
+        await frame.reset()
+        table.ins = [GoldenPort(CONFIG.in_words, STREAM_IN_LATENCY) for _ in INPUTS]
+        table.out = GoldenPort(CONFIG.out_words, STREAM_OUT_LATENCY)
+        table.offers, table.access = [None for _ in INPUTS], None
+        for _ in range(3):
+            await table.cycle([False] * CONFIG.inputs, True, (0, False), None)
+        for _ in range(4):
+            await table.cycle([True] * CONFIG.inputs, True, (0, False), False)

@@ -1,11 +1,7 @@
 """Bench of the vector registers: every name in both directions, forwarding, several writers, resets.
 
-Golden's declaration of the names gives each register's slots. ``BITPATH_CASES`` sets the cycles of a random test.
+Golden's declaration of the names gives each register's slots.
 """
-
-import os
-
-import cocotb
 
 from bitpath.golden.aie_ml_v2.declarations.tile import VECTOR
 from bitpath.rtl.aie_ml_v2.tile.registers import (
@@ -20,14 +16,11 @@ from bitpath.rtl.aie_ml_v2.tile.registers import (
 from bitpath.rtl.aie_ml_v2.tile.slot_file import name_layout
 from bitpath.verif.aie_ml_v2.tile import slot_bench
 from bitpath.verif.aie_ml_v2.tile.slot_bench import Place, Written, places
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import UnitBench, cases, pack
 
-CONFIG = config_from_environment(VectorRegistersConfig)
-SIGNATURE = VectorRegisters(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "400"))
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+BENCH = UnitBench(VectorRegisters, VectorRegistersConfig)
+CONFIG = BENCH.config
+CASES = cases(400)
 PARTS = {"x": "w", "f": "f", "g": "g", "e": "e"}
 """Parts of the RTL by golden's storages."""
 LAYOUT = vector_layout(CONFIG)
@@ -62,36 +55,27 @@ UNIT = slot_bench.Registers(
 )
 
 
-@covers("vector_registers.names", "A write to a part changes exactly that part of the wider names")
-@cocotb.test(**LIMIT)
-async def every_name(dut):
+@BENCH.test("vector_registers.names", "A write to a part changes exactly that part of the wider names")
+async def every_name(frame):
     """Every name written by every port, and names that share its slots read by every port."""
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await slot_bench.every_name(frame, UNIT)
+    await slot_bench.every_name(frame, UNIT)
 
 
-@covers(
-    "vector_registers.forwarding",
-    "Only some results reach some operands a cycle early; the others find the old value",
+@BENCH.test(
+    "vector_registers.forwarding", "Only some results reach some operands a cycle early; the others find the old value"
 )
-@cocotb.test(**LIMIT)
-async def forwarding(dut):
+async def forwarding(frame):
     """Reads of written slots in the cycle of the write, with every pair of codes."""
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await slot_bench.forwarding(frame, UNIT, CASES)
+    await slot_bench.forwarding(frame, UNIT, CASES)
 
 
-@covers("vector_registers.writers", "Loads and results meet in a cycle")
-@cocotb.test(**LIMIT)
-async def several_writers(dut):
+@BENCH.test("vector_registers.writers", "Loads and results meet in a cycle")
+async def several_writers(frame):
     """All ports write in a cycle, also parts of one register."""
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await slot_bench.several_writers(frame, UNIT, CASES)
+    await slot_bench.several_writers(frame, UNIT, CASES)
 
 
-@covers("vector_registers.reset", "Golden's registers are")
-@cocotb.test(**LIMIT)
-async def resets(dut):
+@BENCH.test("vector_registers.reset", "Golden's registers are")
+async def resets(frame):
     """Every register is 0 after a reset."""
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await slot_bench.resets(frame, UNIT)
+    await slot_bench.resets(frame, UNIT)

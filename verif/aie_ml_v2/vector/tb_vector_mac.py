@@ -1,15 +1,13 @@
 """Bench of the vector multiply-accumulate: programs, exact stall cycles, every lane of every mode, host traffic.
 
-Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the instructions of a random program.
+Expected values come from golden before anything is driven.
 """
 
-import os
 from collections import deque
 from dataclasses import replace
 from itertools import product
 from random import Random
 
-import cocotb
 from cocotb.triggers import FallingEdge, Timer
 
 from bitpath.golden.aie_ml_v2 import issue_cycles, total_cycles
@@ -20,12 +18,7 @@ from bitpath.rtl.aie_ml_v2.vector.vector_mac import VectorMac, word_bits, write_
 from bitpath.verif.aie_ml_v2.mac.mac import FLOATS, KINDS, MacOptions, row_of
 from bitpath.verif.aie_ml_v2.vector.tiles import Instruction, random_instruction
 from bitpath.verif.aie_ml_v2.vector.vector_mac_player import Log, Place, VectorPlayer, marked
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.coverage import Coverage, cross
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import Coverage, UnitBench, cases, covers, cross, pack, pauses, resolved
 
 # Host accesses during a program of the vector unit, checked against a model that follows the handshakes.
 
@@ -61,14 +54,12 @@ async def play_traffic(player: VectorPlayer, program: list[Instruction], rng: Ra
         await Timer(1, unit="ns")
         written = player.written()
         if written.valid:
-            player.places.expect(due.popleft())
-            player.places.got(written.place.as_bits())
+            player.places.compare(written.place.as_bits(), due.popleft())
         if resolved(dut.o__valid):
             if not ready:
                 coverage.hit("answer waits")
             else:
-                player.values.expect(answers.popleft(), "an answer")
-                player.values.got(resolved(dut.o__payload))
+                player.values.compare(resolved(dut.o__payload), answers.popleft(), "an answer")
         if write is not None:
             passes = resolved(dut.write__ready)
             coverage.hit("write passes" if passes else "write waits")
@@ -115,10 +106,9 @@ def _drive(
         dut.read__payload.value = player.place_bits(read)
 
 
-CONFIG = config_from_environment(VectorMacConfig)
-SIGNATURE = VectorMac(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "200"))
-LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+BENCH = UnitBench(VectorMac, VectorMacConfig, ms=100)
+CONFIG = BENCH.config
+CASES = cases(200)
 FILLERS = 4
 """Numbers of independent instructions between a write and a dependent read."""
 IDLE = MacOptions(multiplies=False)
@@ -161,30 +151,28 @@ def check_cycles(log: Log, program: list[Instruction]) -> list[int]:
     "The timing table is part of the contract",
     "Cycles of issues and writes equal golden's: MX9's two beats, stalls for accumulators, write conflicts",
 )
-@covers(
+@BENCH.test(
     "vector_mac.busy",
     "The engine uses them to detect the end of a tile",
     "busy in every cycle, and written in exactly the cycle of each result's write",
+    pace=list(PACES),
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def random_programs(dut, pace):
+async def random_programs(frame, pace):
     """Instructions of all modes in random order on few registers and parts, so that they stall for each other."""
     rng = pauses.rng("program")
     parts = range(CONFIG.parts) if rng.random() < 0.5 else range(min(2, CONFIG.parts))
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        player = VectorPlayer(frame, CONFIG, pauses.rng("junk"))
-        await player.preload()
-        program = [
-            random_instruction(CONFIG, rng, part=rng.choice(parts[: _parts(kind)]), kind=kind)
-            for kind in _kinds(rng, CASES)
-        ]
-        words = player.expected(program)
-        log = await player.run(program, words, PACES[pace]())
-        if pace == "full_speed":
-            check_cycles(log, program)
-        assert log.superseded < len(program) // 2, "too few results were compared"
-        await player.read_all()
+    player = VectorPlayer(frame, CONFIG, pauses.rng("junk"))
+    await player.preload()
+    program = [
+        random_instruction(CONFIG, rng, part=rng.choice(parts[: _parts(kind)]), kind=kind)
+        for kind in _kinds(rng, CASES)
+    ]
+    words = player.expected(program)
+    log = await player.run(program, words, PACES[pace]())
+    if pace == "full_speed":
+        check_cycles(log, program)
+    assert log.superseded < len(program) // 2, "too few results were compared"
+    await player.read_all()
 
 
 def _kinds(rng, count: int) -> list:
@@ -197,27 +185,25 @@ def _parts(kind) -> int:
 
 
 @covers("vector_mac.cycles")
-@covers("vector_mac.waits", "Each pair of modes has its own minimum distance")
-@cocotb.test(**LIMIT)
-async def waits(dut):
+@BENCH.test("vector_mac.waits", "Each pair of modes has its own minimum distance")
+async def waits(frame):
     """Every mode reads the result of every other, with 0 to 4 independent instructions between; integers and MX6
     directly after floats."""
     rng = pauses.rng("waits")
     by_mode = {mode: next(kind for kind in KINDS if kind.name.upper() == mode.name) for mode in MacMode}
     names = [mode.name for mode in MacMode]
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage(
-            [*cross(["depends"], names, names, range(FILLERS + 1)), *cross(["conflict"], ("INT8", "INT16", "MX6"))]
-        )
-        player = VectorPlayer(frame, CONFIG, pauses.rng("junk"))
-        await player.preload()
-        for (first, second), fillers in product(product(MacMode, repeat=2), range(FILLERS + 1)):
-            program = _chain(rng, by_mode, first, second, fillers)
-            log = await player.run(program, player.expected(program), pauses.never())
-            waited = check_cycles(log, program)
-            coverage.hit("depends", first.name, second.name, fillers)
-            if first in FLOATS and program[1].mode not in (*FLOATS, MacMode.MX9) and fillers and waited[1] == 1:
-                coverage.hit("conflict", program[1].mode.name)
+    coverage = frame.coverage(
+        [*cross(["depends"], names, names, range(FILLERS + 1)), *cross(["conflict"], ("INT8", "INT16", "MX6"))]
+    )
+    player = VectorPlayer(frame, CONFIG, pauses.rng("junk"))
+    await player.preload()
+    for (first, second), fillers in product(product(MacMode, repeat=2), range(FILLERS + 1)):
+        program = _chain(rng, by_mode, first, second, fillers)
+        log = await player.run(program, player.expected(program), pauses.never())
+        waited = check_cycles(log, program)
+        coverage.hit("depends", first.name, second.name, fillers)
+        if first in FLOATS and program[1].mode not in (*FLOATS, MacMode.MX9) and fillers and waited[1] == 1:
+            coverage.hit("conflict", program[1].mode.name)
 
 
 def _chain(rng, by_mode: dict, first: MacMode, second: MacMode, fillers: int) -> list[Instruction]:
@@ -233,29 +219,26 @@ def _chain(rng, by_mode: dict, first: MacMode, second: MacMode, fillers: int) ->
 
 
 @covers("vector_mac.cycles")
-@covers("vector_mac.lanes", "The permute network has a separate path for each")
-@cocotb.test(**LIMIT)
-async def every_lane(dut):
+@BENCH.test("vector_mac.lanes", "The permute network has a separate path for each")
+async def every_lane(frame):
     """Every part of every mode's tile with distinct rows and columns; 1, 4 and 64 lanes; accumulator lanes that a mode
     does not use stay unchanged."""
     rng = pauses.rng("lanes")
     names = [f"{kind.name}/{part}" for kind in KINDS for part in range(_parts(kind))]
     program = [random_instruction(CONFIG, rng, kind, part=part) for kind in KINDS for part in range(_parts(kind))]
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage(names)
-        player = VectorPlayer(frame, CONFIG, pauses.rng("junk"))
-        await player.preload()
-        words = player.expected(program)
-        for name in names:
-            coverage.hit(name)
-        log = await player.run(program, words, pauses.never())
-        check_cycles(log, program)
-        await player.read_all()
+    coverage = frame.coverage(names)
+    player = VectorPlayer(frame, CONFIG, pauses.rng("junk"))
+    await player.preload()
+    words = player.expected(program)
+    for name in names:
+        coverage.hit(name)
+    log = await player.run(program, words, pauses.never())
+    check_cycles(log, program)
+    await player.read_all()
 
 
-@covers("vector_mac.outside", "Cascade and engine use these ports while instructions are in flight")
-@cocotb.test(**LIMIT)
-async def outside_traffic(dut):
+@BENCH.test("vector_mac.outside", "Cascade and engine use these ports while instructions are in flight")
+async def outside_traffic(frame):
     """Host reads and writes during a program: each sees all instructions issued before it and none issued after it;
     answers stall."""
     rng = pauses.rng("traffic")
@@ -265,9 +248,8 @@ async def outside_traffic(dut):
         )
         for _ in range(max(10, CASES // 2))
     ]
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage(["write waits", "read waits", "write passes", "read passes", "answer waits"])
-        player = VectorPlayer(frame, CONFIG, pauses.rng("junk"))
-        await player.preload()
-        await play_traffic(player, program, rng, coverage)
-        await player.read_all()
+    coverage = frame.coverage(["write waits", "read waits", "write passes", "read passes", "answer waits"])
+    player = VectorPlayer(frame, CONFIG, pauses.rng("junk"))
+    await player.preload()
+    await play_traffic(player, program, rng, coverage)
+    await player.read_all()

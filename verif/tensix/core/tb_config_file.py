@@ -1,12 +1,7 @@
-"""Bench of the configuration file: random instructions of three threads with golden in lockstep, all fields compared in every cycle.
+"""Bench of the configuration file: random instructions of three threads with golden in lockstep, all fields compared in every cycle."""
 
-``BITPATH_CASES`` sets the steps of the random test.
-"""
-
-import os
 from copy import deepcopy
 
-import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
@@ -28,17 +23,12 @@ from bitpath.rtl.tensix.core.config_file import (
     written_by,
 )
 from bitpath.rtl.tensix.core.decode import instruction_layout
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.packing import pack, width
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import UnitBench, cases, pack, pauses, resolved, width
 
-CONFIG = config_from_environment(ChipConfig)
+BENCH = UnitBench(ConfigFile, ChipConfig)
+CONFIG = BENCH.config
 CHIP = CONFIG.chip
-SIGNATURE = ConfigFile(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "100"))
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+CASES = cases(100)
 KNOWN, KNOWN_OWN = known_bits(FIELDS[CHIP]), known_bits(THREAD_FIELDS[CHIP])
 EXECUTE = {"SETDMAREG": setdmareg, "WRCFG": wrcfg, "SETC16": setc16} | {f"RMWCIB{byte}": rmwcib for byte in range(4)}
 
@@ -93,8 +83,7 @@ class FileTable:
         dut.i__valid.value, dut.i__payload.value = name is not None, bits
         await FallingEdge(dut.clk)
         for board, right, real in zip((self._shared, self._own), self._fields(), (dut.shared, dut.own), strict=True):
-            board.expect(right)
-            board.got(resolved(real))
+            board.compare(resolved(real), right)
         if name is not None:
             before = deepcopy((self.state.config.registers, self.state.config.thread_registers))
             encoding = {each.name: 0 for each in BY_NAME[CHIP][name].fields}
@@ -103,11 +92,12 @@ class FileTable:
             except (UndefinedBehavior, ValueError):
                 legal = False
                 self.state.config.registers, self.state.config.thread_registers = before
-        self._illegal.expect(int(not legal))
-        self._illegal.got(resolved(dut.illegal))
+        self._illegal.compare(resolved(dut.illegal), int(not legal))
         if name == "SETC16" and legal:
-            self._writes.expect(fields["register"] | fields["value"] << 8 | 1 << 24)
-            self._writes.got(resolved(dut.write__payload) | resolved(dut.write__valid) << 24)
+            self._writes.compare(
+                resolved(dut.write__payload) | resolved(dut.write__valid) << 24,
+                fields["register"] | fields["value"] << 8 | 1 << 24,
+            )
         await RisingEdge(dut.clk)
         return legal
 
@@ -119,79 +109,73 @@ class FileTable:
             await self.cycle(thread, "SETDMAREG", half_register=2 * number + half, **halves)
 
 
-@covers("config_file.registers", "A register written in the other bank would be another thread's")
-@cocotb.test(**LIMIT)
-async def every_register(dut):
+@BENCH.test("config_file.registers", "A register written in the other bank would be another thread's")
+async def every_register(frame):
     """All ones and zeros in each register by WRCFG, by each RMWCIB and by SETC16, in both banks and of each thread; all
     fields compared in every cycle."""
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        table = FileTable(frame)
-        for bank, thread in ((0, 1), (1, 2)):
-            await table.cycle(thread, "SETC16", register=0, value=bank)
-            for register, known in KNOWN.items():
-                await table.set_gpr(thread, register % 64, known)
-                await table.cycle(thread, "WRCFG", gpr=register % 64, register=register)
-                for byte in range(4):
-                    if register < 256:
-                        fields = {"register": register, "mask": known >> 8 * byte & 0xFF, "data": 0}
-                        await table.cycle(thread, f"RMWCIB{byte}", **fields)
-        for thread in range(THREADS):
-            for register, known in KNOWN_OWN.items():
-                for value in (known, 0):
-                    await table.cycle(thread, "SETC16", register=register, value=value)
-        await table.cycle()
+    table = FileTable(frame)
+    for bank, thread in ((0, 1), (1, 2)):
+        await table.cycle(thread, "SETC16", register=0, value=bank)
+        for register, known in KNOWN.items():
+            await table.set_gpr(thread, register % 64, known)
+            await table.cycle(thread, "WRCFG", gpr=register % 64, register=register)
+            for byte in range(4):
+                if register < 256:
+                    fields = {"register": register, "mask": known >> 8 * byte & 0xFF, "data": 0}
+                    await table.cycle(thread, f"RMWCIB{byte}", **fields)
+    for thread in range(THREADS):
+        for register, known in KNOWN_OWN.items():
+            for value in (known, 0):
+                await table.cycle(thread, "SETC16", register=register, value=value)
+    await table.cycle()
 
 
-@covers("config_file.random", "An illegal instruction must be noted and write nothing")
-@cocotb.test(**LIMIT)
-async def random_instructions(dut):
+@BENCH.test("config_file.random", "An illegal instruction must be noted and write nothing")
+async def random_instructions(frame):
     """Random instructions of three threads, WRCFG of 128 bits, legal and illegal."""
     rng = pauses.rng("instructions")
     kinds = ("WRCFG", "WRCFG wide", "RMWCIB", "SETC16")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage([f"{kind} {what}" for kind in kinds for what in ("legal", "illegal")])
-        table = FileTable(frame)
+    coverage = frame.coverage([f"{kind} {what}" for kind in kinds for what in ("legal", "illegal")])
+    table = FileTable(frame)
 
-        def value_of(register: int, known: dict[int, int], bits: int) -> int:
-            return rng.getrandbits(bits) & (known.get(register, 0) if rng.random() < 0.7 else -1)
+    def value_of(register: int, known: dict[int, int], bits: int) -> int:
+        return rng.getrandbits(bits) & (known.get(register, 0) if rng.random() < 0.7 else -1)
 
-        for _ in range(max(CASES, 150)):
-            thread, kind = rng.randrange(THREADS), rng.choice(kinds)
-            register = rng.choice([*KNOWN]) if rng.random() < 0.9 else rng.randrange(min(REGISTERS[CHIP] + 8, 256))
-            if kind == "SETC16":
-                own = rng.choice([*KNOWN_OWN]) if rng.random() < 0.9 else rng.randrange(THREAD_REGISTERS[CHIP] + 4)
-                legal = await table.cycle(thread, "SETC16", register=own, value=value_of(own, KNOWN_OWN, 16))
-            elif kind == "RMWCIB":
-                byte, mask = rng.randrange(4), rng.getrandbits(8) | rng.choice((0, 0xFF))
-                data = value_of(register, KNOWN, 32) >> 8 * byte & 0xFF
-                legal = await table.cycle(thread, f"RMWCIB{byte}", register=register, mask=mask, data=data)
-            else:
-                gpr, wide = rng.randrange(64), kind == "WRCFG wide"
-                for lane in range(4 if wide else 1):
-                    target = register & ~3 | lane if wide else register
-                    number = gpr & ~3 | lane if wide else gpr
-                    await table.set_gpr(thread, number, value_of(target, KNOWN, 32))
-                legal = await table.cycle(thread, "WRCFG", gpr=gpr, register=register, wide=int(wide))
-            coverage.hit(f"{kind} {'legal' if legal else 'illegal'}")
-            if rng.random() < 0.2:
-                await table.cycle()
-        await table.cycle()
+    for _ in range(max(CASES, 150)):
+        thread, kind = rng.randrange(THREADS), rng.choice(kinds)
+        register = rng.choice([*KNOWN]) if rng.random() < 0.9 else rng.randrange(min(REGISTERS[CHIP] + 8, 256))
+        if kind == "SETC16":
+            own = rng.choice([*KNOWN_OWN]) if rng.random() < 0.9 else rng.randrange(THREAD_REGISTERS[CHIP] + 4)
+            legal = await table.cycle(thread, "SETC16", register=own, value=value_of(own, KNOWN_OWN, 16))
+        elif kind == "RMWCIB":
+            byte, mask = rng.randrange(4), rng.getrandbits(8) | rng.choice((0, 0xFF))
+            data = value_of(register, KNOWN, 32) >> 8 * byte & 0xFF
+            legal = await table.cycle(thread, f"RMWCIB{byte}", register=register, mask=mask, data=data)
+        else:
+            gpr, wide = rng.randrange(64), kind == "WRCFG wide"
+            for lane in range(4 if wide else 1):
+                target = register & ~3 | lane if wide else register
+                number = gpr & ~3 | lane if wide else gpr
+                await table.set_gpr(thread, number, value_of(target, KNOWN, 32))
+            legal = await table.cycle(thread, "WRCFG", gpr=gpr, register=register, wide=int(wide))
+        coverage.hit(f"{kind} {'legal' if legal else 'illegal'}")
+        if rng.random() < 0.2:
+            await table.cycle()
+    await table.cycle()
 
 
-@covers("config_file.reset", "A field from before would be another program's")
-@cocotb.test(**LIMIT)
-async def resets(dut):
+@BENCH.test("config_file.reset", "A field from before would be another program's")
+async def resets(frame):
     """Resets: registers become 0, GPRs stay."""
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        table = FileTable(frame)
-        register, known = next(iter(KNOWN.items()))
-        for _ in range(2):
-            await table.set_gpr(1, 5, known)
-            await table.cycle(1, "WRCFG", gpr=5, register=register)
-            await table.cycle(1, "SETC16", register=1, value=5)
-            await table.cycle()
-            await frame.reset()
-            table.restart()
-            await table.cycle()
-            await table.cycle(1, "WRCFG", gpr=5, register=register)
-            await table.cycle()
+    table = FileTable(frame)
+    register, known = next(iter(KNOWN.items()))
+    for _ in range(2):
+        await table.set_gpr(1, 5, known)
+        await table.cycle(1, "WRCFG", gpr=5, register=register)
+        await table.cycle(1, "SETC16", register=1, value=5)
+        await table.cycle()
+        await frame.reset()
+        table.restart()
+        await table.cycle()
+        await table.cycle(1, "WRCFG", gpr=5, register=register)
+        await table.cycle()

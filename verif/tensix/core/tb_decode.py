@@ -1,12 +1,7 @@
-"""Bench of the decoder: every field of every instruction, words with bits of no field, and all opcodes.
+"""Bench of the decoder: every field of every instruction, words with bits of no field, and all opcodes."""
 
-``BITPATH_CASES`` sets the words of each instruction.
-"""
-
-import os
 from random import Random
 
-import cocotb
 from cocotb.triggers import Timer
 
 from bitpath.golden.tensix.declarations.encodings import BY_OPCODE, ENCODINGS, OPCODE_LOW
@@ -14,19 +9,14 @@ from bitpath.golden.tensix.isa import decode
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import Decode, instruction_layout
 from bitpath.rtl.tensix.faults import Fault
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import UnitBench, cases, pack, pauses, resolved
 from bitpath.verif.tensix.program.golden_core import is_executed
 
-CONFIG = config_from_environment(ChipConfig)
+BENCH = UnitBench(Decode, ChipConfig)
+CONFIG = BENCH.config
 CHIP = CONFIG.chip
-SIGNATURE = Decode(CONFIG).signature
 LAYOUT = instruction_layout(CHIP)
-CASES = int(os.environ.get("BITPATH_CASES", "20"))
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+CASES = cases(20)
 
 
 def random_word(rng: Random, encoding) -> int:
@@ -45,15 +35,12 @@ async def check(dut, boards, word: int) -> None:
     try:
         instruction = decode(word, chip=CHIP)
     except ValueError:
-        faults.expect(Fault.WORD.value, f"{word:#010x}")
-        faults.got(resolved(dut.fault))
+        faults.compare(resolved(dut.fault), Fault.WORD.value, f"{word:#010x}")
         return
     fields = dict.fromkeys(LAYOUT.members, 0) | instruction.fields | {"opcode": word >> OPCODE_LOW}
-    records.expect(pack(LAYOUT, fields), str(instruction))
-    records.got(resolved(dut.instruction))
+    records.compare(resolved(dut.instruction), pack(LAYOUT, fields), str(instruction))
     fault = Fault.NONE if is_executed(CHIP, instruction) else Fault.OPERATION
-    faults.expect(fault.value, str(instruction))
-    faults.got(resolved(dut.fault))
+    faults.compare(resolved(dut.fault), fault.value, str(instruction))
 
 
 def boards_of(frame):
@@ -61,69 +48,59 @@ def boards_of(frame):
     return frame.scoreboard("instruction", LAYOUT), frame.scoreboard("fault", Fault)
 
 
-@covers("decode.fields", "An instruction's field is at another place on the other chip")
-@cocotb.test(**LIMIT)
-async def every_instruction(dut):
+@BENCH.test("decode.fields", "An instruction's field is at another place on the other chip")
+async def every_instruction(frame):
     """Every instruction of the chip with random fields; the whole record equal to golden's decode."""
     rng = pauses.rng("fields")
-    async with bench(dut, SIGNATURE) as frame:
-        boards = boards_of(frame)
-        coverage = frame.coverage([encoding.name for encoding in ENCODINGS[CHIP]])
-        for encoding in ENCODINGS[CHIP]:
-            coverage.hit(encoding.name)
-            for _ in range(CASES):
-                await check(dut, boards, random_word(rng, encoding))
+    boards = boards_of(frame)
+    coverage = frame.coverage([encoding.name for encoding in ENCODINGS[CHIP]])
+    for encoding in ENCODINGS[CHIP]:
+        coverage.hit(encoding.name)
+        for _ in range(CASES):
+            await check(frame.dut, boards, random_word(rng, encoding))
 
 
-@covers("decode.alone", "A field that is a bit too wide takes its neighbour's")
-@cocotb.test(**LIMIT)
-async def every_field_alone(dut):
+@BENCH.test("decode.alone", "A field that is a bit too wide takes its neighbour's")
+async def every_field_alone(frame):
     """All ones in one field and zeros in the others."""
-    async with bench(dut, SIGNATURE) as frame:
-        boards = boards_of(frame)
-        for encoding in ENCODINGS[CHIP]:
-            for each in encoding.fields:
-                ones = (1 << each.width) - 1 << each.low
-                await check(dut, boards, encoding.opcode << OPCODE_LOW | ones)
+    boards = boards_of(frame)
+    for encoding in ENCODINGS[CHIP]:
+        for each in encoding.fields:
+            ones = (1 << each.width) - 1 << each.low
+            await check(frame.dut, boards, encoding.opcode << OPCODE_LOW | ones)
 
 
-@covers("decode.stray", "Such a word is refused")
-@cocotb.test(**LIMIT)
-async def bits_of_no_field(dut):
+@BENCH.test("decode.stray", "Such a word is refused")
+async def bits_of_no_field(frame):
     """Each bit of no field of each instruction, alone."""
     rng = pauses.rng("fields")
-    async with bench(dut, SIGNATURE) as frame:
-        boards = boards_of(frame)
-        await check(dut, boards, ENCODINGS[CHIP][1].opcode << OPCODE_LOW)
-        for encoding in ENCODINGS[CHIP]:
-            for bit in range(OPCODE_LOW):
-                if not encoding.used_bits >> bit & 1:
-                    await check(dut, boards, random_word(rng, encoding) | 1 << bit)
+    boards = boards_of(frame)
+    await check(frame.dut, boards, ENCODINGS[CHIP][1].opcode << OPCODE_LOW)
+    for encoding in ENCODINGS[CHIP]:
+        for bit in range(OPCODE_LOW):
+            if not encoding.used_bits >> bit & 1:
+                await check(frame.dut, boards, random_word(rng, encoding) | 1 << bit)
 
 
-@covers("decode.opcodes", "An opcode that no instruction has is refused")
-@cocotb.test(**LIMIT)
-async def every_opcode(dut):
+@BENCH.test("decode.opcodes", "An opcode that no instruction has is refused")
+async def every_opcode(frame):
     """All 256 opcodes."""
-    async with bench(dut, SIGNATURE) as frame:
-        boards = boards_of(frame)
-        coverage = frame.coverage(["known", "unknown"])
-        for opcode in range(256):
-            coverage.hit("known" if opcode in BY_OPCODE[CHIP] else "unknown")
-            await check(dut, boards, opcode << OPCODE_LOW)
+    boards = boards_of(frame)
+    coverage = frame.coverage(["known", "unknown"])
+    for opcode in range(256):
+        coverage.hit("known" if opcode in BY_OPCODE[CHIP] else "unknown")
+        await check(frame.dut, boards, opcode << OPCODE_LOW)
 
 
-@covers("decode.values", "A value that the documents do not allow is refused, and no other")
-@cocotb.test(**LIMIT)
-async def every_value(dut):
+@BENCH.test("decode.values", "A value that the documents do not allow is refused, and no other")
+async def every_value(frame):
     """Every value of each field of up to five bits, and the ends of the others, beside zeros and beside random fields."""
     rng = pauses.rng("fields")
-    async with bench(dut, SIGNATURE) as frame:
-        boards = boards_of(frame)
-        for encoding in ENCODINGS[CHIP]:
-            for each in encoding.fields:
-                last = (1 << each.width) - 1
-                for value in range(last + 1) if each.width <= 5 else (0, 1, last - 1, last):
-                    own = value << each.low
-                    await check(dut, boards, encoding.opcode << OPCODE_LOW | own)
-                    await check(dut, boards, random_word(rng, encoding) & ~(last << each.low) | own)
+    boards = boards_of(frame)
+    for encoding in ENCODINGS[CHIP]:
+        for each in encoding.fields:
+            last = (1 << each.width) - 1
+            for value in range(last + 1) if each.width <= 5 else (0, 1, last - 1, last):
+                own = value << each.low
+                await check(frame.dut, boards, encoding.opcode << OPCODE_LOW | own)
+                await check(frame.dut, boards, random_word(rng, encoding) & ~(last << each.low) | own)

@@ -1,12 +1,7 @@
-"""Bench of the Matrix unit's operands: every instruction in random states, against golden's operands and golden's ZEROACC.
+"""Bench of the Matrix unit's operands: every instruction in random states, against golden's operands and golden's ZEROACC."""
 
-``BITPATH_CASES`` sets the states of each instruction.
-"""
-
-import os
 from random import Random
 
-import cocotb
 import numpy as np
 from cocotb.triggers import Timer
 
@@ -29,12 +24,7 @@ from bitpath.rtl.tensix.core.matrix_operands import Implied, MatrixOperands
 from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.rtl.tensix.matrix.instruction import Instruction as Record
 from bitpath.rtl.tensix.matrix.instruction import Opcode, Zeroed
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.coverage import cross
-from bitpath.verif.kit.packing import pack, unpack
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import UnitBench, cases, cross, pack, pauses, resolved, unpack
 from bitpath.verif.tensix.program.golden_core import MATH
 from bitpath.verif.tensix.program.views import (
     other_fields,
@@ -46,11 +36,10 @@ from bitpath.verif.tensix.program.views import (
     view_of,
 )
 
-CONFIG = config_from_environment(ChipConfig)
+BENCH = UnitBench(MatrixOperands, ChipConfig)
+CONFIG = BENCH.config
 CHIP = CONFIG.chip
-SIGNATURE = MatrixOperands(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "40"))
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+CASES = cases(40)
 L1_BYTES = 64
 FATES = ("executed", "refused")
 
@@ -128,30 +117,25 @@ def expected_record(state: State, instruction: Instruction) -> tuple[bool, dict]
     return refused, record
 
 
-@covers(
-    "matrix_operands.products",
-    "Each kind aligns its rows in its own way, and Blackhole reads formats from the banks",
+@BENCH.test(
+    "matrix_operands.products", "Each kind aligns its rows in its own way, and Blackhole reads formats from the banks"
 )
-@cocotb.test(**LIMIT)
-async def products(dut):
+async def products(frame):
     """Every product in random states, with formats of every style, configured or implied: the whole record, or a
     refusal where golden refuses."""
     rng = pauses.rng("states")
-    async with bench(dut, SIGNATURE) as frame:
-        records, flags = frame.scoreboard("o", Record), frame.scoreboard("refused", 1)
-        coverage = frame.coverage(cross(PRODUCTS, FATES))
-        for name in PRODUCTS:
-            for case in range(CASES):
-                state, instruction = any_state(rng), random_instruction(CHIP, rng, name)
-                refused, bits = await applied(dut, rng, state, instruction)
-                shown = f"case {case}, {instruction}"
-                expected, record = expected_record(state, instruction)
-                flags.expect(int(expected), shown)
-                flags.got(refused)
-                coverage.hit(f"{name}/{FATES[expected]}")
-                if not expected:
-                    records.expect(pack(Record, record), shown)
-                    records.got(bits)
+    records, flags = frame.scoreboard("o", Record), frame.scoreboard("refused", 1)
+    coverage = frame.coverage(cross(PRODUCTS, FATES))
+    for name in PRODUCTS:
+        for case in range(CASES):
+            state, instruction = any_state(rng), random_instruction(CHIP, rng, name)
+            refused, bits = await applied(frame.dut, rng, state, instruction)
+            shown = f"case {case}, {instruction}"
+            expected, record = expected_record(state, instruction)
+            flags.compare(refused, int(expected), shown)
+            coverage.hit(f"{name}/{FATES[expected]}")
+            if not expected:
+                records.compare(bits, pack(Record, record), shown)
 
 
 def zeroed_rows(state: State, record: dict) -> np.ndarray:
@@ -170,38 +154,38 @@ def zeroed_rows(state: State, record: dict) -> np.ndarray:
     return rows
 
 
-@covers(
+@BENCH.test(
     "matrix_operands.zeroed",
     "A 32-bit row has its flag at another place, and Blackhole goes on in the other half",
     "ZEROACCs of every mode, with any counter and offset: the rows of the record are those that golden makes "
     "undefined; 16 rows that there are not are refused",
 )
-@cocotb.test(**LIMIT)
-async def zeroed(dut):
+async def zeroed(frame):
     """ZEROACCs in every mode: the rows of the record are those that golden makes undefined; for 16 rows that there are not the unit
     idles."""
     rng = pauses.rng("states")
-    async with bench(dut, SIGNATURE) as frame:
-        rows, flags = frame.scoreboard("rows", DST16_ROWS, output="o"), frame.scoreboard("flags", 2, output="idles")
-        coverage = frame.coverage([mode.name for mode in Zeroed])
-        for mode in Zeroed:
-            coverage.hit(mode.name)
-            for case in range(2 * CASES):
-                state = any_state(rng)
-                operand = case % 64 if mode is Zeroed.SIXTEEN and case % 3 else rng.getrandbits(8)
-                instruction = random_instruction(CHIP, rng, "ZEROACC", mode=mode.value, revert=0, operand=operand)
-                refused, bits = await applied(dut, rng, state, instruction)
-                record = unpack(Record, bits)
-                state.dst.defined[:] = True
-                zeroacc(state, MATH, instruction)
-                undefined = ~state.dst.defined
-                shown = f"case {case}, {instruction}"
-                # Golden does nothing to 16 rows that do not exist.
-                flags.expect(int(not undefined.any()), shown)
-                flags.got(resolved(dut.idles) | refused << 1)
-                if undefined.any():
-                    assert Opcode(record["opcode"]) is Opcode.ZEROACC
-                    assert mode is Zeroed.SIXTEEN or not record["dst32"]
-                    assert not any(record[f"{what}_{side}"] for what in ("flip", "release") for side in "ab")
-                    rows.expect(int.from_bytes(np.packbits(undefined).tobytes()), shown)
-                    rows.got(int.from_bytes(np.packbits(zeroed_rows(state, record)).tobytes()))
+    rows, flags = frame.scoreboard("rows", DST16_ROWS, output="o"), frame.scoreboard("flags", 2, output="idles")
+    coverage = frame.coverage([mode.name for mode in Zeroed])
+    for mode in Zeroed:
+        coverage.hit(mode.name)
+        for case in range(2 * CASES):
+            state = any_state(rng)
+            operand = case % 64 if mode is Zeroed.SIXTEEN and case % 3 else rng.getrandbits(8)
+            instruction = random_instruction(CHIP, rng, "ZEROACC", mode=mode.value, revert=0, operand=operand)
+            refused, bits = await applied(frame.dut, rng, state, instruction)
+            record = unpack(Record, bits)
+            state.dst.defined[:] = True
+            zeroacc(state, MATH, instruction)
+            undefined = ~state.dst.defined
+            shown = f"case {case}, {instruction}"
+            # Golden does nothing to 16 rows that do not exist.
+            flags.compare(resolved(frame.dut.idles) | refused << 1, int(not undefined.any()), shown)
+            if undefined.any():
+                assert Opcode(record["opcode"]) is Opcode.ZEROACC
+                assert mode is Zeroed.SIXTEEN or not record["dst32"]
+                assert not any(record[f"{what}_{side}"] for what in ("flip", "release") for side in "ab")
+                rows.compare(
+                    int.from_bytes(np.packbits(zeroed_rows(state, record)).tobytes()),
+                    int.from_bytes(np.packbits(undefined).tobytes()),
+                    shown,
+                )

@@ -1,13 +1,8 @@
-"""Bench of the moves' operands: what the record does to SrcA, SrcB, Dst and their banks is what golden's instruction does.
+"""Bench of the moves' operands: what the record does to SrcA, SrcB, Dst and their banks is what golden's instruction does."""
 
-``BITPATH_CASES`` sets the states of each instruction.
-"""
-
-import os
 from copy import deepcopy
 from random import Random
 
-import cocotb
 import numpy as np
 from cocotb.triggers import Timer
 
@@ -20,12 +15,7 @@ from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import BANKS, FIELD_VALUES, MOVES
 from bitpath.rtl.tensix.core.matrix_operands import Implied, MoveOperands
 from bitpath.rtl.tensix.matrix.mover import Move, MoveKind
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.coverage import cross
-from bitpath.verif.kit.packing import pack, unpack
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import UnitBench, cases, cross, pack, pauses, resolved, unpack
 from bitpath.verif.tensix.matrix.moving import Registers, apply
 from bitpath.verif.tensix.program.golden_core import MATH
 from bitpath.verif.tensix.program.views import (
@@ -38,11 +28,10 @@ from bitpath.verif.tensix.program.views import (
     view_of,
 )
 
-CONFIG = config_from_environment(ChipConfig)
+BENCH = UnitBench(MoveOperands, ChipConfig)
+CONFIG = BENCH.config
 CHIP = CONFIG.chip
-SIGNATURE = MoveOperands(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "40"))
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+CASES = cases(40)
 L1_BYTES = 64
 CHANGES = (*(name for name in BANKS if CHIP is Chip.WORMHOLE or name != "SETDVALID"), "SETRWC")
 """Instructions that clear banks or change their owners."""
@@ -144,23 +133,21 @@ def at_rest(instruction: Instruction) -> bool:
     return bool(instruction["reset"] if instruction.name == "CLEARDVALID" else instruction["sources"])
 
 
-@covers(
+@BENCH.test(
     "move_operands.moves",
     "Rows are aligned to their number, formats configured or implied, and a low half leaves the upper one",
 )
-@cocotb.test(**LIMIT)
-async def moves(dut):
+async def moves(frame):
     """Every move in random states: the rows that the record changes, word by word, are those that golden changes."""
     rng = pauses.rng("states")
-    async with bench(dut, SIGNATURE) as frame:
-        rows, flags = frame.scoreboard("rows", 32 * (COLUMNS + 1), output="o"), frame.scoreboard("refused", 1)
-        coverage = frame.coverage(each for each in cross(MOVES, FATES) if each != "TRNSPSRCB/refused")
-        for name in MOVES:
-            for case in range(CASES):
-                state, instruction = any_state(rng), any_instruction(rng, name)
-                fate = await compared(dut, rng, state, instruction, (rows, flags), f"case {case}, {instruction}")
-                coverage.hit(f"{name}/{fate}")
-                assert not resolved(dut.rests)
+    rows, flags = frame.scoreboard("rows", 32 * (COLUMNS + 1), output="o"), frame.scoreboard("refused", 1)
+    coverage = frame.coverage(each for each in cross(MOVES, FATES) if each != "TRNSPSRCB/refused")
+    for name in MOVES:
+        for case in range(CASES):
+            state, instruction = any_state(rng), any_instruction(rng, name)
+            fate = await compared(frame.dut, rng, state, instruction, (rows, flags), f"case {case}, {instruction}")
+            coverage.hit(f"{name}/{fate}")
+            assert not resolved(frame.dut.rests)
 
 
 async def compared(dut, rng: Random, state: State, instruction: Instruction, boards: tuple, shown: str) -> str:
@@ -175,42 +162,40 @@ async def compared(dut, rng: Random, state: State, instruction: Instruction, boa
         UNITS[instruction.name](state, MATH, instruction)
     except ValueError:
         refused = True
-    flags.expect(int(refused), shown)
-    flags.got(resolved(dut.refused))
+    flags.compare(resolved(dut.refused), int(refused), shown)
     if not refused:
         moved(by_record, record, resolved(dut.format))
         after, got = rows_of(state), rows_of(by_record)
         for row in np.flatnonzero(((after != before) | (got != before)).any(axis=1)):
-            rows.expect(int.from_bytes(after[row].tobytes(), "little"), f"{shown}, row {row}")
-            rows.got(int.from_bytes(got[row].tobytes(), "little"))
+            rows.compare(
+                int.from_bytes(got[row].tobytes(), "little"),
+                int.from_bytes(after[row].tobytes(), "little"),
+                f"{shown}, row {row}",
+            )
     return FATES[refused]
 
 
-@covers("move_operands.changes", "An unpacker must be at rest when its bank changes")
-@cocotb.test(**LIMIT)
-async def changes(dut):
+@BENCH.test("move_operands.changes", "An unpacker must be at rest when its bank changes")
+async def changes(frame):
     """Every instruction that clears banks or changes their owners: words, owners, pointers and implied formats."""
     rng = pauses.rng("states")
-    async with bench(dut, SIGNATURE) as frame:
-        rows, flags = frame.scoreboard("rows", 32 * (COLUMNS + 1), output="o"), frame.scoreboard("refused", 1)
-        owners, rests = frame.scoreboard("owners", 8, output="o"), frame.scoreboard("rests", 1)
-        formats = frame.scoreboard("format", 4)
-        coverage = frame.coverage(CHANGES)
-        for name in CHANGES:
-            coverage.hit(name)
-            for case in range(CASES):
-                state, instruction = any_state(rng), any_instruction(rng, name)
-                shown = f"case {case}, {instruction}"
-                by_record = deepcopy(state)
-                assert await compared(dut, rng, state, instruction, (rows, flags), shown) == FATES[0]
-                bits = unpack(Move, resolved(dut.o))
-                moved(by_record, {each: bits[each] for each in Move.as_shape().members}, resolved(dut.format))
-                owners.expect(owners_of(state), shown)
-                owners.got(owners_of(by_record))
-                if name != "SETRWC":
-                    rests.expect(int(at_rest(instruction)), shown)
-                    rests.got(resolved(dut.rests))
-                if name == "UNPACR_NOP":
-                    unpacker = instruction["unpacker"]
-                    formats.expect(state.config.read("unpack_out_format", MATH, unpacker), shown)
-                    formats.got(resolved(dut.format))
+    dut = frame.dut
+    rows, flags = frame.scoreboard("rows", 32 * (COLUMNS + 1), output="o"), frame.scoreboard("refused", 1)
+    owners, rests = frame.scoreboard("owners", 8, output="o"), frame.scoreboard("rests", 1)
+    formats = frame.scoreboard("format", 4)
+    coverage = frame.coverage(CHANGES)
+    for name in CHANGES:
+        coverage.hit(name)
+        for case in range(CASES):
+            state, instruction = any_state(rng), any_instruction(rng, name)
+            shown = f"case {case}, {instruction}"
+            by_record = deepcopy(state)
+            assert await compared(dut, rng, state, instruction, (rows, flags), shown) == FATES[0]
+            bits = unpack(Move, resolved(dut.o))
+            moved(by_record, {each: bits[each] for each in Move.as_shape().members}, resolved(dut.format))
+            owners.compare(owners_of(by_record), owners_of(state), shown)
+            if name != "SETRWC":
+                rests.compare(resolved(dut.rests), int(at_rest(instruction)), shown)
+            if name == "UNPACR_NOP":
+                unpacker = instruction["unpacker"]
+                formats.compare(resolved(dut.format), state.config.read("unpack_out_format", MATH, unpacker), shown)

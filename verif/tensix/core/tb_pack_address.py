@@ -1,14 +1,9 @@
-"""Bench of the packers' addresses: PACRs in random states, against the stores that golden makes of them.
+"""Bench of the packers' addresses: PACRs in random states, against the stores that golden makes of them."""
 
-``BITPATH_CASES`` sets the random states.
-"""
-
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-import cocotb
 from cocotb.triggers import Timer
 
 from bitpath.golden.tensix.convert.pack import ACCUMULATING_FORMATS
@@ -30,11 +25,7 @@ from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import ZERO_FIELDS
 from bitpath.rtl.tensix.core.pack_address import PackAddress
 from bitpath.rtl.tensix.core.row_packer import ADDRESS_BITS, PACKERS, SOURCES, pack_rows_layout
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.packing import pack, unpack
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import UnitBench, cases, pack, pauses, resolved, unpack
 from bitpath.verif.tensix.program.loads import ALL_COLUMNS, packings
 from bitpath.verif.tensix.program.programs import THREADS
 from bitpath.verif.tensix.program.views import (
@@ -48,12 +39,11 @@ from bitpath.verif.tensix.program.views import (
     view_of,
 )
 
-CONFIG = config_from_environment(ChipConfig)
+BENCH = UnitBench(PackAddress, ChipConfig)
+CONFIG = BENCH.config
 CHIP = CONFIG.chip
-SIGNATURE = PackAddress(CONFIG).signature
 LAYOUT = pack_rows_layout(CONFIG)
-CASES = int(os.environ.get("BITPATH_CASES", "200"))
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+CASES = cases(200)
 LINE = 16
 """Bytes that an address of L1 counts."""
 LINES = 1 << ADDRESS_BITS
@@ -183,11 +173,7 @@ def refused(state: State, thread: int, instruction: Instruction, stores: list[St
     """Whether a core refuses a PACR that golden executes."""
     read, first = state.config.read, stores[0]
     alike = {(each.mid_format, each.out_format, each.accumulates) for each in stores} | {
-        (
-            read("pack_in_format", thread, 0),
-            read("pack_out_format", thread, 0),
-            bool(read("l1_accumulate", thread, 0)),
-        )
+        (read("pack_in_format", thread, 0), read("pack_out_format", thread, 0), bool(read("l1_accumulate", thread, 0)))
     }
     rows = first.count // COLUMNS
     beyond = any(row + max(rows, 1) > DST32_ROWS for row in firsts(instruction, stores).values())
@@ -243,31 +229,32 @@ def found_record(bits: int, expected: dict) -> dict:
     return record
 
 
-@covers("pack_address.stores", "Packers have offsets and addresses of their own, and Blackhole's interfaces four rows")
-@cocotb.test(**LIMIT)
-async def stores(dut):
+@BENCH.test(
+    "pack_address.stores", "Packers have offsets and addresses of their own, and Blackhole's interfaces four rows"
+)
+async def stores(frame):
     """PACRs of every pair of formats in random states of configuration and counters: rows of Dst, addresses and
     control, or a refusal where golden refuses."""
     rng = pauses.rng("states")
-    async with bench(dut, SIGNATURE) as frame:
-        records, flags = frame.scoreboard("o", LAYOUT), frame.scoreboard("refused", 1)
-        coverage = frame.coverage(FATES)
-        for number in range(CASES):
-            case = Case(rng)
-            state, thread, instruction = case.state, case.thread, case.instruction
-            dut.view.value = view_of(state, thread, instruction, other_fields(CHIP, rng, ("PACR",)))
-            await Timer(1, unit="ns")
-            shown = f"case {number}, thread {thread}, {case.mid!r} to {case.out!r}, {instruction}"
-            try:
-                found = stores_of(state, thread, instruction)
-                pacr(state, thread, instruction)
-                refuses = refused(state, thread, instruction, found)
-            except ValueError as error:
-                found, refuses = error, True
-            coverage.hit(FATES[refuses])
-            flags.expect(int(refuses), f"{shown}, {found}")
-            flags.got(resolved(dut.refused))
-            if not refuses:
-                record = expected_record(state, thread, instruction, found)
-                records.expect(pack(LAYOUT, record), f"{shown}, {found}")
-                records.got(pack(LAYOUT, found_record(resolved(dut.o), record)))
+    dut = frame.dut
+    records, flags = frame.scoreboard("o", LAYOUT), frame.scoreboard("refused", 1)
+    coverage = frame.coverage(FATES)
+    for number in range(CASES):
+        case = Case(rng)
+        state, thread, instruction = case.state, case.thread, case.instruction
+        dut.view.value = view_of(state, thread, instruction, other_fields(CHIP, rng, ("PACR",)))
+        await Timer(1, unit="ns")
+        shown = f"case {number}, thread {thread}, {case.mid!r} to {case.out!r}, {instruction}"
+        try:
+            found = stores_of(state, thread, instruction)
+            pacr(state, thread, instruction)
+            refuses = refused(state, thread, instruction, found)
+        except ValueError as error:
+            found, refuses = error, True
+        coverage.hit(FATES[refuses])
+        flags.compare(resolved(dut.refused), int(refuses), f"{shown}, {found}")
+        if not refuses:
+            record = expected_record(state, thread, instruction, found)
+            records.compare(
+                pack(LAYOUT, found_record(resolved(dut.o), record)), pack(LAYOUT, record), f"{shown}, {found}"
+            )

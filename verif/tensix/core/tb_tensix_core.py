@@ -1,7 +1,6 @@
 """Bench of the core: products, loads and stores of every format, the end of L1, random instructions, refused words, resets.
 
-Golden's `Core` runs the same words: the result's bytes and each thread's words are equal. ``BITPATH_CASES`` sets the programs of a
-test, ``BITPATH_LOADS`` the loads.
+Golden's `Core` runs the same words: the result's bytes and each thread's words are equal.
 """
 
 import os
@@ -22,10 +21,7 @@ from bitpath.rtl.tensix.core.l1_memory import LINES
 from bitpath.rtl.tensix.core.tensix_core import TensixCore
 from bitpath.rtl.tensix.core.wait_gate import EVERY, UNITS
 from bitpath.rtl.tensix.faults import Fault
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench, config_from_environment
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import ENGINE_PATIENCE_CYCLES, Bench, UnitBench, cases, pauses, resolved
 from bitpath.verif.tensix.program.golden_core import (
     MATH,
     fault_of,
@@ -37,7 +33,6 @@ from bitpath.verif.tensix.program.golden_core import (
 from bitpath.verif.tensix.program.host import CoreHost, Run
 from bitpath.verif.tensix.program.loads import (
     Load,
-    cases,
     executed,
     load_program,
     packings,
@@ -45,6 +40,7 @@ from bitpath.verif.tensix.program.loads import (
     random_store,
     zeros_from,
 )
+from bitpath.verif.tensix.program.loads import cases as load_cases
 from bitpath.verif.tensix.program.programs import (
     DATUM_BYTES,
     DATUMS,
@@ -56,11 +52,10 @@ from bitpath.verif.tensix.program.programs import (
     product_program,
 )
 
-CONFIG = config_from_environment(TensixCoreConfig)
+BENCH = UnitBench(TensixCore, TensixCoreConfig, ms=1000, patience=ENGINE_PATIENCE_CYCLES)
+CONFIG = BENCH.config
 CHIP = CONFIG.chip
-SIGNATURE = TensixCore(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "1"))
-LIMIT = {"timeout_time": 1000, "timeout_unit": "ms"}
+CASES = cases(1)
 NOP = encode("NOP", chip=CHIP)
 MVMUL = BY_NAME[CHIP]["MVMUL"].opcode
 MVMULS, ADDRESS_CYCLES, TILE_ROWS = 16, 2, 64
@@ -149,73 +144,60 @@ class CoreSession:
                 f"{case}, thread {thread}: {len(got)} words, not {len(words[thread])}"
             )
             for right, real in zip(words[thread], got, strict=True):
-                self._words.expect(right, case)
-                self._words.got(real)
+                self._words.compare(real, right, case)
         for place, (right, real) in enumerate(
             zip(expected.tolist(), (await self.host.read(*program.result)).tolist(), strict=True)
         ):
-            self._memory.expect(right, f"{case}, byte {place}")
-            self._memory.got(real)
+            self._memory.compare(real, right, f"{case}, byte {place}")
         if mixed is None:
             self.host.check_accepted(case)
         return run
 
 
-def opened(dut) -> object:
-    """Return the bench frame of a core."""
-    return bench(dut, SIGNATURE, drain=False, patience=ENGINE_PATIENCE_CYCLES)
-
-
-@covers(
+@BENCH.test(
     "tensix_core.products",
     "Configuration, addresses and modes must reach the units while other threads go on, whichever thread asks",
 )
-@cocotb.test(**LIMIT)
-async def products(dut):
+async def products(frame):
     """Products in every pair of formats, random fidelities, one and two tiles along K, in every tile of Dst, each role
     on every thread."""
     rng = pauses.rng("products")
-    async with opened(dut) as frame:
-        coverage = frame.coverage([f"{fmt.name} {out.name} {dst32}" for fmt, out, dst32 in KINDS])
-        session = CoreSession(frame, gap=0.3)
-        for case in range(max(CASES, DST16_ROWS // TILE_ROWS)):
-            kind = KINDS[case % len(KINDS)]
-            fidelity = Fidelity.HIFI4 if kind[0] is Format.INT8 else rng.choice([*Fidelity])
-            program = random_product(rng, kind, fidelity, rng.choice((1, 2)), place=case)
-            await session.check(program, f"{kind}, {fidelity}")
-            coverage.hit(f"{kind[0].name} {kind[1].name} {kind[2]}")
+    coverage = frame.coverage([f"{fmt.name} {out.name} {dst32}" for fmt, out, dst32 in KINDS])
+    session = CoreSession(frame, gap=0.3)
+    for case in range(max(CASES, DST16_ROWS // TILE_ROWS)):
+        kind = KINDS[case % len(KINDS)]
+        fidelity = Fidelity.HIFI4 if kind[0] is Format.INT8 else rng.choice([*Fidelity])
+        program = random_product(rng, kind, fidelity, rng.choice((1, 2)), place=case)
+        await session.check(program, f"{kind}, {fidelity}")
+        coverage.hit(f"{kind[0].name} {kind[1].name} {kind[2]}")
 
 
-@covers("tensix_core.rate", "An expansion must not lose a cycle between its replays")
-@cocotb.test(**LIMIT)
-async def every_cycle_multiplies(dut):
+@BENCH.test("tensix_core.rate", "An expansion must not lose a cycle between its replays")
+async def every_cycle_multiplies(frame):
     """One and four phases: an MVMUL in each cycle in which the Matrix unit takes one, from the first to the last."""
     rng = pauses.rng("products")
-    async with opened(dut) as frame:
-        session = CoreSession(frame)
-        for fidelity, mvmuls in ((Fidelity.LOFI, 16), (Fidelity.HIFI4, 64)):
-            run = await session.check(random_product(rng, KINDS[0], fidelity, 1), str(fidelity))
-            times = run.of_opcode(MATH, MVMUL)
-            assert len(times) == mvmuls
-            assert times[-1] - times[0] == (mvmuls - 1) * CONFIG.unit.passes
+    session = CoreSession(frame)
+    for fidelity, mvmuls in ((Fidelity.LOFI, 16), (Fidelity.HIFI4, 64)):
+        run = await session.check(random_product(rng, KINDS[0], fidelity, 1), str(fidelity))
+        times = run.of_opcode(MATH, MVMUL)
+        assert len(times) == mvmuls
+        assert times[-1] - times[0] == (mvmuls - 1) * CONFIG.unit.passes
 
 
-@covers("tensix_core.loads", "Block floats have their exponents at another place, and every mode its own addresses")
-@cocotb.test(**LIMIT)
-async def loads(dut):
+@BENCH.test("tensix_core.loads", "Block floats have their exponents at another place, and every mode its own addresses")
+async def loads(frame):
     """UNPACRs of every format, plain, transposed, tilised, to Dst, with a forced exponent and as zeros, from random
     places to random rows."""
     rng = pauses.rng("loads")
-    async with opened(dut) as frame:
-        session = CoreSession(frame)
-        modes = cases(CHIP)
-        rng.shuffle(modes)
-        modes = modes[: int(os.environ.get("BITPATH_LOADS", len(modes)))]
-        coverage = frame.coverage(f"{mode} {fmt.name}" for mode, fmt in modes)
-        for mode, fmt in modes:
-            load, program = legal_load(rng, mode, fmt)
-            await session.check(program, str(load))
-            coverage.hit(f"{mode} {fmt.name}")
+    session = CoreSession(frame)
+    modes = load_cases(CHIP)
+    rng.shuffle(modes)
+    modes = modes[: int(os.environ.get("BITPATH_LOADS", len(modes)))]
+    coverage = frame.coverage(f"{mode} {fmt.name}" for mode, fmt in modes)
+    for mode, fmt in modes:
+        load, program = legal_load(rng, mode, fmt)
+        await session.check(program, str(load))
+        coverage.hit(f"{mode} {fmt.name}")
 
 
 def legal_load(rng: Random, mode: str, fmt: Format) -> tuple[Load, CoreProgram]:
@@ -230,204 +212,184 @@ def legal_load(rng: Random, mode: str, fmt: Format) -> tuple[Load, CoreProgram]:
         return load, program
 
 
-@covers("tensix_core.stores", "The packer's control comes from registers of several units")
-@cocotb.test(**LIMIT)
-async def stores(dut):
+@BENCH.test("tensix_core.stores", "The packer's control comes from registers of several units")
+async def stores(frame):
     """PACRs in every pair of formats that a core executes, with random ReLU, edge mask and sum in L1."""
     rng = pauses.rng("stores")
-    async with opened(dut) as frame:
-        session = CoreSession(frame)
-        every = [packing for packing in packings(CHIP) if executed(CHIP, packing)]
-        rng.shuffle(every)
-        for packing in every[: int(os.environ.get("BITPATH_LOADS", len(every)))]:
-            await session.check(random_store(rng, CHIP, packing), str(packing))
+    session = CoreSession(frame)
+    every = [packing for packing in packings(CHIP) if executed(CHIP, packing)]
+    rng.shuffle(every)
+    for packing in every[: int(os.environ.get("BITPATH_LOADS", len(every)))]:
+        await session.check(random_store(rng, CHIP, packing), str(packing))
 
 
-@covers("tensix_core.end_of_l1", "A packer that went on at address 0 would destroy another program's data in silence")
-@cocotb.test(**LIMIT)
-async def the_end_of_l1(dut):
+@BENCH.test(
+    "tensix_core.end_of_l1", "A packer that went on at address 0 would destroy another program's data in silence"
+)
+async def the_end_of_l1(frame):
     """PACRs of one packer that fill L1 to its end, pass it, or begin before it without room: bytes at both ends of L1,
     and the flag."""
     source = np.random.default_rng(pauses.rng("end").getrandbits(32))
     size, lines = CONFIG.l1_words * WORD_BYTES, CONFIG.l1_words * LINES
-    async with opened(dut) as frame:
-        host = CoreHost(frame, CONFIG)
-        data = frame.scoreboard("L1", 8, output="data")
-        faults = frame.scoreboard("fault", Fault, output=f"fault_{MATH}")
-        # Rooms for a half, one, and up to two and a quarter of a PACR's four rows.
-        for fmt, quarters in product((Format.FP32, Format.BF16, Format.FP8), (2, 4, 6, 8, 9)):
-            room = quarters * DATUM_BYTES[fmt]
-            await frame.reset()
-            begin, end = source.integers(1, 256, (2, 8 * WORD_BYTES), np.uint8)
-            memory = ((0, begin), (size - end.size, end))
-            core = golden_core(CHIP, CoreProgram(words=((),) * THREADS, memory=memory), l1_bytes=size)
-            before, pacr = zeros_from(CHIP, fmt, lines - room), encode("PACR", chip=CHIP)
-            core.push(MATH, before)
-            core.run()
-            fates = [fault_of(CHIP, core, MATH, pacr) for _ in range(3)]
-            run = await host.play(CoreProgram(words=((), (*before, *[pacr] * len(fates)), ()), memory=memory))
-            first = next((place for place, fault in enumerate(fates) if fault is not Fault.NONE), 0)
-            fault, number = host.faults()[MATH]
-            faults.expect(fates[first].value, f"{fmt.name}, room for {room} lines, {fates}")
-            faults.got(fault.value)
-            if fault is not Fault.NONE:
-                assert number == len(run.words[MATH]) - len(fates) + first
-            for address, content in memory:
-                found = await host.read(address, content.size)
-                for place, real in enumerate(found.tolist(), address):
-                    data.expect(int(core.l1[place]), f"{fmt.name}, room for {room} lines, byte {place}")
-                    data.got(real)
+    host = CoreHost(frame, CONFIG)
+    data = frame.scoreboard("L1", 8, output="data")
+    faults = frame.scoreboard("fault", Fault, output=f"fault_{MATH}")
+    # Rooms for a half, one, and up to two and a quarter of a PACR's four rows.
+    for fmt, quarters in product((Format.FP32, Format.BF16, Format.FP8), (2, 4, 6, 8, 9)):
+        room = quarters * DATUM_BYTES[fmt]
+        await frame.reset()
+        begin, end = source.integers(1, 256, (2, 8 * WORD_BYTES), np.uint8)
+        memory = ((0, begin), (size - end.size, end))
+        core = golden_core(CHIP, CoreProgram(words=((),) * THREADS, memory=memory), l1_bytes=size)
+        before, pacr = zeros_from(CHIP, fmt, lines - room), encode("PACR", chip=CHIP)
+        core.push(MATH, before)
+        core.run()
+        fates = [fault_of(CHIP, core, MATH, pacr) for _ in range(3)]
+        run = await host.play(CoreProgram(words=((), (*before, *[pacr] * len(fates)), ()), memory=memory))
+        first = next((place for place, fault in enumerate(fates) if fault is not Fault.NONE), 0)
+        fault, number = host.faults()[MATH]
+        faults.compare(fault.value, fates[first].value, f"{fmt.name}, room for {room} lines, {fates}")
+        if fault is not Fault.NONE:
+            assert number == len(run.words[MATH]) - len(fates) + first
+        for address, content in memory:
+            found = await host.read(address, content.size)
+            for place, real in enumerate(found.tolist(), address):
+                data.compare(real, int(core.l1[place]), f"{fmt.name}, room for {room} lines, byte {place}")
 
 
-@covers("tensix_core.registers", "What an earlier kernel left must not change the next one's result")
-@cocotb.test(**LIMIT)
-async def every_register(dut):
+@BENCH.test("tensix_core.registers", "What an earlier kernel left must not change the next one's result")
+async def every_register(frame):
     """Products behind words that fill and clear every register of both banks, use counters and semaphores at random,
     and clear every block of Dst."""
     rng = pauses.rng("registers")
-    async with opened(dut) as frame:
-        session = CoreSession(frame)
-        for case in range(CASES):
-            program = random_product(rng, KINDS[case % len(KINDS)], Fidelity.HIFI4, 1)
-            words = with_preface(rng, CHIP, program.words)
-            await session.check(replace(program, words=words), f"case {case}")
+    session = CoreSession(frame)
+    for case in range(CASES):
+        program = random_product(rng, KINDS[case % len(KINDS)], Fidelity.HIFI4, 1)
+        words = with_preface(rng, CHIP, program.words)
+        await session.check(replace(program, words=words), f"case {case}")
 
 
-@covers("tensix_core.host", "The host waits for MOPs and for the packer, and loses nothing")
-@cocotb.test(**LIMIT)
-async def the_host_waits(dut):
+@BENCH.test("tensix_core.host", "The host waits for MOPs and for the packer, and loses nothing")
+async def the_host_waits(frame):
     """MOP words and writes to L1 that come while a product runs."""
     rng = pauses.rng("host")
     spare = RESULT + 0x8000
-    async with opened(dut) as frame:
-        session = CoreSession(frame, gap=0.2)
-        board = frame.scoreboard("spare", 8, output="data")
-        for case in range(max(THREADS, CASES)):
-            program = random_product(rng, KINDS[1], Fidelity.HIFI4, 2, place=case)
-            content = np.random.default_rng(rng.getrandbits(32)).integers(0, 256, 0x400, np.uint8)
-            checked = cocotb.start_soon(session.check(program, f"case {case}"))
-            while not resolved(dut.busy):
-                await RisingEdge(dut.clk)
-            while not checked.done():
-                session.host.configure_mops(program)
-                await session.host.write(spare, content)
-            await checked
-            real = await session.host.read(spare, content.size)
-            for place, (right, found) in enumerate(zip(content.tolist(), real.tolist(), strict=True)):
-                board.expect(right, f"case {case}, byte {place}")
-                board.got(found)
+    session = CoreSession(frame, gap=0.2)
+    board = frame.scoreboard("spare", 8, output="data")
+    for case in range(max(THREADS, CASES)):
+        program = random_product(rng, KINDS[1], Fidelity.HIFI4, 2, place=case)
+        content = np.random.default_rng(rng.getrandbits(32)).integers(0, 256, 0x400, np.uint8)
+        checked = cocotb.start_soon(session.check(program, f"case {case}"))
+        while not resolved(frame.dut.busy):
+            await RisingEdge(frame.dut.clk)
+        while not checked.done():
+            session.host.configure_mops(program)
+            await session.host.write(spare, content)
+        await checked
+        real = await session.host.read(spare, content.size)
+        for place, (right, found) in enumerate(zip(content.tolist(), real.tolist(), strict=True)):
+            board.compare(found, right, f"case {case}, byte {place}")
 
 
-@covers("tensix_core.load_rate", "Loads of both operands share the port of L1 without a gap")
-@cocotb.test(**LIMIT)
-async def two_tiles_at_the_rate_of_loads(dut):
+@BENCH.test("tensix_core.load_rate", "Loads of both operands share the port of L1 without a gap")
+async def two_tiles_at_the_rate_of_loads(frame):
     """Two tiles along K: the cycles between their products are those of two loads, 64 bytes of L1 a cycle and two
     address cycles."""
     rng = pauses.rng("products")
-    async with opened(dut) as frame:
-        session = CoreSession(frame)
-        for kind in (KINDS[0], KINDS[5]):
-            run = await session.check(random_product(rng, kind, Fidelity.LOFI, 2), str(kind))
-            times = run.of_opcode(MATH, MVMUL)
-            assert len(times) == 2 * MVMULS
-            words = 2 * tensix.unpack_cycles(kind[0]) - 2 * ADDRESS_CYCLES
-            products, passes = MVMULS * CONFIG.unit.passes, CONFIG.unit.passes
-            between = times[MVMULS] - times[0]
-            dut._log.info("%s: %d cycles from tile to tile, of which %d load words", kind, between, words)
-            assert between == max(products, words), kind
-            assert times[-1] - times[MVMULS] == (MVMULS - 1) * passes
+    session = CoreSession(frame)
+    for kind in (KINDS[0], KINDS[5]):
+        run = await session.check(random_product(rng, kind, Fidelity.LOFI, 2), str(kind))
+        times = run.of_opcode(MATH, MVMUL)
+        assert len(times) == 2 * MVMULS
+        words = 2 * tensix.unpack_cycles(kind[0]) - 2 * ADDRESS_CYCLES
+        products, passes = MVMULS * CONFIG.unit.passes, CONFIG.unit.passes
+        between = times[MVMULS] - times[0]
+        frame.dut._log.info("%s: %d cycles from tile to tile, of which %d load words", kind, between, words)
+        assert between == max(products, words), kind
+        assert times[-1] - times[MVMULS] == (MVMULS - 1) * passes
 
 
-@covers(
+@BENCH.test(
     "tensix_core.instructions",
     "Rows, phase, formats and modifiers come from the thread's counters and configuration",
     "Random instructions of the Matrix unit, moves, changes of banks and RWCs between unpacking and packing, with "
     "formats that change",
+    refused=[False, True],
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(refused=[False, True])
-async def random_instructions(dut, refused):
+async def random_instructions(frame, refused):
     """Instructions of the Matrix unit, moves, changes of banks and RWCs with random fields; the packer stores a Dst tile. Words that
     golden refuses between them leave no trace: the bytes are those without them."""
     rng = pauses.rng("instructions")
-    async with opened(dut) as frame:
-        session = CoreSession(frame, gap=0.1)
-        if refused:
-            faults = frame.scoreboard("fault", Fault, output=f"fault_{MATH}")
-            coverage = frame.coverage([Fault.NONE.name, Fault.WORD.name, Fault.OPERATION.name, Fault.STATE.name])
-        for case in range(max(CASES, len(RANDOM_KINDS))):
-            kind = RANDOM_KINDS[case % len(RANDOM_KINDS)]
-            program = random_product(rng, kind, Fidelity.LOFI, 1)
-            words = list(program.words[MATH])
-            begin = next(
-                place for place, word in enumerate(words) if word >> OPCODE_LOW == BY_NAME[CHIP]["REPLAY"].opcode
-            )
-            # After the modifiers and before the packer may begin.
-            end = next(place for place, word in enumerate(words) if word >> OPCODE_LOW == BY_NAME[CHIP]["MOP"].opcode)
-            # The banks are 0 before the first UNPACR, and the Matrix unit's before the first instruction.
-            first = (encode("ZEROSRC", chip=CHIP, sources=3, both_banks=1), *program.words[0])
-            loaded = 0b1100 << len(UNITS[CHIP])
-            before = (*words[:begin], encode("STALLWAIT", chip=CHIP, block=EVERY, conditions=loaded))
-            core = golden_core(CHIP, program)
-            core.push(0, first)
-            core.push(MATH, before)
-            core.run()
-            chosen = random_words(CHIP, core, rng, 80, dst32=kind[2], refused=0.3 if refused else 0.0)
-            legal, all_of_them = (
-                replace(program, words=(first, (*before, *own, *words[end + 1 :]), program.words[2]))
-                for own in ([word for word, fault in chosen if fault is Fault.NONE], [word for word, _ in chosen])
-            )
-            if not refused:
-                await session.check(legal, f"case {case}")
-                continue
-            run = await session.check(legal, f"case {case}", all_of_them)
-            for _, fault in chosen:
-                coverage.hit(fault.name)
-            place, (word, right) = next((place, each) for place, each in enumerate(chosen) if each[1] is not Fault.NONE)
-            fault, number = session.host.faults()[MATH]
-            faults.expect(right.value, f"case {case}, word {word:#010x}, {place} behind the first")
-            faults.got(fault.value)
-            assert run.words[MATH][number] == word, f"case {case}: word {number} is not the first that is refused"
-            assert run.words[MATH][number - place : number] == [each for each, _ in chosen[:place]]
+    session = CoreSession(frame, gap=0.1)
+    if refused:
+        faults = frame.scoreboard("fault", Fault, output=f"fault_{MATH}")
+        coverage = frame.coverage([Fault.NONE.name, Fault.WORD.name, Fault.OPERATION.name, Fault.STATE.name])
+    for case in range(max(CASES, len(RANDOM_KINDS))):
+        kind = RANDOM_KINDS[case % len(RANDOM_KINDS)]
+        program = random_product(rng, kind, Fidelity.LOFI, 1)
+        words = list(program.words[MATH])
+        begin = next(place for place, word in enumerate(words) if word >> OPCODE_LOW == BY_NAME[CHIP]["REPLAY"].opcode)
+        # After the modifiers and before the packer may begin.
+        end = next(place for place, word in enumerate(words) if word >> OPCODE_LOW == BY_NAME[CHIP]["MOP"].opcode)
+        # The banks are 0 before the first UNPACR, and the Matrix unit's before the first instruction.
+        first = (encode("ZEROSRC", chip=CHIP, sources=3, both_banks=1), *program.words[0])
+        loaded = 0b1100 << len(UNITS[CHIP])
+        before = (*words[:begin], encode("STALLWAIT", chip=CHIP, block=EVERY, conditions=loaded))
+        core = golden_core(CHIP, program)
+        core.push(0, first)
+        core.push(MATH, before)
+        core.run()
+        chosen = random_words(CHIP, core, rng, 80, dst32=kind[2], refused=0.3 if refused else 0.0)
+        legal, all_of_them = (
+            replace(program, words=(first, (*before, *own, *words[end + 1 :]), program.words[2]))
+            for own in ([word for word, fault in chosen if fault is Fault.NONE], [word for word, _ in chosen])
+        )
+        if not refused:
+            await session.check(legal, f"case {case}")
+            continue
+        run = await session.check(legal, f"case {case}", all_of_them)
+        for _, fault in chosen:
+            coverage.hit(fault.name)
+        place, (word, right) = next((place, each) for place, each in enumerate(chosen) if each[1] is not Fault.NONE)
+        fault, number = session.host.faults()[MATH]
+        faults.compare(fault.value, right.value, f"case {case}, word {word:#010x}, {place} behind the first")
+        assert run.words[MATH][number] == word, f"case {case}: word {number} is not the first that is refused"
+        assert run.words[MATH][number - place : number] == [each for each, _ in chosen[:place]]
 
 
-@covers(
+@BENCH.test(
     "tensix_core.refused",
     "A word that is passed over in silence would be a wrong result",
     "Instructions with fields that the core does not execute, and an unknown opcode, on all threads",
 )
-@cocotb.test(**LIMIT)
-async def words_that_are_not_executed(dut):
+async def words_that_are_not_executed(frame):
     """Each instruction that a core does not execute, an unknown opcode, and a register that there is not are passed over, without
     waiting, and noted until the faults are cleared."""
-    async with opened(dut) as frame:
-        host, kinds = CoreHost(frame, CONFIG), frame.coverage([fault.name for fault in NOTED])
-        boards = [frame.scoreboard(f"fault {thread}", Fault, output=f"fault_{thread}") for thread in range(THREADS)]
-        words = [(encode(name, chip=CHIP, **fields), fault) for name, fields, fault in REFUSED]
-        words += [(MVMUL << OPCODE_LOW | 1 << 20, Fault.WORD), (0xFF << OPCODE_LOW, Fault.WORD), (NOP, Fault.NONE)]
-        for number, (word, right) in enumerate(words):
-            thread = number % THREADS
-            own = (NOP,) * (number % 4) + (word, NOP)
-            run = await host.play(CoreProgram(words=tuple(own if each == thread else () for each in range(THREADS))))
-            assert run.words[thread] == [*own]
-            kinds.hit(right.name)
-            for each, (board, (fault, place)) in enumerate(zip(boards, host.faults(), strict=True)):
-                board.expect(right.value if each == thread else 0, f"{word:#010x}")
-                board.got(fault.value)
-                assert fault is Fault.NONE or place == number % 4
-            dut.clear.value = 1
-            await RisingEdge(dut.clk)
-            dut.clear.value = 0
-            await RisingEdge(dut.clk)
+    dut = frame.dut
+    host, kinds = CoreHost(frame, CONFIG), frame.coverage([fault.name for fault in NOTED])
+    boards = [frame.scoreboard(f"fault {thread}", Fault, output=f"fault_{thread}") for thread in range(THREADS)]
+    words = [(encode(name, chip=CHIP, **fields), fault) for name, fields, fault in REFUSED]
+    words += [(MVMUL << OPCODE_LOW | 1 << 20, Fault.WORD), (0xFF << OPCODE_LOW, Fault.WORD), (NOP, Fault.NONE)]
+    for number, (word, right) in enumerate(words):
+        thread = number % THREADS
+        own = (NOP,) * (number % 4) + (word, NOP)
+        run = await host.play(CoreProgram(words=tuple(own if each == thread else () for each in range(THREADS))))
+        assert run.words[thread] == [*own]
+        kinds.hit(right.name)
+        for each, (board, (fault, place)) in enumerate(zip(boards, host.faults(), strict=True)):
+            board.compare(fault.value, right.value if each == thread else 0, f"{word:#010x}")
+            assert fault is Fault.NONE or place == number % 4
+        dut.clear.value = 1
+        await RisingEdge(dut.clk)
+        dut.clear.value = 0
+        await RisingEdge(dut.clk)
 
 
-@covers("tensix_core.reset", "Banks, waits and addresses from before would be another program's")
-@cocotb.test(**LIMIT)
-async def resets(dut):
+@BENCH.test("tensix_core.reset", "Banks, waits and addresses from before would be another program's")
+async def resets(frame):
     """Resets in the middle of a product."""
     rng = pauses.rng("products")
-    async with opened(dut) as frame:
-        session = CoreSession(frame)
-        for cycles in (100, 250):
-            await session.host.start(random_product(rng, KINDS[0], Fidelity.LOFI, 2), cycles)
-            await session.check(random_product(rng, KINDS[1], Fidelity.HIFI2, 1), f"after a reset at {cycles}")
+    session = CoreSession(frame)
+    for cycles in (100, 250):
+        await session.host.start(random_product(rng, KINDS[0], Fidelity.LOFI, 2), cycles)
+        await session.check(random_product(rng, KINDS[1], Fidelity.HIFI2, 1), f"after a reset at {cycles}")

@@ -1,14 +1,9 @@
-"""Bench of an unpacker's addresses: UNPACRs in random states, against the load that golden makes of them.
+"""Bench of an unpacker's addresses: UNPACRs in random states, against the load that golden makes of them."""
 
-``BITPATH_CASES`` sets the random states of each mode.
-"""
-
-import os
 from copy import deepcopy
 from dataclasses import replace
 from random import Random
 
-import cocotb
 from cocotb.triggers import Timer
 
 from bitpath.golden.tensix.convert.formats import exponent_stream_bytes
@@ -30,11 +25,7 @@ from bitpath.rtl.tensix.core.config import UnpackAddressConfig
 from bitpath.rtl.tensix.core.decode import ZERO_FIELDS
 from bitpath.rtl.tensix.core.row_unpacker import rows_layout
 from bitpath.rtl.tensix.core.unpack_address import UnpackAddress
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.packing import pack, unpack
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import UnitBench, cases, pack, pauses, resolved, unpack
 from bitpath.verif.tensix.program.programs import THREADS
 from bitpath.verif.tensix.program.views import (
     NO_FORMATS,
@@ -48,12 +39,11 @@ from bitpath.verif.tensix.program.views import (
     view_of,
 )
 
-CONFIG = config_from_environment(UnpackAddressConfig)
+BENCH = UnitBench(UnpackAddress, UnpackAddressConfig)
+CONFIG = BENCH.config
 CHIP, UNPACKER = CONFIG.chip, CONFIG.unpacker
-SIGNATURE = UnpackAddress(CONFIG).signature
 LAYOUT = rows_layout(CONFIG)
-CASES = int(os.environ.get("BITPATH_CASES", "40"))
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+CASES = cases(40)
 LINE = 16
 """Bytes that an address of L1 counts."""
 MODES = ("plain", "zero", "forced") if UNPACKER else ("plain", "zero", "forced", "transposed", "tilised", "to Dst")
@@ -261,50 +251,47 @@ async def compared(dut, case: Case, boards: tuple, shown: str) -> bool:
     load = golden_load(case.state, thread, instruction)
     refuses = load is None or refused(thread, instruction, load)
     shown = f"{shown}, thread {thread}, {case.fmt.name} to {case.out.name}, {instruction}, {load}"
-    flags.expect(int(refuses), shown)
-    flags.got(resolved(dut.refused))
+    flags.compare(resolved(dut.refused), int(refuses), shown)
     if load is not None and not refuses:
         record, found = expected_record(instruction, load), unpack(LAYOUT, resolved(dut.o))
-        records.expect(pack(LAYOUT, record), shown)
-        records.got(pack(LAYOUT, {name: found[name] for name in record}))
+        records.compare(pack(LAYOUT, {name: found[name] for name in record}), pack(LAYOUT, record), shown)
     return refuses
 
 
-@covers("unpack_address.loads", "Exponents stand before the datums, strides count bytes, and rows count from four")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(mode=MODES)
-async def loads(dut, mode):
+@BENCH.test(
+    "unpack_address.loads",
+    "Exponents stand before the datums, strides count bytes, and rows count from four",
+    mode=MODES,
+)
+async def loads(frame, mode):
     """UNPACRs of every mode and format in random states of configuration and counters: addresses, rows and control, or
     a refusal where golden refuses."""
     rng = pauses.rng("states")
-    async with bench(dut, SIGNATURE) as frame:
-        boards = frame.scoreboard("o", LAYOUT), frame.scoreboard("refused", 1)
-        coverage = frame.coverage(FATES)
-        for number in range(CASES):
-            coverage.hit(FATES[await compared(dut, Case(rng, mode), boards, f"case {number}")])
+    boards = frame.scoreboard("o", LAYOUT), frame.scoreboard("refused", 1)
+    coverage = frame.coverage(FATES)
+    for number in range(CASES):
+        coverage.hit(FATES[await compared(frame.dut, Case(rng, mode), boards, f"case {number}")])
 
 
-@covers(
+@BENCH.test(
     "unpack_address.last_bytes",
     "Tilised rows reach as far as their stride, and the last of Blackhole's wide rows may be half a row",
+    mode=MODES,
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(mode=MODES)
-async def last_bytes(dut, mode):
+async def last_bytes(frame, mode):
     """In every mode and format an UNPACR that ends with L1's last bytes, and the same 16 bytes later, which is refused."""
     rng = pauses.rng("ends")
-    async with bench(dut, SIGNATURE) as frame:
-        boards = frame.scoreboard("o", LAYOUT), frame.scoreboard("refused", 1)
-        left = max(4, CASES // 20)
-        while left:
-            case = Case(rng, mode)
-            base = last_base(case)
-            if base is None:
-                continue
-            left -= 1
-            for step in range(2):
-                case.place(base + step)
-                await compared(dut, case, boards, f"address {base} + {step}")
+    boards = frame.scoreboard("o", LAYOUT), frame.scoreboard("refused", 1)
+    left = max(4, CASES // 20)
+    while left:
+        case = Case(rng, mode)
+        base = last_base(case)
+        if base is None:
+            continue
+        left -= 1
+        for step in range(2):
+            case.place(base + step)
+            await compared(frame.dut, case, boards, f"address {base} + {step}")
 
 
 def last_base(case: Case) -> int | None:

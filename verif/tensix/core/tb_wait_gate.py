@@ -1,11 +1,5 @@
-"""Bench of the wait gate: random instructions, banks, semaphores and busy units, with golden's gate in lockstep in every cycle.
+"""Bench of the wait gate: random instructions, banks, semaphores and busy units, with golden's gate in lockstep in every cycle."""
 
-``BITPATH_CASES`` sets the cycles of the random test.
-"""
-
-import os
-
-import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
@@ -18,18 +12,12 @@ from bitpath.golden.tensix.isa import Instruction
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import EXECUTED, instruction_layout
 from bitpath.rtl.tensix.core.wait_gate import SEMAPHORE_COUNT, SEMAPHORE_STATE, UNITS, Banks, WaitGate
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.coverage import cross
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import UnitBench, cases, cross, pack, pauses, resolved
 
-CONFIG = config_from_environment(ChipConfig)
+BENCH = UnitBench(WaitGate, ChipConfig)
+CONFIG = BENCH.config
 CHIP = CONFIG.chip
-SIGNATURE = WaitGate(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "500"))
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+CASES = cases(500)
 IDLE = (1 << len(UNITS[CHIP])) - 1
 WAITS = ("STALLWAIT", "SEMWAIT")
 REPLACED = ["replaced"] if CHIP is Chip.WORMHOLE else []
@@ -83,10 +71,8 @@ class GateTable:
         opens = obstacle(state, 0, instruction) is None
         dut.passes.value = offered and opens
         await FallingEdge(dut.clk)
-        self._opens.expect(int(opens), f"{instruction}, {state.waits[0]}")
-        self._opens.got(resolved(dut.opens))
-        self._waits.expect(int(state.waits[0] is not None))
-        self._waits.got(resolved(dut.waits))
+        self._opens.compare(resolved(dut.opens), int(opens), f"{instruction}, {state.waits[0]}")
+        self._waits.compare(resolved(dut.waits), int(state.waits[0] is not None))
         self._forget(idle)
         if offered and opens and name in WAITS:
             (stallwait if name == "STALLWAIT" else semwait)(state, 0, instruction)
@@ -122,89 +108,81 @@ def bank_fields(rng, name: str) -> dict[str, int]:
     return fields | {"unpacker": 0 if fields.get("what") == 5 else rng.getrandbits(1)}
 
 
-@covers("wait_gate.instructions", "A gate that opens early lets a thread read what another has not written")
-@cocotb.test(**LIMIT)
-async def random_instructions(dut):
+@BENCH.test("wait_gate.instructions", "A gate that opens early lets a thread read what another has not written")
+async def random_instructions(frame):
     """Random instructions, banks, semaphores and busy units; whether the gate opens, and whether a wait is latched,
     equal to golden's in every cycle."""
     rng = pauses.rng("instructions")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage(cross(["wait", "other"], ["passes", "stays"]) + REPLACED)
-        table = GateTable(frame)
-        for _ in range(CASES):
-            name = rng.choice(WAITS if rng.random() < 0.4 else OTHERS)
-            latched = table.state.waits[0] is not None
-            fields = random_wait(rng, name) if name in WAITS else {}
-            if name in BANK_FIELDS:
-                fields = bank_fields(rng, name)
-            values = [(rng.choice((0, 0, 1, 15)), rng.choice((0, 1, 2, 15))) for _ in range(SEMAPHORE_COUNT)]
-            opens = await table.cycle(
-                name,
-                banks=rng.getrandbits(4) | rng.getrandbits(4),
-                idle=IDLE if rng.random() < 0.5 else rng.getrandbits(len(UNITS[CHIP])),
-                values=values,
-                offered=rng.random() < 0.9,
-                **fields,
-            )
-            coverage.hit("wait" if name in WAITS else "other", "passes" if opens else "stays")
-            if latched and opens and name == "SEMWAIT":
-                coverage.hit("replaced")
-            if rng.random() < 0.3:
-                # Everything is met, so that a wait does not stay for long.
-                await table.cycle(values=[(1, 15)] * SEMAPHORE_COUNT)
-                await table.cycle(values=[(1, 15)] * SEMAPHORE_COUNT)
+    coverage = frame.coverage(cross(["wait", "other"], ["passes", "stays"]) + REPLACED)
+    table = GateTable(frame)
+    for _ in range(CASES):
+        name = rng.choice(WAITS if rng.random() < 0.4 else OTHERS)
+        latched = table.state.waits[0] is not None
+        fields = random_wait(rng, name) if name in WAITS else {}
+        if name in BANK_FIELDS:
+            fields = bank_fields(rng, name)
+        values = [(rng.choice((0, 0, 1, 15)), rng.choice((0, 1, 2, 15))) for _ in range(SEMAPHORE_COUNT)]
+        opens = await table.cycle(
+            name,
+            banks=rng.getrandbits(4) | rng.getrandbits(4),
+            idle=IDLE if rng.random() < 0.5 else rng.getrandbits(len(UNITS[CHIP])),
+            values=values,
+            offered=rng.random() < 0.9,
+            **fields,
+        )
+        coverage.hit("wait" if name in WAITS else "other", "passes" if opens else "stays")
+        if latched and opens and name == "SEMWAIT":
+            coverage.hit("replaced")
+        if rng.random() < 0.3:
+            # Everything is met, so that a wait does not stay for long.
+            await table.cycle(values=[(1, 15)] * SEMAPHORE_COUNT)
+            await table.cycle(values=[(1, 15)] * SEMAPHORE_COUNT)
 
 
-@covers("wait_gate.classes", "STALLWAIT: an instruction waits if one of its block bits is set")
-@cocotb.test(**LIMIT)
-async def every_class(dut):
+@BENCH.test("wait_gate.classes", "STALLWAIT: an instruction waits if one of its block bits is set")
+async def every_class(frame):
     """Each block bit, and all of them, against each instruction; each instruction with each set of banks."""
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage(cross(EXECUTED, ["stays"]) + cross(OTHERS, ["passes"]))
-        table = GateTable(frame)
-        for bit in range(10):
-            block = 1 << bit if bit < 9 else 0x1FF
-            for name in EXECUTED:
-                await table.cycle("STALLWAIT", block=block, conditions=2)
-                opens = await table.cycle(name, idle=0, offered=False)
-                if name in OTHERS or not opens:
-                    coverage.hit(name, "passes" if opens else "stays")
-                for _ in range(2):
-                    await table.cycle(offered=False)
-        rng = pauses.rng("fields")
+    coverage = frame.coverage(cross(EXECUTED, ["stays"]) + cross(OTHERS, ["passes"]))
+    table = GateTable(frame)
+    for bit in range(10):
+        block = 1 << bit if bit < 9 else 0x1FF
         for name in EXECUTED:
-            for banks in range(16):
-                await table.cycle(name, banks=banks, offered=False)
-                for _ in range(8 if name in BANK_FIELDS else 0):
-                    await table.cycle(name, banks=banks, offered=False, **bank_fields(rng, name))
+            await table.cycle("STALLWAIT", block=block, conditions=2)
+            opens = await table.cycle(name, idle=0, offered=False)
+            if name in OTHERS or not opens:
+                coverage.hit(name, "passes" if opens else "stays")
+            for _ in range(2):
+                await table.cycle(offered=False)
+    rng = pauses.rng("fields")
+    for name in EXECUTED:
+        for banks in range(16):
+            await table.cycle(name, banks=banks, offered=False)
+            for _ in range(8 if name in BANK_FIELDS else 0):
+                await table.cycle(name, banks=banks, offered=False, **bank_fields(rng, name))
 
 
-@covers("wait_gate.conditions", "The chips number them differently")
-@cocotb.test(**LIMIT)
-async def every_condition(dut):
+@BENCH.test("wait_gate.conditions", "The chips number them differently")
+async def every_condition(frame):
     """Each of STALLWAIT's conditions alone, unmet for some cycles."""
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        table = GateTable(frame)
-        units = len(UNITS[CHIP])
-        for condition in range(units + 4):
-            await table.cycle("STALLWAIT", block=0x1FF, conditions=1 << condition)
-            unmet = ~(1 << condition)
-            for _ in range(3):
-                assert not await table.cycle("NOP", idle=IDLE & unmet, banks=0xF & (unmet >> units))
-            assert not await table.cycle("NOP", idle=IDLE & 1 << condition, banks=1 << condition >> units)
-            assert await table.cycle("NOP")
-        await table.cycle()
+    table = GateTable(frame)
+    units = len(UNITS[CHIP])
+    for condition in range(units + 4):
+        await table.cycle("STALLWAIT", block=0x1FF, conditions=1 << condition)
+        unmet = ~(1 << condition)
+        for _ in range(3):
+            assert not await table.cycle("NOP", idle=IDLE & unmet, banks=0xF & (unmet >> units))
+        assert not await table.cycle("NOP", idle=IDLE & 1 << condition, banks=1 << condition >> units)
+        assert await table.cycle("NOP")
+    await table.cycle()
 
 
-@covers("wait_gate.reset", "A wait from before would block another program")
-@cocotb.test(**LIMIT)
-async def resets(dut):
+@BENCH.test("wait_gate.reset", "A wait from before would block another program")
+async def resets(frame):
     """A reset forgets the wait."""
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        table = GateTable(frame)
-        for _ in range(2):
-            await table.cycle("SEMWAIT", block=0x1FF, semaphores=1, while_zero=1)
-            assert not await table.cycle("MVMUL")
-            await frame.reset()
-            table.restart()
-            assert await table.cycle("MVMUL")
+    table = GateTable(frame)
+    for _ in range(2):
+        await table.cycle("SEMWAIT", block=0x1FF, semaphores=1, while_zero=1)
+        assert not await table.cycle("MVMUL")
+        await frame.reset()
+        table.restart()
+        assert await table.cycle("MVMUL")

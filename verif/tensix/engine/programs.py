@@ -472,10 +472,7 @@ CHAINS = {
         _sizes,
     ),
     "cancelling": Chains(
-        [
-            *cross(("BF16", "TF32"), DST_WIDTHS, ("nothing", "less")),
-            *cross(("BF16", "TF32"), (True,), ("more",)),
-        ],
+        [*cross(("BF16", "TF32"), DST_WIDTHS, ("nothing", "less")), *cross(("BF16", "TF32"), (True,), ("more",))],
         _cancelled,
         _rests,
     ),
@@ -590,6 +587,5 @@ async def compare_matmul(session: Session, program: Program) -> int:
     async for row, column, got in session.player.output_tiles(segments, result_words(program)):
         image = tiles[row, column].view(np.uint8).reshape(-1)
         for place, (right, real) in enumerate(zip(memory_words(image), memory_words(got), strict=True)):
-            session.board.expect(right, f"tile {row}, {column}, word {place}")
-            session.board.got(real)
+            session.board.compare(real, right, f"tile {row}, {column}, word {place}")
     return len(segments)

@@ -1,8 +1,7 @@
 """Driver of the Tensix engine and comparison of its result memory with golden, for its benches."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager
-from functools import cache, partial
+from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import product
 from random import Random
 from typing import Any
@@ -25,17 +24,14 @@ from bitpath.golden.tensix.declarations.formats import (
 )
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.rtl.tensix.dot.layouts import StyleCode
-from bitpath.rtl.tensix.engine.command import TILE_ROWS, WORD_BITS, WORD_BYTES, TensixEngineConfig, command_layout
-from bitpath.rtl.tensix.engine.tensix_engine import EngineMemory, TensixEngine
+from bitpath.rtl.tensix.engine.command import TILE_ROWS, WORD_BYTES, TensixEngineConfig, command_layout
+from bitpath.rtl.tensix.engine.tensix_engine import EngineMemory
 from bitpath.rtl.tensix.faults import Fault
 from bitpath.rtl.tensix.pack.layouts import PackControl
 from bitpath.rtl.tensix.unpack.layouts import UnpackControl
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench
-from bitpath.verif.kit.engine_host import FirstFault, expect_rest, source_of
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.player import MemoryPlayer, Segment
-from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.engine_host import EngineSession, FirstFault
+from bitpath.verif.kit.player import Segment
+from bitpath.verif.kit.unit_bench import Bench, pack
 from bitpath.verif.tensix.engine.lowering import host_writes, memory_words
 from bitpath.verif.tensix.engine.model import (
     SIDES,
@@ -267,35 +263,22 @@ def _redrawn(layout: Any, fields: Fields, rng: Random) -> Fields:
 SIDE_MEMORIES = {"left": EngineMemory.LEFT, "right": EngineMemory.RIGHT}
 
 
-class Session:
-    """Queues products while the operand memories have room for their tiles, runs them, and compares all results.
+class Session(EngineSession):
+    """A session with the Tensix engine.
 
-    Golden executes a product when it is queued, before anything is driven. Every word of the result memory is compared, also
-    words that no product wrote.
-
-    Parameters
+    Attributes
     ----------
-    frame : bench frame of the test.
-    config : configuration of the engine.
-    gap, stall : probability of a pause of commands and of responses.
+    results : the result memory, uint8.
+    sources : golden's banks of each side.
     """
 
-    def __init__(self, frame: Bench, config: TensixEngineConfig, *, gap: float = 0.0, stall: float = 0.0):
-        self.config, self.dut = config, frame.dut
-        self.player = MemoryPlayer(
-            frame,
-            gaps=pauses.scattered(gap, pauses.rng("command")),
-            stalls=pauses.scattered(stall, pauses.rng("data")),
-        )
-        self.board = frame.scoreboard("result memory", WORD_BITS)
-        self._junk = source_of("junk")
+    def __init__(self, frame: Bench, config: TensixEngineConfig, **how: Any):
+        super().__init__(frame, config, **how)
         self.results = self._junk.integers(0, 256, config.result_depth * WORD_BYTES, dtype=np.uint8)
         self.model = EngineModel(config, self.results)
-        self._segment = Segment()
-        self.sources = {side: Source() for side in SIDE_MEMORIES}
-        self._next = dict.fromkeys(SIDE_MEMORIES, 0)
+        self.sources = {side: Source() for side in SIDES}
+        self._next = dict.fromkeys(SIDES, 0)
         self.products = 0
-        self.faults = FirstFault()
 
     async def preset(self) -> None:
         """Write the contents of `results` to the result memory."""
@@ -310,12 +293,6 @@ class Session:
         """Start after a reset, with these contents of the result memory, uint8."""
         self.results[:] = results
         self.forget()
-
-    async def run(self, products: Iterable[Product]) -> None:
-        """Queue products, run them and compare."""
-        for each in products:
-            await self.queue(each)
-        await self.flush()
 
     async def queue(self, product: Product) -> None:
         """Place the tiles and queue the command; run the queue first if there is no room."""
@@ -342,9 +319,7 @@ class Session:
         fields = command_fields(self.config, like, self._next, self._junk)
         fields = refused_like(self.config, fields, self.sources, rng, wanted)
         fault = fault_of(self.config, fields, self.sources)
-        self.faults.refuse(fault.value)
-        self.faults.taken += 1
-        self._segment.commands.append(pack(command_layout(self.config), fields))
+        self.refuse(fault, pack(command_layout(self.config), fields))
         return fault
 
     def take_segment(self) -> Segment:
@@ -353,24 +328,6 @@ class Session:
         self._next = dict.fromkeys(SIDE_MEMORIES, 0)
         return segment
 
-    async def flush(self) -> np.ndarray:
-        """Run the queue, compare the result memory and return it, uint8."""
-        await self.player.play([self.take_segment()])
-        retired = resolved(self.dut.retired)
-        assert retired == self.products, f"{retired} products are counted, {self.products} were sent"
-        self.faults.check(self.dut)
-        return await self.compare()
-
-    async def compare(self, addresses: range | None = None) -> np.ndarray:
-        """Compare words of the result memory (default: all) with golden; return the received words, uint8."""
-        addresses = range(self.config.result_depth) if addresses is None else addresses
-        expected = memory_words(self.results.reshape(-1, WORD_BYTES)[addresses.start : addresses.stop])
-        received = await self.player.read(addresses.start, len(addresses))
-        for address, right, real in zip(addresses, expected, memory_words(received), strict=True):
-            self.board.expect(right, partial(self.model.shown, address))
-            self.board.got(real)
-        return received
-
     def forget(self) -> None:
         """Model a reset: Dst and kept tiles are lost, memories are kept."""
         self.model = EngineModel(self.config, self.results)
@@ -378,15 +335,3 @@ class Session:
         self.sources = {side: Source() for side in SIDE_MEMORIES}
         self.products = 0
         self.faults = FirstFault()
-
-
-@asynccontextmanager
-async def engine(
-    dut: Any, config: TensixEngineConfig, *, gap: float = 0.0, stall: float = 0.0
-) -> AsyncIterator[tuple[Bench, Session]]:
-    """Return the bench frame of an idle engine, whose result memory holds random bytes."""
-    async with bench(dut, TensixEngine(config).signature, patience=ENGINE_PATIENCE_CYCLES) as frame:
-        await expect_rest(dut)
-        session = Session(frame, config, gap=gap, stall=stall)
-        await session.preset()
-        yield frame, session

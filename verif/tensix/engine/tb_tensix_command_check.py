@@ -6,16 +6,11 @@
 import os
 from itertools import product
 
-import cocotb
 from cocotb.triggers import Timer
 
 from bitpath.rtl.tensix.engine.command import BANK_STATE, CommandCheck, TensixEngineConfig, command_layout
 from bitpath.rtl.tensix.faults import Fault
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import UnitBench, pack, pauses, resolved
 from bitpath.verif.tensix.engine.model import SIDES, Source
 from bitpath.verif.tensix.engine.session import (
     REGISTERS,
@@ -28,11 +23,10 @@ from bitpath.verif.tensix.engine.session import (
     random_fields,
 )
 
-CONFIG = config_from_environment(TensixEngineConfig)
-SIGNATURE = CommandCheck(CONFIG).signature
+BENCH = UnitBench(CommandCheck, TensixEngineConfig)
+CONFIG = BENCH.config
 LAYOUT = command_layout(CONFIG)
 SHARE = int(os.environ.get("BITPATH_CASES", "1000")) / 1000
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 FORMATS = (Fault.NONE, Fault.FORMAT)
 WALKS = {
     "every_load": (every_load, FORMATS),
@@ -59,8 +53,7 @@ class Table:
             getattr(self.dut, side).value = pack(BANK_STATE, sources[side].state)
         await Timer(1, unit="ns")
         right = fault_of(CONFIG, fields, sources)
-        self.board.expect(right.value, str(fields))
-        self.board.got(resolved(self.dut.fault))
+        self.board.compare(resolved(self.dut.fault), right.value, str(fields))
         return right
 
 
@@ -88,51 +81,47 @@ HOLDING = [behind(load=True), behind(HANDED_OVER, load=True), behind(KEPT, load=
 """Sources whose next product loads, and sources whose next product has its tile."""
 
 
-@covers(
+@BENCH.test(
     "tensix_command_check.codes",
     "Golden converts and multiplies so, or raises: the engine refuses exactly what raises",
+    walk=list(WALKS),
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(walk=list(WALKS))
-async def codes(dut, walk):
+async def codes(frame, walk):
     """Every pair of codes in memory and register with every flag of a load, on both sides; every style with every pair
     of registers' codes and both widths of Dst; every pair of the packer's codes, rounded and raw, with random flags
     and numbers, and each of these alone; tiles of every format around the end of their memory; every tile of Dst in
     both widths."""
     commands, found = WALKS[walk]
-    async with bench(dut, SIGNATURE) as frame:
-        table, coverage = Table(dut, frame), frame.coverage([fault.name for fault in found])
-        rng = pauses.rng("commands")
-        for fields in commands(CONFIG, rng):
-            if rng.random() >= SHARE and walk != "every_end":
-                continue
-            sources = rng.choice(HOLDING if walk == "every_style" else LOADING)
-            fault = await table.check(handed_over(fields), sources)
-            coverage.hit(fault.name)
+    table, coverage = Table(frame.dut, frame), frame.coverage([fault.name for fault in found])
+    rng = pauses.rng("commands")
+    for fields in commands(CONFIG, rng):
+        if rng.random() >= SHARE and walk != "every_end":
+            continue
+        sources = rng.choice(HOLDING if walk == "every_style" else LOADING)
+        fault = await table.check(handed_over(fields), sources)
+        coverage.hit(fault.name)
 
 
-@covers(
+@BENCH.test(
     "tensix_command_check.moves",
     "Behind some of them the next product would wait for ever for a tile that no load brings to its bank",
 )
-@cocotb.test(**LIMIT)
-async def moves(dut):
+async def moves(frame):
     """Every release and flip of either side in four products in a row."""
     rng = pauses.rng("commands")
-    async with bench(dut, SIGNATURE) as frame:
-        table, coverage = Table(dut, frame), frame.coverage(["NONE", "BANK"])
-        for side, *path in product(SIDES, *[range(4)] * MOVES):
-            sources = {each: Source() for each in SIDES}
-            for move in path:
-                fields = handed_over(random_fields(CONFIG, rng)) | {"stores": 0}
-                fields |= dict(
-                    zip((f"release_{REGISTERS[side]}", f"flip_{REGISTERS[side]}"), (move & 1, move >> 1), strict=True)
-                )
-                fault = await table.check(fields, sources)
-                coverage.hit(fault.name)
-                if fault is not Fault.NONE:
-                    break
-                for each, source in sources.items():
-                    if source.loads:
-                        source.load(None)
-                    source.banks.move(*((move & 1, move >> 1) if each == side else (True, True)))
+    table, coverage = Table(frame.dut, frame), frame.coverage(["NONE", "BANK"])
+    for side, *path in product(SIDES, *[range(4)] * MOVES):
+        sources = {each: Source() for each in SIDES}
+        for move in path:
+            fields = handed_over(random_fields(CONFIG, rng)) | {"stores": 0}
+            fields |= dict(
+                zip((f"release_{REGISTERS[side]}", f"flip_{REGISTERS[side]}"), (move & 1, move >> 1), strict=True)
+            )
+            fault = await table.check(fields, sources)
+            coverage.hit(fault.name)
+            if fault is not Fault.NONE:
+                break
+            for each, source in sources.items():
+                if source.loads:
+                    source.load(None)
+                source.banks.move(*((move & 1, move >> 1) if each == side else (True, True)))

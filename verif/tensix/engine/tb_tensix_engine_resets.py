@@ -3,33 +3,27 @@
 ``BITPATH_CASES`` is the number of interrupted programs at each pace.
 """
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 
-import cocotb
-
 from bitpath.golden.tensix.declarations.formats import Fidelity
 from bitpath.rtl.tensix.engine.command import TensixEngineConfig
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import config_from_environment
+from bitpath.rtl.tensix.engine.tensix_engine import TensixEngine
 from bitpath.verif.kit.engine_host import reset_amid, source_of
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import ENGINE_PATIENCE_CYCLES, UnitBench, cases, pauses
 from bitpath.verif.tensix.engine.model import Product
 from bitpath.verif.tensix.engine.programs import program
-from bitpath.verif.tensix.engine.session import engine
+from bitpath.verif.tensix.engine.session import Session
 
-CONFIG = config_from_environment(TensixEngineConfig)
-CASES = int(os.environ.get("BITPATH_CASES", "8"))
+BENCH = UnitBench(TensixEngine, TensixEngineConfig, ms=100, patience=ENGINE_PATIENCE_CYCLES)
+CONFIG = BENCH.config
+CASES = cases(8)
 LENGTH = 5
 """Number of products in the longest program."""
-LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
 
 
-@covers("resets.programs_broken_off")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pause=[0.0, 0.5])
-async def programs_broken_off(dut, pause):
+@BENCH.test("resets.programs_broken_off", pause=[0.0, 0.5])
+async def programs_broken_off(frame, pause):
     source, rng = source_of("operands"), pauses.rng("program")
 
     def short(behind_reset: bool) -> Iterator[Product]:
@@ -40,5 +34,5 @@ async def programs_broken_off(dut, pause):
             fields |= {"keep_left": False, "keep_right": False} if index == length - 1 else {}
             yield replace(each, fidelity=rng.choice(list(Fidelity)), **fields)
 
-    async with engine(dut, CONFIG, gap=pause, stall=pause) as (frame, session):
-        await reset_amid(frame, session, rng, CASES, short)
+    session = await Session.begin(frame, CONFIG, gap=pause, stall=pause)
+    await reset_amid(frame, session, rng, CASES, short)

@@ -1,6 +1,5 @@
 """Every kind of instruction for the bench of the Matrix unit, and random sequences for its configuration."""
 
-import os
 from collections import deque
 from dataclasses import replace
 from functools import partial
@@ -25,11 +24,7 @@ from bitpath.rtl.tensix.dot.layouts import DstRow
 from bitpath.rtl.tensix.matrix.instruction import MatrixUnitConfig, Opcode, Zeroed
 from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
 from bitpath.rtl.tensix.pool.layouts import POOL_ROWS
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import Bench, config_from_environment
-from bitpath.verif.kit.coverage import Coverage, cross
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.unit_bench import Bench, Coverage, UnitBench, cases, cross, pack, pauses, resolved
 from bitpath.verif.tensix.dot.numbers import NOT_FP16, dst_row, source_rows
 from bitpath.verif.tensix.matrix.model import (
     ADDING,
@@ -206,11 +201,10 @@ async def timed(player: Player, operations: list[Operation]) -> list[int]:
     return [cycle - taken[0] for cycle in taken]
 
 
-CONFIG = config_from_environment(MatrixUnitConfig)
+BENCH = UnitBench(MatrixUnit, MatrixUnitConfig)
+CONFIG = BENCH.config
 NUMERICS = CONFIG.numerics
-SIGNATURE = MatrixUnit(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "200"))
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+CASES = cases(200)
 LATENCY = golden_cycles.MVMUL_LATENCY
 """Cycles from a pass to the first cycle in which its block may be read."""
 PACES = {"full_speed": (0.0, 0.0), "gaps": (0.6, 0.0), "stalls": (0.0, 0.6), "both": (0.5, 0.5)}

@@ -18,22 +18,18 @@ from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, DST1
 from bitpath.golden.tensix.matmul import cycles as golden_cycles
 from bitpath.golden.tensix.matmul.matmul import TILE_ROWS
 from bitpath.rtl.tensix.matrix.instruction import Opcode, Zeroed
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import Bench, bench
-from bitpath.verif.kit.coverage import Coverage, cross
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import Bench, Coverage, covers, cross, pauses
 from bitpath.verif.tensix.dot.numbers import dst_row, source_rows
 from bitpath.verif.tensix.matrix.kinds import (
+    BENCH,
     CASES,
     CONFIG,
     HAZARDS,
     INSTRUCTION_PAIRS,
     LATENCY,
-    LIMIT,
     MASKING_BINS,
     NUMERICS,
     PACES,
-    SIGNATURE,
     WRITE_PAIRS,
     Player,
     combinations,
@@ -49,15 +45,7 @@ from bitpath.verif.tensix.matrix.kinds import (
     with_moves,
     write_block,
 )
-from bitpath.verif.tensix.matrix.model import (
-    PAIRS,
-    POOLING,
-    ZEROED_ROWS,
-    Operation,
-    Place,
-    issue_cycles,
-    pair_places,
-)
+from bitpath.verif.tensix.matrix.model import PAIRS, POOLING, ZEROED_ROWS, Operation, Place, issue_cycles, pair_places
 
 # Parts of the bench: rows written around an instruction, chains of GMPOOLs, every exponent, and banks that are released.
 
@@ -215,38 +203,36 @@ HELD = 60
     "Element-wise operations with any SrcB row for all rows, column 0 for all columns, both, and SrcB's denormals "
     "kept, in every style and width",
 )
-@covers(
+@BENCH.test(
     "matrix_unit.masking",
     "ttsim issue 14 and the documents disagree about the masks; both are configurations",
     "Low fraction bits under narrow and wide formats of either source, and exponent bits that FP16 lacks",
+    style=STYLES,
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(style=STYLES)
-async def every_kind(dut, style):
+async def every_kind(frame, style):
     """Every opcode, width, phase and variant of a style on its own block, which holds words of the style."""
     rng = pauses.rng("kinds")
     kinds = combinations(style)
     rng.shuffle(kinds)
-    async with bench(dut, SIGNATURE) as frame:
-        kinds_hit = frame.coverage([kind_bin(style, kind) for kind in kinds])
-        masking = frame.coverage(MASKING_BINS[style])
-        player = Player(frame, NUMERICS)
-        fill_both(player, rng, style)
-        for first in range(0, len(kinds), PAIRS):
-            some = kinds[first : first + PAIRS]
-            operations = [place_kind(rng, style, kind, pair) for pair, kind in enumerate(some)]
-            for operation, kind in zip(operations, some, strict=True):
-                kinds_hit.hit(kind_bin(style, kind))
-                cover_masking(masking, operation, player)
-                write_block(player, rng, operation)
-            await player.idle()
-            for operation in operations:
-                player.issue(operation)
-            await player.idle()
-            for operation in operations:
-                for place in operation.place.block:
-                    player.read(place)
-            await player.idle()
+    kinds_hit = frame.coverage([kind_bin(style, kind) for kind in kinds])
+    masking = frame.coverage(MASKING_BINS[style])
+    player = Player(frame, NUMERICS)
+    fill_both(player, rng, style)
+    for first in range(0, len(kinds), PAIRS):
+        some = kinds[first : first + PAIRS]
+        operations = [place_kind(rng, style, kind, pair) for pair, kind in enumerate(some)]
+        for operation, kind in zip(operations, some, strict=True):
+            kinds_hit.hit(kind_bin(style, kind))
+            cover_masking(masking, operation, player)
+            write_block(player, rng, operation)
+        await player.idle()
+        for operation in operations:
+            player.issue(operation)
+        await player.idle()
+        for operation in operations:
+            for place in operation.place.block:
+                player.read(place)
+        await player.idle()
 
 
 @covers("matrix_unit.src_b")
@@ -261,184 +247,174 @@ async def every_kind(dut, style):
     "Both widths share one storage, and each has its own bit order",
     "32-bit words read as 16-bit words and the reverse, in the bit orders of BF16 and FP16",
 )
-@covers("matrix_unit.banks")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def random_stream(dut, pace):
+@BENCH.test("matrix_unit.banks", pace=list(PACES))
+async def random_stream(frame, pace):
     """Instructions on few blocks, bank changes, and rows written and read from outside, all at the same time."""
     gap, stall = PACES[pace]
     rng = pauses.rng("stream")
-    async with bench(dut, SIGNATURE) as frame:
-        player = Player(frame, NUMERICS, gap=gap, stall=stall)
-        styles = [rng.choice(list(Style)) for _ in range(CASES)]
-        # Fill both banks completely: later fills are partial.
-        fill_both(player, rng, styles[0])
-        fill_both(player, rng, styles[-1])
-        for pair in INSTRUCTION_PAIRS + WRITE_PAIRS:
-            for place in rng.choice((pair_places(pair)[:BLOCK_ROWS], pair_places(pair)[BLOCK_ROWS::2])):
-                player.write(place, dst_row(rng, Style.BF16, dst32=place.dst32))
-        await player.idle()
-        for style in styles:
-            operation = random_operation(rng, INSTRUCTION_PAIRS)
-            if operation.opcode is not Opcode.ZEROACC and (operation.release_a or operation.release_b):
-                operation = with_moves(rng, player, operation)
-            player.issue(operation)
-            for side, released in (("a", operation.release_a), ("b", operation.release_b)):
-                if released:
-                    some = rng.sample(range(SRC_ROWS), rng.randint(1, SRC_ROWS))
-                    rows = source_rows(rng, style, len(some))
-                    player.fill(side, dict(zip(some, rows, strict=True)))
-            place = rng.choice(pair_places(rng.choice(WRITE_PAIRS)))
-            player.write(place, dst_row(rng, style, dst32=place.dst32))
-            for _ in range(CONFIG.passes.bit_length()):
-                player.read(rng.choice(pair_places(rng.choice(INSTRUCTION_PAIRS + WRITE_PAIRS))))
-        release_waited_for(player, rng)
-        await player.idle()
-        read_pairs(player, rng, INSTRUCTION_PAIRS + WRITE_PAIRS)
-        await player.idle()
+    player = Player(frame, NUMERICS, gap=gap, stall=stall)
+    styles = [rng.choice(list(Style)) for _ in range(CASES)]
+    # Fill both banks completely: later fills are partial.
+    fill_both(player, rng, styles[0])
+    fill_both(player, rng, styles[-1])
+    for pair in INSTRUCTION_PAIRS + WRITE_PAIRS:
+        for place in rng.choice((pair_places(pair)[:BLOCK_ROWS], pair_places(pair)[BLOCK_ROWS::2])):
+            player.write(place, dst_row(rng, Style.BF16, dst32=place.dst32))
+    await player.idle()
+    for style in styles:
+        operation = random_operation(rng, INSTRUCTION_PAIRS)
+        if operation.opcode is not Opcode.ZEROACC and (operation.release_a or operation.release_b):
+            operation = with_moves(rng, player, operation)
+        player.issue(operation)
+        for side, released in (("a", operation.release_a), ("b", operation.release_b)):
+            if released:
+                some = rng.sample(range(SRC_ROWS), rng.randint(1, SRC_ROWS))
+                rows = source_rows(rng, style, len(some))
+                player.fill(side, dict(zip(some, rows, strict=True)))
+        place = rng.choice(pair_places(rng.choice(WRITE_PAIRS)))
+        player.write(place, dst_row(rng, style, dst32=place.dst32))
+        for _ in range(CONFIG.passes.bit_length()):
+            player.read(rng.choice(pair_places(rng.choice(INSTRUCTION_PAIRS + WRITE_PAIRS))))
+    release_waited_for(player, rng)
+    await player.idle()
+    read_pairs(player, rng, INSTRUCTION_PAIRS + WRITE_PAIRS)
+    await player.idle()
 
 
 @covers("matrix_unit.dst")
 @covers("matrix_unit.hazards", "A missing stall gives a wrong result, an extra stall costs throughput")
 @covers("matrix_unit.undefined")
-@covers("matrix_unit.pooling")
-@cocotb.test(**LIMIT)
-async def hazards(dut):
+@BENCH.test("matrix_unit.pooling")
+async def hazards(frame):
     """The issue cycle of each instruction: the same block after five cycles, another block immediately, halves of a
     pair independently, both halves together not."""
     rng = pauses.rng("hazards")
-    async with bench(dut, SIGNATURE) as frame:
-        player = Player(frame, NUMERICS)
-        fill_both(player, rng, Style.BF16)
-        fill_dst(player, rng, INSTRUCTION_PAIRS)
-        await player.idle()
-        for name, (operations, steps) in HAZARDS.items():
-            expected = issue_cycles(operations, passes=CONFIG.passes, latency=LATENCY)
-            if CONFIG.passes == 1:
-                assert expected == steps, f"{name}: the bench expects {expected}"
-            taken = await timed(player, operations)
-            assert taken == expected, f"{name}: taken in cycles {taken}, expected {expected}"
-            read_pairs(player, rng, (0, 1, 2, 3))
-            await player.idle()
-        operations = [random_operation(rng, INSTRUCTION_PAIRS, releases=False) for _ in range(CASES)]
+    player = Player(frame, NUMERICS)
+    fill_both(player, rng, Style.BF16)
+    fill_dst(player, rng, INSTRUCTION_PAIRS)
+    await player.idle()
+    for name, (operations, steps) in HAZARDS.items():
         expected = issue_cycles(operations, passes=CONFIG.passes, latency=LATENCY)
-        assert await timed(player, operations) == expected
-        read_pairs(player, rng, INSTRUCTION_PAIRS)
+        if CONFIG.passes == 1:
+            assert expected == steps, f"{name}: the bench expects {expected}"
+        taken = await timed(player, operations)
+        assert taken == expected, f"{name}: taken in cycles {taken}, expected {expected}"
+        read_pairs(player, rng, (0, 1, 2, 3))
         await player.idle()
+    operations = [random_operation(rng, INSTRUCTION_PAIRS, releases=False) for _ in range(CASES)]
+    expected = issue_cycles(operations, passes=CONFIG.passes, latency=LATENCY)
+    assert await timed(player, operations) == expected
+    read_pairs(player, rng, INSTRUCTION_PAIRS)
+    await player.idle()
 
 
-@covers("matrix_unit.accesses", "A row written under an instruction would be lost")
-@cocotb.test(**LIMIT)
-async def accesses_around_an_instruction(dut):
+@BENCH.test("matrix_unit.accesses", "A row written under an instruction would be lost")
+async def accesses_around_an_instruction(frame):
     """A row read or written from outside in every cycle around an instruction on its block and on the other half of its
     pair."""
     rng = pauses.rng("accesses")
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(["written before", "written behind"])
-        player = Player(frame, NUMERICS)
-        fill_both(player, rng, Style.BF16)
-        for place in pair_places(3)[:BLOCK_ROWS]:
-            player.write(place, dst_row(rng, Style.BF16, dst32=True))
-        await player.idle()
-        for dst32, offset in [
-            (dst32, offset) for dst32 in (False, True) for offset in range(CONFIG.passes + LATENCY + 2)
-        ]:
-            operation = mvmul(3 if dst32 else 6, dst32=dst32, src_a_row=rng.choice((0, 16, 32)))
-            place = Place(operation.dst_row + rng.randrange(BLOCK_ROWS), dst32, False)
-            # The block itself waits for the result; the other 16-bit block of its pair does not.
-            other = Place(place.row + BLOCK_ROWS if not dst32 else 2 * place.row - place.row % BLOCK_ROWS, False, False)
-            for seen, waits in ((place, True), (other, dst32)):
-                await player.cycles(LATENCY + 1)
-                player.issue(operation)
-                await player.cycles(offset)
-                player.read(seen)
-                await player.idle()
-                last, read = player.taken["instruction"][-1], player.taken["read_dst"][-1]
-                offered = last - CONFIG.passes + 1 + offset
-                soonest = last + LATENCY if waits and offset else offered
-                assert read == max(offered, soonest), f"offered in {offered}, last pass in {last}, read in {read}"
-            values = dst_row(rng, Style.BF16, dst32=dst32)
-            await written_around(player, operation, place, values, offset, coverage)
+    coverage = frame.coverage(["written before", "written behind"])
+    player = Player(frame, NUMERICS)
+    fill_both(player, rng, Style.BF16)
+    for place in pair_places(3)[:BLOCK_ROWS]:
+        player.write(place, dst_row(rng, Style.BF16, dst32=True))
+    await player.idle()
+    for dst32, offset in [(dst32, offset) for dst32 in (False, True) for offset in range(CONFIG.passes + LATENCY + 2)]:
+        operation = mvmul(3 if dst32 else 6, dst32=dst32, src_a_row=rng.choice((0, 16, 32)))
+        place = Place(operation.dst_row + rng.randrange(BLOCK_ROWS), dst32, False)
+        # The block itself waits for the result; the other 16-bit block of its pair does not.
+        other = Place(place.row + BLOCK_ROWS if not dst32 else 2 * place.row - place.row % BLOCK_ROWS, False, False)
+        for seen, waits in ((place, True), (other, dst32)):
+            await player.cycles(LATENCY + 1)
+            player.issue(operation)
+            await player.cycles(offset)
+            player.read(seen)
+            await player.idle()
+            last, read = player.taken["instruction"][-1], player.taken["read_dst"][-1]
+            offered = last - CONFIG.passes + 1 + offset
+            soonest = last + LATENCY if waits and offset else offered
+            assert read == max(offered, soonest), f"offered in {offered}, last pass in {last}, read in {read}"
+        values = dst_row(rng, Style.BF16, dst32=dst32)
+        await written_around(player, operation, place, values, offset, coverage)
 
 
-@covers("matrix_unit.banks", "Two clients hand two banks to each other")
-@cocotb.test(**LIMIT)
-async def hand_over(dut):
+@BENCH.test("matrix_unit.banks", "Two clients hand two banks to each other")
+async def hand_over(frame):
     """Banks filled ahead, awaited by the unpacker and by instructions, released one source at a time, each in the exact
     cycle."""
     rng = pauses.rng("banks")
-    async with bench(dut, SIGNATURE) as frame:
-        player = Player(frame, NUMERICS)
-        taken = player.taken
-        fill_dst(player, rng, (0, 1, 2))
+    player = Player(frame, NUMERICS)
+    taken = player.taken
+    fill_dst(player, rng, (0, 1, 2))
 
-        def bank():
-            return dict(enumerate(source_rows(rng, Style.BF16)))
+    def bank():
+        return dict(enumerate(source_rows(rng, Style.BF16)))
 
-        for late, early in ("ab", "ba"):
-            player.fill(early, bank())
-            player.fill(early, bank())
-            await player.idle()
-            awaited, third = bank(), len(taken[f"write_{early}"])
-            player.machine.fill(late, awaited)
-            operations = [mvmul(0), mvmul(1), mvmul(1, release_a=True, release_b=True)]
-            for operation in operations:
-                player.issue(operation)
-            # The Matrix unit owns two banks: the third fill stalls until one is released.
-            player.fill(early, bank())
-            await player.cycles(20)
-            assert player.drivers["instruction"].pending == len(operations), "an instruction did not wait for its bank"
-            assert len(taken[f"write_{early}"]) == third, "a row went into a bank that is not the unpacker's"
-            player.send_fill(late, awaited)
-            await player.idle()
-            first, *_, released = taken["instruction"][-len(operations) :]
-            assert first == taken[f"write_{late}"][-1] + CONFIG.passes, "the bank was not readable at once"
-            assert taken[f"write_{early}"][third] == released + 1, "the bank was not writable at once"
-            # The early side has two full banks, the late side none: use both.
-            for dst in range(2):
-                player.fill(late, bank())
-                player.issue(mvmul(dst, release_a=True, release_b=True))
-            read_pairs(player, rng, (0, 1))
-            await player.idle()
-        # One side changes banks while the other keeps its bank; the last one empties both.
-        for side, stays in ("ab", "ba"):
-            player.fill(stays, bank())
-            for last in (False, False, True):
-                player.fill(side, bank())
-                kind = rng.choice(combinations(Style.BF16))
-                flags = {f"release_{side}": True, f"release_{stays}": last}
-                player.issue(place_kind(rng, Style.BF16, kind, rng.choice((0, 1, 2)), **flags))
-            read_pairs(player, rng, (0, 1, 2))
-            await player.idle()
+    for late, early in ("ab", "ba"):
+        player.fill(early, bank())
+        player.fill(early, bank())
+        await player.idle()
+        awaited, third = bank(), len(taken[f"write_{early}"])
+        player.machine.fill(late, awaited)
+        operations = [mvmul(0), mvmul(1), mvmul(1, release_a=True, release_b=True)]
+        for operation in operations:
+            player.issue(operation)
+        # The Matrix unit owns two banks: the third fill stalls until one is released.
+        player.fill(early, bank())
+        await player.cycles(20)
+        assert player.drivers["instruction"].pending == len(operations), "an instruction did not wait for its bank"
+        assert len(taken[f"write_{early}"]) == third, "a row went into a bank that is not the unpacker's"
+        player.send_fill(late, awaited)
+        await player.idle()
+        first, *_, released = taken["instruction"][-len(operations) :]
+        assert first == taken[f"write_{late}"][-1] + CONFIG.passes, "the bank was not readable at once"
+        assert taken[f"write_{early}"][third] == released + 1, "the bank was not writable at once"
+        # The early side has two full banks, the late side none: use both.
+        for dst in range(2):
+            player.fill(late, bank())
+            player.issue(mvmul(dst, release_a=True, release_b=True))
+        read_pairs(player, rng, (0, 1))
+        await player.idle()
+    # One side changes banks while the other keeps its bank; the last one empties both.
+    for side, stays in ("ab", "ba"):
+        player.fill(stays, bank())
+        for last in (False, False, True):
+            player.fill(side, bank())
+            kind = rng.choice(combinations(Style.BF16))
+            flags = {f"release_{side}": True, f"release_{stays}": last}
+            player.issue(place_kind(rng, Style.BF16, kind, rng.choice((0, 1, 2)), **flags))
         read_pairs(player, rng, (0, 1, 2))
+        await player.idle()
+    read_pairs(player, rng, (0, 1, 2))
 
 
-@covers("matrix_unit.held_banks", "A flip without a release must leave the bank with the Matrix unit")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=["full_speed", "both"])
-async def held_banks(dut, pace):
+@BENCH.test(
+    "matrix_unit.held_banks",
+    "A flip without a release must leave the bank with the Matrix unit",
+    pace=["full_speed", "both"],
+)
+async def held_banks(frame, pace):
     """Both sources' banks held, flipped to and released in random order, while the unpacker fills each one as soon as
     it is its own."""
     gap, stall = PACES[pace]
     rng = pauses.rng("holds")
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(cross("ab", (False, True), (False, True)))
-        player = Player(frame, NUMERICS, gap=gap, stall=stall)
-        for _ in range(2):
-            fill_both(player, rng, Style.BF16)
-        for index in range(HELD):
-            operation = with_moves(rng, player, mvmul(index % 4, src_a_row=rng.choice((0, 16, 32, 48))))
-            player.issue(operation)
-            fill_released(player, rng, operation)
-            for side in "ab":
-                coverage.hit(side, getattr(operation, f"release_{side}"), operation.flips(side))
-            if index % 4 == 3:
-                for place in pair_places(rng.randrange(4))[:BLOCK_ROWS]:
-                    player.read(place)
-        release_waited_for(player, rng)
-        await player.idle()
-        read_pairs(player, rng, (0, 1, 2, 3))
-        await player.idle()
+    coverage = frame.coverage(cross("ab", (False, True), (False, True)))
+    player = Player(frame, NUMERICS, gap=gap, stall=stall)
+    for _ in range(2):
+        fill_both(player, rng, Style.BF16)
+    for index in range(HELD):
+        operation = with_moves(rng, player, mvmul(index % 4, src_a_row=rng.choice((0, 16, 32, 48))))
+        player.issue(operation)
+        fill_released(player, rng, operation)
+        for side in "ab":
+            coverage.hit(side, getattr(operation, f"release_{side}"), operation.flips(side))
+        if index % 4 == 3:
+            for place in pair_places(rng.randrange(4))[:BLOCK_ROWS]:
+                player.read(place)
+    release_waited_for(player, rng)
+    await player.idle()
+    read_pairs(player, rng, (0, 1, 2, 3))
+    await player.idle()
 
 
 @covers("matrix_unit.dst")
@@ -446,9 +422,8 @@ async def held_banks(dut, pace):
     "matrix_unit.undefined",
     "Undefined rows read as 0, also beside a part written later; of a 32-bit row the upper half alone decides",
 )
-@covers("matrix_unit.pooling")
-@cocotb.test(**LIMIT)
-async def undefined_rows(dut):
+@BENCH.test("matrix_unit.pooling")
+async def undefined_rows(frame):
     """ZEROACC of a row, of 16 rows in both widths, of half of Dst and of all, behind results in flight; partial writes
     into undefined blocks."""
     rng = pauses.rng("undefined")
@@ -457,91 +432,80 @@ async def undefined_rows(dut):
         for kind in combinations(Style.BF16)
         if kind.get("phase", 0) == 0 and (kind["opcode"] in POOLING or kind.get("broadcast_row"))
     ]
-    async with bench(dut, SIGNATURE) as frame:
-        player = Player(frame, NUMERICS)
-        fill_both(player, rng, Style.BF16)
-        modes = [*((zeroed, False) for zeroed in Zeroed), (Zeroed.SIXTEEN, True)]
-        for (zeroed, dst32), kind in product(modes, [*parts, None]):
-            fill_dst(player, rng, (0, 1, 2, 3))
+    player = Player(frame, NUMERICS)
+    fill_both(player, rng, Style.BF16)
+    modes = [*((zeroed, False) for zeroed in Zeroed), (Zeroed.SIXTEEN, True)]
+    for (zeroed, dst32), kind in product(modes, [*parts, None]):
+        fill_dst(player, rng, (0, 1, 2, 3))
+        await player.idle()
+        # Its results are in flight when it is cleared.
+        player.issue(mvmul(1))
+        row = rng.randrange(16) if dst32 else rng.randrange(16, 32)
+        player.issue(Operation(opcode=Opcode.ZEROACC, dst32=dst32, dst_row=row, zeroed=zeroed))
+        if kind is not None:
+            player.issue(place_kind(rng, Style.BF16, kind, 1))
             await player.idle()
-            # Its results are in flight when it is cleared.
-            player.issue(mvmul(1))
-            row = rng.randrange(16) if dst32 else rng.randrange(16, 32)
-            player.issue(Operation(opcode=Opcode.ZEROACC, dst32=dst32, dst_row=row, zeroed=zeroed))
-            if kind is not None:
-                player.issue(place_kind(rng, Style.BF16, kind, 1))
-                await player.idle()
-            else:
-                await player.idle()
-                place = rng.choice(pair_places(1))
-                player.write(place, dst_row(rng, Style.BF16, dst32=place.dst32))
-                await player.idle()
-            read_pairs(player, rng, (0, 1, 2))
+        else:
             await player.idle()
-        # Pairs that were never written.
-        read_pairs(player, rng, (PAIRS // 2, 3))
+            place = rng.choice(pair_places(1))
+            player.write(place, dst_row(rng, Style.BF16, dst32=place.dst32))
+            await player.idle()
+        read_pairs(player, rng, (0, 1, 2))
+        await player.idle()
+    # Pairs that were never written.
+    read_pairs(player, rng, (PAIRS // 2, 3))
 
 
-@covers(
+@BENCH.test(
     "matrix_unit.exponents",
     "Random words seldom have one given exponent; mutation found that an exponent of 32 could be taken for 0",
+    side=["a", "b"],
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(side=["a", "b"])
-async def every_exponent(dut, side):
+async def every_exponent(frame, side):
     """Powers of two of every exponent in SrcA, and in SrcB, times 1.0."""
-    async with bench(dut, SIGNATURE) as frame:
-        await scaled(frame, side)
+    await scaled(frame, side)
 
 
-@covers(
+@BENCH.test(
     "matrix_unit.pooling",
     "An undefined row is below every datum, beside defined rows too and in every pass of a small unit; all other "
     "instructions read it as 0",
+    style=STYLES,
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(style=STYLES)
-async def pooling_chains(dut, style):
+async def pooling_chains(frame, style):
     """Four GMPOOLs onto a Dst row of a block of which no row, some or all are undefined, on either half, each with
     another SrcB row; three rows become zero."""
-    async with bench(dut, SIGNATURE) as frame:
-        await pooled(frame, pauses.rng("pooling"), style)
+    await pooled(frame, pauses.rng("pooling"), style)
 
 
-@covers("matrix_unit.undefined")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(dst32=[False, True], mode=["ROW", "SIXTEEN", "HALF"])
-async def every_block(dut, dst32, mode):
+@BENCH.test("matrix_unit.undefined", dst32=[False, True], mode=["ROW", "SIXTEEN", "HALF"])
+async def every_block(frame, dst32, mode):
     """Write a row of each block of Dst; ZEROACC of every second row, sixteen rows or half, then of the others, must keep the rest."""
     rng = pauses.rng("blocks")
     rows = DST32_ROWS if dst32 else DST16_ROWS
-    async with bench(dut, SIGNATURE) as frame:
-        player = Player(frame, NUMERICS)
-        places = [Place(first + rng.randrange(BLOCK_ROWS), dst32, False) for first in range(0, rows, BLOCK_ROWS)]
-        for place in places:
-            player.write(place, dst_row(rng, Style.BF16, dst32=dst32))
+    player = Player(frame, NUMERICS)
+    places = [Place(first + rng.randrange(BLOCK_ROWS), dst32, False) for first in range(0, rows, BLOCK_ROWS)]
+    for place in places:
+        player.write(place, dst_row(rng, Style.BF16, dst32=dst32))
+    await player.idle()
+    zeroed = Zeroed[mode]
+    wide, count = dst32 and zeroed is Zeroed.SIXTEEN, ZEROED_ROWS[zeroed]
+    firsts = range(0, DST32_ROWS if wide else DST16_ROWS, count)
+    if zeroed is Zeroed.ROW:
+        firsts = [place.rows16[0] for place in places]
+    firsts = rng.sample(firsts, len(firsts))
+    for half in (firsts[::2], firsts[1::2]):
+        for first in half:
+            row = first + rng.randrange(count)
+            player.issue(Operation(opcode=Opcode.ZEROACC, zeroed=zeroed, dst32=wide, dst_row=row))
         await player.idle()
-        zeroed = Zeroed[mode]
-        wide, count = dst32 and zeroed is Zeroed.SIXTEEN, ZEROED_ROWS[zeroed]
-        firsts = range(0, DST32_ROWS if wide else DST16_ROWS, count)
-        if zeroed is Zeroed.ROW:
-            firsts = [place.rows16[0] for place in places]
-        firsts = rng.sample(firsts, len(firsts))
-        for half in (firsts[::2], firsts[1::2]):
-            for first in half:
-                row = first + rng.randrange(count)
-                player.issue(Operation(opcode=Opcode.ZEROACC, zeroed=zeroed, dst32=wide, dst_row=row))
-            await player.idle()
-            for place in places:
-                player.read(place)
-            await player.idle()
+        for place in places:
+            player.read(place)
+        await player.idle()
 
 
 @covers("matrix_unit.hazards")
-@covers("matrix_unit.tile", "The vendor's order of faces and phases decides the bits")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(fmt=["bf16", "int8", "fp16"])
-async def tile_product(dut, fmt):
+@BENCH.test("matrix_unit.tile", "The vendor's order of faces and phases decides the bits", fmt=["bf16", "int8", "fp16"])
+async def tile_product(frame, fmt):
     """A 32x64x32 product by the program that golden executes, in bf16, fp16 and int8."""
-    async with bench(dut, SIGNATURE) as frame:
-        await multiplied(frame, fmt)
+    await multiplied(frame, fmt)

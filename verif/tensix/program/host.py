@@ -10,10 +10,7 @@ from bitpath.rtl.tensix.core.tensix_core import l1_write_layout
 from bitpath.rtl.tensix.core.thread import Executed
 from bitpath.rtl.tensix.faults import Fault
 from bitpath.rtl.tensix.stream.expanders import MOP_WRITE
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import Bench
-from bitpath.verif.kit.packing import pack, unpack
-from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.unit_bench import Bench, pack, pauses, resolved, unpack
 from bitpath.verif.tensix.program.programs import THREADS, WORD_BYTES, CoreProgram
 
 QUIET_CYCLES = 16

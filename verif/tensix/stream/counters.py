@@ -28,8 +28,7 @@ from bitpath.rtl.tensix.stream.counters import (
     RwcOp,
     rwc_instruction,
 )
-from bitpath.verif.kit.packing import pack, width
-from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.unit_bench import pack, resolved, width
 
 Fields = dict[str, Any]
 """Fields of the unit's instruction."""

@@ -4,7 +4,7 @@ from random import Random
 
 from bitpath.golden.tensix.declarations.encodings import COUNT_MASK, MOP_WORDS, OPCODE_LOW, REPLAY_WORDS, WORD_BITS
 from bitpath.golden.tensix.isa.words import encode
-from bitpath.verif.tensix.stream.expanders import ENCODINGS
+from bitpath.verif.tensix.stream.table import ENCODINGS
 
 HANDLED = ("MOP", "MOP_CFG", "REPLAY")
 """Instructions that do not leave the expanders."""

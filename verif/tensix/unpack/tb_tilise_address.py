@@ -1,12 +1,7 @@
-"""Bench of the addresses in tilise mode: the datums at them are the rows of golden's UNPACR; long requests; rate; resets.
+"""Bench of the addresses in tilise mode: the datums at them are the rows of golden's UNPACR; long requests; rate; resets."""
 
-``BITPATH_CASES`` sets the random requests of a test.
-"""
-
-import os
 from functools import cache
 
-import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
@@ -23,19 +18,13 @@ from bitpath.rtl.tensix.unpack.tilise_address import (
     WORD_BYTES,
     TiliseAddress,
 )
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.packing import unpack as fields_of
-from bitpath.verif.kit.pipeline import PACES
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import PACES, UnitBench, cases, pack, pauses, resolved
+from bitpath.verif.kit.unit_bench import unpack as fields_of
 
-CONFIG = config_from_environment(ConversionConfig)
+BENCH = UnitBench(TiliseAddress, ConversionConfig)
+CONFIG = BENCH.config
 NUMERICS = CONFIG.numerics
-SIGNATURE = TiliseAddress(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "200"))
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+CASES = cases(200)
 L1_WORDS = 1 << 14
 FORMATS = tuple(L1_BYTES)
 
@@ -66,10 +55,8 @@ def any_request(rng, fmt: Format) -> tuple[Format, int, int, int]:
     return fmt, rng.randrange(L1_WORDS - rows * max(stride, 4) - 8), stride, rows
 
 
-@covers("tilise_address.datums", "A row of datums is one register row or two, by format and chip")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def datums(dut, pace):
+@BENCH.test("tilise_address.datums", "A row of datums is one register row or two, by format and chip", pace=list(PACES))
+async def datums(frame, pace):
     """Random starts, strides and lengths in every format of 8 bits and more: L1's datums at the addresses are golden's
     rows, at every pace."""
     rng = pauses.rng("requests")
@@ -77,33 +64,31 @@ async def datums(dut, pace):
     asked = [any_request(rng, fmt) for fmt in formats]
     formats_of_rows = [fmt for fmt, _, _, rows in asked for _ in range(rows)]
     gaps, stalls = (make() for make in PACES[pace])
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(fmt.name for fmt in FORMATS)
-        driver = frame.driver("i", gaps)
-        board = frame.scoreboard("rows", unpacked_layout(1), output="o")
-        lasts = frame.scoreboard("last", 1, output="o")
-        waiting = iter(formats_of_rows)
+    coverage = frame.coverage(fmt.name for fmt in FORMATS)
+    driver = frame.driver("i", gaps)
+    board = frame.scoreboard("rows", unpacked_layout(1), output="o")
+    lasts = frame.scoreboard("last", 1, output="o")
+    waiting = iter(formats_of_rows)
 
-        def sink(bits: int) -> None:
-            row = fields_of(TILISE_ROW, bits)
-            fmt, start = next(waiting), row["address"] * WORD_BYTES
-            l1 = memory()[start : start + COLUMNS * L1_BYTES[fmt]]
-            words = unpack(l1, fmt, fmt, count=COLUMNS, numerics=NUMERICS) if len(l1) == COLUMNS * L1_BYTES[fmt] else []
-            board.got(pack(unpacked_layout(1), [list(map(int, words)) or [0] * COLUMNS]))
-            lasts.got(row["last"])
+    def sink(bits: int) -> None:
+        row = fields_of(TILISE_ROW, bits)
+        fmt, start = next(waiting), row["address"] * WORD_BYTES
+        l1 = memory()[start : start + COLUMNS * L1_BYTES[fmt]]
+        words = unpack(l1, fmt, fmt, count=COLUMNS, numerics=NUMERICS) if len(l1) == COLUMNS * L1_BYTES[fmt] else []
+        board.got(pack(unpacked_layout(1), [list(map(int, words)) or [0] * COLUMNS]))
+        lasts.got(row["last"])
 
-        frame.monitor("o", sink, stalls)
-        for each in asked:
-            coverage.hit(each[0].name)
-            for place, words in enumerate(rows_of(*each).tolist()):
-                board.expect(pack(unpacked_layout(1), [words]), f"{each}, row {place}")
-                lasts.expect(int(place == each[3] - 1), f"{each}, row {place}")
-            driver.send_bits(request(*each))
+    frame.monitor("o", sink, stalls)
+    for each in asked:
+        coverage.hit(each[0].name)
+        for place, words in enumerate(rows_of(*each).tolist()):
+            board.expect(pack(unpacked_layout(1), [words]), f"{each}, row {place}")
+            lasts.expect(int(place == each[3] - 1), f"{each}, row {place}")
+        driver.send_bits(request(*each))
 
 
-@covers("tilise_address.limits", "A load in tilise mode takes a cycle a row")
-@cocotb.test(**LIMIT)
-async def long_requests(dut):
+@BENCH.test("tilise_address.limits", "A load in tilise mode takes a cycle a row")
+async def long_requests(frame):
     """The most rows, the largest stride, addresses that wrap; a row in every cycle, also from request to request."""
     rng = pauses.rng("requests")
     top_row, top_stride = (1 << ROW_COUNT_BITS), (1 << STRIDE_BITS) - 1
@@ -122,56 +107,53 @@ async def long_requests(dut):
             place = address + row // in_row * stride + row % in_row * words
             fields = {"address": place % (1 << ADDRESS_BITS), "last": row == rows - 1}
             expected.append((pack(TILISE_ROW, fields), f"{fmt.name} from {address:#x}, stride {stride}, row {row}"))
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        board = frame.scoreboard("o", TILISE_ROW)
-        payloads = iter([request(*each) for each in asked])
-        dut.o__ready.value, dut.i__valid.value = 1, 1
-        dut.i__payload.value = next(payloads)
-        await RisingEdge(dut.clk)
-        dut.i__payload.value = next(payloads)
-        for row, shown in expected:
-            await FallingEdge(dut.clk)
-            assert resolved(dut.o__valid), f"no row in a cycle: {shown}"
-            board.expect(row, shown)
-            board.got(resolved(dut.o__payload))
-            taken = resolved(dut.i__ready)
-            await RisingEdge(dut.clk)
-            if taken:
-                following = next(payloads, None)
-                dut.i__valid.value = following is not None
-                dut.i__payload.value = following or 0
+    dut = frame.dut
+    board = frame.scoreboard("o", TILISE_ROW)
+    payloads = iter([request(*each) for each in asked])
+    dut.o__ready.value, dut.i__valid.value = 1, 1
+    dut.i__payload.value = next(payloads)
+    await RisingEdge(dut.clk)
+    dut.i__payload.value = next(payloads)
+    for row, shown in expected:
         await FallingEdge(dut.clk)
-        assert not resolved(dut.o__valid)
+        assert resolved(dut.o__valid), f"no row in a cycle: {shown}"
+        board.compare(resolved(dut.o__payload), row, shown)
+        taken = resolved(dut.i__ready)
+        await RisingEdge(dut.clk)
+        if taken:
+            following = next(payloads, None)
+            dut.i__valid.value = following is not None
+            dut.i__payload.value = following or 0
+    await FallingEdge(dut.clk)
+    assert not resolved(dut.o__valid)
 
 
-@covers("tilise_address.resets", "The rows that are left must not come")
-@cocotb.test(**LIMIT)
-async def resets(dut):
+@BENCH.test("tilise_address.resets", "The rows that are left must not come")
+async def resets(frame):
     """Resets in the middle of a request."""
     rng = pauses.rng("requests")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        board = frame.scoreboard("o", TILISE_ROW)
-        for cycles in (1, 2, 7):
+    dut = frame.dut
+    board = frame.scoreboard("o", TILISE_ROW)
+    for cycles in (1, 2, 7):
+        await RisingEdge(dut.clk)
+        dut.i__valid.value, dut.o__ready.value = 1, 1
+        dut.i__payload.value = request(rng.choice(FORMATS), rng.getrandbits(ADDRESS_BITS), 5, 100)
+        for _ in range(cycles):
             await RisingEdge(dut.clk)
-            dut.i__valid.value, dut.o__ready.value = 1, 1
-            dut.i__payload.value = request(rng.choice(FORMATS), rng.getrandbits(ADDRESS_BITS), 5, 100)
-            for _ in range(cycles):
-                await RisingEdge(dut.clk)
-            dut.i__valid.value = 0
-            await frame.reset()
-            await FallingEdge(dut.clk)
-            assert resolved(dut.i__ready)
-            assert not resolved(dut.o__valid)
-            await RisingEdge(dut.clk)
-            address = rng.getrandbits(ADDRESS_BITS)
-            dut.i__valid.value, dut.o__ready.value = 1, 1
-            dut.i__payload.value = request(Format.FP8, address, 1, 1)
-            await RisingEdge(dut.clk)
-            dut.i__valid.value = 0
-            await FallingEdge(dut.clk)
-            assert resolved(dut.o__valid)
-            board.expect(pack(TILISE_ROW, {"address": address, "last": 1}), "one row")
-            board.got(resolved(dut.o__payload))
-            await RisingEdge(dut.clk)
-            await FallingEdge(dut.clk)
-            assert not resolved(dut.o__valid)
+        dut.i__valid.value = 0
+        await frame.reset()
+        await FallingEdge(dut.clk)
+        assert resolved(dut.i__ready)
+        assert not resolved(dut.o__valid)
+        await RisingEdge(dut.clk)
+        address = rng.getrandbits(ADDRESS_BITS)
+        dut.i__valid.value, dut.o__ready.value = 1, 1
+        dut.i__payload.value = request(Format.FP8, address, 1, 1)
+        await RisingEdge(dut.clk)
+        dut.i__valid.value = 0
+        await FallingEdge(dut.clk)
+        assert resolved(dut.o__valid)
+        board.compare(resolved(dut.o__payload), pack(TILISE_ROW, {"address": address, "last": 1}), "one row")
+        await RisingEdge(dut.clk)
+        await FallingEdge(dut.clk)
+        assert not resolved(dut.o__valid)

@@ -133,8 +133,7 @@ def test_a_payload_of_fields_shows_the_first_that_differs(folder):
         return mismatches.Shown(operands={"asked": path or "formats"}, formats={"b": FP32})
 
     board = Scoreboard("o", data.StructLayout({"a": 4, "b": 32, "c": 4}))
-    board.expect(5 | ONE << 4 | 2 << 36, context)
-    board.got(5 | ONE + 1 << 4 | 3 << 36)
+    board.compare(5 | ONE + 1 << 4 | 3 << 36, 5 | ONE << 4 | 2 << 36, context)
     assert paths == ["", "b"]
     assert mismatches.whole(folder)[0].splitlines()[1:] == [
         "  asked        b",

@@ -16,15 +16,16 @@ from bitpath.rtl.trainium3.array.systolic_array import (
 )
 from bitpath.rtl.trainium3.dot.element_map import MapTable
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.scoreboard import Scoreboard
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.unit_bench import UnitBench
 from bitpath.verif.trainium3.array.core_products import Step, fp4_table
 
-CONFIG = config_from_environment(CoreArrayConfig)
+BENCH = UnitBench(SystolicArray, CoreArrayConfig, ms=20)
+CONFIG = BENCH.config
 ROWS, COLS, GROUPS = CONFIG.rows, CONFIG.cols, CONFIG.groups
-SIGNATURE = SystolicArray(CONFIG).signature
+SIGNATURE = BENCH.signature
 CONTROL, WRITE, WORD = control_layout(CONFIG), operand_write_layout(CONFIG), core_word(CONFIG.dot)
 VECTOR_BITS = COLS * FP32.width
 

@@ -4,13 +4,11 @@ Golden computes the sums below each pass over the rows, and a schedule gives the
 ``BITPATH_CASES`` sets the moving words of a product.
 """
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
-import cocotb
 import numpy as np
 
 from bitpath.golden.arrays.codec import DTYPES
@@ -18,18 +16,15 @@ from bitpath.golden.formats.catalogue import BF16, E2M1, E3M4, E4M3, E4M3FN, E5M
 from bitpath.golden.trainium3 import load_cycles, pack_tags
 from bitpath.golden.trainium3.declarations.tensor import PATTERNS
 from bitpath.rtl.trainium3.array.systolic_array import Tiling, tile_groups, tilings
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import cases, covers, pauses
 from bitpath.verif.trainium3.array import core_products as make
-from bitpath.verif.trainium3.array.core_player import COLS, CONFIG, GROUPS, ROWS, SIGNATURE, Player
+from bitpath.verif.trainium3.array.core_player import BENCH, COLS, CONFIG, GROUPS, ROWS, Player
 from bitpath.verif.trainium3.array.core_products import Schedule
 
-CASES = int(os.environ.get("BITPATH_CASES", "3"))
+CASES = cases(3)
 """Moving words of a product; transposes have one for each row."""
 PACES = {"full_speed": (0.0, 0.0), "gaps": (0.3, 0.0), "both": (0.3, 0.3)}
 """How often control pauses by itself, and how often the whole array is frozen."""
-LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
 TILINGS = tilings(CONFIG)
 Maker = Callable[[np.random.Generator, int], make.Product]
 """Makes a product of K rows; MX has a K of its own."""
@@ -136,19 +131,17 @@ def first_rows(product: make.Product, rows: int) -> make.Product:
     "result_valid in every cycle: tile_rows * row_latency + cols + 1 cycles behind a word, and none behind a pass "
     "that is not a fused step's last",
 )
-@covers(
+@BENCH.test(
     "core_array.unread",
     "SBUF holds anything beside an operand",
     "Bits beside an element, scales and tags of modes without them, slots of modes without slots are random",
+    kind=fitting(1),
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(kind=fitting(1))
-async def products_of_a_mode(dut, kind):
+async def products_of_a_mode(frame, kind):
     """Whole products, of one and of two passes over the rows, back to back."""
     rng = pauses.rng("products")
-    async with bench(dut, SIGNATURE) as frame:
-        instructions = [products(rng, kind, 1, passes) for passes in (1, 2, 1)]
-        await Player(frame, 0.0).play(Tiling.FULL, Schedule(CONFIG, instructions, rng, 0.0).steps)
+    instructions = [products(rng, kind, 1, passes) for passes in (1, 2, 1)]
+    await Player(frame, 0.0).play(Tiling.FULL, Schedule(CONFIG, instructions, rng, 0.0).steps)
 
 
 @covers(
@@ -158,27 +151,25 @@ async def products_of_a_mode(dut, kind):
 )
 @covers("core_array.loads")
 @covers("core_array.latency")
-@covers(
+@BENCH.test(
     "core_array.freezes",
     "One register without its enable would shift a tile out of step",
     "advance low at random, with operands written meanwhile: all registers hold",
+    pace=list(PACES),
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def any_mode_behind_any_other(dut, pace):
+async def any_mode_behind_any_other(frame, pace):
     """Products of all modes in any order in every tiling, with loads beside the moving words of the product before."""
     rng, (gap, freeze) = pauses.rng("products"), PACES[pace]
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(f"{tiling.name}/{kind}" for tiling in TILINGS for kind in fitting(tile_count(tiling)))
-        player = Player(frame, freeze)
-        for tiling in TILINGS:
-            tiles = tile_count(tiling)
-            names = fitting(tiles)
-            rng.shuffle(names)
-            for kind in names:
-                coverage.hit(tiling.name, kind)
-            instructions = [[first_rows(each, ROWS // tiles) for each in products(rng, kind, tiles)] for kind in names]
-            await player.play(tiling, Schedule(CONFIG, instructions, rng, gap).steps)
+    coverage = frame.coverage(f"{tiling.name}/{kind}" for tiling in TILINGS for kind in fitting(tile_count(tiling)))
+    player = Player(frame, freeze)
+    for tiling in TILINGS:
+        tiles = tile_count(tiling)
+        names = fitting(tiles)
+        rng.shuffle(names)
+        for kind in names:
+            coverage.hit(tiling.name, kind)
+        instructions = [[first_rows(each, ROWS // tiles) for each in products(rng, kind, tiles)] for kind in names]
+        await player.play(tiling, Schedule(CONFIG, instructions, rng, gap).steps)
 
 
 LOADS = {
@@ -190,19 +181,16 @@ LOADS = {
 }
 
 
-@covers("core_array.loads", "The stationary words are held twice so that a load costs no time")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(kind=list(LOADS))
-async def a_product_takes_the_longer_of_load_and_multiplication(dut, kind):
+@BENCH.test("core_array.loads", "The stationary words are held twice so that a load costs no time", kind=list(LOADS))
+async def a_product_takes_the_longer_of_load_and_multiplication(frame, kind):
     """Loads beside the moving words of the product before, from the cycle after its swap on; a product takes the longer
     of load and multiplication."""
     rng, (name, fmt) = pauses.rng("products"), LOADS[kind]
     load = load_cycles(name, COLS, DTYPES[fmt])
-    async with bench(dut, SIGNATURE) as frame:
-        instructions = [[first_rows(product, ROWS) for product in products(rng, kind, 1)] for _ in range(3)]
-        schedule = Schedule(CONFIG, instructions, rng, written=True)
-        assert all(len(work.beats) == load for work in schedule.works)
-        swaps = [cycle for cycle, step in enumerate(schedule.steps) if step.swap]
-        taken = [max(load, len(work.moves)) for work in schedule.works[:-1]]
-        assert [after - before for before, after in pairwise(swaps)] == taken
-        await Player(frame, 0.0).play(Tiling.FULL, schedule.steps)
+    instructions = [[first_rows(product, ROWS) for product in products(rng, kind, 1)] for _ in range(3)]
+    schedule = Schedule(CONFIG, instructions, rng, written=True)
+    assert all(len(work.beats) == load for work in schedule.works)
+    swaps = [cycle for cycle, step in enumerate(schedule.steps) if step.swap]
+    taken = [max(load, len(work.moves)) for work in schedule.works[:-1]]
+    assert [after - before for before, after in pairwise(swaps)] == taken
+    await Player(frame, 0.0).play(Tiling.FULL, schedule.steps)

@@ -1,10 +1,9 @@
 """Bench of PSUM: lanes that write and accumulate every cycle while the host reads and writes beside them.
 
 A program gives every cycle's writes, and golden plays it before anything is driven: each place has a history of what it
-holds after which cycle, and a host access sees what its cycle says. ``BITPATH_CASES`` sets the cycles of a test.
+holds after which cycle, and a host access sees what its cycle says.
 """
 
-import os
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -12,7 +11,6 @@ from functools import partial
 from itertools import product
 from random import Random
 
-import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.formats.catalogue import BF16, FP32
@@ -23,23 +21,17 @@ from bitpath.rtl.trainium3.array.psum import Psum, PsumConfig, write_layout
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.common.fp32.boundaries import near_sums
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import Bench, bench, config_from_environment
-from bitpath.verif.kit.coverage import cross
-from bitpath.verif.kit.packing import pack, width
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import Bench, UnitBench, cases, covers, cross, pack, pauses, resolved, width
 from bitpath.verif.trainium3.array.psum_writes import FLAGS, FORMAT_OF_PARITY, History, Place, Program, Write
 
-CONFIG = config_from_environment(PsumConfig)
-SIGNATURE = Psum(CONFIG).signature
+BENCH = UnitBench(Psum, PsumConfig, ms=2)
+CONFIG = BENCH.config
 WRITE = write_layout(CONFIG)
 HOST_ONLY = CONFIG.bank_depth // 2
 """Only the host writes places from this index on, so that its writes and the lanes' do not race."""
-CASES = int(os.environ.get("BITPATH_CASES", "500"))
+CASES = cases(500)
 WRITE_CYCLES = 3
 """Cycles after which a lane's last write is stored and its random bits are taken."""
-LIMIT = {"timeout_time": 2, "timeout_unit": "ms"}
 
 Pair = tuple[int, int]
 
@@ -227,22 +219,19 @@ MODES = ("fp32", "bf16_rne", "bf16_sr")
 PACES = {"full_speed": (0.0, 0.0), "gaps": (0.6, 0.0), "stalls": (0.0, 0.6), "both": (0.5, 0.5)}
 
 
-@covers("psum.host", "The host reads the results")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def host_alone(dut, pace):
+@BENCH.test("psum.host", "The host reads the results", pace=list(PACES))
+async def host_alone(frame, pace):
     """Host reads and writes at every place, with gaps and stalls, alone and during lane writes; a read sees every
     earlier write."""
     gap, stall = PACES[pace]
     rng = pauses.rng("accesses")
-    async with bench(dut, SIGNATURE) as frame:
-        table = Table(frame, gap=gap, stall=stall)
-        await table.fill()
-        for place in rng.choices(places(), k=CASES):
-            if rng.getrandbits(1):
-                table.write(place, tuple(rng.getrandbits(FP32.width) for _ in range(CONFIG.cols)))
-            table.read(place)
-        await table.play([])
+    table = Table(frame, gap=gap, stall=stall)
+    await table.fill()
+    for place in rng.choices(places(), k=CASES):
+        if rng.getrandbits(1):
+            table.write(place, tuple(rng.getrandbits(FP32.width) for _ in range(CONFIG.cols)))
+        table.read(place)
+    await table.play([])
 
 
 @covers(
@@ -261,96 +250,88 @@ async def host_alone(dut, pace):
     "Each stochastic write takes one word of its lane's random bits, in order; no other write takes any",
 )
 @covers(
-    "psum.hazard",
-    "The next write reads the sum of the present one",
-    "Writes to the same word in consecutive cycles",
+    "psum.hazard", "The next write reads the sum of the present one", "Writes to the same word in consecutive cycles"
 )
 @covers("psum.lanes", "Row tiles write at the same time", "No lane to all lanes at once, each in its own bank")
-@covers("psum.host")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES), busy=[0.5, 0.9])
-async def lanes_beside_the_host(dut, pace, busy):
+@BENCH.test("psum.host", pace=list(PACES), busy=[0.5, 0.9])
+async def lanes_beside_the_host(frame, pace, busy):
     gap, stall = PACES[pace]
     rng = pauses.rng("accesses")
     program = random_program(pauses.rng("program"), CASES, busy)
-    async with bench(dut, SIGNATURE) as frame:
-        table = Table(frame, gap=gap, stall=stall)
-        table.cover([f"mode/{name}" for name in cross(map(int, FLAGS), MODES)])
-        table.cover([f"same place again/{mode}" for mode in MODES])
-        table.cover([f"lanes at once/{count}" for count in range(min(CONFIG.lanes, CONFIG.banks) + 1)])
-        table.cover(["host reads beside lanes", "host writes beside lanes"])
-        await table.fill()
-        for place in rng.choices(places(), k=CASES // 2):
-            if place[1] >= HOST_ONLY and rng.getrandbits(1):
-                table.write(place, content(rng, place[1]))
-            else:
-                table.read(place)
-        await table.play(program)
-        for place in places():
+    table = Table(frame, gap=gap, stall=stall)
+    table.cover([f"mode/{name}" for name in cross(map(int, FLAGS), MODES)])
+    table.cover([f"same place again/{mode}" for mode in MODES])
+    table.cover([f"lanes at once/{count}" for count in range(min(CONFIG.lanes, CONFIG.banks) + 1)])
+    table.cover(["host reads beside lanes", "host writes beside lanes"])
+    await table.fill()
+    for place in rng.choices(places(), k=CASES // 2):
+        if place[1] >= HOST_ONLY and rng.getrandbits(1):
+            table.write(place, content(rng, place[1]))
+        else:
             table.read(place)
-        await table.play([])
+    await table.play(program)
+    for place in places():
+        table.read(place)
+    await table.play([])
 
 
-@covers(
+@BENCH.test(
     "psum.refused",
     "Golden refuses them; one that accumulates would give another result without a word",
     "Flags 5 and 7, and stochastic rounding to FP32, in every lane, each between legal results: the first fault "
     "shows until it is cleared, no word changes and no random bits are taken",
+    skip=not CONFIG.checks,
+    clears=[0.0, 0.2],
 )
-@cocotb.test(**LIMIT, skip=not CONFIG.checks)
-@cocotb.parametrize(clears=[0.0, 0.2])
-async def refused_results(dut, clears):
+async def refused_results(frame, clears):
     """Every refused mode in every lane, between legal results: the first fault stays until it is cleared; no word changes, no
     random bits are taken."""
     program = refused_program(pauses.rng("program"))
-    async with bench(dut, SIGNATURE) as frame:
-        table = Table(frame, clears=clears)
-        kinds = {
-            f"{Write(0, parity, (), flag, stochastic, ()).fault.name}/{int(flag)}"
-            for flag, stochastic, parity in refused_modes()
-        }
-        table.cover([f"refused/{name}" for name in cross(range(min(CONFIG.lanes, CONFIG.banks)), kinds)])
-        await table.fill()
-        await table.play(program)
-        for place in places():
-            table.read(place)
-        await table.play([])
+    table = Table(frame, clears=clears)
+    kinds = {
+        f"{Write(0, parity, (), flag, stochastic, ()).fault.name}/{int(flag)}"
+        for flag, stochastic, parity in refused_modes()
+    }
+    table.cover([f"refused/{name}" for name in cross(range(min(CONFIG.lanes, CONFIG.banks)), kinds)])
+    await table.fill()
+    await table.play(program)
+    for place in places():
+        table.read(place)
+    await table.play([])
 
 
 @covers("psum.formats")
 @covers("psum.hazard")
-@covers("psum.edges", "Each bank has its own FP32 adder and BF16 rounder")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(mode=list(MODES))
-async def edges_onto_edges(dut, mode):
+@BENCH.test("psum.edges", "Each bank has its own FP32 adder and BF16 rounder", mode=list(MODES))
+async def edges_onto_edges(frame, mode):
     """Zeros, subnormals, BF16 ties, largest, infinities and NaNs of both signs, each added to each and overwriting
     each; every NaN has one code."""
     rng = pauses.rng("pairs")
     pairs = list(product(fp32.EDGES, repeat=2))
     rng.shuffle(pairs)
     own = [place for place in places() if (place[1] % 2 == 1) == (mode != "fp32")]
-    async with bench(dut, SIGNATURE) as frame:
-        table = Table(frame)
-        await table.fill()
-        await add_pairs(table, rng, pairs[: 4 * CASES], own, stochastic=mode == "bf16_sr")
+    table = Table(frame)
+    await table.fill()
+    await add_pairs(table, rng, pairs[: 4 * CASES], own, stochastic=mode == "bf16_sr")
 
 
-@covers("psum.boundaries", "A sticky bit lost at one end of the range shows only where a far term breaks a tie there")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(mode=list(MODES))
-async def boundaries_of_sums(dut, mode):
+@BENCH.test(
+    "psum.boundaries",
+    "A sticky bit lost at one end of the range shows only where a far term breaks a tie there",
+    mode=list(MODES),
+)
+async def boundaries_of_sums(frame, mode):
     """Sums at the ends of FP32's and BF16's range and at ties, and one bit beside them at every distance, by RNE and
     stochastically."""
     rng = pauses.rng("pairs")
     found = list(near_sums(FP32 if mode == "fp32" else BF16, rng))
     own = [place for place in places() if (place[1] % 2 == 1) == (mode != "fp32")]
-    async with bench(dut, SIGNATURE) as frame:
-        table = Table(frame)
-        table.cover([each.bin for each, _, _ in found])
-        for each, x, y in found:
-            table.hit(each.bin, abs(decode(FP32, x).value + decode(FP32, y).value) == each.value)
-        await table.fill()
-        await add_pairs(table, rng, [pair for _, *pair in found], own, stochastic=mode == "bf16_sr")
+    table = Table(frame)
+    table.cover([each.bin for each, _, _ in found])
+    for each, x, y in found:
+        table.hit(each.bin, abs(decode(FP32, x).value + decode(FP32, y).value) == each.value)
+    await table.fill()
+    await add_pairs(table, rng, [pair for _, *pair in found], own, stochastic=mode == "bf16_sr")
 
 
 async def add_pairs(

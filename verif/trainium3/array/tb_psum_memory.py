@@ -1,25 +1,17 @@
 """Bench of PSUM at addresses: two lanes and the engines side by side, and every handshake in its cycle.
 
-Golden's `Psum` plays each access in the cycle in which it goes over. ``BITPATH_CASES`` sets the tiles of a test.
+Golden's `Psum` plays each access in the cycle in which it goes over.
 """
 
-import os
 from collections import deque
 from itertools import product
 
-import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.rtl.common.fp32.fp32_arithmetic import DROPPED_BITS
 from bitpath.rtl.trainium3.array.psum_memory import LANES, PsumMemory, PsumMemoryConfig
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.coverage import cross
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.pipeline import PACES
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import PACES, UnitBench, cases, covers, cross, pack, pauses, resolved
 from bitpath.verif.trainium3.array.psum_memory import (
     EVERY_MODE,
     GROUPS,
@@ -37,8 +29,9 @@ from bitpath.verif.trainium3.array.psum_memory import (
 # Imported in a simulation alone, whose configuration it reads.
 
 
-CONFIG = config_from_environment(PsumMemoryConfig)
-SIGNATURE = PsumMemory(CONFIG).signature
+BENCH = UnitBench(PsumMemory, PsumMemoryConfig)
+CONFIG = BENCH.config
+SIGNATURE = BENCH.signature
 DEPTH = CONFIG.psum.bank_depth
 START = 2
 """Cycles from a command to its first address, or to its refusal."""
@@ -225,8 +218,7 @@ class Table:
             self.boards[number].expect(pack(self.frame.payload_shape(f"data__{number}"), found), str(access))
 
 
-CASES = int(os.environ.get("BITPATH_CASES", "60"))
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+CASES = cases(60)
 REGIONS = (range(DEPTH // 2), range(DEPTH // 2, 3 * DEPTH // 4))
 """Words of each lane, while engines use the others: nothing may use the words of an open accumulation group."""
 ENGINE_WORDS = range(3 * DEPTH // 4, DEPTH)
@@ -239,21 +231,20 @@ def cover(frame, seen, names):
             coverage.hit(name)
 
 
-@covers("psum_memory.engines", "Engines use PSUM as plain memory, side by side unless in one bank")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def engines_alone(dut, pace):
+@BENCH.test(
+    "psum_memory.engines", "Engines use PSUM as plain memory, side by side unless in one bank", pace=list(PACES)
+)
+async def engines_alone(frame, pace):
     """Reads and writes of any bytes of any partitions by every engine, with gaps and stalls; engine 1 waits where
     engine 0 uses its bank."""
     rng = pauses.rng("accesses")
-    async with bench(dut, SIGNATURE) as frame:
-        table = Table(frame, pace)
-        await table.fill()
-        for _ in range(2 * CASES):
-            for engine in range(CONFIG.engines):
-                table.access(engine, random_access(CONFIG, rng, range(DEPTH)))
-        await table.play()
-        cover(frame, table.seen, [f"engine {number} waits for an engine" for number in range(1, CONFIG.engines)])
+    table = Table(frame, pace)
+    await table.fill()
+    for _ in range(2 * CASES):
+        for engine in range(CONFIG.engines):
+            table.access(engine, random_access(CONFIG, rng, range(DEPTH)))
+    await table.play()
+    cover(frame, table.seen, [f"engine {number} waits for an engine" for number in range(1, CONFIG.engines)])
 
 
 @covers(
@@ -264,65 +255,64 @@ async def engines_alone(dut, pace):
     "words of 2 and 4 bytes; both lanes and the engines in the same banks and in others; each handshake in its "
     "cycle",
 )
-@covers(
+@BENCH.test(
     "psum_memory.waits",
     "They are what the core reports of conflicts",
     "Counters of the background lane's and of each engine's waits in every cycle, to their largest value, and cleared",
+    pace=list(PACES),
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def lanes_beside_engines(dut, pace):
+async def lanes_beside_engines(frame, pace):
     """Whole accumulation groups of every kind in both lanes, in one bank and in two, and engines in the same banks."""
     rng = pauses.rng("tiles")
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage([*cross(LANES, MODES), *cross(LANES, ("".join(map(str, each)) for each in GROUPS))])
-        table = Table(frame, pace)
-        await table.fill()
-        kinds = list(product(MODES, GROUPS))
-        for turn in range(max(len(kinds), CASES)):
-            for lane, name in enumerate(LANES):
-                mode, flags = rng.choice(kinds) if turn >= len(kinds) else kinds[-1 - turn if lane else turn]
-                tile = random_tile(CONFIG, rng, REGIONS[lane], mode)
-                for flag in flags:
-                    table.send(lane, Tile(tile.pairs, tile.offset, tile.bank, mode, tile.columns, flag))
-                coverage.hit(name, mode)
-                coverage.hit(name, "".join(map(str, flags)))
-            for engine in range(CONFIG.engines):
-                for _ in range(6):
-                    table.access(engine, random_access(CONFIG, rng, ENGINE_WORDS))
-        await table.play()
-        await table.read_all()
-        names = [
-            "two banks",
-            "background waits",
-            *(f"engine {number} waits for a lane" for number in range(CONFIG.engines)),
-        ]
-        cover(frame, table.seen, names)
+    coverage = frame.coverage([*cross(LANES, MODES), *cross(LANES, ("".join(map(str, each)) for each in GROUPS))])
+    table = Table(frame, pace)
+    await table.fill()
+    kinds = list(product(MODES, GROUPS))
+    for turn in range(max(len(kinds), CASES)):
+        for lane, name in enumerate(LANES):
+            mode, flags = rng.choice(kinds) if turn >= len(kinds) else kinds[-1 - turn if lane else turn]
+            tile = random_tile(CONFIG, rng, REGIONS[lane], mode)
+            for flag in flags:
+                table.send(lane, Tile(tile.pairs, tile.offset, tile.bank, mode, tile.columns, flag))
+            coverage.hit(name, mode)
+            coverage.hit(name, "".join(map(str, flags)))
+        for engine in range(CONFIG.engines):
+            for _ in range(6):
+                table.access(engine, random_access(CONFIG, rng, ENGINE_WORDS))
+    await table.play()
+    await table.read_all()
+    names = [
+        "two banks",
+        "background waits",
+        *(f"engine {number} waits for a lane" for number in range(CONFIG.engines)),
+    ]
+    cover(frame, table.seen, names)
 
 
-@covers("psum_memory.order", "A sum in FP32 depends on its order")
-@cocotb.test(**LIMIT)
-async def one_word_after_the_other_lane(dut):
+@BENCH.test("psum_memory.order", "A sum in FP32 depends on its order")
+async def one_word_after_the_other_lane(frame):
     """Both lanes add onto the same words; the background lane waits exactly as long as the main lane has results."""
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage([mode for mode in MODES if mode.startswith(("fp32", "bf16"))])
-        table = Table(frame)
-        await table.fill()
-        for mode in coverage.counts:
-            for flag in (6, 3, 6):
-                for lane in [*range(len(LANES))] * 3:
-                    table.send(lane, Tile([(1, 4)], 0, CONFIG.banks - 1, mode, WHOLE, flag))
-                waits = table.waits[0]
-                await table.play()
-                # The main lane's three commands follow without a gap, so the background lane waits for all their results.
-                assert table.waits[0] == waits + 3 * 4
-            await table.read_all()
-            coverage.hit(mode)
+    coverage = frame.coverage([mode for mode in MODES if mode.startswith(("fp32", "bf16"))])
+    table = Table(frame)
+    await table.fill()
+    for mode in coverage.counts:
+        for flag in (6, 3, 6):
+            for lane in [*range(len(LANES))] * 3:
+                table.send(lane, Tile([(1, 4)], 0, CONFIG.banks - 1, mode, WHOLE, flag))
+            waits = table.waits[0]
+            await table.play()
+            # The main lane's three commands follow without a gap, so the background lane waits for all their results.
+            assert table.waits[0] == waits + 3 * 4
+        await table.read_all()
+        coverage.hit(mode)
 
 
-@covers("psum_memory.refused", "A refused command leaves no trace, and the first code stays until it is cleared")
-@cocotb.test(**LIMIT, skip=not CONFIG.checks)
-async def a_refused_command_leaves_no_trace(dut):
+@BENCH.test(
+    "psum_memory.refused",
+    "A refused command leaves no trace, and the first code stays until it is cleared",
+    skip=not CONFIG.checks,
+)
+async def a_refused_command_leaves_no_trace(frame):
     """Patterns beyond the bank's end and before its start, no element, and every flag, size and rounding that golden
     refuses; in each lane, alone and among good ones, in both lanes at once, with clears in any cycle."""
     rng = pauses.rng("tiles")
@@ -338,156 +328,145 @@ async def a_refused_command_leaves_no_trace(dut):
         "flag 7": Tile([(1, 2)], 0, 1, "bf16_sr", WHOLE, 7),
         "stochastic FP32": Tile([(1, 2)], 0, 0, "fp32_sr", WHOLE),
     }
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(cross(bad, LANES, ("alone", "among")))
-        table = Table(frame)
-        await table.fill()
-        for (name, tile), (lane, lane_name) in product(bad.items(), enumerate(LANES)):
-            assert tile.fault(CONFIG) is not Fault.NONE
+    coverage = frame.coverage(cross(bad, LANES, ("alone", "among")))
+    table = Table(frame)
+    await table.fill()
+    for (name, tile), (lane, lane_name) in product(bad.items(), enumerate(LANES)):
+        assert tile.fault(CONFIG) is not Fault.NONE
+        table.send(lane, tile)
+        await table.play()
+        assert table.fault is tile.fault(CONFIG)
+        coverage.hit(name, lane_name, "alone")
+        await table.clear()
+        other = rng.choice([each for each in bad.values() if each.fault(CONFIG) is not tile.fault(CONFIG)])
+        for each in (good, tile, random_tile(CONFIG, rng, REGIONS[lane], "bf16_rne"), other):
+            table.send(lane, each)
+        table.send(1 - lane, random_tile(CONFIG, rng, REGIONS[1 - lane], "fp32"))
+        await table.play()
+        assert table.fault is tile.fault(CONFIG)
+        coverage.hit(name, lane_name, "among")
+        await table.clear()
+    for tiles in ((bad["before"], bad["size 0"]), (bad["size 0"], bad["before"])):
+        # Both in one cycle: the main lane's code stays.
+        for lane, tile in enumerate(tiles):
             table.send(lane, tile)
-            await table.play()
-            assert table.fault is tile.fault(CONFIG)
-            coverage.hit(name, lane_name, "alone")
-            await table.clear()
-            other = rng.choice([each for each in bad.values() if each.fault(CONFIG) is not tile.fault(CONFIG)])
-            for each in (good, tile, random_tile(CONFIG, rng, REGIONS[lane], "bf16_rne"), other):
-                table.send(lane, each)
-            table.send(1 - lane, random_tile(CONFIG, rng, REGIONS[1 - lane], "fp32"))
-            await table.play()
-            assert table.fault is tile.fault(CONFIG)
-            coverage.hit(name, lane_name, "among")
-            await table.clear()
-        for tiles in ((bad["before"], bad["size 0"]), (bad["size 0"], bad["before"])):
-            # Both in one cycle: the main lane's code stays.
-            for lane, tile in enumerate(tiles):
-                table.send(lane, tile)
-            await table.play()
-            assert table.fault is tiles[0].fault(CONFIG)
-            await table.clear()
-        await table.read_all()
+        await table.play()
+        assert table.fault is tiles[0].fault(CONFIG)
+        await table.clear()
+    await table.read_all()
 
 
-@covers("psum_memory.refused")
-@cocotb.test(**LIMIT, skip=not CONFIG.checks)
-async def every_mode(dut):
+@BENCH.test("psum_memory.refused", skip=not CONFIG.checks)
+async def every_mode(frame):
     """Every flag, size and rounding, with ``store`` and without, in each lane, between legal commands: those that are not legal are
     refused with their code, and nothing is written."""
     rng = pauses.rng("tiles")
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(cross(LANES, ("OPERATION", "DTYPE")))
-        table = Table(frame)
-        await table.fill()
-        refused = 0
-        for (lane, name), flag, mode, size in product(enumerate(LANES), range(8), EVERY_MODE, (None, 0, 3)):
-            tile = Tile([(1, 2)], rng.randrange(4), rng.randrange(CONFIG.banks), mode, WHOLE, flag, size)
-            if tile.fault(CONFIG) is Fault.NONE:
-                continue
-            for each in (tile, random_tile(CONFIG, rng, REGIONS[lane], rng.choice(list(MODES)))):
-                table.send(lane, each)
-            await table.play()
-            assert table.fault is tile.fault(CONFIG)
-            coverage.hit(name, tile.fault(CONFIG).name)
-            refused += 1
-            await table.clear()
-        assert refused == len(LANES) * (2 * 4 * 3 + 6 * (2 * 4 + 1) + 8 * 2 * 2), refused
-        await table.read_all()
+    coverage = frame.coverage(cross(LANES, ("OPERATION", "DTYPE")))
+    table = Table(frame)
+    await table.fill()
+    refused = 0
+    for (lane, name), flag, mode, size in product(enumerate(LANES), range(8), EVERY_MODE, (None, 0, 3)):
+        tile = Tile([(1, 2)], rng.randrange(4), rng.randrange(CONFIG.banks), mode, WHOLE, flag, size)
+        if tile.fault(CONFIG) is Fault.NONE:
+            continue
+        for each in (tile, random_tile(CONFIG, rng, REGIONS[lane], rng.choice(list(MODES)))):
+            table.send(lane, each)
+        await table.play()
+        assert table.fault is tile.fault(CONFIG)
+        coverage.hit(name, tile.fault(CONFIG).name)
+        refused += 1
+        await table.clear()
+    assert refused == len(LANES) * (2 * 4 * 3 + 6 * (2 * 4 + 1) + 8 * 2 * 2), refused
+    await table.read_all()
 
 
-@covers("psum_memory.reach", "A sum that wraps around would come back into the bank")
-@cocotb.test(**LIMIT, skip=not CONFIG.checks)
-async def far_outside(dut):
+@BENCH.test("psum_memory.reach", "A sum that wraps around would come back into the bank", skip=not CONFIG.checks)
+async def far_outside(frame):
     """The largest reaches of every set of levels to both sides, in each lane."""
     rng = pauses.rng("tiles")
     most, span = (1 << CONFIG.num_bits) - 1, 1 << CONFIG.step_bits - 1
-    async with bench(dut, SIGNATURE) as frame:
-        table = Table(frame)
-        await table.fill()
-        for levels, step, lane in product(range(1, 16), (-span, span - 1), range(len(LANES))):
-            pairs = [(step, most) if levels >> level & 1 else (rng.choice((step, -1 - step)), 1) for level in range(4)]
-            mode = rng.choice(list(MODES))
-            tile = Tile(pairs, rng.randrange(CONFIG.bank_bytes), rng.randrange(CONFIG.banks), mode, WHOLE)
-            assert tile.fault(CONFIG) is Fault.RANGE
-            table.send(lane, tile)
-            table.send(1 - lane, random_tile(CONFIG, rng, REGIONS[1 - lane], mode))
-            await table.play()
-            assert table.fault is Fault.RANGE
-            await table.clear()
-        await table.read_all()
+    table = Table(frame)
+    await table.fill()
+    for levels, step, lane in product(range(1, 16), (-span, span - 1), range(len(LANES))):
+        pairs = [(step, most) if levels >> level & 1 else (rng.choice((step, -1 - step)), 1) for level in range(4)]
+        mode = rng.choice(list(MODES))
+        tile = Tile(pairs, rng.randrange(CONFIG.bank_bytes), rng.randrange(CONFIG.banks), mode, WHOLE)
+        assert tile.fault(CONFIG) is Fault.RANGE
+        table.send(lane, tile)
+        table.send(1 - lane, random_tile(CONFIG, rng, REGIONS[1 - lane], mode))
+        await table.play()
+        assert table.fault is Fault.RANGE
+        await table.clear()
+    await table.read_all()
 
 
 @covers("psum_memory.refused")
-@covers("psum_memory.waits")
-@cocotb.test(**LIMIT, skip=not CONFIG.checks)
-async def cleared_in_any_cycle(dut):
+@BENCH.test("psum_memory.waits", skip=not CONFIG.checks)
+async def cleared_in_any_cycle(frame):
     """An error and a wait of the cycle in which they are cleared: the error stays, the wait does not."""
     rng = pauses.rng("tiles")
-    async with bench(dut, SIGNATURE) as frame:
-        table = Table(frame, clears=0.3)
-        await table.fill()
-        for _ in range(CASES):
-            for lane in range(len(LANES)):
-                bad = Tile([(1, 2)], DEPTH - 1, 0, "fp32", WHOLE, size=rng.choice((None, 0)))
-                table.send(lane, rng.choice((bad, random_tile(CONFIG, rng, REGIONS[lane], "fp32"))))
-            for engine in range(CONFIG.engines):
-                table.access(engine, random_access(CONFIG, rng, ENGINE_WORDS))
-        await table.play()
+    table = Table(frame, clears=0.3)
+    await table.fill()
+    for _ in range(CASES):
+        for lane in range(len(LANES)):
+            bad = Tile([(1, 2)], DEPTH - 1, 0, "fp32", WHOLE, size=rng.choice((None, 0)))
+            table.send(lane, rng.choice((bad, random_tile(CONFIG, rng, REGIONS[lane], "fp32"))))
+        for engine in range(CONFIG.engines):
+            table.access(engine, random_access(CONFIG, rng, ENGINE_WORDS))
+    await table.play()
 
 
-@covers("psum_memory.ends", "A pattern to the bank's end is legal")
-@cocotb.test(**LIMIT)
-async def ends_of_banks(dut):
+@BENCH.test("psum_memory.ends", "A pattern to the bank's end is legal")
+async def ends_of_banks(frame):
     """The first and the last word and half word of each bank from either side, the largest step, the largest num of
     each pair."""
-    async with bench(dut, SIGNATURE) as frame:
-        table = Table(frame)
-        await table.fill()
-        most = (1 << CONFIG.num_bits) - 1
-        step = min((1 << CONFIG.step_bits - 1) - 1, DEPTH - 1)
-        for bank, (mode, elements) in product(
-            range(CONFIG.banks), (("fp32", DEPTH), ("bf16_rne", 2 * DEPTH), ("bits16", 2 * DEPTH))
+    table = Table(frame)
+    await table.fill()
+    most = (1 << CONFIG.num_bits) - 1
+    step = min((1 << CONFIG.step_bits - 1) - 1, DEPTH - 1)
+    for bank, (mode, elements) in product(
+        range(CONFIG.banks), (("fp32", DEPTH), ("bf16_rne", 2 * DEPTH), ("bits16", 2 * DEPTH))
+    ):
+        count = min(most, elements)
+        for tile in (
+            Tile([(1, count)], elements - count, bank, mode, WHOLE),
+            Tile([(-1, count)], count - 1, bank, mode, WHOLE),
+            Tile([(step, 2)], elements - 1 - step, bank, mode, WHOLE),
+            Tile([(-step, 2)], step, bank, mode, WHOLE),
+            *(
+                Tile([(1, 1)] * level + [(1, count)] + [(1, 1)] * (3 - level), 0, bank, mode, WHOLE)
+                for level in range(4)
+            ),
         ):
-            count = min(most, elements)
-            for tile in (
-                Tile([(1, count)], elements - count, bank, mode, WHOLE),
-                Tile([(-1, count)], count - 1, bank, mode, WHOLE),
-                Tile([(step, 2)], elements - 1 - step, bank, mode, WHOLE),
-                Tile([(-step, 2)], step, bank, mode, WHOLE),
-                *(
-                    Tile([(1, 1)] * level + [(1, count)] + [(1, 1)] * (3 - level), 0, bank, mode, WHOLE)
-                    for level in range(4)
-                ),
-            ):
-                assert tile.fault(CONFIG) is Fault.NONE
-                table.send(bank % 2, tile)
-        await table.play()
-        await table.read_all()
+            assert tile.fault(CONFIG) is Fault.NONE
+            table.send(bank % 2, tile)
+    await table.play()
+    await table.read_all()
 
 
-@covers("psum_memory.reset", "The memory keeps its words; nothing else may remain")
-@cocotb.test(**LIMIT)
-async def resets(dut):
+@BENCH.test("psum_memory.reset", "The memory keeps its words; nothing else may remain")
+async def resets(frame):
     """Resets with patterns walking and waiting, a refusal, an answer waiting and waits counted."""
     rng = pauses.rng("tiles")
-    async with bench(dut, SIGNATURE) as frame:
-        table = Table(frame)
-        await table.fill()
-        for turn in range(12):
-            for monitor in table.monitors:
-                monitor.hold()
-            for lane in range(len(LANES)):
-                tile = Tile([(1, 2)], DEPTH - (1 if turn % 3 == lane else 2), 0, "fp32", WHOLE)
-                table.lanes[lane].commands.send_bits(tile.command(CONFIG))
-            for engine in [*range(CONFIG.engines)] * 2:
-                table.engines[engine].send_bits(Access(0, engine).payload(CONFIG))
-            for _ in range(1 + turn // 2):
-                await RisingEdge(dut.clk)
-            for driver in (*(lane.commands for lane in table.lanes), *table.engines):
-                driver.drop()
-            await frame.reset()
-            for monitor in table.monitors:
-                monitor.release()
-            table.fault, table.waits = Fault.NONE, [0] * len(table.waits)
-            for lane in range(len(LANES)):
-                table.send(lane, random_tile(CONFIG, rng, REGIONS[lane], "fp32"))
-            await table.play()
-        await table.read_all()
+    table = Table(frame)
+    await table.fill()
+    for turn in range(12):
+        for monitor in table.monitors:
+            monitor.hold()
+        for lane in range(len(LANES)):
+            tile = Tile([(1, 2)], DEPTH - (1 if turn % 3 == lane else 2), 0, "fp32", WHOLE)
+            table.lanes[lane].commands.send_bits(tile.command(CONFIG))
+        for engine in [*range(CONFIG.engines)] * 2:
+            table.engines[engine].send_bits(Access(0, engine).payload(CONFIG))
+        for _ in range(1 + turn // 2):
+            await RisingEdge(frame.dut.clk)
+        for driver in (*(lane.commands for lane in table.lanes), *table.engines):
+            driver.drop()
+        await frame.reset()
+        for monitor in table.monitors:
+            monitor.release()
+        table.fault, table.waits = Fault.NONE, [0] * len(table.waits)
+        for lane in range(len(LANES)):
+            table.send(lane, random_tile(CONFIG, rng, REGIONS[lane], "fp32"))
+        await table.play()
+    await table.read_all()

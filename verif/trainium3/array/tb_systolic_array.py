@@ -1,17 +1,15 @@
 """Bench of the systolic array: every tiling, loads behind multiplications, freezes at any time, cycle by cycle.
 
 A phase gives memory, FP4 map, tiling and every cycle's control and partial sums; what must come out, and in which
-cycle, is worked out by golden before anything is driven. ``BITPATH_CASES`` sets the moving words of a tile's load.
+cycle, is worked out by golden before anything is driven.
 """
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
 from typing import NamedTuple
 
-import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
@@ -30,29 +28,34 @@ from bitpath.rtl.trainium3.array.systolic_array import (
 )
 from bitpath.rtl.trainium3.dot.element_map import ElementFormat, MapTable
 from bitpath.verif.common.fp32 import numbers as fp32
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.coverage import Coverage, cross
-from bitpath.verif.kit.mismatches import Context, Shown
-from bitpath.verif.kit.packing import pack, width
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import (
+    Context,
+    Coverage,
+    Shown,
+    UnitBench,
+    cases,
+    covers,
+    cross,
+    pack,
+    pauses,
+    resolved,
+    width,
+)
 from bitpath.verif.kit.values import code_text
 from bitpath.verif.trainium3.dot.quad_mx import chain_shown, column_cases, finite_code, on_grid, word_formats
 
 # Phases of the systolic array's bench: stimulus of every cycle, and what golden says must come out in which.
 
 
-CONFIG = config_from_environment(ArrayConfig)
+BENCH = UnitBench(SystolicArray, ArrayConfig, ms=2)
+CONFIG = BENCH.config
 NUMERICS = CONFIG.dot.numerics
-SIGNATURE = SystolicArray(CONFIG).signature
 ROWS, COLS, GROUPS = CONFIG.rows, CONFIG.cols, CONFIG.groups
 VECTOR_BITS = COLS * FP32.width
 CONTROL, WRITE = control_layout(CONFIG), operand_write_layout(CONFIG)
 WORDS = min(CONFIG.operand_depth // 2, max(24, COLS + 1))
 """Words of a phase, at one end of memory; the other end is written for the phase after it meanwhile."""
-CASES = int(os.environ.get("BITPATH_CASES", "40"))
-LIMIT = {"timeout_time": 2, "timeout_unit": "ms"}
+CASES = cases(40)
 TILINGS = tilings(CONFIG)
 FORMATS = word_formats(NUMERICS)
 KINDS = ("zero", "-zero", "subnormal", "normal", "inf", "nan")
@@ -473,51 +476,46 @@ FORMAT_BINS = cross([f.name for f in FORMATS], [f.name for f in FORMATS])
     "The format travels with the operand; the exact map would hide a table with permuted entries",
     "Every pair of E4M3, E5M2 and E2M1, mixed from load to load and from word to word, E2M1 through a random map",
 )
-@covers(
+@BENCH.test(
     "systolic_array.writes",
     "The host fills memory for the next instruction during the present one",
     "Operands written during multiplications and stalls, group by group with random words for the others",
+    pace=list(PACES),
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def random_tiles(dut, pace):
+async def random_tiles(frame, pace):
     """Every tiling, up and down again, tiles with operands, formats and paces of their own."""
     gap, freeze = PACES[pace]
     rng = pauses.rng("program")
-    async with bench(dut, SIGNATURE) as frame:
-        events = [name for name in EVENTS if gap or name != "pause between words"]
-        events += ["write beside words", *(["write while frozen", "frozen result"] if freeze else [])]
-        coverage = frame.coverage([*VALUE_BINS, *FORMAT_BINS, *events])
-        phases = []
-        for index, tiling in enumerate([*TILINGS, *reversed(TILINGS)]):
-            phase = Phase(tiling, random_table(rng), random_image(rng), index % 2)
-            for group in leaders(tiling):
-                phase.steps[group] = tile_steps(rng, phase.image, 4, CASES, gap, coverage)
-            cover_values(phase, coverage)
-            phases.append(phase)
-        kinds = result_kinds(phases)
-        assert 2 * kinds.count("normal") > len(kinds), "too few results show every bit"
-        await Player(frame, freeze, coverage).play(phases)
+    events = [name for name in EVENTS if gap or name != "pause between words"]
+    events += ["write beside words", *(["write while frozen", "frozen result"] if freeze else [])]
+    coverage = frame.coverage([*VALUE_BINS, *FORMAT_BINS, *events])
+    phases = []
+    for index, tiling in enumerate([*TILINGS, *reversed(TILINGS)]):
+        phase = Phase(tiling, random_table(rng), random_image(rng), index % 2)
+        for group in leaders(tiling):
+            phase.steps[group] = tile_steps(rng, phase.image, 4, CASES, gap, coverage)
+        cover_values(phase, coverage)
+        phases.append(phase)
+    kinds = result_kinds(phases)
+    assert 2 * kinds.count("normal") > len(kinds), "too few results show every bit"
+    await Player(frame, freeze, coverage).play(phases)
 
 
 @covers(
     "systolic_array.load_behind",
     "One cycle earlier it would overwrite operands that the last column has not swapped yet",
 )
-@covers("systolic_array.freezes")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(freeze=[0.0, 0.3])
-async def loads_at_the_shortest_distance(dut, freeze):
+@BENCH.test("systolic_array.freezes", freeze=[0.0, 0.3])
+async def loads_at_the_shortest_distance(frame, freeze):
     """The next tile loads while the present one multiplies, cols cycles after a swap, its last word with the next swap."""
     rng = pauses.rng("program")
-    async with bench(dut, SIGNATURE) as frame:
-        phases = []
-        for index, tiling in enumerate(TILINGS):
-            phase = Phase(tiling, random_table(rng), random_image(rng), index % 2)
-            for group in leaders(tiling):
-                phase.steps[group] = shortest_steps(rng, phase.image, loads=5)
-            phases.append(phase)
-        await Player(frame, freeze).play(phases)
+    phases = []
+    for index, tiling in enumerate(TILINGS):
+        phase = Phase(tiling, random_table(rng), random_image(rng), index % 2)
+        for group in leaders(tiling):
+            phase.steps[group] = shortest_steps(rng, phase.image, loads=5)
+        phases.append(phase)
+    await Player(frame, freeze).play(phases)
 
 
 def shortest_steps(rng: Random, image: Image, loads: int) -> list[Step]:
@@ -549,86 +547,79 @@ def loaded_with(addresses: list[int]) -> list[Step]:
     return steps
 
 
-@covers("systolic_array.partial_sums", "A contraction of several passes needs partial sums to return unchanged")
-@cocotb.test(**LIMIT)
-async def partial_sums_pass(dut):
+@BENCH.test("systolic_array.partial_sums", "A contraction of several passes needs partial sums to return unchanged")
+async def partial_sums_pass(frame):
     """Zeros of both signs, subnormals, neighbours of powers of two, infinities and NaNs enter from above."""
-    async with bench(dut, SIGNATURE) as frame:
-        codes = np.zeros((ROWS, 2, 4), np.uint8)
-        codes[:, 1] = 0x80
-        kept = [name for name in KINDS if NUMERICS.accumulator_subnormals or name != "subnormal"]
-        coverage = frame.coverage([*cross(["partial"], KINDS), *cross(["result"], kept)])
-        edges = [on_grid(NUMERICS, code) for code in fp32.EDGES]
-        phases = []
-        for index, tiling in enumerate(TILINGS):
-            phase = Phase(tiling, Table((0,) * 16, 0), plain_image(codes), index % 2)
-            for group in leaders(tiling):
-                steps = loaded_with([1] * COLS)
-                # Each edge enters at each column's turn.
-                for at in range(len(edges)):
-                    vector = tuple(edges[(at + c * 5) % len(edges)] for c in range(COLS))
-                    for code in vector:
-                        coverage.hit("partial", kind(code))
-                    steps.append(Step(valid=1, moving=0, partial=vector))
-                phase.steps[group] = steps
-            phases.append(phase)
-        for name in result_kinds(phases):
-            coverage.hit("result", name)
-        await Player(frame, 0.2).play(phases)
+    codes = np.zeros((ROWS, 2, 4), np.uint8)
+    codes[:, 1] = 0x80
+    kept = [name for name in KINDS if NUMERICS.accumulator_subnormals or name != "subnormal"]
+    coverage = frame.coverage([*cross(["partial"], KINDS), *cross(["result"], kept)])
+    edges = [on_grid(NUMERICS, code) for code in fp32.EDGES]
+    phases = []
+    for index, tiling in enumerate(TILINGS):
+        phase = Phase(tiling, Table((0,) * 16, 0), plain_image(codes), index % 2)
+        for group in leaders(tiling):
+            steps = loaded_with([1] * COLS)
+            # Each edge enters at each column's turn.
+            for at in range(len(edges)):
+                vector = tuple(edges[(at + c * 5) % len(edges)] for c in range(COLS))
+                for code in vector:
+                    coverage.hit("partial", kind(code))
+                steps.append(Step(valid=1, moving=0, partial=vector))
+            phase.steps[group] = steps
+        phases.append(phase)
+    for name in result_kinds(phases):
+        coverage.hit("result", name)
+    await Player(frame, 0.2).play(phases)
 
 
-@covers("systolic_array.skew", "Equal operands would hide a late column or a neighbour's result")
-@cocotb.test(**LIMIT)
-async def every_column_and_word_is_its_own(dut):
+@BENCH.test("systolic_array.skew", "Equal operands would hide a late column or a neighbour's result")
+async def every_column_and_word_is_its_own(frame):
     """Every result of every column and word is a different number."""
     powers = np.array([0x38, 0x40, 0x48, 0x50, 0x58, 0x60, 0x68, 0x70], np.uint8)  # E4M3: 1, 2, 4, ... 128
-    async with bench(dut, SIGNATURE) as frame:
-        words = 3 * COLS
-        phases = []
-        for index, tiling in enumerate(TILINGS):
-            codes = np.zeros((ROWS, COLS + 1, 4), np.uint8)
-            for group in leaders(tiling):
-                # One row of each tile has something in it, so that a result is 2**(c % 8) + partial sum.
-                row = group * CONFIG.group_rows
-                codes[row, :COLS, 0] = powers[np.arange(COLS) % 8]
-                codes[row, COLS, 0] = powers[0]
-            phase = Phase(tiling, Table((0,) * 16, 0), plain_image(codes), index % 2)
-            names = set()
-            for group in leaders(tiling):
-                steps = loaded_with(list(range(COLS)))
-                for word in range(words):
-                    serial = [256 * ((group * words + word) * COLS + c) for c in range(COLS)]
-                    vector = tuple(int(np.float32(number).view(np.uint32)) for number in serial)
-                    steps.append(Step(valid=1, moving=COLS, partial=vector))
-                phase.steps[group] = steps
-            for vectors in phase.expected().values():
-                names |= {code for vector in vectors.values() for code in vector.codes}
-            assert len(names) == len(leaders(tiling)) * words * COLS, "results are not all different"
-            phases.append(phase)
-        await Player(frame, 0.2).play(phases)
+    words = 3 * COLS
+    phases = []
+    for index, tiling in enumerate(TILINGS):
+        codes = np.zeros((ROWS, COLS + 1, 4), np.uint8)
+        for group in leaders(tiling):
+            # One row of each tile has something in it, so that a result is 2**(c % 8) + partial sum.
+            row = group * CONFIG.group_rows
+            codes[row, :COLS, 0] = powers[np.arange(COLS) % 8]
+            codes[row, COLS, 0] = powers[0]
+        phase = Phase(tiling, Table((0,) * 16, 0), plain_image(codes), index % 2)
+        names = set()
+        for group in leaders(tiling):
+            steps = loaded_with(list(range(COLS)))
+            for word in range(words):
+                serial = [256 * ((group * words + word) * COLS + c) for c in range(COLS)]
+                vector = tuple(int(np.float32(number).view(np.uint32)) for number in serial)
+                steps.append(Step(valid=1, moving=COLS, partial=vector))
+            phase.steps[group] = steps
+        for vectors in phase.expected().values():
+            names |= {code for vector in vectors.values() for code in vector.codes}
+        assert len(names) == len(leaders(tiling)) * words * COLS, "results are not all different"
+        phases.append(phase)
+    await Player(frame, 0.2).play(phases)
 
 
-@covers(
-    "systolic_array.latency",
-    "The engine relies on it, and a data check alone accepts a word that is early or late",
+@BENCH.test(
+    "systolic_array.latency", "The engine relies on it, and a data check alone accepts a word that is early or late"
 )
-@cocotb.test(**LIMIT)
-async def latency_of_single_words(dut):
+async def latency_of_single_words(frame):
     """result_valid in every cycle, and single words: tile_rows * row_latency + cols + 1 cycles."""
     rng = pauses.rng("program")
-    async with bench(dut, SIGNATURE) as frame:
-        phases = []
-        for index, tiling in enumerate(TILINGS):
-            phase = Phase(tiling, random_table(rng), random_image(rng), index % 2)
-            for group in leaders(tiling):
-                steps = loaded_with(
-                    [rng.choice(addresses_of(phase.image, FORMATS[index % len(FORMATS)])) for _ in range(COLS)]
-                )
-                for _ in range(2):
-                    # Also before the swap has passed the last column: the word follows it.
-                    steps.append(Step(valid=1, moving=rng.randrange(WORDS), partial=random_partial(rng)))
-                    steps += [Step() for _ in range(latency(tiling) + group)]
-                phase.steps[group] = steps
-            assert min(phase.expected()) == COLS + latency(tiling)
-            phases.append(phase)
-        await Player(frame, 0.0).play(phases)
+    phases = []
+    for index, tiling in enumerate(TILINGS):
+        phase = Phase(tiling, random_table(rng), random_image(rng), index % 2)
+        for group in leaders(tiling):
+            steps = loaded_with(
+                [rng.choice(addresses_of(phase.image, FORMATS[index % len(FORMATS)])) for _ in range(COLS)]
+            )
+            for _ in range(2):
+                # Also before the swap has passed the last column: the word follows it.
+                steps.append(Step(valid=1, moving=rng.randrange(WORDS), partial=random_partial(rng)))
+                steps += [Step() for _ in range(latency(tiling) + group)]
+            phase.steps[group] = steps
+        assert min(phase.expected()) == COLS + latency(tiling)
+        phases.append(phase)
+    await Player(frame, 0.0).play(phases)

@@ -13,10 +13,7 @@ from bitpath.rtl.trainium3.dot.element_map import MapTable
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.lanes.engine_lane import Operator
 from bitpath.verif.common.fp32 import numbers as fp32
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import Bench
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.unit_bench import Bench, pack, pauses, resolved
 from bitpath.verif.trainium3.array.core_products import fp4_table
 from bitpath.verif.trainium3.core.programs.instructions import Copy, Instruction, Memories, Operand, Pattern, Side
 from bitpath.verif.trainium3.core.programs.lanes import Operate
@@ -94,8 +91,7 @@ class Host:
         assert self.board, "the host does not compare"
         words = self.memories.hbm.reshape(-1, self.word)
         for address, got in enumerate(await self.read_hbm(len(words))):
-            self.board.expect(int.from_bytes(words[address].tobytes(), "little"), f"{label}, word {address}")
-            self.board.got(got)
+            self.board.compare(got, int.from_bytes(words[address].tobytes(), "little"), f"{label}, word {address}")
 
     async def read_hbm(self, count: int) -> list[int]:
         """Return the first words of HBM."""

@@ -13,8 +13,7 @@ from bitpath.golden.trainium3.dma.descriptors import descriptors
 from bitpath.rtl.trainium3.core.config import DmaEngineConfig
 from bitpath.rtl.trainium3.core.dma_engine import queues_config
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
-from bitpath.verif.kit.bench import Bench
-from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.unit_bench import Bench, resolved
 from bitpath.verif.trainium3.dma.dma_mover import COPY, Memories, Move
 from bitpath.verif.trainium3.dma.dma_queues import LEAD, Feeder
 from bitpath.verif.trainium3.dma.schedules import Schedule

@@ -1,11 +1,8 @@
 """Bench of a DMA engine: schedules of moves in several queues, memories at every pace, resets.
 
-Every write is compared with golden's, and every grant with its queue and cycle. ``BITPATH_CASES`` sets the moves of a test.
+Every write is compared with golden's, and every grant with its queue and cycle.
 """
 
-import os
-
-import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
@@ -15,20 +12,15 @@ from bitpath.golden.trainium3.dma.schedule import DEFAULT_CLASSES, DEFAULT_QUEUE
 from bitpath.rtl.trainium3.core.config import DmaEngineConfig
 from bitpath.rtl.trainium3.core.dma_engine import DmaEngine
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import UnitBench, cases, pauses, resolved
 from bitpath.verif.trainium3.core.dma_engine import Host, QueuedMove, grants
 from bitpath.verif.trainium3.dma.dma_mover import PACES, Move, any_move, placed, refused_moves
 from bitpath.verif.trainium3.dma.schedules import Schedule, random_schedule
 
-CONFIG = config_from_environment(DmaEngineConfig)
-SIGNATURE = DmaEngine(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "60"))
-LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
-PATIENCE = 200_000
-"""Cycles: classes with low rates grant rarely."""
+# Classes with low rates grant rarely.
+BENCH = UnitBench(DmaEngine, DmaEngineConfig, ms=100, patience=200_000)
+CONFIG = BENCH.config
+CASES = cases(60)
 BEHIND = 60
 """Cycles that are watched behind the last grant."""
 MOST = 6 * CONFIG.mover.beat_bytes
@@ -61,40 +53,41 @@ async def moved(host, schedule, moves):
     return [grant.grant for grant, _ in expected], [cycle for _, cycle in found]
 
 
-@covers("dma_engine.schedules", "The mover's time of a descriptor decides when the queues choose the next one")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(number=range(4))
-async def schedules(dut, number):
+@BENCH.test(
+    "dma_engine.schedules",
+    "The mover's time of a descriptor decides when the queues choose the next one",
+    number=range(4),
+)
+async def schedules(frame, number):
     """Copies, casts and additions in up to four queues, with priorities, turns, rates and bursts: each grant in
     golden's cycle, each write golden's, the semaphore with the last write of each move that signals."""
     rng = pauses.rng("moves")
-    async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
-        host = Host(frame, CONFIG, pauses.rng("memory"))
-        compared = 0
-        for play in range(4):
-            if play:
-                await host.reset()
-            expected, found = await moved(host, *any_schedule(rng, CASES // 4, rng.choice((1, 200, 2000))))
-            assert found == expected, "grants in other cycles"
-            compared += len(found)
-        assert compared >= CASES // 4
+    host = Host(frame, CONFIG, pauses.rng("memory"))
+    compared = 0
+    for play in range(4):
+        if play:
+            await host.reset()
+        expected, found = await moved(host, *any_schedule(rng, CASES // 4, rng.choice((1, 200, 2000))))
+        assert found == expected, "grants in other cycles"
+        compared += len(found)
+    assert compared >= CASES // 4
 
 
-@covers("dma_engine.pace", "A mover that memories delay takes the next descriptor later, and the same one")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def any_pace(dut, pace):
+@BENCH.test(
+    "dma_engine.pace", "A mover that memories delay takes the next descriptor later, and the same one", pace=list(PACES)
+)
+async def any_pace(frame, pace):
     """Moves that are all there from the first cycle on, with gaps of words read, stalls of every port, and both."""
     rng = pauses.rng("moves")
-    async with bench(dut, SIGNATURE) as frame:
-        host = Host(frame, CONFIG, pauses.rng("memory"), *PACES[pace])
-        schedule, moves = any_schedule(rng, CASES, 1)
-        await moved(host, Schedule(schedule.queues, DEFAULT_CLASSES, schedule.descriptors), moves)
+    host = Host(frame, CONFIG, pauses.rng("memory"), *PACES[pace])
+    schedule, moves = any_schedule(rng, CASES, 1)
+    await moved(host, Schedule(schedule.queues, DEFAULT_CLASSES, schedule.descriptors), moves)
 
 
-@covers("dma_engine.longest", "Their length is 0 in the queues, and their beats need all bits of the mover's counters")
-@cocotb.test(**LIMIT)
-async def the_longest_moves(dut):
+@BENCH.test(
+    "dma_engine.longest", "Their length is 0 in the queues, and their beats need all bits of the mover's counters"
+)
+async def the_longest_moves(frame):
     """Moves of 64 KiB and less by odd bytes, which spend a class's burst."""
     rng = pauses.rng("moves")
     longest = min(MAX_DESCRIPTOR_BYTES, 1 << CONFIG.mover.address_bits - 1)
@@ -102,60 +95,57 @@ async def the_longest_moves(dut):
     moves = [QueuedMove(1, 0, placed(rng, CONFIG.mover, Move(0, 0, size))) for size in sizes]
     classes = (DEFAULT_CLASSES[0], TrafficClass(rate256=60_000, burst=3 * longest // 2), *DEFAULT_CLASSES[2:])
     queues = (DEFAULT_QUEUES[0], QueueConfig(traffic_class=1), *DEFAULT_QUEUES[2:])
-    async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
-        host = Host(frame, CONFIG, pauses.rng("memory"))
-        expected, found = await moved(host, Schedule(queues, classes, ()), moves)
-        assert found == expected, "grants in other cycles"
+    host = Host(frame, CONFIG, pauses.rng("memory"))
+    expected, found = await moved(host, Schedule(queues, classes, ()), moves)
+    assert found == expected, "grants in other cycles"
 
 
-@covers("dma_engine.refused", "A queue goes on behind them")
-@cocotb.test(**LIMIT)
-async def refused_descriptors(dut):
+@BENCH.test("dma_engine.refused", "A queue goes on behind them")
+async def refused_descriptors(frame):
     """Descriptors that the mover refuses between others of their queue."""
     rng = pauses.rng("moves")
-    async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
-        host = Host(frame, CONFIG, pauses.rng("memory"))
-        wrong = [move for _, move in refused_moves(rng, CONFIG.mover)]
-        # Queues of one queue's descriptors keep their order.
-        moves = []
-        for number, each in enumerate(rng.sample(wrong, len(wrong))):
-            moves += [QueuedMove(0, number, any_move(rng, CONFIG.mover, MOST)), QueuedMove(0, number, each)]
-        for each in moves[::2]:
-            host.memories.expect(each.move)
-        host.start(Schedule(DEFAULT_QUEUES, DEFAULT_CLASSES, ()), moves)
-        while host.memories.target.board.pending or len(host.granted) < len(moves):
-            await RisingEdge(dut.clk)
-        host.memories.check()
-        faults = {fault.value: each for fault, each in refused_moves(rng, CONFIG.mover)}
-        assert resolved(dut.fault) in faults
-        dut.clear.value = 1
+    dut = frame.dut
+    host = Host(frame, CONFIG, pauses.rng("memory"))
+    wrong = [move for _, move in refused_moves(rng, CONFIG.mover)]
+    # Queues of one queue's descriptors keep their order.
+    moves = []
+    for number, each in enumerate(rng.sample(wrong, len(wrong))):
+        moves += [QueuedMove(0, number, any_move(rng, CONFIG.mover, MOST)), QueuedMove(0, number, each)]
+    for each in moves[::2]:
+        host.memories.expect(each.move)
+    host.start(Schedule(DEFAULT_QUEUES, DEFAULT_CLASSES, ()), moves)
+    while host.memories.target.board.pending or len(host.granted) < len(moves):
         await RisingEdge(dut.clk)
-        dut.clear.value = 0
-        await FallingEdge(dut.clk)
-        assert resolved(dut.fault) == Fault.NONE.value
-        assert host.memories.target.board.compared >= len(wrong)
+    host.memories.check()
+    faults = {fault.value: each for fault, each in refused_moves(rng, CONFIG.mover)}
+    assert resolved(dut.fault) in faults
+    dut.clear.value = 1
+    await RisingEdge(dut.clk)
+    dut.clear.value = 0
+    await FallingEdge(dut.clk)
+    assert resolved(dut.fault) == Fault.NONE.value
+    assert host.memories.target.board.compared >= len(wrong)
 
 
-@covers("dma_engine.reset", "Descriptors wait in queues, and runs in the mover")
-@cocotb.test(**LIMIT)
-async def resets(dut):
+@BENCH.test("dma_engine.reset", "Descriptors wait in queues, and runs in the mover")
+async def resets(frame):
     """Resets 1 to 13 cycles into a schedule: nothing is granted, read, written or signalled of its moves, and later
     ones are moved."""
     rng = pauses.rng("moves")
-    async with bench(dut, SIGNATURE, patience=PATIENCE) as frame:
-        host = Host(frame, CONFIG, pauses.rng("memory"))
-        for cycles in (1, 4, 8, 13):
-            schedule, moves = any_schedule(rng, 8, 1)
-            host.memories.target.stall = 1.0
-            host.start(schedule, moves)
-            for _ in range(cycles):
-                await RisingEdge(dut.clk)
-            await host.reset()
-            for _ in range(6):
-                await FallingEdge(dut.clk)
-                for port in ("granted", "read__valid", "fetch__valid", "write__valid", "done"):
-                    assert not resolved(getattr(dut, port)), f"{port} of before a reset"
-                await RisingEdge(dut.clk)
-            host.memories.target.stall = 0.0
-            await moved(host, *any_schedule(rng, 8, 40))
-            await host.reset()
+    dut = frame.dut
+    host = Host(frame, CONFIG, pauses.rng("memory"))
+    for cycles in (1, 4, 8, 13):
+        schedule, moves = any_schedule(rng, 8, 1)
+        host.memories.target.stall = 1.0
+        host.start(schedule, moves)
+        for _ in range(cycles):
+            await RisingEdge(dut.clk)
+        await host.reset()
+        for _ in range(6):
+            await FallingEdge(dut.clk)
+            for port in ("granted", "read__valid", "fetch__valid", "write__valid", "done"):
+                assert not resolved(getattr(dut, port)), f"{port} of before a reset"
+            await RisingEdge(dut.clk)
+        host.memories.target.stall = 0.0
+        await moved(host, *any_schedule(rng, 8, 40))
+        await host.reset()

@@ -16,11 +16,8 @@ from bitpath.rtl.trainium3.dma.dma_mover import DmaMoverConfig, move_layout
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.handshakes import Look
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.unit_bench import Bench, pack, pauses, resolved
 from bitpath.verif.trainium3.dma.read_add_write import Beat, Memory
 from bitpath.verif.trainium3.dtype_words import cast_words
 
@@ -84,12 +81,7 @@ class Move:
         padded = bytes(skipped) + moved + bytes(words * width - skipped - len(moved))
         covered = ((1 << len(moved)) - 1) << skipped
         return [
-            Beat(
-                first + k,
-                padded[width * k : width * (k + 1)],
-                covered >> width * k & (1 << width) - 1,
-                self.mode,
-            )
+            Beat(first + k, padded[width * k : width * (k + 1)], covered >> width * k & (1 << width) - 1, self.mode)
             for k in range(words)
         ]
 

@@ -19,9 +19,8 @@ from bitpath.golden.trainium3.declarations.dma import (
 )
 from bitpath.rtl.trainium3.dma.dma_queues import DmaQueuesConfig, QueueSettings, descriptor_layout, grant_layout
 from bitpath.rtl.trainium3.dma.token_bucket import ClassSettings
-from bitpath.verif.kit.bench import Bench
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.streams import StreamDriver, resolved
+from bitpath.verif.kit.streams import StreamDriver
+from bitpath.verif.kit.unit_bench import Bench, pack, resolved
 from bitpath.verif.trainium3.dma.schedules import Schedule
 
 LEAD = 4

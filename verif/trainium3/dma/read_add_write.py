@@ -11,10 +11,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.trainium3 import read_add_write
 from bitpath.rtl.trainium3.dma.read_add_write import ReadAddWriteConfig, WriteMode, beat_layout, store_layout
-from bitpath.verif.kit.bench import Bench
-from bitpath.verif.kit.mismatches import Shown
-from bitpath.verif.kit.packing import pack, unpack
-from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.unit_bench import Bench, Shown, pack, resolved, unpack
 from bitpath.verif.kit.values import codes_text
 from bitpath.verif.trainium3.dtype_words import array_of, codes_of
 

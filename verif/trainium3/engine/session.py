@@ -11,12 +11,9 @@ from bitpath.golden.formats.catalogue import E2M1, E4M3FN, FP32
 from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, AccumulateFlag, DotNumerics
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import as_fp8
 from bitpath.rtl.trainium3.engine.instruction import EngineConfig
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.engine_host import source_of
-from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.player import EnginePlayer, Segment
-from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.unit_bench import Bench, Shown, pauses, resolved
 from bitpath.verif.kit.values import code_text
 from bitpath.verif.trainium3.dot.quad_mx import chain_shown, column_cases
 from bitpath.verif.trainium3.engine.lowering import PlacedMatmul, read_address
@@ -84,8 +81,7 @@ async def compare(frame: Bench, player: TensorEnginePlayer, model: PassModel, pl
         first = bank * model.config.psum_bank_depth
         got = await player.read(range(first, first + places))
         for (index, column), value in np.ndenumerate(words):
-            scoreboard.expect(int(value), f"bank {bank}, index {index}, column {column}")
-            scoreboard.got(int(got[index, column]))
+            scoreboard.compare(int(got[index, column]), int(value), f"bank {bank}, index {index}, column {column}")
 
 
 def matmul_shown(numerics: DotNumerics, matmul: PlacedMatmul, before: int, m: int, n: int, _: str) -> Shown:

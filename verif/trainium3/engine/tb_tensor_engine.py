@@ -1,7 +1,4 @@
-"""Bench of the tensor engine: nc_matmul_mx instructions against their golden model, PSUM word for PSUM word.
-
-``BITPATH_CASES`` sets the largest moving size of a matmul, in words a row of the array.
-"""
+"""Bench of the tensor engine: nc_matmul_mx instructions against their golden model, PSUM word for PSUM word."""
 
 import os
 from collections.abc import Iterator
@@ -9,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 from random import Random
 
-import cocotb
 import ml_dtypes
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
@@ -23,14 +19,20 @@ from bitpath.rtl.trainium3.dot.element_map import ElementFormat
 from bitpath.rtl.trainium3.engine.instruction import EngineConfig, Opcode
 from bitpath.rtl.trainium3.engine.tensor_engine import IN_FLIGHT, QUEUE_DEPTH, TensorEngine
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench, config_from_environment
-from bitpath.verif.kit.coverage import Coverage, cross
 from bitpath.verif.kit.engine_host import source_of
 from bitpath.verif.kit.player import Segment
-from bitpath.verif.kit.scoreboard import Scoreboard
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import (
+    ENGINE_PATIENCE_CYCLES,
+    Bench,
+    Coverage,
+    Scoreboard,
+    UnitBench,
+    cases,
+    covers,
+    cross,
+    pauses,
+    resolved,
+)
 from bitpath.verif.trainium3.dot.quad_mx import word_formats
 from bitpath.verif.trainium3.engine.lowering import PlacedMatmul, destination, lower, place_words, psum_places
 from bitpath.verif.trainium3.engine.programs import (
@@ -184,11 +186,10 @@ def bins_of(program: list[Load | Pass], code_format: int) -> Iterator[tuple[obje
             yield "written", each.group, WRITES[each.bf16 * (1 + each.stochastic)]
 
 
-CONFIG = config_from_environment(EngineConfig)
-SIGNATURE = TensorEngine(CONFIG).signature
+BENCH = UnitBench(TensorEngine, EngineConfig, ms=1, patience=ENGINE_PATIENCE_CYCLES)
+CONFIG = BENCH.config
 NUMERICS = CONFIG.array.dot.numerics
-CASES = int(os.environ.get("BITPATH_CASES", "24"))
-LIMIT = {"timeout_time": 1, "timeout_unit": "ms"}
+CASES = cases(24)
 DTYPES = (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e2m1fn)
 OVERWRITE = AccumulateFlag.FIRST_OVERWRITE | AccumulateFlag.LAST
 FLAGS = {
@@ -288,8 +289,7 @@ async def check(frame: Bench, player: TensorEnginePlayer, cases: list[Case]) -> 
         scoreboard = frame.scoreboard(name, FP32.width, {"": FP32})
         for (row, column), value in np.ndenumerate(case.after):
             context = partial(matmul_shown, NUMERICS, case.matmul, int(case.before[row, column]), row, column)
-            scoreboard.expect(int(value), context)
-            scoreboard.got(int(got[row, column]))
+            scoreboard.compare(int(got[row, column]), int(value), context)
     return got
 
 
@@ -303,70 +303,66 @@ def largest_moving() -> int:
     "Padding of rows, columns and memory must not change a result",
     "nc_matmul_mx of every pair of element formats, 32 to 128 partitions, sizes that do not fill the array",
 )
-@covers(
+@BENCH.test(
     "tensor_engine.pace",
     "Only these empty and fill the queues",
     "Gaps between instructions, and back-pressure on the answers from PSUM",
+    gap=[0.0, 0.6],
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(gap=[0.0, 0.6])
-async def formats_and_sizes(dut, gap):
+async def formats_and_sizes(frame, gap):
     """Every pair of element formats, each number of partitions, row and column counts that do not fill the array."""
-    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
-        stalls = pauses.scattered(gap, pauses.rng("data"))
-        player = TensorEnginePlayer(frame, CONFIG, gaps=pauses.scattered(gap, pauses.rng("instruction")), stalls=stalls)
-        await player.set_map(exact_map())
-        source = source_of("formats")
-        coverage = frame.coverage(cross((0, 1, 2), (0, 1, 2)) + [f"P={p}" for p in range(32, 129, 32)])
-        finite = compared = 0
-        for index, (stationary, moving) in enumerate(np.ndindex(3, 3)):
-            # The number of passes, and with it the time, grows with the partitions.
-            partitions = max(32, 32 * (index - 4))
-            coverage.hit(stationary, moving)
-            coverage.hit(f"P={partitions}")
-            shape = (2 * int(source.integers(1, CONFIG.array.cols + 1)), 1 + (index * 4 % 9) * largest_moving() // 9)
-            dtypes = (DTYPES[stationary], DTYPES[moving])
-            # Every other destination begins just before the end of a bank.
-            psum = index % 2 * (CONFIG.psum_bank_depth - 2)
-            case = make_case(source, partitions=partitions, shape=shape, dtypes=dtypes, psum=psum)
-            finite += np.isfinite(case.after.view(np.float32)).sum()
-            compared += case.after.size
-            await check(frame, player, [case])
-        assert 2 * finite > compared, f"{finite} of {compared} results are finite: too few show every bit"
+    stalls = pauses.scattered(gap, pauses.rng("data"))
+    player = TensorEnginePlayer(frame, CONFIG, gaps=pauses.scattered(gap, pauses.rng("instruction")), stalls=stalls)
+    await player.set_map(exact_map())
+    source = source_of("formats")
+    coverage = frame.coverage(cross((0, 1, 2), (0, 1, 2)) + [f"P={p}" for p in range(32, 129, 32)])
+    finite = compared = 0
+    for index, (stationary, moving) in enumerate(np.ndindex(3, 3)):
+        # The number of passes, and with it the time, grows with the partitions.
+        partitions = max(32, 32 * (index - 4))
+        coverage.hit(stationary, moving)
+        coverage.hit(f"P={partitions}")
+        shape = (2 * int(source.integers(1, CONFIG.array.cols + 1)), 1 + (index * 4 % 9) * largest_moving() // 9)
+        dtypes = (DTYPES[stationary], DTYPES[moving])
+        # Every other destination begins just before the end of a bank.
+        psum = index % 2 * (CONFIG.psum_bank_depth - 2)
+        case = make_case(source, partitions=partitions, shape=shape, dtypes=dtypes, psum=psum)
+        finite += np.isfinite(case.after.view(np.float32)).sum()
+        compared += case.after.size
+        await check(frame, player, [case])
+    assert 2 * finite > compared, f"{finite} of {compared} results are finite: too few show every bit"
 
 
-@covers(
+@BENCH.test(
     "tensor_engine.accumulation",
     "The flag, the format and the random bits travel with the results, far behind the instruction",
 )
-@cocotb.test(**LIMIT)
-async def accumulation(dut):
+async def accumulation(frame):
     """Each meaning of psum_accumulate_flag onto FP32, BF16 and BF16 with stochastic rounding."""
-    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
-        player = TensorEnginePlayer(frame, CONFIG)
-        source = source_of("accumulation")
-        coverage = frame.coverage(cross(FLAGS, ("fp32", "bf16 rne", "bf16 sr")))
-        randomness = RandomBits(dut)
-        frame.start("random bits", randomness.run())
-        shape = (max(2, CONFIG.array.cols), min(7, CASES))
-        for name, flag in FLAGS.items():
-            for kind in ("fp32", "bf16 rne", "bf16 sr"):
-                coverage.hit(name, kind)
-                case = make_case(
-                    source,
-                    partitions=32,
-                    shape=shape,
-                    dtypes=DTYPES[:2],
-                    flag=flag,
-                    bf16=kind != "fp32",
-                    stochastic=kind.endswith("sr"),
-                    psum=int(source.integers(0, 8)),
-                )
-                if case.random_bits is not None:
-                    randomness.queue(place_words(CONFIG, case.random_bits.astype(np.uint32)))
-                await check(frame, player, [case])
-                if randomness.pending:
-                    raise AssertionError(f"{randomness.pending} vectors of random bits were not taken")
+    player = TensorEnginePlayer(frame, CONFIG)
+    source = source_of("accumulation")
+    coverage = frame.coverage(cross(FLAGS, ("fp32", "bf16 rne", "bf16 sr")))
+    randomness = RandomBits(frame.dut)
+    frame.start("random bits", randomness.run())
+    shape = (max(2, CONFIG.array.cols), min(7, CASES))
+    for name, flag in FLAGS.items():
+        for kind in ("fp32", "bf16 rne", "bf16 sr"):
+            coverage.hit(name, kind)
+            case = make_case(
+                source,
+                partitions=32,
+                shape=shape,
+                dtypes=DTYPES[:2],
+                flag=flag,
+                bf16=kind != "fp32",
+                stochastic=kind.endswith("sr"),
+                psum=int(source.integers(0, 8)),
+            )
+            if case.random_bits is not None:
+                randomness.queue(place_words(CONFIG, case.random_bits.astype(np.uint32)))
+            await check(frame, player, [case])
+            if randomness.pending:
+                raise AssertionError(f"{randomness.pending} vectors of random bits were not taken")
 
 
 def tiled_cases(source: np.random.Generator, tiles: int, coverage: Coverage) -> list[Case]:
@@ -392,87 +388,80 @@ def tiled_cases(source: np.random.Generator, tiles: int, coverage: Coverage) -> 
     return cases
 
 
-@covers("tensor_engine.row_tiles", "Rows may change their tile only when they are idle")
-@cocotb.test(**LIMIT)
-async def row_tiling(dut):
+@BENCH.test("tensor_engine.row_tiles", "Rows may change their tile only when they are idle")
+async def row_tiling(frame):
     """Two and four matmuls side by side on row tiles, and changes between the tilings."""
-    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
-        player = TensorEnginePlayer(frame, CONFIG)
-        await player.set_map(exact_map())
-        source = source_of("tiling")
-        choices = [1 << tiling.value for tiling in tilings(CONFIG.array)]
-        coverage = frame.coverage([f"{tiles}/{tile}" for tiles in choices for tile in range(tiles)])
-        for tiles in [*choices, *reversed(choices)]:
-            await check(frame, player, tiled_cases(source, tiles, coverage))
+    player = TensorEnginePlayer(frame, CONFIG)
+    await player.set_map(exact_map())
+    source = source_of("tiling")
+    choices = [1 << tiling.value for tiling in tilings(CONFIG.array)]
+    coverage = frame.coverage([f"{tiles}/{tile}" for tiles in choices for tile in range(tiles)])
+    for tiles in [*choices, *reversed(choices)]:
+        await check(frame, player, tiled_cases(source, tiles, coverage))
 
 
-@covers("tensor_engine.shared_bank", "FP32 addition is not associative, and a bank takes one write a cycle")
-@cocotb.test(**LIMIT)
-async def shared_bank(dut):
+@BENCH.test("tensor_engine.shared_bank", "FP32 addition is not associative, and a bank takes one write a cycle")
+async def shared_bank(frame):
     """Two tiles accumulate into one bank in the order of their instructions."""
-    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
-        player = TensorEnginePlayer(frame, CONFIG)
-        source = source_of("shared bank")
-        shape = (max(2, CONFIG.array.cols), min(9, CASES))
-        first = make_case(source, partitions=32, shape=shape, dtypes=DTYPES[:2], tile_row=0, tile_rows=64)
-        second = make_case(
-            source, partitions=32, shape=shape, dtypes=DTYPES[:2], tile_row=64, tile_rows=64, flag=AccumulateFlag.LAST
-        )
-        dst = first.after.view(np.float32)
-        matmul = second.matmul
-        after = trainium3.nc_matmul_mx(
-            matmul.stationary,
-            matmul.moving,
-            matmul.stationary_scale,
-            matmul.moving_scale,
-            dst=dst,
-            psum_accumulate_flag=int(AccumulateFlag.LAST),
-            numerics=NUMERICS,
-        )
-        await player.play(lower(CONFIG, [first.matmul, matmul]))
-        places = range(psum_places(CONFIG, shape))
-        got = destination(CONFIG, shape, await player.read(places))
-        scoreboard = frame.scoreboard("PSUM", FP32.width, {"": FP32})
-        for expected, value in zip(codes_of(after).flat, got.flat, strict=True):
-            scoreboard.expect(int(expected))
-            scoreboard.got(int(value))
+    player = TensorEnginePlayer(frame, CONFIG)
+    source = source_of("shared bank")
+    shape = (max(2, CONFIG.array.cols), min(9, CASES))
+    first = make_case(source, partitions=32, shape=shape, dtypes=DTYPES[:2], tile_row=0, tile_rows=64)
+    second = make_case(
+        source, partitions=32, shape=shape, dtypes=DTYPES[:2], tile_row=64, tile_rows=64, flag=AccumulateFlag.LAST
+    )
+    dst = first.after.view(np.float32)
+    matmul = second.matmul
+    after = trainium3.nc_matmul_mx(
+        matmul.stationary,
+        matmul.moving,
+        matmul.stationary_scale,
+        matmul.moving_scale,
+        dst=dst,
+        psum_accumulate_flag=int(AccumulateFlag.LAST),
+        numerics=NUMERICS,
+    )
+    await player.play(lower(CONFIG, [first.matmul, matmul]))
+    places = range(psum_places(CONFIG, shape))
+    got = destination(CONFIG, shape, await player.read(places))
+    scoreboard = frame.scoreboard("PSUM", FP32.width, {"": FP32})
+    for expected, value in zip(codes_of(after).flat, got.flat, strict=True):
+        scoreboard.compare(int(value), int(expected))
 
 
-@covers(
+@BENCH.test(
     "tensor_engine.filled",
     "Row groups 1 to 3 have ports and queues of their own, a map other than the exact one reveals the code taken, "
     "and a full queue must lose nothing",
 )
-@cocotb.test(**LIMIT)
-async def filled(dut):
+async def filled(frame):
     """Every tile fills its queues, its chain and PSUM's banks: any FP4 map of either format, every flag and
     destination, random bits of each tile's own, results that are subnormal, infinite and NaN."""
     array, places = CONFIG.array, filled_places(CONFIG)
-    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
-        player, model = await begin(frame, CONFIG, places, wide=True)
-        rng = pauses.rng("filled")
-        randomness = [RandomBits(dut, group) for group in range(array.groups)]
+    player, model = await begin(frame, CONFIG, places, wide=True)
+    rng = pauses.rng("filled")
+    randomness = [RandomBits(frame.dut, group) for group in range(array.groups)]
+    for group, feed in enumerate(randomness):
+        frame.start(f"random bits {group}", feed.run())
+    coverage = frame.coverage(filling_bins(CONFIG))
+    for index, tiling in enumerate(tilings(array)):
+        code_format = index % len(table_types(CONFIG))
+        # The last of several tables counts.
+        for _ in range(3):
+            model.table = random_table(code_format, rng)
+            await player.set_map(model.table)
+        leaders = [group for group in range(array.groups) if leader(array, group, tiling) == group]
+        program = [each for group in leaders for each in filling_program(CONFIG, group, rng)]
+        before = model.psum.copy()
+        commands = model.commands(tiling, program)
         for group, feed in enumerate(randomness):
-            frame.start(f"random bits {group}", feed.run())
-        coverage = frame.coverage(filling_bins(CONFIG))
-        for index, tiling in enumerate(tilings(array)):
-            code_format = index % len(table_types(CONFIG))
-            # The last of several tables counts.
-            for _ in range(3):
-                model.table = random_table(code_format, rng)
-                await player.set_map(model.table)
-            leaders = [group for group in range(array.groups) if leader(array, group, tiling) == group]
-            program = [each for group in leaders for each in filling_program(CONFIG, group, rng)]
-            before = model.psum.copy()
-            commands = model.commands(tiling, program)
-            for group, feed in enumerate(randomness):
-                feed.queue(model.random_words[group])
-                model.random_words[group].clear()
-            await player.play([Segment(commands=commands)])
-            await compare(frame, player, model, places)
-            for each in (*bins_of(program, code_format), *kinds_of(model.psum[model.psum != before])):
-                coverage.hit(*each)
-            assert not any(feed.pending for feed in randomness), "random bits were not taken"
+            feed.queue(model.random_words[group])
+            model.random_words[group].clear()
+        await player.play([Segment(commands=commands)])
+        await compare(frame, player, model, places)
+        for each in (*bins_of(program, code_format), *kinds_of(model.psum[model.psum != before])):
+            coverage.hit(*each)
+        assert not any(feed.pending for feed in randomness), "random bits were not taken"
 
 
 async def watch_faults(dut, board: Scoreboard) -> None:
@@ -485,104 +474,96 @@ async def watch_faults(dut, board: Scoreboard) -> None:
             board.got(fault)
 
 
-@covers(
+@BENCH.test(
     "tensor_engine.refused",
     "An instruction that nothing refuses kept the engine busy for ever, or wrote beyond its bank",
     "Every value of every field that an instruction may not have, and of several fields at once, between loads "
     "and passes in any order, in every tile: its fault, no word of PSUM changed, nothing left in a chain, an idle "
     "engine; the first fault and its number stay until they are cleared",
 )
-@cocotb.test(**LIMIT)
-async def refused_instructions(dut):
+async def refused_instructions(frame):
     """Every value of every field, and of several at once, that an instruction may not have, between loads and passes in any order:
     its fault, no word of PSUM changed, nothing left in a chain, and the engine is idle behind it."""
-    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
-        player, model = await begin(frame, CONFIG, PLACES)
-        rng = pauses.rng("programs")
-        coverage = frame.coverage(cross((each.name for each in Opcode), ("OPERATION", "DTYPE", "START", "RANGE")))
-        coverage.counts.update({"MULTIPLY_MOVING/COUNT": 0})
-        board = frame.scoreboard("fault", 3)
-        frame.start("faults", watch_faults(dut, board))
-        waiting = walk(CONFIG, rng, 10 * CASES)
-        refused = 0
-        while waiting:
-            tiling = rng.choice(tilings(CONFIG.array))
-            program = with_refused(CONFIG, random_program(CONFIG, tiling, REFUSED_LENGTH, rng), waiting)
-            for each in program:
-                if isinstance(each, Wrong):
-                    board.expect(each.fault.value, str(each.values))
-                    coverage.hit(Opcode(each.values["opcode"]).name, each.fault.name)
-                    refused += 1
-            await player.play([Segment(commands=model.commands(tiling, program))])
-            assert board.pending == 0, f"{board.pending} faults did not show"
-        await compare(frame, player, model, PLACES)
-        assert refused >= 100, f"{refused} instructions were refused"
+    player, model = await begin(frame, CONFIG, PLACES)
+    rng = pauses.rng("programs")
+    coverage = frame.coverage(cross((each.name for each in Opcode), ("OPERATION", "DTYPE", "START", "RANGE")))
+    coverage.counts.update({"MULTIPLY_MOVING/COUNT": 0})
+    board = frame.scoreboard("fault", 3)
+    frame.start("faults", watch_faults(frame.dut, board))
+    waiting = walk(CONFIG, rng, 10 * CASES)
+    refused = 0
+    while waiting:
+        tiling = rng.choice(tilings(CONFIG.array))
+        program = with_refused(CONFIG, random_program(CONFIG, tiling, REFUSED_LENGTH, rng), waiting)
+        for each in program:
+            if isinstance(each, Wrong):
+                board.expect(each.fault.value, str(each.values))
+                coverage.hit(Opcode(each.values["opcode"]).name, each.fault.name)
+                refused += 1
+        await player.play([Segment(commands=model.commands(tiling, program))])
+        assert board.pending == 0, f"{board.pending} faults did not show"
+    await compare(frame, player, model, PLACES)
+    assert refused >= 100, f"{refused} instructions were refused"
 
 
-@covers("tensor_engine.refused")
-@cocotb.test(**LIMIT)
-async def first_fault_and_number(dut):
+@BENCH.test("tensor_engine.refused")
+async def first_fault_and_number(frame):
     """Of several refused instructions the first one's fault and number stay until they are cleared; numbers then count anew."""
-    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
-        player, model = await begin(frame, CONFIG, PLACES)
-        rng = pauses.rng("programs")
-        board = frame.scoreboard("fault and number", 35)
-        for _ in range(min(CASES, 8)):
-            tiling = rng.choice(tilings(CONFIG.array))
-            waiting = walk(CONFIG, rng, 0)
-            length = rng.randint(8, 3 * REFUSED_LENGTH)
-            program = with_refused(CONFIG, random_program(CONFIG, tiling, length, rng), waiting, rng.randrange(length))
-            place, first = next((k, each) for k, each in enumerate(program) if isinstance(each, Wrong))
-            await player.play([Segment(commands=model.commands(tiling, program))])
-            board.expect(first.fault.value << 32 | place, str(first.values))
-            board.got(resolved(dut.fault) << 32 | resolved(dut.fault_number))
-            dut.clear.value = 1
-            await RisingEdge(dut.clk)
-            dut.clear.value = 0
-            await FallingEdge(dut.clk)
-            assert resolved(dut.fault) == Fault.NONE.value
-            await RisingEdge(dut.clk)
-        await compare(frame, player, model, PLACES)
-
-
-@covers("tensor_engine.one_result", "Results must not depend on the array's shape or pipelining")
-@cocotb.test(**LIMIT)
-async def same_on_every_engine(dut):
-    """The same instructions on four engines of other rows, columns and depths give the same bits as golden."""
-    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
-        player = TensorEnginePlayer(frame, CONFIG)
-        await player.set_map(exact_map())
-        source = np.random.default_rng(FIXED_SEED)
-        cases = [
-            make_case(source, partitions=partitions, shape=FIXED_SHAPE, dtypes=dtypes, flag=AccumulateFlag.LAST)
-            for partitions, dtypes in ((64, DTYPES[:2]), (32, (DTYPES[1], DTYPES[2])))
-        ]
-        got = [await check(frame, player, [case]) for case in cases]
-        if "BITPATH_PSUM" in os.environ:
-            np.save(os.environ["BITPATH_PSUM"], np.array(got))
-
-
-@covers("tensor_engine.throughput", "The main job's run time depends on it")
-@cocotb.test(**LIMIT)
-async def throughput(dut):
-    """A moving word a cycle, loads hidden behind multiplications, passes without a gap."""
-    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
-        player = TensorEnginePlayer(frame, CONFIG)
-        source = source_of("throughput")
-        array = CONFIG.array
-        passes = -(-32 // array.rows)
-        one_segment = array.operand_depth // passes - array.cols
-        columns = min(CONFIG.chain_depth, CONFIG.psum_bank_depth, one_segment)
-        case = make_case(source, partitions=32, shape=(max(2, array.cols), columns), dtypes=DTYPES[:2])
-        await check(frame, player, [case])
-        latency = array.rows * array.row_latency + array.cols + 1
-        # Overhead besides a word a cycle: a swap a pass, the first load, the latencies of array and chain, and the queues.
-        hidden = columns >= latency + 2 * array.cols + 8
-        allowed = (
-            passes * (columns + 2) + latency + 2 * array.cols + 32 if hidden else passes * (columns + latency + 40)
+    dut = frame.dut
+    player, model = await begin(frame, CONFIG, PLACES)
+    rng = pauses.rng("programs")
+    board = frame.scoreboard("fault and number", 35)
+    for _ in range(min(CASES, 8)):
+        tiling = rng.choice(tilings(CONFIG.array))
+        waiting = walk(CONFIG, rng, 0)
+        length = rng.randint(8, 3 * REFUSED_LENGTH)
+        program = with_refused(CONFIG, random_program(CONFIG, tiling, length, rng), waiting, rng.randrange(length))
+        place, first = next((k, each) for k, each in enumerate(program) if isinstance(each, Wrong))
+        await player.play([Segment(commands=model.commands(tiling, program))])
+        board.compare(
+            resolved(dut.fault) << 32 | resolved(dut.fault_number), first.fault.value << 32 | place, str(first.values)
         )
-        busy = resolved(dut.busy_cycles)
-        if busy > allowed:
-            raise AssertionError(
-                f"{passes} passes of {columns} words kept the engine busy for {busy} cycles, not {allowed}"
-            )
+        dut.clear.value = 1
+        await RisingEdge(dut.clk)
+        dut.clear.value = 0
+        await FallingEdge(dut.clk)
+        assert resolved(dut.fault) == Fault.NONE.value
+        await RisingEdge(dut.clk)
+    await compare(frame, player, model, PLACES)
+
+
+@BENCH.test("tensor_engine.one_result", "Results must not depend on the array's shape or pipelining")
+async def same_on_every_engine(frame):
+    """The same instructions on four engines of other rows, columns and depths give the same bits as golden."""
+    player = TensorEnginePlayer(frame, CONFIG)
+    await player.set_map(exact_map())
+    source = np.random.default_rng(FIXED_SEED)
+    cases = [
+        make_case(source, partitions=partitions, shape=FIXED_SHAPE, dtypes=dtypes, flag=AccumulateFlag.LAST)
+        for partitions, dtypes in ((64, DTYPES[:2]), (32, (DTYPES[1], DTYPES[2])))
+    ]
+    got = [await check(frame, player, [case]) for case in cases]
+    if "BITPATH_PSUM" in os.environ:
+        np.save(os.environ["BITPATH_PSUM"], np.array(got))
+
+
+@BENCH.test("tensor_engine.throughput", "The main job's run time depends on it")
+async def throughput(frame):
+    """A moving word a cycle, loads hidden behind multiplications, passes without a gap."""
+    player = TensorEnginePlayer(frame, CONFIG)
+    source = source_of("throughput")
+    array = CONFIG.array
+    passes = -(-32 // array.rows)
+    one_segment = array.operand_depth // passes - array.cols
+    columns = min(CONFIG.chain_depth, CONFIG.psum_bank_depth, one_segment)
+    case = make_case(source, partitions=32, shape=(max(2, array.cols), columns), dtypes=DTYPES[:2])
+    await check(frame, player, [case])
+    latency = array.rows * array.row_latency + array.cols + 1
+    # Overhead besides a word a cycle: a swap a pass, the first load, the latencies of array and chain, and the queues.
+    hidden = columns >= latency + 2 * array.cols + 8
+    allowed = passes * (columns + 2) + latency + 2 * array.cols + 32 if hidden else passes * (columns + latency + 40)
+    busy = resolved(frame.dut.busy_cycles)
+    if busy > allowed:
+        raise AssertionError(
+            f"{passes} passes of {columns} words kept the engine busy for {busy} cycles, not {allowed}"
+        )

@@ -3,7 +3,6 @@
 ``BITPATH_CASES`` are programs broken off at each pace.
 """
 
-import os
 from random import Random
 
 import cocotb
@@ -14,56 +13,50 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.trainium3.array.systolic_array import Tiling, tilings
 from bitpath.rtl.trainium3.engine.instruction import EngineConfig
 from bitpath.rtl.trainium3.engine.tensor_engine import TensorEngine
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, bench, config_from_environment
 from bitpath.verif.kit.engine_host import MOMENTS, TRIES, expect_rest, some_moment
 from bitpath.verif.kit.player import Segment
-from bitpath.verif.kit.scoreboard import Scoreboard
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import ENGINE_PATIENCE_CYCLES, Scoreboard, UnitBench, cases, pauses
 from bitpath.verif.trainium3.engine.programs import PLACES, Load, Pass, program_bits, random_program
 from bitpath.verif.trainium3.engine.session import TensorEnginePlayer, begin, compare
 
-CONFIG = config_from_environment(EngineConfig)
-SIGNATURE = TensorEngine(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "30"))
+BENCH = UnitBench(TensorEngine, EngineConfig, ms=100, patience=ENGINE_PATIENCE_CYCLES)
+CONFIG = BENCH.config
+CASES = cases(30)
 LENGTH = 16
 """Instructions of the longest program, but for those that end its chains."""
 CHECKED = PLACES + 2
 """Places of a bank that are read: behind those that programs use nothing may be written."""
-LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
 
 
-@covers(
+@BENCH.test(
     "resets.programs_broken_off",
     "An engine has dozens of counters, whose states three fixed moments do not cover",
+    gap=[0.0, 0.6],
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(gap=[0.0, 0.6])
-async def programs_broken_off(dut, gap):
+async def programs_broken_off(frame, gap):
     """Short random programs of the three engines, each interrupted by a reset at a random moment, at full speed and
     with gaps and stalls; the result memory or PSUM does not change after the reset, and the next program's results
     equal golden's."""
-    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
-        player, model = await begin(frame, CONFIG, CHECKED, gap=gap)
-        rng = pauses.rng("programs")
-        coverage = frame.coverage([*MOMENTS, *(tiling.name for tiling in tilings(CONFIG.array))])
-        board = frame.scoreboard("PSUM behind a reset", FP32.width * CONFIG.array.cols)
-        psum = model.psum[:, :CHECKED]
-        broken = 0
-        for _ in range(TRIES * CASES):
-            tiling, program = _short(rng)
-            history = [psum.copy(), *(psum.copy() for _ in model.passes(tiling, program))]
-            player.send(Segment(commands=program_bits(CONFIG, tiling, program)))
-            if moment := await some_moment(player, len(program), rng):
-                coverage.hit(moment)
-                coverage.hit(tiling.name)
-                broken += 1
-            psum[:] = await _reset(player, board, np.stack(history), rng)
-            await player.play([Segment(commands=model.commands(*_short(rng)))])
-            await compare(frame, player, model, CHECKED)
-            if broken == CASES:
-                return
-        raise AssertionError(f"of {TRIES * CASES} programs {broken} were broken off, {CASES} were to be")
+    player, model = await begin(frame, CONFIG, CHECKED, gap=gap)
+    rng = pauses.rng("programs")
+    coverage = frame.coverage([*MOMENTS, *(tiling.name for tiling in tilings(CONFIG.array))])
+    board = frame.scoreboard("PSUM behind a reset", FP32.width * CONFIG.array.cols)
+    psum = model.psum[:, :CHECKED]
+    broken = 0
+    for _ in range(TRIES * CASES):
+        tiling, program = _short(rng)
+        history = [psum.copy(), *(psum.copy() for _ in model.passes(tiling, program))]
+        player.send(Segment(commands=program_bits(CONFIG, tiling, program)))
+        if moment := await some_moment(player, len(program), rng):
+            coverage.hit(moment)
+            coverage.hit(tiling.name)
+            broken += 1
+        psum[:] = await _reset(player, board, np.stack(history), rng)
+        await player.play([Segment(commands=model.commands(*_short(rng)))])
+        await compare(frame, player, model, CHECKED)
+        if broken == CASES:
+            return
+    raise AssertionError(f"of {TRIES * CASES} programs {broken} were broken off, {CASES} were to be")
 
 
 def _short(rng: Random) -> tuple[Tiling, list[Load | Pass]]:
@@ -89,8 +82,11 @@ async def _reset(player: TensorEnginePlayer, board: Scoreboard, history: np.ndar
     early = np.roll(await reading, first, axis=0)
     found = await player.read(places)
     for place, then, now in zip(places, early, found, strict=True):
-        board.expect(int.from_bytes(then.tobytes(), "little"), f"place {place}, read at once behind a reset")
-        board.got(int.from_bytes(now.tobytes(), "little"))
+        board.compare(
+            int.from_bytes(now.tobytes(), "little"),
+            int.from_bytes(then.tobytes(), "little"),
+            f"place {place}, read at once behind a reset",
+        )
     found = found.reshape(history.shape[1:])
     foreign = np.argwhere(~(history == found).any(axis=0))
     assert not foreign.size, "bank {}, index {}, column {} holds what no pass has written".format(*foreign[0])

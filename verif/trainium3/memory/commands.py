@@ -5,9 +5,7 @@ from typing import Any, ClassVar
 
 from cocotb.triggers import FallingEdge, RisingEdge
 
-from bitpath.verif.kit.bench import Bench
-from bitpath.verif.kit.pipeline import PACES
-from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.unit_bench import PACES, Bench, resolved
 
 
 class Commands:

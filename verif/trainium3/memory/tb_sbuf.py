@@ -1,16 +1,11 @@
-"""Bench of SBUF: engines and DMA ports beside a shadow of every byte; handshakes, errors and waits in each cycle.
+"""Bench of SBUF: engines and DMA ports beside a shadow of every byte; handshakes, errors and waits in each cycle."""
 
-``BITPATH_CASES`` sets the cycles of the random traffic.
-"""
-
-import os
 from collections import deque
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
 from random import Random
 
-import cocotb
 import ml_dtypes
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
@@ -22,12 +17,7 @@ from bitpath.rtl.trainium3.dma.read_add_write import WriteMode, beat_layout
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.memory.sbuf import SBUF_WORD_BYTES, Sbuf, SbufConfig, sbuf_place, sbuf_write
 from bitpath.verif.common.fp32 import numbers as fp32
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.coverage import cross
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import UnitBench, cases, covers, cross, pack, pauses, resolved
 
 # Accesses of SBUF's engines and DMA ports, and a shadow of its bytes that plays them cycle by cycle.
 
@@ -205,18 +195,17 @@ def random_cycle(config: SbufConfig, rng: Random, number: int, busy: float) -> C
     return cycle
 
 
-CONFIG = config_from_environment(SbufConfig)
-SIGNATURE = Sbuf(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "200"))
-LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
+# DMA writes every row without an answer.
+BENCH = UnitBench(Sbuf, SbufConfig, ms=20, patience=lambda config: 1500 + 4 * (1 << config.beats.address_bits))
+CONFIG = BENCH.config
+SIGNATURE = BENCH.signature
+CASES = cases(200)
 WORDS = 1 << CONFIG.word_bits
 ADDRESSES = 1 << CONFIG.beats.address_bits
 READERS, WRITERS, GROUPS = range(CONFIG.read_ports), range(CONFIG.engines), range(CONFIG.groups)
 MOST_WAITS = (1 << CONFIG.wait_bits) - 1
 FULL = (1 << CONFIG.dma_bytes) - 1
 NO_MODE = 3
-PATIENCE = 1500 + 4 * ADDRESSES
-"""Cycles: DMA writes every row without an answer."""
 
 
 class Table:
@@ -378,178 +367,163 @@ class Table:
     "A chain onto one row adds in order",
     "Stores and additions onto a row whose sum is on its way, reads behind them; two sums that wait for an engine",
 )
-@covers("sbuf.waits")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(busy=[0.05, 0.3, 0.6], pause=[0.0, 0.5])
-async def engines_beside_dma(dut, busy, pause):
+@BENCH.test("sbuf.waits", busy=[0.05, 0.3, 0.6], pause=[0.0, 0.5])
+async def engines_beside_dma(frame, busy, pause):
     """Stores, additions in both formats, also onto the same row at once, and reads, while engines use any partitions."""
     rng = pauses.rng("traffic")
     modes = [f"{mode.name} onto a word on its way" for mode in WriteMode if CONFIG.adds]
-    async with bench(dut, SIGNATURE, drain=False, patience=PATIENCE) as frame:
-        table = Table(frame, pause)
-        coverage = frame.coverage([*modes, "waits", "read beside write"])
-        await table.fill()
-        for group in GROUPS:
-            for _ in range(8):
-                table.beats[group].append(Beat(rng.randrange(ADDRESSES), rng.getrandbits(8 * CONFIG.dma_bytes), FULL))
-                table.reads[group].append(rng.randrange(ADDRESSES))
-            for mode in [*WriteMode] * 8:
-                beat = random_beat(CONFIG, rng, mode=WriteMode.ADD_FP32)
-                table.beats[group] += [beat, random_beat(CONFIG, rng, beat.address, mode)]
-            for _ in range(CASES // 2):
-                beat = random_beat(CONFIG, rng)
-                table.beats[group] += [
-                    beat,
-                    *(random_beat(CONFIG, rng, beat.address) for _ in range(rng.choice((0, 1, 2)))),
-                ]
-                table.reads[group] += [rng.choice((beat.address, rng.randrange(ADDRESSES))) for _ in "ab"]
-        await table.play(random_cycle(CONFIG, rng, number, busy) for number in range(CASES))
-        await table.read_all()
-        for name in coverage.counts:
-            if name in table.seen:
-                coverage.hit(name)
+    table = Table(frame, pause)
+    coverage = frame.coverage([*modes, "waits", "read beside write"])
+    await table.fill()
+    for group in GROUPS:
+        for _ in range(8):
+            table.beats[group].append(Beat(rng.randrange(ADDRESSES), rng.getrandbits(8 * CONFIG.dma_bytes), FULL))
+            table.reads[group].append(rng.randrange(ADDRESSES))
+        for mode in [*WriteMode] * 8:
+            beat = random_beat(CONFIG, rng, mode=WriteMode.ADD_FP32)
+            table.beats[group] += [beat, random_beat(CONFIG, rng, beat.address, mode)]
+        for _ in range(CASES // 2):
+            beat = random_beat(CONFIG, rng)
+            table.beats[group] += [
+                beat,
+                *(random_beat(CONFIG, rng, beat.address) for _ in range(rng.choice((0, 1, 2)))),
+            ]
+            table.reads[group] += [rng.choice((beat.address, rng.randrange(ADDRESSES))) for _ in "ab"]
+    await table.play(random_cycle(CONFIG, rng, number, busy) for number in range(CASES))
+    await table.read_all()
+    for name in coverage.counts:
+        if name in table.seen:
+            coverage.hit(name)
 
 
-@covers("sbuf.add")
-@cocotb.test(**LIMIT, skip=not CONFIG.adds)
-async def two_sums_wait(dut):
+@BENCH.test("sbuf.add", skip=not CONFIG.adds)
+async def two_sums_wait(frame):
     """A sum waits for an engine that uses its partition, the next one, of another partition, behind it, for one or two cycles."""
     rng = pauses.rng("traffic")
-    async with bench(dut, SIGNATURE, drain=False, patience=PATIENCE) as frame:
-        table = Table(frame)
-        await table.fill()
-        used = Cycle(reads={0: Place(0, 1, 0)})
-        for cycles, mode in product((2, 3), [WriteMode.ADD_BF16, WriteMode.ADD_FP32] * (CASES // 8)):
-            for partition in (0, rng.randrange(1, CONFIG.group)):
-                address = partition << CONFIG.row_bits | rng.randrange(1 << CONFIG.row_bits)
-                table.beats[0].append(random_beat(CONFIG, rng, address, mode))
-            await table.play([Cycle(), *[used] * cycles])
-        await table.read_all()
+    table = Table(frame)
+    await table.fill()
+    used = Cycle(reads={0: Place(0, 1, 0)})
+    for cycles, mode in product((2, 3), [WriteMode.ADD_BF16, WriteMode.ADD_FP32] * (CASES // 8)):
+        for partition in (0, rng.randrange(1, CONFIG.group)):
+            address = partition << CONFIG.row_bits | rng.randrange(1 << CONFIG.row_bits)
+            table.beats[0].append(random_beat(CONFIG, rng, address, mode))
+        await table.play([Cycle(), *[used] * cycles])
+    await table.read_all()
 
 
-@covers("sbuf.no_mode", "A refused beat fetches and writes nothing")
-@cocotb.test(**LIMIT, skip=not (CONFIG.checks and CONFIG.adds))
-async def beats_of_no_mode(dut):
+@BENCH.test("sbuf.no_mode", "A refused beat fetches and writes nothing", skip=not (CONFIG.checks and CONFIG.adds))
+async def beats_of_no_mode(frame):
     """Beats of the mode that there is not among stores and sums onto the same rows."""
     rng = pauses.rng("traffic")
-    async with bench(dut, SIGNATURE, drain=False, patience=PATIENCE) as frame:
-        table = Table(frame, 0.2)
-        await table.fill()
-        for group, _ in product(GROUPS, range(CASES // 2)):
-            beat = random_beat(CONFIG, rng)
-            wrong = replace(random_beat(CONFIG, rng, beat.address), mode=NO_MODE)
-            table.beats[group] += rng.sample([beat, wrong, random_beat(CONFIG, rng, beat.address)], 3)
-            table.reads[group].append(beat.address)
-        await table.play(
-            replace(random_cycle(CONFIG, rng, number, 0.2), clear=rng.random() < 0.2) for number in range(2 * CASES)
-        )
-        await table.read_all()
+    table = Table(frame, 0.2)
+    await table.fill()
+    for group, _ in product(GROUPS, range(CASES // 2)):
+        beat = random_beat(CONFIG, rng)
+        wrong = replace(random_beat(CONFIG, rng, beat.address), mode=NO_MODE)
+        table.beats[group] += rng.sample([beat, wrong, random_beat(CONFIG, rng, beat.address)], 3)
+        table.reads[group].append(beat.address)
+    await table.play(
+        replace(random_cycle(CONFIG, rng, number, 0.2), clear=rng.random() < 0.2) for number in range(2 * CASES)
+    )
+    await table.read_all()
 
 
-@covers("sbuf.start_rules", "A refused access finds zeros and writes nothing")
-@cocotb.test(**LIMIT, skip=not CONFIG.checks)
-async def start_rules(dut):
+@BENCH.test("sbuf.start_rules", "A refused access finds zeros and writes nothing", skip=not CONFIG.checks)
+async def start_rules(frame):
     """Every start with every partition count, none and too many, read and written by each engine."""
     rng = pauses.rng("places")
-    async with bench(dut, SIGNATURE, drain=False, patience=PATIENCE) as frame:
-        table = Table(frame)
-        coverage = frame.coverage(["NONE", "PARTITIONS", "START"])
-        await table.fill()
-        most = (1 << CONFIG.partitions.bit_length()) - 1
-        counts = range(most + 1) if CONFIG.partitions <= 16 else sorted(rng.sample(range(most + 1), 12))
-        for start, count in product(range(CONFIG.partitions), counts):
-            place = Place(start, count, rng.randrange(WORDS))
-            error = place.fault(CONFIG)
-            for reader in READERS:
-                await table.play([Cycle(writes={reader % CONFIG.engines: random_write(CONFIG, place, rng)})])
-                assert table.fault is error
-                await table.play([Cycle(reads={reader: place}, clear=True)])
-                assert table.fault is error
-                await table.play([Cycle(clear=True)])
-            coverage.hit(error.name)
-        await table.read_all()
+    table = Table(frame)
+    coverage = frame.coverage(["NONE", "PARTITIONS", "START"])
+    await table.fill()
+    most = (1 << CONFIG.partitions.bit_length()) - 1
+    counts = range(most + 1) if CONFIG.partitions <= 16 else sorted(rng.sample(range(most + 1), 12))
+    for start, count in product(range(CONFIG.partitions), counts):
+        place = Place(start, count, rng.randrange(WORDS))
+        error = place.fault(CONFIG)
+        for reader in READERS:
+            await table.play([Cycle(writes={reader % CONFIG.engines: random_write(CONFIG, place, rng)})])
+            assert table.fault is error
+            await table.play([Cycle(reads={reader: place}, clear=True)])
+            assert table.fault is error
+            await table.play([Cycle(clear=True)])
+        coverage.hit(error.name)
+    await table.read_all()
 
 
-@covers("sbuf.errors", "The first code stays until it is cleared")
-@cocotb.test(**LIMIT, skip=not CONFIG.checks)
-async def errors_at_once(dut):
+@BENCH.test("sbuf.errors", "The first code stays until it is cleared", skip=not CONFIG.checks)
+async def errors_at_once(frame):
     """Several ports refused in a cycle and one after the other, clears in any cycle."""
     rng = pauses.rng("places")
     places = [Place(0, 0, 0), Place(1, 1, 0), Place(0, CONFIG.partitions, 0), Place(0, 1, 1)]
-    async with bench(dut, SIGNATURE, drain=False, patience=PATIENCE) as frame:
-        table = Table(frame)
-        await table.fill()
-        cycles = []
-        for _ in range(2 * CASES):
-            cycle = Cycle(clear=rng.random() < 0.3)
-            for port in READERS:
-                if rng.random() < 0.4:
-                    cycle.reads[port] = rng.choice(places)
-                if port in WRITERS and rng.random() < 0.4:
-                    place = rng.choice(places)
-                    cycle.writes[port] = random_write(CONFIG, Place(place.start, place.partitions, port), rng)
-            cycles.append(cycle)
-        for group in GROUPS:
-            table.reads[group] += [rng.randrange(ADDRESSES) for _ in range(CASES)]
-        await table.play(cycles)
-        await table.read_all()
+    table = Table(frame)
+    await table.fill()
+    cycles = []
+    for _ in range(2 * CASES):
+        cycle = Cycle(clear=rng.random() < 0.3)
+        for port in READERS:
+            if rng.random() < 0.4:
+                cycle.reads[port] = rng.choice(places)
+            if port in WRITERS and rng.random() < 0.4:
+                place = rng.choice(places)
+                cycle.writes[port] = random_write(CONFIG, Place(place.start, place.partitions, port), rng)
+        cycles.append(cycle)
+    for group in GROUPS:
+        table.reads[group] += [rng.randrange(ADDRESSES) for _ in range(CASES)]
+    await table.play(cycles)
+    await table.read_all()
 
 
-@covers("sbuf.waits", "An engine keeps DMA out of its own partitions alone")
-@cocotb.test(**LIMIT)
-async def waits_of_every_partition(dut):
+@BENCH.test("sbuf.waits", "An engine keeps DMA out of its own partitions alone")
+async def waits_of_every_partition(frame):
     """DMA reads, stores and additions in every partition while an engine reads or writes each quadrant; the counter in
     every cycle, to its largest value, and cleared."""
     rng = pauses.rng("places")
     quadrant = CONFIG.partitions // 4
-    async with bench(dut, SIGNATURE, drain=False, patience=PATIENCE) as frame:
-        table = Table(frame)
-        coverage = frame.coverage(cross(range(4), ("read", "write"), ("STORE", "ADD_FP32", "dma read")))
-        await table.fill()
-        for q, kind, access in product(range(4), ("read", "write"), ("STORE", "ADD_FP32", "dma read")):
-            place = Place(q * quadrant, quadrant, 0)
-            empty = Write(place, (0,) * CONFIG.partitions, (0,) * CONFIG.partitions)
-            stays = [Cycle(reads={0: place}) if kind == "read" else Cycle(writes={0: empty}) for _ in range(5)]
-            for partition in range(CONFIG.partitions):
-                group, inside = divmod(partition, CONFIG.group)
-                address = inside << CONFIG.row_bits | rng.randrange(1 << CONFIG.row_bits)
-                if access == "dma read":
-                    table.reads[group].append(address)
-                else:
-                    data = rng.getrandbits(8 * CONFIG.dma_bytes)
-                    table.beats[group].append(Beat(address, data, FULL, WriteMode[access]))
-                await table.play(stays)
-                assert table.waits[group] == (5 if partition // quadrant == q else 0)
-                await table.play([Cycle(clear=True)])
-            coverage.hit(q, kind, access)
-        await table.read_all()
+    table = Table(frame)
+    coverage = frame.coverage(cross(range(4), ("read", "write"), ("STORE", "ADD_FP32", "dma read")))
+    await table.fill()
+    for q, kind, access in product(range(4), ("read", "write"), ("STORE", "ADD_FP32", "dma read")):
+        place = Place(q * quadrant, quadrant, 0)
+        empty = Write(place, (0,) * CONFIG.partitions, (0,) * CONFIG.partitions)
+        stays = [Cycle(reads={0: place}) if kind == "read" else Cycle(writes={0: empty}) for _ in range(5)]
+        for partition in range(CONFIG.partitions):
+            group, inside = divmod(partition, CONFIG.group)
+            address = inside << CONFIG.row_bits | rng.randrange(1 << CONFIG.row_bits)
+            if access == "dma read":
+                table.reads[group].append(address)
+            else:
+                data = rng.getrandbits(8 * CONFIG.dma_bytes)
+                table.beats[group].append(Beat(address, data, FULL, WriteMode[access]))
+            await table.play(stays)
+            assert table.waits[group] == (5 if partition // quadrant == q else 0)
+            await table.play([Cycle(clear=True)])
+        coverage.hit(q, kind, access)
+    await table.read_all()
 
 
-@covers("sbuf.reset", "The memory keeps its bytes; nothing else may remain")
-@cocotb.test(**LIMIT)
-async def resets(dut):
+@BENCH.test("sbuf.reset", "The memory keeps its bytes; nothing else may remain")
+async def resets(frame):
     """Resets with additions on their way, answers waiting, errors and waits counted."""
     rng = pauses.rng("traffic")
-    async with bench(dut, SIGNATURE, drain=False, patience=PATIENCE) as frame:
-        for turn in range(12):
-            table = Table(frame, pause=0.5)
-            await table.fill()
-            for group in GROUPS:
-                table.beats[group] += [random_beat(CONFIG, rng, address=turn % 2) for _ in range(9)]
-                table.reads[group] += [rng.randrange(ADDRESSES) for _ in range(9)]
-            for number in range(2 + turn):
-                cycle = random_cycle(CONFIG, rng, number, 0.5)
-                cycle.reads[0] = Place(0, turn % 2, 0)
-                await table.step(cycle)
-            await frame.reset()
-            for board in (*table.boards, *table.answers):
-                frame.scoreboards.remove(board)
-            await FallingEdge(dut.clk)
-            assert not table.get("fault")
-            assert not table.get("waits")
-            for name in (*(f"data__{e}" for e in READERS), *(f"dma_data__{g}" for g in GROUPS)):
-                assert not table.get(f"{name}__valid")
-            await RisingEdge(dut.clk)
-        table = Table(frame)
+    for turn in range(12):
+        table = Table(frame, pause=0.5)
         await table.fill()
-        await table.read_all()
+        for group in GROUPS:
+            table.beats[group] += [random_beat(CONFIG, rng, address=turn % 2) for _ in range(9)]
+            table.reads[group] += [rng.randrange(ADDRESSES) for _ in range(9)]
+        for number in range(2 + turn):
+            cycle = random_cycle(CONFIG, rng, number, 0.5)
+            cycle.reads[0] = Place(0, turn % 2, 0)
+            await table.step(cycle)
+        await frame.reset()
+        for board in (*table.boards, *table.answers):
+            frame.scoreboards.remove(board)
+        await FallingEdge(frame.dut.clk)
+        assert not table.get("fault")
+        assert not table.get("waits")
+        for name in (*(f"data__{e}" for e in READERS), *(f"dma_data__{g}" for g in GROUPS)):
+            assert not table.get(f"{name}__valid")
+        await RisingEdge(frame.dut.clk)
+    table = Table(frame)
+    await table.fill()
+    await table.read_all()

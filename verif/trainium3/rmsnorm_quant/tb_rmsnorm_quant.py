@@ -1,10 +1,8 @@
 """Bench of the RMSNorm-Quant row unit: every mode at every pace, every length, stated corners, cycles, reset.
 
-Expected bytes come from golden before anything is driven. ``BITPATH_CASES`` sets the random commands of a test, and
-its resets.
+Expected bytes come from golden before anything is driven.
 """
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +12,6 @@ from itertools import count
 from random import Random
 from typing import Any
 
-import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 
@@ -36,13 +33,8 @@ from bitpath.golden.trainium3.vector.engine import serial_sum
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import RmsNormQuantConfig, command_layout
 from bitpath.rtl.trainium3.rmsnorm_quant.rmsnorm_quant import RmsNormQuant
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import Bench, bench, config_from_environment
 from bitpath.verif.kit.boundaries import SIDES
-from bitpath.verif.kit.coverage import cross
-from bitpath.verif.kit.packing import changed
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import Bench, UnitBench, cases, changed, covers, cross, pauses, resolved
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant import (
     CORNERS,
     MODES,
@@ -468,12 +460,11 @@ def case_of(found: list[Tie]) -> Case:
     return Case(Rows(hidden=hidden, gamma=None, in_scale=None, options=options), "row plain")
 
 
-CONFIG = config_from_environment(RmsNormQuantConfig)
+BENCH = UnitBench(RmsNormQuant, RmsNormQuantConfig, ms=100)
+CONFIG = BENCH.config
 LANES, LONGEST = CONFIG.lanes, CONFIG.max_row_length
-SIGNATURE = RmsNormQuant(CONFIG).signature
 COMMAND = command_layout(CONFIG)
-CASES = int(os.environ.get("BITPATH_CASES", "50"))
-LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+CASES = cases(50)
 
 INPUTS = ("command", "hidden", "gamma")
 GAPS = {
@@ -556,14 +547,13 @@ def lengths() -> Iterator[int]:
     "One byte too many in a row would show only in the next row",
     "No byte follows the last expected one within forty cycles",
 )
-@covers(
+@BENCH.test(
     "rmsnorm_quant.paces",
     "The row memory is read ahead of the output, and gamma behind its element",
     "Full speed, gaps in all inputs, stalls of the output, both",
+    pace=list(GAPS),
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(GAPS))
-async def every_mode(dut, pace):
+async def every_mode(frame, pace):
     """Modes in any order, any class of rows, any length; behind rows that hit all bins of results."""
     rng = pauses.rng("cases")
     order = [*MODES, *rng.choices(MODES, k=max(0, CASES - len(MODES)))]
@@ -572,33 +562,30 @@ async def every_mode(dut, pace):
         random_case(mode, rng, LANES, length, SOURCES[index % len(SOURCES)])
         for index, (mode, length) in enumerate(zip(order, lengths(), strict=False))
     ]
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        modes, results = frame.coverage(mode.name for mode in MODES), frame.coverage(BINS)
-        sources = frame.coverage(fmt.name for fmt in SOURCES)
-        play = Play(frame, pace)
-        for case in cases:
-            modes.hit(case.mode)
-            sources.hit(format_of(case.rows.hidden.dtype).name)
-        for case in (*directed_cases(LANES, min(LONGEST, 3)), *cases):
-            for name in bins_of(case):
-                results.hit(name)
-            play.send_case(case)
-        await play.settle()
+    modes, results = frame.coverage(mode.name for mode in MODES), frame.coverage(BINS)
+    sources = frame.coverage(fmt.name for fmt in SOURCES)
+    play = Play(frame, pace)
+    for case in cases:
+        modes.hit(case.mode)
+        sources.hit(format_of(case.rows.hidden.dtype).name)
+    for case in (*directed_cases(LANES, min(LONGEST, 3)), *cases):
+        for name in bins_of(case):
+            results.hit(name)
+        play.send_case(case)
+    await play.settle()
 
 
 @covers("rmsnorm_quant.surplus")
-@covers("rmsnorm_quant.lengths", "The last element ends each pass while earlier ones are in flight")
-@cocotb.test(**LIMIT)
-async def every_length(dut):
+@BENCH.test("rmsnorm_quant.lengths", "The last element ends each pass while earlier ones are in flight")
+async def every_length(frame):
     """Rows of 1 element to the row memory's size, odd ones too; 4608 with the known answers, 16,384 in the deep tests."""
     rng = pauses.rng("cases")
     chosen = np.unique(np.linspace(1, LONGEST, min(CASES, LONGEST)).astype(int)).tolist()
     cases = [random_case(rng.choice(MODES), rng, LANES, length) for length in chosen]
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        play = Play(frame)
-        for case in cases:
-            play.send_case(case)
-        await play.settle()
+    play = Play(frame)
+    for case in cases:
+        play.send_case(case)
+    await play.settle()
 
 
 @covers(
@@ -609,26 +596,24 @@ async def every_length(dut):
     "largest element, ties, subnormal codes, clamping, scales of 0, infinity and below 0, bounds between BF16's "
     "numbers and at the threshold",
 )
-@covers(
+@BENCH.test(
     "rmsnorm_quant.eps",
     "The vendor's kernel and its goldens differ there",
     "rms 1e-3 gives 0x33 with eps inside the root and 0x38 with eps added to it; a mean of 0 gives 0x38 and the clamp",
 )
-@cocotb.test(**LIMIT)
-async def stated_corners(dut):
+async def stated_corners(frame):
     """Each row in another lane, between others."""
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage(corner.name for corner in CORNERS)
-        play = Play(frame)
-        for index, corner in enumerate(CORNERS):
-            if corner.agrees:
-                coverage.hit(corner.name)
-            others = np.ones((LANES, len(corner.row))).astype(corner.rows.hidden.dtype)
-            others[index % LANES] = corner.rows.hidden[0]
-            case = Case(replace_hidden(corner.rows, others), corner.name)
-            assert np.array_equal(case.expected[index % LANES], corner.expected[0])
-            play.send_case(case)
-        await play.settle()
+    coverage = frame.coverage(corner.name for corner in CORNERS)
+    play = Play(frame)
+    for index, corner in enumerate(CORNERS):
+        if corner.agrees:
+            coverage.hit(corner.name)
+        others = np.ones((LANES, len(corner.row))).astype(corner.rows.hidden.dtype)
+        others[index % LANES] = corner.rows.hidden[0]
+        case = Case(replace_hidden(corner.rows, others), corner.name)
+        assert np.array_equal(case.expected[index % LANES], corner.expected[0])
+        play.send_case(case)
+    await play.settle()
 
 
 def replace_hidden(rows: Rows, hidden: np.ndarray) -> Rows:
@@ -636,52 +621,50 @@ def replace_hidden(rows: Rows, hidden: np.ndarray) -> Rows:
     return Rows(hidden=hidden, gamma=rows.gamma, in_scale=rows.in_scale, options=rows.options)
 
 
-@covers("rmsnorm_quant.one_bit", "8-bit results hide most errors in lower bits")
-@cocotb.test(**LIMIT, skip=LONGEST < 2)
-async def one_bit(dut):
+@BENCH.test("rmsnorm_quant.one_bit", "8-bit results hide most errors in lower bits", skip=LONGEST < 2)
+async def one_bit(frame):
     """One bit that decides: which of two elements is the largest, what is above a bound, the range and the smallest
     scale, what is NaN; in every place below a tie of FP8; rows whose largest element is within a unit or so of FP32
     from half-way between two numbers of BF16, or one bit above; bounds next to half-way, static scales that are
     neighbours, squares of one bit."""
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        play = Play(frame, "gaps")
-        for case in cases_of_one_bit(pauses.rng("cases"), LANES, LONGEST):
-            play.send_case(case)
-        await play.settle()
+    play = Play(frame, "gaps")
+    for case in cases_of_one_bit(pauses.rng("cases"), LANES, LONGEST):
+        play.send_case(case)
+    await play.settle()
 
 
-@covers("rmsnorm_quant.ties", "The byte is rounded once from FP32, whose lower bits a random row rarely needs")
-@cocotb.test(**LIMIT, skip=LONGEST < 2)
-@cocotb.parametrize(mode=[mode.value for mode in DtypeMode])
-async def ties_of_bytes(dut, mode):
+@BENCH.test(
+    "rmsnorm_quant.ties",
+    "The byte is rounded once from FP32, whose lower bits a random row rarely needs",
+    skip=LONGEST < 2,
+    mode=[mode.value for mode in DtypeMode],
+)
+async def ties_of_bytes(frame, mode):
     """Elements whose products lie at a tie of their byte or beside it: about zero, the subnormal grid, the smallest
     normal and the largest number, in both dtype modes, at every distance that two BF16 numbers give."""
     found = list(ties(DtypeMode(mode), pauses.rng("ties")))
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage(tie_bins(DtypeMode(mode)))
-        for each in found:
-            for name in each.bins:
-                coverage.hit(name)
-        play = Play(frame)
-        for first in range(0, len(found), LANES):
-            play.send_case(case_of([*found[first : first + LANES], *found][:LANES]))
-        await play.settle()
+    coverage = frame.coverage(tie_bins(DtypeMode(mode)))
+    for each in found:
+        for name in each.bins:
+            coverage.hit(name)
+    play = Play(frame)
+    for first in range(0, len(found), LANES):
+        play.send_case(case_of([*found[first : first + LANES], *found][:LANES]))
+    await play.settle()
 
 
-@covers(
+@BENCH.test(
     "rmsnorm_quant.cast",
     "Every tie of FP8, -0, subnormal codes, the clamp, infinities, NaN; hidden is rounded to BF16 before anything else",
+    source=[fmt.name for fmt in SOURCES],
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(source=[fmt.name for fmt in SOURCES])
-async def hidden_codes(dut, source):
+async def hidden_codes(frame, source):
     """All 65,536 BF16 and FP16 codes through the static scale 1, and as many of FP32, most of them next to a tie of
     BF16."""
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        play = Play(frame)
-        for case in every_code(CATALOGUE[source], LANES, LONGEST, CASES, pauses.rng("codes")):
-            play.send_case(case)
-        await play.settle()
+    play = Play(frame)
+    for case in every_code(CATALOGUE[source], LANES, LONGEST, CASES, pauses.rng("codes")):
+        play.send_case(case)
+    await play.settle()
 
 
 def refused_fields() -> Iterator[tuple[Fault, dict[str, Any]]]:
@@ -698,34 +681,33 @@ def refused_fields() -> Iterator[tuple[Fault, dict[str, Any]]]:
     yield Fault.COUNT, {"row_length": 0, "options": {"quant_only": 0, "eps": 0xFFFF}}
 
 
-@covers("rmsnorm_quant.refused", "A row without an element loaded for ever")
-@cocotb.test(**LIMIT)
-async def refused_commands(dut):
+@BENCH.test("rmsnorm_quant.refused", "A row without an element loaded for ever")
+async def refused_commands(frame):
     """The source that there is not, row lengths of 0 and beyond the row memory, lower bounds that are not positive and
     finite, eps that is negative or not finite, each between commands."""
     rng = pauses.rng("cases")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage(["DTYPE", "COUNT", "RANGE"])
-        play = Play(frame)
-        number = count(1)
-        for fault, fields in refused_fields():
-            case = random_case(rng.choice(MODES), rng, LANES, rng.randint(1, min(LONGEST, 4)))
-            (batch,) = lower(CONFIG, case.rows)
-            for _ in range(rng.randint(1, 2)):
-                play.drivers["command"].send_bits(changed(COMMAND, batch.command, fields))
-            play.send_case(case)
-            await play.settle()
-            await FallingEdge(dut.clk)
-            assert resolved(dut.fault) == fault.value, fields
-            assert not resolved(dut.busy)
-            assert resolved(dut.retired) == next(number)
-            coverage.hit(fault.name)
-            dut.clear.value = 1
-            await RisingEdge(dut.clk)
-            dut.clear.value = 0
-            await FallingEdge(dut.clk)
-            assert resolved(dut.fault) == Fault.NONE.value
-            await RisingEdge(dut.clk)
+    dut = frame.dut
+    coverage = frame.coverage(["DTYPE", "COUNT", "RANGE"])
+    play = Play(frame)
+    number = count(1)
+    for fault, fields in refused_fields():
+        case = random_case(rng.choice(MODES), rng, LANES, rng.randint(1, min(LONGEST, 4)))
+        (batch,) = lower(CONFIG, case.rows)
+        for _ in range(rng.randint(1, 2)):
+            play.drivers["command"].send_bits(changed(COMMAND, batch.command, fields))
+        play.send_case(case)
+        await play.settle()
+        await FallingEdge(dut.clk)
+        assert resolved(dut.fault) == fault.value, fields
+        assert not resolved(dut.busy)
+        assert resolved(dut.retired) == next(number)
+        coverage.hit(fault.name)
+        dut.clear.value = 1
+        await RisingEdge(dut.clk)
+        dut.clear.value = 0
+        await FallingEdge(dut.clk)
+        assert resolved(dut.fault) == Fault.NONE.value
+        await RisingEdge(dut.clk)
 
 
 def kind_of(mode: Mode) -> str:
@@ -741,24 +723,23 @@ def cycles_of(mode: Mode, length: int) -> int:
 
 
 @covers("rmsnorm_quant.surplus")
-@covers("rmsnorm_quant.cycles", "The cycles of a row are part of the contract")
-@cocotb.test(**LIMIT)
-async def cycles_of_a_command(dut):
+@BENCH.test("rmsnorm_quant.cycles", "The cycles of a row are part of the contract")
+async def cycles_of_a_command(frame):
     """Every mode takes exactly its cycles, at one element and at the longest row; busy, and commands counted."""
     rng = pauses.rng("cases")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        play = Play(frame)
-        number = count(1)
-        for mode in MODES:
-            kind = kind_of(mode)
-            for length in (1, LONGEST):
-                before = resolved(dut.busy_cycles)
-                play.send_case(random_case(mode, rng, LANES, length))
-                await play.settle()
-                await FallingEdge(dut.clk)
-                assert not resolved(dut.busy)
-                assert resolved(dut.retired) == next(number)
-                assert resolved(dut.busy_cycles) - before == cycles_of(mode, length), (kind, length)
+    dut = frame.dut
+    play = Play(frame)
+    number = count(1)
+    for mode in MODES:
+        kind = kind_of(mode)
+        for length in (1, LONGEST):
+            before = resolved(dut.busy_cycles)
+            play.send_case(random_case(mode, rng, LANES, length))
+            await play.settle()
+            await FallingEdge(dut.clk)
+            assert not resolved(dut.busy)
+            assert resolved(dut.retired) == next(number)
+            assert resolved(dut.busy_cycles) - before == cycles_of(mode, length), (kind, length)
 
 
 def moments(mode: Mode) -> dict[str, tuple[str, int]]:
@@ -770,7 +751,7 @@ def moments(mode: Mode) -> dict[str, tuple[str, int]]:
     return found | {"byte waits": ("waits", 5), "bytes taken": ("o", output - 1)}
 
 
-@covers(
+@BENCH.test(
     "rmsnorm_quant.reset",
     "A sum, a largest value, an element on its way to the memory or a byte on its way out that outlives a reset "
     "spoils the next row",
@@ -779,8 +760,7 @@ def moments(mode: Mode) -> dict[str, tuple[str, int]]:
     "nothing is busy or offered then, and the next command of any mode brings golden's bytes in as many cycles as "
     "ever",
 )
-@cocotb.test(**LIMIT)
-async def reset_in_the_middle(dut):
+async def reset_in_the_middle(frame):
     """After a reset at any point of a command of any kind, of all where the cases suffice, nothing is left of it: the next
     command's bytes are golden's, and it takes its cycles."""
     rng = pauses.rng("cases")
@@ -791,24 +771,24 @@ async def reset_in_the_middle(dut):
         if most
     ]
     plans = rng.sample(plans, min(len(plans), CASES))
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage(f"{kind}/{name}" for kind, name, _, _ in plans)
-        play = Play(frame)
-        for kind, name, counter, most in plans:
-            play.monitor.hold()
-            case = random_case(rng.choice(MODES_OF[kind]), rng, LANES, LONGEST)
-            await break_off(frame, case, counter, rng.randint(1, most), rng)
-            coverage.hit(kind, name)
-            await FallingEdge(dut.clk)
-            assert not resolved(dut.busy), (kind, name)
-            assert not resolved(dut.o__valid), (kind, name)
-            assert not resolved(dut.retired)
-            play.monitor.release()
-            mode, length = rng.choice(MODES), rng.randint(1, LONGEST)
-            play.send_case(random_case(mode, rng, LANES, length))
-            await play.settle()
-            assert resolved(dut.retired) == 1
-            assert resolved(dut.busy_cycles) == cycles_of(mode, length), (kind, name)
+    dut = frame.dut
+    coverage = frame.coverage(f"{kind}/{name}" for kind, name, _, _ in plans)
+    play = Play(frame)
+    for kind, name, counter, most in plans:
+        play.monitor.hold()
+        case = random_case(rng.choice(MODES_OF[kind]), rng, LANES, LONGEST)
+        await break_off(frame, case, counter, rng.randint(1, most), rng)
+        coverage.hit(kind, name)
+        await FallingEdge(dut.clk)
+        assert not resolved(dut.busy), (kind, name)
+        assert not resolved(dut.o__valid), (kind, name)
+        assert not resolved(dut.retired)
+        play.monitor.release()
+        mode, length = rng.choice(MODES), rng.randint(1, LONGEST)
+        play.send_case(random_case(mode, rng, LANES, length))
+        await play.settle()
+        assert resolved(dut.retired) == 1
+        assert resolved(dut.busy_cycles) == cycles_of(mode, length), (kind, name)
 
 
 async def break_off(frame: Bench, case: Case, counter: str, times: int, rng: Random) -> None:

@@ -1,15 +1,13 @@
 """Bench of the FP32 passes: corners in every mode and number, onezero operands, random columns at every pace, resets.
 
-Expected columns come from golden's halves before anything is driven. ``BITPATH_CASES`` sets the random columns of a test.
+Expected columns come from golden's halves before anything is driven.
 """
 
-import os
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 from random import Random
 
-import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.formats.catalogue import FP32, TF32, Rounding
@@ -26,19 +24,12 @@ from bitpath.rtl.trainium3.tensor.fp32_passes import (
     request_layout,
 )
 from bitpath.verif.common.fp32.boundaries import near_codes
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.coverage import cross
-from bitpath.verif.kit.packing import pack, width
-from bitpath.verif.kit.pipeline import PACES
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import PACES, UnitBench, cases, covers, cross, pack, pauses, resolved, width
 
-CONFIG = config_from_environment(PassesConfig)
-SIGNATURE = Fp32Passes(CONFIG).signature
+BENCH = UnitBench(Fp32Passes, PassesConfig)
+CONFIG = BENCH.config
 REQUEST, COLUMN = request_layout(CONFIG), pass_layout(CONFIG)
-CASES = int(os.environ.get("BITPATH_CASES", "400"))
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+CASES = cases(400)
 OFFSET = FP32.bias + FP32.fraction_bits
 TIES = [0x3F800000 | fraction for fraction in (0x0FFF, 0x1000, 0x1001, 0x2FFF, 0x3000, 0x3001, 0x7FF000, 0x7FEFFF)]
 CORNERS = [
@@ -123,126 +114,115 @@ def random_requests(rng: Random) -> Iterator[tuple[int, list[int]]]:
     "Halves add up to the number exactly; a subnormal's low half keeps its exponent",
     "Both halves of zeros, subnormals, the largest numbers, infinity, NaN and codes around bit 12, of each pass number",
 )
-@covers(
+@BENCH.test(
     "fp32_passes.tf32",
     "The rounding adds at the code, where a NaN would carry into the sign",
     "Ties and their neighbours at even and odd numbers, a carry into the exponent, overflow to infinity, NaN with "
     "a full payload",
+    mode=[mode.name for mode in PassMode],
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(mode=[mode.name for mode in PassMode])
-async def corners(dut, mode):
+async def corners(frame, mode):
     """Zeros, subnormals, ties of TF32, the largest numbers, infinity and NaN, in every row."""
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(cross([f"{code:08x}" for code in CORNERS], range(4)))
-        driver, board = frame.driver("i"), frame.check_stream("o")
-        for place in range(len(CORNERS)):
-            codes = [CORNERS[(place + row) % len(CORNERS)] for row in range(CONFIG.rows)]
-            for number in range(4):
-                payload, expected = request(codes, PassMode[mode], number)
-                driver.send_bits(payload)
-                for column in expected:
-                    board.expect(column, f"{mode}, number {number}, row 0 {codes[0]:08x}")
-                coverage.hit(f"{codes[0]:08x}", number)
+    coverage = frame.coverage(cross([f"{code:08x}" for code in CORNERS], range(4)))
+    driver, board = frame.driver("i"), frame.check_stream("o")
+    for place in range(len(CORNERS)):
+        codes = [CORNERS[(place + row) % len(CORNERS)] for row in range(CONFIG.rows)]
+        for number in range(4):
+            payload, expected = request(codes, PassMode[mode], number)
+            driver.send_bits(payload)
+            for column in expected:
+                board.expect(column, f"{mode}, number {number}, row 0 {codes[0]:08x}")
+            coverage.hit(f"{codes[0]:08x}", number)
 
 
-@covers("fp32_passes.commands", "Each of them means something, also a number that its mode does not read")
-@cocotb.test(**LIMIT)
-async def every_command(dut):
+@BENCH.test("fp32_passes.commands", "Each of them means something, also a number that its mode does not read")
+async def every_command(frame):
     """All 64 codes of mode, number and onezero operands, in random order."""
     rng = pauses.rng("commands")
     commands = list(product(PassMode, range(PASSES), range(2), range(2)))
     assert len(commands) == 1 << width(REQUEST) - CONFIG.rows * FP32.width
-    async with bench(dut, SIGNATURE) as frame:
-        driver, board = frame.driver("i"), frame.check_stream("o")
-        for command in rng.sample(commands, len(commands)):
-            payload, expected = request([random_code(rng) for _ in range(CONFIG.rows)], *command)
-            driver.send_bits(payload)
-            for column in expected:
-                board.expect(column, str(command))
+    driver, board = frame.driver("i"), frame.check_stream("o")
+    for command in rng.sample(commands, len(commands)):
+        payload, expected = request([random_code(rng) for _ in range(CONFIG.rows)], *command)
+        driver.send_bits(payload)
+        for column in expected:
+            board.expect(column, str(command))
 
 
-@covers("fp32_passes.boundaries", "TF32's 13 dropped bits of FP32 decide together, and its subnormal grid is coarser")
-@cocotb.test(**LIMIT)
-async def tf32_boundaries(dut):
+@BENCH.test(
+    "fp32_passes.boundaries", "TF32's 13 dropped bits of FP32 decide together, and its subnormal grid is coarser"
+)
+async def tf32_boundaries(frame):
     """TF32 at and beside ties and results: zero, the subnormal grid, the smallest normal, a binade, the largest number
     and overflow, with one bit beside them at every distance."""
     found = list(near_codes(TF32, pauses.rng("codes")))
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(each.bin for each, _ in found)
-        driver, board = frame.driver("i"), frame.check_stream("o")
-        for each, code in found:
-            if abs(decode(FP32, code).value) == each.value:
-                coverage.hit(each.bin)
-        numbers = [code for _, code in found]
-        for first in range(0, len(numbers), CONFIG.rows):
-            codes = [*numbers[first : first + CONFIG.rows], *numbers][: CONFIG.rows]
-            payload, expected = request(codes, PassMode.TF32, 0)
-            driver.send_bits(payload)
-            for column in expected:
-                board.expect(column, f"row 0 {codes[0]:08x}")
+    coverage = frame.coverage(each.bin for each, _ in found)
+    driver, board = frame.driver("i"), frame.check_stream("o")
+    for each, code in found:
+        if abs(decode(FP32, code).value) == each.value:
+            coverage.hit(each.bin)
+    numbers = [code for _, code in found]
+    for first in range(0, len(numbers), CONFIG.rows):
+        codes = [*numbers[first : first + CONFIG.rows], *numbers][: CONFIG.rows]
+        payload, expected = request(codes, PassMode.TF32, 0)
+        driver.send_bits(payload)
+        for column in expected:
+            board.expect(column, f"row 0 {codes[0]:08x}")
 
 
 @covers("fp32_passes.tf32")
-@covers("fp32_passes.stream", "Passes repeat while the array stalls")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def random_columns(dut, pace):
+@BENCH.test("fp32_passes.stream", "Passes repeat while the array stalls", pace=list(PACES))
+async def random_columns(frame, pace):
     """Requests of all modes in any order, with gaps, stalls and both."""
     gaps, stalls = (make() for make in PACES[pace])
-    async with bench(dut, SIGNATURE) as frame:
-        driver, board = frame.driver("i", gaps), frame.check_stream("o", stalls=stalls)
-        source = random_requests(pauses.rng("requests"))
-        for index in range(CASES):
-            payload, expected = next(source)
-            driver.send_bits(payload)
-            for column in expected:
-                board.expect(column, f"request {index}")
+    driver, board = frame.driver("i", gaps), frame.check_stream("o", stalls=stalls)
+    source = random_requests(pauses.rng("requests"))
+    for index in range(CASES):
+        payload, expected = next(source)
+        driver.send_bits(payload)
+        for column in expected:
+            board.expect(column, f"request {index}")
 
 
-@covers("fp32_passes.order", "A column takes as many cycles as passes")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(moving=[0, 1], stationary=[0, 1])
-async def cycles_of_a_request(dut, moving, stationary):
+@BENCH.test("fp32_passes.order", "A column takes as many cycles as passes", moving=[0, 1], stationary=[0, 1])
+async def cycles_of_a_request(frame, moving, stationary):
     """Four, two or one pass of a column, in order, without a lost cycle; the request is taken with its last pass."""
     rng = pauses.rng("codes")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        board = frame.scoreboard("o", frame.payload_shape("o"))
-        frame.onlook("i")
-        frame.onlook("o")
-        dut.o__ready.value = 1
-        for mode in (PassMode.FUSED, PassMode.SPLIT, PassMode.FUSED, PassMode.WHOLE, PassMode.TF32, PassMode.FUSED):
-            codes = [random_code(rng) for _ in range(CONFIG.rows)]
-            payload, expected = request(codes, mode, rng.randrange(4), moving, stationary)
-            assert len(expected) == (4 >> moving + stationary if mode is PassMode.FUSED else 1)
-            dut.i__payload.value, dut.i__valid.value = payload, 1
-            for column in expected:
-                board.expect(column, mode.name)
-                await FallingEdge(dut.clk)
-                board.got(resolved(dut.o__payload))
-                assert resolved(dut.o__valid)
-                assert resolved(dut.i__ready) == (column is expected[-1])
-                await RisingEdge(dut.clk)
-        dut.i__valid.value = 0
-        await FallingEdge(dut.clk)
-        assert not resolved(dut.o__valid)
+    dut = frame.dut
+    board = frame.scoreboard("o", frame.payload_shape("o"))
+    frame.onlook("i")
+    frame.onlook("o")
+    dut.o__ready.value = 1
+    for mode in (PassMode.FUSED, PassMode.SPLIT, PassMode.FUSED, PassMode.WHOLE, PassMode.TF32, PassMode.FUSED):
+        codes = [random_code(rng) for _ in range(CONFIG.rows)]
+        payload, expected = request(codes, mode, rng.randrange(4), moving, stationary)
+        assert len(expected) == (4 >> moving + stationary if mode is PassMode.FUSED else 1)
+        dut.i__payload.value, dut.i__valid.value = payload, 1
+        for column in expected:
+            board.expect(column, mode.name)
+            await FallingEdge(dut.clk)
+            board.got(resolved(dut.o__payload))
+            assert resolved(dut.o__valid)
+            assert resolved(dut.i__ready) == (column is expected[-1])
+            await RisingEdge(dut.clk)
+    dut.i__valid.value = 0
+    await FallingEdge(dut.clk)
+    assert not resolved(dut.o__valid)
 
 
-@covers("fp32_passes.reset", "The pass number is the unit's only register")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(passes=[1, 2, 3])
-async def resets(dut, passes):
+@BENCH.test("fp32_passes.reset", "The pass number is the unit's only register", passes=[1, 2, 3])
+async def resets(frame, passes):
     """A reset after each number of passes: the next request begins anew."""
     rng = pauses.rng("codes")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        board = frame.scoreboard("o", frame.payload_shape("o"))
-        for again in range(2):
-            codes = [random_code(rng) for _ in range(CONFIG.rows)]
-            payload, expected = request(codes, PassMode.FUSED, 0)
-            dut.i__payload.value, dut.i__valid.value, dut.o__ready.value = payload, 1, 1
-            for column in expected if again else expected[:passes]:
-                board.expect(column, "behind the reset" if again else "before a reset")
-                await FallingEdge(dut.clk)
-                board.got(resolved(dut.o__payload))
-                await RisingEdge(dut.clk)
-            await frame.reset()
+    dut = frame.dut
+    board = frame.scoreboard("o", frame.payload_shape("o"))
+    for again in range(2):
+        codes = [random_code(rng) for _ in range(CONFIG.rows)]
+        payload, expected = request(codes, PassMode.FUSED, 0)
+        dut.i__payload.value, dut.i__valid.value, dut.o__ready.value = payload, 1, 1
+        for column in expected if again else expected[:passes]:
+            board.expect(column, "behind the reset" if again else "before a reset")
+            await FallingEdge(dut.clk)
+            board.got(resolved(dut.o__payload))
+            await RisingEdge(dut.clk)
+        await frame.reset()

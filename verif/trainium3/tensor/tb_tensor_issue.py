@@ -1,16 +1,13 @@
 """Bench of the issue logic: chains of transposes, what waits for what, random programs against golden and with stalls.
 
-Expected cycles come from golden's `issue`; with stalls, from slots and banks counted in Python. ``BITPATH_CASES`` sets the
-instructions of a random test.
+Expected cycles come from golden's `issue`; with stalls, from slots and banks counted in Python.
 """
 
-import os
 from dataclasses import dataclass
 from itertools import combinations
 from random import Random
 from typing import Any
 
-import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
@@ -22,18 +19,12 @@ from bitpath.rtl.trainium3.tensor.tensor_issue import (
     command_layout,
     instruction_layout,
 )
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.coverage import cross
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import UnitBench, cases, cross, pack, pauses, resolved
 
-CONFIG = config_from_environment(IssueConfig)
-SIGNATURE = TensorIssue(CONFIG).signature
+BENCH = UnitBench(TensorIssue, IssueConfig)
+CONFIG = BENCH.config
 INSTRUCTION, COMMAND = instruction_layout(CONFIG), command_layout(CONFIG)
-CASES = int(os.environ.get("BITPATH_CASES", "400"))
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+CASES = cases(400)
 SIDE = 32
 ACROSS = 4
 """Tiles of 32 x 32 across the array."""
@@ -96,47 +87,50 @@ def random_instruction(rng: Random, longest: int) -> TensorInstruction:
 
 
 async def play(
-    dut: Any, *programs: list[Any], late: list[int] | None = None, stalls: Any = None, bins: Any = ()
+    frame: Any, *programs: list[Any], late: list[int] | None = None, stalls: Any = None, bins: Any = ()
 ) -> list[int]:
     """Offer instructions in order, each from its cycle of ``late`` on; return the cycles in which commands left.
 
     Every offer is compared, and without stalls every cycle with golden's. A reset stands between two programs.
     """
     taken: list[int] = []
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage, board = frame.coverage(bins), frame.scoreboard("o", frame.payload_shape("o"))
-        frame.onlook("i")
-        frame.onlook("o")
-        for program in programs:
-            if program is not programs[0]:
-                await frame.reset()
-            slots = None if stalls or late else issue(program)
-            busy: dict[Any, int] = {}
-            cycle = number = 0
-            while number < len(program):
-                own = program[number]
-                offered, takes = late is None or cycle >= late[number], stalls is None or not next(stalls)
-                dut.i__valid.value, dut.o__ready.value = int(offered), int(takes)
-                dut.i__payload.value = pack(INSTRUCTION, fields(own, number))
-                await FallingEdge(dut.clk)
-                free, background = may_issue(own, busy, cycle)
-                assert resolved(dut.o__valid) == (offered and free), f"instruction {number}, cycle {cycle}"
-                assert resolved(dut.i__ready) == (takes and free)
-                if bins:
-                    coverage.hit(kind(own), "issues" if free else "waits")
-                if offered and free:
-                    command = {"instruction": fields(own, number), "background": background}
-                    board.expect(pack(COMMAND, command), f"instruction {number}, {kind(own)}, cycle {cycle}")
-                    board.got(resolved(dut.o__payload))
-                if offered and free and takes:
-                    if slots is not None:
-                        assert (slots[number].start, slots[number].background) == (cycle, background)
-                    busy |= dict.fromkeys(places(own, background), cycle + max(1, own.cycles))
-                    taken.append(cycle)
-                    number += 1
-                cycle += 1
-                await RisingEdge(dut.clk)
-            dut.i__valid.value = 0
+    dut = frame.dut
+    coverage, board = frame.coverage(bins), frame.scoreboard("o", frame.payload_shape("o"))
+    frame.onlook("i")
+    frame.onlook("o")
+    for program in programs:
+        if program is not programs[0]:
+            await frame.reset()
+        slots = None if stalls or late else issue(program)
+        busy: dict[Any, int] = {}
+        cycle = number = 0
+        while number < len(program):
+            own = program[number]
+            offered, takes = late is None or cycle >= late[number], stalls is None or not next(stalls)
+            dut.i__valid.value, dut.o__ready.value = int(offered), int(takes)
+            dut.i__payload.value = pack(INSTRUCTION, fields(own, number))
+            await FallingEdge(dut.clk)
+            free, background = may_issue(own, busy, cycle)
+            assert resolved(dut.o__valid) == (offered and free), f"instruction {number}, cycle {cycle}"
+            assert resolved(dut.i__ready) == (takes and free)
+            if bins:
+                coverage.hit(kind(own), "issues" if free else "waits")
+            if offered and free:
+                command = {"instruction": fields(own, number), "background": background}
+                board.compare(
+                    resolved(dut.o__payload),
+                    pack(COMMAND, command),
+                    f"instruction {number}, {kind(own)}, cycle {cycle}",
+                )
+            if offered and free and takes:
+                if slots is not None:
+                    assert (slots[number].start, slots[number].background) == (cycle, background)
+                busy |= dict.fromkeys(places(own, background), cycle + max(1, own.cycles))
+                taken.append(cycle)
+                number += 1
+            cycle += 1
+            await RisingEdge(dut.clk)
+        dut.i__valid.value = 0
     return taken
 
 
@@ -158,59 +152,52 @@ def may_issue(own: Instruction, busy: dict[Any, int], cycle: int) -> tuple[bool,
     return not (mine & held or {"main", "background"} & held), False
 
 
-@covers("tensor_issue.pairs", "The background slot doubles the rate of chains")
-@cocotb.test(**LIMIT, skip=not BOTH_SLOTS)
-async def a_chain_of_transposes(dut):
+@BENCH.test("tensor_issue.pairs", "The background slot doubles the rate of chains", skip=not BOTH_SLOTS)
+async def a_chain_of_transposes(frame):
     """Eight transposes in the time of four; four transposes behind a matmul of four times their length."""
-    taken = await play(dut, transposes(8))
+    taken = await play(frame, transposes(8))
     cycles = transposes(1)[0].cycles
     assert taken == [cycles * (number // 2) + number % 2 for number in range(8)]
 
 
-@covers("tensor_issue.pairs")
-@cocotb.test(**LIMIT, skip=not BOTH_SLOTS)
-async def transposes_behind_a_matmul(dut):
+@BENCH.test("tensor_issue.pairs", skip=not BOTH_SLOTS)
+async def transposes_behind_a_matmul(frame):
     """A matmul of 512 cycles and four transposes behind it."""
     cycles = transposes(1)[0].cycles
     matmul = TensorInstruction(cycles=4 * cycles, banks=(2,))
-    assert await play(dut, [matmul, *transposes(4)]) == [0, *(1 + number * cycles for number in range(4))]
+    assert await play(frame, [matmul, *transposes(4)]) == [0, *(1 + number * cycles for number in range(4))]
 
 
-@covers("tensor_issue.rules", "Each rule alone decides when an instruction issues")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(longest=[1, 9, 40])
-async def random_programs(dut, longest):
+@BENCH.test("tensor_issue.rules", "Each rule alone decides when an instruction issues", longest=[1, 9, 40])
+async def random_programs(frame, longest):
     """Random matmuls, transposes and tiled instructions at golden's cycles and in its slots: never two on a bank, no
     overtaking, a matmul never in the background, tiles beside disjoint tiles only."""
     rng = pauses.rng("program")
     program = [random_instruction(rng, longest) for _ in range(CASES)]
     bins = cross(("matmul", "transpose", "tiled"), ("issues", "waits") if min(longest, LONGEST) > 1 else ("issues",))
-    await play(dut, program, bins=bins)
+    await play(frame, program, bins=bins)
 
 
-@covers("tensor_issue.stream", "A slot that counts from the offer would be free too early")
-@cocotb.test(**LIMIT)
-async def operands_and_stalls(dut):
+@BENCH.test("tensor_issue.stream", "A slot that counts from the offer would be free too early")
+async def operands_and_stalls(frame):
     """Late instructions and stalled commands; a slot is taken with the command."""
     rng = pauses.rng("program")
     program = [random_instruction(rng, 12) for _ in range(CASES)]
     late = np.cumsum([rng.choice((0, 1, 1, 5, 20)) for _ in program]).tolist()
-    await play(dut, program, late=late, stalls=pauses.scattered(0.4, pauses.rng("o")))
+    await play(frame, program, late=late, stalls=pauses.scattered(0.4, pauses.rng("o")))
 
 
-@covers("tensor_issue.count", "A slot that is free a cycle early gives one PSUM bank two writers")
-@cocotb.test(**LIMIT)
-async def long_instructions(dut):
+@BENCH.test("tensor_issue.count", "A slot that is free a cycle early gives one PSUM bank two writers")
+async def long_instructions(frame):
     """One cycle, powers of two, one less and one more."""
     counts = sorted({1, *(max(1, (1 << bit) + near) for bit in range(1, LONG_BITS + 1) for near in (-1, 0, 1))})
     program = [TensorInstruction(cycles=cycles, banks=(0,)) for cycles in counts if cycles <= LONGEST]
-    taken = await play(dut, program)
+    taken = await play(frame, program)
     assert np.diff(taken).tolist() == [each.cycles for each in program[:-1]]
 
 
-@covers("tensor_issue.rules")
-@cocotb.test(**LIMIT)
-async def each_tile_and_bank_alone(dut):
+@BENCH.test("tensor_issue.rules")
+async def each_tile_and_bank_alone(frame):
     """The second of two instructions on one tile, or on one bank, waits for the first until its last cycle."""
     program = []
     for place in range(TILES):
@@ -220,12 +207,11 @@ async def each_tile_and_bank_alone(dut):
         ]
     for bank in range(CONFIG.banks):
         program += [TensorInstruction(cycles=min(5, LONGEST), banks=(bank,), transpose=True)] * 2
-    await play(dut, program)
+    await play(frame, program)
 
 
-@covers("tensor_issue.fields", "The host sets these fields; each of their codes means something")
-@cocotb.test(**LIMIT)
-async def every_field(dut):
+@BENCH.test("tensor_issue.fields", "The host sets these fields; each of their codes means something")
+async def every_field(frame):
     """Every set of banks, also none, every set of one or two tiles and random ones, 0 cycles, tiled transposes."""
     rng = pauses.rng("program")
     few = [sum(1 << tile for tile in chosen) for size in (1, 2) for chosen in combinations(range(TILES), size)]
@@ -241,12 +227,11 @@ async def every_field(dut):
         )
         for chosen, tile in zip(sets, tiles, strict=True)
     ]
-    await play(dut, program, late=[0] * len(program))
+    await play(frame, program, late=[0] * len(program))
 
 
-@covers("tensor_issue.reset", "A count that survives would delay the next program")
-@cocotb.test(**LIMIT)
-async def resets(dut):
+@BENCH.test("tensor_issue.reset", "A count that survives would delay the next program")
+async def resets(frame):
     """A reset with every slot and bank busy frees them."""
     cycles, every = min(100, LONGEST), tuple(range(CONFIG.banks))
     rng = pauses.rng("program")
@@ -256,5 +241,5 @@ async def resets(dut):
         [TensorInstruction(cycles=cycles, banks=(0,), tile=(0, 0, 128, 128))],
     ]
     await play(
-        dut, *(part for program in programs for part in (program, [random_instruction(rng, 3) for _ in range(3)]))
+        frame, *(part for program in programs for part in (program, [random_instruction(rng, 3) for _ in range(3)]))
     )

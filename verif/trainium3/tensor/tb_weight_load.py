@@ -1,14 +1,12 @@
 """Bench of the fast weight load: loads of every kind and length beside moving words, their time, swaps, stalls, resets,
 beats whose last column there is not.
 
-Expected words come from lists in Python, and times from golden's `load_cycles`. ``BITPATH_CASES`` sets the loads of a test.
+Expected words come from lists in Python, and times from golden's `load_cycles`.
 """
 
-import os
 from dataclasses import dataclass, field
 from random import Random
 
-import cocotb
 import ml_dtypes
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
@@ -16,21 +14,14 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from bitpath.golden.trainium3 import load_cycles
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.tensor.weight_load import LoadConfig, WeightLoad, held_layout, load_layout, moving_layout
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.coverage import cross
-from bitpath.verif.kit.packing import changed, pack
-from bitpath.verif.kit.pipeline import PACES
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import PACES, UnitBench, cases, changed, covers, cross, pack, pauses, resolved
 from bitpath.verif.trainium3.refusals import Faults
 
-CONFIG = config_from_environment(LoadConfig)
+BENCH = UnitBench(WeightLoad, LoadConfig)
+CONFIG = BENCH.config
 ROWS, COLS = CONFIG.rows, CONFIG.cols
-SIGNATURE = WeightLoad(CONFIG).signature
 LOAD, MOVING, HELD = load_layout(CONFIG), moving_layout(CONFIG), held_layout(CONFIG)
-CASES = int(os.environ.get("BITPATH_CASES", "60"))
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+CASES = cases(60)
 BEYOND = range(COLS, 1 << (COLS - 1).bit_length())
 """Last columns that the PEs do not have, of as many bits."""
 KINDS = {
@@ -83,128 +74,118 @@ def load(kind: str, columns: int, rng: Random, copies: Copies) -> list[int]:
     "A load must take a quarter or half as many cycles as columns",
     "Loads of every number of columns of BF16, FP8, FP32, and of sparse BF16 and TF32 with tags, in golden's cycles",
 )
-@covers(
+@BENCH.test(
     "weight_load.swap",
     "A swap that is off by one gives a tile the columns of another",
     "The word with the swap waits for its load and is the first one with the new columns",
+    kind=list(KINDS),
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(kind=list(KINDS))
-async def time_of_a_load(dut, kind):
+async def time_of_a_load(frame, kind):
     """Every number of columns: so many cycles as golden says, and the word that swaps them in leaves a cycle later."""
     rng, copies = pauses.rng("words"), Copies()
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        board = frame.scoreboard("o", frame.payload_shape("o"))
-        for name in ("load", "i", "o"):
-            frame.onlook(name)
-        dut.o__ready.value = 1
-        for columns in range(1, COLS + 1):
-            beats = load(kind, columns, rng, copies)
-            assert len(beats) == load_cycles(KINDS[kind][0], columns, KINDS[kind][1])
-            word = rng.getrandbits(CONFIG.moving_bits)
-            dut.i__payload.value, dut.i__valid.value = pack(MOVING, {"word": word, "swap": 1}), 1
-            for beat in beats:
-                dut.load__payload.value, dut.load__valid.value = beat, 1
-                await FallingEdge(dut.clk)
-                assert resolved(dut.load__ready)
-                assert not resolved(dut.i__ready)
-                await RisingEdge(dut.clk)
-            dut.load__valid.value = 0
+    dut = frame.dut
+    board = frame.scoreboard("o", frame.payload_shape("o"))
+    for name in ("load", "i", "o"):
+        frame.onlook(name)
+    dut.o__ready.value = 1
+    for columns in range(1, COLS + 1):
+        beats = load(kind, columns, rng, copies)
+        assert len(beats) == load_cycles(KINDS[kind][0], columns, KINDS[kind][1])
+        word = rng.getrandbits(CONFIG.moving_bits)
+        dut.i__payload.value, dut.i__valid.value = pack(MOVING, {"word": word, "swap": 1}), 1
+        for beat in beats:
+            dut.load__payload.value, dut.load__valid.value = beat, 1
             await FallingEdge(dut.clk)
-            assert not resolved(dut.load__ready)
-            assert resolved(dut.i__ready)
+            assert resolved(dut.load__ready)
+            assert not resolved(dut.i__ready)
             await RisingEdge(dut.clk)
-            dut.i__valid.value = 0
-            copies.swap()
-            await FallingEdge(dut.clk)
-            assert resolved(dut.o__valid)
-            board.expect(copies.held(word), f"{kind}, {columns} columns")
-            board.got(resolved(dut.o__payload))
-            await RisingEdge(dut.clk)
+        dut.load__valid.value = 0
+        await FallingEdge(dut.clk)
+        assert not resolved(dut.load__ready)
+        assert resolved(dut.i__ready)
+        await RisingEdge(dut.clk)
+        dut.i__valid.value = 0
+        copies.swap()
+        await FallingEdge(dut.clk)
+        assert resolved(dut.o__valid)
+        board.compare(resolved(dut.o__payload), copies.held(word), f"{kind}, {columns} columns")
+        await RisingEdge(dut.clk)
 
 
 @covers("weight_load.background", "The stationary words are held twice so that a load costs no time")
-@covers("weight_load.swap")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def loads_beside_moving_words(dut, pace):
+@BENCH.test("weight_load.swap", pace=list(PACES))
+async def loads_beside_moving_words(frame, pace):
     """Loads while words move with the columns of the load before, with gaps in both and stalls; columns that a load
     lacks keep their words."""
     gaps, stalls = (make() for make in PACES[pace])
     rng, copies = pauses.rng("words"), Copies()
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(cross(KINDS, ("one", "some", "all")))
-        loads = frame.driver("load", pauses.scattered(0.2, pauses.rng("load gaps")))
-        moving, board = frame.driver("i", gaps), frame.check_stream("o", stalls=stalls)
-        for number in range(CASES):
-            kind = list(KINDS)[number % len(KINDS)]
-            columns = (1, COLS, rng.randint(2, COLS - 1))[number % 3]
-            coverage.hit(kind, "one" if columns == 1 else "all" if columns == COLS else "some")
-            for beat in load(kind, columns, rng, copies):
-                loads.send_bits(beat)
-            copies.swap()
-            for place in range(rng.randint(1, 8)):
-                word = rng.getrandbits(CONFIG.moving_bits)
-                moving.send({"word": word, "swap": int(place == 0)})
-                board.expect(copies.held(word), f"load {number} of {kind}, word {place}")
+    coverage = frame.coverage(cross(KINDS, ("one", "some", "all")))
+    loads = frame.driver("load", pauses.scattered(0.2, pauses.rng("load gaps")))
+    moving, board = frame.driver("i", gaps), frame.check_stream("o", stalls=stalls)
+    for number in range(CASES):
+        kind = list(KINDS)[number % len(KINDS)]
+        columns = (1, COLS, rng.randint(2, COLS - 1))[number % 3]
+        coverage.hit(kind, "one" if columns == 1 else "all" if columns == COLS else "some")
+        for beat in load(kind, columns, rng, copies):
+            loads.send_bits(beat)
+        copies.swap()
+        for place in range(rng.randint(1, 8)):
+            word = rng.getrandbits(CONFIG.moving_bits)
+            moving.send({"word": word, "swap": int(place == 0)})
+            board.expect(copies.held(word), f"load {number} of {kind}, word {place}")
 
 
-@covers("weight_load.refused", "A load of too many columns would take beats of the next one")
-@cocotb.test(**LIMIT, skip=not BEYOND)
-async def refused_beats(dut):
+@BENCH.test("weight_load.refused", "A load of too many columns would take beats of the next one", skip=not BEYOND)
+async def refused_beats(frame):
     """Every last column beyond the PEs, between the beats of loads of every kind, with gaps and stalls: a fault, and
     the loads are as without."""
     rng, copies = pauses.rng("words"), Copies()
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(map(str, BEYOND))
-        loads = frame.driver("load", pauses.scattered(0.2, pauses.rng("load gaps")))
-        moving, board = frame.driver("i"), frame.check_stream("o", stalls=pauses.scattered(0.3, pauses.rng("o")))
-        faults, waiting = Faults(frame, "load"), [*BEYOND] * 10
-        while waiting:
-            kind = rng.choice(list(KINDS))
-            for beat in load(kind, rng.randint(1, COLS), rng, copies):
-                while waiting and rng.random() < 0.5:
-                    column = waiting.pop()
-                    wrong = {"last_column": column, "wide": rng.getrandbits(1), "tagged": rng.getrandbits(1)}
-                    loads.send_bits(changed(LOAD, beat, wrong))
-                    faults.expect(Fault.PARTITIONS, wrong)
-                    coverage.hit(str(column))
-                loads.send_bits(beat)
-                faults.expect(Fault.NONE, kind)
-            copies.swap()
-            word = rng.getrandbits(CONFIG.moving_bits)
-            moving.send({"word": word, "swap": 1})
-            board.expect(copies.held(word), f"{kind} among refused beats")
+    coverage = frame.coverage(map(str, BEYOND))
+    loads = frame.driver("load", pauses.scattered(0.2, pauses.rng("load gaps")))
+    moving, board = frame.driver("i"), frame.check_stream("o", stalls=pauses.scattered(0.3, pauses.rng("o")))
+    faults, waiting = Faults(frame, "load"), [*BEYOND] * 10
+    while waiting:
+        kind = rng.choice(list(KINDS))
+        for beat in load(kind, rng.randint(1, COLS), rng, copies):
+            while waiting and rng.random() < 0.5:
+                column = waiting.pop()
+                wrong = {"last_column": column, "wide": rng.getrandbits(1), "tagged": rng.getrandbits(1)}
+                loads.send_bits(changed(LOAD, beat, wrong))
+                faults.expect(Fault.PARTITIONS, wrong)
+                coverage.hit(str(column))
+            loads.send_bits(beat)
+            faults.expect(Fault.NONE, kind)
+        copies.swap()
+        word = rng.getrandbits(CONFIG.moving_bits)
+        moving.send({"word": word, "swap": 1})
+        board.expect(copies.held(word), f"{kind} among refused beats")
 
 
-@covers("weight_load.reset", "Counters that survive would put columns into wrong places")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(beats=[1, 2, 3])
-async def resets(dut, beats):
+@BENCH.test("weight_load.reset", "Counters that survive would put columns into wrong places", beats=[1, 2, 3])
+async def resets(frame, beats):
     """Reset after one, two and three beats of a load, and behind one with its word offered."""
     rng = pauses.rng("words")
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        board = frame.scoreboard("o", frame.payload_shape("o"))
-        for again in range(3):
-            copies = Copies()
-            whole = load("sparse", COLS, rng, copies)
-            word = rng.getrandbits(CONFIG.moving_bits)
-            for beat in whole if again else whole[:beats]:
-                dut.load__payload.value, dut.load__valid.value = beat, 1
-                await RisingEdge(dut.clk)
-            dut.load__valid.value = 0
-            if again:
-                dut.i__payload.value, dut.i__valid.value = pack(MOVING, {"word": word, "swap": 1}), 1
-                await RisingEdge(dut.clk)
-                copies.swap()
-                dut.i__valid.value = 0
-                await FallingEdge(dut.clk)
-                assert resolved(dut.o__valid)
-                board.expect(copies.held(word), "behind a reset")
-                board.got(resolved(dut.o__payload))
-                await RisingEdge(dut.clk)
-            await frame.reset()
-            await FallingEdge(dut.clk)
-            assert not resolved(dut.o__valid)
-            assert resolved(dut.load__ready)
+    dut = frame.dut
+    board = frame.scoreboard("o", frame.payload_shape("o"))
+    for again in range(3):
+        copies = Copies()
+        whole = load("sparse", COLS, rng, copies)
+        word = rng.getrandbits(CONFIG.moving_bits)
+        for beat in whole if again else whole[:beats]:
+            dut.load__payload.value, dut.load__valid.value = beat, 1
             await RisingEdge(dut.clk)
+        dut.load__valid.value = 0
+        if again:
+            dut.i__payload.value, dut.i__valid.value = pack(MOVING, {"word": word, "swap": 1}), 1
+            await RisingEdge(dut.clk)
+            copies.swap()
+            dut.i__valid.value = 0
+            await FallingEdge(dut.clk)
+            assert resolved(dut.o__valid)
+            board.compare(resolved(dut.o__payload), copies.held(word), "behind a reset")
+            await RisingEdge(dut.clk)
+        await frame.reset()
+        await FallingEdge(dut.clk)
+        assert not resolved(dut.o__valid)
+        assert resolved(dut.load__ready)
+        await RisingEdge(dut.clk)
