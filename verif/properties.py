@@ -1,7 +1,6 @@
 """Table of all formal properties of the project by name."""
 
 from bitpath.verif.aie_ml_v2.cascade import properties as cascade
-from bitpath.verif.aie_ml_v2.convert import lane_properties as aie_ml_v2_lanes
 from bitpath.verif.aie_ml_v2.convert import properties as aie_ml_v2_convert
 from bitpath.verif.aie_ml_v2.core import properties as aie_ml_v2_core
 from bitpath.verif.aie_ml_v2.engine import properties as aie_ml_v2_engine
@@ -12,7 +11,7 @@ from bitpath.verif.aie_ml_v2.mover import properties as aie_ml_v2_mover
 from bitpath.verif.aie_ml_v2.scalar import properties as aie_ml_v2_scalar
 from bitpath.verif.aie_ml_v2.tile import properties as aie_ml_v2_tile
 from bitpath.verif.aie_ml_v2.vector import properties as aie_ml_v2_vector
-from bitpath.verif.common.arithmetic import align_properties, float_properties, round_properties
+from bitpath.verif.common.arithmetic import properties as arithmetic
 from bitpath.verif.common.fp32 import properties as fp32
 from bitpath.verif.common.pipeline import properties as pipeline
 from bitpath.verif.formal.property import Property
@@ -32,21 +31,16 @@ from bitpath.verif.trainium3.lanes import properties as trainium3_lanes
 from bitpath.verif.trainium3.memory import properties as trainium3_memory
 from bitpath.verif.trainium3.rmsnorm_quant import properties as rmsnorm_quant
 from bitpath.verif.trainium3.tensor import properties as trainium3_tensor
-from bitpath.verif.trainium3.vector import exponential_properties, quantize_mx_properties
 from bitpath.verif.trainium3.vector import properties as trainium3_vector
 
 MODULES = (
-    align_properties,
-    float_properties,
-    round_properties,
+    arithmetic,
     fp32,
     pipeline,
     trainium3_dot,
     array,
     trainium3_tensor,
     trainium3_vector,
-    exponential_properties,
-    quantize_mx_properties,
     trainium3_memory,
     rmsnorm_quant,
     trainium3_dma,
@@ -62,7 +56,6 @@ MODULES = (
     tensix_vector,
     mac,
     aie_ml_v2_convert,
-    aie_ml_v2_lanes,
     aie_ml_v2_floats,
     aie_ml_v2_elements,
     aie_ml_v2_scalar,
