@@ -103,7 +103,7 @@ _SMALL = replace(_EXPONENTIAL, fraction_bits=8, table_bits=2, log2e_bits=10, pow
     "exponential_table_{numerics.fraction_bits}",
     "{what}: powers of two to nearest, {numerics.fraction_bits} fraction bits",
     Sabotage(
-        "trainium3/vector/activation.py",
+        "trainium3/vector/exponential.py",
         "bit, factor in enumerate(roots)",
         "bit, factor in enumerate(roots[::-1])",
     ),
