@@ -59,7 +59,8 @@ class UnitBench:
         patience: int | Callable[[Any], int] | None = PATIENCE_CYCLES,
     ):
         self.config = config_from_environment(config_type)
-        self.signature = component(self.config).signature
+        self.unit = component(self.config)
+        self.signature = self.unit.signature
         self._ms, self._patience = ms, patience(self.config) if callable(patience) else patience
 
     def test(

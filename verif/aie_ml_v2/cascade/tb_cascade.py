@@ -1,10 +1,8 @@
 """Bench of the cascade: products whose K is split over the stages, in every format, at every pace.
 
-Golden computes the expected values first. ``BITPATH_CASES`` sets the words of a test; it plays at least one product of each
-format.
+Golden computes the expected values first.
 """
 
-import os
 from functools import partial
 
 import cocotb
@@ -13,21 +11,15 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from bitpath.golden.aie_ml_v2.declarations.codes import CASCADE_BITS, CASCADE_DEPTH
 from bitpath.rtl.aie_ml_v2.cascade.cascade import Cascade, CascadeConfig
 from bitpath.verif.aie_ml_v2.cascade.cascade import FORMATS, Chained, chained
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import Bench, bench, config_from_environment
-from bitpath.verif.kit.pipeline import PACES
-from bitpath.verif.kit.scoreboard import Scoreboard
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import PACES, Bench, Scoreboard, UnitBench, cases, pauses, resolved
 
-CONFIG = config_from_environment(CascadeConfig)
-SIGNATURE = Cascade(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "100"))
+BENCH = UnitBench(Cascade, CascadeConfig, ms=2)
+CONFIG = BENCH.config
+CASES = cases(100)
 WORDS = 8
 """Words of a typical product."""
 LATENESS = 60
 """Cycles that a stage adds: its latency, the link's, and waits for a free write of the accumulators."""
-LIMIT = {"timeout_time": 2, "timeout_unit": "ms"}
 
 
 def expect(board: Scoreboard, product: Chained, before: str = "") -> None:
@@ -51,82 +43,75 @@ def play(frame: Bench, products: list[Chained], pace: str) -> None:
         expect(board, product, f"product {index} of the test, ")
 
 
-@covers("cascade.products", "The sum must equal that of a single accumulator, regardless of stalls")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def split_products(dut, pace):
+@BENCH.test(
+    "cascade.products", "The sum must equal that of a single accumulator, regardless of stalls", pace=list(PACES)
+)
+async def split_products(frame, pace):
     """Products of every format with K split over the stages, with and without a partial sum from outside, at full
     speed, with gaps, with stalls and with both; each stream pauses independently."""
     rng = pauses.rng("products")
     formats = [*FORMATS, *rng.choices(FORMATS, k=max(0, CASES // WORDS - len(FORMATS)))]
     rng.shuffle(formats)
     products = [chained(CONFIG, fmt, rng.randint(1, 3), rng, before=rng.randint(0, 2)) for fmt in formats]
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(FORMATS)
-        for fmt in formats:
-            coverage.hit(fmt)
-        play(frame, products, pace)
+    coverage = frame.coverage(FORMATS)
+    for fmt in formats:
+        coverage.hit(fmt)
+    play(frame, products, pace)
 
 
-@covers("cascade.late", "A word that is overwritten before it is sent is lost")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(stage=list(range(CONFIG.stages)))
-async def one_late_stage(dut, stage):
+@BENCH.test("cascade.late", "A word that is overwritten before it is sent is lost", stage=list(range(CONFIG.stages)))
+async def one_late_stage(frame, stage):
     """Each stage in turn gets its beats last, with more words in flight than links and accumulators hold."""
     rng = pauses.rng("products")
     product = chained(CONFIG, "mx6", 1, rng, tiles=(2, 2))
     assert len(product.words) > 2 * CASCADE_DEPTH + CONFIG.mac.parts, (
         "too few words to fill the link and the accumulators"
     )
-    async with bench(dut, SIGNATURE) as frame:
-        drivers = [frame.driver(f"i_{each}") for each in range(CONFIG.stages)]
-        board = frame.check_stream("o")
-        expect(board, product)
-        for each in range(CONFIG.stages):
-            if each != stage:
-                for bits in product.stages[each]:
-                    drivers[each].send_bits(bits)
-        for _ in range(200):
-            await FallingEdge(dut.clk)
-        assert board.compared == 0
-        for bits in product.stages[stage]:
-            drivers[stage].send_bits(bits)
+    drivers = [frame.driver(f"i_{each}") for each in range(CONFIG.stages)]
+    board = frame.check_stream("o")
+    expect(board, product)
+    for each in range(CONFIG.stages):
+        if each != stage:
+            for bits in product.stages[each]:
+                drivers[each].send_bits(bits)
+    for _ in range(200):
+        await FallingEdge(frame.dut.clk)
+    assert board.compared == 0
+    for bits in product.stages[stage]:
+        drivers[stage].send_bits(bits)
 
 
-@covers("cascade.pace", "The stages must work in parallel")
-@cocotb.test(**LIMIT)
-async def full_speed(dut):
+@BENCH.test("cascade.pace", "The stages must work in parallel")
+async def full_speed(frame):
     """A chain takes one cycle for each beat of a stage, plus a bounded latency for each stage."""
     rng = pauses.rng("products")
     product = chained(CONFIG, "mx9", 4, rng, tiles=(2, 3))
     beats = len(product.stages[0])
     cycles = 0
-    async with bench(dut, SIGNATURE) as frame:
-        play(frame, [product], "full_speed")
-        (board,) = frame.scoreboards
-        while board.pending and cycles < 10 * beats:
-            await FallingEdge(dut.clk)
-            cycles += 1
-        cocotb.log.info(f"{cycles} cycles for {beats} beats of each of {CONFIG.stages} stages")
-        assert cycles <= beats + CONFIG.stages * LATENESS
+    play(frame, [product], "full_speed")
+    (board,) = frame.scoreboards
+    while board.pending and cycles < 10 * beats:
+        await FallingEdge(frame.dut.clk)
+        cycles += 1
+    cocotb.log.info(f"{cycles} cycles for {beats} beats of each of {CONFIG.stages} stages")
+    assert cycles <= beats + CONFIG.stages * LATENESS
 
 
-@covers("cascade.back_pressure", "AM027: a full FIFO stalls the sender")
-@cocotb.test(**LIMIT)
-async def back_pressure(dut):
+@BENCH.test("cascade.back_pressure", "AM027: a full FIFO stalls the sender")
+async def back_pressure(frame):
     """Without o.ready the first word stays valid, and all others follow it."""
     rng = pauses.rng("products")
     product = chained(CONFIG, "int8", 1, rng)
-    async with bench(dut, SIGNATURE) as frame:
-        for stage, beats in enumerate(product.stages):
-            driver = frame.driver(f"i_{stage}")
-            for bits in beats:
-                driver.send_bits(bits)
-        for _ in range(20 * CONFIG.stages):
-            await FallingEdge(dut.clk)
-        assert resolved(dut.o__valid)
-        assert resolved(dut.o__payload) == product.words[0]
-        board = frame.scoreboard("o", CASCADE_BITS)
-        expect(board, product)
-        await RisingEdge(dut.clk)
-        frame.monitor("o", board.got)
+    dut = frame.dut
+    for stage, beats in enumerate(product.stages):
+        driver = frame.driver(f"i_{stage}")
+        for bits in beats:
+            driver.send_bits(bits)
+    for _ in range(20 * CONFIG.stages):
+        await FallingEdge(dut.clk)
+    assert resolved(dut.o__valid)
+    assert resolved(dut.o__payload) == product.words[0]
+    board = frame.scoreboard("o", CASCADE_BITS)
+    expect(board, product)
+    await RisingEdge(dut.clk)
+    frame.monitor("o", board.got)

@@ -1,9 +1,8 @@
 """Bench of one multiply-accumulate lane: random classes, directed corners of every format, integers, volume.
 
-Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random cases of a format.
+Expected values come from golden before anything is driven.
 """
 
-import os
 from collections.abc import Iterator
 from itertools import product
 from random import Random
@@ -35,9 +34,7 @@ from bitpath.verif.aie_ml_v2.mac.mac import (
 from bitpath.verif.aie_ml_v2.mac.mac_corners import bins, corners, hits
 from bitpath.verif.aie_ml_v2.mac.mac_lane_player import play
 from bitpath.verif.common.fp32 import numbers as fp32
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import UnitBench, cases, covers, pauses
 
 # Directed corners of a lane's integer modes, and their bins.
 
@@ -126,12 +123,11 @@ def integer_hits(case: LaneCase, trace: IntegerLaneTrace) -> Iterator[str]:
         yield "shifted out"
 
 
-CONFIG = config_from_environment(MacLaneConfig)
+BENCH = UnitBench(MacLane, MacLaneConfig, ms=100)
+CONFIG = BENCH.config
 NUMERICS = CONFIG.numerics
 KINDS = kinds_of(CONFIG)
-SIGNATURE = MacLane(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "300"))
-LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+CASES = cases(300)
 PACES = {
     "full_speed": pauses.never,
     "gaps": lambda: pauses.bursts(6, pauses.rng("gaps")),
@@ -164,22 +160,20 @@ def answered(cases: list[LaneCase]) -> list[tuple[LaneCase, int]]:
     "Results appear exactly 4 cycles after their operands, 5 for floats, in any order of modes, at full speed and "
     "with gaps; accumulators are sampled exactly two cycles before the result",
 )
-@covers(
+@BENCH.test(
     "mac_lane.unread",
     "Ignored inputs must not change the result, and the first beat of MX9 must be held for the second",
     "Random values in all operand bits that the mode ignores; infinities, NaN and the largest numbers in unused "
     "accumulators; gaps between the beats of MX9",
+    pace=list(PACES),
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def random_classes(dut, pace):
+async def random_classes(frame, pace):
     """Formats and modes in random order."""
     rng = pauses.rng("operands")
     kinds = [kind for kind in KINDS for _ in range(CASES // len(PACES) + 1)]
     rng.shuffle(kinds)
     sent = answered([random_case(NUMERICS, rng, kind) for kind in kinds])
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await play(frame, NUMERICS, sent, PACES[pace](), pauses.rng("junk"))
+    await play(frame, NUMERICS, sent, PACES[pace](), pauses.rng("junk"))
 
 
 @covers("mac_lane.latency")
@@ -235,74 +229,70 @@ async def random_classes(dut, pace):
     "All 256 shift bytes of either block, exponents 0, 1, 254 and 255, most negative codes, zero sums whose "
     "exponent shifts out the accumulator, and zero sums that take no part in the maximum",
 )
-@covers(
+@BENCH.test(
     "mac_lane.bfp16ebs8",
     "It takes MX9's multipliers, but no held beat and no shifts",
     "XDNA2's products of eight without shift bits, a beat each: every corner, random classes at every pace, "
     "chains; sums and each product as a term; fields without effect turned",
+    kind=named((*BLOCK_FORMATS.values(), *FLOATS)),
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(kind=named((*BLOCK_FORMATS.values(), *FLOATS)))
-async def directed_corners(dut, kind):
+async def directed_corners(frame, kind):
     kind = KINDS[kind]
     table = list(corners(NUMERICS, pauses.rng("corners"), kind))
     traces = [case.trace(NUMERICS) for case in table]
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage(bins(NUMERICS, kind))
-        for case, trace in zip(table, traces, strict=True):
-            for name in hits(NUMERICS, case, trace):
-                coverage.hit(name)
-        sent = [(case, trace.result) for case, trace in zip(table, traces, strict=True)]
-        await play(frame, NUMERICS, sent, PACES["full_speed"](), pauses.rng("junk"))
+    coverage = frame.coverage(bins(NUMERICS, kind))
+    for case, trace in zip(table, traces, strict=True):
+        for name in hits(NUMERICS, case, trace):
+            coverage.hit(name)
+    sent = [(case, trace.result) for case, trace in zip(table, traces, strict=True)]
+    await play(frame, NUMERICS, sent, PACES["full_speed"](), pauses.rng("junk"))
 
 
-@covers("mac_lane.integers", "Integers share the multipliers with floats and MX")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(mode=named(tuple(INTEGERS)))
-async def integers(dut, mode):
+@BENCH.test("mac_lane.integers", "Integers share the multipliers with floats and MX", mode=named(tuple(INTEGERS)))
+async def integers(frame, mode):
     """Signed and unsigned, ends of all ranges, every single operand bit, sums that wrap and sums that just fit, the
     shift by 16 with bits shifted out, every sign."""
     mode = KINDS[mode]
     table = list(integer_corners(pauses.rng("integers"), mode))
     sent = answered(table)
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage(integer_bins(mode))
-        for case in table:
-            for name in integer_hits(case, case.trace(NUMERICS)):
-                coverage.hit(name)
-        await play(frame, NUMERICS, sent, PACES["full_speed"](), pauses.rng("junk"))
+    coverage = frame.coverage(integer_bins(mode))
+    for case in table:
+        for name in integer_hits(case, case.trace(NUMERICS)):
+            coverage.hit(name)
+    await play(frame, NUMERICS, sent, PACES["full_speed"](), pauses.rng("junk"))
 
 
-@covers("mac_lane.reset", "A beat cancelled by a reset must not produce a result")
-@cocotb.test(**LIMIT, skip=len(MEETING) < 2)
-@cocotb.parametrize(before=range(4))
-async def what_comes_with_a_reset(dut, before):
+@BENCH.test(
+    "mac_lane.reset", "A beat cancelled by a reset must not produce a result", skip=len(MEETING) < 2, before=range(4)
+)
+async def what_comes_with_a_reset(frame, before):
     """A float beat in the cycle of a reset, directly followed by a block pair whose result would appear in the same
     cycle."""
     rng = pauses.rng("reset")
     lost, (case,) = random_case(NUMERICS, rng, MEETING[0]), answered([random_case(NUMERICS, rng, MEETING[1])])
-    async with bench(dut, SIGNATURE, drain=False) as frame:
+    dut = frame.dut
+    await FallingEdge(dut.clk)
+    dut.valid.value, dut.operands.value = 1, lost.beats()[0]
+    for _ in range(before):
         await FallingEdge(dut.clk)
-        dut.valid.value, dut.operands.value = 1, lost.beats()[0]
-        for _ in range(before):
-            await FallingEdge(dut.clk)
-            dut.valid.value = 0
-        dut.rst.value = 1
-        await RisingEdge(dut.clk)
-        dut.rst.value = 0
-        await play(frame, NUMERICS, [case], PACES["full_speed"](), pauses.rng("junk"))
+        dut.valid.value = 0
+    dut.rst.value = 1
+    await RisingEdge(dut.clk)
+    dut.rst.value = 0
+    await play(frame, NUMERICS, [case], PACES["full_speed"](), pauses.rng("junk"))
 
 
-@covers("mac_lane.volume", "Checks the second tier, with many results at full speed")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(kind=named((*BLOCK_FORMATS.values(), *FLOATS)))
-async def volume(dut, kind):
+@BENCH.test(
+    "mac_lane.volume",
+    "Checks the second tier, with many results at full speed",
+    kind=named((*BLOCK_FORMATS.values(), *FLOATS)),
+)
+async def volume(frame, kind):
     """Long chains against the vectorised model, in which each result is the next accumulator."""
     kind = KINDS[kind]
     rng = pauses.rng(f"volume {kind_name(kind)}")
     sent = _volume(rng, kind)
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await play(frame, NUMERICS, sent, PACES["full_speed"](), pauses.rng("junk"))
+    await play(frame, NUMERICS, sent, PACES["full_speed"](), pauses.rng("junk"))
 
 
 def _volume(rng, kind: MxFormat | MacMode) -> list[tuple[LaneCase, int]]:

@@ -7,7 +7,6 @@ Floats go around the post-adder; what their products leave in it shows the multi
 With fewer than 500 ``BITPATH_CASES`` an eighth of the beats of MX9 is sent, which has every pair of codes once.
 """
 
-import os
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -37,19 +36,13 @@ from bitpath.verif.aie_ml_v2.mac.mac import (
     mode_of,
     row_of,
 )
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import Bench, bench, config_from_environment
-from bitpath.verif.kit.coverage import cross
-from bitpath.verif.kit.mismatches import Shown
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import Bench, Shown, UnitBench, cases, cross, pauses, resolved
 from bitpath.verif.kit.values import Integer
 
-CONFIG = config_from_environment(PostAddConfig)
+BENCH = UnitBench(ProductSum, PostAddConfig)
+CONFIG = BENCH.config
 NUMERICS = CONFIG.numerics
-SIGNATURE = ProductSum(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "500"))
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+CASES = cases(500)
 FRACTION_BITS = 14
 """Fraction bits of the sum at exponents of 127."""
 TERM_BITS = 18
@@ -125,10 +118,12 @@ def seen(cases: list[LaneCase], places: int) -> set[tuple[int, ...]]:
     }
 
 
-@covers("post_add.pairs", "Exhaustive for each multiplier, so a fault shows at its position")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(fmt=[cocotb.Param(value=k, name=fmt.name) for k, fmt in enumerate((MX9, MX6, MX4))])
-async def every_pair_of_codes(dut, fmt):
+@BENCH.test(
+    "post_add.pairs",
+    "Exhaustive for each multiplier, so a fault shows at its position",
+    fmt=[cocotb.Param(value=k, name=fmt.name) for k, fmt in enumerate((MX9, MX6, MX4))],
+)
+async def every_pair_of_codes(frame, fmt):
     """All 65,536 pairs of MX9 codes, 1,024 of MX6 and 64 of MX4 with all four pairs of shifts, at every position of a
     beat."""
     fmt = (MX9, MX6, MX4)[fmt]
@@ -140,17 +135,18 @@ async def every_pair_of_codes(dut, fmt):
     assert len({each[:2] for each in combinations}) == 1 << 2 * fmt.width
     assert step > 1 or len(combinations) == SHIFT_PAIRS << 2 * fmt.width
     sums = mx_sums(cases)
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(cross(SIGNS, SIGNS, (0, 1), (0, 1)))
-        for x, y, *shifts in combinations:
-            coverage.hit(sign(x), sign(y), *shifts)
-        await exchange(frame, [(case.beats()[0], total) for case, total in zip(cases, sums, strict=True)], cases)
+    coverage = frame.coverage(cross(SIGNS, SIGNS, (0, 1), (0, 1)))
+    for x, y, *shifts in combinations:
+        coverage.hit(sign(x), sign(y), *shifts)
+    await exchange(frame, [(case.beats()[0], total) for case, total in zip(cases, sums, strict=True)], cases)
 
 
-@covers("post_add.shifts", "The exact sum uses all its bits")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(fmt=[cocotb.Param(value=k, name=fmt.name) for k, fmt in enumerate((MX9, MX6, MX4))])
-async def shifts_and_extremes(dut, fmt):
+@BENCH.test(
+    "post_add.shifts",
+    "The exact sum uses all its bits",
+    fmt=[cocotb.Param(value=k, name=fmt.name) for k, fmt in enumerate((MX9, MX6, MX4))],
+)
+async def shifts_and_extremes(frame, fmt):
     """Every shift byte of either operand; all codes most negative without shifts, which gives the largest sum."""
     fmt = (MX9, MX6, MX4)[fmt]
     rng = pauses.rng("shifts")
@@ -167,17 +163,18 @@ async def shifts_and_extremes(dut, fmt):
     # Products of the lowest codes are 4 at these exponents.
     largest = max(sums)
     assert largest == places * 4 << FRACTION_BITS
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage((*SIGNS[1:], "largest"))
-        for total in filter(None, sums):
-            coverage.hit("largest" if total == largest else sign(total))
-        await exchange(frame, [(case.beats()[0], total) for case, total in zip(cases, sums, strict=True)], cases)
+    coverage = frame.coverage((*SIGNS[1:], "largest"))
+    for total in filter(None, sums):
+        coverage.hit("largest" if total == largest else sign(total))
+    await exchange(frame, [(case.beats()[0], total) for case, total in zip(cases, sums, strict=True)], cases)
 
 
-@covers("post_add.integers", "Integers share the multipliers with MX; a 16-bit product has four partial products")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(mode=[cocotb.Param(value=k, name=kind_name(mode)) for k, mode in enumerate(INTEGERS)])
-async def integers(dut, mode):
+@BENCH.test(
+    "post_add.integers",
+    "Integers share the multipliers with MX; a 16-bit product has four partial products",
+    mode=[cocotb.Param(value=k, name=kind_name(mode)) for k, mode in enumerate(INTEGERS)],
+)
+async def integers(frame, mode):
     """Sums of signed and unsigned 8-bit and 16-bit products, random and at the ends of the ranges."""
     mode = list(INTEGERS)[mode]
     rng = pauses.rng("integers")
@@ -191,11 +188,10 @@ async def integers(dut, mode):
         sums = integer_dot(x, y, mode=INTEGERS[mode].name, signed_a=signed[0], signed_b=signed[1]).tolist()
         beats += [(case.beats()[0], total) for case, total in zip(cases, sums, strict=True)]
         every += cases
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(SIGNS[1:])
-        for total in filter(None, (total for _, total in beats)):
-            coverage.hit(sign(total))
-        await exchange(frame, beats, every)
+    coverage = frame.coverage(SIGNS[1:])
+    for total in filter(None, (total for _, total in beats)):
+        coverage.hit(sign(total))
+    await exchange(frame, beats, every)
 
 
 def finite_code(rng: Random, fmt: FloatFormat) -> int:
@@ -210,10 +206,12 @@ def significand(fmt: FloatFormat, code: int) -> int:
     return decode(fmt, code).significand << FP16.fraction_bits - fmt.fraction_bits
 
 
-@covers("post_add.floats", "Floats share the multipliers with MX and integers")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(mode=[cocotb.Param(value=k, name=kind_name(mode)) for k, mode in enumerate(FLOATS)])
-async def products_of_floats(dut, mode):
+@BENCH.test(
+    "post_add.floats",
+    "Floats share the multipliers with MX and integers",
+    mode=[cocotb.Param(value=k, name=kind_name(mode)) for k, mode in enumerate(FLOATS)],
+)
+async def products_of_floats(frame, mode):
     """Products of significands of every pair of formats, in their low 18 bits; all 0 if the control word's multiplies
     is 0."""
     mode = FLOATS[mode]
@@ -235,8 +233,7 @@ async def products_of_floats(dut, mode):
             beats.append(
                 (bits | sum(rng.getrandbits(width) << LANE[name].offset for name, width in others.items()), total)
             )
-    async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(SIGNS)
-        for _, total in beats:
-            coverage.hit(sign(total))
-        await exchange(frame, beats, every)
+    coverage = frame.coverage(SIGNS)
+    for _, total in beats:
+        coverage.hit(sign(total))
+    await exchange(frame, beats, every)

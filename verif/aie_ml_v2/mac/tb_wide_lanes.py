@@ -2,10 +2,9 @@
 
 Results of 64 bits are exact and wrap, so that none is rounded; floats are rounded in a lane of 32 bits, as in ``mac_lane``.
 
-Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random instructions of a test.
+Expected values come from golden before anything is driven.
 """
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
@@ -27,18 +26,13 @@ from bitpath.verif.aie_ml_v2.mac.wide_lanes import (
     wide_corners,
     wide_hits,
 )
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import Bench, bench, config_from_environment
-from bitpath.verif.kit.coverage import cross
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import Bench, UnitBench, cases, covers, cross, pauses, resolved
 
-CONFIG = config_from_environment(WideLanesConfig)
+BENCH = UnitBench(WideLanes, WideLanesConfig, ms=100)
+CONFIG = BENCH.config
 NUMERICS = CONFIG.numerics
 KINDS = kinds_of(CONFIG.lane)
-SIGNATURE = WideLanes(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "200"))
-LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+CASES = cases(200)
 PACES = {"full_speed": pauses.never, "gaps": lambda: pauses.bursts(6, pauses.rng("gaps"))}
 LEAD = 2
 """Cycles from the accumulators to the result."""
@@ -77,8 +71,7 @@ async def play(frame: Bench, cases: list[WideCase | PairCase], gaps: Iterator[bo
             getattr(dut, name).value = junk.getrandbits(64) if code is None else code
         await FallingEdge(dut.clk)
         if now + 1 in results:
-            board.expect(results[now + 1].result(NUMERICS), str(results[now + 1]))
-            board.got(resolved(dut.o))
+            board.compare(resolved(dut.o), results[now + 1].result(NUMERICS), str(results[now + 1]))
     dut.valid.value = 0
 
 
@@ -90,39 +83,38 @@ def drawn(rng: Random) -> WideCase | PairCase:
     return PairCase(lower=random_case(NUMERICS, rng, kind), upper=random_case(NUMERICS, rng, kind))
 
 
-@covers(
+@BENCH.test(
     "wide_lanes.order",
     "Both lanes share their registers between the widths; 32-bit results must stay those of `mac_lane`",
+    pace=list(PACES),
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES))
-async def random_order(dut, pace):
+async def random_order(frame, pace):
     """64 bits in both widths and all 32-bit modes in random order, at full speed and with gaps; unread inputs are
     random."""
     rng = pauses.rng("operands")
     cases = [drawn(rng) for _ in range(CASES)]
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage([width.name for width in LaneWidth])
-        for case in cases:
-            coverage.hit((case.lane_width if isinstance(case, WideCase) else LaneWidth.BITS32).name)
-        await play(frame, cases, PACES[pace](), pauses.rng("junk"))
+    coverage = frame.coverage([width.name for width in LaneWidth])
+    for case in cases:
+        coverage.hit((case.lane_width if isinstance(case, WideCase) else LaneWidth.BITS32).name)
+    await play(frame, cases, PACES[pace](), pauses.rng("junk"))
 
 
-@covers("wide_lanes.floats", "Special values and borders of one lane must not reach its neighbour")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(kind=[cocotb.Param(value=each, name=kind_name(each)) for each in KINDS if each in FLOATS])
-async def corners_of_floats(dut, kind):
+@BENCH.test(
+    "wide_lanes.floats",
+    "Special values and borders of one lane must not reach its neighbour",
+    kind=[cocotb.Param(value=each, name=kind_name(each)) for each in KINDS if each in FLOATS],
+)
+async def corners_of_floats(frame, kind):
     """Corners of floats, boundaries of the rounding among them, in either lane beside any others in the other lane."""
     rng = pauses.rng("corners")
     lower = list(corners(NUMERICS, rng, kind))
     lanes = {"lower": lower, "upper": rng.sample(lower, len(lower))}
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage(cross(lanes, bins(NUMERICS, kind)))
-        for lane, cases in lanes.items():
-            for name in chain(*(hits(NUMERICS, case, case.trace(NUMERICS)) for case in cases)):
-                coverage.hit(lane, name)
-        pairs = [PairCase(lower=low, upper=high) for low, high in zip(*lanes.values(), strict=True)]
-        await play(frame, pairs, PACES["full_speed"](), pauses.rng("junk"))
+    coverage = frame.coverage(cross(lanes, bins(NUMERICS, kind)))
+    for lane, own in lanes.items():
+        for name in chain(*(hits(NUMERICS, case, case.trace(NUMERICS)) for case in own)):
+            coverage.hit(lane, name)
+    pairs = [PairCase(lower=low, upper=high) for low, high in zip(*lanes.values(), strict=True)]
+    await play(frame, pairs, PACES["full_speed"](), pauses.rng("junk"))
 
 
 @covers(
@@ -130,28 +122,28 @@ async def corners_of_floats(dut, kind):
     "A double word's low half is unsigned, its high half has the sign of x",
     "All signs, both ends of each range, every bit of x in every product with either sign, every negation, wraps",
 )
-@covers(
+@BENCH.test(
     "wide_lanes.carry",
     "The carry and acc1's high bits pass from lane to lane in one cycle",
     "Carries and borrows across bit 32, accumulators on both sides of it, bits that shift16 moves across it and out",
+    width=[cocotb.Param(value=each, name=each.name) for each in WIDTHS],
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(width=[cocotb.Param(value=each, name=each.name) for each in WIDTHS])
-async def directed_corners(dut, width):
+async def directed_corners(frame, width):
     """All signs, both ends, every single bit of x in every product, carries and borrows across bit 32, wraps, shifts by 16."""
     table = list(wide_corners(pauses.rng("corners"), width))
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage(wide_bins(width))
-        for case in table:
-            for name in wide_hits(case):
-                coverage.hit(name)
-        await play(frame, table, PACES["full_speed"](), pauses.rng("junk"))
+    coverage = frame.coverage(wide_bins(width))
+    for case in table:
+        for name in wide_hits(case):
+            coverage.hit(name)
+    await play(frame, table, PACES["full_speed"](), pauses.rng("junk"))
 
 
-@covers("wide_lanes.chains", "Products of 32 bits by 32 are built this way")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(width=[cocotb.Param(value=each, name=each.name) for each in WIDTHS])
-async def chains(dut, width):
+@BENCH.test(
+    "wide_lanes.chains",
+    "Products of 32 bits by 32 are built this way",
+    width=[cocotb.Param(value=each, name=each.name) for each in WIDTHS],
+)
+async def chains(frame, width):
     """Chains whose results are the next accumulators, with shift16."""
     rng = pauses.rng("chains")
     cases = []
@@ -161,5 +153,4 @@ async def chains(dut, width):
             case = replace(random_wide(rng, width), acc1=acc)
             acc = case.result(NUMERICS)
             cases.append(case)
-    async with bench(dut, SIGNATURE, drain=False) as frame:
-        await play(frame, cases, PACES["full_speed"](), pauses.rng("junk"))
+    await play(frame, cases, PACES["full_speed"](), pauses.rng("junk"))

@@ -1,6 +1,5 @@
 """Bench of the fidelity multiplier: every pair of fields in every phase; bits outside the fields must not matter."""
 
-import cocotb
 from cocotb.triggers import Timer
 
 from bitpath.golden.tensix.declarations.formats import PHASES
@@ -8,15 +7,10 @@ from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.golden.tensix.exact import Source, fields, multiply_integer
 from bitpath.rtl.tensix.dot.dot16 import MAGNITUDE_BITS, PRODUCT_BITS, FidelityMultiplier
 from bitpath.rtl.tensix.dot.layouts import MultiplierConfig
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.coverage import cross
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import UnitBench, cross, pauses, resolved
 from bitpath.verif.kit.values import Integer
 
-SIGNATURE = FidelityMultiplier(config_from_environment(MultiplierConfig)).signature
-LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+BENCH = UnitBench(FidelityMultiplier, MultiplierConfig)
 EXPONENT = 16 << 10
 """Exponent of an integer datum; with 0 it would be 0."""
 ALL = (1 << MAGNITUDE_BITS) - 1
@@ -65,10 +59,13 @@ async def check(dut, board, integer: bool, phase: int, a: int, b: int, expected:
     board.got(resolved(dut.o))
 
 
-@covers("fidelity_multiplier.fields", "A field at the wrong bit still gives many correct products")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(integer=[False, True], phase=list(range(PHASES)))
-async def every_pair_of_fields(dut, integer, phase):
+@BENCH.test(
+    "fidelity_multiplier.fields",
+    "A field at the wrong bit still gives many correct products",
+    integer=[False, True],
+    phase=list(range(PHASES)),
+)
+async def every_pair_of_fields(frame, integer, phase):
     """Every pair of fields in each of the four phases, floats and integers, with random bits outside the fields."""
     rng = pauses.rng(f"outside {integer} {phase}")
     product = integer_product if integer else float_product
@@ -80,26 +77,27 @@ async def every_pair_of_fields(dut, integer, phase):
         for b in spread(mask_b)
     ]
     expected = [product(a, b, phase) for a, b in pairs]
-    async with bench(dut, SIGNATURE) as frame:
-        board, coverage = frame.scoreboard("o", PRODUCT_BITS, PRODUCT), frame.coverage(cross(SIZES, SIZES))
-        for (a, b), value in zip(pairs, expected, strict=True):
-            coverage.hit(size(a, mask_a), size(b, mask_b & (1 << bits_b) - 1))
-            await check(dut, board, integer, phase, a, b, value)
+    board, coverage = frame.scoreboard("o", PRODUCT_BITS, PRODUCT), frame.coverage(cross(SIZES, SIZES))
+    for (a, b), value in zip(pairs, expected, strict=True):
+        coverage.hit(size(a, mask_a), size(b, mask_b & (1 << bits_b) - 1))
+        await check(frame.dut, board, integer, phase, a, b, value)
 
 
-@covers("fidelity_multiplier.outside", "tt-metal's wording of the fields contradicts the ISA documents")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(integer=[False, True], phase=list(range(PHASES)))
-async def bits_outside_do_not_matter(dut, integer, phase):
+@BENCH.test(
+    "fidelity_multiplier.outside",
+    "tt-metal's wording of the fields contradicts the ISA documents",
+    integer=[False, True],
+    phase=list(range(PHASES)),
+)
+async def bits_outside_do_not_matter(frame, integer, phase):
     """Toggling any single bit outside the fields must not change the product; SrcA's lowest fraction bit is in no
     field."""
     product = integer_product if integer else float_product
     all_a, all_b = ALL, ALL >> integer
     expected = product(all_a, all_b, phase)
-    async with bench(dut, SIGNATURE) as frame:
-        board = frame.scoreboard("o", PRODUCT_BITS, PRODUCT)
-        for mask, every, turn_a in zip(places(integer, phase), (all_a, all_b), (True, False), strict=True):
-            for bit in range(every.bit_length()):
-                if not mask >> bit & 1:
-                    a, b = (all_a ^ 1 << bit, all_b) if turn_a else (all_a, all_b ^ 1 << bit)
-                    await check(dut, board, integer, phase, a, b, expected)
+    board = frame.scoreboard("o", PRODUCT_BITS, PRODUCT)
+    for mask, every, turn_a in zip(places(integer, phase), (all_a, all_b), (True, False), strict=True):
+        for bit in range(every.bit_length()):
+            if not mask >> bit & 1:
+                a, b = (all_a ^ 1 << bit, all_b) if turn_a else (all_a, all_b ^ 1 << bit)
+                await check(frame.dut, board, integer, phase, a, b, expected)

@@ -9,12 +9,7 @@ from cocotb.triggers import FallingEdge
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.trainium3.dot.pe import ProcessingElement
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench
-from bitpath.verif.kit.coverage import cross
-from bitpath.verif.kit.mismatches import Context
-from bitpath.verif.kit.packing import width
-from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.unit_bench import Bench, Context, cross, pauses, resolved, width
 
 STALLS = {
     "none": pauses.never,
@@ -24,12 +19,7 @@ STALLS = {
 LOADS_AND_SWAPS = cross(("load", "hold"), ("swap", "stay"))
 """Bins of a cycle: load or hold the shadow copy, swap or keep the active one."""
 
-QUALIFIED = {
-    "stationary_west": "load",
-    "swap_west": "swap_west",
-    "moving_west": None,
-    "partial_south": None,
-}
+QUALIFIED = {"stationary_west": "load", "swap_west": "swap_west", "moving_west": None, "partial_south": None}
 """Ports, all of which a PE takes or gives only in a cycle in which it advances, with what else it asks for."""
 
 
@@ -80,7 +70,7 @@ class PePlayer:
         side: Callable[[Any, str], int],
         step: Callable[[Any, Any], tuple[int | None, Context]],
     ):
-        self.signature, self.latency, self.side, self.step = pe.signature, stages + 1, side, step
+        self.latency, self.side, self.step = stages + 1, side, step
         self._outputs = {
             "stationary_east": pe.operand,
             "moving_east": pe.moving_operand,
@@ -118,46 +108,45 @@ class PePlayer:
         return seen
 
     async def play(
-        self, dut: Any, program: list[Cycle], stalls: Iterator[bool], bins: Iterable[str] = LOADS_AND_SWAPS
+        self, frame: Bench, program: list[Cycle], stalls: Iterator[bool], bins: Iterable[str] = LOADS_AND_SWAPS
     ) -> None:
         """Drive the program, junk while stalled, and compare every output after every cycle, stalled ones too."""
         expected = self.model(program)
         junk = pauses.rng("junk")
-        async with bench(dut, self.signature, drain=False) as frame:
-            coverage = frame.coverage(bins)
-            boards = {
-                name: frame.scoreboard(name, shape, {"": FP32} if name == "partial_south" else None)
-                for name, shape in self._outputs.items()
-            }
-            for name, valid in QUALIFIED.items():
-                frame.onlook(name, valid, "advance")
-            await FallingEdge(dut.clk)
-            shown = None
-            for cycle, after in zip(program, expected, strict=True):
-                while next(stalls):
-                    held = {name: junk.getrandbits(bits) for name, bits in self._inputs.items()}
-                    _drive(dut, {"advance": 0} | held)
-                    await FallingEdge(dut.clk)
-                    _compare(dut, boards, shown)
-                if cycle.bin is not None:
-                    coverage.hit(cycle.bin)
-                _drive(dut, self._ports(cycle))
+        dut = frame.dut
+        coverage = frame.coverage(bins)
+        boards = {
+            name: frame.scoreboard(name, shape, {"": FP32} if name == "partial_south" else None)
+            for name, shape in self._outputs.items()
+        }
+        for name, valid in QUALIFIED.items():
+            frame.onlook(name, valid, "advance")
+        await FallingEdge(dut.clk)
+        shown = None
+        for cycle, after in zip(program, expected, strict=True):
+            while next(stalls):
+                held = {name: junk.getrandbits(bits) for name, bits in self._inputs.items()}
+                _drive(dut, {"advance": 0} | held)
                 await FallingEdge(dut.clk)
-                shown = after
                 _compare(dut, boards, shown)
+            if cycle.bin is not None:
+                coverage.hit(cycle.bin)
+            _drive(dut, self._ports(cycle))
+            await FallingEdge(dut.clk)
+            shown = after
+            _compare(dut, boards, shown)
 
-    async def resets(self, dut: Any, case: Any) -> None:
+    async def resets(self, frame: Bench, case: Any) -> None:
         """A swap under way is dropped."""
-        async with bench(dut, self.signature, drain=False) as frame:
-            board = frame.scoreboard("swap_east", 1)
+        dut = frame.dut
+        board = frame.scoreboard("swap_east", 1)
+        await FallingEdge(dut.clk)
+        _drive(dut, self._ports(Cycle(True, True, case, case)))
+        await FallingEdge(dut.clk)
+        for swaps, when in ((1, "before a reset"), (0, "behind it")):
+            board.compare(resolved(dut.swap_east), swaps, when)
+            await frame.reset()
             await FallingEdge(dut.clk)
-            _drive(dut, self._ports(Cycle(True, True, case, case)))
-            await FallingEdge(dut.clk)
-            for swaps, when in ((1, "before a reset"), (0, "behind it")):
-                board.expect(swaps, when)
-                board.got(resolved(dut.swap_east))
-                await frame.reset()
-                await FallingEdge(dut.clk)
 
     def _ports(self, cycle: Cycle) -> dict[str, int]:
         return {
@@ -180,8 +169,7 @@ def _compare(dut: Any, boards: dict[str, Any], seen: Seen | None) -> None:
     for name, board in boards.items():
         expected = None if seen is None else getattr(seen, name)
         if expected is not None:
-            board.expect(expected, seen.context if name == "partial_south" else None)
-            board.got(resolved(getattr(dut, name)))
+            board.compare(resolved(getattr(dut, name)), expected, seen.context if name == "partial_south" else None)
 
 
 def counted(load: bool, swap: bool, loaded: Any, work: Any) -> Cycle:

@@ -1,15 +1,13 @@
 """Bench of the BF16 PE: programs as for the quad-MX PE, directed corners, columns of a matmul, gamma's broadcast.
 
-A program has the inputs of every cycle. The golden model computes the expected outputs before the first cycle. ``BITPATH_CASES`` sets the cycles of a random test.
+A program has the inputs of every cycle. The golden model computes the expected outputs before the first cycle.
 """
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
-import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge
 
@@ -22,12 +20,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_FP32
 from bitpath.golden.trainium3.declarations.vector import MatmulNumerics
 from bitpath.rtl.trainium3.dot.config import MultiplyAddConfig
 from bitpath.rtl.trainium3.dot.pe import Bf16Pe
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.mismatches import Context
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import Context, UnitBench, cases, covers, pack, pauses, resolved
 from bitpath.verif.kit.values import code_text
 from bitpath.verif.trainium3.dot.multiply_add import (
     Corner,
@@ -235,12 +228,12 @@ def _one_bit_below_a_tie() -> Iterator[ElementCase]:
         yield ElementCase(low, BF16, high | BF16.sign_mask, BF16, partial)
 
 
-CONFIG = config_from_environment(MultiplyAddConfig)
+BENCH = UnitBench(Bf16Pe, MultiplyAddConfig, ms=100)
+CONFIG = BENCH.config
 NUMERICS = CONFIG.numerics
 FORMATS = CONFIG.element_formats
-PE = Bf16Pe(CONFIG)
-CASES = int(os.environ.get("BITPATH_CASES", "500"))
-LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+PE = BENCH.unit
+CASES = cases(500)
 
 
 def side(case: ElementCase, name: str) -> int:
@@ -273,19 +266,15 @@ def directed() -> list[Corner]:
 
 
 @covers("bf16_pe.loads", "Both PEs work in the same array")
-@covers("bf16_pe.formats")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(stall=list(STALLS))
-async def tiles_back_to_back(dut, stall):
+@BENCH.test("bf16_pe.formats", stall=list(STALLS))
+async def tiles_back_to_back(frame, stall):
     """Tiles back to back, loads and swaps in any order, and stalls, as for the quad-MX PE."""
-    await PLAYER.play(dut, tiles(pauses.rng("program"), CASES, 12, random_case), STALLS[stall]())
+    await PLAYER.play(frame, tiles(pauses.rng("program"), CASES, 12, random_case), STALLS[stall]())
 
 
-@covers("bf16_pe.loads")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(stall=list(STALLS))
-async def loads_and_swaps_at_random(dut, stall):
-    await PLAYER.play(dut, loads_and_swaps(pauses.rng("program"), CASES, random_case), STALLS[stall]())
+@BENCH.test("bf16_pe.loads", stall=list(STALLS))
+async def loads_and_swaps_at_random(frame, stall):
+    await PLAYER.play(frame, loads_and_swaps(pauses.rng("program"), CASES, random_case), STALLS[stall]())
 
 
 @covers(
@@ -328,34 +317,40 @@ async def loads_and_swaps_at_random(dut, stall):
     "Products beyond the range with sums within, the ends of the range, subnormal results and their carry to the "
     "smallest normal number",
 )
-@covers(
+@BENCH.test(
     "bf16_pe.boundaries",
     "A sticky bit lost at one end of the range shows only where a far term breaks a tie there",
     "Sums at the ends of FP32's range and at ties, the product or the partial sum one sticky bit beside them at "
     "every distance",
+    skip=not DIRECTED,
 )
-@cocotb.test(**LIMIT, skip=not DIRECTED)
-async def directed_corners(dut):
+async def directed_corners(frame):
     table = directed()
     bins = [corner.bin if corner.hits() else None for corner in table]
     program = one_after_another([corner.case for corner in table], bins, PLAYER.latency)
-    await PLAYER.play(dut, program, STALLS["none"](), dict.fromkeys(corner.bin for corner in table))
+    await PLAYER.play(frame, program, STALLS["none"](), dict.fromkeys(corner.bin for corner in table))
 
 
-@covers("bf16_pe.single_bits", "Sparse operands reveal a bit that a sum or a sticky bit leaves out")
-@cocotb.test(**LIMIT, skip=BF16 not in FORMATS)
-async def single_bits(dut):
+@BENCH.test(
+    "bf16_pe.single_bits",
+    "Sparse operands reveal a bit that a sum or a sticky bit leaves out",
+    skip=BF16 not in FORMATS,
+)
+async def single_bits(frame):
     """Elements, products, partial sums and discarded bits with one bit or two, at every distance, of like and of
     opposite signs."""
     cases = [case for case in sparse_cases() if case.formats <= set(FORMATS)]
     cases = [replace(case, partial=on_grid(NUMERICS, case.partial)) for case in cases]
-    await PLAYER.play(dut, one_after_another(cases, [None] * len(cases), PLAYER.latency), STALLS["none"](), [])
+    await PLAYER.play(frame, one_after_another(cases, [None] * len(cases), PLAYER.latency), STALLS["none"](), [])
 
 
-@covers("bf16_pe.rows", "The order of rows is part of the result")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(stationary=[fmt.name for fmt in FORMATS], moving=[fmt.name for fmt in FORMATS])
-async def rows_of_a_matmul(dut, stationary, moving):
+@BENCH.test(
+    "bf16_pe.rows",
+    "The order of rows is part of the result",
+    stationary=[fmt.name for fmt in FORMATS],
+    moving=[fmt.name for fmt in FORMATS],
+)
+async def rows_of_a_matmul(frame, stationary, moving):
     """A column of nc_matmul in every pair of formats; each row's partial sums enter the next row."""
     rng = pauses.rng("matmul")
     x, y = CATALOGUE[stationary], CATALOGUE[moving]
@@ -374,17 +369,15 @@ async def rows_of_a_matmul(dut, stationary, moving):
         numerics=NUMERICS,
     )
     assert codes_of(result).ravel().tolist() == [case.result for case in cases[-columns:]]
-    await PLAYER.play(dut, one_after_another(cases, [None] * len(cases), PLAYER.latency), STALLS["none"](), [])
+    await PLAYER.play(frame, one_after_another(cases, [None] * len(cases), PLAYER.latency), STALLS["none"](), [])
 
 
 def code_type(fmt: FloatFormat) -> str:
     return f"u{fmt.width // 8}"
 
 
-@covers("bf16_pe.gamma", "RMSNorm-Quant broadcasts gamma this way")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(gamma=[fmt.name for fmt in FORMATS])
-async def every_gamma_times_one(dut, gamma):
+@BENCH.test("bf16_pe.gamma", "RMSNorm-Quant broadcasts gamma this way", gamma=[fmt.name for fmt in FORMATS])
+async def every_gamma_times_one(frame, gamma):
     """All 65,536 codes of BF16 and of FP16 times one on +0: exact, -0 becomes +0."""
     fmt = CATALOGUE[gamma]
     codes = np.arange(1 << fmt.width, dtype=code_type(fmt))
@@ -395,24 +388,23 @@ async def every_gamma_times_one(dut, gamma):
     expected = np.concatenate([codes_of(result)[0] for result in results]).tolist()
     assert expected[fmt.sign_mask] == 0
     payloads = [pack(PE.operand, {"code": code, "format": FORMATS.index(fmt)}) for code in codes.tolist()]
-    async with bench(dut, PE.signature, drain=False) as frame:
-        board = frame.scoreboard("partial_south", FP32.width, {"": FP32})
-        dut.advance.value = dut.load.value = dut.swap_west.value = 1
-        dut.stationary_west.value = pack(PE.operand, {"code": power(one), "format": 0})
-        # Two cycles until the element is in the PE; from then on a word a cycle.
-        for _ in range(2):
-            await FallingEdge(dut.clk)
-        for cycle in range(len(payloads) + PLAYER.latency - 1):
-            if cycle < len(payloads):
-                dut.moving_west.value = payloads[cycle]
-                board.expect(expected[cycle], f"gamma {code_text(fmt, cycle)}")
-            await FallingEdge(dut.clk)
-            if cycle >= PLAYER.latency - 1:
-                board.got(resolved(dut.partial_south))
+    dut = frame.dut
+    board = frame.scoreboard("partial_south", FP32.width, {"": FP32})
+    dut.advance.value = dut.load.value = dut.swap_west.value = 1
+    dut.stationary_west.value = pack(PE.operand, {"code": power(one), "format": 0})
+    # Two cycles until the element is in the PE; from then on a word a cycle.
+    for _ in range(2):
+        await FallingEdge(dut.clk)
+    for cycle in range(len(payloads) + PLAYER.latency - 1):
+        if cycle < len(payloads):
+            dut.moving_west.value = payloads[cycle]
+            board.expect(expected[cycle], f"gamma {code_text(fmt, cycle)}")
+        await FallingEdge(dut.clk)
+        if cycle >= PLAYER.latency - 1:
+            board.got(resolved(dut.partial_south))
 
 
-@covers("bf16_pe.reset", "A swap that survives the reset would change the next tile's operands")
-@cocotb.test(**LIMIT)
-async def resets(dut):
+@BENCH.test("bf16_pe.reset", "A swap that survives the reset would change the next tile's operands")
+async def resets(frame):
     """A reset during a swap ends the swap."""
-    await PLAYER.resets(dut, random_case(pauses.rng("case")))
+    await PLAYER.resets(frame, random_case(pauses.rng("case")))

@@ -1,31 +1,22 @@
 """Bench of the element map: every FP4 code in every place through the default and other tables, FP8 untouched."""
 
-import os
 from functools import cache
 
-import cocotb
 from cocotb.triggers import Timer
 
 from bitpath.golden.formats.catalogue import CATALOGUE, E2M1, E8M0
 from bitpath.golden.scalar.codec import decode
 from bitpath.rtl.trainium3.dot.element_map import ElementFormat, ElementMap, MapConfig, MapTable, OperandWord
 from bitpath.rtl.trainium3.dot.quad_mx_dot import operand_layout
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.coverage import cross
-from bitpath.verif.kit.mismatches import Shown
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import Shown, UnitBench, cases, covers, cross, pack, pauses, resolved
 from bitpath.verif.kit.values import code_text, codes_text
 from bitpath.verif.trainium3.dot.quad_mx import word_formats
 
-CONFIG = config_from_environment(MapConfig)
+BENCH = UnitBench(ElementMap, MapConfig, ms=1)
+CONFIG = BENCH.config
 NUMERICS = CONFIG.numerics
-SIGNATURE = ElementMap(CONFIG).signature
 OPERAND = operand_layout(NUMERICS)
-CASES = int(os.environ.get("BITPATH_CASES", "500"))
-LIMIT = {"timeout_time": 1, "timeout_unit": "ms"}
+CASES = cases(500)
 FORMATS = word_formats(NUMERICS)
 ELEMENTS = {fmt: CATALOGUE[fmt.name] for fmt in FORMATS}
 MAPPED = [fmt for fmt in FORMATS if fmt is not ElementFormat.E2M1]
@@ -71,50 +62,43 @@ async def check(dut, board, fmt: ElementFormat, elements: list[int], scale: int,
     board.got(resolved(dut.o))
 
 
-@covers("element_map.fp4", "The map is programmable: a fixed conversion would pass with the usual table")
-@cocotb.test(**LIMIT)
-async def every_fp4_code_in_every_place(dut):
+@BENCH.test("element_map.fp4", "The map is programmable: a fixed conversion would pass with the usual table")
+async def every_fp4_code_in_every_place(frame):
     """All 16 codes in all four positions, through the tables that keep every value (as E4M3 and as E5M2) and a
     scrambled one."""
     rng = pauses.rng("table")
     scrambled = {"codes": rng.sample(range(256), 16), "code_format": rng.getrandbits(1) % len(MAPPED)}
     tables = {fmt.name: faithful(ELEMENTS[fmt]) for fmt in MAPPED} | {"scrambled": scrambled}
-    async with bench(dut, SIGNATURE) as frame:
-        board = frame.scoreboard("o", OPERAND)
-        coverage = frame.coverage(cross(tables, range(NUMERICS.terms), range(1 << E2M1.width)))
-        for name, table in tables.items():
-            for lane in range(NUMERICS.terms):
-                for code in range(1 << E2M1.width):
-                    elements = [rng.randrange(1 << E2M1.width) for _ in range(NUMERICS.terms)]
-                    elements[lane] = code
-                    coverage.hit(name, lane, code)
-                    await check(dut, board, ElementFormat.E2M1, elements, rng.getrandbits(8), table)
+    board = frame.scoreboard("o", OPERAND)
+    coverage = frame.coverage(cross(tables, range(NUMERICS.terms), range(1 << E2M1.width)))
+    for name, table in tables.items():
+        for lane in range(NUMERICS.terms):
+            for code in range(1 << E2M1.width):
+                elements = [rng.randrange(1 << E2M1.width) for _ in range(NUMERICS.terms)]
+                elements[lane] = code
+                coverage.hit(name, lane, code)
+                await check(frame.dut, board, ElementFormat.E2M1, elements, rng.getrandbits(8), table)
 
 
-@covers("element_map.fp8", "Every operand passes the map")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(fmt=[fmt.name for fmt in MAPPED])
-async def fp8_passes(dut, fmt):
+@BENCH.test("element_map.fp8", "Every operand passes the map", fmt=[fmt.name for fmt in MAPPED])
+async def fp8_passes(frame, fmt):
     """FP8 elements and their scale pass untouched, all 256 codes, both formats."""
     rng = pauses.rng("words")
-    async with bench(dut, SIGNATURE) as frame:
-        board = frame.scoreboard("o", OPERAND)
-        for code in range(256):
-            elements = [code, *(rng.getrandbits(8) for _ in range(NUMERICS.terms - 1))]
-            await check(dut, board, ElementFormat[fmt], elements, rng.getrandbits(8), faithful(ELEMENTS[MAPPED[-1]]))
+    board = frame.scoreboard("o", OPERAND)
+    for code in range(256):
+        elements = [code, *(rng.getrandbits(8) for _ in range(NUMERICS.terms - 1))]
+        await check(frame.dut, board, ElementFormat[fmt], elements, rng.getrandbits(8), faithful(ELEMENTS[MAPPED[-1]]))
 
 
 @covers("element_map.fp4")
-@covers("element_map.fp8")
-@cocotb.test(**LIMIT)
-async def random_tables(dut):
+@BENCH.test("element_map.fp8")
+async def random_tables(frame):
     rng = pauses.rng("tables")
-    async with bench(dut, SIGNATURE) as frame:
-        board = frame.scoreboard("o", OPERAND)
-        coverage = frame.coverage(cross((each.name for each in FORMATS), range(len(MAPPED))))
-        for _ in range(CASES):
-            fmt = rng.choice(FORMATS)
-            elements = [rng.getrandbits(ELEMENTS[fmt].width) for _ in range(NUMERICS.terms)]
-            table = {"codes": [rng.getrandbits(8) for _ in range(16)], "code_format": rng.getrandbits(1) % len(MAPPED)}
-            coverage.hit(fmt.name, table["code_format"])
-            await check(dut, board, fmt, elements, rng.getrandbits(8), table)
+    board = frame.scoreboard("o", OPERAND)
+    coverage = frame.coverage(cross((each.name for each in FORMATS), range(len(MAPPED))))
+    for _ in range(CASES):
+        fmt = rng.choice(FORMATS)
+        elements = [rng.getrandbits(ELEMENTS[fmt].width) for _ in range(NUMERICS.terms)]
+        table = {"codes": [rng.getrandbits(8) for _ in range(16)], "code_format": rng.getrandbits(1) % len(MAPPED)}
+        coverage.hit(fmt.name, table["code_format"])
+        await check(frame.dut, board, fmt, elements, rng.getrandbits(8), table)

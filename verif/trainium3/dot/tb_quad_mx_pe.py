@@ -1,30 +1,23 @@
 """Bench of the quad-MX PE: loads behind a running multiplication, swaps that travel, stalls at any time.
 
 A program gives every cycle's inputs; what the PE must show after each of them comes from golden before anything is
-driven. ``BITPATH_CASES`` sets the cycles of a test.
+driven.
 """
 
-import os
 from dataclasses import replace
 from random import Random
 
-import cocotb
-
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.pe import QuadMxPe
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import config_from_environment
-from bitpath.verif.kit.mismatches import Context
-from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import Context, UnitBench, cases, covers, pack, pauses
 from bitpath.verif.trainium3.dot.pe_player import STALLS, PePlayer, loads_and_swaps, tiles
 from bitpath.verif.trainium3.dot.quad_mx import RANDOM_CLASSES, DotCase, comparable_case
 
-CONFIG = config_from_environment(DotConfig)
+BENCH = UnitBench(QuadMxPe, DotConfig, ms=100)
+CONFIG = BENCH.config
 NUMERICS = CONFIG.numerics
-PE = QuadMxPe(CONFIG)
-CASES = int(os.environ.get("BITPATH_CASES", "500"))
-LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+PE = BENCH.unit
+CASES = cases(500)
 
 
 def side(case: DotCase, name: str) -> int:
@@ -58,30 +51,26 @@ PLAYER = PePlayer(PE, CONFIG.pipeline.stages, side, step)
     "The array's skew relies on it",
     "Stationary and moving operands and swap leave east after one cycle, partial sums south after stages + 1",
 )
-@covers(
+@BENCH.test(
     "quad_mx_pe.advance",
     "A stall holds the whole array",
     "Without advance every output holds, whatever the inputs do",
+    stall=list(STALLS),
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(stall=list(STALLS))
-async def tiles_back_to_back(dut, stall):
-    await PLAYER.play(dut, tiles(pauses.rng("program"), CASES, 12, any_operands), STALLS[stall]())
+async def tiles_back_to_back(frame, stall):
+    await PLAYER.play(frame, tiles(pauses.rng("program"), CASES, 12, any_operands), STALLS[stall]())
 
 
 @covers("quad_mx_pe.swap", "The swap travels a register behind the load: off by one is off by a tile")
 @covers("quad_mx_pe.pass")
-@covers("quad_mx_pe.advance")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(stall=list(STALLS))
-async def loads_and_swaps_at_random(dut, stall):
+@BENCH.test("quad_mx_pe.advance", stall=list(STALLS))
+async def loads_and_swaps_at_random(frame, stall):
     """Loads and swaps in any order and together; a swap takes the word loaded with it and counts from the next moving
     word."""
-    await PLAYER.play(dut, loads_and_swaps(pauses.rng("program"), CASES, any_operands), STALLS[stall]())
+    await PLAYER.play(frame, loads_and_swaps(pauses.rng("program"), CASES, any_operands), STALLS[stall]())
 
 
-@covers("quad_mx_pe.reset", "A swap that survives the reset would change the next tile's operands")
-@cocotb.test(**LIMIT)
-async def resets(dut):
+@BENCH.test("quad_mx_pe.reset", "A swap that survives the reset would change the next tile's operands")
+async def resets(frame):
     """A reset during a swap ends the swap."""
-    await PLAYER.resets(dut, any_operands(pauses.rng("case")))
+    await PLAYER.resets(frame, any_operands(pauses.rng("case")))

@@ -1,15 +1,11 @@
 """Bench of TensorE's processing element: tiles of each mode, sums at boundaries, every mode behind every other, stalls, resets.
 
-A program has the inputs of every cycle; the exact tier computes the outputs before the first one. ``BITPATH_CASES`` sets the
-words of a test.
+A program has the inputs of every cycle; the exact tier computes the outputs before the first one.
 """
 
-import os
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from random import Random
-
-import cocotb
 
 from bitpath.golden.formats.catalogue import FP32, Rounding
 from bitpath.golden.scalar.codec import decode
@@ -17,20 +13,17 @@ from bitpath.golden.scalar.rounding import floor_log2
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 from bitpath.rtl.trainium3.tensor.core_pe import CorePe, Mode
 from bitpath.verif.common.fp32.boundaries import exact_code
-from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.boundaries import near_floats
-from bitpath.verif.kit.coverage import cross
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import UnitBench, cases, covers, cross, pauses
 from bitpath.verif.trainium3.dot.multiply_add import boundary_corners
 from bitpath.verif.trainium3.dot.pe_player import STALLS, Cycle, PePlayer
 from bitpath.verif.trainium3.dot.quad_mx_corners import BOUNDARIES
 from bitpath.verif.trainium3.tensor.core_pe import Maker, Tile, Word, mode_pairs
 
-CONFIG = config_from_environment(CorePeConfig)
-PE = CorePe(CONFIG)
-CASES = int(os.environ.get("BITPATH_CASES", "300"))
-LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+BENCH = UnitBench(CorePe, CorePeConfig, ms=100)
+CONFIG = BENCH.config
+PE = BENCH.unit
+CASES = cases(300)
 PRODUCT_DISTANCES = range(2, 2 * FP32.precision)
 """From the unit down to the last bit of a product of two FP32 numbers."""
 MODES = [mode for mode in Mode if CONFIG.sparse or mode is not Mode.SPARSE]
@@ -79,20 +72,20 @@ def program(tiles: list[Tile]) -> list[Cycle]:
     "A stall holds the whole array",
     "Without advance every output and the sum of passes hold, whatever the inputs do",
 )
-@covers(
+@BENCH.test(
     "core_pe.passes",
     "The first pass begins the sum, whatever the register holds",
     "A step of FP32 that ends before its last pass adds nothing to the next one",
+    mode=[mode.name for mode in MODES],
+    stall=["none", "scattered"],
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(mode=[mode.name for mode in MODES], stall=["none", "scattered"])
-async def tiles_of_a_mode(dut, mode, stall):
+async def tiles_of_a_mode(frame, mode, stall):
     rng = pauses.rng("tiles")
     maker, tiles, words = Maker(CONFIG, rng), [], 0
     while words < CASES:
         tiles.append(maker.tile(Mode[mode], rng.randint(1, 6)))
         words += len(tiles[-1].words)
-    await PLAYER.play(dut, program(tiles), STALLS[stall](), [f"{mode}/{mode}"])
+    await PLAYER.play(frame, program(tiles), STALLS[stall](), [f"{mode}/{mode}"])
 
 
 def _mx(maker: Maker) -> Iterator[Tile]:
@@ -137,37 +130,33 @@ TILES: dict[Mode, Callable[[Maker], Iterator[Tile]]] = {Mode.MX: _mx, Mode.NARRO
 """Makers of the tiles of each mode that sums and rounds in its own way."""
 
 
-@covers(
+@BENCH.test(
     "core_pe.boundaries",
     "A sticky bit lost at one end of the range shows only where a far term breaks a tie there",
+    mode=[mode.name for mode in TILES],
 )
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(mode=[mode.name for mode in TILES])
-async def boundaries_of_sums(dut, mode):
+async def boundaries_of_sums(frame, mode):
     """Sums of the MX, narrow and fused modes at the ends of FP32's range and at ties, and one sticky bit beside them at
     every distance that products have."""
     tiles = list(TILES[Mode[mode]](Maker(CONFIG, pauses.rng("tiles"))))
-    await PLAYER.play(dut, program(tiles), STALLS["none"](), [f"{mode}/{mode}"])
+    await PLAYER.play(frame, program(tiles), STALLS["none"](), [f"{mode}/{mode}"])
 
 
 @covers("core_pe.changes", "Results of both datapaths and of transpose mode take the same number of cycles")
 @covers("core_pe.tiles")
-@covers("core_pe.advance")
-@cocotb.test(**LIMIT)
-@cocotb.parametrize(stall=list(STALLS))
-async def every_mode_behind_every_other(dut, stall):
+@BENCH.test("core_pe.advance", stall=list(STALLS))
+async def every_mode_behind_every_other(frame, stall):
     """Every mode behind every other without a bubble."""
     rng = pauses.rng("tiles")
     maker = Maker(CONFIG, rng)
     assert set(maker.modes) == set(MODES)
     tiles = [maker.tile(mode, rng.randint(1, 3)) for mode in mode_pairs(MODES)]
     names = [mode.name for mode in MODES]
-    await PLAYER.play(dut, program(tiles), STALLS[stall](), cross(names, names))
+    await PLAYER.play(frame, program(tiles), STALLS[stall](), cross(names, names))
 
 
-@covers("core_pe.reset", "A swap that survives the reset would change the next tile's operands")
-@cocotb.test(**LIMIT)
-async def resets(dut):
+@BENCH.test("core_pe.reset", "A swap that survives the reset would change the next tile's operands")
+async def resets(frame):
     """A reset during a swap ends the swap."""
     maker = Maker(CONFIG, pauses.rng("case"))
-    await PLAYER.resets(dut, maker.tile(Mode.MX, 1).words[0])
+    await PLAYER.resets(frame, maker.tile(Mode.MX, 1).words[0])
