@@ -96,7 +96,7 @@ def kat_json(kat_folder) -> Callable[[str], Any]:
 def c_reference(tmp_path_factory) -> Iterator[Callable[..., Any]]:
     """Compile a machine's C reference with checks for undefined behaviour, once for each preset; print what it computed."""
     from bitpath.golden.c.constants import MACHINES
-    from bitpath.sim.engine.compiler import shared_library
+    from bitpath.sim.engine.process import shared_library
     from bitpath.verif.kit.c_library import Library, write_reference
 
     libraries: dict[str, Library] = {}

@@ -1,7 +1,7 @@
 """Tables of the silicon ledger: declared rows, with what golden gave in the recorded run."""
 
 from bitpath.sim.study.ledger.row import Row
-from bitpath.sim.study.ledger.table import address, rows
+from bitpath.sim.study.ledger.run import address, rows
 from parts.records import markdown, record, source
 
 

@@ -12,7 +12,7 @@ from bitpath.rtl.emit import verilog_text
 from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.engine.instruction import EngineConfig
 from bitpath.rtl.units import UNITS
-from bitpath.sim.campaigns.formal.table import listing
+from bitpath.sim.campaigns.formal import listing
 from bitpath.sim.engine.errors import EXIT_CODES
 from bitpath.sim.flows.texts import TEXTS
 from bitpath.sim.study.numerics_table import documents, numerics_rows

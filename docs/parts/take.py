@@ -11,9 +11,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from bitpath.sim.study.ledger.run import changed, counts
-from bitpath.sim.study.ledger.table import rows
-from bitpath.sim.study.synth.configurations import QUOTED
+from bitpath.sim.study.ledger.run import changed, counts, rows
+from bitpath.sim.study.synth import QUOTED
 from parts.records import RECORDS, record
 
 REPORTS = Path(__file__).resolve().parents[2] / "build" / "reports"

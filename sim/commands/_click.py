@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bitpath.sim.engine.options import Choice, with_options
 from bitpath.sim.engine.tools import require_extra
-from bitpath.sim.engine.unit_options import Choice, with_options
 
 if TYPE_CHECKING:
     from rich.text import Text

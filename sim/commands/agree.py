@@ -40,14 +40,13 @@ def command(units: tuple[str, ...], steps: int, seed: int, no_netlist: bool, clu
     """
     from bitpath.rtl.common.config import digest
     from bitpath.rtl.units import UNITS, find_unit
-    from bitpath.sim.campaigns.agreement.agree import COMPARED, ENGINES, NETLIST
-    from bitpath.sim.campaigns.agreement.known import agreements
-    from bitpath.sim.engine.reports import began_since, merge
+    from bitpath.sim.campaigns.agreement import COMPARED_UNITS, ENGINES, NETLIST, agreements
+    from bitpath.sim.engine.results import began_since, merge
     from bitpath.sim.engine.tools import require_extra
-    from bitpath.sim.flows.progress import counted
-    from bitpath.sim.flows.results import console as make_console
+    from bitpath.sim.flows.builds import counted
+    from bitpath.sim.flows.outcome import console as make_console
 
-    chosen = list(dict.fromkeys(find_unit(name).name for name in units or COMPARED))
+    chosen = list(dict.fromkeys(find_unit(name).name for name in units or COMPARED_UNITS))
     for name in chosen:
         if reason := UNITS[name].uncompared:
             raise click.UsageError(f"{name} is not compared: {reason}")

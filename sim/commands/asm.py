@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from bitpath.sim.commands._click import Choice, Command, Printer, examples, output_options
-from bitpath.sim.engine.unit_options import FILE
+from bitpath.sim.engine.options import FILE
 
 
 @click.command(
@@ -35,7 +35,7 @@ def command(machine: str, file: Path, backward: bool, chip: str, printer: Printe
     Prints a hexadecimal word a line, which --disassemble reads back. A line that is no instruction, a value that its field
     does not hold, and a word with bits outside of its instruction's fields are refused, with the number of the line.
     """
-    from bitpath.sim.study.assembly import assembled, disassembled
+    from bitpath.sim.study.kernel_tests import assembled, disassembled
 
     words, lines = (disassembled if backward else assembled)(file, chip)
     printer.say("\n".join(lines if backward else (f"{word:#010x}" for word in words)))

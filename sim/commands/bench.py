@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from bitpath.sim.commands._click import Choice, Command, cluster_options, examples
-from bitpath.sim.engine.machines import ENGINES, MACHINES
+from bitpath.sim.engine.options import ENGINES, MACHINES
 
 GOLDEN = "golden"
 ROUNDS = 5
@@ -63,9 +63,9 @@ def command(
     """
     from bitpath.sim.engine import paths
     from bitpath.sim.engine.cluster import HERE
-    from bitpath.sim.engine.reports import merge
-    from bitpath.sim.flows.results import console as make_console
-    from bitpath.sim.study.bench import report
+    from bitpath.sim.engine.results import merge
+    from bitpath.sim.flows.outcome import console as make_console
+    from bitpath.sim.study import bench
 
     if not large and (size is not None or machine is not None):
         raise ValueError("--size and --machine go with --large")
@@ -79,7 +79,7 @@ def command(
     if scaling:
         groups = [("scaling", _scaling(console, largest or LARGEST, cluster))]
     elif large:
-        from bitpath.sim.study.bench.large import measured
+        from bitpath.sim.study.large import measured
 
         machines = MACHINES if machine is None else (machine,)
         sides = size or LARGE
@@ -101,22 +101,22 @@ def command(
             found.append(record)
             # Keep complete results when a later one fails.
             merge([record | {"began": began}], file)
-        report.show(console, title, found)
+        bench.show(console, title, found)
     console.print(f"records: {paths.shown(file)}")
 
 
 def _golden(console: Any, quick: bool, turns: int) -> Iterator[dict[str, Any]]:
-    from bitpath.sim.flows.progress import counted_progress
-    from bitpath.sim.study.bench import golden, measure
+    from bitpath.sim.flows.builds import counted_progress
+    from bitpath.sim.study import bench
 
-    items = golden.items(quick)
+    items = bench.items(quick)
     with counted_progress(console, "timing") as progress:
-        times = measure.best_times(items, turns, progress)
-    yield from measure.records(items, times)
+        times = bench.best_times(items, turns, progress)
+    yield from bench.records(items, times)
 
 
 def _simulation(console: Any, unit: str, quick: bool, turns: int) -> Iterator[dict[str, Any]]:
-    from bitpath.sim.study.bench.simulation import simulation_records
+    from bitpath.sim.study.bench_simulation import simulation_records
 
     with console.status(f"{unit}: cocotb and a bare loop in turn"):
         yield from simulation_records(unit, slice_=QUICK_SLICE if quick else None, rounds=turns)
@@ -125,7 +125,7 @@ def _simulation(console: Any, unit: str, quick: bool, turns: int) -> Iterator[di
 def _growth(console: Any, machines: Sequence[str], base: int) -> Iterator[dict[str, Any]]:
     from bitpath.sim.engine import paths
     from bitpath.sim.engine.tools import require_extra
-    from bitpath.sim.study.bench.growth import draw_growth, growth_records
+    from bitpath.sim.study.large import draw_growth, growth_records
 
     require_extra("plot")
     records = []
@@ -143,7 +143,7 @@ def _scaling(console: Any, largest: int, cluster: Any) -> Iterator[dict[str, Any
     from bitpath.sim.engine import paths
     from bitpath.sim.engine.cluster import HERE
     from bitpath.sim.engine.tools import require_extra
-    from bitpath.sim.study.bench.scaling import ONE, SLICES, draw_scaling, scaling_records
+    from bitpath.sim.study.bench_simulation import ONE, SLICES, draw_scaling, scaling_records
 
     require_extra("plot")
     shapes = [shape for shape in SLICES if shape[0] <= largest]

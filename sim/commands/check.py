@@ -8,7 +8,7 @@ import click
 
 from bitpath.sim.commands._click import Command, Printer, examples, output_options
 from bitpath.sim.engine import paths
-from bitpath.sim.engine.unit_options import FILE, bench_options, unit_options
+from bitpath.sim.engine.options import FILE, bench_options, unit_options
 
 SETTINGS = ("rows", "cols", "lanes", "max_row_length", "preset", "stages", "config")
 """Options of the unit's configuration."""
@@ -87,8 +87,8 @@ def command(
     --json prints the record of the run, also of one that fails.
     """
     from bitpath.rtl.units import find_unit
-    from bitpath.sim.campaigns.volume.design import tasks_of
-    from bitpath.sim.engine.check.port_map import read_map
+    from bitpath.sim.campaigns.volume_design import tasks_of
+    from bitpath.sim.engine.design import read_map
 
     find_unit(unit)
     if volume and options["vector"]:
@@ -127,10 +127,10 @@ def _check(
 ) -> None:
     import random
 
-    from bitpath.sim.campaigns.volume import design as volumes
+    from bitpath.sim.campaigns import volume_design
+    from bitpath.sim.engine import check
     from bitpath.sim.engine.bench_tests import check_filter
-    from bitpath.sim.engine.check import bench, records
-    from bitpath.sim.engine.check.design import read_design
+    from bitpath.sim.engine.design import read_design
     from bitpath.sim.engine.errors import SimulationError
     from bitpath.sim.engine.runner import run
 
@@ -139,17 +139,17 @@ def _check(
     seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
     design = read_design(files, top, includes, port_map.parameters)
     # Before the run, during which a file may be edited.
-    identity = {"unit": unit, "top": top, "files": bench.digests(design), "simulator": simulator}
-    config = bench.configuration(unit, design, port_map, settings)
+    identity = {"unit": unit, "top": top, "files": check.digests(design), "simulator": simulator}
+    config = check.configuration(unit, design, port_map, settings)
     module, env = _bench(unit, config, latency, seed, cases, vector)
     tests = None if vector else tests
     check_filter(module, config, tests, env)
-    built = bench.build_design(unit, config, design, port_map, simulator, waves=waves)
+    built = check.build_design(unit, config, design, port_map, simulator, waves=waves)
     printer.say(
         f"{top} as {unit} on {simulator}: "
         + (f"built in {built.seconds:.1f} s" if built.seconds else "build up to date")
     )
-    folder = bench.new_folder(top, simulator)
+    folder = check.new_folder(top, simulator)
     command = ["bitpath", "check", *files, "--unit", unit, "--top", top, *(("--map", map_file) if map_file else ())]
     command += [word for each in includes for word in ("-I", each)]
     command += ["--latency", latency] if latency else []
@@ -168,7 +168,7 @@ def _check(
     message, counts = "", None
     try:
         if volume:
-            played = volumes.checked(unit, built, volume, seed, folder, replay)
+            played = volume_design.checked(unit, built, volume, seed, folder, replay)
             counts = played.record()
             printer.say(f"{played.vectors:,} vectors compared in {played.seconds:.1f} s")
         result = run(
@@ -186,10 +186,10 @@ def _check(
         raise
     finally:
         if (folder / "run.json").exists():
-            content = records.record(folder, identity, lines[-1] if lines else None, counts)
+            content = check.record(folder, identity, lines[-1] if lines else None, counts)
             printer.result(content)
             if junit:
-                records.write_junit(junit, folder, content, message)
+                check.write_junit(junit, folder, content, message)
     skipped = f"{len(result.skipped)} skipped, " if result.skipped else ""
     printer.say(
         f"{len(result.tests)} tests passed, {skipped}{result.compared} values compared, seed {result.seed}, {result.seconds:.1f} s"
@@ -202,8 +202,8 @@ def _bench(
 ) -> tuple[str, dict[str, str]]:
     """Return the bench to run, the unit's own or that of one vector, and its environment."""
     from bitpath.rtl.units import find_unit
-    from bitpath.sim.campaigns.volume.design import one
-    from bitpath.sim.campaigns.volume.replay import BENCH
+    from bitpath.sim.campaigns.volume import BENCH
+    from bitpath.sim.campaigns.volume_design import one
     from bitpath.sim.engine.runner import CASES
     from bitpath.verif.kit.pipeline import LATENCY
 

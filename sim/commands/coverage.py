@@ -24,24 +24,23 @@ def command(units: tuple[str, ...], update: bool, missing: bool, cluster: Any) -
     Results are kept: an interrupted run resumes.
     """
     from bitpath.rtl.units import UNITS, find_unit
-    from bitpath.sim.campaigns.coverage import report
-    from bitpath.sim.campaigns.coverage.measure import list_key, measure
-    from bitpath.sim.campaigns.coverage.waivers import load_all
+    from bitpath.sim.campaigns import coverage
+    from bitpath.sim.campaigns.coverage import list_key, load_all, measure
     from bitpath.sim.engine import bins, paths
     from bitpath.sim.engine.cluster import Piece, finished
     from bitpath.sim.engine.errors import SimulationError
-    from bitpath.sim.engine.reports import merge
+    from bitpath.sim.engine.results import merge
     from bitpath.sim.engine.tools import require_extra, require_simulator
-    from bitpath.sim.flows import results
-    from bitpath.sim.flows.progress import counted
+    from bitpath.sim.flows import outcome
+    from bitpath.sim.flows.builds import counted
 
     for unit in units:
         find_unit(unit)
     for extra in ("synth", "plot"):
         require_extra(extra)
     require_simulator("verilator")
-    waivers, console, began = load_all(), results.console(), time.time()
-    file = paths.reports() / report.REPORT
+    waivers, console, began = load_all(), outcome.console(), time.time()
+    file = paths.reports() / coverage.REPORT
     found: dict[str, dict[str, Any]] = {}
     failed: list[str] = []
     pieces = [
@@ -50,40 +49,40 @@ def command(units: tuple[str, ...], update: bool, missing: bool, cluster: Any) -
     for each in counted(console, "units", finished(pieces, cluster), len(pieces)):
         unit = each.piece.key
         try:
-            coverage = each.result()
+            measured = each.result()
         except (SimulationError, ValueError, OSError) as error:
             # Measure the remaining units: the run may have taken hours so far.
             failed.append(str(error) if unit in str(error) else f"{unit}: {error}")
             records = merge([], file, "unit", partial(_is_of_another, unit))
             continue
-        found[unit] = coverage.record | {"began": began}
-        records = merge([found[unit]], file, "unit", report.is_whole)
-        failed += report.failures(coverage.record)
-        gone = bins.missing(unit, coverage.bins)
+        found[unit] = measured.record | {"began": began}
+        records = merge([found[unit]], file, "unit", coverage.is_whole)
+        failed += coverage.failures(measured.record)
+        gone = bins.missing(unit, measured.bins)
         said: list[str] = []
         if not update:
             failed += [f"{unit}: a bin of the unit's list is not hit: {name}" for name in gone]
-            if new := bins.unlisted(unit, coverage.bins):
+            if new := bins.unlisted(unit, measured.bins):
                 said.append(f"bins hit that its list does not hold: {len(new)}; UPDATE=1 writes them")
-        elif coverage.record["functional_percent"] < report.ALL:
+        elif measured.record["functional_percent"] < coverage.ALL:
             failed.append(f"{unit}: its list is not written while there are bins that are not hit")
         else:
-            bins.save(unit, *list_key(unit, UNITS[unit].covered), coverage.bins)
+            bins.save(unit, *list_key(unit, UNITS[unit].covered), measured.bins)
             said += [f"leaves the list: {name}" for name in gone]
         if missing:
-            said += [*coverage.bins.missing, *coverage.uncovered]
+            said += [*measured.bins.missing, *measured.uncovered]
         for line in said:
             console.print(f"{unit}: {line}", markup=False, highlight=False)
     if found:
-        report.show(console, list(found.values()))
-        report.draw(sorted(records, key=lambda record: record["unit"]), paths.reports() / report.PICTURE)
-        console.print(f"records: {paths.shown(file)}; picture: {report.PICTURE} beside them")
+        coverage.show(console, list(found.values()))
+        coverage.draw(sorted(records, key=lambda record: record["unit"]), paths.reports() / coverage.PICTURE)
+        console.print(f"records: {paths.shown(file)}; picture: {coverage.PICTURE} beside them")
     for line in failed:
         console.print(line, markup=False, highlight=False)
     sys.exit(bool(failed))
 
 
 def _is_of_another(unit: str, record: dict[str, Any]) -> bool:
-    from bitpath.sim.campaigns.coverage.report import is_whole
+    from bitpath.sim.campaigns.coverage import is_whole
 
     return record["unit"] != unit and is_whole(record)

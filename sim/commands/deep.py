@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from bitpath.sim.commands._click import Command, cluster_options, examples
-from bitpath.sim.engine.unit_options import SIMULATORS
+from bitpath.sim.engine.options import SIMULATORS
 
 VECTORS = 100_000_000
 QUICK_VECTORS = 1_000_000
@@ -54,14 +54,13 @@ def command(
     resumes. Updates the tasks' records in build/reports/deep.json; with fewer vectors than the default, in
     build/reports/deep_quick.json.
     """
-    from bitpath.sim.campaigns.volume.report import show, show_mismatches, show_tasks
-    from bitpath.sim.campaigns.volume.run import run_task
-    from bitpath.sim.campaigns.volume.table import chosen
+    from bitpath.sim.campaigns.volume import run_task, show, show_mismatches, show_tasks
+    from bitpath.sim.campaigns.volume_tasks import chosen
     from bitpath.sim.engine import paths, results
     from bitpath.sim.engine.errors import SimulationError
-    from bitpath.sim.engine.reports import began_since, merge
-    from bitpath.sim.flows.progress import counted_progress
-    from bitpath.sim.flows.results import console as make_console
+    from bitpath.sim.engine.results import began_since, merge
+    from bitpath.sim.flows.builds import counted_progress
+    from bitpath.sim.flows.outcome import console as make_console
 
     if quick and vectors is not None:
         raise click.UsageError("--quick and --vectors go one at a time")
@@ -93,7 +92,7 @@ def command(
 
 
 def _replay(tasks: list[Any], seed: int, place: tuple[int, int, int], simulator: str) -> None:
-    from bitpath.sim.campaigns.volume.replay import replay
+    from bitpath.sim.campaigns.volume import replay
     from bitpath.sim.engine import paths
     from bitpath.verif.kit.volume import VolumeTask
 

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from bitpath.sim.commands._click import Command, examples
-from bitpath.sim.engine.unit_options import unit_options
+from bitpath.sim.engine.options import unit_options
 
 
 @click.command(
@@ -50,7 +50,7 @@ def command(
         raise click.UsageError("--testbench drives the flat module; give it with --flat")
     if testbench:
         # It runs a bench, which needs cocotb and a compiler.
-        from bitpath.sim.campaigns.agreement.vectors import vectors
+        from bitpath.sim.campaigns.agreement import vectors
     for each in UNITS if unit is None else [unit]:
         # Check the whole configuration before writing anything.
         config, folder = chosen(each, **settings), out / each if every else out

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bitpath.sim.commands._click import Command, Group, Printer, examples, output_options
-from bitpath.sim.engine.unit_options import FILE, SCALE_RULE, with_options
+from bitpath.sim.engine.options import FILE, SCALE_RULE, with_options
 
 OUTPUT = click.option(
     "--output", "place", metavar="M,N", help="A dot product: row and column of the layer's, or of --a @ --b."

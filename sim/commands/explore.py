@@ -6,8 +6,7 @@ from typing import Any
 import click
 
 from bitpath.sim.commands._click import Choice, Command, cluster_options, examples
-from bitpath.sim.engine.machines import MACHINES
-from bitpath.sim.engine.unit_options import FILE
+from bitpath.sim.engine.options import FILE, MACHINES
 
 
 @click.command(
@@ -43,22 +42,18 @@ def command(
     resumes.
     """
     from bitpath.sim.engine import paths
-    from bitpath.sim.engine.reports import write_records
+    from bitpath.sim.engine.results import write_records
     from bitpath.sim.engine.tools import require_extra
-    from bitpath.sim.flows import results
-    from bitpath.sim.flows.progress import counted_progress
-    from bitpath.sim.study.explore.draw import draw
-    from bitpath.sim.study.explore.evaluate import DATA
-    from bitpath.sim.study.explore.points import sweep
-    from bitpath.sim.study.explore.run import explore
-    from bitpath.sim.study.explore.table import show_front
-    from bitpath.sim.study.synth.flow import Flow
+    from bitpath.sim.flows import outcome
+    from bitpath.sim.flows.builds import counted_progress
+    from bitpath.sim.study.explore import DATA, draw, explore, show_front, sweep
+    from bitpath.sim.study.synth import Flow
 
     if not no_area:
         require_extra("plot")
     flow = None if no_area else Flow.of(liberty)
     points = [point for machine in machines or MACHINES for point in sweep(machine)]
-    console = results.console()
+    console = outcome.console()
     with counted_progress(console, "points and areas") as progress:
         records = explore(points, data or DATA, shape=slice_, flow=flow, cluster=cluster, progress=progress)
     reports = paths.reports()

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from bitpath.sim.commands._click import Choice, Command, examples
-from bitpath.sim.engine.machines import MACHINES
+from bitpath.sim.engine.options import MACHINES
 
 
 @click.command(
@@ -35,7 +35,7 @@ def command(machine: str, out: Path, preset: str | None, shared: bool) -> None:
     from bitpath.golden.c.constants import MACHINES as RECORDS
     from bitpath.golden.c.export import export
     from bitpath.rtl.common.files import write_whole
-    from bitpath.sim.engine.compiler import shared_library
+    from bitpath.sim.engine.process import shared_library
 
     names = RECORDS[machine].names
     texts = export(machine, check_choice("--preset", preset or names[0], names))

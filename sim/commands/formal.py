@@ -21,14 +21,13 @@ def command(units: tuple[str, ...], listed: bool, seconds: float, cluster: Any) 
     Takes the properties of each UNIT, of all by default. A unit is a file of rtl/ such as common.align, or align. Updates the units' records in build/reports/formal.json. Every answer is
     kept at once: a run after an interruption resumes. Fails unless all is proved and every sabotage caught.
     """
-    from bitpath.sim.campaigns.formal.run import failed_record, prove, select
-    from bitpath.sim.campaigns.formal.table import listing, result_line
+    from bitpath.sim.campaigns.formal import failed_record, listing, prove, result_line, select
     from bitpath.sim.engine import paths
     from bitpath.sim.engine.errors import SimulationError
-    from bitpath.sim.engine.reports import merge
+    from bitpath.sim.engine.results import merge
     from bitpath.sim.engine.tools import require_extra
-    from bitpath.sim.flows import results
-    from bitpath.sim.flows.progress import counted_progress
+    from bitpath.sim.flows import outcome
+    from bitpath.sim.flows.builds import counted_progress
     from bitpath.verif.properties import PROPERTIES
 
     chosen = select(list(PROPERTIES.values()), units)
@@ -40,7 +39,7 @@ def command(units: tuple[str, ...], listed: bool, seconds: float, cluster: Any) 
     others = PROPERTIES.keys() - {each.name for each in chosen}
     # Drop old records of the properties to prove, and of properties that no longer exist.
     merge([], report, "property", lambda record: record["property"] in others)
-    with counted_progress(results.console(), "proving") as progress:
+    with counted_progress(outcome.console(), "proving") as progress:
         proofs, failures = prove(chosen, seconds, cluster, progress)
     whole = {proof.of.name for proof in proofs}
     failed = [failed_record(each) for each in chosen if each.name not in whole]

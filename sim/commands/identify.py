@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from bitpath.sim.commands._click import Command, Printer, examples, output_options
-from bitpath.sim.engine.unit_options import FILE
+from bitpath.sim.engine.options import FILE
 
 
 @click.command(
@@ -21,9 +21,8 @@ def command(results: Path, printer: Printer) -> None:
     without results are not compared. Where no variant of a unit fits, the nearest ones are shown with the dots that
     differ, and the status is 1.
     """
-    from bitpath.sim.study.probe.identify import identify, predict
-    from bitpath.sim.study.probe.probe import load
-    from bitpath.sim.study.probe.table import fit_lines, fit_record
+    from bitpath.sim.study.probe.make import fit_lines, fit_record
+    from bitpath.sim.study.probe.probe import identify, load, predict
 
     probe, words = load(results)
     if not words:

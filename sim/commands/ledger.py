@@ -18,15 +18,14 @@ def command(row: tuple[str, ...], printer: Printer) -> None:
     """
     from bitpath.sim.engine import paths
     from bitpath.sim.engine.errors import FAILED
-    from bitpath.sim.engine.reports import merge
-    from bitpath.sim.flows import results
-    from bitpath.sim.flows.progress import counted
-    from bitpath.sim.study.ledger.evidence import Evidence
-    from bitpath.sim.study.ledger.run import chosen, computed
-    from bitpath.sim.study.ledger.show import changes, show_row, show_table, summary
+    from bitpath.sim.engine.results import merge
+    from bitpath.sim.flows import outcome
+    from bitpath.sim.flows.builds import counted
+    from bitpath.sim.study.ledger.row import Evidence
+    from bitpath.sim.study.ledger.run import changes, chosen, computed, show_row, show_table, summary
 
     wanted = chosen(row)
-    console = results.console(quiet=printer.silent)
+    console = outcome.console(quiet=printer.silent)
     records = list(counted(console, "rows", computed(wanted, Evidence.here()), len(wanted)))
     merge(records, paths.reports() / "ledger.json", key="id")
     if row:

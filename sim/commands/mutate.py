@@ -42,16 +42,15 @@ def command(
     kept. Fails when fewer than 95 % of the nonequivalent mutants of a component die, or a mutant of any file survives without a
     reason. A row of fewer mutants than without --count is printed, but not written to mutation.json.
     """
-    from bitpath.sim.campaigns.mutation.rows import Rows
-    from bitpath.sim.campaigns.mutation.sweep import chosen, sweep
-    from bitpath.sim.campaigns.mutation.table import complaints, show_mutation
+    from bitpath.sim.campaigns.mutation.sweep import Rows, chosen, sweep
+    from bitpath.sim.campaigns.mutation.verdicts import complaints, show_mutation
     from bitpath.sim.engine import tools
     from bitpath.sim.engine.errors import SimulationError
-    from bitpath.sim.flows import results
+    from bitpath.sim.flows import outcome
 
     found: list[dict[str, Any]] = []
     failures: list[str] = []
-    console = results.console()
+    console = outcome.console()
     tasks = chosen(targets, everything=everything, golden=golden, again=again)
     if any(task.is_rtl for task in tasks):
         tools.require_extra("formal")

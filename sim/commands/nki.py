@@ -7,8 +7,8 @@ import click
 
 from bitpath.sim.commands._click import Command, Printer, examples, output_options
 from bitpath.sim.engine.errors import FAILED
+from bitpath.sim.engine.options import FILE
 from bitpath.sim.engine.tools import require_extra
-from bitpath.sim.engine.unit_options import FILE
 
 
 @click.command(
@@ -74,16 +74,14 @@ def command(
     breakpoint() in the kernel starts the debugger.
     """
     from bitpath.golden.nki import Options
-    from bitpath.sim.study.nki import outputs, report
-    from bitpath.sim.study.nki import trace as traces
-    from bitpath.sim.study.nki.kernel_file import split
-    from bitpath.sim.study.nki.launch import launch
+    from bitpath.sim.study import nki
+    from bitpath.sim.study.nki import launch, split
 
     if rtl or rtl_core:
         require_extra("sim")
     file, name = split(kernel)
-    outputs.check_writable("-o", output)
-    outputs.check_writable("--trace", trace)
+    nki.check_writable("-o", output)
+    nki.check_writable("--trace", trace)
     options = Options(strict=strict)
     made = launch(
         file, name, args, cores=cores, options=options, compare=compare, silent=printer.silent, watched=rtl or rtl_core
@@ -91,17 +89,17 @@ def command(
     if output is not None and not made.outputs:
         raise ValueError(f"-o: {name} returns no tensor")
     if output is not None:
-        outputs.save(output, made.outputs)
+        nki.save(output, made.outputs)
     if trace is not None:
-        traces.write(trace, made.run)
-    found = report.record(kernel, made.run, options, made.outputs, made.errors)
-    printer.say(report.text(found, made.errors))
+        nki.write(trace, made.run)
+    found = nki.record(kernel, made.run, options, made.outputs, made.errors)
+    printer.say(nki.text(found, made.errors))
     wrong = 0
     if rtl or rtl_core:
         from rich.console import Console
 
-        from bitpath.sim.flows.nki.rtl import compare as compare_rtl
-        from bitpath.sim.flows.nki.rtl import text
+        from bitpath.sim.flows.nki import compare as compare_rtl
+        from bitpath.sim.flows.nki import text
 
         console = Console(stderr=True, quiet=printer.silent)
         rows, left_out = compare_rtl(made.executed, "verilator", console, joined=rtl_core)

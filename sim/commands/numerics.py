@@ -6,7 +6,7 @@ import click
 
 from bitpath.golden.scalar.checked import suggestion
 from bitpath.sim.commands._click import Choice, Command, Printer, examples, output_options
-from bitpath.sim.engine.machines import MACHINES
+from bitpath.sim.engine.options import MACHINES
 
 
 @click.command(

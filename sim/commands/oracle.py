@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from bitpath.sim.commands._click import Command, Printer, examples, output_options
-from bitpath.sim.engine.unit_options import FILE
+from bitpath.sim.engine.options import FILE
 
 
 @click.command(
@@ -39,7 +39,7 @@ def command(case_file: Path, device: Path | None, expected_file: Path | None, pr
     Prints the first difference, the earliest stage with a known departure that gives the device's bits, such as phases that mask
     operands twice, and the number of datums by distance. The exit code is 1 if a bit differs.
     """
-    from bitpath.sim.study.oracle import read_bytes, read_case, record_of, report_text
+    from bitpath.sim.study.kernel_tests import read_bytes, read_case, record_of, report_text
 
     if device is None and expected_file is None:
         raise ValueError("--device or --write-expected must be given")

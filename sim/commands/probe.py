@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from bitpath.sim.commands._click import Choice, Command, Printer, examples, output_options
-from bitpath.sim.engine.machines import MACHINES
+from bitpath.sim.engine.options import MACHINES
 
 
 @click.command(
@@ -34,9 +34,8 @@ def command(machine: str, fields: tuple[str, ...], preset: str, out: Path | None
     `bitpath identify` names the variants that fit.
     """
     from bitpath.sim.engine import paths
-    from bitpath.sim.study.probe.make import make
-    from bitpath.sim.study.probe.table import separated_lines, separated_record
-    from bitpath.sim.study.probe.write import write
+    from bitpath.sim.study.probe.make import make, separated_lines, separated_record
+    from bitpath.sim.study.probe.probe import write
 
     probe, separated = make(machine, fields, preset)
     files = write(probe, out or paths.build_root() / "probe" / machine)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bitpath.sim.commands._click import Choice, Command, Printer, examples, output_options
-from bitpath.sim.engine.machines import MACHINES
+from bitpath.sim.engine.options import MACHINES
 
 if TYPE_CHECKING:
     from bitpath.golden.formats.sources import Rate

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from bitpath.sim.commands._click import Command, Printer, examples, output_options
 from bitpath.sim.engine import paths, results
-from bitpath.sim.study.page.state import FOUND, REPORT, State, cell, columns, findings, gather, passed, tally
+from bitpath.sim.study.page import FOUND, REPORT, State, cell, columns, findings, gather, passed, tally
 from bitpath.verif.kit.testplan import load_plans
 
 
@@ -22,8 +22,8 @@ def command(strict: bool, printer: Printer) -> None:
     Writes build/reports/report.json, a record for each test of each item, and build/reports/report.html, a page that also
     shows the runs of ``bitpath run``, with maps of their results.
     """
-    from bitpath.sim.engine.reports import write_records
-    from bitpath.sim.study.page.write import write_page
+    from bitpath.sim.engine.results import write_records
+    from bitpath.sim.study.page import write_page
 
     state = gather(load_plans())
     plan = ("unit", "item", "what", "tests", "runs", "compared", "status")

@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from bitpath.sim.commands._click import Choice, Command, Printer, examples, output_options
-from bitpath.sim.engine.machines import MACHINES
-from bitpath.sim.engine.unit_options import FILE, RMSNORM_OPTIONS, SCALE_RULE, SIMULATOR, rmsnorm_options
+from bitpath.sim.engine.options import FILE, MACHINES, RMSNORM_OPTIONS, SCALE_RULE, SIMULATOR, rmsnorm_options
 
 SWITCH = ("on", "off")
 CHIPS = ("wormhole", "blackhole")
@@ -83,19 +82,19 @@ def command(output: Path | None, printer: Printer, **given: Any) -> None:
     """
     from rich.console import Console
 
-    from bitpath.sim.flows.progress import stage
+    from bitpath.sim.flows.builds import stage
 
     progress = Console(stderr=True, quiet=printer.quiet)
     # Prepare all runs before any simulation, so that wrong arguments fail at once.
     with stage(progress, "loading golden and converting the matrices"):
         from bitpath.sim.engine import paths
-        from bitpath.sim.engine.reports import write_records
-        from bitpath.sim.flows import results
+        from bitpath.sim.engine.results import write_records
+        from bitpath.sim.flows import outcome
         from bitpath.sim.flows.builds import built_ahead
         from bitpath.sim.flows.history import Keeper
 
         if output is not None:
-            results.check_writable(output)
+            outcome.check_writable(output)
         rmsnorm = {name: given.pop(name) for name in RMSNORM_OPTIONS}
         switches = {name: given.pop(name) for name in ("shaping", "qos")}
         runs = _runs(
@@ -106,26 +105,26 @@ def command(output: Path | None, printer: Printer, **given: Any) -> None:
     if output is not None and len(runs) > 1:
         raise ValueError("-o takes the results of one format; name it with --format")
 
-    console = results.console(quiet=printer.silent)
+    console = outcome.console(quiet=printer.silent)
     records: list[dict[str, Any]] = []
     kept, keeper = [], Keeper(len(runs))
     try:
         with built_ahead(runs, progress) as builds:
             for each in runs:
-                outcome = each.compare(progress, builds)
-                records.append(outcome.record)
+                found = each.compare(progress, builds)
+                records.append(found.record)
                 # Keep and show each result at once: a later run may fail.
                 write_records(paths.reports() / "run.json", records)
-                report = results.mismatch_report(each, outcome)
-                kept.append(outcome.record | outcome.kept | {"report": report})
+                report = outcome.mismatch_report(each, found)
+                kept.append(found.record | found.kept | {"report": report})
                 keeper.keep(kept)
-                results.show(console, outcome.record, first=len(records) == 1)
+                outcome.show(console, found.record, first=len(records) == 1)
                 if report:
                     printer.fail(report)
     finally:
         printer.result(records)
     if output is not None:
-        results.save(output, outcome)
+        outcome.save(output, found)
     sys.exit(any(record["mismatches"] for record in records))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from bitpath.sim.commands._click import Command, cluster_options, examples
-from bitpath.sim.engine.unit_options import FILE, unit_options
+from bitpath.sim.engine.options import FILE, unit_options
 
 
 @click.command(
@@ -24,20 +24,26 @@ def command(units: tuple[str, ...], liberty: Path | None, cluster: Any, **settin
     """
     from bitpath.sim.engine import paths
     from bitpath.sim.engine.configure import chosen
-    from bitpath.sim.engine.reports import write_records
-    from bitpath.sim.flows import results
-    from bitpath.sim.flows.progress import counted_progress
-    from bitpath.sim.study.synth.configurations import QUOTED, Design
-    from bitpath.sim.study.synth.flow import Flow
-    from bitpath.sim.study.synth.records import append_trend, last_results, synth_records, trend_file
-    from bitpath.sim.study.synth.table import show_synth
+    from bitpath.sim.engine.results import write_records
+    from bitpath.sim.flows import outcome
+    from bitpath.sim.flows.builds import counted_progress
+    from bitpath.sim.study.synth import (
+        QUOTED,
+        Design,
+        Flow,
+        append_trend,
+        last_results,
+        show_synth,
+        synth_records,
+        trend_file,
+    )
 
     if len(units) != 1 and any(value is not None for value in settings.values()):
         raise click.UsageError("settings go with one unit")
     designs = [Design(unit, unit, chosen(unit, **settings)) for unit in units] or list(QUOTED)
     flow = Flow.of(liberty)
     before = last_results(trend_file())
-    console = results.console()
+    console = outcome.console()
     found: dict[int, dict[str, Any]] = {}
     try:
         with counted_progress(console, "synthesising") as progress:

@@ -7,7 +7,7 @@ import click
 
 from bitpath.sim.commands._click import Command, Printer, examples, output_options
 from bitpath.sim.engine import paths
-from bitpath.sim.engine.unit_options import bench_options, unit_options
+from bitpath.sim.engine.options import bench_options, unit_options
 
 
 @click.command(

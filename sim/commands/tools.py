@@ -3,9 +3,9 @@
 import click
 
 from bitpath.sim.commands._click import Command, examples
-from bitpath.sim.engine import apt, tools
+from bitpath.sim.engine import tools
 from bitpath.sim.engine.errors import MissingToolError
-from bitpath.sim.engine.unit_options import SIMULATORS
+from bitpath.sim.engine.options import SIMULATORS
 
 
 @click.command(cls=Command, epilog=examples("bitpath tools", "bitpath tools --need icarus --install"))
@@ -33,6 +33,6 @@ def _ensure(simulator: str, install: bool) -> None:
             raise
         missing = [tools.PACKAGES[name] for name in tools.SIMULATORS[simulator] if tools.find(name) is None]
         missing += [] if tools.libpython() else [tools.LIBPYTHON_PACKAGE]
-        apt.install(*dict.fromkeys(missing))
+        tools.install(*dict.fromkeys(missing))
         tools.libpython.cache_clear()
         tools.require_simulator(simulator)

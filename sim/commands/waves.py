@@ -24,9 +24,7 @@ def command(unit: str, viewer: str, opened: bool) -> None:
     UNIT may also be the top module of a design that bitpath check ran. The wave is shown from its first mismatch on. Signals
     are grouped by stage, codes are numbers, and golden's values are beside the outputs.
     """
-    from bitpath.sim.waves.save import write_save_file
-    from bitpath.sim.waves.surfer import write_command_file
-    from bitpath.sim.waves.traces import last_wave
+    from bitpath.sim.study.waves import last_wave, write_command_file, write_save_file
 
     wave = last_wave(unit)
     file = (write_command_file if viewer == "surfer" else write_save_file)(unit, wave)

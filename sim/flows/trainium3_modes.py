@@ -17,7 +17,7 @@ from bitpath.golden.trainium3.tensor.issue import Kind, tensor_cycles
 from bitpath.golden.trainium3.tensor.modes import DOUBLE_ROW, MODES, SPARSE, ModeInstruction, pruned
 from bitpath.rtl.trainium3.array.psum import PsumConfig
 from bitpath.rtl.trainium3.array.systolic_array import CoreArrayConfig
-from bitpath.sim.flows.trainium3_staged import CORE_ARRAY, StagedRun, psum_behind
+from bitpath.sim.flows.trainium3_core import CORE_ARRAY, StagedRun, psum_behind
 from bitpath.verif.trainium3.core.core_modes import passes_of
 from bitpath.verif.trainium3.core.stages import Play
 

@@ -12,10 +12,9 @@ from bitpath.golden.arrays.arguments import one_of, suggestion
 from bitpath.golden.arrays.codec import decode_array
 from bitpath.golden.trainium3.declarations.vector import ROW_TILE, SCALE_BYTES
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import RmsNormQuantConfig
-from bitpath.sim.flows.accuracy import rmsnorm_reference
 from bitpath.sim.flows.builds import Builds, Part
 from bitpath.sim.flows.operands import extents, load, normalised_layer
-from bitpath.sim.flows.outcome import FlowRun, Outcome, compared, play
+from bitpath.sim.flows.outcome import FlowRun, Outcome, compared, play, rmsnorm_reference
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.values import Word
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import Options, Rows

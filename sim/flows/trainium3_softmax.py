@@ -11,7 +11,7 @@ from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.trainium3.vector.rates import engine_cycles
 from bitpath.sim.flows.operands import extents, layer
-from bitpath.sim.flows.trainium3_staged import CoreUnits, StagedRun
+from bitpath.sim.flows.trainium3_core import CoreUnits, StagedRun
 from bitpath.verif.trainium3.core import stages
 
 FORMATS = ("fp32", "bf16")

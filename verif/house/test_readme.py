@@ -9,9 +9,9 @@ import pytest
 from parts import readme, records, take, transcripts
 
 from bitpath.rtl.units import UNITS
-from bitpath.sim.campaigns.agreement.agree import COMPARED
+from bitpath.sim.campaigns.agreement import COMPARED_UNITS
 from bitpath.sim.flows.machines import RECORDS
-from bitpath.sim.study.synth import configurations
+from bitpath.sim.study import synth
 from bitpath.verif.properties import PROPERTIES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -100,11 +100,11 @@ def test_the_flows_have_every_format_and_no_mismatch():
 
 def test_the_synthesis_has_the_designs_of_make_synth():
     names = [re.sub("[`*]", "", row[0]) for row in rows("synth", "designs")]
-    assert names == [design.name for design in configurations.QUOTED]
+    assert names == [design.name for design in synth.QUOTED]
 
 
 def test_every_unit_is_covered_and_agrees():
-    for name, measured in (("coverage", UNITS), ("agreement", COMPARED)):
+    for name, measured in (("coverage", UNITS), ("agreement", COMPARED_UNITS)):
         assert set(units(name, "units")) == set(measured)
         assert records.record(name)["figures"]["units"] == len(measured)
 

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from bitpath.golden import nki
-from bitpath.sim.flows.nki import rtl
+from bitpath.sim.flows import nki as flow
 from bitpath.verif.trainium3.core.programs.instructions import Memories
 
 with nki.installed():
@@ -16,7 +16,7 @@ with nki.installed():
     from bitpath.verif.nki.kernels.tiles import load_rows, psum, sbuf, store_rows
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
-CORE = rtl.UNITS.core
+CORE = flow.UNITS.core
 
 
 @nki.jit
@@ -99,7 +99,7 @@ def compared(kernel, *args):
     """Return the count of instructions by opcode and unit, and those left out; no value may be wrong."""
     executed = []
     nki.run(kernel, *args, watch=executed.append)
-    rows, left_out = rtl.compare(executed, "verilator", Console(quiet=True), joined=True)
+    rows, left_out = flow.compare(executed, "verilator", Console(quiet=True), joined=True)
     assert all(each.values and not each.mismatches for each in rows), rows
     return {(each.opcode, each.unit): each.count for each in rows}, left_out
 
@@ -119,7 +119,7 @@ def on_golden(monkeypatch):
         used[unit] += 1
         return {"images": images}
 
-    monkeypatch.setattr(rtl, "_play", play)
+    monkeypatch.setattr(flow, "_play", play)
 
 
 def check_lanes():

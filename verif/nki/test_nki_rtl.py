@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from bitpath.golden import nki
-from bitpath.sim.flows.nki import rtl
-from bitpath.sim.flows.nki.rtl import compare
+from bitpath.sim.flows import nki as flow
+from bitpath.sim.flows.nki import compare
 from bitpath.sim.flows.trainium3_matmul import ENGINES
 from bitpath.verif.trainium3.core import stages
 
@@ -266,8 +266,8 @@ def test_nki_tf32_is_left_out():
 def test_nki_row_tiles_on_rtl(rows, monkeypatch):
     """An engine of 4 by 4 PEs, each of whose rows is a quarter of the machine's."""
     engine = ENGINES["icarus"]
-    small = replace(rtl.UNITS, tensor_engine=engine, psum=replace(engine.psum, lanes=1))
-    monkeypatch.setattr(rtl, "UNITS", small)
+    small = replace(flow.UNITS, tensor_engine=engine, psum=replace(engine.psum, lanes=1))
+    monkeypatch.setattr(flow, "UNITS", small)
     sides = [numbers(seed, 128, 16, dtype=BF16) for seed in (13, 14)]
     args = (*sides, nl.float8_e4m3fn_x4, rows)
     found, left_out = on_rtl(matmuls.mx_row_tiles, *args, simulator="icarus", opcodes=("nc_matmul_mx",))

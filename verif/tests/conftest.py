@@ -8,7 +8,7 @@ import pytest
 from bitpath.golden.arrays.parallel import THREADS
 from bitpath.sim import __main__
 from bitpath.sim.engine import cluster, paths
-from bitpath.sim.flows import progress
+from bitpath.sim.flows import builds
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def same_output_everywhere(monkeypatch):
     """Keep the builds of the user's shell apart, and print no progress on a slow machine."""
     monkeypatch.delenv(paths.VARIABLE, raising=False)
-    monkeypatch.setattr(progress, "FIRST_SECONDS", 3600)
+    monkeypatch.setattr(builds, "FIRST_SECONDS", 3600)
 
 
 @pytest.fixture

@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 from coverage import Coverage
 
-from bitpath.sim.engine.imports import module_file
-from bitpath.sim.engine.replaced import Replaced
+from bitpath.sim.engine.imports import Replaced, module_file
 
 MOST_BYTES = 8 << 30
 

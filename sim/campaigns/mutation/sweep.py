@@ -1,9 +1,10 @@
 """Targets of both kinds, side by side, each giving a record of mutation.json."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -18,12 +19,35 @@ from bitpath.sim.campaigns.mutation.golden import (
 )
 from bitpath.sim.campaigns.mutation.hosts import find_targets, targets
 from bitpath.sim.campaigns.mutation.judge import judge
-from bitpath.sim.campaigns.mutation.reasons import read_reasons
-from bitpath.sim.campaigns.mutation.table import record_of
-from bitpath.sim.campaigns.mutation.verdicts import Judged, Progress, journal_file
-from bitpath.sim.engine import journal
+from bitpath.sim.campaigns.mutation.verdicts import Judged, Progress, journal_file, read_reasons, record_of
+from bitpath.sim.engine import cache, cluster, paths
 from bitpath.sim.engine.cluster import HERE, Cluster, Piece, finished, tell
 from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.results import Record, merge
+
+# build/reports/mutation.json: a row for each target, all of the sources as they are.
+
+
+def rows_file() -> Path:
+    """Return the file of the report."""
+    return paths.reports() / "mutation.json"
+
+
+class Rows:
+    """Rows of the report. The constructor removes rows of ``targets``, judged again, and rows of other sources."""
+
+    def __init__(self, targets: Iterable[str]):
+        self._sources, self._began = cluster.sources(), time.time()
+        anew = set(targets)
+        merge([], rows_file(), "target", lambda row: self._keeps(row) and row["target"] not in anew)
+
+    def add(self, record: dict[str, Any]) -> None:
+        """Write a target's row at once, so that a later failure does not lose it."""
+        merge([record | {"sources": self._sources, "began": self._began}], rows_file(), "target", self._keeps)
+
+    def _keeps(self, row: Record) -> bool:
+        return row.get("sources") == self._sources
+
 
 COUNT = 200
 
@@ -72,7 +96,7 @@ def sweep(
 ) -> Iterator[dict[str, Any]]:
     """The record of each target, as soon as it is whole; ``failures`` gets a line on each that could not be judged."""
     known: dict[str, list[dict[str, Any]]] = {task.target: [] for task in tasks}
-    for line in journal.read(journal_file()):
+    for line in cache.read(journal_file()):
         known.get(line.get("target", ""), []).append(line)
     pieces = []
     for task in tasks:
@@ -95,7 +119,7 @@ def sweep(
                 failures.append(f"{target}: {error}")
                 console.print(f"{target}: not judged: {str(error).splitlines()[0]}", highlight=False)
                 continue
-            journal.extend(journal_file(), lines)
+            cache.extend(journal_file(), lines)
             left = (len(pieces) - done) * (time.monotonic() - start) / done / 60
             about = f"{done} of {len(pieces)} targets, about {left:.0f} min to go at their rate"
             counts = ", ".join(f"{record[name]} {name}" for name in ("killed", "equivalent", "survived", "broken"))
@@ -107,6 +131,6 @@ def _judged(
     task: Task, count: int, seed: int, known: Sequence[dict[str, Any]]
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Judge a target in a worker; return its record, and the lines of the journal on it, which begin with those known."""
-    journal.extend(journal_file(), known)
+    cache.extend(journal_file(), known)
     record = record_of(task.call(count, seed, lambda what, part, whole: tell(f"{task.target}: {what} {part}/{whole}")))
-    return record, [line for line in journal.read(journal_file()) if line.get("target") == task.target]
+    return record, [line for line in cache.read(journal_file()) if line.get("target") == task.target]

@@ -1,7 +1,8 @@
-"""Verdicts on mutants, written to a journal at once."""
+"""Verdicts on mutants: their journal, the reasons of survivors, and their records and table."""
 
 import shutil
 import time
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
@@ -10,9 +11,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
+from rich.console import Console
+from rich.table import Column, Table
+
+import bitpath.golden
+import bitpath.rtl
+import bitpath.sim
+import bitpath.verif
 from bitpath.golden.arrays.parallel import threads
-from bitpath.sim.engine import journal, paths
+from bitpath.sim.engine import cache, paths
 from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import MACHINES
+
+# Verdicts on mutants, written to a journal at once.
+
 
 STALE_SECONDS = 86_400
 KILLED, EQUIVALENT, SURVIVED, BROKEN = "killed", "equivalent", "survived", "broken"
@@ -117,7 +129,7 @@ class Ledger:
         self.entries: dict[int, dict[str, Any]] = {}
         self.steps: dict[int, dict[str, Any]] = {number: {} for number in range(1, count + 1)}
         self.seconds = 0.0
-        for each in journal.read(journal_file()):
+        for each in cache.read(journal_file()):
             if each.get("key") != key:
                 continue
             if not each["mutant"]:
@@ -165,7 +177,7 @@ class Ledger:
         self._write(number, **entry)
 
     def _write(self, number: int, **entry: Any) -> None:
-        journal.append(journal_file(), {"target": self.target, "key": self.key, "mutant": number, **entry})
+        cache.append(journal_file(), {"target": self.target, "key": self.key, "mutant": number, **entry})
 
 
 def judged(
@@ -237,3 +249,153 @@ def scratch() -> Iterator[Path]:
                 shutil.rmtree(left, ignore_errors=True)
     with TemporaryDirectory(dir=base, prefix="run-") as name:
         yield Path(name)
+
+
+# Reasons for surviving mutants without an equivalence proof: survivors.toml beside the tests of each room.
+
+
+PACKAGES = {"rtl": bitpath.rtl, "golden": bitpath.golden, "sim": bitpath.sim, "verif": bitpath.verif}
+FIELDS = {"target": str, "line": str, "modes": list, "reason": str}
+PLACE = {"port": str, "bits": list}
+"""Further fields of a mutant of RTL."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Reason for which mutants of a line survive.
+
+    Attributes
+    ----------
+    line : stripped text of the line, so that it holds if lines are inserted above.
+    modes : its mutants, for example ["const0", "cnot1"]; in Python, ["Lt -> LtE"].
+    reason : the reason as a sentence.
+    port, bits : port and bits of the mutants, for example "A" and [0, 3]; Python has none.
+    """
+
+    line: str
+    modes: tuple[str, ...]
+    reason: str
+    port: str = ""
+    bits: tuple[int, ...] = ()
+
+    def holds(self, mutant: Faulty) -> bool:
+        """Return True if the reason applies to the mutant."""
+        place = (self.line, self.port) == (source_line(mutant.source), mutant.port)
+        return place and mutant.mode in self.modes and (mutant.bit is None or mutant.bit in self.bits)
+
+
+def source_line(source: str) -> str:
+    """The text at a place such as "rtl/common/arithmetic/align.py:85", stripped."""
+    file, _, number = source.rpartition(":")
+    top, _, inside = file.partition("/")
+    if top not in PACKAGES:
+        raise ValueError(f"no line of this project's: {source!r}")
+    path = Path(str(PACKAGES[top].__file__)).parent / inside
+    return path.read_text().splitlines()[int(number) - 1].strip()
+
+
+def read_reasons(target: str) -> list[Reason]:
+    """Return the reasons of a target such as "rtl/common/arithmetic/align:Align"; empty if it has no file.
+
+    Raises ValueError if the file says something else.
+    """
+    path = reasons_file(target)
+    if not path.is_file():
+        return []
+    try:
+        entries = tomllib.loads(path.read_text()).get("survivor", [])
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path}: not TOML: {error}") from None
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise ValueError(f"{path}: survivors are tables, [[survivor]]")
+    for entry in entries:
+        fields = FIELDS | (PLACE if target.startswith("rtl/") else {})
+        if {name: type(value) for name, value in entry.items()} != fields or not entry["reason"].strip():
+            raise ValueError(f"{path}: a survivor has the fields {', '.join(fields)}, not {', '.join(entry)}")
+    own: list[dict[str, Any]] = [
+        {name: tuple(value) if isinstance(value, list) else value for name, value in entry.items() if name != "target"}
+        for entry in entries
+        if entry["target"] == target
+    ]
+    return [Reason(**each) for each in own]
+
+
+def reasons_file(target: str) -> Path:
+    """Return the file with the reasons of a target below ``verif``: in its room, in ``golden`` of its machine, or in ``tests``."""
+    top, *folders, _ = target.split("/")
+    machine = folders[0] if folders and folders[0] in MACHINES else "common"
+    room = {"rtl": Path(*folders), "golden": Path(machine, "golden")}.get(top, Path("tests"))
+    return Path(bitpath.verif.__file__).parent / room / "survivors.toml"
+
+
+# Records of the mutants' verdicts, their table, and the list of survivors.
+
+
+NEEDED_PERCENT = 95.0
+"""Percentage of a component's mutants, those proved equivalent excluded, that must be killed. Equivalence is not proved for
+mutants of Python, so only the rule that every survivor needs a reason applies to them."""
+VERDICTS = (KILLED, EQUIVALENT, SURVIVED, BROKEN)
+COLUMNS = ("unit", "target", "mutants", "possible", *VERDICTS, "score %", "confirmed", "seconds")
+
+
+def record_of(judged: Judged) -> dict[str, Any]:
+    """Return the record of mutation.json; ``survivors`` lists surviving and broken mutants with their reason or None."""
+    reasons = read_reasons(judged.target)
+    survivors = [
+        {
+            "mutant": mutant.shown,
+            "reason": next((reason.reason for reason in reasons if reason.holds(mutant)), None),
+        }
+        for mutant in (*judged.those(SURVIVED), *judged.those(BROKEN))
+    ]
+    # On a slower machine a proof may run out of time; its mutant then needs a reason.
+    living = [*judged.those(SURVIVED), *judged.those(BROKEN), *judged.those(EQUIVALENT)]
+    idle = [f"{reason.line}: {reason.reason}" for reason in reasons if not any(map(reason.holds, living))]
+    late = sum(each.verdict == KILLED and each.how.startswith(TIMED_OUT) for each in judged.verdicts)
+    return {
+        "unit": judged.unit,
+        "mutants": len(judged.mutants),
+        **{verdict: len(judged.those(verdict)) for verdict in VERDICTS},
+        "target": judged.target,
+        "config": judged.config,
+        "digest": judged.digest,
+        "possible": judged.possible,
+        "confirmed": judged.confirmed,
+        "seed": judged.seed,
+        "seconds": judged.seconds,
+        "killed_by_time": late,
+        "survivors": survivors,
+        "idle_reasons": idle,
+    }
+
+
+def score(record: dict[str, Any]) -> float:
+    """Return the percentage of killed mutants among those not proved equivalent, or 100 without such mutants."""
+    real = record["mutants"] - record[EQUIVALENT]
+    return 100 * record[KILLED] / real if real else 100.0
+
+
+def complaints(records: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the failures: no mutant, too low a score, a survivor without a reason, a reason whose mutants all die."""
+    found = []
+    for record in records:
+        if not record["mutants"]:
+            found.append(f"{record['target']}: there is nothing in its cells to be faulty")
+        found += [f"{record['target']}: a reason of nothing that lives: {each}" for each in record["idle_reasons"]]
+        if (percent := score(record)) < NEEDED_PERCENT and record["target"].startswith("rtl/"):
+            found.append(f"{record['target']}: {percent:.1f} % die, at least {NEEDED_PERCENT:g} % must")
+        if without := sum(each["reason"] is None for each in record["survivors"]):
+            found.append(f"{record['target']}: {without} survivors have no reason")
+    return found
+
+
+def show_mutation(console: Console, records: Sequence[dict[str, Any]]) -> None:
+    """One row for each target, and below the table each survivor."""
+    table = Table(*COLUMNS[:2], *(Column(name, justify="right") for name in COLUMNS[2:]))
+    for record in records:
+        named = {**record, "score %": f"{score(record):.1f}"}
+        table.add_row(*("-" if named[name] is None else str(named[name]) for name in COLUMNS))
+    console.print(table)
+    for record in records:
+        for each in record["survivors"]:
+            console.print(f"{each['mutant']}: {each['reason'] or 'no reason'}", soft_wrap=True, highlight=False)

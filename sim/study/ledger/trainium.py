@@ -14,9 +14,8 @@ from bitpath.golden.arrays.codec import encode_array
 from bitpath.golden.formats.catalogue import BF16, E8M0
 from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, X4
 from bitpath.golden.trainium3.declarations.vector import PRESETS, MatmulNumerics
-from bitpath.sim.study.ledger.evidence import Evidence
-from bitpath.sim.study.ledger.row import Finding, Prediction, Verdict, decided, undecided
-from bitpath.sim.study.probe.predictions import predictions
+from bitpath.sim.study.ledger.row import Evidence, Finding, Prediction, Verdict, decided, undecided
+from bitpath.sim.study.probe.probe import predictions
 
 QUAD_MX, MATMUL, BF16_PRODUCTS = "trainium3_quad_mx", "trainium3_matmul", "trainium2_bf16_products"
 BFLOAT16 = ml_dtypes.bfloat16

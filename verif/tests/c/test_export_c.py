@@ -17,7 +17,7 @@ from bitpath.golden.formats.catalogue import E4M3FN, E5M2
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
 from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.sim.engine import tools
-from bitpath.sim.engine.compiler import compiler
+from bitpath.sim.engine.process import compiler
 
 ROOT = Path(__file__).resolve().parents[3]
 NAMES = {machine: next(iter(record.presets)) for machine, record in MACHINES.items()}

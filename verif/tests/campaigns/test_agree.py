@@ -10,13 +10,11 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.rtl.emit import emit as emit_unit
 from bitpath.rtl.units import UNITS
-from bitpath.sim.campaigns.agreement import agree as module
-from bitpath.sim.campaigns.agreement import flat, netlist, recorded, reference
-from bitpath.sim.campaigns.agreement.agree import COMPARED, ENGINES, NETLIST, REFERENCE, agree
-from bitpath.sim.campaigns.agreement.known import agreed, answers
+from bitpath.sim.campaigns import agreement, gates
+from bitpath.sim.campaigns.agreement import COMPARED_UNITS, ENGINES, NETLIST, REFERENCE, agree, agreed, answers
 from bitpath.sim.engine.build import Emitter, build
 from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.study.synth import library
+from bitpath.sim.study import synth
 from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
@@ -66,13 +64,13 @@ def test_simulators_agree(unit):
 @pytest.mark.parametrize(("compared", "bits"), [(0, "0xf+"), (~4, "0x4")])
 def test_an_output_that_is_never_compared_is_an_error(monkeypatch, compared, bits):
     """Nothing of it, or all but one bit."""
-    play = reference.play
+    play = agreement.play
 
     def say_less(*arguments):
         outputs, answers = play(*arguments)
         return outputs, [[(value & compared, counts & compared) for value, counts in step] for step in answers]
 
-    monkeypatch.setattr(reference, "play", say_less)
+    monkeypatch.setattr(agreement, "play", say_less)
     says = rf"^fidelity_multiplier: in \d+ steps nothing was compared of bits {bits} of o; more"
     with pytest.raises(SimulationError, match=says):
         agree("fidelity_multiplier", UNITS["fidelity_multiplier"].config_type(), engines=(), recorded_on="icarus")
@@ -97,9 +95,9 @@ def test_a_netlist_with_other_ports_is_said(inputs, outputs, says, tmp_path):
         for name, bits in of.items()
     }
     file = tmp_path / "netlist.json"
-    file.write_text(json.dumps({"modules": {netlist.TOP: {"ports": ports, "cells": {}}}}))
+    file.write_text(json.dumps({"modules": {gates.TOP: {"ports": ports, "cells": {}}}}))
     with pytest.raises(SimulationError, match=f"^unit: the netlist and the unit differ in their {says}$"):
-        module._hold_gates("unit", file, ({"i": 8}, [[0]]), ({"o": 5}, [[(0, 31)]]))
+        agreement._hold_gates("unit", file, ({"i": 8}, [[0]]), ({"o": 5}, [[(0, 31)]]))
 
 
 class Halves(wiring.Component):
@@ -121,7 +119,7 @@ class Halves(wiring.Component):
 @covers("agreement.simulators")
 def test_only_what_is_valid_counts():
     steps = [(1, 0xAB, 7), (0, 0xAB, 7), (0, 0x34, 5), (0, 0x34, 2), (0, 0x34, 0)]
-    outputs, answers = reference.play(Halves(), ("rst", "words", "valid"), steps)
+    outputs, answers = agreement.play(Halves(), ("rst", "words", "valid"), steps)
     assert outputs == {"result": 8, "result_valid": 2, "o__payload": 4, "o__valid": 1}
     # In reset nothing does; the payload is the word of the step before, cut to its lower half.
     assert answers == [
@@ -135,7 +133,7 @@ def test_only_what_is_valid_counts():
 
 def recorded_test(offers, *, steps=1000):
     changes = ((0, 0, 1), (2, 0, 0), (2, 1, 5), (4, 1, 6))
-    return recorded.Recorded("any", {"rst": 1, "i": 3}, changes, steps, offers)
+    return agreement.Recorded("any", {"rst": 1, "i": 3}, changes, steps, offers)
 
 
 @covers("agreement.simulators")
@@ -146,14 +144,14 @@ def test_a_recording_gives_every_step():
 @covers("agreement.simulators")
 def test_enough_steps_are_taken_that_every_stream_says_something():
     one, other = recorded_test({"o": 300, "data": 980}), recorded_test({"o": 100, "data": None}, steps=20)
-    assert recorded.first_steps([one, other], 30) == [1000, 20]
-    assert recorded.first_steps([recorded_test({"o": 300}), recorded_test({"o": 100})], 30) == [30, 130]
-    assert recorded.first_steps([recorded_test({"o": 300}), recorded_test({"o": 29})], 30) == [30, 30]
-    assert recorded.first_steps([recorded_test({"o": None}), recorded_test({"o": None})], 30) == [30, 30]
+    assert agreement.first_steps([one, other], 30) == [1000, 20]
+    assert agreement.first_steps([recorded_test({"o": 300}), recorded_test({"o": 100})], 30) == [30, 130]
+    assert agreement.first_steps([recorded_test({"o": 300}), recorded_test({"o": 29})], 30) == [30, 30]
+    assert agreement.first_steps([recorded_test({"o": None}), recorded_test({"o": None})], 30) == [30, 30]
 
 
 @covers("agreement.netlist", "Gate counts come from the netlist, not from the RTL")
-@pytest.mark.parametrize("unit", [deep_unless(unit in SMALL_NETLISTS, unit) for unit in COMPARED])
+@pytest.mark.parametrize("unit", [deep_unless(unit in SMALL_NETLISTS, unit) for unit in COMPARED_UNITS])
 def test_simulators_and_netlist_agree(unit):
     """The gate netlist of Yosys and abc gives the same bits for every unit; small units run in every test run."""
     _, found = agreed(unit, ENGINES, 30, 0, answers())
@@ -172,11 +170,11 @@ def test_a_gate_of_another_function_is_found(share, tmp_path):
     and an operator of another function in the Verilog are found."""
 
     def changed(unit, config):
-        content = json.loads(netlist.netlist(unit, config).read_text())
-        cells = content["modules"][netlist.TOP]["cells"].values()
-        gates = [cell for cell in cells if cell["type"].partition("_")[0] in OTHER]
-        kind, _, size = gates[place := int(share * (len(gates) - 1))]["type"].partition("_")
-        gates[place]["type"] = f"{OTHER[kind]}_{size}"
+        content = json.loads(gates.netlist(unit, config).read_text())
+        cells = content["modules"][gates.TOP]["cells"].values()
+        found = [cell for cell in cells if cell["type"].partition("_")[0] in OTHER]
+        kind, _, size = found[place := int(share * (len(found) - 1))]["type"].partition("_")
+        found[place]["type"] = f"{OTHER[kind]}_{size}"
         (tmp_path / "changed.json").write_text(json.dumps(content))
         return tmp_path / "changed.json"
 
@@ -194,13 +192,13 @@ def cells(modules, kind=None):
 
 def another_d(modules):
     """Two flip-flops of one module take each other's input."""
-    one, other, *_ = (cell["connections"] for cell in cells(modules, library.FLIP_FLOP))
+    one, other, *_ = (cell["connections"] for cell in cells(modules, synth.FLIP_FLOP))
     one["D"], other["D"] = other["D"], one["D"]
 
 
 def always_written(modules):
     """A memory is written in every cycle."""
-    memory = cells(modules, flat.MEMORY)[0]["connections"]
+    memory = cells(modules, gates.MEMORY)[0]["connections"]
     memory["WR_EN"] = ["1"] * len(memory["WR_EN"])
 
 
@@ -220,7 +218,7 @@ def crossed(modules):
 @pytest.mark.parametrize("change", [another_d, always_written, crossed])
 def test_other_registers_memories_and_connections_are_found(change, tmp_path):
     def changed(unit, config):
-        content = json.loads(netlist.netlist(unit, config).read_text())
+        content = json.loads(gates.netlist(unit, config).read_text())
         change(content["modules"])
         (tmp_path / "changed.json").write_text(json.dumps(content))
         return tmp_path / "changed.json"
@@ -242,7 +240,7 @@ def test_another_design_is_found(monkeypatch, elsewhere):
         return emitted
 
     given = {"verilator": None, "icarus": Emitter(emit, ())}
-    monkeypatch.setattr(module, "build", lambda *what: build(*what, emitter=given[what[-1]]))
+    monkeypatch.setattr(agreement, "build", lambda *what: build(*what, emitter=given[what[-1]]))
     says = "fidelity_multiplier: icarus does not give the bits of Amaranth's simulator"
     with pytest.raises(SimulationError, match=says):
         hold("fidelity_multiplier", ("icarus",), least=1, tests="integer=True")

@@ -15,26 +15,20 @@ from rich.console import Console
 
 from bitpath.golden.arrays.parallel import THREADS
 from bitpath.rtl.units import UNITS
-from bitpath.sim.campaigns.agreement.agree import REFERENCE
-from bitpath.sim.campaigns.agreement.known import agreements
-from bitpath.sim.campaigns.coverage.measure import measure
-from bitpath.sim.campaigns.coverage.waivers import load_all
-from bitpath.sim.campaigns.formal.run import prove
+from bitpath.sim.campaigns.agreement import REFERENCE, agreements
+from bitpath.sim.campaigns.coverage import load_all, measure
+from bitpath.sim.campaigns.formal import prove
 from bitpath.sim.campaigns.mutation.sweep import chosen, sweep
 from bitpath.sim.campaigns.mutation.verdicts import journal_file
-from bitpath.sim.campaigns.volume.run import run_task
-from bitpath.sim.campaigns.volume.table import TASKS
-from bitpath.sim.engine import cluster, journal
+from bitpath.sim.campaigns.volume import run_task
+from bitpath.sim.campaigns.volume_tasks import TASKS
+from bitpath.sim.engine import cache, cluster
 from bitpath.sim.engine.cluster import Cluster, Piece, finished, tell
 from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.study.bench.scaling import MEASURED, scaling_records
-from bitpath.sim.study.explore.evaluate import error_of
-from bitpath.sim.study.explore.points import sweep as points_of
-from bitpath.sim.study.explore.run import explore
-from bitpath.sim.study.synth.configurations import Design
-from bitpath.sim.study.synth.flow import Flow
-from bitpath.sim.study.synth.records import synth_records
-from bitpath.sim.study.synth.yardsticks import YardstickConfig
+from bitpath.sim.study.bench_simulation import MEASURED, scaling_records
+from bitpath.sim.study.explore import error_of, explore
+from bitpath.sim.study.explore import sweep as points_of
+from bitpath.sim.study.synth import Design, Flow, YardstickConfig, synth_records
 from bitpath.verif.properties import PROPERTIES
 
 
@@ -82,7 +76,7 @@ def mutation(place):
     assert failures == []
     assert {record["target"]: record["mutants"] for record in records} == {f"{name}.py": 1 for name in names}
     # The verdicts come back from the workers' folders.
-    assert {line["target"] for line in journal.read(journal_file()) if line.get("verdict")} == {
+    assert {line["target"] for line in cache.read(journal_file()) if line.get("verdict")} == {
         f"{name}.py" for name in names
     }
 

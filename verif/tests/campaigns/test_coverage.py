@@ -11,19 +11,22 @@ from hypothesis import strategies as st
 
 from bitpath.rtl.common.config import digest
 from bitpath.rtl.units import UNITS
-from bitpath.sim.campaigns.coverage import report, waivers
-from bitpath.sim.campaigns.coverage.measure import (
+from bitpath.sim.campaigns import coverage
+from bitpath.sim.campaigns.constants import Net
+from bitpath.sim.campaigns.coverage import (
+    Counts,
     Coverage,
+    LinePoint,
     conditions,
     contradicted,
     dead_branches,
     line_share,
+    parse,
     percent,
+    plain,
     real_lines,
     toggled_nets,
 )
-from bitpath.sim.campaigns.coverage.netlist import Net
-from bitpath.sim.campaigns.coverage.points import Counts, LinePoint, parse, plain
 from bitpath.sim.engine import bins, paths, runner
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.verif.kit.testplan import covers
@@ -100,27 +103,27 @@ def written(tmp_path, **changes):
 )
 def test_a_mistake_in_a_waiver_is_told(tmp_path, changes, sentence):
     with pytest.raises(ValueError, match=rf"^waivers.toml, waiver 1: .*{sentence}"):
-        waivers.load(written(tmp_path, **changes))
+        coverage.load(written(tmp_path, **changes))
 
 
 @covers("coverage.waivers")
 def test_a_waiver_takes_what_it_matches(tmp_path):
-    listed = waivers.load(written(tmp_path))
+    listed = coverage.load(written(tmp_path))
     points = [(("else: if (a)",), True), (("if: if (a)",), False)]
-    assert waivers.waived(listed, "psum", "line", points) == [1]
-    assert waivers.waived(listed, "psum", "toggle", points) == []
-    assert waivers.waived(listed, "dot16", "line", points) == []
+    assert coverage.waived(listed, "psum", "line", points) == [1]
+    assert coverage.waived(listed, "psum", "toggle", points) == []
+    assert coverage.waived(listed, "dot16", "line", points) == []
     with pytest.raises(ValueError, match=r"psum: the waiver .if: .*. matches nothing"):
-        waivers.waived(listed, "psum", "line", points[:1])
+        coverage.waived(listed, "psum", "line", points[:1])
     with pytest.raises(ValueError, match=r"matches 'if: if \(b\)', which is reached; narrow it"):
-        waivers.waived(listed, "psum", "line", [*points, (("if: if (b)",), True)])
+        coverage.waived(listed, "psum", "line", [*points, (("if: if (b)",), True)])
 
 
 @covers("coverage.waivers", "A waiver that outlives its reason hides a hole")
 def test_the_waivers_are_well_formed():
     """A waiver has a reason, a known unit and kind, and matches at least one point that no bench reaches."""
-    assert all(waiver.reason for waiver in waivers.load_all())
-    assert waivers.module_name("align_0123abcd.tree_0123abcd") == "align.tree"
+    assert all(waiver.reason for waiver in coverage.load_all())
+    assert coverage.module_name("align_0123abcd.tree_0123abcd") == "align.tree"
 
 
 @covers("coverage.counts")
@@ -129,7 +132,7 @@ def test_a_share_is_of_what_is_not_waived(tmp_path):
     share = line_share("psum", parse(COUNTED).lines, source, ())
     assert (share.total, share.hit, share.waived, share.percent) == (2, 1, 0, 50.0)
     assert share.uncovered == ("block: always @*",)
-    listed = waivers.load(written(tmp_path, match="block: .*"))
+    listed = coverage.load(written(tmp_path, match="block: .*"))
     share = line_share("psum", parse(COUNTED).lines, source, listed)
     assert (share.total, share.hit, share.waived, share.percent, share.uncovered) == (2, 1, 1, 100.0, ())
 
@@ -269,7 +272,7 @@ def test_a_bins_name_has_no_mark_of_patterns(name):
 @covers("coverage.counts")
 def test_what_is_below_its_goal_is_told():
     record = {"unit": "psum", "functional_percent": 99.9, "line_percent": 98.0, "toggle_percent": 97.99}
-    assert report.failures(record) == [
+    assert coverage.failures(record) == [
         "psum: 99.90 % of bins, the goal is 100 %",
         "psum: 97.99 % of toggles, the goal is 98 %",
     ]
@@ -302,10 +305,10 @@ def test_a_unit_whole(bitpath, in_process):
     sentence."""
     status, out, _ = bitpath("coverage", "element_map")
     assert (status, "element_map" in out) == (0, True)
-    (record,) = json.loads((paths.reports() / report.REPORT).read_text())
+    (record,) = json.loads((paths.reports() / coverage.REPORT).read_text())
     assert (record["functional_percent"], record["line_percent"], record["toggle_percent"]) == (100.0, 100.0, 100.0)
     assert (record["bits"], record["bits_proved_constant"], record["bits_waived"]) == (258, 16, 0)
-    assert (paths.reports() / report.PICTURE).stat().st_size > 1000
+    assert (paths.reports() / coverage.PICTURE).stat().st_size > 1000
     runs = list(paths.runs().glob("*/*"))
     assert bitpath("coverage", "element_map")[0] == 0
     assert list(paths.runs().glob("*/*")) == runs
@@ -315,18 +318,18 @@ def test_a_unit_whole(bitpath, in_process):
 def test_a_list_shrinks_only_aloud_and_never_below_its_goal(bitpath, in_process, monkeypatch, tmp_path):
     """Runs the command on faked measurements: a missed bin, a list that shrinks, and hit bins that the list lacks."""
     numbers = ("bins", "lines", "lines_waived", "bits", "bits_waived", "bits_proved_constant", "waived")
-    percents = dict.fromkeys(report.KINDS, 100.0)
+    percents = dict.fromkeys(coverage.KINDS, 100.0)
 
     def measured(found):
         record = dict.fromkeys(numbers, 1) | percents
         record["functional_percent"] = percent(found.covered, found.total)
         monkeypatch.setattr(
-            "bitpath.sim.campaigns.coverage.measure.measure",
+            "bitpath.sim.campaigns.coverage.measure",
             lambda unit, *_: Coverage(found, {"unit": unit} | record, ()),
         )
 
     monkeypatch.setattr("bitpath.sim.engine.tools.require_extra", lambda extra: None)
-    monkeypatch.setattr(report, "draw", lambda records, file: None)
+    monkeypatch.setattr(coverage, "draw", lambda records, file: None)
     monkeypatch.setattr(bins, "VERIF", tmp_path)
     whole = frozenset({"a", "b"})
     measured(bins.Bins({"good": whole}, {"good": whole}))
@@ -345,7 +348,7 @@ def test_a_list_shrinks_only_aloud_and_never_below_its_goal(bitpath, in_process,
     measured(bins.Bins({"good": whole}, {"good": whole}))
     status, out, _ = bitpath("coverage", "psum")
     assert (status, "psum: bins hit that its list does not hold: 1; UPDATE=1 writes them" in out) == (0, True)
-    monkeypatch.setattr("bitpath.sim.campaigns.coverage.measure.measure", Mock(side_effect=OSError("the disk is full")))
+    monkeypatch.setattr("bitpath.sim.campaigns.coverage.measure", Mock(side_effect=OSError("the disk is full")))
     status, out, _ = bitpath("coverage", "psum", "dot16")
     assert (status, out.splitlines()[-2:]) == (1, ["psum: the disk is full", "dot16: the disk is full"])
-    assert json.loads((paths.reports() / report.REPORT).read_text()) == []
+    assert json.loads((paths.reports() / coverage.REPORT).read_text()) == []

@@ -5,8 +5,8 @@ from itertools import product
 
 import pytest
 
-from bitpath.sim.campaigns.circuits.aiger import Graph
-from bitpath.sim.campaigns.mutation.difference import Differences
+from bitpath.sim.campaigns.circuits import Graph
+from bitpath.sim.campaigns.mutation.equivalence import Differences
 
 INPUTS, LATCHES, NAMES = 4, 2, "abcd"
 

@@ -7,9 +7,9 @@ from unittest.mock import Mock
 import pytest
 from click.testing import CliRunner
 
-from bitpath.sim.campaigns.formal import btor, induction, prove, run, table, unroll
-from bitpath.sim.commands import formal
-from bitpath.sim.engine import journal, paths, tools
+from bitpath.sim.campaigns import formal, unroll
+from bitpath.sim.commands.formal import command
+from bitpath.sim.engine import cache, paths, tools
 from bitpath.sim.engine.errors import MissingToolError, SimulationError
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.properties import PROPERTIES
@@ -37,9 +37,9 @@ def answers(tmp_path, monkeypatch, in_process, elsewhere):
         return given.get(task.name, REFUTED if task.sabotaged else PROVED)
 
     monkeypatch.setattr(tools, "require_extra", lambda name: None)
-    monkeypatch.setattr(run, "emitted", lambda task: b"")
-    monkeypatch.setattr(run, "design_key", lambda task, design: f"key of {task.name}")
-    monkeypatch.setattr(run, "answer", answer)
+    monkeypatch.setattr(formal, "emitted", lambda task: b"")
+    monkeypatch.setattr(formal, "design_key", lambda task, design: f"key of {task.name}")
+    monkeypatch.setattr(formal, "answer", answer)
     return given, asked
 
 
@@ -50,15 +50,15 @@ def test_answers_are_kept_and_one_that_says_nothing_is_asked_for_again_with_more
     reports of an earlier run, are ignored."""
     given, asked = answers
     given["delay_2"] = status
-    proofs, failures = run.prove(SMALL, 10)
+    proofs, failures = formal.prove(SMALL, 10)
     assert not failures
     assert [proof.good for proof in proofs] == [True, False]
     assert asked() == ["align_4_to_7_sticky", "align_4_to_7_sticky-sabotaged", "delay_2", "delay_2-sabotaged"]
-    run.prove(SMALL, 10)
-    run.prove(SMALL, 5)
+    formal.prove(SMALL, 10)
+    formal.prove(SMALL, 5)
     assert asked() == []
     given["delay_2"] = PROVED
-    proofs, _ = run.prove(SMALL, 20)
+    proofs, _ = formal.prove(SMALL, 20)
     assert asked() == ["delay_2"]
     assert all(proof.good for proof in proofs)
 
@@ -66,18 +66,18 @@ def test_answers_are_kept_and_one_that_says_nothing_is_asked_for_again_with_more
 @covers("formal.resumed")
 def test_a_line_that_an_interruption_cut_is_asked_for_again(answers):
     _, asked = answers
-    run.prove(SMALL[:1], 10)
-    text = run.answers_file().read_text()
-    run.answers_file().write_text(text[:-20])
-    cut = journal.read(run.answers_file())
+    formal.prove(SMALL[:1], 10)
+    text = formal.answers_file().read_text()
+    formal.answers_file().write_text(text[:-20])
+    cut = cache.read(formal.answers_file())
     asked()
-    run.prove(SMALL[:1], 10)
+    formal.prove(SMALL[:1], 10)
     assert len(cut) == len(asked()) == 1
 
 
 def failed(unit):
     """Return what the command prints on a unit that is not proved."""
-    result = CliRunner().invoke(formal.command, [unit])
+    result = CliRunner().invoke(command, [unit])
     assert result.exit_code == 1
     return result.output
 
@@ -87,7 +87,7 @@ def test_the_command_reports_and_fails_unless_all_is_proved_and_caught(answers):
     """The command fails unless every property is proved and every sabotage refuted, and prints the inputs that refute
     one."""
     given, _ = answers
-    good = CliRunner().invoke(formal.command, ["align"])
+    good = CliRunner().invoke(command, ["align"])
     assert good.exit_code == 0, good.output
     assert "11 of 11 properties proved, 11 of 11 sabotages caught" in good.output
     record = json.loads((paths.reports() / "formal.json").read_text())[0]
@@ -102,7 +102,7 @@ def test_the_command_reports_and_fails_unless_all_is_proved_and_caught(answers):
     unknown = failed("ring")
     assert "ring_4: unknown in 1.5 s; sabotage NOT caught (unknown) in 1.5 s" in unknown
     assert "0 of 1 properties proved, 0 of 1 sabotages caught" in unknown
-    run.answers_file().unlink()
+    formal.answers_file().unlink()
     given |= {"ring_4": PROVED, "ring_4-sabotaged": PROVED}
     missed = failed("ring")
     assert "sabotage NOT caught (proved)" in missed
@@ -118,7 +118,7 @@ def fail(monkeypatch):
             raise OSError("no space left on device")
         return b""
 
-    return lambda name: monkeypatch.setattr(run, "emitted", partial(emitted, name))
+    return lambda name: monkeypatch.setattr(formal, "emitted", partial(emitted, name))
 
 
 @covers("formal.failures", "The figures of a failed run must not look like those of a complete one")
@@ -126,16 +126,16 @@ def test_a_tool_that_fails_loses_nothing_of_the_others(answers, fail):
     """A tool failure on one property leaves the others intact; without a solver the report stays and a message names
     the install command; units may be given by either name."""
     fail("delay_2")
-    proofs, failures = run.prove(SMALL, 10)
+    proofs, failures = formal.prove(SMALL, 10)
     assert [proof.of.name for proof in proofs] == ["align_4_to_7_sticky"]
     assert failures == ["delay_2: no space left on device"]
-    assert len(journal.read(run.answers_file())) == 3
+    assert len(cache.read(formal.answers_file())) == 3
 
 
 @covers("formal.failures")
 def test_the_report_keeps_other_units_and_says_what_failed(answers, fail):
-    assert CliRunner().invoke(formal.command, ["align"]).exit_code == 0
-    assert CliRunner().invoke(formal.command, ["common.delay"]).exit_code == 0
+    assert CliRunner().invoke(command, ["align"]).exit_code == 0
+    assert CliRunner().invoke(command, ["common.delay"]).exit_code == 0
     fail("delay_2-sabotaged")
     failed("common.delay")
     records = json.loads((paths.reports() / "formal.json").read_text())
@@ -146,18 +146,18 @@ def test_the_report_keeps_other_units_and_says_what_failed(answers, fail):
 
 @covers("formal.failures")
 def test_without_solvers_the_report_stays_as_it_is(answers, monkeypatch):
-    CliRunner().invoke(formal.command, ["common.delay"])
+    CliRunner().invoke(command, ["common.delay"])
     before = (paths.reports() / "formal.json").read_text()
     monkeypatch.setattr(tools, "require_extra", Mock(side_effect=MissingToolError("Bitwuzla is not there")))
-    assert isinstance(CliRunner().invoke(formal.command, ["common.delay"]).exception, MissingToolError)
+    assert isinstance(CliRunner().invoke(command, ["common.delay"]).exception, MissingToolError)
     assert (paths.reports() / "formal.json").read_text() == before
 
 
 @covers("formal.resumed")
 def test_an_interrupted_run_leaves_nothing_of_before_in_the_report(answers, monkeypatch):
-    CliRunner().invoke(formal.command, ["common.delay"])
-    monkeypatch.setattr(run, "finished", Mock(side_effect=KeyboardInterrupt))
-    CliRunner().invoke(formal.command, ["common.delay"])
+    CliRunner().invoke(command, ["common.delay"])
+    monkeypatch.setattr(formal, "finished", Mock(side_effect=KeyboardInterrupt))
+    CliRunner().invoke(command, ["common.delay"])
     assert json.loads((paths.reports() / "formal.json").read_text()) == []
 
 
@@ -172,41 +172,41 @@ def test_symbiyosys_must_end_as_it_says(ended, said, tmp_path, monkeypatch):
         (folder / "induction" / "status").write_text(said)
         return ended
 
-    monkeypatch.setattr(induction.process, "run_logged", run_logged)
+    monkeypatch.setattr(formal.process, "run_logged", run_logged)
     with pytest.raises(SimulationError, match=r"(?s)SymbiYosys failed; log: .*no such module"):
-        induction.induct(tmp_path, 2, 10)
+        formal.induct(tmp_path, 2, 10)
 
 
 @covers("formal.resumed")
 def test_what_an_earlier_run_left_answers_nothing(monkeypatch, elsewhere):
-    task = prove.Task(PROPERTIES["delay_2"], sabotaged=False)
+    task = formal.Task(PROPERTIES["delay_2"], sabotaged=False)
     stale = task.folder / "work" / "induction"
     stale.mkdir(parents=True)
     (stale / "status").write_text("PASS 0 0")
-    monkeypatch.setattr(induction.process, "run_logged", lambda command, *, log, **limits: log.write_text("died") and 0)
+    monkeypatch.setattr(formal.process, "run_logged", lambda command, *, log, **limits: log.write_text("died") and 0)
     with pytest.raises(SimulationError, match="SymbiYosys failed"):
-        prove.answer(task, b"design", 10)
+        formal.answer(task, b"design", 10)
     assert (task.folder / "work" / "design.il").read_bytes() == b"design"
 
 
 @covers("formal.resumed")
 def test_a_damaged_line_of_the_journal_is_left_out(answers):
-    journal.append(run.answers_file(), {"task": "delay_2"})
-    _, failures = run.prove(SMALL, 10)
+    cache.append(formal.answers_file(), {"task": "delay_2"})
+    _, failures = formal.prove(SMALL, 10)
     assert not failures
 
 
 @covers("formal.failures")
 def test_units_go_by_either_name_and_unknown_ones_are_said():
     properties = list(PROPERTIES.values())
-    assert run.select(properties, ()) == properties
-    assert run.select(properties, ("align",)) == run.select(properties, ("common.align",))
-    assert {each.unit for each in run.select(properties, ("command_check",))} == {
+    assert formal.select(properties, ()) == properties
+    assert formal.select(properties, ("align",)) == formal.select(properties, ("common.align",))
+    assert {each.unit for each in formal.select(properties, ("command_check",))} == {
         "tensix.command_check",
         "aie_ml_v2.command_check",
     }
     with pytest.raises(ValueError, match=r"no property of a unit 'speed', known are aie_ml_v2\.access_decode, "):
-        run.select(properties, ("speed",))
+        formal.select(properties, ("speed",))
 
 
 @covers("formal.failures")
@@ -214,7 +214,7 @@ def test_units_go_by_either_name_and_unknown_ones_are_said():
 def test_every_solver_is_asked_for(module, what, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == module else name)
     with pytest.raises(MissingToolError, match=rf"^{what} is not in .*run: pip install 'bitpath\[formal\]'"):
-        CliRunner().invoke(formal.command, catch_exceptions=False)
+        CliRunner().invoke(command, catch_exceptions=False)
 
 
 @covers("formal.engines")
@@ -230,15 +230,15 @@ def test_the_netlist_is_read():
 9 next 1 3 5
 10 output 7 ok
 """
-    netlist = btor.read(text)
+    netlist = unroll.read(text)
     assert netlist.names == {2: "a", 3: "r"}
     assert netlist.following == {3: 5}
     assert netlist.outputs == {"ok": 7}
-    assert netlist.nodes[5] == btor.Node("add", 4, (-2, 3))
-    assert netlist.nodes[4] == btor.Node("const", 4, (10,))
-    assert netlist.nodes[8] == btor.Node("slice", 1, (5, 3, 3))
+    assert netlist.nodes[5] == unroll.Node("add", 4, (-2, 3))
+    assert netlist.nodes[4] == unroll.Node("const", 4, (10,))
+    assert netlist.nodes[8] == unroll.Node("slice", 1, (5, 3, 3))
     with pytest.raises(ValueError, match="array"):
-        btor.read("1 sort bitvec 4\n2 sort array 1 1\n")
+        unroll.read("1 sort bitvec 4\n2 sort array 1 1\n")
 
 
 @covers("formal.engines")
@@ -250,12 +250,12 @@ def test_a_witness_gives_the_inputs_of_each_cycle():
         {"path": ["\\state"], "width": 1, "offset": 6, "init_only": True},
     ]
     witness = {"signals": signals, "steps": [{"bits": "1001110"}, {"bits": "10?00"}]}
-    assert induction.trace(witness) == [{"a": 1, "b": 0b0011}, {"a": 0, "b": 0b0100}]
+    assert formal.trace(witness) == [{"a": 1, "b": 0b0011}, {"a": 0, "b": 0b0100}]
 
 
 @covers("formal.table")
 def test_the_list_has_every_property_once():
-    lines = table.listing(list(PROPERTIES.values())).splitlines()[2:]
+    lines = formal.listing(list(PROPERTIES.values())).splitlines()[2:]
     assert sorted(line.split("|")[2].strip() for line in lines) == sorted(PROPERTIES)
 
 
@@ -264,12 +264,12 @@ def test_the_list_has_every_property_once():
 def test_both_engines_prove_and_refute(elsewhere):
     """Bitwuzla and SymbiYosys prove two small properties and refute their sabotages with inputs; a query that the
     solver gives up is unknown, one that takes too long is undecided."""
-    proofs, failures = run.prove(SMALL, 100)
+    proofs, failures = formal.prove(SMALL, 100)
     assert not failures
     assert all(proof.good for proof in proofs)
     assert all(proof.sabotaged["counterexample"] for proof in proofs)
-    again, _ = run.prove(SMALL, 100)
-    assert len(journal.read(run.answers_file())) == 4
+    again, _ = formal.prove(SMALL, 100)
+    assert len(cache.read(formal.answers_file())) == 4
     assert [proof.record() for proof in again] == [proof.record() for proof in proofs]
 
 
@@ -303,12 +303,12 @@ def test_what_the_solver_gives_up_is_neither_proved_nor_refuted(monkeypatch):
 
     make = bitwuzla.Options
     monkeypatch.setattr(bitwuzla, "Options", hasty)
-    assert unroll.decide(btor.read(HARD), 0) == {"status": "unknown"}
+    assert unroll.decide(unroll.read(HARD), 0) == {"status": "unknown"}
 
 
 @covers("formal.engines")
 @pytest.mark.deep
 def test_what_takes_too_long_is_undecided(elsewhere):
     for each in SMALL:
-        task = prove.Task(each, sabotaged=False)
-        assert prove.answer(task, prove.emitted(task), 0.01)["status"] == "undecided"
+        task = formal.Task(each, sabotaged=False)
+        assert formal.answer(task, formal.emitted(task), 0.01)["status"] == "undecided"

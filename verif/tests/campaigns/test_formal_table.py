@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 import bitpath.rtl
 import bitpath.verif
-from bitpath.sim.campaigns.formal.sabotage import changed_source
+from bitpath.sim.campaigns.emission import changed_source
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Engine, file_of
 from bitpath.verif.kit.testplan import covers

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from bitpath.sim.campaigns.agreement import flat, gates
+from bitpath.sim.campaigns import gates
 from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.study.synth import library
+from bitpath.sim.study import synth
 from bitpath.verif.kit.testplan import covers
 
 
@@ -27,7 +27,7 @@ def play(tmp_path):
     def played(steps, **modules):
         file = tmp_path / "netlist.json"
         file.write_text(json.dumps({"modules": modules}))
-        netlist = flat.read(file, "top")
+        netlist = gates.read(file, "top")
         inputs = [name for name in netlist.inputs if name != "clk"]
         found = gates.play(netlist, inputs, list(netlist.outputs), [[step[name] for name in inputs] for step in steps])
         return [dict(zip(netlist.outputs, values, strict=True)) for values in found]
@@ -52,7 +52,7 @@ def test_a_cell_does_what_the_library_says(kind, ones, play):
     """A netlist is simulated by the library's definitions of cells, flip-flops and memories; a cell without model, a
     second clock, a net with two drivers and a loop are refused."""
     name = kind.partition("_")[0]
-    letters = next(each.inputs for each in library.CELLS if each.name == name)
+    letters = next(each.inputs for each in synth.CELLS if each.name == name)
     inputs = list(range(2, 2 + len(letters)))
     top = module(
         {"i": inputs}, {"o": [9]}, cell(kind, **{at: [bit] for at, bit in zip(letters, inputs, strict=True)}, Y=[9])
@@ -73,7 +73,7 @@ def test_gates_come_in_the_order_of_their_inputs(play):
 
 @covers("agreement.gates")
 def test_flip_flops_begin_at_zero_and_take_what_was_before_the_edge(play):
-    shift = [cell(library.FLIP_FLOP, CK=[2], D=[bit], Q=[bit + 1]) for bit in (3, 4)]
+    shift = [cell(synth.FLIP_FLOP, CK=[2], D=[bit], Q=[bit + 1]) for bit in (3, 4)]
     top = module({"clk": [2], "i": [3]}, {"o": [4, 5]}, *shift)
     given = [1, 0, 1, 1]
     assert [said["o"] for said in play([{"i": bit} for bit in given], top=top)] == [0, 1, 2, 1]
@@ -85,7 +85,7 @@ def test_each_placement_of_a_module_has_a_state_of_its_own(play):
         {"clk": [2], "en": [3]},
         {"q": [5], "same": [3]},
         cell("xor2_x1", A=[3], B=[5], Y=[4]),
-        cell(library.FLIP_FLOP, CK=[2], D=[4], Q=[5]),
+        cell(synth.FLIP_FLOP, CK=[2], D=[4], Q=[5]),
     )
     top = module(
         {"clk": [2], "i": [3, 4]},
@@ -106,7 +106,7 @@ def memory(**changed):
     ports = {"WR_CLK": [2, 2], "WR_ADDR": [3, 4, 5, 6], "WR_DATA": [7, 8, 9, 10], "WR_EN": [11, 12, 13, 13]}
     ports |= {"RD_ADDR": [14, 15], "RD_DATA": [16, 17], "RD_CLK": ["x"]}
     inputs = {"clk": [2], "at": [3, 4, 5, 6], "data": [7, 8, 9, 10], "enable": [11, 12, 13], "read": [14, 15]}
-    return module(inputs, {"o": [16, 17]}, cell(flat.MEMORY, parameters, **ports))
+    return module(inputs, {"o": [16, 17]}, cell(gates.MEMORY, parameters, **ports))
 
 
 @covers("agreement.gates")
@@ -135,7 +135,7 @@ def wired(*cells, clk=False):
 
 
 NO_MEMORY, UNDRIVEN = "no model of the netlist's memory", "read and driven by nothing"
-FLIP_FLOP = library.FLIP_FLOP
+FLIP_FLOP = synth.FLIP_FLOP
 
 
 @covers("agreement.gates")

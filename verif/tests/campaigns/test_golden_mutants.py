@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from bitpath.sim.campaigns.mutation import golden
-from bitpath.sim.campaigns.mutation.golden_faults import apply, draw_faults, possible_faults
+from bitpath.sim.campaigns.mutation.golden import apply, draw_faults, possible_faults
 from bitpath.sim.campaigns.mutation.verdicts import BROKEN, KILLED, SURVIVED
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.verif.kit.testplan import covers

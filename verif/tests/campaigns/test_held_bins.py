@@ -11,7 +11,7 @@ import pytest
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS
 from bitpath.rtl.units import UNITS
-from bitpath.sim.campaigns.coverage.measure import SEED
+from bitpath.sim.campaigns.coverage import SEED
 from bitpath.sim.engine import bins
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.aie_ml_v2.convert import mx_convert as aie_convert

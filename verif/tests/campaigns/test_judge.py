@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from bitpath.sim.campaigns.mutation import judge as judging
+from bitpath.sim.campaigns.mutation import judge
 from bitpath.sim.campaigns.mutation.equivalence import Proof
-from bitpath.sim.campaigns.mutation.traffic import Difference
+from bitpath.sim.campaigns.mutation.judge import Difference
 from bitpath.sim.campaigns.mutation.verdicts import BROKEN, EQUIVALENT, KILLED, SURVIVED, Ledger
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.verif.kit.testplan import covers
@@ -26,7 +26,7 @@ class Built:
     config: object = None
 
 
-class Session(judging._Session):
+class Session(judge._Session):
     """One whose replay and bench say what they are told to.
 
     Parameters
@@ -68,21 +68,21 @@ class Session(judging._Session):
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(judging, "record", lambda host, seed: TRAFFIC)
+    monkeypatch.setattr(judge, "record", lambda host, seed: TRAFFIC)
     # Run the items one after the other.
-    monkeypatch.setattr(judging, "side_by_side", lambda what, items, call, progress: ((i, call(i)) for i in items))
+    monkeypatch.setattr(judge, "side_by_side", lambda what, items, call, progress: ((i, call(i)) for i in items))
 
 
 def test_kills_of_the_replay_count_where_the_bench_finds_those_chosen():
     session = Session(COMPARED)
     session.work()
     assert sorted(session.found) == [(KILLED, "bench")] * 3 + [(KILLED, "replay")] * 5
-    assert sum("confirmed" in each for each in session.ledger.entries.values()) == judging.CONFIRMED
+    assert sum("confirmed" in each for each in session.ledger.entries.values()) == judge.CONFIRMED
 
 
 @covers("mutation.honest")
 def test_a_bench_that_passes_one_judges_all():
-    chosen = random.Random(1).sample([*COMPARED], judging.CONFIRMED)
+    chosen = random.Random(1).sample([*COMPARED], judge.CONFIRMED)
     session = Session(COMPARED, passing=[chosen[-1]])
     session.work()
     assert sorted(session.found) == [(KILLED, "bench")] * 7 + [(SURVIVED, "no proof")]
@@ -108,7 +108,7 @@ def test_no_more_are_confirmed_when_a_run_goes_on():
         Session(COMPARED, stops=2).work()
     session = Session(COMPARED)
     session.work()
-    assert sum("confirmed" in each for each in session.ledger.entries.values()) == judging.CONFIRMED
+    assert sum("confirmed" in each for each in session.ledger.entries.values()) == judge.CONFIRMED
 
 
 @covers("mutation.honest")

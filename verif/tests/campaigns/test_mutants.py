@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from bitpath.rtl.units import UNITS
-from bitpath.sim.campaigns.mutation import hosts, netlist, traffic
+from bitpath.sim.campaigns.mutation import hosts, judge
 from bitpath.sim.campaigns.mutation.hosts import HOSTS, Host
 from bitpath.sim.engine import tools
 from bitpath.sim.engine.errors import SimulationError
@@ -27,7 +27,7 @@ mutate -mode const1 -module top -cell $8 -port D -portbit 1 -src rtl/a.py:2
 def listed(monkeypatch):
     """Return the mutants of the component whose lines are 3 and 4 of rtl/a; others are of the one before, and of rtl/b."""
     monkeypatch.setattr(hosts, "definitions", lambda file: ([0, 1, 3], ["", "Before", "Lane"]))
-    return netlist.read_list(LIST, "rtl/a:Lane")
+    return hosts.read_list(LIST, "rtl/a:Lane")
 
 
 def test_the_list_is_read_without_clocks(listed):
@@ -39,7 +39,7 @@ def test_the_list_is_read_without_clocks(listed):
 
 
 def test_a_netlist_takes_all_mutants_numbered_from_1(listed):
-    script = netlist.mutating(listed, "out.v").splitlines()
+    script = hosts.mutating(listed, "out.v").splitlines()
     assert script[1].endswith("-portbit 0 -ctrl mutsel 2 1")
     assert script[3].endswith("-port D -portbit 1 -ctrl mutsel 2 3")
     assert script[4:] == ["pmuxtree", "setundef -init -zero", "write_rtlil mutants.il", "write_verilog -noattr out.v"]
@@ -51,23 +51,23 @@ def test_a_register_that_starts_at_1_has_no_mutant_behind_it():
         "module \\lane\n  attribute \\init 2'10\n  wire width 2 \\q\nend\nmodule \\top\n  attribute \\init 1'0\nend\n"
     )
     at_q, at_d, elsewhere = (
-        netlist.Mutant("inv", module, "$1", port, 0, None, "rtl/a.py:1")
+        hosts.Mutant("inv", module, "$1", port, 0, None, "rtl/a.py:1")
         for module, port in (("lane", "Q"), ("lane", "D"), ("\\top", "Q"))
     )
-    netlist._refuse_starts_at_one(text, [at_d, elsewhere])
+    hosts._refuse_starts_at_one(text, [at_d, elsewhere])
     with pytest.raises(SimulationError, match=r"a register of lane starts at 1"):
-        netlist._refuse_starts_at_one(text, [at_d, at_q])
+        hosts._refuse_starts_at_one(text, [at_d, at_q])
 
 
 @covers("mutation.draw")
 def test_lines_take_turns_and_the_seed_decides():
-    mutants = [netlist.Mutant("inv", "m", f"${k}", "A", k, None, f"rtl/a.py:{1 if k < 90 else 2}") for k in range(100)]
-    drawn = netlist.draw(mutants, 20, 5)
+    mutants = [hosts.Mutant("inv", "m", f"${k}", "A", k, None, f"rtl/a.py:{1 if k < 90 else 2}") for k in range(100)]
+    drawn = hosts.draw(mutants, 20, 5)
     assert len({mutant.cell for mutant in drawn}) == 20
     assert sum(mutant.source == "rtl/a.py:2" for mutant in drawn) == 10
-    assert drawn == netlist.draw(mutants, 20, 5)
-    assert drawn != netlist.draw(mutants, 20, 6)
-    assert sorted(netlist.draw(mutants, 1000, 5), key=lambda mutant: mutant.bit) == mutants
+    assert drawn == hosts.draw(mutants, 20, 5)
+    assert drawn != hosts.draw(mutants, 20, 6)
+    assert sorted(hosts.draw(mutants, 1000, 5), key=lambda mutant: mutant.bit) == mutants
 
 
 @covers("mutation.draw")
@@ -128,7 +128,7 @@ module \\top
   end
 end
 """
-    assert netlist.copies(text, "top") == {"top": 1, "row": 2, "lane": 5}
+    assert hosts.copies(text, "top") == {"top": 1, "row": 2, "lane": 5}
 
 
 def test_a_units_cells_are_counted_by_component():
@@ -143,7 +143,7 @@ def test_a_units_cells_are_counted_by_component():
 
 def test_hosts_are_units_with_benches():
     for host in HOSTS:
-        assert module_file(traffic.bench_module(host)).is_file()
+        assert module_file(judge.bench_module(host)).is_file()
         assert isinstance(host.config, UNITS[host.unit].config_type)
 
 
@@ -200,23 +200,23 @@ def test_every_common_component_with_cells_of_its_own_is_a_target():
 
 @pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.unit)
 def test_a_benchs_settings_are_those_of_its_coverage(host):
-    settings = traffic.bench_settings(host)
+    settings = judge.bench_settings(host)
     assert UNITS[host.unit].covered.env.items() <= settings.items()
-    assert 0 <= int(settings["BITPATH_CASES"]) <= max(traffic.MOST_CASES, host.cases or 0)
+    assert 0 <= int(settings["BITPATH_CASES"]) <= max(judge.MOST_CASES, host.cases or 0)
 
 
 @covers("mutation.resumed")
 def test_a_key_has_what_decides(monkeypatch):
-    own = traffic.bench_key(HOSTS[0])
+    own = judge.bench_key(HOSTS[0])
     monkeypatch.setenv("BITPATH_SHIFTS", "1")
-    assert traffic.bench_key(HOSTS[0]) != own
+    assert judge.bench_key(HOSTS[0]) != own
     monkeypatch.delenv("BITPATH_SHIFTS")
     monkeypatch.setattr(tools, "library_versions", lambda: {"numpy": "0"})
-    assert traffic.bench_key(HOSTS[0]) != own
+    assert judge.bench_key(HOSTS[0]) != own
     monkeypatch.undo()
-    assert traffic.bench_key(HOSTS[0]) == own
-    monkeypatch.setattr(traffic, "_bench_files", lambda host: (traffic.REPLAY,))
-    assert traffic.bench_key(HOSTS[0]) != own
+    assert judge.bench_key(HOSTS[0]) == own
+    monkeypatch.setattr(judge, "_bench_files", lambda host: (judge.REPLAY,))
+    assert judge.bench_key(HOSTS[0]) != own
 
 
 def test_a_bench_is_known_by_what_it_imports():
@@ -239,7 +239,7 @@ def test_the_replay_knows_streams_from_other_outputs():
         inputs=(port("rst"), port("i__payload", 40), port("i__valid"), port("o__ready")),
         outputs=(port("i__ready"), port("o__payload", 8), port("o__valid"), port("always__payload"), port("flag")),
     )
-    table = traffic.ports_table(ports)
+    table = judge.ports_table(ports)
     kinds = [
         line.strip().removesuffix(",") for line in table.split("KINDS[] = {")[1].split("};")[0].split("\n") if line
     ]

@@ -8,14 +8,12 @@ from types import SimpleNamespace
 import pytest
 
 from bitpath.rtl.units import UNITS
-from bitpath.sim.campaigns.circuits.aiger import constant_outputs
-from bitpath.sim.campaigns.coverage import prove
-from bitpath.sim.campaigns.coverage.measure import measure
-from bitpath.sim.campaigns.coverage.netlist import DESIGN, Net, read_netlist
-from bitpath.sim.campaigns.coverage.points import parse
-from bitpath.sim.campaigns.coverage.prove import constant_nets, hollow, with_output
+from bitpath.sim.campaigns import constants
+from bitpath.sim.campaigns.circuits import constant_outputs
+from bitpath.sim.campaigns.constants import DESIGN, Net, constant_nets, hollow, read_netlist, with_output
+from bitpath.sim.campaigns.coverage import measure, parse
 from bitpath.sim.engine import paths
-from bitpath.sim.engine.yosys import YosysTimeoutError
+from bitpath.sim.engine.process import YosysTimeoutError
 from bitpath.verif.kit.testplan import covers
 
 RTLIL = """module \\top
@@ -63,8 +61,8 @@ def test_a_graph_that_a_time_out_cut_proves_nothing(tmp_path, monkeypatch):
             (folder / graph).write_bytes(b"aig 6 1 0 1 5\n1")
             raise YosysTimeoutError("late")
 
-    monkeypatch.setattr(prove, "require_run", run)
-    assert prove._answers(SimpleNamespace(folder=design), "top", {}, {net: [("i", 0)]}) == (
+    monkeypatch.setattr(constants, "require_yosys", run)
+    assert constants._answers(SimpleNamespace(folder=design), "top", {}, {net: [("i", 0)]}) == (
         {net: frozenset()},
         False,
     )
@@ -116,7 +114,7 @@ def test_what_is_constant_for_long_but_not_for_ever_is_not_proved(tmp_path, else
 @covers("coverage.constant")
 @pytest.mark.deep
 def test_what_is_left_out_of_a_large_design_gives_anything(tmp_path, monkeypatch, elsewhere):
-    monkeypatch.setattr(prove, "MOST_BITS", WITHOUT_PASS)
+    monkeypatch.setattr(constants, "MOST_BITS", WITHOUT_PASS)
     verilog = tmp_path / "top.v"
     verilog.write_text(COUNTERS.replace("{2'b0, j}", "{2'b0, j & p[0]}"))
     netlist = read_netlist(verilog, "top")
@@ -125,14 +123,14 @@ def test_what_is_left_out_of_a_large_design_gives_anything(tmp_path, monkeypatch
     assert netlist.too_large("top", {"pass", "top"}, WITHOUT_PASS) == {"pass"}
     asked = {netlist.net(*name): name[1] for name in (("pass", "inner"), ("top", "sum[1]"), ("top", "sum[2]"))}
     assert constant_nets(netlist, asked) == {netlist.net("top", "sum[2]"): {0}}
-    monkeypatch.setattr(prove, "MOST_BITS", 1000)
+    monkeypatch.setattr(constants, "MOST_BITS", 1000)
     assert constant_nets(netlist, asked).keys() == {netlist.net("pass", "inner"), netlist.net("top", "sum[2]")}
 
 
 @pytest.mark.deep
 def test_what_is_proved_of_a_module_that_is_left_out_holds_outside(tmp_path, monkeypatch, elsewhere):
     """Both instances have an output that is 0 for any input, which keeps the sum below 2."""
-    monkeypatch.setattr(prove, "MOST_BITS", WITHOUT_PASS)
+    monkeypatch.setattr(constants, "MOST_BITS", WITHOUT_PASS)
     verilog = tmp_path / "top.v"
     text = COUNTERS.replace("input i, output o);", "input i, output o, output none);")
     text = text.replace("assign o = inner;", "assign o = inner;\n  assign none = (i ^ o) == 0;")
@@ -151,7 +149,7 @@ def test_what_is_proved_of_a_module_that_is_left_out_holds_outside(tmp_path, mon
 @pytest.mark.deep
 def test_a_large_module_of_a_large_design_is_asked_by_itself_and_in_its_place(tmp_path, monkeypatch, elsewhere):
     """A counter is never five and six at once, whatever its last number is, and never six in a place where that is five."""
-    monkeypatch.setattr(prove, "MOST_BITS", 20)
+    monkeypatch.setattr(constants, "MOST_BITS", 20)
     verilog = tmp_path / "top.v"
     verilog.write_text(COUNTERS.replace("assign six", "wire both = five & count == 6;\n  assign six"))
     netlist = read_netlist(verilog, "top")

@@ -5,10 +5,9 @@ import json
 import pytest
 from rich.console import Console
 
-from bitpath.sim.campaigns.mutation import reasons, rows, sweep, table
-from bitpath.sim.campaigns.mutation.golden import COMPARISONS, Sabotage
-from bitpath.sim.campaigns.mutation.golden_faults import Fault
-from bitpath.sim.campaigns.mutation.netlist import Mutant
+from bitpath.sim.campaigns.mutation import sweep, verdicts
+from bitpath.sim.campaigns.mutation.golden import COMPARISONS, Fault, Sabotage
+from bitpath.sim.campaigns.mutation.hosts import Mutant
 from bitpath.sim.campaigns.mutation.verdicts import (
     BROKEN,
     EQUIVALENT,
@@ -38,7 +37,7 @@ def ledger(key, count, again=False):
     return Ledger(TARGET, key, count, lambda: key, again=again)
 
 
-def judged(*verdicts):
+def judged(*kinds):
     """Return one mutant per verdict, each in a line of its own."""
     return Judged(
         target=TARGET,
@@ -46,8 +45,8 @@ def judged(*verdicts):
         config={},
         digest="12345678",
         possible=99,
-        mutants=tuple(mutant(line) for line, _ in enumerate(verdicts, 1)),
-        verdicts=tuple(Verdict(each, "") for each in verdicts),
+        mutants=tuple(mutant(line) for line, _ in enumerate(kinds, 1)),
+        verdicts=tuple(Verdict(each, "") for each in kinds),
         confirmed=None,
         seed=1,
         seconds=2.0,
@@ -131,43 +130,43 @@ def test_what_is_done_side_by_side_is_kept_up_to_the_failure():
 
 @covers("mutation.honest")
 def test_the_record_has_every_count(monkeypatch):
-    record = table.record_of(judged(KILLED, KILLED, EQUIVALENT, SURVIVED))
+    record = verdicts.record_of(judged(KILLED, KILLED, EQUIVALENT, SURVIVED))
     assert record | {"unit": "golden", "mutants": 4, "killed": 2, "equivalent": 1, "survived": 1} == record
-    assert table.score(record) == pytest.approx(200 / 3)
+    assert verdicts.score(record) == pytest.approx(200 / 3)
     without = "1 survivors have no reason"
-    assert table.complaints([record]) == [f"golden/arrays/codec.py: {without}"]
-    assert table.complaints([record | {"target": "rtl/common/arithmetic/align"}]) == [
+    assert verdicts.complaints([record]) == [f"golden/arrays/codec.py: {without}"]
+    assert verdicts.complaints([record | {"target": "rtl/common/arithmetic/align"}]) == [
         "rtl/common/arithmetic/align: 66.7 % die, at least 95 % must",
         f"rtl/common/arithmetic/align: {without}",
     ]
-    assert table.complaints([table.record_of(judged(KILLED, EQUIVALENT))]) == []
-    assert table.score(table.record_of(judged(EQUIVALENT))) == 100.0
+    assert verdicts.complaints([verdicts.record_of(judged(KILLED, EQUIVALENT))]) == []
+    assert verdicts.score(verdicts.record_of(judged(EQUIVALENT))) == 100.0
     # A mutant that the simulator cannot run is not killed and needs a reason, like a survivor.
-    broken = table.record_of(judged(KILLED, BROKEN))
-    assert table.score(broken) == 50.0
-    assert table.complaints([broken]) == [f"golden/arrays/codec.py: {without}"]
-    assert table.complaints([table.record_of(judged())]) == [
+    broken = verdicts.record_of(judged(KILLED, BROKEN))
+    assert verdicts.score(broken) == 50.0
+    assert verdicts.complaints([broken]) == [f"golden/arrays/codec.py: {without}"]
+    assert verdicts.complaints([verdicts.record_of(judged())]) == [
         "golden/arrays/codec.py: there is nothing in its cells to be faulty"
     ]
 
 
 def test_a_reason_is_that_of_its_line(tmp_path, monkeypatch):
     file = tmp_path / "reasons.toml"
-    monkeypatch.setattr(reasons, "reasons_file", lambda target: file)
+    monkeypatch.setattr(verdicts, "reasons_file", lambda target: file)
     file.write_text(f"""[[survivor]]
 target = "{TARGET}"
-line = '''{reasons.source_line(mutant(1).source)}'''
+line = '''{verdicts.source_line(mutant(1).source)}'''
 modes = ["Lt -> LtE"]
 reason = "Both are the same there."
 """)
-    first, other = table.record_of(judged(SURVIVED, KILLED)), table.record_of(judged(KILLED, SURVIVED))
+    first, other = verdicts.record_of(judged(SURVIVED, KILLED)), verdicts.record_of(judged(KILLED, SURVIVED))
     assert first["survivors"][0]["reason"] == "Both are the same there."
     assert other["survivors"][0]["reason"] is None
-    assert table.complaints([first]) == []
+    assert verdicts.complaints([first]) == []
     # An idle reason is accepted if the mutant was proved equivalent.
-    assert table.complaints([table.record_of(judged(EQUIVALENT))]) == []
-    dead = table.record_of(judged(KILLED))
-    assert table.complaints([dead]) == [
+    assert verdicts.complaints([verdicts.record_of(judged(EQUIVALENT))]) == []
+    dead = verdicts.record_of(judged(KILLED))
+    assert verdicts.complaints([dead]) == [
         f"golden/arrays/codec.py: a reason of nothing that lives: {dead['idle_reasons'][0]}"
     ]
     assert "Both are the same there." in dead["idle_reasons"][0]
@@ -175,9 +174,9 @@ reason = "Both are the same there."
 
 def test_a_reason_is_that_of_its_bits():
     own = Mutant("const0", "m", "$1", "A", 3, None, "rtl/common/arithmetic/align.py:1")
-    line = reasons.source_line(own.source)
-    assert reasons.Reason(line, ("const0",), "so", "A", (2, 3)).holds(own)
-    assert not reasons.Reason(line, ("const0",), "so", "A", (2,)).holds(own)
+    line = verdicts.source_line(own.source)
+    assert verdicts.Reason(line, ("const0",), "so", "A", (2, 3)).holds(own)
+    assert not verdicts.Reason(line, ("const0",), "so", "A", (2,)).holds(own)
 
 
 @pytest.mark.parametrize(
@@ -199,9 +198,9 @@ def test_a_reason_is_that_of_its_bits():
 def test_reasons_that_are_none(tmp_path, monkeypatch, text, says):
     file = tmp_path / "reasons.toml"
     file.write_text(text)
-    monkeypatch.setattr(reasons, "reasons_file", lambda target: file)
+    monkeypatch.setattr(verdicts, "reasons_file", lambda target: file)
     with pytest.raises(ValueError, match=says):
-        reasons.read_reasons(TARGET)
+        verdicts.read_reasons(TARGET)
 
 
 @pytest.mark.parametrize("error", [SimulationError, ValueError, OSError])
@@ -222,19 +221,19 @@ def test_a_target_that_fails_does_not_stop_the_others(error, in_process):
 @covers("mutation.resumed")
 def test_the_report_has_no_row_of_before(monkeypatch):
     def kept():
-        return [(row["target"], row["killed"]) for row in json.loads(rows.rows_file().read_text())]
+        return [(row["target"], row["killed"]) for row in json.loads(sweep.rows_file().read_text())]
 
-    report = rows.Rows(["rtl/a", "rtl/b"])
+    report = sweep.Rows(["rtl/a", "rtl/b"])
     assert kept() == []
     report.add({"target": "rtl/a", "killed": 1})
     report.add({"target": "rtl/b", "killed": 2})
     # One is judged anew, the other's row holds.
-    report = rows.Rows(["rtl/a"])
+    report = sweep.Rows(["rtl/a"])
     assert kept() == [("rtl/b", 2)]
     report.add({"target": "rtl/a", "killed": 3})
     assert kept() == [("rtl/b", 2), ("rtl/a", 3)]
     monkeypatch.setattr(cluster, "sources", lambda: "edited")
-    rows.Rows(["rtl/c"])
+    sweep.Rows(["rtl/c"])
     assert kept() == []
 
 
@@ -265,7 +264,7 @@ def test_comparisons_are_targets(monkeypatch):
     assert {"verif/kit/scoreboard.py", "verif/kit/mismatches.py", "golden/arrays/codec.py"} < set(every)
     assert not [each.target for each in sweep.chosen((), everything=False, golden=True) if each.target in COMPARISONS]
     survivor = {"target": "verif/kit/scoreboard.py", "mutants": 9, "killed": 1, "equivalent": 0, "idle_reasons": []}
-    assert table.complaints([survivor | {"survivors": [{"mutant": "it", "reason": None}]}]) == [
+    assert verdicts.complaints([survivor | {"survivors": [{"mutant": "it", "reason": None}]}]) == [
         "verif/kit/scoreboard.py: 1 survivors have no reason"
     ]
-    assert reasons.reasons_file("verif/kit/scoreboard.py").parts[-3:] == ("verif", "tests", "survivors.toml")
+    assert verdicts.reasons_file("verif/kit/scoreboard.py").parts[-3:] == ("verif", "tests", "survivors.toml")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from bitpath.golden.formats.catalogue import BF16, FP32
-from bitpath.sim.campaigns.volume.table import TASKS, VOLUMES, chosen
-from bitpath.sim.campaigns.volume.task import run_block
+from bitpath.sim.campaigns.volume import run_block
+from bitpath.sim.campaigns.volume_tasks import TASKS, VOLUMES, chosen
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.dot.dot import INT32_MAX
 from bitpath.verif.trainium3.golden.e2m1_dots import OPERANDS, E2m1Dots, elements, pair_table

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from bitpath.rtl.emit import emit
-from bitpath.sim.campaigns.volume.player import Interface, from_built
-from bitpath.sim.campaigns.volume.table import TASKS
-from bitpath.sim.campaigns.volume.task import compare, player_of
+from bitpath.sim.campaigns.volume import Interface, compare, from_built, player_of
+from bitpath.sim.campaigns.volume_tasks import TASKS
 from bitpath.sim.engine.build import build, rtl_emitter
 from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.engine.ports import Port, module_ports
 from bitpath.sim.engine.runner import Emitter
+from bitpath.sim.engine.stepped import Port, module_ports
 from bitpath.verif.kit.batches import Batch, Part, decoded, fill, places, side_by_side
 from bitpath.verif.kit.testplan import covers
 

@@ -4,8 +4,8 @@ from dataclasses import replace as changed
 
 import pytest
 
-from bitpath.sim.campaigns.volume.replay import replay
-from bitpath.sim.campaigns.volume.table import TASKS
+from bitpath.sim.campaigns.volume import replay
+from bitpath.sim.campaigns.volume_tasks import TASKS
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.verif.kit.testplan import covers
 

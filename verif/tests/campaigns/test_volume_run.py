@@ -7,10 +7,10 @@ import subprocess
 import numpy as np
 import pytest
 
-from bitpath.sim.campaigns.volume import run
-from bitpath.sim.campaigns.volume.table import TASKS
-from bitpath.sim.campaigns.volume.task import clear_scratch, scratch_folder
-from bitpath.sim.engine import journal
+from bitpath.sim.campaigns import volume
+from bitpath.sim.campaigns.volume import clear_scratch, scratch_folder
+from bitpath.sim.campaigns.volume_tasks import TASKS
+from bitpath.sim.engine import cache
 from bitpath.sim.engine.cluster import HERE
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.verif.kit.testplan import covers
@@ -23,7 +23,7 @@ BLOCK = {"vectors": TASK.block_vectors, "mismatches": 0, "first": []} | SECONDS
 @pytest.fixture
 def worked(monkeypatch, elsewhere):
     """Run in a temporary folder with faked simulations; return the numbers of the computed blocks."""
-    monkeypatch.setattr(run, "digest", lambda task, seed: f"key of {seed}")
+    monkeypatch.setattr(volume, "digest", lambda task, seed: f"key of {seed}")
     blocks = []
 
     def work(task, seed, missing, cluster, key):
@@ -31,7 +31,7 @@ def worked(monkeypatch, elsewhere):
             blocks.append(block)
             yield block, dict(BLOCK)
 
-    monkeypatch.setattr(run, "_work", work)
+    monkeypatch.setattr(volume, "_work", work)
     return blocks
 
 
@@ -40,38 +40,38 @@ def test_a_run_goes_on_behind_what_is_complete(worked):
     """A run resumes after its complete blocks; blocks of another seed, Verilog or source, and truncated or incomplete
     records, are computed again."""
     shares = []
-    first = run.run_task(TASK, vectors=1, seed=0, blocks=2)
-    whole = run.run_task(TASK, vectors=1, seed=0, progress=lambda done, total: shares.append((done, total)))
+    first = volume.run_task(TASK, vectors=1, seed=0, blocks=2)
+    whole = volume.run_task(TASK, vectors=1, seed=0, progress=lambda done, total: shares.append((done, total)))
     assert worked == list(range(TASK.blocks))
     assert shares == [(done, TASK.blocks) for done in range(2, TASK.blocks + 1)]
     assert (first["vectors"], whole["vectors"]) == (2 * TASK.block_vectors, TASK.blocks * TASK.block_vectors)
     assert whole["seconds"] == TASK.blocks * 1.75
     assert whole["asked"] == whole["vectors"]
-    run.run_task(TASK, vectors=1, seed=0)
+    volume.run_task(TASK, vectors=1, seed=0)
     assert len(worked) == TASK.blocks
 
 
 @covers("deep.resumed")
 def test_a_line_that_was_cut_is_worked_out_again(worked):
-    run.run_task(TASK, vectors=1, seed=0, blocks=2)
-    file = run.journal_file(TASK)
+    volume.run_task(TASK, vectors=1, seed=0, blocks=2)
+    file = volume.journal_file(TASK)
     file.write_text(file.read_text()[:-30])
-    assert run.run_task(TASK, vectors=1, seed=0, blocks=2)["vectors"] == 2 * TASK.block_vectors
+    assert volume.run_task(TASK, vectors=1, seed=0, blocks=2)["vectors"] == 2 * TASK.block_vectors
     assert worked == [0, 1, 1]
 
 
 @covers("deep.resumed")
 def test_what_was_found_under_another_key_is_not_taken(worked):
-    run.run_task(TASK, vectors=1, seed=0, blocks=2)
-    run.run_task(TASK, vectors=1, seed=1, blocks=2)
+    volume.run_task(TASK, vectors=1, seed=0, blocks=2)
+    volume.run_task(TASK, vectors=1, seed=1, blocks=2)
     assert worked == [0, 1, 0, 1]
 
 
 @covers("deep.resumed")
 def test_a_record_that_lacks_something_is_not_taken(worked):
     short = {name: value for name, value in BLOCK.items() if name != "vectors"}
-    journal.append(run.journal_file(TASK), {"key": "key of 0", "block": 0} | short)
-    run.run_task(TASK, vectors=1, seed=0, blocks=1)
+    cache.append(volume.journal_file(TASK), {"key": "key of 0", "block": 0} | short)
+    volume.run_task(TASK, vectors=1, seed=0, blocks=1)
     assert worked == [0]
 
 
@@ -79,7 +79,7 @@ def test_a_record_that_lacks_something_is_not_taken(worked):
 def test_random_vectors_are_at_least_as_many_as_asked(worked):
     """A mismatch or too few vectors fail the command; the report has a record of each task with its seed."""
     task = TASKS["volume-trainium3"]
-    run.run_task(task, vectors=10 * task.block_vectors + 1, seed=0)
+    volume.run_task(task, vectors=10 * task.block_vectors + 1, seed=0)
     assert worked == list(range(11))
 
 
@@ -88,7 +88,7 @@ def verilog(monkeypatch):
     """Tasks without a build; a function that changes what their units' Verilog is."""
 
     def change(text):
-        monkeypatch.setattr(run.comparison, "identity", lambda task: {"verilog": text})
+        monkeypatch.setattr(volume, "identity", lambda task: {"verilog": text})
 
     change("one")
     return change
@@ -97,10 +97,10 @@ def verilog(monkeypatch):
 @covers("deep.resumed")
 def test_the_key_is_of_task_seed_and_verilog(verilog):
     random = TASKS["volume-trainium3"]
-    keys = [run.digest(TASK, 0), run.digest(random, 0), run.digest(random, 1)]
-    assert keys[0] == run.digest(TASK, 0) == run.digest(TASK, 1)
+    keys = [volume.digest(TASK, 0), volume.digest(random, 0), volume.digest(random, 1)]
+    assert keys[0] == volume.digest(TASK, 0) == volume.digest(TASK, 1)
     verilog("another")
-    keys.append(run.digest(TASK, 0))
+    keys.append(volume.digest(TASK, 0))
     assert len(set(keys)) == 4
 
 
@@ -116,7 +116,7 @@ def test_what_is_not_random_is_the_same_from_any_seed(name):
 @covers("deep.resumed")
 def test_a_block_of_other_sources_is_refused(verilog):
     with pytest.raises(SimulationError, match=f"{TASK.name}: the sources have changed since the command began"):
-        run.run_block(TASK.name, 0, 0, "key of other sources")
+        volume.block_record(TASK.name, 0, 0, "key of other sources")
 
 
 @covers("deep.resumed")
@@ -124,16 +124,16 @@ def test_a_player_that_fails_says_on_which_block(verilog, monkeypatch):
     def fail(task, seed, block):
         raise SimulationError("no answer")
 
-    monkeypatch.setattr(run.comparison, "run_block", fail)
+    monkeypatch.setattr(volume, "run_block", fail)
     with pytest.raises(SimulationError, match=f"{TASK.name}, seed 7, block 3: no answer"):
-        run.run_block(TASK.name, 7, 3, run.digest(TASK, 7))
+        volume.block_record(TASK.name, 7, 3, volume.digest(TASK, 7))
 
 
 @covers("deep.verdict")
 @pytest.mark.simulator
 @pytest.mark.deep
 def test_processes_compare_whole_blocks():
-    found = dict(run._work(TASK, 0, [0, 5, 6], HERE, run.digest(TASK, 0)))
+    found = dict(volume._work(TASK, 0, [0, 5, 6], HERE, volume.digest(TASK, 0)))
     assert found.keys() == {0, 5, 6}
     assert all((each["vectors"], each["mismatches"]) == (TASK.block_vectors, 0) for each in found.values())
 
@@ -161,7 +161,7 @@ def test_the_report_has_a_record_of_each_task(worked, bitpath):
     assert [record["name"] for record in records] == [TASK.name, "sweep-ups"]
     for name in ("machine", "unit", "vectors", "mismatches", "seconds", "seed", "digest"):
         assert all(name in record for record in records)
-    assert journal.read(run.journal_file(TASK))[0]["key"] == "key of 0"
+    assert cache.read(volume.journal_file(TASK))[0]["key"] == "key of 0"
 
 
 @covers("deep.verdict")

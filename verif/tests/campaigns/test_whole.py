@@ -11,26 +11,24 @@ from amaranth.back import rtlil
 from amaranth.lib.memory import Memory
 
 from bitpath.rtl.units import UNITS
-from bitpath.sim.campaigns.circuits.abc import reduced
-from bitpath.sim.campaigns.mutation import equivalence
-from bitpath.sim.campaigns.mutation import judge as judging
+from bitpath.sim.campaigns.circuits import reduced
+from bitpath.sim.campaigns.mutation import equivalence, judge
 from bitpath.sim.campaigns.mutation.equivalence import Proof, Prover
-from bitpath.sim.campaigns.mutation.hosts import Host
-from bitpath.sim.campaigns.mutation.netlist import (
+from bitpath.sim.campaigns.mutation.hosts import (
     DRAWN,
     MUTATED,
     PREPARED,
+    Host,
     Mutant,
     build_mutants,
     mutating,
     select_bits,
 )
-from bitpath.sim.campaigns.mutation.table import record_of
-from bitpath.sim.campaigns.mutation.traffic import compile_replay, record, replay
-from bitpath.sim.campaigns.mutation.verdicts import TIMED_OUT
+from bitpath.sim.campaigns.mutation.judge import compile_replay, record, replay
+from bitpath.sim.campaigns.mutation.verdicts import TIMED_OUT, record_of
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.engine.yosys import YosysTimeoutError, require_run
+from bitpath.sim.engine.process import YosysTimeoutError, require_yosys
 from bitpath.verif.kit.recording import COMPARED, READ
 from bitpath.verif.kit.testplan import covers
 
@@ -53,13 +51,13 @@ def quiet(*_):
 
 @covers("mutation.resumed")
 def test_a_small_target_is_judged_whole_and_resumed():
-    judged = judging.judge(TARGET, HOST, COUNT, SEED, quiet)
+    judged = judge.judge(TARGET, HOST, COUNT, SEED, quiet)
     record = record_of(judged)
     assert record["killed"] + record["equivalent"] + record["survived"] == record["mutants"] == COUNT
     assert record["killed"] >= 8
     assert record["possible"] > COUNT
     assert record["survived"] == 0
-    again = judging.judge(TARGET, HOST, COUNT, SEED, lambda *told: pytest.fail(f"{told} is done again"))
+    again = judge.judge(TARGET, HOST, COUNT, SEED, lambda *told: pytest.fail(f"{told} is done again"))
     assert record_of(again) == record
 
 
@@ -108,14 +106,14 @@ def test_a_recording_that_is_cut_judges_nothing(tmp_path):
 def test_a_bench_that_dies_for_another_reason_kills_nothing(monkeypatch):
     """A transfer that is not compared, a simulator crash or a test that fails without a mutant kills no mutant; only a
     proof makes a mutant equivalent; a survivor without a reason fails."""
-    monkeypatch.setattr(judging, "bench_module", lambda host: "bitpath.verif.tb.tb_nothing")
+    monkeypatch.setattr(judge, "bench_module", lambda host: "bitpath.verif.tb.tb_nothing")
     with pytest.raises(SimulationError, match=r"ups: .* fails without a mutant: bench: ups on verilator"):
-        judging.judge(TARGET, HOST, COUNT, SEED, quiet)
+        judge.judge(TARGET, HOST, COUNT, SEED, quiet)
 
 
 def proofs(folder, top, mutants):
     """Return the proof result of each mutant in a prepared netlist."""
-    require_run(top, folder, "mutate", mutating(mutants, "out.v"), 60)
+    require_yosys(top, folder, "mutate", mutating(mutants, "out.v"), 60)
     place = folder / "proofs"
     place.mkdir()
     prover = Prover(top, folder, top, select_bits(len(mutants)), place)
@@ -179,7 +177,7 @@ def test_design_and_mutant_have_one_state_where_registers_are_cut(tmp_path):
     m.d.sync += state.eq(i)
     m.d.comb += o.eq(~state[0] & (i[0] ^ (state[0] & i[1])))
     (tmp_path / "toy.il").write_text(rtlil.convert(m, name="toy", ports=[i, o], emit_src=False))
-    require_run("toy", tmp_path, "prepare", f"read_rtlil toy.il\nproc\nwrite_rtlil {PREPARED}\n", 60)
+    require_yosys("toy", tmp_path, "prepare", f"read_rtlil toy.il\nproc\nwrite_rtlil {PREPARED}\n", 60)
     faults = {("const0", "$xor", "B"), ("inv", "$xor", "A")}
     assert proofs_of(tmp_path, faults) == {"const0B": EQUAL, "invA": REFUSED}
 
@@ -205,7 +203,7 @@ def test_a_proof_that_takes_too_long_is_tried_in_another_way(tmp_path, monkeypat
         # One output, which is 0 or the one input.
         reduced(folder, equivalence.GRAPH).write_bytes(b"aig 1 1 0 1 0\n" + (b"0\n" if proves else b"2\n"))
 
-    monkeypatch.setattr(equivalence, "require_run", run)
+    monkeypatch.setattr(equivalence, "require_yosys", run)
     monkeypatch.setattr(equivalence.process, "run_logged", ask)
     netlist, folder = tmp_path / "netlist", tmp_path / "proofs"
     for place in (netlist, folder):
@@ -230,7 +228,7 @@ def test_a_proof_that_takes_too_long_is_tried_in_another_way(tmp_path, monkeypat
     def never(what, folder, name, script, timeout):
         raise YosysTimeoutError("late")
 
-    monkeypatch.setattr(equivalence, "require_run", never)
+    monkeypatch.setattr(equivalence, "require_yosys", never)
     assert Prover("toy", netlist, "toy", 2, folder).prove(1, "toy") == late
 
 
@@ -252,7 +250,7 @@ def test_what_no_state_after_power_on_shows_is_proved_by_induction(tmp_path):
     netlist = tmp_path / "netlist"
     netlist.mkdir()
     (netlist / "toy.v").write_text(TOY)
-    require_run("toy", netlist, "prepare", f"read_verilog toy.v\nproc\nopt_clean\nwrite_rtlil {PREPARED}\n", 60)
+    require_yosys("toy", netlist, "prepare", f"read_verilog toy.v\nproc\nopt_clean\nwrite_rtlil {PREPARED}\n", 60)
     text = (netlist / PREPARED).read_text()
     gate = next(line.split()[2] for line in text.splitlines() if "cell $and" in line)
     # Port A is the upper bit: with 1 in its place the lower one shows.

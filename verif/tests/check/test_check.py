@@ -12,9 +12,8 @@ from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.emit import emit, emit_flat, verilog_text
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.units import UNITS
-from bitpath.sim.engine.check import bench
-from bitpath.sim.engine.check.design import read_design
-from bitpath.sim.engine.check.port_map import read_map
+from bitpath.sim.engine import check as checks
+from bitpath.sim.engine.design import read_design, read_map
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.verif.kit.code_mutants import mutated
 from bitpath.verif.kit.testplan import covers
@@ -278,7 +277,7 @@ def test_the_same_files_elsewhere_are_another_build(tmp_path, monkeypatch):
         keys.append((unit, emitter.key))
         raise SimulationError("stop")
 
-    monkeypatch.setattr(bench, "build", stop)
+    monkeypatch.setattr(checks, "build", stop)
     for name in ("here", "there"):
         (tmp_path / name).mkdir()
         monkeypatch.chdir(tmp_path / name)
@@ -286,7 +285,7 @@ def test_the_same_files_elsewhere_are_another_build(tmp_path, monkeypatch):
         design = read_design([Path(SOURCE.name)], "mx_dot4", [], {})
         config = DotConfig(pipeline=PipelineConfig(stages=1))
         with pytest.raises(SimulationError, match="stop"):
-            bench.build_design("quad_mx_dot", config, design, read_map(MAP), "verilator")
+            checks.build_design("quad_mx_dot", config, design, read_map(MAP), "verilator")
     assert [len(set(each)) for each in zip(*keys, strict=True)] == [2, 2]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bitpath.sim.engine.check.design import read_design
+from bitpath.sim.engine.design import read_design
 
 pytestmark = pytest.mark.simulator
 

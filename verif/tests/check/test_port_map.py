@@ -5,10 +5,8 @@ from pathlib import Path
 import pytest
 
 from bitpath.rtl.flat import FlatPort
-from bitpath.sim.engine.check.connect import connect
-from bitpath.sim.engine.check.design import Design
-from bitpath.sim.engine.check.port_map import Partner, read_map
-from bitpath.sim.engine.ports import Port
+from bitpath.sim.engine.design import Design, Partner, connect, read_map
+from bitpath.sim.engine.stepped import Port
 
 
 def flat(name, direction, bits, packed, lsb=0):

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bitpath.sim.engine.check import records
+from bitpath.sim.engine import check
 from bitpath.verif.kit import mismatches
 
 RUN = {"config": {"a": 1}, "seed": 3, "tests": ["one", "two"], "failed": [], "skipped": ["three"], "wall_seconds": 1.5}
@@ -24,7 +24,7 @@ def folder(tmp_path):
             (tmp_path / "records.jsonl").write_text("\n".join(lines))
         for number in range(wrong):
             mismatches.note(tmp_path, f"{mismatches.FIRST}{number}", f"line {number}")
-        return records.record(tmp_path, IDENTITY, replay, counts)
+        return check.record(tmp_path, IDENTITY, replay, counts)
 
     return make
 
@@ -42,7 +42,7 @@ def junit(tmp_path):
             (tmp_path / "results.xml").write_text(f"<testsuites name='results'>{suite}</testsuites>")
         path = tmp_path / "new" / "one" / "junit.xml"
         for _ in range(2):  # the second replaces the first
-            records.write_junit(path, tmp_path, content, message)
+            check.write_junit(path, tmp_path, content, message)
         assert path.read_text().startswith("<?xml ")
         (suite,) = ElementTree.parse(path).getroot().iter("testsuite")
         found = {}

@@ -11,9 +11,8 @@ from bitpath.rtl.units import UNITS
 from bitpath.sim.engine import runner, tools
 from bitpath.sim.engine.errors import EXIT_CODES, MissingToolError, SimulationError
 from bitpath.sim.flows import builds, matmul
-from bitpath.sim.flows.outcome import Outcome
-from bitpath.sim.flows.results import COLUMNS
-from bitpath.sim.waves import save
+from bitpath.sim.flows.outcome import COLUMNS, Outcome
+from bitpath.sim.study import waves
 
 pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 WORDS = {"machine": "tensix", "format": "bf16_lofi", "sim": "verilator"}
@@ -212,7 +211,7 @@ def test_a_missing_tool(bitpath, monkeypatch, line):
 
 def test_gtkwave_is_missing(bitpath, monkeypatch, tmp_path):
     monkeypatch.setattr(tools, "find", lambda name: None)
-    monkeypatch.setattr(save, "write_save_file", lambda unit, wave: wave)
+    monkeypatch.setattr(waves, "write_save_file", lambda unit, wave: wave)
     wave = tmp_path / "build" / "runs" / "dot16-00000000" / "run" / runner.WAVE
     wave.parent.mkdir(parents=True)
     wave.touch()

@@ -15,7 +15,7 @@ import pytest
 from bitpath.golden.arrays import files
 from bitpath.golden.nki.language.memory import shared_constant
 from bitpath.golden.tensix.llk import Case
-from bitpath.sim.engine.check import design
+from bitpath.sim.engine import design
 from bitpath.verif.kit.testplan import covers
 
 CASE = {

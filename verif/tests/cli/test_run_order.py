@@ -14,11 +14,11 @@ from rich.console import Console
 
 from bitpath.sim.engine import process
 from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.flows import builds, matmul, progress
+from bitpath.sim.flows import builds, matmul
 from bitpath.sim.flows.machines import RECORDS
 
 WAIT = 60
-SECONDS = progress.FIRST_SECONDS, progress.NEXT_SECONDS
+SECONDS = builds.FIRST_SECONDS, builds.NEXT_SECONDS
 """Of the first line and of each further one."""
 LINE = ("run", "--slice", "2x128x2")
 
@@ -121,14 +121,14 @@ def lines(seconds, title, share=None, **given):
     """Return what a stage without a terminal prints."""
     file = io.StringIO()
     console = Console(file=file, **given)
-    with progress.stage(console, title) if share is None else progress.shown_progress(console, title, share):
+    with builds.stage(console, title) if share is None else builds.shown_progress(console, title, share):
         time.sleep(seconds)
     return file.getvalue()
 
 
 def test_a_long_stage_prints_lines_without_a_terminal(monkeypatch, tmp_path):
-    monkeypatch.setattr(progress, "FIRST_SECONDS", 0.05)
-    monkeypatch.setattr(progress, "NEXT_SECONDS", 0.1)
+    monkeypatch.setattr(builds, "FIRST_SECONDS", 0.05)
+    monkeypatch.setattr(builds, "NEXT_SECONDS", 0.1)
     shown = lines(0.5, "building [x]").splitlines()
     assert shown
     assert set(shown) <= {"building [x]: 0 s", "building [x]: 1 s"}

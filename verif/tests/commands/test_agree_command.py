@@ -6,10 +6,10 @@ import time
 import pytest
 
 from bitpath.rtl.units import UNITS
-from bitpath.sim.campaigns.agreement import agree, known
+from bitpath.sim.campaigns import agreement
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.engine.reports import write_records
+from bitpath.sim.engine.results import write_records
 from bitpath.verif.kit.testplan import covers
 
 
@@ -22,9 +22,9 @@ def asked(monkeypatch, in_process):
         asked.append((unit, type(config).__name__, engines, steps, seed))
         if unit == "psum":
             raise SimulationError("psum: verilator does not give the bits of Amaranth's simulator\nlog: [a]")
-        return agree.Agreement(unit, "0" * 8, (agree.REFERENCE, *engines), 30, 60, 7)
+        return agreement.Agreement(unit, "0" * 8, (agreement.REFERENCE, *engines), 30, 60, 7)
 
-    monkeypatch.setattr(known, "agree", answer)
+    monkeypatch.setattr(agreement, "agree", answer)
     return asked
 
 
@@ -44,14 +44,14 @@ def test_an_agreement_is_not_repeated(bitpath, asked):
 @covers("agreement.resumed")
 def test_an_agreement_is_repeated_with_other_sources(bitpath, asked, monkeypatch):
     bitpath("agree", "ups", "--no-netlist")
-    monkeypatch.setattr(known, "_sources", lambda unit: {"sources": "others"})
+    monkeypatch.setattr(agreement, "_sources", lambda unit: {"sources": "others"})
     bitpath("agree", "ups", "--no-netlist")
     assert len(asked) == 2
 
 
 def test_an_agreement_is_repeated_if_sources_changed_meanwhile(bitpath, asked, monkeypatch):
-    monkeypatch.setattr(known, "_sources", lambda unit: {"sources": "before"})
-    monkeypatch.setattr(known, "_sources_now", lambda unit: {"sources": "after"})
+    monkeypatch.setattr(agreement, "_sources", lambda unit: {"sources": "before"})
+    monkeypatch.setattr(agreement, "_sources_now", lambda unit: {"sources": "after"})
     for _ in range(2):
         assert bitpath("agree", "ups", "--no-netlist")[0] == 0
     assert len(asked) == 2
@@ -60,7 +60,7 @@ def test_an_agreement_is_repeated_if_sources_changed_meanwhile(bitpath, asked, m
 def test_a_unit_too_large_for_a_netlist_is_refused_by_name_and_left_out_of_all(bitpath, asked, monkeypatch):
     # Sources of all units take seconds to hash.
     for name in ("_sources", "_sources_now"):
-        monkeypatch.setattr(known, name, lambda unit: {"sources": unit})
+        monkeypatch.setattr(agreement, name, lambda unit: {"sources": unit})
     status, _, err = bitpath("agree", "dot16", "tensix_core", "--no-netlist")
     assert status == 2
     assert "tensix_core is not compared: its programs need an L1 of 256 KiB" in " ".join(err.split())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bitpath.sim.campaigns.circuits.aiger import Graph, read
+from bitpath.sim.campaigns.circuits import Graph, read
 
 # A latch with next state a AND b, and three outputs: the latch, a AND NOT b, and a constant.
 FILE = b"aig 5 2 1 3 2\n8\n6\n10\n1\n" + bytes([8 - 4, 4 - 2, 10 - 5, 5 - 2]) + b"i0 a[0]\ni1 b\no0 out\nc\n"

@@ -10,9 +10,9 @@ from rich.console import Console
 from bitpath.golden.arrays.parallel import THREADS, threads
 from bitpath.sim.commands.bench import command
 from bitpath.sim.engine import paths
-from bitpath.sim.study.bench import golden, measure, report
+from bitpath.sim.study import bench
 
-FIELDS = list(measure.FIELDS)
+FIELDS = list(bench.FIELDS)
 ONE_AT_A_TIME = "--large, --scaling, --quick and --rounds go one at a time, --unit with the last two"
 
 
@@ -22,17 +22,17 @@ def reports(tmp_path, monkeypatch):
     return tmp_path / "bench.json"
 
 
-def item(name, count=1, unit=measure.RATE, **fields):
+def item(name, count=1, unit=bench.RATE, **fields):
     common = {"machine": "m", "config": {"of": "c"}, "yardstick": "first", "call": lambda: None}
-    return measure.Item(name=name, count=count, unit=unit, **common | fields)
+    return bench.Item(name=name, count=count, unit=unit, **common | fields)
 
 
 def test_values_and_ratios():
     items = [item("first", 4_000_000), item("second", 1_000_000, cores=2)]
-    records = measure.records(items, [2.0, 0.25])
+    records = bench.records(items, [2.0, 0.25])
     assert [list(record) for record in records] == [FIELDS] * 2
     assert [(each["value"], each["ratio"], each["ratio_to"]) for each in records] == [(2, 1, "first"), (4, 2, "first")]
-    assert item("casts", 1000, measure.EACH).value(1e-6) == pytest.approx(1.0)
+    assert item("casts", 1000, bench.EACH).value(1e-6) == pytest.approx(1.0)
 
 
 def test_items_take_turns_with_their_cores(monkeypatch):
@@ -42,7 +42,7 @@ def test_items_take_turns_with_their_cores(monkeypatch):
         item(name, call=lambda name=name: seen.append((name, threads())), cores=cores)
         for name, cores in (("first", 1), ("second", 3))
     )
-    times = measure.best_times([one, two], 2, lambda *share: shown.append(share))
+    times = bench.best_times([one, two], 2, lambda *share: shown.append(share))
     assert seen == [("first", 1), ("second", 3)] * 3
     assert shown == [(each, 6) for each in range(1, 7)]
     assert all(0 < each < 60 for each in times)
@@ -51,7 +51,7 @@ def test_items_take_turns_with_their_cores(monkeypatch):
 
 def test_every_operation_in_both_tiers():
     """The machines' hot operations on all cores and on one, on scalars, and both reference operations."""
-    found = {each.name: each for each in golden.items(quick=True)}
+    found = {each.name: each for each in bench.items(quick=True)}
     operations = {name.partition(",")[0] for name in found if ", one core" in name}
     assert operations == {
         *(f"nc_matmul_mx {each}" for each in ("e4m3", "e5m2", "fp4")),
@@ -62,21 +62,21 @@ def test_every_operation_in_both_tiers():
         assert found[f"{each}, one core"].cores == 1
         vectorised_alone = ("rmsnorm_quant", "nc_matmul_mx fp4", "pack bfp8", "unpack bfp8")
         assert each in vectorised_alone or f"{each}, scalar" in found
-    assert {each for each in golden.TARGETS if f"{each}, {golden.CORES} cores" in found} == set(golden.TARGETS)
-    assert {each.yardstick for each in found.values()} == {golden.PRODUCT, golden.CAST}
+    assert {each for each in bench.TARGETS if f"{each}, {bench.CORES} cores" in found} == set(bench.TARGETS)
+    assert {each.yardstick for each in found.values()} == {bench.PRODUCT, bench.CAST}
     assert all(each.unit == found[each.yardstick].unit for each in found.values())
 
 
 def test_the_command(reports, monkeypatch):
     """Run two of the items."""
-    everything = golden.items(quick=True)
-    monkeypatch.setattr(golden, "items", lambda quick: everything[:2])
-    reports.write_text(json.dumps([{"name": "of another run"}, {"name": golden.CAST, "value": 0}]))
+    everything = bench.items(quick=True)
+    monkeypatch.setattr(bench, "items", lambda quick: everything[:2])
+    reports.write_text(json.dumps([{"name": "of another run"}, {"name": bench.CAST, "value": 0}]))
     done = CliRunner().invoke(command, ["--unit", "golden", "--rounds", "1"])
     assert done.exit_code == 0, done.output
     assert "float32 @" in done.output
     records = json.loads(reports.read_text())
-    assert [record["name"] for record in records] == ["of another run", golden.PRODUCT, golden.CAST]
+    assert [record["name"] for record in records] == ["of another run", bench.PRODUCT, bench.CAST]
     assert all(record["value"] > 0 and record["ratio"] == 1 for record in records[1:])
 
 
@@ -115,7 +115,7 @@ def test_the_table_shows_items_without_a_ratio():
     console = Console(record=True, width=200)
     config = {"shape": [2, 3], "format": "mx9", "array": {"rows": 4}, "digest": "abc"}
     record = dict(zip(FIELDS, ("large m, rate", "m", 1234.5, "M MAC/s", None, None, None, 2, config), strict=True))
-    report.show(console, "of m", [record])
+    bench.show(console, "of m", [record])
     text = console.export_text()
     assert "1,234" in text
     assert "2x3, mx9 " in text

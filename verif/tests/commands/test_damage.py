@@ -11,7 +11,7 @@ import pytest
 
 from bitpath.rtl.common.config import from_dict, to_dict
 from bitpath.rtl.units import UNITS
-from bitpath.sim.engine import cache, journal, process
+from bitpath.sim.engine import cache, process
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.flows import operands
 from bitpath.verif.kit.testplan import covers
@@ -198,22 +198,22 @@ def test_a_garbled_stamp_is_no_stamp(tmp_path, stamp):
 @pytest.mark.parametrize("garbage", [b"\xff\xfe\x00", b"[1, 2]", b"3", b'{"value": 2, "a lo', b"null"])
 def test_a_garbled_line_loses_only_itself(tmp_path, garbage):
     path = tmp_path / "new" / "file.jsonl"
-    assert journal.read(path) == []
-    journal.append(path, {"value": 1})
+    assert cache.read(path) == []
+    cache.append(path, {"value": 1})
     with path.open("ab") as file:
         file.write(garbage)
-    assert journal.read(path) == [{"value": 1}]
-    journal.append(path, {"value": [3]})
-    assert journal.read(path) == [{"value": 1}, {"value": [3]}]
+    assert cache.read(path) == [{"value": 1}]
+    cache.append(path, {"value": [3]})
+    assert cache.read(path) == [{"value": 1}, {"value": [3]}]
 
 
 TWO_AT_ONCE = """
 import sys
 from pathlib import Path
-from bitpath.sim.engine import journal
-from bitpath.sim.engine.reports import write_records
+from bitpath.sim.engine import cache
+from bitpath.sim.engine.results import write_records
 for index in range(100):
-    journal.append(Path("journal.jsonl"), {"who": sys.argv[1], "index": index, "long": "x" * 20_000})
+    cache.append(Path("journal.jsonl"), {"who": sys.argv[1], "index": index, "long": "x" * 20_000})
     write_records(Path("report.json"), [{"who": sys.argv[1], "long": "x" * 20_000 * int(sys.argv[1])}])
 """
 
@@ -231,7 +231,7 @@ def test_two_runs_at_once_lose_nothing(tmp_path):
             seen += 1
     assert [writer.returncode for writer in writers] == [0, 0]
     assert seen
-    records = journal.read(tmp_path / "journal.jsonl")
+    records = cache.read(tmp_path / "journal.jsonl")
     for who in ("1", "2"):
         assert [record["index"] for record in records if record["who"] == who] == list(range(100))
     assert sorted(file.name for file in tmp_path.iterdir()) == ["journal.jsonl", "report.json"]

@@ -3,12 +3,9 @@
 import pytest
 
 from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.engine.machines import MACHINES
-from bitpath.sim.study.explore import run
-from bitpath.sim.study.explore.draw import draw
-from bitpath.sim.study.explore.evaluate import error_of
-from bitpath.sim.study.explore.front import pareto
-from bitpath.sim.study.explore.points import sweep
+from bitpath.sim.engine.options import MACHINES
+from bitpath.sim.study import explore
+from bitpath.sim.study.explore import draw, error_of, pareto, sweep
 
 SHAPE = "4x128x4"
 
@@ -62,17 +59,17 @@ def test_a_sweep_that_stopped_goes_on_where_it_was(in_process, tmp_path, monkeyp
     def asked():
         return log.read_text().splitlines()
 
-    monkeypatch.setattr(run, "error_of", failing)
+    monkeypatch.setattr(explore, "error_of", failing)
     with pytest.raises(
         SimulationError, match=r"1 of 2 results could not be worked out:\nexact, TF32 accumulator, layer: stopped"
     ):
-        run.explore(points, ["layer"], shape=SHAPE)
-    assert len(run.results_file().read_text().splitlines()) == 1
+        explore.explore(points, ["layer"], shape=SHAPE)
+    assert len(explore.results_file().read_text().splitlines()) == 1
     # A partial line, as left by a sweep killed while writing.
-    with run.results_file().open("a") as file:
+    with explore.results_file().open("a") as file:
         file.write('{"key": "half')
     seen = []
-    records = run.explore(points, ["layer"], shape=SHAPE, progress=lambda *each: seen.append(each))
+    records = explore.explore(points, ["layer"], shape=SHAPE, progress=lambda *each: seen.append(each))
     assert seen[0] == (1, 2)
     assert seen[-1] == (2, 2)
     assert len(asked()) == 3
@@ -80,7 +77,7 @@ def test_a_sweep_that_stopped_goes_on_where_it_was(in_process, tmp_path, monkeyp
     assert list(records[0]) == ["machine", "config", "digest", "area_ge", "error", "error_metric", "data", "pareto"]
     assert records[0]["error"] == error_of(points[0], "layer", SHAPE)
     # The third run has nothing to do, although the partial line is still there.
-    assert run.explore(points, ["layer"], shape=SHAPE) == records
+    assert explore.explore(points, ["layer"], shape=SHAPE) == records
     assert len(asked()) == 3
 
 

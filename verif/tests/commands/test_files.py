@@ -11,7 +11,7 @@ import pytest
 
 from bitpath.rtl.common.files import replacing, write_whole
 from bitpath.sim import __main__
-from bitpath.sim.flows import matmul, operands, outcome, results
+from bitpath.sim.flows import matmul, operands, outcome
 from bitpath.verif.kit.testplan import covers
 
 
@@ -19,7 +19,7 @@ from bitpath.verif.kit.testplan import covers
 def saved_to(bitpath, monkeypatch):
     """Return a function that runs a matmul without simulating it and gives status and errors; its results are zeros."""
     zeros = np.zeros((2, 2), np.float32)
-    record = dict.fromkeys(results.COLUMNS, 0)
+    record = dict.fromkeys(outcome.COLUMNS, 0)
     monkeypatch.setattr(matmul.MatmulRun, "compare", lambda *_: outcome.Outcome(zeros, zeros, record))
 
     def save(output):

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bitpath.sim.engine import cache, journal, paths, process, tools
+from bitpath.sim.engine import cache, paths, process, tools
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.verif.kit.testplan import covers
 
@@ -44,18 +44,18 @@ def test_a_report_stays_as_it_was(bitpath, monkeypatch):
 LIMITED = """
 import resource
 from pathlib import Path
-from bitpath.sim.engine import journal
+from bitpath.sim.engine import cache
 
 path, hard = Path("file.jsonl"), resource.getrlimit(resource.RLIMIT_FSIZE)[1]
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
 refused = []
 for index in range(30):
     try:
-        journal.append(path, {"index": index, "text": "x" * 50})
+        cache.append(path, {"index": index, "text": "x" * 50})
     except OSError:
         refused.append(index)
 resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
-journal.append(path, {"index": 30})
+cache.append(path, {"index": 30})
 print(*refused)
 """
 """Appends to a file that may hold 1000 bytes, and once more when it may hold more."""
@@ -66,7 +66,7 @@ def test_a_journal_keeps_what_was_complete(tmp_path):
     done = subprocess.run([sys.executable, "-c", LIMITED], cwd=tmp_path, capture_output=True, text=True, check=True)
     refused = {int(word) for word in done.stdout.split()}
     assert 10 < len(refused) < 25
-    kept = [record["index"] for record in journal.read(tmp_path / "file.jsonl")]
+    kept = [record["index"] for record in cache.read(tmp_path / "file.jsonl")]
     assert kept == [index for index in range(31) if index not in refused]
     # A partial line is removed, too.
     assert len((tmp_path / "file.jsonl").read_text().splitlines()) == len(kept)

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bitpath.sim.flows import aie_ml_v2_matmul, builds, matmul, results
+from bitpath.sim.flows import aie_ml_v2_matmul, builds, matmul, outcome
 from bitpath.sim.flows.history import kept_runs
-from bitpath.sim.study.page import result
+from bitpath.sim.study import page
 from bitpath.verif.kit.mismatches import SHOWN
 from bitpath.verif.kit.testplan import covers
 
@@ -53,7 +53,7 @@ def test_every_number_of_wrong_outputs_fails_with_its_count(run, wrong):
     lines = err.splitlines()
     assert (f"  and {wrong - 1 - SHOWN} more" in lines) is (wrong > 1 + SHOWN)
     assert sum(": got 0x" in line for line in lines) == max(0, min(wrong - 1, SHOWN))
-    first = f"first mismatch: aie_ml_v2 bf16 on verilator, [0, 0], read {results.moment_text(0)}"
+    first = f"first mismatch: aie_ml_v2 bf16 on verilator, [0, 0], read {outcome.moment_text(0)}"
     assert (first in lines) is (wrong > 0)
     (kept,) = kept_runs([])
     assert kept.mismatches == wrong
@@ -62,7 +62,7 @@ def test_every_number_of_wrong_outputs_fails_with_its_count(run, wrong):
     expected = (
         f"differ in {wrong:,} of 1,024 values, in 1 of 1 format: aie_ml_v2 bf16." if wrong else "agree in all bits"
     )
-    assert expected in result.verdict(kept)
+    assert expected in page.verdict(kept)
 
 
 @covers("mutation.comparisons")
@@ -72,4 +72,4 @@ def test_formats_whose_mismatches_sum_to_256(run):
     assert out.count("first mismatch: ") == 2
     (kept,) = kept_runs([])
     assert (kept.mismatches, kept.compared) == (256, 2048)
-    assert "differ in 256 of 2,048 values, in 2 of 2 formats: aie_ml_v2 bf16, aie_ml_v2 fp16." in result.verdict(kept)
+    assert "differ in 256 of 2,048 values, in 2 of 2 formats: aie_ml_v2 bf16, aie_ml_v2 fp16." in page.verdict(kept)

@@ -8,7 +8,7 @@ import pytest
 
 from bitpath import golden
 from bitpath.golden.formats.sources import DOCUMENTS
-from bitpath.sim.engine.machines import MACHINES
+from bitpath.sim.engine.options import MACHINES
 
 DECLARATIONS = Path(golden.__file__).parent.glob("*/declarations/*.py")
 

@@ -12,8 +12,7 @@ from rich.console import Console
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.flows import outcome
-from bitpath.sim.flows.maps import result_map
-from bitpath.sim.flows.outcome import FlowRun, Outcome
+from bitpath.sim.flows.outcome import FlowRun, Outcome, result_map
 from bitpath.verif.kit.exchange import read_input
 from bitpath.verif.kit.scoreboard import FIRST_MISMATCH
 

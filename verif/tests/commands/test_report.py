@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from bitpath.sim.campaigns.formal.run import Proof
+from bitpath.sim.campaigns.formal import Proof
 from bitpath.sim.engine import paths, results
-from bitpath.sim.engine.reports import write_records
-from bitpath.sim.engine.results import Result
+from bitpath.sim.engine.results import Result, write_records
 from bitpath.verif.formal.property import Property, Sabotage
 from bitpath.verif.kit.testplan import Item, covers
 

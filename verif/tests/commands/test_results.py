@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from bitpath.sim.flows import results
+from bitpath.sim.flows import outcome
 from bitpath.sim.flows.outcome import Outcome
 
 FULL = {
@@ -42,7 +42,7 @@ TABLE = ["", "stages", "name  cycles  share of", "a          1         -", "bb  
 
 def shown(record, *, first):
     console = Console(file=StringIO(), width=160)
-    results.show(console, record, first=first)
+    outcome.show(console, record, first=first)
     return [line.rstrip() for line in console.file.getvalue().splitlines()]
 
 
@@ -51,7 +51,7 @@ def test_rows_stand_below_one_heading():
     assert shown(FULL, first=False) == [ROW]
 
 
-@pytest.mark.parametrize("name", results.TABLES)
+@pytest.mark.parametrize("name", outcome.TABLES)
 def test_a_table_follows_its_record_and_the_next_row_has_a_heading(name):
     table = [name if line == "stages" else line for line in TABLE]
     for first in (True, False):
@@ -67,9 +67,9 @@ def test_a_format_has_its_scale_rule_unless_it_is_the_default():
 
 
 def test_without_a_terminal_no_table_is_squeezed():
-    assert results.console().width == results.WIDTH
-    assert not results.console().quiet
-    assert results.console(quiet=True).quiet
+    assert outcome.console().width == outcome.WIDTH
+    assert not outcome.console().quiet
+    assert outcome.console(quiet=True).quiet
 
 
 @pytest.mark.parametrize(
@@ -77,14 +77,14 @@ def test_without_a_terminal_no_table_is_squeezed():
 )
 def test_results_are_saved_in_a_dtype_that_numpy_reads(tmp_path, dtype, kept):
     rtl, golden = np.array([[1, 2]], dtype), np.array([[1, 3]], dtype)
-    results.save(tmp_path / "out.npz", Outcome(rtl, golden, {}))
+    outcome.save(tmp_path / "out.npz", Outcome(rtl, golden, {}))
     with np.load(tmp_path / "out.npz") as found:
         assert (found["result"].dtype, found["golden"].dtype) == (kept, kept)
         assert (found["result"].tolist(), found["golden"].tolist()) == ([[1, 2]], [[1, 3]])
 
 
 def test_a_time_has_its_cycle():
-    assert [results.moment_text(time) for time in (635_000, 639_999, 640_000)] == [
+    assert [outcome.moment_text(time) for time in (635_000, 639_999, 640_000)] == [
         "at 635 ns, cycle 63",
         "at 639.999 ns, cycle 63",
         "at 640 ns, cycle 64",

@@ -12,7 +12,7 @@ from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.trainium3.declarations import dtypes
 from bitpath.golden.trainium3.operands import fp32
 from bitpath.golden.trainium3.tensor.modes import MODES
-from bitpath.sim.flows import builds, operands, trainium3_core, trainium3_softmax, trainium3_staged
+from bitpath.sim.flows import builds, operands, trainium3_core, trainium3_softmax
 from bitpath.verif.trainium3.core import stages
 
 
@@ -138,7 +138,7 @@ def with_golden_in_place_of_rtl(monkeypatch, wrong=None, dma=lambda images, gran
         "matmul": lambda play, x, y: trainium3.nc_matmul(x, y),
     }.items():
         monkeypatch.setattr(stages, name, made)
-    monkeypatch.setattr(trainium3_staged.StagedRun, "_play", play)
+    monkeypatch.setattr(trainium3_core.StagedRun, "_play", play)
     monkeypatch.setattr(
         builds, "build", lambda *_, **__: type("Built", (), {"top": "unit", "digest": "0" * 8, "seconds": 0})
     )

@@ -12,8 +12,7 @@ from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.tensix.matmul.matmul import PACKED, pack_datums
 from bitpath.sim.engine import paths
 from bitpath.sim.flows import aie_ml_v2_matmul, tensix_matmul, trainium3_matmul, trainium3_rmsnorm_quant
-from bitpath.sim.flows.outcome import Outcome, compared
-from bitpath.sim.flows.results import mismatch_report
+from bitpath.sim.flows.outcome import Outcome, compared, mismatch_report
 
 FLOWS = {"mxfp4": trainium3_matmul, "bfp8_hifi2": tensix_matmul, "bf16": aie_ml_v2_matmul, "mx6": aie_ml_v2_matmul}
 

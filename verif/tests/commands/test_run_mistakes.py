@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from bitpath.sim.flows import matmul, outcome, results
+from bitpath.sim.flows import matmul, outcome
 from bitpath.verif.kit.testplan import covers
 
 
@@ -30,7 +30,7 @@ def test_a_format_is_found_on_its_machine(bitpath, monkeypatch, arguments, machi
     def run(self, *_):
         ran.append(self.machine)
         zeros = np.zeros((2, 2), np.float32)
-        return outcome.Outcome(zeros, zeros, dict.fromkeys(results.COLUMNS, 0) | {"machine": self.machine})
+        return outcome.Outcome(zeros, zeros, dict.fromkeys(outcome.COLUMNS, 0) | {"machine": self.machine})
 
     monkeypatch.setattr(matmul.MatmulRun, "compare", run)
     assert bitpath("run", "--slice", "2x128x2", *arguments)[0] == 0

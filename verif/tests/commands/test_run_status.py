@@ -10,8 +10,7 @@ from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.flows import aie_ml_v2_matmul
 from bitpath.sim.flows.history import kept_runs
 from bitpath.sim.flows.machines import RECORDS
-from bitpath.sim.flows.outcome import FlowRun, Outcome
-from bitpath.sim.flows.results import COLUMNS
+from bitpath.sim.flows.outcome import COLUMNS, FlowRun, Outcome
 from bitpath.verif.kit.mismatches import Shown
 
 SIZE = 512

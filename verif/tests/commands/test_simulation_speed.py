@@ -8,7 +8,7 @@ import pytest
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.runner import build
 from bitpath.sim.flows import trainium3_matmul
-from bitpath.sim.study.bench import simulation
+from bitpath.sim.study import bench_simulation
 
 SMALL = trainium3_matmul.engine_for("verilator", rows=4, cols=4)
 """Configuration that shares a build with verif/trainium3/engine/test_tensor_engine.py."""
@@ -18,9 +18,11 @@ RECORD = {"name": str, "machine": str, "value": int, "unit": str, "cores": int, 
 @pytest.mark.simulator
 def test_the_bare_loop_gives_the_answers_of_the_recorded_run(monkeypatch):
     folders = []
-    compiled = simulation._compile
-    monkeypatch.setattr(simulation, "_compile", lambda built, folder: folders.append(folder) or compiled(built, folder))
-    records = list(simulation.simulation_records("tensor_engine", engine=SMALL, slice_="2x128x8", rounds=1))
+    compiled = bench_simulation._compile
+    monkeypatch.setattr(
+        bench_simulation, "_compile", lambda built, folder: folders.append(folder) or compiled(built, folder)
+    )
+    records = list(bench_simulation.simulation_records("tensor_engine", engine=SMALL, slice_="2x128x8", rounds=1))
     assert len(records) == 3
     for record in records:
         assert {name: type(record[name]) for name in RECORD} == RECORD
@@ -39,7 +41,7 @@ def test_the_bare_loop_gives_the_answers_of_the_recorded_run(monkeypatch):
 @pytest.mark.simulator
 def test_another_answer_is_noticed(monkeypatch):
     """A changed answer in the recording must be detected by the loop."""
-    compiled = simulation._compile
+    compiled = bench_simulation._compile
 
     def spoil(built, folder):
         with np.load(folder / "stimulus.npz") as file:
@@ -48,21 +50,21 @@ def test_another_answer_is_noticed(monkeypatch):
         np.savez(folder / "stimulus.npz", **content)
         return compiled(built, folder)
 
-    monkeypatch.setattr(simulation, "_compile", spoil)
+    monkeypatch.setattr(bench_simulation, "_compile", spoil)
     with pytest.raises(SimulationError, match=r'other answers than the run that was recorded: \{"seconds"'):
-        list(simulation.simulation_records("tensor_engine", engine=SMALL, slice_="2x128x2", rounds=1))
+        list(bench_simulation.simulation_records("tensor_engine", engine=SMALL, slice_="2x128x2", rounds=1))
 
 
 def test_only_engines_run_layers():
     with pytest.raises(
         ValueError, match=r"'psum' has no whole layer to run; those that have are tensor_engine, tensix_"
     ):
-        next(simulation.simulation_records("psum", rounds=1))
+        next(bench_simulation.simulation_records("psum", rounds=1))
 
 
 def test_the_table_of_ports_names_verilators_variables():
     meta = {"ports": [{"name": "rst", "bits": 1}, {"name": "write__payload", "bits": 65}], "answer_bits": 33}
-    table = simulation._port_table(json.loads(json.dumps(meta)))
+    table = bench_simulation._port_table(json.loads(json.dumps(meta)))
     assert "{&top->rst, sizeof top->rst, 1}," in table
     assert "{&top->write___05Fpayload, sizeof top->write___05Fpayload, 3}," in table
     assert "ANSWER_WORDS = 2," in table

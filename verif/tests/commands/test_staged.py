@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from bitpath.sim.flows import outcome, staged
-from bitpath.sim.flows.results import mismatch_report
+from bitpath.sim.flows.outcome import mismatch_report
 
 CYCLES = {"adder": 5, "memory": 7}
 FIRST = [np.arange(6, dtype=np.uint16).reshape(2, 3), np.arange(4, dtype=np.uint32)]

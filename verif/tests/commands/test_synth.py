@@ -7,12 +7,10 @@ import re
 
 import pytest
 
-from bitpath.sim.engine import journal, paths
+from bitpath.sim.engine import cache, paths
 from bitpath.sim.engine.errors import MissingToolError, SimulationError
-from bitpath.sim.study.synth import configurations, flow, records
-from bitpath.sim.study.synth.flow import Flow
-from bitpath.sim.study.synth.library import CELLS, SIZES, TAU_NS, liberty
-from bitpath.sim.study.synth.yardsticks import YardstickConfig
+from bitpath.sim.study import synth
+from bitpath.sim.study.synth import CELLS, SIZES, TAU_NS, Flow, YardstickConfig, liberty
 from bitpath.verif.kit.testplan import covers
 
 
@@ -52,20 +50,20 @@ def test_an_invalid_library_is_an_error(tmp_path, name, content, sentence):
 
 
 def test_configurations_that_are_quoted_differ_and_have_their_yardsticks():
-    digests = [design.digest for design in configurations.QUOTED]
+    digests = [design.digest for design in synth.QUOTED]
     assert len(set(digests)) == len(digests)
-    assert all(design.yardstick is None or design.yardstick.digest in digests for design in configurations.QUOTED)
-    assert {design.machine for design in configurations.QUOTED} == {"yardstick", "trainium3", "tensix", "aie_ml_v2"}
-    assert all(json.loads(json.dumps(design.full_config)) == design.full_config for design in configurations.QUOTED)
+    assert all(design.yardstick is None or design.yardstick.digest in digests for design in synth.QUOTED)
+    assert {design.machine for design in synth.QUOTED} == {"yardstick", "trainium3", "tensix", "aie_ml_v2"}
+    assert all(json.loads(json.dumps(design.full_config)) == design.full_config for design in synth.QUOTED)
 
 
 def test_the_trend_gets_new_results(tmp_path):
     trend = tmp_path / "trend.jsonl"
     record = {"digest": "d", "flow": "f", "ge_area": 1.0, "ge_fast": 2.0, "ns_fast": 3.0, "flip_flops": 4}
     for area in (1.0, 1.0, 5.0):
-        records.append_trend(trend, record | {"ge_area": area}, records.last_results(trend).get(("d", "f")))
-    assert [each["ge_area"] for each in journal.read(trend)] == [1.0, 5.0]
-    assert records.last_results(trend)["d", "f"]["ge_area"] == 5.0
+        synth.append_trend(trend, record | {"ge_area": area}, synth.last_results(trend).get(("d", "f")))
+    assert [each["ge_area"] for each in cache.read(trend)] == [1.0, 5.0]
+    assert synth.last_results(trend)["d", "f"]["ge_area"] == 5.0
 
 
 def test_without_yosys_the_line_that_installs_it_is_said(monkeypatch):
@@ -77,12 +75,12 @@ def test_without_yosys_the_line_that_installs_it_is_said(monkeypatch):
 @pytest.mark.deep
 def test_two_multipliers_are_twice_one_and_kept(monkeypatch, in_process, elsewhere):
     designs = [
-        configurations.Design(f"{count}", "yardstick", YardstickConfig(count=count, a_bits=4, b_bits=4), count)
+        synth.Design(f"{count}", "yardstick", YardstickConfig(count=count, a_bits=4, b_bits=4), count)
         for count in (1, 2)
     ]
-    found = dict(records.synth_records(designs, Flow.of(None)))
+    found = dict(synth.synth_records(designs, Flow.of(None)))
     one, two = found[0], found[1]
-    assert list(one) == ["name", "machine", "config", "digest", "flow", *records.MEASURED, "macs"]
+    assert list(one) == ["name", "machine", "config", "digest", "flow", *synth.MEASURED, "macs"]
     assert 80 < one["ge_area"] < 160
     assert two["ge_area"] == pytest.approx(2 * one["ge_area"], rel=0.05)
     assert 0.2 < one["ns_fast"] < 1.5
@@ -90,11 +88,11 @@ def test_two_multipliers_are_twice_one_and_kept(monkeypatch, in_process, elsewhe
     assert one["flow"] == "bitpath generic_cells"
     folders = sorted((paths.build_root() / "synth").glob("*/stamp.json"))
     stamps = [folder.stat().st_mtime_ns for folder in folders]
-    assert dict(records.synth_records(designs, Flow.of(None))) == found
+    assert dict(synth.synth_records(designs, Flow.of(None))) == found
     assert [folder.stat().st_mtime_ns for folder in folders] == stamps
     # A changed script invalidates the result.
-    monkeypatch.setitem(flow.SCRIPTS, "area", ("strash", "&get -n", "&nf", "&put"))
-    assert dict(records.synth_records(designs[:1], Flow.of(None)))[0]["ge_area"] != one["ge_area"]
+    monkeypatch.setitem(synth.SCRIPTS, "area", ("strash", "&get -n", "&nf", "&put"))
+    assert dict(synth.synth_records(designs[:1], Flow.of(None)))[0]["ge_area"] != one["ge_area"]
 
 
 @pytest.mark.deep
@@ -129,16 +127,16 @@ def test_an_incomplete_library_is_an_error(elsewhere):
 @pytest.mark.deep
 def test_complete_results_are_kept_if_another_fails(monkeypatch, in_process, elsewhere):
     broken, good = (
-        configurations.Design(name, "yardstick", YardstickConfig(count=1, a_bits=bits, b_bits=2))
+        synth.Design(name, "yardstick", YardstickConfig(count=1, a_bits=bits, b_bits=2))
         for name, bits in (("broken", 3), ("good", 2))
     )
-    verilog = configurations.Design.verilog
+    verilog = synth.Design.verilog
     monkeypatch.setattr(
-        configurations.Design,
+        synth.Design,
         "verilog",
         lambda self: ("module", "x") if self.name == "broken" else verilog(self),
     )
-    found = records.synth_records([broken, good], Flow.of(None))
+    found = synth.synth_records([broken, good], Flow.of(None))
     index, record = next(found)
     assert (index, record["name"]) == (1, "good")
     with pytest.raises(SimulationError, match="broken: synthesis failed"):

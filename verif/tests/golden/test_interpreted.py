@@ -10,7 +10,7 @@ import pytest
 
 from bitpath.golden.arrays import kernels
 from bitpath.golden.arrays.parallel import THREADS
-from bitpath.sim.campaigns.mutation.golden_faults import COMPILERS
+from bitpath.sim.campaigns.mutation.golden import COMPILERS
 from bitpath.verif.tests.golden import interpreted
 
 

@@ -9,12 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from bitpath.sim.__main__ import cli
-from bitpath.sim.study.ledger import table
-from bitpath.sim.study.ledger.evidence import AbsentEvidenceError, Evidence
-from bitpath.sim.study.ledger.row import Verdict
+from bitpath.sim.study.ledger import run
+from bitpath.sim.study.ledger.row import AbsentEvidenceError, Evidence, Verdict
 from bitpath.sim.study.ledger.run import chosen, computed
 
-ROWS = table.rows()
+ROWS = run.rows()
 STANDINGS = {"measured", "documented", "inferred"}
 EVIDENCE = {"printed", "stated equal", "stated"}
 
@@ -27,9 +26,9 @@ def ledger(monkeypatch, tmp_path):
 
 
 def test_every_row_has_its_function_and_every_function_its_row():
-    assert list(ROWS) == list(table.FUNCTIONS)
+    assert list(ROWS) == list(run.FUNCTIONS)
     assert len(ROWS) >= 80
-    assert len(set(table.FUNCTIONS.values())) == len(ROWS)
+    assert len(set(run.FUNCTIONS.values())) == len(ROWS)
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
@@ -41,14 +40,14 @@ def test_a_row_is_whole(row):
         assert text
         assert not text.endswith(".")
     assert row.sources
-    assert all(table.address(each).startswith("https://") for each in row.sources)
+    assert all(run.address(each).startswith("https://") for each in row.sources)
 
 
 def test_addresses():
-    assert table.address("a/b#7") == "https://github.com/a/b/issues/7"
-    assert table.address("a/b@0f1:docs/c.md") == "https://github.com/a/b/blob/0f1/docs/c.md"
-    assert table.address("a/b") == "https://github.com/a/b"
-    assert table.address("https://c.dev/d") == "https://c.dev/d"
+    assert run.address("a/b#7") == "https://github.com/a/b/issues/7"
+    assert run.address("a/b@0f1:docs/c.md") == "https://github.com/a/b/blob/0f1/docs/c.md"
+    assert run.address("a/b") == "https://github.com/a/b"
+    assert run.address("https://c.dev/d") == "https://c.dev/d"
 
 
 def test_a_verdict_that_changes_ends_with_a_failure(ledger, monkeypatch):

@@ -3,13 +3,13 @@
 import pytest
 from parts import records, take
 
-from bitpath.sim.study.ledger import table
-from bitpath.sim.study.ledger.evidence import Evidence
+from bitpath.sim.study.ledger import run
+from bitpath.sim.study.ledger.row import Evidence
 from bitpath.sim.study.ledger.run import NOT_COMPUTED, changed, chosen, computed
 
 LONG = ("T2", "T3", "T4", "T25", "T27")
 """Rows that take seconds: all pairs of BF16 numbers, and long products."""
-MARKED = [pytest.param(row, marks=[pytest.mark.deep] if row in LONG else []) for row in table.FUNCTIONS]
+MARKED = [pytest.param(row, marks=[pytest.mark.deep] if row in LONG else []) for row in run.FUNCTIONS]
 
 
 @pytest.mark.parametrize("row", MARKED)

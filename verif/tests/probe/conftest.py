@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bitpath.sim.engine.machines import MACHINES
+from bitpath.sim.engine.options import MACHINES
 from bitpath.sim.study.probe.make import make
 from bitpath.sim.study.probe.probe import load, save
 

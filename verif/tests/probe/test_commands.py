@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from bitpath.sim.study.probe.identify import predict
+from bitpath.sim.study.probe.probe import predict
 from bitpath.verif.kit.testplan import covers
 
 

@@ -9,18 +9,13 @@ from bitpath.golden.formats.catalogue import Rounding
 from bitpath.golden.formats.sources import chosen, preset
 from bitpath.golden.tensix.declarations.numerics import PRESETS, WORMHOLE
 from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.engine.machines import MACHINES
+from bitpath.sim.engine.options import MACHINES
 from bitpath.sim.study.probe import make as making
-from bitpath.sim.study.probe.classes import exact_results
-from bitpath.sim.study.probe.classes import results as golden_results
-from bitpath.sim.study.probe.identify import identify, predict
-from bitpath.sim.study.probe.machines import UNITS
 from bitpath.sim.study.probe.make import make
-from bitpath.sim.study.probe.predictions import predictions
-from bitpath.sim.study.probe.probe import load, save
+from bitpath.sim.study.probe.probe import UNITS, identify, load, predict, predictions, save
 from bitpath.sim.study.probe.tensix import MATRIX_UNIT
-from bitpath.sim.study.probe.unit import Unit
-from bitpath.sim.study.probe.variants import probed_fields, variants
+from bitpath.sim.study.probe.unit import Unit, exact_results, probed_fields, variants
+from bitpath.sim.study.probe.unit import results as golden_results
 from bitpath.verif.kit.testplan import covers
 
 TRIALS = 100

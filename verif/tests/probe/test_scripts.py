@@ -12,12 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bitpath.sim.engine.machines import MACHINES
-from bitpath.sim.study.probe.identify import as_hex, identify, predict
-from bitpath.sim.study.probe.probe import load
+from bitpath.sim.engine.options import MACHINES
+from bitpath.sim.study.probe.probe import SCRIPTS, as_hex, c_array, identify, load, predict, write
 from bitpath.sim.study.probe.tensix import FLOATS, INTEGERS, MATRIX_UNIT, exact_dot16, exact_phase
-from bitpath.sim.study.probe.variants import variants
-from bitpath.sim.study.probe.write import SCRIPTS, c_array, write
+from bitpath.sim.study.probe.unit import variants
 from bitpath.verif.kit.testplan import covers
 
 HERE = Path(__file__).parent

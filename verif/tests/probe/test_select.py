@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from bitpath.sim.study.probe.select import select
+from bitpath.sim.study.probe.make import select
 from bitpath.verif.kit.testplan import covers
 
 CHAIN = np.array([[0, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
@@ -75,7 +75,7 @@ def test_greedy_alone_states_a_lower_bound(without_z3):
 @pytest.mark.deep  # the extra formal is there
 def test_a_search_that_runs_out_of_time_states_the_bound_reached(monkeypatch):
     pytest.importorskip("z3", reason="the extra formal is not installed")
-    monkeypatch.setattr("bitpath.sim.study.probe.select.SECONDS", 0.001)
+    monkeypatch.setattr("bitpath.sim.study.probe.make.SECONDS", 0.001)
     labels = np.random.default_rng(0).choice(2, (60, 300), p=[0.9, 0.1])
     labels = np.concatenate([labels, np.eye(60, dtype=int)], axis=1)
     found = select(labels)

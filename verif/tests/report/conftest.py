@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bitpath.sim.flows import history
-from bitpath.sim.flows.maps import result_map
+from bitpath.sim.flows.outcome import result_map
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 import bitpath.sim
 from bitpath.sim.flows import builds, history, matmul, tensix_matmul
 from bitpath.sim.flows.history import Keeper, kept_runs
-from bitpath.sim.flows.maps import result_map
+from bitpath.sim.flows.outcome import result_map
 from bitpath.verif.kit.testplan import covers
 
 

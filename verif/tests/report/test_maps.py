@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.sim.flows.maps import CELLS, ERROR_CELLS, result_map
+from bitpath.sim.flows.outcome import CELLS, ERROR_CELLS, result_map
 from bitpath.verif.kit.values import ulp_distance
 
 SHAPES = ((1, 1), (64, 64), (65, 3), (128, 512), (300, 1000))

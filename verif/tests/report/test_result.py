@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from bitpath.sim.engine import paths
-from bitpath.sim.study.page import result
-from bitpath.sim.study.page.links import run_files
+from bitpath.sim.study import page
+from bitpath.sim.study.page import run_files
 
 
 def run(*records):
@@ -23,30 +23,28 @@ def made(format_name="bf16", **fields):
 @pytest.fixture
 def drawn(monkeypatch):
     """Return the arguments of each chart and map in place of its drawing."""
-    monkeypatch.setattr(result.charts, "bars", lambda *given: given)
-    monkeypatch.setattr(result.charts, "heat_map", lambda *given, log: (*given, log))
+    monkeypatch.setattr(page, "bars", lambda *given: given)
+    monkeypatch.setattr(page, "heat_map", lambda *given, log: (*given, log))
 
 
 def test_a_number_has_its_noun():
-    assert [result.plural(number, "value") for number in (0, 1, 2, 1234)] == [
+    assert [page.plural(number, "value") for number in (0, 1, 2, 1234)] == [
         "0 values", "1 value", "2 values", "1,234 values",
     ]  # fmt: skip
-    assert [result.plural(number, "mismatch") for number in (1, 2)] == ["1 mismatch", "2 mismatches"]
+    assert [page.plural(number, "mismatch") for number in (1, 2)] == ["1 mismatch", "2 mismatches"]
 
 
 def test_the_verdict():
     agree = run(made(compared=1000), made("mx9", machine="aie_ml_v2", compared=1), made("mx6", machine="aie_ml_v2"))
-    assert result.verdict(agree) == (
-        "Golden and RTL agree in all bits of 1,001 values: 3 formats on tensix, aie_ml_v2."
-    )
+    assert page.verdict(agree) == ("Golden and RTL agree in all bits of 1,001 values: 3 formats on tensix, aie_ml_v2.")
     differ = run(made(compared=3000), made("fp16", compared=10, mismatches=2000))
-    assert result.verdict(differ) == "Golden and RTL differ in 2,000 of 3,010 values, in 1 of 2 formats: tensix fp16."
-    assert result.when(agree) == "2026-11-29 10:20 UTC"
+    assert page.verdict(differ) == "Golden and RTL differ in 2,000 of 3,010 values, in 1 of 2 formats: tensix fp16."
+    assert page.when(agree) == "2026-11-29 10:20 UTC"
 
 
 def test_rows_have_labels_shapes_rates_and_links():
     folder = paths.build_root() / "runs" / "dot16"
-    first, second, third = result.rows(
+    first, second, third = page.format_rows(
         run(
             made(mac_per_cycle=30.0, peak_mac_per_cycle=120, folder="runs/dot16"),
             made(mac_per_cycle=30.0, peak_mac_per_cycle=0, config={}),
@@ -67,39 +65,39 @@ def test_charts_draw_sqnr_and_shares_of_the_peak(drawn):
         {"label": "b", "sqnr_db": None, "share": None},
         {"label": "c", "share": 1.0, "mac_per_cycle": 8.0, "peak_mac_per_cycle": 8},
     ]
-    assert result.sqnr_chart(rows) == (["a", "b", "c"], [40.26, None, None], ["40.3 dB", "-", "-"], 40.26, "SQNR in dB")
-    assert result.sqnr_chart(rows[1:])[3] == 10.0
-    assert result.rate_chart(rows) == (
+    assert page.sqnr_chart(rows) == (["a", "b", "c"], [40.26, None, None], ["40.3 dB", "-", "-"], 40.26, "SQNR in dB")
+    assert page.sqnr_chart(rows[1:])[3] == 10.0
+    assert page.rate_chart(rows) == (
         ["a", "c"], [25.0, 100.0], ["2,048 of 8,192", "8 of 8"], 100, "percent of the peak",
     )  # fmt: skip
-    assert result.rate_chart(rows[1:2]) == ""
+    assert page.rate_chart(rows[1:2]) == ""
 
 
 def test_maps_are_those_of_the_record(drawn):
     found = {"mismatches": "counts", "ulp": "distances", "error": "errors"}
-    assert result.maps({"map": {"block": [2, 3]} | found}) == [
+    assert page.maps({"map": {"block": [2, 3]} | found}) == [
         ("mismatches; a cell is 2 x 3 outputs", ("counts", [2, 3], "mismatches", False)),
         ("largest distance; a cell is 2 x 3 outputs", ("distances", [2, 3], "ulp", True)),
         ("largest error; a cell is 2 x 3 outputs", ("errors", [2, 3], "error / RMS", True)),
     ]
-    ((caption, _),) = result.maps({"map": {"block": [1, 1], "error": "errors"}})
+    ((caption, _),) = page.maps({"map": {"block": [1, 1], "error": "errors"}})
     assert caption == "largest error; a cell is one output"
-    assert result.maps({"map": {"error": "errors"}}) == []
+    assert page.maps({"map": {"error": "errors"}}) == []
 
 
 def test_the_worst_cells_are_those_with_most_mismatches_and_then_the_most_distant():
     counts = [[1, 0, 3], [3, 2, 1], [1, 1, 0]]
     ulp = [[9, 0, 5], [7, 1000, None], [4, 2, 0]]
     row = {"map": {"mismatches": counts, "ulp": ulp, "block": [2, 1]}}
-    assert result.worst_cells(row) == [
+    assert page.worst_cells(row) == [
         ("2 to 3", "0", 3, "7 ulp"),
         ("0 to 1", "2", 3, "5 ulp"),
         ("2 to 3", "1", 2, "1,000 ulp"),
         ("0 to 1", "0", 1, "9 ulp"),
         ("4 to 5", "0", 1, "4 ulp"),
     ]
-    assert len(result.worst_cells(row)) == result.WORST < 7
+    assert len(page.worst_cells(row)) == page.WORST < 7
     distances = {"mismatches": [[1, 1]], "ulp": [[None, 1]], "block": [1, 1]}
-    assert result.worst_cells({"map": distances}) == [("0", "1", 1, "1 ulp"), ("0", "0", 1, "-")]
-    assert result.worst_cells({"map": {"mismatches": [[0, 1]], "block": [1, 4]}}) == [("0", "4 to 7", 1, "-")]
-    assert result.worst_cells({"map": {"error": [[1]], "block": [1, 1]}}) == []
+    assert page.worst_cells({"map": distances}) == [("0", "1", 1, "1 ulp"), ("0", "0", 1, "-")]
+    assert page.worst_cells({"map": {"mismatches": [[0, 1]], "block": [1, 4]}}) == [("0", "4 to 7", 1, "-")]
+    assert page.worst_cells({"map": {"error": [[1]], "block": [1, 1]}}) == []

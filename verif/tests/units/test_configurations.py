@@ -26,7 +26,7 @@ from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.commands import explain
 from bitpath.sim.engine.configure import PRESETS
 from bitpath.sim.engine.runner import CASES, build, run, run_bench
-from bitpath.sim.waves.save import write_save_file
+from bitpath.sim.study.waves import write_save_file
 from bitpath.verif.common.large import LARGE
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.mismatches import differences, full_text, shown_at

@@ -28,7 +28,7 @@ from bitpath.rtl.trainium3.dot.element_map import MapConfig
 from bitpath.rtl.units import UNITS
 from bitpath.sim.engine import tools
 from bitpath.sim.engine.build import emitted_files
-from bitpath.sim.engine.ports import module_ports
+from bitpath.sim.engine.stepped import module_ports
 from bitpath.verif.common.large import LARGE
 from bitpath.verif.kit.testplan import covers
 

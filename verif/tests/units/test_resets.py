@@ -8,7 +8,7 @@ import pytest
 
 from bitpath.rtl.trainium3.engine.instruction import EngineConfig
 from bitpath.rtl.units import UNITS, find_unit
-from bitpath.sim.campaigns.coverage.measure import SEED
+from bitpath.sim.campaigns.coverage import SEED
 from bitpath.sim.engine.runner import build, run
 from bitpath.sim.flows.trainium3_matmul import engine_for
 from bitpath.verif.common.large import LARGE

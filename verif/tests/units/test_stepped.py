@@ -9,11 +9,11 @@ import pytest
 from bitpath.rtl.emit import emit
 from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.dot.config import DotConfig
-from bitpath.sim.engine import stepped, yosys
+from bitpath.sim.engine import process, stepped
 from bitpath.sim.engine.build import Emitter, build, rtl_emitter
 from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.engine.ports import module_ports
 from bitpath.sim.engine.runner import run
+from bitpath.sim.engine.stepped import module_ports
 
 BENCH = "bitpath.verif.kit.tb_random_ports"
 YOSYS_SECONDS = 300
@@ -38,14 +38,14 @@ def test_outputs_of_a_stepped_row_depend_on_registers_only(tmp_path):
     emitted = emit("systolic_array", array(8, 2), tmp_path)
     (group,) = emitted.groups
     script = FROM_INPUTS.format(file=f"{group.element}.v", top=group.element)
-    yosys.require_run(group.element, tmp_path, "registered", script, YOSYS_SECONDS)
+    process.require_yosys(group.element, tmp_path, "registered", script, YOSYS_SECONDS)
 
 
 def test_the_proof_fails_without_registers(tmp_path):
     emitted = emit("quad_mx_dot", DotConfig(), tmp_path)
     script = FROM_INPUTS.format(file=emitted.files[0].name, top=emitted.top)
     with pytest.raises(SimulationError, match="selection is not empty"):
-        yosys.require_run("combinational", tmp_path, "registered", script, YOSYS_SECONDS)
+        process.require_yosys("combinational", tmp_path, "registered", script, YOSYS_SECONDS)
 
 
 @pytest.mark.parametrize(("rows", "count"), [(4, None), (8, 2), (32, 8)])

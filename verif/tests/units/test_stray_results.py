@@ -11,7 +11,7 @@ from amaranth import Signal
 from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieEngine
 from bitpath.rtl.tensix.engine.tensix_engine import TensixEngine
 from bitpath.rtl.units import UNITS
-from bitpath.sim.campaigns.coverage.measure import SEED
+from bitpath.sim.campaigns.coverage import SEED
 from bitpath.sim.engine.runner import SimulationError, build, run
 from bitpath.verif.kit.testplan import covers
 

@@ -14,8 +14,8 @@ from bitpath.rtl.emit import emit_flat, package_files
 from bitpath.rtl.testbench import CYCLE_BITS, OUTPUT_BITS, Vectors, bench_files, file_names
 from bitpath.rtl.trainium3.dot.element_map import MapConfig
 from bitpath.rtl.units import UNITS
-from bitpath.sim.campaigns.agreement import recorded
-from bitpath.sim.campaigns.agreement.vectors import vectors
+from bitpath.sim.campaigns import agreement
+from bitpath.sim.campaigns.agreement import vectors
 from bitpath.sim.engine import tools
 from bitpath.verif.kit.recording import COMPARED, READ
 
@@ -139,7 +139,7 @@ def test_only_compared_values_are_expected(tmp_path):
     }
     file = tmp_path / "recording.npz"
     np.savez(file, changes=changes, outputs=shown, looks=np.ravel(looks), meta=json.dumps(meta))
-    test = recorded.read(file)
+    test = agreement.read(file)
     assert test.compared == ((0, "parts", 0xA0), (1, "o", 0x11))
     assert test.answers == ((1, "data__payload", 0x33),)
 

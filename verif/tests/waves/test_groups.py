@@ -9,7 +9,7 @@ import pytest
 from bitpath.rtl.common.unit import DEFAULT_WAVES
 from bitpath.rtl.units import UNITS
 from bitpath.sim.engine.build import emitted_files
-from bitpath.sim.waves.groups import OTHERS, group_of
+from bitpath.sim.study.waves import OTHERS, group_of
 from bitpath.verif.common.large import LARGE
 
 MODULE = re.compile(r"^module (\S+?) ?\(.*?^endmodule", re.MULTILINE | re.DOTALL)

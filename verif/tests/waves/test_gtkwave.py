@@ -10,8 +10,7 @@ from bitpath.golden.formats.catalogue import E4M3FN, E5M2, E8M0, FP32
 from bitpath.rtl.units import find_unit
 from bitpath.sim.engine.build import Emitter, rtl_emitter
 from bitpath.sim.engine.runner import CASES, SimulationError, build, run
-from bitpath.sim.waves.save import write_save_file
-from bitpath.sim.waves.traces import last_wave
+from bitpath.sim.study.waves import last_wave, write_save_file
 from bitpath.verif.kit.values import number_text
 
 pytestmark = pytest.mark.simulator

@@ -9,10 +9,8 @@ from bitpath.golden.formats.catalogue import BF16, CATALOGUE, E2M1, E4M3, E4M3FN
 from bitpath.golden.tensix.declarations.formats import Format, Style
 from bitpath.rtl.aie_ml_v2.mac.config import MacMode
 from bitpath.rtl.tensix.dot.layouts import StyleCode
-from bitpath.sim.engine.numbers.selected import rule_of
-from bitpath.sim.engine.numbers.shown import single
-from bitpath.sim.waves.filters import Filters
-from bitpath.sim.waves.groups import formats_of, group_of
+from bitpath.sim.engine.numbers import rule_of, single
+from bitpath.sim.study.waves import Filters, formats_of, group_of
 from bitpath.verif.kit.values import Integer, number_text
 
 

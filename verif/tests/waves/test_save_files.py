@@ -5,9 +5,7 @@ import json
 import pytest
 
 from bitpath.sim.engine.runner import WAVE
-from bitpath.sim.waves.groups import group_of
-from bitpath.sim.waves.save import write_save_file
-from bitpath.sim.waves.traces import last_wave, signals
+from bitpath.sim.study.waves import group_of, last_wave, signals, write_save_file
 from bitpath.verif.kit.marks import COMPARED
 
 

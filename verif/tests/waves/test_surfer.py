@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from bitpath.sim.waves.surfer import write_command_file
+from bitpath.sim.study.waves import write_command_file
 
 COMMANDS = {
     "load_file": r"[\w.]+",

@@ -5,7 +5,7 @@ import pytest
 from bitpath.rtl.trainium3.core.config import CoreConfig, DmaEngineConfig
 from bitpath.rtl.trainium3.dma.dma_mover import DmaMoverConfig
 from bitpath.rtl.units import UNITS
-from bitpath.sim.campaigns.coverage.measure import SEED as MEASURED_SEED
+from bitpath.sim.campaigns.coverage import SEED as MEASURED_SEED
 from bitpath.sim.engine.runner import build, run, run_bench
 from bitpath.verif.trainium3.core.core_layer import LAYER
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from bitpath.rtl.common.config import digest
 from bitpath.rtl.units import UNITS
-from bitpath.sim.campaigns.coverage.measure import list_key
+from bitpath.sim.campaigns.coverage import list_key
 from bitpath.sim.engine import bins, process, runner
 
 FILE = "BITPATH_REFUSED"

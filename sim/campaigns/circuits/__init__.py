@@ -1,1 +1,0 @@
-"""And-inverter graphs: their files, and ABC on them."""

@@ -1,1 +1,0 @@
-"""Coverage of units: functional bins, lines and toggles of the emitted Verilog, constants proved, waivers."""

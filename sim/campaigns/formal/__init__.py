@@ -1,1 +1,0 @@
-"""Proofs of the properties of :mod:`bitpath.verif.formal`, and of their sabotages."""

@@ -1,1 +1,0 @@
-"""Instructions of an NKI kernel on the RTL units of Trainium3, each result compared with golden's."""

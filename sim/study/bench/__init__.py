@@ -1,1 +1,0 @@
-"""Run time of the project's parts, measured with yardsticks in the same run."""

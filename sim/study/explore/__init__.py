@@ -1,1 +1,0 @@
-"""Sweeps of numerics that trade area for accuracy, with plots and Pareto fronts."""

@@ -1,1 +1,0 @@
-"""Probes: few operands whose results on a device tell which variant of the numerics it has."""

@@ -1,1 +1,0 @@
-"""Area and delay of units in generic cells."""
