@@ -9,7 +9,7 @@ BUILD := $(or $(BITPATH_BUILD),build)
 REPORTS := $(BUILD)/reports
 
 # User settings, passed on where they are given: make run MACHINE=trainium3 SIM=icarus
-run_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(FLOW),--flow "$(FLOW)") $(if $(FORMAT),--format "$(FORMAT)") \
+run_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(FORMAT),--format "$(FORMAT)") \
 	$(if $(SCALE_RULE),--scale-rule "$(SCALE_RULE)") $(if $(SHAPING),--shaping "$(SHAPING)") $(if $(QOS),--qos "$(QOS)") \
 	$(if $(SIM),--sim "$(SIM)") $(if $(filter-out 0,$(WAVES)),--waves)
 sim_options = $(if $(SIM),--sim "$(SIM)") $(if $(SEED),--seed "$(SEED)") $(if $(filter-out 0,$(WAVES)),--waves) \
@@ -36,10 +36,10 @@ setup: ## make .venv with the pinned packages (at once when nothing changed)
 	@$(PYTHON) -I sim/engine/bootstrap.py
 
 icarus: setup
-	@$(BITPATH) tools --need icarus --install
+	@$(BITPATH) self tools --need icarus --install
 
 run: $(if $(filter icarus,$(SIM)),icarus,setup) ## real tensors through golden and RTL: MACHINE= FLOW= FORMAT= SCALE_RULE= SHAPING= QOS= SIM=verilator|icarus WAVES=1
-	@$(BITPATH) run $(run_options)
+	@$(BITPATH) run $(or $(FLOW),matmul) $(run_options)
 
 test: icarus ## every test but the deep ones, two at a time
 	@mkdir -p $(REPORTS)
@@ -57,10 +57,10 @@ test-deep: icarus ## the long tests that `make test` leaves out
 	@$(MAKE) --no-print-directory deep
 
 deep: setup ## units against golden: 10^8 random vectors a machine and whole ranges; NAME= SEED= QUICK=1 SCHEDULER=
-	@$(BITPATH) deep $(NAME) $(deep_options)
+	@$(BITPATH) self deep $(NAME) $(deep_options)
 
 sim: $(if $(filter icarus,$(SIM)),icarus,setup) ## one unit's bench: UNIT= SIM=verilator|icarus SEED= WAVES=1 FILTER= CONFIG= BENCH=
-	@$(BITPATH) test-sim "$(UNIT)" $(sim_options)
+	@$(BITPATH) self test-sim "$(UNIT)" $(sim_options)
 
 waves: setup ## open GTKWave on the unit's last wave: UNIT=
 	@$(BITPATH) waves "$(UNIT)"
@@ -75,39 +75,39 @@ verilog: setup ## write every unit's Verilog with a testbench, a FuseSoC core an
 
 formal: ## properties proved, and their sabotages refuted: UNIT= SCHEDULER=
 	@$(PYTHON) -I sim/engine/bootstrap.py formal
-	@$(BITPATH) formal $(UNIT) $(cluster_options)
+	@$(BITPATH) self formal $(UNIT) $(cluster_options)
 
 coverage: ## bins, lines and toggles that each unit's bench reaches: UNIT= UPDATE=1 MISSING=1 SCHEDULER=
 	@$(PYTHON) -I sim/engine/bootstrap.py synth plot
-	@$(BITPATH) coverage $(UNIT) $(if $(filter-out 0,$(UPDATE)),--update) $(if $(filter-out 0,$(MISSING)),--missing) \
+	@$(BITPATH) self coverage $(UNIT) $(if $(filter-out 0,$(UPDATE)),--update) $(if $(filter-out 0,$(MISSING)),--missing) \
 		$(cluster_options)
 
 bench: setup ## speed of golden and of the engines' simulation: UNIT= QUICK=1; LARGE=1 (16384x4096x4096); SCALING=1 SCHEDULER=
 	@$(if $(filter-out 0,$(LARGE) $(SCALING)),$(PYTHON) -I sim/engine/bootstrap.py plot)
-	@$(BITPATH) bench $(bench_options)
+	@$(BITPATH) self bench $(bench_options)
 
 synth: ## area and longest path: UNIT= LIBERTY= CONFIG= SCHEDULER=
 	@$(PYTHON) -I sim/engine/bootstrap.py synth
-	@$(BITPATH) synth $(UNIT) $(synth_options)
+	@$(BITPATH) self synth $(UNIT) $(synth_options)
 
 mutate: ## small faults in datapaths, golden and comparisons, which their tests must notice: UNIT= (all when not given) COUNT= SCHEDULER=
 	@$(PYTHON) -I sim/engine/bootstrap.py formal plot
-	@$(BITPATH) mutate $(or $(UNIT),--all) $(if $(COUNT),--count "$(COUNT)") $(cluster_options)
+	@$(BITPATH) self mutate $(or $(UNIT),--all) $(if $(COUNT),--count "$(COUNT)") $(cluster_options)
 
 agree: icarus ## every simulator and the netlist of gates give the same bits: UNIT= SCHEDULER=
 	@$(PYTHON) -I sim/engine/bootstrap.py synth
-	@$(BITPATH) agree $(UNIT) $(if $(SEED),--seed "$(SEED)") $(cluster_options)
+	@$(BITPATH) self agree $(UNIT) $(if $(SEED),--seed "$(SEED)") $(cluster_options)
 
 ledger: setup ## public statements about the real chips, computed anew by golden: ROW=
 	@$(BITPATH) ledger $(ROW)
 
 explore: ## numerics swept, area against error: MACHINE= LIBERTY= SCHEDULER=
 	@$(PYTHON) -I sim/engine/bootstrap.py synth plot
-	@$(BITPATH) explore $(explore_options)
+	@$(BITPATH) self explore $(explore_options)
 
 report: ## one page, build/reports/report.html: the last run, testplans, campaigns, cost, numerics; STRICT=1 fails unless all items passed
 	@$(PYTHON) -I sim/engine/bootstrap.py plot
-	@$(BITPATH) report $(if $(filter-out 0,$(STRICT)),--strict)
+	@$(BITPATH) self report $(if $(filter-out 0,$(STRICT)),--strict)
 
 docs: setup ## the pages below build/docs/html; examples and tutorials run, warnings are errors
 	@$(PYTHON) -I sim/engine/bootstrap.py synth plot docs

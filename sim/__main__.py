@@ -1,18 +1,14 @@
 """Entry point of the ``bitpath`` command line."""
 
 import errno
-import importlib
 import os
-import pkgutil
 import signal
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 
-from bitpath.sim import commands
-from bitpath.sim.commands._click import Group, examples
+from bitpath.sim.commands._click import LazyGroup, examples
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.errors import (
     EXIT_CODES,
@@ -35,25 +31,36 @@ LINE = 2000
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """No room on the disk, in the user's share of it, or for a file of that size."""
 
-MAINTAINERS = ("agree", "bench", "coverage", "deep", "explore", "formal", "mutate", "report", "synth", "tools")
-"""Commands that check and measure the project itself."""
+COMMANDS = {
+    **dict.fromkeys(("asm", "export-c", "nki", "numerics", "rates"), "golden"),
+    **dict.fromkeys(("identify", "ledger", "oracle", "probe"), "devices"),
+    **dict.fromkeys(("emit", "units", "waves"), "units"),
+    **{name: name for name in ("check", "explain", "run")},
+}
+"""Module of each command for users."""
+SELF = {
+    **dict.fromkeys(("agree", "coverage", "deep", "formal", "mutate", "test-sim"), "campaigns"),
+    **dict.fromkeys(("bench", "explore", "report", "synth", "tools"), "measures"),
+}
+"""Module of each command that checks or measures bitpath itself."""
 
 
-class _Commands(Group):
-    """Commands, one a module of :mod:`bitpath.sim.commands`, imported on use; module test_sim is the command test-sim."""
+def adapted(words: list[str]) -> list[str]:
+    """Return a line of version 0.1 in today's words: ``agree`` is ``self agree``, and ``run --flow layer`` is ``run layer``."""
+    if words and words[0] in SELF:
+        return ["self", *words]
+    if words[:1] == ["run"]:
+        for place, word in enumerate(words):
+            option, equal, value = word.partition("=")
+            if option == "--flow":
+                rest = words[place + 1 :]
+                return ["run", *([value] if equal else rest[:1]), *words[1:place], *(rest if equal else rest[1:])]
+    return words
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        names = [module.name.replace("_", "-") for module in pkgutil.iter_modules(commands.__path__)]
-        return sorted(name for name in names if not name.startswith("-"))
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        return importlib.import_module(f"bitpath.sim.commands.{cmd_name.replace('-', '_')}").command
-
-    def sections(self, names: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        users = [name for name in names if name not in MAINTAINERS]
-        return {"Commands": users, "Commands that check and measure bitpath itself": MAINTAINERS}
+class _Commands(LazyGroup):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, adapted(args))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Exit codes"):
@@ -63,6 +70,7 @@ class _Commands(Group):
 
 @click.group(
     cls=_Commands,
+    modules=COMMANDS,
     context_settings={"max_content_width": 100},
     epilog=examples("bitpath run", "bitpath units dot16", "bitpath COMMAND -h"),
 )
@@ -73,6 +81,11 @@ def cli() -> None:
     Generated files go to build/ of the checkout around the current folder, or of the current folder outside of a checkout;
     BITPATH_BUILD names another folder.
     """
+
+
+@cli.group("self", cls=LazyGroup, modules=SELF, epilog=examples("bitpath self test-sim dot16", "bitpath self report"))
+def own() -> None:
+    """Check and measure bitpath itself."""
 
 
 def main() -> None:

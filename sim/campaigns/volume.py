@@ -357,7 +357,7 @@ def show_mismatches(console: Console, records: Sequence[dict[str, Any]]) -> None
         console.print("  " + ", ".join(f"{name}=0x{value:x}" for name, value in each["operands"].items()))
         if record["unit"] != GOLDEN:
             where = f"{each['block']} {each['batch']} {each['vector']}"
-            console.print(f"  replay: bitpath deep {record['name']} --seed {record['seed']} --replay {where}")
+            console.print(f"  replay: bitpath self deep {record['name']} --seed {record['seed']} --replay {where}")
 
 
 # Runs the blocks of tasks side by side. Each finished block is saved at once and never computed again.

@@ -1,6 +1,7 @@
 """Parts that the commands share: examples, lists of commands, and the form of the output."""
 
 import functools
+import importlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,17 @@ from bitpath.sim.engine.tools import require_extra
 if TYPE_CHECKING:
     from rich.text import Text
 
-__all__ = ["Choice", "Command", "Group", "Printer", "cluster_options", "examples", "output_options", "summary"]
+__all__ = [
+    "Choice",
+    "Command",
+    "Group",
+    "LazyGroup",
+    "Printer",
+    "cluster_options",
+    "examples",
+    "output_options",
+    "summary",
+]
 
 
 def examples(*lines: str) -> str:
@@ -51,20 +62,17 @@ class Command(click.Command):
 
 
 class Group(Command, click.Group):
-    """Commands in sections, each with its whole summary; an unknown command is answered with the closest name."""
+    """Commands, each with its whole summary; an unknown command is answered with the closest name."""
+
+    title = "Commands"
 
     def __init__(self, *arguments: Any, **options: Any):
         super().__init__(*arguments, extra=None, **options)
 
-    def sections(self, names: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        """Return the names of the commands by title of the section."""
-        return {"Commands": names}
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for title, names in self.sections(self.list_commands(ctx)).items():
-            commands = {name: self.get_command(ctx, name) for name in names}
-            with formatter.section(title):
-                formatter.write_dl([(name, summary(command)) for name, command in commands.items() if command])
+        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        with formatter.section(self.title):
+            formatter.write_dl([(name, summary(command)) for name, command in commands.items() if command])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -74,6 +82,23 @@ class Group(Command, click.Group):
         except click.NoSuchCommand as error:
             # click knows only the commands that are imported.
             raise click.NoSuchCommand(error.command_name, possibilities=self.list_commands(ctx), ctx=ctx) from None
+
+
+class LazyGroup(Group):
+    """A group whose commands are imported on use: ``modules`` has the module of `bitpath.sim.commands` for each name."""
+
+    def __init__(self, *arguments: Any, modules: Mapping[str, str], **options: Any):
+        super().__init__(*arguments, **options)
+        self.modules = modules
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*self.modules, *self.commands})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.modules:
+            return super().get_command(ctx, cmd_name)
+        module = importlib.import_module(f"bitpath.sim.commands.{self.modules[cmd_name]}")
+        return getattr(module, f"{cmd_name.replace('-', '_')}_command")
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ SETTINGS = ("rows", "cols", "lanes", "max_row_length", "preset", "stages", "conf
 @click.option("--junit", type=FILE, help="Write the tests' results as JUnit XML.")
 @unit_options
 @output_options
-def command(
+def check_command(
     files: tuple[Path, ...], unit: str, top: str | None, map_file: Path | None, volume: int | None, **options: Any
 ) -> None:
     """Run the bench of a unit on a design in Verilog or SystemVerilog.
@@ -81,7 +81,7 @@ def command(
     Requests and results that are streams with valid may have any latency; --latency also checks it. A unit without valid, such
     as quad_mx_pe, must have the latency of its configuration. The reset is synchronous, and drops what is in flight.
 
-    --volume takes its vectors from the unit's tasks of bitpath deep, in equal numbers of each class, and stalls nothing. If a
+    --volume takes its vectors from the unit's tasks of bitpath self deep, in equal numbers of each class, and stalls nothing. If a
     result differs, the bench does not run, and the replay line plays that vector alone.
 
     --json prints the record of the run, also of one that fails.
@@ -150,14 +150,23 @@ def _check(
         + (f"built in {built.seconds:.1f} s" if built.seconds else "build up to date")
     )
     folder = check.new_folder(top, simulator)
-    command = ["bitpath", "check", *files, "--unit", unit, "--top", top, *(("--map", map_file) if map_file else ())]
-    command += [word for each in includes for word in ("-I", each)]
-    command += ["--latency", latency] if latency else []
-    command += ["--config", paths.shown(folder / "config.json"), "--sim", simulator, "--seed", seed]
+    check_command = [
+        "bitpath",
+        "check",
+        *files,
+        "--unit",
+        unit,
+        "--top",
+        top,
+        *(("--map", map_file) if map_file else ()),
+    ]
+    check_command += [word for each in includes for word in ("-I", each)]
+    check_command += ["--latency", latency] if latency else []
+    check_command += ["--config", paths.shown(folder / "config.json"), "--sim", simulator, "--seed", seed]
     lines: list[str] = []
 
     def replay(*further: object) -> str:
-        lines.append(shlex.join(map(str, [*command, *further, "--waves"])))
+        lines.append(shlex.join(map(str, [*check_command, *further, "--waves"])))
         return lines[-1]
 
     def replay_test(_seed: int, test: str | None) -> str:

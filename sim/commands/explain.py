@@ -90,11 +90,11 @@ def _refuse(options: Mapping[str, Any], message: str) -> None:
         "bitpath explain aie_ml_v2 --x 1.5,2 --y 3,-0.25 --format bf16",
     ),
 )
-def command() -> None:
+def explain_command() -> None:
     """Explain one dot product of a machine, bit by bit."""
 
 
-@command.command(
+@explain_command.command(
     cls=Command,
     extra=None,
     epilog=examples(
@@ -138,7 +138,7 @@ def trainium3(
     )
 
 
-@command.command(
+@explain_command.command(
     cls=Command,
     extra=None,
     epilog=examples(
@@ -201,7 +201,7 @@ def tensix(
     )
 
 
-@command.command(
+@explain_command.command(
     name="aie_ml_v2",
     cls=Command,
     extra=None,

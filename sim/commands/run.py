@@ -1,85 +1,223 @@
-"""``bitpath run``: runs real tensors through golden and RTL and compares the bits."""
+"""``bitpath run``: real tensors through golden and RTL, whose bits are compared; each flow is a subcommand with its options."""
 
 import contextlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import click
 
-from bitpath.sim.commands._click import Choice, Command, Printer, examples, output_options
-from bitpath.sim.engine.options import FILE, MACHINES, RMSNORM_OPTIONS, SCALE_RULE, SIMULATOR, rmsnorm_options
+from bitpath.sim.commands._click import Choice, Command, Group, Printer, examples, output_options
+from bitpath.sim.engine.options import FILE, MACHINES, SCALE_RULE, SIMULATOR, with_options
 
-SWITCH = ("on", "off")
-CHIPS = ("wormhole", "blackhole")
-FLOWS = ("matmul", "rmsnorm_quant", "layer", "core", "softmax", "relu_accumulate", "program", "tile")
+SIZES = ("rows", "cols", "lanes", "chip")
+"""Options of an engine."""
+SWITCHES = ("shaping", "qos")
 
 
-@click.command(
-    cls=Command,
+class Flows(Group):
+    """The flows; a line without a flow multiplies."""
+
+    title = "Flows"
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or (args[0].startswith("-") and args[0] not in ("-h", "--help")):
+            args = ["matmul", *args]
+        return super().parse_args(ctx, args)
+
+
+class Flow(Command):
+    """A flow; an option of another flow is answered with that flow's name."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            having = [flow.name for flow in run_command.commands.values() if _has(flow, error.option_name)]
+            if not having:
+                raise
+            from bitpath.golden.scalar.checked import one_of
+
+            message = f"{error.option_name} goes with bitpath run {one_of(having)}, not with {self.name}"
+            raise click.NoSuchOption(error.option_name, message, ctx=ctx) from None
+
+
+def _has(flow: click.Command, option: str) -> bool:
+    return any(option in each.opts for each in flow.params if not getattr(each, "hidden", False))
+
+
+@click.group(
+    cls=Flows,
+    subcommand_metavar="[FLOW] [OPTIONS OF THE FLOW]",
     epilog=examples(
         "bitpath run",
+        "bitpath run matmul -h",
+        "bitpath run --machine tensix --format bf16_hifi4",
+        "bitpath run layer --json --quiet",
+        "bitpath run core --shaping off",
+    ),
+)
+def run_command() -> None:
+    """Run real tensors through golden and RTL and compare the bits.
+
+    Without a flow it runs matmul. A flow takes a transformer layer's tensors and prints a row for each format, writes
+    build/reports/run.json, and fails when a bit differs. Each run is kept in build/reports/runs, from which `bitpath self
+    report` makes its page.
+    """
+
+
+def flow(
+    name: str, machines: Sequence[str], summary: str, *options: Callable[..., Any], formats: str, lines: Sequence[str]
+) -> None:
+    """Add a flow: its options are those of all flows and its own; ``machines`` can run it, ``lines`` are its examples."""
+
+    @run_command.command(name, cls=Flow, help=summary, epilog=examples(*lines))
+    @with_options(
+        click.option(
+            "--machine",
+            type=Choice(machines),
+            hidden=len(machines) == 1,
+            help="One machine; all of them when not given.",
+        ),
+        click.option("--format", "format_name", help=formats),
+        *options,
+        SIMULATOR,
+        click.option(
+            "-o", "--output", type=FILE, help="Write the results as .npz: result and golden, float32 or bytes."
+        ),
+        click.option(
+            "--waves", is_flag=True, help="Record the waves of the simulations; bitpath waves UNIT opens them."
+        ),
+    )
+    @output_options
+    def command(printer: Printer, **given: Any) -> None:
+        _run(name, printer, **given)
+
+
+def _slice(help_: str = "The first M rows, K of the contraction, N columns.", metavar: str = "MxKxN") -> Any:
+    return click.option("--slice", "slice_", metavar=metavar, help=help_)
+
+
+ROWS = click.option("--rows", type=int, help="Rows of PEs or dot products.")
+COLS = click.option("--cols", type=int, help="Columns of PEs or dot products.")
+CHIP = click.option(
+    "--chip",
+    type=Choice(("wormhole", "blackhole")),
+    help="Tensix: the chip whose numerics the engine has.  [default: wormhole]",
+)
+ALL_MX = "One format: mxfp8_e4m3, mxfp8_e5m2 or mxfp4; all when not given."
+
+flow(
+    "matmul",
+    MACHINES,
+    "Multiply two matrices on one machine or on all of them.",
+    SCALE_RULE,
+    _slice(),
+    click.option("--a", type=FILE, help="Your own left matrix [M, K], float32 or float16 as .npy; with --b."),
+    click.option("--b", type=FILE, help="Your own right matrix [K, N]."),
+    CHIP,
+    ROWS,
+    COLS,
+    click.option("--lanes", type=int, help="Lanes of AIE-ML v2's vector unit."),
+    formats="One format: mxfp8_e4m3, mxfp8_e5m2 or mxfp4; with --machine trainium3 also bf16, fp16, tf32, fp32, "
+    "fp8_double_row or sparse_ with 4_16, 4_12, 4_8, 2_8, 2_4, 1_4 or 1_2; bf16_hifi4, or any of bf16, tf32, fp16, fp8, bfp8, "
+    "bfp4, bfp2, int8 with lofi, hifi2, hifi3 or hifi4, int8 or int8_descaled; mx9, mx6, mx4, bf16, fp16, or fp8_ with e4m3, "
+    "e4m3fn, e4m3fnuz, e5m2 or e5m2fnuz. Those of the real layer when not given.",
+    lines=(
         "bitpath run --machine tensix --format bf16_hifi4",
         "bitpath run --a X.npy --b W.npy --format mxfp8_e4m3 -o out.npz",
         "bitpath run --format mxfp4 --slice 8x128x8 --waves",
-        "bitpath run --flow layer --json --quiet",
-        "bitpath run --flow core --shaping off",
-        "bitpath run --flow tile --format int8_sparse",
-        "bitpath run --flow relu_accumulate --format bf16_relu2",
         "bitpath run --machine tensix --chip blackhole",
-        "bitpath run --flow program --format bf16_lofi",
         "bitpath run --machine trainium3 --format sparse_4_16",
-        "bitpath run --flow rmsnorm_quant --hidden X.npy --gamma G.npy --lower-bound 2.5",
         "bitpath run --machine trainium3 --scale-rule nki05",
     ),
 )
-@click.option("--machine", type=Choice(MACHINES), help="One machine; all of them when not given.")
-@click.option(
-    "--flow",
-    type=Choice(FLOWS),
-    default="matmul",
-    show_default=True,
-    help="A matmul; or Trainium3's RMSNorm-Quant, its RMSNorm, QuantizeMX and matmul one after the other, a layer from HBM back "
-    "to HBM, or softmax; or Tensix's matmul in two halves with ReLU, which L1 adds, or its product from instruction words of both "
-    "chips; or two layers on AIE-ML v2's tile.",
+flow(
+    "rmsnorm_quant",
+    ("trainium3",),
+    "Normalise rows and quantise them to MX on Trainium3's RMSNorm-Quant unit.",
+    _slice("The first M rows and K elements of each.", "MxK"),
+    click.option("--lanes", type=int, help="Lanes of the unit."),
+    click.option("--hidden", type=FILE, help="Your own hidden states [M, H], float32 or float16 as .npy."),
+    click.option("--gamma", type=FILE, help="Your own gamma [1, H], rounded to BF16.  [default: ones]"),
+    click.option("--residual", type=FILE, help="A residual [M, H]; golden adds it before the unit."),
+    click.option("--pre-norm-gamma", type=FILE, help="Gamma [1, H] of a pre-norm, in golden too."),
+    click.option("--in-scale", type=FILE, help="Static scales [128, 1].  [default: the largest becomes 240]"),
+    click.option("--eps", type=float, help="The eps, rounded to BF16.  [default: 1e-6]"),
+    click.option(
+        "--eps-placement", type=Choice(("kernel", "golden")), help="Put eps in the root or add it to the root."
+    ),
+    click.option(
+        "--dtype-mode",
+        type=Choice(("non_ocp", "ocp")),
+        help="E4M3 up to 240, or E4M3FN up to 448.  [default: non_ocp]",
+    ),
+    click.option("--lower-bound", type=float, help="Bound of the absolute maximum.  [default: none]"),
+    click.option("--quant-only", is_flag=True, default=None, help="Leave the normalisation out."),
+    formats="Scales: row or static; both when not given.",
+    lines=("bitpath run rmsnorm_quant --hidden X.npy --gamma G.npy --lower-bound 2.5",),
 )
-@click.option(
-    "--format",
-    "format_name",
-    help="One format: mxfp8_e4m3, mxfp8_e5m2 or mxfp4; with --machine trainium3 also bf16, fp16, tf32, fp32, fp8_double_row "
-    "or sparse_ with 4_16, 4_12, 4_8, 2_8, 2_4, 1_4 or 1_2; bf16_hifi4, or any of bf16, tf32, fp16, fp8, bfp8, bfp4, bfp2, int8 with "
-    "lofi, hifi2, hifi3 or hifi4, int8 or int8_descaled; mx9, mx6, mx4, bf16, fp16, or fp8_ with e4m3, e4m3fn, e4m3fnuz, e5m2 or e5m2fnuz. Those of "
-    "the real layer when not given.",
+flow(
+    "layer",
+    ("trainium3",),
+    "Run RMSNorm, QuantizeMX and a matmul one after the other on Trainium3's units.",
+    SCALE_RULE,
+    _slice(),
+    ROWS,
+    COLS,
+    formats=ALL_MX,
+    lines=("bitpath run layer --json --quiet", "bitpath run layer --format mxfp4 --slice 8x128x8"),
 )
-@SCALE_RULE
-@SIMULATOR
-@click.option(
-    "--slice",
-    "slice_",
-    metavar="MxKxN",
-    help="The first M rows, K of the contraction, N columns; MxK with --flow rmsnorm_quant.",
+flow(
+    "core",
+    ("trainium3",),
+    "Run the same layer from HBM back to HBM with all DMA traffic of Trainium3's core.",
+    SCALE_RULE,
+    click.option("--shaping", type=Choice(("on", "off")), help="Limits of the traffic classes.  [default: on]"),
+    click.option("--qos", type=Choice(("on", "off")), help="Priorities of the DMA queues.  [default: on]"),
+    formats="One format: mxfp8_e4m3 or mxfp8_e5m2; both when not given.",
+    lines=("bitpath run core --format mxfp8_e4m3", "bitpath run core --shaping off"),
 )
-@click.option("--a", type=FILE, help="Your own left matrix [M, K], float32 or float16 as .npy; with --b.")
-@click.option("--b", type=FILE, help="Your own right matrix [K, N].")
-@click.option("-o", "--output", type=FILE, help="Write the results as .npz: result and golden, float32 or bytes.")
-@click.option("--chip", type=Choice(CHIPS), help="Tensix: the chip whose numerics the engine has.  [default: wormhole]")
-@click.option("--rows", type=int, help="Rows of PEs or dot products.")
-@click.option("--cols", type=int, help="Columns of PEs or dot products.")
-@click.option("--lanes", type=int, help="Lanes of AIE-ML v2's vector unit, or of the RMSNorm-Quant unit.")
-@rmsnorm_options
-@click.option("--shaping", type=Choice(SWITCH), help="Core: limits of the traffic classes, on or off.  [default: on]")
-@click.option("--qos", type=Choice(SWITCH), help="Core: priorities of the DMA queues, on or off.  [default: on]")
-@click.option("--waves", is_flag=True, help="Record the waves of the simulations; bitpath waves UNIT opens them.")
-@output_options
-def command(output: Path | None, printer: Printer, **given: Any) -> None:
-    """Multiply in golden and in RTL and compare the bits.
+flow(
+    "softmax",
+    ("trainium3",),
+    "Compute the softmax of each row on Trainium3's units.",
+    _slice("The first M rows and K elements of each.", "MxK"),
+    formats="One format: fp32 or bf16; both when not given.",
+    lines=("bitpath run softmax --format bf16",),
+)
+flow(
+    "relu_accumulate",
+    ("tensix",),
+    "Multiply in two halves with ReLU on Tensix, and add the halves in L1.",
+    _slice(),
+    CHIP,
+    ROWS,
+    COLS,
+    formats="One format: bf16_ or fp32_ with relu1, relu2 or relu3; all when not given.",
+    lines=("bitpath run relu_accumulate --format bf16_relu2",),
+)
+flow(
+    "program",
+    ("tensix",),
+    "Multiply with instruction words on the cores of both Tensix chips.",
+    formats="One format: bf16_lofi, bf16_hifi2, bf16_hifi3, bf16_hifi4, fp8_lofi or int8; all when not given.",
+    lines=("bitpath run program --format bf16_lofi",),
+)
+flow(
+    "tile",
+    ("aie_ml_v2",),
+    "Run two layers on AIE-ML v2's tile.",
+    _slice(),
+    formats="One format: int8, int8_sparse, int16, int16_sparse or mx9; int8 and mx9 when not given.",
+    lines=("bitpath run tile --format int8_sparse",),
+)
 
-    Takes a transformer layer's matrices, or your own with --a and --b. Prints a row for each format, writes
-    build/reports/run.json, and fails when a bit differs. Each run is kept in build/reports/runs, from which `bitpath report`
-    makes its page.
-    """
+
+def _run(name: str, printer: Printer, *, output: Path | None, **given: Any) -> None:
+    """Run a flow, show and keep each result, and exit with 1 if a bit differs."""
     from rich.console import Console
 
     from bitpath.sim.flows.builds import stage
@@ -95,13 +233,7 @@ def command(output: Path | None, printer: Printer, **given: Any) -> None:
 
         if output is not None:
             outcome.check_writable(output)
-        rmsnorm = {name: given.pop(name) for name in RMSNORM_OPTIONS}
-        switches = {name: given.pop(name) for name in ("shaping", "qos")}
-        runs = _runs(
-            switches={name: value for name, value in switches.items() if value is not None},
-            rmsnorm={name: value for name, value in rmsnorm.items() if value is not None},
-            **given,
-        )
+        runs = _runs(name, **given)
     if output is not None and len(runs) > 1:
         raise ValueError("-o takes the results of one format; name it with --format")
 
@@ -129,49 +261,51 @@ def command(output: Path | None, printer: Printer, **given: Any) -> None:
 
 
 def _runs(
+    name: str,
     *,
-    rmsnorm: dict[str, Any],
-    switches: dict[str, str],
-    flow: str,
     machine: str | None,
     format_name: str | None,
-    scale_rule: str | None,
     simulator: str,
-    slice_: str | None,
-    a: Path | None,
-    b: Path | None,
     waves: bool,
-    **sizes: int | str | None,
+    scale_rule: str | None = None,
+    a: Path | None = None,
+    b: Path | None = None,
+    **given: Any,
 ) -> list[Any]:
     """Return the flow in each format: a matmul on each machine, another flow on the machine that has it."""
     from bitpath.sim.flows import operands
+    from bitpath.sim.flows.machines import RECORDS
 
-    if flow == "matmul":
+    own_files, sliced = a is not None or given.get("hidden") is not None, "slice_" in given
+    slice_ = given.pop("slice_", None)
+    given = {option: value for option, value in given.items() if value is not None}
+    sizes = {option: given.pop(option) for option in SIZES if option in given}
+    switches = {option: given.pop(option) for option in SWITCHES if option in given}
+    if name == "matmul":
         pair = operands.pair(a, b)
-        flows = _flows(machine, format_name)
+        flows = _matmuls(machine, format_name)
     else:
-        flows = _other_flow(flow, machine, (a, b))
-    if rmsnorm and flow != "rmsnorm_quant":
-        raise ValueError(f"--{next(iter(rmsnorm)).replace('_', '-')} goes with --flow rmsnorm_quant")
-    for name in switches:
-        if not all(name in getattr(module, "SWITCHES", ()) for module in flows.values()):
-            raise ValueError(f"--{name} goes with --flow core")
-    states = {name: value == "on" for name, value in switches.items()}
-    given = _sizes(flows, sizes)
-    rules = _rules(flows, scale_rule)
+        flows = {name: next(each.flows[name] for each in RECORDS.values() if name in each.flows)}
+    having = [each for each, module in flows.items() if hasattr(module, "SCALE_RULES")]
+    if scale_rule is not None and not having:
+        raise ValueError(f"--scale-rule goes with trainium3's MX formats; {' and '.join(flows)} has no scale rule")
     runs = []
-    for name, module in flows.items():
-        wanted = slice_ or (module.SLICES.get(simulator) if a is None and "hidden" not in rmsnorm else None)
-        tensors = operands.cut(*pair, wanted) if flow == "matmul" else module.operands(wanted, **rmsnorm)
-        engine = module.engine_for(simulator, **given[name])
+    for each, module in flows.items():
+        wanted = slice_ or (None if own_files else module.SLICES.get(simulator))
+        places = (wanted,) if sliced else ()
+        tensors = operands.cut(*pair, wanted) if name == "matmul" else module.operands(*places, **given)
+        engine_sizes = _sizes(flows, sizes)[each]
+        engine = module.engine_for(simulator, **engine_sizes)
         formats = module.FORMATS if format_name is None else (format_name,)
-        if format_name is None and "in_scale" in rmsnorm:
+        if format_name is None and "in_scale" in given:
             formats = ("static",)
-        own = [module.Run(*tensors, each, engine, simulator, **rules[name], **states) for each in formats]
+        rule = {"scale_rule": scale_rule} if scale_rule is not None and each in having else {}
+        states = {option: value == "on" for option, value in switches.items()}
+        own = [module.Run(*tensors, form, engine, simulator, **rule, **states) for form in formats]
         for run in own:
             run.waves = waves
-            run.matrices = _options({"a": a, "b": b, "slice": wanted, **rmsnorm, **switches})
-            run.sizes = _options(given[name])
+            run.matrices = _options({"a": a, "b": b, "slice": wanted, **given, **switches})
+            run.sizes = _options(engine_sizes)
         runs += own
     return runs
 
@@ -186,18 +320,6 @@ def _options(given: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _other_flow(flow: str, machine: str | None, files: tuple[Path | None, Path | None]) -> dict[str, ModuleType]:
-    """Return the module of a flow of the real layer; raise ValueError for another machine, or for own matrices."""
-    from bitpath.sim.flows.machines import RECORDS
-
-    owner, module = next((name, each.flows[flow]) for name, each in RECORDS.items() if flow in each.flows)
-    if machine not in (None, owner):
-        raise ValueError(f"--flow {flow} is {owner}'s; --machine is {machine}")
-    if any(file is not None for file in files):
-        raise ValueError(f"--a and --b go with --flow matmul; --flow {flow} takes the real layer")
-    return {flow: module}
-
-
 def _sizes(flows: dict[str, ModuleType], sizes: dict[str, int | str | None]) -> dict[str, dict[str, int | str]]:
     """Return the given options of an engine for each machine that has them; raise ValueError for one of no machine."""
     given = {name: size for name, size in sizes.items() if size is not None}
@@ -209,17 +331,7 @@ def _sizes(flows: dict[str, ModuleType], sizes: dict[str, int | str | None]) -> 
     }
 
 
-def _rules(flows: dict[str, ModuleType], scale_rule: str | None) -> dict[str, dict[str, str]]:
-    """Return the given scale rule for each flow that has scale rules; raise ValueError if none has."""
-    having = [name for name, flow in flows.items() if hasattr(flow, "SCALE_RULES")]
-    if scale_rule is not None and not having:
-        raise ValueError(
-            f"--scale-rule goes with trainium3's matmul, layer and core; {' and '.join(flows)} has no scale rule"
-        )
-    return {name: {"scale_rule": scale_rule} if scale_rule and name in having else {} for name in flows}
-
-
-def _flows(machine: str | None, format_name: str | None) -> dict[str, ModuleType]:
+def _matmuls(machine: str | None, format_name: str | None) -> dict[str, ModuleType]:
     """Return the flow of each machine to run: the given one, those with the format, or all."""
     from bitpath.golden.arrays.arguments import check_choice, suggestion
     from bitpath.golden.machines import MACHINES as KNOWN

@@ -148,7 +148,7 @@ def _lists(file: Path) -> dict[str, dict[str, Any]]:
     if not isinstance(found, dict) or not all(
         isinstance(each, dict) and each.keys() == fields for each in found.values()
     ):
-        raise ValueError(f"{file} must hold lists of bins by unit; bitpath coverage --update writes them")
+        raise ValueError(f"{file} must hold lists of bins by unit; bitpath self coverage --update writes them")
     return found
 
 
@@ -156,7 +156,7 @@ def load(unit: str) -> dict[str, Any]:
     """Return a unit's list: digest, filter, and bins of tests; raise ValueError if it is missing or damaged."""
     lists = _lists(file_of(unit))
     if unit not in lists:
-        raise ValueError(f"{unit} has no list of bins; bitpath coverage {unit} --update writes it")
+        raise ValueError(f"{unit} has no list of bins; bitpath self coverage {unit} --update writes it")
     bins = {group: [name for each in texts for name in matching(each)] for group, texts in lists[unit]["bins"].items()}
     return lists[unit] | {"bins": bins}
 

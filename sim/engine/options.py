@@ -56,42 +56,6 @@ unit_options = with_options(
 )
 """The options of :func:`bitpath.sim.engine.configure.chosen`."""
 
-rmsnorm_options = with_options(
-    click.option(
-        "--hidden", type=FILE, help="RMSNorm-Quant: your own hidden states [M, H], float32 or float16 as .npy."
-    ),
-    click.option("--gamma", type=FILE, help="RMSNorm-Quant: your own gamma [1, H], rounded to BF16.  [default: ones]"),
-    click.option("--residual", type=FILE, help="RMSNorm-Quant: a residual [M, H]; golden adds it before the unit."),
-    click.option("--pre-norm-gamma", type=FILE, help="RMSNorm-Quant: gamma [1, H] of a pre-norm, in golden too."),
-    click.option(
-        "--in-scale", type=FILE, help="RMSNorm-Quant: static scales [128, 1].  [default: the largest becomes 240]"
-    ),
-    click.option("--eps", type=float, help="RMSNorm-Quant: eps, rounded to BF16.  [default: 1e-6]"),
-    click.option(
-        "--eps-placement", type=Choice(("kernel", "golden")), help="RMSNorm-Quant: eps in the root or added to it."
-    ),
-    click.option(
-        "--dtype-mode",
-        type=Choice(("non_ocp", "ocp")),
-        help="RMSNorm-Quant: E4M3 up to 240, or E4M3FN up to 448.  [default: non_ocp]",
-    ),
-    click.option("--lower-bound", type=float, help="RMSNorm-Quant: bound of the absolute maximum.  [default: none]"),
-    click.option("--quant-only", is_flag=True, default=None, help="RMSNorm-Quant: leave the normalisation out."),
-)
-"""Tensors and options of ``bitpath run --flow rmsnorm_quant``; each name is that of golden's argument."""
-RMSNORM_OPTIONS = (
-    "hidden",
-    "gamma",
-    "residual",
-    "pre_norm_gamma",
-    "in_scale",
-    "eps",
-    "eps_placement",
-    "dtype_mode",
-    "lower_bound",
-    "quant_only",
-)
-
 
 def _pattern(_ctx: click.Context, _option: click.Parameter, pattern: str | None) -> str | None:
     try:

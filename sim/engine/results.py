@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from filelock import FileLock
-
 import bitpath.golden
 import bitpath.rtl
 import bitpath.sim
@@ -243,6 +241,8 @@ def merge(
     ----------
     keep : returns True if an existing record stays.
     """
+    from filelock import FileLock
+
     path.parent.mkdir(parents=True, exist_ok=True)
     new = {record[key] for record in records}
     with FileLock(f"{path}.lock"):

@@ -63,7 +63,7 @@ class MatmulRun(FlowRun):
     """The module that plays the program inside the simulator."""
     flow: ClassVar[str] = "matmul"
     error_metric: ClassVar[str] = "relative RMS against float64 of the operands"
-    """The error that ``bitpath explore`` measures, against `error_reference`."""
+    """The error that ``bitpath self explore`` measures, against `error_reference`."""
     number: Any = FP32
     """The number format of the result."""
     program: Any

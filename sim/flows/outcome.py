@@ -165,7 +165,8 @@ class FlowRun:
     @property
     def replay(self) -> str:
         """The command that repeats this run with waves."""
-        words = ["--flow", self.flow, "--machine", self.machine, "--format", self.format_name, "--sim", self.simulator]
+        machine = ["--machine", self.machine] if self.flow == "matmul" else []
+        words = [self.flow, *machine, "--format", self.format_name, "--sim", self.simulator]
         return shlex.join(["bitpath", "run", *words, *self.rule_options, *self.matrices, *self.sizes, "--waves"])
 
     def shown(self, *place: int) -> Shown:

@@ -54,10 +54,8 @@ def engine_for(simulator: str) -> Cores:
     return Cores(**{chip.value: TensixCoreConfig(chip=chip, **sizes) for chip in Chip})
 
 
-def operands(wanted: str | None) -> tuple[np.ndarray, np.ndarray]:
-    """A [32, 32] and B [32, 32]: the corners of the real layer's input and weight; Raises ValueError for a slice."""
-    if wanted is not None:
-        raise ValueError(f"--flow program multiplies 32x32x32, not the slice {wanted}")
+def operands() -> tuple[np.ndarray, np.ndarray]:
+    """A [32, 32] and B [32, 32]: the corners of the real layer's input and weight."""
     x, weight = matrices.layer()
     return np.ascontiguousarray(x[:SIDE, :SIDE]), np.ascontiguousarray(weight[:SIDE, :SIDE])
 

@@ -120,14 +120,12 @@ SWITCHES = ("shaping", "qos")
 def engine_for(simulator: str) -> CoreUnits:
     """The units; ValueError for a simulator that would take days."""
     if simulator != "verilator":
-        raise ValueError(f"--flow core runs the machine's array, on verilator alone, not on {simulator}")
+        raise ValueError(f"the flow core runs the machine's array, on verilator alone, not on {simulator}")
     return CoreUnits()
 
 
-def operands(wanted: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Hidden, gamma and weight of the layer; ValueError for a slice, since the program's places are the layer's."""
-    if wanted is not None:
-        raise ValueError(f"--flow core takes the whole layer, not its slice {wanted}")
+def operands() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Hidden, gamma and weight of the whole layer, since the program's places are the layer's."""
     hidden, gamma, weight = normalised_layer()
     return trainium3.round_to_bfloat16(hidden), trainium3.round_to_bfloat16(gamma), weight
 

@@ -1,4 +1,4 @@
-"""The page of ``bitpath report``: one HTML file, which needs neither server nor network."""
+"""The page of ``bitpath self report``: one HTML file, which needs neither server nor network."""
 
 import io
 import os
@@ -255,7 +255,7 @@ REPORT, RUN = "report", "run"
 
 @dataclass(frozen=True)
 class State:
-    """Everything that ``bitpath report`` shows.
+    """Everything that ``bitpath self report`` shows.
 
     Attributes
     ----------
@@ -361,7 +361,7 @@ def cell(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-# Writes the page of ``bitpath report`` from the state of all checks.
+# Writes the page of ``bitpath self report`` from the state of all checks.
 
 
 TEMPLATE, PAGE = "page.html.jinja", "report.html"

@@ -128,7 +128,7 @@ def test_report_finds_its_template(installed, tmp_path):
 @pytest.mark.simulator
 def test_a_run_finds_its_tensors_and_writes_below_build(installed, tmp_path):
     """Run on Icarus, which compiles so small a design in a second or two; this flow needs no compiled kernels of golden."""
-    line = "run --flow rmsnorm_quant --sim icarus --slice 3x10 --format row"
+    line = "run rmsnorm_quant --sim icarus --slice 3x10 --format row"
     done = run(installed / "bitpath", *line.split(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "elements/cycle" in done.stdout

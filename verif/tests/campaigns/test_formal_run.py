@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from bitpath.sim.campaigns import formal, unroll
-from bitpath.sim.commands.formal import command
+from bitpath.sim.commands.campaigns import formal_command
 from bitpath.sim.engine import cache, paths, tools
 from bitpath.sim.engine.errors import MissingToolError, SimulationError
 from bitpath.verif.kit.testplan import covers
@@ -77,7 +77,7 @@ def test_a_line_that_an_interruption_cut_is_asked_for_again(answers):
 
 def failed(unit):
     """Return what the command prints on a unit that is not proved."""
-    result = CliRunner().invoke(command, [unit])
+    result = CliRunner().invoke(formal_command, [unit])
     assert result.exit_code == 1
     return result.output
 
@@ -87,7 +87,7 @@ def test_the_command_reports_and_fails_unless_all_is_proved_and_caught(answers):
     """The command fails unless every property is proved and every sabotage refuted, and prints the inputs that refute
     one."""
     given, _ = answers
-    good = CliRunner().invoke(command, ["align"])
+    good = CliRunner().invoke(formal_command, ["align"])
     assert good.exit_code == 0, good.output
     assert "11 of 11 properties proved, 11 of 11 sabotages caught" in good.output
     record = json.loads((paths.reports() / "formal.json").read_text())[0]
@@ -134,8 +134,8 @@ def test_a_tool_that_fails_loses_nothing_of_the_others(answers, fail):
 
 @covers("formal.failures")
 def test_the_report_keeps_other_units_and_says_what_failed(answers, fail):
-    assert CliRunner().invoke(command, ["align"]).exit_code == 0
-    assert CliRunner().invoke(command, ["common.delay"]).exit_code == 0
+    assert CliRunner().invoke(formal_command, ["align"]).exit_code == 0
+    assert CliRunner().invoke(formal_command, ["common.delay"]).exit_code == 0
     fail("delay_2-sabotaged")
     failed("common.delay")
     records = json.loads((paths.reports() / "formal.json").read_text())
@@ -146,18 +146,18 @@ def test_the_report_keeps_other_units_and_says_what_failed(answers, fail):
 
 @covers("formal.failures")
 def test_without_solvers_the_report_stays_as_it_is(answers, monkeypatch):
-    CliRunner().invoke(command, ["common.delay"])
+    CliRunner().invoke(formal_command, ["common.delay"])
     before = (paths.reports() / "formal.json").read_text()
     monkeypatch.setattr(tools, "require_extra", Mock(side_effect=MissingToolError("Bitwuzla is not there")))
-    assert isinstance(CliRunner().invoke(command, ["common.delay"]).exception, MissingToolError)
+    assert isinstance(CliRunner().invoke(formal_command, ["common.delay"]).exception, MissingToolError)
     assert (paths.reports() / "formal.json").read_text() == before
 
 
 @covers("formal.resumed")
 def test_an_interrupted_run_leaves_nothing_of_before_in_the_report(answers, monkeypatch):
-    CliRunner().invoke(command, ["common.delay"])
+    CliRunner().invoke(formal_command, ["common.delay"])
     monkeypatch.setattr(formal, "finished", Mock(side_effect=KeyboardInterrupt))
-    CliRunner().invoke(command, ["common.delay"])
+    CliRunner().invoke(formal_command, ["common.delay"])
     assert json.loads((paths.reports() / "formal.json").read_text()) == []
 
 
@@ -166,7 +166,7 @@ def test_an_interrupted_run_leaves_nothing_of_before_in_the_report(answers, monk
     ("ended", "said"), [(1, "PASS 0 0"), (127, "PASS 0 0"), (0, "FAIL 2 0"), (16, "ERROR 16 0"), (0, "")]
 )
 def test_symbiyosys_must_end_as_it_says(ended, said, tmp_path, monkeypatch):
-    def run_logged(command, *, log, folder, **limits):
+    def run_logged(line, *, log, folder, **limits):
         log.write_text("no such module\n")
         (folder / "induction").mkdir()
         (folder / "induction" / "status").write_text(said)
@@ -183,7 +183,7 @@ def test_what_an_earlier_run_left_answers_nothing(monkeypatch, elsewhere):
     stale = task.folder / "work" / "induction"
     stale.mkdir(parents=True)
     (stale / "status").write_text("PASS 0 0")
-    monkeypatch.setattr(formal.process, "run_logged", lambda command, *, log, **limits: log.write_text("died") and 0)
+    monkeypatch.setattr(formal.process, "run_logged", lambda line, *, log, **limits: log.write_text("died") and 0)
     with pytest.raises(SimulationError, match="SymbiYosys failed"):
         formal.answer(task, b"design", 10)
     assert (task.folder / "work" / "design.il").read_bytes() == b"design"
@@ -214,7 +214,7 @@ def test_units_go_by_either_name_and_unknown_ones_are_said():
 def test_every_solver_is_asked_for(module, what, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == module else name)
     with pytest.raises(MissingToolError, match=rf"^{what} is not in .*run: pip install 'bitpath\[formal\]'"):
-        CliRunner().invoke(command, catch_exceptions=False)
+        CliRunner().invoke(formal_command, catch_exceptions=False)
 
 
 @covers("formal.engines")

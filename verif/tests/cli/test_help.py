@@ -7,7 +7,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from bitpath.sim.__main__ import MAINTAINERS, cli
+from bitpath.sim.__main__ import SELF, adapted, cli
 from bitpath.sim.commands._click import summary
 
 
@@ -24,56 +24,64 @@ ALL = dict(commands(cli))
 EXAMPLES = [(path, line) for path, command in ALL.items() for line in (command.epilog or "").splitlines()]
 
 
-@pytest.mark.parametrize("path", ALL, ids=" ".join)
-def test_help_has_a_sentence_and_examples(path):
-    # A call without the group decides nothing for the next one with it.
-    CliRunner().invoke(ALL[path], ["--help"])
-    texts = {CliRunner().invoke(cli, [*path, option]).output for option in ("-h", "--help")}
-    assert len(texts) == 1
-    (text,) = texts
-    assert summary(ALL[path]) in " ".join(text.split())
-    assert re.fullmatch(r"[A-Z]\w+ [^.]*[^.\s]\.", summary(ALL[path])), "not one sentence"
-    assert not re.search(r"\.\.\.(?!\])", text.partition("\n")[2]), "a text is cut"
-    assert "\nExamples:\n  bitpath" in text
+def test_every_help_has_a_sentence_and_examples():
+    for path, command in ALL.items():
+        # A call without the group decides nothing for the next one with it.
+        CliRunner().invoke(command, ["--help"])
+        texts = {CliRunner().invoke(cli, [*path, option]).output for option in ("-h", "--help")}
+        assert len(texts) == 1, path
+        (text,) = texts
+        assert summary(command) in " ".join(text.split()), path
+        assert re.fullmatch(r"[A-Z]\w+ [^.]*[^.\s]\.", summary(command)), f"{path}: not one sentence"
+        assert not re.search(r"\.\.\.(?!\])", text.partition("\n")[2]), f"{path}: a text is cut"
+        assert "\nExamples:\n  bitpath" in text, path
 
 
-@pytest.mark.parametrize(
-    "path", [path for path, command in ALL.items() if isinstance(command, click.Group)], ids=" ".join
-)
-def test_a_group_shows_the_whole_summary_of_each_command(path):
-    shown = " ".join(CliRunner().invoke(cli, [*path, "-h"]).output.split())
-    below = [each for each in ALL if len(each) == len(path) + 1 and each[: len(path)] == path]
-    assert len(below) > 2
-    assert all(f" {each[-1]} {summary(ALL[each])}" in shown for each in below)
+def test_a_group_shows_the_whole_summary_of_each_command():
+    for path in [path for path, command in ALL.items() if isinstance(command, click.Group)]:
+        shown = " ".join(CliRunner().invoke(cli, [*path, "-h"]).output.split())
+        below = [each for each in ALL if len(each) == len(path) + 1 and each[: len(path)] == path]
+        assert len(below) > 2
+        assert all(f" {each[-1]} {summary(ALL[each])}" in shown for each in below), path
 
 
-def test_users_commands_come_first():
-    _, users, own = re.split(r"^(?=Commands)", CliRunner().invoke(cli, ["-h"]).output, flags=re.MULTILINE)
-    assert all(f"\n  {name} " in own for name in MAINTAINERS)
-    assert all(f"\n  {path[0]} " in users for path in ALL if len(path) == 1 and path[0] not in MAINTAINERS)
+def test_spellings_of_the_first_version_are_answered_and_not_shown():
+    for name in SELF:
+        assert adapted([name, "-h"]) == ["self", name, "-h"]
+        assert CliRunner().invoke(cli, [name, "-h"]).output == CliRunner().invoke(cli, ["self", name, "-h"]).output
+    for line, meant in {
+        "run --sim icarus --flow layer --json": "run layer --sim icarus --json",
+        "run --flow=core --qos off": "run core --qos off",
+        "run --flow": "run",
+        "run layer": "run layer",
+        "explain tensix -h": "explain tensix -h",
+        "": "",
+    }.items():
+        assert adapted(line.split()) == meant.split(), line
+    text = CliRunner().invoke(cli, ["-h"]).output
+    assert not [name for name in SELF if f"\n  {name} " in text]
+    assert "--flow" not in text + CliRunner().invoke(cli, ["run", "-h"]).output
 
 
-@pytest.mark.parametrize(("path", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
-def test_click_accepts_an_example(path, line):
-    program, *words = shlex.split(line.replace("COMMAND", "run"))
-    assert program == "bitpath"
-    command, context, given = cli, click.Context(cli, **cli.context_settings), list(path)
-    while isinstance(command, click.Group):
-        name, command, words = command.resolve_command(context, words)
-        assert given[:1] in ([], [name]), "an example of another command"
-        given = given[1:]
-        context = click.Context(command, info_name=name, parent=context)
-    if "-h" in words:
-        return
-    command.parse_args(context, words)
-    assert context.args == []
+def test_click_accepts_every_example():
+    for path, line in EXAMPLES:
+        program, *words = [word for word in shlex.split(line.replace("COMMAND", "run")) if word != "-h"]
+        assert program == "bitpath"
+        context, command, names = None, cli, []
+        while isinstance(command, click.Group):
+            context = command.make_context(program, words, parent=context)
+            name, command, words = command.resolve_command(context, [*context._protected_args, *context.args])
+            names.append(name)
+        assert command.make_context(program, words, parent=context).args == [], line
+        assert tuple(names[: len(path)]) == path, f"{line}: an example of another command"
 
 
 @pytest.mark.parametrize(
     ("line", "meant"),
     [
         ("rum", "run"),
-        ("test_sim dot16", "test-sim"),
+        ("self test_sim dot16", "test-sim"),
+        ("run lyer", "layer"),
         ("explain trainium2", "trainium3"),
         ("run --machin tensix", "--machine"),
         ("run --machine tensics", "tensix"),

@@ -28,8 +28,8 @@ CASE = {
 }
 MATRICES = ["run --slice 1x1x1 --b b.npy --a", "run --slice 1x1x1 --a b.npy --b"]
 MATRICES += ["explain tensix --output 0,0 --b b.npy --a", "explain tensix --output 0,0 --a b.npy --b"]
-NORM = "run --flow rmsnorm_quant --hidden b.npy"
-MATRICES += ["run --flow rmsnorm_quant --hidden"]
+NORM = "run rmsnorm_quant --hidden b.npy"
+MATRICES += ["run rmsnorm_quant --hidden"]
 MATRICES += [f"{NORM} {option}" for option in ("--gamma", "--residual", "--pre-norm-gamma", "--in-scale")]
 ARCHIVES = ["identify", "nki kernels.py:scaled --args"]
 JSON = ["emit unpacker --out out --config", "test-sim unpacker --config", "oracle --device b.npy"]

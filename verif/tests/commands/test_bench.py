@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from bitpath.golden.arrays.parallel import THREADS, threads
-from bitpath.sim.commands.bench import command
+from bitpath.sim.commands.measures import bench_command
 from bitpath.sim.engine import paths
 from bitpath.sim.study import bench
 
@@ -72,7 +72,7 @@ def test_the_command(reports, monkeypatch):
     everything = bench.items(quick=True)
     monkeypatch.setattr(bench, "items", lambda quick: everything[:2])
     reports.write_text(json.dumps([{"name": "of another run"}, {"name": bench.CAST, "value": 0}]))
-    done = CliRunner().invoke(command, ["--unit", "golden", "--rounds", "1"])
+    done = CliRunner().invoke(bench_command, ["--unit", "golden", "--rounds", "1"])
     assert done.exit_code == 0, done.output
     assert "float32 @" in done.output
     records = json.loads(reports.read_text())
@@ -81,7 +81,7 @@ def test_the_command(reports, monkeypatch):
 
 
 def test_a_large_product_in_its_own_process(reports):
-    done = CliRunner().invoke(command, ["--large", "--size", "64", "--machine", "aie_ml_v2"])
+    done = CliRunner().invoke(bench_command, ["--large", "--size", "64", "--machine", "aie_ml_v2"])
     assert done.exit_code == 0, done.output
     rate, memory, *growth = records = json.loads(reports.read_text())
     assert [list(record) for record in records] == [[*FIELDS, "began"]] * 5
@@ -106,7 +106,7 @@ def test_a_large_product_in_its_own_process(reports):
     ],
 )
 def test_options_that_do_not_go_together(arguments, sentence):
-    done = CliRunner().invoke(command, arguments)
+    done = CliRunner().invoke(bench_command, arguments)
     assert isinstance(done.exception, ValueError)
     assert str(done.exception) == sentence
 

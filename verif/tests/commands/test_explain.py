@@ -6,12 +6,12 @@ from click.testing import CliRunner
 
 from bitpath.golden import tensix
 from bitpath.golden.trainium3 import matmul
-from bitpath.sim.commands.explain import command
+from bitpath.sim.commands.explain import explain_command
 from bitpath.sim.flows.operands import layer
 
 
 def explain(line):
-    return CliRunner().invoke(command, line).output
+    return CliRunner().invoke(explain_command, line).output
 
 
 def results(text):

@@ -11,14 +11,14 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import PRESETS
 from bitpath.golden.aie_ml_v2.matmul.explain import explain_chain
 from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS
 from bitpath.golden.arrays.codec import DTYPES, codes_of
-from bitpath.sim.commands.explain import command
+from bitpath.sim.commands.explain import explain_command
 from bitpath.sim.flows.operands import layer
 
 FLOAT_PAIRS = [(fmt, fmt) for fmt in FLOAT_FORMATS] + [("bf16", "fp16"), ("fp8_e4m3fn", "fp8_e5m2")]
 
 
 def explain(line):
-    return CliRunner().invoke(command, f"aie_ml_v2 {line}").output
+    return CliRunner().invoke(explain_command, f"aie_ml_v2 {line}").output
 
 
 def codes(array):

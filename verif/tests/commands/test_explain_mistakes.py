@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from bitpath.golden.aie_ml_v2.matmul.matmul import FORMATS
 from bitpath.golden.arrays.arguments import one_of
 from bitpath.golden.machines import MACHINES
-from bitpath.sim.commands.explain import command
+from bitpath.sim.commands.explain import explain_command
 from bitpath.sim.flows.texts import TEXTS
 
 
@@ -97,6 +97,6 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("line", "sentence"), MISTAKES, ids=[line for line, _ in MISTAKES])
 def test_a_mistake_is_one_sentence(line, sentence):
-    result = CliRunner().invoke(command, line)
+    result = CliRunner().invoke(explain_command, line)
     assert isinstance(result.exception, ValueError)
     assert str(result.exception) == sentence

@@ -162,7 +162,7 @@ def test_the_line_that_repeats_a_run(rule, given):
     run = Run()
     run.scale_rule, run.matrices, run.sizes = rule, ("--a", "x y"), ("--rows", "4")
     assert run.replay == (
-        f"bitpath run --flow matmul --machine tensix --format bf16 --sim icarus{given} --a 'x y' --rows 4 --waves"
+        f"bitpath run matmul --machine tensix --format bf16 --sim icarus{given} --a 'x y' --rows 4 --waves"
     )
     assert (run.waves, run.before, FlowRun.scale_rule, FlowRun.matrices, FlowRun.sizes) == (
         False, "quantised", None, (), (),

@@ -157,7 +157,7 @@ def test_a_damaged_file_is_reported_and_not_read(reports, bitpath):
 @pytest.mark.parametrize("broken", [False, True])
 def test_an_item_without_a_passing_test_is_red(reports, bitpath, monkeypatch, broken):
     items = [Item("psum", name, "what", "why", (f"tests/rtl/test_psum.py::test_{name}",)) for name in "abc"]
-    monkeypatch.setattr("bitpath.sim.commands.report.load_plans", lambda: items)
+    monkeypatch.setattr("bitpath.sim.commands.measures.load_plans", lambda: items)
     file = reports / "test.xml"
     file.write_text(junit({f"test_{name}[1]": "<failure/>" if broken and name == "a" else "" for name in "abc"}))
     os.utime(file, (time.time() + 60,) * 2)
@@ -173,7 +173,7 @@ def test_an_item_without_a_passing_test_is_red(reports, bitpath, monkeypatch, br
 def test_a_pipe_gets_whole_rows_and_a_terminal_a_table_that_fits(reports, bitpath, monkeypatch):
     what = "a sentence that is longer than the eighty columns of a terminal, and that nobody may cut or fold"
     items = [Item("psum", "banks", what, "why", ("tests/rtl/test_psum.py::test_a",))]
-    monkeypatch.setattr("bitpath.sim.commands.report.load_plans", lambda: items)
+    monkeypatch.setattr("bitpath.sim.commands.measures.load_plans", lambda: items)
     monkeypatch.setenv("COLUMNS", "80")
     _, out, _ = bitpath("report")
     assert f"| psum | banks | {what} | 1 | 0 | 0 | not run |" in out.splitlines()

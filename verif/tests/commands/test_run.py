@@ -87,7 +87,7 @@ def test_every_machine_runs_by_default(bitpath, monkeypatch):
 @pytest.mark.parametrize("flow", ["matmul", "layer"])
 def test_the_other_scale_rule(bitpath, flow):
     """Golden, the program and QuantizeMX in RTL take the rule, which changes the error."""
-    line = f"--flow {flow} --machine trainium3 --sim icarus --slice 2x128x2 {SMALL} --format mxfp8_e4m3"
+    line = f"{flow} --machine trainium3 --sim icarus --slice 2x128x2 {SMALL} --format mxfp8_e4m3"
     records = [passed(bitpath, f"{line} --scale-rule {rule}")[1][0] for rule in trainium3_matmul.SCALE_RULES]
     assert [record["config"]["scale_rule"] for record in records] == ["ocp", "nki05"]
     assert [record["mismatches"] for record in records] == [0, 0]
@@ -97,7 +97,7 @@ def test_the_other_scale_rule(bitpath, flow):
 @pytest.mark.simulator
 def test_rmsnorm_quant(bitpath):
     """Both quantisation types; the unit's last row and last lane are partially filled."""
-    out, records = passed(bitpath, "--flow rmsnorm_quant --sim icarus --slice 3x10")
+    out, records = passed(bitpath, "rmsnorm_quant --sim icarus --slice 3x10")
     assert "elements/cycle" in out
     assert [record["format"] for record in records] == ["row", "static"]
     for record, width in zip(records, (14, 10), strict=True):
@@ -118,7 +118,7 @@ def test_rmsnorm_quant_of_own_tensors(bitpath, dtype):
     given["in_scale"] = np.exp2(rng.uniform(-8, -6, (128, 1))).astype(np.float32)
     for name, array in given.items():
         np.save(f"{name}.npy", array)
-    line = "--flow rmsnorm_quant --sim icarus --hidden hidden.npy --gamma gamma.npy -o out.npz"
+    line = "rmsnorm_quant --sim icarus --hidden hidden.npy --gamma gamma.npy -o out.npz"
     options = "--eps 0.01 --eps-placement golden --lower-bound 1.5"
     before = "--residual residual.npy --pre-norm-gamma pre_norm_gamma.npy"
     gamma, pre = (
@@ -154,7 +154,7 @@ def test_rmsnorm_quant_of_own_tensors(bitpath, dtype):
 @pytest.mark.deep
 def test_a_layer_from_the_normalisation_on(bitpath):
     """An odd number of rows, which is padded, and a K of less than a tile."""
-    out, (record,) = passed(bitpath, "--flow layer --sim icarus --slice 3x130x2 --format mxfp8_e5m2 -o out.npz")
+    out, (record,) = passed(bitpath, "layer --sim icarus --slice 3x130x2 --format mxfp8_e5m2 -o out.npz")
     assert "quantized" in out
     assert record["flow"] == "layer"
     assert (record["outputs_compared"], record["mismatches"], record["quantized_mismatches"]) == (6, 0, 0)
@@ -181,7 +181,7 @@ def stated(flow):
 @pytest.mark.simulator
 def test_the_whole_of_rmsnorm_quant(bitpath):
     """The figures in the docs, from the unit that the known answers use."""
-    _, records = passed(bitpath, "--flow rmsnorm_quant")
+    _, records = passed(bitpath, "rmsnorm_quant")
     assert all(record["mismatches"] == 0 for record in records)
     assert stated("rmsnorm_quant") == {
         each["format"]: (f"{each['outputs_compared']:,} bytes", f"{each['sqnr_db']:.2f}", f"{each['cycles']:,}")
@@ -192,7 +192,7 @@ def test_the_whole_of_rmsnorm_quant(bitpath):
 @pytest.mark.deep
 @pytest.mark.simulator
 def test_the_whole_layer(bitpath):
-    _, records = passed(bitpath, "--flow layer")
+    _, records = passed(bitpath, "layer")
     assert all(record["mismatches"] == 0 for record in records)
     assert stated("layer") == {
         each["format"]: (
@@ -222,7 +222,7 @@ def test_a_difference_of_quantised_elements_fails_the_layer(bitpath, monkeypatch
     golden = trainium3_layer.Run(
         *trainium3_layer.operands("2x128x2"), "mxfp8_e4m3", trainium3_layer.engine_for("verilator"), "verilator"
     ).golden()
-    status, out, _ = bitpath("run", "--flow", "layer", "--slice", "2x128x2", "--format", "mxfp8_e4m3")
+    status, out, _ = bitpath("run", "layer", "--slice", "2x128x2", "--format", "mxfp8_e4m3")
     assert f"mxfp8_e4m3 on verilator, quantised, [{2 * 128}]\n" in out, "the first scale, behind all elements"
     assert "scale 0 of QuantizeMX's output, E8M0" in out
     (record,) = report()

@@ -30,7 +30,7 @@ def passed(bitpath, line):
 @pytest.mark.simulator
 def test_softmax(bitpath):
     """Rows whose last beats are partly filled, on four units."""
-    out, records = passed(bitpath, "--flow softmax --sim icarus --slice 3x10 -o out.npz --format bf16")
+    out, records = passed(bitpath, "softmax --sim icarus --slice 3x10 -o out.npz --format bf16")
     assert "tensor_scalar" in out
     (record,) = records
     assert (record["outputs_compared"], record["mismatches"]) == (30, 0)
@@ -78,12 +78,12 @@ def test_the_whole_layer_in_a_mode(bitpath, format_name):
 @pytest.mark.simulator
 def test_the_whole_core(bitpath):
     """Each instruction of the layer on its unit, all DMA traffic, and each grant in golden's cycle."""
-    _, records = passed(bitpath, "--flow core")
+    _, records = passed(bitpath, "core")
     assert [record["format"] for record in records] == list(trainium3_core.FORMATS)
     for record in records:
         assert (record["outputs_compared"], record["mismatches"]) == (128 * 512, 0)
         assert {row["instruction"] for row in record["stages"]} > {"spread gamma", "multiply", "DMA"}
-    _, (free,) = passed(bitpath, "--flow core --format mxfp8_e4m3 --shaping off --qos off")
+    _, (free,) = passed(bitpath, "core --format mxfp8_e4m3 --shaping off --qos off")
     assert free["mismatches"] == 0
     assert free["classes"][3]["gb_per_s"] > records[0]["classes"][3]["gb_per_s"]
 
@@ -146,8 +146,8 @@ def with_golden_in_place_of_rtl(monkeypatch, wrong=None, dma=lambda images, gran
 
 def test_a_core_whose_units_agree(bitpath, monkeypatch):
     with_golden_in_place_of_rtl(monkeypatch)
-    _, (record,) = passed(bitpath, "--flow core --format mxfp8_e5m2 -o out.npz")
-    hidden, gamma, weight = trainium3_core.operands(None)
+    _, (record,) = passed(bitpath, "core --format mxfp8_e5m2 -o out.npz")
+    hidden, gamma, weight = trainium3_core.operands()
     expected = trainium3.run_layer(hidden, gamma, weight, fmt="mxfp8_e5m2")
     with np.load("out.npz") as saved:
         assert saved["result"].tobytes() == expected.output.astype(np.float32).tobytes()
@@ -170,7 +170,7 @@ def a_late_grant(images, grants):
 @pytest.mark.parametrize("change", [a_wrong_byte, a_byte_beyond, a_late_grant])
 def test_a_wrong_move_fails_the_core(bitpath, monkeypatch, change):
     with_golden_in_place_of_rtl(monkeypatch, dma=change)
-    status, out, _ = bitpath("run", "--flow", "core", "--format", "mxfp8_e4m3")
+    status, out, _ = bitpath("run", "core", "--format", "mxfp8_e4m3")
     (record,) = report()
     assert (status, record["mismatches"]) == (1, 1)
     assert "mxfp8_e4m3 on verilator, in stages, [" in out
@@ -179,7 +179,7 @@ def test_a_wrong_move_fails_the_core(bitpath, monkeypatch, change):
 
 def test_a_wrong_bit_reaches_the_core_s_later_instructions(bitpath, monkeypatch):
     with_golden_in_place_of_rtl(monkeypatch, wrong=5)
-    status, out, _ = bitpath("run", "--flow", "core", "--format", "mxfp8_e4m3")
+    status, out, _ = bitpath("run", "core", "--format", "mxfp8_e4m3")
     (record,) = report()
     wrong = {row["instruction"]: row["mismatches"] for row in record["stages"]}
     assert status == 1

@@ -1,4 +1,4 @@
-"""``bitpath run --flow tile``: two layers on AIE-ML v2's tile."""
+"""``bitpath run tile``: two layers on AIE-ML v2's tile."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ def passed(bitpath, line):
 @pytest.mark.parametrize("format_name", aie_ml_v2_tile.ALL_FORMATS)
 def test_both_layers(bitpath, format_name):
     """All of memory, all registers, cycles and stalls; at least the rates that the schedules promise."""
-    _, (record,) = passed(bitpath, f"--flow tile --format {format_name}")
+    _, (record,) = passed(bitpath, f"tile --format {format_name}")
     assert (record["outputs_compared"], record["mismatches"]) == (64 * 64, 0)
     assert record["stalls"] == {"banks": 0, "bundles": 0}
     least = {"int8": 477, "mx9": 456, "int8_sparse": 2 * 477 * 0.9, "int16": 119, "int16_sparse": 2 * 119 * 0.9}
@@ -58,7 +58,7 @@ def with_golden_in_place_of_rtl(monkeypatch, change=lambda left: None):
 @pytest.mark.parametrize("format_name", ["int8_sparse", "int16", "mx9"])
 def test_a_tile_that_agrees(bitpath, monkeypatch, format_name):
     with_golden_in_place_of_rtl(monkeypatch)
-    _, (record,) = passed(bitpath, f"--flow tile --slice 16x32x32 --format {format_name} -o out.npz")
+    _, (record,) = passed(bitpath, f"tile --slice 16x32x32 --format {format_name} -o out.npz")
     assert record["mismatches"] == 0
     assert [row["instruction"] for row in record["stages"]] == ["first layer", "second layer"]
     assert [row["layer"] for row in record["layers"]] == ["first layer", "second layer"]
@@ -90,7 +90,7 @@ def a_stall(left):
 @pytest.mark.parametrize("change", [a_wrong_byte, a_wrong_register, a_late_end, a_stall])
 def test_a_difference_fails(bitpath, monkeypatch, change):
     with_golden_in_place_of_rtl(monkeypatch, change)
-    status, out, _ = bitpath("run", "--flow", "tile", "--slice", "16x32x32", "--format", "int8")
+    status, out, _ = bitpath("run", "tile", "--slice", "16x32x32", "--format", "int8")
     (record,) = json.loads(Path("build/reports/run.json").read_text())
     assert (status, record["mismatches"]) == (1, 2)
     assert "in stages" in out
@@ -99,10 +99,10 @@ def test_a_difference_fails(bitpath, monkeypatch, change):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("--flow tile --format mx6", "format of tile must be int8"),
-        ("--flow tile --sim icarus --format int16", "format int16 of tile runs on verilator alone, not on icarus"),
-        ("--flow tile --slice 8x32x32 --format int8", "M must be a multiple of 16 in mode int8, not 8"),
-        ("--flow tile --machine tensix", "--flow tile is aie_ml_v2's"),
+        ("tile --format mx6", "format of tile must be int8"),
+        ("tile --sim icarus --format int16", "format int16 of tile runs on verilator alone, not on icarus"),
+        ("tile --slice 8x32x32 --format int8", "M must be a multiple of 16 in mode int8, not 8"),
+        ("tile --machine tensix", "'tensix' is not 'aie_ml_v2'"),
     ],
 )
 def test_wrong_arguments(bitpath, line, message):

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from bitpath.sim.commands import report
+from bitpath.sim.commands import measures
 from bitpath.sim.engine import paths, tools
 from bitpath.sim.flows.texts import TEXTS
 from bitpath.verif.kit.testplan import covers, load_plans
@@ -56,7 +56,7 @@ class Page(HTMLParser):
 @pytest.fixture
 def page(bitpath, monkeypatch):
     """Run the command with the first plan and return the page, after the checks that hold for every page."""
-    monkeypatch.setattr(report, "load_plans", lambda: [item for item in PLANS if item.unit == PLANS[0].unit])
+    monkeypatch.setattr(measures, "load_plans", lambda: [item for item in PLANS if item.unit == PLANS[0].unit])
 
     def read():
         status, _, err = bitpath("report")

@@ -301,7 +301,7 @@ def test_the_explain_line_of_every_preset_ends_in_the_expected_code(name, preset
         shown, report = mismatch_of(request, layout, 0)
         words = shlex.split(shown.explain)
         assert words[:2] == ["bitpath", "explain"]
-        text = CliRunner().invoke(explain.command, words[2:], catch_exceptions=False).output
+        text = CliRunner().invoke(explain.explain_command, words[2:], catch_exceptions=False).output
         assert words[words.index("--preset") + 1] == preset
         result = re.findall(r"^result +(0x\w+)", text, re.M)[-1]
         assert re.search(rf"^  expected +{result}\b", report, re.M)

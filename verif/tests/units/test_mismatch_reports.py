@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from bitpath.rtl.units import find_unit
-from bitpath.sim.commands import explain, test_sim
+from bitpath.sim.commands import campaigns, explain
 from bitpath.sim.engine import build as building
 from bitpath.sim.engine.runner import SimulationError, build, run
 from bitpath.verif.kit.code_mutants import mutated
@@ -76,7 +76,7 @@ def test_the_explain_line_gives_the_expected_code(unit, mutant, tests, elsewhere
     code, _ = found["expected"].split(" = ")
     words = shlex.split(found["explain"])
     assert words[:2] == ["bitpath", "explain"]
-    text = CliRunner().invoke(explain.command, words[2:], catch_exceptions=False).output
+    text = CliRunner().invoke(explain.explain_command, words[2:], catch_exceptions=False).output
     assert re.findall(r"^result +(0x\w+)", text, re.M)[-1] == code
 
 
@@ -91,6 +91,6 @@ def test_the_replay_line_repeats_the_mismatch_with_a_wave(elsewhere, emitter_of,
     monkeypatch.setenv(*next(iter(CASES.items())))
     monkeypatch.setattr(building, "rtl_emitter", lambda: emitter)
     with mutated(*ELEMENTS), pytest.raises(SimulationError) as again:
-        CliRunner().invoke(test_sim.command, words[words.index("test-sim") + 1 :], catch_exceptions=False)
+        CliRunner().invoke(campaigns.test_sim_command, words[words.index("test-sim") + 1 :], catch_exceptions=False)
     assert report.splitlines()[1:3] == str(again.value).splitlines()[1:3]
     assert list(Path("build/runs").rglob("*.fst"))
