@@ -232,12 +232,9 @@ COMPARISONS = (
 COMPARING = (
     "check/test_records",
     "cli/test_exit_codes",
-    "commands/test_*mismatches",
     "commands/test_outcome",
-    "commands/test_recording",
-    "commands/test_results",
+    "commands/test_report",
     "commands/test_run_mistakes",
-    "commands/test_run_status",
     "commands/test_staged",
     "units/test_scoreboard",
     "report/test_*",

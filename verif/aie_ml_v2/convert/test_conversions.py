@@ -134,7 +134,7 @@ def test_mx_on_verilator():
 @pytest.mark.deep
 @pytest.mark.simulator
 def test_mx_on_icarus():
-    """`make test` has the other numerics below on Icarus, and test_agree these."""
+    """`make test` has the other numerics below on Icarus, and test_agreement these."""
     tests = "directed_corners|random_blocks|latency"
     compared = MX_CORNERS + 4 * 60 + 20
     bench("mx_convert", MxConvertConfig(), "icarus", cases=60, tests=tests, min_tests=6, min_compared=compared)

@@ -83,7 +83,7 @@ def test_lane_on_verilator():
 @covers("mac_lane.numerics")
 @pytest.mark.deep
 def test_lane_on_icarus():
-    """One case of each format, with gaps; `make test` has other numerics on Icarus, and test_agree these."""
+    """One case of each format, with gaps; `make test` has other numerics on Icarus, and test_agreement these."""
     tests = "random_classes.*gaps|volume.*(mx9|float8)"
     bench("mac_lane", MacLaneConfig(), "icarus", cases=45, tests=tests, min_tests=3, min_compared=112 + 32)
 

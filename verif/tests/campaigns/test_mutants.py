@@ -1,13 +1,20 @@
-"""Choice of mutants, the source line of each cell, and the units that judge a mutant."""
+"""Mutants: their choice, the inputs that distinguish them, the verdicts of replay and bench, and the AIGER files between."""
 
+import random
 import re
+from dataclasses import dataclass
+from itertools import product
 from types import SimpleNamespace
 
 import pytest
 
 from bitpath.rtl.units import UNITS
+from bitpath.sim.campaigns.circuits import Graph, read
 from bitpath.sim.campaigns.mutation import hosts, judge
+from bitpath.sim.campaigns.mutation.equivalence import Differences, Proof
 from bitpath.sim.campaigns.mutation.hosts import HOSTS, Host
+from bitpath.sim.campaigns.mutation.judge import Difference
+from bitpath.sim.campaigns.mutation.verdicts import BROKEN, EQUIVALENT, KILLED, SURVIVED, Ledger
 from bitpath.sim.engine import tools
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.imports import module_file, reached
@@ -252,3 +259,241 @@ def test_the_replay_knows_streams_from_other_outputs():
     ]
     assert "uint8_t& CLK = top->clk;" in table
     assert "{&top->i___05Fpayload, sizeof top->i___05Fpayload, 2}" in table
+
+
+# Inputs that distinguish a design from its mutant, checked against all inputs.
+
+
+INPUTS, LATCHES, NAMES = 4, 2, "abcd"
+
+
+def evaluated(graph, leaves):
+    """Return next-state values of the latches, and the outputs, for these inputs and latch values."""
+    values = [False, *leaves]
+
+    def of(literal):
+        return values[literal >> 1] ^ bool(literal & 1)
+
+    for low, high in graph.gates:
+        values.append(of(low) and of(high))
+    return [of(literal) for literal in (*graph.latches, *graph.outputs)]
+
+
+def random_graph(rng):
+    first = 1 + INPUTS + LATCHES
+    gates = [(rng.randrange(2 * own), rng.randrange(2 * own)) for own in range(first, 40)]
+    latches, outputs = ([rng.randrange(80) for _ in range(count)] for count in (LATCHES, 3))
+    return Graph(INPUTS, tuple(latches), tuple(outputs), tuple(gates), {name: k for k, name in enumerate(NAMES)})
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_of_inputs_and_states_of_both(seed):
+    """The output says whether theirs differ, and each goes on from its own state."""
+    rng = random.Random(seed)
+    graph = random_graph(rng)
+    differences = Differences(graph, "ab")
+    # Twice: what one leaves must not be the other's.
+    for a, b in ((1, 0), (0, 1), (1, 0)):
+        difference = differences.of({"a": bool(a), "b": bool(b)})
+        assert (difference.inputs, len(difference.latches), len(difference.outputs)) == (INPUTS, 2 * LATCHES, 1)
+        for c, d, *states in product((False, True), repeat=2 + 2 * LATCHES):
+            here = evaluated(graph, [False, False, c, d, *states[:LATCHES]])
+            there = evaluated(graph, [bool(a), bool(b), c, d, *states[LATCHES:]])
+            expected = [*here[:LATCHES], *there[:LATCHES], here[LATCHES:] != there[LATCHES:]]
+            assert evaluated(difference, [False, False, c, d, *states]) == expected
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_is_alike_is_there_once(seed):
+    """Without registers there is no difference where nothing else is chosen, and no gate that does not count."""
+    graph = random_graph(random.Random(seed))
+    graph = Graph(INPUTS + LATCHES, (), graph.outputs, graph.gates, graph.names)
+    differences = Differences(graph, "ab")
+    assert differences.of({"a": False, "b": False}) == Graph(INPUTS + LATCHES, (), (0,), ())
+    difference = differences.of({"a": True, "b": False})
+    assert len(set(difference.gates)) == len(difference.gates)
+    used = {literal >> 1 for literal in (*difference.outputs, *(one for gate in difference.gates for one in gate))}
+    assert set(range(difference.leaves, difference.leaves + len(difference.gates))) <= used
+
+
+def test_outputs_are_compared_in_a_tree():
+    """A thousand in a chain would be as many gates deep."""
+    literals = tuple(range(4, 2004, 2))
+    difference = Differences(Graph(1, literals, literals, (), {"a": 0}), "a").of({"a": True})
+    depths = [0] * difference.leaves
+    for low, high in difference.gates:
+        depths.append(1 + max(depths[low >> 1], depths[high >> 1]))
+    assert max(depths) < 16
+
+
+# Verdicts from the results of replay and bench, both faked.
+
+
+COUNT = 8
+TRAFFIC = SimpleNamespace(tests=("first", "second"))
+COMPARED = dict.fromkeys(range(1, COUNT + 1), "compared")
+
+
+@dataclass(frozen=True)
+class Built:
+    """Fields of a build that the session reads."""
+
+    unit: str = "mutants"
+    config: object = None
+
+
+class Session(judge._Session):
+    """One whose replay and bench say what they are told to.
+
+    Parameters
+    ----------
+    kinds : of each mutant's first difference.
+    passing : mutants that the bench passes.
+    stops : after so many runs of the bench on mutants, as if by Ctrl-C.
+    proved : mutants that are proved equivalent.
+    """
+
+    def __init__(self, kinds, passing=(), stops=99, proved=()):
+        ledger = Ledger("rtl/a", "key", COUNT, lambda: "key")
+        mutants = [SimpleNamespace(shown=f"mutant {number}", module="top") for number in range(1, COUNT + 1)]
+        super().__init__(SimpleNamespace(unit="unit", config=None), Built(), mutants, 1, lambda *_: None, ledger)
+        self.proved = proved
+        self.kinds, self.passing, self.stops = kinds, passing, stops
+        self.ran = []
+
+    def _replay(self, traffic, missing):
+        for number in missing:
+            self.ledger.note(number, replay=vars(Difference(self.kinds[number], number % 2, 7, "o")))
+
+    def _fails(self, number, test):
+        self.ran.append((number, test))
+        if len({own for own, _ in self.ran if own}) > self.stops:
+            raise KeyboardInterrupt
+        return None if number in (0, *self.passing) else (KILLED, f"bench: {test}")
+
+    def _prover(self, folder):
+        proofs = {True: Proof(True, "induction"), False: Proof(False, "no proof")}
+
+        return SimpleNamespace(prove=lambda number, module, patient=True: proofs[number in self.proved])
+
+    @property
+    def found(self):
+        return [(each.verdict, each.how.partition(":")[0]) for each in self.ledger.verdicts]
+
+
+@pytest.fixture
+def one_after_the_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(judge, "record", lambda host, seed: TRAFFIC)
+    # Run the items one after the other.
+    monkeypatch.setattr(judge, "side_by_side", lambda what, items, call, progress: ((i, call(i)) for i in items))
+
+
+@pytest.mark.usefixtures("one_after_the_other")
+def test_kills_of_the_replay_count_where_the_bench_finds_those_chosen():
+    session = Session(COMPARED)
+    session.work()
+    assert sorted(session.found) == [(KILLED, "bench")] * 3 + [(KILLED, "replay")] * 5
+    assert sum("confirmed" in each for each in session.ledger.entries.values()) == judge.CONFIRMED
+
+
+@covers("mutation.honest")
+@pytest.mark.usefixtures("one_after_the_other")
+def test_a_bench_that_passes_one_judges_all():
+    chosen = random.Random(1).sample([*COMPARED], judge.CONFIRMED)
+    session = Session(COMPARED, passing=[chosen[-1]])
+    session.work()
+    assert sorted(session.found) == [(KILLED, "bench")] * 7 + [(SURVIVED, "no proof")]
+
+
+@covers("mutation.resumed")
+@pytest.mark.usefixtures("one_after_the_other")
+def test_that_it_passed_one_is_known_after_an_interruption():
+    """An interrupted run remembers the mutants that passed the bench and runs none of them again."""
+    first = Session(COMPARED, passing=[*COMPARED], stops=1)
+    with pytest.raises(KeyboardInterrupt):
+        first.work()
+    assert first.ledger.entries == {}
+    known = {number for number in first.ledger.steps if "bench" in first.ledger.steps[number]}
+    assert len(known) == 1
+    again = Session(COMPARED, passing=known)
+    again.work()
+    assert not known & {number for number, _ in again.ran}
+    assert sorted(again.found) == [(KILLED, "bench")] * 7 + [(SURVIVED, "no proof")]
+
+
+@pytest.mark.usefixtures("one_after_the_other")
+def test_no_more_are_confirmed_when_a_run_goes_on():
+    with pytest.raises(KeyboardInterrupt):
+        Session(COMPARED, stops=2).work()
+    session = Session(COMPARED)
+    session.work()
+    assert sum("confirmed" in each for each in session.ledger.entries.values()) == judge.CONFIRMED
+
+
+@covers("mutation.honest")
+@pytest.mark.usefixtures("one_after_the_other")
+def test_what_else_differs_is_the_benchs_to_judge():
+    kinds = {1: "other", 2: "other", 3: "same", 4: "broken", **dict.fromkeys(range(5, COUNT + 1), "compared")}
+    session = Session(kinds, passing=[2])
+    session.work()
+    assert session.found[:4] == [(KILLED, "bench"), *[(SURVIVED, "no proof")] * 2, (BROKEN, "replay")]
+    # Each test that judged has passed without a mutant.
+    assert {(0, test) for _, test in session.ran} <= set(session.ran)
+
+
+@covers("mutation.honest")
+@pytest.mark.usefixtures("one_after_the_other")
+def test_a_test_that_fails_by_itself_kills_nothing():
+    session = Session(COMPARED)
+    session._fails = lambda number, test: (KILLED, "bench: second") if test == "second" else None
+    with pytest.raises(SimulationError, match="unit: second fails without a mutant: bench: second"):
+        session.work()
+    assert session.ledger.entries == {}
+
+
+@pytest.mark.usefixtures("one_after_the_other")
+def test_what_the_bench_kills_cannot_be_equivalent():
+    """Proofs that compare nothing would find all of them equal."""
+    kinds = {1: "same", **dict.fromkeys(range(2, COUNT + 1), "compared")}
+    with pytest.raises(SimulationError, match=r"mutant \d+ is killed by the bench and proved equivalent by induction"):
+        Session(kinds, proved=range(1, COUNT + 1)).work()
+    session = Session(kinds, proved=[1])
+    session.work()
+    assert session.found[0] == (EQUIVALENT, "induction")
+
+
+# Reader and writer of and-inverter graphs in AIGER files.
+
+
+# A latch with next state a AND b, and three outputs: the latch, a AND NOT b, and a constant.
+FILE = b"aig 5 2 1 3 2\n8\n6\n10\n1\n" + bytes([8 - 4, 4 - 2, 10 - 5, 5 - 2]) + b"i0 a[0]\ni1 b\no0 out\nc\n"
+
+
+def test_a_file_is_read_and_written():
+    graph = read(FILE)
+    assert graph == Graph(2, (8,), (6, 10, 1), ((2, 4), (2, 5)), {"a[0]": 0, "b": 1})
+    assert FILE.startswith(graph.binary())
+    # Literals that need two bytes.
+    far = Graph(300, (), (602,), ((2, 600),))
+    assert read(far.binary()) == far
+
+
+def test_a_latch_is_cut_into_an_input_and_an_output():
+    assert read(FILE).cut() == Graph(3, (), (6, 10, 1, 8), ((2, 4), (2, 5)), {"a[0]": 0, "b": 1})
+
+
+def test_clauses_hold_where_the_first_output_is_1():
+    graph = Graph(2, (), (7, 2), ((2, 5),))
+    assert graph.clauses() == "p cnf 3 4\n-3 1 0\n-3 -2 0\n3 -1 2 0\n-3 0\n"
+
+
+def test_an_invalid_file_is_refused():
+    with pytest.raises(ValueError, match="no binary AIGER file"):
+        read(b"aag 1 1 0 0 0\n")
+    with pytest.raises(ValueError, match="1 of 3 outputs"):
+        read(FILE[:20])
+    with pytest.raises(ValueError, match="0 of 2 gates"):
+        read(FILE[: FILE.index(b"\n1\n") + 4])
+    with pytest.raises(ValueError, match="do not start at 0"):
+        read(FILE.replace(b"\n8\n", b"\n8 1\n"))

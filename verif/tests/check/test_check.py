@@ -1,25 +1,32 @@
+# amaranth: UnusedElaboratable=no
 """``bitpath check``: the example design passes, a broken one fails with its operands, and emitted Verilog is its own partner."""
 
 import json
 import re
 import shlex
 from pathlib import Path
+from random import Random
 from xml.etree import ElementTree
 
 import pytest
+from amaranth import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 
+from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.emit import emit, emit_flat, verilog_text
 from bitpath.rtl.trainium3.dot.config import DotConfig
+from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot, dot_layout
 from bitpath.rtl.units import UNITS
 from bitpath.sim.engine import check as checks
 from bitpath.sim.engine.design import read_design, read_map
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.verif.kit.code_mutants import mutated
+from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tests.check.rounding_faults import FAULTS, QUICK
-
-pytestmark = pytest.mark.simulator
+from bitpath.verif.trainium3.dot.quad_mx_corners import near_boundaries
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "docs/examples/mx_dot4"
 SOURCE, MAP = EXAMPLE / "mx_dot4.sv", EXAMPLE / "ports.toml"
@@ -52,6 +59,7 @@ def check(bitpath, monkeypatch):
 
 
 @pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=pytest.mark.deep)])
+@pytest.mark.simulator
 def test_the_example_passes(simulator, check, tmp_path):
     """Latency 3 is checked with all else; the records name the files."""
     options = (
@@ -100,6 +108,7 @@ def broken(tmp_path):
     return file
 
 
+@pytest.mark.simulator
 def test_a_broken_design_fails_and_its_replay_line_shows_the_same(broken, check, tmp_path):
     options = ("--unit", "quad_mx_dot", "--map", MAP, "--filter", "random_classes/pace=gaps")
     status, out, err = check(broken, *options, "--json", "--junit", "run.xml")
@@ -135,6 +144,7 @@ def losing(tmp_path):
 
 @covers("quad_mx_dot.boundary")
 @pytest.mark.deep
+@pytest.mark.simulator
 def test_a_lost_sticky_bit_fails_with_default_options(losing, bitpath):
     status, _, err = bitpath("check", losing, "--unit", "quad_mx_dot")
     assert status == 1
@@ -143,6 +153,7 @@ def test_a_lost_sticky_bit_fails_with_default_options(losing, bitpath):
 
 @pytest.mark.deep
 @pytest.mark.parametrize("options", [(), ("--volume", "1000000")], ids=["bench", "volume"])
+@pytest.mark.simulator
 def test_a_lost_sticky_bit_is_found_in_volume(losing, check, tmp_path, options):
     """The random classes of the bench pass; a million vectors do not, and the replay line plays the first that differs."""
     status, out, err = check(
@@ -174,6 +185,7 @@ def test_a_lost_sticky_bit_is_found_in_volume(losing, check, tmp_path, options):
 
 @pytest.mark.deep
 @pytest.mark.parametrize(("unit", "vectors"), [("dot16", 5001), ("fidelity_multiplier", 5000), ("mac_lane", 5000)])
+@pytest.mark.simulator
 def test_every_kind_of_interface_is_played(unit, vectors, bitpath, tmp_path):
     """Streams of two tasks, a combinational unit with a sweep, and a lane without handshake."""
     (file,) = emit_flat(unit, UNITS[unit].config_type(), tmp_path / "emitted").files
@@ -184,6 +196,7 @@ def test_every_kind_of_interface_is_played(unit, vectors, bitpath, tmp_path):
 
 
 @pytest.mark.deep
+@pytest.mark.simulator
 def test_a_design_that_gives_no_results_fails_in_volume(check, tmp_path):
     ports = tmp_path / "ports.toml"
     ports.write_text(MAP.read_text().replace('o_valid = "valid_o"', "o_valid = 0") + '[design]\nvalid_o = "open"\n')
@@ -223,6 +236,7 @@ def test_a_design_that_gives_no_results_fails_in_volume(check, tmp_path):
         (("--unit", "quad_mx_dot", "--vector", "volume-trainium3", "0", "99", "0"), "batch must be 0 to 35 of block 0"),
     ],
 )
+@pytest.mark.simulator
 def test_what_volume_refuses(options, says, check):
     status, _, err = check(SOURCE, "--map", MAP, *options)
     assert status == 2
@@ -230,6 +244,7 @@ def test_what_volume_refuses(options, says, check):
 
 
 @pytest.mark.deep
+@pytest.mark.simulator
 def test_a_design_without_handshake_or_reset(check, tmp_path):
     """A plain datapath: the wrapper delays valid, queues results, and keeps the bench's stalls from the design."""
     file, ports = tmp_path / "free_dot.sv", tmp_path / "free.toml"
@@ -245,6 +260,7 @@ def test_a_design_without_handshake_or_reset(check, tmp_path):
     assert "first mismatch: latency" in err
 
 
+@pytest.mark.simulator
 def test_an_emitted_flat_module_needs_no_map(check, tmp_path):
     unit = UNITS["fidelity_multiplier"]
     (file,) = emit_flat(unit.name, unit.config_type(), tmp_path / "emitted").files
@@ -253,6 +269,7 @@ def test_an_emitted_flat_module_needs_no_map(check, tmp_path):
     assert re.search(r"[1-9]\d* tests passed, .*[1-9]\d+ values compared, seed 1", out)
 
 
+@pytest.mark.simulator
 def test_refusals_have_status_2(check, tmp_path):
     status, _, err = check(SOURCE, "--unit", "quad_mx_dot")
     assert status == 2
@@ -269,6 +286,7 @@ def test_refusals_have_status_2(check, tmp_path):
     assert re.match(r"bitpath: icarus rejects mx_dot4: \S*mx_dot4\.sv:\d+: sorry: Unpacked structs", err)
 
 
+@pytest.mark.simulator
 def test_the_same_files_elsewhere_are_another_build(tmp_path, monkeypatch):
     """A copy is not built from files that may be gone, and may be built while the original runs."""
     keys = []
@@ -306,6 +324,7 @@ def test_the_same_files_elsewhere_are_another_build(tmp_path, monkeypatch):
         "cascade_link",
     ],
 )
+@pytest.mark.simulator
 def test_emitted_verilog_passes_its_own_bench(unit, flat, bitpath, tmp_path):
     config = UNITS[unit].covered.config
     (file,) = (emit_flat if flat else emit)(unit, config, tmp_path / "emitted").files
@@ -314,3 +333,34 @@ def test_emitted_verilog_passes_its_own_bench(unit, flat, bitpath, tmp_path):
     settings.write_text(json.dumps(json.loads(chosen.read_text())["config"]))
     status, _, err = bitpath("check", file, "--unit", unit, "--config", settings, "--seed", "1")
     assert not status, err
+
+
+# The corners of each boundary find the RTL's fault there.
+
+
+CONFIG = DotConfig(pipeline=PipelineConfig(stages=0))
+
+
+class Bare(wiring.Component):
+    """The dot product without its handshake."""
+
+    operands: In(width(dot_layout(CONFIG.numerics)))
+    o: Out(FP32.width)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dot = dot = QuadMxDot(CONFIG)
+        m.d.comb += [dot.i.p.eq(self.operands), self.o.eq(dot.o.p)]
+        return m
+
+
+@covers("quad_mx_dot.boundary")
+@pytest.mark.parametrize(
+    "name", [QUICK, *(pytest.param(each, marks=pytest.mark.deep) for each in FAULTS if each != QUICK)]
+)
+def test_the_corners_of_a_boundary_find_a_lost_sticky_bit(name, evaluate):
+    numerics, layout = CONFIG.numerics, dot_layout(CONFIG.numerics)
+    cases = [each.case for each in near_boundaries(numerics, Random(1)) if each.bin == f"boundary/{name}"]
+    with mutated(*FAULTS[name]):
+        got = evaluate(Bare(), [{"operands": pack(layout, case.fields(numerics))} for case in cases])
+    assert got != [case.trace(numerics).result for case in cases]

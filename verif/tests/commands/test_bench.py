@@ -1,8 +1,9 @@
-"""``bitpath bench``: records, table, and errors for wrong arguments."""
+"""``bitpath self bench``: records, table and errors, and the measurement of an engine's simulation."""
 
 import json
 import os
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
@@ -10,13 +11,16 @@ from rich.console import Console
 from bitpath.golden.arrays.parallel import THREADS, threads
 from bitpath.sim.commands.measures import bench_command
 from bitpath.sim.engine import paths
-from bitpath.sim.study import bench
+from bitpath.sim.engine.build import build
+from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.flows import trainium3_matmul
+from bitpath.sim.study import bench, bench_simulation
 
 FIELDS = list(bench.FIELDS)
 ONE_AT_A_TIME = "--large, --scaling, --quick and --rounds go one at a time, --unit with the last two"
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def reports(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "reports", lambda: tmp_path)
     return tmp_path / "bench.json"
@@ -27,6 +31,7 @@ def item(name, count=1, unit=bench.RATE, **fields):
     return bench.Item(name=name, count=count, unit=unit, **common | fields)
 
 
+@pytest.mark.usefixtures("reports")
 def test_values_and_ratios():
     items = [item("first", 4_000_000), item("second", 1_000_000, cores=2)]
     records = bench.records(items, [2.0, 0.25])
@@ -35,6 +40,7 @@ def test_values_and_ratios():
     assert item("casts", 1000, bench.EACH).value(1e-6) == pytest.approx(1.0)
 
 
+@pytest.mark.usefixtures("reports")
 def test_items_take_turns_with_their_cores(monkeypatch):
     monkeypatch.delenv(THREADS, raising=False)
     seen, shown = [], []
@@ -49,6 +55,7 @@ def test_items_take_turns_with_their_cores(monkeypatch):
     assert THREADS not in os.environ
 
 
+@pytest.mark.usefixtures("reports")
 def test_every_operation_in_both_tiers():
     """The machines' hot operations on all cores and on one, on scalars, and both reference operations."""
     found = {each.name: each for each in bench.items(quick=True)}
@@ -105,12 +112,14 @@ def test_a_large_product_in_its_own_process(reports):
         (["--scaling", "--unit", "golden"], ONE_AT_A_TIME),
     ],
 )
+@pytest.mark.usefixtures("reports")
 def test_options_that_do_not_go_together(arguments, sentence):
     done = CliRunner().invoke(bench_command, arguments)
     assert isinstance(done.exception, ValueError)
     assert str(done.exception) == sentence
 
 
+@pytest.mark.usefixtures("reports")
 def test_the_table_shows_items_without_a_ratio():
     console = Console(record=True, width=200)
     config = {"shape": [2, 3], "format": "mx9", "array": {"rows": 4}, "digest": "abc"}
@@ -120,3 +129,66 @@ def test_the_table_shows_items_without_a_ratio():
     assert "1,234" in text
     assert "2x3, mx9 " in text
     assert "None" not in text
+
+
+# Measurement of an engine's simulation speed: the bare loop does the same work, and nothing is built twice.
+
+
+SMALL = trainium3_matmul.engine_for("verilator", rows=4, cols=4)
+"""Configuration that shares a build with verif/trainium3/engine/test_tensor_engine.py."""
+RECORD = {"name": str, "machine": str, "value": int, "unit": str, "cores": int, "config": dict}
+
+
+@pytest.mark.simulator
+def test_the_bare_loop_gives_the_answers_of_the_recorded_run(monkeypatch):
+    folders = []
+    compiled = bench_simulation._compile
+    monkeypatch.setattr(
+        bench_simulation, "_compile", lambda built, folder: folders.append(folder) or compiled(built, folder)
+    )
+    records = list(bench_simulation.simulation_records("tensor_engine", engine=SMALL, slice_="2x128x8", rounds=1))
+    assert len(records) == 3
+    for record in records:
+        assert {name: type(record[name]) for name in RECORD} == RECORD
+        assert record["value"] > 0
+        assert set(record) == {*RECORD, "ratio", "ratio_to", "target"}
+    cocotb, whole, bare = records
+    assert cocotb["ratio"] == pytest.approx(cocotb["value"] / bare["value"], abs=0.01)
+    assert whole["value"] < cocotb["value"]
+    assert bare["ratio"] is None
+    # The next run reuses the build.
+    assert build("tensor_engine", SMALL, "verilator").seconds == 0.0
+    assert not folders[0].exists()
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+def test_another_answer_is_noticed(monkeypatch):
+    """A changed answer in the recording must be detected by the loop."""
+    compiled = bench_simulation._compile
+
+    def spoil(built, folder):
+        with np.load(folder / "stimulus.npz") as file:
+            content = dict(file)
+        content["answers"] = content["answers"] ^ np.uint32(1)
+        np.savez(folder / "stimulus.npz", **content)
+        return compiled(built, folder)
+
+    monkeypatch.setattr(bench_simulation, "_compile", spoil)
+    with pytest.raises(SimulationError, match=r'other answers than the run that was recorded: \{"seconds"'):
+        list(bench_simulation.simulation_records("tensor_engine", engine=SMALL, slice_="2x128x2", rounds=1))
+
+
+def test_only_engines_run_layers():
+    with pytest.raises(
+        ValueError, match=r"'psum' has no whole layer to run; those that have are tensor_engine, tensix_"
+    ):
+        next(bench_simulation.simulation_records("psum", rounds=1))
+
+
+def test_the_table_of_ports_names_verilators_variables():
+    meta = {"ports": [{"name": "rst", "bits": 1}, {"name": "write__payload", "bits": 65}], "answer_bits": 33}
+    table = bench_simulation._port_table(json.loads(json.dumps(meta)))
+    assert "{&top->rst, sizeof top->rst, 1}," in table
+    assert "{&top->write___05Fpayload, sizeof top->write___05Fpayload, 3}," in table
+    assert "ANSWER_WORDS = 2," in table

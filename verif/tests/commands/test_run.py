@@ -1,4 +1,4 @@
-"""``bitpath run``: its output files, and its failure on a difference."""
+"""``bitpath run``: every flow, its output files, and its failure on a difference."""
 
 import json
 import re
@@ -10,17 +10,27 @@ import pytest
 from parts import records as quoted
 
 from bitpath.golden import trainium3
+from bitpath.golden.aie_ml_v2.tile.layers import run_layer
+from bitpath.golden.arrays.codec import DTYPES
+from bitpath.golden.trainium3.declarations import dtypes
+from bitpath.golden.trainium3.operands import fp32
+from bitpath.golden.trainium3.tensor.modes import MODES
 from bitpath.sim.flows import (
     aie_ml_v2_matmul,
+    aie_ml_v2_tile,
     builds,
     matmul,
     operands,
     outcome,
     tensix_matmul,
+    trainium3_core,
     trainium3_layer,
     trainium3_matmul,
+    trainium3_softmax,
 )
+from bitpath.sim.flows.staged import StagedRun
 from bitpath.verif.kit.testplan import covers
+from bitpath.verif.trainium3.core import stages
 
 RECORD = {
     "machine": str,
@@ -52,7 +62,7 @@ def report():
 
 
 def passed(bitpath, line):
-    """Run a command that must pass in silence; return what it prints and its records."""
+    """Run a flow that must pass in silence; return what it prints and its records."""
     status, out, err = bitpath("run", *line.split())
     assert (status, err) == (0, "")
     return out, report()
@@ -291,3 +301,261 @@ def test_an_engine_that_was_never_busy_is_an_error(bitpath, monkeypatch):
     status, _, err = bitpath("run", "--slice", "2x128x2", "--format", "mxfp4")
     assert status == 1
     assert err == "bitpath: engine was never busy: it did not take the instructions\n"
+
+
+# ``bitpath run`` of instructions on units, one after the other: the core's layer, and softmax.
+
+
+@pytest.mark.simulator
+def test_softmax(bitpath):
+    """Rows whose last beats are partly filled, on four units."""
+    out, records = passed(bitpath, "softmax --sim icarus --slice 3x10 -o out.npz --format bf16")
+    assert "tensor_scalar" in out
+    (record,) = records
+    assert (record["outputs_compared"], record["mismatches"]) == (30, 0)
+    assert [row["instruction"] for row in record["stages"]] == [
+        "tensor_reduce",
+        "exponential",
+        "reciprocal",
+        "tensor_scalar",
+    ]
+    assert record["staged_compared"] == 3 + 33 + 3
+    assert set(record["digests"]) == {"activation2_lane", "exponential", "reciprocal", "engine_lane"}
+    (scores,) = trainium3_softmax.operands("3x10")
+    with np.load("out.npz") as saved:
+        assert saved["result"].tobytes() == trainium3.softmax(scores, dtype=scores.dtype).astype(np.float32).tobytes()
+
+
+def product_of(format_name):
+    """Return what golden makes of the slice below."""
+    a, b = operands.cut(*operands.layer(), "2x40x3")
+    return trainium3.run_mode_program(trainium3.mode_program(a, b, format_name))[:2, :3]
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+@pytest.mark.parametrize("format_name", MODES)
+def test_a_mode_of_tensor_engine(bitpath, format_name):
+    """Columns and K that are padded, several passes over the array's rows, and PSUM behind it."""
+    line = f"--machine trainium3 --sim icarus --slice 2x40x3 --format {format_name} -o out.npz"
+    _, (record,) = passed(bitpath, line)
+    assert (record["outputs_compared"], record["mismatches"], record["macs"]) == (6, 0, 2 * 40 * 3)
+    assert [row["unit"] for row in record["stages"]] == ["core_array", "psum"]
+    with np.load("out.npz") as saved:
+        assert saved["result"].tobytes() == product_of(format_name).tobytes()
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+@pytest.mark.parametrize("format_name", ["bf16", "fp8_double_row", "fp32", "sparse_4_16"])
+def test_the_whole_layer_in_a_mode(bitpath, format_name):
+    _, (record,) = passed(bitpath, f"--machine trainium3 --format {format_name}")
+    assert (record["outputs_compared"], record["mismatches"]) == (128 * 512, 0)
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+def test_the_whole_core(bitpath):
+    """Each instruction of the layer on its unit, all DMA traffic, and each grant in golden's cycle."""
+    _, records = passed(bitpath, "core")
+    assert [record["format"] for record in records] == list(trainium3_core.FORMATS)
+    for record in records:
+        assert (record["outputs_compared"], record["mismatches"]) == (128 * 512, 0)
+        assert {row["instruction"] for row in record["stages"]} > {"spread gamma", "multiply", "DMA"}
+    _, (free,) = passed(bitpath, "core --format mxfp8_e4m3 --shaping off --qos off")
+    assert free["mismatches"] == 0
+    assert free["classes"][3]["gb_per_s"] > records[0]["classes"][3]["gb_per_s"]
+
+
+def with_golden_in_place_of_rtl(monkeypatch, wrong=None, dma=lambda images, grants: None):
+    """Replace the units of the core by golden's operations; the transpose of that number has a wrong bit, `dma` changes what the
+    DMA engines give."""
+    count = iter(range(100))
+
+    def transpose(play, data):
+        turned = trainium3.nc_transpose(data).copy()
+        if next(count) == wrong:
+            turned.view(np.uint16)[0, 0] ^= 1
+        return turned
+
+    def operate(play, x, operator, y, result):
+        kind = trainium3.tensor_scalar if y.shape[1] == 1 else trainium3.tensor_tensor
+        order = (x, operator, y) if y.shape[1] == 1 else (x, y, operator)
+        return kind(*order, dtype=DTYPES[dtypes.FORMATS[result]])
+
+    def quantise(play, tile, dtype, rule):
+        data, scales = trainium3.quantize_mx(tile, dtype, scale_rule=rule)
+        return trainium3.pack_x4(data), scales
+
+    def multiply(play, dtype, x, weight, scales):
+        count = len(scales) // 2
+        sides = (trainium3.unpack_x4(words, dtype).reshape(len(words), -1, 4) for words in (x, weight))
+        return trainium3.nc_matmul_mx(*sides, np.vstack(scales[:count]), np.vstack(scales[count:]))
+
+    def play(self, console, builds, unit, content):
+        assert unit == "dma_engine"
+        grants = [(number, *each) for number, load in enumerate(content) for each in load.grants]
+        left = {
+            "images": np.stack([np.frombuffer(load.expected, np.uint8) for load in content]),
+            "grants": np.array(grants, np.int64),
+        }
+        dma(**left)
+        return left
+
+    def activate(play, data, function="copy", reduction="add", *, scale=1.0, bias=None):
+        bias = 0.0 if bias is None else bias
+        return trainium3.activation_reduce(data, function, reduce_op=reduction, scale=scale, bias=bias)
+
+    for name, made in {
+        "activate": activate,
+        "recur": lambda play, unit, data: fp32.reciprocal_square_root(data),
+        "operate": operate,
+        "copy": lambda play, data, **_: data,
+        "transpose": transpose,
+        "quantise": quantise,
+        "multiply": multiply,
+        "matmul": lambda play, x, y: trainium3.nc_matmul(x, y),
+    }.items():
+        monkeypatch.setattr(stages, name, made)
+    monkeypatch.setattr(trainium3_core.StagedRun, "_play", play)
+    monkeypatch.setattr(
+        builds, "build", lambda *_, **__: type("Built", (), {"top": "unit", "digest": "0" * 8, "seconds": 0})
+    )
+
+
+def test_a_core_whose_units_agree(bitpath, monkeypatch):
+    with_golden_in_place_of_rtl(monkeypatch)
+    _, (record,) = passed(bitpath, "core --format mxfp8_e5m2 -o out.npz")
+    hidden, gamma, weight = trainium3_core.operands()
+    expected = trainium3.run_layer(hidden, gamma, weight, fmt="mxfp8_e5m2")
+    with np.load("out.npz") as saved:
+        assert saved["result"].tobytes() == expected.output.astype(np.float32).tobytes()
+    assert record["time_us"] == round(expected.report.end / 2.4e3, 2)
+    assert [row["class"] for row in record["classes"]] == [0, 1, 2, 3]
+
+
+def a_wrong_byte(images, grants):
+    images[3, 40] ^= 1
+
+
+def a_byte_beyond(images, grants):
+    images[5, -1] = 7
+
+
+def a_late_grant(images, grants):
+    grants[10, 2] += 1
+
+
+@pytest.mark.parametrize("change", [a_wrong_byte, a_byte_beyond, a_late_grant])
+def test_a_wrong_move_fails_the_core(bitpath, monkeypatch, change):
+    with_golden_in_place_of_rtl(monkeypatch, dma=change)
+    status, out, _ = bitpath("run", "core", "--format", "mxfp8_e4m3")
+    (record,) = report()
+    assert (status, record["mismatches"]) == (1, 1)
+    assert "mxfp8_e4m3 on verilator, in stages, [" in out
+    assert re.search("place +DMA, byte", out)
+
+
+def test_a_wrong_bit_reaches_the_core_s_later_instructions(bitpath, monkeypatch):
+    with_golden_in_place_of_rtl(monkeypatch, wrong=5)
+    status, out, _ = bitpath("run", "core", "--format", "mxfp8_e4m3")
+    (record,) = report()
+    wrong = {row["instruction"]: row["mismatches"] for row in record["stages"]}
+    assert status == 1
+    assert (wrong["normalise"], wrong["transpose"], wrong["evict"]) == (0, 1, 1)
+    assert "transpose 5, byte 0 of element 0" in out
+
+
+# ``bitpath run tile``: two layers on AIE-ML v2's tile.
+
+
+@covers("aie_tile.layers")
+@pytest.mark.deep
+@pytest.mark.simulator
+@pytest.mark.parametrize("format_name", aie_ml_v2_tile.ALL_FORMATS)
+def test_both_layers(bitpath, format_name):
+    """All of memory, all registers, cycles and stalls; at least the rates that the schedules promise."""
+    _, (record,) = passed(bitpath, f"tile --format {format_name}")
+    assert (record["outputs_compared"], record["mismatches"]) == (64 * 64, 0)
+    assert record["stalls"] == {"banks": 0, "bundles": 0}
+    least = {"int8": 477, "mx9": 456, "int8_sparse": 2 * 477 * 0.9, "int16": 119, "int16_sparse": 2 * 119 * 0.9}
+    assert record["layers"][0]["MAC/cycle"] >= least[format_name]
+
+
+def with_golden_in_place_of_the_tile(monkeypatch, change=lambda left: None):
+    """Let golden's tile leave what RTL would; `change` alters it."""
+    layers = []
+    made = aie_ml_v2_tile.program_of
+    monkeypatch.setattr(
+        aie_ml_v2_tile, "program_of", lambda config, layer: layers.append((config, layer)) or made(config, layer)
+    )
+
+    def play(self, console, builds, unit, content):
+        assert (unit, bool(content.bundles)) == ("aie_tile", True)
+        memory, registers, (cycles, banks, products) = aie_ml_v2_tile.golden_run(*layers[-1])
+        values = [int.from_bytes(each.tobytes(), "little") for each in registers.reshape(-1, 8)]
+        left = {"memory": memory.copy(), "registers": np.array(values, object), "cycles": cycles}
+        left |= {"banks_stalls": banks, "bundles_stalls": 0, "products": products}
+        change(left)
+        return left
+
+    monkeypatch.setattr(StagedRun, "_play", play)
+    monkeypatch.setattr(
+        builds, "build", lambda *_, **__: type("Built", (), {"top": "unit", "digest": "0" * 8, "seconds": 0})
+    )
+
+
+@pytest.mark.parametrize("format_name", ["int8_sparse", "int16", "mx9"])
+def test_a_tile_that_agrees(bitpath, monkeypatch, format_name):
+    with_golden_in_place_of_the_tile(monkeypatch)
+    _, (record,) = passed(bitpath, f"tile --slice 16x32x32 --format {format_name} -o out.npz")
+    assert record["mismatches"] == 0
+    assert [row["instruction"] for row in record["stages"]] == ["first layer", "second layer"]
+    assert [row["layer"] for row in record["layers"]] == ["first layer", "second layer"]
+    run = aie_ml_v2_tile.Run(
+        *aie_ml_v2_tile.operands("16x32x32"), format_name, aie_ml_v2_tile.engine_for("verilator"), "verilator"
+    )
+    first, _ = run_layer(run.arithmetic.layer(0, None))
+    second, _ = run_layer(run.arithmetic.layer(1, first))
+    with np.load("out.npz") as saved:
+        assert saved["result"].tobytes() == run.arithmetic.codes(second).tobytes()
+
+
+def a_wrong_byte_of_the_tile(left):
+    left["memory"][5] ^= 1
+
+
+def a_wrong_register(left):
+    left["registers"][3] ^= 1 << 200
+
+
+def a_late_end(left):
+    left["cycles"] += 1
+
+
+def a_stall(left):
+    left["banks_stalls"] += 1
+
+
+@pytest.mark.parametrize("change", [a_wrong_byte_of_the_tile, a_wrong_register, a_late_end, a_stall])
+def test_a_difference_fails(bitpath, monkeypatch, change):
+    with_golden_in_place_of_the_tile(monkeypatch, change)
+    status, out, _ = bitpath("run", "tile", "--slice", "16x32x32", "--format", "int8")
+    (record,) = json.loads(Path("build/reports/run.json").read_text())
+    assert (status, record["mismatches"]) == (1, 2)
+    assert "in stages" in out
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("tile --format mx6", "format of tile must be int8"),
+        ("tile --sim icarus --format int16", "format int16 of tile runs on verilator alone, not on icarus"),
+        ("tile --slice 8x32x32 --format int8", "M must be a multiple of 16 in mode int8, not 8"),
+        ("tile --machine tensix", "'tensix' is not 'aie_ml_v2'"),
+    ],
+)
+def test_wrong_arguments(bitpath, line, message):
+    status, _, err = bitpath("run", *line.split())
+    assert status in (1, 2)
+    assert message in err

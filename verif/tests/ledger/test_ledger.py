@@ -1,4 +1,4 @@
-"""The ledger's rows are whole, and a verdict that changes is a failure until it is acknowledged."""
+"""The ledger's rows are whole, and each has its acknowledged verdict from the published answers of silicon."""
 
 import json
 import re
@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from parts import records, take
 
 from bitpath.sim.__main__ import cli
 from bitpath.sim.study.ledger import run
 from bitpath.sim.study.ledger.row import AbsentEvidenceError, Evidence, Verdict
-from bitpath.sim.study.ledger.run import chosen, computed
+from bitpath.sim.study.ledger.run import NOT_COMPUTED, changed, chosen, computed
 
 ROWS = run.rows()
 STANDINGS = {"measured", "documented", "inferred"}
@@ -116,3 +117,22 @@ def test_undecided_rows_predict():
     (prediction,) = record["predictions"]
     assert prediction["gives"]["tensix_wormhole"] == "0xc1800000"
     assert prediction["gives"]["tensix_blackhole"] == "0xb4000000"
+
+
+# Every row of the ledger has its acknowledged verdict, from the published answers of silicon.
+
+
+LONG = ("T2", "T3", "T4", "T25", "T27")
+"""Rows that take seconds: all pairs of BF16 numbers, and long products."""
+MARKED = [pytest.param(row, marks=[pytest.mark.deep] if row in LONG else []) for row in run.FUNCTIONS]
+
+
+@pytest.mark.parametrize("row", MARKED)
+def test_the_verdict_is_the_acknowledged_one(kat, row):
+    (record,) = computed(chosen([row]), Evidence.here())
+    if record["verdict"] == NOT_COMPUTED:
+        pytest.skip(record["golden"])
+    assert changed([record]) == []
+    # The page's predictions are those of golden now, bit for bit.
+    recorded = records.record("ledger")["tables"]["predictions"]["rows"]
+    assert take.predictions(record) == [each for each in recorded if each[0] == row]

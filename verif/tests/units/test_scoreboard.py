@@ -1,13 +1,24 @@
+# amaranth: UnusedElaboratable=no
 """What a scoreboard counts and reports, without a simulator."""
 
+import re
+import shlex
+import subprocess
 from logging import getLogger
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from amaranth.lib import data
+from click.testing import CliRunner
 
 from bitpath.golden.formats.catalogue import E2M1, FP32
+from bitpath.rtl.units import find_unit
+from bitpath.sim.commands import campaigns, explain
+from bitpath.sim.engine import build as building
+from bitpath.sim.engine.runner import SimulationError, build, run
 from bitpath.verif.kit import mismatches, scoreboard
+from bitpath.verif.kit.code_mutants import mutated
 from bitpath.verif.kit.scoreboard import FIRST_MISMATCH, IMPATIENT, SHOWN, Scoreboard
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.kit.values import Word
@@ -16,7 +27,7 @@ ONE = 0x3F800000
 MANY = (1, 19, 255, 256, 257, 512)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def folder(tmp_path, monkeypatch):
     """The folder of a run, at 635 ns of a test."""
     monkeypatch.setenv("BITPATH_RECORDS", str(tmp_path / "records.jsonl"))
@@ -71,6 +82,7 @@ def test_a_run_stops_after_some_mismatches(environment, last, folder, monkeypatc
     assert len(mismatches.whole(folder)[1]) == last - 1
 
 
+@pytest.mark.usefixtures("folder")
 def test_one_mismatch_fewer_does_not_stop_it():
     assert compared(SHOWN - 1).mismatches == SHOWN - 1
 
@@ -100,12 +112,14 @@ def test_the_first_mismatch_has_its_time_and_its_operands(folder):
     assert (folder / FIRST_MISMATCH).read_text() == "of another scoreboard"
 
 
+@pytest.mark.usefixtures("folder")
 def test_each_comparison_is_shown_in_the_wave():
     shown = []
     compared(1, 2, show=lambda *each: shown.append(each))
     assert shown == [(ONE, True), (ONE + 1, False)]
 
 
+@pytest.mark.usefixtures("folder")
 def test_what_does_not_come_and_what_comes_too_much():
     board = Scoreboard("o", 32)
     with pytest.raises(AssertionError, match=r"^o: 0 values compared, at least 1 must be$"):
@@ -169,10 +183,12 @@ def test_a_payload_of_fields_shows_the_first_that_differs(folder):
         "bits above all fields",
     ],
 )
+@pytest.mark.usefixtures("folder")
 def test_differing_fields_and_their_formats(shape, formats, got, expected, found):
     assert mismatches.differences(shape, formats, got, expected) == [mismatches.Difference(*each) for each in found]
 
 
+@pytest.mark.usefixtures("folder")
 def test_the_command_that_explains():
     presets = {"first": SimpleNamespace(numerics=1), "second": SimpleNamespace(numerics=2)}
     line = mismatches.explain_line("aie_ml_v2", presets, 2, x_y="1", z=("a b", "c"), switch="", nothing=None)
@@ -186,8 +202,94 @@ def test_the_first_mismatch_names_its_test(folder):
     assert mismatches.first_test(folder) == "sums"
 
 
+@pytest.mark.usefixtures("folder")
 def test_a_long_word_stays_whole():
     word = "x" * 200
     shown = mismatches.Shown(operands={"a": f"one {word}"})
     text = mismatches.full_text("sums", [mismatches.Difference("", 1, 2, Word(32))], shown)
     assert word in text
+
+
+# The report of a failing bench: real benches on designs whose rounder truncates.
+
+
+ROOT = Path(__file__).resolve().parents[3]
+ROUNDER = "bitpath.rtl.common.arithmetic.round"
+TRUNCATED = (f"{ROUNDER}:increment", "guard & (sticky | up) if mode.to_nearest", "Const(0) if mode.to_nearest")
+INVERTED = (f"{ROUNDER}:increment_inverted", "carried | increment(", "carried | Const(0) & increment(")
+SELECTED = (f"{ROUNDER}:RoundIncrement.elaborate", "self.guard & (self.sticky | preferred)", "Const(0)")
+ELEMENTS = (
+    "bitpath.rtl.trainium3.dot.element_map:ElementMap.elaborate",
+    "self.o.scale.eq(self.word.scale)",
+    "self.o.scale.eq(self.word.scale | 1)",
+)
+CASES = {"BITPATH_CASES": "60"}
+
+
+def failed(unit, simulator, mutant, tests, emitter_of):
+    """Run a bench on a mutant of a unit; return the lines of its report."""
+    emitter = emitter_of(lambda name, config: find_unit(name).build(config))
+    with mutated(*mutant):
+        built = build(unit, find_unit(unit).config_type(), simulator, emitter=emitter)
+    with pytest.raises(SimulationError) as caught:
+        run(built, find_unit(unit).bench, seed=3, tests=tests, env=CASES, check_bins=False)
+    return str(caught.value)
+
+
+def rows(report):
+    """Return the lines of the first mismatch by their names, each with its continuation joined."""
+    first = re.sub(r"\n {15}", " ", report.partition("further mismatches")[0])
+    return {row[:13].strip(): row[13:] for row in re.findall(r"^  (.+)$", first, re.M)}
+
+
+@pytest.mark.simulator
+def test_psum_on_verilator(elsewhere, emitter_of):
+    """The terminal shows the first mismatch with its operands, whatever cocotb prints after it."""
+    report = failed("psum", "verilator", TRUNCATED, "lanes_beside_the_host/pace=full_speed", emitter_of)
+    lines = report.splitlines()
+    assert lines[0].startswith("psum on verilator, seed 3: 2 of 2 tests failed: lanes_beside_the_host/pace=full_speed/")
+    assert re.fullmatch(r"first mismatch: \S+/busy=0.5, data, value \d+, at \d+ ns, cycle \d+", lines[1])
+    found = rows(report)
+    assert re.fullmatch(r"bank \d, index \d+, column \d, (FP32|BF16)", found["place"])
+    assert found["written by"].startswith("a lane, cycle ")
+    assert all(re.fullmatch(r"0x\w+ = \S+", found[name]) for name in ("value", "present", "got", "expected"))
+    assert found["distance"].endswith(" ulp")
+    further = [line for line in lines if line.startswith("  lanes_beside")]
+    assert further
+    assert all(re.search(r"field \d: got 0x\w{8} = \S+, expected 0x\w{8} = \S+, \d+ ulp$", line) for line in further)
+    assert len(lines) < 30
+
+
+@pytest.mark.parametrize(
+    ("unit", "mutant", "tests"),
+    [
+        ("quad_mx_pe", TRUNCATED, "tiles_back_to_back/stall=none"),
+        ("dot16", INVERTED, "directed_corners/mode=BF16_into_32"),
+        ("mac_lane", SELECTED, "directed_corners/kind=mx6"),
+    ],
+)
+@pytest.mark.simulator
+def test_the_explain_line_gives_the_expected_code(unit, mutant, tests, elsewhere, emitter_of):
+    found = rows(failed(unit, "icarus", mutant, tests, emitter_of))
+    code, _ = found["expected"].split(" = ")
+    words = shlex.split(found["explain"])
+    assert words[:2] == ["bitpath", "explain"]
+    text = CliRunner().invoke(explain.explain_command, words[2:], catch_exceptions=False).output
+    assert re.findall(r"^result +(0x\w+)", text, re.M)[-1] == code
+
+
+@pytest.mark.simulator
+def test_the_replay_line_repeats_the_mismatch_with_a_wave(elsewhere, emitter_of, monkeypatch):
+    emitter = emitter_of(lambda name, config: find_unit(name).build(config))
+    report = failed("element_map", "icarus", ELEMENTS, "random_tables", lambda _: emitter)
+    line = report.splitlines()[-1].removeprefix("replay: ")
+    # Make prints what it would run.
+    command = line.replace("make sim", f"make -n --no-print-directory -f {ROOT}/Makefile sim")
+    printed = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True).stdout
+    words = shlex.split(printed.splitlines()[-1])
+    monkeypatch.setenv(*next(iter(CASES.items())))
+    monkeypatch.setattr(building, "rtl_emitter", lambda: emitter)
+    with mutated(*ELEMENTS), pytest.raises(SimulationError) as again:
+        CliRunner().invoke(campaigns.test_sim_command, words[words.index("test-sim") + 1 :], catch_exceptions=False)
+    assert report.splitlines()[1:3] == str(again.value).splitlines()[1:3]
+    assert list(Path("build/runs").rglob("*.fst"))
