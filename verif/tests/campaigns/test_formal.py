@@ -329,7 +329,6 @@ def test_what_takes_too_long_is_undecided(elsewhere):
 
 
 RTL, VERIF = Path(bitpath.rtl.__file__).parent, Path(bitpath.verif.__file__).parent
-ALL = pytest.mark.parametrize("found", PROPERTIES.values(), ids=PROPERTIES)
 SLOW = (
     "trainium3.quantize_mx",
     "trainium3.rand2_lane",
@@ -359,31 +358,31 @@ def test_every_statement_of_the_folder_is_in_the_table():
 
 
 @covers("formal.table")
-@ALL
-def test_its_unit_and_its_sabotage_are_there(found):
-    folder, file = found.unit.split(".")
-    assert file_of(folder, file)
-    sabotage = found.sabotage
-    ast.parse(changed_source(sabotage.file, sabotage.old, sabotage.new))
+def test_units_and_sabotages_are_there(subtests):
+    for name, found in PROPERTIES.items():
+        with subtests.test(name):
+            folder, file = found.unit.split(".")
+            assert file_of(folder, file)
+            sabotage = found.sabotage
+            ast.parse(changed_source(sabotage.file, sabotage.old, sabotage.new))
 
 
 @covers("formal.table")
 @covers("wait_gate.formal", "For every state, not only for those that random instructions reach")
-@pytest.mark.parametrize(
-    "found",
-    [pytest.param(each, marks=[pytest.mark.deep] if each.unit in SLOW else []) for each in PROPERTIES.values()],
-    ids=PROPERTIES,
-)
-def test_it_can_be_stated(found):
+@pytest.mark.parametrize("slow", [False, pytest.param(True, marks=pytest.mark.deep)])
+def test_properties_can_be_stated(slow, subtests):
     """A wait that is latched stays until its conditions are met, and blocks its classes."""
-    claim = Claim()
-    found.state(claim)
-    _, ports = claim.finish(asserted=found.engine is Engine.INDUCTION)
-    assert {"clk", "ok", "assume"} < set(ports)
-    # An induction over 0 cycles would check nothing.
-    assert found.depth > 0 or found.engine is Engine.UNROLLED
-    assert found.says == found.says.strip()
-    assert "|" not in found.says
+    for name, found in PROPERTIES.items():
+        if (found.unit in SLOW) is slow:
+            with subtests.test(name):
+                claim = Claim()
+                found.state(claim)
+                _, ports = claim.finish(asserted=found.engine is Engine.INDUCTION)
+                assert {"clk", "ok", "assume"} < set(ports)
+                # An induction over 0 cycles would check nothing.
+                assert found.depth > 0 or found.engine is Engine.UNROLLED
+                assert found.says == found.says.strip()
+                assert "|" not in found.says
 
 
 @covers("formal.mistakes", "Each would prove less than the property states")

@@ -41,10 +41,11 @@ WRONG = [None, [], [1.0], [1], "x", 1.5, object(), {}, np.ones(3), np.array(None
 
 
 CALLS = [
-    pytest.param(function, samples.get(name), id=f"{module.__name__.removeprefix('bitpath.golden.')}.{name}")
+    (f"{module.__name__.removeprefix('bitpath.golden.')}.{name}", function, samples.get(name))
     for module, samples in SAMPLES.items()
     for name, function in public(module).items()
 ]
+"""Name, function and sample of its arguments."""
 
 
 def holds(annotation, kind: type) -> bool:
@@ -98,32 +99,42 @@ def test_every_sample_has_its_function():
     assert len(CALLS) > 150
 
 
-@pytest.mark.parametrize(("function", "sample"), CALLS)
-def test_integers_of_any_type(function, sample):
-    assert sample is not None, "add a sample of this function"
-    integers = [each.name for each in parameters(function) if holds(each.annotation, int)]
-    missing = [
-        name for name in integers if sample.get(name) is None and not name.endswith("numerics") and name != "progress"
-    ]
-    assert not missing, "add these integers to the sample"
-    expected = call(function, sample)
-    for name in integers:
-        for of in (*map(fitting, INTEGERS), Index):
-            value = with_integers(sample[name], of) if name in sample else None
-            if value is not None and value is not sample[name]:
-                assert call(function, sample | {name: value}) == expected, (name, value)
+def test_integers_of_any_type(subtests):
+    for called, function, sample in CALLS:
+        with subtests.test(called):
+            assert sample is not None, "add a sample of this function"
+            integers = [each.name for each in parameters(function) if holds(each.annotation, int)]
+            missing = [
+                name
+                for name in integers
+                if sample.get(name) is None and not name.endswith("numerics") and name != "progress"
+            ]
+            assert not missing, "add these integers to the sample"
+            expected = call(function, sample)
+            for name in integers:
+                for of in (*map(fitting, INTEGERS), Index):
+                    value = with_integers(sample[name], of) if name in sample else None
+                    if value is not None and value is not sample[name]:
+                        assert call(function, sample | {name: value}) == expected, (name, value)
 
 
-@pytest.mark.parametrize(("function", "sample"), CALLS)
-def test_flags(function, sample):
-    for name in [
-        each.name for each in parameters(function) if each.annotation is bool and each.kind.name != "VAR_KEYWORD"
-    ]:
-        for value in (2, 1, 0, "x", None, 1.0, np.int64(1)):
-            with pytest.raises(TypeError, match=f"^{name} must be True or False, not {re.escape(str(value))}|'x'$"):
-                call(function, sample | {name: value})
-        for value in (True, False):
-            assert outcome(function, sample | {name: np.bool_(value)}) == outcome(function, sample | {name: value})
+def test_flags(subtests):
+    for called, function, sample in CALLS:
+        with subtests.test(called):
+            for name in [
+                each.name
+                for each in parameters(function)
+                if each.annotation is bool and each.kind.name != "VAR_KEYWORD"
+            ]:
+                for value in (2, 1, 0, "x", None, 1.0, np.int64(1)):
+                    with pytest.raises(
+                        TypeError, match=f"^{name} must be True or False, not {re.escape(str(value))}|'x'$"
+                    ):
+                        call(function, sample | {name: value})
+                for value in (True, False):
+                    assert outcome(function, sample | {name: np.bool_(value)}) == outcome(
+                        function, sample | {name: value}
+                    )
 
 
 class Foreign:
@@ -150,27 +161,29 @@ def frozen(array):
     return copied
 
 
-@pytest.mark.parametrize(("function", "sample"), CALLS)
-def test_arrays_of_any_kind(function, sample):
+def test_arrays_of_any_kind(subtests):
     """The same numbers give the same bits; other dtypes and lists give the bits of numpy's array of them, or a sentence."""
-    for each in parameters(function):
-        value = sample.get(each.name)
-        if not holds(each.annotation, np.ndarray) or not isinstance(value, np.ndarray):
-            continue
-        expected = call(function, sample)
-        for kind in (Foreign, spread, frozen):
-            assert call(function, sample | {each.name: kind(value)}) == expected, (each.name, kind)
-        listed = outcome(function, sample | {each.name: value.tolist()})
-        assert listed == outcome(function, sample | {each.name: np.asarray(value.tolist())}), each.name
-        for dtype in (np.float16, np.float64, np.complex128, np.bool_):
-            with np.errstate(over="ignore", invalid="ignore"):
-                converted = value.astype(dtype)
-            outcome(function, sample | {each.name: converted})
+    for called, function, sample in CALLS:
+        with subtests.test(called):
+            for each in parameters(function):
+                value = sample.get(each.name)
+                if not holds(each.annotation, np.ndarray) or not isinstance(value, np.ndarray):
+                    continue
+                expected = call(function, sample)
+                for kind in (Foreign, spread, frozen):
+                    assert call(function, sample | {each.name: kind(value)}) == expected, (each.name, kind)
+                listed = outcome(function, sample | {each.name: value.tolist()})
+                assert listed == outcome(function, sample | {each.name: np.asarray(value.tolist())}), each.name
+                for dtype in (np.float16, np.float64, np.complex128, np.bool_):
+                    with np.errstate(over="ignore", invalid="ignore"):
+                        converted = value.astype(dtype)
+                    outcome(function, sample | {each.name: converted})
 
 
-@pytest.mark.parametrize(("function", "sample"), CALLS)
-def test_wrong_arguments(function, sample):
-    for each in parameters(function):
-        if each.kind is not Parameter.VAR_KEYWORD:
-            for value in WRONG:
-                outcome(function, sample | {each.name: value})
+def test_wrong_arguments(subtests):
+    for called, function, sample in CALLS:
+        with subtests.test(called):
+            for each in parameters(function):
+                if each.kind is not Parameter.VAR_KEYWORD:
+                    for value in WRONG:
+                        outcome(function, sample | {each.name: value})

@@ -32,16 +32,17 @@ def test_every_row_has_its_function_and_every_function_its_row():
     assert len(set(run.FUNCTIONS.values())) == len(ROWS)
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
-def test_a_row_is_whole(row):
-    assert re.fullmatch("[ATR][1-9][0-9]?b?", row.id)
-    assert row.standing in STANDINGS
-    assert row.evidence in EVIDENCE
-    for text in (row.chip, row.statement, row.why):
-        assert text
-        assert not text.endswith(".")
-    assert row.sources
-    assert all(run.address(each).startswith("https://") for each in row.sources)
+def test_rows_are_whole(subtests):
+    for name, row in ROWS.items():
+        with subtests.test(name):
+            assert re.fullmatch("[ATR][1-9][0-9]?b?", row.id)
+            assert row.standing in STANDINGS
+            assert row.evidence in EVIDENCE
+            for text in (row.chip, row.statement, row.why):
+                assert text
+                assert not text.endswith(".")
+            assert row.sources
+            assert all(run.address(each).startswith("https://") for each in row.sources)
 
 
 def test_addresses():
