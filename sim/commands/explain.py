@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping
-from types import ModuleType
 from typing import Any
 
 import click
@@ -15,15 +14,13 @@ OUTPUT = click.option(
 )
 
 
-def _machine(name: str, preset: str | None) -> tuple[ModuleType, Any]:
-    """Return the machine's module of texts and the numerics of its preset, None for those of the format."""
+def _numerics(machine: str, preset: str | None) -> Any:
+    """Return the numerics of a machine's preset, None for those of the format."""
     from bitpath.golden.arrays.arguments import check_choice
     from bitpath.sim.flows.texts import TEXTS
 
-    record = TEXTS[name]
-    if preset is None:
-        return record.explain, None
-    return record.explain, record.presets[check_choice("--preset", preset, record.presets)].numerics
+    presets = TEXTS[machine].presets
+    return None if preset is None else presets[check_choice("--preset", preset, presets)].numerics
 
 
 def _matrices(preset: str | None, shown: str | bool = True) -> Callable[[Callable], Callable]:
@@ -58,7 +55,7 @@ def _print(
     format_name, step, arguments : of `output_explanation`.
     """
     from bitpath.sim.flows import operands
-    from bitpath.sim.flows.explain_arguments import output_explanation
+    from bitpath.sim.flows.explain import output_explanation
 
     first, second = list(one)[:2]
     if given["place"] is not None:
@@ -122,14 +119,16 @@ def trainium3(
     format_name: str, row: int | None, preset: str, scale_rule: str | None, printer: Printer, **given: Any
 ) -> None:
     """Explain one step of a PE (--stationary and --moving), or a whole dot product (--output)."""
-    texts, numerics = _machine("trainium3", preset)
+    from bitpath.sim.flows import explain
+
+    numerics = _numerics("trainium3", preset)
     elements = [(f"--{side}", given[f"{side}_format"], given[side]) for side in ("stationary", "moving")]
     _print(
         "trainium3",
         given,
         {"--stationary": given["stationary"], "--moving": given["moving"]},
         {"--row": row, "--scale-rule": scale_rule},
-        lambda: texts.step(numerics, elements, given["scales"], given["partial"]),
+        lambda: explain.pe_step(numerics, elements, given["scales"], given["partial"]),
         printer,
         format_name=format_name,
         step=row,
@@ -172,7 +171,9 @@ def tensix(
     **given: Any,
 ) -> None:
     """Explain one output of an MVMUL (--src-a and --src-b), or of a whole matmul (--output)."""
-    texts, numerics = _machine("tensix", preset)
+    from bitpath.sim.flows import explain
+
+    numerics = _numerics("tensix", preset)
     names = ("src_a", "src_b", "dst", "style", "srca_format", "srcb_format")
     run = fidelity or "HiFi4"
     # As `bitpath run` names formats, or an element format beside --fidelity.
@@ -183,8 +184,8 @@ def tensix(
         if fidelity is not None and phase is not None:
             raise ValueError("--fidelity and --phase say the same; give one of them")
         src_a, src_b, dst, style, *formats = (given[name] for name in names)
-        return texts.output(
-            texts.unit(numerics, style or "BF16", dst32, *formats), src_a, src_b, dst or "0", run, phase
+        return explain.dst_output(
+            explain.matrix_unit(numerics, style or "BF16", dst32, *formats), src_a, src_b, dst or "0", run, phase
         )
 
     _print(
@@ -238,7 +239,9 @@ def aie_ml_v2(
     format_name: str, rounding: int, step: int | None, preset: str | None, printer: Printer, **given: Any
 ) -> None:
     """Explain one lane of a multiply-accumulate (--x and --y), or an output of a whole matmul (--output)."""
-    texts, numerics = _machine("aie_ml_v2", preset)
+    from bitpath.sim.flows import explain
+
+    numerics = _numerics("aie_ml_v2", preset)
     lane = {name: given[name] for name in ("x", "y", "y_format", "acc1", "acc2", "negate")}
     formats = {"x_format": format_name, "y_format": lane["y_format"] or format_name}
     _print(
@@ -246,7 +249,7 @@ def aie_ml_v2(
         given,
         {f"--{name.replace('_', '-')}": value or None for name, value in lane.items()},
         {"--step": step},
-        lambda: texts.lane(numerics, texts.Lane(**lane | formats, rounding=rounding)),
+        lambda: explain.mac_lane(numerics, explain.MacLane(**lane | formats, rounding=rounding)),
         printer,
         format_name=format_name,
         step=step,

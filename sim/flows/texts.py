@@ -1,9 +1,8 @@
-"""One record for each machine of what golden says of it: numerics by name, their tables, and explanations of results."""
+"""One record for each machine of its numerics: presets by name, and their tables."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from types import ModuleType
 
 from bitpath.golden.aie_ml_v2.declarations import choices as aie_ml_v2_choices
 from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
@@ -23,27 +22,23 @@ from bitpath.golden.trainium3.declarations import (
     vector,
 )
 from bitpath.sim.engine.options import MACHINES
-from bitpath.sim.flows import aie_ml_v2_explain, tensix_explain, trainium3_explain
 
 
 @dataclass(frozen=True, kw_only=True)
 class Texts:
-    """Explanations and numerics of a machine, which need no simulator.
+    """Numerics of a machine.
 
     Attributes
     ----------
-    explain : the module whose texts ``bitpath explain`` prints.
     presets : numerics by the names that ``bitpath explain --preset`` takes.
     numerics : tables of ``bitpath numerics``: presets that share a dataclass, or choices.
     """
 
-    explain: ModuleType
     presets: Mapping[str, Preset]
     numerics: Sequence[Sequence[Preset] | Sequence[Choice]]
 
 
 TRAINIUM3 = Texts(
-    explain=trainium3_explain,
     presets=quad_mx.PRESETS,
     numerics=(
         (*quad_mx.PRESETS.values(),),
@@ -67,12 +62,10 @@ TRAINIUM3 = Texts(
     ),
 )
 TENSIX = Texts(
-    explain=tensix_explain,
     presets=tensix_numerics.PRESETS,
     numerics=((*tensix_numerics.PRESETS.values(),), tensix_choices.CHOICES),
 )
 AIE_ML_V2 = Texts(
-    explain=aie_ml_v2_explain,
     presets=aie_ml_v2_numerics.PRESETS,
     numerics=((*aie_ml_v2_numerics.PRESETS.values(),), aie_ml_v2_choices.CHOICES),
 )
