@@ -27,7 +27,7 @@ explore_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(LIBERTY),--libe
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup icarus run test test-fast test-deep sim waves lint verilog formal mutate deep coverage bench synth explore report docs check clean agree ledger
+.PHONY: help setup icarus run test test-fast test-deep sim waves lint verilog formal mutate deep coverage bench synth explore report records docs check clean agree ledger
 
 help: ## show this list
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -108,6 +108,9 @@ explore: ## numerics swept, area against error: MACHINE= LIBERTY= SCHEDULER=
 report: ## one page, build/reports/report.html: the last run, testplans, campaigns, cost, numerics; STRICT=1 fails unless all items passed
 	@$(PYTHON) -I sim/engine/bootstrap.py plot
 	@$(BITPATH) self report $(if $(filter-out 0,$(STRICT)),--strict)
+
+records: setup ## take the campaigns' reports into docs/records and the README, in one commit: ON="x86-64, 2 cores"
+	@cd docs && ../$(VENV)/bin/python -m parts.take --machine "$(ON)" --commit
 
 docs: setup ## the pages below build/docs/html; examples and tutorials run, warnings are errors
 	@$(PYTHON) -I sim/engine/bootstrap.py synth plot docs

@@ -1,4 +1,4 @@
-"""The README's figures, one line each with its date; ``python -m parts.readme`` in docs writes them anew."""
+"""The README's figures, one line each with its date, from the records."""
 
 import re
 from pathlib import Path
@@ -37,5 +37,6 @@ def lines() -> str:
     return "\n".join(f"- `{record['command']}`: {text} ({record['date']})." for record, text in rows)
 
 
-if __name__ == "__main__":
+def write_figures() -> None:
+    """Write the README's figures anew."""
     README.write_text(PART.sub(lambda _: lines(), README.read_text()))

@@ -1,10 +1,11 @@
-"""Takes a run's reports into its record: ``python -m parts.take NAME --machine "x86-64, 2 cores" --set minutes=58`` in docs.
+"""Takes reports into their records: ``python -m parts.take [NAME] --machine "x86-64, 2 cores" --set minutes=58`` in docs.
 
-It reads ``build/reports``, dates the record by the report's file, and keeps the figures that no report holds unless ``--set`` gives
-them.
+It reads ``build/reports``, dates a record by the report's file, and keeps the figures that no report holds unless ``--set`` gives
+them. The README's figures follow. ``make records`` takes all whole reports and commits them together.
 """
 
 import json
+import subprocess
 from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
 from datetime import date
@@ -13,6 +14,7 @@ from typing import Any
 
 from bitpath.sim.study.ledger.run import changed, counts, rows
 from bitpath.sim.study.synth import QUOTED
+from parts.readme import README, write_figures
 from parts.records import RECORDS, record
 
 REPORTS = Path(__file__).resolve().parents[2] / "build" / "reports"
@@ -181,18 +183,53 @@ def taken(name: str, found: list[dict[str, Any]], machine: str, day: date, setti
     return content | ({"tables": before["tables"] | columns} if columns else {})
 
 
+def lost(before: dict[str, Any], content: dict[str, Any]) -> list[str]:
+    """Return the first cells of the rows that a record would lose: the report is not of a whole run."""
+    tables = before.get("tables", {})
+    return [
+        row[0]
+        for name, table in tables.items()
+        for row in table["rows"]
+        if row[0] not in [each[0] for each in content["tables"][name]["rows"]]
+    ]
+
+
+def take(names: Sequence[str], machine: str, settings: dict[str, Any]) -> list[Path]:
+    """Rewrite these records, or all whose reports are whole and not older than they, and the README's figures; return the files."""
+    files = []
+    for name in names or sorted(TAKERS):
+        report, before = REPORTS / TAKERS[name][0], record(name)
+        if not names and not report.is_file():
+            continue
+        day = date.fromtimestamp(report.stat().st_mtime)
+        content = taken(name, json.loads(report.read_text()), machine, day, settings)
+        if not names and (day < before["date"] or lost(before, content)):
+            print(f"{name}: the report is older than the record, or lacks rows of it")
+            continue
+        files.append(RECORDS / f"{name}.toml")
+        files[-1].write_text(text(content))
+    record.cache_clear()
+    write_figures()
+    return [*files, README]
+
+
 def main() -> None:
-    """Rewrite one record from its report."""
+    """Take reports; with ``--commit`` one commit has all that changed."""
     parser = ArgumentParser(description=__doc__)
-    parser.add_argument("name", choices=sorted(TAKERS))
-    parser.add_argument("--machine", required=True)
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"{', '.join(sorted(TAKERS))}; all of them when not given"
+    )
+    parser.add_argument("--machine", required=True, help="where the campaigns ran")
     parser.add_argument("--set", action="append", default=[], metavar="FIGURE=NUMBER")
+    parser.add_argument("--commit", action="store_true")
     chosen = parser.parse_args()
-    report = REPORTS / TAKERS[chosen.name][0]
-    day = date.fromtimestamp(report.stat().st_mtime)
+    if unknown := set(chosen.names) - TAKERS.keys():
+        parser.error(f"no record is named {', '.join(sorted(unknown))}")
     settings = {key: int(value) for key, _, value in (each.partition("=") for each in chosen.set)}
-    content = taken(chosen.name, json.loads(report.read_text()), chosen.machine, day, settings)
-    (RECORDS / f"{chosen.name}.toml").write_text(text(content))
+    files = take(chosen.names, chosen.machine, settings)
+    if chosen.commit:
+        message = f"docs.records: campaigns of {date.today()}"
+        subprocess.run(["git", "commit", "--quiet", "-m", message, "--", *map(str, files)], check=True)
 
 
 if __name__ == "__main__":

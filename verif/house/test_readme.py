@@ -1,5 +1,6 @@
 """README and pages quote records of runs, and cheap figures are those of the code."""
 
+import json
 import re
 import tomllib
 from datetime import date
@@ -171,6 +172,22 @@ def test_a_report_is_taken_into_its_record(name):
     for table in content.get("tables", {}).values():
         assert {len(row) for row in table["rows"]} == {len(table["columns"])}
     assert tomllib.loads(take.text(content)) == content
+
+
+def test_whole_reports_are_taken_together(tmp_path, monkeypatch, capsys):
+    """A report that lacks rows of its record is left; the README follows the records."""
+    readme_file = tmp_path / "README.md"
+    readme_file.write_text("<!-- figures -->\nold\n<!-- /figures -->\n")
+    monkeypatch.setattr(readme, "README", readme_file)
+    monkeypatch.setattr(take, "README", readme_file)
+    monkeypatch.setattr(take, "REPORTS", tmp_path)
+    monkeypatch.setattr(take, "RECORDS", tmp_path)
+    for name in ("agreement", "formal"):
+        (tmp_path / take.TAKERS[name][0]).write_text(json.dumps(REPORTS[name]))
+    assert take.take((), "one core", {}) == [tmp_path / "formal.toml", readme_file]
+    assert capsys.readouterr().out.startswith("agreement: the report is older than the record, or lacks rows")
+    assert tomllib.loads((tmp_path / "formal.toml").read_text())["machine"] == "one core"
+    assert readme.lines() in readme_file.read_text()
 
 
 def test_a_mutation_report_is_added_up():
