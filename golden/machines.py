@@ -13,7 +13,7 @@ from bitpath.golden import aie_ml_v2, tensix, trainium3
 from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
 from bitpath.golden.aie_ml_v2.declarations.modes import INTEGER_MODES
 from bitpath.golden.aie_ml_v2.matmul import cycles as aie_ml_v2_cycles
-from bitpath.golden.aie_ml_v2.matmul import explain_output as aie_ml_v2_explain
+from bitpath.golden.aie_ml_v2.matmul import explain as aie_ml_v2_explain
 from bitpath.golden.aie_ml_v2.matmul.matmul import FORMATS as AIE_ML_V2_FORMATS
 from bitpath.golden.arrays.arguments import check_choice
 from bitpath.golden.explain.explanation import Explanation
@@ -21,10 +21,10 @@ from bitpath.golden.formats.sources import Preset, Rate
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
 from bitpath.golden.tensix.declarations.formats import Fidelity
 from bitpath.golden.tensix.matmul import cycles as tensix_cycles
-from bitpath.golden.tensix.matmul import explain_output as tensix_explain
+from bitpath.golden.tensix.matmul import explain as tensix_explain
 from bitpath.golden.tensix.matmul.host import FORMATS as TENSIX_FORMATS
 from bitpath.golden.trainium3.declarations import quad_mx
-from bitpath.golden.trainium3.matmul import explain_output as trainium3_explain
+from bitpath.golden.trainium3.matmul import explain as trainium3_explain
 from bitpath.golden.trainium3.vector import rates as trainium3_rates
 
 

@@ -40,8 +40,7 @@ from bitpath.golden.tensix.declarations.formats import (
     Style,
 )
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.matmul.explain import explain_dot16
-from bitpath.golden.tensix.matmul.explain_output import Unit
+from bitpath.golden.tensix.matmul.explain import Unit, explain_dot16
 from bitpath.golden.tensix.operands.arguments import check_dst32, check_phase, source_format
 from bitpath.golden.trainium3.declarations.quad_mx import DotNumerics
 from bitpath.golden.trainium3.matmul.explain import explain_dot_step
