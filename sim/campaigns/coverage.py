@@ -101,7 +101,7 @@ def plain(name: str) -> str:
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), name)
 
 
-# Reads ``waivers.toml`` of each room below ``verif``: points that cannot be reached, each with its reason.
+# Reads ``waivers.toml`` of each machine below ``verif``: points that cannot be reached, each with its reason.
 #
 #     [[waiver]]
 #     units = ["post_add"]
@@ -139,8 +139,8 @@ class Waiver:
 
 
 def load_all() -> tuple[Waiver, ...]:
-    """Read the waivers of all rooms."""
-    return tuple(waiver for file in sorted(VERIF.rglob("waivers.toml")) for waiver in load(file))
+    """Return the waivers of all machines."""
+    return tuple(waiver for file in sorted(VERIF.glob("*/waivers.toml")) for waiver in load(file))
 
 
 def load(file: Path) -> tuple[Waiver, ...]:

@@ -251,7 +251,7 @@ def scratch() -> Iterator[Path]:
         yield Path(name)
 
 
-# Reasons for surviving mutants without an equivalence proof: survivors.toml beside the tests of each room.
+# Reasons for surviving mutants without an equivalence proof: survivors.toml of each machine below ``verif``.
 
 
 PACKAGES = {"rtl": bitpath.rtl, "golden": bitpath.golden, "sim": bitpath.sim, "verif": bitpath.verif}
@@ -309,7 +309,7 @@ def read_reasons(target: str) -> list[Reason]:
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ValueError(f"{path}: survivors are tables, [[survivor]]")
     for entry in entries:
-        fields = FIELDS | (PLACE if target.startswith("rtl/") else {})
+        fields = FIELDS | (PLACE if str(entry.get("target")).startswith("rtl/") else {})
         if {name: type(value) for name, value in entry.items()} != fields or not entry["reason"].strip():
             raise ValueError(f"{path}: a survivor has the fields {', '.join(fields)}, not {', '.join(entry)}")
     own: list[dict[str, Any]] = [
@@ -321,11 +321,10 @@ def read_reasons(target: str) -> list[Reason]:
 
 
 def reasons_file(target: str) -> Path:
-    """Return the file with the reasons of a target below ``verif``: in its room, in ``golden`` of its machine, or in ``tests``."""
+    """Return the file with the reasons of a target below ``verif``: of its machine, of what machines share, or of ``tests``."""
     top, *folders, _ = target.split("/")
     machine = folders[0] if folders and folders[0] in MACHINES else "common"
-    room = {"rtl": Path(*folders), "golden": Path(machine, "golden")}.get(top, Path("tests"))
-    return Path(bitpath.verif.__file__).parent / room / "survivors.toml"
+    return Path(bitpath.verif.__file__).parent / (machine if top in ("rtl", "golden") else "tests") / "survivors.toml"
 
 
 # Records of the mutants' verdicts, their table, and the list of survivors.
