@@ -71,11 +71,12 @@ __all__ = [
     "check_array",
     "check_broadcast",
     "check_choice",
-    "check_contraction",
     "check_flag",
     "check_instance",
     "check_integers",
     "check_length",
+    "check_matrix",
+    "check_product",
     "check_shape",
     "checked",
     "dtype_of",
@@ -84,6 +85,7 @@ __all__ = [
     "numerics_of",
     "one_of",
     "shown",
+    "signed_range",
     "suggestion",
 ]
 
@@ -108,12 +110,25 @@ def check_shape(name: str, array: np.ndarray, *sizes: int | str, why: str = "") 
 
 def check_integers(name: str, array: np.ndarray, bits: int, signed: bool) -> None:
     """Raise unless a value is an array of any integer dtype whose numbers fit in `bits` bits."""
+    _check_integer_dtype(name, array)
+    check_range(name, array, signed_range(bits) if signed else range(1 << bits))
+
+
+def _check_integer_dtype(name: str, array: np.ndarray) -> None:
     check_array(name, array)
     if not np.issubdtype(array.dtype, np.integer):
         raise TypeError(f"{name} must be an array of integers, not of {array.dtype}")
-    lowest, highest = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-    if array.size and (int(array.min()) < lowest or int(array.max()) > highest):
-        raise ValueError(f"{name} must be {lowest} to {highest}, not {array.min()} to {array.max()}")
+
+
+def signed_range(bits: int) -> range:
+    """Return the integers of two's complement."""
+    return range(-(1 << bits - 1), 1 << bits - 1)
+
+
+def check_range(name: str, array: np.ndarray, allowed: range) -> None:
+    """Raise ValueError unless all integers of an array lie in a range."""
+    if array.size and (int(array.min()) < allowed[0] or int(array.max()) > allowed[-1]):
+        raise ValueError(f"{name} must be {allowed[0]} to {allowed[-1]}, not {array.min()} to {array.max()}")
 
 
 def check_broadcast(**shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -125,8 +140,32 @@ def check_broadcast(**shapes: tuple[int, ...]) -> tuple[int, ...]:
         raise ValueError(f"leading axes must broadcast, not be {given}") from None
 
 
-def check_contraction(a: np.ndarray, b: np.ndarray) -> None:
-    """Raise ValueError unless `a` [..., M, K] has one column for each row of `b` [..., K, N]."""
+def check_matrix(name: str, matrix: np.ndarray, integers: range | None = None, *, no_nan: str = "") -> None:
+    """Raise unless a value is a matrix, at least 1 by 1, of float32, or of any integer dtype with numbers of a range.
+
+    With ``no_nan``, the reason in words, NaN is refused too.
+    """
+    if integers is None:
+        check_array(name, matrix, np.float32)
+    else:
+        _check_integer_dtype(name, matrix)
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise ValueError(f"{name} must have two dimensions of at least 1, not shape {matrix.shape}")
+    if integers is not None:
+        check_range(name, matrix, integers)
+    elif no_nan and np.isnan(matrix).any():
+        raise ValueError(f"{name} holds NaN, which {no_nan}")
+
+
+def check_product(
+    a: np.ndarray,
+    b: np.ndarray,
+    integers: tuple[range | None, range | None] = (None, None),
+    no_nan: tuple[str, str] = ("", ""),
+) -> None:
+    """Check the operands of a matmul, [M, K] and [K, N], on every machine; the other arguments are `check_matrix`'s of each."""
+    for name, matrix, allowed, reason in zip("ab", (a, b), integers, no_nan, strict=True):
+        check_matrix(name, matrix, allowed, no_nan=reason)
     if a.shape[-1] != b.shape[-2]:
         raise ValueError(f"b must have {a.shape[-1]} rows, as many as a has columns, not {b.shape[-2]}")
 

@@ -22,14 +22,13 @@ from bitpath.golden.aie_ml_v2.matmul.cycles import mx_mode
 from bitpath.golden.aie_ml_v2.operands.arguments import numerics_or_default
 from bitpath.golden.aie_ml_v2.operands.layout import MxBlocks
 from bitpath.golden.arrays.arguments import (
-    check_array,
     check_choice,
-    check_contraction,
-    check_integers,
+    check_product,
     check_shape,
     checked,
     member,
     one_of,
+    signed_range,
 )
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.arrays.parallel import Progress, cuts, streamed
@@ -171,14 +170,8 @@ def _checked_mode(a: np.ndarray, b: np.ndarray, fmt: str, sparse: bool, numerics
     """The mode of a product; raises as `matmul_program`."""
     check_choice("fmt", fmt, FORMATS)
     mode = _mode(fmt, numerics)
-    for name, matrix, bits in (("a", a, mode.a_bits), ("b", b, mode.b_bits)):
-        if bits:
-            check_integers(name, matrix, bits, signed=True)
-        else:
-            check_array(name, matrix, np.float32)
-        if matrix.ndim != 2 or 0 in matrix.shape:
-            raise ValueError(f"{name} must have two dimensions of at least 1, not shape {matrix.shape}")
-    check_contraction(a, b)
+    left, right = (signed_range(bits) if bits else None for bits in (mode.a_bits, mode.b_bits))
+    check_product(a, b, (left, right))
     if sparse and not mode.sparse_shapes:
         known = one_of(name for name in FORMATS if _mode(name, numerics).sparse_shapes)
         raise ValueError(f"fmt must be {known} with sparse True, not {fmt!r}")

@@ -21,12 +21,11 @@ from bitpath.golden.aie_ml_v2.tile.transfers import Fill, Flush, Load, PointerAd
 from bitpath.golden.aie_ml_v2.tile.vectors import Mac, Shuffle
 from bitpath.golden.arrays.arguments import (
     check_choice,
-    check_contraction,
     check_instance,
-    check_integers,
-    check_shape,
+    check_product,
     checked,
     integer,
+    signed_range,
 )
 
 # A layer for the tile: a schedule, the registers that it starts from, and its operands in memory.
@@ -173,10 +172,7 @@ def integer_layer(
     check_choice("mode", mode, LAYER_MODES)
     row = INTEGER_MODES[mode]
     tile = row.sparse_shapes[0] if sparse else row.shapes[0]
-    for name, matrix, bits in (("a", a, row.a_bits), ("b", b, row.b_bits)):
-        check_integers(name, matrix, bits, signed=True)
-        check_shape(name, matrix, "rows", "columns")
-    check_contraction(a, b)
+    check_product(a, b, (signed_range(row.a_bits), signed_range(row.b_bits)))
     for name, size, step in (("M", len(a), TILES * tile.m), ("K", len(b), tile.k), ("N", b.shape[1], TILES * tile.n)):
         if not size or size % step:
             raise ValueError(f"{name} must be a multiple of {step} in mode {mode}, not {size}")

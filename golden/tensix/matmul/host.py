@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_choice, check_shape, checked
+from bitpath.golden.arrays.arguments import check_choice, check_matrix, check_shape, checked
 from bitpath.golden.arrays.codec import decode_array, encode_array
 from bitpath.golden.formats.catalogue import BF16, E5M2, FP16, FP32
 from bitpath.golden.scalar.codec import Overflow
@@ -49,23 +49,15 @@ FORMATS = {
 }
 """Formats by the names that `matmul` and the command line take."""
 LARGEST_INT8 = 127
+INT8 = range(-LARGEST_INT8, LARGEST_INT8 + 1)
+"""Numbers of sign and magnitude."""
 TILE_ROWS = TILE * TILE // FACE
 """Register rows of a tile: its faces one below the other."""
 
 
-def check_matrix(name: str, matrix: np.ndarray, fmt: str) -> None:
-    """Raise where an array is no matrix of numbers of a format."""
-    if matrix.ndim != 2 or 0 in matrix.shape:
-        raise ValueError(f"{name} must have two dimensions of at least 1, not shape {matrix.shape}")
-    if fmt == "int8":
-        if not np.issubdtype(matrix.dtype, np.integer):
-            raise TypeError(f"{name} must be an array of integers with fmt 'int8', not of {matrix.dtype}")
-        if matrix.min() < -LARGEST_INT8 or matrix.max() > LARGEST_INT8:
-            raise ValueError(f"{name} must be -127 to 127, not {matrix.min()} to {matrix.max()}")
-    elif matrix.dtype != np.float32:
-        raise TypeError(f"{name} must be float32 with fmt {fmt!r}, not {matrix.dtype}")
-    elif np.isnan(matrix).any():
-        raise ValueError(f"{name} holds NaN, which the Matrix unit would read as a number")
+def operand_rule(fmt: str) -> tuple[range | None, str]:
+    """Return the integers that an operand of a format may hold, None for floats, and why it may not hold NaN."""
+    return (INT8, "") if fmt == "int8" else (None, "the Matrix unit would read as a number")
 
 
 def l1_bytes(matrix: np.ndarray, fmt: str, numerics: TensixNumerics) -> np.ndarray:
@@ -76,7 +68,7 @@ def l1_bytes(matrix: np.ndarray, fmt: str, numerics: TensixNumerics) -> np.ndarr
 
     Parameters
     ----------
-    matrix : [..., 16], checked by `check_matrix`.
+    matrix : [..., 16], checked.
     """
     flat = matrix.reshape(-1)
     if fmt == "int8":
@@ -118,7 +110,8 @@ def tile_image(
     """
     check_choice("fmt", fmt, FORMATS)
     check_shape("tile", tile, TILE_ROWS, FACE)
-    check_matrix("tile", tile, fmt)
+    integers, no_nan = operand_rule(fmt)
+    check_matrix("tile", tile, integers, no_nan=no_nan)
     return l1_bytes(tile, fmt, numerics_or_default(numerics, chip))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_choice, check_contraction, check_shape, checked, integer
+from bitpath.golden.arrays.arguments import check_array, check_choice, check_product, check_shape, checked, integer
 from bitpath.golden.arrays.parallel import ROWS, Progress, streamed
 from bitpath.golden.tensix.convert.formats import INTEGERS
 from bitpath.golden.tensix.convert.pack import LARGEST_DESCALE_SHIFT, check_relu, pack
@@ -33,8 +33,8 @@ from bitpath.golden.tensix.matmul.host import (
     LARGEST_INT8,
     TILE_ROWS,
     MatmulFormat,
-    check_matrix,
     dst_values,
+    operand_rule,
     tile_images,
     tile_words,
 )
@@ -283,9 +283,8 @@ def matmul_program(
 def _check_operands(a: np.ndarray, b: np.ndarray, fmt: str, dst32: bool) -> None:
     check_choice("fmt", fmt, FORMATS)
     check_dst32(FORMATS[fmt].style, dst32)
-    check_matrix("a", a, fmt)
-    check_matrix("b", b, fmt)
-    check_contraction(a, b)
+    integers, no_nan = operand_rule(fmt)
+    check_product(a, b, (integers, integers), (no_nan, no_nan))
 
 
 def _images(matrix: np.ndarray, fmt: str, numerics: TensixNumerics) -> np.ndarray:

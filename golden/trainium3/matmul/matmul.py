@@ -13,14 +13,14 @@ import numpy as np
 from bitpath.golden.arrays.arguments import (
     check_array,
     check_choice,
-    check_contraction,
     check_length,
+    check_product,
     check_shape,
     checked,
 )
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.arrays.parallel import ROWS, Progress, cuts, in_parallel, mapped, streamed
-from bitpath.golden.formats.catalogue import BF16, MX_FORMATS
+from bitpath.golden.formats.catalogue import BF16, MX_FORMATS, FloatFormat
 from bitpath.golden.trainium3.declarations.quad_mx import (
     MAX_MOVING_FP32,
     MAX_STATIONARY,
@@ -139,16 +139,16 @@ def matmul_program(
 
 
 def _check_operands(a: np.ndarray, b: np.ndarray, a_format: str, b_format: str) -> None:
-    for name, matrix in (("a", a), ("b", b)):
-        check_array(name, matrix, np.float32)
-        if matrix.ndim != 2 or 0 in matrix.shape:
-            raise ValueError(f"{name} must have two dimensions of at least 1, not shape {matrix.shape}")
-    check_contraction(a, b)
-    for name, matrix, format_name in (("a", a, a_format), ("b", b, b_format)):
-        check_choice(f"{name}_format", format_name, MX_FORMATS)
-        element = MX_FORMATS[format_name].element
-        if element.nan_code is None and np.isnan(matrix).any():
-            raise ValueError(f"{name} holds NaN, which {DTYPES[element]} cannot express")
+    left, right = (
+        MX_FORMATS[check_choice(name, chosen, MX_FORMATS)].element
+        for name, chosen in (("a_format", a_format), ("b_format", b_format))
+    )
+    check_product(a, b, no_nan=(_no_nan(left), _no_nan(right)))
+
+
+def _no_nan(element: FloatFormat) -> str:
+    """Return why an operand may not have NaN; "" where it may."""
+    return f"{DTYPES[element]} cannot express" if element.nan_code is None else ""
 
 
 def _stationary(rows: np.ndarray) -> np.ndarray:

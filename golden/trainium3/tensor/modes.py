@@ -12,8 +12,8 @@ import numpy as np
 from bitpath.golden.arrays.arguments import (
     check_array,
     check_choice,
-    check_contraction,
     check_length,
+    check_product,
     check_shape,
     checked,
 )
@@ -90,10 +90,7 @@ def mode_program(a: np.ndarray, b: np.ndarray, mode: str) -> ModeProgram:
     ------
     TypeError, ValueError : another dtype, shape or mode.
     """
-    for name, matrix in (("a", a), ("b", b)):
-        check_array(name, matrix, np.float32)
-        check_shape(name, matrix, *("MK" if name == "a" else "KN"))
-    check_contraction(a, b)
+    check_product(a, b)
     check_choice("mode", mode, MODES)
     return list(_sparse(a, b, mode) if mode in SPARSE else _dense(a, b, mode))
 

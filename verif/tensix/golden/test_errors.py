@@ -51,13 +51,13 @@ MINUS_INFINITY = "edge_minus_infinity must be False with mid_format "
 
 TYPES = [
     (lambda: mvmul(dst=DST.astype(np.int64)), "dst must be uint32, not int64"),
-    (lambda: tensix.tile_image(TILE.astype(float), "fp8"), "tile must be float32 with fmt 'fp8', not float64"),
+    (lambda: tensix.tile_image(TILE.astype(float), "fp8"), "tile must be float32, not float64"),
     (lambda: unpack(l1=BYTES.astype(int)), "l1 must be uint8 or uint32, not int64"),
     (lambda: pack(dst=A), "dst must be uint32, not float32"),
     (lambda: pack(edge_mask=np.ones(1)), "edge_mask must be an array of integers, not of float64"),
     (lambda: tensix.to_physical(A, "SRC"), "words must be uint32, not float32"),
-    (lambda: tensix.matmul(A, A, fmt="int8"), "a must be an array of integers with fmt 'int8', not of float32"),
-    (lambda: tensix.matmul(A.astype(float), A), "a must be float32 with fmt 'bf16', not float64"),
+    (lambda: tensix.matmul(A, A, fmt="int8"), "a must be an array of integers, not of float32"),
+    (lambda: tensix.matmul(A.astype(float), A), "a must be float32, not float64"),
 ]
 VALUES = [
     (lambda: mvmul(style="FP8"), "style must be 'BF16', 'FP16', 'TF32' or 'INT8', not 'FP8'"),

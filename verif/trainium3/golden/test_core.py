@@ -392,8 +392,8 @@ def test_a_single_element(mode):
         ({"mode": "fp9"}, ValueError, "mode must be .bf16., .fp16., .tf32., .fp32."),
         ({"a": np.ones((2, 3), np.float64)}, TypeError, "a must be float32, not float64"),
         ({"b": np.ones((4, 2), np.float32)}, ValueError, "b must have 3 rows, as many as a has columns, not 4"),
-        ({"a": np.ones(3, np.float32)}, ValueError, r"a must have shape \[M, K\], not \(3,\)"),
-        ({"b": np.ones(3, np.float32)}, ValueError, r"b must have shape \[K, N\], not \(3,\)"),
+        ({"a": np.ones(3, np.float32)}, ValueError, r"a must have two dimensions of at least 1, not shape \(3,\)"),
+        ({"b": np.ones(3, np.float32)}, ValueError, r"b must have two dimensions of at least 1, not shape \(3,\)"),
     ],
 )
 def test_mistakes_of_modes(change, error, sentence):
