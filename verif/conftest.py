@@ -1,18 +1,16 @@
 """Shared fixtures, and a list of the deselected tests beside each JUnit file."""
 
 import gc
-import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from bitpath.sim.engine.results import LEFT_OUT
-from bitpath.verif.common.known_answers import Archive
+from bitpath.verif.kit.known_answers import read
 
 # Whether a compilation takes longer than a second, and is announced, depends on the machine.
 os.environ["BITPATH_QUIET"] = "1"
@@ -72,24 +70,9 @@ def kat_folder() -> Path:
 
 
 @pytest.fixture(scope="session")
-def kat(kat_folder) -> Callable[[str], dict[str, np.ndarray]]:
-    """Load an archive of known answers."""
-
-    def load(name: str) -> dict[str, np.ndarray]:
-        with np.load(kat_folder / name) as archive:
-            return Archive(name, dict(archive))
-
-    return load
-
-
-@pytest.fixture(scope="session")
-def kat_json(kat_folder) -> Callable[[str], Any]:
-    """Load a JSON file of known answers."""
-
-    def load(name: str) -> Any:
-        return json.loads((kat_folder / name).read_text())
-
-    return load
+def kat(kat_folder) -> Callable[[str], Any]:
+    """Load an archive of known answers, or a JSON file."""
+    return read
 
 
 @pytest.fixture(scope="session")

@@ -413,7 +413,7 @@ def test_sim_command(
     from bitpath.sim.engine.runner import WAVE, build, new_folder, run
 
     config, module = chosen(unit, **settings), bench or find_unit(unit).bench
-    check_filter(module, config, tests)
+    check_filter(module, config, tests, {"BITPATH_UNIT": unit})
     built = build(unit, config, simulator, waves=waves)
     printer.say(
         f"{built.top} on {simulator}: built in {built.seconds:.1f} s"

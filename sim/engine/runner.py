@@ -171,6 +171,7 @@ def run(
     job = {"action": "test", "simulator": built.simulator, "arguments": arguments}
     (folder / "job.json").write_text(json.dumps(job, indent=2))
     variables = {
+        "BITPATH_UNIT": built.unit,
         "BITPATH_CONFIG": json.dumps(to_dict(built.config)),
         "BITPATH_RECORDS": str(folder / "records.jsonl"),
         "PYTHONWARNINGS": "error::DeprecationWarning",

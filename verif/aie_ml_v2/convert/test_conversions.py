@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AIE_ML_V2_BUMP
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.rounding import round_to_integer
@@ -19,8 +19,8 @@ from bitpath.rtl.aie_ml_v2.convert.srs import IntegerLanesConfig, SrsLane
 from bitpath.rtl.common.arithmetic.round import RoundIncrement
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.aie_ml_v2.convert.tb_srs import exact_result, srs_boundaries
-from bitpath.verif.common.known_answers import skip_absent
 from bitpath.verif.kit.code_mutants import mutated
+from bitpath.verif.kit.known_answers import skip_absent
 from bitpath.verif.kit.testplan import covers
 
 # Defects at the boundaries of SRS's results, put into the RTL one at a time: accumulators beside the boundaries find each.
@@ -174,27 +174,6 @@ def test_other_numerics_of_bfp16ebs8_on_icarus(field):
     compared = BFP16EBS8_CORNERS + 60 + 20
     tests = "directed_corners|pace=both|latency"
     bench("mx_convert", config, "icarus", cases=60, tests=tests, min_tests=3, min_compared=compared)
-
-
-@covers("mx_convert.silicon")
-@pytest.mark.simulator
-def test_silicon_blocks(replay, kat):
-    """Every conversion of XDNA2 silicon, in ten modes."""
-    count = len(kat("silicon_xdna2_convert.npz")["mode"])
-    bench = "aie_ml_v2.convert.tb_mx_convert_xdna2_known_answers"
-    replay("mx_convert", BFP16EBS8_CONVERT, bench, seed=SEED, min_tests=1, min_compared=count)
-
-
-@covers("mx_convert.known_answers")
-@pytest.mark.simulator
-def test_known_blocks(replay, kat):
-    """Finite blocks in three formats, and those that are not finite."""
-    bench, finite = "aie_ml_v2.convert.tb_mx_convert_known_answers", kat("aie_mx_blocks.npz")["finite_block"]
-    kinds = {"finite_blocks": finite.any(), "other_blocks": not finite.all()}
-    tests = "|".join(name for name, present in kinds.items() if present)
-    compared, ran = len(MX_FORMATS) * len(finite), len(MX_FORMATS) * sum(map(bool, kinds.values()))
-    replay("mx_convert", MxConvertConfig(), bench, seed=SEED, tests=tests, min_tests=ran, min_compared=compared)
-    skip_absent("aie_mx_blocks.npz", kinds)
 
 
 @pytest.mark.simulator

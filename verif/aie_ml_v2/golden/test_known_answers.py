@@ -11,7 +11,7 @@ from bitpath.golden.aie_ml_v2 import exact
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, MX_NAN_EXPONENT, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 from bitpath.golden.formats.catalogue import BF16
-from bitpath.verif.common.known_answers import skip_absent
+from bitpath.verif.kit.known_answers import skip_absent
 
 BASE = AIE_ML_V2.numerics
 BLOCKS, SILICON = "aie_mx_blocks.npz", "aie_silicon.npz"

@@ -12,7 +12,7 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import XDNA2_BFP16EBS8
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.codec import decode
 from bitpath.verif.aie_ml_v2.golden.xdna2 import FMT, SETS, block, chain, chunks, operands, scalar_chain
-from bitpath.verif.common.known_answers import skip_absent
+from bitpath.verif.kit.known_answers import skip_absent
 
 BASE = XDNA2_BFP16EBS8.numerics
 CONVERSIONS, CHAIN = "silicon_xdna2_convert.npz", "silicon_xdna2_chain.json"
@@ -87,8 +87,8 @@ def differing(probes, numerics):
     return {name for name, silicon, code in results if decode(FP32, code).value != silicon}
 
 
-def test_every_chain(kat_json):
-    probes = kat_json(CHAIN)["probes"]
+def test_every_chain(kat):
+    probes = kat(CHAIN)["probes"]
     assert probes
     assert differing(probes, BASE) == set()
     for each in probes:
@@ -119,8 +119,8 @@ def test_every_chain(kat_json):
     ],
     ids=str,
 )
-def test_crafted_ties_decide_the_alignment(kat_json, fields, missed):
+def test_crafted_ties_decide_the_alignment(kat, fields, missed):
     """Silicon's result of the crafted tie, and of the same tie with negated products."""
-    probes = kat_json(CHAIN)["probes"]
+    probes = kat(CHAIN)["probes"]
     skip_absent(CHAIN, {"tie_odd": any(each["id"] == "tie_odd" for each in probes)})
     assert sorted(differing(probes, replace(BASE, **fields)) & {"tie_odd", "-tie_odd"}) == missed

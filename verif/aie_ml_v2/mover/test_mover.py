@@ -1,4 +1,4 @@
-"""AIE-ML v2's mover units: benches on both simulators with the counts to reach, tanh's table, known answers."""
+"""AIE-ML v2's mover units: benches on both simulators with the counts to reach, tanh's table."""
 
 from functools import partial
 from itertools import pairwise
@@ -90,13 +90,3 @@ def test_every_breakpoint_of_tanh_is_exact():
     """The exact tier gives a result from its breakpoint on, and the one before it until then."""
     for result, least in enumerate(tanh_breakpoints(), FIRST_RESULT + 1):
         assert (exact.tanh(least), exact.tanh(least - 1)) == (result, result - 1)
-
-
-@covers("shuffle.known_answers")
-@pytest.mark.simulator
-@pytest.mark.deep
-def test_shuffle_known_answers(kat, replay):
-    """Eight pairs of registers by every route of the archive."""
-    bench = "aie_ml_v2.mover.tb_shuffle_known_answers"
-    compared = 8 * len(kat("aie_tile_shuffle.npz")["code"])
-    replay("shuffle", ShuffleConfig(), bench, seed=SEED, min_compared=compared)

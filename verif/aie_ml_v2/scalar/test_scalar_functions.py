@@ -41,14 +41,6 @@ def test_other_stages_on_icarus(digits):
     bench(config, "icarus", cases=40, tests=tests, min_tests=7, min_compared=4 * 40 + 40)
 
 
-@pytest.mark.simulator
-@pytest.mark.deep
-def test_known_answers(replay, kat):
-    compared = 3 * len(kat("aie_tile_scalar.npz")["nlf_x"])
-    bench = "aie_ml_v2.scalar.tb_scalar_functions_known_answers"
-    replay("scalar_functions", ScalarFunctionsConfig(), bench, seed=SEED, min_tests=1, min_compared=compared)
-
-
 @pytest.mark.parametrize("digits", [(6, 12, 8), (26, -1), ()])
 def test_digits_are_twenty_five(digits):
     with pytest.raises(ValueError, match="digits must be numbers from 0 up with the sum 25"):

@@ -14,7 +14,6 @@ from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 SEED = 20261127
-MACHINE = DataMemoryConfig(modules=4, pairs=4, words=256, bank_bytes=32)
 
 bench = partial(run_bench, seed=SEED)
 
@@ -26,14 +25,6 @@ def test_agu():
 @pytest.mark.deep
 def test_agu_of_few_bits():
     bench("agu", AguConfig(address_bits=4), "verilator", cases=2000, min_tests=5, min_compared=8000)
-
-
-@covers("agu.known_answers")
-def test_agu_known_answers(replay, kat):
-    """Every address, and three registers after each stream."""
-    addresses = kat("aie_tile_agu.npz")["agu_addr"]
-    compared = addresses.size + 3 * len(addresses)
-    replay("agu", AguConfig(), "aie_ml_v2.tile.tb_agu_known_answers", min_compared=compared)
 
 
 @covers("data_memory.fairness")
@@ -48,13 +39,6 @@ def test_data_memory(round_robin):
 @pytest.mark.parametrize("config", [DataMemoryConfig(round_robin=True), DataMemoryConfig(modules=4, pairs=1, words=8)])
 def test_data_memory_of_other_sizes(config):
     bench("data_memory", config, "verilator", cases=1000, min_tests=10, min_compared=8_000)
-
-
-@covers("data_memory.known_answers")
-@pytest.mark.deep
-def test_data_memory_known_answers(replay, kat):
-    cases = len(kat("aie_tile_agu.npz")["bank_stall"])
-    replay("data_memory", MACHINE, "aie_ml_v2.tile.tb_data_memory_known_answers", min_compared=cases)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Benches of the core and of its parts, and the known answers of whole programs; the core's own runs are deep tests."""
+"""Benches of the core and of its parts; the core's own runs are deep tests."""
 
 from dataclasses import replace
 
@@ -9,7 +9,6 @@ from bitpath.rtl.tensix.core.config import TensixCoreConfig
 from bitpath.rtl.units import find_unit
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.tensix.program.programs import ARCHIVE, CHIPS, CONTROL
 
 pytestmark = pytest.mark.simulator
 SEED = 20261128
@@ -24,7 +23,6 @@ PARTS = {
 }
 """Tests of a bench, and values that they compare at least."""
 CORE_TESTS = 12
-KNOWN = "tensix.core.tb_tensix_core_known_answers"
 FAST = TensixCoreConfig(rows=8, cols=16)
 """The machine's dot products: an MVMUL a cycle."""
 
@@ -54,29 +52,6 @@ def test_long_parts(unit, chip):
     tests, compared = PARTS[unit]
     config = find_unit(unit).config_type(chip=chip)
     run_bench(unit, config, "verilator", cases=3000, seed=SEED, min_tests=tests, min_compared=compared)
-
-
-@covers("tensix_core.known_answers")
-@pytest.mark.deep
-@pytest.mark.parametrize("chip", CHIPS)
-def test_programs_known_answers(replay, kat, chip):
-    """All programs of a chip on the machine's dot products."""
-    archive = kat(ARCHIVE)
-    numbers = [int(each["id"]) for each in archive["meta"] if each["chip"] == chip]
-    compared = sum(
-        archive[f"{chip}{number:02}_after"].size + len(archive[f"{chip}{number:02}_trace"]) for number in numbers
-    )
-    replay("tensix_core", replace(FAST, chip=CHIPS[chip]), KNOWN, min_compared=compared)
-
-
-@covers("tensix_core.known_instructions")
-@pytest.mark.deep
-def test_instructions_known_answers(replay, kat):
-    """Every ZEROACC, with any counter and offset, and every MVMUL with implied formats; Blackhole's alone are known."""
-    archive = kat(CONTROL)
-    compared = 8 * archive["z_defined"].size + archive["i_out"].size
-    bench = "tensix.core.tb_tensix_core_instructions_known_answers"
-    assert replay("tensix_core", replace(FAST, chip=Chip.BLACKHOLE), bench, min_tests=2).compared == compared
 
 
 @covers("tensix_core.products")

@@ -9,7 +9,7 @@ from bitpath.golden import tensix
 from bitpath.golden.tensix.declarations.formats import Format, Style
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE
 from bitpath.golden.tensix.exact import add, maximum, multiply_add
-from bitpath.verif.common.known_answers import skip_absent
+from bitpath.verif.kit.known_answers import skip_absent
 from bitpath.verif.tensix.golden.words import scalar_dot
 
 NUMERICS = BLACKHOLE.numerics

@@ -8,7 +8,7 @@ from bitpath.golden import tensix
 from bitpath.golden.tensix.declarations.formats import STYLE_OWN_FORMAT, Format, Style
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.golden.tensix.exact import add, multiply_add
-from bitpath.verif.common.known_answers import skip_absent
+from bitpath.verif.kit.known_answers import skip_absent
 from bitpath.verif.tensix.golden.words import scalar_dot
 
 

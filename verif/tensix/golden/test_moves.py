@@ -11,7 +11,7 @@ from bitpath.golden.tensix import exact, tile_instructions
 from bitpath.golden.tensix.declarations.formats import DST16_ROWS, DST32_ROWS, Format
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, PRESETS, WORMHOLE, WORMHOLE_DOCUMENTED
 from bitpath.golden.tensix.operands.registers import check_rows, dst32_rows, permuted_row
-from bitpath.verif.common.known_answers import skip_absent
+from bitpath.verif.kit.known_answers import skip_absent
 
 # Rows and words of the Tensix registers.
 

@@ -18,7 +18,7 @@ from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE
 from bitpath.golden.tensix.exact import add, multiply_add
 from bitpath.golden.tensix.exact.dot import masked_to_bf16
 from bitpath.sim.study.ledger.statistics import MANTISSAS, NORMAL, add_errors, codes_between, multiply_errors
-from bitpath.verif.common.known_answers import skip_absent
+from bitpath.verif.kit.known_answers import skip_absent
 
 BASE = WORMHOLE.numerics
 BINADE, BINADES = 128, 254
@@ -49,16 +49,16 @@ def percent(errors):
     return {str(error): round(100 * count / total, 2 if error < 2 else 4) for error, count in sorted(errors.items())}
 
 
-def row(kat_json, identifier, file="silicon_statistics.json"):
+def row(kat, identifier, file="silicon_statistics.json"):
     """Return the row of a published measurement; a file without it skips the test."""
-    found = {each["id"]: each for each in kat_json(file)["rows"]}
+    found = {each["id"]: each for each in kat(file)["rows"]}
     skip_absent(file, {identifier: identifier in found})
     return found[identifier]
 
 
-def test_sums_of_equal_sign(kat_json):
+def test_sums_of_equal_sign(kat):
     """tt-metal #49944: exact, one off, and infinite where the largest number is right."""
-    published = row(kat_json, "tt-metal#49944 same sign")["ulp"]
+    published = row(kat, "tt-metal#49944 same sign")["ulp"]
     expected = {0: published["0"], 1: published["1"], inf: published[">100"]}
     assert all_sums(BASE, (0, 0)) == all_sums(BASE, (1, 1)) == expected
     assert sum(expected.values()) == len(NORMAL) ** 2
@@ -85,9 +85,9 @@ def test_every_sum(signs):
     assert add_errors(BASE, signs) == all_sums(BASE, signs)
 
 
-def test_products(kat_json):
+def test_products(kat):
     """tt-metal #33701; each other tie of the sum and of the result, and one rounding, leaves the published shares."""
-    published = row(kat_json, "tt-metal#33701")["percent"]
+    published = row(kat, "tt-metal#33701")["percent"]
     assert percent(all_products(BASE)) == published
     for changes in (
         *({"sum_tie": tie} for tie in (Rounding.RNA, Rounding.RNE)),
@@ -108,8 +108,8 @@ def test_products_of_the_published_range(signs):
 
 
 @pytest.mark.deep
-def test_every_product(kat_json):
-    published = row(kat_json, "tt-metal#33701")["percent"]
+def test_every_product(kat):
+    published = row(kat, "tt-metal#33701")["percent"]
     assert percent(all_products(BASE, codes_between(1e-17, 1e17))) == published
 
 
@@ -218,35 +218,35 @@ def one(operation, a, b, *, phases=(0,), **options):
 
 
 @pytest.mark.parametrize("numerics", [WORMHOLE, BLACKHOLE], ids=lambda each: each.name)
-def test_sums_of_single_values(kat_json, numerics):
+def test_sums_of_single_values(kat, numerics):
     """tt-metal #34664, and #52141 with infinities."""
-    small = row(kat_json, "tt-metal#34664", VALUES)
+    small = row(kat, "tt-metal#34664", VALUES)
     for a, b, out in zip(small["a"], small["b"], small["out"], strict=True):
         assert one("elwadd", bf16(a), bf16(b), numerics=numerics.numerics) == bf16(out)
-    for operation, a, b, out in row(kat_json, "tt-metal#52141", VALUES)["cases"]:
+    for operation, a, b, out in row(kat, "tt-metal#52141", VALUES)["cases"]:
         assert one(operation, bf16(a), bf16(b), numerics=numerics.numerics) == bf16(out)
 
 
-def test_products_by_fidelity(kat_json):
+def test_products_by_fidelity(kat):
     """tt-metal #12923: the low bits of SrcB take part in HiFi4 alone."""
-    for a, b, fidelity, out in row(kat_json, "tt-metal#12923", VALUES)["cases"]:
+    for a, b, fidelity, out in row(kat, "tt-metal#12923", VALUES)["cases"]:
         codes = [bf16(float(each.split()[1])) for each in (a, b)]
         assert one("elwmul", *codes, phases=tensix.phases(fidelity)) == bf16(out)
 
 
 @pytest.mark.parametrize(("issue", "dtype"), [("tt-metal#17018", ml_dtypes.bfloat16), ("tt-metal#57215", np.float16)])
-def test_packed_values(kat_json, issue, dtype):
+def test_packed_values(kat, issue, dtype):
     """tt-metal #17018 and #57215: FP32 Dst words to BF16, and to FP16, whose largest exponent NaN marks."""
-    given = row(kat_json, issue, VALUES)
+    given = row(kat, issue, VALUES)
     words = np.array(given["dst"], np.float32).view(np.uint32)
     packed = tensix.pack(words, given["mid"], given["out"], dst32=given["dst32"]).view(dtype)
     expected = np.array([float(each) for each in given["l1"]])
     assert np.array_equal(packed.astype(float), expected, equal_nan=True)
 
 
-def test_signed_bytes(kat_json):
+def test_signed_bytes(kat):
     """tt-llk #1383: bytes in two's complement, read as sign and magnitude."""
-    for a, b, out in row(kat_json, "tt-llk#1383", VALUES)["cases"]:
+    for a, b, out in row(kat, "tt-llk#1383", VALUES)["cases"]:
         words = [tensix.unpack(np.full(128, each & 0xFF, np.uint8), "INT8", "INT8", count=128) for each in (a, b)]
         src_a, src_b = (each.reshape(8, 16) for each in words)
         dst = tensix.elwadd(np.zeros((8, 16), np.uint32), src_b, src_a, style="INT8", dst32=True)

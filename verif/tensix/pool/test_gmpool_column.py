@@ -1,15 +1,11 @@
-"""Bench of GMPOOL's column on both simulators, with known answers."""
+"""Bench of GMPOOL's column on both simulators."""
 
-import numpy as np
 import pytest
 
-from bitpath.golden.tensix.declarations.formats import COLUMNS
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE, WORMHOLE_DOCUMENTED
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.tensix.pool.layouts import GmpoolColumnConfig
 from bitpath.sim.engine.runner import run_bench
-from bitpath.verif.common.known_answers import skip_absent
-from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.pool.gmpool import MODES
 
 pytestmark = pytest.mark.simulator
@@ -53,16 +49,3 @@ def test_as_documented():
     """FP16's data are never those of a 32-bit Dst, so two tests leave that mode out."""
     config = staged(2, DOCUMENTED)
     run_bench("gmpool_column", config, "verilator", cases=1000, seed=SEED, min_tests=ALL - 2, min_compared=9000)
-
-
-@covers("gmpool_column.known_answers", "They come from an implementation that this project did not write")
-@pytest.mark.parametrize("archive", ["tensix_elw.npz", "tensix_bh_elw.npz"])
-def test_known_answers(replay, kat, archive):
-    """Every column of every known answer of GMPOOL, on Wormhole and on Blackhole, undefined Dst rows among them."""
-    arrays = kat(archive)
-    columns = COLUMNS * np.count_nonzero(arrays["op_names"][arrays["op"]] == "GMPOOL")
-    skip_absent(archive, {"GMPOOL": columns})
-    bench = "tensix.pool.tb_gmpool_column_known_answers"
-    env = {"BITPATH_ARCHIVE": archive}
-    result = replay("gmpool_column", staged(3), bench, env=env, seed=SEED, min_tests=1)
-    assert result.compared == columns

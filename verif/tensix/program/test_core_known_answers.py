@@ -10,7 +10,7 @@ from bitpath.golden.tensix.core.adc import DIMENSIONS
 from bitpath.golden.tensix.declarations.encodings import THREAD_FIELDS
 from bitpath.golden.tensix.declarations.formats import DST16_BF16, DST16_FP16, DST32
 from bitpath.golden.tensix.isa import encode
-from bitpath.verif.common.known_answers import skip_absent
+from bitpath.verif.kit.known_answers import skip_absent
 from bitpath.verif.tensix.program.streams import MATH, configure
 
 PROGRAMS, CONTROL = "tensix_bh_program.npz", "tensix_bh_control.npz"

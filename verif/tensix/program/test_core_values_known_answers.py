@@ -4,7 +4,7 @@ import numpy as np
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, DST16_BF16, DST16_FP16, DST32, Format
 from bitpath.golden.tensix.isa import assemble
-from bitpath.verif.common.known_answers import skip_absent
+from bitpath.verif.kit.known_answers import skip_absent
 from bitpath.verif.tensix.program.streams import MATH, PACK, UNPACK, configure, execute, loaded
 
 BLACKHOLE = "blackhole"

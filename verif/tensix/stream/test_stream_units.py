@@ -8,7 +8,6 @@ from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.rtl.tensix.stream.counters import CounterConfig
 from bitpath.rtl.units import find_unit
 from bitpath.sim.engine.runner import run_bench
-from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 SEED = 20261128
@@ -34,17 +33,6 @@ def test_long_programs(unit):
     bench(unit, find_unit(unit).config_type(), "verilator", cases=5000, min_tests=tests, min_compared=compared)
 
 
-@covers("instruction_expander.known_answers")
-@covers("mop_expander.known_answers")
-@covers("replay_expander.known_answers")
-@pytest.mark.parametrize("unit", EXPANDERS)
-def test_expanders_known_answers(replay, kat, unit):
-    archive = kat("tensix_bh_control.npz")
-    compared = sum(archive[f"{chip}_x_out"].size for chip in ("wh", "bh"))
-    bench_name = f"tensix.stream.tb_{unit}_known_answers"
-    replay(unit, find_unit(unit).config_type(), bench_name, min_compared=compared)
-
-
 @pytest.mark.parametrize("unit", COUNTERS)
 def test_counters(unit):
     tests, compared = COUNTERS[unit]
@@ -57,12 +45,3 @@ def test_counters(unit):
 def test_long_counts(unit, chip):
     tests, _ = COUNTERS[unit]
     bench(unit, CounterConfig(chip=chip), "verilator", cases=20_000, min_tests=tests, min_compared=40_000)
-
-
-@covers("adc.known_answers")
-@covers("rwc.known_answers")
-@pytest.mark.parametrize("chip", CHIPS)
-@pytest.mark.parametrize("unit", COUNTERS)
-def test_counters_known_answers(replay, kat, unit, chip):
-    compared = kat("tensix_bh_control.npz")[f"{CHIPS[chip]}_{unit[0]}_state"].size
-    replay(unit, CounterConfig(chip=chip), f"tensix.stream.tb_{unit}_known_answers", min_compared=compared)

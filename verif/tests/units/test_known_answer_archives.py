@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bitpath.verif.common.known_answers import Archive, skip_absent
+from bitpath.verif.kit.known_answers import Archive, skip_absent
 
 # Copies of a folder of known answers with other rows: fewer, twice as many, in reverse order.
 #

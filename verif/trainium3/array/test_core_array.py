@@ -6,7 +6,6 @@ from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.trainium3.array.systolic_array import CoreArrayConfig
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 from bitpath.sim.engine.runner import run_bench
-from bitpath.verif.kit.testplan import covers
 
 pytestmark = pytest.mark.simulator
 SEED = 20261126
@@ -33,18 +32,3 @@ def test_4x2_on_icarus(kinds, ran, compared):
     """Some modes without the sparse ones: Icarus runs about a hundred cycles a second."""
     tests = f"mode/kind=({kinds})"
     bench("icarus", (4, 2), 0, sparse=False, cases=2, tests=tests, min_tests=ran, min_compared=compared)
-
-
-@covers("core_array.known_answers")
-@pytest.mark.deep
-def test_core_array_known_answers(kat, replay):
-    """Every product of FP32, TF32, mixed formats, double row and sparsity, and every transpose."""
-    fp32, sparse, moved = (kat(f"trn_core_{name}.npz") for name in ("fp32", "sparse", "transpose"))
-    columns = sum(6 * fp32[f"p{case}_fused"].shape[1] for case, *_ in fp32["meta"])
-    columns += sum(array.shape[1] for name, array in fp32.items() if name.endswith("_out"))
-    columns += sum(array.shape[1] for name, array in sparse.items() if name.endswith("_out"))
-    columns += sum(array.shape[1] for name, array in moved.items() if name.endswith("_psum"))
-    core = CorePeConfig(pipeline=PipelineConfig(stages=2))
-    config = CoreArrayConfig(operand_depth=64, dot=core)
-    bench = "trainium3.array.tb_core_array_known_answers"
-    replay("core_array", config, bench, seed=SEED, min_tests=4, min_compared=columns)

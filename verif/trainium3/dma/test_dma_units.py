@@ -80,18 +80,6 @@ def test_dma_queues_known_answers(kat, replay):
     replay("dma_queues", config, bench, seed=SEED, tests="known_answers", min_tests=1, min_compared=grants)
 
 
-@covers("dma_cast.known_answers")
-@pytest.mark.deep
-def test_dma_cast_known_answers(kat, replay):
-    """Every code of each of the 169 pairs, one to eight a beat."""
-    codes = sum(
-        array.size
-        for name, array in kat("trn_core_rmw.npz").items()
-        if name.count("_") == 2 and name.startswith("cast_")
-    )
-    replay("dma_cast", cast(8, 2), "trainium3.dma.tb_dma_cast_known_answers", seed=SEED, min_compared=codes // 8)
-
-
 @covers("dma_transpose.known_answers")
 @pytest.mark.deep
 def test_dma_transpose_known_answers(kat, replay):

@@ -15,7 +15,7 @@ from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3 import gather_scale, nc_matmul_mx, pack_x4, quantize_mx, scatter_scale, unpack_x4
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
-from bitpath.verif.common.known_answers import skip_absent
+from bitpath.verif.kit.known_answers import skip_absent
 from bitpath.verif.trainium3.golden.exact_columns import column_steps, instruction_side
 
 FORMATS = {"bf16": BF16, "fp16": FP16, "e4m3fn": E4M3FN, "e5m2": E5M2, "e2m1": E2M1}

@@ -11,7 +11,7 @@ import pytest
 from bitpath.golden.arrays.codec import DTYPES, codes_of
 from bitpath.golden.formats.catalogue import BF16, E4M3, FP16
 from bitpath.golden.trainium3 import rmsnorm_quant
-from bitpath.verif.common.known_answers import skip_absent
+from bitpath.verif.kit.known_answers import skip_absent
 
 VALUES, SCALES = 0.072, 0.007
 FORMATS = {"bfloat16": BF16, "float16": FP16}

@@ -1,6 +1,5 @@
-"""Benches of ScalarE's and VectorE's lanes on both simulators, and their known answers."""
+"""Benches of ScalarE's and VectorE's lanes on both simulators."""
 
-import re
 from functools import partial
 
 import pytest
@@ -93,51 +92,6 @@ def test_copy_width(evaluate):
     mode = CopyMode.as_shape().size
     widths = evaluate(CopyWidth(), [{"mode": CopyMode.from_bits(row.command & (1 << mode) - 1)} for row in rows])
     assert widths == [row.width for row in rows]
-
-
-@covers("activation2_lane.known_answers")
-@pytest.mark.deep
-def test_activation2_known_answers(kat, replay):
-    """Every value of every instruction."""
-    values = sum(array.size for name, array in kat("trn_core_act.npz").items() if re.fullmatch(r"a\d+_out", name))
-    bench = "trainium3.lanes.tb_activation2_lane_known_answers"
-    replay("activation2_lane", Activation2Config(pipeline=STAGES[3]), bench, seed=SEED, min_compared=values)
-
-
-@covers("copy_lanes.known_answers")
-def test_copy_known_answers(kat, replay):
-    """Every code of each of the 169 pairs on both engines, in words of 8 bytes."""
-    codes = {
-        name.split("_", 1)[1]: array for name, array in kat("trn_core_rmw.npz").items() if name.startswith("cast_")
-    }
-    words = sum(-(-array.nbytes // 8) for name, array in codes.items() if "_" in name)
-    replay("copy_lanes", CopyConfig(), "trainium3.lanes.tb_copy_lanes_known_answers", seed=SEED, min_compared=2 * words)
-
-
-@covers("engine_lane.known_answers")
-@pytest.mark.parametrize("width", [1, pytest.param(4, marks=pytest.mark.deep)])
-def test_engine_known_answers(kat, replay, width):
-    """Every sum of read-add-write and of dma_compute with two sources, every value of activate2's copy."""
-    archive, config = kat("trn_core_rmw.npz"), engine(width, 4)
-    sums = sum(archive[f"raw_{name}_sum"].size for name in ("fp32", "bf16"))
-    sums += sum(
-        archive[f"{key.removesuffix('_formats')}_dst"].size
-        for key, names in archive.items()
-        if key.endswith("_formats") and len(names) == 3
-    )
-    values = sum(36 for row in kat("trn_core_act.npz")["meta"].tolist() if row[3] == "copy")
-    bench = "trainium3.lanes.tb_engine_lane_known_answers"
-    replay("engine_lane", config, bench, seed=SEED, min_compared=(sums + 2 * values) // width)
-
-
-@covers("rand2_lane.known_answers")
-@pytest.mark.deep
-def test_rand2_known_answers(kat, replay):
-    """Every number in FP32, BF16 and INT8, four a beat."""
-    archive = kat("trn_core_act.npz")
-    beats = sum(archive[f"rand2_{name}"].size for name in ("fp32", "bf16", "int8")) // 4
-    bench = "trainium3.lanes.tb_rand2_lane_known_answers"
-    replay("rand2_lane", Rand2Config(pipeline=STAGES[4]), bench, seed=SEED, min_compared=beats)
 
 
 VOLUMES = [

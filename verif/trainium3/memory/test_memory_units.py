@@ -1,6 +1,5 @@
 """Benches of the units that address memories on both simulators, with least counts of tests and comparisons."""
 
-import re
 from functools import partial
 
 import pytest
@@ -66,35 +65,6 @@ def test_sbuf_of_the_machines_width():
     """128 partitions of 4 KiB, sixteen DMA ports."""
     config = SbufConfig(partitions=128, partition_bytes=4096, banks=4, wait_bits=16)
     bench("sbuf", config, "verilator", cases=12, tests="busy=0.05/pause=0.5|waits", min_tests=2, min_compared=15_000)
-
-
-@covers("access_walker.known_answers")
-@pytest.mark.deep
-def test_access_walker_known_answers(replay, kat):
-    archive = kat("trn_core_gather.npz")
-    elements = sum(array.size for name, array in archive.items() if re.fullmatch(r"ap\d+_elements", name))
-    config = WalkConfig(address_bits=13, step_bits=16, num_bits=16)
-    replay("access_walker", config, "trainium3.memory.tb_access_walker_known_answers", min_compared=elements)
-
-
-@covers("dge.known_answers")
-@pytest.mark.deep
-def test_dge_known_answers(replay, kat):
-    """Every descriptor of rows, steps of two, single elements, pairs that merge, and long runs."""
-    archive = kat("trn_core_dma.npz")
-    rows = sum(len(array) for name, array in archive.items() if re.fullmatch(r"e\d+_descriptors", name))
-    config = DgeConfig(hbm_bits=20, partition_bits=18, step_bits=20, num_bits=18, cut_bits=16)
-    replay("dge", config, "trainium3.memory.tb_dge_known_answers", min_compared=rows)
-
-
-@covers("indirect_offsets.known_answers")
-@pytest.mark.deep
-def test_indirect_offsets_known_answers(replay, kat):
-    """Every column of every gather."""
-    archive = kat("trn_core_gather.npz")
-    columns = sum(array.shape[1] for name, array in archive.items() if re.fullmatch(r"g\d+_gathered", name))
-    config = IndirectConfig(offset_bits=16, count_bits=12)
-    replay("indirect_offsets", config, "trainium3.memory.tb_indirect_offsets_known_answers", min_compared=columns)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from bitpath.golden.trainium3 import (
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL
 from bitpath.golden.trainium3.exact import split12
 from bitpath.golden.trainium3.matmul.nc_matmul import chain_passes
-from bitpath.verif.common.known_answers import skip_absent
+from bitpath.verif.kit.known_answers import skip_absent
 
 
 @pytest.fixture

@@ -17,7 +17,6 @@ from bitpath.rtl.trainium3.tensor.sparse_select import SelectConfig
 from bitpath.rtl.trainium3.tensor.tensor_issue import IssueConfig
 from bitpath.rtl.trainium3.tensor.weight_load import LoadConfig
 from bitpath.sim.engine.runner import run_bench
-from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.measured import benches
 
 pytestmark = pytest.mark.simulator
@@ -52,37 +51,6 @@ def test_bench(name):
     unit, simulator = name.split("-")
     config, cases, tests, ran, compared = BENCHES[name]
     bench(unit, config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
-
-
-@covers("fp32_passes.known_answers")
-@pytest.mark.deep
-def test_fp32_passes_known_answers(kat, replay):
-    """Every matmul in four passes, fused and as TF32, and every single pass."""
-    archive = kat("trn_core_fp32.npz")
-    products = sum(7 * archive[f"p{case}_fused"].size for case, *_ in archive["meta"])
-    rows = int(archive["meta"][:, 1].max())
-    bench = "trainium3.tensor.tb_fp32_passes_known_answers"
-    replay("fp32_passes", PassesConfig(rows=rows), bench, seed=SEED, min_compared=products)
-
-
-@covers("sparse_select.known_answers")
-@pytest.mark.deep
-def test_sparse_select_known_answers(kat, replay):
-    """Every column of four rows in all seven patterns."""
-    meta = kat("trn_core_sparse.npz")["meta"]
-    compared = sum(n * rows // 4 for _, _, _, rows, _, n, _ in meta.tolist())
-    bench = "trainium3.tensor.tb_sparse_select_known_answers"
-    replay("sparse_select", SelectConfig(cols=int(meta[0, 4])), bench, seed=SEED, min_compared=compared)
-
-
-@covers("background_transpose.known_answers")
-@pytest.mark.deep
-def test_background_transpose_known_answers(kat, replay):
-    """Every column, of 32 bits in two halves."""
-    meta = kat("trn_core_transpose.npz")["te_meta"].tolist()
-    columns = sum(columns * max(1, bits // 16) for _, bits, _, columns in meta)
-    bench = "trainium3.tensor.tb_background_transpose_known_answers"
-    replay("background_transpose", TransposeConfig(size=16), bench, seed=SEED, min_compared=columns)
 
 
 VOLUMES = [

@@ -72,24 +72,6 @@ def test_a_product_is_rounded_to_a_format_of_wider_exponents(exponent):
     simulator.run()
 
 
-@covers("quantize_mx.known_answers")
-def test_quantize_mx_known_answers(replay, kat):
-    """Every tile of BF16 and FP16 under both rules."""
-    archive = kat("trn_quantize_mx.npz")
-    names = [f"c{tile['id']:03d}_own_{rule}_code" for tile in archive["meta"] for rule in ("floor", "x2")]
-    blocks = sum(archive[name].size for name in names if name in archive)
-    bench = "trainium3.vector.tb_quantize_mx_known_answers"
-    replay("quantize_mx", QuantizeMxConfig(pipeline=STAGES[2]), bench, seed=SEED, min_compared=blocks)
-
-
-@covers("xorwow.known_answers")
-def test_xorwow_known_answers(replay, kat):
-    """16 lanes, each step and the states after the last one."""
-    lanes, *_, steps = kat("trn_xorwow.npz")["out"].shape
-    bench = "trainium3.vector.tb_xorwow_known_answers"
-    replay("xorwow", XorwowConfig(lanes=16), bench, seed=SEED, min_compared=lanes * steps + lanes)
-
-
 COARSE = replace(EXPONENTIAL, fraction_bits=24, table_bits=9, log2e_bits=30, power_bits=40, sum_before_cast=False)
 """A coarser algorithm with a larger table, whose sums are of what is stored."""
 

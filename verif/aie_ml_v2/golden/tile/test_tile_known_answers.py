@@ -4,7 +4,7 @@ import numpy as np
 
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2 import exact
-from bitpath.verif.common.known_answers import skip_absent
+from bitpath.verif.kit.known_answers import skip_absent
 
 AGU = "aie_tile_agu.npz"
 FORMS = ("post_modify", "2d", "3d")
