@@ -231,7 +231,7 @@ def test_bins_are_a_tests_over_its_parameters(tmp_path, monkeypatch):
     assert bins.unlisted("xorwow", found) == ["streams: i: gap", "good: b"]
     assert bins.unlisted("dot16", less) == ["good: a"]
     assert bins.missing("psum", less) == ["good: b", "streams: i: gap"]
-    with pytest.raises(ValueError, match="dot16 has no list of bins; bitpath coverage dot16 --update writes it"):
+    with pytest.raises(ValueError, match="dot16 has no list of bins; bitpath self coverage dot16 --update writes it"):
         bins.load("dot16")
 
 

@@ -71,7 +71,7 @@ def test_run_of_a_build_that_fails(bitpath, monkeypatch):
 
 @pytest.fixture
 def fake_bench(monkeypatch, tmp_path):
-    """Return a function that replaces build and bench of `bitpath test-sim`; an error is raised in the bench's place."""
+    """Return a function that replaces build and bench of `bitpath self test-sim`; an error is raised in the bench's place."""
     built = SimpleNamespace(top="dot16_0", seconds=1.5)
 
     def install(error=None):

@@ -241,7 +241,7 @@ def test_packer_of_two_rows():
 @pytest.mark.deep
 @pytest.mark.parametrize("simulator", ["verilator", "icarus"])
 def test_other_packer(simulator):
-    """Icarus compiles a packer in a quarter of a minute; `bitpath agree` runs the default one on it too."""
+    """Icarus compiles a packer in a quarter of a minute; `bitpath self agree` runs the default one on it too."""
     tests = "directed_corners|block_boundaries|latency"
     bench("packer", OTHER_CONVERSIONS, simulator, cases=20, tests=tests, min_tests=8, min_compared=410 + 6 * 188)
 
