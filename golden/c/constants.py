@@ -81,7 +81,7 @@ CONTROL_BITS = ("negate_products", "negate_acc1", "negate_acc2", "zero_acc1", "s
 MACHINES = {
     "trainium3": Machine(
         presets=TRAINIUM3_PRESETS,
-        parts=("floats.c", "terms.c", "trainium3_dot.c", "trainium3_vector.c", "trainium3_matmul.c"),
+        parts=("floats.c", "terms.c", "trainium3.c"),
         formats=TRAINIUM3_FORMATS,
         table=True,
         enumerations=(numbered(TRAINIUM3_FORMATS), numbered(ScaleRule)),
@@ -90,7 +90,7 @@ MACHINES = {
     ),
     "tensix": Machine(
         presets=TENSIX_PRESETS,
-        parts=("floats.c", "tensix_matrix.c", "tensix_convert.c", "tensix_l1.c", "tensix_matmul.c"),
+        parts=("floats.c", "tensix.c"),
         formats=(FP32, BF16, FP16, E5M2),
         table=False,
         enumerations=(
@@ -103,7 +103,7 @@ MACHINES = {
     ),
     "aie_ml_v2": Machine(
         presets=AIE_ML_V2_PRESETS,
-        parts=("floats.c", "terms.c", "aie_ml_v2_mac.c", "aie_ml_v2_convert.c", "aie_ml_v2_matmul.c"),
+        parts=("floats.c", "terms.c", "aie_ml_v2.c"),
         formats=(*AIE_ML_V2_FORMATS, FP32),
         table=True,
         enumerations=(

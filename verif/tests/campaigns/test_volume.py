@@ -568,7 +568,7 @@ def test_a_mismatch_fails_and_shows_the_operands(worked, bitpath, monkeypatch):
     assert status == 1
     assert "block 0, batch 1, vector 9 (floats): 0x00000001 in fidelity_multiplier and 0x00000003 in golden" in out
     assert "src_a=0xa" in out
-    assert f"replay: bitpath deep {TASK.name} --seed 5 --replay 0 1 9" in out
+    assert f"replay: bitpath self deep {TASK.name} --seed 5 --replay 0 1 9" in out
     assert err == f"bitpath: {TASK.name}: unit and golden differ\n"
 
 

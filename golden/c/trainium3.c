@@ -177,3 +177,121 @@ uint32_t bitpath_trainium3_multiply_add(uint32_t x, int x_format, uint32_t y, in
     terms[1] = term(decode(&FP32, partial), 0);
     return add_terms(terms, 2, -1, RTZ, &MATMUL_ACCUMULATOR, MATMUL_ACCUMULATOR_ROUNDING, 0);
 }
+
+/* ---- Trainium3: conversions, PSUM, XORWOW, quantize_mx. ---- */
+
+uint32_t bitpath_trainium3_convert(uint32_t code, int source_format, int destination_format, int saturate)
+{
+    return convert(format_of(source_format), code, format_of(destination_format), saturate);
+}
+
+uint32_t bitpath_trainium3_psum_write(uint32_t incoming, uint32_t present, int accumulate, int bf16, int stochastic,
+                                      uint16_t random_bits)
+{
+    uint32_t total = convert(&FP32, incoming, &FP32, 0);
+    if (accumulate) {
+        Term terms[2];
+        terms[0] = term(decode(&FP32, total), 0);
+        terms[1] = term(decode(bf16 ? &BF16 : &FP32, present), 0);
+        total = add_terms(terms, 2, -1, RTZ, &FP32, RNE, 0);
+    }
+    if (!bf16)
+        return total;
+    /* Infinity and NaN have zeros where the random bits are added. */
+    return stochastic ? (total + random_bits) >> 16 : convert(&FP32, total, &BF16, 0);
+}
+
+uint32_t bitpath_trainium3_xorwow(uint32_t state[6])
+{
+    uint32_t t = state[0] ^ state[0] >> 2, v = state[4];
+    int i;
+    for (i = 0; i < 4; ++i)
+        state[i] = state[i + 1];
+    state[4] = v ^ v << 4 ^ t ^ t << 1;
+    state[5] += XORWOW_INCREMENT;
+    return state[4] + state[5];
+}
+
+uint16_t bitpath_trainium3_column_bits(const uint32_t words[4], int column)
+{
+    return (uint16_t)(words[(column & 7) / 2] >> 16 * (column & 1) & 0xFFFF);
+}
+
+uint8_t bitpath_trainium3_quantize_block(const uint32_t source[32], int source_format, int element_format,
+                                         int scale_rule, uint8_t elements[32])
+{
+    const Format *from = format_of(source_format), *to = format_of(element_format);
+    int i, largest = 0, emax = (int)(to->max_code >> to->fraction_bits) - to->bias;
+    int offset = emax - (scale_rule == BITPATH_TRAINIUM3_NKI05 && to != &E2M1), scale;
+    for (i = 0; i < 32; ++i) {
+        Number x = decode(from, source[i]);
+        /* The exponent field that the number has in FP32; 0 for zeros and FP32's subnormals. */
+        int biased = x.kind == FINITE ? x.exponent + bit_length(x.significand) - 1 + FP32.bias : 255;
+        if (x.kind == FINITE && !x.significand)
+            biased = 0;
+        largest = biased > largest ? biased : largest;
+    }
+    scale = largest > offset ? largest - offset : 0;
+    for (i = 0; i < 32; ++i) {
+        Number x = decode(from, source[i]);
+        if (x.kind == FINITE)
+            elements[i] = (uint8_t)encode(to, x.sign, x.significand, x.exponent - scale + E8M0_BIAS, RNE, 1);
+        else
+            elements[i] = (uint8_t)convert(from, source[i], to, 1);
+    }
+    return (uint8_t)scale;
+}
+
+/* ---- Trainium3: matmul. ---- */
+
+enum { K_TILE = 512, K_STEP = 128, COLUMNS = 16 };
+
+/* One row or column of an operand in one tile of K, as it enters the array. */
+typedef struct {
+    uint8_t elements[K_TILE], scales[K_TILE / 4];
+} Side;
+
+/* Rounds to BF16 and quantises depth places of K, source[i * stride]; those from `used` on are zeros. */
+static void quantize_side(Side *side, const uint32_t *source, ptrdiff_t stride, int used, int depth, int format,
+                          int scale_rule, int adjacent)
+{
+    int block, i;
+    for (block = 0; block < depth / 32; ++block) {
+        uint32_t codes[32];
+        uint8_t scale;
+        /* Partitions 8 * block to 8 * block + 7, four elements each. */
+        for (i = 0; i < 32; ++i) {
+            int k = adjacent ? 32 * block + i : i % 4 * (depth / 4) + 8 * block + i / 4;
+            codes[i] = k < used ? convert(&FP32, source[k * stride], &BF16, 0) : 0;
+        }
+        scale = bitpath_trainium3_quantize_block(codes, BITPATH_TRAINIUM3_BF16, format, scale_rule,
+                                                 side->elements + 32 * block);
+        for (i = 0; i < 8; ++i)
+            side->scales[8 * block + i] = scale;
+    }
+}
+
+void bitpath_trainium3_matmul(int m, int k, int n, const uint32_t *a, int a_format, const uint32_t *b, int b_format,
+                              int scale_rule, int adjacent, uint32_t *result)
+{
+    Side row, columns[COLUMNS];
+    int start, first, i, j;
+    for (start = 0; start < k; start += K_TILE) {
+        int used = k - start < K_TILE ? k - start : K_TILE, depth = (used + K_STEP - 1) / K_STEP * K_STEP;
+        for (first = 0; first < n; first += COLUMNS) {
+            int count = n - first < COLUMNS ? n - first : COLUMNS;
+            for (j = 0; j < count; ++j)
+                quantize_side(&columns[j], b + (ptrdiff_t)start * n + first + j, n, used, depth, b_format, scale_rule,
+                              adjacent);
+            for (i = 0; i < m; ++i) {
+                quantize_side(&row, a + (ptrdiff_t)i * k + start, 1, used, depth, a_format, scale_rule, adjacent);
+                for (j = 0; j < count; ++j) {
+                    uint32_t *psum = result + (ptrdiff_t)i * n + first + j;
+                    uint32_t sum = bitpath_trainium3_column(depth / 4, row.elements, a_format, columns[j].elements,
+                                                            b_format, row.scales, columns[j].scales, 0);
+                    *psum = bitpath_trainium3_psum_write(sum, start ? *psum : 0, start > 0, 0, 0, 0);
+                }
+            }
+        }
+    }
+}
