@@ -30,6 +30,7 @@ from bitpath.verif.kit.unit_bench import Bench, UnitBench, cases, covers, cross,
 
 BENCH = UnitBench(WideLanes, WideLanesConfig, ms=100)
 CONFIG = BENCH.config
+SIGNATURE = BENCH.signature
 NUMERICS = CONFIG.numerics
 KINDS = kinds_of(CONFIG.lane)
 CASES = cases(200)

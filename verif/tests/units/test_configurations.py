@@ -190,7 +190,8 @@ def bench_of(name, config, monkeypatch):
     """Import a unit's bench for a configuration, with the modules that keep what they read of it."""
     monkeypatch.setenv("BITPATH_CONFIG", json.dumps(to_dict(config)))
     for each, module in list(sys.modules.items()):
-        keeps = each.rpartition(".")[2].startswith("tb_") or hasattr(module, "config_from_environment")
+        reads = any(hasattr(module, name) for name in ("config_from_environment", "UnitBench"))
+        keeps = each.rpartition(".")[2].startswith("tb_") or reads
         if keeps and not each.startswith("bitpath.verif.kit."):
             del sys.modules[each]
     return importlib.import_module(UNITS[name].bench)
@@ -213,7 +214,9 @@ def reach(test, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(pauses.regression, "_manager_inst", SimpleNamespace(_test=test), raising=False)
         patched.setattr(Request, "__init__", noted)
-        coroutine = test.func(NoDesign(), *test.args, **test.kwargs)
+        # The function of a unit's bench takes a frame, which only its wrapper opens.
+        func = getattr(test.func, "__wrapped__", test.func)
+        coroutine = func(NoDesign(), *test.args, **test.kwargs)
         with pytest.raises(ReachedError):
             coroutine.send(None)
         coroutine.close()
