@@ -14,9 +14,8 @@ from bitpath.rtl.trainium3.engine.instruction import EngineConfig
 from bitpath.rtl.units import UNITS
 from bitpath.sim.campaigns.formal import listing
 from bitpath.sim.engine.errors import EXIT_CODES
-from bitpath.sim.flows.texts import TEXTS
-from bitpath.sim.study.numerics_table import documents, numerics_rows
-from bitpath.sim.study.numerics_table import standings as count_standings
+from bitpath.sim.study.numerics import TEXTS, documents, numerics_rows
+from bitpath.sim.study.numerics import standings as count_standings
 from bitpath.verif.properties import PROPERTIES
 from parts import core, datapaths, house, ledger, records, tile, units
 from parts.records import markdown

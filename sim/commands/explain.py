@@ -17,7 +17,7 @@ OUTPUT = click.option(
 def _numerics(machine: str, preset: str | None) -> Any:
     """Return the numerics of a machine's preset, None for those of the format."""
     from bitpath.golden.arrays.arguments import check_choice
-    from bitpath.sim.flows.texts import TEXTS
+    from bitpath.sim.study.numerics import TEXTS
 
     presets = TEXTS[machine].presets
     return None if preset is None else presets[check_choice("--preset", preset, presets)].numerics

@@ -138,8 +138,7 @@ def numerics_command(machine: str | None, field: str | None, printer: Printer) -
     Prints tables of the presets and of the choices that are fixed, and the documents that their sources name. FIELD is a
     field of the presets, or a text in fixed choices: only their rows are printed.
     """
-    from bitpath.sim.flows.texts import TEXTS
-    from bitpath.sim.study.numerics_table import documents, numerics_rows
+    from bitpath.sim.study.numerics import TEXTS, documents, numerics_rows
 
     named = MACHINES if machine is None else (machine,)
     tables = [(name, *numerics_rows(rows)) for name in named for rows in TEXTS[name].numerics]
@@ -181,7 +180,7 @@ def rates_command(machine: str | None, printer: Printer) -> None:
     from dataclasses import asdict
 
     from bitpath.golden.machines import MACHINES as KNOWN
-    from bitpath.sim.study.numerics_table import documents
+    from bitpath.sim.study.numerics import documents
 
     tables = {name: KNOWN[name].rates() for name in (MACHINES if machine is None else (machine,))}
     headings = ("quantity", "value", "unit", "computed from", "published", "standing", "source")

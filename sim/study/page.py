@@ -19,8 +19,7 @@ from bitpath.sim.engine import paths, results
 from bitpath.sim.engine.results import Records, Result, read_json
 from bitpath.sim.engine.tools import require_extra
 from bitpath.sim.flows.history import Kept, commit, kept_runs
-from bitpath.sim.flows.texts import TEXTS
-from bitpath.sim.study.numerics_table import numerics_rows, standings
+from bitpath.sim.study.numerics import TEXTS, numerics_rows, standings
 from bitpath.verif.kit.testplan import Item
 
 # Charts of a run as SVG elements, which take the page's colour of text, also in the dark.

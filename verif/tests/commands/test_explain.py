@@ -16,7 +16,7 @@ from bitpath.golden.machines import MACHINES
 from bitpath.golden.trainium3 import matmul
 from bitpath.sim.commands.explain import explain_command
 from bitpath.sim.flows.operands import layer
-from bitpath.sim.flows.texts import TEXTS
+from bitpath.sim.study.numerics import TEXTS
 
 
 def explain(line):

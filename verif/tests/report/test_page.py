@@ -13,8 +13,8 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.sim.commands import measures
 from bitpath.sim.engine import paths, tools
 from bitpath.sim.flows.outcome import CELLS, ERROR_CELLS, result_map
-from bitpath.sim.flows.texts import TEXTS
 from bitpath.sim.study import page
+from bitpath.sim.study.numerics import TEXTS
 from bitpath.sim.study.page import run_files
 from bitpath.verif.kit.testplan import covers, load_plans
 from bitpath.verif.kit.values import ulp_distance

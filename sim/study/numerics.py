@@ -1,14 +1,35 @@
-"""Tables of numerics and their standing, from the declarations of the machines."""
+"""Numerics of all machines: presets by name, and the tables of ``bitpath numerics`` with the standing of each field."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from enum import Enum
+from itertools import groupby
 from typing import Any, get_args
 
+from bitpath.golden.aie_ml_v2.declarations import choices as aie_ml_v2_choices
+from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
 from bitpath.golden.formats.catalogue import FloatFormat
 from bitpath.golden.formats.sources import DOCUMENTS, Choice, Kind, Preset, Source
+from bitpath.golden.nki.declarations import errors as nki_errors
+from bitpath.golden.tensix.declarations import choices as tensix_choices
+from bitpath.golden.tensix.declarations import numerics as tensix_numerics
+from bitpath.golden.trainium3.declarations import (
+    core,
+    dma,
+    dtypes,
+    engines,
+    memory,
+    quad_mx,
+    rates,
+    tensor,
+    vector,
+)
+from bitpath.sim.engine.options import MACHINES
+
+# Tables of numerics and their standing, from the declarations of the machines.
+
 
 Rows = list[tuple[str, ...]]
 
@@ -68,3 +89,51 @@ def _shown(value: Any) -> str:
             return "yes" if value else "no"
         case _:
             return str(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Texts:
+    """Numerics of a machine.
+
+    Attributes
+    ----------
+    presets : numerics by the names that ``bitpath explain --preset`` takes.
+    numerics : tables of ``bitpath numerics``: presets that share a dataclass, or choices.
+    """
+
+    presets: Mapping[str, Preset]
+    numerics: Sequence[Sequence[Preset] | Sequence[Choice]]
+
+
+TRAINIUM3 = Texts(
+    presets=quad_mx.PRESETS,
+    numerics=(
+        (*quad_mx.PRESETS.values(),),
+        quad_mx.CHOICES,
+        *(tuple(group) for _, group in groupby(vector.PRESETS.values(), key=lambda preset: type(preset.numerics))),
+        vector.CHOICES,
+        dtypes.CHOICES,
+        (dma.TRAINIUM3_DMA,),
+        dma.CHOICES,
+        *(tuple(group) for _, group in groupby(memory.PRESETS.values(), key=lambda preset: type(preset.numerics))),
+        memory.CHOICES,
+        *(tuple(group) for _, group in groupby(tensor.PRESETS.values(), key=lambda preset: type(preset.numerics))),
+        tensor.CHOICES,
+        engines.CHOICES,
+        vector.GPSIMD_CHOICES,
+        (rates.TRAINIUM2, rates.TRAINIUM3),
+        (rates.CORE_RATES,),
+        rates.CHOICES,
+        core.CHOICES,
+        nki_errors.CHOICES,
+    ),
+)
+TENSIX = Texts(
+    presets=tensix_numerics.PRESETS,
+    numerics=((*tensix_numerics.PRESETS.values(),), tensix_choices.CHOICES),
+)
+AIE_ML_V2 = Texts(
+    presets=aie_ml_v2_numerics.PRESETS,
+    numerics=((*aie_ml_v2_numerics.PRESETS.values(),), aie_ml_v2_choices.CHOICES),
+)
+TEXTS = dict(zip(MACHINES, (TRAINIUM3, TENSIX, AIE_ML_V2), strict=True))
