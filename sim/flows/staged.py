@@ -55,7 +55,7 @@ class StagedRun(FlowRun):
     Attributes
     ----------
     units : names of the units that it plays.
-    benches : run benches of the units, by their names; others are played by `tb_words_run`.
+    benches : benches of the units, by their names; others are played by `tb_words_run`.
     stages : its instructions so far, in the order of their results.
     """
 

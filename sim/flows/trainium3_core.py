@@ -51,17 +51,12 @@ from bitpath.verif.trainium3.dma.schedules import Schedule
 # Trainium3's RTL units that play instructions, one after the other.
 
 
+RUNS = "bitpath.verif.trainium3.tb_runs"
 BENCHES = {
-    "quantize_mx": "bitpath.verif.trainium3.vector.tb_quantize_mx_run",
-    "tensor_engine": "bitpath.verif.trainium3.engine.tb_tensor_engine_run",
-    "dma_engine": "bitpath.verif.trainium3.core.tb_dma_engine_run",
-    "dma_transpose": "bitpath.verif.trainium3.core.tb_dma_transpose_run",
+    **dict.fromkeys(("quantize_mx", "tensor_engine", "dma_engine", "dma_transpose", "psum", "xorwow", "core"), RUNS),
     "core_array": "bitpath.verif.trainium3.core.tb_core_array_run",
-    "psum": "bitpath.verif.trainium3.core.tb_psum_run",
-    "xorwow": "bitpath.verif.trainium3.core.tb_xorwow_run",
-    "core": "bitpath.verif.trainium3.core.tb_core_run",
 }
-"""Run benches of the units that `tb_words_run` does not play."""
+"""Benches of the units that `tb_words_run` does not play."""
 FP32_FUNCTION = Fp32LanesConfig(lanes=1)
 CORE_ARRAY = CoreArrayConfig(rows=32, cols=32, operand_depth=64, dot=CorePeConfig(pipeline=registered(2)))
 """A quadrant's rows, and as many columns."""

@@ -187,7 +187,7 @@ def test_a_refused_program_of_a_run_is_one_sentence(tmp_path, flag, fault):
     wrong = [replace(each, psum_accumulate_flag=AccumulateFlag(flag)) for each in program]
     env = {name: str(path) for name, path in write_input(tmp_path, wrong).items()}
     with pytest.raises(SimulationError, match=f"tensor_engine refuses instruction [0-9]+: {fault}"):
-        run(built, "bitpath.verif.trainium3.engine.tb_tensor_engine_run", seed=0, min_compared=0, env=env)
+        run(built, "bitpath.verif.trainium3.tb_runs", seed=0, min_compared=0, env=env)
 
 
 @pytest.mark.parametrize(

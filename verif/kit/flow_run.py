@@ -1,0 +1,40 @@
+"""Runs of the flows: a unit plays what a flow gives it, and the flow compares the results.
+
+A module holds the runs of a machine's units. A simulation has the one of the unit that ``BITPATH_UNIT`` names.
+"""
+
+import os
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import cocotb
+
+from bitpath.rtl.units import find_unit
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.exchange import read_input, write_result
+
+
+def run_of(unit: str, *, drain: bool = False, **options: Any) -> Callable:
+    """Return a decorator that makes ``play(frame, config, content)`` the run of a unit; options are those of `bench`.
+
+    ``play`` returns the arrays of the result by name. ``cycles`` is the unit's busy counter if it has one, else the cycles until
+    its last result.
+    """
+
+    def decorate(play: Callable[..., Coroutine[Any, Any, dict[str, Any]]]) -> Any:
+        if os.environ.get("BITPATH_UNIT") != unit:
+            return play
+        record = find_unit(unit)
+        config = config_from_environment(record.config_type)
+
+        async def test(dut):
+            content = read_input()
+            async with bench(dut, record.build(config).signature, drain=drain, **options) as frame:
+                result = await play(frame, config, content)
+            write_result(**result)
+
+        test.__name__ = test.__qualname__ = play.__name__
+        test.__module__, test.__doc__ = play.__module__, play.__doc__
+        return cocotb.test()(test)
+
+    return decorate
