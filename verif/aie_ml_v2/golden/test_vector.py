@@ -26,6 +26,7 @@ from bitpath.golden.aie_ml_v2.declarations.mover import (
     ShuffleMode,
 )
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
+from bitpath.golden.aie_ml_v2.exact.fused import TANH_IS_ONE, convergent
 from bitpath.golden.aie_ml_v2.mac.elementwise import MASKED_OPS, UNARY_OPS
 from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
@@ -296,10 +297,10 @@ def test_tanh_next_to_every_tie():
 
 def test_convergents_lie_by_turns_below_and_above():
     """The convergents of tanh(1) are x, x / (1 + x**2 / 3), x / (1 + x**2 / (3 + x**2 / 5)), ..."""
-    first = [exact.nonlinear.convergent(Fraction(1), depth) for depth in (1, 2, 3)]
+    first = [convergent(Fraction(1), depth) for depth in (1, 2, 3)]
     assert first == [1, Fraction(3, 4), Fraction(16, 21)]
     for x in (Fraction(1, 4), Fraction(1), Fraction(3)):
-        above, below = ([exact.nonlinear.convergent(x, depth) for depth in range(start, 9, 2)] for start in (1, 2))
+        above, below = ([convergent(x, depth) for depth in range(start, 9, 2)] for start in (1, 2))
         ordered = [*below, *reversed(above)]
         assert ordered == sorted(set(ordered))
 
@@ -318,7 +319,7 @@ def test_tanh_by_hand():
     expected = np.tanh(x.astype(float)).astype(ml_dtypes.bfloat16)
     assert np.array_equal(aie.tanh(x).view(np.uint16), expected.view(np.uint16))
     assert np.isnan(aie.tanh(np.float32([np.nan])).astype(np.float32))[0]
-    assert decode(FP32, 0x40800000).value == exact.nonlinear.TANH_IS_ONE
+    assert decode(FP32, 0x40800000).value == TANH_IS_ONE
 
 
 # Add/compare, sparsity, cascade: by both tiers, and by hand.
