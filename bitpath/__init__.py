@@ -1,6 +1,6 @@
 """Bit-exact models of AI matrix engines: ``bitpath.golden`` in numpy, ``bitpath.rtl`` in Amaranth.
 
-`matmul`, `explain` and `compare` take each machine and format by name. ``import bitpath`` loads no other package; each name of
+`matmul`, `quantize`, `explain` and `compare` take each machine and format by name. ``import bitpath`` loads no other package; each name of
 this module is loaded at its first use.
 """
 
@@ -11,12 +11,15 @@ if TYPE_CHECKING:
     from bitpath.golden.comparison import compare
     from bitpath.golden.explain_output import explain
     from bitpath.golden.matmul import matmul
+    from bitpath.golden.quantize import dequantize, quantize
 
-__all__ = ["__version__", "compare", "explain", "matmul"]
+__all__ = ["__version__", "compare", "dequantize", "explain", "matmul", "quantize"]
 _MODULES = {
     "compare": "bitpath.golden.comparison",
+    "dequantize": "bitpath.golden.quantize",
     "explain": "bitpath.golden.explain_output",
     "matmul": "bitpath.golden.matmul",
+    "quantize": "bitpath.golden.quantize",
 }
 
 

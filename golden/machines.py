@@ -5,6 +5,7 @@ A format name belongs to one machine, so that it says alone which machine comput
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,17 +16,37 @@ from bitpath.golden.aie_ml_v2.declarations.modes import INTEGER_MODES
 from bitpath.golden.aie_ml_v2.matmul import cycles as aie_ml_v2_cycles
 from bitpath.golden.aie_ml_v2.matmul import explain as aie_ml_v2_explain
 from bitpath.golden.aie_ml_v2.matmul.matmul import FORMATS as AIE_ML_V2_FORMATS
+from bitpath.golden.aie_ml_v2.matmul.matmul import dequantize_rows, quantize_rows
 from bitpath.golden.arrays.arguments import check_choice
 from bitpath.golden.explain.explanation import Explanation
+from bitpath.golden.formats.catalogue import MX_FORMATS
 from bitpath.golden.formats.sources import Preset, Rate
+from bitpath.golden.tensix.convert import mx as tensix_mx
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
 from bitpath.golden.tensix.declarations.formats import Fidelity
+from bitpath.golden.tensix.declarations.quasar import MX_FORMATS as QUASAR_FORMATS
 from bitpath.golden.tensix.matmul import cycles as tensix_cycles
 from bitpath.golden.tensix.matmul import explain as tensix_explain
+from bitpath.golden.tensix.matmul import host
 from bitpath.golden.tensix.matmul.host import FORMATS as TENSIX_FORMATS
 from bitpath.golden.trainium3.declarations import quad_mx
 from bitpath.golden.trainium3.matmul import explain as trainium3_explain
+from bitpath.golden.trainium3.matmul.matmul import dequantize_columns, quantize_columns
 from bitpath.golden.trainium3.vector import rates as trainium3_rates
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """The conversion of one format.
+
+    Attributes
+    ----------
+    quantize : converts float32 rows [R, K], with further options, to what the machine's own functions give.
+    dequantize : returns its numbers, float32 [R, K]: (data, (R, K)), with numerics where the machine has them.
+    """
+
+    quantize: Callable[..., Any]
+    dequantize: Callable[..., np.ndarray]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +60,7 @@ class Machine:
     formats : format names, each with the arguments of `matmul` that it stands for.
     explain : explains one output of `matmul`: (a, b, output, step, **arguments).
     integers : names of the formats whose operands are integers; all others take float32.
+    conversions : the conversion of each format of blocks or floats by its name; more than those of `matmul` on tensix.
     presets : numerics by name, the default one first.
     rates : returns the machine's rates, declared and computed.
     """
@@ -48,6 +70,7 @@ class Machine:
     explain: Callable[..., Explanation]
     formats: Mapping[str, Mapping[str, Any]]
     integers: frozenset[str]
+    conversions: Mapping[str, Conversion]
     presets: Mapping[str, Preset]
     rates: Callable[[], Sequence[Rate]]
 
@@ -63,6 +86,9 @@ TRAINIUM3 = Machine(
         "mxfp4": {"a_format": "mxfp8_e4m3", "b_format": "mxfp4"},
     },
     integers=frozenset(),
+    conversions={
+        name: Conversion(partial(quantize_columns, format_name=name), dequantize_columns) for name in MX_FORMATS
+    },
     presets=quad_mx.PRESETS,
     rates=trainium3_rates.rates_table,
 )
@@ -76,6 +102,18 @@ TENSIX = Machine(
         for fidelity in Fidelity
     },
     integers=frozenset(f"int8_{fidelity.value.lower()}" for fidelity in Fidelity),
+    conversions={
+        f"{element}_{fidelity.value.lower()}": Conversion(
+            partial(host.quantize_rows, fmt=element), partial(host.dequantize_rows, fmt=element)
+        )
+        for element in TENSIX_FORMATS
+        if element != "int8"
+        for fidelity in Fidelity
+    }
+    | {
+        name: Conversion(partial(tensix_mx.quantize_rows, fmt=name), partial(tensix_mx.dequantize_rows, fmt=name))
+        for name in QUASAR_FORMATS
+    },
     presets=tensix_numerics.PRESETS,
     rates=tensix_cycles.rates_table,
 )
@@ -85,10 +123,31 @@ AIE_ML_V2 = Machine(
     explain=aie_ml_v2_explain.explain_output,
     formats={name: {"fmt": name} for name in AIE_ML_V2_FORMATS},
     integers=frozenset(INTEGER_MODES),
+    conversions={
+        name: Conversion(partial(quantize_rows, fmt=name), dequantize_rows)
+        for name in AIE_ML_V2_FORMATS
+        if name not in INTEGER_MODES
+    },
     presets=aie_ml_v2_numerics.PRESETS,
     rates=aie_ml_v2_cycles.rates_table,
 )
 MACHINES = {each.name: each for each in (TRAINIUM3, TENSIX, AIE_ML_V2)}
+
+
+def find_conversion(machine: str | None, format_name: str) -> tuple[Machine, Conversion]:
+    """Return the machine of that name, or for None the one whose format it is, and the format's conversion.
+
+    Raises
+    ------
+    TypeError, ValueError : another machine; a format of integers; a format that the machine, or every machine, lacks.
+    """
+    if machine is not None:
+        check_choice("machine", machine, MACHINES)
+    records = [each for each in MACHINES.values() if machine in (None, each.name)]
+    known = [name for each in records for name in each.conversions]
+    check_choice("format" if machine is None else f"format of {machine}", format_name, known)
+    record = next(each for each in records if format_name in each.conversions)
+    return record, record.conversions[format_name]
 
 
 def find_machine(machine: str | None, format_name: str) -> Machine:

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.convert.floats import f32_to_bf16, f32_to_fp8, f32_to_fp16
-from bitpath.golden.aie_ml_v2.convert.mx import to_mx
+from bitpath.golden.aie_ml_v2.convert.mx import from_mx, to_mx
 from bitpath.golden.aie_ml_v2.declarations.codes import BLOCK_FORMATS, SPARSE_GROUP, SPARSE_KEPT, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, FLOAT8_FORMATS, INTEGER_MODES, Mode, Shape
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
@@ -23,6 +23,7 @@ from bitpath.golden.aie_ml_v2.operands.arguments import numerics_or_default
 from bitpath.golden.aie_ml_v2.operands.layout import MxBlocks
 from bitpath.golden.arrays.arguments import (
     check_choice,
+    check_matrix,
     check_product,
     check_shape,
     checked,
@@ -269,6 +270,39 @@ def _convert(tiles: np.ndarray, fmt: str, rounding: RoundingCode, numerics: AieN
             BLOCK_FORMATS[fmt], *(np.concatenate([getattr(each, name) for each in blocks]) for name in fields)
         )
     return np.concatenate([_narrowed(part, FLOAT_FORMATS[fmt], rounding) for part in parts])
+
+
+@checked
+def quantize_rows(
+    x: np.ndarray,
+    fmt: str,
+    *,
+    rounding: RoundingCode | int = RoundingCode.CONV_EVEN,
+    numerics: AieNumerics | None = None,
+) -> np.ndarray | MxBlocks:
+    """Convert rows [R, K] as `matmul` does: floats of a format, or blocks, of K padded with zeros to whole ones.
+
+    Raises
+    ------
+    TypeError, ValueError : as `matmul_program`; a format of integers.
+    """
+    check_choice("fmt", fmt, (*BLOCK_FORMATS, *FLOAT_FORMATS))
+    check_matrix("x", x)
+    code = member("rounding", rounding, RoundingCode)
+    if fmt in FLOAT_FORMATS:
+        return _narrowed(x, FLOAT_FORMATS[fmt], code)
+    padded = np.pad(x, ((0, 0), (0, -x.shape[1] % BLOCK_FORMATS[fmt].elements)))
+    return to_mx(padded, fmt, rounding=code, numerics=numerics)
+
+
+@checked
+def dequantize_rows(
+    data: np.ndarray | MxBlocks, shape: tuple[int, int], *, numerics: AieNumerics | None = None
+) -> np.ndarray:
+    """Return the numbers [R, K] of `quantize_rows`, float32."""
+    if isinstance(data, MxBlocks):
+        return from_mx(data, numerics=numerics)[:, : shape[1]]
+    return data.astype(np.float32)
 
 
 def _narrowed(tiles: np.ndarray, target: FloatFormat, rounding: RoundingCode) -> np.ndarray:

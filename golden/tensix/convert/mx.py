@@ -15,7 +15,7 @@ from enum import Enum
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_choice, checked, integer, member
+from bitpath.golden.arrays.arguments import check_array, check_choice, check_matrix, checked, integer, member
 from bitpath.golden.arrays.codec import decode_array, encode_array
 from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.scalar.codec import Overflow
@@ -104,6 +104,23 @@ def mx_unpack(l1: np.ndarray, fmt: str, *, count: int = 1024) -> np.ndarray:
     values = np.ldexp(numbers.reshape(-1, MX_BLOCK), scales[:, np.newaxis].astype(np.int64) - SCALE_BIAS)
     values[scales == NAN_SCALE] = np.nan
     return encode_array(BF16, values.reshape(-1)).astype(np.uint32) << 3
+
+
+@checked
+def quantize_rows(
+    x: np.ndarray, fmt: str, *, scale_rule: str | MxScaleRule = "floor", exp_rnd: bool = False
+) -> np.ndarray:
+    """Return `mx_pack` of rows [R, K], each padded with zeros to blocks of 32."""
+    check_matrix("x", x)
+    return mx_pack(np.pad(x, ((0, 0), (0, -x.shape[1] % MX_BLOCK))), fmt, scale_rule=scale_rule, exp_rnd=exp_rnd)
+
+
+@checked
+def dequantize_rows(l1: np.ndarray, shape: tuple[int, int], fmt: str) -> np.ndarray:
+    """Return the numbers [R, K] of the words that `mx_unpack` gives, float32."""
+    columns = shape[1] + -shape[1] % MX_BLOCK
+    codes = mx_unpack(l1, fmt, count=shape[0] * columns) << 13
+    return codes.view(np.float32).reshape(shape[0], -1)[:, : shape[1]]
 
 
 def _scales(blocks: np.ndarray, fmt: MxFormat, rule: MxScaleRule, exp_rnd: bool) -> np.ndarray:

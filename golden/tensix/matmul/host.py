@@ -136,6 +136,33 @@ def _exponents(fmt: MatmulFormat) -> int:
     return TILE_ROWS if fmt.stored in BLOCK_FLOATS else 0
 
 
+@checked
+def quantize_rows(
+    x: np.ndarray, fmt: str, *, numerics: TensixNumerics | None = None, chip: Chip | str | None = None
+) -> np.ndarray:
+    """Return rows [R, K] in L1, each padded with zeros to face rows of 16 datums, as `matmul` converts its operands.
+
+    Parameters and errors are those of `tile_image`, but for the shape.
+    """
+    integers, no_nan = operand_rule(check_choice("fmt", fmt, FORMATS))
+    check_matrix("x", x, integers, no_nan=no_nan)
+    return l1_bytes(np.pad(x, ((0, 0), (0, -x.shape[1] % FACE))), fmt, numerics_or_default(numerics, chip))
+
+
+@checked
+def dequantize_rows(
+    l1: np.ndarray, shape: tuple[int, int], fmt: str, *, numerics: TensixNumerics | None = None
+) -> np.ndarray:
+    """Return the numbers [R, K] that the Matrix unit reads from `quantize_rows`, float32; a denormal is zero."""
+    own, columns = FORMATS[check_choice("fmt", fmt, FORMATS)], shape[1] + -shape[1] % FACE
+    words = unpack(l1, own.stored, own.register, count=shape[0] * columns, numerics=numerics)
+    sign, exponent, fraction = words >> 18 << 31, words >> 10 & 0xFF, words & 0x3FF
+    # FP16's exponents of 5 bits have no infinity.
+    exponent = np.where(exponent, exponent + (FP32.bias - FP16.bias) * (own.style is Style.FP16), 0)
+    codes = sign | exponent << 23 | np.where(exponent, fraction, 0) << 13
+    return codes.astype(np.uint32).view(np.float32).reshape(shape[0], -1)[:, : shape[1]]
+
+
 def dst_values(dst: np.ndarray, style: Style, dst32: bool) -> np.ndarray:
     """Return Dst words as numbers, float32 or (INT8) int32; FP16's top binade is numbers too."""
     if style is Style.INT8:

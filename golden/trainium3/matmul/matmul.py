@@ -14,6 +14,7 @@ from bitpath.golden.arrays.arguments import (
     check_array,
     check_choice,
     check_length,
+    check_matrix,
     check_product,
     check_shape,
     checked,
@@ -33,8 +34,8 @@ from bitpath.golden.trainium3.declarations.quad_mx import (
 from bitpath.golden.trainium3.matmul.instruction import check_numerics
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import nc_matmul_mx
 from bitpath.golden.trainium3.operands import fp32
-from bitpath.golden.trainium3.operands.layout import KOrder, to_partitions
-from bitpath.golden.trainium3.operands.quantize_mx import ScaleRuleName, quantize_offline
+from bitpath.golden.trainium3.operands.layout import KOrder, from_partitions, to_partitions
+from bitpath.golden.trainium3.operands.quantize_mx import ScaleRuleName, dequantize, quantize_offline
 
 FIRST_OVERWRITE, LAST = AccumulateFlag.FIRST_OVERWRITE, AccumulateFlag.LAST
 K_TILE = X4 * PARTITIONS
@@ -208,6 +209,30 @@ def quantize_tile(
     dtype = DTYPES[MX_FORMATS[check_choice("format_name", format_name, MX_FORMATS)].element]
     data, scale = quantize_offline(tile.reshape(tile.shape[0], -1), dtype, scale_rule=scale_rule)
     return data.reshape(tile.shape), scale
+
+
+@checked
+def quantize_columns(
+    x: np.ndarray, format_name: str, *, scale_rule: ScaleRuleName = "ocp"
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Quantise rows [R, K] as `matmul` does: for each tile of K, elements [P, R, 4] and scales [P/8, R].
+
+    Raises
+    ------
+    TypeError, ValueError : as `matmul_program`.
+    """
+    element = MX_FORMATS[check_choice("format_name", format_name, MX_FORMATS)].element
+    check_matrix("x", x, no_nan=_no_nan(element))
+    return _quantized(x.T, format_name, scale_rule, "interleaved")
+
+
+@checked
+def dequantize_columns(tiles: Sequence[tuple[np.ndarray, np.ndarray]], shape: tuple[int, int]) -> np.ndarray:
+    """Return the numbers [R, K] of `quantize_columns`, which float32 holds exactly."""
+    columns = [
+        from_partitions(dequantize(data.reshape(len(data), -1), scale).reshape(data.shape)) for data, scale in tiles
+    ]
+    return np.ascontiguousarray(np.concatenate(columns)[: shape[1]].T.astype(np.float32))
 
 
 @checked
