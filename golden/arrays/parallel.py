@@ -152,7 +152,7 @@ def streamed(multiply: Multiply, rows: int, most: int, progress: Progress | None
 
 
 def _within(part: slice, rows: int, progress: Progress | None) -> Progress | None:
-    """Progress of one block."""
+    """Return the progress function of one block, or None."""
     if progress is None:
         return None
     return lambda done, total: progress(part.start + (part.stop - part.start) * done // total, rows)

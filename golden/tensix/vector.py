@@ -325,7 +325,7 @@ RANDOM_MASK = (1 << RANDOM_BITS) - 1
 
 
 class StochasticRounding(Enum):
-    """Roundings of SFP_STOCH_RND."""
+    """Rounding modes that SFP_STOCH_RND has."""
 
     NEAREST = "nearest"
     STOCHASTIC = "stochastic"
@@ -365,7 +365,7 @@ def sfp_stoch_rnd(
     numerics: TensixNumerics | None = None,
     chip: Chip | str | None = None,
 ) -> np.ndarray:
-    """Round lanes.
+    """Round lanes as SFP_STOCH_RND does.
 
     Parameters
     ----------

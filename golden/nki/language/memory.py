@@ -87,7 +87,7 @@ def full(
 
 
 def fill(tensor: NkiTensor, value: Any) -> None:
-    """Set all elements; HBM gets them from a tile in SBUF."""
+    """Set all elements of a tensor; HBM gets them from a tile in SBUF."""
     if tensor.on_chip:
         isa.memset(tensor, value)
         return
@@ -132,7 +132,7 @@ def shared_identity_matrix(n: int, dtype: Any = "uint8", dst: NkiTensor | None =
 
 
 def device_print(print_prefix: str, tensor: NkiTensor) -> None:
-    """Print a tensor's elements."""
+    """Print a prefix, then the elements of a tensor."""
     print(print_prefix, load(present_core(), tensor))
 
 

@@ -145,7 +145,7 @@ class Run:
 
 
 class Kernel:
-    """A function below ``@nki.jit``. A call runs it, ``kernel[2]`` on two cores; within a kernel it is a plain call."""
+    """A function that ``@nki.jit`` decorates. A call runs it, ``kernel[2]`` on two cores; in a kernel it is plain."""
 
     def __init__(self, function: Callable, cores: int | None = None):
         self.function, self.cores = function, cores

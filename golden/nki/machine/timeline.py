@@ -103,7 +103,7 @@ DMA_BYTES_PER_CYCLE = 27.5
 
 @dataclass(frozen=True)
 class CycleRules:
-    """A preset.
+    """A preset of rules for the cycles of instructions.
 
     Attributes
     ----------

@@ -170,7 +170,7 @@ class MemoryRegion(Enum):
 
 @dataclass(eq=False)
 class VirtualRegister:
-    """A register. Its truth is its value, so that ``while register:`` ends when it is 0.
+    """A scalar register of a kernel. Its truth is its value, so that ``while register:`` ends when it is 0.
 
     Attributes
     ----------

@@ -218,7 +218,7 @@ MOST_DIMS = 5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NkiTensor:
-    """A view. Its methods make other views and copy nothing.
+    """A view of a tensor. Its methods make other views and copy nothing.
 
     Attributes
     ----------

@@ -469,7 +469,7 @@ CLAMP_IGNORED_BITS = 13
 
 
 class Relu(NamedTuple):
-    """Fields of ReLU.
+    """Fields of ReLU, as the loops take them.
 
     Attributes
     ----------

@@ -201,7 +201,7 @@ WIDE_ROW = 2 * COLUMNS
 @checked
 @dataclass(frozen=True, kw_only=True)
 class UnpackControl:
-    """Configuration of an unpacker.
+    """Configuration of an unpacker: formats, upsampling and places.
 
     Attributes
     ----------

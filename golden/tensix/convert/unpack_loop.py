@@ -27,7 +27,7 @@ from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 
 
 class SourceWord(NamedTuple):
-    """Fields of the conversion.
+    """Fields of the unpackers' conversion.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ from bitpath.golden.tensix.declarations.encodings import CHANNELS, DIMENSIONS, P
 @checked
 @dataclass(frozen=True, kw_only=True)
 class Channel:
-    """Counters of a channel.
+    """Address counters of a channel of an unpacker or packer.
 
     Raises
     ------
@@ -69,7 +69,7 @@ class Adc:
     channel_1: Channel = Channel()
 
     def channel(self, number: int) -> Channel:
-        """Return a channel.
+        """Return the counters of a channel.
 
         Raises
         ------

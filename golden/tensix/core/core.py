@@ -309,7 +309,7 @@ UNITS: dict[str, Execute] = {
 
 
 class Order(Enum):
-    """Order of the threads."""
+    """Order in which threads execute their instructions."""
 
     ROUND_ROBIN = "round_robin"  # one instruction of each thread that may go on, in turn
     THREAD_FIRST = "thread_first"  # each thread until it waits, thread 0 first

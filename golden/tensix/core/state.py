@@ -219,7 +219,7 @@ class DstRegister:
 
 
 class SourceBanks:
-    """Registers of one source.
+    """Registers of one source, with their owners.
 
     Attributes
     ----------
@@ -375,7 +375,7 @@ class State:
 
 
 def src_a_format(state: State, thread: int) -> Format:
-    """Return SrcA's format.
+    """Return the format of SrcA's words.
 
     Raises
     ------

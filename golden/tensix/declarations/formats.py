@@ -12,7 +12,7 @@ from enum import Enum, IntEnum
 
 
 class Chip(Enum):
-    """Tenstorrent's chips by generation."""
+    """Tenstorrent's chips, one for each generation."""
 
     WORMHOLE = "wormhole"
     BLACKHOLE = "blackhole"

@@ -65,7 +65,7 @@ def encode(name: str, *, chip: Chip | str = Chip.WORMHOLE, **fields: int) -> int
 
 
 def word_of(name: str, fields: dict[str, int], chip: Chip) -> int:
-    """Return the word of an instruction whose fields are in a dictionary; `encode` lists the errors."""
+    """Return the word of an instruction whose fields are in a dictionary; `encode` lists the errors that it raises."""
     if name in OTHERS[chip].values():
         raise ValueError(f"name must be a modelled instruction, not {name} of {chip.value}")
     encoding = BY_NAME[chip][check_choice("name", name, BY_NAME[chip])]

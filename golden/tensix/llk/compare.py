@@ -54,7 +54,7 @@ UNARY = tuple(op for op in Op if op not in BINARY)
 
 @dataclass(frozen=True)
 class Alternative:
-    """A departure.
+    """A known departure of a device from golden.
 
     Attributes
     ----------

@@ -320,7 +320,8 @@ def _packer_options(case: Case, device: Device) -> dict[str, Any]:
 
 
 def edge_masks(case: Case) -> np.ndarray | None:
-    """Return the packer's masks of a tile's rows, the case's or those that leave a reduction's datums; None leaves all."""
+    """Return the packer's masks of a tile's rows, the case's or those that leave a reduction's datums; None keeps every
+    datum."""
     if case.op is not Op.REDUCE:
         return None if case.edge_mask is None else np.array(case.edge_mask, np.uint16)
     masks = np.zeros((4, FACE), np.uint16)

@@ -23,7 +23,7 @@ from bitpath.golden.trainium3.memory.access_pattern import AccessPattern, HbmPat
 
 
 class Memory:
-    """Rows of bytes; a row is a partition, or all of HBM. Words are little-endian."""
+    """Rows of bytes; a row is a partition, or all of HBM. The words are little-endian."""
 
     def __init__(self, name: str, rows: int, row_bytes: int):
         self.name, self.row_bytes = name, row_bytes

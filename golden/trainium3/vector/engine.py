@@ -173,7 +173,7 @@ def start_of(
     accumulators: np.ndarray | None,
     load: tuple[str, float | np.ndarray | None] = ("reduce_init", None),
 ) -> np.ndarray | None:
-    """Return the registers onto which a row is reduced, float32 [P, 1]; None with "idle".
+    """Return the registers onto which a row is reduced, float32 [P, 1], or None with "idle".
 
     Parameters
     ----------
