@@ -177,7 +177,7 @@ class Exp2Lane(wiring.Component):
 
 
 class TanhLane(wiring.Component):
-    """Combinational tanh, correctly rounded.
+    """Combinational tanh that is correctly rounded.
 
     Members
     -------

@@ -59,7 +59,7 @@ class Flag(enum.Enum, shape=3):
 
 
 class Choice(enum.Enum, shape=3):
-    """A lane's value."""
+    """Choice of a lane's value."""
 
     SUM = 0
     POSITIVE_SUM = 1  # 0 where a < b
@@ -219,7 +219,7 @@ def spread(bits: Value) -> Value:
 
 
 class AluOrder(wiring.Component):
-    """Combinational order. Each byte of a lane holds the lane's bit.
+    """Combinational order of two groups. Each byte of a lane holds the lane's bit.
 
     Members
     -------

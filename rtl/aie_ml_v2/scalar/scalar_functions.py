@@ -126,7 +126,7 @@ class Digit(wiring.Component):
 
 
 class FunctionCode(enum.Enum, shape=2):
-    """Codes of the functions."""
+    """Codes of the scalar functions, as commands hold them."""
 
     INV = 0
     SQRT = 1

@@ -142,7 +142,8 @@ def access_layout(config: DataMemoryConfig) -> data.StructLayout:
 
 
 class AccessDecode(wiring.Component):
-    """Combinational. Low address bits of an access that is not aligned, and bits beyond the memory, are left out.
+    """It is combinational, with latency 0. Low address bits of an access that is not aligned, and bits beyond the
+    memory, are left out.
 
     Parameters
     ----------

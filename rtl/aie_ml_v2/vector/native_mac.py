@@ -193,7 +193,7 @@ HALF_BLOCK_BITS = DEPTH * MX9.width
 
 
 class LaneRoute(wiring.Component):
-    """A lane's operands.
+    """Operands of a lane from the registers.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ from bitpath.rtl.tensix.unpack.layouts import ROW_BITS
 
 
 class FirstThread(wiring.Component):
-    """Thread 0 has priority. A thread that was chosen and waits stays chosen while it asks.
+    """Chooses a thread; thread 0 has priority. A thread that was chosen and waits stays chosen while it asks.
 
     Members
     -------

@@ -45,7 +45,7 @@ class MatrixUnitConfig(UnitConfig, unit="matrix_unit"):
 
 @dataclass(frozen=True, kw_only=True)
 class MoverConfig:
-    """Configuration of the mover.
+    """Configuration of the mover and its conversions.
 
     Attributes
     ----------

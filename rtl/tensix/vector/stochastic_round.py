@@ -114,8 +114,9 @@ LARGEST_EXPONENT = FP32.bias + WIDE_BITS
 
 
 class StochasticRound(wiring.Component):
-    """A lane's result. An FP32 exponent of 0 gives +0, one of 255 the infinity of its sign; integers are sign and magnitude,
-    saturate, and have no negative zero; the unsigned take the magnitude. It is combinational, with latency 0.
+    """It computes a lane's result. An FP32 exponent of 0 gives +0, one of 255 the infinity of its sign; integers are
+    sign and magnitude, saturate, and have no negative zero; the unsigned take the magnitude. It is combinational, with
+    latency 0.
 
     Parameters
     ----------

@@ -133,7 +133,7 @@ def core_control(config: RowConfig) -> dict[str, object]:
 
 
 class CoreEdge(wiring.Component):
-    """Combinational.
+    """It is combinational, with latency 0.
 
     Parameters
     ----------

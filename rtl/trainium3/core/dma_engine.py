@@ -22,7 +22,7 @@ def queues_config(config: DmaEngineConfig) -> DmaQueuesConfig:
 
 
 class DmaEngine(wiring.Component):
-    """Descriptors wait in queues. Priorities, classes and turns choose one, and the mover takes it::
+    """Descriptors wait in the queues. Priorities, classes and turns choose one, and the mover takes it::
 
         i[q] -> queue -> grant -> mover -> reads and writes
 

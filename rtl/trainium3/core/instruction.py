@@ -26,7 +26,7 @@ from bitpath.rtl.trainium3.vector.quantize_mx import MxControl
 
 
 class Engine(enum.Enum, shape=2):
-    """Engine of an instruction."""
+    """Engine that executes an instruction."""
 
     TENSOR = 0
     VECTOR = 1

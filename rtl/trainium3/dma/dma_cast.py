@@ -266,7 +266,7 @@ WIDTHS = (8, 16, 32)
 
 
 class Pair(data.Struct):
-    """Dtypes of a beat."""
+    """Dtypes of a beat's elements."""
 
     source: Dtype
     destination: Dtype

@@ -51,7 +51,7 @@ class Activation2Config:
 
 
 class Operations(enum.Enum, shape=3):
-    """The pair (op0, op1)."""
+    """The pair (op0, op1) of Activation2."""
 
     BYPASS = 0
     MULTIPLY = 1  # x * imm0
@@ -92,7 +92,7 @@ class ReduceCommand(enum.Enum, shape=2):
 
 
 class Control(data.Struct):
-    """An instruction's fields; ``reverse`` puts the immediate left of a subtraction."""
+    """The fields of an instruction; ``reverse`` puts the immediate left of a subtraction."""
 
     operations: Operations
     function: Function

@@ -161,7 +161,7 @@ LANES = (32, 32, 16, 16)
 
 
 class CopyLanes(wiring.Component):
-    """Copies rows, a group of w elements a cycle; `CopyWidth` gives w.
+    """Copies rows, a group of w elements a cycle, which `CopyWidth` gives.
 
     A row of n elements takes ``max(interval, ceil(n / w))`` cycles from its command to the next one's, unless a word is
     late or a result waits. Its first group follows the command by a cycle. A word out follows its last group by

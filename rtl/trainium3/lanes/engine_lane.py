@@ -86,14 +86,15 @@ class Operator(enum.Enum, shape=5):
 
 
 class Step(data.Struct):
-    """An operation; ``reverse`` exchanges x and y."""
+    """An operation on x and y; ``reverse`` exchanges x and y."""
 
     op: Operator
     reverse: 1
 
 
 class EngineControl(data.Struct):
-    """An instruction's fields. The first operator tells whether it is on bits; the second is of the same kind, or a bypass.
+    """The fields of an instruction. The first operator tells whether it is on bits; the second is of the same kind, or
+    a bypass.
 
     tensor_tensor is a step of two values and a bypass; tensor_scalar has scalars in both steps.
     """

@@ -57,7 +57,7 @@ def walk_command(config: WalkConfig) -> data.StructLayout:
 
 
 def walk_address(config: WalkConfig) -> data.StructLayout:
-    """Layout of an address; ``last`` marks the pattern's last one."""
+    """Layout of an address beat; ``last`` marks the pattern's last one."""
     return data.StructLayout({"byte": config.address_bits, "last": 1} | _tag(config))
 
 
@@ -66,7 +66,8 @@ def _tag(config: WalkConfig) -> dict[str, int]:
 
 
 class AccessWalker(wiring.Component):
-    """Walks access patterns. A pattern that leaves 0 to ``limit`` - 1 gives no address and sets ``fault``.
+    """Walks access patterns, an address a cycle. A pattern that leaves 0 to ``limit`` - 1 gives no address and sets
+    ``fault``.
 
     Latency: the first address comes two cycles after its command. Throughput: one address a cycle; the next pattern follows
     without a gap, also behind one of a single element. A stall of ``o`` holds the walk.

@@ -339,7 +339,8 @@ class HiddenCast(wiring.Component):
 
 
 class RmsNormQuantLane(wiring.Component):
-    """Memory and datapath of one row; the sequencer's ``control`` drives all lanes alike. Elements become BF16 first::
+    """Memory and datapath of one row; the sequencer's ``control`` drives all lanes alike. Elements are rounded to BF16
+    first::
 
         hidden -+-> square sum -------------> statistics: 1 / RMS, scale, 1 / scale
            |                                    |
