@@ -56,7 +56,7 @@ SCHEDULING: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Cluster:
-    """Workers of a campaign.
+    """Workers that run a campaign.
 
     Attributes
     ----------

@@ -204,7 +204,8 @@ def _of_decode(_: Any) -> Choices:
 
 
 def _of_lane(_: Any) -> Choices:
-    """Return the formats of an element of AIE-ML v2's lane: 8 bits at bit 0, 16 bits at bit 8; MX9's codes are integers."""
+    """Return the formats of an element of AIE-ML v2's lane: 8 bits at bit 0, 16 bits at bit 8; the codes of MX9 are
+    integers."""
     each = range(1 << FORMAT_BITS)
     modes: dict[Any, list[tuple[Format, int]]] = {
         MacMode.FLOAT8: [(fmt, 0) for fmt in FLOAT8_FORMATS],

@@ -234,7 +234,7 @@ class _Integers:
 
 
 class _Blocks:
-    """Layers of MX9."""
+    """Comparison of layers of MX9."""
 
     shown = FP32
     peak = MX9_MODE.macs_per_cycle

@@ -113,7 +113,7 @@ SWITCHES = ("shaping", "qos")
 
 
 def engine_for(simulator: str) -> CoreUnits:
-    """The units; ValueError for a simulator that would take days."""
+    """The units of the flow; ValueError for a simulator that would take days."""
     if simulator != "verilator":
         raise ValueError(f"the flow core runs the machine's array, on verilator alone, not on {simulator}")
     return CoreUnits()

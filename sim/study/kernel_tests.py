@@ -62,7 +62,7 @@ class StoredCase:
     l1_before: np.ndarray | None
 
     def expected(self) -> bytes:
-        """Return golden's result; ValueError names the case's file."""
+        """Return the result of golden; ValueError names the case's file."""
         return self._run(llk.expected).l1.tobytes()
 
     def compare(self, device_l1: np.ndarray) -> llk.Report:

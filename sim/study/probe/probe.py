@@ -63,7 +63,7 @@ RESULT = "result"
 
 @dataclass(frozen=True)
 class Probe:
-    """Dots of a machine.
+    """Dot products that probe a machine.
 
     Attributes
     ----------
