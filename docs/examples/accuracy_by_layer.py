@@ -1,4 +1,4 @@
-"""What a transformer loses on each machine, layer by layer: all-MiniLM-L6-v2 over the opening of Moby-Dick.
+"""Errors of a transformer on each machine, layer by layer: all-MiniLM-L6-v2 over the opening of Moby-Dick.
 
 ``python docs/examples/accuracy_by_layer.py [FORMAT ...]`` prints the SQNR of each linear layer's output in dB, against
 the model in float64. Each column is a model whose 36 linear layers all compute in that format, so that errors of
