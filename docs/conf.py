@@ -1,4 +1,4 @@
-"""Configuration of the pages."""
+"""Sphinx's configuration of the pages."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ from sphinx.util.typing import stringify_annotation
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from parts import datapaths, docstrings, tables, transcripts  # noqa: E402 (the folder of this file has to be on the path)
+from parts import api, datapaths, docstrings, tables, transcripts  # noqa: E402 (this file's folder must be on the path)
 
 PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"]
 project = "bitpath"
@@ -25,7 +25,7 @@ author = "the bitpath contributors"
 copyright = "2026, the bitpath contributors"  # noqa: A001 (Sphinx names it)
 release = PROJECT["version"]
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
-# The tutorials are notebooks. They run each time the pages are built, and a cell that fails stops the build.
+# The tutorials are notebooks, which run each time the pages are built, and a cell that fails stops the build.
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 600
@@ -66,7 +66,7 @@ def fill_in(_app: Sphinx, page: str, source: list[str]) -> None:
 
 
 def shorten(_app: Sphinx, *arguments: Any) -> tuple[str | None, str | None]:
-    """Write ArrayLike in a signature instead of the union that it stands for."""
+    """Write ArrayLike in a signature instead of its union of types."""
     signature, result = arguments[-2:]
     for long, short in LONG_TYPES.items():
         signature = signature and signature.replace(long, short)
@@ -83,6 +83,7 @@ def setup(app: Sphinx) -> None:
     """Connect these functions to Sphinx."""
     if datapaths.PICTURE.read_text() != datapaths.picture():
         LOGGER.warning("images/datapaths.svg is stale; run python -m parts.datapaths in docs")
+    api.write(HERE / "api/golden")
     app.connect("source-read", fill_in)
     app.connect("autodoc-process-signature", shorten)
     app.connect("autodoc-process-docstring", rewrite)

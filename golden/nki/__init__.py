@@ -1,8 +1,10 @@
 """NKI kernels on golden: the vendor's names, each instruction computed bit for bit, with errors, cycles and standing.
 
-with nki.installed():
-    import my_kernels
-run = nki.run(my_kernels.kernel, x, w)
+::
+
+    with nki.installed():
+        import my_kernels
+    run = nki.run(my_kernels.kernel, x, w)
 """
 
 from bitpath.golden.nki.declarations.errors import NkiValidationError, NkiWarning
