@@ -2,7 +2,7 @@
 
 from bitpath.verif.aie_ml_v2.convert import sweeps as aie_ml_v2_convert
 from bitpath.verif.aie_ml_v2.mac import volume as mac
-from bitpath.verif.common.fp32 import sweeps as fp32
+from bitpath.verif.common.fp32 import functions as fp32
 from bitpath.verif.kit.volume import VolumeTask
 from bitpath.verif.tensix.dot import volume as tensix_dot
 from bitpath.verif.tensix.pack import pack

@@ -1,4 +1,4 @@
-"""Operands of the FP32 functions of one number: boundaries of the format, of the function, and of rounding.
+"""Operands of the FP32 functions of one number: boundaries of the format, of the function, and of rounding; and every significand.
 
 A result that is not exact has endless digits, so a tie has operands beside it and none at it. Some boundaries have none:
 
@@ -11,6 +11,7 @@ A result that is not exact has endless digits, so a tie has operands beside it a
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from math import isqrt
 from random import Random
@@ -22,8 +23,11 @@ from bitpath.golden.scalar import fp32
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3.operands import fp32 as fast
+from bitpath.rtl.common.fp32.fp32_functions import Fp32LanesConfig
+from bitpath.verif.kit.batches import Batch, Part, Place, side_by_side
 from bitpath.verif.kit.boundaries import SIDES
 from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.volume import Generator, VolumeTask
 
 HALF_FRACTION = 1 << FP32.fraction_bits - 1
 FRACTIONS = (
@@ -281,3 +285,45 @@ def rounding_edges(function: Function, rng: Random, count: int) -> list[int]:
 def _number(fraction: int, exponent: int, bits: int) -> Fraction:
     """1.fraction times a power of two."""
     return (1 + Fraction(fraction, 1 << bits)) * Fraction(2) ** exponent
+
+
+FUNCTION_BLOCK = 1 << 18
+"""Operands of a function in a block."""
+BINADES = {"reciprocal": (0,), "square_root": (0, 1), "reciprocal_square_root": (0, 1)}
+"""Exponents whose significands give all bits that a function can give: of roots, an even and an odd one."""
+
+
+def significands(name: str, config: Fp32LanesConfig, rng: Generator, block: int) -> Iterator[Batch]:
+    """Consecutive operands, from the first of these binades on; every second one of a reciprocal is negative."""
+    binade, start = divmod(block * FUNCTION_BLOCK, 1 << FP32.fraction_bits)
+    codes = np.arange(start, start + FUNCTION_BLOCK) | FP32.bias + BINADES[name][binade] << FP32.fraction_bits
+    if name == "reciprocal":
+        codes |= (codes & 1) << 31
+    rows = codes.astype(np.uint32).reshape(-1, config.lanes)
+    golden = FUNCTIONS[name].vectorised
+    yield Batch(
+        name, (Part(rows),), len(rows), lambda: np.ascontiguousarray(golden(rows.view(np.float32))).view(np.uint32)
+    )
+
+
+def _codes_layout() -> dict[str, Place]:
+    return side_by_side(*((f"lane {k}", FP32.width) for k in range(Fp32LanesConfig().lanes)))
+
+
+SWEEPS = (
+    *(
+        VolumeTask(
+            name=f"sweep-{name.replace('_', '-')}",
+            machine="trainium3",
+            unit=name,
+            what=f"every significand{' at an even and an odd exponent' * (len(binades) > 1)}, {Fp32LanesConfig().lanes} in a vector",
+            config=Fp32LanesConfig,
+            block_vectors=FUNCTION_BLOCK // Fp32LanesConfig().lanes,
+            blocks=len(binades) << FP32.fraction_bits >> FUNCTION_BLOCK.bit_length() - 1,
+            batches=partial(significands, name),
+            random=False,
+            layout=_codes_layout,
+        )
+        for name, binades in BINADES.items()
+    ),
+)
