@@ -97,21 +97,21 @@ TENSIX = Machine(
     matmul=tensix.matmul,
     explain=tensix_explain.explain_output,
     formats={
-        f"{element}_{fidelity.value.lower()}": {"fmt": element, "fidelity": fidelity}
+        f"{element}_{fidelity.value.lower()}": {"format": element, "fidelity": fidelity}
         for element in TENSIX_FORMATS
         for fidelity in Fidelity
     },
     integers=frozenset(f"int8_{fidelity.value.lower()}" for fidelity in Fidelity),
     conversions={
         f"{element}_{fidelity.value.lower()}": Conversion(
-            partial(host.quantize_rows, fmt=element), partial(host.dequantize_rows, fmt=element)
+            partial(host.quantize_rows, format=element), partial(host.dequantize_rows, format=element)
         )
         for element in TENSIX_FORMATS
         if element != "int8"
         for fidelity in Fidelity
     }
     | {
-        name: Conversion(partial(tensix_mx.quantize_rows, fmt=name), partial(tensix_mx.dequantize_rows, fmt=name))
+        name: Conversion(partial(tensix_mx.quantize_rows, format=name), partial(tensix_mx.dequantize_rows, format=name))
         for name in QUASAR_FORMATS
     },
     presets=tensix_numerics.PRESETS,
@@ -121,10 +121,10 @@ AIE_ML_V2 = Machine(
     name="aie_ml_v2",
     matmul=aie_ml_v2.matmul,
     explain=aie_ml_v2_explain.explain_output,
-    formats={name: {"fmt": name} for name in AIE_ML_V2_FORMATS},
+    formats={name: {"format": name} for name in AIE_ML_V2_FORMATS},
     integers=frozenset(INTEGER_MODES),
     conversions={
-        name: Conversion(partial(quantize_rows, fmt=name), dequantize_rows)
+        name: Conversion(partial(quantize_rows, format=name), dequantize_rows)
         for name in AIE_ML_V2_FORMATS
         if name not in INTEGER_MODES
     },

@@ -1,7 +1,7 @@
 """`checked`: the arguments of a public function are checked by their annotations, before it runs."""
 
 import types
-from collections.abc import Callable, Collection, Iterable, Sequence, Sized
+from collections.abc import Callable, Collection, Container, Iterable, Sequence, Sized
 from dataclasses import fields, is_dataclass, replace
 from difflib import get_close_matches
 from enum import Enum, Flag
@@ -239,10 +239,18 @@ def checked(public: Public) -> Public:
         ]
         if not named:
             return public(*values, *args[len(values) :])
+        named = today(named, checks)
         options = {name: checks.get(name, rest)(name, value) for name, value in named.items()}
         return public(*values, *args[len(values) :], **options)
 
     return cast(Public, call)
+
+
+def today(named: dict[str, Any], parameters: Container[str]) -> dict[str, Any]:
+    """Return arguments by name, with `fmt`, the former name of `format`, by today's."""
+    if "fmt" in named and "fmt" not in parameters and "format" in parameters and "format" not in named:
+        return {"format" if name == "fmt" else name: value for name, value in named.items()}
+    return named
 
 
 def _passing(annotation: Any) -> type | None:

@@ -61,7 +61,7 @@ class Run(MatmulRun):
 
     def __init__(self, a: np.ndarray, b: np.ndarray, format_name: str, engine: AieEngineConfig, simulator: str):
         super().__init__(a, b, format_name, engine, simulator)
-        self.program = aie_ml_v2.matmul_program(a, b, fmt=formats_of(format_name), numerics=engine.unit.numerics)
+        self.program = aie_ml_v2.matmul_program(a, b, format=formats_of(format_name), numerics=engine.unit.numerics)
 
     @property
     def peak(self) -> float:

@@ -203,7 +203,7 @@ class _Integers:
         self.results, self.shifts, made = [], [], self.a
         self.scale = scale
         for weight, own in scaled:
-            total = matmul(made, weight, fmt=mode, sparse=sparse)
+            total = matmul(made, weight, format=mode, sparse=sparse)
             shift = max(0, int(np.abs(total).max()).bit_length() - (bits - 1))
             made = srs(total, shift, acc_bits=self.mode.lane_bits, out_bits=bits, **STORED).astype(np.int64)
             self.shifts.append(shift)
@@ -250,7 +250,7 @@ class _Blocks:
         """Return the result of single operations."""
         made: Any = self.a
         for weight in self.weights:
-            blocks = to_mx(matmul(made, weight, fmt=MX9.name), MX9)
+            blocks = to_mx(matmul(made, weight, format=MX9.name), MX9)
             made = from_mx(blocks)
         return blocks
 

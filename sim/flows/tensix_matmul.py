@@ -26,7 +26,7 @@ FORMATS = ("bf16_hifi4", "bf16_lofi", "bfp8_hifi2")
 
 SIZES = ("rows", "cols", "chip")
 """Options of `engine_for`."""
-ELEMENTS = dict.fromkeys(each["fmt"] for each in TENSIX.formats.values())
+ELEMENTS = dict.fromkeys(each["format"] for each in TENSIX.formats.values())
 WHOLE_INT8 = ("int8", "int8_descaled")
 """INT8 in all four phases, whose sums are exact; results in INT32, or in INT8 after a shift."""
 INT8_BITS = 8
@@ -60,7 +60,7 @@ def formats_of(format_name: str) -> tuple[str, Fidelity]:
         raise ValueError(
             f"format of tensix must be {FORMAT_NAMES}, not {format_name!r}{suggestion(format_name, TENSIX.formats)}"
         )
-    return TENSIX.formats[format_name]["fmt"], TENSIX.formats[format_name]["fidelity"]
+    return TENSIX.formats[format_name]["format"], TENSIX.formats[format_name]["fidelity"]
 
 
 def engine_for(
@@ -108,7 +108,7 @@ class Run(MatmulRun):
         return tensix.matmul_program(
             a,
             b,
-            fmt=self.element,
+            format=self.element,
             fidelity=self.fidelity,
             numerics=self.engine.unit.numerics,
             block=BLOCK,

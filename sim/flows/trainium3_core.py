@@ -183,7 +183,7 @@ class Run(StagedRun):
         (rtl, program), (golden, _), (timed, _) = (
             prepare_layer(
                 *self.tensors,
-                fmt=self.format_name,
+                format=self.format_name,
                 scale_rule=self.scale_rule,
                 shaping=self.switches["shaping"],
                 qos=self.switches["qos"],

@@ -334,7 +334,7 @@ def _aie_ml_v2(rng: np.random.Generator, quick: bool) -> list[Item]:
     }
 
     def product(fmt: str) -> Callable[[int], Callable[[], Any]]:
-        return lambda rows: partial(aie_ml_v2.matmul, a[:rows], b, fmt=fmt)
+        return lambda rows: partial(aie_ml_v2.matmul, a[:rows], b, format=fmt)
 
     def shape(fmt: str) -> Callable[[int], dict[str, Any]]:
         return lambda rows: {"shape": [rows, size, size], "format": fmt, "with": "conversion"}

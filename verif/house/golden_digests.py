@@ -51,9 +51,12 @@ def results():
     for fmt in TENSIX_FORMATS:
         for fidelity in ("LoFi", "HiFi4"):
             operands = matrix("a", fmt, 40, 160), matrix("b", fmt, 160, 24)
-            yield f"tensix.matmul {fmt} {fidelity}", tensix.matmul(*operands, fmt=fmt, fidelity=fidelity)
+            yield f"tensix.matmul {fmt} {fidelity}", tensix.matmul(*operands, format=fmt, fidelity=fidelity)
     for fmt in AIE_FORMATS:
-        yield f"aie_ml_v2.matmul {fmt}", aie_ml_v2.matmul(matrix("a", fmt, 40, 160), matrix("b", fmt, 160, 24), fmt=fmt)
+        yield (
+            f"aie_ml_v2.matmul {fmt}",
+            aie_ml_v2.matmul(matrix("a", fmt, 40, 160), matrix("b", fmt, 160, 24), format=fmt),
+        )
     yield "aie_ml_v2.tanh", aie_ml_v2.tanh(tile)
     yield "aie_ml_v2.exp2", aie_ml_v2.exp2(tile)
     yield "aie_ml_v2.srs", aie_ml_v2.srs(words("lanes", 64).astype(np.int32), 3, out_bits=8, rounding=12)

@@ -161,7 +161,7 @@ assert bitpath.__version__ and not {"numpy", "numba"} & set(sys.modules)
 import numpy as np
 from bitpath.golden import aie_ml_v2, tensix, trainium3
 a, b = np.full((2, 32), 1.1, np.float32), np.eye(32, 2, dtype=np.float32)
-each = trainium3.matmul(a, b), tensix.matmul(a, b, fidelity="LoFi"), aie_ml_v2.matmul(a, b, fmt="mx9")
+each = trainium3.matmul(a, b), tensix.matmul(a, b, fidelity="LoFi"), aie_ml_v2.matmul(a, b, format="mx9")
 print(*(float(product[0, 0]) for product in each))
 print(*(name for name in ("amaranth", "cocotb", "distributed", "torch") if find_spec(name)))
 """

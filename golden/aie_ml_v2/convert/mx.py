@@ -19,7 +19,7 @@ from bitpath.golden.formats.catalogue import FP32
 @checked
 def to_mx(
     x: np.ndarray,
-    fmt: MxFormat | str,
+    format: MxFormat | str,
     *,
     rounding: RoundingCode | int = RoundingCode.CONV_EVEN,
     numerics: AieNumerics | None = None,
@@ -34,7 +34,7 @@ def to_mx(
     Parameters
     ----------
     x : float32 [..., 16 * B], or [..., 8 * B].
-    fmt : "mx9", "mx6", "mx4" or "bfp16ebs8".
+    format : "mx9", "mx6", "mx4" or "bfp16ebs8".
     rounding : crRnd code. The machine's own default after reset is 0, floor, which is biased.
     numerics : None is `AIE_ML_V2`'s, for bfp16ebs8 `XDNA2_BFP16EBS8`'s.
 
@@ -42,7 +42,7 @@ def to_mx(
     ------
     TypeError, ValueError : another dtype, shape, format or code.
     """
-    fmt = mx_format(fmt)
+    fmt = mx_format(format)
     code = member("rounding", rounding, RoundingCode)
     numerics = numerics_or_default(numerics, fmt)
     check_array("x", x, np.float32)

@@ -23,6 +23,7 @@ from bitpath.golden.arrays.arguments import checked, member, one_of
 from bitpath.golden.arrays.codec import decode_array, format_of
 from bitpath.golden.arrays.fp32 import shift_round
 from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat
+from bitpath.golden.scalar.checked import today
 
 Lanes = dict[str, np.ndarray]
 """Flags by name, bool arrays of the result's lanes; a missing one is False."""
@@ -57,7 +58,7 @@ def with_lane_flags(function: Callable[..., Any], *args: Any, **options: Any) ->
         names = one_of(each.__name__ for each in _FLAGS)
         raise ValueError(f"function must be {names}, not {getattr(function, '__name__', 'another')}")
     try:
-        call = signature(function).bind(*args, **options)
+        call = signature(function).bind(*args, **today(options, signature(function).parameters))
     except TypeError as error:
         raise TypeError(f"arguments must be those of {function.__name__}: {error}") from None
     call.apply_defaults()
@@ -66,7 +67,7 @@ def with_lane_flags(function: Callable[..., Any], *args: Any, **options: Any) ->
 
 
 def _dot(result: np.ndarray, given: Given) -> Lanes:
-    numerics = numerics_or_default(given["numerics"], given["fmt"])
+    numerics = numerics_or_default(given["numerics"], given["format"])
     acc1 = None if given["zero_acc1"] else given["acc1"]
     sums = lane_sums(
         numerics,
@@ -74,7 +75,7 @@ def _dot(result: np.ndarray, given: Given) -> Lanes:
         given["b"],
         (acc1, given["negate_acc1"]),
         (given["acc2"], given["negate_acc2"]),
-        fmt=given["fmt"],
+        fmt=given["format"],
         negate=given["negate_products"],
     )
     infinite, zero = np.isinf(result), result == 0

@@ -157,7 +157,7 @@ def fused_dot(
     acc1: np.ndarray | None = None,
     acc2: np.ndarray | None = None,
     *,
-    fmt: str,
+    format: str,
     negate_products: bool = False,
     negate_acc1: bool = False,
     negate_acc2: bool = False,
@@ -172,7 +172,7 @@ def fused_dot(
         or float8_e4m3, e4m3fn, e4m3fnuz, e5m2 and e5m2fnuz, each operand by itself. For blocks, MxBlocks of `fmt` with
         one block on the last axis. Leading axes broadcast.
     acc1, acc2 : float32 [...]; None is not there.
-    fmt : "bf16", "fp16", "fp8", "mx9", "mx6", "mx4" or "bfp16ebs8".
+    format : "bf16", "fp16", "fp8", "mx9", "mx6", "mx4" or "bfp16ebs8".
     negate_products, negate_acc1, negate_acc2 : signs, turned before the sum.
     zero_acc1 : leave acc1 out, whatever it holds.
     numerics : None is `AIE_ML_V2`'s, for bfp16ebs8 `XDNA2_BFP16EBS8`'s.
@@ -185,12 +185,12 @@ def fused_dot(
     ------
     TypeError, ValueError : another format, dtype or shape.
     """
-    numerics = numerics_or_default(numerics, fmt)
-    check_choice("fmt", fmt, (*FLOAT_MODES, *BLOCK_FORMATS))
-    if fmt in FLOAT_MODES:
-        _check_floats(FLOAT_MODES[fmt], a=a, b=b)
+    numerics = numerics_or_default(numerics, format)
+    check_choice("format", format, (*FLOAT_MODES, *BLOCK_FORMATS))
+    if format in FLOAT_MODES:
+        _check_floats(FLOAT_MODES[format], a=a, b=b)
     else:
-        _check_mx(fmt, a=a, b=b)
+        _check_mx(format, a=a, b=b)
     shapes = {"a": a.shape[:-1], "b": b.shape[:-1]}
     for name, acc in (("acc1", acc1), ("acc2", acc2)):
         if acc is not None:
@@ -198,7 +198,7 @@ def fused_dot(
             shapes[name] = acc.shape
     check_broadcast(**shapes)
     accumulators = (None if zero_acc1 else acc1, negate_acc1), (acc2, negate_acc2)
-    sums = lane_sums(numerics, a, b, *accumulators, fmt=fmt, negate=negate_products)
+    sums = lane_sums(numerics, a, b, *accumulators, fmt=format, negate=negate_products)
     return sum_codes(numerics, sums).view(np.float32)
 
 
@@ -352,6 +352,6 @@ def _check_mx(fmt: str, **operands: Any) -> None:
     for name, operand in operands.items():
         check_instance(name, operand, MxBlocks)
         if operand.fmt.name != fmt:
-            raise ValueError(f"{name} must be in {fmt} with fmt {fmt!r}, not in {operand.fmt.name}")
+            raise ValueError(f"{name} must be in {fmt} with format {fmt!r}, not in {operand.fmt.name}")
         if operand.shape[-1] != 1:
             raise ValueError(f"{name} must have 1 block on its last axis, not {operand.shape[-1]}")

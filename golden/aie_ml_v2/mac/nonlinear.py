@@ -38,13 +38,13 @@ _SIGNIFICANDS = {fmt: _significands(fmt) for fmt in EXP2_FORMATS.values()}
 
 
 @checked
-def exp2(x: np.ndarray, *, fmt: str = "bf16", numerics: AieNumerics | None = None) -> np.ndarray:
+def exp2(x: np.ndarray, *, format: str = "bf16", numerics: AieNumerics | None = None) -> np.ndarray:
     """Return 2**x through the header's addition of 895.001 and the instruction.
 
     Parameters
     ----------
     x : float32 of any shape.
-    fmt : "bf16", "fp16" or "fp32", of the result.
+    format : "bf16", "fp16" or "fp32", of the result.
     numerics : numerics of the addition.
 
     Returns
@@ -58,11 +58,11 @@ def exp2(x: np.ndarray, *, fmt: str = "bf16", numerics: AieNumerics | None = Non
     """
     check_array("x", x, np.float32)
     offset = np.array(EXP2_OFFSET_CODE, np.uint32).view(np.float32)
-    return exp2_instruction(add_accumulators(x, offset, numerics=numerics), fmt=fmt)
+    return exp2_instruction(add_accumulators(x, offset, numerics=numerics), format=format)
 
 
 @checked
-def exp2_instruction(t: np.ndarray, *, fmt: str = "bf16") -> np.ndarray:
+def exp2_instruction(t: np.ndarray, *, format: str = "bf16") -> np.ndarray:
     """Return 2**(t - 895) as the instruction does, which is `exp2` without its addition.
 
     Raises
@@ -70,8 +70,8 @@ def exp2_instruction(t: np.ndarray, *, fmt: str = "bf16") -> np.ndarray:
     TypeError, ValueError : as `exp2`.
     """
     check_array("t", t, np.float32)
-    check_choice("fmt", fmt, EXP2_FORMATS)
-    target = EXP2_FORMATS[fmt]
+    check_choice("format", format, EXP2_FORMATS)
+    target = EXP2_FORMATS[format]
     nan = np.isnan(t)
     # Exact in float64 within the limits: t has 24 bits, 10 for the limits and 11 for the fraction.
     argument = np.clip(

@@ -125,7 +125,7 @@ def sparse_matmul(
     a: np.ndarray,
     b: SparseVector,
     *,
-    fmt: str,
+    format: str,
     acc: np.ndarray | None = None,
     overfull: str = "error",
     **options: Any,
@@ -136,7 +136,7 @@ def sparse_matmul(
     ----------
     a : [..., M, K] of the mode's dtypes.
     b : slots [..., N, K / 4, 2]: rows are columns of the product, k innermost.
-    fmt : "int8" (8x16x8, 4x16x16, 4x16x8), "int16_64" (4x8x8), "bf16", "fp16" (4x16x8) or "fp8" (4x16x16).
+    format : "int8" (8x16x8, 4x16x16, 4x16x8), "int16_64" (4x8x8), "bf16", "fp16" (4x16x8) or "fp8" (4x16x16).
     acc : [..., M, N], as acc1 of `sparse_dot`; None if absent.
     overfull : "error", or "drop" to multiply neither slot of a group with more than two entities.
     options : options of `fused_dot` or `integer_dot`, `acc2` among them.
@@ -149,17 +149,17 @@ def sparse_matmul(
     ------
     TypeError, ValueError : another format or shape; as `sparse_dot`.
     """
-    check_choice("fmt", fmt, SPARSE_MODES)
+    check_choice("format", format, SPARSE_MODES)
     check_array("a", a)
     check_shape("a", a, "...", "M", "K")
     check_shape("b", b.mask, "...", "N", "G", why=" of masks")
-    shapes = {(each.m, each.k, each.n): each.name for each in SPARSE_MODES[fmt].sparse_shapes}
+    shapes = {(each.m, each.k, each.n): each.name for each in SPARSE_MODES[format].sparse_shapes}
     given = (*a.shape[-2:], b.mask.shape[-2])
     if given not in shapes or b.mask.shape[-1] * SPARSE_GROUP != a.shape[-1]:
         known = one_of(shapes.values())
         raise ValueError(f"a and b must make a shape of {known}, not {a.shape} with masks {b.mask.shape}")
     columns = SparseVector(b.slots[..., np.newaxis, :, :, :], b.mask[..., np.newaxis, :, :])
-    return sparse_dot(a[..., np.newaxis, :], columns, acc, fmt=fmt, overfull=overfull, **options)
+    return sparse_dot(a[..., np.newaxis, :], columns, acc, format=format, overfull=overfull, **options)
 
 
 # Products of whole operand registers: element-wise, with one element for all lanes, convolutions, complex.

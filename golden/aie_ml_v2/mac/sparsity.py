@@ -199,7 +199,7 @@ def sparse_dot(
     acc1: np.ndarray | None = None,
     acc2: np.ndarray | None = None,
     *,
-    fmt: str,
+    format: str,
     overfull: str = "error",
     **options: Any,
 ) -> np.ndarray:
@@ -210,7 +210,7 @@ def sparse_dot(
     a : [..., 2 * depth] of the mode's dtypes: 16, or 8 for "int16_64".
     b : slots [..., G, 2] with 4 * G as many entities; an empty slot multiplies nothing.
     acc1, acc2 : as `fused_dot` or `integer_dot`.
-    fmt : "bf16", "fp16", "fp8", "int8" or "int16_64".
+    format : "bf16", "fp16", "fp8", "int8" or "int16_64".
     overfull : "error", or "drop" to multiply neither slot of a group with more than two entities.
     options : options of `fused_dot` or `integer_dot`.
 
@@ -218,9 +218,9 @@ def sparse_dot(
     ------
     TypeError, ValueError : MX or another mode without sparsity; other shapes; an overfull group; as the dense operation.
     """
-    check_choice("fmt", fmt, SPARSE_MODES)
+    check_choice("format", format, SPARSE_MODES)
     check_array("a", a)
-    check_shape("a", a, "...", SPARSE_MODES[fmt].sparse_shapes[0].k, why=f" with fmt {fmt!r}")
+    check_shape("a", a, "...", SPARSE_MODES[format].sparse_shapes[0].k, why=f" with format {format!r}")
     if b.mask.shape[-1] * SPARSE_GROUP != a.shape[-1]:
         raise ValueError(f"b must have {a.shape[-1] // SPARSE_GROUP} groups, not {b.mask.shape[-1]}")
     check_broadcast(a=a.shape[:-1], b=b.mask.shape[:-1])
@@ -228,9 +228,9 @@ def sparse_dot(
     empty = slot_positions(b, overfull) == groups
     dense_a = select(a, b, overfull=overfull)
     dense_b = np.where(empty, np.zeros((), b.slots.dtype), joined(b.slots))
-    if fmt in MODES:
-        return integer_dot(dense_a, dense_b, acc1, acc2, mode=fmt, **options)
-    return fused_dot(dense_a, dense_b, acc1, acc2, fmt=fmt, **options)
+    if format in MODES:
+        return integer_dot(dense_a, dense_b, acc1, acc2, mode=format, **options)
+    return fused_dot(dense_a, dense_b, acc1, acc2, format=format, **options)
 
 
 def _take(name: str, entities: np.ndarray, held: Any, overfull: str) -> SparseVector:

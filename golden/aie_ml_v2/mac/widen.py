@@ -79,7 +79,7 @@ def f32_dot(
     for order in range(largest, -1, -1):
         for i in range(min(order, F32_PIECES - 1), -1, -1):
             if order - i < F32_PIECES:
-                result = fused_dot(x[i], y[order - i], result, fmt="bf16", numerics=numerics)
+                result = fused_dot(x[i], y[order - i], result, format="bf16", numerics=numerics)
     return result
 
 
@@ -131,7 +131,7 @@ def fp8_to_f32(x: np.ndarray) -> np.ndarray:
     padded[..., 0] = x
     identity = np.zeros(FLOAT8.depth, np.uint8)
     identity[0] = ONE
-    return fused_dot(padded, identity.view(DTYPES[E4M3]), fmt="fp8")
+    return fused_dot(padded, identity.view(DTYPES[E4M3]), format="fp8")
 
 
 @checked

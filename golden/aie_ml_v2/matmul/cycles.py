@@ -40,17 +40,17 @@ class MacInstruction:
 
 
 @checked
-def mx_mode(fmt: str, numerics: AieNumerics | None = None) -> Mode:
+def mx_mode(format: str, numerics: AieNumerics | None = None) -> Mode:
     """Return the mode that multiplies a block format. MX4 takes the mode that `AieNumerics.mx4_path` names.
 
     Raises
     ------
     ValueError : another format.
     """
-    check_choice("fmt", fmt, BLOCK_FORMATS)
-    if BLOCK_FORMATS[fmt] is BFP16EBS8:
+    check_choice("format", format, BLOCK_FORMATS)
+    if BLOCK_FORMATS[format] is BFP16EBS8:
         return BFP16EBS8_MODE
-    return MODES[numerics_or_default(numerics).mx4_path.value if BLOCK_FORMATS[fmt] is MX4 else fmt]
+    return MODES[numerics_or_default(numerics).mx4_path.value if BLOCK_FORMATS[format] is MX4 else format]
 
 
 @checked

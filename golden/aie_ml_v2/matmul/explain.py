@@ -261,7 +261,7 @@ def explain_output(
     output: tuple[int, int],
     step: int | None = None,
     *,
-    fmt: str,
+    format: str,
     rounding: RoundingCode | int = RoundingCode.CONV_EVEN,
     numerics: AieNumerics | None = None,
 ) -> Explanation:
@@ -269,7 +269,7 @@ def explain_output(
 
     Parameters
     ----------
-    a, b, fmt, rounding, numerics : as `matmul_program` takes them.
+    a, b, format, rounding, numerics : as `matmul_program` takes them.
     output : row and column.
 
     Raises
@@ -279,13 +279,13 @@ def explain_output(
     m = integer("output[0]", output[0], range(a.shape[0]))
     n = integer("output[1]", output[1], range(b.shape[1]))
     # Rows and columns are converted by themselves, so that one of each is enough.
-    program = matmul_program(a[m : m + 1], b[:, n : n + 1], fmt=fmt, rounding=rounding, numerics=numerics)
+    program = matmul_program(a[m : m + 1], b[:, n : n + 1], format=format, rounding=rounding, numerics=numerics)
     steps = _steps(program)
     tile = f"{program.tile.m}x{program.tile.k}x{program.tile.n}"
     return output_explanation(
         steps,
         step,
-        title=f"{len(steps)} instructions of output [{m}, {n}], {fmt}, {tile} in mode {program.mode.name}",
+        title=f"{len(steps)} instructions of output [{m}, {n}], {format}, {tile} in mode {program.mode.name}",
         noun="instruction",
         chain=explain_chain,
         one=explain_lane,

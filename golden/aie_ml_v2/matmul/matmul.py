@@ -96,7 +96,7 @@ def matmul(
     a: np.ndarray,
     b: np.ndarray,
     *,
-    fmt: str,
+    format: str,
     rounding: RoundingCode | int = RoundingCode.CONV_EVEN,
     sparse: bool = False,
     numerics: AieNumerics | None = None,
@@ -111,15 +111,15 @@ def matmul(
     ------
     TypeError, ValueError : as `matmul_program`.
     """
-    numerics = numerics_or_default(numerics, fmt)
-    _checked_mode(a, b, fmt, sparse, numerics)
+    numerics = numerics_or_default(numerics, format)
+    _checked_mode(a, b, format, sparse, numerics)
     # Each block of rows has its own part of the left operand.
-    program = matmul_program(a[:1], b, fmt=fmt, rounding=rounding, sparse=sparse, numerics=numerics)
+    program = matmul_program(a[:1], b, format=format, rounding=rounding, sparse=sparse, numerics=numerics)
 
     run = _runner(program)
 
     def multiply(rows: slice, told: Progress | None) -> np.ndarray:
-        left = _left(a[rows], program.tile, fmt, rounding, numerics)
+        left = _left(a[rows], program.tile, format, rounding, numerics)
         part = replace(program, a=left, shape=(rows.stop - rows.start, b.shape[1]))
         return result_matrix(part, run(part, told))
 
@@ -131,7 +131,7 @@ def matmul_program(
     a: np.ndarray,
     b: np.ndarray,
     *,
-    fmt: str,
+    format: str,
     rounding: RoundingCode | int = RoundingCode.CONV_EVEN,
     sparse: bool = False,
     numerics: AieNumerics | None = None,
@@ -141,7 +141,7 @@ def matmul_program(
     Parameters
     ----------
     a, b : [M, K] and [K, N], none of them 0: float32, or for integers any integer dtype within the mode's ranges.
-    fmt : "mx9", "mx6", "mx4", "bfp16ebs8" (blocks run along K); "bf16", "fp16"; "fp8_e4m3", "fp8_e4m3fn", "fp8_e4m3fnuz", "fp8_e5m2",
+    format : "mx9", "mx6", "mx4", "bfp16ebs8" (blocks run along K); "bf16", "fp16"; "fp8_e4m3", "fp8_e4m3fn", "fp8_e4m3fnuz", "fp8_e5m2",
         "fp8_e5m2fnuz" (saturating); "int8", "int16", "int16_64", "int32x16".
     rounding : crRnd code of the conversion.
     sparse : True if B has at most two nonzero numbers among four neighbours along K, and runs in a sparse shape.
@@ -151,16 +151,16 @@ def matmul_program(
     ------
     TypeError, ValueError : other dtypes, shapes, names or ranges; a dense B with `sparse`, or a format without sparsity.
     """
-    numerics = numerics_or_default(numerics, fmt)
-    mode = _checked_mode(a, b, fmt, sparse, numerics)
+    numerics = numerics_or_default(numerics, format)
+    mode = _checked_mode(a, b, format, sparse, numerics)
     tile = mode.sparse_shapes[0] if sparse else mode.shapes[0]
     code = member("rounding", rounding, RoundingCode)
-    right = _convert(_tiles(b.T, tile.n, tile.k).swapaxes(0, 1), fmt, code, numerics)
+    right = _convert(_tiles(b.T, tile.n, tile.k).swapaxes(0, 1), format, code, numerics)
     return Program(
-        fmt=fmt,
+        fmt=format,
         mode=mode,
         tile=tile,
-        a=_left(a, tile, fmt, code, numerics),
+        a=_left(a, tile, format, code, numerics),
         b=_to_sparse(right) if sparse else right,
         shape=(a.shape[0], b.shape[1]),
         numerics=numerics,
@@ -169,13 +169,13 @@ def matmul_program(
 
 def _checked_mode(a: np.ndarray, b: np.ndarray, fmt: str, sparse: bool, numerics: AieNumerics) -> Mode:
     """The mode of a product; raises as `matmul_program`."""
-    check_choice("fmt", fmt, FORMATS)
+    check_choice("format", fmt, FORMATS)
     mode = _mode(fmt, numerics)
     left, right = (signed_range(bits) if bits else None for bits in (mode.a_bits, mode.b_bits))
     check_product(a, b, (left, right))
     if sparse and not mode.sparse_shapes:
         known = one_of(name for name in FORMATS if _mode(name, numerics).sparse_shapes)
-        raise ValueError(f"fmt must be {known} with sparse True, not {fmt!r}")
+        raise ValueError(f"format must be {known} with sparse True, not {fmt!r}")
     return mode
 
 
@@ -275,7 +275,7 @@ def _convert(tiles: np.ndarray, fmt: str, rounding: RoundingCode, numerics: AieN
 @checked
 def quantize_rows(
     x: np.ndarray,
-    fmt: str,
+    format: str,
     *,
     rounding: RoundingCode | int = RoundingCode.CONV_EVEN,
     numerics: AieNumerics | None = None,
@@ -286,13 +286,13 @@ def quantize_rows(
     ------
     TypeError, ValueError : as `matmul_program`; a format of integers.
     """
-    check_choice("fmt", fmt, (*BLOCK_FORMATS, *FLOAT_FORMATS))
+    check_choice("format", format, (*BLOCK_FORMATS, *FLOAT_FORMATS))
     check_matrix("x", x)
     code = member("rounding", rounding, RoundingCode)
-    if fmt in FLOAT_FORMATS:
-        return _narrowed(x, FLOAT_FORMATS[fmt], code)
-    padded = np.pad(x, ((0, 0), (0, -x.shape[1] % BLOCK_FORMATS[fmt].elements)))
-    return to_mx(padded, fmt, rounding=code, numerics=numerics)
+    if format in FLOAT_FORMATS:
+        return _narrowed(x, FLOAT_FORMATS[format], code)
+    padded = np.pad(x, ((0, 0), (0, -x.shape[1] % BLOCK_FORMATS[format].elements)))
+    return to_mx(padded, format, rounding=code, numerics=numerics)
 
 
 @checked

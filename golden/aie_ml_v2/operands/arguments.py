@@ -29,9 +29,11 @@ def numerics_or_default(numerics: AieNumerics | None, fmt: MxFormat | str | None
     return numerics_of(numerics, XDNA2_BFP16EBS8 if of_xdna2 else AIE_ML_V2)
 
 
-def mx_format(value: MxFormat | str, known: Mapping[str, MxFormat] = BLOCK_FORMATS) -> MxFormat:
+def mx_format(
+    value: MxFormat | str, known: Mapping[str, MxFormat] = BLOCK_FORMATS, *, name: str = "format"
+) -> MxFormat:
     """Return a block format given by itself or by name."""
-    return value if isinstance(value, MxFormat) else known[check_choice("fmt", value, known)]
+    return value if isinstance(value, MxFormat) else known[check_choice(name, value, known)]
 
 
 def check_shifts(name: str, fmt: MxFormat) -> None:

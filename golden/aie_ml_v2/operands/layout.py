@@ -48,7 +48,7 @@ class MxBlocks:
     codes: np.ndarray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "fmt", mx_format(self.fmt))
+        object.__setattr__(self, "fmt", mx_format(self.fmt, name="fmt"))
         for name in ("exponent", "shift", "codes"):
             object.__setattr__(self, name, as_array(name, getattr(self, name)))
         check_array("exponent", self.exponent, np.uint8)
@@ -109,7 +109,7 @@ class MxRegisters:
     e: np.ndarray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "fmt", mx_format(self.fmt, MX_FORMATS))
+        object.__setattr__(self, "fmt", mx_format(self.fmt, MX_FORMATS, name="fmt"))
         check_shifts("fmt", self.fmt)
         for name in ("data", "f", "g", "e"):
             object.__setattr__(self, name, as_array(name, getattr(self, name)))
@@ -142,15 +142,15 @@ def pack_mx(blocks: MxBlocks) -> np.ndarray:
 
 
 @checked
-def unpack_mx(data: np.ndarray, fmt: MxFormat | str) -> MxBlocks:
+def unpack_mx(data: np.ndarray, format: MxFormat | str) -> MxBlocks:
     """Return the blocks of their bytes in memory; the inverse of `pack_mx`.
 
     Raises
     ------
     TypeError, ValueError : another dtype, format, or number of bytes.
     """
-    fmt = mx_format(fmt, MX_FORMATS)
-    check_shifts("fmt", fmt)
+    fmt = mx_format(format, MX_FORMATS)
+    check_shifts("format", fmt)
     check_array("data", data, np.uint8)
     if data.ndim < 2 or data.shape[-1] != fmt.block_bytes:
         raise ValueError(f"data must have shape [..., B, {fmt.block_bytes}] for {fmt.name}, not {data.shape}")

@@ -128,7 +128,7 @@ class Mac(Operation):
     def _of_blocks(self, a: MxBlocks, b: MxBlocks, acc: np.ndarray | None) -> np.ndarray:
         shape = self._shape
         words = None if acc is None else acc.view(np.float32).reshape(shape.m, shape.n)
-        return fused_dot(a[:, np.newaxis], b[np.newaxis], words, fmt=self.mode, numerics=self.numerics)
+        return fused_dot(a[:, np.newaxis], b[np.newaxis], words, format=self.mode, numerics=self.numerics)
 
     def _of_integers(self, a: np.ndarray, b: np.ndarray, acc: np.ndarray | None) -> np.ndarray:
         mode, shape = self._mode, self._shape
@@ -138,7 +138,7 @@ class Mac(Operation):
         left = _integers(a, mode.a_bits, self.signed_a).reshape(shape.m, shape.k)
         if shape.sparse:
             slots = _sparse(b, mode.b_bits // 8, self.signed_b, shape)
-            return sparse_matmul(left, slots, fmt=self.mode, acc=words, **signs).astype(dtype)
+            return sparse_matmul(left, slots, format=self.mode, acc=words, **signs).astype(dtype)
         right = _integers(b, mode.b_bits, self.signed_b).reshape(shape.k, shape.n)
         return integer_matmul(left, right, words, mode=self.mode, shape=self.shape, **signs).astype(dtype)
 

@@ -440,7 +440,7 @@ def rng(issue: Issue, dst: NkiTensor, engine: engines = engines.vector) -> None:
 
 
 @instruction
-def rand2(issue: Issue, dst: NkiTensor, min: float | NkiTensor, max: float | NkiTensor) -> None:  # noqa: A002
+def rand2(issue: Issue, dst: NkiTensor, min: float | NkiTensor, max: float | NkiTensor) -> None:
     """Write uniform numbers between two bounds, numbers or [P, 1]."""
     issue.needs_gen4()
     issue.check("dst", dst)

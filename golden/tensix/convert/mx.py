@@ -39,13 +39,15 @@ class MxScaleRule(Enum):
 
 
 @checked
-def mx_pack(x: np.ndarray, fmt: str, *, scale_rule: str | MxScaleRule = "floor", exp_rnd: bool = False) -> np.ndarray:
+def mx_pack(
+    x: np.ndarray, format: str, *, scale_rule: str | MxScaleRule = "floor", exp_rnd: bool = False
+) -> np.ndarray:
     """Convert floats to the image of an MX format in L1.
 
     Parameters
     ----------
     x : float32 of any shape, in order; a multiple of 32 numbers.
-    fmt : "MXFP8R" (E5M2), "MXFP8P" (E4M3), "MXFP6R" (E3M2), "MXFP6P" (E2M3), "MXFP4" (E2M1), "MXINT8", "MXINT4" or "MXINT2".
+    format : "MXFP8R" (E5M2), "MXFP8P" (E4M3), "MXFP6R" (E3M2), "MXFP6P" (E2M3), "MXFP4" (E2M1), "MXINT8", "MXINT4" or "MXINT2".
     scale_rule : "floor" or "ceil".
     exp_rnd : True to double the scale.
 
@@ -59,7 +61,7 @@ def mx_pack(x: np.ndarray, fmt: str, *, scale_rule: str | MxScaleRule = "floor",
     TypeError, ValueError : another dtype, format or rule; numbers that fill no blocks.
     """
     check_array("x", x, np.float32)
-    own = MX_FORMATS[check_choice("fmt", fmt, MX_FORMATS)]
+    own = MX_FORMATS[check_choice("format", format, MX_FORMATS)]
     rule = member("scale_rule", scale_rule, MxScaleRule)
     if x.size == 0 or x.size % MX_BLOCK:
         raise ValueError(f"x must hold a multiple of {MX_BLOCK} numbers, not {x.size}")
@@ -71,13 +73,13 @@ def mx_pack(x: np.ndarray, fmt: str, *, scale_rule: str | MxScaleRule = "floor",
 
 
 @checked
-def mx_unpack(l1: np.ndarray, fmt: str, *, count: int = 1024) -> np.ndarray:
+def mx_unpack(l1: np.ndarray, format: str, *, count: int = 1024) -> np.ndarray:
     """Convert the image of an MX format in L1 to words of SrcA or SrcB, which are BF16.
 
     Parameters
     ----------
     l1 : uint8 bytes or uint32 words.
-    fmt : as `mx_pack` has it.
+    format : as `mx_pack` has it.
     count : datums, a multiple of 32.
 
     Returns
@@ -89,7 +91,7 @@ def mx_unpack(l1: np.ndarray, fmt: str, *, count: int = 1024) -> np.ndarray:
     ------
     TypeError, ValueError : another dtype or format; too few bytes.
     """
-    own = MX_FORMATS[check_choice("fmt", fmt, MX_FORMATS)]
+    own = MX_FORMATS[check_choice("format", format, MX_FORMATS)]
     data, blocks = as_bytes("l1", l1), integer("count", count, range(1, 1 << 32)) // MX_BLOCK
     if count % MX_BLOCK:
         raise ValueError(f"count must be a multiple of {MX_BLOCK}, not {count}")
@@ -108,18 +110,18 @@ def mx_unpack(l1: np.ndarray, fmt: str, *, count: int = 1024) -> np.ndarray:
 
 @checked
 def quantize_rows(
-    x: np.ndarray, fmt: str, *, scale_rule: str | MxScaleRule = "floor", exp_rnd: bool = False
+    x: np.ndarray, format: str, *, scale_rule: str | MxScaleRule = "floor", exp_rnd: bool = False
 ) -> np.ndarray:
     """Return `mx_pack` of rows [R, K], each padded with zeros to blocks of 32."""
     check_matrix("x", x)
-    return mx_pack(np.pad(x, ((0, 0), (0, -x.shape[1] % MX_BLOCK))), fmt, scale_rule=scale_rule, exp_rnd=exp_rnd)
+    return mx_pack(np.pad(x, ((0, 0), (0, -x.shape[1] % MX_BLOCK))), format, scale_rule=scale_rule, exp_rnd=exp_rnd)
 
 
 @checked
-def dequantize_rows(l1: np.ndarray, shape: tuple[int, int], fmt: str) -> np.ndarray:
+def dequantize_rows(l1: np.ndarray, shape: tuple[int, int], format: str) -> np.ndarray:
     """Return the numbers [R, K] of the words that `mx_unpack` gives, float32."""
     columns = shape[1] + -shape[1] % MX_BLOCK
-    codes = mx_unpack(l1, fmt, count=shape[0] * columns) << 13
+    codes = mx_unpack(l1, format, count=shape[0] * columns) << 13
     return codes.view(np.float32).reshape(shape[0], -1)[:, : shape[1]]
 
 

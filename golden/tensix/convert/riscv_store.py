@@ -46,7 +46,7 @@ INTEGER_EXPONENT = 16 << 10
 
 @checked
 def riscv_store(
-    values: np.ndarray, fmt: RiscvFormat | int | str, *, no_swizzle: bool = False, unsigned_int: bool = False
+    values: np.ndarray, format: RiscvFormat | int | str, *, no_swizzle: bool = False, unsigned_int: bool = False
 ) -> np.ndarray:
     """Return the Dst words that a store of values writes.
 
@@ -64,7 +64,7 @@ def riscv_store(
     Parameters
     ----------
     values : uint32, uint16 or uint8 of any shape, by `WIDTHS`: the bits that the core stores.
-    fmt : a `RiscvFormat`, its number or its name.
+    format : a `RiscvFormat`, its number or its name.
     no_swizzle : the bits of FP32, INT32, FP16 and BF16 are in the register's order, and no integer is converted.
     unsigned_int : INT16 and INT8 are unsigned; the others do not look at it.
 
@@ -74,9 +74,9 @@ def riscv_store(
 
     Raises
     ------
-    TypeError, ValueError : another dtype or fmt.
+    TypeError, ValueError : another dtype or format.
     """
-    fmt = numbered_member("fmt", fmt, RiscvFormat)
+    fmt = numbered_member("format", format, RiscvFormat)
     check_array("values", values, WIDTHS[fmt])
     words = values.astype(np.uint32)
     if fmt in LAYOUTS and no_swizzle:

@@ -111,7 +111,7 @@ def issue_cycles(instructions: Sequence[MvmulInstruction]) -> list[int]:
 
 
 @checked
-def unpack_cycles(fmt: Format | int | str, *, throttle: int = FASTEST, chip: str | Chip = "wormhole") -> int:
+def unpack_cycles(format: Format | int | str, *, throttle: int = FASTEST, chip: str | Chip = "wormhole") -> int:
     """Return the cycles that an unpacker takes for a tile of 1024 datums in L1, if it has the port of L1 for itself.
 
     ``2 + bytes / rate``: the exponents of block floats come through a port of their own and take no cycle of the datums'.
@@ -119,7 +119,7 @@ def unpack_cycles(fmt: Format | int | str, *, throttle: int = FASTEST, chip: str
 
     Parameters
     ----------
-    fmt : format in L1.
+    format : format in L1.
     throttle : Throttle_mode, 0 to 2 for 16, 32 and 64 bytes a cycle. Blackhole's 3 takes 128 bytes of 8-bit datums, and its 2
         takes 128 bytes of wider ones.
     chip : "wormhole" or "blackhole".
@@ -128,7 +128,7 @@ def unpack_cycles(fmt: Format | int | str, *, throttle: int = FASTEST, chip: str
     ------
     TypeError, ValueError : another format or chip, or a mode that the chip or the format lacks.
     """
-    fmt, chip = format_member("fmt", fmt), member("chip", chip, Chip)
+    fmt, chip = format_member("format", format), member("chip", chip, Chip)
     rates = UNPACK_RATES[chip]
     throttle = integer("throttle", throttle, range(rates.modes), f" for {chip.value}")
     bits = BLOCK_FLOATS[fmt].datum_bits if fmt in BLOCK_FLOATS else 8 * L1_BYTES[fmt]

@@ -308,7 +308,7 @@ def explain_output(
     output: tuple[int, int],
     step: int | None = None,
     *,
-    fmt: str = "bf16",
+    format: str = "bf16",
     fidelity: str | Fidelity = "HiFi4",
     dst32: bool = True,
     numerics: TensixNumerics | None = None,
@@ -318,7 +318,7 @@ def explain_output(
 
     Parameters
     ----------
-    a, b, fmt, fidelity, dst32, numerics, chip : as `matmul_program` takes them.
+    a, b, format, fidelity, dst32, numerics, chip : as `matmul_program` takes them.
     output : row and column.
 
     Raises
@@ -329,12 +329,12 @@ def explain_output(
     n = integer("output[1]", output[1], range(b.shape[1]))
     # Tiles are converted one by one, so that the tile of the output is enough.
     left, right = a[m // TILE * TILE :][:TILE], b[:, n // TILE * TILE :][:, :TILE]
-    program = matmul_program(left, right, fmt=fmt, fidelity=fidelity, dst32=dst32, numerics=numerics, chip=chip)
+    program = matmul_program(left, right, format=format, fidelity=fidelity, dst32=dst32, numerics=numerics, chip=chip)
     steps = _steps(program, m % TILE, n % TILE)
     return output_explanation(
         steps,
         step,
-        title=f"{len(steps)} MVMULs of output [{m}, {n}], {fmt} {Fidelity(fidelity).value}",
+        title=f"{len(steps)} MVMULs of output [{m}, {n}], {format} {Fidelity(fidelity).value}",
         noun="MVMUL",
         chain=explain_chain,
         one=explain_dot16,

@@ -90,14 +90,14 @@ def l1_bytes(matrix: np.ndarray, fmt: str, numerics: TensixNumerics) -> np.ndarr
 
 @checked
 def tile_image(
-    tile: np.ndarray, fmt: str, numerics: TensixNumerics | None = None, chip: Chip | str | None = None
+    tile: np.ndarray, format: str, numerics: TensixNumerics | None = None, chip: Chip | str | None = None
 ) -> np.ndarray:
     """Return the L1 image of one 32x32 tile, which `unpack` with a `count` of 1024 turns into its source words.
 
     Parameters
     ----------
     tile : [64, 16], its faces one below the other, as `matmul.to_tiles` gives it; dtypes are `matmul`'s.
-    fmt : a format of `matmul`.
+    format : a format of `matmul`.
     numerics, chip : one of both, or neither: None is `WORMHOLE`'s; a chip stands for its preset's.
 
     Returns
@@ -108,11 +108,11 @@ def tile_image(
     ------
     TypeError, ValueError : another format, dtype or shape; NaN; integers out of range.
     """
-    check_choice("fmt", fmt, FORMATS)
+    check_choice("format", format, FORMATS)
     check_shape("tile", tile, TILE_ROWS, FACE)
-    integers, no_nan = operand_rule(fmt)
+    integers, no_nan = operand_rule(format)
     check_matrix("tile", tile, integers, no_nan=no_nan)
-    return l1_bytes(tile, fmt, numerics_or_default(numerics, chip))
+    return l1_bytes(tile, format, numerics_or_default(numerics, chip))
 
 
 def tile_images(tiles: np.ndarray, fmt: str, numerics: TensixNumerics) -> np.ndarray:
@@ -138,23 +138,23 @@ def _exponents(fmt: MatmulFormat) -> int:
 
 @checked
 def quantize_rows(
-    x: np.ndarray, fmt: str, *, numerics: TensixNumerics | None = None, chip: Chip | str | None = None
+    x: np.ndarray, format: str, *, numerics: TensixNumerics | None = None, chip: Chip | str | None = None
 ) -> np.ndarray:
     """Return rows [R, K] in L1, each padded with zeros to face rows of 16 datums, as `matmul` converts its operands.
 
     Parameters and errors are those of `tile_image`, but for the shape.
     """
-    integers, no_nan = operand_rule(check_choice("fmt", fmt, FORMATS))
+    integers, no_nan = operand_rule(check_choice("format", format, FORMATS))
     check_matrix("x", x, integers, no_nan=no_nan)
-    return l1_bytes(np.pad(x, ((0, 0), (0, -x.shape[1] % FACE))), fmt, numerics_or_default(numerics, chip))
+    return l1_bytes(np.pad(x, ((0, 0), (0, -x.shape[1] % FACE))), format, numerics_or_default(numerics, chip))
 
 
 @checked
 def dequantize_rows(
-    l1: np.ndarray, shape: tuple[int, int], fmt: str, *, numerics: TensixNumerics | None = None
+    l1: np.ndarray, shape: tuple[int, int], format: str, *, numerics: TensixNumerics | None = None
 ) -> np.ndarray:
     """Return the numbers [R, K] that the Matrix unit reads from `quantize_rows`, float32; a denormal is zero."""
-    own, columns = FORMATS[check_choice("fmt", fmt, FORMATS)], shape[1] + -shape[1] % FACE
+    own, columns = FORMATS[check_choice("format", format, FORMATS)], shape[1] + -shape[1] % FACE
     words = unpack(l1, own.stored, own.register, count=shape[0] * columns, numerics=numerics)
     sign, exponent, fraction = words >> 18 << 31, words >> 10 & 0xFF, words & 0x3FF
     # FP16's exponents of 5 bits have no infinity.

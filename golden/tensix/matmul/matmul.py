@@ -196,7 +196,7 @@ def matmul(
     a: np.ndarray,
     b: np.ndarray,
     *,
-    fmt: str = "bf16",
+    format: str = "bf16",
     fidelity: str | Fidelity = "HiFi4",
     dst32: bool = True,
     quirk: bool = True,
@@ -213,14 +213,14 @@ def matmul(
     ------
     TypeError, ValueError : as `matmul_program`.
     """
-    _check_operands(a, b, fmt, dst32)
+    _check_operands(a, b, format, dst32)
     numerics = numerics_or_default(numerics, chip)
     # Each block of rows has its own part of the left operand.
-    program = matmul_program(a[:1], b, fmt=fmt, fidelity=fidelity, dst32=dst32, numerics=numerics)
+    program = matmul_program(a[:1], b, format=format, fidelity=fidelity, dst32=dst32, numerics=numerics)
 
     def multiply(rows: slice, told: Progress | None) -> np.ndarray:
         part = replace(
-            program, left=_images(a[rows], fmt, program.numerics), shape=(rows.stop - rows.start, b.shape[1])
+            program, left=_images(a[rows], format, program.numerics), shape=(rows.stop - rows.start, b.shape[1])
         )
         return result_matrix(part, run_program(part, quirk=quirk, numerics=numerics, progress=told))
 
@@ -232,7 +232,7 @@ def matmul_program(
     a: np.ndarray,
     b: np.ndarray,
     *,
-    fmt: str = "bf16",
+    format: str = "bf16",
     fidelity: str | Fidelity = "HiFi4",
     dst32: bool = True,
     numerics: TensixNumerics | None = None,
@@ -245,7 +245,7 @@ def matmul_program(
     Parameters
     ----------
     a, b : [M, K] and [K, N], none of them 0: float32, or for "int8" integers of -127 to 127. `a` goes to SrcB.
-    fmt : "bf16", "tf32", "fp16", "fp8" (e5m2), "bfp8", "bfp4", "bfp2" or "int8".
+    format : "bf16", "tf32", "fp16", "fp8" (e5m2), "bfp8", "bfp4", "bfp2" or "int8".
     fidelity : "LoFi", "HiFi2", "HiFi3" or "HiFi4".
     dst32 : width of Dst; "int8" needs True.
     numerics, chip : one of both, or neither: None is `WORMHOLE`'s; a chip stands for its preset's.
@@ -257,21 +257,21 @@ def matmul_program(
     ------
     TypeError, ValueError : other dtypes, shapes or names; NaN; integers out of range; a packing that `pack` does not take.
     """
-    _check_operands(a, b, fmt, dst32)
+    _check_operands(a, b, format, dst32)
     numerics = numerics_or_default(numerics, chip)
-    style = FORMATS[fmt].style
+    style = FORMATS[format].style
     if packing is None:
         packing = copied(style, dst32)
     elif (packing.result in INTEGERS) != (style is Style.INT8):
         raise ValueError(
-            f"packing must have a float result of floats, an integer of integers, not {packing.result.name} of {fmt}"
+            f"packing must have a float result of floats, an integer of integers, not {packing.result.name} of {format}"
         )
     check_packing(packing, dst32=dst32, numerics=numerics)
     return Program(
-        fmt=FORMATS[fmt],
+        fmt=FORMATS[format],
         dst32=dst32,
-        left=_images(a, fmt, numerics),
-        right=_images(b, fmt, numerics),
+        left=_images(a, format, numerics),
+        right=_images(b, format, numerics),
         instructions=tile_instructions(fidelity),
         shape=(a.shape[0], b.shape[1]),
         numerics=numerics,
@@ -281,7 +281,7 @@ def matmul_program(
 
 
 def _check_operands(a: np.ndarray, b: np.ndarray, fmt: str, dst32: bool) -> None:
-    check_choice("fmt", fmt, FORMATS)
+    check_choice("format", fmt, FORMATS)
     check_dst32(FORMATS[fmt].style, dst32)
     integers, no_nan = operand_rule(fmt)
     check_product(a, b, (integers, integers), (no_nan, no_nan))

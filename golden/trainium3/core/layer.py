@@ -367,7 +367,7 @@ def prepare_layer(
     gamma: np.ndarray,
     weight: np.ndarray,
     *,
-    fmt: str = "mxfp8_e4m3",
+    format: str = "mxfp8_e4m3",
     scale_rule: ScaleRuleName = "ocp",
     shaping: bool = True,
     qos: bool = True,
@@ -383,8 +383,8 @@ def prepare_layer(
     ):
         if array.shape != shape:
             raise ValueError(f"{name} must have shape {shape}, not {array.shape}")
-    check_choice("fmt", fmt, FORMATS)
-    dtype = DTYPES[MX_FORMATS[fmt].element]
+    check_choice("format", format, FORMATS)
+    dtype = DTYPES[MX_FORMATS[format].element]
     queues = QUEUES if qos else tuple(QueueConfig(traffic_class=each.traffic_class) for each in QUEUES)
     core = Core(hbm_bytes=HBM_BYTES, queues=queues, classes=CLASSES if shaping else DEFAULT_CLASSES)
     core.write(hbm(BFLOAT16, HBM_HIDDEN, TOKENS, HIDDEN), hidden)
@@ -406,7 +406,7 @@ def run_layer(
     gamma: np.ndarray,
     weight: np.ndarray,
     *,
-    fmt: str = "mxfp8_e4m3",
+    format: str = "mxfp8_e4m3",
     scale_rule: ScaleRuleName = "ocp",
     shaping: bool = True,
     qos: bool = True,
@@ -417,7 +417,7 @@ def run_layer(
     ----------
     hidden, gamma : bfloat16 [128, 384] and [384].
     weight : float32 [384, 512], quantised on the host.
-    fmt : "mxfp8_e4m3" or "mxfp8_e5m2", the format of both operands.
+    format : "mxfp8_e4m3" or "mxfp8_e5m2", the format of both operands.
     scale_rule : as `quantize_mx`.
     shaping, qos : whether the traffic classes have their limits, and the queues their priorities. No effect on values.
 
@@ -425,7 +425,7 @@ def run_layer(
     ------
     TypeError, ValueError : another dtype, shape, format or rule.
     """
-    core, program = prepare_layer(hidden, gamma, weight, fmt=fmt, scale_rule=scale_rule, shaping=shaping, qos=qos)
+    core, program = prepare_layer(hidden, gamma, weight, format=format, scale_rule=scale_rule, shaping=shaping, qos=qos)
     report = core.run(program)
     rows = np.vstack([core.read(scales(SCALES_AT, quadrant, TOKENS)) for quadrant in range(ROWS // 32)])
     return LayerResult(

@@ -58,7 +58,7 @@ def golden_chain(a: Operand, b: Operand, numerics: AieNumerics = PRESETS[XDNA2].
     acc: Any = None
     for chunk in range(len(a.codes)):
         left, right = a.blocks(chunk)[:, np.newaxis], b.blocks(chunk)[np.newaxis]
-        acc = aie.fused_dot(left, right, acc, fmt=FORMAT, numerics=numerics)
+        acc = aie.fused_dot(left, right, acc, format=FORMAT, numerics=numerics)
     return acc.view(np.uint32)
 
 
@@ -302,7 +302,7 @@ def bf16_lanes(evidence: Evidence) -> Finding:
     a = archive["mac_a"].view(ml_dtypes.bfloat16).reshape(-1, 4, 1, 8)
     b = archive["mac_b"].view(ml_dtypes.bfloat16).reshape(-1, 8, 4).swapaxes(1, 2)[:, np.newaxis]
     stated = archive["mac_out"].reshape(-1, 4, 4)
-    got = aie.fused_dot(a, b, fmt="bf16").view(np.uint32)
+    got = aie.fused_dot(a, b, format="bf16").view(np.uint32)
     equal = int(np.sum((got == stated) | _is_nan(got) & _is_nan(stated)))
     return decided(f"{equal} of {stated.size} lanes", aie_ml_v2=equal == stated.size)
 
@@ -346,7 +346,7 @@ SIZE = 128
 def errors(a: np.ndarray, b: np.ndarray, rounding: RoundingCode) -> tuple[np.ndarray, np.ndarray]:
     """Return the errors and the exact product."""
     exact = a.astype(np.float64) @ b.astype(np.float64)
-    return aie.matmul(a, b, fmt=FORMAT, rounding=rounding) - exact, exact
+    return aie.matmul(a, b, format=FORMAT, rounding=rounding) - exact, exact
 
 
 def correlation(error: np.ndarray, exact: np.ndarray) -> float:

@@ -504,7 +504,7 @@ def integer_product(evidence: Evidence) -> Finding:
     rng = np.random.Generator(np.random.PCG64(31))
     a, b = (rng.integers(-127, 128, shape, np.int8) for shape in ((SIZE, 256), (256, SIZE)))
     exact = a.astype(np.int64) @ b.astype(np.int64)
-    most = [int(np.abs(tensix.matmul(a, b, fmt="int8", fidelity=each) - exact).max()) for each in ("HiFi4", "LoFi")]
+    most = [int(np.abs(tensix.matmul(a, b, format="int8", fidelity=each) - exact).max()) for each in ("HiFi4", "LoFi")]
     return undecided(f"largest difference {most[0]} in HiFi4, {most[1]:,} in LoFi, K = 256", PRESET)
 
 

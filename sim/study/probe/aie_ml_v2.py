@@ -199,7 +199,7 @@ def chain(numerics: AieNumerics, fmt: MxFormat, **given: np.ndarray) -> np.ndarr
             MxBlocks(fmt, *(given[f"{name}_{part}"][:, step : step + 1] for part in ("exponent", "shift", "codes")))
             for name in ("a", "b")
         )
-        total = fused_dot(a, b, total, fmt=fmt.name, numerics=numerics)
+        total = fused_dot(a, b, total, format=fmt.name, numerics=numerics)
     return total.view(np.uint32)[:, np.newaxis]
 
 
@@ -227,7 +227,7 @@ def bf16_chain(numerics: AieNumerics, a: np.ndarray, b: np.ndarray) -> np.ndarra
     total = np.zeros(len(a), np.float32)
     for step in range(STEPS):
         x, y = (each[:, step].view(DTYPES[BF16]) for each in (a, b))
-        total = fused_dot(x, y, total, fmt="bf16", numerics=numerics)
+        total = fused_dot(x, y, total, format="bf16", numerics=numerics)
     return total.view(np.uint32)[:, np.newaxis]
 
 

@@ -79,9 +79,9 @@ def chained(
 def _random_program(config: CascadeConfig, fmt: str, steps: int, tiles: tuple[int, int], source: Random) -> Program:
     """Return a program on floats of a few binades, or on integers of the whole range."""
     rng = np.random.default_rng(source.getrandbits(32))
-    shape = matmul_program(*_numbers(rng, fmt, (1, 1, 1)), fmt=fmt, numerics=config.mac.numerics).tile
+    shape = matmul_program(*_numbers(rng, fmt, (1, 1, 1)), format=fmt, numerics=config.mac.numerics).tile
     m, n = (each * size for each, size in zip(tiles, (shape.m, shape.n), strict=True))
-    return matmul_program(*_numbers(rng, fmt, (m, steps * shape.k, n)), fmt=fmt, numerics=config.mac.numerics)
+    return matmul_program(*_numbers(rng, fmt, (m, steps * shape.k, n)), format=fmt, numerics=config.mac.numerics)
 
 
 def _numbers(rng: np.random.Generator, fmt: str, shape: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray]:

@@ -222,7 +222,7 @@ def multiply(command: RowCommand, step: int, lanes: np.ndarray | None, numerics:
         return result.astype(np.int32).view(np.uint32).reshape(command.tiles, -1)
     name = kind.mx.name if kind.mx else "fp8" if kind.mode is FLOAT8 else "bf16"
     acc = None if lanes is None else lanes.view(np.float32).reshape(shape)
-    result = fused_dot(a, b, acc, fmt=name, negate_products=command.negate, numerics=numerics)
+    result = fused_dot(a, b, acc, format=name, negate_products=command.negate, numerics=numerics)
     return result.view(np.uint32).reshape(command.tiles, -1)
 
 

@@ -298,7 +298,7 @@ async def matmuls(frame, fmt):
     a, b = (source.standard_normal(shape, dtype=np.float32) for shape in ((m, k), (k, n)))
     if fmt.startswith("int"):
         a, b = (np.clip(matrix * 40, -128, 127).astype(np.int64) for matrix in (a, b))
-    program = aie_ml_v2.matmul_program(a, b, fmt=fmt, numerics=NUMERICS)
+    program = aie_ml_v2.matmul_program(a, b, format=fmt, numerics=NUMERICS)
     tiles = aie_ml_v2.run_program(program)
     right = tiles.astype(np.int32).view(np.uint32) if fmt.startswith("int") else tiles.view(np.uint32)
     await expect_rest(frame.dut)

@@ -135,8 +135,8 @@ def matrices(rng, kind):
 def both(a, b, **options):
     """Return a product by the steps of K in numpy, and by the loops."""
     program, acc = aie.matmul_program(a, b, **options), None
-    fmt = "fp8" if options["fmt"].startswith("fp8") else options["fmt"]
+    fmt = "fp8" if options["format"].startswith("fp8") else options["format"]
     for k in range(program.tiles[1]):
         left, right = program.a[:, k, np.newaxis, :, np.newaxis], program.b[k][np.newaxis, :, np.newaxis]
-        acc = aie.fused_dot(left, right, acc, fmt=fmt, numerics=program.numerics)
+        acc = aie.fused_dot(left, right, acc, format=fmt, numerics=program.numerics)
     return aie.result_matrix(program, acc), aie.matmul(a, b, **options)

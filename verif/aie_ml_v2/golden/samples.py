@@ -30,10 +30,10 @@ SPARSE = aie_ml_v2.to_sparse(np.array([1, 0, 2, 0] * 4, np.float32).astype(ml_dt
 SPARSE_ROWS = aie_ml_v2.to_sparse(np.tile(np.array([1, 0, 2, 0]), (8, 4)))
 PAIRS = np.arange(64).reshape(32, 2)
 STREAM = aie_ml_v2.compress(VECTOR % 2)
-PROGRAM = aie_ml_v2.matmul_program(A, A.T, fmt="bf16")
+PROGRAM = aie_ml_v2.matmul_program(A, A.T, format="bf16")
 MACS = [aie_ml_v2.MacInstruction(mode="mx9", destination=i % 2, accumulators=(i % 2,)) for i in range(5)]
 MODE = ShuffleMode(bits=8, rows=8, cols=8)
-MATRICES = {"a": A, "b": A.T, "fmt": "bf16", "rounding": 12}
+MATRICES = {"a": A, "b": A.T, "format": "bf16", "rounding": 12}
 MEMORY = aie_ml_v2.DataMemory()
 FIFO = {"pointer": 100, "count": 64, "data": np.pad(VECTOR, (0, 64))}
 LOAD_FIFO, STORE_FIFO = (lambda: aie_ml_v2.LoadFifo(**FIFO)), (lambda: aie_ml_v2.StoreFifo(**FIFO))
@@ -124,7 +124,7 @@ VECTORISED = {
     "fp8_to_f32": {"x": VECTOR.view(ml_dtypes.float8_e5m2)},
     "from_mx": {"blocks": BLOCKS},
     "from_registers": {"registers": REGISTERS},
-    "fused_dot": {"a": LANE, "b": LANE, "fmt": "bf16"},
+    "fused_dot": {"a": LANE, "b": LANE, "format": "bf16"},
     "insert": {"register": VECTOR, "index": 7, "scalar": 100, "bits": 16},
     "int4_matmul": {"a": VECTOR[:32].reshape(8, 4), "b": VECTOR[:32].reshape(8, 4), "a_bits": 4, "shape": "8x8x8"},
     "integer_dot": {"a": INTS, "b": INTS, "mode": "int8"},
@@ -133,7 +133,7 @@ VECTORISED = {
     "macs_per_cycle": {"mode": "mx9"},
     "matmul": MATRICES,
     "matmul_program": MATRICES,
-    "mx_mode": {"fmt": "mx4"},
+    "mx_mode": {"format": "mx4"},
     "pack_mask": {"mask": VECTOR > 7},
     "pack": {"x": INTS, "bits": 4, "saturate": 1, "signed": False},
     "pack_mx": {"blocks": BLOCKS},
@@ -146,21 +146,21 @@ VECTORISED = {
     "select": {"a": np.arange(16), "sparse": SPARSE},
     "shuffle": {"low": VECTOR, "high": VECTOR, "mode": 54},
     "shuffle_mx": {"low": REGISTERS, "high": REGISTERS, "mode": 0},
-    "sparse_dot": {"a": np.ones(16, ml_dtypes.bfloat16), "b": SPARSE, "fmt": "bf16"},
-    "sparse_matmul": {"a": np.ones((8, 16), int), "b": SPARSE_ROWS, "fmt": "int8"},
+    "sparse_dot": {"a": np.ones(16, ml_dtypes.bfloat16), "b": SPARSE, "format": "bf16"},
+    "sparse_matmul": {"a": np.ones((8, 16), int), "b": SPARSE_ROWS, "format": "int8"},
     "sparse_load": {"stream": STREAM, "entity_bytes": 1},
     "split_f32": {"x": X},
     "srs": {"acc": INTS * 1000, "shift": 3, "acc_bits": 32, "out_bits": 8, "rounding": 9, "saturate": 1},
     "tanh": {"x": X},
     "timing": {"mode": "mx9"},
     "to_dense": {"sparse": SPARSE},
-    "to_mx": {"x": X, "fmt": "mx9", "rounding": 9},
+    "to_mx": {"x": X, "format": "mx9", "rounding": 9},
     "to_registers": {"blocks": BLOCKS},
     "to_sparse": {"dense": np.array([1, 0, 2, 0], np.float32)},
     "total_cycles": {"instructions": MACS},
     "unpack_mask": {"bits": BITS, "lanes": 32},
     "unpack4": {"x": VECTOR, "signed": False},
-    "unpack_mx": {"data": aie_ml_v2.pack_mx(BLOCKS), "fmt": "mx9"},
+    "unpack_mx": {"data": aie_ml_v2.pack_mx(BLOCKS), "format": "mx9"},
     "unpack_tile": {"data": aie_ml_v2.pack_tile(EIGHTS)},
     "ups": {"x": INTS, "shift": 30, "acc_bits": 32, "saturate": 1},
     "vector_op": {"op": 16, "a": VECTOR, "b": VECTOR[::-1], "bits": 8, "signed": False},

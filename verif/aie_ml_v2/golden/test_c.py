@@ -90,7 +90,7 @@ def test_float_dot(c_reference, preset, pair, count):
         acc1, acc2 = accumulators(rng, count), accumulators(rng, count)
         options = {name: bool(rng.integers(2)) for name in FLAGS}
         accs = acc1.view(np.float32), acc2.view(np.float32)
-        expected = aie.fused_dot(a, b, *accs, fmt=fmt, numerics=PRESETS[preset].numerics, **options)
+        expected = aie.fused_dot(a, b, *accs, format=fmt, numerics=PRESETS[preset].numerics, **options)
         formats = [C[each.name] for each in pair]
         got = c_reference("aie_ml_v2", preset).array_form(
             "float_dot", codes[0], formats[0], codes[1], formats[1], depth, acc1, acc2, controls(options)
@@ -140,7 +140,7 @@ def test_mx_dot(c_reference, preset, name, count):
         acc1[zeros:2], acc2[: count // 2] = 0, 0
         options = {flag: bool(rng.integers(2)) for flag in FLAGS}
         accs = acc1.view(np.float32), acc2.view(np.float32)
-        expected = aie.fused_dot(a, b, *accs, fmt=name, numerics=PRESETS[preset].numerics, **options)
+        expected = aie.fused_dot(a, b, *accs, format=name, numerics=PRESETS[preset].numerics, **options)
         got = c_reference("aie_ml_v2", preset).array_form(
             "mx_dot", C[name.upper()], *head_and_codes(a), *head_and_codes(b), acc1, acc2, controls(options)
         )
@@ -282,7 +282,7 @@ def test_matmul(c_reference, fmt, m, k, n):
         ("mx_matmul", C[fmt.upper()]) if fmt in BLOCK_FORMATS else ("float_matmul", C[FLOAT_FORMATS[fmt].name])
     )
     for code in (RoundingCode.CONV_EVEN, RoundingCode.FLOOR):
-        expected = aie.matmul(a, b, fmt=fmt, rounding=code)
+        expected = aie.matmul(a, b, format=fmt, rounding=code)
         got = reference.matmul(name, a.view(np.uint32), b.view(np.uint32), number, code)
         assert np.array_equal(got, expected.view(np.uint32))
 
@@ -293,7 +293,7 @@ def test_integer_matmul(reference, mode):
     a = rng.integers(-1 << row.a_bits - 1, 1 << row.a_bits - 1, (5, 300)).astype(np.int32)
     b = rng.integers(-1 << row.b_bits - 1, 1 << row.b_bits - 1, (300, 9)).astype(np.int32)
     got = reference.matmul("integer_matmul", a, b, row.lane_bits)
-    assert np.array_equal(got, aie.matmul(a, b, fmt=mode))
+    assert np.array_equal(got, aie.matmul(a, b, format=mode))
 
 
 def test_known_answers_of_silicon(kat, reference):

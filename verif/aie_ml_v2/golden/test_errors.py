@@ -37,11 +37,11 @@ SPARSE = aie.to_sparse(LANE)
 THIRDS = ShuffleMode(bits=16, rows=3, cols=4)
 
 blocks = partial(aie.MxBlocks, "mx9")
-dot = partial(aie.fused_dot, fmt="bf16")
+dot = partial(aie.fused_dot, format="bf16")
 int_dot = partial(aie.integer_dot, mode="int8")
-matmul = partial(aie.matmul, fmt="mx9")
+matmul = partial(aie.matmul, format="mx9")
 shuffle_mx = partial(aie.shuffle_mx, REGISTERS)
-sparse_dot = partial(aie.sparse_dot, fmt="bf16")
+sparse_dot = partial(aie.sparse_dot, format="bf16")
 sparse_matmul = partial(aie.matmul, A, sparse=True)
 srs = partial(aie.srs, INTS, out_bits=8)
 to_mx = partial(aie.to_mx, X, "mx9")
@@ -57,7 +57,7 @@ TYPES = [
     (lambda: aie.to_mx(DOUBLE, "mx9"), "x must be float32, not float64"),
     (lambda: aie.to_mx([1.0], "mx9"), "x must be float32, not float64"),
     (lambda: aie.to_mx(["1"], "mx9"), "x must be a numpy array, not a list"),
-    (lambda: aie.to_mx(X, ["mx9"]), "fmt must be 'mx9', 'mx6', 'mx4' or 'bfp16ebs8', not a list"),
+    (lambda: aie.to_mx(X, ["mx9"]), "format must be 'mx9', 'mx6', 'mx4' or 'bfp16ebs8', not a list"),
     (lambda: to_mx(rounding=True), "rounding must be 0, 1, 2, 3, 8"),
     (lambda: to_mx(rounding=1.0), "rounding must be 0, 1, 2, 3, 8"),
     (lambda: to_mx(numerics=AIE_ML_V2), "numerics must be an AieNumerics (preset.numerics), not a Preset"),
@@ -66,9 +66,9 @@ TYPES = [
     (lambda: blocks(X, X, X), "exponent must be uint8, not float32"),
     (lambda: aie.from_registers(VECTOR), "registers must be a MxRegisters, not a ndarray"),
     (lambda: dot(LANE, FP8), "b must be float16 or bfloat16, not float8_e5m2"),
-    (lambda: dot(FP8, LANE, fmt="fp8"), f"b must be {FP8_DTYPES} float8_e4m3fnuz or"),
+    (lambda: dot(FP8, LANE, format="fp8"), f"b must be {FP8_DTYPES} float8_e4m3fnuz or"),
     (lambda: dot(LANE, LANE, DOUBLE), "acc1 must be float32, not float64"),
-    (lambda: dot(LANE, BLOCK, fmt="mx9"), "a must be a MxBlocks, not a ndarray"),
+    (lambda: dot(LANE, BLOCK, format="mx9"), "a must be a MxBlocks, not a ndarray"),
     (lambda: int_dot(LANE, INTS), "a must be an array of integers, not of bfloat16"),
     (lambda: aie.srs(X, 0, out_bits=8), "acc must be an array of integers, not of float32"),
     (lambda: srs(0, acc_bits=32.0), "acc_bits must be an integer, not 32.0"),
@@ -95,11 +95,11 @@ TYPES = [
     (lambda: aie.shuffle_mx(VECTOR, mode=106), "low must be a MxRegisters, not a ndarray"),
     (lambda: aie.to_dense(VECTOR), "sparse must be a SparseVector, not a ndarray"),
     (lambda: aie.Cascade().cycle(X), "write must be uint32, not float32"),
-    (lambda: matmul(A.astype(float), A.T, fmt="bf16"), "a must be float32, not float64"),
-    (lambda: matmul(A, A.T, fmt="int8"), "a must be an array of integers, not of float32"),
+    (lambda: matmul(A.astype(float), A.T, format="bf16"), "a must be float32, not float64"),
+    (lambda: matmul(A, A.T, format="int8"), "a must be an array of integers, not of float32"),
 ]
 VALUES = [
-    (lambda: aie.to_mx(X, "mx8"), "fmt must be 'mx9', 'mx6', 'mx4' or 'bfp16ebs8', not 'mx8'"),
+    (lambda: aie.to_mx(X, "mx8"), "format must be 'mx9', 'mx6', 'mx4' or 'bfp16ebs8', not 'mx8'"),
     (lambda: to_mx(rounding=4), f"{ROUNDINGS}4"),
     (lambda: aie.to_mx(X[:9], "mx9"), "x must have shape [..., 16 * B] with B of at least 1, not (9,)"),
     (lambda: aie.MxBlocks("mx4", EXPONENT, SHIFT, CODES + np.int8(4)), "codes reach from 4 to 4; mx4 has -4 to 3"),
@@ -112,15 +112,15 @@ VALUES = [
     (lambda: aie.from_registers(LARGE_G), "g must be 0 to 0xf, not 0x10"),
     (lambda: aie.from_registers(MX4_OF_ONES), "data must hold zeros below the bits of mx4's codes, not ones"),
     (
-        lambda: dot(LANE, LANE, fmt="tf32"),
-        "fmt must be 'bf16', 'fp16', 'fp8', 'mx9', 'mx6', 'mx4' or 'bfp16ebs8', not 'tf32'",
+        lambda: dot(LANE, LANE, format="tf32"),
+        "format must be 'bf16', 'fp16', 'fp8', 'mx9', 'mx6', 'mx4' or 'bfp16ebs8', not 'tf32'",
     ),
     (lambda: dot(LANE[:4], LANE), "a must have shape [..., 8] or [..., 1], not (4,)"),
-    (lambda: dot(FP8[:1], FP8[:1], fmt="fp8"), "a must have shape [..., 8], not (1,)"),
+    (lambda: dot(FP8[:1], FP8[:1], format="fp8"), "a must have shape [..., 8], not (1,)"),
     (lambda: dot(LANE[:1], LANE), "a and b must have the same last axis, not shapes (1,) and (8,)"),
     (lambda: dot(np.stack([LANE] * 2), LANE, X[:3]), f"{BROADCAST}a (2,), b (), acc1 (3,)"),
-    (lambda: dot(BLOCK, BLOCK, fmt="mx6"), "a must be in mx6 with fmt 'mx6', not in mx9"),
-    (lambda: dot(BLOCK, BLOCKS, fmt="mx9"), "b must have 1 block on its last axis, not 4"),
+    (lambda: dot(BLOCK, BLOCK, format="mx6"), "a must be in mx6 with format 'mx6', not in mx9"),
+    (lambda: dot(BLOCK, BLOCKS, format="mx9"), "b must have 1 block on its last axis, not 4"),
     (lambda: aie.add_accumulators(X[:2], X[:3]), f"{BROADCAST}acc1 (2,), acc2 (3,)"),
     (lambda: int_dot(INTS, INTS, mode="int4"), "mode must be 'int8', 'int16', 'int16_64' or 'int32x16', not 'int4'"),
     (lambda: int_dot(INTS - 1, INTS, signed_a=False), "a must be 0 to 255, not -1 to -1"),
@@ -140,7 +140,7 @@ VALUES = [
     (lambda: aie.f32_to_fp8(BITS, ml_dtypes.float8_e5m2, rounding=12, shift=32), "shift must be -32 to 31, not 32"),
     (lambda: aie.f32_dot(X[:8], X[:8], products=4), "products must be 9, 6 or 3, not 4"),
     (lambda: aie.f32_dot(X, X), "a must have shape [..., 8] the depth of the mode, not (16,)"),
-    (lambda: aie.exp2(X, fmt="fp8"), "fmt must be 'bf16', 'fp16' or 'fp32', not 'fp8'"),
+    (lambda: aie.exp2(X, format="fp8"), "format must be 'bf16', 'fp16' or 'fp32', not 'fp8'"),
     (lambda: vector_op("mul", VECTOR, VECTOR), "op must be 'add', 'sub', 'sel', 'addsub', 'and', 'or',"),
     (lambda: vector_op(17, VECTOR, VECTOR), "op must be 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,"),
     (lambda: vector_op("add", VECTOR, VECTOR, bits=64), "bits must be 8, 16 or 32, not 64"),
@@ -185,23 +185,32 @@ VALUES = [
     (lambda: aie.SparseVector(VECTOR[:2], VECTOR[:1]), "slots must have shape (1, 2), not (2,)"),
     (lambda: aie.SparseVector(VECTOR[np.newaxis, :2], G[:1] + np.uint8(16)), "mask must hold words of 4 bits, not 16"),
     (
-        lambda: sparse_dot(LANE, SPARSE, fmt="mx9"),
-        "fmt must be 'bf16', 'fp16', 'fp8', 'int8' or 'int16_64', not 'mx9'",
+        lambda: sparse_dot(LANE, SPARSE, format="mx9"),
+        "format must be 'bf16', 'fp16', 'fp8', 'int8' or 'int16_64', not 'mx9'",
     ),
-    (lambda: sparse_dot(LANE, SPARSE), "a must have shape [..., 16] with fmt 'bf16', not (8,)"),
+    (lambda: sparse_dot(LANE, SPARSE), "a must have shape [..., 16] with format 'bf16', not (8,)"),
     (lambda: sparse_dot(LANES, SPARSE), "b must have 4 groups, not 2"),
     (lambda: sparse_dot(LANES[:2], aie.to_sparse(LANES)), f"{BROADCAST}a (2,), b (3,)"),
     (lambda: aie.Cascade().cycle(BITS), "write must have shape (16,), not (4,)"),
     (lambda: aie.timing("mx4"), "mode must be 'int8', 'int16', 'int16_64', 'int32x16', 'float16',"),
-    (lambda: aie.mx_mode("bf16"), "fmt must be 'mx9', 'mx6', 'mx4' or 'bfp16ebs8', not 'bf16'"),
-    (lambda: matmul(A, A.T, fmt="fp8"), "fmt must be 'mx9', 'mx6', 'mx4', 'bfp16ebs8', 'bf16', 'fp16', 'fp8_e4m3',"),
+    (lambda: aie.mx_mode("bf16"), "format must be 'mx9', 'mx6', 'mx4' or 'bfp16ebs8', not 'bf16'"),
+    (
+        lambda: matmul(A, A.T, format="fp8"),
+        "format must be 'mx9', 'mx6', 'mx4', 'bfp16ebs8', 'bf16', 'fp16', 'fp8_e4m3',",
+    ),
     (lambda: matmul(A, A), "b must have 16 rows, as many as a has columns, not 2"),
     (lambda: matmul(A[0], A), "a must have two dimensions of at least 1, not shape (16,)"),
     (lambda: matmul(A[:0], A.T), "a must have two dimensions of at least 1, not shape (0, 16)"),
-    (lambda: matmul(INTEGERS + 128, INTEGERS.T, fmt="int8"), "a must be -128 to 127, not 128 to 128"),
-    (lambda: matmul(INTEGERS, INTEGERS.T, fmt="int8", rounding=4), f"{ROUNDINGS}4"),
-    (lambda: sparse_matmul(A.T, fmt="mx9"), "fmt must be bf16, fp16, fp8_e4m3, fp8_e5m2, fp8_e4m3fn, fp8_e4m3fnuz,"),
-    (lambda: sparse_matmul(A.T + 1, fmt="bf16"), "b must have 2 nonzero numbers among four neighbours along K, not 4"),
+    (lambda: matmul(INTEGERS + 128, INTEGERS.T, format="int8"), "a must be -128 to 127, not 128 to 128"),
+    (lambda: matmul(INTEGERS, INTEGERS.T, format="int8", rounding=4), f"{ROUNDINGS}4"),
+    (
+        lambda: sparse_matmul(A.T, format="mx9"),
+        "format must be bf16, fp16, fp8_e4m3, fp8_e5m2, fp8_e4m3fn, fp8_e4m3fnuz,",
+    ),
+    (
+        lambda: sparse_matmul(A.T + 1, format="bf16"),
+        "b must have 2 nonzero numbers among four neighbours along K, not 4",
+    ),
     (lambda: replace(AIE_ML_V2.numerics, align_fraction_bits=19), "align_fraction_bits must be 20 to 26, not 19"),
     (
         lambda: replace(AIE_ML_V2.numerics, mx9_split_round=True, mx_post_add_first=False),

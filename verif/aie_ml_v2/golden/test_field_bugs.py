@@ -52,7 +52,7 @@ def test_mlir_air_1440_the_bias_grows_with_k_in_a_matmul():
     a = rng.standard_normal((32, 512), dtype=np.float32)
     b = np.full((512, 16), 1.0, np.float32)
     exact = a.astype(float) @ b
-    floor, even = (aie.matmul(a, b, fmt="mx9", rounding=code) - exact for code in (0, 12))
+    floor, even = (aie.matmul(a, b, format="mx9", rounding=code) - exact for code in (0, 12))
     blocks = aie.to_mx(a, "mx9")
     places = np.exp2(blocks.exponent.astype(int)[..., np.newaxis] - blocks.element_shifts - 127 - 6)
     expected = -places.sum(axis=(1, 2)).mean() / 2
@@ -76,10 +76,10 @@ def test_gem5_2478_the_sum_is_fused():
     b = np.array([4096.0, 2.0, -4096.0, 0, 0, 0, 0, 0], np.float32)
     operands = [aie.f32_to_bf16(each.view(np.uint32), rounding=12) for each in (a, b)]
     x, y = (each.view(ml_dtypes.bfloat16) for each in operands)
-    assert aie.fused_dot(x, y, fmt="bf16") == 2
+    assert aie.fused_dot(x, y, format="bf16") == 2
     # But it is aligned first: a product below half a unit of the grid at the largest exponent is lost.
     y[1] = 0.5
-    assert aie.fused_dot(x, y, fmt="bf16") == 0
+    assert aie.fused_dot(x, y, format="bf16") == 0
 
 
 def test_transformers_46763_the_stored_scale_is_the_one_that_divides():
@@ -119,4 +119,4 @@ def test_onnxruntime_31155_dead_results_would_show():
     """Every format's product of ones is K."""
     a, b = np.ones((4, 32), np.float32), np.ones((32, 16), np.float32)
     for fmt in ("mx9", "mx6", "mx4", "bf16", "fp16", "fp8_e4m3", "fp8_e5m2fnuz"):
-        assert np.all(aie.matmul(a, b, fmt=fmt) == 32)
+        assert np.all(aie.matmul(a, b, format=fmt) == 32)

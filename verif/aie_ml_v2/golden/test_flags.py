@@ -148,14 +148,14 @@ def test_dots(kind, preset):
     acc = accumulators(rng, "any", sums)
     x, y = (each[:, :8].astype(ml_dtypes.bfloat16) for each in (a, b))
     for negate in (False, True):
-        _, lanes = with_lane_flags(aie.fused_dot, x, y, acc, fmt="bf16", negate_products=negate, numerics=numerics)
+        _, lanes = with_lane_flags(aie.fused_dot, x, y, acc, format="bf16", negate_products=negate, numerics=numerics)
         for i, got in enumerate(records(lanes, LANES)):
             left, right = ([(int(code), BF16) for code in codes_of(each[i])] for each in (x, y))
             word = int(acc.view(np.uint32)[i])
             lane = exact.trace_float_lane(numerics, left, right, word, negate_products=negate)
             assert got == exact.dot_flags(lane)
     left, right = (aie.to_mx(each, "mx9", numerics=numerics) for each in (a, b))
-    _, lanes = with_lane_flags(aie.fused_dot, left, right, acc, fmt="mx9", numerics=numerics)
+    _, lanes = with_lane_flags(aie.fused_dot, left, right, acc, format="mx9", numerics=numerics)
     for i, got in enumerate(records(lanes, LANES)):
         pair = (
             exact.Block(each.fmt, int(each.exponent[i, 0]), int(each.shift[i, 0]), tuple(map(int, each.codes[i, 0])))
@@ -191,13 +191,13 @@ ACC = np.array([0x00800000, 0x80800000, 0x007FFFFF, 0xFF800000], np.uint32).view
 def test_dots_by_hand(a, b, acc, expected):
     word = None if acc is None else int(acc.view(np.uint32))
     acc = None if acc is None else np.array(acc)
-    assert aie.with_flags(aie.fused_dot, a, b, acc, fmt="bf16")[1] == expected
+    assert aie.with_flags(aie.fused_dot, a, b, acc, format="bf16")[1] == expected
     pairs = ([(int(code), BF16) for code in codes_of(each)] for each in (a, b))
     assert exact.dot_flags(exact.trace_float_lane(BASE, *pairs, word)) == expected
 
 
 def test_zeroed_accumulators_set_no_flag():
-    options = {"fmt": "bf16", "zero_acc1": True}
+    options = {"format": "bf16", "zero_acc1": True}
     assert aie.with_flags(aie.fused_dot, lane(0x4000), lane(0x4000), np.array(ACC[3]), **options)[1] == flags()
 
 

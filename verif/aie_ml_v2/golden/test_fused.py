@@ -29,7 +29,7 @@ NO_ZERO_TERMS = replace(BASE, mx_zero_term=False)
 EACH_PRODUCT = replace(BASE, mx_post_add_first=False)
 
 
-dot = partial(aie.fused_dot, fmt="bf16")
+dot = partial(aie.fused_dot, format="bf16")
 
 
 def bf16(*values):
@@ -69,16 +69,16 @@ def test_the_accumulator_is_inside_the_one_sum():
 def test_zero_codes_under_a_large_exponent_erase_an_accumulator(sign):
     """The block pair's exponent is known before its sum is: 180 + 127 + 1 against an accumulator of 1.0."""
     zero, one, acc = block(180, 0), block(127, 64), f32(sign)
-    assert aie.fused_dot(zero, one, acc, fmt="mx9") == 0
-    assert aie.fused_dot(zero, one, acc, fmt="mx9", numerics=NO_ZERO_TERMS) == sign
+    assert aie.fused_dot(zero, one, acc, format="mx9") == 0
+    assert aie.fused_dot(zero, one, acc, format="mx9", numerics=NO_ZERO_TERMS) == sign
     # Unless an exponent is 0, as in a block of zeros.
     empty = aie.to_mx(np.zeros(16, np.float32), "mx9")
-    assert aie.fused_dot(empty, block(254, 64), acc, fmt="mx9") == sign
+    assert aie.fused_dot(empty, block(254, 64), acc, format="mx9") == sign
     # Exponents of 1 and 254 count: the sum's code is 256, on whose grid 2**-23 is half a unit.
     acc = f32(sign * 2.0**-23)
     for zeros in permutations((block(1, 0), block(254, 0))):
-        assert aie.fused_dot(*zeros, acc, fmt="mx9") == 0
-        assert aie.fused_dot(*zeros, acc, fmt="mx9", numerics=NO_ZERO_TERMS) == acc
+        assert aie.fused_dot(*zeros, acc, format="mx9") == 0
+        assert aie.fused_dot(*zeros, acc, format="mx9", numerics=NO_ZERO_TERMS) == acc
 
 
 def test_a_product_of_a_zero_erases_no_accumulator():
@@ -146,7 +146,7 @@ def test_subnormals_enter_without_a_hidden_bit_at_exponent_1(fmt):
     one = np.zeros(8, np.float32)
     one[0] = 1.0
     codes = lane.view(DTYPES[fmt])
-    got = aie.fused_dot(codes, one.astype(DTYPES[fmt]), fmt="fp8" if fmt.width == 8 else "fp16")
+    got = aie.fused_dot(codes, one.astype(DTYPES[fmt]), format="fp8" if fmt.width == 8 else "fp16")
     smallest = decode(fmt, 1).value
     assert got == (0 if smallest < FP32.min_normal else float(smallest))
     trace = exact.trace_float_lane(BASE, [(1, fmt)], [(int(codes_of(one.astype(DTYPES[fmt]))[0]), fmt)])
@@ -171,12 +171,12 @@ def test_leading_axes_broadcast():
     got = dot(a, b, acc1, acc2)
     assert got.shape == (3, 4)
     x, y = (aie.to_mx(side.astype(np.float32).repeat(2, axis=-1), "mx6") for side in (a, b))
-    blocks = aie.fused_dot(x, y, acc1, acc2, fmt="mx6")
-    lossy = aie.fused_dot(x, y, acc1, acc2, fmt="mx6", numerics=EACH_PRODUCT)
+    blocks = aie.fused_dot(x, y, acc1, acc2, format="mx6")
+    lossy = aie.fused_dot(x, y, acc1, acc2, format="mx6", numerics=EACH_PRODUCT)
     for i, j in product(range(3), range(4)):
         assert got[i, j] == dot(a[i, 0], b[j], acc1[j : j + 1], acc2)[0]
-        assert blocks[i, j] == aie.fused_dot(x[i, 0], y[j], acc1[j : j + 1], acc2, fmt="mx6")[0]
-        alone = aie.fused_dot(x[i, 0], y[j], acc1[j : j + 1], acc2, fmt="mx6", numerics=EACH_PRODUCT)
+        assert blocks[i, j] == aie.fused_dot(x[i, 0], y[j], acc1[j : j + 1], acc2, format="mx6")[0]
+        alone = aie.fused_dot(x[i, 0], y[j], acc1[j : j + 1], acc2, format="mx6", numerics=EACH_PRODUCT)
         assert lossy[i, j] == alone[0]
     assert aie.add_accumulators(acc1, acc2).tolist() == (acc1 + acc2).tolist()
 
@@ -199,7 +199,7 @@ def test_from_mx_is_a_product_with_an_identity_block(fmt):
     ones = (np.eye(16) * (1 << fmt.magnitude_bits - 1)).astype(np.int8)[:, np.newaxis]
     whole = np.zeros((16, 1), np.uint8)
     identity = aie.MxBlocks(fmt, whole + np.uint8(127), whole, ones)
-    got = aie.fused_dot(blocks[:, np.newaxis], identity[np.newaxis], fmt=fmt.name).view(np.uint32)
+    got = aie.fused_dot(blocks[:, np.newaxis], identity[np.newaxis], format=fmt.name).view(np.uint32)
     assert np.array_equal(got, aie.from_mx(blocks).view(np.uint32))
 
 
@@ -209,14 +209,14 @@ def test_paths_of_mx4_give_equal_values():
     a, b = (aie.to_mx(each, "mx4") for each in x)
     acc = rng.standard_normal(200, dtype=np.float32)
     results = [
-        aie.fused_dot(a, b, acc, fmt="mx4", numerics=PRESETS[name].numerics)
+        aie.fused_dot(a, b, acc, format="mx4", numerics=PRESETS[name].numerics)
         for name in ("aie_ml_v2", "aie_ml_v2_documented")
     ]
     assert np.array_equal(*results)
     # The registers of MX6 and of MX9 hold the same numbers.
     for name, factor in (("mx6", 4), ("mx9", 32)):
         wide = [aie.MxBlocks(name, each.exponent, each.shift, (each.codes * factor).astype(np.int8)) for each in (a, b)]
-        assert np.array_equal(aie.fused_dot(*wide, acc, fmt=name), results[0])
+        assert np.array_equal(aie.fused_dot(*wide, acc, format=name), results[0])
 
 
 @pytest.mark.parametrize("fmt", MX_FORMATS.values(), ids=lambda fmt: fmt.name)
@@ -231,7 +231,7 @@ def test_halves_of_mx9_are_rounded_separately(fmt):
     for path in Mx4Path:
         numerics = replace(BASE, mx9_split_round=True, mx4_path=path)
         apart = fmt is MX9 or (fmt is MX4 and path is Mx4Path.MX9)
-        got = aie.fused_dot(half, half, f32(2.0**22), fmt=fmt.name, numerics=numerics)
+        got = aie.fused_dot(half, half, f32(2.0**22), format=fmt.name, numerics=numerics)
         assert got == 2.0**22 + (0 if apart else 0.5)
 
 
@@ -309,7 +309,7 @@ def float_codes(rng, fmt, kind, count=N):
 
 def check_floats(numerics, a, b, acc1, acc2, **signs):
     fmt = "fp8" if a.dtype.itemsize == 1 else "bf16"
-    got = aie.fused_dot(a, b, acc1, acc2, fmt=fmt, numerics=numerics, **signs).view(np.uint32)
+    got = aie.fused_dot(a, b, acc1, acc2, format=fmt, numerics=numerics, **signs).view(np.uint32)
     x_format, y_format = (next(f for f in DTYPES if DTYPES[f] == each.dtype) for each in (a, b))
     for i in range(len(a)):
         x = [(code, x_format) for code in codes_of(a[i]).tolist()]
@@ -354,7 +354,7 @@ def mx_blocks(rng, fmt, kind, count=N):
 
 
 def check_mx(numerics, a, b, acc1, acc2, **signs):
-    got = aie.fused_dot(a, b, acc1, acc2, fmt=a.fmt.name, numerics=numerics, **signs).view(np.uint32)
+    got = aie.fused_dot(a, b, acc1, acc2, format=a.fmt.name, numerics=numerics, **signs).view(np.uint32)
     for i in range(len(a.exponent)):
         x, y = (
             exact.Block(each.fmt, int(each.exponent[i, 0]), int(each.shift[i, 0]), tuple(each.codes[i, 0].tolist()))
@@ -397,7 +397,7 @@ def test_every_pair_of_8_bit_floats(x, y):
         lane = np.zeros((256, 256, 8), np.uint8)
         lane[..., 3] = codes
         lanes.append(lane.view(DTYPES[fmt]))
-    got = aie.fused_dot(*lanes, fmt="fp8")
+    got = aie.fused_dot(*lanes, format="fp8")
     with np.errstate(invalid="ignore"):
         expected = decode_array(x, a) * decode_array(y, b)
     expected = np.where(expected == 0, 0.0, expected)
@@ -417,7 +417,7 @@ def test_every_pair_of_mx_codes_under_every_pair_of_shifts(fmt):
             padded[:, 0, 5] = side
             whole = np.full((len(side), 1), shift << 2, np.uint8)
             sides.append(aie.MxBlocks(fmt, np.full_like(whole, 130), whole, padded))
-        got = aie.fused_dot(*sides, fmt=fmt.name)
+        got = aie.fused_dot(*sides, format=fmt.name)
         assert np.array_equal(got, np.ldexp(a * b * 1.0, 6 - g - h + 2 - 2 * fmt.magnitude_bits))
 
 
@@ -427,4 +427,4 @@ def test_shifts_discard_no_bits_of_mx4_products():
     numbers = np.random.default_rng(3).standard_normal((2, 500, 16)).astype(np.float32)
     for fmt, alike in (("mx4", True), ("mx6", False)):
         x, y = (aie.to_mx(each, fmt) for each in numbers)
-        assert np.array_equal(aie.fused_dot(x, y, fmt=fmt), aie.fused_dot(x, y, fmt=fmt, numerics=lossy)) is alike
+        assert np.array_equal(aie.fused_dot(x, y, format=fmt), aie.fused_dot(x, y, format=fmt, numerics=lossy)) is alike

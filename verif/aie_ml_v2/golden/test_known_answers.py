@@ -248,7 +248,7 @@ def lanes(archive):
 
 def wrong_lanes(archive, numerics):
     a, b, expected = lanes(archive)
-    got = aie.fused_dot(a, b, fmt="bf16", numerics=numerics).view(np.uint32)
+    got = aie.fused_dot(a, b, format="bf16", numerics=numerics).view(np.uint32)
     assert got.size == expected.size
     return int(np.sum((got != expected) & ~(is_nan(got) & is_nan(expected))))
 
@@ -408,7 +408,7 @@ def test_sparse_products(archive, name):
     for (a, acc, out, signs), (slots, masks) in every:
         values = slots.view(f"i{row.b_bits // 8}") if signs["signed_b"] else slots
         b = SparseVector(values.reshape(shape.n, -1, 2), masks.reshape(shape.n, -1))
-        yield out, aie.sparse_matmul(a, b, fmt=mode, acc=acc, **signs)
+        yield out, aie.sparse_matmul(a, b, format=mode, acc=acc, **signs)
         for i, j in ((0, 0), (shape.m - 1, shape.n - 1), (1, 2)):
             pairs = [
                 pair

@@ -87,7 +87,7 @@ def test_fields_of_the_sum(fmt, fields):
     numerics = FIELDS[fields]
     for kind in KINDS:
         a, b = matrices(rng, kind)
-        plain, fast = both(a, b, fmt=fmt, numerics=numerics)
+        plain, fast = both(a, b, format=fmt, numerics=numerics)
         assert np.array_equal(plain.view(np.uint32), fast.view(np.uint32))
 
 
@@ -129,7 +129,7 @@ def test_a_zero_block_of_exponent_0_is_no_term(fmt):
     """Its product with a block of 2**60 does not raise the maximum, so an accumulator of 2**-96 is not shifted out."""
     small, large = (np.repeat(np.array(pair, np.float32), 16) for pair in ((2.0**-100, 0), (1, 2.0**60)))
     for a, b in ((small, large), (large, small)):
-        plain, fast = both(a[np.newaxis], b[:, np.newaxis], fmt=fmt)
+        plain, fast = both(a[np.newaxis], b[:, np.newaxis], format=fmt)
         assert plain[0, 0] == fast[0, 0] == 2.0**-96
 
 
@@ -141,7 +141,7 @@ def test_matrices(fmt, preset):
     for kind in ("spread", "specials"):
         a, b = matrices(rng, kind)
         for code in (RoundingCode.CONV_EVEN, RoundingCode.FLOOR)[: 2 if preset is AIE_ML_V2 else 1]:
-            options = {"fmt": fmt, "numerics": preset.numerics, "rounding": code}
+            options = {"format": fmt, "numerics": preset.numerics, "rounding": code}
             plain, fast = both(a, b, **options)
             assert np.array_equal(plain.view(np.uint32), fast.view(np.uint32))
 
@@ -161,7 +161,7 @@ def test_integer_lanes(monkeypatch, mode, shape):
     a, b = integers(rng, mode.a_bits, (m, k)), integers(rng, mode.b_bits, (k, n))
     if mode.lane_bits == 32:
         a[0], b[:, 0] = -(1 << mode.a_bits - 1), -(1 << mode.b_bits - 1)
-    got = aie.matmul(a, b, fmt=mode.name)
+    got = aie.matmul(a, b, format=mode.name)
     for i, j in {(0, 0), (m - 1, n - 1), *(tuple(rng.integers((m, n)).tolist()) for _ in range(20))}:
         code = 0
         for start in range(0, k, mode.depth):
@@ -172,7 +172,7 @@ def test_integer_lanes(monkeypatch, mode, shape):
 
 @pytest.mark.parametrize("name", ["a", "b"])
 def test_integers_of_a_program_are_checked(name):
-    program = aie.matmul_program(np.ones((2, 8), int), np.ones((8, 2), int), fmt="int8")
+    program = aie.matmul_program(np.ones((2, 8), int), np.ones((8, 2), int), format="int8")
     wrong = replace(program, **{name: getattr(program, name) * 128})
     with pytest.raises(ValueError, match=f"^{name} must be -128 to 127"):
         aie.run_program(wrong)
@@ -215,7 +215,7 @@ def test_sparse_lanes(fmt, zero_term, rounding):
         if kind in ("plain", "underflow"):
             # A step of A alone, whose exponents must not count, and an accumulator far below them.
             b[16:], a[:, :16] = 0, a[:, :16] * np.float32(2.0**-20)
-        program = aie.matmul_program(a, b, fmt=fmt, sparse=True, numerics=numerics)
+        program = aie.matmul_program(a, b, format=fmt, sparse=True, numerics=numerics)
         slots = program.b.slots.copy()
         codes_of(slots)[rng.random(slots.shape) < 1 / 16] = 0
         program = replace(program, b=SparseVector(slots, program.b.mask))
@@ -240,7 +240,7 @@ def test_sparse_lanes(fmt, zero_term, rounding):
 def test_sparse_integer_lanes(mode):
     rng, row = np.random.default_rng(11), INTEGER_MODES[mode]
     a, b = integers(rng, row.a_bits, (13, 64)), halved(rng, integers(rng, row.b_bits, (64, 37)))
-    got = aie.matmul(a, b, fmt=mode, sparse=True)
+    got = aie.matmul(a, b, format=mode, sparse=True)
     for i, j in np.ndindex(13, 37):
         assert got[i, j] == exact.integer_lane(row, a[i].tolist(), b[:, j].tolist())
 
@@ -270,9 +270,9 @@ def test_every_rounding(fmt, rounding, field):
     numerics = replace(BASE, **{field: rounding})
     for kind in KINDS:
         a, b = matrices(rng, kind)
-        plain, fast = both(a, b, fmt=fmt, numerics=numerics)
+        plain, fast = both(a, b, format=fmt, numerics=numerics)
         assert np.array_equal(plain.view(np.uint32), fast.view(np.uint32))
-        program = aie.matmul_program(a, b, fmt=fmt, numerics=numerics)
+        program = aie.matmul_program(a, b, format=fmt, numerics=numerics)
         for i, j in ((3, 0), (7, 1), (0, 9), (12, 36), (5, 20)):
             assert fast[i, j].view(np.uint32) == exact_lane(numerics, program, i, j)
 
@@ -294,7 +294,7 @@ def test_sums_of_a_block_pair(fmt, fields):
     numerics = replace(BASE, **fields)
     for kind in KINDS:
         a, b = matrices(rng, kind)
-        program = aie.matmul_program(a, b, fmt=fmt, numerics=numerics)
-        fast = aie.matmul(a, b, fmt=fmt, numerics=numerics)
+        program = aie.matmul_program(a, b, format=fmt, numerics=numerics)
+        fast = aie.matmul(a, b, format=fmt, numerics=numerics)
         for i, j in ((3, 0), (7, 1), (0, 9), (12, 36), (5, 20), *rng.integers((13, 37), size=(12, 2)).tolist()):
             assert fast[i, j].view(np.uint32) == exact_lane(numerics, program, i, j)

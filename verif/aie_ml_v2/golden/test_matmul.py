@@ -156,7 +156,7 @@ def test_no_two_results_are_written_in_one_cycle(first, second):
 )
 def test_cycles_of_the_layer(fmt, instructions, cycles):
     """[128, 384] @ [384, 512] on one core without accumulator stalls takes the issue intervals and one latency."""
-    program = aie.matmul_program(np.zeros((128, 384), np.float32), np.zeros((384, 512), np.float32), fmt=fmt)
+    program = aie.matmul_program(np.zeros((128, 384), np.float32), np.zeros((384, 512), np.float32), format=fmt)
     assert program.instruction_count == instructions
     assert program.mac_count == 128 * 384 * 512
     assert aie.total_cycles(chain(program.mode.name, instructions, 4)) == cycles
@@ -216,10 +216,10 @@ def test_elements_are_the_scalar_tiers(fmt, code):
     a[3], b[:, 5] = 0, 0
     a[5, 20] = np.inf
     inputs = a.copy(), b.copy()
-    got = aie.matmul(a, b, fmt=fmt, rounding=code)
+    got = aie.matmul(a, b, format=fmt, rounding=code)
     assert (got.shape, got.dtype) == ((7, 19), np.float32)
     assert all(np.array_equal(x, y) for x, y in zip(inputs, (a, b), strict=True))
-    depth = aie.matmul_program(a, b, fmt=fmt).tile.k
+    depth = aie.matmul_program(a, b, format=fmt).tile.k
     cells = {(3, 0), (0, 5), (5, 6), *(divmod(int(each), 19) for each in rng.choice(7 * 19, 12, replace=False))}
     for i, j in cells:
         expected = scalar_element(a[i], np.ascontiguousarray(b[:, j]), fmt, code, depth)
@@ -230,7 +230,7 @@ def test_elements_are_the_scalar_tiers(fmt, code):
 def test_integers_wrap(fmt):
     rng = np.random.default_rng(25)
     a, b = matrices(rng, fmt, 9, 70, 11)
-    got = aie.matmul(a, b, fmt=fmt)
+    got = aie.matmul(a, b, format=fmt)
     bits = INTEGER_MODES[fmt].lane_bits
     exact_sums = [
         [sum(x * y for x, y in zip(row, column, strict=True)) for column in b.T.tolist()] for row in a.tolist()
@@ -248,9 +248,9 @@ def test_sparse_matrices(fmt):
         a, b = (rng.integers(-8, 9, shape).astype(np.float32) for shape in ((5, 40), (40, 9)))
     keep = np.argsort(rng.random((10, 4, 9)), axis=1) < 2
     b = np.where(keep.reshape(40, 9), b, 0).astype(b.dtype)
-    got = aie.matmul(a, b, fmt=fmt, sparse=True)
+    got = aie.matmul(a, b, format=fmt, sparse=True)
     assert np.array_equal(got, a.astype(float) @ b)
-    program = aie.matmul_program(a, b, fmt=fmt, sparse=True)
+    program = aie.matmul_program(a, b, format=fmt, sparse=True)
     assert program.tile.sparse
     assert program.tile.k == 2 * program.mode.depth
 
@@ -262,7 +262,7 @@ def test_minus_zeros_are_no_entities_of_a_sparse_matrix(fmt):
     a, weights = (rng.integers(-8, 9, shape).astype(np.float32) for shape in ((3, 32), (32, 5)))
     b = weights * np.tile(np.array([1, 0, 1, 0], np.float32), 8)[:, np.newaxis]
     assert np.signbit(b[b == 0]).any()
-    assert np.array_equal(aie.matmul(a, b, fmt=fmt, sparse=True), a @ b)
+    assert np.array_equal(aie.matmul(a, b, format=fmt, sparse=True), a @ b)
 
 
 def test_steps_of_k_come_in_order():
@@ -270,15 +270,15 @@ def test_steps_of_k_come_in_order():
     a = np.ones((1, 24), np.float32)
     b = np.zeros((24, 1), np.float32)
     b[[0, 8, 16], 0] = [2.0**24, 1, 1]
-    assert aie.matmul(a, b, fmt="bf16")[0, 0] == 2.0**24
-    assert aie.matmul(a, b[::-1].copy(), fmt="bf16")[0, 0] == 2.0**24 + 2
+    assert aie.matmul(a, b, format="bf16")[0, 0] == 2.0**24
+    assert aie.matmul(a, b[::-1].copy(), format="bf16")[0, 0] == 2.0**24 + 2
 
 
 def test_blocks_run_along_k_and_not_across_rows():
     """DeepWok/mase#321: a large number raises its own block's exponent, in A's row and in B's column."""
     a, b = np.ones((2, 32), np.float32), np.ones((32, 2), np.float32)
     a[0, 3], b[17, 1] = 2.0**10, 2.0**10
-    program = aie.matmul_program(a, b, fmt="mx9")
+    program = aie.matmul_program(a, b, format="mx9")
     assert program.a.exponent[0, :, :2, 0].tolist() == [[137, 127], [127, 127]]
     assert program.b.exponent[:, 0, :2, 0].tolist() == [[127, 127], [127, 137]]
 
@@ -287,7 +287,7 @@ def test_blocks_run_along_k_and_not_across_rows():
 def test_plans(fmt):
     rng = np.random.default_rng(27)
     a, b = matrices(rng, fmt, 10, 33, 20)
-    program = aie.matmul_program(a, b, fmt=fmt)
+    program = aie.matmul_program(a, b, format=fmt)
     m, k, n = program.tile.m, program.tile.k, program.tile.n
     assert program.tiles == (-(-10 // m), -(-33 // k), -(-20 // n))
     assert program.instruction_count == np.prod(program.tiles)
@@ -295,7 +295,7 @@ def test_plans(fmt):
     assert program.output_count == 200
     tiles = aie.run_program(program)
     assert tiles.shape == (program.tiles[0], program.tiles[2], m, n)
-    assert np.array_equal(aie.result_matrix(program, tiles), aie.matmul(a, b, fmt=fmt))
+    assert np.array_equal(aie.result_matrix(program, tiles), aie.matmul(a, b, format=fmt))
     if fmt in FLOAT_FORMATS:
         assert codes_of(program.a).shape == (*program.tiles[:2], m, k)
 
@@ -306,7 +306,7 @@ def test_accuracy_of_a_layer(fmt, lowest):
     rng = np.random.default_rng(28)
     a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in ((16, 128), (128, 32)))
     wanted = a.astype(float) @ b
-    error = aie.matmul(a, b, fmt=fmt) - wanted
+    error = aie.matmul(a, b, format=fmt) - wanted
     assert lowest < 10 * np.log10((wanted**2).mean() / (error**2).mean()) < lowest + 12
 
 
@@ -316,7 +316,7 @@ def test_presets_are_used():
     a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in ((8, 64), (64, 32)))
     a[:, 16:] *= np.float32(2.0**-12)
     results = {
-        name: [aie.matmul(a, b, fmt=fmt, numerics=preset.numerics).tobytes() for fmt in ("mx9", "mx4")]
+        name: [aie.matmul(a, b, format=fmt, numerics=preset.numerics).tobytes() for fmt in ("mx9", "mx4")]
         for name, preset in PRESETS.items()
     }
     reference = results["aie_ml_v2"]

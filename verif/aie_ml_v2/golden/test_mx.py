@@ -172,7 +172,7 @@ def test_tiers_multiply_alike(name):
         acc1, acc2 = accumulators(rng, kind, sums), accumulators(rng, kind, sums)
         signs = negations(NEGATIONS[int(rng.integers(8))])
         for given_accs in ((None, None), (acc1, None), (acc1, acc2)):
-            got = aie.fused_dot(a, b, *given_accs, fmt=FMT, numerics=SUMS[name], **signs).view(np.uint32)
+            got = aie.fused_dot(a, b, *given_accs, format=FMT, numerics=SUMS[name], **signs).view(np.uint32)
             for i in range(48):
                 codes = [None if acc is None else int(acc[i].view(np.uint32)) for acc in given_accs]
                 trace = exact.trace_mx_lane(SUMS[name], scalar(a, i), scalar(b, i), *codes, **signs)
@@ -185,7 +185,7 @@ def test_matrices_are_chains_of_products_of_eight(numerics):
     rng = np.random.default_rng(4)
     for kind in KINDS:
         a, b = matrices(rng, kind)
-        plain, fast = both(a, b, fmt=FMT, numerics=numerics)
+        plain, fast = both(a, b, format=FMT, numerics=numerics)
         assert np.array_equal(plain.view(np.uint32), fast.view(np.uint32))
         sides = [np.pad(each, (0, 2)).view(np.uint32).reshape(-1, 8).tolist() for each in (a[7], b[:, 3])]
         blocks = [[exact.to_mx(numerics, each, BFP16EBS8, RoundingCode.CONV_EVEN) for each in side] for side in sides]
@@ -198,7 +198,9 @@ def test_every_product_of_codes_is_that_of_the_upper_half_of_mx9():
     a, b = any_blocks(rng, 400, "near"), any_blocks(rng, 400, "near")
     wide = [aie.MxBlocks(MX9, x.exponent, x.shift, np.pad(x.codes, ((0, 0), (0, 0), (0, 8)))) for x in (a, b)]
     acc = rng.standard_normal(400, dtype=np.float32) * 100
-    assert np.array_equal(aie.fused_dot(a, b, acc, fmt=FMT), aie.fused_dot(*wide, acc, fmt=MX9.name, numerics=BASE))
+    assert np.array_equal(
+        aie.fused_dot(a, b, acc, format=FMT), aie.fused_dot(*wide, acc, format=MX9.name, numerics=BASE)
+    )
 
 
 def test_defaults_and_fields_without_effect():
@@ -255,9 +257,9 @@ def test_mistakes_end_with_one_sentence():
     for call in (aie.pack_mx, aie.to_registers):
         with pytest.raises(ValueError, match=f"blocks must have shift bits; {lies}"):
             call(blocks)
-    with pytest.raises(ValueError, match=f"fmt must have shift bits; {lies}"):
+    with pytest.raises(ValueError, match=f"format must have shift bits; {lies}"):
         aie.unpack_mx(np.zeros((1, 9), np.uint8), BFP16EBS8)
-    with pytest.raises(ValueError, match=r"fmt must be .* not 'bfp16ebs8'"):
+    with pytest.raises(ValueError, match=r"format must be .* not 'bfp16ebs8'"):
         aie.unpack_mx(np.zeros((1, 9), np.uint8), FMT)
     with pytest.raises(ValueError, match="blocks must be in bfp16ebs8, not in mx9"):
         aie.pack_tile(aie.to_mx(np.ones(128, np.float32), "mx9"))
@@ -436,7 +438,7 @@ def test_no_blocks_are_converted_to_none(fmt):
         assert back.codes.shape == (0, 4, 16)
     lanes = aie.MxBlocks(fmt, *(each[:, :1] for each in (blocks.exponent, blocks.shift, blocks.codes)))
     for fields in ({}, {"mx_post_add_first": False}, {"mx9_split_round": True}, {"mx_lossless_shift": False}):
-        assert aie.fused_dot(lanes, lanes, fmt=fmt.name, numerics=replace(MX_BASE, **fields)).shape == (0,)
+        assert aie.fused_dot(lanes, lanes, format=fmt.name, numerics=replace(MX_BASE, **fields)).shape == (0,)
 
 
 @pytest.mark.parametrize("fmt", MX, **ids)

@@ -286,7 +286,7 @@ def test_sparse_integers(mode, shape, seed):
     masks = overfilled(rng, (shape.n, shape.k // 4))
     signs = {"signed_a": signed[0], "signed_b": signed[1]}
     got = aie.sparse_matmul(
-        a, SparseVector(slots, masks), fmt=mode, acc=acc1, overfull="drop", acc2=acc2, **signs, **options
+        a, SparseVector(slots, masks), format=mode, acc=acc1, overfull="drop", acc2=acc2, **signs, **options
     )
     pairs = [lane_pairs(a[i].tolist(), slots[j].tolist(), masks[j].tolist()) for i, j in np.ndindex(shape.m, shape.n)]
     lanes = lane_results(row, pairs, acc1.ravel().tolist(), acc2.ravel().tolist(), options)
@@ -313,7 +313,7 @@ def test_sparse_floats(fmt, shape, seed):
     slots[rng.random(slots.shape) < 1 / 16] = np.inf
     masks = overfilled(rng, (shape.n, shape.k // 4))
     acc = rng.standard_normal((shape.m, shape.n)).astype(np.float32)
-    got = aie.sparse_matmul(a, SparseVector(slots, masks), fmt=fmt, acc=acc, overfull="drop").view(np.uint32)
+    got = aie.sparse_matmul(a, SparseVector(slots, masks), format=fmt, acc=acc, overfull="drop").view(np.uint32)
     x, y, form = codes_of(a), codes_of(slots), format_of(dtype)
     for i, j in {(0, 0), (shape.m - 1, shape.n - 1), *map(tuple, rng.integers((shape.m, shape.n), size=(6, 2)))}:
         pairs = lane_pairs(x[i].tolist(), y[j].tolist(), masks[j].tolist())
@@ -337,8 +337,8 @@ def test_an_overfull_group_multiplies_nothing(mask):
     assert np.array_equal(loaded.mask, sparse.mask[:4].ravel())
     assert np.array_equal(aie.to_dense(sparse, overfull="drop")[0], np.where(np.arange(16) == 9, 5, 0))
     a = np.full((8, 16), 3)
-    assert set(aie.sparse_matmul(a, sparse, fmt="int8", overfull="drop").ravel().tolist()) == {15}
-    for wrong in (partial(aie.sparse_matmul, fmt="int8"), partial(aie.select)):
+    assert set(aie.sparse_matmul(a, sparse, format="int8", overfull="drop").ravel().tolist()) == {15}
+    for wrong in (partial(aie.sparse_matmul, format="int8"), partial(aie.select)):
         with pytest.raises(ValueError, match=f"^b must set two bits in each group of four, not {mask:04b}$"):
             wrong(a, sparse)
 
@@ -351,7 +351,7 @@ def test_a_sparse_product_by_hand():
     a[:, 3] = 4
     sparse = aie.to_sparse(dense)
     assert (sparse.mask[0, 0], sparse.slots[0, 0].tolist()) == (0b1001, [5, -3])
-    assert aie.sparse_matmul(a, sparse, fmt="int8")[:, 0].tolist() == [-7] * 8
+    assert aie.sparse_matmul(a, sparse, format="int8")[:, 0].tolist() == [-7] * 8
 
 
 X, G = np.zeros(64, int), np.zeros((8, 4), np.uint8)
@@ -392,10 +392,10 @@ PAIRS = np.zeros((32, 2), int)
         ),
         (lambda: aie.complex_dot(PAIRS, PAIRS, mode="cint16", negate=256), "negate must be 0 to 255, not 256"),
         (
-            lambda: aie.sparse_matmul(G, NONE, fmt="int8"),
+            lambda: aie.sparse_matmul(G, NONE, format="int8"),
             "a and b must make a shape of 8x16x8T, 4x16x16T or 4x16x8T, not (8, 4) with masks (8, 4)",
         ),
-        (lambda: aie.sparse_matmul(X, NONE, fmt="int8"), "a must have shape [..., M, K], not (64,)"),
+        (lambda: aie.sparse_matmul(X, NONE, format="int8"), "a must have shape [..., M, K], not (64,)"),
         (
             lambda: aie.to_sparse(X, overfull="keep"),
             "overfull must be 'error' or 'drop', not 'keep'",

@@ -244,7 +244,7 @@ def test_every_entry_of_the_exponential(fmt):
     t = np.concatenate([entries, np.nextafter(entries[::64], np.float32(0))])
     ends = [768, 768.0005, 769, 879, 880, 881, 910, 911, 1022, 1022.9995, 1023, 1023.9995, 1024, 0, -1, 1e30, -1e30]
     t = np.concatenate([t, np.array(ends, np.float32), f32(SPECIALS)])
-    got = result_codes(aie.exp2_instruction(t, fmt=fmt))
+    got = result_codes(aie.exp2_instruction(t, format=fmt))
     assert got == [exact.exp2_instruction(each, FORMATS[fmt]) for each in t.view(np.uint32).tolist()]
 
 
@@ -255,14 +255,14 @@ def test_boundaries(fmt):
     ends = [of_result.emin, of_result.emin - of_result.fraction_bits, of_result.emax, of_result.emax + 1]
     arguments = np.array([0.5, 1, 2, 4, *ends], np.float32).view(np.uint32).astype(np.int64)
     bits = sorted({*codes(FP32), *(arguments + np.arange(-1, 2)[:, np.newaxis]).ravel().tolist()})
-    assert result_codes(aie.exp2(f32(bits), fmt=fmt)) == [exact.exp2(BASE, each, FORMATS[fmt]) for each in bits]
+    assert result_codes(aie.exp2(f32(bits), format=fmt)) == [exact.exp2(BASE, each, FORMATS[fmt]) for each in bits]
     assert aie.tanh(f32(bits)).view(np.uint16).tolist() == [exact.tanh(each) for each in bits]
 
 
 @settings(deadline=None)
 @given(st.integers(0, (1 << 32) - 1), st.sampled_from(sorted(FORMATS)))
 def test_exponential_of_any_code(bits, fmt):
-    assert result_codes(aie.exp2(f32([bits]), fmt=fmt)) == [exact.exp2(BASE, bits, FORMATS[fmt])]
+    assert result_codes(aie.exp2(f32([bits]), format=fmt)) == [exact.exp2(BASE, bits, FORMATS[fmt])]
 
 
 def test_exponential_by_hand():
@@ -272,7 +272,7 @@ def test_exponential_by_hand():
     largest = float(BF16.max)
     assert got[5:10].tolist() == [0, 2.0**127, largest, largest, 0]
     assert np.isnan(got[10])
-    ends = aie.exp2(np.array([0, 128, np.nan], np.float32), fmt="fp32")
+    ends = aie.exp2(np.array([0, 128, np.nan], np.float32), format="fp32")
     assert ends.view(np.uint32).tolist() == [0x3F801000, 0x7F7FF000, 0x7FC00000]
     # The header's constant is 0.001 above 895; the rest is the result's own rounding to 8 bits.
     x = np.random.default_rng(13).uniform(-100, 100, 5000).astype(np.float32)
@@ -417,7 +417,7 @@ def test_no_rows_are_sparse():
     assert aie.to_dense(none).shape == (0, 16)
     assert aie.select(np.zeros((0, 16), np.uint8), none).shape == (0, 8)
     a = np.zeros((0, 16), ml_dtypes.bfloat16)
-    assert aie.sparse_dot(a, aie.to_sparse(a), fmt="bf16").shape == (0,)
+    assert aie.sparse_dot(a, aie.to_sparse(a), format="bf16").shape == (0,)
 
 
 def test_single_entities_go_to_the_slot_of_their_half():
@@ -469,12 +469,12 @@ def test_sparse_products_are_dense_ones(fmt):
     a = rng.integers(-8, 8, (50, k))
     if fmt in MODES:
         acc = rng.integers(-1000, 1000, 50)
-        assert np.array_equal(aie.sparse_dot(a, aie.to_sparse(dense), acc, fmt=fmt), (a * dense).sum(axis=-1) + acc)
+        assert np.array_equal(aie.sparse_dot(a, aie.to_sparse(dense), acc, format=fmt), (a * dense).sum(axis=-1) + acc)
         return
     dtype = {"bf16": ml_dtypes.bfloat16, "fp16": np.float16, "fp8": ml_dtypes.float8_e4m3fn}[fmt]
     x, y = a.astype(dtype), np.where(dense == 0, 0, dense).astype(dtype)
     acc = rng.integers(-1000, 1000, 50).astype(np.float32)
-    got = aie.sparse_dot(x, aie.to_sparse(y), acc, fmt=fmt, negate_products=True)
+    got = aie.sparse_dot(x, aie.to_sparse(y), acc, format=fmt, negate_products=True)
     assert np.array_equal(got, acc - (x.astype(float) * y.astype(float)).sum(axis=-1))
 
 
@@ -482,7 +482,7 @@ def test_an_empty_slot_multiplies_nothing():
     a = np.full(16, np.inf).astype(ml_dtypes.bfloat16)
     b = np.zeros(16, np.float32).astype(ml_dtypes.bfloat16)
     b[5] = 1
-    assert aie.sparse_dot(a, aie.to_sparse(b), fmt="bf16") == np.inf
+    assert aie.sparse_dot(a, aie.to_sparse(b), format="bf16") == np.inf
 
 
 def test_the_cascade_holds_four_values():

@@ -34,7 +34,7 @@ def chain(a, b, numerics=None):
     """Return the codes of the accumulators after all steps, from an empty one."""
     acc = None
     for x, y in zip(range(len(a.exponent)), range(len(b.exponent)), strict=True):
-        acc = aie.fused_dot(a[x], b[y], acc, fmt=FMT, numerics=numerics)
+        acc = aie.fused_dot(a[x], b[y], acc, format=FMT, numerics=numerics)
     return acc.view(np.uint32)
 
 

@@ -342,5 +342,5 @@ def _fused(kind: MxFormat | MacMode, cases: list[LaneCase], acc: list[int]) -> l
             np.array([getattr(case, side) for case in cases], f"u{fmt.width // 8}").view(DTYPES[fmt])
             for side, fmt in zip("xy", cases[0].formats, strict=True)
         )
-    result = fused_dot(x, y, accumulators, fmt=name, numerics=NUMERICS)
+    result = fused_dot(x, y, accumulators, format=name, numerics=NUMERICS)
     return result.view(np.uint32).astype(np.int64).tolist()

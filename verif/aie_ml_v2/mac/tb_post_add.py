@@ -56,7 +56,7 @@ def mx_sums(cases: list[LaneCase]) -> list[int]:
     """Return golden's sums in units of 2**-14; FP32 holds them exactly at these exponents."""
     pairs = zip(*((case.x, case.y) for case in cases), strict=True)
     operands = [block_array(list(blocks)) for blocks in pairs]
-    results = fused_dot(*operands, fmt=operands[0].fmt.name, numerics=NUMERICS)
+    results = fused_dot(*operands, format=operands[0].fmt.name, numerics=NUMERICS)
     sums = results.astype(np.float64) * (1 << FRACTION_BITS)
     assert np.array_equal(sums, np.rint(sums))
     return sums.astype(np.int64).tolist()

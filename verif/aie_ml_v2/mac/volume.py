@@ -81,7 +81,7 @@ class Lane:
                 for each, fmt in zip((self.x, self.y), self.formats, strict=True)
             )
             fmt = GOLDEN_MODES[self.kind]
-        total = fused_dot(x[:, np.newaxis], y[np.newaxis], *floats, fmt=fmt, numerics=numerics, **signs)
+        total = fused_dot(x[:, np.newaxis], y[np.newaxis], *floats, format=fmt, numerics=numerics, **signs)
         return np.ascontiguousarray(total).view(np.uint32)
 
 

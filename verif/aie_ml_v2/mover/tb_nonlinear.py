@@ -63,7 +63,7 @@ def neighbours(codes: np.ndarray | list[int]) -> np.ndarray:
 def results(function: Function, codes: np.ndarray) -> np.ndarray:
     """Return golden's results of FP32 codes."""
     x = codes.astype(np.uint32).view(np.float32)
-    got = aie.tanh(x) if function is Function.TANH else aie.exp2_instruction(x, fmt=NAMES[function])
+    got = aie.tanh(x) if function is Function.TANH else aie.exp2_instruction(x, format=NAMES[function])
     return got.view(f"u{got.itemsize}")
 
 

@@ -133,6 +133,18 @@ def test_too_many_arguments_are_pythons_error():
         taken(*plain().values())
 
 
+def test_a_former_name_is_an_alias():
+    """`fmt` was the name of `format`; given together they are a mistake."""
+
+    @checked
+    def named(*, format: str = "bf16") -> str:  # noqa: A002  # a public name
+        return format
+
+    assert named(fmt="fp16") == named(format="fp16") == "fp16"
+    with pytest.raises(TypeError, match="fmt"):
+        named(fmt="fp16", format="bf16")
+
+
 # Every function of the API rejects an argument of a wrong type with one sentence that names it.
 
 

@@ -353,8 +353,8 @@ def test_scalars_and_empty_arrays(fmt, shape):
     [
         (trainium3.matmul, {}, (512, 1024, 1024), 8, 2.5),
         (tensix.matmul, {"fidelity": "LoFi"}, (512, 64, 1024), 32, 4),
-        (aie_ml_v2.matmul, {"fmt": "mx9"}, (512, 512, 512), 8, 5),
-        (aie_ml_v2.matmul, {"fmt": "bf16"}, (512, 512, 512), 8, 5),
+        (aie_ml_v2.matmul, {"format": "mx9"}, (512, 512, 512), 8, 5),
+        (aie_ml_v2.matmul, {"format": "bf16"}, (512, 512, 512), 8, 5),
     ],
     ids=["trainium3", "tensix", "aie_ml_v2-mx9", "aie_ml_v2-bf16"],
 )
@@ -378,7 +378,7 @@ def test_progress_and_memory(monkeypatch, matmul, options, shape, steps, times):
 
 @pytest.mark.parametrize(
     ("matmul", "options"),
-    [(trainium3.matmul, {}), (tensix.matmul, {"fidelity": "LoFi"}), (aie_ml_v2.matmul, {"fmt": "mx9"})],
+    [(trainium3.matmul, {}), (tensix.matmul, {"fidelity": "LoFi"}), (aie_ml_v2.matmul, {"format": "mx9"})],
     ids=["trainium3", "tensix", "aie_ml_v2"],
 )
 def test_blocks_of_rows_give_the_bits_of_the_whole(monkeypatch, matmul, options):

@@ -290,7 +290,7 @@ def test_numerics_may_be_named(rng):
 
 
 def test_options_are_the_machines_own():
-    assert same(matmul(A, B, format="bf16_hifi4", dst32=False), tensix.matmul(A, B, fmt="bf16", dst32=False))
+    assert same(matmul(A, B, format="bf16_hifi4", dst32=False), tensix.matmul(A, B, format="bf16", dst32=False))
 
 
 @pytest.mark.parametrize(

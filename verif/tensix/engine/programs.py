@@ -510,7 +510,7 @@ def random_matmul(fmt: str, numerics: TensixNumerics) -> Program:
     a, b = (source.standard_normal(shape, dtype=np.float32) for shape in ((m, k), (k, n)))
     if fmt == "int8":
         a, b = (np.clip(matrix * 40, -127, 127).astype(np.int32) for matrix in (a, b))
-    return tensix.matmul_program(a, b, fmt=fmt, fidelity=fidelity, dst32=dst32, numerics=numerics)
+    return tensix.matmul_program(a, b, format=fmt, fidelity=fidelity, dst32=dst32, numerics=numerics)
 
 
 def blocked_matmul(numerics: TensixNumerics) -> Program:
@@ -518,7 +518,7 @@ def blocked_matmul(numerics: TensixNumerics) -> Program:
     source = source_of("matrices")
     a, b = (source.standard_normal((64, 64), dtype=np.float32) for _ in range(2))
     packing = tensix.Packing(result=Format.BF16)
-    return tensix.matmul_program(a, b, fmt="bfp4", fidelity="LoFi", numerics=numerics, block=(2, 2), packing=packing)
+    return tensix.matmul_program(a, b, format="bfp4", fidelity="LoFi", numerics=numerics, block=(2, 2), packing=packing)
 
 
 async def paced_products(session: Session, conversion: Conversion, fidelity: Fidelity) -> None:

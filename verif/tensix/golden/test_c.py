@@ -277,7 +277,7 @@ def test_matmul(reference, fmt, m, k, n):
         a[-1, -1], b[0, 0] = -0.0, np.inf
     for number, fidelity in enumerate(Fidelity):
         dst32 = fmt == "int8" or number % 2 == 0
-        expected = tensix.matmul(a, b, fmt=fmt, fidelity=fidelity, dst32=dst32)
+        expected = tensix.matmul(a, b, format=fmt, fidelity=fidelity, dst32=dst32)
         options = C[FORMATS[fmt].register.name], C[fidelity.name], dst32
         got = reference.matmul("matmul", a.view(np.uint32), b.view(np.uint32), *options)
         assert np.array_equal(got, expected.view(np.uint32))

@@ -45,7 +45,7 @@ control = partial(tensix.UnpackControl, in_format=5, out_format=5)
 raw_int8 = partial(pack, "INT8", "INT8", dst32=True, raw=True)
 
 BROADCAST = "leading axes must broadcast, not be "
-FORMATS = "fmt must be 'bf16', 'tf32', 'fp16', 'fp8', 'bfp8', 'bfp4', 'bfp2' or 'int8', not "
+FORMATS = "format must be 'bf16', 'tf32', 'fp16', 'fp8', 'bfp8', 'bfp4', 'bfp2' or 'int8', not "
 SRCB_FORMATS = "srcb_format must be FP32, FP16, BFP8A, BFP4A, TF32, BF16,"
 MINUS_INFINITY = "edge_minus_infinity must be False with mid_format "
 
@@ -56,7 +56,7 @@ TYPES = [
     (lambda: pack(dst=A), "dst must be uint32, not float32"),
     (lambda: pack(edge_mask=np.ones(1)), "edge_mask must be an array of integers, not of float64"),
     (lambda: tensix.to_physical(A, "SRC"), "words must be uint32, not float32"),
-    (lambda: tensix.matmul(A, A, fmt="int8"), "a must be an array of integers, not of float32"),
+    (lambda: tensix.matmul(A, A, format="int8"), "a must be an array of integers, not of float32"),
     (lambda: tensix.matmul(A.astype(float), A), "a must be float32, not float64"),
 ]
 VALUES = [
@@ -103,7 +103,7 @@ VALUES = [
     (lambda: tensix.sfpload(WORD | BIT_16, "FP16"), "words must hold words of 16 bits, not 0x10000"),
     (
         lambda: tensix.riscv_store(WORD.astype(np.uint8), 6),
-        "fmt must be FP32 (0), INT32 (1), FP16 (2), BF16 (3), INT16",
+        "format must be FP32 (0), INT32 (1), FP16 (2), BF16 (3), INT16",
     ),
     (
         lambda: tensix.sfp_stoch_rnd(WORD, 1, rounding="zero"),
@@ -140,7 +140,7 @@ VALUES = [
     (lambda: tensix.mx_pack(TILE, "MXFP4", scale_rule="up"), "scale_rule must be 'floor' or 'ceil', not 'up'"),
     (
         lambda: tensix.mx_unpack(BYTES, "MXFP5"),
-        "fmt must be 'MXFP8R', 'MXFP8P', 'MXFP6R', 'MXFP6P', 'MXFP4', 'MXINT8',",
+        "format must be 'MXFP8R', 'MXFP8P', 'MXFP6R', 'MXFP6P', 'MXFP4', 'MXINT8',",
     ),
     (lambda: tensix.mx_unpack(BYTES, "MXFP4", count=33), "count must be a multiple of 32, not 33"),
     (lambda: tensix.mx_unpack(BYTES, "MXFP4"), "l1 must have 544 or more bytes, not 64"),
@@ -196,12 +196,12 @@ VALUES = [
     (lambda: tensix.to_physical(WORD, "DST"), "layout must be 'SRC', 'DST16_BF16', 'DST16_FP16' or 'DST32', not 'DST'"),
     (lambda: tensix.to_physical(WORD + BIT_19, "SRC"), "words must hold words of 19 bits, not 0x80000"),
     (lambda: tensix.phases("HiFi1"), "fidelity must be 'LoFi', 'HiFi2', 'HiFi3' or 'HiFi4', not 'HiFi1'"),
-    (lambda: tensix.matmul(A, A, fmt="mxfp8"), f"{FORMATS}'mxfp8'"),
-    (lambda: tensix.matmul(A.astype(int) - 128, A, fmt="int8"), "a must be -127 to 127, not -128 to -128"),
+    (lambda: tensix.matmul(A, A, format="mxfp8"), f"{FORMATS}'mxfp8'"),
+    (lambda: tensix.matmul(A.astype(int) - 128, A, format="int8"), "a must be -127 to 127, not -128 to -128"),
     (lambda: tensix.matmul(A, A[:1]), "b must have 2 rows, as many as a has columns, not 1"),
     (lambda: tensix.matmul(A[0], A), "a must have two dimensions of at least 1, not shape (2,)"),
     (lambda: tensix.matmul(A, A * np.float32("nan")), "b holds NaN, which the Matrix unit"),
-    (lambda: tensix.matmul(A, A, fmt="int8", dst32=False), "dst32 must be True with style INT8, not False"),
+    (lambda: tensix.matmul(A, A, format="int8", dst32=False), "dst32 must be True with style INT8, not False"),
     (lambda: cycles.tflops("SFPMAD"), "operation must be 'MVMUL', 'DOTPV', 'GAPOOL', 'MVMUL_ROW', 'ELWMUL',"),
     (lambda: cycles.tflops("MVMUL", 0), "phase_count must be 1 to 4 for MVMUL, not 0"),
     (lambda: cycles.tflops("GMPOOL", 2), "phase_count must be 1 to 1 for GMPOOL, not 2"),

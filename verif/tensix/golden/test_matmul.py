@@ -31,7 +31,7 @@ BF16 = tensix.Packing(result=tensix.Format.BF16)
 def layer(fmt, fidelity="LoFi", **options):
     m, k, n = LAYER
     one = np.ones((m, k), np.float32), np.ones((k, n), np.float32)
-    return tensix.matmul_program(*one, fmt=fmt, fidelity=fidelity, **options)
+    return tensix.matmul_program(*one, format=fmt, fidelity=fidelity, **options)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_sixteen_bit_dst_takes_blocks_in_turn():
 def test_a_tile_alone_through_the_schedule():
     """Both loads, the product and the pack follow each other; the second load's address cycles pass beside the first."""
     single = tensix.matmul_program(
-        np.ones((32, 32), np.float32), np.ones((32, 32), np.float32), fmt="bf16", fidelity="LoFi"
+        np.ones((32, 32), np.float32), np.ones((32, 32), np.float32), format="bf16", fidelity="LoFi"
     )
     found = tensix.schedule(replace(single, packing=BF16))
     assert found == model.TileSchedule(
@@ -129,7 +129,7 @@ def test_refusals():
     ):
         matrix = np.ones((32, 32), np.int32 if fmt == "int8" else np.float32)
         with pytest.raises(ValueError, match="must"):
-            tensix.matmul_program(matrix, matrix, fmt=fmt, packing=packing, **options)
+            tensix.matmul_program(matrix, matrix, format=fmt, packing=packing, **options)
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -164,7 +164,7 @@ def test_results_in_l1():
     """The packer's bytes and their numbers: copied, rounded with ReLU, and added to the bytes in L1."""
     rng = np.random.default_rng(35)
     a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in ((32, 64), (64, 32)))
-    program = tensix.matmul_program(a, b, fmt="fp8", fidelity="LoFi")
+    program = tensix.matmul_program(a, b, format="fp8", fidelity="LoFi")
     words = tensix.run_program(program)
     assert np.array_equal(tensix.packed_tiles(program, words), words)
     assert np.array_equal(tensix.packed_matrix(program, words), tensix.result_matrix(program, words))
@@ -186,7 +186,7 @@ def test_integers_in_l1():
     """INT8 results are the sums, shifted and rounded half away from zero."""
     a = np.arange(-127, 128, dtype=np.int32)[:225].reshape(15, 15)
     program = tensix.matmul_program(
-        a, a.T, fmt="int8", packing=tensix.Packing(result=tensix.Format.INT8, descale_shift=12)
+        a, a.T, format="int8", packing=tensix.Packing(result=tensix.Format.INT8, descale_shift=12)
     )
     codes = tensix.packed_tiles(program, tensix.run_program(program))
     sums = (a @ a.T) / 4096
@@ -226,7 +226,7 @@ def test_elements_by_the_scalar_tier(fmt, dst32):
     a, b = matrices(rng, 40, 70, 33)
     if fmt == "int8":
         a, b = rng.integers(-127, 128, a.shape), rng.integers(-127, 128, b.shape)
-    program = tensix.matmul_program(a, b, fmt=fmt, fidelity="HiFi3", dst32=dst32)
+    program = tensix.matmul_program(a, b, format=fmt, fidelity="HiFi3", dst32=dst32)
     dst = tensix.run_program(program)
     left, right = from_tiles(program.src_b), from_tiles(program.src_a)
     formats = dict.fromkeys(("srca_format", "srcb_format"), program.fmt.register)
@@ -247,7 +247,7 @@ def test_numbers_of_few_bits_are_exact(fmt):
     rng = np.random.default_rng(42)
     a, b = (rng.choice([-1.0, 1.0], shape).astype(np.float32) for shape in ((5, 64), (64, 7)))
     for dst32 in (True, False):
-        got = tensix.matmul(a, b, fmt=fmt, fidelity="LoFi", dst32=dst32)
+        got = tensix.matmul(a, b, format=fmt, fidelity="LoFi", dst32=dst32)
         assert got.dtype == np.float32
         assert np.array_equal(got, a @ b)
 
@@ -255,7 +255,7 @@ def test_numbers_of_few_bits_are_exact(fmt):
 def test_integers_are_exact():
     rng = np.random.default_rng(43)
     a, b = rng.integers(-127, 128, (33, 70)), rng.integers(-127, 128, (70, 20))
-    got = tensix.matmul(a, b, fmt="int8")
+    got = tensix.matmul(a, b, format="int8")
     assert got.dtype == np.int32
     assert np.array_equal(got, a @ b)
 
@@ -265,19 +265,19 @@ def test_inputs_are_not_modified_and_conversion_rules():
     one = np.ones((1, 1), np.float32)
     kept = a.copy()
     # RNE to BF16 rounds up; TF32 truncates but keeps 10 bits; the result needs both phases of SrcB.
-    assert tensix.matmul(a, one, fmt="bf16")[0, 0] == 1 + 2.0**-7
-    assert tensix.matmul(a, one, fmt="tf32")[0, 0] == 1 + 2.0**-8 + 2.0**-9
+    assert tensix.matmul(a, one, format="bf16")[0, 0] == 1 + 2.0**-7
+    assert tensix.matmul(a, one, format="tf32")[0, 0] == 1 + 2.0**-8 + 2.0**-9
     assert np.array_equal(a, kept)
     big = np.full((1, 1), 1e6, np.float32)
-    assert tensix.matmul(one, big, fmt="fp16")[0, 0] == 65504 - 32  # SrcA's lowest bit is in no field
-    assert tensix.matmul(big, one, fmt="fp16")[0, 0] == 65504
-    assert tensix.matmul(big, one, fmt="fp8")[0, 0] == 57344
+    assert tensix.matmul(one, big, format="fp16")[0, 0] == 65504 - 32  # SrcA's lowest bit is in no field
+    assert tensix.matmul(big, one, format="fp16")[0, 0] == 65504
+    assert tensix.matmul(big, one, format="fp8")[0, 0] == 57344
 
 
 def test_fp16_top_binade_is_numbers():
     """The overflow code of a 16-bit FP16 Dst reads as 131008."""
     a = np.full((1, 32), 65504, np.float32)
-    assert tensix.matmul(a, a.T, fmt="fp16", dst32=False)[0, 0] == 131008
+    assert tensix.matmul(a, a.T, format="fp16", dst32=False)[0, 0] == 131008
 
 
 def test_tiles():

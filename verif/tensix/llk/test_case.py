@@ -233,7 +233,7 @@ def test_matmul_is_the_machines(fidelity, dst32):
     stages = expected(case, l1_of(a, Format.BF16), l1_of(b, Format.BF16))
     numbers = stages.l1.view(np.float32 if dst32 else ml_dtypes.bfloat16).astype(np.float32)
     matrix = tensix.untilize(numbers.reshape(2, 2, 2 * TILE, BLOCK))
-    right = tensix.matmul(a.astype(np.float32), b.astype(np.float32), fmt="bf16", fidelity=fidelity, dst32=dst32)
+    right = tensix.matmul(a.astype(np.float32), b.astype(np.float32), format="bf16", fidelity=fidelity, dst32=dst32)
     assert np.array_equal(matrix, right)
     assert len(stages.dst_after_phase) == 3 * len(tensix.phases(fidelity))
 

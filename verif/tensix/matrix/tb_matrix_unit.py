@@ -152,7 +152,7 @@ async def multiplied(frame: Bench, fmt: str) -> None:
     else:
         a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in shapes)
     dst32 = fmt != "fp16"
-    program = tensix.matmul_program(a, b, fmt=fmt, fidelity="HiFi4", dst32=dst32, numerics=NUMERICS)
+    program = tensix.matmul_program(a, b, format=fmt, fidelity="HiFi4", dst32=dst32, numerics=NUMERICS)
     expected = tensix.run_program(program, numerics=NUMERICS)[0, 0]
     player = Player(frame, NUMERICS)
     for k in range(2):

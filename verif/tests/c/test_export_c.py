@@ -206,7 +206,7 @@ def vectors():
         pair = rng.standard_normal((2, 16)).astype(np.float32)
         acc = rng.standard_normal(1).astype(np.float32)
         left, right = (aie_ml_v2.to_mx(each, "mx9", rounding=RoundingCode.CONV_EVEN) for each in pair)
-        lane = aie_ml_v2.fused_dot(left, right, acc[:1], fmt="mx9", negate_acc1=True)
+        lane = aie_ml_v2.fused_dot(left, right, acc[:1], format="mx9", negate_acc1=True)
         words += [*pair.view(np.uint32).flat, *acc.view(np.uint32), *lane.view(np.uint32)]
     return [int(word) for word in words]
 

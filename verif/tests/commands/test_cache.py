@@ -157,9 +157,9 @@ def test_stamps_record_what_the_build_depends_on(tmp_path):
     ("machine", "options"),
     [
         (trainium3, {"b_format": "mxfp4"}),
-        (tensix, {"fmt": "bfp8"}),
-        (aie_ml_v2, {"fmt": "mx4"}),
-        (aie_ml_v2, {"fmt": "fp8_e5m2fnuz"}),
+        (tensix, {"format": "bfp8"}),
+        (aie_ml_v2, {"format": "mx4"}),
+        (aie_ml_v2, {"format": "fp8_e5m2fnuz"}),
     ],
 )
 def test_golden_executes_the_program_that_the_bench_reads(machine, options, tmp_path, monkeypatch):

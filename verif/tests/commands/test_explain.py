@@ -118,7 +118,7 @@ def test_integers():
 def test_an_output_of_the_layer_ends_in_the_bits_of_the_golden_tensix_matmul(fmt, fidelity, instructions, width):
     a, b = layer()
     m, n = 83, 501
-    program = tensix.matmul_program(a[64:96], b[:, 480:512], fmt=fmt, fidelity=fidelity, dst32=width == "--dst32")
+    program = tensix.matmul_program(a[64:96], b[:, 480:512], format=fmt, fidelity=fidelity, dst32=width == "--dst32")
     tile = tensix.run_program(program)[0, 0]
     # Face 3 of the tile: row 3 and column 5 of it.
     expected = tile[3 * 16 + 3, 5]
@@ -187,7 +187,7 @@ def test_a_lane_of_floats_ends_in_the_bits_of_fused_dot(x_format, y_format):
     x, y = (rng.standard_normal(8).astype(DTYPES[FLOAT_FORMATS[fmt]]) for fmt in (x_format, y_format))
     acc1, acc2 = (np.array(each, np.float32) for each in rng.standard_normal(2))
     name = "fp8" if x_format.startswith("fp8") else x_format
-    expected = aie_ml_v2.fused_dot(x, y, acc1, acc2, fmt=name, negate_products=True, negate_acc2=True)
+    expected = aie_ml_v2.fused_dot(x, y, acc1, acc2, format=name, negate_products=True, negate_acc2=True)
     operands = [",".join(f"{code:#x}" for code in codes_of(each).tolist()) for each in (x, y)]
     formats = f"--format {x_format} --y-format {y_format}"
     lane = f"--x {operands[0]} --y {operands[1]} --acc1 {codes(acc1)} --acc2 {codes(acc2)}"
@@ -205,7 +205,7 @@ def test_a_lane_of_blocks_ends_in_the_bits_of_fused_dot(fmt, preset):
     x, y = rng.standard_normal((2, 16), dtype=np.float32)
     blocks = [aie_ml_v2.to_mx(each, fmt, rounding=0, numerics=numerics) for each in (x, y)]
     acc = np.array(-300.7, np.float32)
-    expected = aie_ml_v2.fused_dot(*blocks, acc, fmt=fmt, numerics=numerics)
+    expected = aie_ml_v2.fused_dot(*blocks, acc, format=fmt, numerics=numerics)
     lane = f"--x {codes(x)} --y {codes(y)} --acc1 {codes(acc)}"
     text = explain_aie_ml_v2(f"--format {fmt} --preset {preset} --rounding 0 {lane}")
     assert f"result       {int(expected.view(np.uint32)):#010x} = " in text
@@ -284,7 +284,7 @@ def test_integers_wrap():
 def test_an_output_of_the_layer_on_aie_ml_v2_ends_in_the_bits_of_the_golden_matmul(fmt, rounding):
     a, b = layer()
     m, n = 83, 501
-    expected = aie_ml_v2.matmul(a[80:84], b[:, 496:512], fmt=fmt, rounding=rounding)[3, 5]
+    expected = aie_ml_v2.matmul(a[80:84], b[:, 496:512], format=fmt, rounding=rounding)[3, 5]
     text = explain_aie_ml_v2(f"--output {m},{n} --format {fmt} --rounding {rounding}")
     assert text.startswith(f"{24 if fmt in MX_FORMATS else 48} instructions of output [{m}, {n}], {fmt}, ")
     assert value_of(text, "result") == f"{int(expected.view(np.uint32)):#010x} = {float(expected):.9g}"
@@ -333,7 +333,7 @@ def test_a_lane_of_bfp16ebs8_is_that_of_its_preset():
     rng = np.random.default_rng(44)
     x, y = rng.standard_normal((2, 8), dtype=np.float32)
     x[3] = np.inf
-    expected = aie_ml_v2.fused_dot(*(aie_ml_v2.to_mx(each, "bfp16ebs8") for each in (x, y)), fmt="bfp16ebs8")
+    expected = aie_ml_v2.fused_dot(*(aie_ml_v2.to_mx(each, "bfp16ebs8") for each in (x, y)), format="bfp16ebs8")
     text = explain_aie_ml_v2(f"--format bfp16ebs8 --x {codes(x)} --y {codes(y)}")
     assert value_of(text, "result").startswith(f"{int(expected.view(np.uint32)):#010x} = ")
     assert value_of(text, "block a") == "bfp16ebs8, exponent 0xff = 2**128"
@@ -350,7 +350,7 @@ def test_a_block_of_bfp16ebs8_is_an_exponent_and_codes():
 
 def test_an_output_of_the_layer_in_bfp16ebs8_ends_in_the_bits_of_the_golden_matmul():
     a, b = layer()
-    expected = aie_ml_v2.matmul(a[80:84], b[:, 496:512], fmt="bfp16ebs8")[3, 5]
+    expected = aie_ml_v2.matmul(a[80:84], b[:, 496:512], format="bfp16ebs8")[3, 5]
     text = explain_aie_ml_v2("--output 83,501 --format bfp16ebs8")
     assert text.startswith("48 instructions of output [83, 501], bfp16ebs8, 8x8x8 in mode bfp16ebs8")
     assert value_of(text, "result") == f"{int(expected.view(np.uint32)):#010x} = {float(expected):.9g}"

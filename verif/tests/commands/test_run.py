@@ -427,7 +427,7 @@ def test_a_core_whose_units_agree(bitpath, monkeypatch):
     with_golden_in_place_of_rtl(monkeypatch)
     _, (record,) = passed(bitpath, "core --format mxfp8_e5m2 -o out.npz")
     hidden, gamma, weight = trainium3_core.operands()
-    expected = trainium3.run_layer(hidden, gamma, weight, fmt="mxfp8_e5m2")
+    expected = trainium3.run_layer(hidden, gamma, weight, format="mxfp8_e5m2")
     with np.load("out.npz") as saved:
         assert saved["result"].tobytes() == expected.output.astype(np.float32).tobytes()
     assert record["time_us"] == round(expected.report.end / 2.4e3, 2)

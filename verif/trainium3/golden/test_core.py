@@ -232,7 +232,7 @@ def layer():
 def test_every_stage_is_the_operation_on_its_own(layer, fmt, rule):
     """Without memories or DMA: RMSNorm, then each part quantised and multiplied, the sum rounded to BF16."""
     hidden, gamma, weight = layer
-    result = trainium3.run_layer(*layer, fmt=fmt, scale_rule=rule)
+    result = trainium3.run_layer(*layer, format=fmt, scale_rule=rule)
     normalised = trainium3.rmsnorm(hidden, gamma)
     assert same(result.normalised, normalised)
     dtype = DTYPES[MX_FORMATS[fmt].element]
@@ -285,9 +285,9 @@ def test_the_engines_are_busy_for_the_cycles_of_their_rules(layer):
     ("change", "error", "sentence"),
     [
         (
-            {"fmt": "mxfp4"},
+            {"format": "mxfp4"},
             ValueError,
-            "fmt must be 'mxfp8_e4m3' or 'mxfp8_e5m2', not 'mxfp4'; did you mean 'mxfp8_e4m3'.",
+            "format must be 'mxfp8_e4m3' or 'mxfp8_e5m2', not 'mxfp4'; did you mean 'mxfp8_e4m3'.",
         ),
         ({"gamma": np.ones(3, DTYPES[BF16])}, ValueError, r"gamma must have shape \(384,\), not \(3,\)"),
         ({"weight": np.ones((384, 512))}, TypeError, "weight must be float32, not float64"),

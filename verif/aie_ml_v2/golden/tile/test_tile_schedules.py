@@ -38,7 +38,7 @@ def same_blocks(first, second):
 def expected(a, b, mode, shift, **options):
     width, acc_bits = WIDTHS[mode]
     options = {"rounding": RoundingCode.CONV_EVEN, "saturate": Saturation.SATURATE} | options
-    return aie.srs(aie.matmul(a, b, fmt=mode).astype(np.int64), shift, acc_bits=acc_bits, out_bits=width, **options)
+    return aie.srs(aie.matmul(a, b, format=mode).astype(np.int64), shift, acc_bits=acc_bits, out_bits=width, **options)
 
 
 @pytest.mark.parametrize(("mode", "sparse"), [("int8", False), ("int8", True), ("int16_64", False), ("int16_64", True)])
@@ -78,13 +78,13 @@ def test_mx9(blocks):
     m, k, n = (16 * each for each in blocks)
     a, b = (RNG.standard_normal(size).astype(np.float32) for size in ((m, k), (k, n)))
     result, report = aie.run_layer(aie.mx9_layer(a, b))
-    whole = aie.to_mx(aie.matmul(a, b, fmt="mx9"), "mx9")
+    whole = aie.to_mx(aie.matmul(a, b, format="mx9"), "mx9")
     assert same_blocks(result, whole)
     assert report.products == 4 * np.prod(blocks)
     assert report.stalls == {"banks": 0}
     chained = aie.mx9_layer(result, b.T)
     following, _ = aie.run_layer(chained)
-    assert same_blocks(following, aie.to_mx(aie.matmul(aie.from_mx(result), b.T, fmt="mx9"), "mx9"))
+    assert same_blocks(following, aie.to_mx(aie.matmul(aie.from_mx(result), b.T, format="mx9"), "mx9"))
     assert chained.macs == m * n * k
 
 
@@ -106,7 +106,7 @@ def test_rates_of_the_real_layer(mode, sparse, least):
     result, report = aie.run_layer(layer)
     assert layer.macs / report.cycles >= least
     if mode == "mx9":
-        assert same_blocks(result, aie.to_mx(aie.matmul(a, b, fmt="mx9"), "mx9"))
+        assert same_blocks(result, aie.to_mx(aie.matmul(a, b, format="mx9"), "mx9"))
     else:
         assert (result == expected(a, b, mode, 9)).all()
 
