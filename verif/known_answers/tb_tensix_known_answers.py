@@ -12,7 +12,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.tensix import unpack as unpacked_by_golden
 from bitpath.golden.tensix.convert.unpack import L1_BYTES
-from bitpath.golden.tensix.core.rwc import COUNTERS
+from bitpath.golden.tensix.core.counters import COUNTERS
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, CHANNELS, DIMENSIONS, UNITS
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK,

@@ -18,7 +18,18 @@ from functools import partial
 import numpy as np
 
 from bitpath.golden.arrays.arguments import checked, integer
-from bitpath.golden.tensix.core.adc import Adc, Adcs, add_cr_four, add_four, set_four, setadc, setadcxx
+from bitpath.golden.tensix.core.counters import (
+    Adc,
+    Adcs,
+    Rwc,
+    add_cr_four,
+    add_four,
+    incrwc,
+    set_four,
+    setadc,
+    setadcxx,
+    setrwc,
+)
 from bitpath.golden.tensix.core.math import (
     cleardvalid,
     execute_mova2d,
@@ -32,7 +43,6 @@ from bitpath.golden.tensix.core.math import (
     zerosrc,
 )
 from bitpath.golden.tensix.core.packer import pacr
-from bitpath.golden.tensix.core.rwc import Rwc, incrwc, setrwc
 from bitpath.golden.tensix.core.state import (
     THREADS,
     ConfigFile,

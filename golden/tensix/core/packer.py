@@ -19,7 +19,7 @@ import numpy as np
 
 from bitpath.golden.tensix.convert.formats import exponent_stream_bytes
 from bitpath.golden.tensix.convert.pack import pack
-from bitpath.golden.tensix.core.adc import pacr_modifier
+from bitpath.golden.tensix.core.counters import pacr_modifier
 from bitpath.golden.tensix.core.state import State, UndefinedBehavior, format_of
 from bitpath.golden.tensix.core.unpacker import ADDRESS_BYTES
 from bitpath.golden.tensix.declarations.formats import (

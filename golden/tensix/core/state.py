@@ -5,8 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from bitpath.golden.tensix.core.adc import Adcs
-from bitpath.golden.tensix.core.rwc import Modifier, Rwc, apply_modifier, modifier_number
+from bitpath.golden.tensix.core.counters import Adcs, Modifier, Rwc, apply_modifier, modifier_number
 from bitpath.golden.tensix.declarations.encodings import (
     FIELDS,
     REGISTERS,

@@ -19,7 +19,7 @@ import numpy as np
 
 from bitpath.golden.tensix.convert.formats import exponent_stream_bytes
 from bitpath.golden.tensix.convert.unpack import DST32_FORMATS, L1_BYTES, UnpackControl, unpack_tile
-from bitpath.golden.tensix.core.adc import Channel, unpacr_increments
+from bitpath.golden.tensix.core.counters import Channel, unpacr_increments
 from bitpath.golden.tensix.core.state import THREADS, State, UndefinedBehavior, format_of
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK_FLOATS,

@@ -6,8 +6,21 @@ import numpy as np
 import pytest
 
 from bitpath.golden import tensix
-from bitpath.golden.tensix.core.adc import Adc, Adcs, add_cr_four, add_four, set_four, setadc, setadcxx
-from bitpath.golden.tensix.core.rwc import Modifier, Rwc, apply_modifier, incrwc, modifier_number, setrwc
+from bitpath.golden.tensix.core.counters import (
+    Adc,
+    Adcs,
+    Modifier,
+    Rwc,
+    add_cr_four,
+    add_four,
+    apply_modifier,
+    incrwc,
+    modifier_number,
+    set_four,
+    setadc,
+    setadcxx,
+    setrwc,
+)
 from bitpath.golden.tensix.declarations.encodings import DIMENSIONS, MODIFIERS
 from bitpath.golden.tensix.declarations.formats import STYLE_OWN_FORMAT, Format, Style
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE

@@ -8,20 +8,25 @@ import numpy as np
 import pytest
 
 from bitpath.golden.tensix import isa
-from bitpath.golden.tensix.core import adc as adcs
-from bitpath.golden.tensix.core.adc import (
+from bitpath.golden.tensix.core import counters as adcs
+from bitpath.golden.tensix.core.counters import (
     Adc,
     Adcs,
     Channel,
+    Modifier,
+    Rwc,
     add_cr_four,
     add_four,
+    apply_modifier,
+    incrwc,
+    modifier_number,
     pacr_modifier,
     set_four,
     setadc,
     setadcxx,
+    setrwc,
     unpacr_increments,
 )
-from bitpath.golden.tensix.core.rwc import Modifier, Rwc, apply_modifier, incrwc, modifier_number, setrwc
 from bitpath.golden.tensix.declarations.encodings import ENCODINGS, MOP_WORDS, OPCODE_LOW, OTHERS, REPLAY_WORDS, WIDTHS
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.isa import encode

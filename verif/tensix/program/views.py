@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping
 from random import Random
 
 from bitpath.golden import tensix
-from bitpath.golden.tensix.core.adc import Adc, Adcs, Channel
-from bitpath.golden.tensix.core.rwc import Rwc
+from bitpath.golden.tensix.core.counters import Adc, Adcs, Channel, Rwc
 from bitpath.golden.tensix.core.state import BANKS, THREADS, State
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, DIMENSIONS, FIELDS, THREAD_FIELDS, WIDTHS
 from bitpath.golden.tensix.declarations.formats import Chip, Format

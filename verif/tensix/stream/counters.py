@@ -8,9 +8,18 @@ from typing import Any
 from amaranth.lib import data
 from cocotb.triggers import FallingEdge, RisingEdge
 
-from bitpath.golden.tensix.core import adc as adcs
-from bitpath.golden.tensix.core.adc import Adcs, Channel
-from bitpath.golden.tensix.core.rwc import COUNTERS, Modifier, Rwc, apply_modifier, incrwc, modifier_number, setrwc
+from bitpath.golden.tensix.core import counters as adcs
+from bitpath.golden.tensix.core.counters import (
+    COUNTERS,
+    Adcs,
+    Channel,
+    Modifier,
+    Rwc,
+    apply_modifier,
+    incrwc,
+    modifier_number,
+    setrwc,
+)
 from bitpath.golden.tensix.declarations.encodings import DIMENSIONS, INDEX_BITS, MODIFIERS
 from bitpath.golden.tensix.isa.words import decode
 from bitpath.rtl.tensix.stream.counters import (

@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from bitpath.golden.tensix.core.rwc import COUNTERS
+from bitpath.golden.tensix.core.counters import COUNTERS
 from bitpath.golden.tensix.declarations.encodings import INDEX_BITS
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.rtl.tensix.stream.counters import AB, BIAS, DST, SET_BASE, CounterConfig, Rwc, RwcOp

@@ -1,0 +1,421 @@
+"""A thread's counters: ADCs address the datums of unpackers and packers, RWCs the rows of the Matrix unit and the Vector unit.
+
+A counter has a value and, but for the phase, a Cr; all wrap::
+
+    set, clear:  value = Cr = n or 0
+    add:         value += n
+    add Cr:      Cr += n, value = Cr
+    C to Cr:     value += n, Cr = value                (Dst of RWCs only)
+
+ADCs of unpacker 0, unpacker 1 and the packers have two channels of X (18 bits), Y (13), Z (8) and W (8). A PACR's modifier is one
+word of 16 bits::
+
+    15        14       13        12       11     10   9..6     5      4    3..0
+    clear Z1  Z1 inc   clear Z0  Z0 inc   clear  Cr   Y1 inc   clear  Cr   Y0 inc      channel 0 is the source, 1 the
+                                          Y1     Y1            Y0     Y0               destination
+
+RWCs: an instruction uses the counters before it; then the modifier that it names applies. Clear goes before C to Cr, which goes
+before Cr. Three words make a modifier::
+
+                15       14     13 12      11     10    9..8   7       6     5..0
+    AB        clear B  Cr B    [    B increment    ]           clear A Cr A  [A increment]     (B increment: bits 13:8)
+    DST       clear    [fidelity]  C to Cr clear  Cr    [         Dst increment          ]
+                phase   14:13
+    BIAS                                                               clear: bit 4    increment: bits 3:0
+
+Ref: tt-isa-documentation 3930471, ADCs, SETADC to ADDRCRZW, UNPACR_Regular, Packers/InputAddressGenerator, OutputAddressGenerator,
+RWCs, SETRWC, INCRWC; the bits of the words from ttsim v1.10.0, BIAS's clear bit is chosen.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar, Self
+
+from bitpath.golden.arrays.arguments import checked, integer
+from bitpath.golden.tensix.declarations.encodings import (
+    CHANNELS,
+    DIMENSIONS,
+    DST_BITS,
+    INDEX_BITS,
+    MODIFIER_BITS,
+    MODIFIERS,
+    PACK_WORD_BITS,
+    PHASE_BITS,
+    SRC_BITS,
+    UNITS,
+    WIDTHS,
+)
+from bitpath.golden.tensix.declarations.formats import Chip
+
+
+@dataclass(frozen=True)
+class Counters:
+    """Counters that wrap, each a value ``name`` and its Cr ``name_cr``, where it has one."""
+
+    WIDTHS: ClassVar[Mapping[str, int]]
+    """Bits of each counter."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            integer(each.name, getattr(self, each.name), range(1 << self.WIDTHS[each.name.removesuffix("_cr")]))
+
+    def put(self, name: str, number: int) -> Self:
+        """Return the counters with value and Cr of one set."""
+        number %= 1 << self.WIDTHS[name]
+        return replace(self, **{name: number, f"{name}_cr": number})
+
+    def add(self, name: str, number: int) -> Self:
+        """Return the counters with a number added to a value."""
+        return replace(self, **{name: (getattr(self, name) + number) % (1 << self.WIDTHS[name])})
+
+    def add_cr(self, name: str, number: int) -> Self:
+        """Return the counters with a number added to a Cr, which becomes the value."""
+        return self.put(name, getattr(self, f"{name}_cr") + number)
+
+
+# A thread's ADCs, which address the datums of unpackers and packers.
+
+
+@checked
+@dataclass(frozen=True, kw_only=True)
+class Channel(Counters):
+    """Address counters of a channel of an unpacker or packer.
+
+    Raises
+    ------
+    TypeError, ValueError : no integer, or too large for its counter.
+    """
+
+    x: int = 0
+    y: int = 0
+    z: int = 0
+    w: int = 0
+    x_cr: int = 0
+    y_cr: int = 0
+    z_cr: int = 0
+    w_cr: int = 0
+
+    WIDTHS = WIDTHS
+
+
+@checked
+@dataclass(frozen=True, kw_only=True)
+class Adc:
+    """Address counters of an unpacker or of the packers: two channels."""
+
+    channel_0: Channel = Channel()
+    channel_1: Channel = Channel()
+
+    def channel(self, number: int) -> Channel:
+        """Return the counters of a channel.
+
+        Raises
+        ------
+        TypeError, ValueError : neither 0 nor 1.
+        """
+        return self.channel_1 if integer("channel", number, range(CHANNELS)) else self.channel_0
+
+    def replaced(self, number: int, channel: Channel) -> "Adc":
+        """Return the counters with another channel."""
+        return replace(self, **{f"channel_{number}": channel})
+
+
+@checked
+@dataclass(frozen=True, kw_only=True)
+class Adcs:
+    """Address counters of a thread."""
+
+    unpacker_0: Adc = Adc()
+    unpacker_1: Adc = Adc()
+    packers: Adc = Adc()
+
+    @checked
+    def unit(self, number: int) -> Adc:
+        """Return the counters of unpacker 0, unpacker 1 or the packers, by number.
+
+        Raises
+        ------
+        TypeError, ValueError : not 0 to 2.
+        """
+        return (self.unpacker_0, self.unpacker_1, self.packers)[integer("unit", number, range(UNITS))]
+
+    @checked
+    def updated(self, units: int, step: Callable[[Adc], Adc]) -> "Adcs":
+        """Return the counters after a step of some units: bits of `units` for unpacker 0, unpacker 1 and the packers.
+
+        Raises
+        ------
+        TypeError, ValueError : `units` is no integer of 3 bits.
+        """
+        units = integer("units", units, range(1 << UNITS))
+        names = [each.name for each in fields(self)]
+        changed = {name: step(getattr(self, name)) for place, name in enumerate(names) if units >> place & 1}
+        return replace(self, **changed)
+
+
+@checked
+def setadc(adc: Adc, *, channel: int, dimension: int, value: int) -> Adc:
+    """Return the counters after SETADC: one counter's value and Cr.
+
+    Parameters
+    ----------
+    channel : 0 or 1.
+    dimension : 0 to 3 for X, Y, Z and W.
+    value : 18 bits; a counter takes the low bits of its width.
+
+    Raises
+    ------
+    TypeError, ValueError : no integer, or too large for its field.
+    """
+    name = DIMENSIONS[integer("dimension", dimension, range(4))]
+    value = integer("value", value, range(1 << WIDTHS["x"]))
+    return adc.replaced(channel, adc.channel(channel).put(name, value))
+
+
+@checked
+def setadcxx(adc: Adc, *, start: int, end: int) -> Adc:
+    """Return the counters after SETADCXX: X of channel 0 is `start`, X of channel 1 is `end`, 10 bits each.
+
+    Raises
+    ------
+    TypeError, ValueError : no integer of 10 bits.
+    """
+    start, end = integer("start", start, range(1 << 10)), integer("end", end, range(1 << 10))
+    return Adc(channel_0=adc.channel_0.put("x", start), channel_1=adc.channel_1.put("x", end))
+
+
+@checked
+def set_four(adc: Adc, *, which: int, **values: int) -> Adc:
+    """Return the counters after SETADCXY or SETADCZW: the counters of `which` take the values.
+
+    Parameters
+    ----------
+    which : bits for the four counters of `values` in the order ch0_x, ch0_y, ch1_x, ch1_y, or the same of z and w.
+    values : the instruction's fields ch0_x, ch0_y, ch1_x and ch1_y, or ch0_z, ch0_w, ch1_z and ch1_w, 3 bits each.
+
+    Raises
+    ------
+    TypeError, ValueError : other names; no integer, or too large for its field.
+    """
+    return _four(adc, Channel.put, which, values)
+
+
+@checked
+def add_four(adc: Adc, **values: int) -> Adc:
+    """Return the counters after INCADCXY or INCADCZW: all four values grow; fields as of `set_four`."""
+    return _four(adc, Channel.add, 0b1111, values)
+
+
+@checked
+def add_cr_four(adc: Adc, *, which: int, **values: int) -> Adc:
+    """Return the counters after ADDRCRXY or ADDRCRZW: the Crs of `which` grow and become the values; fields as of `set_four`."""
+    return _four(adc, Channel.add_cr, which, values)
+
+
+@checked
+def unpacr_increments(adc: Adc, *, ch0_y: int, ch0_z: int, ch1_y: int, ch1_z: int) -> Adc:
+    """Return an unpacker's counters after UNPACR, whose four fields of 2 bits each are added.
+
+    Raises
+    ------
+    TypeError, ValueError : no integer of 2 bits.
+    """
+    given = {"ch0_y": ch0_y, "ch0_z": ch0_z, "ch1_y": ch1_y, "ch1_z": ch1_z}
+    for name, value in given.items():
+        number = integer(name, value, range(4))
+        adc = adc.replaced(int(name[2]), adc.channel(int(name[2])).add(name[4], number))
+    return adc
+
+
+@checked
+def pacr_modifier(adc: Adc, word: int) -> Adc:
+    """Return the packers' counters after a PACR with a PACK word: each Y and Z is cleared, or grows, Y perhaps by its Cr.
+
+    Raises
+    ------
+    TypeError, ValueError : no integer of 16 bits.
+    """
+    word = integer("word", word, range(1 << PACK_WORD_BITS))
+    for channel in range(CHANNELS):
+        y, z = word >> 6 * channel, word >> 12 + 2 * channel
+        counters = adc.channel(channel)
+        if y >> 5 & 1:
+            counters = counters.put("y", 0)
+        else:
+            counters = (counters.add_cr if y >> 4 & 1 else counters.add)("y", y & 15)
+        counters = counters.put("z", 0) if z >> 1 & 1 else counters.add("z", z & 1)
+        adc = adc.replaced(channel, counters)
+    return adc
+
+
+def _four(adc: Adc, step: Callable[[Channel, str, int], Channel], which: int, values: dict[str, int]) -> Adc:
+    which = integer("which", which, range(16))
+    pair = "xy" if "ch0_x" in values else "zw"
+    names = [f"ch{channel}_{dimension}" for channel in range(CHANNELS) for dimension in pair]
+    if sorted(values) != sorted(names):
+        raise ValueError(f"fields must be {', '.join(names)}, not {', '.join(values) or 'none'}")
+    for place, name in enumerate(names):
+        number, channel = integer(name, values[name], range(8)), int(name[2])
+        if which >> place & 1:
+            adc = adc.replaced(channel, step(adc.channel(channel), name[4], number))
+    return adc
+
+
+COUNTERS = ("src_a", "src_b", "dst")
+"""Counters with a Cr, in the order of the bits of SETRWC's and INCRWC's `cr` and of SETRWC's `which`."""
+RWC_WIDTHS = {"src_a": SRC_BITS, "src_b": SRC_BITS, "dst": DST_BITS, "fidelity_phase": PHASE_BITS, "extra_bit": 1}
+
+
+@checked
+@dataclass(frozen=True, kw_only=True)
+class Rwc(Counters):
+    """The RWC counters of a thread.
+
+    Attributes
+    ----------
+    src_a, src_a_cr, src_b, src_b_cr : rows, 6 bits.
+    dst, dst_cr : rows, 10 bits.
+    fidelity_phase : 2 bits.
+    extra_bit : ExtraAddrModBit, which makes Wormhole's modifier index i + 4.
+
+    Raises
+    ------
+    TypeError, ValueError : no integer, or too large for its counter.
+    """
+
+    src_a: int = 0
+    src_a_cr: int = 0
+    src_b: int = 0
+    src_b_cr: int = 0
+    dst: int = 0
+    dst_cr: int = 0
+    fidelity_phase: int = 0
+    extra_bit: int = 0
+
+    WIDTHS = RWC_WIDTHS
+
+
+@checked
+@dataclass(frozen=True, kw_only=True)
+class Modifier:
+    """An address modifier: its three configuration words, 16 bits each.
+
+    Raises
+    ------
+    TypeError, ValueError : no integer of 16 bits.
+    """
+
+    ab: int = 0
+    dst: int = 0
+    bias: int = 0
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            integer(each.name, getattr(self, each.name), range(1 << MODIFIER_BITS))
+
+
+@checked
+def modifier_number(rwc: Rwc, index: int, *, chip: Chip | str, set_base: bool = False) -> int:
+    """Return which of eight modifiers an instruction's index names.
+
+    Wormhole has 2 bits of index, and adds 4 if the extra bit or ADDR_MOD_SET_Base is set. Blackhole has 3 bits and neither.
+
+    Raises
+    ------
+    TypeError, ValueError : another chip; an index that its instructions cannot hold; `set_base` on Blackhole.
+    """
+    of_chip = Chip(chip)
+    index = integer("index", index, range(1 << INDEX_BITS[of_chip]))
+    if of_chip is Chip.WORMHOLE:
+        return index + (MODIFIERS // 2 if rwc.extra_bit or set_base else 0)
+    if set_base:
+        raise ValueError("set_base must be False for blackhole, which has no ADDR_MOD_SET_Base")
+    return index
+
+
+@checked
+def apply_modifier(rwc: Rwc, modifier: Modifier, *, chip: Chip | str, fidelity: bool = True) -> Rwc:
+    """Return the counters after an instruction with a modifier. Blackhole has no extra bit, and BIAS counts for nothing there.
+
+    Parameters
+    ----------
+    fidelity : False for SFPLOAD, SFPSTORE and SFPLOADMACRO, which leave the phase as it is.
+
+    Raises
+    ------
+    TypeError, ValueError : another chip.
+    """
+    ab, dst, bias = modifier.ab, modifier.dst, modifier.bias
+    after = _modified(rwc, "src_a", increment=ab & 63, cr=ab >> 6 & 1, clear=ab >> 7 & 1)
+    after = _modified(after, "src_b", increment=ab >> 8 & 63, cr=ab >> 14 & 1, clear=ab >> 15 & 1)
+    after = _modified(after, "dst", increment=dst & 1023, cr=dst >> 10 & 1, clear=dst >> 11 & 1, c_to_cr=dst >> 12 & 1)
+    if fidelity:
+        phase = 0 if dst >> 15 & 1 else (rwc.fidelity_phase + (dst >> 13 & 3)) % (1 << PHASE_BITS)
+        after = replace(after, fidelity_phase=phase)
+    if Chip(chip) is Chip.BLACKHOLE:
+        return after
+    if bias >> 4 & 1:
+        return replace(after, extra_bit=0)
+    return replace(after, extra_bit=rwc.extra_bit ^ bool(bias & 3))
+
+
+@checked
+def setrwc(rwc: Rwc, *, which: int, cr: int = 0, src_a: int = 0, src_b: int = 0, dst: int = 0) -> Rwc:
+    """Return the counters after SETRWC, whose flips of banks are not theirs.
+
+    ``value = Cr = (Cr if its bit of cr is set else 0) + field``; for Dst with bit 3 of `cr`, C to Cr, ``value + field``,
+    whether `which` names Dst or not.
+
+    Parameters
+    ----------
+    which : bits for src_a, src_b, dst and the phase, which becomes 0.
+    cr : bits for src_a, src_b, dst, and C to Cr.
+    src_a, src_b, dst : 4 bits.
+
+    Raises
+    ------
+    TypeError, ValueError : no integer, or too large for its field.
+    """
+    values = _fields(src_a=src_a, src_b=src_b, dst=dst)
+    which, cr = integer("which", which, range(16)), integer("cr", cr, range(16))
+    c_to_cr = cr >> 3 & 1
+    after = rwc
+    for place, (name, value) in enumerate(values.items()):
+        from_value = name == "dst" and c_to_cr
+        if which >> place & 1 or from_value:
+            base = getattr(rwc, name) if from_value else getattr(rwc, f"{name}_cr") if cr >> place & 1 else 0
+            after = after.put(name, base + value)
+    return replace(after, fidelity_phase=0) if which >> 3 & 1 else after
+
+
+@checked
+def incrwc(rwc: Rwc, *, cr: int = 0, src_a: int = 0, src_b: int = 0, dst: int = 0) -> Rwc:
+    """Return the counters after INCRWC: ``value += field``, or ``Cr += field, value = Cr`` where its bit of `cr` is set.
+
+    Parameters
+    ----------
+    cr : bits for src_a, src_b and dst.
+    src_a, src_b, dst : 4 bits.
+
+    Raises
+    ------
+    TypeError, ValueError : no integer, or too large for its field.
+    """
+    cr = integer("cr", cr, range(8))
+    after = rwc
+    for place, (name, value) in enumerate(_fields(src_a=src_a, src_b=src_b, dst=dst).items()):
+        after = _modified(after, name, increment=value, cr=cr >> place & 1)
+    return after
+
+
+def _fields(**values: int) -> dict[str, int]:
+    return {name: integer(name, value, range(16)) for name, value in values.items()}
+
+
+def _modified(rwc: Rwc, name: str, *, increment: int, cr: int = 0, clear: int = 0, c_to_cr: int = 0) -> Rwc:
+    """Return the counters with one of them cleared or incremented."""
+    if clear:
+        return rwc.put(name, 0)
+    if c_to_cr:
+        return rwc.put(name, getattr(rwc, name) + increment)
+    return rwc.add_cr(name, increment) if cr else rwc.add(name, increment)
