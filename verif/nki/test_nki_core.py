@@ -13,7 +13,7 @@ with nki.installed():
     import nki.isa as nisa
     import nki.language as nl
 
-    from bitpath.verif.nki.kernels.tiles import load_rows, psum, sbuf, store_rows
+    from bitpath.verif.nki.kernels import load_rows, psum, sbuf, store_rows
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 CORE = flow.UNITS.core

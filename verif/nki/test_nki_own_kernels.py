@@ -8,7 +8,7 @@ from bitpath.golden import nki, trainium3
 from bitpath.golden.trainium3.declarations.quad_mx import AccumulateFlag, ScaleRule
 
 with nki.installed():
-    from bitpath.verif.nki.kernels import attention, matmuls, moves, norms, rows, softmax, transposes
+    from bitpath.verif.nki import kernels
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 STRICT = nki.Options(strict=True, strict_memory=True)
@@ -60,7 +60,7 @@ def test_softmax_by_activation(dtype, cores):
     lowest = trainium3.tensor_reduce(x, "max", negate=True)
     powers, total = trainium3.activation_reduce(x, "exp", bias=lowest)
     made = trainium3.tensor_scalar(powers, "multiply", trainium3.reciprocal(total))
-    run = ran(softmax.by_activation, x, cores=cores)
+    run = ran(kernels.softmax_by_activation, x, cores=cores)
     same(run.outputs, trainium3.cast(made, dtype))
     close(run.outputs, exact_softmax(x), 8 if dtype is BF16 else 20)
     assert set(run.standing.keys) == {"activation.exp", "reduction.order", "reciprocal.rounding"}
@@ -70,25 +70,29 @@ def test_softmax_by_activation(dtype, cores):
 @pytest.mark.parametrize("dtype", [np.float32, BF16])
 def test_softmax_by_exponential(dtype, cores):
     x = numbers(2, 64, 40, dtype=dtype)
-    run = ran(softmax.by_exponential, x, cores=cores)
+    run = ran(kernels.softmax_by_exponential, x, cores=cores)
     same(run.outputs, divided(x, trainium3.tensor_reduce(x, "max"), dtype))
     close(run.outputs, exact_softmax(x), 8 if dtype is BF16 else 20)
     assert {"exponential", "reciprocal.rounding"} <= set(run.standing.keys)
 
 
 @CORES
-@pytest.mark.parametrize("kernel", [softmax.causal_by_affine_select, softmax.causal_by_range_select], ids=name_of)
+@pytest.mark.parametrize(
+    "kernel", [kernels.causal_softmax_by_affine_select, kernels.causal_softmax_by_range_select], ids=name_of
+)
 def test_causal_softmax(kernel, cores):
     """Both selections give the same bits, whole or in halves."""
     x = numbers(3, 64, 64)
-    kept = trainium3.affine_select([(-1, 64)], 1, x, softmax.LOWEST, "greater_equal")
+    kept = trainium3.affine_select([(-1, 64)], 1, x, kernels.LOWEST, "greater_equal")
     run = ran(kernel, x, cores=cores)
     same(run.outputs, divided(kept, trainium3.tensor_reduce(kept, "max"), np.float32))
     close(run.outputs, exact_softmax(np.where(np.tri(64), x, -np.inf)), 20)
     assert (np.triu(run.outputs, 1) == 0).all()
 
 
-@pytest.mark.parametrize("kernel", [transposes.by_tensor, transposes.by_vector, transposes.by_dma], ids=name_of)
+@pytest.mark.parametrize(
+    "kernel", [kernels.transposed_by_tensor, kernels.transposed_by_vector, kernels.transposed_by_dma], ids=name_of
+)
 @pytest.mark.parametrize("dtype", [np.float32, BF16, np.float16])
 def test_a_transpose_moves_bits(kernel, dtype):
     """NaN payloads survive, and no choice of the model touches the result."""
@@ -107,7 +111,7 @@ def test_a_matmul_of_three_tiles(explicit, placed):
     made = trainium3.nc_matmul(a[:128], b[:128])
     for k in (128, 256):
         made = trainium3.nc_matmul(a[k : k + 128], b[k : k + 128], dst=made, psum_accumulate_flag=ADD)
-    run = ran(matmuls.tiled, a, b, explicit, placed)
+    run = ran(kernels.tiled, a, b, explicit, placed)
     same(run.outputs, made)
     close(run.outputs, a.astype(np.float64).T @ b.astype(np.float64), 20)
     assert set(run.standing.keys) == {"matmul.order", "matmul.rounding"}
@@ -125,7 +129,7 @@ def test_an_mx_matmul_in_row_tiles(tile, name):
         more = {} if made is None else {"dst": made, "psum_accumulate_flag": ADD}
         made = trainium3.nc_matmul_mx(*data, *scales, tile_position=(k, 0), tile_size=(tile, 128), **more)
     inputs = [numbers(seed, 128, 64, dtype=BF16) for seed in (7, 8)]
-    run = ran(matmuls.mx_row_tiles, *inputs, f"{name}_x4", tile)
+    run = ran(kernels.mx_row_tiles, *inputs, f"{name}_x4", tile)
     same(run.outputs, made)
     left, right = (trainium3.dequantize(*side).astype(np.float64).reshape(128, 16, 4) for side in sides)
     close(run.outputs, np.einsum("pmi,pni->mn", left, right), 18)
@@ -137,7 +141,7 @@ def test_the_scale_rule_is_an_option():
     sides = [trainium3.quantize_mx(each, ml_dtypes.float8_e4m3fn, scale_rule="nki05") for each in inputs]
     data, scales = [words.reshape(128, -1, 4) for words, _ in sides], [scale for _, scale in sides]
     rule = nki.Options(scale_rule=ScaleRule.NKI05)
-    run = nki.run(matmuls.mx_row_tiles, *inputs, "float8_e4m3fn_x4", 128, options=rule)
+    run = nki.run(kernels.mx_row_tiles, *inputs, "float8_e4m3fn_x4", 128, options=rule)
     same(run.outputs, trainium3.nc_matmul_mx(*data, *scales))
     assert "quantize_mx.nki05" in run.standing.keys
 
@@ -146,7 +150,7 @@ def test_the_scale_rule_is_an_option():
 def test_a_double_row_matmul(name):
     dtype = np.dtype(getattr(ml_dtypes, name))
     a, b = numbers(9, 64, 2, 16, dtype=dtype), numbers(10, 64, 2, 24, dtype=dtype)
-    run = ran(matmuls.double_row, a, b)
+    run = ran(kernels.double_row, a, b)
     same(run.outputs, trainium3.nc_matmul(a, b, perf_mode="double_row"))
     close(run.outputs, np.einsum("pim,pin->mn", a.astype(np.float64), b.astype(np.float64)), 20)
     assert run.standing.keys["matmul.double_row"] == "chosen"
@@ -155,7 +159,7 @@ def test_a_double_row_matmul(name):
 @CORES
 def test_a_recurrence(cores):
     a, b = np.tanh(numbers(11, 32, 50)), numbers(12, 32, 50)
-    run = ran(rows.recurrence, a, b, 0.5, cores=cores)
+    run = ran(kernels.recurrence, a, b, 0.5, cores=cores)
     same(run.outputs, trainium3.tensor_tensor_scan(a, b, 0.5, "multiply", "add"))
     state, exact = np.full(32, 0.5), np.empty((32, 50))
     for k in range(50):
@@ -169,7 +173,7 @@ def test_the_eight_largest(cores):
     """The two largest are equal, and take two columns."""
     x = numbers(13, 32, 60)
     x[:, 7] = x[:, 51] = 9.0
-    run = ran(rows.top8, x, cores=cores)
+    run = ran(kernels.top8, x, cores=cores)
     order = np.argsort(-x, axis=1, kind="stable")[:, :8]
     same(run.outputs[0], np.take_along_axis(x, order, axis=1))
     same(run.outputs[1], order.astype(np.uint32))
@@ -188,7 +192,7 @@ def test_layer_norm(cores):
     made = trainium3.tensor_scalar(x, "subtract", np.ascontiguousarray(whole[:, :1]), "multiply", factor)
     for row, operator in ((gamma, "multiply"), (beta, "add")):
         made = trainium3.tensor_tensor(made, np.ascontiguousarray(np.broadcast_to(row, x.shape)), operator)
-    run = ran(rows.layer_norm, x, gamma, beta, 1e-5, 32, cores=cores)
+    run = ran(kernels.layer_norm, x, gamma, beta, 1e-5, 32, cores=cores)
     same(run.outputs, made)
     wide = x.astype(np.float64)
     exact = (wide - wide.mean(axis=1, keepdims=True)) / np.sqrt(wide.var(axis=1, keepdims=True) + 1e-5)
@@ -200,7 +204,7 @@ def test_layer_norm(cores):
 def test_dropout(probability):
     x = numbers(17, 32, 200, dtype=BF16)
     source = trainium3.Xorwow(trainium3.seeded_state(42)[:32])
-    run = ran(rows.dropped, x, 42, probability)
+    run = ran(kernels.dropped, x, 42, probability)
     same(run.outputs, trainium3.dropout(source, x, probability))
     dropped = run.outputs != x
     assert not run.outputs[dropped].astype(np.float32).any()
@@ -210,7 +214,7 @@ def test_dropout(probability):
 
 def test_rows_are_gathered():
     table, indices = numbers(18, 50, 24), np.random.default_rng(19).integers(0, 50, (40, 1), np.int32)
-    run = ran(moves.gathered, table, indices)
+    run = ran(kernels.gathered, table, indices)
     same(run.outputs, table[indices[:, 0]])
     assert run.standing.word == "documented"
 
@@ -218,9 +222,9 @@ def test_rows_are_gathered():
 def test_a_gather_skips_what_is_out_of_range():
     table, indices = numbers(18, 50, 24), np.arange(40, dtype=np.int32).reshape(-1, 1) * 3
     expected = np.where(indices < 50, table[np.minimum(indices[:, 0], 49)], np.float32(0))
-    same(ran(moves.gathered, table, indices, True).outputs, expected)
-    with pytest.raises(nki.NkiValidationError, match=r"an index must be below 50, not 51 \(moves.py:\d+\)"):
-        nki.run(moves.gathered, table, indices)
+    same(ran(kernels.gathered, table, indices, True).outputs, expected)
+    with pytest.raises(nki.NkiValidationError, match=r"an index must be below 50, not 51 \(kernels.py:\d+\)"):
+        nki.run(kernels.gathered, table, indices)
 
 
 def test_rows_are_scattered():
@@ -229,13 +233,13 @@ def test_rows_are_scattered():
     expected = np.zeros((32, 24), np.float32)
     for row, place in zip(x, indices[:, 0], strict=True):
         expected[place] = row
-    same(ran(moves.scattered, x, indices, 32).outputs, expected)
+    same(ran(kernels.scattered, x, indices, 32).outputs, expected)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, BF16])
 def test_a_sum_over_two_cores(dtype):
     x = numbers(22, 2, 64, 30, dtype=dtype)
-    run = ran(moves.all_reduce, x, cores=2)
+    run = ran(kernels.all_reduce, x, cores=2)
     total = trainium3.tensor_tensor(x[0], x[1], "add", dtype=dtype)
     same(run.outputs, np.stack([total, total]))
     assert {each.core for each in run.instructions} == {0, 1}
@@ -247,7 +251,7 @@ def test_rmsnorm_quant(cores, eps):
     """The bytes are those of the project's model of the vendor's kernel."""
     x, gamma = numbers(23, 128, 96, dtype=BF16), numbers(24, 1, 96, dtype=BF16)
     x[5] = 0
-    run = ran(norms.rmsnorm_quant, x, gamma, eps, cores=cores)
+    run = ran(kernels.rmsnorm_quant, x, gamma, eps, cores=cores)
     same(run.outputs, trainium3.rmsnorm_quant(x, gamma, eps=eps))
     data, scale = trainium3.unpack_rows(run.outputs)
     wide = x.astype(np.float64)
@@ -259,12 +263,12 @@ def test_attention():
     q, k, v = (numbers(seed, 96, 64, dtype=BF16) for seed in (25, 26, 27))
     turned = [np.ascontiguousarray(each.T) for each in (q, k)]
     scores = trainium3.tensor_scalar(trainium3.nc_matmul(*turned), "multiply", 0.125)
-    scores = trainium3.affine_select([(-1, 96)], 1, scores, softmax.LOWEST, "greater_equal")
+    scores = trainium3.affine_select([(-1, 96)], 1, scores, kernels.LOWEST, "greater_equal")
     highest = trainium3.tensor_reduce(scores, "max")
     powers, total = trainium3.exponential(scores, highest, dtype=BF16, reduce_cmd="reset_reduce")
     sums = trainium3.nc_matmul(np.ascontiguousarray(powers.T), v)
     made = trainium3.tensor_scalar(sums, "multiply", trainium3.reciprocal(total.reshape(-1, 1)), dtype=BF16)
-    run = ran(attention.attention, q, k, v, 0.125)
+    run = ran(kernels.attention, q, k, v, 0.125)
     same(run.outputs, made)
     wide = [each.astype(np.float64) for each in (q, k, v)]
     exact = exact_softmax(np.where(np.tri(96), wide[0] @ wide[1].T * 0.125, -np.inf)) @ wide[2]

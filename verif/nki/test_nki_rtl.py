@@ -17,8 +17,8 @@ with nki.installed():
     import nki.isa as nisa
     import nki.language as nl
 
-    from bitpath.verif.nki.kernels import matmuls, norms
-    from bitpath.verif.nki.kernels.tiles import load_rows, psum, sbuf, store_rows
+    from bitpath.verif.nki import kernels
+    from bitpath.verif.nki.kernels import load_rows, psum, sbuf, store_rows
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 
@@ -62,7 +62,7 @@ def on_rtl(kernel, *args, simulator="verilator", opcodes=None):
 @pytest.mark.simulator
 def test_nki_rmsnorm_quant_on_rtl():
     """Rows of the project's kernel: root, scales and codes of FP8; the sum over rows of squares is ScalarE's own."""
-    found, left_out = on_rtl(norms.rmsnorm_quant, numbers(1, 32, 64, dtype=BF16), numbers(2, 1, 64, dtype=BF16))
+    found, left_out = on_rtl(kernels.rmsnorm_quant, numbers(1, 32, 64, dtype=BF16), numbers(2, 1, 64, dtype=BF16))
     assert found == {
         ("dma_copy", "dma_engine"): (4, 0),
         ("activation_reduce", "activation2_lane"): (1, 0),
@@ -84,7 +84,7 @@ def test_nki_rmsnorm_quant_on_rtl():
 @pytest.mark.simulator
 def test_nki_accumulation_on_rtl():
     """Two products of 128 rows, the second added in PSUM."""
-    found, left_out = on_rtl(matmuls.tiled, *(numbers(seed, 256, 40, dtype=BF16) for seed in (3, 4)))
+    found, left_out = on_rtl(kernels.tiled, *(numbers(seed, 256, 40, dtype=BF16) for seed in (3, 4)))
     assert found == {
         ("dma_copy", "dma_engine"): (5, 0),
         ("nc_matmul", "core_array"): (1, 0),
@@ -270,7 +270,7 @@ def test_nki_row_tiles_on_rtl(rows, monkeypatch):
     monkeypatch.setattr(flow, "UNITS", small)
     sides = [numbers(seed, 128, 16, dtype=BF16) for seed in (13, 14)]
     args = (*sides, nl.float8_e4m3fn_x4, rows)
-    found, left_out = on_rtl(matmuls.mx_row_tiles, *args, simulator="icarus", opcodes=("nc_matmul_mx",))
+    found, left_out = on_rtl(kernels.mx_row_tiles, *args, simulator="icarus", opcodes=("nc_matmul_mx",))
     assert found == {
         ("nc_matmul_mx", "tensor_engine"): (1, 0),
         ("nc_matmul_mx", "tensor_engine + psum"): (128 // rows - 1, 0),

@@ -110,7 +110,7 @@ with nki.installed():
     import nki.isa as nisa
     import nki.language as nl
 
-    from bitpath.verif.nki.kernels import attention, matmuls, moves, softmax
+    from bitpath.verif.nki import kernels
 
 BF = "bfloat16"
 RESET = nisa.reduce_cmd.reset_reduce
@@ -324,11 +324,11 @@ def numbers(*shape, dtype=np.float32):
 
 
 RUNS = {
-    "softmax": lambda: nki.run(softmax.by_exponential, numbers(64, 40)),
-    "two cores": lambda: nki.run(softmax.by_activation[2], numbers(64, 40)),
-    "all-reduce": lambda: nki.run(moves.all_reduce[2], numbers(2, 32, 16)),
-    "matmul": lambda: nki.run(matmuls.tiled, numbers(256, 32, dtype=BF), numbers(256, 32, dtype=BF)),
-    "attention": lambda: nki.run(attention.attention, *[numbers(64, 32, dtype=BF)] * 3, 0.2),
+    "softmax": lambda: nki.run(kernels.softmax_by_exponential, numbers(64, 40)),
+    "two cores": lambda: nki.run(kernels.softmax_by_activation[2], numbers(64, 40)),
+    "all-reduce": lambda: nki.run(kernels.all_reduce[2], numbers(2, 32, 16)),
+    "matmul": lambda: nki.run(kernels.tiled, numbers(256, 32, dtype=BF), numbers(256, 32, dtype=BF)),
+    "attention": lambda: nki.run(kernels.attention, *[numbers(64, 32, dtype=BF)] * 3, 0.2),
 }
 
 
