@@ -81,7 +81,7 @@ def folder() -> Path:
 
 def commit() -> str | None:
     """Return the git commit of the sources, 12 digits, with "-dirty" after a change; None outside a git checkout."""
-    root = Path(str(bitpath.sim.__file__)).parents[1]
+    root = Path(str(bitpath.sim.__file__)).resolve().parents[1]
     # An installed package may lie inside the checkout of another project.
     if shutil.which("git") is None or _git(root, "rev-parse", "--show-toplevel") != str(root):
         return None

@@ -96,7 +96,7 @@ def test_a_run_without_a_record_yet_is_passed_over(keep, record):
 
 
 def test_the_commit_is_git_s(tmp_path, monkeypatch):
-    root = Path(bitpath.sim.__file__).parents[1]
+    root = Path(bitpath.sim.__file__).resolve().parents[1]
     command = ["git", "rev-parse", "HEAD"]
     head = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout.strip()
     assert (history.commit() or "").removesuffix("-dirty") == head[:12]
