@@ -9,17 +9,13 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import wraps
 from typing import Any
 
-import cocotb
 import pytest
 from amaranth.lib import wiring
 
 from bitpath.rtl.units import UNITS
-from bitpath.verif.kit.bench import PATIENCE_CYCLES, Bench, bench, config_from_environment
+from bitpath.verif.kit.bench import PATIENCE_CYCLES
 from bitpath.verif.kit.known_answers import read
-from bitpath.verif.kit.pipeline import Pipeline, Request
-from bitpath.verif.kit.scoreboard import Scoreboard
-
-LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+from bitpath.verif.kit.unit_bench import Bench, Pipeline, Request, Scoreboard, UnitBench
 
 
 def played(
@@ -35,19 +31,15 @@ def played(
     """
 
     def decorate(play: Callable[..., Coroutine[Any, Any, None]]) -> Any:
-        record = UNITS[unit]
-        if os.environ.get("BITPATH_UNIT") != unit or not when(config_from_environment(record.config_type)):
+        if os.environ.get("BITPATH_UNIT") != unit:
             return play
+        own = UnitBench(UNITS[unit].build, UNITS[unit].config_type, ms=100, patience=patience)
 
-        async def test(dut, **given):
-            config = config_from_environment(record.config_type)
-            files = [read(name) for name in archives]
-            async with bench(dut, record.build(config).signature, patience=patience) as frame:
-                await play(frame, config, *files, **given)
+        @wraps(play)
+        async def test(frame: Bench, **given: Any) -> None:
+            await play(frame, own.config, *map(read, archives), **given)
 
-        test.__name__ = test.__qualname__ = play.__name__
-        test.__module__, test.__doc__ = play.__module__, play.__doc__
-        return cocotb.test(**LIMIT)(cocotb.parametrize(**parameters)(test))
+        return own.test(unit, **parameters)(test) if when(own.config) else play
 
     return decorate
 

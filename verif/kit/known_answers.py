@@ -36,7 +36,7 @@ class Archive(dict[str, np.ndarray]):
         pytest.skip(f"{self.name} has no array {key}, whose known answers this test compares")
 
     def part(self, prefix: str) -> "Archive":
-        """Return the arrays whose names have a prefix, by the rest of their names; skip the test if there is none."""
+        """Return the arrays whose names begin with a prefix, under the rest of their names; without one, skip the test."""
         own = {name.removeprefix(prefix): array for name, array in self.items() if name.startswith(prefix)}
         skip_absent(self.name, {f"{prefix}*": own})
         return Archive(f"{self.name}, {prefix}*", own)

@@ -47,12 +47,8 @@ from bitpath.verif.aie_ml_v2.scalar.tb_scalar_functions import cases as function
 from bitpath.verif.aie_ml_v2.tile.data_memory import Access
 from bitpath.verif.aie_ml_v2.vector.operand_shapes import NATIVES, network_request
 from bitpath.verif.aie_ml_v2.vector.sparse_route import byte_mask
-from bitpath.verif.kit import pauses
 from bitpath.verif.kit.answer_bench import played, swept
-from bitpath.verif.kit.packing import pack, unpack
-from bitpath.verif.kit.pipeline import Pipeline, Request
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import Pipeline, Request, covers, pack, pauses, resolved, unpack
 
 # Conversions.
 
@@ -196,7 +192,7 @@ def shuffled(config, archive):
         for name in PARTS:
             sources = np.concatenate([side[name] for side in sides], axis=1)
             route = archive[routes[name]][place]
-            # Of a part without a route the bytes of the result are 0.
+            # A part without a route is 0 in the result.
             moved.append(np.zeros_like(sides[0][name]) if route[0] == NARROW else sources[:, route])
         yield from shuffle_requests(code, low, high, np.concatenate(moved, axis=1))
 

@@ -1,6 +1,5 @@
 """Known answers of Tensix through the RTL: ttsim v1.10.0. Results are compared with the archives, not with golden."""
 
-import os
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import replace
@@ -42,14 +41,9 @@ from bitpath.rtl.tensix.unpack.layouts import unpacked_layout
 from bitpath.rtl.tensix.unpack.tilise_address import TILISE_REQUEST, TILISE_ROW, WORD_BYTES
 from bitpath.rtl.tensix.vector.sfp_stochastic_round import STEPS
 from bitpath.rtl.tensix.vector.stochastic_round import LaneWords, RandomBits, RoundMode, RoundRequest
-from bitpath.verif.kit import pauses
 from bitpath.verif.kit.answer_bench import compare, played, swept
-from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES
 from bitpath.verif.kit.known_answers import Archive, read
-from bitpath.verif.kit.packing import pack, unpack
-from bitpath.verif.kit.pipeline import Request
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import ENGINE_PATIENCE_CYCLES, Request, cases, covers, pack, pauses, resolved, unpack
 from bitpath.verif.tensix.dot.dot import DotCase, Mode, block_payloads, lone
 from bitpath.verif.tensix.dot.dot import Operation as DotOperation
 from bitpath.verif.tensix.dot.numbers import FRACTION_BITS
@@ -81,7 +75,7 @@ def style_of(archive: Archive, case: int) -> Style:
     return Style(str(archive["style_names"][archive["style"][case]]))
 
 
-SAMPLE = int(os.environ.get("BITPATH_CASES", "8"))
+SAMPLE = cases(8)
 """Outputs of an instruction that are compared."""
 
 

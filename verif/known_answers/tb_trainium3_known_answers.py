@@ -30,13 +30,9 @@ from bitpath.rtl.trainium3.tensor.fp32_passes import PASSES, PassMode, pass_layo
 from bitpath.rtl.trainium3.tensor.sparse_select import select_layout, selected_layout
 from bitpath.rtl.trainium3.tensor.tag_select import SLOTS
 from bitpath.rtl.trainium3.vector.xorwow import load_layout
-from bitpath.verif.kit import pauses
 from bitpath.verif.kit.answer_bench import played, swept
 from bitpath.verif.kit.bench import PERIOD_NS
-from bitpath.verif.kit.packing import pack, unpack
-from bitpath.verif.kit.pipeline import Request
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.unit_bench import Request, covers, pack, pauses, resolved, unpack
 from bitpath.verif.kit.values import Word
 from bitpath.verif.trainium3.array import core_products as make
 from bitpath.verif.trainium3.array.core_products import Schedule
@@ -94,7 +90,7 @@ def activation2_rows(config, archive):
 
 
 def engine_row(width, xs, ys, own, expected, scalar=0):
-    """Requests of whole beats and, for what is left, of one whose other elements are computed by the exact tier."""
+    """Return requests of whole beats; the exact tier computes the elements that fill the last one."""
     values = engine_lane.beats_of(xs.tolist(), ys, own, width, scalar)
     spare = len(values) * width - len(xs)
     codes = [*expected.tolist(), *(values[-1].results[width - spare :] if spare else ())]

@@ -73,7 +73,7 @@ def kernel_bytes(lanes: int, longest: int, archive: Archive) -> int:
 
 
 def kernel(lanes: int, longest: int) -> Run:
-    """Return the run of the kernel's rows of up to so many elements."""
+    """Return the run of the kernel's rows with at most `longest` elements."""
     config = {"lanes": lanes, "max_row_length": longest}
     return Run("trn_rmsnorm_quant", partial(kernel_bytes, lanes, longest), config)
 
