@@ -118,7 +118,6 @@ def generated(seed: int, count: int) -> np.ndarray:
 # Rows of conversions on XDNA2 and AIE2.
 
 
-BUMP = "aie_ml_v2_bump"
 CONVERT, SILICON = "silicon_xdna2_convert.npz", "aie_silicon.npz"
 BUMPING = (1, 3, 9, 11, 12)
 """Modes in which 127.5 leaves the range: ceil, symmetric ceil, +inf, from zero, conv even."""
