@@ -4,7 +4,7 @@ from functools import cache
 from html import escape
 
 from bitpath.golden import trainium3
-from bitpath.golden.trainium3.declarations.core import TICKS_PER_NS
+from bitpath.golden.trainium3.declarations.rates import TICKS_PER_NS
 from bitpath.sim.flows.operands import normalised_layer
 from parts.datapaths import COLORS, TINT
 from parts.records import markdown

@@ -21,7 +21,6 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from bitpath.golden.arrays.arguments import integer
-from bitpath.sim.campaigns.volume_tasks import TASKS, AnyTask
 from bitpath.sim.engine import cache, paths, process, tools
 from bitpath.sim.engine.build import HEADER, OPTIONS, Built, build, model_program, port_table, rtl_emitter
 from bitpath.sim.engine.cluster import HERE, Cluster, Piece, finished
@@ -30,9 +29,39 @@ from bitpath.sim.engine.imports import module_file, reached
 from bitpath.sim.engine.process import children_seconds
 from bitpath.sim.engine.runner import SimResult, run
 from bitpath.sim.engine.stepped import module_ports, variable
+from bitpath.verif.aie_ml_v2.convert import sweeps as aie_ml_v2_convert
+from bitpath.verif.aie_ml_v2.mac import volume as mac
+from bitpath.verif.common.fp32 import functions as fp32
 from bitpath.verif.kit.batches import Batch, Place, decoded, words_of
 from bitpath.verif.kit.volume import SHOWN, Found, Mismatch, VolumeTask
+from bitpath.verif.tensix.dot import volume as tensix_dot
+from bitpath.verif.tensix.pack import pack
+from bitpath.verif.tensix.unpack import unpack
+from bitpath.verif.trainium3.dot import volume as trainium3_dot
 from bitpath.verif.trainium3.golden.e2m1_dots import E2m1Dots
+
+# Tasks of the volume comparison.
+
+
+AnyTask = VolumeTask | E2m1Dots
+VOLUMES = (*trainium3_dot.VOLUMES, *tensix_dot.VOLUMES, *mac.VOLUMES)
+SWEEP_MODULES = (trainium3_dot, fp32, tensix_dot, unpack, pack, aie_ml_v2_convert)
+SWEEPS = (*(sweep for module in SWEEP_MODULES for sweep in module.SWEEPS), E2m1Dots())
+TASKS: dict[str, AnyTask] = {task.name: task for task in (*VOLUMES, *SWEEPS)}
+"""Tasks by name, in the order in which they run."""
+
+
+def chosen(names: tuple[str, ...]) -> list[AnyTask]:
+    """Return the tasks of these names, or with these prefixes if no name matches exactly; all without names.
+
+    Raises ValueError if a name matches no task.
+    """
+    for name in names:
+        if not any(each.startswith(name) for each in TASKS):
+            raise ValueError(f"unknown task {name!r}, known are {', '.join(TASKS)}")
+    beginnings = tuple(name for name in names if name not in TASKS)
+    return [task for each, task in TASKS.items() if not names or each in names or each.startswith(beginnings)]
+
 
 # Compiles and runs the program that plays vectors on a unit's Verilated model.
 
@@ -363,7 +392,7 @@ def show_mismatches(console: Console, records: Sequence[dict[str, Any]]) -> None
 # Runs the blocks of tasks side by side. Each finished block is saved at once and never computed again.
 
 
-TABLE = "bitpath.sim.campaigns.volume_tasks"
+TABLE = "bitpath.sim.campaigns.volume"
 """The module that reaches all tasks."""
 FIELDS = {field.name for field in fields(Found)}
 """Field names of a block's record."""

@@ -13,8 +13,7 @@ from amaranth import unsigned
 
 from bitpath.golden.arrays.arguments import check_choice
 from bitpath.rtl.common.config import to_dict
-from bitpath.sim.campaigns.volume import Player, compare, from_built, one_vector
-from bitpath.sim.campaigns.volume_tasks import TASKS
+from bitpath.sim.campaigns.volume import TASKS, Player, compare, from_built, one_vector
 from bitpath.sim.engine.build import Built
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.verif.kit import mismatches

@@ -214,8 +214,7 @@ def deep_command(
     resumes. Updates the tasks' records in build/reports/deep.json; with fewer vectors than the default, in
     build/reports/deep_quick.json.
     """
-    from bitpath.sim.campaigns.volume import run_task, show, show_mismatches, show_tasks
-    from bitpath.sim.campaigns.volume_tasks import chosen
+    from bitpath.sim.campaigns.volume import chosen, run_task, show, show_mismatches, show_tasks
     from bitpath.sim.engine import paths, results
     from bitpath.sim.engine.errors import SimulationError
     from bitpath.sim.engine.results import began_since, merge

@@ -57,7 +57,7 @@ class Run(MatmulRun):
     """
 
     machine = "aie_ml_v2"
-    bench = "bitpath.verif.aie_ml_v2.tb_runs"
+    bench = "bitpath.verif.runs.tb_aie_ml_v2"
 
     def __init__(self, a: np.ndarray, b: np.ndarray, format_name: str, engine: AieEngineConfig, simulator: str):
         super().__init__(a, b, format_name, engine, simulator)

@@ -92,7 +92,7 @@ class Run(StagedRun):
 
     machine, flow, before = "aie_ml_v2", "tile", "in stages"
     units = (UNIT,)
-    benches: ClassVar[Mapping[str, str]] = {UNIT: "bitpath.verif.aie_ml_v2.tb_runs"}
+    benches: ClassVar[Mapping[str, str]] = {UNIT: "bitpath.verif.runs.tb_aie_ml_v2"}
 
     def __init__(
         self, a: np.ndarray, b: np.ndarray, c: np.ndarray, format_name: str, engine: TileUnits, simulator: str

@@ -91,7 +91,7 @@ class Run(MatmulRun):
     """
 
     machine = "tensix"
-    bench = "bitpath.verif.tensix.tb_runs"
+    bench = "bitpath.verif.runs.tb_tensix"
 
     def __init__(self, a: np.ndarray, b: np.ndarray, format_name: str, engine: TensixEngineConfig, simulator: str):
         super().__init__(a, b, format_name, engine, simulator)

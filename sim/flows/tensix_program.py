@@ -65,7 +65,7 @@ class Run(StagedRun):
 
     machine, flow = "tensix", "program"
     units = tuple(chip.value for chip in Chip)
-    benches: ClassVar[Mapping[str, str]] = dict.fromkeys(units, "bitpath.verif.tensix.tb_runs")
+    benches: ClassVar[Mapping[str, str]] = dict.fromkeys(units, "bitpath.verif.runs.tb_tensix")
 
     def __init__(self, a: np.ndarray, b: np.ndarray, format_name: str, engine: Cores, simulator: str):
         super().__init__(format_name, engine, simulator)

@@ -17,8 +17,8 @@ from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import MX_FORMATS
 from bitpath.golden.trainium3.core.layer import FORMATS, HIDDEN, OUTPUT, prepare_layer
 from bitpath.golden.trainium3.core.program import Compute, Transfer
-from bitpath.golden.trainium3.declarations.core import TICKS_PER_NS
 from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_FP32, MAX_STATIONARY, PSUM_BANKS
+from bitpath.golden.trainium3.declarations.rates import TICKS_PER_NS
 from bitpath.golden.trainium3.operands.quantize_mx import ScaleRuleName
 from bitpath.rtl.common.fp32.fp32_functions import Fp32LanesConfig
 from bitpath.rtl.common.unit import registered
@@ -51,7 +51,7 @@ from bitpath.verif.trainium3.dma.schedules import Schedule
 # Trainium3's RTL units that play instructions, one after the other.
 
 
-RUNS = "bitpath.verif.trainium3.tb_runs"
+RUNS = "bitpath.verif.runs.tb_trainium3"
 BENCHES = {
     **dict.fromkeys(("quantize_mx", "tensor_engine", "dma_engine", "dma_transpose", "psum", "xorwow", "core"), RUNS),
     "core_array": "bitpath.verif.trainium3.core.tb_core_array_run",

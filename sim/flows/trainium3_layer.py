@@ -117,7 +117,7 @@ class Run(MatmulRun):
 
         blocks = tile_blocks(tile.view(np.uint16)), mode.name
         title = f"{self.format_name} elements"
-        left = play(console, built, "bitpath.verif.trainium3.tb_runs", title, blocks)
+        left = play(console, built, "bitpath.verif.runs.tb_trainium3", title, blocks)
         free = tile.shape[1]
         elements = blocks_tile(left["codes"], free).view(DTYPES[element])
         return (elements, left["scales"].reshape(-1, free)), int(left["cycles"])

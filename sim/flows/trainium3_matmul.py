@@ -65,7 +65,7 @@ class Run(MatmulRun):
     machine = "trainium3"
     scale_rule: ScaleRuleName
     error_metric = "relative RMS against float64 of the quantised operands"  # MXFP8 hides the error of the numerics
-    bench = "bitpath.verif.trainium3.tb_runs"
+    bench = "bitpath.verif.runs.tb_trainium3"
 
     def __init__(
         self,

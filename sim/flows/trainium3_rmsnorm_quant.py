@@ -93,7 +93,7 @@ class Run(FlowRun):
     """
 
     machine, flow = "trainium3", "rmsnorm_quant"
-    bench = "bitpath.verif.trainium3.tb_runs"
+    bench = "bitpath.verif.runs.tb_trainium3"
 
     def __init__(self, tensors: Tensors, format_name: str, engine: RmsNormQuantConfig, simulator: str):
         hidden = tensors.hidden

@@ -7,7 +7,7 @@ from random import Random
 from bitpath.golden.formats.catalogue import FP32, FloatFormat, Rounding
 from bitpath.golden.scalar.codec import Kind, Overflow, decode, power_of_two
 from bitpath.golden.scalar.rounding import round_to_format
-from bitpath.verif.kit.boundaries import Boundary, Near, float_boundaries, near
+from bitpath.verif.kit.values import Boundary, Near, float_boundaries, near
 
 TIE = "tie"
 

@@ -15,7 +15,7 @@ from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.coverage import Coverage
-from bitpath.verif.kit.memory_image import image_words
+from bitpath.verif.kit.packing import image_words
 from bitpath.verif.kit.player import EnginePlayer, MemoryPlayer, Segment
 from bitpath.verif.kit.scoreboard import Scoreboard
 from bitpath.verif.kit.streams import resolved

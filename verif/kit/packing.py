@@ -1,6 +1,6 @@
 """Conversion between payload fields and the integers that ports carry, by Amaranth's layouts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from numbers import Integral
 from typing import Any
@@ -8,6 +8,22 @@ from typing import Any
 import numpy as np
 from amaranth.hdl import Shape
 from amaranth.lib import data
+
+# Images of an engine's memories as payloads of its stream ``write``.
+
+
+def image_words(image: np.ndarray, word_bytes: int) -> list[int]:
+    """The words of a uint8 image, the last one filled up with zeros."""
+    content = image.tobytes()
+    return [int.from_bytes(content[at : at + word_bytes], "little") for at in range(0, len(content), word_bytes)]
+
+
+def write_payloads(layout: data.StructLayout, memory: Enum, address: int, words: Iterable[int]) -> list[int]:
+    """Payloads that write words to a memory from an address on; ``layout`` has data, address and memory."""
+    # Amaranth works out a field's place each time it is asked.
+    content, at, which = (layout[name].offset for name in ("data", "address", "memory"))
+    place = memory.value << which
+    return [word << content | address + offset << at | place for offset, word in enumerate(words)]
 
 
 def width(shape: Any) -> int:

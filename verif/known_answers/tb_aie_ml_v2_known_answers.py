@@ -36,7 +36,7 @@ from bitpath.verif.aie_ml_v2.floats.tb_fix_float import FixFloatAsk
 from bitpath.verif.aie_ml_v2.floats.tb_float_fix import FloatFixAsk
 from bitpath.verif.aie_ml_v2.floats.tb_float_floor import FloorAsk
 from bitpath.verif.aie_ml_v2.floats.tb_float_narrow import NarrowAsk
-from bitpath.verif.aie_ml_v2.golden.xdna2 import SETS, block, chunks, operands
+from bitpath.verif.aie_ml_v2.golden.operands import SETS, block, chunks, operands
 from bitpath.verif.aie_ml_v2.lanes.tb_mx_widen import requests_of as widened
 from bitpath.verif.aie_ml_v2.lanes.tb_pack_unpack import Ask, register_bytes, request_of, words
 from bitpath.verif.aie_ml_v2.mac import mac_lane_player

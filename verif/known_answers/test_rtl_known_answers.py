@@ -19,7 +19,7 @@ from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 from bitpath.rtl.trainium3.tensor.tag_select import SLOTS
 from bitpath.rtl.units import UNITS
-from bitpath.verif.aie_ml_v2.golden.xdna2 import SETS
+from bitpath.verif.aie_ml_v2.golden.operands import SETS
 from bitpath.verif.kit.known_answers import Archive, skip_absent
 from bitpath.verif.tensix.program.programs import CHIPS
 

@@ -24,7 +24,7 @@ from bitpath.golden.trainium3.core.program import (
     lane,
     timeline,
 )
-from bitpath.golden.trainium3.declarations.core import TICKS_PER_NS
+from bitpath.golden.trainium3.declarations.rates import TICKS_PER_NS
 from bitpath.golden.trainium3.dma.compute import read_add_write
 from bitpath.golden.trainium3.dma.schedule import DEFAULT_CLASSES, DEFAULT_QUEUES, QueueConfig, TrafficClass
 from bitpath.golden.trainium3.memory.access_pattern import HbmPattern

@@ -15,13 +15,35 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.aie_ml_v2.declarations.codes import SRS_MODES, SRS_SHIFTS, RoundingCode, Saturation
 from bitpath.rtl.aie_ml_v2.convert.layouts import ACC_LANE_BITS, SrsControl, acc_bits, vector_bits
-from bitpath.rtl.aie_ml_v2.convert.sticky_flag import StickyFlag
 from bitpath.rtl.common.arithmetic.align import Align, Dropped
 from bitpath.rtl.common.arithmetic.round import RoundIncrement
 from bitpath.rtl.common.config import UnitConfig, power_of_two
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
+
+# Sticky status flag with set priority over clear.
+
+
+class StickyFlag(wiring.Component):
+    """Flag ``o`` is set one cycle after ``occurs`` and cleared one cycle after ``clear``; set has priority; its reset value is 0.
+
+    Members
+    -------
+    occurs : In(1)
+    clear : In(1)
+    o : Out(1)
+    """
+
+    occurs: In(1)
+    clear: In(1)
+    o: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.sync += self.o.eq(self.occurs | (self.o & ~self.clear))
+        return m
+
 
 MAX_INTEGER_LANES = 64
 """Largest number of 32-bit accumulator lanes in one conversion of the machine."""

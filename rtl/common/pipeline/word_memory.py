@@ -4,12 +4,31 @@ from collections.abc import Mapping
 from math import gcd
 from typing import Any
 
-from amaranth import Module, Value
-from amaranth.lib import memory, wiring
+from amaranth import Format, Module, Value
+from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from bitpath.rtl.common.pipeline.repeat import repeat
+
+# Arrays that are one word in Verilog and in waves if they are long.
+
+
+NAMED_ELEMENTS = 16
+"""Longest array whose elements are separate wires, which a wave shows in their number format."""
+
+
+class _Unnamed(data.ArrayLayout):
+    """An array without named elements in Verilog, where 128 by 128 names would outweigh the logic."""
+
+    def format(self, value: Any, format_spec: str) -> Format:
+        return Format("{}", Value.cast(value))
+
+
+def wide_array(shape: Any, length: int) -> data.ArrayLayout:
+    """Return ``ArrayLayout(shape, length)`` whose elements have names in Verilog up to NAMED_ELEMENTS."""
+    return (data.ArrayLayout if length <= NAMED_ELEMENTS else _Unnamed)(shape, length)
+
 
 SLICE_BITS = 64
 """Largest width of one memory. Verilog states the initial value of every bit, which for one wide memory is most of an engine's text and

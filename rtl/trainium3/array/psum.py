@@ -16,7 +16,7 @@ from bitpath.rtl.common.config import UnitConfig, in_range, power_of_two
 from bitpath.rtl.common.fp32.fp32_arithmetic import DROPPED_BITS
 from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.common.pipeline.wide import wide_array
+from bitpath.rtl.common.pipeline.word_memory import wide_array
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.array.config import MAX_LANES
 from bitpath.rtl.trainium3.array.psum_column import PsumColumn, PsumMode, mode_fault

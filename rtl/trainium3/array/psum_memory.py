@@ -21,7 +21,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 from bitpath.rtl.common.config import UnitConfig, in_range, power_of_two
 from bitpath.rtl.common.fp32.fp32_arithmetic import DROPPED_BITS
 from bitpath.rtl.common.pipeline.repeat import repeat
-from bitpath.rtl.common.pipeline.wide import wide_array
+from bitpath.rtl.common.pipeline.word_memory import wide_array
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.array.psum import PsumConfig, psum_address
 from bitpath.rtl.trainium3.array.psum_column import WORD_BYTES, PsumColumn, PsumMode, mode_fault

@@ -15,7 +15,7 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.common.pipeline.pipeline_registers import Delay, Ring
 from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.shared_instances import instantiate, instantiate_on
-from bitpath.rtl.common.pipeline.wide import wide_array
+from bitpath.rtl.common.pipeline.word_memory import wide_array
 from bitpath.rtl.common.unit import Covered, Judge, Unit, registered
 from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.array.operand_row import OperandRow, control_layout, delivers, operand_word

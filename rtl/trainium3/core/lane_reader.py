@@ -10,7 +10,7 @@ from bitpath.golden.formats.catalogue import E8M0, FP32
 from bitpath.golden.trainium3.declarations.memory import MAX_PAIRS
 from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, SCALE_OFFSETS, SCALE_PARTITIONS
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.common.pipeline.wide import wide_array
+from bitpath.rtl.common.pipeline.word_memory import wide_array
 from bitpath.rtl.trainium3.array.psum_column import WORD_BYTES
 from bitpath.rtl.trainium3.array.psum_memory import psum_access
 from bitpath.rtl.trainium3.core.config import CoreConfig

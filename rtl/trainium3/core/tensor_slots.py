@@ -18,7 +18,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import ACCUMULATES, QUADRANT
 from bitpath.golden.trainium3.declarations.tensor import LOAD_COLUMNS, TRAINIUM3_SPARSE
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.common.pipeline.wide import wide_array
+from bitpath.rtl.common.pipeline.word_memory import wide_array
 from bitpath.rtl.trainium3.array.operand_row import control_layout
 from bitpath.rtl.trainium3.array.psum_column import OVERWRITING_FLAGS
 from bitpath.rtl.trainium3.array.psum_memory import HALF, LANES, WORD, psum_command

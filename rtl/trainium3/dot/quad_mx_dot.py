@@ -58,8 +58,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import (
 from bitpath.rtl.common.arithmetic.add import carry_save
 from bitpath.rtl.common.arithmetic.align import Align, Dropped, MaxExponent, shift_of
 from bitpath.rtl.common.arithmetic.decode import Decode, moving_sum, sum_special
-from bitpath.rtl.common.arithmetic.fixed_point import FixedPoint
-from bitpath.rtl.common.arithmetic.multiply import Multiply
+from bitpath.rtl.common.arithmetic.multiply import FixedPoint, Multiply
 from bitpath.rtl.common.arithmetic.normalize import NormalizeShift
 from bitpath.rtl.common.arithmetic.round import RoundSigned
 from bitpath.rtl.common.config import PipelineConfig, require_power_of_two

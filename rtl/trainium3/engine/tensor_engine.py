@@ -7,20 +7,19 @@ from typing import Any
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.common.fp32.fp32_arithmetic import DROPPED_BITS
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.common.pipeline.wide import wide_array
+from bitpath.rtl.common.pipeline.word_memory import wide_array
 from bitpath.rtl.common.unit import Covered, Unit
 from bitpath.rtl.trainium3.array.operand_row import control_layout
 from bitpath.rtl.trainium3.array.psum import Psum, host_layout, write_layout
 from bitpath.rtl.trainium3.array.systolic_array import SystolicArray, Tiling, operand_write_layout
 from bitpath.rtl.trainium3.dot.element_map import ElementFormat, MapTable
-from bitpath.rtl.trainium3.engine.chain import Chain
 from bitpath.rtl.trainium3.engine.instruction import (
     EngineConfig,
     InstructionCheck,
@@ -30,6 +29,44 @@ from bitpath.rtl.trainium3.engine.instruction import (
     instruction_layout,
 )
 from bitpath.rtl.trainium3.faults import Fault
+
+# Memory of the partial sums between two passes of a contraction.
+
+
+class Chain(wiring.Component):
+    """A queue of ``chain_depth`` words of one partial sum for each column.
+
+    Whoever writes must leave room: a multiplication writes at most ``chain_depth`` words.
+
+    Parameters
+    ----------
+    config : configuration of the engine.
+
+    Members
+    -------
+    write : In(cols * 32), write_valid : In(1)
+    read : Out(cols * 32), read_valid : Out(1), the oldest word; take : In(1), it leaves
+    """
+
+    def __init__(self, config: EngineConfig):
+        self.config = config
+        words = FP32.width * config.array.cols
+        super().__init__(
+            {"write": In(words), "write_valid": In(1), "read": Out(words), "read_valid": Out(1), "take": In(1)}
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.queue = queue = SyncFIFOBuffered(width=len(self.write), depth=self.config.chain_depth)
+        m.d.comb += [
+            queue.w_data.eq(self.write),
+            queue.w_en.eq(self.write_valid),
+            self.read.eq(queue.r_data),
+            self.read_valid.eq(queue.r_rdy),
+            queue.r_en.eq(self.take),
+        ]
+        return m
+
 
 # Sequencer of a row tile: loads stationary operands during a multiplication.
 

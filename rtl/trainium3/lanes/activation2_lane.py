@@ -25,7 +25,7 @@ from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup, registered
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
-from bitpath.rtl.trainium3.lanes.fp32_order import Fp32Order
+from bitpath.rtl.trainium3.lanes.engine_lane import Fp32Order
 
 
 @dataclass(frozen=True, kw_only=True)

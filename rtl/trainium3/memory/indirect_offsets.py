@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.trainium3.declarations.memory import TRAINIUM3_INDIRECT
 from bitpath.rtl.common.config import UnitConfig, in_range
-from bitpath.rtl.common.pipeline.wide import wide_array
+from bitpath.rtl.common.pipeline.word_memory import wide_array
 from bitpath.rtl.common.unit import CLOCK, OUTPUT, Covered, Judge, Unit, WaveGroup
 
 

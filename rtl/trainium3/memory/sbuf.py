@@ -20,7 +20,7 @@ from bitpath.rtl.common.config import UnitConfig, in_range, power_of_two, requir
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.common.pipeline.wide import wide_array
+from bitpath.rtl.common.pipeline.word_memory import wide_array
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.dma.read_add_write import (
     ReadAddWrite,

@@ -16,7 +16,7 @@ from bitpath.golden.formats.catalogue import E8M0
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, QUADRANT, SCALE_OFFSETS, SCALE_PARTITIONS
 from bitpath.rtl.common.config import UnitConfig, in_range
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
-from bitpath.rtl.common.pipeline.wide import wide_array
+from bitpath.rtl.common.pipeline.word_memory import wide_array
 from bitpath.rtl.common.unit import Covered, Judge, Unit
 
 

@@ -32,11 +32,11 @@ from bitpath.verif.aie_ml_v2.convert.mx_convert import (
 from bitpath.verif.common.boundary_codes import exact_code
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.boundaries import integer_boundaries, near
 from bitpath.verif.kit.coverage import Coverage
 from bitpath.verif.kit.packing import unpack
 from bitpath.verif.kit.pipeline import LIMIT, Made, Request, StreamBench
 from bitpath.verif.kit.testplan import covers
+from bitpath.verif.kit.values import integer_boundaries, near
 
 # Elements at and beside the boundaries of a block's codes: zero, the largest code, an even and an odd one.
 

@@ -32,12 +32,11 @@ from bitpath.verif.aie_ml_v2.convert.integer_lanes import (
 )
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench
-from bitpath.verif.kit.boundaries import SIDES, Near, integer_boundaries, near
 from bitpath.verif.kit.coverage import Coverage
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import LIMIT, Made, Request, StreamBench
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.kit.values import Integer
+from bitpath.verif.kit.values import SIDES, Integer, Near, integer_boundaries, near
 
 MODES = [(acc, out) for acc, outs in SRS_MODES.items() for out in outs]
 PLUS_MINUS = ((1, "+"), (-1, "-"))

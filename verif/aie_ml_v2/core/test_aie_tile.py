@@ -54,15 +54,16 @@ def test_a_pop_makes_golden_s_register():
     simulator.run()
 
 
-pytestmark = pytest.mark.simulator
 SEED = 20261127
 
 
+@pytest.mark.simulator
 @covers("issue_check.values")
 def test_the_check_of_bundles():
     run_bench("issue_check", AieTileConfig(), "icarus", seed=SEED, cases=20, min_tests=6, min_compared=6_000)
 
 
+@pytest.mark.simulator
 @covers("aie_tile.icarus", "Both simulators must agree")
 @pytest.mark.deep
 def test_a_small_tile_on_icarus():
@@ -79,6 +80,7 @@ def test_a_small_tile_on_icarus():
 SPARSE = (NativeShape.INT8_8X16X8T, NativeShape.INT16_8X2X8, NativeShape.INT16_64_4X8X8T, NativeShape.INT32X16_4X2X8)
 
 
+@pytest.mark.simulator
 @covers("aie_tile.schedules")
 @pytest.mark.deep
 @pytest.mark.parametrize("config", [AieTileConfig(), AieTileConfig(multiply=NativeMacConfig(products=SPARSE), pairs=3)])
@@ -86,6 +88,7 @@ def test_tiles(config):
     run_bench("aie_tile", config, "verilator", seed=SEED, cases=400, min_tests=8, min_compared=4_000)
 
 
+@pytest.mark.simulator
 @covers("aie_tile.layers", "The real layer uses what random schedules seldom bring together")
 @pytest.mark.deep
 def test_a_layer_whose_operands_meet_at_the_banks():

@@ -20,8 +20,7 @@ from bitpath.golden.arrays.codec import codes_of
 from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieMemory, host_write_layout
 from bitpath.rtl.aie_ml_v2.engine.command import X_WORD, Y_WORD, AieEngineConfig, command_layout
 from bitpath.rtl.aie_ml_v2.mac.config import LANE_BITS, MacMode
-from bitpath.verif.kit.memory_image import image_words, write_payloads
-from bitpath.verif.kit.packing import pack, width
+from bitpath.verif.kit.packing import image_words, pack, width, write_payloads
 from bitpath.verif.kit.player import Segment
 
 # Operands of aie_ml_v2.matmul as the words that the engine's memories hold.

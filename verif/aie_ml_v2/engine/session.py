@@ -27,7 +27,7 @@ from bitpath.verif.aie_ml_v2.engine.model import (
     tile_words,
 )
 from bitpath.verif.kit.engine_host import EngineSession, FirstFault
-from bitpath.verif.kit.memory_image import image_words, write_payloads
+from bitpath.verif.kit.packing import image_words, write_payloads
 from bitpath.verif.kit.player import Segment
 from bitpath.verif.kit.unit_bench import Bench, pack
 

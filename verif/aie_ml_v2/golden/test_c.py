@@ -24,7 +24,7 @@ from bitpath.golden.aie_ml_v2.operands.layout import MxBlocks
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.c.constants import enumerations
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
-from bitpath.verif.aie_ml_v2.golden.xdna2 import SETS, every_lane, operands
+from bitpath.verif.aie_ml_v2.golden.operands import SETS, every_lane, operands
 from bitpath.verif.kit.c_library import FEW, MANY, counts
 
 C = {name.removeprefix("BITPATH_AIE_ML_V2_"): number for name, number in enumerations("aie_ml_v2").items()}

@@ -23,7 +23,7 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, XDNA2_BFP1
 from bitpath.golden.aie_ml_v2.mac.sparsity import SparseVector
 from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.scalar.codec import decode
-from bitpath.verif.aie_ml_v2.golden.xdna2 import FMT, SETS, block, chain, chunks, operands, scalar_chain
+from bitpath.verif.aie_ml_v2.golden.operands import FMT, SETS, block, chain, chunks, operands, scalar_chain
 from bitpath.verif.kit.known_answers import answers, skip_absent
 
 BASE = AIE_ML_V2.numerics

@@ -17,9 +17,11 @@ from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, MX4, MX6, MX9
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, PRESETS, XDNA2_BFP16EBS8
 from bitpath.golden.matmul import matmul
 from bitpath.verif.aie_ml_v2.golden.operands import (
+    FMT,
     KINDS,
     NEGATIONS,
     accumulators,
+    block,
     both,
     boundary_blocks,
     check,
@@ -27,8 +29,8 @@ from bitpath.verif.aie_ml_v2.golden.operands import (
     fp32_blocks,
     matrices,
     negations,
+    scalar_chain,
 )
-from bitpath.verif.aie_ml_v2.golden.xdna2 import FMT, block, scalar_chain
 
 # bfp16ebs8: conversion, products and matrices by both tiers, rules by hand, and tiles in memory.
 

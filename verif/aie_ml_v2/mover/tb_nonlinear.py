@@ -23,13 +23,12 @@ from bitpath.rtl.aie_ml_v2.mover.layouts import Function, NonlinearConfig, nonli
 from bitpath.rtl.aie_ml_v2.mover.nonlinear import Nonlinear
 from bitpath.verif.common.boundary_codes import exact_code
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.boundaries import SIDES, Boundary, Near, float_boundaries, near
 from bitpath.verif.kit.coverage import Coverage
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Made, Request, StreamBench
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.kit.values import code_text
+from bitpath.verif.kit.values import SIDES, Boundary, Near, code_text, float_boundaries, near
 
 FORMATS: dict[Function, FloatFormat] = {
     Function.EXP2_BF16: BF16,

@@ -23,8 +23,7 @@ from bitpath.golden.formats.catalogue import (
 from bitpath.rtl.common.arithmetic.add import ExactAdd
 from bitpath.rtl.common.arithmetic.align import Align, Dropped, MaxDistance, MaxExponent
 from bitpath.rtl.common.arithmetic.decode import Decode, moving_sum, normal_sum, raw_float, raw_sum, sum_special
-from bitpath.rtl.common.arithmetic.fixed_point import FixedPoint
-from bitpath.rtl.common.arithmetic.multiply import Multiply
+from bitpath.rtl.common.arithmetic.multiply import FixedPoint, Multiply
 from bitpath.rtl.common.arithmetic.normalize import Normalize, NormalizeShift
 from bitpath.rtl.common.arithmetic.round import Round, RoundSigned
 from bitpath.verif.formal.claim import Claim

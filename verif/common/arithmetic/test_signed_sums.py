@@ -17,7 +17,7 @@ from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
 from bitpath.rtl.common.arithmetic.add import carry_save
 from bitpath.rtl.common.arithmetic.decode import moving_sum
-from bitpath.rtl.common.arithmetic.fixed_point import FixedPoint
+from bitpath.rtl.common.arithmetic.multiply import FixedPoint
 from bitpath.rtl.common.arithmetic.normalize import NormalizeShift
 from bitpath.rtl.common.arithmetic.round import RoundSigned
 from bitpath.rtl.trainium3.dot.config import DotConfig

@@ -9,7 +9,7 @@ import numpy as np
 from bitpath.golden.formats.catalogue import FP32, FloatFormat, Rounding
 from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
-from bitpath.verif.kit.boundaries import SIDES, Near, float_boundaries, integer_boundaries, near, near_floats
+from bitpath.verif.kit.values import SIDES, Near, float_boundaries, integer_boundaries, near, near_floats
 
 DISTANCES = range(2, FP32.precision + 1)
 """From the unit down to a sticky bit, as far apart as two bits of one FP32 number can be."""

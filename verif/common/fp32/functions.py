@@ -25,8 +25,8 @@ from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3.operands import fp32 as fast
 from bitpath.rtl.common.fp32.fp32_functions import Fp32LanesConfig
 from bitpath.verif.kit.batches import Batch, Part, Place, side_by_side
-from bitpath.verif.kit.boundaries import SIDES
 from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.values import SIDES
 from bitpath.verif.kit.volume import Generator, VolumeTask
 
 HALF_FRACTION = 1 << FP32.fraction_bits - 1

@@ -44,7 +44,7 @@ from bitpath.verif.common.boundary_codes import (
     integer_crossing,
     rounded_boundaries,
 )
-from bitpath.verif.kit.boundaries import integer_boundaries, near, near_floats
+from bitpath.verif.kit.values import integer_boundaries, near, near_floats
 
 # Rounding to codes: every edge of every format, both tiers, every mode.
 

@@ -29,8 +29,7 @@ from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.rtl.tensix.engine.command import PACK_ROWS, WORD_BYTES, TensixEngineConfig, command_layout
 from bitpath.rtl.tensix.engine.tensix_engine import EngineMemory, host_write_layout
 from bitpath.rtl.tensix.pack.packer import Packer
-from bitpath.verif.kit.memory_image import image_words, write_payloads
-from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.packing import image_words, pack, write_payloads
 from bitpath.verif.kit.player import Segment
 
 # Cycles of the Tensix engine: golden's schedule, with the engine's clearing of Dst and its cycles before and behind.

@@ -12,7 +12,7 @@ from bitpath.golden.tensix.convert.unpack import CONVERSIONS, L1_BYTES
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, EXPONENT5_FORMATS, Format
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE, BfpRange, StochasticCompare
 from bitpath.golden.tensix.declarations.quasar import MX_FORMATS
-from bitpath.verif.tensix.golden.words import words16, words32
+from bitpath.verif.tensix.golden.samples import words16, words32
 from bitpath.verif.tensix.unpack.unpack import join_datums, split_datums
 
 # Quasar's MX formats: both tiers, every element code, and blocks by hand.

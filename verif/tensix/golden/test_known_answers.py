@@ -28,7 +28,7 @@ from bitpath.golden.tensix.exact import add, maximum, multiply_add
 from bitpath.golden.tensix.isa import decode, encode
 from bitpath.golden.tensix.isa.expanders import MopExpander, ReplayExpander
 from bitpath.verif.kit.known_answers import answers, skip_absent
-from bitpath.verif.tensix.golden.words import scalar_dot
+from bitpath.verif.tensix.golden.samples import scalar_dot
 
 OF_CHIP = pytest.mark.parametrize("chip", ["tensix", "tensix_bh"])
 """Start of the names of a chip's archives."""

@@ -16,7 +16,7 @@ from bitpath.golden.tensix.matrix import (
     mvmul_integer_loop,
     mvmul_loop,
 )
-from bitpath.verif.tensix.golden.words import scalar_dot
+from bitpath.verif.tensix.golden.samples import scalar_dot
 
 BASE = WORMHOLE.numerics
 TIE_FIELDS = ("product_tie", "sum_tie", "dst_tie", "final_tie")

@@ -14,7 +14,7 @@ from bitpath.golden.tensix.matmul import schedule as model
 from bitpath.golden.tensix.matmul.cycles import UNPACKER_START
 from bitpath.golden.tensix.matmul.host import FORMATS, tile_images, tile_words
 from bitpath.golden.tensix.matmul.matmul import from_tiles, to_tiles
-from bitpath.verif.tensix.golden.words import scalar_dot
+from bitpath.verif.tensix.golden.samples import scalar_dot
 
 # Cycles of loads and of whole matmuls against the documents' rates, bank moves against a model of two banks.
 

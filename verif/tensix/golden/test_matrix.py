@@ -24,7 +24,7 @@ from bitpath.golden.tensix.exact import (
 )
 from bitpath.golden.tensix.exact.dot import read_dst
 from bitpath.golden.tensix.exact.matrix import next_index_phase
-from bitpath.verif.tensix.golden.words import scalar_dot
+from bitpath.verif.tensix.golden.samples import scalar_dot
 
 # The vectorised Matrix unit equals the scalar tier bit for bit, also for unmeasured numerics.
 

@@ -13,7 +13,7 @@ from bitpath.golden.tensix.convert.pack import FLOAT_OUTPUTS
 from bitpath.golden.tensix.convert.unpack import L1_BYTES
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, EXPONENT5_FORMATS, Format
 from bitpath.golden.tensix.declarations.numerics import TIES, WORMHOLE, BfpRange
-from bitpath.verif.tensix.golden.words import words16, words32
+from bitpath.verif.tensix.golden.samples import words16, words32
 from bitpath.verif.tensix.unpack.unpack import split_datums
 
 BASE = WORMHOLE.numerics

@@ -14,7 +14,7 @@ from bitpath.golden.tensix import exact
 from bitpath.golden.tensix.convert.riscv_store import WIDTHS
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE, WORMHOLE_DOCUMENTED, StochasticCompare
 from bitpath.golden.tensix.vector import FROM_INTEGER, HALF_LOADS, WIDE_LOADS, WIDE_MODES
-from bitpath.verif.tensix.golden.words import words32
+from bitpath.verif.tensix.golden.samples import words32
 
 CONTROL = "tensix_bh_control.npz"
 BASE = WORMHOLE.numerics

@@ -102,7 +102,6 @@ def _operand(fmt: Format | None, case: Case, source: np.random.Generator, sizes:
     return np.concatenate([random_tile(source, conversion).image for _ in range(sizes[0] * sizes[1] // 1024)])
 
 
-pytestmark = pytest.mark.simulator
 UNITS = {
     "unpacker": (ConversionConfig(), "unpacked"),
     "matrix_unit": (MatrixUnitConfig(rows=2, cols=4), "computed"),
@@ -124,6 +123,7 @@ def answers(folder, chip, unit, requests):
     return json.loads(told.read_text())
 
 
+@pytest.mark.simulator
 @pytest.mark.deep
 @pytest.mark.parametrize("chip", Chip)
 def test_random_kernels(tmp_path, chip):

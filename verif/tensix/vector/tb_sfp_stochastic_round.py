@@ -34,13 +34,12 @@ from bitpath.rtl.tensix.vector.stochastic_round import (
 from bitpath.verif.common.boundary_codes import codes_about, exact_code
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.boundaries import integer_boundaries, near
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import LIMIT, Pipeline, Request, StreamBench
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.kit.values import codes_text
+from bitpath.verif.kit.values import codes_text, integer_boundaries, near
 from bitpath.verif.tensix.dot.numbers import l1_number
 
 # Instructions and seeds for SFP_STOCH_RND, with golden's results and states.

@@ -20,8 +20,7 @@ from bitpath.sim.campaigns.coverage import load_all, measure
 from bitpath.sim.campaigns.formal import prove
 from bitpath.sim.campaigns.mutation.sweep import chosen, sweep
 from bitpath.sim.campaigns.mutation.verdicts import journal_file
-from bitpath.sim.campaigns.volume import run_task
-from bitpath.sim.campaigns.volume_tasks import TASKS
+from bitpath.sim.campaigns.volume import TASKS, run_task
 from bitpath.sim.engine import cache, cluster
 from bitpath.sim.engine.cluster import Cluster, Piece, finished, tell
 from bitpath.sim.engine.errors import SimulationError

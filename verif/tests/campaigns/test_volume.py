@@ -15,7 +15,10 @@ from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.rtl.emit import emit
 from bitpath.sim.campaigns import volume
 from bitpath.sim.campaigns.volume import (
+    TASKS,
+    VOLUMES,
     Interface,
+    chosen,
     clear_scratch,
     compare,
     from_built,
@@ -24,7 +27,6 @@ from bitpath.sim.campaigns.volume import (
     run_block,
     scratch_folder,
 )
-from bitpath.sim.campaigns.volume_tasks import TASKS, VOLUMES, chosen
 from bitpath.sim.engine import cache
 from bitpath.sim.engine.build import build, rtl_emitter
 from bitpath.sim.engine.cluster import HERE

@@ -34,7 +34,7 @@ from bitpath.verif.kit.testplan import covers
 
 pytestmark = [pytest.mark.deep, pytest.mark.simulator]
 ROOT = Path(__file__).resolve().parents[3]
-TARGET, COUNT, SEED = "rtl/aie_ml_v2/convert/sticky_flag:StickyFlag", 12, 3
+TARGET, COUNT, SEED = "rtl/aie_ml_v2/convert/srs:StickyFlag", 12, 3
 HOST = Host("ups", UNITS["ups"].config_type())
 
 

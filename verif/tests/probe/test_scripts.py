@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import runpy
 import shutil
 import subprocess
@@ -119,10 +120,22 @@ def test_words_are_collected(folder, machine, preset):
     ("machine", "definition"),
     [*(("tensix", f"KIND={kind}") for kind in KINDS), ("aie_ml_v2", "X"), ("aie_ml_v2", "PROBE_MX9=0")],
 )
-def test_the_syntax_of_c(folder, machine, definition):
+def test_the_syntax_of_c(folder, machine, definition, tmp_path):
+    script = folder(machine) / "device.cpp"
+    # One header of the stubs declares all; the others that the script includes are empty.
+    for name in re.findall(r'#include "(\w+/\w+\.h)"', script.read_text()):
+        if not (HERE / "stubs" / name).exists():
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).touch()
     command = ["g++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable"]
-    command += ["-Wno-unused-function", "-Wno-unused-const-variable", f"-D{definition}", f"-I{HERE / 'stubs'}"]
-    done = subprocess.run([*command, folder(machine) / "device.cpp"], capture_output=True, text=True, check=False)
+    command += [
+        "-Wno-unused-function",
+        "-Wno-unused-const-variable",
+        f"-D{definition}",
+        f"-I{HERE / 'stubs'}",
+        f"-I{tmp_path}",
+    ]
+    done = subprocess.run([*command, script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -16,7 +16,7 @@ from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format, ulp
 from bitpath.golden.trainium3.declarations.quad_mx import DotNumerics
 from bitpath.golden.trainium3.exact.dot import DotTrace, Term
-from bitpath.verif.kit.boundaries import SIDES, Boundary, Near, halves, near_floats
+from bitpath.verif.kit.values import SIDES, Boundary, Near, halves, near_floats
 from bitpath.verif.trainium3.dot.quad_mx import (
     SPLIT,
     DotCase,

@@ -3,6 +3,8 @@
 
 from dataclasses import replace
 from functools import partial
+from itertools import product
+from random import Random
 
 import numpy as np
 import pytest
@@ -14,14 +16,102 @@ from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.array.systolic_array import tilings
 from bitpath.rtl.trainium3.dot.config import DotConfig
-from bitpath.rtl.trainium3.engine.instruction import EngineConfig
+from bitpath.rtl.trainium3.engine.instruction import EngineConfig, InstructionCheck, Opcode, instruction_layout
 from bitpath.rtl.trainium3.engine.tensor_engine import Sequencer, load_layout, multiply_layout
+from bitpath.rtl.trainium3.faults import Fault
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.runner import build, run, run_bench
 from bitpath.sim.flows.trainium3_matmul import ENGINES, engine_for
 from bitpath.verif.kit.code_mutants import mutated
 from bitpath.verif.kit.exchange import write_input
+from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.testplan import covers
+from bitpath.verif.trainium3.engine.programs import Wrong, fault_of, walk
+
+# The tensor engine's check of instructions alone: each fault, and what passes leave in the chains, against the rules in Python.
+
+
+CONFIGS = {
+    rows: EngineConfig(array=ArrayConfig(rows=rows, cols=2, operand_depth=16), psum_bank_depth=8, chain_depth=4)
+    for rows in (2, 4)
+}
+CHECK_ELABORATE = "bitpath.rtl.trainium3.engine.instruction:InstructionCheck.elaborate"
+SMALL = {
+    "opcode": 2, "tiling": 4, "group": 4, "format": 4, "flag": 8, "bf16": 2, "stochastic": 2, "chain_in": 2, "chain_out": 2,
+}  # fmt: skip
+
+
+def check(config, instructions):
+    """Give instructions one after the other, of which the legal ones start; compare each fault."""
+    unit, layout, seen = InstructionCheck(config), instruction_layout(config), set()
+
+    async def bench(ctx):
+        chained = [0] * config.array.groups
+        for values in instructions:
+            group = values["group"]
+            expected = fault_of(config, values, chained[group])
+            ctx.set(unit.instruction.as_value(), pack(layout, Wrong(values, expected).fields()))
+            assert Fault(ctx.get(unit.fault)) is expected, values
+            ctx.set(unit.starts, expected is Fault.NONE)
+            if expected is Fault.NONE and values["opcode"] == Opcode.MULTIPLY_MOVING.value:
+                chained[group] += values["count"] * (values["chain_out"] - values["chain_in"])
+            seen.add(expected)
+            await ctx.tick()
+
+    simulator = Simulator(unit)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return seen
+
+
+def walked(config, more=400):
+    rng = Random(f"walk {config.array.rows}")
+    return walk(config, rng, more)
+
+
+@covers("tensor_engine.refused")
+@pytest.mark.parametrize("rows", CONFIGS)
+def test_every_fault(rows):
+    seen = check(CONFIGS[rows], walked(CONFIGS[rows]))
+    assert seen == {Fault.NONE, Fault.OPERATION, Fault.DTYPE, Fault.START, Fault.COUNT, Fault.RANGE}
+
+
+@covers("tensor_engine.refused")
+@pytest.mark.deep
+def test_every_set_of_small_fields():
+    config = CONFIGS[4]
+    rest = {"operand_address": 0, "count": 1, "index": 0, "bank": 0}
+    cases = [dict(zip(SMALL, values, strict=True)) | rest for values in product(*map(range, SMALL.values()))]
+    Random("order").shuffle(cases)
+    assert len(check(config, cases)) == 5
+    print(f"{len(cases)} instructions")
+
+
+@covers("tensor_engine.refused")
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("(to.count == 0)", "0"),
+        ("(left < 0)", "0"),
+        ("(following > config.chain_depth)", "0"),
+        ("(following > config.chain_depth)", "(following > config.chain_depth + 1)"),
+        ("p.operand_address + words > array.operand_depth", "p.operand_address + words > array.operand_depth + 1"),
+        (
+            "to.address.index + to.count > config.psum_bank_depth",
+            "to.address.index + to.count > config.psum_bank_depth + 1",
+        ),
+        ("(~starts, Fault.START)", "(starts & 0, Fault.START)"),
+        ("multiplies & to_psum, mode_fault(to.mode)", "multiplies, mode_fault(to.mode)"),
+        ("multiplies & to_psum, mode_fault(to.mode)", "to_psum, mode_fault(to.mode)"),
+        ("self.starts & multiplies & (p.group == group)", "self.starts & multiplies"),
+    ],
+)
+def test_a_bug_of_the_check_would_be_found(old, new):
+    config = CONFIGS[4]
+    with mutated(CHECK_ELABORATE, old, new), pytest.raises(AssertionError):
+        check(config, walked(config))
+
 
 # The tensor engine's sequencer alone: which load a pass uses, and for how long one that none uses is on its way.
 
@@ -107,7 +197,6 @@ def test_the_bug_would_be_found(old, new, check):
         check()
 
 
-pytestmark = pytest.mark.simulator
 SEED = 20251122
 ALL = 10
 """Tests of the bench."""
@@ -144,6 +233,7 @@ OF_ONE_RESULT = {
 """Engines of one numerics."""
 
 
+@pytest.mark.simulator
 @covers("tensor_engine.formats")
 @covers("tensor_engine.filled")
 @pytest.mark.parametrize(
@@ -158,6 +248,7 @@ def test_on_verilator(name, least):
     bench(ON_VERILATOR[name], "verilator", cases=24, min_compared=least)
 
 
+@pytest.mark.simulator
 @covers("tensor_engine.passes")
 @pytest.mark.parametrize(
     ("name", "programs"),
@@ -177,6 +268,7 @@ def test_loads_and_passes_in_any_order(name, programs):
     run(built, PASSES, seed=SEED, min_tests=3, min_compared=reads * places, env=env)
 
 
+@pytest.mark.simulator
 @covers("tensor_engine.refused")
 @pytest.mark.parametrize(("flag", "fault"), [(5, "OPERATION"), (7, "OPERATION")])
 def test_a_refused_program_of_a_run_is_one_sentence(tmp_path, flag, fault):
@@ -187,9 +279,10 @@ def test_a_refused_program_of_a_run_is_one_sentence(tmp_path, flag, fault):
     wrong = [replace(each, psum_accumulate_flag=AccumulateFlag(flag)) for each in program]
     env = {name: str(path) for name, path in write_input(tmp_path, wrong).items()}
     with pytest.raises(SimulationError, match=f"tensor_engine refuses instruction [0-9]+: {fault}"):
-        run(built, "bitpath.verif.trainium3.tb_runs", seed=0, min_compared=0, env=env)
+        run(built, "bitpath.verif.runs.tb_trainium3", seed=0, min_compared=0, env=env)
 
 
+@pytest.mark.simulator
 @pytest.mark.parametrize(
     ("tests", "count"),
     [("row_tiling|shared_bank", 2), (r"gap=0\.6|accumulation|throughput", 3)],
@@ -201,6 +294,7 @@ def test_2x2_on_icarus(tests, count):
     bench(engine(2, 2, 2), "icarus", cases=1, tests=tests, min_tests=count, min_compared=14)
 
 
+@pytest.mark.simulator
 @covers("tensor_engine.row_tiles")
 @pytest.mark.deep
 def test_4x4_on_icarus():
@@ -208,6 +302,7 @@ def test_4x4_on_icarus():
     bench(ENGINES["icarus"], "icarus", cases=1, tests="row_tiling", min_tests=1, min_compared=50)
 
 
+@pytest.mark.simulator
 @covers("tensor_engine.one_result")
 @pytest.mark.deep
 def test_one_result_from_every_shape_and_depth(tmp_path):

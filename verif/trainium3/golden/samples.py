@@ -6,8 +6,9 @@ import ml_dtypes
 import numpy as np
 
 from bitpath.golden import trainium3
-from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, FP32, Rounding
-from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, ScaleRule
+from bitpath.golden.arrays.codec import DTYPES, codes_of, format_of
+from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, FP32, FloatFormat, Rounding
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, DotNumerics, ScaleRule
 from bitpath.golden.trainium3.declarations.rates import TRAINIUM3
 from bitpath.golden.trainium3.declarations.vector import (
     TRAINIUM3_EXPONENTIAL,
@@ -16,6 +17,30 @@ from bitpath.golden.trainium3.declarations.vector import (
     EpsPlacement,
     SumOrder,
 )
+from bitpath.golden.trainium3.exact.dot import DotTrace, trace_dot_product
+
+# Outputs of matmul instructions by the exact twin, from the operands that the arrays take.
+
+
+Side = tuple[np.ndarray, FloatFormat, np.ndarray]
+"""Codes [P, F, 4], their format, and the codes of a scale for each row [P, F], as `chain_rows` takes them."""
+
+
+def column_steps(
+    numerics: DotNumerics, stationary: Side, moving: Side, m: int, n: int, start: int = 0
+) -> tuple[DotTrace, ...]:
+    """Return the steps of output [m, n] from the partial sum `start`."""
+    (x, x_format, x_scale), (y, y_format, y_scale) = stationary, moving
+    codes = x[:, m].tolist(), x_format, y[:, n].tolist(), y_format
+    return trace_dot_product(numerics, *codes, x_scale[:, m].tolist(), y_scale[:, n].tolist(), int(start))
+
+
+def instruction_side(data: np.ndarray, scale: np.ndarray) -> Side:
+    """Return an operand of nc_matmul_mx as the array takes it: FP4 as E4M3FN, which holds every FP4 number."""
+    if format_of(data.dtype) is E2M1:
+        data = data.astype(np.float32).astype(DTYPES[E4M3FN])
+    return codes_of(data), format_of(data.dtype), scale.repeat(8, axis=0)
+
 
 E4, BFLOAT = ml_dtypes.float8_e4m3fn, ml_dtypes.bfloat16
 CODES, SCALE = np.ones((32, 2, 4), E4), np.full((4, 2), 127, np.uint8)

@@ -23,7 +23,7 @@ from bitpath.sim.flows.operands import layer
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dot.quad_mx import case_columns, random_cases
 from bitpath.verif.trainium3.dot.quad_mx_corners import BOUNDARIES
-from bitpath.verif.trainium3.golden.exact_columns import column_steps
+from bitpath.verif.trainium3.golden.samples import column_steps
 
 # One dot step by hand: operands and results in hexadecimal, worked out from the definition.
 

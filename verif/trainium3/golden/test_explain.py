@@ -12,7 +12,7 @@ from bitpath.golden.trainium3 import matmul_program
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.golden.trainium3.exact.dot import trace_dot_step
 from bitpath.golden.trainium3.matmul.explain import explain_dot_product, explain_dot_step
-from bitpath.verif.trainium3.golden.exact_columns import column_steps, instruction_side
+from bitpath.verif.trainium3.golden.samples import column_steps, instruction_side
 
 EXACT, ALIGNED = TRAINIUM3_QUAD_MX.numerics, TRAINIUM3_QUAD_MX_ALIGNED.numerics
 

@@ -50,7 +50,7 @@ from bitpath.verif.kit.known_answers import answers, skip_absent
 from bitpath.verif.trainium3.dma.schedules import known_schedule
 from bitpath.verif.trainium3.dtype_words import array_of, bits, cast_words, tile
 from bitpath.verif.trainium3.dtype_words import codes_of as words_of
-from bitpath.verif.trainium3.golden.exact_columns import column_steps, instruction_side
+from bitpath.verif.trainium3.golden.samples import column_steps, instruction_side
 
 FORMATS = {"bf16": BF16, "fp16": FP16, "e4m3fn": E4M3FN, "e5m2": E5M2, "e2m1": E2M1}
 

@@ -13,7 +13,7 @@ from bitpath.golden.trainium3.matmul import array_loop
 from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.golden.trainium3.matmul.array_loop import NARROW, PLAIN, WIDE, choose_steps
 from bitpath.golden.trainium3.operands import quantize_mx_loop
-from bitpath.verif.trainium3.golden.exact_columns import column_steps
+from bitpath.verif.trainium3.golden.samples import column_steps
 
 E4, E5, FP4 = (np.dtype(each) for each in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e2m1fn))
 NUMERICS = TRAINIUM3_QUAD_MX.numerics

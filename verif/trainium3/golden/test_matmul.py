@@ -25,7 +25,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import (
 )
 from bitpath.golden.trainium3.exact.dot import psum_write
 from bitpath.golden.trainium3.matmul.matmul import operand_tiles, round_to_bfloat16, tile_program
-from bitpath.verif.trainium3.golden.exact_columns import column_steps, instruction_side
+from bitpath.verif.trainium3.golden.samples import column_steps, instruction_side
 
 E4, E5, FP4 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e2m1fn
 FORMATS = {"mxfp8_e4m3": E4, "mxfp8_e5m2": E5, "mxfp4": FP4}

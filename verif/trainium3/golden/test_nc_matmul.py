@@ -23,7 +23,7 @@ from bitpath.golden.trainium3.exact import multiply_add
 from bitpath.golden.trainium3.exact.dot import psum_write as exact_psum_write
 from bitpath.golden.trainium3.matmul.instruction import psum_write
 from bitpath.golden.trainium3.matmul.nc_matmul import TRANSPOSE_DTYPES
-from bitpath.verif.trainium3.golden.exact_columns import column_steps, instruction_side
+from bitpath.verif.trainium3.golden.samples import column_steps, instruction_side
 
 # nc_matmul_mx: every documented constraint and its sentence, operands of every kind, and the write to PSUM.
 

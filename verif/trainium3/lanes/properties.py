@@ -15,9 +15,9 @@ from bitpath.rtl.trainium3.lanes.engine_lane import (
     EngineLane,
     EngineLaneConfig,
     Fp32Operator,
+    Fp32Order,
     Operator,
 )
-from bitpath.rtl.trainium3.lanes.fp32_order import Fp32Order
 from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Config, Rand2Lane
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import offer_property, pipeline_property, staged, stream_properties

@@ -33,8 +33,8 @@ from bitpath.golden.trainium3.vector.engine import serial_sum
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import RmsNormQuantConfig, command_layout
 from bitpath.rtl.trainium3.rmsnorm_quant.rmsnorm_quant import RmsNormQuant
-from bitpath.verif.kit.boundaries import SIDES
 from bitpath.verif.kit.unit_bench import Bench, UnitBench, cases, changed, covers, cross, pauses, resolved
+from bitpath.verif.kit.values import SIDES
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant import (
     CORNERS,
     MODES,

@@ -73,7 +73,7 @@ def test_a_run_gives_golden_s_bytes(tmp_path):
     files = write_input(tmp_path, rows)
     run(
         build("rmsnorm_quant", DEFAULT, "verilator"),
-        "bitpath.verif.trainium3.tb_runs",
+        "bitpath.verif.runs.tb_trainium3",
         seed=SEED,
         min_compared=0,
         env={name: str(file) for name, file in files.items()},

@@ -19,11 +19,10 @@ from bitpath.golden.trainium3.exact.functions import argument, exponential, expo
 from bitpath.golden.trainium3.vector.activation import exponential_of
 from bitpath.rtl.trainium3.vector.exponential import ExponentialConfig, Reduce, Source, beat_layout, result_layout
 from bitpath.verif.common.fp32 import numbers as fp32
-from bitpath.verif.kit.boundaries import SIDES, Boundary, float_boundaries
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Request
-from bitpath.verif.kit.values import code_text, codes_text
+from bitpath.verif.kit.values import SIDES, Boundary, code_text, codes_text, float_boundaries
 
 SOURCES = (BF16, FP16, FP32)
 ADDING = (Reduce.RESET_REDUCE, Reduce.REDUCE, Reduce.LOAD_REDUCE)
