@@ -237,7 +237,13 @@ def test_a_missing_simulator(tmp_path, simulator, says):
     empty.mkdir()
     command = [sys.executable, "-m", "bitpath.sim", "run", "--quiet", "--sim", simulator, "--slice", "2x128x2"]
     done = subprocess.run(
-        command, cwd=tmp_path, env={"PATH": str(empty)}, capture_output=True, text=True, check=False, timeout=120
+        command,
+        cwd=tmp_path,
+        env={"PATH": str(empty), "BITPATH_QUIET": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
     )
     assert done.returncode == 3
     assert says in done.stderr
