@@ -85,7 +85,7 @@ def pages() -> dict[str, str]:
     texts: dict[str, str] = {}
     for module, objects in sections().items():
         package, room, *file = module.removeprefix(f"{PACKAGE}.").split(".")
-        top = f"# {package}\n\n{_rst(_about(f'{PACKAGE}.{package}'))}```{{toctree}}\n:glob:\n\n{package}/*\n```\n"
+        top = f"# {package}\n\n{_rst(_about(f'{PACKAGE}.{package}'))}```{{toctree}}\n:glob:\n:maxdepth: 1\n\n{package}/*\n```\n"
         texts.setdefault(package, top)
         texts.setdefault(f"{package}/{room}", f"# {package}: {room}\n\n")
         lines = [line for name, value in objects.items() for line in _directive(name, value)]
