@@ -245,7 +245,8 @@ def constant_nets(netlist: Netlist, signals: Mapping[Net, str]) -> dict[Net, fro
     Raises SimulationError if Yosys or ABC failed. A timeout is not an error: the open bits stay unproved.
     """
     found: dict[Net, frozenset[int]] = {}
-    # The first pass asks large modules of one instance alone, with free inputs. The second one asks what is left in its place.
+    # The first pass asks large modules of one instance alone, with free inputs. The second one asks for the remaining
+    # nets in its place.
     for most in (MOST_BITS, math.inf):
         roots = netlist.roots(most)
         for root, inside in roots.items():

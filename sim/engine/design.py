@@ -124,8 +124,9 @@ def _extent(text: str) -> int:
 
 # The file of ``bitpath check --map``: a unit's ports by the names and levels that a design has for them.
 #
-# Before any table, ``ours = value`` says what the design has for a port of the unit. ``ours`` is a port or a group of ports of
-# the flat module, or a port of the packed one: ``i_stationary_scale``, ``i_stationary_elements`` or ``i__payload``.
+# Before any table, ``ours = value`` names the design's counterpart of a port of the unit. ``ours`` is a port or a group
+# of ports of the flat module, or a port of the packed one: ``i_stationary_scale``, ``i_stationary_elements`` or
+# ``i__payload``.
 #
 #     "name"        the design's port of that name
 #     "~name"       the same, inverted: one bit
@@ -154,7 +155,7 @@ class Partner:
 
 @dataclass(frozen=True)
 class PortMap:
-    """A port map.
+    """A port map of a design.
 
     Attributes
     ----------

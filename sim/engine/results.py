@@ -21,8 +21,8 @@ from bitpath.verif.kit.testplan import Item
 
 # Last result of every test: from JUnit files of pytest, and from the run summaries of cocotb benches.
 #
-# Results that began before the newest source was written are ignored, and so are damaged files. A test has passed if it passed
-# with each of its parameters, including those that the last run left out.
+# Results that began before the newest source was written are ignored, as damaged files are. A test has passed if it
+# passed with each of its parameters, including those that the last run left out.
 
 
 PASSED, FAILED, SKIPPED, MISSING, STALE = "passed", "failed", "skipped", "not run", "older than the sources"

@@ -1,4 +1,5 @@
-"""What ``bitpath explain`` computes: an output of a matmul, or one step of a machine from the operands of its command line."""
+"""The explanations of ``bitpath explain``: an output of a matmul, or one step of a machine from the operands of its
+command line."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The outcome of a run through golden and RTL: errors, maps, mismatches, and what is printed and saved."""
+"""The outcome of a run through golden and RTL: errors, maps, mismatches, output and saved files."""
 
 import shlex
 import tempfile

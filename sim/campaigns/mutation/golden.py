@@ -292,7 +292,7 @@ def find_python(name: str) -> str:
 
 
 def tests_of(module: str) -> list[Path]:
-    """Return the test files that judge a module; raise SimulationError if there are none.
+    """Return the test files that judge a module; raise SimulationError if none does.
 
     Those of golden are the ones that import it. A file that compares results is reached through commands too, so all of its
     tests judge it.

@@ -171,7 +171,7 @@ def tile_layout(evidence: Evidence) -> Finding:
 
 
 def initial_rounding(evidence: Evidence) -> Finding:
-    """A3."""
+    """Row A3 of the ledger."""
     return Finding(golden="rounding is an argument; code 0 is floor", verdicts={XDNA2: Verdict.NOT_EXPRESSIBLE})
 
 
@@ -232,7 +232,7 @@ def subnormals(evidence: Evidence) -> Finding:
 
 
 def not_finite(evidence: Evidence) -> Finding:
-    """A9."""
+    """Row A9 of the ledger."""
     return same_bytes(evidence, "X1")
 
 
@@ -258,7 +258,7 @@ def bf16_and_numpy(evidence: Evidence) -> Finding:
 
 
 def rounding_codes(evidence: Evidence) -> Finding:
-    """A28."""
+    """Row A28 of the ledger."""
     codes = {"floor": RoundingCode.FLOOR, "+inf": RoundingCode.POSITIVE_INF, "conv even": RoundingCode.CONV_EVEN}
     return decided(
         ", ".join(f"{name} {code.value}" for name, code in codes.items()),
@@ -285,7 +285,7 @@ def truncation(evidence: Evidence) -> Finding:
 
 
 def ten_modes(evidence: Evidence) -> Finding:
-    """A32."""
+    """Row A32 of the ledger."""
     archive = evidence.archive(SILICON)
     equal = count = 0
     for mode in RoundingCode:
@@ -445,7 +445,7 @@ def one_product(evidence: Evidence) -> Finding:
 
 
 def uniform_product(evidence: Evidence) -> Finding:
-    """A11."""
+    """Row A11 of the ledger."""
     return compared(*archived(evidence, "p4_uniform"))
 
 

@@ -243,7 +243,7 @@ def bf16_pack(words: np.ndarray, **options: bool) -> np.ndarray:
 
 
 def above_half_a_unit(evidence: Evidence) -> Finding:
-    """T14."""
+    """Row T14 of the ledger."""
     row = evidence.rows(VALUES)["tt-metal#17018"]
     got = bf16_values(bf16_pack(fp32_words(row["dst"]))).tolist()
     return decided(f"{got[0]}", tensix_wormhole=got == row["l1"])
@@ -258,7 +258,7 @@ def half_way_integers(evidence: Evidence) -> Finding:
 
 
 def fp16_overflow(evidence: Evidence) -> Finding:
-    """T16."""
+    """Row T16 of the ledger."""
     row = evidence.rows(VALUES)["tt-metal#57215"]
     got = packed(fp32_words(row["dst"]), row["mid"], row["out"]).view("<f2")
     equal = int(np.sum((got == (expected := np.array(row["l1"], np.float16))) | np.isnan(got) & np.isnan(expected)))
@@ -555,7 +555,7 @@ def _yes(value: bool) -> str:
 
 
 def implied_format(evidence: Evidence) -> Finding:
-    """T35."""
+    """Row T35 of the ledger."""
     return Finding(
         golden="an instruction names the formats of both sources",
         verdicts={"tensix_blackhole": Verdict.NOT_EXPRESSIBLE},
@@ -563,7 +563,7 @@ def implied_format(evidence: Evidence) -> Finding:
 
 
 def throttled(evidence: Evidence) -> Finding:
-    """T37."""
+    """Row T37 of the ledger."""
     return Finding(
         golden="golden has instructions, not the kernel library's loops",
         verdicts={"tensix_blackhole": Verdict.NOT_EXPRESSIBLE},

@@ -38,7 +38,7 @@ SECONDS = 20
 
 @dataclass(frozen=True)
 class Selection:
-    """Chosen dots.
+    """A chosen set of dots.
 
     Attributes
     ----------
