@@ -12,7 +12,7 @@ import pytest
 from bitpath.sim.engine.results import LEFT_OUT
 from bitpath.verif.kit.known_answers import read
 
-# Whether a compilation takes longer than a second, and is announced, depends on the machine.
+# The machine decides whether a compilation takes longer than a second, and is announced.
 os.environ["BITPATH_QUIET"] = "1"
 _NAMES = pytest.StashKey[list[str]]()
 
@@ -77,7 +77,7 @@ def kat(kat_folder) -> Callable[[str], Any]:
 
 @pytest.fixture(scope="session")
 def c_reference(tmp_path_factory) -> Iterator[Callable[..., Any]]:
-    """Compile a machine's C reference with checks for undefined behaviour, once for each preset; print what it computed."""
+    """Compile a machine's C reference with checks for undefined behaviour, once for each preset; print its results."""
     from bitpath.golden.c.constants import MACHINES
     from bitpath.sim.engine.process import shared_library
     from bitpath.verif.kit.c_library import Library, write_reference

@@ -82,7 +82,7 @@ def file_of(room: str, unit: str) -> str:
 
 
 class Properties(list[Property]):
-    """Properties of a room; ``room`` is its folder below ``rtl/``, such as ``common/arithmetic``."""
+    """Properties of one room; ``room`` is its folder below ``rtl/``, such as ``common/arithmetic``."""
 
     def __init__(self, room: str, *properties: Property) -> None:
         super().__init__(properties)

@@ -91,7 +91,7 @@ def test_the_flows_have_every_format_and_no_mismatch():
         # The largest of each row, powers with their sums, and reciprocals.
         "softmax": dict.fromkeys(flows["softmax"].FORMATS, 128 * 128 + 3 * 128),
         "relu_accumulate": dict.fromkeys(flows["relu_accumulate"].FORMATS, 128 * 512),
-        # Of two layers: 256 KiB of memory, 109 registers of up to eight words, four counters.
+        # Two layers have 256 KiB of memory, 109 registers of up to eight words, and four counters.
         "tile": dict.fromkeys(flows["tile"].FORMATS, 2 * ((1 << 18) + 109 * 8 + 4)),
     }
     for flow, fmt, count, mismatches, *_ in rows("flows", "formats"):

@@ -71,7 +71,8 @@ TOP_MODULES = {name for name, path in MODULES.items() if path.parent == ROOT / "
 
 
 def test_no_wing_imports_the_top_package():
-    """``bitpath/`` hands out what the wings hold; golden computes without torch, which ``bitpath/torch.py`` alone may import."""
+    """``bitpath/`` hands out the wings' names; golden computes without torch, which ``bitpath/torch.py`` alone may
+    import."""
     found = [
         line
         for wing in WINGS

@@ -84,7 +84,7 @@ def golden_only(wheel):
 
 
 def core(version=None):
-    """Return what the project requires without extras, on a Python "3.x" or on this one."""
+    """Return the project's requirements without extras, on a Python "3.x" or on this one."""
     dependencies = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     marked = {"python_version": version} if version else {}
     required = map(Requirement, dependencies)

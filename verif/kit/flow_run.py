@@ -1,4 +1,4 @@
-"""Runs of the flows: a unit plays what a flow gives it, and the flow compares the results.
+"""Runs of the flows: a unit plays a flow's requests, and the flow compares the results.
 
 A module holds the runs of a machine's units. A simulation has the one of the unit that ``BITPATH_UNIT`` names.
 """

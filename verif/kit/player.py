@@ -63,7 +63,7 @@ class EnginePlayer:
         self._monitor.hold()
 
     async def play(self, segments: Iterable[Segment], progress: Callable[[int], None] | None = None) -> None:
-        """Run the segments; ``progress`` is called at intervals with the engine's ``retired`` count."""
+        """Run the segments of a program; ``progress`` is called at intervals with the engine's ``retired`` count."""
         for segment in segments:
             for write in segment.writes:
                 self._write.send_bits(write)

@@ -488,7 +488,6 @@ async def replay_programs(frame, config, archive):
 @covers("instruction_expander.known_answers", "Another program expanded them")
 @played("instruction_expander", "tensix_bh_control")
 async def instruction_programs(frame, config, archive):
-    """60 programs a chip."""
     await expanded(frame, archive, MopExpander, ReplayExpander)
 
 
@@ -596,7 +595,7 @@ async def after_program(frame, host: CoreHost, program: CoreProgram) -> np.ndarr
 )
 @played("tensix_core", "tensix_bh_control", when=core_of_blackhole, patience=ENGINE_PATIENCE_CYCLES)
 async def zeroaccs(frame, config, archive):
-    """Which rows of Dst each of Blackhole's known ZEROACCs leaves defined, in every mode; MVMULs whose formats the
+    """Rows of Dst that each of Blackhole's known ZEROACCs leaves defined, in every mode; MVMULs whose formats the
     banks imply."""
     rows, host = frame.scoreboard("rows", 1, output="data"), CoreHost(frame, config)
     for options, word, flags in archive.rows("z_cfg", "z_in", "z_defined"):

@@ -24,7 +24,7 @@ STARTS = (0, 37, 130, 200, 256)
 
 @dataclass(frozen=True)
 class Case:
-    """An attention.
+    """Operands of an attention.
 
     Attributes
     ----------
@@ -355,7 +355,7 @@ QUERY_HEADS, KEY_HEADS = 2, 1
 
 @dataclass(frozen=True)
 class QkvCase:
-    """A projection.
+    """Operands of a projection.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Runs of Tensix' units in the flows; the flows compare what comes out."""
+"""Runs of Tensix' units in the flows; the flows compare the results."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Runs of Trainium3's units in the flows; the flows compare what comes out."""
+"""Runs of Trainium3's units in the flows; the flows compare the results."""
 
 import numpy as np
 from cocotb.simtime import get_sim_time

@@ -34,7 +34,7 @@ def test_chain_on_verilator():
 
 @pytest.mark.deep
 def test_chain_on_icarus():
-    """Back-pressure through both stages."""
+    """Back-pressure passes through both stages."""
     bench("cascade", CascadeConfig(), "icarus", cases=1, tests="back_pressure", min_tests=1, min_compared=8)
 
 

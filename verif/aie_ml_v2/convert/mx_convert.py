@@ -37,7 +37,6 @@ class Conversion:
 
     @property
     def payload(self) -> int:
-        """Return the request's payload."""
         layouts = layouts_of(self.fmt)
         choice = {"block_format": MxCode.of(self.fmt).value} if len(layouts.formats) > 1 else {}
         control = pack(layouts.control, choice | {"rounding": self.rounding.value})
@@ -68,7 +67,6 @@ class Converted:
 
     @property
     def bits(self) -> int:
-        """Return the result's payload."""
         layouts = layouts_of(self.fmt)
         shift = {"shift": self.shift} if layouts.has_shifts else {}
         image = {"image": int.from_bytes(self.image, "little")} if layouts.has_shifts else {}
@@ -404,7 +402,6 @@ def _edge(source: Random, fmt: MxFormat) -> int:
 
 
 def _high(source: Random, fmt: MxFormat) -> int:
-    """Large finite numbers."""
     return _word(source, source.randint(250, 254), source.choice((0, FP32.fraction_mask, source.getrandbits(23))))
 
 

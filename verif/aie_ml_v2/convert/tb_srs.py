@@ -260,7 +260,7 @@ class SrsBeside:
 
     @property
     def hits(self) -> Iterator[str]:
-        """Yield the bins of the values of which golden gives the exact result and overflow bit."""
+        """Yield the bins of the values for which golden gives the exact result and overflow bit."""
         results, overflow = self.ask.golden(self.accs)
         for each, *got in zip(self.values, results.tolist(), overflow.tolist(), strict=True):
             if tuple(got) == exact_result(self.ask, each):

@@ -143,7 +143,6 @@ def slot_fields(slot: str, operation: Operation) -> Fields:
 
 
 def encoded(bundle: Bundle) -> int:
-    """Return a bundle's word."""
     return pack(BUNDLE, {slot: slot_fields(slot, operation) for slot, operation in bundle.operations.items()})
 
 
@@ -171,7 +170,7 @@ def places(config: AieTileConfig) -> list[tuple[HostSpace, int]]:
 
 
 def register_value(registers: Registers, space: HostSpace, index: int) -> int:
-    """Return what the host reads of golden's registers."""
+    """Return the words that the host reads of golden's registers."""
     if space is HostSpace.VECTOR:
         return _number(*(registers.read(name) for name in _vector_parts(index)))
     if space is HostSpace.ACCUMULATOR:
@@ -185,7 +184,7 @@ def register_value(registers: Registers, space: HostSpace, index: int) -> int:
 
 
 def register_values(config: AieTileConfig, registers: Registers) -> dict[tuple[HostSpace, int], int]:
-    """Return what the host reads of all registers."""
+    """Return the words that the host reads of all registers."""
     return {(space, index): register_value(registers, space, index) for space, index in places(config)}
 
 

@@ -17,7 +17,7 @@ ALL_BYTES = (1 << BANK_BYTES) - 1
 
 @dataclass(kw_only=True)
 class TileProgram:
-    """What a run of the tile starts from.
+    """State in which a run of the tile starts.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ def module_bytes(config: DataMemoryConfig) -> int:
 
 
 class TileHost:
-    """Drives a tile's ports.
+    """Drives the ports of a tile.
 
     Parameters
     ----------
@@ -64,7 +64,6 @@ class TileHost:
             frame.monitor(f"word__{module}", words.append)
 
     async def load(self, program: TileProgram) -> None:
-        """Write memory and registers."""
         for address, image in program.images.items():
             self.write(address, image)
         for write in program.writes:

@@ -292,7 +292,7 @@ def kinds_of(config: AieTileConfig) -> list[str]:
 
 
 class ProgramMaker:
-    """Makes random schedules.
+    """Makes random schedules of a tile.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ class ProgramMaker:
         self.sparse = kind if kind in SPARSE_ENTITIES else rng.choice(list(SPARSE_ENTITIES))
 
     def program(self, cycles: int) -> RandomProgram:
-        """Return a schedule of so many bundles."""
+        """Return a schedule of `cycles` bundles."""
         source = np.random.default_rng(self.rng.getrandbits(64))
         memory = source.integers(0, 256, self.size, np.uint8)
         memory[self.end_0 :] = chunks(source, self.size - self.end_0, SPARSE_ENTITIES[self.sparse])
@@ -353,7 +353,8 @@ class ProgramMaker:
             registers.write(f"s{n}", int(source.integers(0, 64)))
 
     def _start_fifos(self, made: RandomProgram, source: np.random.Generator) -> Iterator[LoadFifo]:
-        """Yield load FIFOs that hold bytes of their parts of memory. The store FIFO holds what a push leaves room for."""
+        """Yield load FIFOs that hold bytes of their parts of memory. The store FIFO holds at most the bytes that leave
+        room for a push."""
         heads = (self.shared + int(source.integers(0, LINE_BYTES)), self.end_0)
         counts = [int(source.integers(0, FIFO_BYTES + 1)) for _ in LOAD_FIFOS]
         held = [made.memory[head : head + count] for head, count in zip(heads, counts, strict=True)]
@@ -368,7 +369,7 @@ class ProgramMaker:
                 yield LoadFifo(after, len(part), padded)
 
     def _bundle(self, cycle: int) -> Bundle:
-        """Return a bundle, each operation of which finds its place."""
+        """Return a bundle whose operations all find their places."""
         placed: dict[str, Operation] = {}
         used: set[str] = set()
         for slot, draw in (

@@ -1,4 +1,5 @@
-"""The tile's check of bundles: what is left out is a fault, and nothing else is; what goes on has a place of its own."""
+"""The tile's check of bundles: exactly the operations that are left out are faults; the others have places of their
+own."""
 
 from amaranth import Cat
 

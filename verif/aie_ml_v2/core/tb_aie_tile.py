@@ -153,7 +153,7 @@ class Table:
 
 
 def whole_program(kind):
-    """Return a schedule of CASES bundles, or of twice as many as often as it takes to have all operations and forms."""
+    """Return a schedule of CASES bundles, doubled until it has all operations and forms."""
     count, wanted = CASES, set(tile_events(CONFIG))
     while True:
         made = ProgramMaker(CONFIG, pauses.rng("schedules"), kind).program(count)

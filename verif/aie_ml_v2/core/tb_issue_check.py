@@ -95,7 +95,7 @@ class Table:
         getattr(self.dut, f"{slot}_address").value = place
 
     async def check(self, word, rest, fault, shown, *, advance=0, place=0):
-        """Give a bundle whose addresses lead to a place, and compare what is left of it."""
+        """Give a bundle whose addresses lead to a place, and compare its remaining operations."""
         junk = 0
         for name, slot in BUNDLE:
             if not word >> slot.offset & (1 << slot.width) - 1:

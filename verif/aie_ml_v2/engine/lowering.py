@@ -50,7 +50,6 @@ class OperandWords:
 
     @property
     def beats(self) -> int:
-        """Words of a tile."""
         return self.x.shape[2]
 
     @property

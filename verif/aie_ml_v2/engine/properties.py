@@ -1,4 +1,5 @@
-"""Sequencer and storer: an offered beat stays until it is taken; check of a command: what is accepted has a mode, and ends in memory."""
+"""Sequencer and storer: an offered beat stays until it is taken; check of a command: an accepted one has a mode, and
+ends in memory."""
 
 from bitpath.rtl.aie_ml_v2.engine.aie_engine import RowSequencer, RowStorer
 from bitpath.rtl.aie_ml_v2.engine.command import AieEngineConfig, CommandCheck

@@ -28,7 +28,7 @@ FORMATS = [each.fmt for each in FloatCode]
 
 @dataclass(frozen=True)
 class NarrowAsk(LaneAsk):
-    """Control of a conversion; ``shift`` has an effect on 8-bit formats alone."""
+    """The control of a conversion; ``shift`` has an effect on 8-bit formats alone."""
 
     fmt: FloatFormat
     rounding: RoundingCode
@@ -112,7 +112,8 @@ def operands(fmt: FloatFormat) -> list[int]:
 _OPERANDS = {fmt: operands(fmt) for fmt in FORMATS}
 SWEEP = [(kind, _OPERANDS[kind.fmt]) for kind in KINDS]
 ROUNDED = {
-    # Of 1 + 1/4, 1/2 and 3/4 of a last place, and of an odd last place and a half, with their negatives: places added.
+    # Last places that rounding adds to 1 + 1/4, 1/2 and 3/4 of a last place, to an odd last place and a half, and to
+    # their negatives.
     RoundingCode.FLOOR: (0, 0, 0, 1, 1, 1, 1, 2),
     RoundingCode.CEIL: (1, 1, 1, 2, 0, 0, 0, 1),
     RoundingCode.SYMMETRIC_FLOOR: (0, 0, 0, 1, 0, 0, 0, 1),

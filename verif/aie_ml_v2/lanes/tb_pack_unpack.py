@@ -90,7 +90,7 @@ def draw(asks: Sequence[Ask], rng: Random) -> list[Request]:
 
 
 def _word(rng: Random) -> bytes:
-    """Return bytes of which many extend the sign of the one below, so that elements fit now and then."""
+    """Return bytes; many extend the sign of the byte below, so that elements fit now and then."""
     word = bytearray(rng.randbytes(register_bytes()))
     for k in range(1, len(word), 2):
         if rng.random() < 0.5:

@@ -165,7 +165,8 @@ class LaneCase:
         return f"{self.formats[side].name} {codes_text(self.formats[side], own)}"
 
     def _explain(self, numerics: AieNumerics, accumulators: dict[str, int]) -> str | None:
-        """Return the command; None for what it cannot explain: no products, unsigned integers and shifted accumulators."""
+        """Return the command; None for cases without an explanation: no products, unsigned integers and shifted
+        accumulators."""
         if not self.options.multiplies or self.options.shift16 or not all(self.signed):
             return None
         negated = [name.removeprefix("negate_") for name, negates in self.options.signs.items() if negates]
@@ -435,7 +436,7 @@ def lane_operands(source: Random) -> Iterator[int]:
 
 
 def wide_operands(source: Random) -> Iterator[int]:
-    """Those of a lower and of an upper lane."""
+    """Signals of a lower and of an upper lane."""
     lower, upper = lane_operands(source), lane_operands(source)
     return (
         low | high << sum(bits for _, bits in places(LaneOperands).values())

@@ -64,7 +64,7 @@ def bins(numerics: AieNumerics, kind: MxFormat | MacMode) -> list[str]:
 
 
 def boundaries(kind: MxFormat | MacMode) -> Iterator[tuple[str, str]]:
-    """Yield what the rounding of a sum can meet: a boundary of the results, and how one of the dropped bits breaks the tie.
+    """Yield cases of the rounding of a sum: a boundary of the results, and how one of the dropped bits breaks the tie.
 
     Products of 8-bit floats reach neither end; sums of blocks have more than 24 bits only with an accumulator, which is
     above the smallest normal number.
@@ -528,7 +528,7 @@ def _boundaries(numerics: AieNumerics, rng: Random, kind: LaneKind) -> Iterator[
 
 
 def _product_sum(rng: Random, units: int, code: int, sign: int) -> LaneCase:
-    """BF16 products alone, whose sum is so many units of 2**-23 at their largest exponent code."""
+    """BF16 products alone, whose sum is `units` units of 2**-23 at their largest exponent code."""
     unit_bits = FP32.fraction_bits - 2 * BF16.fraction_bits
     one, most = 1 << BF16.fraction_bits, (2 << BF16.fraction_bits) - 1
     pairs = []
@@ -552,7 +552,7 @@ def _product_sum(rng: Random, units: int, code: int, sign: int) -> LaneCase:
 
 
 def _ones_and_accumulator(rng: Random, kind: MacMode, units: int, sign: int) -> LaneCase:
-    """Products of ones, and an accumulator that completes so many units of 2**-23."""
+    """Products of ones, and an accumulator that completes `units` units of 2**-23."""
     fmt, depth = rng.choice(row_of(kind).formats), row_of(kind).depth
     one = fmt.bias << fmt.fraction_bits
     count = min(depth, units >> FP32.fraction_bits)
@@ -563,7 +563,7 @@ def _ones_and_accumulator(rng: Random, kind: MacMode, units: int, sign: int) -> 
 
 
 def _block_sum(numerics: AieNumerics, rng: Random, fmt: MxFormat, units: int, code: int, sign: int) -> LaneCase:
-    """Blocks, and an accumulator that completes so many units of 2**-23 at the blocks' exponent code."""
+    """Blocks, and an accumulator that completes `units` units of 2**-23 at the blocks' exponent code."""
     most = fmt.max_code
     unit = 1 << FP32.fraction_bits - 2 * (fmt.magnitude_bits - 1)
     total = left = min(units // unit, fmt.elements * most**2)

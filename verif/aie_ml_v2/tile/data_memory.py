@@ -67,7 +67,7 @@ class Outside:
 
 @dataclass
 class Bundle:
-    """The accesses of one memory cycle by their ports, and what is known of them so far."""
+    """The accesses of one memory cycle by their ports, and their state so far."""
 
     accesses: dict[int, Access]
     loaded: dict[int, dict[int, int]] = field(default_factory=lambda: {0: {}, 1: {}})

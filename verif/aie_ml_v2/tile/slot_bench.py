@@ -101,7 +101,7 @@ def overlap(a: Written, b: Written) -> bool:
 
 @dataclass(frozen=True)
 class Registers:
-    """What a bench knows of its unit.
+    """Properties of a unit that its bench uses.
 
     Attributes
     ----------

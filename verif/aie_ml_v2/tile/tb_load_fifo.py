@@ -30,7 +30,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Later:
-    """What an operation shows when its line comes, and a cycle later."""
+    """Outputs of an operation when its line comes, and a cycle later."""
 
     line: int | None
     late: tuple[int, int] | None
@@ -112,7 +112,7 @@ class Table:
             assert not resolved(dut.loads)
 
     def _front(self, operation):
-        """Compare the registers of an operation; note what it shows later; return the FIFO after it."""
+        """Compare the registers of an operation; note its later outputs; return the FIFO after it."""
         dut, fifo, memory, size = self.dut, self.fifo, self.memory, operation.size
         filled = fifo.fill(memory)
         loads = fifo.count <= FIFO_BYTES - LINE_BYTES

@@ -92,7 +92,7 @@ class Table:
             assert not resolved(dut.overflow)
 
     def _front(self, data, advance):
-        """Compare the registers of an operation; note what it shows later; return the FIFO after it."""
+        """Compare the registers of an operation; note its later outputs; return the FIFO after it."""
         dut, fifo = self.dut, self.fifo
         memory = self.memory if advance else RoundMemory()
         overflow = False

@@ -59,7 +59,7 @@ class Native:
         return self.mode.a_bits, self.mode.b_bits
 
     def lane(self, a: list[int], b: list[int], mask: int, lane: int) -> Lane:
-        """Return what a lane takes of operand registers, whose elements are codes."""
+        """Return a lane's factors from operand registers, whose elements are codes."""
         match self.family:
             case "matrix":
                 size = self.shape.m * self.shape.k, self.shape.k * self.shape.n

@@ -145,7 +145,7 @@ class Instruction:
             yield pack(layout, common | self._side("x", x) | self._side("y", y))
 
     def _side(self, side: str, parts: list[dict[str, int]]) -> dict[str, int]:
-        """Concatenate rows or columns; Y of floats and integers is row-major."""
+        """Concatenate the rows or columns of tiles; Y of floats and integers is row-major."""
         shape, mode = self.shape, self.mode
         if mode in MX_MODES:
             width = {MacMode.MX6: 5 * 16, MacMode.MX9: 8 * 8}[mode]
@@ -326,7 +326,7 @@ class VectorPlayer:
         return log
 
     def _landed(self, cycle: int, due: deque, flying: deque, log: Log) -> tuple[Place, Word] | None:
-        """Check the result written in this cycle, if there is one, against the due one."""
+        """Check the result that is written in this cycle, if any, against the due result."""
         written = self.written()
         expected = bool(due) and due[0][0] == cycle
         assert bool(written.valid) == expected, f"cycle {cycle}: a result {'is missing' if expected else 'too many'}"

@@ -89,7 +89,6 @@ def function_tests(own: StreamBench, function: Function) -> tuple[Any, Any, Any,
 
     @own.sweep()
     def random_operands() -> Made:
-        """Random codes."""
         count = int(os.environ.get("BITPATH_VOLUME", "1000"))
         rng = np.random.default_rng(pauses.rng("codes").getrandbits(32))
         return vectorised(own, function, rng.integers(0, 1 << 32, count, np.uint32))

@@ -78,7 +78,6 @@ class Function:
 
     @property
     def tie_bins(self) -> tuple[str, ...]:
-        """The bins of :func:`beside_ties`."""
         return (*cross(self.ranges, ("even", "odd"), ("below tie", "above tie")), *map(_distance_bin, SURE_DISTANCES))
 
 

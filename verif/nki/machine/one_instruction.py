@@ -30,7 +30,6 @@ def filled(tile, value):
 
 
 def matmul(*, dst=None, columns=8, rows=8, moving_rows=8, wide=8, dtypes=("bfloat16", "bfloat16"), **more):
-    """Multiply tiles of zeros."""
     left, right = sbuf(rows, columns, dtype=dtypes[0]), sbuf(moving_rows, wide, dtype=dtypes[1])
     nisa.nc_matmul(dst or psum(columns, wide), left, right, **more)
 

@@ -1,5 +1,5 @@
 """Wait gate: a latched wait stays until it is met and blocks its class. Choice of a thread: a choice that waits stays. Decoder: a word
-that is executed is legal. Operands and addresses: rows of what is executed exist."""
+that is executed is legal. Operands and addresses: an executed instruction has existing rows."""
 
 from amaranth import Cat, Mux, Value
 

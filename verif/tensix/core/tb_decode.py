@@ -84,7 +84,6 @@ async def bits_of_no_field(frame):
 
 @BENCH.test("decode.opcodes", "An opcode that no instruction has is refused")
 async def every_opcode(frame):
-    """All 256 opcodes."""
     boards = boards_of(frame)
     coverage = frame.coverage(["known", "unknown"])
     for opcode in range(256):

@@ -45,7 +45,7 @@ FATES = ("executed", "refused")
 
 
 def any_state(rng: Random) -> State:
-    """Return a state whose formats mostly go together, and in half of which nothing else asks for a refusal."""
+    """Return a state whose formats mostly go together; half of the states have no other reason for a refusal."""
     state = random_state(CHIP, rng, L1_BYTES)
     style = rng.choice([*Style])
     formats = [*STYLE_FORMATS[style]]

@@ -1,4 +1,4 @@
-"""Bench of the moves' operands: what the record does to SrcA, SrcB, Dst and their banks is what golden's instruction does."""
+"""Bench of the moves' operands: the record changes SrcA, SrcB, Dst and their banks as golden's instruction does."""
 
 from copy import deepcopy
 from random import Random
@@ -69,7 +69,7 @@ def any_instruction(rng: Random, name: str) -> Instruction:
 
 
 async def applied(dut, rng: Random, state: State, instruction: Instruction) -> None:
-    """Show an instruction and what it finds."""
+    """Show an instruction and the state that it sees."""
     dut.view.value = view_of(state, MATH, instruction, other_fields(CHIP, rng, (*MOVES, *CHANGES)))
     banks = {f"src_{name}": state.source(place) for place, name in enumerate("ab")}
     dut.implied.value = pack(Implied, {name: each.formats[each.matrix_bank] for name, each in banks.items()})
@@ -77,7 +77,7 @@ async def applied(dut, rng: Random, state: State, instruction: Instruction) -> N
 
 
 def moved(state: State, record: dict, fmt: int) -> None:
-    """Do to a state what a record says."""
+    """Apply a record to a state."""
     sources = [state.source(side) for side in range(2)]
     pointers = [(each.unpacker_bank, each.matrix_bank) for each in sources]
     apply(Registers([each.words for each in sources], pointers, state.dst), record, state.numerics)
@@ -112,7 +112,8 @@ def owners_of(state: State) -> int:
 
 
 def takes_high_rows(state: State, instruction: Instruction) -> bool:
-    """Whether a move takes 32-bit rows of Dst from 512 on, which a core refuses; raises as golden does for an unknown format."""
+    """Return whether a move takes 32-bit rows of Dst from 512 on, which a core refuses; raises for an unknown
+    format."""
     name, fp32 = instruction.name, state.config.read("fp32_enabled", MATH)
     if name in ("MOVA2D", "MOVB2D"):
         fmt = src_a_format(state, MATH) if name == "MOVA2D" else movb2d_format(state, MATH)
@@ -126,7 +127,7 @@ def takes_high_rows(state: State, instruction: Instruction) -> bool:
 
 
 def at_rest(instruction: Instruction) -> bool:
-    """Whether an instruction changes an unpacker's bank."""
+    """Return whether an instruction changes an unpacker's bank."""
     if instruction.name == "UNPACR_NOP":
         found = action(CHIP, instruction)
         return found.clears or found.hands_over

@@ -170,7 +170,7 @@ def firsts(instruction: Instruction, stores: list[Store]) -> dict[int, int]:
 
 
 def refused(state: State, thread: int, instruction: Instruction, stores: list[Store]) -> bool:
-    """Whether a core refuses a PACR that golden executes."""
+    """Return whether a core refuses a PACR that golden executes."""
     read, first = state.config.read, stores[0]
     alike = {(each.mid_format, each.out_format, each.accumulates) for each in stores} | {
         (read("pack_in_format", thread, 0), read("pack_out_format", thread, 0), bool(read("l1_accumulate", thread, 0)))

@@ -139,7 +139,7 @@ class Case:
             return {"x": COLUMNS * rng.getrandbits(13)}, {}
         width = 4 if self.out in DST32_FORMATS else L1_BYTES.get(self.out, 1)
         if manner == "powers":
-            # A tile or a first datum of a power of two, of which a lost bit would leave nothing.
+            # A tile or a first datum of a power of two; a lost bit would leave nothing of it.
             for name in ("x_dim", "context_x_dim", "y_dim", "z_dim"):
                 self._set(name, 1 << rng.randrange(16))
             counter, bits = rng.choice([(name, bits) for name, bits in WIDTHS.items() if name != "x"])
@@ -178,7 +178,7 @@ def datum_bits(fmt: Format) -> int:
 
 
 def with_exponents(load: Load) -> bool:
-    """Whether the exponents of block floats stand before the datums."""
+    """Return whether the exponents of block floats precede the datums."""
     return load.control.in_format in BLOCK_FLOATS and load.control.forced_exponent is None
 
 
@@ -189,7 +189,7 @@ def data_address(load: Load) -> int:
 
 
 def refused(thread: int, instruction: Instruction, load: Load) -> bool:
-    """Whether a core refuses an UNPACR that golden executes."""
+    """Return whether a core refuses an UNPACR that golden executes."""
     control, tilises = load.control, load.control.row_stride is not None
     dst_rows = DST32_ROWS if control.out_format in DST32_FORMATS else DST16_ROWS
     whole = FACE * COLUMNS if control.transpose else COLUMNS
@@ -232,7 +232,7 @@ def expected_record(instruction: Instruction, load: Load) -> dict:
 
 
 def golden_load(state: State, thread: int, instruction: Instruction) -> Load | None:
-    """Return what golden loads; None if it refuses. The state stays."""
+    """Return golden's load, or None if golden refuses it; the state does not change."""
     state = deepcopy(state)
     try:
         load = load_of(state, thread, instruction)

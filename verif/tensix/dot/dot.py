@@ -360,7 +360,7 @@ def sum_grid(numerics: TensixNumerics, mode: Mode) -> int:
 
 
 def boundary_exponent(mode: Mode, name: str, dropped: int) -> int:
-    """Return the exponent of Dst and products whose sum, of so many dropped bits, is at a boundary."""
+    """Return the exponent of Dst and products whose sum, with these dropped bits, is at a boundary."""
     fmt = mode.dst_format
     units = SUM_FRACTION_BITS if mode.dst32 else PRODUCT_FRACTION_BITS
     leading = fmt.fraction_bits + dropped - units
@@ -368,7 +368,7 @@ def boundary_exponent(mode: Mode, name: str, dropped: int) -> int:
 
 
 def boundaries(mode: Mode) -> Iterator[tuple[str, str, list[int]]]:
-    """Yield what the last rounding can meet: a boundary, how one bit breaks the tie there, and the numbers of dropped bits.
+    """Yield cases of the last rounding: a boundary, how one bit breaks the tie there, and the numbers of dropped bits.
 
     FP16 in Dst has neither end: its largest exponent is an ordinary one, where rounding up saturates to what it was, and a
     sum below its smallest normal number has no bit to drop.

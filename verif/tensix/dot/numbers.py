@@ -1,4 +1,4 @@
-"""Words of Dst, SrcA, SrcB and L1: their number formats, random ones, and what a report shows of one datum of a dot product."""
+"""Words of Dst, SrcA, SrcB and L1: their number formats, random ones, and the report of one datum of a dot product."""
 
 from collections.abc import Sequence
 from random import Random

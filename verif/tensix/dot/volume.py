@@ -280,7 +280,7 @@ def multiplier(config: MultiplierConfig, rng: Generator, block: int) -> Iterator
 
 
 def _fields(magnitudes: np.ndarray, phase: int, is_integer: int) -> tuple[np.ndarray, np.ndarray]:
-    """Golden's fields of SrcA and of SrcB. Those of integers move from their places to the multiplier's."""
+    """Golden's fields of SrcA and of SrcB. Fractions of integers move from their places to the multiplier's."""
     if not is_integer:
         sources = (Source(0, 1, each) for each in magnitudes.tolist())
         a, b = np.array([fields(each, each, phase) for each in sources]).T

@@ -167,7 +167,7 @@ def lower(config: TensixEngineConfig, program: Program) -> Iterator[Segment]:
 
 
 def holds_all(config: TensixEngineConfig, program: Program) -> bool:
-    """Return True if the memories hold all operands and results of a program, so that it is one segment."""
+    """Return True if the memories hold all operands and results of a program, so that one segment suffices."""
     rows, _, columns = program.tiles
     sides = (_TileMemory(config.operand_depth, images) for images in (program.left, program.right))
     fits = all(side.tiles >= side.images.shape[0] * side.images.shape[1] for side in sides)

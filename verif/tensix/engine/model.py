@@ -227,7 +227,7 @@ class Source:
 
     @property
     def words(self) -> Any:
-        """Return what the bank of the next product holds."""
+        """Return the tile in the bank of the next product."""
         return self._filled[self.banks.fill]
 
 

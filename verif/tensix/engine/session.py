@@ -92,7 +92,7 @@ def fault_of(config: TensixEngineConfig, fields: Fields, sources: Mapping[str, S
 
 @cache
 def _unpacks(numerics: TensixNumerics, **control: int) -> bool:
-    """Whether golden unpacks a tile so to words of a source."""
+    """Return whether golden unpacks a tile so to words of a source."""
     if control["to_dst"] or control["register_format"] in WORDS32:
         return False
     options = {name: bool(control[name]) for name in ("unsigned", "e4m3")}
@@ -105,7 +105,7 @@ def _unpacks(numerics: TensixNumerics, **control: int) -> bool:
 
 @cache
 def _multiplies(style: Style, dst32: bool, left: int, right: int) -> bool:
-    """Whether golden multiplies tiles of these formats."""
+    """Return whether golden multiplies tiles of these formats."""
     dst, src_b, src_a = (np.zeros((rows, COLUMNS), np.uint32) for rows in (BLOCK_ROWS, BLOCK_ROWS, FACE))
     try:
         tensix.mvmul(dst, src_b, src_a, style=style, dst32=dst32, phase=0, srcb_format=left, srca_format=right)
@@ -115,7 +115,7 @@ def _multiplies(style: Style, dst32: bool, left: int, right: int) -> bool:
 
 
 def _packs(numerics: TensixNumerics, packing: Packing, style: Style, fp16: bool) -> bool:
-    """Whether golden packs a tile so, whose 16-bit words are those that the style writes."""
+    """Return whether golden packs a tile so, whose 16-bit words have the style's format."""
     short = packing.mid_format in EXPONENT5_FORMATS and not packing.narrows
     if not packing.dst32 and not short == fp16 == (style is Style.FP16):
         return False
@@ -221,7 +221,7 @@ def every_number(config: TensixEngineConfig, rng: Random) -> Iterator[Fields]:
 
 
 def _some_flags(rng: Random) -> Fields:
-    """Return flags and numbers of the packer, of which at most two are not 0."""
+    """Return flags and numbers of the packer; at most two are not 0."""
     names = [name for name in PACK_BITS if name not in ("mid_format", "out_format", "dst32", "raw")]
     chosen = rng.sample(names, rng.choice((0, 1, 1, 2)))
     return {name: rng.getrandbits(PACK_BITS[name]) if name in chosen else 0 for name in names}
@@ -248,7 +248,7 @@ def refused_like(
 
 
 def _redrawn(layout: Any, fields: Fields, rng: Random) -> Fields:
-    """Return fields of a layout, of which one in eight has random bits."""
+    """Return fields of a layout; one in eight has random bits."""
     found = {}
     for name, field in layout:
         shape = field.shape

@@ -47,7 +47,7 @@ class Table:
         self.dut, self.board = dut, frame.scoreboard("fault", Fault)
 
     async def check(self, fields, sources) -> Fault:
-        """Compare the fault of a command behind what the sources hold; return golden's."""
+        """Compare the fault of a command, given the tiles in the sources; return golden's."""
         self.dut.command.value = pack(LAYOUT, fields)
         for side in SIDES:
             getattr(self.dut, side).value = pack(BANK_STATE, sources[side].state)

@@ -316,7 +316,7 @@ def rounded_to_bf16(code):
 )
 @pytest.mark.parametrize("op", ["matmul", "elwmul"])
 def test_stimuli_are_the_unpacked_words(op, unpack, cause):
-    """tt-metal#49200: the operand is what the unpacker leaves of FP32, not the float."""
+    """tt-metal#49200: the operand is the unpacker's result of FP32, not the float."""
     rng = np.random.default_rng(49200)
     operands = l1_of(few_rows(rng), Format.FP32), l1_of(few_columns(rng), Format.FP32)
     case = replace(PRODUCT, op=op, in_a="FP32", in_b="FP32")
@@ -346,7 +346,7 @@ def even_early(word):
 
 
 def test_the_packers_ties(operands):
-    """FP32 with ties: 16 fraction bits of which the last is the only one set."""
+    """FP32 with ties: only the last of 16 fraction bits is set."""
     case = replace(PRODUCT, fidelity="LoFi", dst32=True)
     exact_ties = np.zeros((TILE, TILE))
     exact_ties[:, :2] = 1.0, 2.0**-8

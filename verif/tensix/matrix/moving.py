@@ -49,7 +49,7 @@ class Registers:
 
     @classmethod
     def random(cls, rng: Random) -> "Registers":
-        """Return registers of random words, of which many have the exponent 0; some Dst rows are undefined."""
+        """Return registers of random words; many have the exponent 0; some Dst rows are undefined."""
         source = np.random.default_rng(rng.getrandbits(32))
         words = source.integers(0, 1 << SRC.width, (2, BANKS, SRC_ROWS, COLUMNS), np.uint32)
         words &= np.where(source.random(words.shape) < 0.3, np.uint32(~(0xFF << 10) & 0x7FFFF), np.uint32(0x7FFFF))
@@ -126,7 +126,7 @@ def apply(registers: Registers, move: dict[str, Any], numerics: TensixNumerics) 
 def _to_dst(registers: Registers, move: dict[str, Any], numerics: TensixNumerics) -> None:
     control, count, source = move["control"], 1 << move["rows_log2"], move["src_row"]
     fmt, low_half = control["dst_format"], bool(control["low_half"])
-    # Whether words have 32 bits is the move's field, so that Fp32_enabled may follow from it.
+    # The move's field tells whether words have 32 bits, so that Fp32_enabled may follow from it.
     layout = layout_of(fmt, bool(control["wide"] or low_half))
     old = registers.dst.read(move["dst_row"], count, layout)
     options = {"fp32_enabled": bool(control["wide"]), "low_half": low_half, "keep_denormals": bool(control["keeps"])}
@@ -149,7 +149,7 @@ def _clear(registers: Registers, move: dict[str, Any]) -> None:
                 registers.sources[side][bank] = 0x7FFFF if move["ones"] and side == 0 else 0
 
 
-# Registers around the mover: they answer its addresses, take what it writes, and are compared with golden's.
+# Registers around the mover: they answer its addresses, take its writes, and are compared with golden's.
 
 
 SIDES = ("a", "b")
@@ -170,7 +170,6 @@ class MoverTable:
         self._changes = frame.scoreboard("change", BankChange, output="change")
 
     def renew(self, registers: Registers) -> None:
-        """Take other registers."""
         self.registers = registers
 
     async def play(
@@ -224,7 +223,7 @@ class MoverTable:
         await Timer(1, unit="ns")
 
     def _store(self) -> None:
-        """Write what the mover writes in this cycle."""
+        """Apply the mover's writes of this cycle."""
         dut, registers = self.dut, self.registers
         enables = resolved(dut.dst_rows)
         if enables:

@@ -473,7 +473,7 @@ async def every_exponent(frame, side):
     style=STYLES,
 )
 async def pooling_chains(frame, style):
-    """Four GMPOOLs onto a Dst row of a block of which no row, some or all are undefined, on either half, each with
+    """Four GMPOOLs onto a Dst row of a block with no row, some rows or all rows undefined, on either half, each with
     another SrcB row; three rows become zero."""
     await pooled(frame, pauses.rng("pooling"), style)
 

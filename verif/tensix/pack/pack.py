@@ -75,7 +75,7 @@ class Packing:
 
     @property
     def narrows(self) -> bool:
-        """Whether BF16 words of Dst are narrowed to FP16, Blackhole's rounding to 10 bits."""
+        """Return whether BF16 words of Dst are narrowed to FP16, Blackhole's rounding to 10 bits."""
         return self.round_10b and not (self.raw or self.dst32) and self.mid_format is Format.FP16
 
     @property

@@ -522,7 +522,7 @@ def _ties(numerics: TensixNumerics) -> Iterator[Corner]:
         out_width = packing.datum_bits
         ones = (1 << kept) - 1
         above = [(bias, 0b10, "even"), (bias, 0b11, "odd"), (bias, ones, "all ones")]
-        # The largest FP16 saturates to itself; what is denormal in 16 bits of Dst is flushed before.
+        # The largest FP16 saturates to itself; denormals in 16 bits of Dst are flushed before.
         above += [(FP32.exponent_mask - 1, ones, "largest")] * (mid is not Format.BFP8A) + [
             (0, ones, "denormal")
         ] * dst32

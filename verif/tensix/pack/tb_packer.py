@@ -51,7 +51,7 @@ def _datum(numerics: TensixNumerics, bits: int, significand: int, distance: int,
 
 
 def block_rows(numerics: TensixNumerics, out: Format) -> Iterator[tuple[PackRow, Sequence[tuple[str, int]]]]:
-    """Yield the rows of an output format with bin and datum of each float, one of which has the block's exponent."""
+    """Yield the rows of an output format with bin and datum of each float; one float has the block's exponent."""
     block = BLOCK_FLOATS[out]
     mid, fmt = (Format.BF16, BF16) if block.exponent_bits == BF16.exponent_bits else (Format.FP16, FP16)
     packing, hidden = Packing(mid, out, False, raw=True), 1 << MAGNITUDE_BITS

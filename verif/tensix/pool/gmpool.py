@@ -62,12 +62,11 @@ class Mode:
 
     @property
     def fmt(self):
-        """Format of the exponents."""
         return FP16 if self.style is Style.FP16 else FP32
 
     @property
     def widens(self) -> bool:
-        """Whether FP16 is compared with FP32."""
+        """Return whether FP16 is compared with FP32."""
         return self.style is Style.FP16 and self.dst32 and not self.argmax
 
     @property
@@ -135,7 +134,6 @@ class Column:
 
     @cached_property
     def words(self) -> list[int]:
-        """The new Dst words."""
         is_fp16 = self.mode.style is Style.FP16
         rows = [row & ~NOT_FP16 if is_fp16 else row for row in self.rows]
         scales = [(scale & EXPONENT5_MASK if is_fp16 else scale) << FRACTION_BITS for scale in self.scales]
@@ -287,7 +285,7 @@ def any_column(numerics: TensixNumerics, rng: Random, mode: Mode) -> Column:
 
 
 def chain(numerics: TensixNumerics, rng: Random, mode: Mode, length: int) -> list[Column]:
-    """Return columns of which each has the words before it as its Dst, the first undefined ones."""
+    """Return columns; each has the words before it as its Dst, the first has undefined ones."""
     undefined = UNDEFINED if mode.dst32 else UNDEFINED & 0xFFFF
     columns = [replace(any_column(numerics, rng, mode), dst=(undefined,) * POOL_ROWS)]
     while len(columns) < length:

@@ -1,4 +1,5 @@
-"""Golden's core on the programs of a bench: what a program leaves, and random instructions that golden executes or refuses."""
+"""Golden's core on the programs of a bench: a program's final state, and random instructions that golden executes or
+refuses."""
 
 from collections.abc import Iterator
 from random import Random
@@ -20,7 +21,8 @@ from bitpath.verif.tensix.program.programs import GPR, THREADS, CoreProgram, ass
 
 
 def is_executed(chip: Chip, instruction: Instruction) -> bool:
-    """Whether a core executes an instruction, by the decoder's tables and by golden's rules of UNPACR_NOP, SEMWAIT and SETDVALID."""
+    """Return whether a core executes an instruction: the decoder's tables, golden's rules of UNPACR_NOP, SEMWAIT,
+    SETDVALID."""
     name, fields = instruction.name, instruction.fields
     if name not in EXECUTED or any(fields.get(each) for each in ZERO_FIELDS.get(name, ())):
         return False

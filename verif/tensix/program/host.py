@@ -1,4 +1,4 @@
-"""The host's side of a core: it writes L1, pushes words, notes what is executed, and reads L1."""
+"""The host's side of a core: it writes L1, pushes words, notes the executed ones, and reads L1."""
 
 from dataclasses import dataclass, field
 
@@ -20,7 +20,7 @@ LIMIT_CYCLES = 100_000
 
 @dataclass
 class Run:
-    """What a run executed: of each thread the words in order and the cycles, counted from the first word pushed."""
+    """Executed words of each thread, in order, with their cycles, counted from the first word pushed."""
 
     words: list[list[int]] = field(default_factory=lambda: [[] for _ in range(THREADS)])
     cycles: list[list[int]] = field(default_factory=lambda: [[] for _ in range(THREADS)])

@@ -75,12 +75,12 @@ class Load:
 
     @property
     def to_dst(self) -> bool:
-        """Whether the rows go to Dst."""
+        """Return whether the rows go to Dst."""
         return self.mode == "to Dst"
 
     @property
     def product(self) -> Product:
-        """What the packer takes: Dst's words as they are."""
+        """Input of the packer: Dst's words as they are."""
         wide = not self.to_dst or self.out_format in DST32_FORMATS
         narrow = Format.FP16 if self.out_format in SHORT_FORMATS else Format.BF16
         fmt = Format.FP32 if wide else narrow
@@ -221,7 +221,7 @@ ALL_COLUMNS = 0xFFFF
 
 @dataclass(frozen=True, kw_only=True)
 class Packing:
-    """How a packer converts.
+    """The conversion that a packer executes.
 
     Attributes
     ----------
@@ -252,7 +252,7 @@ def packings(chip: Chip) -> list[Packing]:
 
 
 def executed(chip: Chip, packing: Packing) -> bool:
-    """Whether a core executes it: neither INT16 from a 16-bit Dst nor Blackhole's FP16 with Round_10b."""
+    """Return whether a core executes it: neither INT16 from a 16-bit Dst nor Blackhole's FP16 with Round_10b."""
     if packing.mid is Format.INT16 and not packing.dst32:
         return False
     return not (chip is Chip.BLACKHOLE and packing.mid is Format.FP16 and packing.round_10b)

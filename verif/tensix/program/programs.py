@@ -63,7 +63,7 @@ WORD_BYTES = 64
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CoreProgram:
-    """What a core runs.
+    """A program that a core runs.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ ROUNDS_LOOP = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Product:
-    """A product of two 32x32 matrices and what it is computed in.
+    """A product of two 32x32 matrices, with its formats and fidelity.
 
     Attributes
     ----------
@@ -297,7 +297,7 @@ def pack_words(product: Product) -> tuple[int, ...]:
 
 
 def pack_mop(product: Product) -> tuple[int, ...]:
-    """Blackhole's 16 PACRs, and what follows them."""
+    """Blackhole's 16 PACRs, and the words after them."""
     chip = product.chip
     if chip is Chip.WORMHOLE:
         return (0,) * 9

@@ -327,7 +327,7 @@ def test_stallwait_waits_for_banks(chip, bit):
 
 
 def test_a_deadlock_names_thread_instruction_and_semaphore():
-    """Each thread posts what the other one waits for, behind its own wait; both go on as soon as the host posts one."""
+    """Each thread posts the other's semaphore after its own wait; both go on as soon as the host posts one."""
     core = tensix.Core("wormhole", l1_bytes=16)
     wait = "SEMWAIT block=2, semaphores={}, while_zero=1\nSEMPOST semaphores={}"
     for thread, (awaited, posted) in enumerate(((1, 4), (4, 1))):

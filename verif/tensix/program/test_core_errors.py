@@ -1,4 +1,4 @@
-"""Every sentence with which the core refuses a program, and what the vendor's documents call undefined."""
+"""Every sentence with which the core refuses a program, and the cases that the vendor's documents call undefined."""
 
 import pickle
 import re
@@ -246,7 +246,7 @@ def _accepts(core, register, value):
 
 @pytest.mark.parametrize("chip", ["wormhole", "blackhole"])
 def test_a_refused_instruction_leaves_no_trace(chip):
-    """Random words beside what the decoder of a core lets pass: the state stays, and the next word works."""
+    """Random words outside of a core's instructions: the state stays, and the next word works."""
     rng, refused = Random(2026), Counter()
     core = loaded(chip, l1_bytes=1 << 16)
     for _ in range(1500):

@@ -1,4 +1,5 @@
-"""What an instruction finds, once for golden and once for RTL: golden's core in a random state, and the bits of RTL's view of it."""
+"""The state that an instruction sees, once for golden and once for RTL: golden's core in a random state, and the bits
+of RTL's view of it."""
 
 from collections.abc import Iterable, Mapping
 from random import Random
@@ -20,7 +21,7 @@ NO_FORMATS = sorted({*range(16)} - {*Format})
 
 
 def short(rng: Random, bits: int) -> int:
-    """Return a number of up to so many bits; small ones are as frequent as large ones."""
+    """Return a number of up to `bits` bits; small ones are as frequent as large ones."""
     return rng.getrandbits(rng.randint(0, bits))
 
 
@@ -74,7 +75,8 @@ def other_fields(chip: Chip, rng: Random, names: Iterable[str]) -> dict[str, int
 
 
 def view_of(state: State, thread: int, instruction: Instruction, others: Mapping[str, int]) -> int:
-    """Return the bits of what a thread's instruction finds; `others` are values of fields that no instruction of the unit has."""
+    """Return the bits of the view of a thread's instruction; `others` are values of fields that no instruction of the
+    unit has."""
     chip, config = state.chip, state.config
     fields = {
         "instruction": {**others, **instruction.fields, "opcode": BY_NAME[chip][instruction.name].opcode},

@@ -67,5 +67,4 @@ def configuration(rng: Random, place: int) -> int:
 
 
 def configurations(rng: Random) -> list[int]:
-    """Return nine random words."""
     return [configuration(rng, place) for place in range(MOP_WORDS)]

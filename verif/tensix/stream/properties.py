@@ -50,7 +50,7 @@ PROPERTIES = Properties(
 
 
 def _next_of(step: Value, present: dict[int, Value]) -> tuple[Value, Value]:
-    """Return the lowest step above one that is present, and whether there is one."""
+    """Return the lowest present step above another, and whether one exists."""
     found, there = Value.cast(0), Value.cast(0)
     for number in sorted(present, reverse=True):
         counts = present[number] & (step < number)

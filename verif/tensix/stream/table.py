@@ -17,7 +17,7 @@ ENCODINGS = BY_NAME[Chip.WORMHOLE]
 
 
 def has(word: int, encoding: Encoding) -> bool:
-    """Whether a word has an instruction's opcode."""
+    """Return whether a word has an instruction's opcode."""
     return word >> OPCODE_LOW == encoding.opcode
 
 
@@ -36,27 +36,27 @@ class Stage:
         self._illegal = self._after_mop = False
 
     def has(self, name: str) -> bool:
-        """Whether the word that is there has an instruction's opcode."""
+        """Return whether the present word has an instruction's opcode."""
         return self._word is not None and has(self._word, ENCODINGS[name])
 
     @property
     def has_mop(self) -> bool:
-        """Whether a MOP is there that this expander expands."""
+        """Return whether a MOP of this expander is present."""
         return isinstance(self.golden, MopExpander) and self.has("MOP")
 
     @property
     def follows_mop(self) -> bool:
-        """Whether a MOP left in the cycle before."""
+        """Return whether a MOP left in the cycle before."""
         return self._after_mop
 
     @property
     def waits(self) -> bool:
-        """Whether the word that is there waits because a MOP left in the cycle before."""
+        """Return whether the present word waits because a MOP left in the cycle before."""
         return self._word is not None and self._after_mop and not self.has_mop
 
     @property
     def words(self) -> deque[int]:
-        """Words that still leave for the one that is there."""
+        """Number of words that still leave for the present word."""
         if self._words is None:
             self._illegal = False
             words = []
@@ -89,7 +89,7 @@ class Stage:
         return "empty MOP" if self.has_mop else "nothing to send"
 
     def ready(self, takes: bool) -> bool:
-        """Whether the expander takes a word in this cycle."""
+        """Return whether the expander takes a word in this cycle."""
         left = len(self.words) - (self.offered is not None and takes)
         return self._word is None or (not self.waits and not left)
 
@@ -108,7 +108,7 @@ STUCK = 300
 
 
 class Table:
-    """Words and writes wait in queues. What is offered stays until it is taken; other payloads are random.
+    """Words and writes wait in queues. An offered word stays until it is taken; other payloads are random.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class Table:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is on its way."""
+        """Return whether nothing is in flight."""
         return not self.words and not self.writes and all(stage.idle == "nothing came" for stage in self.stages)
 
     async def cycle(self, *, offers: bool = True, takes: bool = True, writes: bool = True) -> None:

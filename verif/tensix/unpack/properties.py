@@ -49,7 +49,6 @@ PROPERTIES = Properties(
     depth=1,
 )
 def first_row(claim: Claim) -> None:
-    """From any state."""
     dut = claim.instantiate("dut", _TILISE())
     asked = claim.register(dut.i.valid & dut.i.ready, "asked")
     address = claim.register(dut.i.p.address, "address")

@@ -31,7 +31,6 @@ FORMATS = tuple(L1_BYTES)
 
 @cache
 def memory() -> np.ndarray:
-    """L1 of random bytes."""
     return np.random.default_rng(pauses.rng("L1").getrandbits(32)).integers(0, 256, L1_WORDS * WORD_BYTES, np.uint8)
 
 

@@ -214,7 +214,7 @@ EACH_FLOAT = [cocotb.Param(value=mode.value, name=mode.name) for mode in FLOATS]
 
 
 def ready(dut) -> tuple[int, int]:
-    """Whether the unit takes an instruction, and a seed."""
+    """Return whether the unit takes an instruction, and a seed."""
     return resolved(dut.i__ready), resolved(dut.seed__ready)
 
 

@@ -167,7 +167,8 @@ def listening(process):
 
 
 def answer(address, context, request):
-    """Return what a server sends to a request, in TLS if there is a context; nothing if it ends the connection."""
+    """Return a server's answer to a request, in TLS if a context is given; nothing if the server ends the
+    connection."""
     with socket.create_connection(address, timeout=10) as plain:
         try:
             with context.wrap_socket(plain) if context else plain as connection:

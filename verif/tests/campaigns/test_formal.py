@@ -90,7 +90,7 @@ def test_a_line_that_an_interruption_cut_is_asked_for_again(answers):
 
 
 def failed(unit):
-    """Return what the command prints on a unit that is not proved."""
+    """Return the command's output on a unit that is not proved."""
     result = CliRunner().invoke(formal_command, [unit])
     assert result.exit_code == 1
     return result.output

@@ -80,7 +80,7 @@ def test_a_run_without_records(folder):
 
 @pytest.mark.parametrize(("wrong", "played", "total"), [(0, 0, 0), (0, 5, 5), (2, 1, 2), (1, 256, 256)])
 def test_vectors_of_a_volume_count(folder, wrong, played, total):
-    """Those that differ are counted beyond those that are reported."""
+    """Differing values are counted beyond the reported ones."""
     volume = {"vectors": 100, "mismatches": played, "seconds": 0.5}
     for found in (folder(wrong, counts=volume), folder(volume=volume)):
         assert (found["compared"], found["mismatches"], found["volume"]) == (107, total, volume)

@@ -1,4 +1,4 @@
-"""Files that a user names: each command refuses what it cannot read in one sentence, within bounded time and memory."""
+"""Files that a user names: each command refuses an unreadable one in one sentence, within bounded time and memory."""
 
 import io
 import json
@@ -46,7 +46,7 @@ MEMORY = 1 << 30
 
 
 def npz(*names, size=None):
-    """Return an archive of three numbers by these names of one length, each of which claims a size; two may be equal."""
+    """Return an archive of three numbers by these names of one length; each claims a size; two may be equal."""
     array, file = io.BytesIO(), io.BytesIO()
     np.save(array, np.zeros(3))
     content = array.getvalue()

@@ -1,4 +1,4 @@
-"""What an installation finds: the commands without any extra, and the folder of generated files."""
+"""The parts of an installation: the commands without any extra, and the folder of generated files."""
 
 import json
 import subprocess

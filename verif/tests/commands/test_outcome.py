@@ -206,7 +206,7 @@ def test_the_line_that_repeats_a_run(rule, given):
             missing()
 
 
-# The exit status of ``bitpath run``, and what it prints and keeps, for runs that nobody simulated.
+# The exit status of ``bitpath run``, its output and its files, for runs that nobody simulated.
 
 
 SIZE = 512
@@ -304,7 +304,7 @@ def test_every_flow_of_a_machine_is_a_command():
 
 
 def test_the_words_of_options():
-    """A switch is a word alone; what was not given is none."""
+    """A switch is a word alone; a missing option gives no word."""
     given = {"a": None, "quant_only": True, "in_scale": 0.5, "slice": "2x4"}
     assert command._options(given) == ["--quant-only", "--in-scale", "0.5", "--slice", "2x4"]
 
@@ -359,7 +359,7 @@ def test_the_explain_line_ends_in_the_expected_code(bitpath, matrices, format_na
     assert status == 0
     word = int(re.findall(r"^(?:result|PSUM) +(0x\w+)", text, re.M)[-1], 16)
     if flow is tensix_matmul and run.program.packing.result is Format.BF16:
-        # The explanation ends in Dst; the packer rounds what it finds there.
+        # The explanation ends in Dst; the packer rounds the datums there.
         dst = np.full(1, word, np.uint32)
         word = int(pack_datums(run.program.packing, dst, None, dst32=True, numerics=run.program.numerics)[0]) << 16
     assert f"0x{word:08x}" == code
@@ -463,7 +463,7 @@ WRONG = (0, 1, 12, 255, 256, 257, 512, 768, 1024)
 
 @pytest.fixture
 def run_of_many(bitpath, monkeypatch, tmp_path):
-    """Run formats of which RTL's first outputs are wrong, without a simulation; return status, stdout and stderr."""
+    """Run formats whose first outputs in RTL are wrong, without a simulation; return status, stdout and stderr."""
 
     def call(formats, *options):
         def played(self, _):

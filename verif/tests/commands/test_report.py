@@ -256,7 +256,7 @@ def test_of_two_that_write_at_once_both_stay(file):
     assert sorted(record["name"] for record in json.loads(file.read_text())) == list(range(40))
 
 
-# What ``bitpath run`` prints of a record, to the blank, and the file of its results.
+# Output of ``bitpath run`` for a record, to the blank, and the file of its results.
 
 
 FULL = {

@@ -62,7 +62,7 @@ def report():
 
 
 def passed(bitpath, line):
-    """Run a flow that must pass in silence; return what it prints and its records."""
+    """Run a flow that must pass in silence; return its output and its records."""
     status, out, err = bitpath("run", *line.split())
     assert (status, err) == (0, "")
     return out, report()
@@ -368,8 +368,8 @@ def test_the_whole_core(bitpath):
 
 
 def with_golden_in_place_of_rtl(monkeypatch, wrong=None, dma=lambda images, grants: None):
-    """Replace the units of the core by golden's operations; the transpose of that number has a wrong bit, `dma` changes what the
-    DMA engines give."""
+    """Replace the units of the core by golden's operations; the transpose of that number has a wrong bit, `dma` changes
+    the DMA engines' results."""
     count = iter(range(100))
 
     def transpose(play, data):

@@ -355,7 +355,7 @@ def test_a_row_is_printed_when_its_format_is_done(bitpath, engines, capsys):
 
 
 def lines(seconds, title, share=None, **given):
-    """Return what a stage without a terminal prints."""
+    """Return the output of a stage without a terminal."""
     file = io.StringIO()
     console = Console(file=file, **given)
     with builds.stage(console, title) if share is None else builds.shown_progress(console, title, share):

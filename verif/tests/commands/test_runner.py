@@ -262,7 +262,7 @@ def test_a_build_does_not_compile_verilators_library():
 
 @covers("robustness.two")
 def test_concurrent_builds_of_one_key_are_made_once():
-    """The process that waits for the Verilog may be the one that compiles it."""
+    """The process that waits for the Verilog may compile it itself."""
     import toy_design
 
     emissions = []

@@ -27,7 +27,7 @@ class Units:
 
 
 class Run(staged.StagedRun):
-    """Two additions, of which the first is read back, and the output; ``wrong`` elements of each result differ."""
+    """Two additions, with the first one read back, and the output; ``wrong`` elements of each result differ."""
 
     machine, flow, units = "toy", "chain", ("adder", "memory")
     benches = {"memory": "bench_of_memory"}  # noqa: RUF012
@@ -77,7 +77,7 @@ def clock(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def played(monkeypatch, clock):
-    """Units that take their cycles, each in 1.03 s. Return what was played, and with which bench."""
+    """Units that take their cycles, each in 1.03 s. Return the played content, with its bench."""
     monkeypatch.setattr(outcome, "to_dict", vars)
     calls = []
 

@@ -1,4 +1,4 @@
-"""``bitpath nki``: what it runs, prints and writes, and one sentence for every mistake."""
+"""``bitpath nki``: its runs, output and files, and one sentence for every mistake."""
 
 import json
 import subprocess

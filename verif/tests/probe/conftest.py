@@ -10,7 +10,7 @@ from bitpath.sim.study.probe.probe import load, save
 
 @pytest.fixture(scope="session")
 def probes():
-    """Return the probe of each machine with what it separates."""
+    """Return the probe of each machine with the classes that it separates."""
     return {machine: make(machine) for machine in MACHINES}
 
 

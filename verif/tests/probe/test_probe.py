@@ -260,7 +260,7 @@ def without_z3(monkeypatch):
     ],
 )
 def test_by_hand(labels, size, without_z3):
-    """The set of dots is the smallest by brute force; without z3, or after its time, the bound is one; a probe is the
+    """The set of dots is the smallest by brute force; without z3, or after its time, the bound is 1; a probe is the
     same again."""
     found = select(labels)
     assert len(found.chosen) == size

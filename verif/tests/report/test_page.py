@@ -214,7 +214,7 @@ def test_without_matplotlib_a_sentence_says_what_to_install(bitpath, keep, recor
     assert not PAGE.exists()
 
 
-# What the page says of a kept run: sentences, rows, the numbers that charts and maps draw, and the worst cells.
+# The page of a kept run: sentences, rows, the numbers that charts and maps draw, and the worst cells.
 
 
 def run(*records):

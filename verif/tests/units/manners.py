@@ -146,7 +146,6 @@ def row_command(source):
 
 
 def held(bits):
-    """Random bits that stay."""
     return lambda source: repeat(source.getrandbits(bits))
 
 
@@ -216,7 +215,7 @@ def walk_commands(source):
 
 
 def tall_tiles(source):
-    """Rows of which every fourth ends its tile, so that some tiles have too many."""
+    """Rows; every fourth one ends its tile, so that some tiles have too many."""
     layout = row_layout(TransposeConfig())
     last = 1 << places(layout)["last"][0]
     return drawn(lambda: source.getrandbits(layout.size) & ~source.choice((0, last)))
@@ -243,7 +242,7 @@ def near(layout):
 
 
 def row_moves(source):
-    """Moves of rows, of which half take several cycles."""
+    """Moves of rows; half of them take several cycles."""
     kinds = (*3 * (MoveKind.TRNSPSRCB,), MoveKind.MOVA2D, MoveKind.MOVD2A, MoveKind.MOVD2B)
     return drawn(lambda: pack(Move, random_move(source, source.choice(kinds), Format.BF16, WIDTHS[0])))
 

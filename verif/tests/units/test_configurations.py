@@ -1,4 +1,4 @@
-"""A configuration that a unit takes, its bench takes too; what it does not support it refuses in one sentence."""
+"""A bench takes each configuration of its unit; a unit refuses an unsupported configuration in one sentence."""
 
 import importlib
 import json
@@ -146,7 +146,7 @@ def test_a_configuration_that_does_not_exist_is_refused(subtests):
 
 # The configurations of a unit: every value of each of its fields, alone and beside those of the other fields.
 #
-# What a field may be follows from its type, and from what the configuration refuses when it is made.
+# Values of a field follow from its type, and from the refusals of the configuration when it is made.
 
 
 INTEGERS = sorted({*range(130), *(size for bit in range(7, 31) for size in ((1 << bit) - 1, 1 << bit, (1 << bit) + 1))})
@@ -335,7 +335,7 @@ def reach(test, monkeypatch):
 
 
 def mismatch_of(request, layout, bit):
-    """Return what a report shows of a request whose result differs in a bit, and the report."""
+    """Return the shown parts of a request whose result differs in a bit, and the report."""
     formats = shown_at(request.shown).formats or {}
     found = differences(layout, formats, request.expected ^ 1 << bit, request.expected)
     shown = shown_at(request.shown, found[0].field)

@@ -389,7 +389,7 @@ def test_expected_values_are_goldens(emitted):
 
 
 def test_only_compared_values_are_expected(tmp_path):
-    """A value that the bench only read is none, but for valid parts, and transfers of an engine's results."""
+    """A value that the bench only read does not count, except valid parts and transfers of an engine's results."""
     ports = [{"name": "rst", "bits": 1}, {"name": "data__ready", "bits": 1}]
     outputs = {"o": 8, "parts": 8, "parts_valid": 2, "data__payload": 8, "data__valid": 1}
     levels = (0x11, 0xAB, 2, 0x33, 1)

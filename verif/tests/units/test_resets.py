@@ -265,7 +265,7 @@ def test_a_reset_in_the_middle_of_work(name):
     unit = driven(name)
     assert bool(unit.memories) == bool(MANNERS[name].keeps)
     shown = check_resets(unit, name, BEFORE)
-    # Of the others each register is asked by itself.
+    # Each register of the other units is asked by itself.
     assert shown or name not in LARGE or name in COUNTED, "there was nothing to reset"
 
 

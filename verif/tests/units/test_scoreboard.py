@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""What a scoreboard counts and reports, without a simulator."""
+"""Counts and reports of a scoreboard, without a simulator."""
 
 import re
 import shlex
@@ -283,7 +283,7 @@ def test_the_replay_line_repeats_the_mismatch_with_a_wave(elsewhere, emitter_of,
     emitter = emitter_of(lambda name, config: find_unit(name).build(config))
     report = failed("element_map", "icarus", ELEMENTS, "random_tables", lambda _: emitter)
     line = report.splitlines()[-1].removeprefix("replay: ")
-    # Make prints what it would run.
+    # Make prints the commands that it would run.
     command = line.replace("make sim", f"make -n --no-print-directory -f {ROOT}/Makefile sim")
     printed = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True).stdout
     words = shlex.split(printed.splitlines()[-1])

@@ -1,4 +1,4 @@
-"""Signals are shown as numbers, and what a build with waves adds for them."""
+"""Signals are shown as numbers; a build with waves adds wires for them."""
 
 import re
 import subprocess
@@ -146,7 +146,8 @@ def test_a_code_of_another_width_has_no_selected_format():
     assert chosen("code", 32, "format") is None
 
 
-# What a build with waves adds: wires for numbers and expected values, the FST writer's LZ4 blocks, and what is left out.
+# Additions of a build with waves: wires for numbers and expected values, the FST writer's LZ4 blocks; and its
+# omissions.
 
 
 PROGRAM = """

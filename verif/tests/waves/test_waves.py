@@ -47,7 +47,7 @@ GROUPED = [name for name, unit in UNITS.items() if unit.waves is not DEFAULT_WAV
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.deep] * (name in LARGE)) for name in GROUPED])
 def test_each_group_has_signals(name):
-    """In the default configuration, or in the one that measures coverage: without pipeline stages a unit has no clock."""
+    """In the default configuration, or in that of coverage: without pipeline stages a unit has no clock."""
     unit = UNITS[name]
     empty = {group.title for group in unit.waves}
     for config in (unit.config_type(), unit.covered.config):

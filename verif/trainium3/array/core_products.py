@@ -61,7 +61,7 @@ class Product:
 
     @property
     def wide(self) -> bool:
-        """Whether a stationary word has 32 bits."""
+        """Return whether a stationary word has 32 bits."""
         fp32 = self.stationary_format in (OperandFormat.FP32, OperandFormat.TF32)
         return fp32 or (self.mode is Mode.MX and self.stationary_format is not OperandFormat.E2M1)
 
@@ -129,7 +129,7 @@ def double_row(x: np.ndarray, y: np.ndarray) -> Product:
 
 
 def quad_mx(x: np.ndarray, y: np.ndarray, x_scale: np.ndarray, y_scale: np.ndarray) -> Product:
-    """Of 32 rows, [32, M, 4] and [32, N, 4]; the array maps FP4 by :func:`fp4_table`."""
+    """Operands of 32 rows, [32, M, 4] and [32, N, 4]; the array maps FP4 by :func:`fp4_table`."""
     words = []
     for side in (x, y):
         size = format_of(side.dtype).width
@@ -321,7 +321,7 @@ class Schedule:
         filled = min(len(self.words), depth)
 
         def goes(place: int | None = None) -> bool:
-            """Whether the cycle does not pause, and the word is in memory."""
+            """Return whether the cycle does not pause, and the word is in memory."""
             there = place is None or written.get(place, now) < now
             return there and (following >= filled or not self.written) and self.rng.random() >= self.gap
 

@@ -122,7 +122,7 @@ def random_values(config: PsumMemoryConfig, rng: Random) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Access:
-    """An engine's access."""
+    """An access of an engine."""
 
     bank: int
     index: int
@@ -161,7 +161,6 @@ class Model:
         self._columns = range(config.cols)
 
     def result(self, tile: Tile, element: int, values: Sequence[int], random: Sequence[int]) -> None:
-        """Write a tile's result."""
         at = tile.bank * PSUM_BANK_BYTES // tile.dtype.itemsize + element
         for column in self._columns:
             if not tile.columns >> column & 1:

@@ -93,7 +93,7 @@ class History:
         return next(values for when, values, _ in reversed(self._steps[place]) if when < cycle)
 
     def shown(self, place: Place, cycle: int, column: str) -> Shown:
-        """The last write to a column that an access in this cycle sees, and what the column held before it."""
+        """The last write to a column that an access in this cycle sees, and the column's value before it."""
         column = int(column or 0)
         fmt, unused = FORMAT_OF_PARITY[place[1] % 2], FP32.width - FORMAT_OF_PARITY[place[1] % 2].width
         seen = f"bank {place[0]}, index {place[1]}, column {column}, {fmt.name}"

@@ -102,12 +102,12 @@ def tile_count(tiling: Tiling) -> int:
 
 
 def fitting(tiles: int) -> list[str]:
-    """Kinds of products for so many tiles: a sparse group lies in one tile."""
+    """Kinds of products for a number of tiles: a sparse group lies in one tile."""
     return [kind for kind in KINDS if kind not in SPARSE or PATTERNS[SPARSE[kind]].kept <= ROWS // tiles]
 
 
 def products(rng: Random, kind: str, tiles: int, passes: int = 1) -> list[make.Product]:
-    """A product for each tile, of so many passes over its rows."""
+    """A product for each tile, of `passes` passes over its rows."""
     source = np.random.default_rng(rng.getrandbits(64))
     return [KINDS[kind](source, ROWS // tiles * passes) for _ in range(tiles)]
 

@@ -40,7 +40,7 @@ MOST_WAITS = (1 << CONFIG.wait_bits) - 1
 
 
 class Lane:
-    """What a lane has been sent, and what it has taken: commands, and the results of the pattern at the head."""
+    """Commands that a lane was sent, commands that it took, and the results of the pattern at the head."""
 
     def __init__(self, frame, number, gaps):
         self.commands = frame.driver(f"command__{number}", gaps())
@@ -62,7 +62,7 @@ class Lane:
         if tile.fault(CONFIG) is Fault.NONE:
             for element in tile.elements():
                 values = random_values(CONFIG, rng)
-                # Beside the carry into BF16, so that each random bit decides.
+                # Values beside the carry into BF16, so that each random bit decides.
                 random = tuple(
                     rng.choice((0, 0xFFFF, rng.getrandbits(DROPPED_BITS), -value & 0xFFFF, ~value & 0xFFFF))
                     for value in values

@@ -137,7 +137,7 @@ class Step:
 
 
 class Result(NamedTuple):
-    """Codes of a result vector, and what a mismatch shows of it."""
+    """Codes of a result vector, and the parts that a mismatch shows of it."""
 
     codes: tuple[int, ...]
     context: Context

@@ -68,7 +68,7 @@ class Host:
         )
 
     async def write_hbm(self, used: int | None = None) -> None:
-        """Write golden's HBM to the core's, or so many bytes of it."""
+        """Write golden's HBM, or its first `used` bytes, to the core's."""
         for address, word in enumerate(self.memories.hbm[:used].reshape(-1, self.word)):
             self.dut.host_address.value = address
             self.dut.host_word.value = int.from_bytes(word.tobytes(), "little")
@@ -130,7 +130,6 @@ class Host:
         return cycles
 
     async def clear(self) -> None:
-        """Clear fault and counters."""
         self.memories.illegal_tag = False
         self.dut.clear.value = 1
         await RisingEdge(self.dut.clk)

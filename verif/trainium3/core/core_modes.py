@@ -48,6 +48,6 @@ def column_tiles(instruction: ModeInstruction, columns: int) -> list[Product]:
 
 
 def passes_of(instruction: ModeInstruction, rows: int) -> np.ndarray:
-    """Return golden's FP32 codes below each pass over so many rows, uint32 [passes, M, N]."""
+    """Return golden's FP32 codes below each pass over `rows` rows, uint32 [passes, M, N]."""
     product, depth = product_of(instruction), len(instruction.stationary)
     return np.concatenate([product.prefix(min(start + rows, depth)) for start in range(0, depth, rows)])

@@ -286,7 +286,8 @@ class JoinedCore:
         return [own for (own,) in self._played(programs)]
 
     def _by_rows(self, made: Callable[..., None], *arrays: np.ndarray, block: int | None = None) -> list[np.ndarray]:
-        """Make a program for each block of rows, by default of as many as the core has partitions; return the results below each other."""
+        """Make a program for each block of rows, by default one row for each partition; return the results below each
+        other."""
         programs = []
         step = block or self.config.size
         for first in range(0, len(arrays[0]), step):

@@ -77,7 +77,7 @@ class Host:
         self._since, self._zero = len(self.memories.taken), self.frame.elapsed + LEAD
 
     async def reset(self) -> None:
-        """Reset the engine, and forget what waits for it and what is on its way."""
+        """Reset the engine, and forget all waiting work and all work in flight."""
         self.memories.answers = False
         self.memories.drop()
         await self.feeder.reset()
@@ -110,7 +110,7 @@ class Images:
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """What one DMA engine moves: ``source`` and the words of ``target`` are its memories, ``expected`` the target after.
+    """Load of one DMA engine: ``source`` and the words of ``target`` are its memories, ``expected`` the target after.
 
     Nothing writes from byte ``used`` of the target on.
     """

@@ -222,7 +222,7 @@ def matmul(play: Play, stationary: np.ndarray, moving: np.ndarray, mode: str = "
 
 
 def accumulate(play: Play, columns: int, present: np.ndarray, product: np.ndarray) -> np.ndarray:
-    """Return what PSUM of so many columns holds, float32 [M, N], when a product is added to what it held."""
+    """Return PSUM, of `columns` columns, after a product is added to it, float32 [M, N]."""
     parts = []
     for values in (present, product):
         padded = np.pad(values.view(np.uint32), ((0, -len(values) % columns), (0, 0)))
@@ -248,7 +248,7 @@ def move(play: Play, config: DmaEngineConfig, data: np.ndarray, dtype: np.dtype)
 
 
 def add(play: Play, config: DmaEngineConfig, present: np.ndarray, more: np.ndarray) -> np.ndarray:
-    """Return what a DMA engine leaves where it adds elements, bfloat16 or float32, to as many that are present."""
+    """Return the sums that a DMA engine leaves when it adds elements, bfloat16 or float32, to those present."""
     name, mode = DTYPE_NAMES[more.dtype], ADDS[more.itemsize]
     parts = zip(*(_longest(each.reshape(-1), each.itemsize) for each in (more, present)), strict=True)
     loads = [

@@ -57,7 +57,7 @@ class Refused(Instruction):
         return self.of.body() | self.changes
 
     def run(self, memories: Memories) -> None:
-        """Leave no trace."""
+        """Do nothing: a refused instruction leaves no trace."""
 
 
 def refused(config: CoreConfig) -> Iterator[tuple[Fault, Refused]]:

@@ -38,7 +38,8 @@ def any_schedule(rng, count, spread):
 
 
 async def moved(host, schedule, moves):
-    """Move what is granted, and check writes, semaphores, queues; return the cycles of golden's grants and of the engine's."""
+    """Move the granted descriptors, and check writes, semaphores, queues; return the cycles of golden's grants and of
+    the engine's."""
     expected = grants(CONFIG, schedule, moves)
     for _, move in expected:
         host.memories.expect(move)

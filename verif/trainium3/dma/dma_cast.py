@@ -21,7 +21,6 @@ PAIRS = [(source, destination) for source in FORMATS for destination in FORMATS]
 
 
 def elements(pair: Pair, beat_bytes: int) -> int:
-    """Elements of a beat."""
     return 8 * beat_bytes // max(map(container_bits, pair))
 
 
@@ -72,6 +71,6 @@ def near_ties(rng: Random, count: int) -> np.ndarray:
 
 
 def any_codes(rng: Random, name: str, count: int) -> np.ndarray:
-    """Random codes, of which every fourth is at a limit."""
+    """Random codes; every fourth one is at a limit."""
     bits, limits = container_bits(name), corners(name)
     return np.array([rng.choice(limits) if rng.random() < 0.25 else rng.getrandbits(bits) for _ in range(count)])

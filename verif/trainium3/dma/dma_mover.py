@@ -170,7 +170,7 @@ class Memories:
         frame.start("observer", self._observe())
 
     def expect(self, move: Move) -> None:
-        """Expect what a descriptor writes, behind those before."""
+        """Expect a descriptor's writes, after those before."""
         beats = move.beats(self.source, self.config)
         for beat in beats:
             self.target.expect(beat)

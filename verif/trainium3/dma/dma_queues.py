@@ -186,7 +186,7 @@ class Feeder:
         for arrival, payload in descriptors:
             if arrival - 2 > now:
                 await ClockCycles(self.dut.clk, arrival - 2 - now)
-                # Behind the edge at which an idle driver looks for a payload.
+                # The time is after the edge at which an idle driver looks for a payload.
                 await FallingEdge(self.dut.clk)
                 now = arrival - 2
             driver.send_bits(payload)

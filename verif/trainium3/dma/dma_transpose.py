@@ -68,7 +68,7 @@ class Job:
         return found
 
     def results(self, config: DmaTransposeConfig, memory: bytes) -> list[int]:
-        """What golden makes of the memory's bytes, cut into results."""
+        """Golden's transpose of the memory's bytes, cut into results."""
         count = prod(self.shape)
         source = np.frombuffer(memory, DTYPES[self.size], count, self.source).reshape(self.shape)
         return cut(self, config, dma_transpose(source))

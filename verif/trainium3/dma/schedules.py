@@ -10,7 +10,7 @@ from bitpath.golden.trainium3.declarations.dma import DMA_QUEUES
 
 @dataclass(frozen=True)
 class Schedule:
-    """What `dma_schedule` takes."""
+    """The arguments of `dma_schedule`."""
 
     queues: tuple[QueueConfig, ...]
     classes: tuple[TrafficClass, ...]

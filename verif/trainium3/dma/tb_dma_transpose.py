@@ -36,7 +36,6 @@ class Table:
         frame.monitor("fetch", self.answer, fetch_stalls or stalls())
 
     def answer(self, payload):
-        """Take a request."""
         fetch = unpack(FETCH, payload)
         self.requests.got(pack(FETCH, {"low": fetch.low, "high": fetch.high if fetch.both else 0, "both": fetch.both}))
         self.data.send_bits(beat(CONFIG, self.memory, payload))

@@ -50,7 +50,6 @@ class ElementCase:
         return self.product + decode(FP32, self.partial).value
 
     def shown(self, _: str) -> Shown:
-        """The operands as numbers."""
         sides = {name: (getattr(self, f"{name}_format"), getattr(self, name)) for name in ("stationary", "moving")}
         texts = {name: f"{fmt.name} {code_text(fmt, code)}" for name, (fmt, code) in sides.items()}
         return Shown(operands=texts | {"partial sum": code_text(FP32, self.partial)})
@@ -169,7 +168,7 @@ class Corner:
     certain: bool = False
 
     def hits(self) -> bool:
-        """Whether the case has the property. Raises AssertionError for a certain one that lacks it."""
+        """Return whether the case has the property. Raises AssertionError for a certain one that lacks it."""
         held = self.holds(self.case)
         assert held or not self.certain, f"{self.bin}: the corner misses its mark: {self.case}"
         return held

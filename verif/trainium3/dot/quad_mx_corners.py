@@ -42,7 +42,7 @@ class Corner:
     certain: bool = False
 
     def hits(self, trace: DotTrace) -> bool:
-        """Whether the case has the property. Raises AssertionError for a certain one that lacks it."""
+        """Return whether the case has the property. Raises AssertionError for a certain one that lacks it."""
         held = self.holds(trace)
         assert held or not self.certain, f"{self.bin}: the corner misses its mark: {self.case}"
         return held

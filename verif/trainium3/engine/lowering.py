@@ -49,7 +49,6 @@ class PlacedMatmul:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Output shape (M, N)."""
         return self.stationary.shape[1], self.moving.shape[1]
 
 

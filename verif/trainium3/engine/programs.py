@@ -144,7 +144,7 @@ class PassModel:
         return program_bits(self.config, tiling, program)
 
     def passes(self, tiling: Tiling, program: Sequence[Any]) -> Iterator[Pass]:
-        """Execute a program pass by pass; what is neither a load nor a pass does nothing."""
+        """Execute a program pass by pass; other instructions than loads and passes do nothing."""
         loads: dict[int, Load] = {}
         chains: dict[int, list[np.ndarray]] = {}
         for each in program:
@@ -285,7 +285,8 @@ class Wrong:
 
 
 def fault_of(config: EngineConfig, values: Fields, chained: int) -> Fault:
-    """Return the first fault of an instruction, whose group has so many partial sums in its chain; NONE if it is legal."""
+    """Return the first fault of an instruction whose group has `chained` partial sums in its chain; NONE if it is
+    legal."""
     array, multiplies = config.array, values["opcode"] == Opcode.MULTIPLY_MOVING.value
     known = [tiling.value for tiling in tilings(array)]
     to_psum = multiplies and not values["chain_out"]
@@ -307,7 +308,6 @@ def fault_of(config: EngineConfig, values: Fields, chained: int) -> Fault:
 
 
 def _widths(config: EngineConfig) -> dict[str, int]:
-    """Bits of each field."""
     found: dict[str, int] = {}
 
     def add(layout) -> None:
@@ -356,7 +356,8 @@ def _bases(config: EngineConfig) -> Iterator[Fields]:
 
 
 def walk(config: EngineConfig, rng: Random, more: int) -> list[Fields]:
-    """Return legal instructions with one field of any value, or with so many further ones of two or three fields, in any order."""
+    """Return legal instructions with one field of any value, and further ones with two or three such fields, in any
+    order."""
     names, bases = _widths(config), [*_bases(config)]
     found = [
         base | {name: value}

@@ -44,7 +44,6 @@ class TensorEnginePlayer(EnginePlayer):
         self._table = frame.driver("table")
 
     async def set_map(self, table: dict[str, object]) -> None:
-        """Set the FP4 map."""
         self._table.send(table)
         await self.settle(lambda: not self._table.pending)
 

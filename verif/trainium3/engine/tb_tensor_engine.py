@@ -508,7 +508,8 @@ async def refused_instructions(frame):
 
 @BENCH.test("tensor_engine.refused")
 async def first_fault_and_number(frame):
-    """Of several refused instructions the first one's fault and number stay until they are cleared; numbers then count anew."""
+    """The fault and number of the first of several refused instructions stay until they are cleared; numbers then count
+    anew."""
     dut = frame.dut
     player, model = await begin(frame, CONFIG, PLACES)
     rng = pauses.rng("programs")

@@ -306,7 +306,7 @@ def test_4x4_on_icarus():
 @covers("tensor_engine.one_result")
 @pytest.mark.deep
 def test_one_result_from_every_shape_and_depth(tmp_path):
-    """What each gives is golden's, here and in `make test`."""
+    """Each gives golden's results, here and in `make test`."""
     engines = OF_ONE_RESULT
     results = {}
     for name, (simulator, config) in engines.items():

@@ -203,7 +203,7 @@ AT_LIMITS = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_limits(name):
-    """Zeros, infinities and NaN by hand; the largest numbers give what the infinities give, or themselves."""
+    """Zeros, infinities and NaN by hand; the largest numbers give the infinities' results, or themselves."""
     codes = [INF | MINUS, MINUS, 0, INF]
     for tier in (vectorised_codes, lambda name, codes: [evaluate(name, code) for code in codes]):
         assert tuple(tier(name, codes)) == AT_LIMITS[name]

@@ -46,7 +46,7 @@ def random_pattern(rng, most, memory_bytes, size):
 
 @pytest.mark.parametrize("kind", ["sbuf", "psum", "hbm"])
 def test_shadow_memory(kind):
-    """Random writes and reads beside a dictionary of bytes, which knows what was written."""
+    """Random writes and reads beside a dictionary of the written bytes."""
     rng = Random(kind)
     memory = {"sbuf": lambda: Sbuf(128, 64), "psum": Psum, "hbm": lambda: Hbm(512)}[kind]()
     shadow = {}

@@ -587,7 +587,6 @@ def test_find_and_replace(name):
 
 
 def test_worked_examples():
-    """Repeats in both orders."""
     data = np.array([[1, 2, 3, 4, *[8] * 7]], np.int8)
     vals = np.array([[3, *[8] * 7]], np.float32)
     assert nc_match_replace8(data, vals, 0.0)[1].tolist() == [[2, 10, 9, 8, 7, 6, 5, 4]]

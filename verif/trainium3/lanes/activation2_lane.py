@@ -158,7 +158,7 @@ def every_edge(rng: Random) -> list[Value]:
 
 
 def one_bit(rng: Random) -> list[Value]:
-    """One bit decides: which of register and value stays, and what is NaN."""
+    """One bit decides which of register and value stays, and whether a number is NaN."""
     values = []
     for bit, reduction in product(range(FP32.width), Reduction):
         code = fp32.near_one(rng)

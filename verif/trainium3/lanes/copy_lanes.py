@@ -80,7 +80,7 @@ class Row:
         ]
 
     def engine_cycles(self, count: int) -> int:
-        """Golden's cycles of a row of so many elements."""
+        """Golden's cycles of a row by its number of elements."""
         place = "psum" if self.psum else "sbuf"
         sizes = [container_bits(name) // 8 for name in self.pair]
         strides = {Stride.NONE: sizes, Stride.SHORT: [16, sizes[1]], Stride.LONG: [sizes[0], -20]}[self.stride]

@@ -1,4 +1,4 @@
-"""Beats for the rand2 lane, what the exact tier makes of them, and random ones."""
+"""Beats for the rand2 lane, the exact tier's results, and random beats."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -62,7 +62,7 @@ def packed(codes: Sequence[int], dtype: str) -> int:
 
 
 def requests(values: Sequence[Value], width: int, expected: Sequence[Sequence[int]] | None = None) -> list[Request]:
-    """Beats of so many words with the codes that must come of them, by the exact tier where they are not given."""
+    """Beats of words with their expected codes, which the exact tier computes if they are not given."""
     if expected is None:
         expected = [[from_fp32(code, each.dtype) for code in each.numbers] for each in values]
     made = []

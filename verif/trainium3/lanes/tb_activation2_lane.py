@@ -48,7 +48,7 @@ from bitpath.verif.trainium3.refusals import refuse_among, unknown
 
 
 def draw(kinds: Sequence[None], rng: Random) -> list[Request]:
-    """Return requests that all show the register: what a reset left in it would change their results."""
+    """Return requests that all show the register: bits that a reset left in it would change their results."""
     return requests([replace(random_value(rng), command=ReduceCommand.REDUCE) for _ in kinds])
 
 

@@ -50,7 +50,6 @@ class Commands:
         return found
 
     async def clear(self) -> None:
-        """Clear the error."""
         self.dut.clear.value = 1
         await RisingEdge(self.dut.clk)
         self.dut.clear.value = 0

@@ -36,7 +36,7 @@ class Place:
     word: int
 
     def fault(self, config: SbufConfig) -> Fault:
-        """What golden's rule for 128 partitions says of this place, scaled."""
+        """Golden's rule for 128 partitions at this place, scaled."""
         if not 0 < self.partitions <= config.partitions:
             return Fault.PARTITIONS
         scale = PARTITIONS // config.partitions
@@ -85,7 +85,7 @@ def random_write(config: SbufConfig, place: Place, rng: Random) -> Write:
 
 @dataclass(frozen=True)
 class Beat:
-    """A DMA write: a row of bytes, and what it does to those in memory."""
+    """A DMA write: a row of bytes, and its operation on those in memory."""
 
     address: int
     data: int
@@ -127,7 +127,7 @@ class Port:
         return address >> self.config.row_bits
 
     def take(self, beat: Beat) -> None:
-        """Take a beat into read-add-write; its word is the one in memory under the one that waits."""
+        """Take a beat into read-add-write; its word is memory's, under the waiting word."""
         present = bytearray(self.rows[beat.address])
         for address, mask, data in self.on_the_way:
             if address == beat.address:
@@ -159,7 +159,7 @@ class Shadow:
         return self.ports[group].rows[place << self.config.row_bits | row], SBUF_WORD_BYTES * part
 
     def read(self, place: Place) -> int:
-        """Return what an engine reads: a word of each partition, zeros in those that it does not use."""
+        """Return the words that an engine reads: one of each partition, zeros in those that it does not use."""
         found = 0
         for p in place.rows(self.config):
             row, start = self._row(p, place.word)
@@ -174,7 +174,7 @@ class Shadow:
 
 @dataclass
 class Cycle:
-    """What the engines do in a cycle, by read port and by write port, and whether it clears."""
+    """The engines' accesses in a cycle, by read port and by write port, and whether it clears."""
 
     reads: dict[int, Place] = field(default_factory=dict)
     writes: dict[int, Write] = field(default_factory=dict)

@@ -82,7 +82,7 @@ def _wide(rng: Random, length: int) -> np.ndarray:
 
 
 def _any(rng: Random, length: int) -> np.ndarray:
-    """Any bits of FP32, half of which are numbers of BF16."""
+    """Any bits of FP32; half are numbers of BF16."""
     codes = np.array([rng.getrandbits(16) << 16 | rng.getrandbits(16) * rng.getrandbits(1) for _ in range(length)])
     return codes.astype(np.uint32).view(np.float32)
 
@@ -143,7 +143,7 @@ def _gamma(rng: Random, length: int) -> np.ndarray:
 
 def every_code(fmt: FloatFormat, lanes: int, length: int, commands: int, rng: Random) -> list[Case]:
     """All codes of 16 bits, or as many random ones as the commands hold, through the static scale 1: the cast, its clamp,
-    and +0. Of FP32 as many codes, most of them next to half-way between two numbers of BF16."""
+    and +0. FP32 gets equally many codes, most of them next to half-way between two numbers of BF16."""
     count = 1 << BF16.width
     size = lanes * length
     if fmt is FP32:

@@ -1,4 +1,5 @@
-"""Tiles of TensorE's processing element in every mode: a stationary word, moving words, and what the exact tier makes of them."""
+"""Tiles of TensorE's processing element in every mode: a stationary word, moving words, and the exact tier's
+results."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -87,7 +88,7 @@ class Maker:
         return list(self._makers)
 
     def tile(self, mode: Mode, words: int) -> Tile:
-        """A tile with at least so many words; an FP32 number is up to four."""
+        """A tile with at least `words` words; an FP32 number takes up to four."""
         held, word = self._makers[mode]()
         made: list[Word] = []
         while len(made) < words:

@@ -53,7 +53,7 @@ def halves(claim: Claim) -> None:
 def rounded(claim: Claim) -> None:
     dut = claim.instantiate("dut", _element(), part=Part.TF32)
     claim.assume(~dut.code[FP32.fraction_bits : -1].all())
-    # Codes without sign are in the order of their numbers, and a unit of TF32 is one distance in both.
+    # Codes without sign are in the order of their numbers, and a unit of TF32 is the same distance in both.
     code = claim.value(((dut.o.exponent - 1) << FP32.fraction_bits) + dut.o.significand, "code", FP32.width - 1)
     unit = 1 << FP32.fraction_bits - TF32.fraction_bits
     error = claim.value(code - dut.code[:-1], "error", signed(FP32.width + 1))

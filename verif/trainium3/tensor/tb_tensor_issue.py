@@ -142,7 +142,7 @@ def places(own: Instruction, background: bool) -> list[Any]:
 
 
 def may_issue(own: Instruction, busy: dict[Any, int], cycle: int) -> tuple[bool, bool]:
-    """Whether an instruction may issue in a cycle, and whether in the background."""
+    """Return whether an instruction may issue in a cycle, and whether in the background."""
     held = {place for place, end in busy.items() if end > cycle}
     background = own.tile is None and "main" in held
     mine = set(places(own, background))

@@ -81,7 +81,7 @@ def load(kind: str, columns: int, rng: Random, copies: Copies) -> list[int]:
     kind=list(KINDS),
 )
 async def time_of_a_load(frame, kind):
-    """Every number of columns: so many cycles as golden says, and the word that swaps them in leaves a cycle later."""
+    """Every number of columns takes golden's cycles, and the word that swaps them in leaves a cycle later."""
     rng, copies = pauses.rng("words"), Copies()
     dut = frame.dut
     board = frame.scoreboard("o", frame.payload_shape("o"))

@@ -85,7 +85,6 @@ def summed_pipeline(claim: Claim, stages: int) -> None:
     depth=1,
 )
 def numbers_stay(claim: Claim) -> None:
-    """From any state."""
     dut = claim.instantiate("dut", Xorwow(XorwowConfig(lanes=2)))
     for lane in range(dut.config.lanes):
         changes = dut.random.ready | (dut.load.valid & (dut.load.p.lane == lane))
@@ -130,7 +129,7 @@ def table(claim: Claim, numerics: ExponentialNumerics) -> None:
     ((_SMALL, "small", "by hand", True), (_EXPONENTIAL, "real", "of the integers", False)),
 )
 def power(claim: Claim, numerics: ExponentialNumerics, by_hand: bool) -> None:
-    """Steps 2 to 4 of the exponential, as ``ExponentialNumerics`` has them, with what the table has."""
+    """Steps 2 to 4 of the exponential, as ``ExponentialNumerics`` has them, with the table's entries."""
 
     def multiplied(a: Value, b: Value) -> Value:
         return long_multiplication(a, b) if by_hand else a * b
@@ -260,7 +259,7 @@ def element_again(claim: Claim, fmt: FloatFormat) -> None:
     largest = claim.free("largest", FP32.exponent_bits)
     claim.assume(first.code[BF16.fraction_bits : -1] != BF16.exponent_mask, first.field <= largest, largest < 255)
     claim.assume(scale == Mux(largest > fmt.emax, largest - fmt.emax, 0))
-    # Where the smallest subnormal code's value is a normal number of BF16.
+    # The smallest subnormal code's value is a normal number of BF16 here.
     claim.assume(scale > fmt.bias + fmt.fraction_bits)
     again, code = _element(claim, BF16, fmt, "again", code=_element_value(claim, second.o, scale, fmt, "value"))
     claim.ensure(code.o == second.o, again.field <= largest, (first.field != largest) | (again.field == largest))
@@ -290,7 +289,7 @@ def block(claim: Claim) -> None:
     claim.assume(control.element < len(ELEMENTS))
     fp4 = control.element == ELEMENTS.index(E2M1)
     emax = Mux(fp4, E2M1.emax, Mux(control.element == 0, ELEMENTS[0].emax, ELEMENTS[1].emax))
-    # What the scale has as the largest exponent: none is above it, and one is there unless the scale stops at 0.
+    # The largest exponent by the scale: no exponent is above it, and one equals it unless the scale stops at 0.
     largest = claim.value(scale + emax - ((control.rule == Rule.NKI05) & ~fp4), "largest")
     reached = []
     for k in range(BLOCK):

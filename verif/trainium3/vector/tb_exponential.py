@@ -132,7 +132,7 @@ def _ties(numerics: ExponentialNumerics) -> tuple[int, ...]:
 
 
 def draw(kinds: Sequence[None], rng: Random) -> list[Request]:
-    """Return requests that all show the sum: what a reset left in it would change their results."""
+    """Return requests that all show the sum: bits that a reset left in it would change their results."""
     beats = [replace(random_beat(CONFIG, rng), reduce=Reduce.REDUCE) for _ in kinds]
     return requests(CONFIG, beats, powers_of(CONFIG, beats))
 

@@ -99,7 +99,7 @@ def _scales(mode: Mode, rng: Random) -> Iterator[Corner]:
 
 
 def _specials(mode: Mode, rng: Random) -> Iterator[Corner]:
-    """Infinities saturate and NaN is +NaN, or the largest number where there is none; the scale is that of an exponent of 255,
+    """Infinities saturate and NaN is +NaN, or the largest number without NaN; the scale is that of an exponent of 255,
     whatever else is in the block."""
     source, element = mode.source, mode.element
     infinity, nan = source.infinity_code, source.nan_code

@@ -160,7 +160,7 @@ def test_layers_are_refused(make, message):
         make()
 
 
-# Schedules on the tile: when operations read and write, what meets at a bank, and what is refused.
+# Schedules on the tile: cycles of reads and writes, conflicts at a bank, and refusals.
 
 
 ONE_LINE = np.ones(64, np.uint8)

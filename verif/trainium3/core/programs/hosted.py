@@ -48,7 +48,7 @@ class CoreProgram:
         self._sbuf_used = 0
 
     def room(self, size: int) -> int:
-        """Return the first of so many bytes of each partition."""
+        """Reserve `size` bytes of each partition; return the first one."""
         byte = self._sbuf_used
         self._sbuf_used += -(-size // ALIGNMENT) * ALIGNMENT
         if self._sbuf_used > self.config.partition_bytes:
@@ -56,7 +56,7 @@ class CoreProgram:
         return byte
 
     def in_hbm(self, size: int) -> int:
-        """Return the first of so many bytes of HBM."""
+        """Reserve `size` bytes of HBM; return the first one."""
         byte, word = self.hbm_used, self.config.mover.beat_bytes
         self.hbm_used += -(-size // word) * word
         if self.hbm_used > self.config.hbm_bytes:

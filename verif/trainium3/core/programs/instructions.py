@@ -52,7 +52,6 @@ class Pattern:
 
     @property
     def count(self) -> int:
-        """The number of elements."""
         return prod(num for _, num in self.pairs)
 
     @property
@@ -150,7 +149,7 @@ class Instruction:
         raise NotImplementedError
 
     def run(self, memories: Memories) -> None:
-        """Do what the instruction says."""
+        """Execute the instruction on the model."""
         raise NotImplementedError
 
 

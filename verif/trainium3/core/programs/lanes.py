@@ -40,7 +40,7 @@ class Lanes(Instruction):
     y: Operand | None = None
 
     def second(self) -> Second:
-        """Return what the second operand is."""
+        """Return the kind of the second operand."""
         if self.y is None:
             return Second.IMMEDIATE
         return Second.COLUMN if self.y.pattern.count == 1 else Second.TENSOR

@@ -147,7 +147,7 @@ class Maker:
         return self.rng.choice((self.rng.randint(1, self.most), self.most))
 
     def partitions(self) -> tuple[int, Callable[[], int]]:
-        """Return a number of partitions, and what chooses a quarter in which so many may start."""
+        """Return a number of partitions, and a function that chooses a quarter in which they may start."""
         size = self.config.size
         most, starts = self.rng.choice(((size // 4, (0, 1, 2, 3)), (size // 2, (0, 2)), (size, (0,)), (size, (0,))))
         return self.rng.randint(max(1, most // 2), most), lambda: self.rng.choice(starts)
