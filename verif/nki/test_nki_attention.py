@@ -24,7 +24,7 @@ STARTS = (0, 37, 130, 200, 256)
 
 @dataclass(frozen=True)
 class Case:
-    """Operands of an attention.
+    """An attention and the arguments of its kernel.
 
     Attributes
     ----------
@@ -355,7 +355,7 @@ QUERY_HEADS, KEY_HEADS = 2, 1
 
 @dataclass(frozen=True)
 class QkvCase:
-    """Operands of a projection.
+    """A projection and the arguments of its kernel.
 
     Attributes
     ----------
