@@ -86,7 +86,7 @@ def bench_command(
     if scaling:
         groups = [("scaling", _scaling(console, largest or LARGEST, cluster))]
     elif large:
-        from bitpath.sim.study.large import measured
+        from bitpath.sim.study.bench import measured
 
         machines = MACHINES if machine is None else (machine,)
         sides = size or LARGE
@@ -132,7 +132,7 @@ def _simulation(console: Any, unit: str, quick: bool, turns: int) -> Iterator[di
 def _growth(console: Any, machines: Sequence[str], base: int) -> Iterator[dict[str, Any]]:
     from bitpath.sim.engine import paths
     from bitpath.sim.engine.tools import require_extra
-    from bitpath.sim.study.large import draw_growth, growth_records
+    from bitpath.sim.study.bench import draw_growth, growth_records
 
     require_extra("plot")
     records = []

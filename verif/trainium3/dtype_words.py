@@ -11,7 +11,7 @@ from bitpath.golden.trainium3 import cast
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, IntegerFormat, container_bits
 from bitpath.golden.trainium3.operands.cast import CAST_DTYPES, FLOAT32
 from bitpath.verif.common.boundary_codes import crossing, integer_crossing
-from bitpath.verif.common.fp32.boundaries import near_codes, near_integer_codes
+from bitpath.verif.common.fp32.numbers import near_codes, near_integer_codes
 from bitpath.verif.kit.values import Near
 
 # Codes of the 13 dtypes as arrays, for tests of the engines' instructions.

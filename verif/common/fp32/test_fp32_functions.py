@@ -13,9 +13,8 @@ from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.rtl.common.fp32.fp32_arithmetic import Bf16Clamp, Fp32Add, Fp32Cast, Fp32Multiply, fp32_constant
 from bitpath.rtl.common.fp32.fp32_functions import Fp32LanesConfig
 from bitpath.sim.engine.runner import run_bench
-from bitpath.verif.common.fp32.boundaries import near_products, near_sums
 from bitpath.verif.common.fp32.functions import FORMAT_EDGES
-from bitpath.verif.common.fp32.numbers import EDGES, any_code, near_one
+from bitpath.verif.common.fp32.numbers import EDGES, any_code, near_one, near_products, near_sums
 from bitpath.verif.kit.testplan import covers
 
 SEED = 20251123

@@ -5,9 +5,47 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from bitpath.golden import tensix
 from bitpath.golden.tensix.declarations.encodings import FIELDS, MOP_WORDS, THREAD_FIELDS
 from bitpath.golden.tensix.declarations.formats import FACE, FIDELITY_PHASES, TILE, Chip, Fidelity, Format
-from bitpath.golden.tensix.isa import encode
+from bitpath.golden.tensix.isa import assemble, encode
+
+# Cores for tests: configuration by name, operands in the registers, and short programs.
+
+
+UNPACK, MATH, PACK = range(3)
+"""Threads as kernels use them."""
+
+
+def configure(core, thread, unit=0, **values):
+    """Set fields of the configuration by name, of one unit or with the address modifier's number where there are several."""
+    for name, value in values.items():
+        of_thread = name in THREAD_FIELDS[core.chip]
+        places = (THREAD_FIELDS if of_thread else FIELDS)[core.chip][name]
+        place = places[unit if len(places) > 1 else 0]
+        if of_thread:
+            old = core.config.thread_registers[thread][place.register]
+            core.config.write_thread(thread, place.register, old & ~place.mask | value << place.low)
+        else:
+            core.config.write(thread, place.register, value << place.low, place.mask)
+
+
+def loaded(chip, src_a=None, src_b=None, formats=(5, 5), l1_bytes=4096):
+    """Return a core whose Matrix unit owns bank 0 of both sources, with rows from 0 on and formats of these codes."""
+    core = tensix.Core(chip, l1_bytes=l1_bytes)
+    for banks, words, fmt in ((core.state.src_a, src_a, formats[0]), (core.state.src_b, src_b, formats[1])):
+        if words is not None:
+            banks.words[0, : len(words)] = words
+        banks.hand_over(fmt)
+    configure(core, MATH, src_a_format=formats[0], src_b_format=formats[1])
+    return core
+
+
+def execute(core, thread, text):
+    """Assemble a program for one thread, run it until it waits or ends, and return the trace."""
+    core.push(thread, assemble(text, chip=core.chip))
+    return core.run(may_wait=True)
+
 
 # Words of programs by name: instructions, a thread's own fields, and the configuration that threads share.
 

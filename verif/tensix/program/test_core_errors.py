@@ -14,7 +14,7 @@ from bitpath.golden.tensix.declarations.formats import DST16_BF16, Chip
 from bitpath.golden.tensix.isa import decode, encode
 from bitpath.rtl.tensix.faults import Fault
 from bitpath.verif.tensix.program.golden_core import fault_of
-from bitpath.verif.tensix.program.streams import MATH, PACK, UNPACK, configure, execute, loaded
+from bitpath.verif.tensix.program.programs import MATH, PACK, UNPACK, configure, execute, loaded
 
 UndefinedBehavior = tensix.UndefinedBehavior
 

@@ -14,8 +14,18 @@ from bitpath.golden.tensix.declarations.encodings import THREAD_FIELDS
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, DST16_BF16, DST16_FP16, DST32, Format
 from bitpath.golden.tensix.isa import assemble, encode
 from bitpath.verif.kit.known_answers import answers, skip_absent
-from bitpath.verif.tensix.program.programs import LEFT, RESULT, RIGHT, THREADS
-from bitpath.verif.tensix.program.streams import MATH, PACK, UNPACK, configure, execute, loaded
+from bitpath.verif.tensix.program.programs import (
+    LEFT,
+    MATH,
+    PACK,
+    RESULT,
+    RIGHT,
+    THREADS,
+    UNPACK,
+    configure,
+    execute,
+    loaded,
+)
 
 CHIPS = {"wh": "wormhole", "bh": "blackhole"}
 OF_CHIP = pytest.mark.parametrize("chip", CHIPS)

@@ -20,7 +20,7 @@ from bitpath.rtl.common.fp32.fp32_arithmetic import DROPPED_BITS
 from bitpath.rtl.trainium3.array.psum import Psum, PsumConfig, write_layout
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.common.fp32 import numbers as fp32
-from bitpath.verif.common.fp32.boundaries import near_sums
+from bitpath.verif.common.fp32.numbers import near_sums
 from bitpath.verif.kit.unit_bench import Bench, UnitBench, cases, covers, cross, pack, pauses, resolved, width
 from bitpath.verif.trainium3.array.psum_writes import FLAGS, FORMAT_OF_PARITY, History, Place, Program, Write
 

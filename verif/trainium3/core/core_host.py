@@ -15,8 +15,15 @@ from bitpath.rtl.trainium3.lanes.engine_lane import Operator
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.kit.unit_bench import Bench, pack, pauses, resolved
 from bitpath.verif.trainium3.array.core_products import fp4_table
-from bitpath.verif.trainium3.core.programs.instructions import Copy, Instruction, Memories, Operand, Pattern, Side
-from bitpath.verif.trainium3.core.programs.lanes import Operate
+from bitpath.verif.trainium3.core.programs.instructions import (
+    Copy,
+    Instruction,
+    Memories,
+    Operand,
+    Operate,
+    Pattern,
+    Side,
+)
 
 
 class Host:

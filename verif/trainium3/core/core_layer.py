@@ -22,17 +22,19 @@ from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
 from bitpath.verif.trainium3.core.programs.instructions import (
+    Activate,
     Copy,
     Descriptor,
     Instruction,
     Matmul,
     Operand,
+    Operate,
     Pattern,
+    Quantize,
     Side,
     load_rows,
     row_at,
 )
-from bitpath.verif.trainium3.core.programs.lanes import Activate, Operate, Quantize
 
 LAYER = CoreConfig(
     size=32,

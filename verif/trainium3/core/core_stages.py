@@ -21,15 +21,21 @@ from bitpath.rtl.trainium3.lanes.engine_lane import Operator
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
 from bitpath.verif.trainium3.core.programs.hosted import CoreProgram, LeftOutError, bits_copy, operand_at
-from bitpath.verif.trainium3.core.programs.instructions import SCALES, Copy, Descriptor, Matmul, Operand, Side, row_at
-from bitpath.verif.trainium3.core.programs.lanes import (
+from bitpath.verif.trainium3.core.programs.instructions import (
+    SCALES,
     Activate,
+    Copy,
+    Descriptor,
     ExchangeStates,
     Exponential,
+    Matmul,
+    Operand,
     Operate,
     Quantize,
     Rand2,
     Reciprocal,
+    Side,
+    row_at,
 )
 from bitpath.verif.trainium3.core.stages import Play
 from bitpath.verif.trainium3.dtype_words import DTYPE_NAMES

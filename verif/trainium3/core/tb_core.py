@@ -28,16 +28,19 @@ from bitpath.verif.kit.unit_bench import UnitBench, cases, pack, pauses, resolve
 from bitpath.verif.trainium3.core.core_host import Host
 from bitpath.verif.trainium3.core.programs.instructions import (
     MAX_PAIRS,
+    Activate,
     Copy,
     Descriptor,
+    ExchangeStates,
     Instruction,
     Matmul,
     Memories,
     Operand,
+    Operate,
     Pattern,
+    Quantize,
     Side,
 )
-from bitpath.verif.trainium3.core.programs.lanes import Activate, ExchangeStates, Operate, Quantize
 from bitpath.verif.trainium3.core.programs.maker import kinds, program
 
 # Instructions that a core refuses, each with its fault.

@@ -25,7 +25,7 @@ from bitpath.rtl.trainium3.lanes.activation2_lane import (
     Reduction,
 )
 from bitpath.verif.common.fp32 import numbers as fp32
-from bitpath.verif.common.fp32.boundaries import near_products, near_sums
+from bitpath.verif.common.fp32.numbers import near_products, near_sums
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench
 from bitpath.verif.kit.coverage import Coverage

@@ -20,7 +20,7 @@ from bitpath.golden.trainium3.declarations.dtypes import container_bits
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.lanes.engine_lane import EngineLane, EngineLaneConfig, Operator
-from bitpath.verif.common.fp32.boundaries import near_sums
+from bitpath.verif.common.fp32.numbers import near_sums
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench
 from bitpath.verif.kit.coverage import Coverage

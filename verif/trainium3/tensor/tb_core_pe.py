@@ -12,7 +12,7 @@ from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.rounding import floor_log2
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 from bitpath.rtl.trainium3.tensor.core_pe import CorePe, Mode
-from bitpath.verif.common.fp32.boundaries import exact_code
+from bitpath.verif.common.fp32.numbers import exact_code
 from bitpath.verif.kit.unit_bench import UnitBench, cases, covers, cross, pauses
 from bitpath.verif.kit.values import near_floats
 from bitpath.verif.trainium3.dot.multiply_add import boundary_corners

@@ -23,7 +23,7 @@ from bitpath.rtl.trainium3.tensor.fp32_passes import (
     pass_layout,
     request_layout,
 )
-from bitpath.verif.common.fp32.boundaries import near_codes
+from bitpath.verif.common.fp32.numbers import near_codes
 from bitpath.verif.kit.unit_bench import PACES, UnitBench, cases, covers, cross, pack, pauses, resolved, width
 
 BENCH = UnitBench(Fp32Passes, PassesConfig)

@@ -9,8 +9,14 @@ import numpy as np
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.instruction import Engine
 from bitpath.rtl.trainium3.lanes.engine_lane import Operator
-from bitpath.verif.trainium3.core.programs.instructions import Instruction, Operand, load_rows, row_at, store_rows
-from bitpath.verif.trainium3.core.programs.lanes import Operate
+from bitpath.verif.trainium3.core.programs.instructions import (
+    Instruction,
+    Operand,
+    Operate,
+    load_rows,
+    row_at,
+    store_rows,
+)
 from bitpath.verif.trainium3.dtype_words import DTYPE_NAMES
 
 

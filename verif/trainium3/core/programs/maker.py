@@ -21,23 +21,21 @@ from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.trainium3.core.programs.instructions import (
     MAX_PAIRS,
+    Activate,
     Copy,
     Descriptor,
+    ExchangeStates,
+    Exponential,
     Instruction,
     Matmul,
     Operand,
+    Operate,
     Pairs,
     Pattern,
-    Side,
-)
-from bitpath.verif.trainium3.core.programs.lanes import (
-    Activate,
-    ExchangeStates,
-    Exponential,
-    Operate,
     Quantize,
     Rand2,
     Reciprocal,
+    Side,
 )
 from bitpath.verif.trainium3.lanes.engine_lane import INTEGERS, ON_BITS, ON_NUMBERS
 
