@@ -488,6 +488,7 @@ async def replay_programs(frame, config, archive):
 @covers("instruction_expander.known_answers", "Another program expanded them")
 @played("instruction_expander", "tensix_bh_control")
 async def instruction_programs(frame, config, archive):
+    """The archive has 60 programs for each chip."""
     await expanded(frame, archive, MopExpander, ReplayExpander)
 
 

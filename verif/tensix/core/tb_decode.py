@@ -84,6 +84,7 @@ async def bits_of_no_field(frame):
 
 @BENCH.test("decode.opcodes", "An opcode that no instruction has is refused")
 async def every_opcode(frame):
+    """Show all 256 opcodes of a chip."""
     boards = boards_of(frame)
     coverage = frame.coverage(["known", "unknown"])
     for opcode in range(256):

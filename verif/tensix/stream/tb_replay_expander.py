@@ -80,6 +80,7 @@ async def every_place(frame):
 
 @BENCH.test("replay_expander.counts", "They are not supported: such a REPLAY is refused")
 async def counts_above_32(frame):
+    """Send a REPLAY with every count above 32."""
     rng = pauses.rng("words")
     table = Table(frame, ReplayExpander)
     words = [programs.plain(rng) for _ in range(REPLAY_WORDS)]

@@ -49,6 +49,7 @@ PROPERTIES = Properties(
     depth=1,
 )
 def first_row(claim: Claim) -> None:
+    """The property holds from any state."""
     dut = claim.instantiate("dut", _TILISE())
     asked = claim.register(dut.i.valid & dut.i.ready, "asked")
     address = claim.register(dut.i.p.address, "address")

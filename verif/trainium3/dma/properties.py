@@ -137,6 +137,7 @@ MOVER = DmaMoverConfig(descriptor_cycles=4)
     depth=1,
 )
 def aligned_offer_stays(claim: Claim, make: type) -> None:
+    """The property holds from any state."""
     dut = claim.instantiate("dut", make(MOVER))
     for name in ("i", "run"):
         port = getattr(dut, name, None)

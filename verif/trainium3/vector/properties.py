@@ -85,6 +85,7 @@ def summed_pipeline(claim: Claim, stages: int) -> None:
     depth=1,
 )
 def numbers_stay(claim: Claim) -> None:
+    """The property holds from any state."""
     dut = claim.instantiate("dut", Xorwow(XorwowConfig(lanes=2)))
     for lane in range(dut.config.lanes):
         changes = dut.random.ready | (dut.load.valid & (dut.load.p.lane == lane))
