@@ -402,7 +402,7 @@ async def host_traffic(frame):
 )
 async def filled(frame):
     """In every mode: the largest number of steps, tiles for all accumulators, the largest stride of Y, tiles that wrap
-    around the end of a memory, a full queue; arbitrary codes of operands and accumulators; some results are NaN,
+    around the end of a memory, a full queue. Operands and accumulators have arbitrary codes. Some results are NaN,
     infinity and -0 after a flush."""
     session = await Session.begin(frame, CONFIG, spread=True)
     source, rng = source_of("operands"), pauses.rng("filled")

@@ -87,10 +87,10 @@ HOLDING = [behind(load=True), behind(HANDED_OVER, load=True), behind(KEPT, load=
     walk=list(WALKS),
 )
 async def codes(frame, walk):
-    """Every pair of codes in memory and register with every flag of a load, on both sides; every style with every pair
-    of registers' codes and both widths of Dst; every pair of the packer's codes, rounded and raw, with random flags
-    and numbers, and each of these alone; tiles of every format around the end of their memory; every tile of Dst in
-    both widths."""
+    """Loads have every pair of codes in memory and register with every flag, on both sides. Products have every style
+    with every pair of registers' codes and both widths of Dst. Stores have every pair of the packer's codes, rounded
+    and raw, with random flags and numbers, and each of these alone. Tiles of every format lie around the end of their
+    memory. Every tile of Dst is used in both widths."""
     commands, found = WALKS[walk]
     table, coverage = Table(frame.dut, frame), frame.coverage([fault.name for fault in found])
     rng = pauses.rng("commands")

@@ -211,8 +211,9 @@ async def chains(frame, kind):
     kind=list(CHAINS),
 )
 async def chosen_numbers(frame, kind):
-    """Sums of any magnitude up to both ends of their formats, sums that cancel to one unit or to zero, powers of two in
-    all fidelity phases, INT8 onto words of floats up to both ends of INT32, floats onto the resulting words."""
+    """Sums have any magnitude up to both ends of their formats, or cancel to one unit or to zero. Powers of two pass
+    all fidelity phases. INT8 is added onto words of floats up to both ends of INT32, and floats onto the resulting
+    words."""
     chains = CHAINS[kind]
     session = await Session.begin(frame, CONFIG)
     coverage = frame.coverage(chains.bins)

@@ -512,8 +512,8 @@ ROUNDINGS = (
 
 
 def _ties(numerics: TensixNumerics) -> Iterator[Corner]:
-    """Half a unit, and half a unit that one bit breaks at every distance: above an even and an odd last place, up to the next
-    binade, up to infinity, and up to the smallest normal number, below which a result is flushed."""
+    """Half a unit, and half a unit that one bit breaks at every distance: above an even and an odd last place, up to
+    the next binade, up to infinity, and up to the smallest normal number. Smaller results are flushed."""
     for dst32, mid, kept, out, dst_bits, out_bits in ROUNDINGS:
         dropped = dst_bits - kept
         bias = FP16.bias if mid is Format.BFP8A else FP32.bias

@@ -185,8 +185,8 @@ def test_domains_and_read_ports_without_reset_are_found():
 @covers("resets.sabotage", "The check must be able to fail, in every register")
 def test_registers_without_reset_are_those_of_the_list():
     """Each register of the small units, and of some large ones, is detected if it alone keeps its value through a
-    reset, in the smallest unit that has it; registers that no output can show are listed with their reasons, and so
-    are all registers that are declared without a reset."""
+    reset, in the smallest unit that has it. Lists name the registers that no output can show, with their reasons, and
+    all registers that are declared without a reset."""
     fragments = elaborated(UNITS[name].build(config) for name, config in CONFIGURATIONS)
     assert reset_less(fragments) == RESET_LESS
     assert read_ports(fragments) == READ_PORTS

@@ -309,11 +309,11 @@ PACES = {"full_speed": 0.0, "gaps": 0.9}
 
 @BENCH.test("core.instructions", "A kind's own test names the engine that is wrong", kind=KINDS)
 async def instructions(frame, kind):
-    """Instructions of each kind one after the other, with random patterns, dtypes, quarters, sizes and limits of DMA,
-    and any bits in fields that they do not use: every matmul mode, sparse ones with legal tags and others,
-    tensor_scalar of one step or two and tensor_tensor on either engine, Activation2 with its register and its root,
-    reciprocal, exponential with its sum, rand2 and its states, copies by the DGE, descriptors with casts and
-    additions, and in a core of 32 partitions MX and QuantizeMX; all bytes of HBM, SBUF and PSUM are compared."""
+    """Instructions of each kind follow one another, with random patterns, dtypes, quarters, sizes and limits of DMA,
+    and any bits in unused fields. TensorE has every matmul mode, sparse ones with legal tags and others. The other
+    engines have tensor_scalar of one step or two, tensor_tensor, Activation2 with its register and its root,
+    reciprocal, exponential with its sum, rand2 and its states. DMA has copies by the DGE, and descriptors with casts
+    and additions. A core of 32 partitions also has MX and QuantizeMX. All bytes of HBM, SBUF and PSUM are compared."""
     rng = pauses.rng("program")
     host = Host(frame, CONFIG)
     host.set_limits(rng)

@@ -89,8 +89,8 @@ def deepest(queues: int) -> Play:
 
 
 def every_token(rng: Random, queues: int) -> list[Play]:
-    """Bursts of a single bit, spent to the last byte without a rate and at a low one; then the cycles in which buckets of a byte
-    open again: behind descriptors that take a few cycles at any rate, of any single bit, and of many tokens at a low rate."""
+    """Bursts of a single bit are spent to the last byte without a rate and at a low one. Then buckets of a byte open
+    again: after descriptors that take a few cycles at any rate, of any single bit, and of many tokens at a low rate."""
     kinds = [queue % TRAFFIC_CLASSES for queue in range(DMA_QUEUES)]
     plays = []
     for low in range(0, MAX_BURST.bit_length(), TRAFFIC_CLASSES):

@@ -482,8 +482,8 @@ async def watch_faults(dut, board: Scoreboard) -> None:
     "engine; the first fault and its number stay until they are cleared",
 )
 async def refused_instructions(frame):
-    """Every value of every field, and of several at once, that an instruction may not have, between loads and passes in any order:
-    its fault, no word of PSUM changed, nothing left in a chain, and the engine is idle behind it."""
+    """Every illegal value of every field, and of several at once, comes between loads and passes in any order. It gives
+    its fault, changes no word of PSUM, leaves nothing in a chain, and the engine is idle after it."""
     player, model = await begin(frame, CONFIG, PLACES)
     rng = pauses.rng("programs")
     coverage = frame.coverage(cross((each.name for each in Opcode), ("OPERATION", "DTYPE", "START", "RANGE")))

@@ -34,9 +34,8 @@ CHECKED = PLACES + 2
     gap=[0.0, 0.6],
 )
 async def programs_broken_off(frame, gap):
-    """Short random programs of the three engines, each interrupted by a reset at a random moment, at full speed and
-    with gaps and stalls; the result memory or PSUM does not change after the reset, and the next program's results
-    equal golden's."""
+    """A reset interrupts short random programs of the three engines at a random moment, at full speed and with gaps and
+    stalls. The result memory or PSUM does not change after the reset, and the next program's results equal golden's."""
     player, model = await begin(frame, CONFIG, CHECKED, gap=gap)
     rng = pauses.rng("programs")
     coverage = frame.coverage([*MOMENTS, *(tiling.name for tiling in tilings(CONFIG.array))])

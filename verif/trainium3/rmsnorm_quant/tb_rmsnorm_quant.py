@@ -623,10 +623,9 @@ def replace_hidden(rows: Rows, hidden: np.ndarray) -> Rows:
 
 @BENCH.test("rmsnorm_quant.one_bit", "8-bit results hide most errors in lower bits", skip=LONGEST < 2)
 async def one_bit(frame):
-    """One bit that decides: the larger of two elements, the bound, the range and the smallest scale, NaN; in every
-    place below a tie of FP8; rows whose largest element is within a unit or so of FP32 from half-way between two
-    numbers of BF16, or one bit above; bounds next to half-way, static scales that are neighbours, squares of one
-    bit."""
+    """One bit decides the larger of two elements, the bound, the range and the smallest scale, NaN, and, in every
+    place, a tie of FP8. Largest elements of rows are within a unit or so of FP32 from half-way between two numbers of
+    BF16, or one bit above. Bounds are next to half-way, static scales are neighbours, squares have one bit."""
     play = Play(frame, "gaps")
     for case in cases_of_one_bit(pauses.rng("cases"), LANES, LONGEST):
         play.send_case(case)
