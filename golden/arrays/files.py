@@ -200,7 +200,8 @@ def read_npz(path: Path, option: str = "") -> dict[str, np.ndarray]:
 
 
 class _Pieces(io.BufferedReader):
-    """A file of which nobody reads more than a directory at once; zipfile would take one as large as the file says."""
+    """A file whose reads are limited to the size of a directory; zipfile reads a directory as large as the file
+    claims."""
 
     def __init__(self, file: BinaryIO):
         super().__init__(io.FileIO(file.fileno(), closefd=False))

@@ -547,7 +547,7 @@ class NkiTensor:
         return [replace(self, start=self.start + int(each))._of_dims(pairs) for each in places]
 
     def _place(self, row_bytes: int) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-        """Return the first byte from the allocation's first, nums and byte steps, in rows of so many bytes."""
+        """Return the first byte from the allocation's first, nums and byte steps, in rows of `row_bytes` bytes."""
         steps = [step * self.itemsize for step in self.steps]
         if self.on_chip:
             steps[0] = self.steps[0] * row_bytes
