@@ -108,8 +108,7 @@ class Unit:
     Attributes
     ----------
     name : name on the command line, of the bench and of the Verilog module.
-    room : folder of its RTL below ``rtl`` and of its verification below ``verif``, for example "trainium3/dot".
-    config_type : frozen dataclass of its configuration; the defaults are a small instance.
+    config_type : frozen dataclass of its configuration, from the unit's room; the defaults are a small instance.
     build : function from configuration to component.
     summary : one line for listings.
     covered : run that measures coverage.
@@ -121,7 +120,6 @@ class Unit:
     """
 
     name: str
-    room: str
     config_type: type
     build: Callable[[Any], wiring.Component]
     summary: str
@@ -131,6 +129,11 @@ class Unit:
     judges: tuple[Judge, ...] = ()
     synthesised: tuple[Synthesised, ...] = ()
     waves: tuple[WaveGroup, ...] = DEFAULT_WAVES
+
+    @property
+    def room(self) -> str:
+        """Folder of its RTL below ``rtl`` and of its verification below ``verif``, for example "trainium3/dot"."""
+        return self.config_type.__module__.removeprefix("bitpath.rtl.").rpartition(".")[0].replace(".", "/")
 
     @property
     def machine(self) -> str:

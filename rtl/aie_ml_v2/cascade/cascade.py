@@ -220,7 +220,6 @@ class Cascade(wiring.Component):
 RECORDS = (
     Unit(
         name="cascade",
-        room="aie_ml_v2/cascade",
         config_type=CascadeConfig,
         build=Cascade,
         summary="AIE-ML v2: chain of multiply-accumulates that splits K",
@@ -237,7 +236,6 @@ RECORDS = (
     ),
     Unit(
         name="cascade_link",
-        room="aie_ml_v2/cascade",
         config_type=CascadeLinkConfig,
         build=CascadeLink,
         summary="AIE-ML v2: cascade stream between two neighbours, two FIFOs",

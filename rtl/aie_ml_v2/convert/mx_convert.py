@@ -319,7 +319,6 @@ def _bumped(exponent: Value, leaves: Value) -> Value:
 RECORDS = (
     Unit(
         name="mx_convert",
-        room="aie_ml_v2/convert",
         config_type=MxConvertConfig,
         build=MxConvert,
         summary="AIE-ML v2: 16 FP32 accumulators to an MX9, MX6 or MX4 block; XDNA2: 8 to bfp16ebs8",

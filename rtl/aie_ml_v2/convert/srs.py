@@ -269,7 +269,6 @@ AIE_LANE_GROUPS = (
 RECORDS = (
     Unit(
         name="srs",
-        room="aie_ml_v2/convert",
         config_type=IntegerLanesConfig,
         build=Srs,
         summary="AIE-ML v2: accumulators shifted, rounded and saturated to a vector",

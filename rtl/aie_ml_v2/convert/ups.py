@@ -144,7 +144,6 @@ class Ups(IntegerLanes):
 RECORDS = (
     Unit(
         name="ups",
-        room="aie_ml_v2/convert",
         config_type=IntegerLanesConfig,
         build=Ups,
         summary="AIE-ML v2: vector shifted left and saturated to accumulators",

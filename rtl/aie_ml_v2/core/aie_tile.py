@@ -432,7 +432,6 @@ class AieTile(wiring.Component):
 RECORDS = (
     Unit(
         name="aie_tile",
-        room="aie_ml_v2/core",
         config_type=AieTileConfig,
         build=AieTile,
         summary="AIE-ML v2: the tile, which plays schedules of bundles on registers and banked memory",

@@ -285,7 +285,6 @@ def _aligned(register: data.View) -> Value:
 RECORDS = (
     Unit(
         name="issue_check",
-        room="aie_ml_v2/core",
         config_type=AieTileConfig,
         build=IssueCheck,
         summary="AIE-ML v2: what the tile refuses of a bundle",

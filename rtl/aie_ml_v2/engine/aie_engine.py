@@ -415,7 +415,6 @@ class AieEngine(wiring.Component):
 RECORDS = (
     Unit(
         name="aie_engine",
-        room="aie_ml_v2/engine",
         config_type=AieEngineConfig,
         build=AieEngine,
         summary="AIE-ML v2: multiply-accumulate, memories and a row sequencer",

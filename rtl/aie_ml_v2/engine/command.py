@@ -173,7 +173,6 @@ class CommandCheck(wiring.Component):
 RECORDS = (
     Unit(
         name="aie_command_check",
-        room="aie_ml_v2/engine",
         config_type=AieEngineConfig,
         build=CommandCheck,
         summary="AIE-ML v2: why the engine refuses a command",

@@ -76,7 +76,6 @@ LANE_GROUPS = (
 RECORDS = (
     Unit(
         name="float_narrow",
-        room="aie_ml_v2/floats",
         config_type=FloatLanesConfig,
         build=partial(FloatLanes, FLOAT_NARROW),
         summary="AIE-ML v2: FP32 to BF16, FP16 and 8-bit floats in ten roundings, with flags",
@@ -86,7 +85,6 @@ RECORDS = (
     ),
     Unit(
         name="float_widen",
-        room="aie_ml_v2/floats",
         config_type=FloatLanesConfig,
         build=partial(FloatLanes, FLOAT_WIDEN),
         summary="AIE-ML v2: BF16 and FP16 to FP32",
@@ -96,7 +94,6 @@ RECORDS = (
     ),
     Unit(
         name="float_floor",
-        room="aie_ml_v2/floats",
         config_type=FloatLanesConfig,
         build=partial(FloatLanes, FLOAT_FLOOR),
         summary="AIE-ML v2: BF16 times a power of two to INT32, rounded down, with flags",
@@ -106,7 +103,6 @@ RECORDS = (
     ),
     Unit(
         name="fix_float",
-        room="aie_ml_v2/floats",
         config_type=FloatLanesConfig,
         build=partial(FloatLanes, FIX_FLOAT),
         summary="AIE-ML v2: integers with a binary point to FP32",
@@ -116,7 +112,6 @@ RECORDS = (
     ),
     Unit(
         name="float_fix",
-        room="aie_ml_v2/floats",
         config_type=FloatLanesConfig,
         build=partial(FloatLanes, FLOAT_FIX),
         summary="AIE-ML v2: FP32 to integers with a binary point",

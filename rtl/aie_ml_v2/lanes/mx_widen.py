@@ -122,7 +122,6 @@ class MxWiden(Registered):
 RECORDS = (
     Unit(
         name="mx_widen",
-        room="aie_ml_v2/lanes",
         config_type=MxWidenConfig,
         build=MxWiden,
         summary="AIE-ML v2: MX9, MX6 and MX4 blocks to FP32",

@@ -127,7 +127,6 @@ class PackUnpack(Registered):
 RECORDS = (
     Unit(
         name="pack_unpack",
-        room="aie_ml_v2/lanes",
         config_type=PackConfig,
         build=PackUnpack,
         summary="AIE-ML v2: elements of 4, 8 and 16 bits packed and unpacked",

@@ -799,7 +799,6 @@ AIE_MAC_GROUPS = (
 RECORDS = (
     Unit(
         name="mac_lane",
-        room="aie_ml_v2/mac",
         config_type=MacLaneConfig,
         build=MacLane,
         summary="AIE-ML v2: multiply-accumulate lane, six modes, two accumulators",

@@ -179,7 +179,6 @@ class ProductSum(wiring.Component):
 RECORDS = (
     Unit(
         name="post_add",
-        room="aie_ml_v2/mac",
         config_type=PostAddConfig,
         build=ProductSum,
         summary="AIE-ML v2: sum of 16 shifted MX products or of integer products",

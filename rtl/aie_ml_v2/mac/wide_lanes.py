@@ -151,7 +151,6 @@ class WideLanes(wiring.Component):
 RECORDS = (
     Unit(
         name="wide_lanes",
-        room="aie_ml_v2/mac",
         config_type=WideLanesConfig,
         build=WideLanes,
         summary="AIE-ML v2: two lanes of 32 bits, or one of 64 chained by a carry",

@@ -249,7 +249,6 @@ class Nonlinear(Registered):
 RECORDS = (
     Unit(
         name="nonlinear",
-        room="aie_ml_v2/mover",
         config_type=NonlinearConfig,
         build=Nonlinear,
         summary="AIE-ML v2: exp2 and tanh of FP32 lanes",

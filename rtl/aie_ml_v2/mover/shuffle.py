@@ -71,7 +71,6 @@ class Shuffle(Registered):
 RECORDS = (
     Unit(
         name="shuffle",
-        room="aie_ml_v2/mover",
         config_type=ShuffleConfig,
         build=Shuffle,
         summary="AIE-ML v2: 58 permutations of one vector or two, with MX exponents, shifts and signs",

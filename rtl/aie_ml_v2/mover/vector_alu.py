@@ -428,7 +428,6 @@ class VectorAlu(Registered):
 RECORDS = (
     Unit(
         name="vector_alu",
-        room="aie_ml_v2/mover",
         config_type=VectorAluConfig,
         build=VectorAlu,
         summary="AIE-ML v2: add, compare, minimum, maximum, select, logic on lanes of a vector",

@@ -116,7 +116,6 @@ class VectorMove(Registered):
 RECORDS = (
     Unit(
         name="vector_move",
-        room="aie_ml_v2/mover",
         config_type=VectorMoveConfig,
         build=VectorMove,
         summary="AIE-ML v2: vector shift, push, insert, extract, broadcast",

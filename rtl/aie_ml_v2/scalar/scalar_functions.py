@@ -411,7 +411,6 @@ class ScalarFunctions(wiring.Component):
 RECORDS = (
     Unit(
         name="scalar_functions",
-        room="aie_ml_v2/scalar",
         config_type=ScalarFunctionsConfig,
         build=ScalarFunctions,
         summary="AIE-ML v2: 1 / x, sqrt(x) and 1 / sqrt(x) of floats and integers, one a cycle",

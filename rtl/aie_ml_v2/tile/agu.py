@@ -99,7 +99,6 @@ class Agu(wiring.Component):
 RECORDS = (
     Unit(
         name="agu",
-        room="aie_ml_v2/tile",
         config_type=AguConfig,
         build=Agu,
         summary="AIE-ML v2: address of an access, its pointer and counters afterwards",

@@ -443,7 +443,6 @@ class DataMemory(wiring.Component):
 RECORDS = (
     Unit(
         name="data_memory",
-        room="aie_ml_v2/tile",
         config_type=DataMemoryConfig,
         build=DataMemory,
         summary="AIE-ML v2: banks with two loads and a store a cycle, and outside ports",

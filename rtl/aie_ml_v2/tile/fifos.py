@@ -369,7 +369,6 @@ class StoreFifo(wiring.Component):
 RECORDS = (
     Unit(
         name="load_fifo",
-        room="aie_ml_v2/tile",
         config_type=LoadFifoConfig,
         build=LoadFifo,
         summary="AIE-ML v2: elements of any size out of lines of memory",
@@ -384,7 +383,6 @@ RECORDS = (
     ),
     Unit(
         name="store_fifo",
-        room="aie_ml_v2/tile",
         config_type=StoreFifoConfig,
         build=StoreFifo,
         summary="AIE-ML v2: elements of any size into lines of memory",

@@ -188,7 +188,6 @@ class VectorRegisters(Registers):
 RECORDS = (
     Unit(
         name="vector_registers",
-        room="aie_ml_v2/tile",
         config_type=VectorRegistersConfig,
         build=VectorRegisters,
         summary="AIE-ML v2: vector registers with F, G and E under all their names",
@@ -197,7 +196,6 @@ RECORDS = (
     ),
     Unit(
         name="accumulator_registers",
-        room="aie_ml_v2/tile",
         config_type=AccumulatorRegistersConfig,
         build=AccumulatorRegisters,
         summary="AIE-ML v2: accumulators under all their names",

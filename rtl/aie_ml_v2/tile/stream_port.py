@@ -117,7 +117,6 @@ class StreamPort(wiring.Component):
 RECORDS = (
     Unit(
         name="stream_port",
-        room="aie_ml_v2/tile",
         config_type=StreamPortConfig,
         build=StreamPort,
         summary="AIE-ML v2: buffers between the core and the stream switch",

@@ -386,7 +386,6 @@ def _lane_width(route: Route) -> LaneWidth:
 RECORDS = (
     Unit(
         name="sparse_route",
-        room="aie_ml_v2/vector",
         config_type=SparseRouteConfig,
         build=SparseRoute,
         summary="AIE-ML v2: factors of a lane's products with a sparse operand, by the mask",

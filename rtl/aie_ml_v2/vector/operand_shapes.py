@@ -132,7 +132,6 @@ def _bits_from(size: int, first: Callable[[int], Sequence[int]]) -> Callable[[in
 RECORDS = (
     Unit(
         name="operand_shapes",
-        room="aie_ml_v2/vector",
         config_type=OperandShapesConfig,
         build=OperandShapes,
         summary="AIE-ML v2: elements of X and Y that each lane of a native product multiplies",

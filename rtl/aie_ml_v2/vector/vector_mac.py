@@ -501,7 +501,6 @@ class VectorMac(wiring.Component):
 RECORDS = (
     Unit(
         name="vector_mac",
-        room="aie_ml_v2/vector",
         config_type=VectorMacConfig,
         build=VectorMac,
         summary="AIE-ML v2: lanes with accumulators, permute network and interlock",

@@ -289,7 +289,6 @@ FUNCTION_GROUPS = (
 RECORDS = (
     Unit(
         name="reciprocal",
-        room="common/fp32",
         config_type=Fp32LanesConfig,
         build=partial(Fp32Lanes, Reciprocal),
         summary="FP32: lanes of 1 / x, a bit a cycle",
@@ -299,7 +298,6 @@ RECORDS = (
     ),
     Unit(
         name="reciprocal_square_root",
-        room="common/fp32",
         config_type=Fp32LanesConfig,
         build=partial(Fp32Lanes, ReciprocalSquareRoot),
         summary="FP32: lanes of 1 / sqrt(x), a bit a cycle",
@@ -309,7 +307,6 @@ RECORDS = (
     ),
     Unit(
         name="square_root",
-        room="common/fp32",
         config_type=Fp32LanesConfig,
         build=partial(Fp32Lanes, SquareRoot),
         summary="FP32: lanes of sqrt(x), a bit a cycle",

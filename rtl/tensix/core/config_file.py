@@ -210,7 +210,6 @@ class ConfigFile(wiring.Component):
 RECORDS = (
     Unit(
         name="config_file",
-        room="tensix/core",
         config_type=ChipConfig,
         build=ConfigFile,
         summary="Tensix: configuration registers and general-purpose registers",

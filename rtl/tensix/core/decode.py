@@ -150,7 +150,6 @@ class Decode(wiring.Component):
 RECORDS = (
     Unit(
         name="decode",
-        room="tensix/core",
         config_type=ChipConfig,
         build=Decode,
         summary="Tensix: a word becomes the fields of its instruction",

@@ -342,7 +342,6 @@ class MoveOperands(wiring.Component):
 RECORDS = (
     Unit(
         name="matrix_operands",
-        room="tensix/core",
         config_type=ChipConfig,
         build=MatrixOperands,
         summary="Tensix: rows, formats and phase of an instruction of the Matrix unit",
@@ -352,7 +351,6 @@ RECORDS = (
     ),
     Unit(
         name="move_operands",
-        room="tensix/core",
         config_type=ChipConfig,
         build=MoveOperands,
         summary="Tensix: rows, formats and banks of a move or of a change of banks",

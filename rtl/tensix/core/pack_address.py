@@ -174,7 +174,6 @@ _MIDDLES = (Format.BFP8, Format.BFP8A)
 RECORDS = (
     Unit(
         name="pack_address",
-        room="tensix/core",
         config_type=ChipConfig,
         build=PackAddress,
         summary="Tensix: rows of Dst and addresses in L1 of a PACR",

@@ -344,7 +344,6 @@ class TensixCore(wiring.Component):
 RECORDS = (
     Unit(
         name="tensix_core",
-        room="tensix/core",
         config_type=TensixCoreConfig,
         build=TensixCore,
         summary="Tensix: three threads of instructions, unpackers, Matrix unit, packer and L1",

@@ -219,7 +219,6 @@ def _datum_bytes_log2(code: Value) -> Value:
 RECORDS = (
     Unit(
         name="unpack_address",
-        room="tensix/core",
         config_type=UnpackAddressConfig,
         build=UnpackAddress,
         summary="Tensix: rows of L1 and of SrcA, SrcB or Dst of an UNPACR",

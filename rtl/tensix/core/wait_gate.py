@@ -196,7 +196,6 @@ class WaitGate(wiring.Component):
 RECORDS = (
     Unit(
         name="wait_gate",
-        room="tensix/core",
         config_type=ChipConfig,
         build=WaitGate,
         summary="Tensix: latched waits and owners of banks let a thread's instruction pass",

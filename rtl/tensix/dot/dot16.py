@@ -955,7 +955,6 @@ TENSIX_DOT_GROUPS = (
 RECORDS = (
     Unit(
         name="dot16",
-        room="tensix/dot",
         config_type=Dot16Config,
         build=Dot16,
         summary="Tensix: 16 products, added to a Dst word; the sum of two operands",
@@ -966,7 +965,6 @@ RECORDS = (
     ),
     Unit(
         name="fidelity_multiplier",
-        room="tensix/dot",
         config_type=MultiplierConfig,
         build=FidelityMultiplier,
         summary="Tensix: 7x5-bit multiplier and its fields",

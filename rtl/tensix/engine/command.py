@@ -330,7 +330,6 @@ class CommandCheck(wiring.Component):
 RECORDS = (
     Unit(
         name="tensix_command_check",
-        room="tensix/engine",
         config_type=TensixEngineConfig,
         build=CommandCheck,
         summary="Tensix: why the engine refuses a command",

@@ -727,7 +727,6 @@ class TensixEngine(wiring.Component):
 RECORDS = (
     Unit(
         name="tensix_engine",
-        room="tensix/engine",
         config_type=TensixEngineConfig,
         build=TensixEngine,
         summary="Tensix: Matrix unit, unpackers, packer and memories",

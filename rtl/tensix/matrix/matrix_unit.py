@@ -382,7 +382,6 @@ def _repeated(rows: list[Value], groups: int) -> Value:
 RECORDS = (
     Unit(
         name="matrix_unit",
-        room="tensix/matrix",
         config_type=MatrixUnitConfig,
         build=MatrixUnit,
         summary="Tensix: SrcA, SrcB and Dst, rows x cols dot products, cols maxima",

@@ -274,7 +274,6 @@ _DOCUMENTED = MoverConfig(numerics=WORMHOLE_DOCUMENTED.numerics)
 RECORDS = (
     Unit(
         name="mover",
-        room="tensix/matrix",
         config_type=MoverConfig,
         build=Mover,
         summary="Tensix: rows between SrcA, SrcB and Dst, and words of whole banks",

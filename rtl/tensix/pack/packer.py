@@ -316,7 +316,6 @@ class Packer(wiring.Component):
 RECORDS = (
     Unit(
         name="packer",
-        room="tensix/pack",
         config_type=PackerConfig,
         build=Packer,
         summary="Tensix: a row of 16 words of Dst to L1",

@@ -423,7 +423,6 @@ class GmpoolColumn(wiring.Component):
 RECORDS = (
     Unit(
         name="gmpool_column",
-        room="tensix/pool",
         config_type=GmpoolColumnConfig,
         build=GmpoolColumn,
         summary="Tensix: the maximum of 16 scaled SrcA words and a Dst word, and its index",

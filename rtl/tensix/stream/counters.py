@@ -366,7 +366,6 @@ class Rwc(wiring.Component):
 RECORDS = (
     Unit(
         name="rwc",
-        room="tensix/stream",
         config_type=CounterConfig,
         build=Rwc,
         summary="Tensix: counters of rows and of the fidelity phase",
@@ -375,7 +374,6 @@ RECORDS = (
     ),
     Unit(
         name="adc",
-        room="tensix/stream",
         config_type=CounterConfig,
         build=Adc,
         summary="Tensix: address counters of unpackers and packers",

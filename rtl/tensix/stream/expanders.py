@@ -456,7 +456,6 @@ class InstructionExpander(wiring.Component):
 RECORDS = (
     Unit(
         name="mop_expander",
-        room="tensix/stream",
         config_type=MopExpanderConfig,
         build=MopExpander,
         summary="Tensix: a MOP becomes a sequence of nine configuration words",
@@ -471,7 +470,6 @@ RECORDS = (
     ),
     Unit(
         name="replay_expander",
-        room="tensix/stream",
         config_type=ReplayExpanderConfig,
         build=ReplayExpander,
         summary="Tensix: REPLAY loads 32 words from the stream and plays them",
@@ -485,7 +483,6 @@ RECORDS = (
     ),
     Unit(
         name="instruction_expander",
-        room="tensix/stream",
         config_type=InstructionExpanderConfig,
         build=InstructionExpander,
         summary="Tensix: both expanders of a thread",

@@ -86,7 +86,6 @@ class TiliseAddress(wiring.Component):
 RECORDS = (
     Unit(
         name="tilise_address",
-        room="tensix/unpack",
         config_type=ConversionConfig,
         build=TiliseAddress,
         summary="Tensix: L1 addresses of an unpacker in tilise mode",

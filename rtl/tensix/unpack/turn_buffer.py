@@ -89,7 +89,6 @@ class TurnBuffer(wiring.Component):
 RECORDS = (
     Unit(
         name="turn_buffer",
-        room="tensix/unpack",
         config_type=TurnBufferConfig,
         build=TurnBuffer,
         summary="Tensix: faces of SrcA transposed behind the unpacker",

@@ -357,7 +357,6 @@ class Unpacker(wiring.Component):
 RECORDS = (
     Unit(
         name="unpacker",
-        room="tensix/unpack",
         config_type=ConversionConfig,
         build=Unpacker,
         summary="Tensix: a row of 16 datums from L1 to SrcA, SrcB or Dst",

@@ -185,7 +185,6 @@ _BLACKHOLE = SfpStochasticRoundConfig(numerics=BLACKHOLE.numerics)
 RECORDS = (
     Unit(
         name="sfp_stochastic_round",
-        room="tensix/vector",
         config_type=SfpStochasticRoundConfig,
         build=SfpStochasticRound,
         summary="Tensix: 32 lanes of FP32 to fewer fraction bits or integers, and their random numbers",

@@ -263,7 +263,6 @@ class StochasticPsum(wiring.Component):
 RECORDS = (
     Unit(
         name="psum",
-        room="trainium3/array",
         config_type=PsumConfig,
         build=Psum,
         summary="Trainium3: PSUM banks, FP32 or BF16, overwrite or accumulate",
@@ -271,7 +270,6 @@ RECORDS = (
     ),
     Unit(
         name="stochastic_psum",
-        room="trainium3/array",
         config_type=PsumConfig,
         build=StochasticPsum,
         summary="Trainium3: PSUM with the generators of its stochastic rounding",

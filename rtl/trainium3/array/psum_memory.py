@@ -318,7 +318,6 @@ class PsumMemory(wiring.Component):
 RECORDS = (
     Unit(
         name="psum_memory",
-        room="trainium3/array",
         config_type=PsumMemoryConfig,
         build=PsumMemory,
         summary="Trainium3: PSUM at byte addresses, two lanes of TensorE and the engines",

@@ -337,7 +337,6 @@ class SystolicArray(wiring.Component):
 RECORDS = (
     Unit(
         name="systolic_array",
-        room="trainium3/array",
         config_type=ArrayConfig,
         build=SystolicArray,
         summary="Trainium3: rows x cols PEs, skewed and de-skewed, row tiling",
@@ -346,7 +345,6 @@ RECORDS = (
     ),
     Unit(
         name="core_array",
-        room="trainium3/array",
         config_type=CoreArrayConfig,
         build=SystolicArray,
         summary="Trainium3: the same array with PEs of all modes and fast weight load",

@@ -186,7 +186,6 @@ class Core(wiring.Component):
 RECORDS = (
     Unit(
         name="core",
-        room="trainium3/core",
         config_type=CoreConfig,
         build=Core,
         summary="Trainium3: a core, HBM, SBUF, PSUM and four engines that run instructions",

@@ -92,7 +92,6 @@ class DmaEngine(wiring.Component):
 RECORDS = (
     Unit(
         name="dma_engine",
-        room="trainium3/core",
         config_type=DmaEngineConfig,
         build=DmaEngine,
         summary="Trainium3: a DMA engine, queues with priorities and classes before a mover",

@@ -378,7 +378,6 @@ class DmaCast(wiring.Component):
 RECORDS = (
     Unit(
         name="dma_cast",
-        room="trainium3/dma",
         config_type=DmaCastConfig,
         build=DmaCast,
         summary="Trainium3: a DMA beat from one of 13 dtypes to another",

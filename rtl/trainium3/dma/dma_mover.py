@@ -542,7 +542,6 @@ class DmaMover(wiring.Component):
 RECORDS = (
     Unit(
         name="dma_mover",
-        room="trainium3/dma",
         config_type=DmaMoverConfig,
         build=DmaMover,
         summary="Trainium3: DMA descriptors read, cast, and stored or added at the bus's pace",

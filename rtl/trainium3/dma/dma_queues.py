@@ -197,7 +197,6 @@ class DmaQueues(wiring.Component):
 RECORDS = (
     Unit(
         name="dma_queues",
-        room="trainium3/dma",
         config_type=DmaQueuesConfig,
         build=DmaQueues,
         summary="Trainium3: queues of a DMA engine with priorities and traffic classes",

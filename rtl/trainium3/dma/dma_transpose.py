@@ -326,7 +326,6 @@ class DmaTranspose(wiring.Component):
 RECORDS = (
     Unit(
         name="dma_transpose",
-        room="trainium3/dma",
         config_type=DmaTransposeConfig,
         build=DmaTranspose,
         summary="Trainium3: an engine's part of a DMA transpose, rows in and columns out",

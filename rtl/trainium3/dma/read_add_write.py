@@ -190,7 +190,6 @@ class ReadAddWrite(wiring.Component):
 RECORDS = (
     Unit(
         name="read_add_write",
-        room="trainium3/dma",
         config_type=ReadAddWriteConfig,
         build=ReadAddWrite,
         summary="Trainium3: DMA beats stored, or added in BF16 or FP32 to words in memory",

@@ -108,7 +108,6 @@ class ElementMap(wiring.Component):
 RECORDS = (
     Unit(
         name="element_map",
-        room="trainium3/dot",
         config_type=MapConfig,
         build=ElementMap,
         summary="Trainium3: FP4 elements to FP8 through the programmable map",

@@ -174,7 +174,6 @@ PE_OUTPUTS = WaveGroup("outputs", r"(moving_east|stationary_east|partial_south|s
 RECORDS = (
     Unit(
         name="quad_mx_pe",
-        room="trainium3/dot",
         config_type=DotConfig,
         build=QuadMxPe,
         summary="Trainium3: the dot product with its stationary operands held twice",
@@ -190,7 +189,6 @@ RECORDS = (
     ),
     Unit(
         name="bf16_pe",
-        room="trainium3/dot",
         config_type=MultiplyAddConfig,
         build=Bf16Pe,
         summary="Trainium3: BF16 or FP16 multiply-add, its stationary element held twice",

@@ -619,7 +619,6 @@ DOT_GROUPS = (
 RECORDS = (
     Unit(
         name="quad_mx_dot",
-        room="trainium3/dot",
         config_type=DotConfig,
         build=QuadMxDot,
         summary="Trainium3: four FP8 products, two scales, one partial sum",

@@ -493,7 +493,6 @@ class TensorEngine(wiring.Component):
 RECORDS = (
     Unit(
         name="tensor_engine",
-        room="trainium3/engine",
         config_type=EngineConfig,
         build=TensorEngine,
         summary="Trainium3: array, operand memory, PSUM and sequencers",

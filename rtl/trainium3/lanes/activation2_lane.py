@@ -273,7 +273,6 @@ def _negated(code: Value, negate: Value) -> Value:
 RECORDS = (
     Unit(
         name="activation2_lane",
-        room="trainium3/lanes",
         config_type=Activation2Config,
         build=Activation2Lane,
         summary="Trainium3: a lane of Activation2 with its reduction register",

@@ -296,7 +296,6 @@ class CopyLanes(wiring.Component):
 RECORDS = (
     Unit(
         name="copy_lanes",
-        room="trainium3/lanes",
         config_type=CopyConfig,
         build=CopyLanes,
         summary="Trainium3: tensor_copy of VectorE and ScalarE, 4, 2 or 1 elements a cycle",

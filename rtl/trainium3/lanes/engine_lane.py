@@ -436,7 +436,6 @@ def _on_bits(control: EngineControl) -> Value:
 RECORDS = (
     Unit(
         name="engine_lane",
-        room="trainium3/lanes",
         config_type=EngineLaneConfig,
         build=EngineLane,
         summary="Trainium3: tensor_scalar and tensor_tensor of VectorE and ScalarE over 13 dtypes",

@@ -147,7 +147,6 @@ class Rand2Lane(wiring.Component):
 RECORDS = (
     Unit(
         name="rand2_lane",
-        room="trainium3/lanes",
         config_type=Rand2Config,
         build=Rand2Lane,
         summary="Trainium3: random words of a VectorE lane to uniform numbers of any dtype",

@@ -175,7 +175,6 @@ class AccessWalker(wiring.Component):
 RECORDS = (
     Unit(
         name="access_walker",
-        room="trainium3/memory",
         config_type=WalkConfig,
         build=AccessWalker,
         summary="Trainium3: byte addresses of an access pattern, one a cycle",

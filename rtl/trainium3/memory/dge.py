@@ -422,7 +422,6 @@ class Dge(wiring.Component):
 RECORDS = (
     Unit(
         name="dge",
-        room="trainium3/memory",
         config_type=DgeConfig,
         build=Dge,
         summary="Trainium3: descriptor generation, a run of both sides a cycle",

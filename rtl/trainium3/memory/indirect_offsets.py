@@ -113,7 +113,6 @@ class IndirectOffsets(wiring.Component):
 RECORDS = (
     Unit(
         name="indirect_offsets",
-        room="trainium3/memory",
         config_type=IndirectConfig,
         build=IndirectOffsets,
         summary="Trainium3: offsets of a gather or scatter out of an index tile, one a cycle",

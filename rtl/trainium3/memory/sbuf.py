@@ -424,7 +424,6 @@ class Sbuf(wiring.Component):
 RECORDS = (
     Unit(
         name="sbuf",
-        room="trainium3/memory",
         config_type=SbufConfig,
         build=Sbuf,
         summary="Trainium3: SBUF, engines at full rate and DMA ports that give way",

@@ -88,7 +88,6 @@ class ScaleFetch(wiring.Component):
 RECORDS = (
     Unit(
         name="scale_fetch",
-        room="trainium3/memory",
         config_type=ScaleFetchConfig,
         build=ScaleFetch,
         summary="Trainium3: scales of an MX operand out of SBUF's quadrants, a column a cycle",

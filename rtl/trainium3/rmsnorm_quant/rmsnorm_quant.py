@@ -328,7 +328,6 @@ RMSNORM_QUANT_LANE_GROUPS = (
 RECORDS = (
     Unit(
         name="rmsnorm_quant",
-        room="trainium3/rmsnorm_quant",
         config_type=RmsNormQuantConfig,
         build=RmsNormQuant,
         summary="Trainium3: RMSNorm-Quant, rows in lanes: BF16, FP16 or FP32 in, FP8 and scales out",

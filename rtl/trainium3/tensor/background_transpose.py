@@ -131,7 +131,6 @@ class BackgroundTranspose(wiring.Component):
 RECORDS = (
     Unit(
         name="background_transpose",
-        room="trainium3/tensor",
         config_type=TransposeConfig,
         build=BackgroundTranspose,
         summary="Trainium3: rows to columns in two banks of registers, beside the array",

@@ -139,7 +139,6 @@ class CorePe(ProcessingElement):
 RECORDS = (
     Unit(
         name="core_pe",
-        room="trainium3/tensor",
         config_type=CorePeConfig,
         build=CorePe,
         summary="Trainium3: MX, double row, narrow, FP32, sparse and transpose mode in one processing element",

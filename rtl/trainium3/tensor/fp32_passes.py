@@ -125,7 +125,6 @@ class Fp32Passes(wiring.Component):
 RECORDS = (
     Unit(
         name="fp32_passes",
-        room="trainium3/tensor",
         config_type=PassesConfig,
         build=Fp32Passes,
         summary="Trainium3: FP32 columns as the halves of four passes, or rounded to TF32",

@@ -115,7 +115,6 @@ class SparseSelect(wiring.Component):
 RECORDS = (
     Unit(
         name="sparse_select",
-        room="trainium3/tensor",
         config_type=SelectConfig,
         build=SparseSelect,
         summary="Trainium3: the moving elements that the tags of four rows of PEs select",

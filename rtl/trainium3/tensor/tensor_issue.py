@@ -122,7 +122,6 @@ class TensorIssue(wiring.Component):
 RECORDS = (
     Unit(
         name="tensor_issue",
-        room="trainium3/tensor",
         config_type=IssueConfig,
         build=TensorIssue,
         summary="Trainium3: instructions into the main, the background and the tiles' slots",

@@ -144,7 +144,6 @@ class WeightLoad(wiring.Component):
 RECORDS = (
     Unit(
         name="weight_load",
-        room="trainium3/tensor",
         config_type=LoadConfig,
         build=WeightLoad,
         summary="Trainium3: stationary words of some rows loaded four or two columns a cycle, and swapped in",

@@ -477,7 +477,6 @@ class Exponential(wiring.Component):
 RECORDS = (
     Unit(
         name="exponential",
-        room="trainium3/vector",
         config_type=ExponentialConfig,
         build=Exponential,
         summary="Trainium3: exp(src - max) with its running sum, a lane",

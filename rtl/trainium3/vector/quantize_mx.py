@@ -306,7 +306,6 @@ class QuantizeMx(wiring.Component):
 RECORDS = (
     Unit(
         name="quantize_mx",
-        room="trainium3/vector",
         config_type=QuantizeMxConfig,
         build=QuantizeMx,
         summary="Trainium3: 8 partitions x 4 elements to an MXFP8 block a cycle",

@@ -146,7 +146,6 @@ class Xorwow(wiring.Component):
 RECORDS = (
     Unit(
         name="xorwow",
-        room="trainium3/vector",
         config_type=XorwowConfig,
         build=Xorwow,
         summary="Trainium3: four XORWOW states a lane, loaded and stored",
