@@ -10,7 +10,7 @@ import click
 
 from bitpath.sim.commands._click import LazyGroup, examples
 from bitpath.sim.engine import paths
-from bitpath.sim.engine.errors import (
+from bitpath.sim.engine.options import (
     EXIT_CODES,
     FAILED,
     INTERRUPTED,

@@ -13,7 +13,7 @@ from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.engine.instruction import EngineConfig
 from bitpath.rtl.units import UNITS
 from bitpath.sim.campaigns.formal import listing
-from bitpath.sim.engine.errors import EXIT_CODES
+from bitpath.sim.engine.options import EXIT_CODES
 from bitpath.sim.study.numerics import TEXTS, documents, numerics_rows
 from bitpath.sim.study.numerics import standings as count_standings
 from bitpath.verif.properties import PROPERTIES

@@ -10,7 +10,7 @@ import numpy as np
 
 from bitpath.golden.aie_ml_v2.convert.floats import fix_to_float, float_to_fix
 from bitpath.golden.aie_ml_v2.convert.integers import wrap
-from bitpath.golden.aie_ml_v2.declarations.scalar import WORD_BITS, ScalarFunction, ScalarOp, Sr2
+from bitpath.golden.aie_ml_v2.declarations.mover import WORD_BITS, ScalarFunction, ScalarOp, Sr2
 from bitpath.golden.arrays import fp32
 from bitpath.golden.arrays.arguments import check_array, check_broadcast, check_integers, checked, integer
 from bitpath.golden.formats.catalogue import FP32

@@ -30,8 +30,8 @@ from bitpath.sim.campaigns.gates import TOP, netlist
 from bitpath.sim.engine import cache, paths, process, tools
 from bitpath.sim.engine.build import build
 from bitpath.sim.engine.cluster import HERE, Cluster, Piece, finished
-from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.imports import module_file, reached
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.engine.runner import CASES, run
 from bitpath.verif.kit.bench import ENOUGH, RECORDING
 from bitpath.verif.kit.recording import ANSWERS, COMPARED, PAYLOAD, recordings

@@ -20,8 +20,8 @@ from typing import Any
 
 from bitpath.sim.campaigns import circuits
 from bitpath.sim.engine import cache, paths
-from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.imports import module_file
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.engine.process import YosysTimeoutError, require_yosys, yosys_version
 
 # Maps signal bits of the emitted Verilog to nets and their drivers.

@@ -21,8 +21,8 @@ from bitpath.sim.campaigns.constants import Net, Netlist, constant_nets, read_ne
 from bitpath.sim.engine import cache, launch, paths
 from bitpath.sim.engine.bins import Bins, gathered
 from bitpath.sim.engine.build import Built
-from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.imports import module_file, reached
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.engine.runner import build, run
 
 # Reads Verilator's coverage.dat, one line a point, and sums the counts over the instances of a module.

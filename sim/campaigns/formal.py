@@ -20,8 +20,8 @@ from bitpath.sim.campaigns.emission import TOP
 from bitpath.sim.engine import cache, paths, process
 from bitpath.sim.engine.build import rtl_emitter
 from bitpath.sim.engine.cluster import HERE, Cluster, Piece, finished
-from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.imports import module_file, reached
+from bitpath.sim.engine.options import SimulationError
 from bitpath.verif.formal.property import Engine, Property
 
 # Decides a property in every cycle from the initial state on, with SymbiYosys and k-induction by z3.

@@ -15,7 +15,7 @@ from bitpath.rtl.common.config import digest
 from bitpath.rtl.emit import verilog_text
 from bitpath.rtl.units import find_unit
 from bitpath.sim.engine import cache, paths, process
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.engine.tools import require_extra
 from bitpath.sim.study import synth
 

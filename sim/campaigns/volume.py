@@ -24,8 +24,8 @@ from bitpath.golden.arrays.arguments import integer
 from bitpath.sim.engine import cache, paths, process, tools
 from bitpath.sim.engine.build import HEADER, OPTIONS, Built, build, model_program, port_table, rtl_emitter
 from bitpath.sim.engine.cluster import HERE, Cluster, Piece, finished
-from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.imports import module_file, reached
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.engine.process import children_seconds
 from bitpath.sim.engine.runner import SimResult, run
 from bitpath.sim.engine.stepped import module_ports, variable

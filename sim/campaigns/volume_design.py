@@ -15,7 +15,7 @@ from bitpath.golden.arrays.arguments import check_choice
 from bitpath.rtl.common.config import to_dict
 from bitpath.sim.campaigns.volume import TASKS, Player, compare, from_built, one_vector
 from bitpath.sim.engine.build import Built
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.verif.kit import mismatches
 from bitpath.verif.kit.batches import WORD_BITS, Batch, Part
 from bitpath.verif.kit.mismatches import Shown

@@ -12,8 +12,7 @@ from rich.table import Table
 
 from bitpath.sim.commands._click import Command, Printer, cluster_options, examples, output_options
 from bitpath.sim.engine import paths, results
-from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.engine.options import SIMULATORS, bench_options, unit_options
+from bitpath.sim.engine.options import SIMULATORS, SimulationError, bench_options, unit_options
 
 REPORT = "agreement"
 AGREES, FAILED = "agrees", "failed"
@@ -108,7 +107,7 @@ def coverage_command(units: tuple[str, ...], update: bool, missing: bool, cluste
     from bitpath.sim.campaigns.coverage import list_key, load_all, measure
     from bitpath.sim.engine import bins, paths
     from bitpath.sim.engine.cluster import Piece, finished
-    from bitpath.sim.engine.errors import SimulationError
+    from bitpath.sim.engine.options import SimulationError
     from bitpath.sim.engine.results import merge
     from bitpath.sim.engine.tools import require_extra, require_simulator
     from bitpath.sim.flows import outcome
@@ -216,7 +215,7 @@ def deep_command(
     """
     from bitpath.sim.campaigns.volume import chosen, run_task, show, show_mismatches, show_tasks
     from bitpath.sim.engine import paths, results
-    from bitpath.sim.engine.errors import SimulationError
+    from bitpath.sim.engine.options import SimulationError
     from bitpath.sim.engine.results import began_since, merge
     from bitpath.sim.flows.builds import counted_progress
     from bitpath.sim.flows.outcome import console as make_console
@@ -279,7 +278,7 @@ def formal_command(units: tuple[str, ...], listed: bool, seconds: float, cluster
     """
     from bitpath.sim.campaigns.formal import failed_record, listing, prove, result_line, select
     from bitpath.sim.engine import paths
-    from bitpath.sim.engine.errors import SimulationError
+    from bitpath.sim.engine.options import SimulationError
     from bitpath.sim.engine.results import merge
     from bitpath.sim.engine.tools import require_extra
     from bitpath.sim.flows import outcome
@@ -353,7 +352,7 @@ def mutate_command(
     from bitpath.sim.campaigns.mutation.sweep import Rows, chosen, sweep
     from bitpath.sim.campaigns.mutation.verdicts import complaints, show_mutation
     from bitpath.sim.engine import tools
-    from bitpath.sim.engine.errors import SimulationError
+    from bitpath.sim.engine.options import SimulationError
     from bitpath.sim.flows import outcome
 
     found: list[dict[str, Any]] = []
@@ -407,8 +406,7 @@ def test_sim_command(
     fails, with its folder and its wave.
     """
     from bitpath.rtl.units import find_unit
-    from bitpath.sim.engine.bench_tests import check_filter
-    from bitpath.sim.engine.configure import chosen
+    from bitpath.sim.engine.configure import check_filter, chosen
     from bitpath.sim.engine.runner import WAVE, build, new_folder, run
 
     config, module = chosen(unit, **settings), bench or find_unit(unit).bench

@@ -129,9 +129,9 @@ def _check(
 
     from bitpath.sim.campaigns import volume_design
     from bitpath.sim.engine import check
-    from bitpath.sim.engine.bench_tests import check_filter
+    from bitpath.sim.engine.configure import check_filter
     from bitpath.sim.engine.design import read_design
-    from bitpath.sim.engine.errors import SimulationError
+    from bitpath.sim.engine.options import SimulationError
     from bitpath.sim.engine.runner import run
 
     if junit:

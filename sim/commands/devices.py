@@ -140,7 +140,7 @@ def ledger_command(row: tuple[str, ...], printer: Printer) -> None:
     need it say so without it. Writes build/reports/ledger.json; a verdict that is not the acknowledged one ends with 1.
     """
     from bitpath.sim.engine import paths
-    from bitpath.sim.engine.errors import FAILED
+    from bitpath.sim.engine.options import FAILED
     from bitpath.sim.engine.results import merge
     from bitpath.sim.flows import outcome
     from bitpath.sim.flows.builds import counted

@@ -9,8 +9,7 @@ import click
 
 from bitpath.golden.scalar.checked import suggestion
 from bitpath.sim.commands._click import Choice, Command, Printer, examples, output_options
-from bitpath.sim.engine.errors import FAILED
-from bitpath.sim.engine.options import FILE, MACHINES
+from bitpath.sim.engine.options import FAILED, FILE, MACHINES
 from bitpath.sim.engine.tools import require_extra
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from rich.text import Text
 
 from bitpath.sim.commands._click import Choice, Command, Printer, cluster_options, examples, output_options
 from bitpath.sim.engine import paths, results, tools
-from bitpath.sim.engine.errors import MissingToolError
-from bitpath.sim.engine.options import ENGINES, FILE, MACHINES, SIMULATORS, unit_options
+from bitpath.sim.engine.options import ENGINES, FILE, MACHINES, SIMULATORS, MissingToolError, unit_options
 from bitpath.sim.study.page import FOUND, REPORT, State, cell, columns, findings, gather, passed, tally
 from bitpath.verif.kit.testplan import load_plans
 

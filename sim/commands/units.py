@@ -8,8 +8,7 @@ import click
 
 from bitpath.sim.commands._click import Choice, Command, Printer, examples, output_options
 from bitpath.sim.engine import paths, tools
-from bitpath.sim.engine.errors import MissingToolError
-from bitpath.sim.engine.options import unit_options
+from bitpath.sim.engine.options import MissingToolError, unit_options
 
 
 @click.command(

@@ -20,7 +20,7 @@ import bitpath.golden
 from bitpath.rtl.common.config import digest, to_dict
 from bitpath.rtl.stepped import Group
 from bitpath.sim.engine import cache, paths, process, stepped, tools, tracing
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.engine.stepped import module_ports, variable
 
 BUILD_SECONDS = 1800

@@ -25,7 +25,7 @@ from bitpath.sim.engine import paths
 from bitpath.sim.engine.build import Built, Emitter, build
 from bitpath.sim.engine.configure import chosen
 from bitpath.sim.engine.design import Design, Link, PortMap, connect, messages
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.verif.kit import mismatches
 
 # A unit's bench on somebody's own design.

@@ -26,7 +26,7 @@ import bitpath.sim
 import bitpath.verif
 from bitpath.golden.arrays.parallel import THREADS, threads
 from bitpath.sim.engine import cache, paths
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.engine.tools import require_extra
 
 QUIET = {signal.SIGINT, signal.SIGHUP}

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from bitpath.sim.engine import paths
-from bitpath.sim.engine.errors import MissingToolError, SimulationError
+from bitpath.sim.engine.options import MissingToolError, SimulationError
 
 # Child processes with a time limit that kills the whole process group, and that exit with their parent.
 

@@ -25,7 +25,7 @@ from bitpath.rtl.common.files import write_whole
 from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.engine import bins, paths, process, tools
 from bitpath.sim.engine.build import Built, Emitter, build
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.engine.results import case_status
 from bitpath.verif.kit import mismatches
 from bitpath.verif.kit.scoreboard import IMPATIENT

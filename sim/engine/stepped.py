@@ -13,7 +13,7 @@ from typing import Any
 
 from bitpath.rtl.stepped import Group
 from bitpath.sim.engine import cache, paths, process, tools
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 
 # Ports of a module, read from its emitted Verilog, and their variables in C++.
 

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from bitpath.golden.arrays.arguments import check_choice
-from bitpath.sim.engine.errors import MissingToolError
+from bitpath.sim.engine.options import MissingToolError
 
 PACKAGES = {"iverilog": "iverilog", "vvp": "iverilog"} | {
     name: name for name in ("verilator", "g++", "make", "perl", "gtkwave")

@@ -18,7 +18,7 @@ from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_RMSNORM_QUANT
 from bitpath.rtl.common.config import to_dict
 from bitpath.rtl.common.files import replaceable, replacing
 from bitpath.sim.engine import paths
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.engine.runner import Built, run
 from bitpath.sim.flows.builds import Builds, Part, shown_progress
 from bitpath.verif.kit import mismatches

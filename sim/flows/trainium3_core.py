@@ -46,7 +46,7 @@ from bitpath.verif.trainium3.core import stages
 from bitpath.verif.trainium3.core.core_layer import LAYER
 from bitpath.verif.trainium3.core.dma_engine import Images, dma_loads
 from bitpath.verif.trainium3.core.stages import LANE_WIDTH, TRANSPOSE
-from bitpath.verif.trainium3.dma.schedules import Schedule
+from bitpath.verif.trainium3.dma.dma_queues import Schedule
 
 # Trainium3's RTL units that play instructions, one after the other.
 

@@ -20,7 +20,7 @@ from bitpath.sim.flows.outcome import Outcome, codes, differences, play, rmsnorm
 from bitpath.sim.flows.trainium3_matmul import FORMATS, SCALE_RULES, SIZES, SLICES, engine_for
 from bitpath.sim.flows.trainium3_matmul import Run as MatmulRun
 from bitpath.verif.kit.mismatches import Shown
-from bitpath.verif.trainium3.vector.quantize_mx_tiles import Mode, blocks_tile, tile_blocks
+from bitpath.verif.trainium3.vector.quantize_mx import Mode, blocks_tile, tile_blocks
 
 __all__ = ["FORMATS", "SCALE_RULES", "SIZES", "SLICES", "Run", "engine_for", "operands"]
 

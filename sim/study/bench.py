@@ -34,7 +34,7 @@ from bitpath.golden.tensix.exact import trace_dot16
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, ScaleRule
 from bitpath.golden.trainium3.exact import quantize_block
 from bitpath.golden.trainium3.exact.dot import trace_dot_product
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.flows.builds import shown_progress
 from bitpath.verif.kit.exchange import write_share
 

@@ -20,8 +20,7 @@ from bitpath.rtl.units import find_unit
 from bitpath.sim.engine import paths, process
 from bitpath.sim.engine.build import Built, build, model_program, port_table, recorded_words
 from bitpath.sim.engine.cluster import Cluster, Piece, finished, tell
-from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.engine.options import ENGINES
+from bitpath.sim.engine.options import ENGINES, SimulationError
 from bitpath.sim.engine.runner import SimResult, run
 from bitpath.sim.engine.stepped import variable
 from bitpath.sim.flows import operands, trainium3_matmul

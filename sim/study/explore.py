@@ -28,8 +28,8 @@ from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.sim.engine import cache, paths
 from bitpath.sim.engine.build import rtl_emitter
 from bitpath.sim.engine.cluster import HERE, Cluster, Piece, finished
-from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.imports import module_file
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.engine.tools import require_extra
 from bitpath.sim.flows import operands, tensix_matmul
 from bitpath.sim.flows.machines import RECORDS

@@ -17,7 +17,6 @@ from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
 from bitpath.golden.formats.catalogue import FloatFormat
 from bitpath.golden.formats.sources import DOCUMENTS, Choice, Kind, Preset, Source
 from bitpath.golden.nki.declarations import errors as nki_errors
-from bitpath.golden.tensix.declarations import choices as tensix_choices
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
 from bitpath.golden.trainium3.declarations import (
     dma,
@@ -201,7 +200,7 @@ TRAINIUM3 = Texts(
 )
 TENSIX = Texts(
     presets=tensix_numerics.PRESETS,
-    numerics=((*tensix_numerics.PRESETS.values(),), tensix_choices.CHOICES),
+    numerics=((*tensix_numerics.PRESETS.values(),), tensix_numerics.CHOICES),
 )
 AIE_ML_V2 = Texts(
     presets=aie_ml_v2_numerics.PRESETS,

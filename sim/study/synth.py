@@ -23,7 +23,7 @@ from bitpath.rtl.emit import verilog_text
 from bitpath.rtl.units import UNITS
 from bitpath.sim.engine import cache, paths
 from bitpath.sim.engine.cluster import HERE, Cluster, Piece, finished
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.engine.process import require_yosys, yosys_version
 from bitpath.sim.engine.tools import require_extra
 

@@ -20,8 +20,8 @@ from bitpath.rtl.common.unit import CLOCK, WaveGroup
 from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.engine import number_filter as process
 from bitpath.sim.engine import paths
-from bitpath.sim.engine.errors import MissingToolError
 from bitpath.sim.engine.numbers import Shown, rule_of, single
+from bitpath.sim.engine.options import MissingToolError
 from bitpath.sim.engine.runner import WAVE
 from bitpath.sim.engine.tracing import EXPECTED, MISMATCH, NUMBER, plain
 from bitpath.verif.kit.marks import COMPARED

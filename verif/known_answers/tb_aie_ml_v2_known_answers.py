@@ -17,7 +17,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import (
     Saturation,
 )
 from bitpath.golden.aie_ml_v2.declarations.modes import COMPLEX_LANES, COMPLEX_MODES, INT16_64
-from bitpath.golden.aie_ml_v2.declarations.scalar import ScalarFunction
+from bitpath.golden.aie_ml_v2.declarations.mover import ScalarFunction
 from bitpath.golden.aie_ml_v2.exact import (
     Block,
     convolution_pairs,
@@ -47,7 +47,7 @@ from bitpath.verif.aie_ml_v2.scalar.tb_scalar_functions import cases as function
 from bitpath.verif.aie_ml_v2.tile.data_memory import Access
 from bitpath.verif.aie_ml_v2.vector.operand_shapes import NATIVES, network_request
 from bitpath.verif.aie_ml_v2.vector.sparse_route import byte_mask
-from bitpath.verif.kit.answer_bench import played, swept
+from bitpath.verif.kit.known_answers import played, swept
 from bitpath.verif.kit.unit_bench import Pipeline, Request, covers, pack, pauses, resolved, unpack
 
 # Conversions.

@@ -41,8 +41,7 @@ from bitpath.rtl.tensix.unpack.layouts import unpacked_layout
 from bitpath.rtl.tensix.unpack.tilise_address import TILISE_REQUEST, TILISE_ROW, WORD_BYTES
 from bitpath.rtl.tensix.vector.sfp_stochastic_round import STEPS
 from bitpath.rtl.tensix.vector.stochastic_round import LaneWords, RandomBits, RoundMode, RoundRequest
-from bitpath.verif.kit.answer_bench import compare, played, swept
-from bitpath.verif.kit.known_answers import Archive, read
+from bitpath.verif.kit.known_answers import Archive, compare, played, read, swept
 from bitpath.verif.kit.unit_bench import ENGINE_PATIENCE_CYCLES, Request, cases, covers, pack, pauses, resolved, unpack
 from bitpath.verif.tensix.dot.dot import DotCase, Mode, block_payloads, lone
 from bitpath.verif.tensix.dot.dot import Operation as DotOperation

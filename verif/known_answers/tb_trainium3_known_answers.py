@@ -27,11 +27,10 @@ from bitpath.rtl.trainium3.memory.indirect_offsets import TENSOR_ROWS, indirect_
 from bitpath.rtl.trainium3.tensor.background_transpose import column_layout, row_layout
 from bitpath.rtl.trainium3.tensor.config import NARROW
 from bitpath.rtl.trainium3.tensor.fp32_passes import PASSES, PassMode, pass_layout, request_layout
-from bitpath.rtl.trainium3.tensor.sparse_select import select_layout, selected_layout
-from bitpath.rtl.trainium3.tensor.tag_select import SLOTS
+from bitpath.rtl.trainium3.tensor.sparse_select import SLOTS, select_layout, selected_layout
 from bitpath.rtl.trainium3.vector.xorwow import load_layout
-from bitpath.verif.kit.answer_bench import played, swept
 from bitpath.verif.kit.bench import PERIOD_NS
+from bitpath.verif.kit.known_answers import played, swept
 from bitpath.verif.kit.unit_bench import Request, covers, pack, pauses, resolved, unpack
 from bitpath.verif.kit.values import Word
 from bitpath.verif.trainium3.array import core_products as make
@@ -43,7 +42,7 @@ from bitpath.verif.trainium3.memory.dge import Copy, Side
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import Options, Rows, beats, lower
 from bitpath.verif.trainium3.tensor.core_pe import element
 from bitpath.verif.trainium3.vector import quantize_mx
-from bitpath.verif.trainium3.vector.quantize_mx_tiles import Mode, tile_blocks
+from bitpath.verif.trainium3.vector.quantize_mx import Mode, tile_blocks
 from bitpath.verif.trainium3.vector.xorwow import bits_of
 
 FORMATS = {"bf16": BF16, "fp16": FP16, "fp32": FP32, "e4m3fn": E4M3FN, "e5m2": E5M2}

@@ -17,7 +17,7 @@ from bitpath.rtl.aie_ml_v2.mac.config import BFP16EBS8_LANE
 from bitpath.rtl.aie_ml_v2.vector.native_shapes import NativeShape
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig
-from bitpath.rtl.trainium3.tensor.tag_select import SLOTS
+from bitpath.rtl.trainium3.tensor.sparse_select import SLOTS
 from bitpath.rtl.units import UNITS
 from bitpath.verif.aie_ml_v2.golden.operands import SETS
 from bitpath.verif.kit.known_answers import Archive, skip_absent

@@ -28,7 +28,7 @@ from bitpath.verif.trainium3.engine.session import TensorEnginePlayer, exact_map
 from bitpath.verif.trainium3.refusals import no_fault
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import lower as lower_rows
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import output_rows
-from bitpath.verif.trainium3.vector.quantize_mx_tiles import MODES, unpacked
+from bitpath.verif.trainium3.vector.quantize_mx import MODES, unpacked
 from bitpath.verif.trainium3.vector.xorwow import bits_of
 
 LOOK_CYCLES = 256

@@ -6,7 +6,7 @@ import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS, FloatSaturation, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS
-from bitpath.golden.aie_ml_v2.declarations.scalar import WORD_BITS, Sr2
+from bitpath.golden.aie_ml_v2.declarations.mover import WORD_BITS, Sr2
 from bitpath.golden.arrays.arguments import check_array, checked, dtype_of, integer, member
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat

@@ -26,7 +26,7 @@ PACK_BITS = (4, 8)
 # AMD AIE-ML v2: flags of operations, the bits of status register SR1 that record them, and the saturation of floats.
 #
 # Ref: AM029 "AIE-ML v2 register reference", SR1 and CR2 (SR2 is in
-# :mod:`bitpath.golden.aie_ml_v2.declarations.scalar`); LLVM's enumerations for the two bits of crFPConvSat.
+# :mod:`bitpath.golden.aie_ml_v2.declarations.mover`); LLVM's enumerations for the two bits of crFPConvSat.
 
 
 class FloatSaturation(IntFlag):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from fractions import Fraction
 
-from bitpath.golden.aie_ml_v2.declarations.scalar import WORD_BITS, ScalarFunction, ScalarOp, Sr2
+from bitpath.golden.aie_ml_v2.declarations.mover import WORD_BITS, ScalarFunction, ScalarOp, Sr2
 from bitpath.golden.aie_ml_v2.exact.integers import wrap
 from bitpath.golden.formats.catalogue import FP32, Rounding
 from bitpath.golden.scalar import fp32

@@ -15,7 +15,7 @@ from amaranth import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.aie_ml_v2.declarations.scalar import WORD_BITS
+from bitpath.golden.aie_ml_v2.declarations.mover import WORD_BITS
 from bitpath.golden.formats.catalogue import FP32, Rounding
 from bitpath.rtl.aie_ml_v2.floats.layouts import SHIFT, TO_FIX_FLAGS, TO_FLOAT_FLAGS, ShiftControl
 from bitpath.rtl.common.arithmetic.align import Align, Dropped, shift_of

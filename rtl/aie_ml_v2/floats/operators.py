@@ -7,7 +7,7 @@ Ref: llvm-aie, itineraries: FP32 to narrower floats gives its result in cycle 3 
 from functools import partial
 
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOOR_FLAGS, NARROW_FLAGS
-from bitpath.golden.aie_ml_v2.declarations.scalar import WORD_BITS
+from bitpath.golden.aie_ml_v2.declarations.mover import WORD_BITS
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.rtl.aie_ml_v2.floats.fix_float import FixToFloat, FloatToFix
 from bitpath.rtl.aie_ml_v2.floats.float_lanes import (

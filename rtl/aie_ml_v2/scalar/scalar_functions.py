@@ -24,7 +24,7 @@ from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.aie_ml_v2.declarations.scalar import ScalarFunction
+from bitpath.golden.aie_ml_v2.declarations.mover import ScalarFunction
 from bitpath.golden.formats.catalogue import FP32, Rounding
 from bitpath.rtl.aie_ml_v2.floats.fix_float import FixToFloat, FloatToFix
 from bitpath.rtl.aie_ml_v2.floats.layouts import SHIFT, TO_FIX_FLAGS, TO_FLOAT_FLAGS

@@ -20,7 +20,7 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.core.config import UNPACK_ROWS, AddressConfig, TensixCoreConfig
 from bitpath.rtl.tensix.core.l1_memory import line_address_bits
 from bitpath.rtl.tensix.engine.command import rows_a_cycle_log2
-from bitpath.rtl.tensix.engine.l1_port import NEED_BITS, LoadPort
+from bitpath.rtl.tensix.engine.tensix_engine import NEED_BITS, LoadPort
 from bitpath.rtl.tensix.matrix.instruction import DST_ROW_BITS, SRC_ROW_BITS
 from bitpath.rtl.tensix.matrix.matrix_unit import DstWrite
 from bitpath.rtl.tensix.matrix.registers import src_write_layout

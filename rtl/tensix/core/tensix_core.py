@@ -32,7 +32,7 @@ from bitpath.rtl.tensix.core.thread_view import view_layout
 from bitpath.rtl.tensix.core.unpack_address import UnpackAddress
 from bitpath.rtl.tensix.core.wait_gate import Semaphores
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS
-from bitpath.rtl.tensix.engine.l1_port import NEED_BITS, L1Port
+from bitpath.rtl.tensix.engine.tensix_engine import NEED_BITS, L1Port
 from bitpath.rtl.tensix.faults import Fault
 from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
 from bitpath.rtl.tensix.matrix.registers import BANKS

@@ -18,7 +18,7 @@ from bitpath.rtl.trainium3.dot.element_map import ElementMap, MapConfig, MapTabl
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 from bitpath.rtl.trainium3.tensor.core_pe import CorePe, Mode, moving_layout, stationary_layout
 from bitpath.rtl.trainium3.tensor.element_decode import ElementDecode, OperandFormat
-from bitpath.rtl.trainium3.tensor.tag_select import PATTERN, SLOTS, TAG
+from bitpath.rtl.trainium3.tensor.sparse_select import PATTERN, SLOTS, TAG
 
 # A processing element of all modes with its place in a fast weight load: beats of stationary words move east with the moving words.
 #

@@ -27,7 +27,7 @@ from bitpath.rtl.trainium3.array.psum import PsumConfig, psum_address
 from bitpath.rtl.trainium3.array.psum_column import WORD_BYTES, PsumColumn, PsumMode, mode_fault
 from bitpath.rtl.trainium3.faults import Fault, keep_first
 from bitpath.rtl.trainium3.memory.access_walker import AccessWalker, WalkConfig
-from bitpath.rtl.trainium3.memory.held_answer import HeldAnswer
+from bitpath.rtl.trainium3.memory.sbuf import HeldAnswer
 
 
 @dataclass(frozen=True, kw_only=True)

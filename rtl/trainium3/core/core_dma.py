@@ -21,7 +21,7 @@ from bitpath.rtl.trainium3.dma.read_add_write import WriteMode, beat_layout, sto
 from bitpath.rtl.trainium3.dma.token_bucket import ClassSettings
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.memory.dge import Dge
-from bitpath.rtl.trainium3.memory.held_answer import HeldAnswer
+from bitpath.rtl.trainium3.memory.sbuf import HeldAnswer
 
 # A core's DMA engine between HBM and the DMA port of its eight SBUF partitions.
 

@@ -21,7 +21,7 @@ from bitpath.rtl.trainium3.lanes.engine_lane import Step
 from bitpath.rtl.trainium3.memory.dge import dge_command
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
-from bitpath.rtl.trainium3.tensor.tag_select import PATTERN
+from bitpath.rtl.trainium3.tensor.sparse_select import PATTERN
 from bitpath.rtl.trainium3.vector.quantize_mx import MxControl
 
 

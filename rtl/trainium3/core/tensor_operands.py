@@ -20,7 +20,7 @@ from bitpath.rtl.trainium3.memory.sbuf import SBUF_WORD_BYTES
 from bitpath.rtl.trainium3.memory.scale_fetch import ROWS, ScaleFetch, ScaleFetchConfig
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import BYTES, OperandFormat
-from bitpath.rtl.trainium3.tensor.tag_select import SLOTS, TAG
+from bitpath.rtl.trainium3.tensor.sparse_select import SLOTS, TAG
 
 ONE = BF16.bias << BF16.fraction_bits
 """Moving element of the row that a transpose takes a column from."""

@@ -36,7 +36,7 @@ from bitpath.rtl.trainium3.tensor.background_transpose import BackgroundTranspos
 from bitpath.rtl.trainium3.tensor.config import PASS_BITS
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import BYTES, OperandFormat
-from bitpath.rtl.trainium3.tensor.tag_select import SLOTS, is_known
+from bitpath.rtl.trainium3.tensor.sparse_select import SLOTS, is_known
 
 # TensorE's main slot: operands of SBUF to the array's operand memory, control of their rows, and PSUM's command.
 #

@@ -23,7 +23,7 @@ from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.pe import ProcessingElement
 from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot, operand_layout
 from bitpath.rtl.trainium3.tensor.config import NARROW, WIDE, CorePeConfig
-from bitpath.rtl.trainium3.tensor.tag_select import PATTERN, SLOTS, TAG, TagSelect
+from bitpath.rtl.trainium3.tensor.sparse_select import PATTERN, SLOTS, TAG, TagSelect
 from bitpath.rtl.trainium3.tensor.wide_multiply_add import WideMultiplyAdd
 
 PASS_BITS = 16

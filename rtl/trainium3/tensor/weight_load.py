@@ -20,7 +20,7 @@ from bitpath.golden.trainium3.declarations.tensor import LOAD_BITS
 from bitpath.rtl.common.config import UnitConfig, in_range
 from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.trainium3.faults import Fault, taken_if_legal
-from bitpath.rtl.trainium3.tensor.tag_select import TAG
+from bitpath.rtl.trainium3.tensor.sparse_select import TAG
 
 
 @dataclass(frozen=True, kw_only=True)

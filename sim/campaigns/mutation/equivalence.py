@@ -16,7 +16,7 @@ from bitpath.sim.campaigns.circuits import Graph
 from bitpath.sim.campaigns.mutation.hosts import MUTATED
 from bitpath.sim.campaigns.mutation.verdicts import TIMED_OUT
 from bitpath.sim.engine import process
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.engine.process import YosysTimeoutError, require_yosys
 from bitpath.verif.kit.bench import MUTANT_PORT
 

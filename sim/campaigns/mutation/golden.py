@@ -41,8 +41,8 @@ from bitpath.sim.campaigns.mutation.verdicts import (
     side_by_side,
 )
 from bitpath.sim.engine import cache, paths, process, tools
-from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.imports import imported_by, module_file
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.engine.process import FULL_BYTES
 
 # Faults of one line in Python: operators, comparisons, constants, arguments, statements.

@@ -19,7 +19,7 @@ from bitpath.rtl.emit import rtlil_text
 from bitpath.rtl.units import UNITS
 from bitpath.sim.engine import cache, paths
 from bitpath.sim.engine.build import Built, Emitter, build, rtl_emitter
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.engine.process import require_yosys, yosys_version
 from bitpath.sim.engine.results import write_records
 from bitpath.verif.kit.bench import MUTANT_PORT

@@ -36,8 +36,8 @@ from bitpath.sim.campaigns.mutation.verdicts import (
 )
 from bitpath.sim.engine import cache, paths, process, tools
 from bitpath.sim.engine.build import HEADER, Built, build, model_program, port_table, recorded_words
-from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.imports import module_file, reached
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.engine.process import FULL_BYTES
 from bitpath.sim.engine.runner import run
 from bitpath.sim.engine.stepped import variable

@@ -22,7 +22,7 @@ from bitpath.sim.campaigns.mutation.judge import judge
 from bitpath.sim.campaigns.mutation.verdicts import Judged, Progress, journal_file, read_reasons, record_of
 from bitpath.sim.engine import cache, cluster, paths
 from bitpath.sim.engine.cluster import HERE, Cluster, Piece, finished, tell
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.engine.results import Record, merge
 
 # build/reports/mutation.json: a row for each target, all of the sources as they are.

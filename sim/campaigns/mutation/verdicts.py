@@ -20,8 +20,7 @@ import bitpath.sim
 import bitpath.verif
 from bitpath.golden.arrays.parallel import threads
 from bitpath.sim.engine import cache, paths
-from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.engine.options import MACHINES
+from bitpath.sim.engine.options import MACHINES, SimulationError
 
 # Verdicts on mutants, written to a journal at once.
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_choice
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.study.probe.probe import Fit, Probe, presets_of, units_of
 from bitpath.sim.study.probe.unit import (
     Dots,

@@ -11,7 +11,7 @@ import numpy as np
 
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS
-from bitpath.golden.aie_ml_v2.declarations.scalar import Sr2
+from bitpath.golden.aie_ml_v2.declarations.mover import Sr2
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.codec import power_of_two
 from bitpath.rtl.aie_ml_v2.floats.operators import FLOAT_FIX

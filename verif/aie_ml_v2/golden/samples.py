@@ -10,9 +10,8 @@ from bitpath.golden import aie_ml_v2
 from bitpath.golden.aie_ml_v2 import exact
 from bitpath.golden.aie_ml_v2.declarations.codes import BFP16EBS8, MAC_FLAGS, MX9, RoundingCode, Saturation, VectorOp
 from bitpath.golden.aie_ml_v2.declarations.modes import INT8, INT32X16
-from bitpath.golden.aie_ml_v2.declarations.mover import ShuffleMode
+from bitpath.golden.aie_ml_v2.declarations.mover import ScalarFunction, ScalarOp, ShuffleMode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
-from bitpath.golden.aie_ml_v2.declarations.scalar import ScalarFunction, ScalarOp
 from bitpath.golden.formats.catalogue import BF16
 
 NUMERICS = AIE_ML_V2.numerics

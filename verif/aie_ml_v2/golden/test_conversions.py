@@ -20,8 +20,8 @@ from bitpath.golden.aie_ml_v2.declarations.codes import (
     Saturation,
 )
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS, INTEGER_MODES
+from bitpath.golden.aie_ml_v2.declarations.mover import Sr2
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
-from bitpath.golden.aie_ml_v2.declarations.scalar import Sr2
 from bitpath.golden.arrays.codec import DTYPES, decode_array
 from bitpath.golden.arrays.fp32 import shift_round
 from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, FP16, FP32

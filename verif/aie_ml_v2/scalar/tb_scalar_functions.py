@@ -14,7 +14,7 @@ import numpy as np
 
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS
-from bitpath.golden.aie_ml_v2.declarations.scalar import ScalarFunction, Sr2
+from bitpath.golden.aie_ml_v2.declarations.mover import ScalarFunction, Sr2
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.rounding import round_to_format

@@ -11,7 +11,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from bitpath.golden.aie_ml_v2 import LoadFifo as GoldenFifo
 from bitpath.golden.aie_ml_v2.declarations.tile import FIFO_BYTES, LINE_BYTES
 from bitpath.rtl.aie_ml_v2.tile.fifos import FIFO_BITS, FLAG_CYCLES, LINE_BITS, LOAD_REQUEST, LoadFifo, LoadFifoConfig
-from bitpath.verif.aie_ml_v2.tile.fifos import ELEMENTS, SPACE, RoundMemory, number, write_held
+from bitpath.verif.aie_ml_v2.tile.slot_bench import ELEMENTS, SPACE, RoundMemory, number, write_held
 from bitpath.verif.kit.unit_bench import UnitBench, cases, pack, pauses, resolved
 
 BENCH = UnitBench(LoadFifo, LoadFifoConfig, ms=20)

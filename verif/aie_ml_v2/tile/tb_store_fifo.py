@@ -11,7 +11,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from bitpath.golden.aie_ml_v2 import StoreFifo as GoldenFifo
 from bitpath.golden.aie_ml_v2.declarations.tile import FIFO_BYTES, LINE_BYTES
 from bitpath.rtl.aie_ml_v2.tile.fifos import FIFO_BITS, LINE_STORE, STORE_REQUEST, StoreFifo, StoreFifoConfig
-from bitpath.verif.aie_ml_v2.tile.fifos import ELEMENTS, SPACE, RoundMemory, number, write_held
+from bitpath.verif.aie_ml_v2.tile.slot_bench import ELEMENTS, SPACE, RoundMemory, number, write_held
 from bitpath.verif.kit.unit_bench import UnitBench, cases, pack, pauses, resolved
 
 BENCH = UnitBench(StoreFifo, StoreFifoConfig, ms=20)

@@ -4,8 +4,7 @@ a command: no accepted one leaves a product that waits for ever."""
 from amaranth import Mux
 
 from bitpath.rtl.tensix.engine.command import CommandCheck, TensixEngineConfig
-from bitpath.rtl.tensix.engine.l1_port import L1Port
-from bitpath.rtl.tensix.engine.tensix_engine import TileSequencer
+from bitpath.rtl.tensix.engine.tensix_engine import L1Port, TileSequencer
 from bitpath.rtl.tensix.faults import Fault
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Properties

@@ -15,7 +15,7 @@ from bitpath.sim.campaigns import agreement, gates
 from bitpath.sim.campaigns.agreement import COMPARED_UNITS, ENGINES, NETLIST, REFERENCE, agree, agreed, answers
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.build import Emitter, build
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.engine.results import write_records
 from bitpath.sim.study import synth
 from bitpath.verif.kit.testplan import covers

@@ -23,7 +23,7 @@ from bitpath.sim.campaigns.mutation.verdicts import journal_file
 from bitpath.sim.campaigns.volume import TASKS, run_task
 from bitpath.sim.engine import cache, cluster
 from bitpath.sim.engine.cluster import Cluster, Piece, finished, tell
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.study.bench_simulation import MEASURED, scaling_records
 from bitpath.sim.study.explore import error_of, explore
 from bitpath.sim.study.explore import sweep as points_of

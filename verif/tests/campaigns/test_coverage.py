@@ -39,7 +39,7 @@ from bitpath.sim.campaigns.coverage import (
     toggled_nets,
 )
 from bitpath.sim.engine import bins, paths, runner
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.engine.process import YosysTimeoutError
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.aie_ml_v2.convert import mx_convert as aie_convert
@@ -52,7 +52,7 @@ from bitpath.verif.tensix.dot import dot as tensix_dot
 from bitpath.verif.tensix.dot.dot import FLOAT_MODES
 from bitpath.verif.tensix.pack import pack_corners as tensix_pack_corners
 from bitpath.verif.trainium3.dot import quad_mx_corners
-from bitpath.verif.trainium3.measured import MEASURED, WIDE
+from bitpath.verif.trainium3.refusals import MEASURED, WIDE
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant import CORNERS
 from bitpath.verif.trainium3.vector import exponential
 

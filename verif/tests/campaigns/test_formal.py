@@ -19,7 +19,7 @@ from bitpath.sim.campaigns import formal, unroll
 from bitpath.sim.campaigns.emission import changed_source
 from bitpath.sim.commands.campaigns import formal_command
 from bitpath.sim.engine import cache, paths, tools
-from bitpath.sim.engine.errors import MissingToolError, SimulationError
+from bitpath.sim.engine.options import MissingToolError, SimulationError
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Engine, file_of
 from bitpath.verif.kit.testplan import covers

@@ -16,8 +16,8 @@ from bitpath.sim.campaigns.mutation.hosts import HOSTS, Host
 from bitpath.sim.campaigns.mutation.judge import Difference
 from bitpath.sim.campaigns.mutation.verdicts import BROKEN, EQUIVALENT, KILLED, SURVIVED, Ledger
 from bitpath.sim.engine import tools
-from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.imports import module_file, reached
+from bitpath.sim.engine.options import SimulationError
 from bitpath.verif.kit.testplan import covers
 
 ADDRESS_BITS = 12

@@ -24,7 +24,7 @@ from bitpath.sim.campaigns.mutation.verdicts import (
     side_by_side,
 )
 from bitpath.sim.engine import cluster
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.verif.kit.testplan import covers
 
 TARGET = "golden/arrays/codec.py"

@@ -30,7 +30,7 @@ from bitpath.sim.campaigns.volume import (
 from bitpath.sim.engine import cache
 from bitpath.sim.engine.build import build, rtl_emitter
 from bitpath.sim.engine.cluster import HERE
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.engine.runner import Emitter
 from bitpath.sim.engine.stepped import Port, module_ports
 from bitpath.verif.kit.batches import Batch, Part, decoded, fill, places, side_by_side

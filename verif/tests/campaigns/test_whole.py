@@ -27,7 +27,7 @@ from bitpath.sim.campaigns.mutation.hosts import (
 from bitpath.sim.campaigns.mutation.judge import compile_replay, record, replay
 from bitpath.sim.campaigns.mutation.verdicts import TIMED_OUT, record_of
 from bitpath.sim.engine import paths
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.engine.process import YosysTimeoutError, require_yosys
 from bitpath.verif.kit.recording import COMPARED, READ
 from bitpath.verif.kit.testplan import covers

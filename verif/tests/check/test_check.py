@@ -21,11 +21,10 @@ from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot, dot_layout
 from bitpath.rtl.units import UNITS
 from bitpath.sim.engine import check as checks
 from bitpath.sim.engine.design import read_design, read_map
-from bitpath.sim.engine.errors import SimulationError
-from bitpath.verif.kit.code_mutants import mutated
+from bitpath.sim.engine.options import SimulationError
+from bitpath.verif.kit.code_mutants import FAULTS, QUICK, mutated
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.tests.check.rounding_faults import FAULTS, QUICK
 from bitpath.verif.trainium3.dot.quad_mx_corners import near_boundaries
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "docs/examples/mx_dot4"

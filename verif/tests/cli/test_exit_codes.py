@@ -9,7 +9,7 @@ import pytest
 
 from bitpath.rtl.units import UNITS
 from bitpath.sim.engine import runner, tools
-from bitpath.sim.engine.errors import EXIT_CODES, MissingToolError, SimulationError
+from bitpath.sim.engine.options import EXIT_CODES, MissingToolError, SimulationError
 from bitpath.sim.flows import builds, matmul
 from bitpath.sim.flows.outcome import COLUMNS, Outcome
 from bitpath.sim.study import waves

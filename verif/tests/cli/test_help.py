@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.__main__ import SELF, adapted, cli
 from bitpath.sim.commands._click import summary
-from bitpath.sim.engine import bench_tests, build, runner
+from bitpath.sim.engine import build, configure, runner
 from bitpath.verif.kit.testplan import covers
 
 
@@ -138,20 +138,20 @@ def test_a_filter_that_finds_nothing_is_refused_before_the_build(bitpath, monkey
 def test_a_filter_that_finds_skipped_tests_alone_is_refused(monkeypatch):
     unit = find_unit("dot16")
     config = unit.config_type()
-    names = bench_tests.names_of(unit.bench, config)
+    names = configure.names_of(unit.bench, config)
     skipped = [name for name, left_out in names.items() if left_out]
     assert skipped
-    monkeypatch.setattr(bench_tests, "names_of", lambda *_: names)
+    monkeypatch.setattr(configure, "names_of", lambda *_: names)
     with pytest.raises(ValueError, match=r"^--filter: .* matches only tests that this configuration skips$"):
-        bench_tests.check_filter(unit.bench, config, f"^{skipped[0]}$")
-    bench_tests.check_filter(unit.bench, config, "random_classes/pace=gaps$")
-    bench_tests.check_filter(unit.bench, config, None)
+        configure.check_filter(unit.bench, config, f"^{skipped[0]}$")
+    configure.check_filter(unit.bench, config, "random_classes/pace=gaps$")
+    configure.check_filter(unit.bench, config, None)
 
 
 @covers("robustness.filters")
 def test_a_bench_that_is_none_is_named():
     with pytest.raises(ValueError, match=r"^bitpath\.verif\.nosuch cannot be imported: ModuleNotFoundError: "):
-        bench_tests.check_filter("bitpath.verif.nosuch", UNITS["psum"].config_type(), "reset")
+        configure.check_filter("bitpath.verif.nosuch", UNITS["psum"].config_type(), "reset")
 
 
 @covers("robustness.filters")
@@ -160,7 +160,7 @@ def test_a_bench_that_is_none_is_named():
 def test_the_names_are_those_of_the_run(elsewhere):
     config = UNITS["element_map"].config_type()
     ran = runner.run_bench("element_map", config, "icarus", cases=50, check_bins=False)
-    names = bench_tests.names_of(UNITS["element_map"].bench, config)
+    names = configure.names_of(UNITS["element_map"].bench, config)
     assert sorted((*ran.tests, *ran.skipped)) == sorted(
         name.removeprefix(f"{UNITS['element_map'].bench}.") for name in names
     )
@@ -171,7 +171,7 @@ def test_the_names_are_those_of_the_run(elsewhere):
 def test_every_bench_tells_its_tests(subtests):
     for name, unit in UNITS.items():
         with subtests.test(name):
-            assert not all(bench_tests.names_of(unit.bench, unit.config_type()).values())
+            assert not all(configure.names_of(unit.bench, unit.config_type()).values())
 
 
 @covers("robustness.filters")

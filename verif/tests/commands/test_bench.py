@@ -12,7 +12,7 @@ from bitpath.golden.arrays.parallel import THREADS, threads
 from bitpath.sim.commands.measures import bench_command
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.build import build
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.flows import trainium3_matmul
 from bitpath.sim.study import bench, bench_simulation
 

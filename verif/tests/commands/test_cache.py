@@ -19,7 +19,7 @@ from bitpath.sim.engine import build as building
 from bitpath.sim.engine import cache, paths, tools
 from bitpath.sim.engine.build import build
 from bitpath.sim.engine.configure import PRESETS, chosen
-from bitpath.sim.engine.errors import MissingToolError
+from bitpath.sim.engine.options import MissingToolError
 from bitpath.sim.engine.runner import Emitter, SimulationError, run
 from bitpath.verif.kit.exchange import EVERY_SECONDS, read_input, write_input, write_share
 from bitpath.verif.kit.testplan import covers

@@ -15,7 +15,7 @@ import pytest
 from bitpath.rtl.common.config import from_dict, to_dict
 from bitpath.rtl.units import UNITS
 from bitpath.sim.engine import cache, process
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.flows import operands
 from bitpath.verif.kit.testplan import covers
 

@@ -18,7 +18,7 @@ import pytest
 from bitpath.rtl.common.files import replacing, write_whole
 from bitpath.sim import __main__
 from bitpath.sim.engine import cache, paths, process, tools
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.flows import matmul, operands, outcome
 from bitpath.verif.kit.testplan import covers
 

@@ -21,7 +21,7 @@ from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.tensix.matmul.matmul import PACKED, pack_datums
 from bitpath.sim.commands import run as command
 from bitpath.sim.engine import paths
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.flows import (
     aie_ml_v2_matmul,
     builds,

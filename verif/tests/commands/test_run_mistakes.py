@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from bitpath.sim.engine import process
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.flows import builds, matmul, outcome
 from bitpath.sim.flows.machines import RECORDS
 from bitpath.verif.kit.testplan import covers

@@ -8,8 +8,7 @@ import re
 import pytest
 
 from bitpath.sim.engine import cache, paths
-from bitpath.sim.engine.errors import MissingToolError, SimulationError
-from bitpath.sim.engine.options import MACHINES
+from bitpath.sim.engine.options import MACHINES, MissingToolError, SimulationError
 from bitpath.sim.study import explore, synth
 from bitpath.sim.study.explore import draw, error_of, pareto, sweep
 from bitpath.sim.study.synth import CELLS, SIZES, TAU_NS, Flow, YardstickConfig, liberty

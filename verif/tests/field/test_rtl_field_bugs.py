@@ -43,7 +43,7 @@ from bitpath.verif.tensix.dot.dot import DotCase as TensixCase
 from bitpath.verif.tensix.dot.dot import Mode, Operation
 from bitpath.verif.trainium3.dot.quad_mx import DotCase
 from bitpath.verif.trainium3.vector import quantize_mx
-from bitpath.verif.trainium3.vector.quantize_mx_tiles import MODES
+from bitpath.verif.trainium3.vector.quantize_mx import MODES
 
 # Bugs reported in the field: each has tests that name it, and a mutant that reintroduces a bug fails one of its tests.
 

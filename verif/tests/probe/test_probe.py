@@ -12,8 +12,7 @@ import pytest
 from bitpath.golden.formats.catalogue import Rounding
 from bitpath.golden.formats.sources import chosen, preset
 from bitpath.golden.tensix.declarations.numerics import PRESETS, WORMHOLE
-from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.engine.options import MACHINES
+from bitpath.sim.engine.options import MACHINES, SimulationError
 from bitpath.sim.study.probe import make as making
 from bitpath.sim.study.probe.make import make, select
 from bitpath.sim.study.probe.probe import UNITS, identify, load, predict, predictions, save

@@ -1,19 +1,26 @@
 """How tests of resets drive each unit: its random inputs, the outputs that stand still, and the memories without a reset."""
 
+from functools import cache
 from itertools import repeat
+from random import Random
 
+import numpy as np
 from amaranth.lib import data
 
 from bitpath.golden.aie_ml_v2.tile.addresses import Address
 from bitpath.golden.aie_ml_v2.tile.tile import Bundle
 from bitpath.golden.aie_ml_v2.tile.transfers import Flush, Load, PointerAdd, Pop, StoreSrs
-from bitpath.golden.tensix.declarations.formats import Format
+from bitpath.golden.tensix.declarations.encodings import BY_NAME, FIELDS, THREAD_FIELDS
+from bitpath.golden.tensix.declarations.formats import Chip, Fidelity, Format
 from bitpath.golden.trainium3.declarations.dma import TRAFFIC_CLASSES
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import FLOAT_LATENCY
 from bitpath.rtl.aie_ml_v2.tile.fifos import LOAD_REQUEST
 from bitpath.rtl.aie_ml_v2.vector.config import NativeMacConfig
 from bitpath.rtl.common.config import PipelineConfig
+from bitpath.rtl.tensix.core.config_file import THREADS, known_bits, written_by
+from bitpath.rtl.tensix.core.decode import CONFIG, EXECUTED
+from bitpath.rtl.tensix.core.decode import instruction_layout as tensix_instruction
 from bitpath.rtl.tensix.dot.layouts import Dot16Config
 from bitpath.rtl.tensix.matrix.mover import Move, MoveKind
 from bitpath.rtl.tensix.pool.layouts import GmpoolColumnConfig
@@ -42,7 +49,7 @@ from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.traffic import Manners, Pace, drawn
 from bitpath.verif.tensix.matrix.moving import WIDTHS, random_move
-from bitpath.verif.tensix.program import traffic as core_traffic
+from bitpath.verif.tensix.program.programs import DATUMS, Product, product_program
 from bitpath.verif.tensix.stream import programs as stream_programs
 from bitpath.verif.trainium3.array import psum_memory
 from bitpath.verif.trainium3.core.programs import maker
@@ -51,6 +58,96 @@ from bitpath.verif.trainium3.engine.programs import program_bits, random_program
 from bitpath.verif.trainium3.lanes.copy_lanes import any_row
 from bitpath.verif.trainium3.memory import dge
 from bitpath.verif.trainium3.memory.access_walker import random_command
+
+# Random inputs of the core's units for tests that drive any unit: instructions that change something, and few that are illegal.
+
+
+CHIP = Chip.WORMHOLE
+
+
+def _record(name: str, fields: dict[str, int]) -> dict[str, int]:
+    opcode = BY_NAME[CHIP][name].opcode
+    return dict.fromkeys(tensix_instruction(CHIP).members, 0) | fields | {"opcode": opcode}
+
+
+def config_instruction(source: Random) -> int:
+    """Return bits of an instruction of Wormhole's configuration file with its thread; values have their registers' bits."""
+    name = source.choice(CONFIG)
+    fields = {each.name: source.getrandbits(each.width) for each in BY_NAME[CHIP][name].fields}
+    own = name == "SETC16"
+    known = known_bits((THREAD_FIELDS if own else FIELDS)[CHIP])
+    if "register" in fields:
+        fields["register"] = source.choice([*known])
+        mask = known[fields["register"]]
+        if own:
+            fields["value"] &= mask
+        elif "data" in fields:
+            fields["data"] &= mask >> 8 * int(name[-1]) & 0xFF
+    return pack(written_by(CHIP), {"thread": source.randrange(THREADS), "instruction": _record(name, fields)})
+
+
+def gate_instruction(source: Random) -> int:
+    """Return bits of an instruction at Wormhole's wait gate; waits are frequent."""
+    name = source.choice((*EXECUTED, *["STALLWAIT", "SEMWAIT"] * 8))
+    fields = {each.name: source.getrandbits(each.width) for each in BY_NAME[CHIP][name].fields}
+    return pack(tensix_instruction(CHIP), _record(name, fields))
+
+
+@cache
+def _words(thread: int) -> tuple[int, ...]:
+    product = Product(chip=CHIP, fidelity=Fidelity.HIFI2, fmt=Format.BF16, out_format=Format.BF16)
+    nothing = np.zeros(2 * DATUMS, np.uint8)
+    return product_program(product, nothing, nothing).words[thread]
+
+
+def core_word(source: Random, thread: int) -> int:
+    """Return a word of a product's program for a thread of Wormhole's core."""
+    return source.choice(_words(thread))
+
+
+# Units that take seconds to emit, to lint or to simulate whole in Python: the deep tests have them.
+
+
+LARGE = (
+    "packer",
+    "systolic_array",
+    "core_array",
+    "core",
+    "core_pe",
+    "tensor_engine",
+    "matrix_unit",
+    "mover",
+    "tensix_engine",
+    "tensix_core",
+    "config_file",
+    "mac_lane",
+    "wide_lanes",
+    "post_add",
+    "vector_mac",
+    "cascade",
+    "aie_engine",
+    "aie_tile",
+    "nonlinear",
+    "scalar_functions",
+    "load_fifo",
+    "store_fifo",
+    "psum",
+    "psum_memory",
+    "sbuf",
+    "stochastic_psum",
+    "rmsnorm_quant",
+    "exponential",
+    "quantize_mx",
+    "sparse_select",
+    "copy_lanes",
+    "engine_lane",
+    "rand2_lane",
+    "dma_cast",
+    "dma_engine",
+    "dma_mover",
+    "dma_transpose",
+)
+
 
 # Registers whose reset no output shows, and registers that have none.
 
@@ -104,9 +201,8 @@ RESET_LESS = {
     "trainium3/dot/pe": "moving partial second stationary",
     "trainium3/memory/access_walker": "command counts deltas element mosts reaches size tag",
     "trainium3/memory/dge": "base boundary command counts deltas ends high is_run kept low number nums partition present reach run step",
-    "trainium3/memory/held_answer": "held",
     "trainium3/memory/indirect_offsets": "column command",
-    "trainium3/memory/sbuf": "chosen partition",
+    "trainium3/memory/sbuf": "chosen held partition",
     "trainium3/rmsnorm_quant/lane": "element largest magnitude normalized number product result scale square total",
     "trainium3/rmsnorm_quant/rmsnorm_quant": "command index waited weight",
     "trainium3/tensor/background_transpose": "banks last_column last_row",
@@ -249,7 +345,7 @@ def row_moves(source):
 
 def core_words(thread):
     """Words of a product's program for a thread."""
-    return lambda source: drawn(lambda: core_traffic.core_word(source, thread))
+    return lambda source: drawn(lambda: core_word(source, thread))
 
 
 def short_lists(source):
@@ -406,11 +502,11 @@ MANNERS = {
     "sfp_stochastic_round": Manners(cycles=300),
     "config_file": Manners(
         keeps="a program writes a GPR before it copies it",
-        inputs={"i": lambda source: drawn(lambda: core_traffic.config_instruction(source))},
+        inputs={"i": lambda source: drawn(lambda: config_instruction(source))},
         still=("illegal",),
         cycles=150,
     ),
-    "wait_gate": Manners(inputs={"instruction": lambda source: drawn(lambda: core_traffic.gate_instruction(source))}),
+    "wait_gate": Manners(inputs={"instruction": lambda source: drawn(lambda: gate_instruction(source))}),
     "tensix_core": Manners(
         keeps=f"GPRs, replay buffers, registers and L1: {SRAM}",
         inputs={f"words_{thread}": core_words(thread) for thread in range(3)},

@@ -49,11 +49,11 @@ from bitpath.sim.commands import explain
 from bitpath.sim.engine.configure import PRESETS
 from bitpath.sim.engine.runner import CASES, build, run, run_bench
 from bitpath.sim.study.waves import write_save_file
-from bitpath.verif.common.large import LARGE
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.mismatches import differences, full_text, shown_at
 from bitpath.verif.kit.packing import width
 from bitpath.verif.kit.pipeline import Request
+from bitpath.verif.tests.units.manners import LARGE
 
 # Configurations that units refuse, each in one sentence.
 

@@ -16,9 +16,9 @@ from bitpath.rtl.tensix.engine.tensix_engine import TensixEngine
 from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.campaigns.coverage import SEED
 from bitpath.sim.engine.runner import SimulationError, build, run
-from bitpath.verif.common.large import LARGE
 from bitpath.verif.kit.scoreboard import IMPATIENT
 from bitpath.verif.kit.testplan import covers
+from bitpath.verif.tests.units.manners import LARGE
 
 HANDSHAKES = ("valid", "ready")
 QUICK = ("element_map", "fidelity_multiplier", "cascade_link")

@@ -35,9 +35,9 @@ from bitpath.sim.campaigns.agreement import vectors
 from bitpath.sim.engine import tools
 from bitpath.sim.engine.build import emitted_files
 from bitpath.sim.engine.stepped import module_ports
-from bitpath.verif.common.large import LARGE
 from bitpath.verif.kit.recording import COMPARED, READ
 from bitpath.verif.kit.testplan import covers
+from bitpath.verif.tests.units.manners import LARGE
 
 LARGER_ARRAYS = (8, 16, 32)
 VARIANTS = [(name, unit.config_type()) for name, unit in UNITS.items()] + [

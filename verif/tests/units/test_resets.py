@@ -22,11 +22,10 @@ from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.campaigns.coverage import SEED
 from bitpath.sim.engine.runner import build, run
 from bitpath.sim.flows.trainium3_matmul import engine_for
-from bitpath.verif.common.large import LARGE
 from bitpath.verif.kit.engine_host import EARLY_WORDS
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.kit.traffic import Driven, Pace, broken_offer, clocked, first_difference, silent, walk
-from bitpath.verif.tests.units.manners import ALWAYS_BUSY, CONFIGS, MANNERS, READ_PORTS, RESET_LESS, UNSEEN
+from bitpath.verif.tests.units.manners import ALWAYS_BUSY, CONFIGS, LARGE, MANNERS, READ_PORTS, RESET_LESS, UNSEEN
 from bitpath.verif.trainium3.engine.programs import PLACES
 
 # Every register without a reset is listed: all units are elaborated, and each signal of a clocked domain is looked at.

@@ -11,7 +11,7 @@ from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.sim.engine import process, stepped
 from bitpath.sim.engine.build import Emitter, build, rtl_emitter
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.engine.runner import run
 from bitpath.sim.engine.stepped import module_ports
 

@@ -17,9 +17,9 @@ from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.engine.build import Emitter, emitted_files, rtl_emitter
 from bitpath.sim.engine.runner import CASES, WAVE, SimulationError, build, run
 from bitpath.sim.study.waves import OTHERS, group_of, last_wave, signals, write_command_file, write_save_file
-from bitpath.verif.common.large import LARGE
 from bitpath.verif.kit.marks import COMPARED
 from bitpath.verif.kit.values import number_text
+from bitpath.verif.tests.units.manners import LARGE
 
 # The groups of every unit's save file: each has signals of the unit, and no signal is in none.
 

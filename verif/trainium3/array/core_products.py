@@ -21,7 +21,7 @@ from bitpath.rtl.trainium3.array.systolic_array import CoreArrayConfig
 from bitpath.rtl.trainium3.tensor.config import PASS_BITS
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
-from bitpath.rtl.trainium3.tensor.tag_select import SLOTS, TAG
+from bitpath.rtl.trainium3.tensor.sparse_select import SLOTS, TAG
 from bitpath.verif.kit.packing import width
 
 NUMERICS = TRAINIUM3_QUAD_MX.numerics

@@ -20,9 +20,7 @@ PROPERTIES = (
             partial(PsumMemory, _MEMORY),
             f"access__{engine}",
             f"data__{engine}",
-            Sabotage(
-                "trainium3/memory/held_answer.py", "self.free.eq(~self.o.valid | self.o.ready)", "self.free.eq(1)"
-            ),
+            Sabotage("trainium3/memory/sbuf.py", "self.free.eq(~self.o.valid | self.o.ready)", "self.free.eq(1)"),
             name=f"psum_memory_{engine}",
         )
         for engine in range(_MEMORY.engines)

@@ -15,8 +15,7 @@ from bitpath.rtl.trainium3.core.dma_engine import queues_config
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
 from bitpath.verif.kit.unit_bench import Bench, resolved
 from bitpath.verif.trainium3.dma.dma_mover import COPY, Memories, Move
-from bitpath.verif.trainium3.dma.dma_queues import LEAD, Feeder
-from bitpath.verif.trainium3.dma.schedules import Schedule
+from bitpath.verif.trainium3.dma.dma_queues import LEAD, Feeder, Schedule
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from bitpath.verif.trainium3.core.dma_engine import ADDS, Load, single_load
 from bitpath.verif.trainium3.dma.dma_mover import COPY, Move
 from bitpath.verif.trainium3.dma.dma_transpose import Job, placed
 from bitpath.verif.trainium3.dtype_words import DTYPE_NAMES
-from bitpath.verif.trainium3.vector.quantize_mx_tiles import Mode, blocks_tile, tile_blocks
+from bitpath.verif.trainium3.vector.quantize_mx import Mode, blocks_tile, tile_blocks
 
 Play = Callable[[str, Any], dict[str, Any]]
 """Simulates a unit, by name, on an input, and returns what its run bench wrote."""

@@ -23,7 +23,7 @@ from bitpath.rtl.trainium3.lanes.activation2_lane import Function, Operations, R
 from bitpath.rtl.trainium3.lanes.engine_lane import Operator
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
-from bitpath.rtl.trainium3.tensor.tag_select import SLOTS
+from bitpath.rtl.trainium3.tensor.sparse_select import SLOTS
 from bitpath.verif.kit.unit_bench import UnitBench, cases, pack, pauses, resolved
 from bitpath.verif.trainium3.core.core_host import Host
 from bitpath.verif.trainium3.core.programs.instructions import (

@@ -15,7 +15,7 @@ from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit.unit_bench import UnitBench, cases, pauses, resolved
 from bitpath.verif.trainium3.core.dma_engine import Host, QueuedMove, grants
 from bitpath.verif.trainium3.dma.dma_mover import PACES, Move, any_move, placed, refused_moves
-from bitpath.verif.trainium3.dma.schedules import Schedule, random_schedule
+from bitpath.verif.trainium3.dma.dma_queues import Schedule, random_schedule
 
 # Classes with low rates grant rarely.
 BENCH = UnitBench(DmaEngine, DmaEngineConfig, ms=100, patience=200_000)

@@ -15,8 +15,17 @@ from bitpath.golden.trainium3.declarations.dma import DMA_QUEUES
 from bitpath.golden.trainium3.dma.schedule import DEFAULT_CLASSES, DEFAULT_QUEUES
 from bitpath.rtl.trainium3.dma.dma_queues import DmaQueues, DmaQueuesConfig
 from bitpath.verif.kit.unit_bench import UnitBench, cases, pauses, resolved
-from bitpath.verif.trainium3.dma.dma_queues import HORIZON, Player, brief, deepest, every_token, of_schedule
-from bitpath.verif.trainium3.dma.schedules import Schedule, known_schedule, random_schedule
+from bitpath.verif.trainium3.dma.dma_queues import (
+    HORIZON,
+    Player,
+    Schedule,
+    brief,
+    deepest,
+    every_token,
+    known_schedule,
+    of_schedule,
+    random_schedule,
+)
 
 # Classes with low rates grant rarely.
 BENCH = UnitBench(DmaQueues, DmaQueuesConfig, ms=100, patience=2 * HORIZON)

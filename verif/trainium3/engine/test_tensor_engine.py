@@ -19,7 +19,7 @@ from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.engine.instruction import EngineConfig, InstructionCheck, Opcode, instruction_layout
 from bitpath.rtl.trainium3.engine.tensor_engine import Sequencer, load_layout, multiply_layout
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.engine.runner import build, run, run_bench
 from bitpath.sim.flows.trainium3_matmul import ENGINES, engine_for
 from bitpath.verif.kit.code_mutants import mutated

@@ -27,7 +27,7 @@ from bitpath.golden.trainium3 import (
 from bitpath.golden.trainium3.declarations.dma import CHOICES, TRAINIUM3_DMA
 from bitpath.golden.trainium3.declarations.memory import SBUF_ADDRESS
 from bitpath.golden.trainium3.dma.schedule import DEFAULT_CLASSES, DEFAULT_QUEUES
-from bitpath.verif.trainium3.dma.schedules import random_schedule
+from bitpath.verif.trainium3.dma.dma_queues import random_schedule
 
 # Descriptors against a walk byte by byte, by hand, by the archive; who generates them, and for what time.
 

@@ -47,7 +47,7 @@ from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL
 from bitpath.golden.trainium3.matmul.nc_matmul import chain_passes
 from bitpath.golden.trainium3.operands.cast import CAST_DTYPES
 from bitpath.verif.kit.known_answers import answers, skip_absent
-from bitpath.verif.trainium3.dma.schedules import known_schedule
+from bitpath.verif.trainium3.dma.dma_queues import known_schedule
 from bitpath.verif.trainium3.dtype_words import array_of, bits, cast_words, tile
 from bitpath.verif.trainium3.dtype_words import codes_of as words_of
 from bitpath.verif.trainium3.golden.samples import column_steps, instruction_side

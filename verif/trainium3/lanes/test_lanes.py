@@ -12,7 +12,7 @@ from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Config
 from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.lanes.copy_lanes import every_mode
-from bitpath.verif.trainium3.measured import benches
+from bitpath.verif.trainium3.refusals import benches
 
 pytestmark = pytest.mark.simulator
 SEED = 20260826

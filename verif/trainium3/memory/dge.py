@@ -1,10 +1,12 @@
 """Copies as commands of the DGE, with the descriptors that golden makes of them or the error that they must give."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
+from typing import Any, ClassVar
 
 import numpy as np
+from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.trainium3.declarations.dma import DMA_ENGINES
 from bitpath.golden.trainium3.declarations.memory import SBUF_ADDRESS, SBUF_PARTITION_BYTES
@@ -14,6 +16,58 @@ from bitpath.golden.trainium3.memory.access_pattern import AccessPattern, HbmPat
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.memory.dge import DgeConfig, dge_command, dge_descriptor
 from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.unit_bench import PACES, Bench, resolved
+
+# Commands for a unit that walks memory, the answers that golden gives to them, and its sticky error.
+
+
+class Commands:
+    """Sends commands and expects golden's answers; a bench has a subclass.
+
+    Attributes
+    ----------
+    errors : the unit's error codes.
+    config : its configuration.
+    """
+
+    errors: ClassVar[Any]
+    config: ClassVar[Any]
+
+    def __init__(self, frame: Bench, pace: str = "full_speed"):
+        gaps, stalls = (make() for make in PACES[pace])
+        self.frame, self.dut = frame, frame.dut
+        self.driver = frame.driver("i", gaps)
+        self.board = frame.check_stream("o", stalls=stalls)
+
+    def answers(self, command: Any) -> Iterable[int]:
+        """Return the payloads that must come."""
+        raise NotImplementedError
+
+    async def play(self, commands: Iterable[Any]) -> None:
+        """Send commands and wait until the unit is empty."""
+        for command in commands:
+            for answer in self.answers(command):
+                self.board.expect(answer, str(command))
+            self.driver.send_bits(command.command(self.config))
+        await self.driver.drained()
+        await FallingEdge(self.dut.clk)
+        while resolved(self.dut.busy):
+            await FallingEdge(self.dut.clk)
+        await RisingEdge(self.dut.clk)
+
+    async def fault(self) -> Any:
+        """Return the error that the unit shows."""
+        await FallingEdge(self.dut.clk)
+        found = self.errors(resolved(self.dut.fault))
+        await RisingEdge(self.dut.clk)
+        return found
+
+    async def clear(self) -> None:
+        self.dut.clear.value = 1
+        await RisingEdge(self.dut.clk)
+        self.dut.clear.value = 0
+        assert await self.fault() is self.errors.NONE
+
 
 DTYPES = (np.uint8, np.uint16, np.uint32)
 """Elements of each size."""

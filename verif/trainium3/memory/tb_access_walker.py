@@ -11,7 +11,7 @@ from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.memory.access_walker import AccessWalker, WalkConfig
 from bitpath.verif.kit.unit_bench import PACES, UnitBench, cases, covers, cross, pauses, resolved
 from bitpath.verif.trainium3.memory.access_walker import Walk, inside, random_walk
-from bitpath.verif.trainium3.memory.commands import Commands
+from bitpath.verif.trainium3.memory.dge import Commands
 
 BENCH = UnitBench(AccessWalker, WalkConfig)
 CONFIG = BENCH.config

@@ -11,8 +11,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.memory.dge import SETUP_STEPS, Dge, DgeConfig, dge_descriptor
 from bitpath.verif.kit.unit_bench import PACES, UnitBench, cases, covers, cross, pauses, resolved, unpack
-from bitpath.verif.trainium3.memory.commands import Commands
-from bitpath.verif.trainium3.memory.dge import Copy, Side, random_copy
+from bitpath.verif.trainium3.memory.dge import Commands, Copy, Side, random_copy
 
 BENCH = UnitBench(Dge, DgeConfig, ms=20)
 CONFIG = BENCH.config

@@ -29,7 +29,7 @@ from bitpath.golden.trainium3.exact.dot import trace_dot_step
 from bitpath.rtl.trainium3.dot.quad_mx_dot import operand_layout
 from bitpath.rtl.trainium3.tensor.config import NARROW, WIDE, CorePeConfig
 from bitpath.rtl.trainium3.tensor.core_pe import Mode, moving_layout, stationary_layout
-from bitpath.rtl.trainium3.tensor.tag_select import SLOTS
+from bitpath.rtl.trainium3.tensor.sparse_select import SLOTS
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.trainium3.dot.multiply_add import ElementCase
 from bitpath.verif.trainium3.dot.quad_mx import DotCase, on_grid, product_sum

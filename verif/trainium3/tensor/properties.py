@@ -11,7 +11,7 @@ from bitpath.rtl.trainium3.tensor.background_transpose import BackgroundTranspos
 from bitpath.rtl.trainium3.tensor.config import NARROW, CorePeConfig
 from bitpath.rtl.trainium3.tensor.element_decode import ElementDecode, OperandFormat, Part, PassElement
 from bitpath.rtl.trainium3.tensor.fp32_passes import Fp32Passes, PassesConfig, PassMode
-from bitpath.rtl.trainium3.tensor.tag_select import SLOTS, TagSelect
+from bitpath.rtl.trainium3.tensor.sparse_select import SLOTS, TagSelect
 from bitpath.rtl.trainium3.tensor.tensor_issue import TILES, IssueConfig, TensorIssue
 from bitpath.rtl.trainium3.tensor.weight_load import LoadConfig, WeightLoad
 from bitpath.rtl.trainium3.tensor.wide_multiply_add import WideMultiplyAdd

@@ -15,8 +15,14 @@ from bitpath.golden.trainium3.declarations.tensor import PATTERNS, TRAINIUM3_SPA
 from bitpath.golden.trainium3.exact import selected
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.tensor.config import NARROW
-from bitpath.rtl.trainium3.tensor.sparse_select import SelectConfig, SparseSelect, select_layout, selected_layout
-from bitpath.rtl.trainium3.tensor.tag_select import SLOTS, TAG
+from bitpath.rtl.trainium3.tensor.sparse_select import (
+    SLOTS,
+    TAG,
+    SelectConfig,
+    SparseSelect,
+    select_layout,
+    selected_layout,
+)
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import Coverage, cross

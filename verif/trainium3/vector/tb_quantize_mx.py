@@ -25,8 +25,7 @@ from bitpath.verif.kit.coverage import Coverage
 from bitpath.verif.kit.pipeline import LIMIT, Made, Request, StreamBench
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.refusals import refuse_among
-from bitpath.verif.trainium3.vector.quantize_mx import every_pattern, random_blocks, requests, with_golden
-from bitpath.verif.trainium3.vector.quantize_mx_tiles import MODES, Mode
+from bitpath.verif.trainium3.vector.quantize_mx import MODES, Mode, every_pattern, random_blocks, requests, with_golden
 
 # Directed blocks for QuantizeMX, each with the property of the exact tier's result that makes it a corner.
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2 import exact
-from bitpath.golden.aie_ml_v2.declarations.scalar import ScalarFunction, ScalarOp, Sr2
+from bitpath.golden.aie_ml_v2.declarations.mover import ScalarFunction, ScalarOp, Sr2
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.verif.common.boundary_codes import integer_crossing
 from bitpath.verif.common.fp32.functions import FORMAT_EDGES, FUNCTIONS, rounding_edges
