@@ -22,7 +22,7 @@ def units_command(unit: str | None, printer: Printer) -> None:
     UNIT is a name of the list. The ports are those of `bitpath emit UNIT --flat` in the default configuration.
     """
     from bitpath.rtl.units import UNITS, find_unit
-    from bitpath.sim.study.numerics import unit_ports, unit_record
+    from bitpath.sim.study.unit_record import unit_ports, unit_record
 
     if unit is None:
         records = [unit_record(each) for each in UNITS.values()]

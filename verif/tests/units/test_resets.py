@@ -166,7 +166,7 @@ class Elsewhere(wiring.Component):
 
 def test_registers_without_reset_are_found_wherever_they_are_made():
     late = 'm.d.sync += Signal(4, name=f"late_{place}", reset_less=place >= 0).eq(total)'.replace('"', "'")
-    assert reset_less(elaborated([Around()])) == {"test_reset_less": f"given {late} own total"}
+    assert reset_less(elaborated([Around()])) == {"test_resets": f"given {late} own total"}
 
 
 def test_a_statement_does_not_hide_a_register_without_reset_behind_one_with():
