@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bitpath.rtl.aie_ml_v2.core.aie_tile import STALLS
+from bitpath.rtl.aie_ml_v2.core.run_counters import STALLS
 from bitpath.rtl.aie_ml_v2.mac.config import LANE_BITS
 from bitpath.verif.aie_ml_v2.core.encoding import register_reads
 from bitpath.verif.aie_ml_v2.core.host import TileHost

@@ -92,7 +92,7 @@ CONTROL = {
     ),
     "rtl/tensix/unpack": ("turn_buffer",),
     "rtl/tensix/matrix": ("registers", "matrix_unit", "mover", "cell_row", "instruction"),
-    "rtl/tensix/engine": ("l1_port", "tensix_engine"),
+    "rtl/tensix/engine": ("tensix_engine",),
     "rtl/tensix/stream": ("expanders",),
     "rtl/tensix/vector": ("sfp_stochastic_round",),
     "rtl/aie_ml_v2/vector": ("vector_mac", "operand_shapes", "native_shapes"),

@@ -1,5 +1,6 @@
 """The parts of an installation: the commands without any extra, and the folder of generated files."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -162,3 +163,10 @@ def test_make_sim_needs_no_apt_by_default(simulator, installs):
     shown = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert ("--need icarus --install" in shown) == installs
     assert ("--sim" in shown) == (simulator is not None)
+
+
+def test_an_import_without_torch_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "bitpath.torch", raising=False)
+    with pytest.raises(ModuleNotFoundError, match=r"^bitpath\.torch needs torch; run: pip install 'bitpath\[torch\]'$"):
+        importlib.import_module("bitpath.torch")
