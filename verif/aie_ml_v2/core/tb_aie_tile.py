@@ -16,8 +16,8 @@ from bitpath.golden.aie_ml_v2.tile.tile import Bundle, Tile
 from bitpath.golden.aie_ml_v2.tile.transfers import PointerAdd
 from bitpath.rtl.aie_ml_v2.core.address_unit import REGISTERS as POINTERS
 from bitpath.rtl.aie_ml_v2.core.aie_tile import HOST_REQUEST, AieTile, HostSpace
-from bitpath.rtl.aie_ml_v2.core.run_counters import STALLS
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
+from bitpath.rtl.aie_ml_v2.core.run_counters import STALLS
 from bitpath.rtl.aie_ml_v2.faults import Fault
 from bitpath.verif.aie_ml_v2.core.encoding import (
     DRAIN,
