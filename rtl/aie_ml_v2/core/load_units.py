@@ -50,7 +50,6 @@ BYTE = 8
 BLOCK_BITS = BYTE * MX9.block_bytes
 BLOCKS = 4
 MASK_BITS = SPARSE_CHUNK_BYTES
-CHUNKS = 2
 KEPT = MASK_BITS * SPARSE_KEPT // SPARSE_GROUP
 """Bytes of a chunk with two entities in each group."""
 ELEMENT = data.StructLayout({"x": VECTOR_BITS, "g": VECTOR_BITS // 8, "e": VECTOR_BITS // 8})

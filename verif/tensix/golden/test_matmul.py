@@ -21,8 +21,6 @@ from bitpath.verif.tensix.golden.samples import scalar_dot
 
 LAYER = (128, 384, 512)
 """M, K, N of the demo's layer: 4 x 12 x 16 = 768 tile products."""
-OLD_PACKER = 71
-"""Cycles a tile of a packer that takes one row a cycle and begins behind the previous tile's last write."""
 
 
 BF16 = tensix.Packing(result=tensix.Format.BF16)

@@ -19,8 +19,6 @@ from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.kit.packing import pack
 
-MOST_COLUMNS = 4
-"""Partitions that have one of golden's quadrants each."""
 MODES = {
     "fp32": (2, False, False),
     "bf16_rne": (1, False, False),

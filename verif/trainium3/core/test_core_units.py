@@ -1,4 +1,4 @@
-"""Benches of a core and of its DMA engine, on Icarus and at larger sizes; `measured` has the engine's run on Verilator."""
+"""Deep runs of a core, and known answers of the DMA units through their benches."""
 
 from dataclasses import replace
 
@@ -13,16 +13,13 @@ from bitpath.sim.engine.runner import build, run, run_bench
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.core.core_layer import LAYER
 
-# Known answers of the DMA units in their benches.
-
-
+pytestmark = [pytest.mark.simulator, pytest.mark.deep]
 DMA_SEED = 20260821
 TRANSPOSE = DmaTransposeConfig(columns=8, elements=16, address_bits=16, count_bits=8, row_bits=8, depth=16)
 """As in the machine's engines."""
 
 
 @covers("read_add_write.known_answers")
-@pytest.mark.deep
 def test_read_add_write_known_answers(kat, replay):
     """Every sum of both formats, a beat of eight words or sixteen halves at a time."""
     archive, config = kat("trn_core_rmw.npz"), ReadAddWriteConfig(beat_bytes=32)
@@ -32,7 +29,6 @@ def test_read_add_write_known_answers(kat, replay):
 
 
 @covers("dma_queues.known_answers")
-@pytest.mark.deep
 def test_dma_queues_known_answers(kat, replay):
     """Every grant of every trace, in its cycle."""
     grants = sum(len(array) for name, array in kat("trn_core_dma.npz").items() if name.endswith("_trace"))
@@ -41,7 +37,6 @@ def test_dma_queues_known_answers(kat, replay):
 
 
 @covers("dma_transpose.known_answers")
-@pytest.mark.deep
 def test_dma_transpose_known_answers(kat, replay):
     """Every array, eight partitions at a time."""
     archive, config = kat("trn_core_transpose.npz"), replace(TRANSPOSE, address_bits=17)
@@ -51,20 +46,16 @@ def test_dma_transpose_known_answers(kat, replay):
     replay("dma_transpose", config, bench, seed=DMA_SEED, tests="known_answers", min_tests=1, min_compared=results)
 
 
-pytestmark = pytest.mark.simulator
 SEED = 20261126
-SMALL_MEMORIES = {"partition_bytes": 512, "hbm_bytes": 1 << 14, "step_bits": 10, "num_bits": 8}
 LONG_SECONDS = 3600
 """For a core of 1,024 PEs, of which Verilator simulates some hundred cycles a second."""
 
 
-@pytest.mark.deep
 def test_the_measured_run_of_a_core():
     measured = UNITS["core"].covered
     run_bench("core", measured.config, "verilator", seed=MEASURED_SEED, cases=measured.cases, min_tests=14)
 
 
-@pytest.mark.deep
 def test_a_layer_on_a_core_of_one_quadrant():
     """From HBM back to HBM."""
     bench = "bitpath.verif.trainium3.core.tb_core_layer"
