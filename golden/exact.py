@@ -5,11 +5,12 @@ One name for the exact twins, which lie with their machines. The vectorised oper
 
 from bitpath.golden.aie_ml_v2 import exact as aie_ml_v2
 from bitpath.golden.scalar import fp32
+from bitpath.golden.scalar.dot import DotTrace, Term, dot_step, trace_dot_product, trace_dot_step
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format, round_to_integer, ulp
 from bitpath.golden.tensix import exact as tensix
 from bitpath.golden.trainium3 import exact as trainium3
+from bitpath.golden.trainium3.exact.array import psum_write
 from bitpath.golden.trainium3.exact.conversions import quantize_block
-from bitpath.golden.trainium3.exact.dot import DotTrace, Term, dot_step, psum_write, trace_dot_product, trace_dot_step
 
 __all__ = [
     "DotTrace",

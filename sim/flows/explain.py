@@ -29,6 +29,7 @@ from bitpath.golden.arrays.arguments import check_choice, member, one_of
 from bitpath.golden.explain.explanation import Explanation
 from bitpath.golden.explain_output import explain
 from bitpath.golden.formats.catalogue import FP32, FloatFormat, Specials
+from bitpath.golden.formats.dot import DotNumerics
 from bitpath.golden.machines import find_machine
 from bitpath.golden.scalar.codec import Overflow, decode
 from bitpath.golden.scalar.rounding import round_to_format
@@ -43,7 +44,6 @@ from bitpath.golden.tensix.declarations.formats import (
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.matmul.explain import Unit, explain_dot16
 from bitpath.golden.tensix.operands.arguments import check_dst32, check_phase, source_format
-from bitpath.golden.trainium3.declarations.quad_mx import DotNumerics
 from bitpath.golden.trainium3.matmul.explain import explain_dot_step
 
 # Arguments of the explain commands: outputs, words, numbers and lists.

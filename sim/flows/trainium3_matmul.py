@@ -9,8 +9,9 @@ import numpy as np
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.arguments import one_of, suggestion
 from bitpath.golden.arrays.parallel import Progress
+from bitpath.golden.formats.dot import DotNumerics
 from bitpath.golden.machines import TRAINIUM3
-from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, DotNumerics, ScaleRule
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, ScaleRule
 from bitpath.golden.trainium3.operands.quantize_mx import ScaleRuleName
 from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.engine.instruction import EngineConfig

@@ -28,12 +28,12 @@ from bitpath.golden.arrays.codec import codes_of, format_of
 from bitpath.golden.arrays.parallel import THREADS, Progress, threads
 from bitpath.golden.formats.catalogue import BF16
 from bitpath.golden.machines import MACHINES
+from bitpath.golden.scalar.dot import trace_dot_product
 from bitpath.golden.tensix.declarations.formats import Format, Style
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.golden.tensix.exact import trace_dot16
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, ScaleRule
 from bitpath.golden.trainium3.exact import quantize_block
-from bitpath.golden.trainium3.exact.dot import trace_dot_product
 from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.flows.builds import shown_progress
 from bitpath.verif.kit.exchange import write_share

@@ -1,5 +1,6 @@
 """Trainium3's TensorE, PSUM, VectorE and DMA engines on scalars, in unbounded integers and fractions."""
 
+from bitpath.golden.trainium3.exact.array import psum_write, selected
 from bitpath.golden.trainium3.exact.conversions import cast, quantize_block
 from bitpath.golden.trainium3.exact.dma import (
     dma_compute,
@@ -13,7 +14,6 @@ from bitpath.golden.trainium3.exact.dma import (
     dma_transpose,
     read_add_write,
 )
-from bitpath.golden.trainium3.exact.dot import psum_write, selected
 from bitpath.golden.trainium3.exact.functions import exponential, power
 from bitpath.golden.trainium3.exact.gpsimd import (
     affine_select,

@@ -9,7 +9,8 @@ import numpy as np
 
 from bitpath.golden.arrays.codec import decode_array
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
-from bitpath.golden.trainium3.declarations.quad_mx import X4, DotNumerics
+from bitpath.golden.formats.dot import DotNumerics
+from bitpath.golden.trainium3.declarations.quad_mx import X4
 
 
 def chain_rows(

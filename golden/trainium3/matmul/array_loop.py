@@ -36,7 +36,7 @@ from bitpath.golden.arrays.codec import decode_array, flushed
 from bitpath.golden.arrays.kernels import kernel, piece
 from bitpath.golden.arrays.parallel import in_parallel, owned, shares
 from bitpath.golden.formats.catalogue import FP32, FloatFormat, Rounding
-from bitpath.golden.trainium3.declarations.quad_mx import DotNumerics, ScaleNan
+from bitpath.golden.formats.dot import DotNumerics, ScaleNan
 
 ROWS, COLUMNS = 8, 64
 """Sizes of a block: its partial sums and its stationary elements fit in the L1 cache, the moving ones in the L2 cache."""

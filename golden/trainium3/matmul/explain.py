@@ -20,10 +20,12 @@ from bitpath.golden.explain.explanation import (
     special_text,
 )
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
+from bitpath.golden.formats.dot import DotNumerics
 from bitpath.golden.scalar.codec import Kind, decode
+from bitpath.golden.scalar.dot import DotTrace, Term, trace_dot_product
 from bitpath.golden.scalar.rounding import floor_log2, ulp
-from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, DotNumerics
-from bitpath.golden.trainium3.exact.dot import DotTrace, Term, psum_write, trace_dot_product
+from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS
+from bitpath.golden.trainium3.exact.array import psum_write
 from bitpath.golden.trainium3.matmul.instruction import check_numerics
 from bitpath.golden.trainium3.matmul.matmul import MatmulInstruction, matmul_program
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import as_fp8

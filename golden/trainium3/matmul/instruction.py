@@ -10,6 +10,7 @@ import numpy as np
 from bitpath.golden.arrays.arguments import check_array, check_choice, dtype_of, numerics_of, one_of
 from bitpath.golden.arrays.codec import DTYPES, decode_array, encode_array
 from bitpath.golden.formats.catalogue import BF16, FP32, Rounding
+from bitpath.golden.formats.dot import DotNumerics
 from bitpath.golden.trainium3.declarations.quad_mx import (
     ACCUMULATES,
     MAX_MOVING_BF16,
@@ -21,7 +22,6 @@ from bitpath.golden.trainium3.declarations.quad_mx import (
     TILE_SIZES,
     TRAINIUM3_QUAD_MX,
     X4,
-    DotNumerics,
 )
 from bitpath.golden.trainium3.operands.layout import MX_DTYPES, check_partitions
 

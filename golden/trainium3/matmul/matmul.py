@@ -22,6 +22,7 @@ from bitpath.golden.arrays.arguments import (
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.arrays.parallel import ROWS, Progress, cuts, in_parallel, mapped, streamed
 from bitpath.golden.formats.catalogue import BF16, MX_FORMATS, FloatFormat
+from bitpath.golden.formats.dot import DotNumerics
 from bitpath.golden.trainium3.declarations.quad_mx import (
     MAX_MOVING_FP32,
     MAX_STATIONARY,
@@ -29,7 +30,6 @@ from bitpath.golden.trainium3.declarations.quad_mx import (
     QUADRANT,
     X4,
     AccumulateFlag,
-    DotNumerics,
 )
 from bitpath.golden.trainium3.matmul.instruction import check_numerics
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import nc_matmul_mx

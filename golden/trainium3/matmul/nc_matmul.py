@@ -14,13 +14,13 @@ import numpy as np
 from bitpath.golden.arrays.arguments import check_array, check_choice, check_shape, checked, numerics_of
 from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, encode_array, format_of
 from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32, FloatFormat
+from bitpath.golden.formats.dot import DotNumerics
 from bitpath.golden.trainium3.declarations.quad_mx import (
     MAX_MOVING_BF16,
     MAX_MOVING_FP32,
     MAX_STATIONARY,
     PARTITIONS,
     X4,
-    DotNumerics,
 )
 from bitpath.golden.trainium3.declarations.tensor import DOUBLE_ROW, LOW_BITS, TRAINIUM3_DOUBLE_ROW, VECTOR_BLOCK
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL, MatmulNumerics

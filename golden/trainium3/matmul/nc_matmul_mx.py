@@ -13,7 +13,8 @@ import numpy as np
 from bitpath.golden.arrays.arguments import check_array, checked, one_of
 from bitpath.golden.arrays.codec import codes_of, decode_array, encode_array, format_of
 from bitpath.golden.formats.catalogue import E2M1, E4M3FN, FloatFormat
-from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, DotNumerics
+from bitpath.golden.formats.dot import DotNumerics
+from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS
 from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.golden.trainium3.matmul.instruction import (
     accumulates,

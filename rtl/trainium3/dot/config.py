@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 
 from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E5M2, E8M0, FP16, FloatFormat
-from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, DotNumerics
+from bitpath.golden.formats.dot import DotNumerics
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
 from bitpath.golden.trainium3.declarations.vector import (
     TRAINIUM3_MATMUL,
     MatmulNumerics,

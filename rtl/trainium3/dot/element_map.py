@@ -10,7 +10,8 @@ from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import E2M1, E4M3FN
-from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, X4, DotNumerics
+from bitpath.golden.formats.dot import DotNumerics
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, X4
 from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.trainium3.dot.config import DOT_FORMATS, require_dot
 from bitpath.rtl.trainium3.dot.quad_mx_dot import operand_layout

@@ -48,12 +48,11 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
 
 from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.formats.dot import DotNumerics, ScaleNan
 from bitpath.golden.trainium3.declarations.quad_mx import (
     TRAINIUM3_QUAD_MX,
     TRAINIUM3_QUAD_MX_ALIGNED,
     TRAINIUM3_QUAD_MX_E4M3,
-    DotNumerics,
-    ScaleNan,
 )
 from bitpath.rtl.common.arithmetic.add import carry_save
 from bitpath.rtl.common.arithmetic.align import Align, Dropped, MaxExponent, shift_of

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.golden.trainium3.declarations.quad_mx import DotNumerics
+from bitpath.golden.formats.dot import DotNumerics
 from bitpath.golden.trainium3.declarations.tensor import (
     LOW_BITS,
     TRAINIUM3_CORE_PE,

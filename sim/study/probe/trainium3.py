@@ -9,20 +9,14 @@ import numpy as np
 from bitpath.golden.arrays.codec import DTYPES, encode_array
 from bitpath.golden.arrays.parallel import cuts
 from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, FP32, TF32, FloatFormat, Rounding
+from bitpath.golden.formats.dot import DotNumerics
 from bitpath.golden.formats.sources import documented, preset
+from bitpath.golden.scalar.dot import trace_dot_product
 from bitpath.golden.scalar.fp32 import convert
 from bitpath.golden.trainium3.declarations import quad_mx, vector
-from bitpath.golden.trainium3.declarations.quad_mx import (
-    MAX_STATIONARY,
-    QUADRANT,
-    SCALE_PARTITIONS,
-    X4,
-    DotNumerics,
-    ScaleRule,
-)
+from bitpath.golden.trainium3.declarations.quad_mx import MAX_STATIONARY, QUADRANT, SCALE_PARTITIONS, X4, ScaleRule
 from bitpath.golden.trainium3.declarations.vector import MatmulNumerics
 from bitpath.golden.trainium3.exact import multiply_add, psum_write, quantize_block
-from bitpath.golden.trainium3.exact.dot import trace_dot_product
 from bitpath.golden.trainium3.matmul.nc_matmul import nc_matmul
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import nc_matmul_mx
 from bitpath.golden.trainium3.operands.quantize_mx import quantize_mx

@@ -12,7 +12,7 @@ from bitpath.golden.arrays.codec import DTYPES, codes_of
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32, TF32, Rounding
 from bitpath.golden.scalar.codec import Overflow
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
-from bitpath.golden.trainium3.exact.dot import psum_write
+from bitpath.golden.trainium3.exact.array import psum_write
 from bitpath.golden.trainium3.matmul.instruction import psum_write as psum_write_array
 from bitpath.rtl.common.arithmetic.add import ExactAdd
 from bitpath.rtl.common.arithmetic.decode import normal_sum

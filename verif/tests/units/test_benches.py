@@ -6,12 +6,12 @@ from functools import partial
 import pytest
 
 from bitpath.golden.formats.catalogue import BF16, TF32, Rounding
+from bitpath.golden.formats.dot import ScaleNan
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE, BfpRange
 from bitpath.golden.trainium3.declarations.quad_mx import (
     TRAINIUM3_QUAD_MX,
     TRAINIUM3_QUAD_MX_ALIGNED,
     TRAINIUM3_QUAD_MX_E4M3,
-    ScaleNan,
 )
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.tensix.unpack.layouts import ConversionConfig

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat, Rounding
 from bitpath.golden.trainium3.declarations.quad_mx import ACCUMULATES, AccumulateFlag
-from bitpath.golden.trainium3.exact.dot import psum_write
+from bitpath.golden.trainium3.exact.array import psum_write
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.values import code_text

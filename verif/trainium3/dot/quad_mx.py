@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden.formats.catalogue import E8M0, FP32, FloatFormat, Rounding
+from bitpath.golden.formats.dot import DotNumerics
 from bitpath.golden.scalar.codec import Kind, decode
+from bitpath.golden.scalar.dot import DotTrace, trace_dot_step
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
-from bitpath.golden.trainium3.declarations.quad_mx import PRESETS, DotNumerics
+from bitpath.golden.trainium3.declarations.quad_mx import PRESETS
 from bitpath.golden.trainium3.declarations.vector import MatmulNumerics
-from bitpath.golden.trainium3.exact.dot import DotTrace, trace_dot_step
 from bitpath.rtl.trainium3.dot.element_map import ElementFormat
 from bitpath.verif.kit.mismatches import Shown, explain_line
 from bitpath.verif.kit.values import code_text, codes_text

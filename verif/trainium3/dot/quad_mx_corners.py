@@ -12,10 +12,10 @@ from random import Random
 from amaranth.utils import exact_log2
 
 from bitpath.golden.formats.catalogue import E4M3FN, E5M2, E8M0, FP32, FloatFormat, Rounding
+from bitpath.golden.formats.dot import DotNumerics
 from bitpath.golden.scalar.codec import Kind, decode
+from bitpath.golden.scalar.dot import DotTrace, Term
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format, ulp
-from bitpath.golden.trainium3.declarations.quad_mx import DotNumerics
-from bitpath.golden.trainium3.exact.dot import DotTrace, Term
 from bitpath.verif.kit.values import SIDES, Boundary, Near, halves, near_floats
 from bitpath.verif.trainium3.dot.quad_mx import (
     SPLIT,

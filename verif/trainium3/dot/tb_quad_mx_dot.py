@@ -12,8 +12,8 @@ import numpy as np
 
 from bitpath.golden.arrays.codec import decode_array, encode_array
 from bitpath.golden.formats.catalogue import CATALOGUE, E2M1, E8M0, FP32, FloatFormat
+from bitpath.golden.scalar.dot import dot_step
 from bitpath.golden.trainium3.declarations.quad_mx import X4
-from bitpath.golden.trainium3.exact.dot import dot_step
 from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot

@@ -8,7 +8,8 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.arrays.codec import decode_array, encode_array
 from bitpath.golden.formats.catalogue import E2M1, E4M3FN, FP32
-from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, AccumulateFlag, DotNumerics
+from bitpath.golden.formats.dot import DotNumerics
+from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, AccumulateFlag
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import as_fp8
 from bitpath.rtl.trainium3.engine.instruction import EngineConfig
 from bitpath.verif.kit.engine_host import source_of

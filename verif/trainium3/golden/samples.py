@@ -8,7 +8,9 @@ import numpy as np
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES, codes_of, format_of
 from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, FP32, FloatFormat, Rounding
-from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, DotNumerics, ScaleRule
+from bitpath.golden.formats.dot import DotNumerics
+from bitpath.golden.scalar.dot import DotTrace, trace_dot_product
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, ScaleRule
 from bitpath.golden.trainium3.declarations.rates import TRAINIUM3
 from bitpath.golden.trainium3.declarations.vector import (
     TRAINIUM3_EXPONENTIAL,
@@ -17,7 +19,6 @@ from bitpath.golden.trainium3.declarations.vector import (
     EpsPlacement,
     SumOrder,
 )
-from bitpath.golden.trainium3.exact.dot import DotTrace, trace_dot_product
 
 # Outputs of matmul instructions by the exact twin, from the operands that the arrays take.
 

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from bitpath.golden.arrays.codec import decode_array, encode_array
 from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, FP32, TF32, FloatFormat, Rounding
+from bitpath.golden.formats.dot import ScaleNan
 from bitpath.golden.scalar.codec import Kind, decode
+from bitpath.golden.scalar.dot import dot_step, trace_dot_product, trace_dot_step
 from bitpath.golden.scalar.rounding import round_to_format, ulp
 from bitpath.golden.trainium3 import matmul
-from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED, ScaleNan
-from bitpath.golden.trainium3.exact.dot import dot_step, trace_dot_product, trace_dot_step
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.golden.trainium3.matmul.array_loop import sum_to_odd
 from bitpath.sim.flows.operands import layer

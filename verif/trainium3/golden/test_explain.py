@@ -7,10 +7,10 @@ import pytest
 
 from bitpath.golden.formats.catalogue import E4M3FN, E5M2, FP32
 from bitpath.golden.scalar.codec import decode
+from bitpath.golden.scalar.dot import trace_dot_step
 from bitpath.golden.scalar.rounding import ulp
 from bitpath.golden.trainium3 import matmul_program
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
-from bitpath.golden.trainium3.exact.dot import trace_dot_step
 from bitpath.golden.trainium3.matmul.explain import explain_dot_product, explain_dot_step
 from bitpath.verif.trainium3.golden.samples import column_steps, instruction_side
 

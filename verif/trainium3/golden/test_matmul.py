@@ -23,7 +23,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import (
     TRAINIUM3_QUAD_MX_E4M3,
     AccumulateFlag,
 )
-from bitpath.golden.trainium3.exact.dot import psum_write
+from bitpath.golden.trainium3.exact.array import psum_write
 from bitpath.golden.trainium3.matmul.matmul import operand_tiles, round_to_bfloat16, tile_program
 from bitpath.verif.trainium3.golden.samples import column_steps, instruction_side
 

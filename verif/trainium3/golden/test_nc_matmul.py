@@ -20,7 +20,7 @@ from bitpath.golden.trainium3 import Xorwow, nc_matmul, nc_matmul_mx, nc_transpo
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_MATMUL, ProductRounding
 from bitpath.golden.trainium3.exact import multiply_add
-from bitpath.golden.trainium3.exact.dot import psum_write as exact_psum_write
+from bitpath.golden.trainium3.exact.array import psum_write as exact_psum_write
 from bitpath.golden.trainium3.matmul.instruction import psum_write
 from bitpath.golden.trainium3.matmul.nc_matmul import TRANSPOSE_DTYPES
 from bitpath.verif.trainium3.golden.samples import column_steps, instruction_side

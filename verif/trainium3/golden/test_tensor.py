@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bitpath.golden.arrays.codec import DTYPES, codes_of
 from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E5M2, FP16, FP32, TF32
 from bitpath.golden.scalar.codec import Kind, decode
+from bitpath.golden.scalar.dot import trace_dot_product
 from bitpath.golden.scalar.fp32 import add
 from bitpath.golden.trainium3 import (
     TensorInstruction,
@@ -31,7 +32,6 @@ from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
 from bitpath.golden.trainium3.declarations.tensor import PATTERNS, TRAINIUM3_DOUBLE_ROW, TRAINIUM3_SPARSE, TagMap
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL
 from bitpath.golden.trainium3.exact import fp32_halves, multiply_add, psum_write, selected, split12
-from bitpath.golden.trainium3.exact.dot import trace_dot_product
 from bitpath.golden.trainium3.matmul.nc_matmul import halves
 
 # FP32 in four passes, double row, and what nc_matmul's modes refuse.

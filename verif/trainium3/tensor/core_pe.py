@@ -22,10 +22,10 @@ from bitpath.golden.formats.catalogue import (
     Rounding,
 )
 from bitpath.golden.scalar.codec import Kind, decode
+from bitpath.golden.scalar.dot import trace_dot_step
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
 from bitpath.golden.trainium3.declarations.tensor import LOW_BITS, PATTERNS, TRAINIUM3_SPARSE
 from bitpath.golden.trainium3.exact import fp32_halves, multiply_add, selected
-from bitpath.golden.trainium3.exact.dot import trace_dot_step
 from bitpath.rtl.trainium3.dot.quad_mx_dot import operand_layout
 from bitpath.rtl.trainium3.tensor.config import NARROW, WIDE, CorePeConfig
 from bitpath.rtl.trainium3.tensor.core_pe import Mode, moving_layout, stationary_layout
