@@ -23,17 +23,13 @@ from bitpath.golden.formats.catalogue import (
     Rounding,
     Specials,
 )
+from bitpath.golden.formats.dot import ProductRounding
 from bitpath.golden.formats.sources import Preset
 from bitpath.golden.tensix.declarations.formats import Fidelity, Format, Style
 from bitpath.golden.tensix.declarations.numerics import PRESETS as TENSIX_PRESETS
 from bitpath.golden.trainium3.declarations.quad_mx import PRESETS as TRAINIUM3_PRESETS
 from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
-from bitpath.golden.trainium3.declarations.vector import (
-    TRAINIUM2_BF16_PRODUCTS,
-    TRAINIUM3_MATMUL,
-    XORWOW_INCREMENT,
-    ProductRounding,
-)
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_MATMUL, XORWOW_INCREMENT
 
 
 @dataclass(frozen=True, kw_only=True)

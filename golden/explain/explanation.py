@@ -12,7 +12,7 @@ from typing import Any, SupportsFloat, TypeVar
 import numpy as np
 
 from bitpath.golden.arrays.arguments import integer
-from bitpath.golden.formats.catalogue import FloatFormat
+from bitpath.golden.formats.catalogue import FixedFormat, FloatFormat
 from bitpath.golden.scalar.codec import Kind, Unpacked, decode
 from bitpath.golden.scalar.rounding import floor_log2
 
@@ -25,7 +25,7 @@ from bitpath.golden.scalar.rounding import floor_log2
 Trace = TypeVar("Trace")
 
 
-def code_text(fmt: FloatFormat, code: int) -> str:
+def code_text(fmt: FloatFormat | FixedFormat, code: int) -> str:
     """Write a code in hexadecimal, all digits of its width."""
     return f"0x{code:0{-(-fmt.width // 4)}x}"
 
@@ -51,9 +51,11 @@ def result_text(fmt: FloatFormat, code: int) -> str:
     return f"{code_text(fmt, code)} = {number_text(decode(fmt, code))}"
 
 
-def fields_text(fmt: FloatFormat, code: int) -> str:
+def fields_text(fmt: FloatFormat | FixedFormat, code: int) -> str:
     """Write a code, its fields in binary, and its value: 0x38 0.0111.000 = 1."""
     bits = f"{code:0{fmt.width}b}"
+    if isinstance(fmt, FixedFormat):
+        return f"{code_text(fmt, code)} {bits} = {number_text(decode(fmt, code))}"
     exponent_end = fmt.signed + fmt.exponent_bits
     fields = ".".join((bits[: fmt.signed], bits[fmt.signed : exponent_end], bits[exponent_end:]))
     return f"{code_text(fmt, code)} {fields} = {number_text(decode(fmt, code))}"

@@ -150,6 +150,8 @@ E8M0 = FloatFormat(
     signed=False,
     has_subnormals=False,
 )
+E3M2 = FloatFormat(name="E3M2", exponent_bits=3, fraction_bits=2, bias=3, specials=Specials.FINITE, nan_code=None)
+E2M3 = FloatFormat(name="E2M3", exponent_bits=2, fraction_bits=3, bias=1, specials=Specials.FINITE, nan_code=None)
 BF16 = FloatFormat(name="BF16", exponent_bits=8, fraction_bits=7, bias=127, specials=Specials.IEEE, nan_code=0x7FC0)
 FP16 = FloatFormat(name="FP16", exponent_bits=5, fraction_bits=10, bias=15, specials=Specials.IEEE, nan_code=0x7E00)
 TF32 = FloatFormat(name="TF32", exponent_bits=8, fraction_bits=10, bias=127, specials=Specials.IEEE, nan_code=0x3FE00)
@@ -158,9 +160,43 @@ FP32 = FloatFormat(
 )
 
 CATALOGUE = {
-    fmt.name: fmt for fmt in (E4M3FN, E4M3, E5M2, E3M4, E4M3FNUZ, E5M2FNUZ, E2M1, E8M0, BF16, FP16, TF32, FP32)
+    fmt.name: fmt
+    for fmt in (E4M3FN, E4M3, E5M2, E3M4, E4M3FNUZ, E5M2FNUZ, E3M2, E2M3, E2M1, E8M0, BF16, FP16, TF32, FP32)
 }
-"""Every format by name."""
+"""Every floating-point format by name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixedFormat:
+    """Two's complement fixed-point numbers: ``code * 2**-fraction_bits``, the code as a signed integer.
+
+    Attributes
+    ----------
+    name : the field's term for it.
+    width : bits of a code.
+    fraction_bits : places below the binary point.
+    """
+
+    name: str
+    width: int
+    fraction_bits: int
+
+    @property
+    def max(self) -> Fraction:
+        """The largest magnitude, which the smallest number has."""
+        return Fraction(1 << self.width - 1, 1 << self.fraction_bits)
+
+    @property
+    def min_subnormal(self) -> Fraction:
+        """The smallest positive number."""
+        return Fraction(1, 1 << self.fraction_bits)
+
+
+INT8 = FixedFormat(name="INT8", width=8, fraction_bits=6)
+"""OCP's element of MXINT8, with an implied scale of 2**-6."""
+
+FIXED_FORMATS = {fmt.name: fmt for fmt in (INT8,)}
+"""Every fixed-point format by name."""
 
 
 # Block formats: elements that share one scale.

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from bitpath.golden.formats.catalogue import FloatFormat, Rounding
+from bitpath.golden.formats.catalogue import E4M3FN, E5M2, E8M0, FP32, FixedFormat, FloatFormat, Rounding
+from bitpath.golden.formats.sources import chosen, documented, preset
 
 
 class ScaleNan(Enum):
@@ -11,6 +12,50 @@ class ScaleNan(Enum):
 
     NAN = "nan"  # the whole block is NaN (OCP MX 1.0)
     INFINITY = "infinity"  # 2**128 taken as infinity, as the vendor's float32 golden does
+
+
+class ZeroSign(Enum):
+    """Sign of a sum that is exactly zero."""
+
+    ALL_NEGATIVE = (
+        "all terms negative"  # -0 where every product and the partial sum have a negative sign, as IEEE 754 adds
+    )
+    PARTIAL = "partial sum"  # the sign of the partial sum, whatever the products are
+    PLUS = "always plus"
+
+    @classmethod
+    def _missing_(cls, value: str) -> "ZeroSign | None":  # type: ignore[override]  # declarations take texts alone
+        return cls.ALL_NEGATIVE if value == "ieee" else None
+
+
+class InvalidProduct(Enum):
+    """Product of zero and infinity."""
+
+    NAN = "nan"
+    ZERO = "zero"  # a zero with the product's sign
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProductRounding:
+    """Rounding of every product by itself, before it is added.
+
+    Attributes
+    ----------
+    format : format of the rounded product, with an infinity.
+    rounding : RNE or RTZ; beyond the format's range a product becomes infinity under both.
+    """
+
+    format: FloatFormat
+    rounding: Rounding
+
+    def __post_init__(self) -> None:
+        if self.format.infinity_code is None:
+            raise ValueError(f"format of a product must have an infinity, not be {self.format.name}")
+        if self.rounding not in (Rounding.RNE, Rounding.RTZ):
+            raise ValueError(f"rounding of a product must be RNE or RTZ, not {self.rounding.name}")
+
+    def __str__(self) -> str:
+        return f"{self.rounding.name} to {self.format.name}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +105,7 @@ class DotNumerics:
 
     def __post_init__(self) -> None:
         bits = self.align_fraction_bits
-        if not self.accumulator.shortens_fp32:
+        if type(self) is DotNumerics and not self.accumulator.shortens_fp32:
             raise ValueError(
                 "accumulator must have FP32's exponents, at most its fraction bits and an infinity, not be "
                 f"{self.accumulator.name}"
@@ -70,3 +115,110 @@ class DotNumerics:
                 raise ValueError(f"{name} must be RNE or RTZ, not {getattr(self, name).name}")
         if bits is not None and bits < 0:
             raise ValueError(f"align_fraction_bits must be None, 0 or more, not {bits}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DotProductNumerics(DotNumerics):
+    """One step of any dot product: `DotNumerics`, and as fields what the machine's step has fixed.
+
+    Elements, accumulator and result may have other formats. The accumulator need not have FP32's exponents: a partial sum
+    travels as an FP32 code where `DotNumerics` says so, else in the accumulator's own codes.
+
+    Attributes
+    ----------
+    scales : block scales of a step: 2, the stationary side's alone (1), or none (0).
+    product_rounding : rounding of every product with its scales; None for exact products. A rounded product is aligned by
+        its own exponent.
+    result : format to which the sum is rounded once, with an infinity, and in whose codes it leaves; None for the
+        accumulator, which leaves as a partial sum travels.
+    result_subnormals : whether subnormal results are kept (True) or become zero of their sign; `accumulator_subnormals` is
+        for partial sums alone.
+    zero_sign : sign of a sum that is exactly zero.
+    invalid_product : product of zero and infinity.
+    nan_code : code of every NaN result; None for the canonical one of the result's format.
+    """
+
+    element_formats: tuple[FloatFormat | FixedFormat, ...]  # type: ignore[assignment]  # a machine's are floats
+    scales: int
+    product_rounding: ProductRounding | None
+    result: FloatFormat | None
+    result_subnormals: bool
+    zero_sign: ZeroSign
+    invalid_product: InvalidProduct
+    nan_code: int | None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.terms < 1:
+            raise ValueError(f"terms must be 1 or more, not {self.terms}")
+        if not self.element_formats or len(set(self.element_formats)) < len(self.element_formats):
+            given = [fmt.name for fmt in self.element_formats]
+            raise ValueError(f"element_formats must be distinct formats, not {given}")
+        if self.scales not in (0, 1, 2):
+            raise ValueError(f"scales must be 0, 1 or 2, not {self.scales}")
+        for name in ("accumulator", "result"):
+            fmt = getattr(self, name)
+            if fmt is not None and fmt.infinity_code is None:
+                raise ValueError(f"{name} must have an infinity, not be {fmt.name}")
+        fmt, code = self.result_format, self.nan_code
+        nans = range(fmt.max_code + 2, fmt.sign_mask)
+        if code is not None and not (0 <= code < 2 * fmt.sign_mask and code & ~fmt.sign_mask in nans):
+            raise ValueError(f"nan_code must be a NaN of {fmt.name}, not {code:#x}")
+
+    @property
+    def partial_format(self) -> FloatFormat:
+        """Format in whose codes the partial sum travels."""
+        return FP32 if self.accumulator.shortens_fp32 else self.accumulator
+
+    @property
+    def result_format(self) -> FloatFormat:
+        """Format in whose codes the result leaves."""
+        return self.result or self.partial_format
+
+    @property
+    def rounded_format(self) -> FloatFormat:
+        """Format to which the sum is rounded."""
+        return self.result or self.accumulator
+
+    @property
+    def result_nan(self) -> int:
+        """Code of every NaN result."""
+        code = self.result_format.nan_code if self.nan_code is None else self.nan_code
+        assert code is not None  # a format with infinity has a NaN
+        return code
+
+
+MX_DOT_PRODUCT = preset(
+    "mx_dot_product",
+    DotProductNumerics,
+    terms=(8, chosen("two x4 words; OCP's block of 32 elements takes four steps")),
+    element_formats=((E4M3FN, E5M2), documented("OCP MX 5.3: the element formats of MXFP8")),
+    scales=(2, documented("OCP MX 6.2: the dot product of two blocks multiplies both scales")),
+    scale_format=(E8M0, documented("OCP MX 5.4")),
+    product_rounding=(None, chosen("OCP MX 6.2 leaves the precision of the sum to the implementation")),
+    accumulator=(FP32, documented("OCP MX 6.2: the result is FP32")),
+    result=(None, documented("OCP MX 6.2: the result is FP32")),
+    align_fraction_bits=(None, chosen("an exact sum, from which every other differs by a rounding")),
+    align_rounding=(Rounding.RTZ, chosen("no effect on an exact sum")),
+    accumulator_rounding=(Rounding.RNE, chosen("IEEE 754's default")),
+    element_subnormals=(True, documented("OCP MX 5.3 requires subnormals")),
+    accumulator_subnormals=(True, chosen("IEEE 754")),
+    result_subnormals=(True, chosen("IEEE 754")),
+    scale_nan=(ScaleNan.NAN, documented("OCP MX 5.4: E8M0 255 is NaN")),
+    overflow_to_infinity=(True, chosen("IEEE 754 round to nearest")),
+    zero_sign=(ZeroSign.ALL_NEGATIVE, chosen("IEEE 754 round to nearest")),
+    invalid_product=(InvalidProduct.NAN, chosen("IEEE 754")),
+    nan_code=(None, chosen("the canonical NaN")),
+)
+"""A step of OCP's dot product of two MX blocks: exact, with one rounding to FP32."""
+
+MULTIPLY_ADD_FP32 = MX_DOT_PRODUCT.variant(
+    "multiply_add_fp32",
+    terms=(1, documented("IEEE 754 5.4.1: fusedMultiplyAdd")),
+    element_formats=((FP32,), documented("IEEE 754: binary32")),
+    scales=(0, documented("IEEE 754 has none")),
+)
+"""IEEE 754's fused multiply-add in binary32."""
+
+PRESETS = {each.name: each for each in (MX_DOT_PRODUCT, MULTIPLY_ADD_FP32)}
+"""Presets of any machine's dot product by name."""

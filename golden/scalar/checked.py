@@ -6,7 +6,7 @@ from dataclasses import fields, is_dataclass, replace
 from difflib import get_close_matches
 from enum import Enum, Flag
 from fractions import Fraction
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from inspect import Parameter, signature
 from itertools import repeat
 from operator import index, is_
@@ -278,7 +278,7 @@ def _check(annotation: Any) -> Check:
         return lambda name, value: annotation(integer(name, value))
     if issubclass(annotation, Enum):
         return lambda name, value: member(name, value, annotation)
-    return _Record(annotation) if is_dataclass(annotation) else partial(_instance, annotation)
+    return _record(annotation) if is_dataclass(annotation) else partial(_instance, annotation)
 
 
 def _check_of_union(parts: tuple[Any, ...]) -> Check:
@@ -292,6 +292,12 @@ def _check_of_union(parts: tuple[Any, ...]) -> Check:
         return _as_is
     check = _check(kinds[0])
     return (lambda name, value: None if value is None else check(name, value)) if types.NoneType in parts else check
+
+
+@cache
+def _record(kind: type[Any]) -> "_Record":
+    """Return the check of a record type; a subclass is checked by its own fields."""
+    return _Record(kind)
 
 
 class _Record:
@@ -308,11 +314,13 @@ class _Record:
         if record is not None and passed is not None and passed() is record:
             return record
         check_instance(name, record, self.kind, " (preset.numerics)" if name == "numerics" else "")
+        if type(record) is not self.kind:
+            return _record(cast(Any, type(record)))(name, record)
         given = {field: getattr(record, field) for field in self.checks}
         taken = {field: check(f"{name}.{field}", given[field]) for field, check in self.checks.items()}
         changed = {field: value for field, value in taken.items() if value is not given[field]}
         if changed:
-            return replace(record, **changed)
+            return replace(cast(Any, record), **changed)
         if len(self.passed) >= _PASSED:
             self.passed.clear()
         self.passed[id(record)] = ref(record)

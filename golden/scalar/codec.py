@@ -5,10 +5,7 @@ from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
 
-from bitpath.golden.formats.catalogue import (
-    FloatFormat,
-    Specials,
-)
+from bitpath.golden.formats.catalogue import FixedFormat, FloatFormat, Specials
 
 
 class Kind(Enum):
@@ -45,7 +42,8 @@ class Unpacked:
     ----------
     kind : class of the code.
     sign : 0 or 1.
-    significand : integer with the hidden bit; at most ``fmt.precision`` bits, 0 for a zero.
+    significand : integer with the hidden bit; at most ``fmt.precision`` bits, 0 for a zero. Of a fixed-point code its
+        magnitude.
     exponent : weight of the significand's lowest bit; subnormals and zeros have that of the smallest normal number.
     """
 
@@ -67,7 +65,7 @@ class Unpacked:
         return self.kind is Kind.FINITE and self.significand == 0
 
 
-def decode(fmt: FloatFormat, code: int) -> Unpacked:
+def decode(fmt: FloatFormat | FixedFormat, code: int) -> Unpacked:
     """Decode one code into its fields.
 
     Raises
@@ -76,6 +74,9 @@ def decode(fmt: FloatFormat, code: int) -> Unpacked:
     """
     if not 0 <= code < 1 << fmt.width:
         raise ValueError(f"code is {code}; {fmt.name} codes are 0 to {(1 << fmt.width) - 1}")
+    if isinstance(fmt, FixedFormat):
+        sign = code >> fmt.width - 1
+        return Unpacked(Kind.FINITE, sign, abs(code - (sign << fmt.width)), -fmt.fraction_bits)
     sign = int(bool(code & fmt.sign_mask))
     biased = code >> fmt.fraction_bits & fmt.exponent_mask
     fraction = code & fmt.fraction_mask

@@ -5,14 +5,32 @@ values, so it shows the reference itself.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import cache
 
-from bitpath.golden.formats.catalogue import FP32, FloatFormat
-from bitpath.golden.formats.dot import DotNumerics, ScaleNan
+from bitpath.golden.formats.catalogue import FP32, FixedFormat, FloatFormat
+from bitpath.golden.formats.dot import DotNumerics, DotProductNumerics, InvalidProduct, ScaleNan, ZeroSign
 from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.codec import Kind, Overflow, Unpacked, decode, power_of_two
 from bitpath.golden.scalar.rounding import Term, product, round_to_format, round_to_integer, special_sum, term, ulp
+
+
+@cache
+def general(numerics: DotNumerics) -> DotProductNumerics:
+    """Return a machine's numerics with the fields of any dot product, two scales among them."""
+    if isinstance(numerics, DotProductNumerics):
+        return numerics
+    return DotProductNumerics(
+        **{each.name: getattr(numerics, each.name) for each in fields(numerics)},
+        scales=2,
+        product_rounding=None,
+        result=None,
+        result_subnormals=numerics.accumulator_subnormals,
+        zero_sign=ZeroSign.ALL_NEGATIVE,
+        invalid_product=InvalidProduct.NAN,
+        nan_code=None,
+    )
 
 
 @dataclass(frozen=True)
@@ -30,13 +48,13 @@ class DotTrace:
     aligned : the terms as they are summed; empty where one is not finite.
     total : sum of `aligned`; None where not finite.
     exact : sum of the terms before alignment; None where not finite.
-    result : FP32 code.
-    error_ulp : (result - exact) in units of the accumulator's last place at `exact`; None where either is not finite.
+    result : code of the result, FP32's for a machine's numerics.
+    error_ulp : (result - exact) in units of the rounded format's last place at `exact`; None where either is not finite.
     """
 
     numerics: DotNumerics
-    stationary_format: FloatFormat
-    moving_format: FloatFormat
+    stationary_format: FloatFormat | FixedFormat
+    moving_format: FloatFormat | FixedFormat
     stationary_codes: tuple[int, ...]
     moving_codes: tuple[int, ...]
     stationary_scale: int
@@ -57,14 +75,14 @@ class DotTrace:
 def dot_step(
     numerics: DotNumerics,
     stationary_codes: Sequence[int],
-    stationary_format: FloatFormat,
+    stationary_format: FloatFormat | FixedFormat,
     moving_codes: Sequence[int],
-    moving_format: FloatFormat,
+    moving_format: FloatFormat | FixedFormat,
     stationary_scale: int,
     moving_scale: int,
     partial_sum: int,
 ) -> int:
-    """Return the FP32 code after one step of a scaled dot product; the arguments are those of `trace_dot_step`.
+    """Return the result's code after one step of a dot product; the arguments are those of `trace_dot_step`.
 
     Raises
     ------
@@ -78,20 +96,20 @@ def dot_step(
 def trace_dot_step(
     numerics: DotNumerics,
     stationary_codes: Sequence[int],
-    stationary_format: FloatFormat,
+    stationary_format: FloatFormat | FixedFormat,
     moving_codes: Sequence[int],
-    moving_format: FloatFormat,
+    moving_format: FloatFormat | FixedFormat,
     stationary_scale: int,
     moving_scale: int,
     partial_sum: int,
 ) -> DotTrace:
-    """Compute one step as `DotNumerics` defines it, and keep every intermediate value.
+    """Compute one step as its numerics define it, and keep every intermediate value.
 
     Parameters
     ----------
     stationary_codes, moving_codes : ``numerics.terms`` element codes each.
-    stationary_scale, moving_scale : codes of ``numerics.scale_format``.
-    partial_sum : FP32 code, on the grid of ``numerics.accumulator``.
+    stationary_scale, moving_scale : codes of ``numerics.scale_format``; one that the numerics do not have is not read.
+    partial_sum : FP32 code on the grid of ``numerics.accumulator``, or a code of an accumulator that does not shorten FP32.
 
     Raises
     ------
@@ -107,27 +125,30 @@ def trace_dot_step(
             raise ValueError(f"{name}_format must be {known}, not {fmt.name}")
         if len(codes) != numerics.terms:
             raise ValueError(f"{name}_codes must have {numerics.terms} elements, not {len(codes)}")
-    stationary = tuple(_read(stationary_format, code, numerics.element_subnormals) for code in stationary_codes)
-    moving = tuple(_read(moving_format, code, numerics.element_subnormals) for code in moving_codes)
-    scales = tuple(_read_scale(numerics, code) for code in (stationary_scale, moving_scale))
+    whole = general(numerics)
+    stationary = tuple(_read(stationary_format, code, whole.element_subnormals) for code in stationary_codes)
+    moving = tuple(_read(moving_format, code, whole.element_subnormals) for code in moving_codes)
+    scales = tuple(_read_scale(whole, code) for code in (stationary_scale, moving_scale)[: whole.scales])
 
     terms = [
-        _product(x, y, scales, stationary_format.fraction_bits + moving_format.fraction_bits)
+        _product(whole, (x, y, *scales), _places(stationary_format) + _places(moving_format))
         for x, y in zip(stationary, moving, strict=True)
     ]
-    terms.append(_partial_sum_term(numerics, partial_sum))
+    terms.append(_partial_sum_term(whole, partial_sum))
     align_exponent, total, exact = None, None, None
     aligned: tuple[Fraction, ...] = ()
     special = special_sum(terms)
     if special is None:
-        align_exponent, aligned = _align(numerics, terms)
+        align_exponent, aligned = _align(whole, terms)
         total, exact = sum(aligned, Fraction(0)), sum((term.value for term in terms), Fraction(0))
-        result = _round_sum(numerics, total, negative_zero=all(term.sign for term in terms))
+        result = _round_sum(whole, total, terms)
+    elif (found := decode(FP32, special)).kind is Kind.NAN:
+        result = whole.result_nan
     else:
-        result = special
+        result = whole.result_format.infinity_code | found.sign * whole.result_format.sign_mask
     error = None
-    if exact is not None and (final := decode(FP32, result)).kind is Kind.FINITE:
-        error = (final.value - exact) / ulp(numerics.accumulator, exact)
+    if exact is not None and (final := decode(whole.result_format, result)).kind is Kind.FINITE:
+        error = (final.value - exact) / ulp(whole.rounded_format, exact)
     return DotTrace(
         numerics=numerics,
         stationary_format=stationary_format,
@@ -149,10 +170,15 @@ def trace_dot_step(
     )
 
 
-def _read(fmt: FloatFormat, code: int, subnormals: bool) -> Unpacked:
+def _places(fmt: FloatFormat | FixedFormat) -> int:
+    """Return the places from a number's exponent down to its last bit; fixed point has that of its magnitude's top bit."""
+    return fmt.width - 1 if isinstance(fmt, FixedFormat) else fmt.fraction_bits
+
+
+def _read(fmt: FloatFormat | FixedFormat, code: int, subnormals: bool) -> Unpacked:
     """Take a code apart; where `subnormals` is False a subnormal becomes zero of its sign."""
     unpacked = decode(fmt, code)
-    if not subnormals and unpacked.significand <= fmt.fraction_mask:
+    if not subnormals and isinstance(fmt, FloatFormat) and unpacked.significand <= fmt.fraction_mask:
         return Unpacked(unpacked.kind, unpacked.sign, 0, unpacked.exponent)
     return unpacked
 
@@ -164,18 +190,26 @@ def _read_scale(numerics: DotNumerics, code: int) -> Unpacked:
     return scale
 
 
-def _product(x: Unpacked, y: Unpacked, scales: tuple[Unpacked, ...], fraction_bits: int) -> Term:
-    """Multiply two elements and both scales; `fraction_bits` are those of the elements together."""
-    factors = (x, y, *scales)
-    return _with_exponent(product(*factors), sum(factor.exponent for factor in factors) + fraction_bits)
+def _product(numerics: DotProductNumerics, factors: tuple[Unpacked, ...], fraction_bits: int) -> Term:
+    """Multiply two elements and their scales; `fraction_bits` are those of the elements together."""
+    exact = product(*factors)
+    invalid = exact.kind is Kind.NAN and all(factor.kind is not Kind.NAN for factor in factors)
+    if invalid and numerics.invalid_product is InvalidProduct.ZERO:
+        exact = Term(Kind.FINITE, sum(factor.sign for factor in factors) & 1, Fraction(0))
+    if numerics.product_rounding is None or exact.kind is not Kind.FINITE:
+        return _with_exponent(exact, sum(factor.exponent for factor in factors) + fraction_bits)
+    fmt, rounding = numerics.product_rounding.format, numerics.product_rounding.rounding
+    rounded = decode(fmt, round_to_format(exact.value, fmt, rounding, zero_sign=exact.sign))
+    return _with_exponent(term(rounded), rounded.exponent + fmt.fraction_bits)
 
 
-def _partial_sum_term(numerics: DotNumerics, bits: int) -> Term:
-    unused = FP32.fraction_bits - numerics.accumulator.fraction_bits
-    x = _read(FP32, bits, numerics.accumulator_subnormals)
-    if x.kind is Kind.FINITE and bits & (1 << unused) - 1:
-        raise ValueError(f"partial_sum is {bits:#010x}; its lowest {unused} bits are 0 on the accumulator's grid")
-    return _with_exponent(term(x), x.exponent + FP32.fraction_bits)
+def _partial_sum_term(numerics: DotProductNumerics, code: int) -> Term:
+    fmt = numerics.partial_format
+    unused = fmt.fraction_bits - numerics.accumulator.fraction_bits
+    x = _read(fmt, code, numerics.accumulator_subnormals)
+    if x.kind is Kind.FINITE and code & (1 << unused) - 1:
+        raise ValueError(f"partial_sum is {code:#010x}; its lowest {unused} bits are 0 on the accumulator's grid")
+    return _with_exponent(term(x), x.exponent + fmt.fraction_bits)
 
 
 def _with_exponent(each: Term, exponent: int) -> Term:
@@ -193,28 +227,35 @@ def _align(numerics: DotNumerics, terms: Sequence[Term]) -> tuple[int | None, tu
     return align_exponent, tuple(round_to_integer(t.value / unit, numerics.align_rounding) * unit for t in terms)
 
 
-def _round_sum(numerics: DotNumerics, total: Fraction, *, negative_zero: bool) -> int:
-    """Round once to the accumulator, in an FP32 container."""
-    accumulator = numerics.accumulator
+def _round_sum(numerics: DotProductNumerics, total: Fraction, terms: Sequence[Term]) -> int:
+    """Round once, to a code in which the result leaves."""
+    fmt, container = numerics.rounded_format, numerics.result_format
+    match numerics.zero_sign:
+        case ZeroSign.ALL_NEGATIVE:
+            negative_zero = all(each.sign for each in terms)
+        case ZeroSign.PARTIAL:
+            negative_zero = bool(terms[-1].sign)
+        case ZeroSign.PLUS:
+            negative_zero = False
     code = round_to_format(
         total,
-        accumulator,
+        fmt,
         numerics.accumulator_rounding,
         overflow=Overflow.SPECIAL if numerics.overflow_to_infinity else Overflow.SATURATE,
         zero_sign=int(negative_zero),
     )
-    if not numerics.accumulator_subnormals and code & ~accumulator.sign_mask <= accumulator.fraction_mask:
-        code &= accumulator.sign_mask
-    return code << FP32.fraction_bits - accumulator.fraction_bits
+    if not numerics.result_subnormals and code & ~fmt.sign_mask <= fmt.fraction_mask:
+        code &= fmt.sign_mask
+    return code << container.fraction_bits - fmt.fraction_bits
 
 
 @checked
 def trace_dot_product(
     numerics: DotNumerics,
     stationary_codes: Sequence[Sequence[int]],
-    stationary_format: FloatFormat,
+    stationary_format: FloatFormat | FixedFormat,
     moving_codes: Sequence[Sequence[int]],
-    moving_format: FloatFormat,
+    moving_format: FloatFormat | FixedFormat,
     stationary_scales: Sequence[int],
     moving_scales: Sequence[int],
     partial_sum: int = 0,

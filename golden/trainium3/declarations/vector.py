@@ -13,6 +13,7 @@ from enum import Enum
 from fractions import Fraction
 
 from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32, FloatFormat, Rounding
+from bitpath.golden.formats.dot import ProductRounding
 from bitpath.golden.formats.sources import choices, chosen, documented, inferred, preset
 
 # GpSimd's instructions and the shuffle of partitions: limits, names, and the standing of every rule.
@@ -222,32 +223,6 @@ TRAINIUM3_RMSNORM_QUANT_OCP = TRAINIUM3_RMSNORM_QUANT.variant(
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProductRounding:
-    """Rounding of a product before it is added.
-
-    Attributes
-    ----------
-    format : format to which it is rounded, with FP32's exponents, at most its fraction bits, and an infinity.
-    rounding : RNE or RTZ; beyond the format's range a product becomes infinity under both.
-    """
-
-    format: FloatFormat
-    rounding: Rounding
-
-    def __post_init__(self) -> None:
-        if not self.format.shortens_fp32:
-            raise ValueError(
-                "format of a product must have FP32's exponents, at most its fraction bits and an infinity, not be "
-                f"{self.format.name}"
-            )
-        if self.rounding not in (Rounding.RNE, Rounding.RTZ):
-            raise ValueError(f"rounding of a product must be RNE or RTZ, not {self.rounding.name}")
-
-    def __str__(self) -> str:
-        return f"{self.rounding.name} to {self.format.name}"
-
-
-@dataclass(frozen=True, kw_only=True)
 class MatmulNumerics:
     """One step of TensorE's unscaled matmul: partial sum in, one product, partial sum out.
 
@@ -274,6 +249,11 @@ class MatmulNumerics:
             raise ValueError(
                 "accumulator must have FP32's exponents, at most its fraction bits and an infinity, not be "
                 f"{self.accumulator.name}"
+            )
+        if self.product_rounding is not None and not self.product_rounding.format.shortens_fp32:
+            raise ValueError(
+                "format of a product must have FP32's exponents, at most its fraction bits and an infinity, not be "
+                f"{self.product_rounding.format.name}"
             )
         both = [fmt.name for fmt in self.wide_formats if fmt in self.narrow_formats]
         if both:
