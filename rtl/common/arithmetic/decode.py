@@ -1,13 +1,13 @@
 """Decoder of floating-point codes to unpacked numbers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value, signed, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from bitpath.golden.formats.catalogue import FloatFormat, Specials
+from bitpath.golden.formats.catalogue import FixedFormat, FloatFormat, Specials
 
 # Layouts of unpacked numbers between the arithmetic operators.
 #
@@ -98,11 +98,27 @@ def sum_special(m: Module, terms: Iterable[data.View], *, nan: Value | None = No
     return special
 
 
+def _bias(fmt: FloatFormat | FixedFormat) -> int:
+    """The bias; of a fixed-point format that of the exponent 1, which all its numbers have."""
+    return 2 - fmt.width + fmt.fraction_bits if isinstance(fmt, FixedFormat) else fmt.bias
+
+
+def _fraction_bits(fmt: FloatFormat | FixedFormat) -> int:
+    """Bits below the leading one of a significand; of a fixed-point format below the top bit of its magnitude."""
+    return fmt.width - 1 if isinstance(fmt, FixedFormat) else fmt.fraction_bits
+
+
+def decoded_places(formats: Sequence[FloatFormat | FixedFormat]) -> tuple[int, int]:
+    """Return bias and fraction bits of the numbers that `Decode` gives for codes of these formats."""
+    return max(map(_bias, formats)), max(map(_fraction_bits, formats))
+
+
 class Decode(wiring.Component):
     """Combinational decoder of a code whose format is chosen at run time.
 
     The value is ``(-1)**sign * significand * 2**(exponent - bias - fraction_bits)``. ``bias`` and ``fraction_bits`` are
-    the largest among the formats, so every number is exact.
+    the largest among the formats, so every number is exact. A fixed-point number has one exponent, and its magnitude as
+    significand.
 
     Parameters
     ----------
@@ -118,16 +134,16 @@ class Decode(wiring.Component):
 
     clocked = False
 
-    def __init__(self, formats: tuple[FloatFormat, ...], *, subnormals: bool = True):
+    def __init__(self, formats: tuple[FloatFormat | FixedFormat, ...], *, subnormals: bool = True):
         if len({fmt.width for fmt in formats}) != 1:
             raise ValueError(f"decode: formats must be of one width, not {[fmt.name for fmt in formats]}")
         self.formats, self.subnormals = formats, subnormals
-        self.bias = max(fmt.bias for fmt in formats)
-        self.fraction_bits = max(fmt.fraction_bits for fmt in formats)
-        self.max_exponent = max(fmt.emax for fmt in formats) + self.bias
-        self.min_exponent = min(fmt.emin for fmt in formats) + self.bias
+        self.bias, self.fraction_bits = decoded_places(formats)
         # Infinities and NaNs keep their exponent field, which must fit but is not read.
-        exponent_width = ceil_log2(max(fmt.exponent_mask + self.bias - fmt.bias for fmt in formats) + 1)
+        fields = [1 if isinstance(fmt, FixedFormat) else fmt.exponent_mask for fmt in formats]
+        exponent_width = ceil_log2(
+            max(field + self.bias - _bias(fmt) for field, fmt in zip(fields, formats, strict=True)) + 1
+        )
         super().__init__(
             {
                 "code": In(formats[0].width),
@@ -145,7 +161,9 @@ class Decode(wiring.Component):
                     m.d.comb += self.o.eq(value)
         return m
 
-    def _decode(self, m: Module, fmt: FloatFormat) -> Value:
+    def _decode(self, m: Module, fmt: FloatFormat | FixedFormat) -> Value:
+        if isinstance(fmt, FixedFormat):
+            return self._decode_fixed(m, fmt)
         fraction = self.code[: fmt.fraction_bits]
         exponent = self.code[fmt.fraction_bits : fmt.fraction_bits + fmt.exponent_bits]
         normal = exponent.any()
@@ -169,4 +187,15 @@ class Decode(wiring.Component):
                 m.d.comb += number.nan.eq(self.code[-1] & ~self.code[:-1].any())
             case Specials.FINITE:
                 pass
+        return number.as_value()
+
+    def _decode_fixed(self, m: Module, fmt: FixedFormat) -> Value:
+        number = Signal(self.o.shape(), name=f"as_{fmt.name.lower()}")
+        magnitude = Signal(fmt.width, name=f"magnitude_{fmt.name.lower()}")
+        m.d.comb += [
+            number.sign.eq(self.code[-1]),
+            magnitude.eq(Mux(number.sign, -self.code, self.code)),
+            number.exponent.eq(1 + self.bias - _bias(fmt)),
+            number.significand.eq(Cat(Const(0, self.fraction_bits - _fraction_bits(fmt)), magnitude)),
+        ]
         return number.as_value()

@@ -20,11 +20,13 @@ from bitpath.golden.formats.catalogue import (
     Rounding,
     Specials,
 )
+from bitpath.golden.formats.dot import ProductRounding
 from bitpath.rtl.common.arithmetic.add import ExactAdd
 from bitpath.rtl.common.arithmetic.align import Align, Dropped, MaxDistance, MaxExponent
 from bitpath.rtl.common.arithmetic.decode import Decode, moving_sum, normal_sum, raw_float, raw_sum, sum_special
 from bitpath.rtl.common.arithmetic.multiply import FixedPoint, Multiply
 from bitpath.rtl.common.arithmetic.normalize import Normalize, NormalizeShift
+from bitpath.rtl.common.arithmetic.product_round import ProductRound
 from bitpath.rtl.common.arithmetic.round import Round, RoundSigned
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import MULTIPLIES_WRONG
@@ -401,3 +403,31 @@ def normalize_and_round(claim: Claim, width: int, low: int, fmt: FloatFormat, ro
     code = float_code(claim, magnitude, weight, fmt, "spec", tie=rounding)
     finite = Mux(code > fmt.max_code, fmt.infinity_code, code) << FP32.fraction_bits - fmt.fraction_bits
     claim.ensure(dut.o == Cat(claim.value(finite, "finite", FP32.width - 1), i.sign))
+
+
+FMT, PRODUCT_OFFSET = BF16, 2 * (BF16.bias + FP16.fraction_bits)
+PRODUCT = raw_float(BF16.exponent_bits + 1, 2 * FP16.precision)
+"""A product of two elements that are BF16 or FP16 each."""
+
+
+@PROPERTIES.of(
+    "product_round",
+    "product_round_bf16",
+    "any product of BF16 or FP16 elements: one rounding to BF16, to even; infinity beyond the range; specials pass",
+    ("i.exponent - self.offset", "i.exponent - (self.offset - 1)"),
+)
+def rounded_product(claim: Claim) -> None:
+    rounding = ProductRounding(format=FMT, rounding=Rounding.RNE)
+    dut = claim.instantiate("dut", ProductRound(PRODUCT, PRODUCT_OFFSET, rounding))
+    i, o = dut.i, dut.o
+    weight = claim.value(i.exponent - PRODUCT_OFFSET, "weight", signed(len(i.exponent) + 2))
+    spec = float_code(claim, i.significand, weight, FMT, "spec")
+    infinite = claim.value(i.inf | (spec > FMT.max_code), "infinite", 1)
+    code = claim.value(spec[: FMT.width - 1], "code")
+    significand, biased = fields(claim, Cat(code, Const(0, 1)), FMT, "expected")
+    claim.ensure(
+        o.nan == i.nan,
+        i.nan | (o.inf == infinite),
+        i.nan | (o.sign == i.sign),
+        i.nan | infinite | ((o.significand == significand) & (o.exponent == biased)),
+    )

@@ -3,21 +3,20 @@
 from collections.abc import Callable
 from functools import partial
 
-from amaranth import Cat, Const, Mux, Value, signed
+from amaranth import Cat, Mux, Value
 from amaranth.lib import wiring
 
-from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, FP16, FloatFormat, Rounding
+from bitpath.golden.formats.catalogue import E4M3FN, E5M2, FloatFormat
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX_ALIGNED
-from bitpath.golden.trainium3.declarations.vector import ProductRounding
-from bitpath.rtl.common.arithmetic.decode import Decode, raw_float
+from bitpath.rtl.common.arithmetic.decode import Decode
 from bitpath.rtl.common.arithmetic.multiply import Multiply
 from bitpath.rtl.trainium3.dot.config import DotConfig, MultiplyAddConfig
-from bitpath.rtl.trainium3.dot.multiply_add import MultiplyAdd, ProductRound
+from bitpath.rtl.trainium3.dot.multiply_add import MultiplyAdd
 from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import MULTIPLIES_WRONG, earlier, stage_properties, staged_stream_properties
 from bitpath.verif.formal.property import Properties
-from bitpath.verif.formal.specification import fields, float_code, long_multiplication
+from bitpath.verif.formal.specification import long_multiplication
 
 _ALIGNED = partial(DotConfig, numerics=TRAINIUM3_QUAD_MX_ALIGNED.numerics)
 
@@ -62,34 +61,6 @@ def element_product(claim: Claim, left: FloatFormat, right: FloatFormat) -> None
     claim.assume(*(~(number.inf | number.nan) for number in numbers.values()))
     value = claim.value(dut.o.significand << dut.o.exponent, "value")
     claim.ensure(value == claim.value(long_multiplication(a, b) << unit, "product"))
-
-
-FMT, PRODUCT_OFFSET = BF16, 2 * (BF16.bias + FP16.fraction_bits)
-PRODUCT = raw_float(BF16.exponent_bits + 1, 2 * FP16.precision)
-"""A product of two elements that are BF16 or FP16 each."""
-
-
-@PROPERTIES.of(
-    "product_round",
-    "product_round_bf16",
-    "any product of BF16 or FP16 elements: one rounding to BF16, to even; infinity beyond the range; specials pass",
-    ("i.exponent - self.offset", "i.exponent - (self.offset - 1)"),
-)
-def rounded_product(claim: Claim) -> None:
-    rounding = ProductRounding(format=FMT, rounding=Rounding.RNE)
-    dut = claim.instantiate("dut", ProductRound(PRODUCT, PRODUCT_OFFSET, rounding))
-    i, o = dut.i, dut.o
-    weight = claim.value(i.exponent - PRODUCT_OFFSET, "weight", signed(len(i.exponent) + 2))
-    spec = float_code(claim, i.significand, weight, FMT, "spec")
-    infinite = claim.value(i.inf | (spec > FMT.max_code), "infinite", 1)
-    code = claim.value(spec[: FMT.width - 1], "code")
-    significand, biased = fields(claim, Cat(code, Const(0, 1)), FMT, "expected")
-    claim.ensure(
-        o.nan == i.nan,
-        i.nan | (o.inf == infinite),
-        i.nan | (o.sign == i.sign),
-        i.nan | infinite | ((o.significand == significand) & (o.exponent == biased)),
-    )
 
 
 def operand_pipeline(claim: Claim, make: Callable[[], wiring.Component], latency: int) -> None:
