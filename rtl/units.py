@@ -14,6 +14,7 @@ from bitpath.rtl.aie_ml_v2.mover import nonlinear, shuffle, vector_alu, vector_m
 from bitpath.rtl.aie_ml_v2.scalar import scalar_functions
 from bitpath.rtl.aie_ml_v2.tile import agu, data_memory, fifos, registers, stream_port
 from bitpath.rtl.aie_ml_v2.vector import native_mac, operand_shapes, vector_mac
+from bitpath.rtl.common.dot import dot_product
 from bitpath.rtl.common.fp32 import fp32_functions
 from bitpath.rtl.common.unit import Unit
 from bitpath.rtl.tensix.core import (
@@ -87,6 +88,7 @@ MODULES = (
     dma_engine,
     core,
     fp32_functions,
+    dot_product,
     decode,
     config_file,
     wait_gate,

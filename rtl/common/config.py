@@ -7,7 +7,10 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from bitpath.golden.formats.catalogue import CATALOGUE, FloatFormat
+from bitpath.golden.formats.catalogue import CATALOGUE, FIXED_FORMATS, FixedFormat, FloatFormat
+
+FORMATS = CATALOGUE | FIXED_FORMATS
+"""Formats that a configuration names."""
 
 
 def require_integer(unit: str, name: str, value: int) -> None:
@@ -74,7 +77,7 @@ class PipelineConfig(UnitConfig, unit="pipeline"):
 
 def to_dict(config: Any) -> Any:
     """Convert a configuration to plain JSON values; a catalogued format becomes its name."""
-    if isinstance(config, FloatFormat) and CATALOGUE.get(config.name) == config:
+    if isinstance(config, FloatFormat | FixedFormat) and FORMATS.get(config.name) == config:
         return config.name
     if is_dataclass(config):
         return {field.name: to_dict(getattr(config, field.name)) for field in fields(config)}
@@ -101,9 +104,9 @@ def from_dict(cls: Any, value: Any) -> Any:
             raise ValueError(f"configuration: {value!r} is not a list")
         return tuple(from_dict(get_args(cls)[0], item) for item in value)
     if cls is FloatFormat and isinstance(value, str):
-        if value not in CATALOGUE:
-            raise ValueError(f"configuration: unknown format {value!r}, known are {', '.join(CATALOGUE)}")
-        return CATALOGUE[value]
+        if value not in FORMATS:
+            raise ValueError(f"configuration: unknown format {value!r}, known are {', '.join(FORMATS)}")
+        return FORMATS[value]
     if is_dataclass(cls):
         return _dataclass_from(cls, value)
     if issubclass(cls, Enum):

@@ -117,6 +117,7 @@ class Unit:
     judges : configurations in which its bench judges mutants; empty if other benches judge all its files.
     synthesised : configurations that ``make synth`` maps to cells.
     waves : groups of the save file in order; a signal goes to the first match, or to a last group of all others.
+    holds : True if its bench can send an operand one value alone, for a design of somebody's own that does not have it.
     """
 
     name: str
@@ -129,6 +130,7 @@ class Unit:
     judges: tuple[Judge, ...] = ()
     synthesised: tuple[Synthesised, ...] = ()
     waves: tuple[WaveGroup, ...] = DEFAULT_WAVES
+    holds: bool = False
 
     @property
     def room(self) -> str:

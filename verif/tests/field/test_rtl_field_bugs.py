@@ -35,13 +35,13 @@ from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot, dot_layout
 from bitpath.rtl.trainium3.vector.quantize_mx import QuantizeMx, QuantizeMxConfig
 from bitpath.verif.aie_ml_v2.convert import mx_convert as aie_convert
 from bitpath.verif.aie_ml_v2.mac.mac import LaneCase
+from bitpath.verif.common.dot.cases import DotCase
 from bitpath.verif.kit.code_mutants import VERIF, mutated, named_test
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.kit.traffic import Driven, Manners, Pace
 from bitpath.verif.tensix.dot.dot import DotCase as TensixCase
 from bitpath.verif.tensix.dot.dot import Mode, Operation
-from bitpath.verif.trainium3.dot.quad_mx import DotCase
 from bitpath.verif.trainium3.vector import quantize_mx
 from bitpath.verif.trainium3.vector.quantize_mx import MODES
 

@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 from cocotb import _decorators
 
-from bitpath.golden.formats.catalogue import CATALOGUE, E2M1, E5M2, FP32, FloatFormat
+from bitpath.golden.formats.catalogue import CATALOGUE, E2M1, E5M2, FIXED_FORMATS, FP32, FixedFormat, FloatFormat
 from bitpath.golden.tensix.declarations import numerics as tensix
 from bitpath.golden.trainium3.declarations import quad_mx
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
@@ -237,6 +237,8 @@ def _candidates(hint: Any, value: Any) -> Iterator[Any]:
             yield None
         elif kind is FloatFormat:
             yield from CATALOGUE.values()
+        elif kind is FixedFormat:
+            yield from FIXED_FORMATS.values()
         elif is_dataclass(kind):
             yield from _records(kind)
         elif issubclass(kind, Enum):

@@ -27,6 +27,7 @@ from bitpath.rtl.trainium3.array.systolic_array import (
     tilings,
 )
 from bitpath.rtl.trainium3.dot.element_map import ElementFormat, MapTable
+from bitpath.verif.common.dot.cases import finite_code, on_grid
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.kit.unit_bench import (
     Context,
@@ -42,7 +43,7 @@ from bitpath.verif.kit.unit_bench import (
     width,
 )
 from bitpath.verif.kit.values import code_text
-from bitpath.verif.trainium3.dot.quad_mx import chain_shown, column_cases, finite_code, on_grid, word_formats
+from bitpath.verif.trainium3.dot.quad_mx import chain_shown, column_cases, word_formats
 
 # Phases of the systolic array's bench: stimulus of every cycle, and what golden says must come out in which.
 

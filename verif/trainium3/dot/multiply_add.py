@@ -12,9 +12,9 @@ from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format, ulp
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL, MatmulNumerics
 from bitpath.golden.trainium3.exact import multiply_add
+from bitpath.verif.common.dot.cases import on_grid
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.values import Boundary, Near, code_text, near_floats
-from bitpath.verif.trainium3.dot.quad_mx import on_grid
 
 Formats = tuple[FloatFormat, ...]
 DISTANCES = (-260, *range(-52, 53), 260)

@@ -16,8 +16,7 @@ from bitpath.golden.formats.dot import DotNumerics
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.dot import DotTrace, Term
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format, ulp
-from bitpath.verif.kit.values import SIDES, Boundary, Near, halves, near_floats
-from bitpath.verif.trainium3.dot.quad_mx import (
+from bitpath.verif.common.dot.cases import (
     SPLIT,
     DotCase,
     finite_case,
@@ -27,6 +26,7 @@ from bitpath.verif.trainium3.dot.quad_mx import (
     partial_near,
     product_sum,
 )
+from bitpath.verif.kit.values import SIDES, Boundary, Near, halves, near_floats
 
 ONE = FP32.bias << FP32.fraction_bits
 """FP32's code of 1."""

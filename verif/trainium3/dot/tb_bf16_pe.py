@@ -20,6 +20,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_FP32
 from bitpath.golden.trainium3.declarations.vector import MatmulNumerics
 from bitpath.rtl.trainium3.dot.config import MultiplyAddConfig
 from bitpath.rtl.trainium3.dot.pe import Bf16Pe
+from bitpath.verif.common.dot.cases import on_grid
 from bitpath.verif.kit.unit_bench import Context, UnitBench, cases, covers, pack, pauses, resolved
 from bitpath.verif.kit.values import code_text
 from bitpath.verif.trainium3.dot.multiply_add import (
@@ -33,7 +34,6 @@ from bitpath.verif.trainium3.dot.multiply_add import (
     power,
 )
 from bitpath.verif.trainium3.dot.pe_player import STALLS, PePlayer, loads_and_swaps, one_after_another, tiles
-from bitpath.verif.trainium3.dot.quad_mx import on_grid
 
 # Directed operands of the unscaled multiply-add in numerics that round a product to BF16 before it is added.
 

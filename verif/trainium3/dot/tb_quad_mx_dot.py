@@ -3,6 +3,7 @@
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random cases of a test.
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
@@ -17,12 +18,12 @@ from bitpath.golden.trainium3.declarations.quad_mx import X4
 from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot
+from bitpath.verif.common.dot.cases import DotCase, held_case, random_cases
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.coverage import Coverage
 from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.pipeline import Made, Request, StreamBench
+from bitpath.verif.kit.pipeline import HELD, Made, Request, StreamBench, held
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.trainium3.dot.quad_mx import DotCase, random_cases
 from bitpath.verif.trainium3.dot.quad_mx_corners import BOUNDARIES, Corner, corners
 
 
@@ -63,7 +64,8 @@ def request(payload: int, expected: int) -> Request:
 
 def requests(cases: list[DotCase]) -> list[Request]:
     """The cases with their results in the exact tier."""
-    return [request(pack(SHAPE, case.fields(NUMERICS)), case.trace(NUMERICS).result) for case in cases]
+    own = [held_case(NUMERICS, SHAPE, case) for case in cases]
+    return [request(pack(SHAPE, case.fields(NUMERICS)), case.trace(NUMERICS).result) for case in own]
 
 
 @covers(
@@ -142,7 +144,12 @@ def boundaries() -> Made:
 
 
 def _played(table: list[Corner]) -> Made:
+    own = [(corner, held_case(NUMERICS, SHAPE, corner.case)) for corner in table]
+    # Operands that a design does not have take the property away from some corners.
+    table = [replace(corner, case=case, certain=case == corner.case and corner.certain) for corner, case in own]
     traced = [(corner, corner.case.trace(NUMERICS)) for corner in table]
+    if HELD in os.environ:
+        table = [corner for corner, trace in traced if corner.hits(trace)]
     sent = [request(pack(SHAPE, corner.case.fields(NUMERICS)), trace.result) for corner, trace in traced]
     return sent, Coverage((each.bin for each in table), (corner.bin for corner, trace in traced if corner.hits(trace)))
 
@@ -196,7 +203,10 @@ def exhaustive(x: str, y: str, lane: int) -> Made:
     for index in pauses.rng("held to the exact tier").sample(range(len(expected)), 100):
         a, b = divmod(index, 1 << y.width)
         assert expected[index] == exact_product(lane, x, a, y, b), f"golden's tiers differ at pair {index}"
-    return [request(*pair) for pair in zip(payloads, expected, strict=True)]
+    sent = [request(*pair) for pair in zip(payloads, expected, strict=True)]
+    if HELD in os.environ:
+        return requests([DotCase.of(NUMERICS, SHAPE.from_bits(held(payload))) for payload in payloads])
+    return sent
 
 
 def exact_product(lane: int, x: FloatFormat, a: int, y: FloatFormat, b: int) -> int:

@@ -9,9 +9,9 @@ from random import Random
 
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.pe import QuadMxPe
+from bitpath.verif.common.dot.cases import RANDOM_CLASSES, DotCase, comparable_case
 from bitpath.verif.kit.unit_bench import Context, UnitBench, cases, covers, pack, pauses
 from bitpath.verif.trainium3.dot.pe_player import STALLS, PePlayer, loads_and_swaps, tiles
-from bitpath.verif.trainium3.dot.quad_mx import RANDOM_CLASSES, DotCase, comparable_case
 
 BENCH = UnitBench(QuadMxPe, DotConfig, ms=100)
 CONFIG = BENCH.config

@@ -15,10 +15,10 @@ from bitpath.golden.formats.catalogue import E8M0, FP32, FloatFormat
 from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.quad_mx_dot import dot_layout
+from bitpath.verif.common.dot.cases import DotCase
 from bitpath.verif.kit.batches import WORD_BITS, Batch, Part, fill, places, side_by_side, words_of
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.volume import Generator, VolumeTask, of_any_block
-from bitpath.verif.trainium3.dot.quad_mx import DotCase
 
 SIDE = 128
 """Operands of either side in a batch."""

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, encode_array, format_of
 from bitpath.golden.formats.catalogue import BF16, E2M1, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32, Rounding
+from bitpath.golden.formats.dot import ProductRounding
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.fp32 import add, convert, multiply
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3 import Xorwow, nc_matmul, nc_matmul_mx, nc_transpose, psum_random_bits
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
-from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_MATMUL, ProductRounding
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_MATMUL
 from bitpath.golden.trainium3.exact import multiply_add
 from bitpath.golden.trainium3.exact.array import psum_write as exact_psum_write
 from bitpath.golden.trainium3.matmul.instruction import psum_write

@@ -30,9 +30,9 @@ from bitpath.rtl.trainium3.dot.quad_mx_dot import operand_layout
 from bitpath.rtl.trainium3.tensor.config import NARROW, WIDE, CorePeConfig
 from bitpath.rtl.trainium3.tensor.core_pe import Mode, moving_layout, stationary_layout
 from bitpath.rtl.trainium3.tensor.sparse_select import SLOTS
+from bitpath.verif.common.dot.cases import DotCase, on_grid, product_sum
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.trainium3.dot.multiply_add import ElementCase
-from bitpath.verif.trainium3.dot.quad_mx import DotCase, on_grid, product_sum
 
 NARROW_PAIRS = [
     pair

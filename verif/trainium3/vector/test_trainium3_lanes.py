@@ -7,13 +7,14 @@ import pytest
 from amaranth.sim import Simulator
 
 from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, Rounding
-from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_EXPONENTIAL, ProductRounding
+from bitpath.golden.formats.dot import ProductRounding
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_EXPONENTIAL
 from bitpath.golden.trainium3.exact.functions import ln2, log2e, power_table
 from bitpath.rtl.common.arithmetic.decode import raw_float
+from bitpath.rtl.common.arithmetic.product_round import ProductRound
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.trainium3.array.psum import PsumConfig
 from bitpath.rtl.trainium3.dot.config import MultiplyAddConfig
-from bitpath.rtl.trainium3.dot.multiply_add import ProductRound
 from bitpath.rtl.trainium3.vector import exponential as rtl_exponential
 from bitpath.rtl.trainium3.vector.exponential import ExponentialConfig
 from bitpath.rtl.trainium3.vector.quantize_mx import QuantizeMxConfig
