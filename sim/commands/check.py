@@ -10,8 +10,10 @@ from bitpath.sim.commands._click import Command, Printer, examples, output_optio
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.options import FILE, bench_options, unit_options
 
-SETTINGS = ("rows", "cols", "lanes", "max_row_length", "preset", "stages", "config")
+SETTINGS = ("rows", "cols", "lanes", "max_row_length", "preset", "stages", "config", "numerics")
 """Options of the unit's configuration."""
+LETTERS = {"includes": "-I", "defines": "-D", "lists": "-f", "parameters": "-G"}
+"""Options of the sources, as a replay line has them."""
 
 
 @click.command(
@@ -23,7 +25,7 @@ SETTINGS = ("rows", "cols", "lanes", "max_row_length", "preset", "stages", "conf
         "bitpath check my_dot.v --unit quad_mx_dot --cases 20000 --volume 10000000",
     ),
 )
-@click.argument("files", nargs=-1, required=True, type=FILE)
+@click.argument("files", nargs=-1, type=FILE)
 @click.option(
     "--unit", required=True, help="Unit whose bench and golden model judge the design, for example quad_mx_dot."
 )
@@ -36,6 +38,20 @@ SETTINGS = ("rows", "cols", "lanes", "max_row_length", "preset", "stages", "conf
     multiple=True,
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder of included files; repeat it for more.",
+)
+@click.option(
+    "-D", "--define", "defines", multiple=True, metavar="NAME[=TEXT]", help="Macro of the sources; repeat it for more."
+)
+@click.option(
+    "-f", "--file-list", "lists", multiple=True, type=FILE, help="File with names of sources and +incdir+ lines."
+)
+@click.option(
+    "-G",
+    "--parameter",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Parameter of the top module: a number, a Verilog text or a type; repeat it for more.",
 )
 @click.option(
     "--latency", type=click.IntRange(1), help="Cycles from a request to its result; any number when not given."
@@ -53,6 +69,24 @@ SETTINGS = ("rows", "cols", "lanes", "max_row_length", "preset", "stages", "conf
     type=(str, int, int, int),
     metavar="TASK BLOCK BATCH VECTOR",
     help="Instead of the bench, play one vector of --volume: the replay of a mismatch.",
+)
+@click.option(
+    "--except",
+    "exceptions",
+    multiple=True,
+    metavar="DIFFERENCE",
+    help="Count a kind of difference apart and pass over it: zero-sign, nan-code, flushed, or an expression over got, expected "
+    "and operands; repeat it for more.",
+)
+@click.option(
+    "--mismatches",
+    type=click.IntRange(0),
+    help="Mismatches after which a test stops; 0 stops at none.  [default: 20]",
+)
+@click.option(
+    "--numerics",
+    type=FILE,
+    help="JSON file with fields of the unit's numerics; others are those of its preset, or of the unit's default.",
 )
 @bench_options
 @click.option("--junit", type=FILE, help="Write the tests' results as JUnit XML.")
@@ -72,8 +106,13 @@ def check_command(
       i_ready = 1                      # the design has no such output: its level
       o_ready = "open"                 # the design cannot wait: results queue outside it
       o_valid = "delay 3"              # the design has no valid: its latency
+      i_partial = "c_i[31:0]"          # some bits of a port
+      i_moving_elements = "{x1, x0}"   # several ports, the highest first
+      i_moving_format = {same_as = "i_stationary_format"}
+      i_stationary_format = {port = "fmt_i", values = {0 = 3, 1 = 5}}
       [design]
       clear = 0                        # a further input, tied to a level
+      arst_n = "~rst"                  # or driven by an input of the unit
       busy = "open"                    # a further output
       [parameters]
       WIDTH = 8                        # of the top module
@@ -88,9 +127,11 @@ def check_command(
     """
     from bitpath.rtl.units import find_unit
     from bitpath.sim.campaigns.volume_design import tasks_of
-    from bitpath.sim.engine.design import read_map
+    from bitpath.sim.engine.design import Sources, macros, read_map
 
     find_unit(unit)
+    if volume and options["exceptions"]:
+        raise click.UsageError("--volume compares without exceptions; leave out --except")
     if volume and options["vector"]:
         raise click.UsageError("--volume and --vector go one at a time")
     if volume or options["vector"]:
@@ -100,19 +141,31 @@ def check_command(
     if volume and options["simulator"] != "verilator":
         raise ValueError(f"--volume must run on verilator, not {options['simulator']}")
     settings = {name: options.pop(name) for name in SETTINGS}
-    port_map = read_map(map_file)
-    _check(files, unit, top or files[0].stem, map_file, port_map, settings, volume=volume, **options)
+    given = {name: options.pop(name) for name in ("includes", "defines", "lists", "parameters")}
+    sources = Sources(files, given["includes"], macros(given["defines"]))
+    for each in given["lists"]:
+        sources = sources.with_list(each)
+    if not sources.files:
+        raise click.UsageError("FILES or a file list must name the design's sources")
+    pairs = [each.partition("=") for each in given["parameters"]]
+    if wrong := [name for name, equals, _ in pairs if not equals]:
+        raise click.UsageError(f"-G must be NAME=VALUE, not {wrong[0]}")
+    if junit := options["junit"]:
+        junit.unlink(missing_ok=True)
+    port_map = read_map(map_file, {name: value for name, _, value in pairs})
+    words = [*files, *(word for name, letter in LETTERS.items() for each in given[name] for word in (letter, each))]
+    _check(sources, words, unit, top or sources.files[0].stem, map_file, port_map, settings, volume=volume, **options)
 
 
 def _check(
-    files: tuple[Path, ...],
+    sources: Any,
+    words: list[Any],
     unit: str,
     top: str,
     map_file: Path | None,
     port_map: Any,
     settings: dict[str, Any],
     *,
-    includes: tuple[Path, ...],
     simulator: str,
     waves: bool,
     latency: int | None,
@@ -124,6 +177,8 @@ def _check(
     cases: int | None,
     volume: int | None,
     vector: tuple[str, int, int, int] | None,
+    exceptions: tuple[str, ...],
+    mismatches: int | None,
 ) -> None:
     import random
 
@@ -134,34 +189,26 @@ def _check(
     from bitpath.sim.engine.options import SimulationError
     from bitpath.sim.engine.runner import run
 
-    if junit:
-        junit.unlink(missing_ok=True)
     seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
-    design = read_design(files, top, includes, port_map.parameters)
+    design = read_design(sources, top, port_map.parameters)
     # Before the run, during which a file may be edited.
     identity = {"unit": unit, "top": top, "files": check.digests(design), "simulator": simulator}
     config = check.configuration(unit, design, port_map, settings)
     module, env = _bench(unit, config, latency, seed, cases, vector)
     tests = None if vector else tests
     check_filter(module, config, tests, env)
-    built = check.build_design(unit, config, design, port_map, simulator, waves=waves)
+    check.check_exceptions(unit, config, exceptions)
+    built, held = check.build_design(unit, config, design, port_map, simulator, waves=waves)
     printer.say(
         f"{top} as {unit} on {simulator}: "
         + (f"built in {built.seconds:.1f} s" if built.seconds else "build up to date")
     )
     folder = check.new_folder(top, simulator)
-    check_command = [
-        "bitpath",
-        "check",
-        *files,
-        "--unit",
-        unit,
-        "--top",
-        top,
-        *(("--map", map_file) if map_file else ()),
-    ]
-    check_command += [word for each in includes for word in ("-I", each)]
-    check_command += ["--latency", latency] if latency else []
+    env |= _variables(held, volume or vector, exceptions, mismatches, folder / check.OBSERVED)
+    check_command = ["bitpath", "check", *words, "--unit", unit, "--top", top]
+    for option, value in {"--map": map_file, "--latency": latency, "--mismatches": mismatches}.items():
+        check_command += [option, value] if value is not None else []
+    check_command += [word for each in exceptions for word in ("--except", each)]
     check_command += ["--config", paths.shown(folder / "config.json"), "--sim", simulator, "--seed", seed]
     lines: list[str] = []
 
@@ -191,18 +238,18 @@ def _check(
             replay=replay_test,
         )
     except SimulationError as error:
-        message = str(error)
-        raise
+        message = "\n".join([str(error), *check.fitting_variants(unit, config, folder)])
+        raise SimulationError(message) from None
     finally:
         if (folder / "run.json").exists():
             content = check.record(folder, identity, lines[-1] if lines else None, counts)
             printer.result(content)
             if junit:
                 check.write_junit(junit, folder, content, message)
-    skipped = f"{len(result.skipped)} skipped, " if result.skipped else ""
-    printer.say(
-        f"{len(result.tests)} tests passed, {skipped}{result.compared} values compared, seed {result.seed}, {result.seconds:.1f} s"
-    )
+    counted = [f"{count} differences passed over: {name}, " for name, count in check.excepted(result.records).items()]
+    skipped = "".join([f"{len(result.skipped)} skipped, "] * bool(result.skipped) + counted)
+    tests_passed, compared = f"{len(result.tests)} tests passed", f"{result.compared} values compared"
+    printer.say(f"{tests_passed}, {skipped}{compared}, seed {result.seed}, {result.seconds:.1f} s")
     printer.say(f"wave: {paths.shown(result.wave)}" if result.wave else f"log: {paths.shown(folder / 'run.log')}")
 
 
@@ -218,3 +265,23 @@ def _bench(
 
     env = {LATENCY: str(latency or "any")} | ({CASES: str(cases)} if cases else {})
     return (BENCH, env | one(unit, config, vector, seed)) if vector else (find_unit(unit).bench, env)
+
+
+def _variables(
+    held: list[Any], played: Any, exceptions: tuple[str, ...], mismatches: int | None, observed: Path
+) -> dict[str, str]:
+    """Return the environment in which a bench holds operands, passes over differences, and notes what it observes.
+
+    Raises ValueError for a design that lacks operands where vectors are ``played``.
+    """
+    if held and played:
+        raise ValueError("--volume plays every operand; it needs a design that has them all")
+    import json
+
+    from bitpath.verif.kit.exceptions import EXCEPT
+    from bitpath.verif.kit.pipeline import HELD
+    from bitpath.verif.kit.scoreboard import MOST, OBSERVED
+
+    found = {HELD: json.dumps(held), EXCEPT: json.dumps(exceptions)}
+    found = {name: value for name, value in found.items() if value != "[]"}
+    return found | ({} if mismatches is None else {MOST: str(mismatches)}) | {OBSERVED: str(observed)}

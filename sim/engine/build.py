@@ -73,12 +73,14 @@ class Emitter:
     sources : files and folders of Python sources that determine the Verilog.
     key : further text that determines it.
     includes : folders of what the Verilog includes.
+    defines : macros of the Verilog with their texts.
     """
 
     emit: Callable[[str, Any, Path], Any]
     sources: tuple[Path, ...]
     key: str = ""
     includes: tuple[Path, ...] = ()
+    defines: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,7 @@ def build(
     job = _job(simulator, emitted["top"], emitted["files"], variant, folder)
     job["fields"] = tracing.port_fields(unit, config) if waves else {}
     job["arguments"]["includes"] = [str(each) for each in emitter.includes]
+    job["arguments"]["defines"] = dict(emitter.defines)
     # Waves show the inside of a group, and lines and toggles are counted there.
     job["groups"] = emitted["groups"] if simulator == "verilator" and not variant else []
     build_key = {

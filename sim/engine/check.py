@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """A unit's bench on a user's own design: the wrapper, the run, and its outcome as JSON and as JUnit XML."""
 
 import hashlib
@@ -5,6 +6,7 @@ import json
 import re
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -24,9 +26,10 @@ from bitpath.rtl.units import find_unit
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.build import Built, Emitter, build
 from bitpath.sim.engine.configure import chosen
-from bitpath.sim.engine.design import Design, Link, PortMap, connect, messages
+from bitpath.sim.engine.design import Design, Link, Partner, Piece, PortMap, connect, messages
 from bitpath.sim.engine.options import SimulationError
-from bitpath.verif.kit import mismatches
+from bitpath.verif.common.dot import variants
+from bitpath.verif.kit import exceptions, mismatches
 
 # A unit's bench on somebody's own design.
 
@@ -86,33 +89,85 @@ def wrapper(name: str, component: wiring.Component, design: Design, links: Seque
     lines += [f"  {parts[0].direction} {_range(sum(p.bits for p in parts))}{packed};" for packed, parts in words]
     renamed, queue = _queue(component, links)
     lines += queue
-    pins = []
+    places = {link.ours: _place(link, links, renamed) for link in links}
+    driven: dict[str, dict[int, str]] = {port: {} for port in design.ports}
     for number, link in enumerate(links):
-        partner, word = link.partner, renamed.get(link.packed, link.packed)
-        whole = sum(each.bits for each in links if each.packed == link.packed) == link.bits
-        place = (
-            word
-            if whole
-            else f"{word}[{link.lsb + link.bits - 1}:{link.lsb}]"
-            if link.bits > 1
-            else f"{word}[{link.lsb}]"
-        )
-        invert = "~" * partner.inverted
-        if link.direction == "input":
-            pins += [f".{partner.port}({invert}{place})"] if partner.port else []
-        elif partner.port:
-            lines.append(f"  wire {_range(link.bits)}design_{number};")
-            lines.append(f"  assign {place} = {invert}design_{number};")
-            pins.append(f".{partner.port}(design_{number})")
-        elif partner.constant is not None:
+        partner, place = link.partner, places[link.ours]
+        if link.direction == "input" and partner.pieces:
+            code = f"given_{number}"
+            lines += _coded(code, place, sum(piece.width(design.ports) for piece in partner.pieces), partner)
+            low = 0
+            for piece in reversed(partner.pieces):
+                bits = piece.width(design.ports)
+                if piece.port is not None:
+                    driven[piece.port][piece.low] = f"{'~' * piece.inverted}{code}[{low + bits - 1}:{low}]"
+                low += bits
+        elif partner.pieces:
+            lines.append(f"  assign {place} = {{{', '.join(_taken(piece, design) for piece in partner.pieces)}}};")
+        elif link.direction == "output" and partner.constant is not None:
             lines.append(f"  assign {place} = {link.bits}'d{partner.constant};")
-    for port, level in port_map.design.items():
-        constant = "" if level is None else f"{design.ports[port].bits}'d{level}"
-        pins.append(f".{port}({constant})")
+    for piece, value in port_map.design.items():
+        if isinstance(value, int):
+            driven[str(piece.port)][piece.low] = f"{piece.width(design.ports)}'d{value}"
+        elif value is not None:
+            driven[str(piece.port)][0] = f"{'~' * value.inverted}{places[str(value.port)]}"
+    pins, wires = _pins(design, driven)
+    lines += wires
     values = ", ".join(f".{key}({value})" for key, value in design.parameters.items())
     values = f" #({values})" if values else ""
     lines += [f"  {design.top}{values} dut (", ",\n".join(f"    {pin}" for pin in pins), "  );"]
     return "\n".join([*lines, "endmodule", ""])
+
+
+def _pins(design: Design, driven: Mapping[str, Mapping[int, str]]) -> tuple[list[str], list[str]]:
+    """Return the pins of the design's instance, and the lines of their wires, inputs driven from the lowest bit given on."""
+    pins, lines = [], []
+    for number, port in enumerate(design.ports.values()):
+        own = f"pin_{number}"
+        pins.append(f".{port.name}({own})")
+        if port.bounds is None:
+            lines.append(f"  wire {_range(port.bits)}{own};")
+        else:
+            # An array is a wire of all its elements beside it.
+            (left, right), flat = port.bounds, f"flat_{number}"
+            count = abs(left - right) + 1
+            bits = port.bits // count
+            lines += [f"  wire [{bits - 1}:0] {own} [{left}:{right}];", f"  wire {_range(port.bits)}{flat};"]
+            for k in range(count):
+                sides = f"{own}[{min(left, right) + k}]", f"{flat}[{(k + 1) * bits - 1}:{k * bits}]"
+                lines.append("  assign {} = {};".format(*(sides if port.direction == "input" else sides[::-1])))
+        if port.direction == "input":
+            parts = ", ".join(text for _, text in sorted(driven[port.name].items(), reverse=True))
+            lines.append(f"  assign {own if port.bounds is None else flat} = {{{parts}}};")
+    return pins, lines
+
+
+def _place(link: Link, links: Sequence[Link], renamed: Mapping[str, str]) -> str:
+    """Return a link's part of the packed port."""
+    word = renamed.get(link.packed, link.packed)
+    if sum(each.bits for each in links if each.packed == link.packed) == link.bits:
+        return word
+    return f"{word}[{link.lsb + link.bits - 1}:{link.lsb}]" if link.bits > 1 else f"{word}[{link.lsb}]"
+
+
+def _coded(name: str, place: str, bits: int, partner: Partner) -> list[str]:
+    """Return the wire ``name`` with the design's code of a part of a packed port."""
+    code = place
+    if partner.values is not None:
+        (_, last), *others = reversed(partner.values)
+        code = "".join(f"{place} == {own} ? {bits}'d{value} : " for own, value in reversed(others)) + f"{bits}'d{last}"
+    # A vector of one bit too, of which bits are chosen.
+    return [f"  wire [{bits - 1}:0] {name};", f"  assign {name} = {code};"]
+
+
+def _taken(piece: Piece, design: Design) -> str:
+    """Return a piece of the design's outputs."""
+    if piece.port is None:
+        return f"{piece.bits}'d{piece.constant}"
+    number, port = list(design.ports).index(piece.port), design.ports[piece.port]
+    word = f"pin_{number}" if port.bounds is None else f"flat_{number}"
+    high = port.bits - 1 if piece.high is None else piece.high
+    return f"{'~' * piece.inverted}{word}" + (f"[{high}:{piece.low}]" if port.bits > 1 else "")
 
 
 def _range(bits: int) -> str:
@@ -162,14 +217,15 @@ def _queue(component: wiring.Component, links: Sequence[Link]) -> tuple[dict[str
 
 
 def _missing(partner: object) -> bool:
-    return partner is not None and getattr(partner, "port", None) is None
+    return partner is not None and not getattr(partner, "pieces", ())
 
 
 def configuration(unit: str, design: Design, port_map: PortMap, settings: dict[str, Any]) -> Any:
     """Return the unit's configuration: that of the settings, with one pipeline stage by default if only the design has a clock."""
     config = chosen(unit, **settings)
     given = settings.get("stages") is not None or settings.get("config") is not None
-    if port_map.partner("clk").port not in design.ports or given or _clock(find_unit(unit).build(config)):
+    clocked = any(piece.port in design.ports for piece in port_map.partner("clk").pieces)
+    if not clocked or given or _clock(find_unit(unit).build(config)):
         return config
     if getattr(config, "pipeline", None) != PipelineConfig():
         return config
@@ -189,14 +245,21 @@ def digests(design: Design) -> dict[str, str]:
 
 def build_design(
     unit: str, config: Any, design: Design, port_map: PortMap, simulator: str, *, waves: bool = False
-) -> Built:
+) -> tuple[Built, list[list[int | None]]]:
     """Compile the design in a wrapper with the unit's ports, or take it from the cache, whose key has every file's content.
+
+    Return it with the operands that the design does not have, as `bitpath.verif.kit.pipeline.held` reads them.
 
     Raises ValueError if the ports do not fit or the simulator rejects a file of the design, and as
     :func:`bitpath.sim.engine.build.build`.
     """
     component, name = find_unit(unit).build(config), f"check_{unit}"
     links = connect(unit, flat_ports(component, _clock(component)), design, port_map)
+    missing = _held(links)
+    if missing and not find_unit(unit).holds:
+        raise ValueError(
+            f"--map: the bench of {unit} sends every operand all its values; the design must have them all"
+        )
     heading = [f"// {design.top} as {unit}, for bitpath check."]
     heading += [f"// {digest} {file}" for file, digest in digests(design).items()]
     wrapped = wrapper(name, component, design, links, port_map)
@@ -207,18 +270,29 @@ def build_design(
         file.write_text(verilog)
         return SimpleNamespace(top=name, files=(*files, file), no_inline=())
 
-    files, includes = ([each.resolve() for each in group] for group in (design.files, design.includes))
+    files, includes = ([each.resolve() for each in group] for group in (design.sources.files, design.sources.includes))
     # Other files, or the same in another folder, are another design even with the same top module: two commands at a time
     # may build and run them.
-    place = hashlib.sha256("\n".join([wrapped, *map(str, files)]).encode()).hexdigest()[:8]
-    emitter = Emitter(emit, (), f"{verilog}\n{place}", tuple(includes))
+    defines = tuple(design.sources.defines.items())
+    place = hashlib.sha256("\n".join([wrapped, str(defines), *map(str, files)]).encode()).hexdigest()[:8]
+    emitter = Emitter(emit, (), f"{verilog}\n{place}", tuple(includes), defines)
     try:
         built = build(f"check-{design.top}-{place}", config, simulator, waves=waves, emitter=emitter)
     except SimulationError as error:
-        if lines := _complaints(str(error), design.files):
+        if lines := _complaints(str(error), design.sources.files):
             raise ValueError(f"{simulator} rejects {design.top}: {messages(lines)}") from None
         raise
-    return replace(built, unit=f"{design.top} as {unit}")
+    return replace(built, unit=f"{design.top} as {unit}"), missing
+
+
+def _held(links: Sequence[Link]) -> list[list[int | None]]:
+    """Return lowest bit, width and value of the operands that have one value, and the source of those that have another's."""
+    places = {link.ours: link.lsb for link in links}
+    return [
+        [link.lsb, link.bits, link.partner.constant, places.get(link.partner.same_as or "")]
+        for link in links
+        if link.operand and not link.partner.pieces
+    ]
 
 
 def _complaints(text: str, files: Sequence[Path]) -> list[str]:
@@ -236,6 +310,33 @@ def new_folder(top: str, simulator: str) -> Path:
     base = paths.checks() / top
     base.mkdir(parents=True, exist_ok=True)
     return Path(tempfile.mkdtemp(prefix=f"{time.strftime('%Y%m%d-%H%M%S')}-{simulator}-", dir=base))
+
+
+OBSERVED = "observed.jsonl"
+"""File in a run's folder with requests and results, for `fitting_variants`."""
+
+
+def check_exceptions(unit: str, config: Any, given: Sequence[str]) -> None:
+    """Raise ValueError for an exception that is neither a name nor an expression over the unit's operands."""
+    component = find_unit(unit).build(config)
+    exceptions.check(given, [port.name for port in flat_ports(component, ()) if port.direction == "input"])
+
+
+def excepted(records: Sequence[Mapping[str, Any]]) -> Counter[str]:
+    """Return the differences that were passed over in all tests, by exception."""
+    return sum((Counter(each["excepted"]) for each in records), Counter())
+
+
+def fitting_variants(unit: str, config: Any, folder: Path) -> list[str]:
+    """Return lines that name the single-field variants of the numerics that give all results that a run observed.
+
+    Empty for a unit whose bench does not compare dot products, and for a run without mismatches.
+    """
+    file = folder / OBSERVED
+    if not find_unit(unit).holds or not file.exists():
+        return []
+    observed = [tuple(json.loads(line)) for line in file.read_text().splitlines()]
+    return variants.lines(find_unit(unit).build(config), config, observed)
 
 
 # Outcome of a checked design as JSON and as JUnit XML.
@@ -266,6 +367,7 @@ def record(
         "compared": sum(each["compared"] for each in counted) + played.get("vectors", 0),
         # Vectors that differ are counted beyond those that are reported.
         "mismatches": max(known, played.get("mismatches", 0)),
+        "excepted": dict(excepted(counted)),
         **({"volume": played} if played else {}),
         "passed": replay is None,
         "first_mismatch": first or None,

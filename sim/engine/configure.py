@@ -12,6 +12,7 @@ from typing import Any
 from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
 from bitpath.golden.arrays.arguments import check_choice
 from bitpath.golden.arrays.files import FileError, read_json
+from bitpath.golden.formats import dot
 from bitpath.golden.scalar.checked import one_of, suggestion
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
 from bitpath.golden.trainium3.declarations import quad_mx as trainium3
@@ -79,6 +80,7 @@ if __name__ == "__main__":
 
 PRESETS = (
     trainium3.PRESETS
+    | dot.PRESETS
     | {preset.name: preset for preset in (TRAINIUM3_MATMUL, TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_EXPONENTIAL)}
     | tensix_numerics.PRESETS
     | aie_ml_v2_numerics.PRESETS
@@ -86,13 +88,18 @@ PRESETS = (
 """Presets of all machines, by name."""
 
 
-def chosen(unit: str, *, config: Path | None = None, **settings: Any) -> Any:
+def chosen(unit: str, *, config: Path | None = None, numerics: Path | None = None, **settings: Any) -> Any:
     """Return the configuration of a command line: that of a file, or the default one with the given settings.
 
-    Raises ValueError for both a file and settings, and as :func:`read_config` or :func:`configure`.
+    ``numerics`` is a file with fields of the unit's numerics.
+
+    Raises ValueError for both a configuration and settings, and as :func:`read_config`, :func:`configure` or
+    :func:`with_numerics`.
     """
     if config is None:
-        return configure(unit, **settings)
+        own = configure(unit, **settings)
+        return own if numerics is None else with_numerics(unit, own, numerics)
+    settings["numerics"] = numerics
     if any(value is not None for value in settings.values()):
         raise ValueError("--config holds the whole configuration; give it alone or give the settings")
     return read_config(unit, config)
@@ -121,6 +128,30 @@ def configure(unit: str, *, preset: str | None = None, **sizes: int | None) -> A
         if not _replace(value, name, change):
             raise ValueError(f"unit {unit!r} has no {'preset' if name == 'numerics' else name}")
     return from_dict(config_type, value)
+
+
+def with_numerics(unit: str, config: Any, path: Path) -> Any:
+    """Return a configuration with the fields of numerics in a JSON file: some of them, or all of a record.
+
+    ``"preset"`` beside them names numerics that have the other fields; without it these are the configuration's.
+
+    Raises FileError as `read_json`, and for fields or values that the unit's numerics do not have.
+    """
+    fields, value = read_json(path, "--numerics"), to_dict(config)
+    present = _find(value, "numerics")
+    if present is None or not isinstance(fields, dict):
+        what = f"unit {unit!r} has no numerics" if present is None else "the file must hold an object"
+        raise FileError(f"--numerics: {path}: {what}")
+    given = {name: each for name, each in fields.items() if name != "preset"}
+    try:
+        if "preset" in fields:
+            present = present | to_dict(PRESETS[check_choice("preset", fields["preset"], PRESETS)].numerics)
+        if unknown := given.keys() - present.keys():
+            raise ValueError(f"{sorted(unknown)[0]} is no field of {unit}'s numerics; it has {', '.join(present)}")
+        _replace(value, "numerics", present | given)
+        return from_dict(find_unit(unit).config_type, value)
+    except (TypeError, ValueError) as error:
+        raise FileError(f"--numerics: {path}: {error}") from None
 
 
 def _find(value: dict[str, Any], name: str) -> Any:

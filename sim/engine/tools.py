@@ -34,6 +34,7 @@ EXTRAS = {
         "jinja2": "Jinja2",
         "filelock": "filelock",
         "find_libpython": "find_libpython",
+        "simpleeval": "simpleeval",
         "vcd": "pyvcd",
     },
     "campaigns": {"distributed": "Dask", "cryptography": "cryptography"},

@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
@@ -234,6 +235,7 @@ class Bench:
             "seconds": self.seconds,
             "compared": sum(scoreboard.compared for scoreboard in self.scoreboards),
             "mismatches": sum(scoreboard.mismatches for scoreboard in self.scoreboards),
+            "excepted": dict(sum((scoreboard.excepted for scoreboard in self.scoreboards), Counter())),
             "coverage": {name: count for coverage in self.coverages for name, count in coverage.counts.items()},
             "streams": {
                 f"{end.name}: {event}": count

@@ -43,12 +43,14 @@ class Shown:
     explain : command that explains the expected result; None if no command does.
     replay : command that repeats the run with a wave, for a run whose failure does not end with it.
     formats : number formats of the result's fields, where they depend on the operands.
+    fields : codes of the operands by the names of the flat module's ports.
     """
 
     operands: Mapping[str, str] = field(default_factory=dict)
     explain: str | None = None
     replay: str | None = None
     formats: Mapping[Any, Number] | None = None
+    fields: Mapping[str, int] = field(default_factory=dict)
 
 
 Context = str | Callable[[str], Shown] | None

@@ -31,6 +31,8 @@ LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
 """Simulated time after which a test fails."""
 LATENCY = "BITPATH_LATENCY"
 """Environment variable with the latency in cycles of a clocked design that is not the unit's own; "any" for an unknown one."""
+HELD = "BITPATH_HELD"
+"""Environment variable with the operands that a design does not have; see `held`."""
 REACH = 16
 """Latency for which resets are tried and surplus results awaited, where it is unknown."""
 
@@ -43,6 +45,19 @@ class Request:
     expected: int
     shown: Context
     bins: tuple[str, ...] = ()
+
+
+def held(payload: int) -> int:
+    """Return a payload with the values of operands that a design does not have, or has once for two.
+
+    The variable :data:`HELD` is a JSON list of their lowest bit, width, and value, or of those and the lowest bit of the operand
+    whose value they have.
+    """
+    for low, bits, value, source in json.loads(os.environ.get(HELD, "[]")):
+        mask = (1 << bits) - 1
+        own = value if source is None else payload >> source & mask
+        payload = payload & ~(mask << low) | own << low
+    return payload
 
 
 def hit(requests: Iterable[Request], bins: Collection[str]) -> Coverage:
@@ -80,13 +95,13 @@ class Pipeline:
         if not self.stages:
             scoreboard = self.frame.scoreboard("o", self.frame.payload_shape("o"), self.formats)
             for request in requests:
-                scoreboard.expect(request.expected, request.shown)
+                scoreboard.expect(request.expected, request.shown, request.payload)
             await self._pass_through([request.payload for request in requests], scoreboard.got, gaps, stalls)
             return
         driver = self.frame.driver("i", gaps)
         scoreboard = self.frame.check_stream("o", self.formats, stalls)
         for request in requests:
-            scoreboard.expect(request.expected, request.shown)
+            scoreboard.expect(request.expected, request.shown, request.payload)
             driver.send_bits(request.payload)
 
     async def _pass_through(
@@ -120,7 +135,7 @@ class Pipeline:
                 dut.i__payload.value = requests[sent].payload
             await FallingEdge(dut.clk)
             if offered and resolved(dut.i__ready):
-                scoreboard.expect(requests[sent].expected, requests[sent].shown)
+                scoreboard.expect(requests[sent].expected, requests[sent].shown, requests[sent].payload)
                 sent += 1
             if resolved(dut.o__valid):
                 scoreboard.got(resolved(dut.o__payload))
@@ -138,7 +153,7 @@ class Pipeline:
         dut.o__ready.value = 1
         await self.step()
         for request in requests:
-            scoreboard.expect(request.expected, request.shown)
+            scoreboard.expect(request.expected, request.shown, request.payload)
             dut.i__payload.value = request.payload
             dut.i__valid.value = 1
             await self.step()
@@ -191,7 +206,7 @@ class Pipeline:
         for cycle in range(len(requests) + behind):
             if cycle < len(requests):
                 dut.i__payload.value = requests[cycle].payload
-                scoreboard.expect(requests[cycle].expected, requests[cycle].shown)
+                scoreboard.expect(requests[cycle].expected, requests[cycle].shown, requests[cycle].payload)
             await self.step()
             assert resolved(dut.o__valid) == (cycle >= behind), f"cycle {cycle}: valid is {dut.o__valid.value}"
             if cycle >= behind:
@@ -213,7 +228,7 @@ class Pipeline:
             await Timer((self.stages - 1) * PERIOD_NS + 1, unit="ns")
             assert resolved(dut.o__valid), f"no result after {self.stages} cycles"
             assert resolved(dut.i__ready), "the next operand is not taken with the result"
-            scoreboard.expect(request.expected, request.shown)
+            scoreboard.expect(request.expected, request.shown, request.payload)
             scoreboard.got(resolved(dut.o__payload))
             dut.i__valid.value = int(following is not None)
             dut.i__payload.value = 0 if following is None else following.payload

@@ -1,7 +1,8 @@
 """In-order, bit-exact comparison of a design's results with golden's."""
 
+import json
 import os
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import cocotb
 from cocotb.simtime import get_sim_time
 
-from bitpath.verif.kit import looks, mismatches
+from bitpath.verif.kit import exceptions, looks, mismatches
 from bitpath.verif.kit.marks import Show
 from bitpath.verif.kit.mismatches import Context
 from bitpath.verif.kit.packing import width
@@ -17,7 +18,12 @@ from bitpath.verif.kit.pauses import test_name
 from bitpath.verif.kit.values import Number
 
 SHOWN = 20
-"""Number of mismatches after which a run stops."""
+"""Number of mismatches after which a test stops."""
+MOST = "BITPATH_MISMATCHES"
+"""Environment variable with another such number; 0 stops at none."""
+OBSERVED = "BITPATH_OBSERVED"
+"""Environment variable with a file for the requests of a test and their results, a JSON line each, at most `KEPT` of a test."""
+KEPT = 5000
 IMPATIENT = "BITPATH_FIRST_FAILURE"
 """Environment variable that stops a run at its first mismatch, which suffices to judge a mutant."""
 
@@ -52,17 +58,20 @@ class Scoreboard:
         self.formats = dict(formats or {})
         self.compared = 0
         self.mismatches = 0
+        self.excepted: Counter[str] = Counter()
+        self._exceptions = exceptions.given()
+        self._observed: list[str] = []
         self._moment, self._show = moment, show
-        self._expected: deque[tuple[int, Context]] = deque()
+        self._expected: deque[tuple[int, Context, int | None]] = deque()
 
     @property
     def pending(self) -> int:
         """Number of expected values that have not arrived."""
         return len(self._expected)
 
-    def expect(self, value: int, context: Context = None) -> None:
-        """Append an expected integer, with the context that a mismatch shows."""
-        self._expected.append((value, context))
+    def expect(self, value: int, context: Context = None, request: int | None = None) -> None:
+        """Append an expected integer, with the context that a mismatch shows, and the payload of the request that it answers."""
+        self._expected.append((value, context, request))
 
     def compare(self, value: int, expected: int, context: Context = None) -> None:
         """Compare a value at once, for a test that reads the design by hand."""
@@ -72,7 +81,7 @@ class Scoreboard:
     def got(self, value: int) -> None:
         """Compare with the oldest expected value.
 
-        Raises after :data:`SHOWN` mismatches, after one if :data:`IMPATIENT` is set, and on a surplus value.
+        Raises after :data:`SHOWN` mismatches or the number of :data:`MOST`, after one if :data:`IMPATIENT` is set, and on a surplus value.
         """
         if looks.noted is not None:
             looks.noted.compare(self.output, value, width(self.shape))
@@ -80,20 +89,42 @@ class Scoreboard:
             raise AssertionError(
                 f"{self.name}: {value:#x} came, and nothing more was expected ({self.compared} compared)"
             )
-        expected, context = self._expected.popleft()
+        expected, context, request = self._expected.popleft()
         self.compared += 1
+        if request is not None and OBSERVED in os.environ and len(self._observed) < KEPT:
+            self._observed.append(json.dumps([request, value, expected]))
         if self._show is not None:
             self._show(expected, value != expected)
-        if value == expected:
+        if value == expected or self._passed_over(value, expected, context):
             return
         self.mismatches += 1
         cocotb.log.error(self._noted(value, expected, context))
-        shown = 1 if IMPATIENT in os.environ else SHOWN
-        if self.mismatches >= shown:
-            raise AssertionError(f"{self.name}: {shown} mismatches in {self.compared} values, stopped")
+        most = 1 if IMPATIENT in os.environ else int(os.environ.get(MOST, SHOWN))
+        if self.mismatches == most:
+            self._save()
+            raise AssertionError(f"{self.name}: {most} mismatches in {self.compared} values, stopped")
+
+    def _passed_over(self, got: int, expected: int, context: Context) -> bool:
+        """Return True, and count it, for a difference that the user excepts."""
+        if not self._exceptions:
+            return False
+        formats = mismatches.shown_at(context).formats
+        found = mismatches.differences(self.shape, self.formats if formats is None else formats, got, expected)
+        name = exceptions.name_of(self._exceptions, found, mismatches.shown_at(context, found[0].field).fields)
+        if name is not None:
+            self.excepted[name] += 1
+        return name is not None
+
+    def _save(self) -> None:
+        """Write what was observed."""
+        if self._observed:
+            with Path(os.environ[OBSERVED]).open("a") as file:
+                file.write("".join(f"{line}\n" for line in self._observed))
+            self._observed.clear()
 
     def finish(self, minimum: int = 1) -> None:
         """Raise an error unless all expected values arrived and agreed, and at least ``minimum`` were compared."""
+        self._save()
         if self.mismatches:
             raise AssertionError(f"{self.name}: {self.mismatches} mismatches in {self.compared} values")
         if self.pending:

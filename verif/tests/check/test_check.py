@@ -20,7 +20,7 @@ from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot, dot_layout
 from bitpath.rtl.units import UNITS
 from bitpath.sim.engine import check as checks
-from bitpath.sim.engine.design import read_design, read_map
+from bitpath.sim.engine.design import Sources, read_design, read_map
 from bitpath.sim.engine.options import SimulationError
 from bitpath.verif.kit.code_mutants import FAULTS, QUICK, mutated
 from bitpath.verif.kit.packing import pack, width
@@ -299,7 +299,7 @@ def test_the_same_files_elsewhere_are_another_build(tmp_path, monkeypatch):
         (tmp_path / name).mkdir()
         monkeypatch.chdir(tmp_path / name)
         Path(SOURCE.name).write_text(SOURCE.read_text())
-        design = read_design([Path(SOURCE.name)], "mx_dot4", [], {})
+        design = read_design(Sources((Path(SOURCE.name),)), "mx_dot4", {})
         config = DotConfig(pipeline=PipelineConfig(stages=1))
         with pytest.raises(SimulationError, match="stop"):
             checks.build_design("quad_mx_dot", config, design, read_map(MAP), "verilator")
