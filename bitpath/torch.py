@@ -15,9 +15,9 @@ except ModuleNotFoundError:
     raise ModuleNotFoundError("bitpath.torch needs torch; run: pip install 'bitpath[torch]'") from None
 from torch import Tensor, nn
 
-from bitpath.golden.arrays.arguments import check_choice, check_instance
+from bitpath.golden.arrays.arguments import check_instance
 from bitpath.golden.machines import find_machine
-from bitpath.golden.matmul import matmul
+from bitpath.golden.matmul import find_numerics, matmul
 
 __all__ = ["MachineLinear", "convert", "linear"]
 
@@ -41,7 +41,7 @@ def linear(
     x, w : floats [..., K] and [N, K], on one device. float64 is rounded to float32, then to the format.
     bias : [N], added in float32 after the product. That is chosen: each machine has several units that could add it.
     format, machine : as `bitpath.matmul` takes them, without the formats of integers.
-    numerics : a preset's name; None is the machine's default.
+    numerics : a preset's name, or the path of a JSON file as `bitpath.matmul` takes it; None is the machine's default.
 
     Returns
     -------
@@ -125,7 +125,8 @@ def _check_names(format: str, machine: str | None, numerics: str | None) -> None
     if format in record.integers:
         raise ValueError(f"format must be one of floats for a layer, not {format!r}")
     if numerics is not None:
-        check_choice("numerics", numerics, record.presets)
+        check_instance("numerics", numerics, str)
+        find_numerics(record, numerics)
 
 
 def _check_operands(x: Tensor, w: Tensor) -> None:

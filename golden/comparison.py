@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import numbers, operand
+from bitpath.golden.arrays.arguments import check_choice, numbers, operand
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.machines import MACHINES, find_machine
 from bitpath.golden.matmul import matmul
@@ -129,7 +129,14 @@ class Comparison:
         ]
 
 
-def compare(a: Any, b: Any, *, formats: Iterable[str] = FORMATS, reference: Any = None) -> Comparison:
+def compare(
+    a: Any,
+    b: Any,
+    *,
+    formats: Iterable[str] = FORMATS,
+    reference: Any = None,
+    numerics: Mapping[str, Any] | None = None,
+) -> Comparison:
     """Multiply [..., M, K] @ [..., K, N] in each format and return its errors.
 
     Parameters
@@ -137,6 +144,7 @@ def compare(a: Any, b: Any, *, formats: Iterable[str] = FORMATS, reference: Any 
     a, b : as `matmul` takes them; integers for formats of integers.
     formats : names as `matmul` takes them.
     reference : numbers [..., M, N] to compare with in float64; None is the product of the operands in float64.
+    numerics : for machines by name, as `matmul` takes them; others have their defaults.
 
     Raises
     ------
@@ -149,6 +157,8 @@ def compare(a: Any, b: Any, *, formats: Iterable[str] = FORMATS, reference: Any 
         known = ", ".join(name for each in MACHINES.values() for name in each.formats)
         raise ValueError(f"formats must name at least one of {known}")
     sides = {name: find_machine(None, name) for name in names}
+    for each in numerics or {}:
+        check_choice("numerics", each, {side.name for side in sides.values()})
     if reference is None:
         # float64 takes float32 operands and integers up to 53 bits as they are.
         first = names[0] in sides[names[0]].integers
@@ -157,8 +167,8 @@ def compare(a: Any, b: Any, *, formats: Iterable[str] = FORMATS, reference: Any 
     else:
         exact = numbers("reference", reference).astype(np.float64)
     found = {}
-    for name in sides:
-        result = matmul(a, b, format=name)
+    for name, side in sides.items():
+        result = matmul(a, b, format=name, numerics=(numerics or {}).get(side.name))
         if result.shape != exact.shape:
             raise ValueError(f"reference must have shape {result.shape}, not {exact.shape}")
         found[name] = errors(result, exact)

@@ -1,11 +1,16 @@
 """One matmul for all machines and formats, on all kinds of arrays."""
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_broadcast, check_choice, checked, operand
+from bitpath.golden.arrays.files import FileError, read_json
 from bitpath.golden.arrays.parallel import Progress
+from bitpath.golden.formats.records import from_dict, to_dict
+from bitpath.golden.formats.sources import Preset
 from bitpath.golden.machines import Machine, find_machine
 
 
@@ -31,7 +36,7 @@ def matmul(
         "mx6", "mx4", "bfp16ebs8" (of XDNA2), "bf16", "fp16", "fp8_e4m3", "fp8_e4m3fn", "fp8_e4m3fnuz", "fp8_e5m2", "fp8_e5m2fnuz", "int8", "int16",
         "int16_64", "int32x16".
     machine : "trainium3", "tensix" or "aie_ml_v2"; None is the machine that has the format.
-    numerics : the machine's numerics, or a preset's name; None is the machine's default.
+    numerics : the machine's numerics, a preset's name, or a JSON file as `read_numerics` takes it; None is the machine's default.
     progress : is told the number of finished parts and of all, for each product of two matrices.
     options : further arguments of the machine's own `matmul`, such as `dst32` of tensix or `rounding` of aie_ml_v2.
 
@@ -59,12 +64,38 @@ def matmul(
 
 
 def find_numerics(machine: Machine, numerics: Any) -> Any:
-    """Return numerics given, or those of the preset whose name is given; None stays None.
+    """Return numerics given, those of the preset whose name is given, or those of a JSON file; None stays None.
 
     Raises
     ------
-    ValueError : a name of no preset.
+    ValueError : a name of no preset; FileError as `read_numerics`.
     """
+    if isinstance(numerics, Path) or (isinstance(numerics, str) and numerics.endswith(".json")):
+        return read_numerics(Path(numerics), machine.presets)
     if not isinstance(numerics, str):
         return numerics
     return machine.presets[check_choice("numerics", numerics, machine.presets)].numerics
+
+
+def read_numerics(path: Path, presets: Mapping[str, Preset], base: Any = None, option: str = "numerics") -> Any:
+    """Return the numerics of a JSON file: ``{"preset": "trainium3_quad_mx", "align_fraction_bits": 16}``.
+
+    The file has some fields or all of a record; the others are those of its ``preset``, without which they are those of
+    `base`, or of the first of `presets`.
+
+    Raises
+    ------
+    FileError : as `read_json`; an unknown preset, field or value.
+    """
+    fields = read_json(path, option)
+    if not isinstance(fields, dict):
+        raise FileError(f"{option}: {path} must hold an object of fields, not {type(fields).__name__}")
+    name = fields.pop("preset", None)
+    try:
+        if name is not None:
+            base = presets[check_choice("preset", name, presets)].numerics
+        elif base is None:
+            base = next(iter(presets.values())).numerics
+        return from_dict(type(base), to_dict(base) | fields)
+    except (TypeError, ValueError) as error:
+        raise FileError(f"{option}: {path}: {error}") from None

@@ -15,8 +15,9 @@ from amaranth import Const, Value
 from amaranth.back import rtlil, verilog
 from amaranth.lib import wiring
 
+from bitpath.golden.formats.records import to_dict
 from bitpath.rtl import stepped
-from bitpath.rtl.common.config import digest, to_dict
+from bitpath.rtl.common.config import digest
 from bitpath.rtl.common.files import replacing
 from bitpath.rtl.common.pipeline.shared_instances import Emission
 from bitpath.rtl.flat import COLUMNS, HANDSHAKE, flat_ports, has_streams, port_table, wrapper

@@ -174,7 +174,11 @@ def numerics_of(numerics: Numerics | None, preset: Preset[Numerics]) -> Numerics
     """Return the numerics given, a preset's for None; raise TypeError for those of another unit."""
     if numerics is None:
         return preset.numerics
-    check_instance("numerics", numerics, type(preset.numerics), " (preset.numerics)")
+    kind = type(preset.numerics)
+    check_instance("numerics", numerics, kind, " (preset.numerics)")
+    if type(numerics) is not kind:
+        # A subclass has fields that this unit does not read.
+        raise TypeError(f"numerics must be a {kind.__name__} (preset.numerics), not a {type(numerics).__name__}")
     return numerics
 
 

@@ -137,12 +137,14 @@ def formats(machine: str) -> list[str]:
     return lines
 
 
-def defines(machine: str, preset: str) -> list[str]:
-    """Return the numerics of a preset, the defaults of all others, and the machine's constants as C lines."""
+def defines(machine: str, preset: str, own: Any = None) -> list[str]:
+    """Return the numerics of a preset, or those given, the defaults of all others, and the machine's constants as C lines."""
     record = MACHINES[machine]
     lines = [f"#define {name} {_number(value)}" for name, value in record.constants.items()]
     for prefix, group in {"": record.presets, **record.others}.items():
         numerics = group.get(preset, next(iter(group.values()))).numerics
+        if type(own) is type(numerics):
+            numerics = own
         for field in fields(numerics):
             lines += _field(prefix + field.name.upper(), getattr(numerics, field.name))
     return lines

@@ -14,7 +14,8 @@ from typing import Any
 
 import bitpath.verif
 from bitpath.golden.arrays.arguments import check_choice
-from bitpath.rtl.common.config import digest, to_dict
+from bitpath.golden.formats.records import to_dict
+from bitpath.rtl.common.config import digest
 from bitpath.rtl.common.unit import Covered
 from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.campaigns.constants import Net, Netlist, constant_nets, read_netlist

@@ -12,7 +12,7 @@ import numpy as np
 from amaranth import unsigned
 
 from bitpath.golden.arrays.arguments import check_choice
-from bitpath.rtl.common.config import to_dict
+from bitpath.golden.formats.records import to_dict
 from bitpath.sim.campaigns.volume import TASKS, Player, compare, from_built, one_vector
 from bitpath.sim.engine.build import Built
 from bitpath.sim.engine.options import SimulationError

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,12 +15,15 @@ OUTPUT = click.option(
 )
 
 
-def _numerics(machine: str, preset: str | None) -> Any:
-    """Return the numerics of a machine's preset, None for those of the format."""
+def _numerics(machine: str, preset: str | None, file: Path | None) -> Any:
+    """Return the numerics of a file or of a machine's preset, None for those of the format."""
     from bitpath.golden.arrays.arguments import check_choice
+    from bitpath.golden.matmul import read_numerics
     from bitpath.sim.study.numerics import TEXTS
 
     presets = TEXTS[machine].presets
+    if file is not None:
+        return read_numerics(file, presets, option="--numerics")
     return None if preset is None else presets[check_choice("--preset", preset, presets)].numerics
 
 
@@ -30,6 +34,9 @@ def _matrices(preset: str | None, shown: str | bool = True) -> Callable[[Callabl
         click.option("--b", type=FILE, help="Your own right matrix [K, N]."),
         click.option("--slice", "slice_", metavar="MxKxN", help="The first M rows, K of the contraction, N columns."),
         click.option("--preset", default=preset, show_default=shown, help="Numerics by name."),
+        click.option(
+            "--numerics", "file", type=FILE, help="JSON file with fields of numerics, for those of its preset."
+        ),
     )
 
 
@@ -121,7 +128,7 @@ def trainium3(
     """Explain one step of a PE (--stationary and --moving), or a whole dot product (--output)."""
     from bitpath.sim.flows import explain
 
-    numerics = _numerics("trainium3", preset)
+    numerics = _numerics("trainium3", preset, given.pop("file"))
     elements = [(f"--{side}", given[f"{side}_format"], given[side]) for side in ("stationary", "moving")]
     _print(
         "trainium3",
@@ -173,7 +180,7 @@ def tensix(
     """Explain one output of an MVMUL (--src-a and --src-b), or of a whole matmul (--output)."""
     from bitpath.sim.flows import explain
 
-    numerics = _numerics("tensix", preset)
+    numerics = _numerics("tensix", preset, given.pop("file"))
     names = ("src_a", "src_b", "dst", "style", "srca_format", "srcb_format")
     run = fidelity or "HiFi4"
     # As `bitpath run` names formats, or an element format beside --fidelity.
@@ -241,7 +248,7 @@ def aie_ml_v2(
     """Explain one lane of a multiply-accumulate (--x and --y), or an output of a whole matmul (--output)."""
     from bitpath.sim.flows import explain
 
-    numerics = _numerics("aie_ml_v2", preset)
+    numerics = _numerics("aie_ml_v2", preset, given.pop("file"))
     lane = {name: given[name] for name in ("x", "y", "y_format", "acc1", "acc2", "negate")}
     formats = {"x_format": format_name, "y_format": lane["y_format"] or format_name}
     _print(

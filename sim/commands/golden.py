@@ -246,20 +246,28 @@ def asm_command(machine: str, file: Path, backward: bool, chip: str, printer: Pr
     help="Output folder; created if missing.",
 )
 @click.option("--preset", help="Numerics by name.  [default: the machine's reference]")
+@click.option("--numerics", type=FILE, help="JSON file with fields of numerics, in place of those of its preset.")
 @click.option("--shared", is_flag=True, help="Compile a shared library too, with CC, cc, gcc or clang.")
-def export_c_command(machine: str, out: Path, preset: str | None, shared: bool) -> None:
+def export_c_command(machine: str, out: Path, preset: str | None, numerics: Path | None, shared: bool) -> None:
     """Write the golden model of a machine as C with a DPI package.
 
     The C has dot products, conversions and matmul of MACHINE; the SystemVerilog package imports them.
     """
+    from collections import ChainMap
+
     from bitpath.golden.arrays.arguments import check_choice
     from bitpath.golden.c.constants import MACHINES as RECORDS
     from bitpath.golden.c.export import export
+    from bitpath.golden.matmul import read_numerics
     from bitpath.rtl.common.files import write_whole
     from bitpath.sim.engine.process import shared_library
 
     names = RECORDS[machine].names
-    texts = export(machine, check_choice("--preset", preset or names[0], names))
+    if preset and numerics:
+        raise click.UsageError("--numerics names its preset in the file; leave out --preset")
+    presets = ChainMap(*map(dict, (RECORDS[machine].presets, *RECORDS[machine].others.values())))
+    record = read_numerics(numerics, presets, option="--numerics") if numerics else None
+    texts = export(machine, check_choice("--preset", preset or names[0], names), record)
     out.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         write_whole(out / name, text)

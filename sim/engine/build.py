@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import bitpath.golden
-from bitpath.rtl.common.config import digest, to_dict
+from bitpath.golden.formats.records import to_dict
+from bitpath.rtl.common.config import digest
 from bitpath.rtl.stepped import Group
 from bitpath.sim.engine import cache, paths, process, stepped, tools, tracing
 from bitpath.sim.engine.options import SimulationError

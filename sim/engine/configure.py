@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
 from bitpath.golden.arrays.arguments import check_choice
 from bitpath.golden.arrays.files import FileError, read_json
 from bitpath.golden.formats import dot
+from bitpath.golden.formats.records import from_dict, to_dict
+from bitpath.golden.matmul import read_numerics
 from bitpath.golden.scalar.checked import one_of, suggestion
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
 from bitpath.golden.trainium3.declarations import quad_mx as trainium3
@@ -21,7 +24,6 @@ from bitpath.golden.trainium3.declarations.vector import (
     TRAINIUM3_EXPONENTIAL,
     TRAINIUM3_MATMUL,
 )
-from bitpath.rtl.common.config import from_dict, to_dict
 from bitpath.rtl.units import find_unit
 from bitpath.sim.engine import tools
 
@@ -137,21 +139,23 @@ def with_numerics(unit: str, config: Any, path: Path) -> Any:
 
     Raises FileError as `read_json`, and for fields or values that the unit's numerics do not have.
     """
-    fields, value = read_json(path, "--numerics"), to_dict(config)
-    present = _find(value, "numerics")
-    if present is None or not isinstance(fields, dict):
-        what = f"unit {unit!r} has no numerics" if present is None else "the file must hold an object"
-        raise FileError(f"--numerics: {path}: {what}")
-    given = {name: each for name, each in fields.items() if name != "preset"}
+    value, present = to_dict(config), _find(to_dict(config), "numerics")
+    if present is None:
+        raise FileError(f"--numerics: {path}: unit {unit!r} has no numerics")
+    numerics = read_numerics(path, PRESETS, _numerics_of(config), "--numerics")
+    _replace(value, "numerics", to_dict(numerics))
     try:
-        if "preset" in fields:
-            present = present | to_dict(PRESETS[check_choice("preset", fields["preset"], PRESETS)].numerics)
-        if unknown := given.keys() - present.keys():
-            raise ValueError(f"{sorted(unknown)[0]} is no field of {unit}'s numerics; it has {', '.join(present)}")
-        _replace(value, "numerics", present | given)
         return from_dict(find_unit(unit).config_type, value)
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         raise FileError(f"--numerics: {path}: {error}") from None
+
+
+def _numerics_of(config: Any) -> Any:
+    """Return the first record ``numerics`` of a configuration and its parts; None if there is none."""
+    if not is_dataclass(config):
+        return None
+    own = getattr(config, "numerics", None)
+    return own or next(filter(None, (_numerics_of(getattr(config, each.name)) for each in fields(config))), None)
 
 
 def _find(value: dict[str, Any], name: str) -> Any:

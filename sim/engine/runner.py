@@ -20,7 +20,7 @@ from xml.etree import ElementTree
 
 from cocotb_tools.check_results import get_results
 
-from bitpath.rtl.common.config import to_dict
+from bitpath.golden.formats.records import to_dict
 from bitpath.rtl.common.files import write_whole
 from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.engine import bins, paths, process, tools

@@ -14,8 +14,8 @@ from rich.table import Table
 
 from bitpath.golden.comparison import errors
 from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.formats.records import to_dict
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_RMSNORM_QUANT
-from bitpath.rtl.common.config import to_dict
 from bitpath.rtl.common.files import replaceable, replacing
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.options import SimulationError

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden.arrays.parallel import THREADS
-from bitpath.rtl.common.config import to_dict
+from bitpath.golden.formats.records import to_dict
 from bitpath.rtl.emit import verilog_text
 from bitpath.rtl.units import find_unit
 from bitpath.sim.engine import paths, process

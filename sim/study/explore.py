@@ -18,11 +18,12 @@ from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 from bitpath.golden.arrays.arguments import check_choice
 from bitpath.golden.formats.catalogue import TF32, Rounding
+from bitpath.golden.formats.records import to_dict
 from bitpath.golden.tensix.declarations.formats import FIDELITY_PHASES
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig, MacMode
-from bitpath.rtl.common.config import PipelineConfig, digest, to_dict
+from bitpath.rtl.common.config import PipelineConfig, digest
 from bitpath.rtl.tensix.dot.layouts import Dot16Config
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.sim.engine import cache, paths

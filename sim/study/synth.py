@@ -17,7 +17,8 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from bitpath.golden.arrays.files import SOURCE_BYTES, FileError, read_text
-from bitpath.rtl.common.config import digest, to_dict
+from bitpath.golden.formats.records import to_dict
+from bitpath.rtl.common.config import digest
 from bitpath.rtl.common.unit import YardstickConfig
 from bitpath.rtl.emit import verilog_text
 from bitpath.rtl.units import UNITS

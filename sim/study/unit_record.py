@@ -10,7 +10,7 @@ from typing import Any, get_args, get_type_hints
 from amaranth.hdl import UnusedElaboratable
 
 from bitpath.golden.formats.catalogue import FloatFormat
-from bitpath.rtl.common.config import to_dict
+from bitpath.golden.formats.records import to_dict
 from bitpath.rtl.common.unit import Unit
 from bitpath.rtl.flat import flat_ports, port_table
 from bitpath.sim.engine.configure import PRESETS

@@ -135,7 +135,7 @@ def test_declarations_import_themselves_and_the_standard_library():
     ]
 
 
-RECORD_BUILDERS = ("preset", "variant", "choices")
+RECORD_BUILDERS = ("preset", "variant", "choices", "to_dict", "from_dict", "_dataclass_from")
 """Functions that put declared values into records; they may take these, but compute nothing."""
 
 

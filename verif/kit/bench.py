@@ -17,7 +17,7 @@ from cocotb.clock import Clock
 from cocotb.simtime import get_sim_time
 from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge, Timer
 
-from bitpath.rtl.common.config import from_dict
+from bitpath.golden.formats.records import from_dict
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.coverage import Coverage
 from bitpath.verif.kit.handshakes import Look, Onlooker

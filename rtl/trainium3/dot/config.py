@@ -23,6 +23,10 @@ DOT_FORMATS = (E4M3FN, E5M2, E4M3)
 
 def require_dot(unit: str, numerics: DotNumerics) -> None:
     """Raise ValueError unless a dot product can have these numerics."""
+    if type(numerics) is not DotNumerics:
+        raise ValueError(
+            f"{unit}: numerics must be a DotNumerics, not a {type(numerics).__name__}; dot_product has others"
+        )
     require_power_of_two(unit, "terms", numerics.terms, 2, MAX_TERMS)
     given = numerics.element_formats
     if not given or len(set(given)) < len(given) or not set(given) <= set(DOT_FORMATS):

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 import bitpath.verif
-from bitpath.rtl.common.config import digest, to_dict
+from bitpath.golden.formats.records import to_dict
+from bitpath.rtl.common.config import digest
 from bitpath.rtl.units import UNITS
 from bitpath.sim.campaigns.mutation.equivalence import Proof, Prover
 from bitpath.sim.campaigns.mutation.hosts import DRAWN, MUTATED, PREPARED, Host, Mutant, build_mutants, select_bits

@@ -31,9 +31,9 @@ from bitpath.golden.formats.catalogue import (
     Rounding,
     Specials,
 )
+from bitpath.golden.formats.records import from_dict
 from bitpath.golden.scalar.codec import Kind, Overflow, Unpacked, decode, power_of_two
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format, round_to_integer, ulp
-from bitpath.rtl.common.config import from_dict
 from bitpath.verif.common.boundary_codes import (
     break_of,
     breaks,

@@ -12,8 +12,8 @@ import pytest
 
 from bitpath.golden import aie_ml_v2, tensix, trainium3
 from bitpath.golden.arrays.arguments import one_of
+from bitpath.golden.formats.records import to_dict
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL, TRAINIUM3_MATMUL
-from bitpath.rtl.common.config import to_dict
 from bitpath.rtl.units import find_unit
 from bitpath.sim.engine import build as building
 from bitpath.sim.engine import cache, paths, tools

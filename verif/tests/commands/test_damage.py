@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bitpath.rtl.common.config import from_dict, to_dict
+from bitpath.golden.formats.records import from_dict, to_dict
 from bitpath.rtl.units import UNITS
 from bitpath.sim.engine import cache, process
 from bitpath.sim.engine.options import SimulationError

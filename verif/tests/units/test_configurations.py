@@ -19,6 +19,7 @@ from click.testing import CliRunner
 from cocotb import _decorators
 
 from bitpath.golden.formats.catalogue import CATALOGUE, E2M1, E5M2, FIXED_FORMATS, FP32, FixedFormat, FloatFormat
+from bitpath.golden.formats.records import from_dict, to_dict
 from bitpath.golden.tensix.declarations import numerics as tensix
 from bitpath.golden.trainium3.declarations import quad_mx
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
@@ -28,7 +29,7 @@ from bitpath.rtl.aie_ml_v2.lanes.layouts import MxWidenConfig, PackConfig
 from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig, MacMode
 from bitpath.rtl.aie_ml_v2.mac.wide_lanes import WideLanesConfig
 from bitpath.rtl.aie_ml_v2.scalar.scalar_functions import ScalarFunctionsConfig
-from bitpath.rtl.common.config import PipelineConfig, digest, from_dict, to_dict
+from bitpath.rtl.common.config import PipelineConfig, digest
 from bitpath.rtl.trainium3.dma.dma_cast import DmaCastConfig
 from bitpath.rtl.trainium3.dma.dma_mover import DmaMoverConfig
 from bitpath.rtl.trainium3.dma.dma_transpose import DmaTransposeConfig

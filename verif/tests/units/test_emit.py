@@ -15,12 +15,13 @@ from amaranth import Const, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from bitpath.golden.formats.records import from_dict
 from bitpath.golden.tensix.exact import Source, fields
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.rtl.aie_ml_v2.convert.mx_convert import BFP16EBS8_CONVERT
 from bitpath.rtl.aie_ml_v2.mac.config import BFP16EBS8_LANE
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import MX9_LANE
-from bitpath.rtl.common.config import PipelineConfig, from_dict, require_power_of_two, require_range
+from bitpath.rtl.common.config import PipelineConfig, require_power_of_two, require_range
 from bitpath.rtl.common.files import replacing
 from bitpath.rtl.common.pipeline.repeat import FAN_OUT
 from bitpath.rtl.emit import emit, emit_flat, package_files, port_names, verilog_text

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from bitpath.rtl.common.config import to_dict
+from bitpath.golden.formats.records import to_dict
 from bitpath.rtl.units import find_unit
 from bitpath.sim.engine.runner import WAVE
 from bitpath.verif.kit.marks import COMPARED
