@@ -97,6 +97,68 @@ def test_the_example_passes(simulator, check, tmp_path):
     assert not list(root.iter("failure"))
 
 
+DOTS = EXAMPLE.parent / "dots"
+"""Designs in the style of what people have: unit, options, what passes over a difference, and the field that names it."""
+STYLES = {
+    "mx_dot8.sv": ("dot_product", (), "zero-sign", "zero_sign = always plus"),
+    "FusedDot.v": ("dot_product", ("--stages", "0"), None, None),
+    "acc_pe.sv": ("dot_accumulator", (), None, None),
+}
+
+
+@pytest.mark.parametrize(
+    "file", [*(pytest.param(each, marks=pytest.mark.deep) for each in list(STYLES)[:2]), "acc_pe.sv"]
+)
+@pytest.mark.simulator
+def test_designs_of_other_styles_come_in_by_a_map(file, bitpath):
+    """Each passes; its fault is found; a difference can be named and passed over."""
+    unit, options, excepted, names = STYLES[file]
+    design = DOTS / file
+    options = ("--unit", unit, "--map", design.with_suffix(".toml"), *options, "--seed", "1")
+    if design.with_suffix(".json").exists():
+        options += ("--numerics", design.with_suffix(".json"))
+    if excepted:
+        status, _, err = bitpath("check", design, *options)
+        assert status == 1
+        assert re.search(rf"one other field gives all \d+ results: {names}\n", f"{err}\n")
+        options += ("--except", excepted)
+    status, out, err = bitpath("check", design, *options)
+    assert not status, err
+    assert (f"differences passed over: {excepted}" in out) == bool(excepted)
+    status, out, err = bitpath("check", design, *options, "-D", "FAULT", "--json", "--mismatches", "0")
+    assert status == 1
+    found = json.loads(out)
+    assert found["mismatches"] >= 5
+    assert "-D FAULT" in found["replay"]
+    assert "first mismatch: " in err
+
+
+@pytest.mark.simulator
+def test_a_field_that_differs_is_named(bitpath, tmp_path):
+    """The accumulating PE truncates; a record that rounds is told so, and an expression over operands excepts the rest."""
+    record = json.loads((DOTS / "acc_pe.json").read_text()) | {"accumulator_rounding": "rne"}
+    numerics = tmp_path / "rounded.json"
+    numerics.write_text(json.dumps(record))
+    options = ("--unit", "dot_accumulator", "--map", DOTS / "acc_pe.toml", "--numerics", numerics, "--seed", "1")
+    status, _, err = bitpath("check", DOTS / "acc_pe.sv", *options, "--filter", "pace=gaps")
+    assert status == 1
+    assert re.search(r"one other field gives all \d+ results: accumulator_rounding = rtz", err)
+    status, out, err = bitpath(
+        "check", DOTS / "acc_pe.sv", *options, "--filter", "pace=gaps", "--except", "i_stationary_elements_0 >= 0"
+    )
+    assert not status, err
+    assert re.search(r"[1-9]\d* differences passed over: i_stationary_elements_0 >= 0", out)
+    status, _, err = bitpath("check", DOTS / "acc_pe.sv", *options, "--except", "nothing > 1")
+    assert status == 2
+    assert (
+        "--except must be zero-sign, nan-code, flushed, or an expression over got, expected, distance and operands"
+        in err
+    )
+    numerics.write_text(json.dumps(record | {"roundings": 1}))
+    status, _, err = bitpath("check", DOTS / "acc_pe.sv", *options)
+    assert (status, "missing or unknown fields: roundings" in err) == (2, True)
+
+
 @pytest.fixture
 def broken(tmp_path):
     """The example with a wrong exponent of subnormal elements."""

@@ -62,6 +62,52 @@ def test_a_design_that_verilator_rejects(text, message, tmp_path):
         read_design(Sources((source,)), "top", {})
 
 
+PARAMETERS = """
+package kinds;
+  typedef enum logic [2:0] {A = 3, B = 5} kind_t;
+endpackage
+module top import kinds::*; #(
+  parameter type T = logic, parameter kind_t K = A, parameter string S = "", parameter real R = 0.0, parameter int N = 1
+) (input T t, input logic [`BITS-1:0] array [2:0], output logic [(K == B && S == "x" && R > 0.25 ? N : 1)-1:0] o);
+endmodule
+"""
+
+
+@pytest.mark.simulator
+def test_parameters_of_any_type_macros_and_unpacked_arrays(tmp_path):
+    source = tmp_path / "top.sv"
+    source.write_text(PARAMETERS)
+    given = {"T": "logic [6:0]", "K": "kinds::B", "S": '"x"', "R": "0.5", "N": "9"}
+    design = read_design(Sources((source,), defines={"BITS": "4"}), "top", given)
+    assert design.ports == {
+        "t": Port("input", "t", 7),
+        "array": Port("input", "array", 12, (2, 0)),
+        "o": Port("output", "o", 9),
+    }
+    assert design.read == (source,)
+
+
+def test_a_file_list(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOURCES", "rtl")
+    Path("inner.f").write_text("b.sv // the second\n-I more\n")
+    Path("list.f").write_text("# a design\n+incdir+one+two\n+define+W=8+FAST\n$SOURCES/a.sv\n-f inner.f\n-DDEEP=1\n")
+    found = Sources((Path("first.sv"),)).with_list(Path("list.f"))
+    assert found.files == (Path("first.sv"), Path("rtl/a.sv"), Path("b.sv"))
+    assert found.includes == (Path("one"), Path("two"), Path("more"))
+    assert found.defines == {"W": "8", "FAST": "", "DEEP": "1"}
+    Path("list.f").write_text("-y lib\n")
+    with pytest.raises(ValueError, match=r"list\.f: -y is no file, \+incdir\+, \+define\+, -I, -D or -f"):
+        Sources().with_list(Path("list.f"))
+
+
+def test_vhdl_gets_a_way_out(tmp_path):
+    source = tmp_path / "top.vhd"
+    source.write_text("entity top is end;")
+    with pytest.raises(ValueError, match=r"top\.vhd is VHDL, .*ghdl synth --out=verilog"):
+        read_design(Sources((source,)), "top", {})
+
+
 @pytest.mark.simulator
 def test_a_missing_file(tmp_path):
     with pytest.raises(ValueError, match=r"none\.sv cannot be read: No such file or directory"):
@@ -148,7 +194,62 @@ def test_a_map_names_fields_groups_levels_and_words(port_map):
     assert given.parameters == {"WIDTH": "8"}
 
 
+def test_slices_concatenations_codes_and_operands_that_are_not_there(port_map):
+    ports = {"x": ("input", 64), "s": ("input", 5), "hi": ("output", 16), "rst_b": ("input", 1), "fmt": ("input", 3)}
+    left_out = dict.fromkeys(("i_x_elements_0", "i_x_elements_1", "i_x_scale", "o_payload", "rst"))
+    given = port_map(
+        'i_x_elements = "x[15:0]"\ni_x_scale = {port = "{s[4], fmt}", values = {0 = 3, 1 = 13}}\n'
+        'o_payload = "{hi, 16\'hff}"\nrst = "~rst_b"\n[design]\n"x[63:16]" = 5\n"s[3:0]" = 0\n'
+    )
+    found = parts(connect("dot", UNIT, design(**left_out, **ports), given))
+    assert found["i_x_elements"][-1] == Partner((Piece("x", 15, 0),))
+    assert found["i_x_scale"][-1] == Partner((Piece("s", 4, 4), Piece("fmt")), ((0, 3), (1, 13)))
+    assert found["o_payload"][-1] == Partner((Piece("hi"), Piece(bits=16, constant=255)))
+    assert given.design == {Piece("x", 63, 16): 5, Piece("s", 3, 0): 0}
+    held = port_map('i_x_scale = 7\ni_x_elements_1 = {same_as = "i_x_elements_0"}\n')
+    found = parts(connect("dot", UNIT, design(i_x_scale=None, i_x_elements_1=None), held))
+    assert (found["i_x_scale"][-1], found["i_x_elements_1"][-1].same_as) == (Partner(constant=7), "i_x_elements_0")
+
+
 REFUSED = {
+    "operand left out": (
+        {"i_x_scale": None},
+        'i_x_scale = "open"',
+        r"without i_x_scale of dot, with which golden computes",
+    ),
+    "bits without partner": (
+        {"i_x_scale": ("input", 12)},
+        'i_x_scale = "i_x_scale[7:0]"',
+        r"bits 11 to 8 of port i_x_scale of my_dot have no partner",
+    ),
+    "bits beyond": ({}, 'i_x_scale = "i_x_scale[8:1]"', r"i_x_scale of my_dot is an input of 8 bits; it has no bit 8"),
+    "bits twice": (
+        {"x": ("input", 16), "i_x_elements_0": None, "i_x_elements_1": None},
+        'i_x_elements_0 = "x[7:0]"\ni_x_elements_1 = "x[8:1]"',
+        r"port x of my_dot is connected twice",
+    ),
+    "pieces of another width": (
+        {"i_x_scale": None, "a": ("input", 4), "b": ("input", 5)},
+        'i_x_scale = "{a, b}"',
+        r"the pieces of i_x_scale of dot have 9 bits; it is an input of 8 bits",
+    ),
+    "codes that do not fit": (
+        {"i_x_scale": None, "a": ("input", 2)},
+        'i_x_scale = {port = "a", values = {0 = 4}}',
+        r"values are codes of an input; i_x_scale of dot has 8 bits, its port 2 bits",
+    ),
+    "codes without port": ({}, "i_x_scale = {values = {0 = 4}}", r"i_x_scale must be a table such as"),
+    "same as nothing": (
+        {},
+        'i_x_scale = {same_as = "o_ready"}',
+        r"i_x_scale of dot can be the same as an operand of 8 bits",
+    ),
+    "a constant that does not fit": ({}, 'i_x_scale = "{a, 2\'b101}"', r"i_x_scale must be a port"),
+    "a further port's driver": (
+        {"en": ("input", 2)},
+        '[design]\nen = "i_valid"',
+        r"en of my_dot can be driven by an input of dot of 1 bit, not by i_valid",
+    ),
     "missing": (
         {"i_x_scale": None, "w": ("input", 8)},
         "",
