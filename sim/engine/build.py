@@ -75,6 +75,7 @@ class Emitter:
     key : further text that determines it.
     includes : folders of what the Verilog includes.
     defines : macros of the Verilog with their texts.
+    ports : unit whose ports the top module has; empty for the emitted unit itself.
     """
 
     emit: Callable[[str, Any, Path], Any]
@@ -82,6 +83,7 @@ class Emitter:
     key: str = ""
     includes: tuple[Path, ...] = ()
     defines: tuple[tuple[str, str], ...] = ()
+    ports: str = ""
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ def build(
     variant = "-waves" if waves else "-coverage" if coverage else ""
     folder = _base(unit, config) / f"{simulator}{variant}"
     job = _job(simulator, emitted["top"], emitted["files"], variant, folder)
-    job["fields"] = tracing.port_fields(unit, config) if waves else {}
+    job["fields"] = tracing.port_fields(emitter.ports or unit, config) if waves else {}
     job["arguments"]["includes"] = [str(each) for each in emitter.includes]
     job["arguments"]["defines"] = dict(emitter.defines)
     # Waves show the inside of a group, and lines and toggles are counted there.

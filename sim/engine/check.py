@@ -275,7 +275,7 @@ def build_design(
     # may build and run them.
     defines = tuple(design.sources.defines.items())
     place = hashlib.sha256("\n".join([wrapped, str(defines), *map(str, files)]).encode()).hexdigest()[:8]
-    emitter = Emitter(emit, (), f"{verilog}\n{place}", tuple(includes), defines)
+    emitter = Emitter(emit, (), f"{verilog}\n{place}", tuple(includes), defines, unit)
     try:
         built = build(f"check-{design.top}-{place}", config, simulator, waves=waves, emitter=emitter)
     except SimulationError as error:

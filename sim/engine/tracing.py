@@ -9,9 +9,11 @@ The simulator reads the Verilog with these further lines::
     reg mismatch = 0;                         the same for the comparisons of all outputs
     wire [8:0] number__moving_east__elements_0 = { moving_east[40:40], moving_east[7:0] };
     wire [8:0] expected__moving_east__elements_0 = { expected__moving_east[40:40], expected__moving_east[7:0] };
+    wire [7:0] \\moving_east.elements[0]  = moving_east[7:0];
 
-The last two are a field below the fields that select its number format, see :mod:`bitpath.sim.engine.numbers`. Names have
-no dots, which Surfer would read as scopes.
+``number__`` and ``expected__`` of a field stand below the fields that select its number format, see
+:mod:`bitpath.sim.engine.numbers`. Their names have no dots, which Surfer would read as scopes. The last line names a field as
+Amaranth does; only the module around somebody's own design lacks it.
 """
 
 import re
@@ -90,7 +92,7 @@ def with_wave_wires(verilog: str, top: str, fields: Mapping[str, Mapping[str, tu
     Parameters
     ----------
     fields : lowest bit and width of the fields of each port of module ``top`` that has fields, by their names in the wave;
-        empty for Verilog of others, of which only ``top`` is extended.
+        empty without any, and then only ``top`` is extended.
     """
 
     def widened(found: re.Match[str]) -> str:
@@ -101,7 +103,13 @@ def with_wave_wires(verilog: str, top: str, fields: Mapping[str, Mapping[str, tu
             lines["mismatch"] = "reg mismatch = 0;"
             for port in module_ports(verilog, top):
                 inside = fields.get(port.name, {})
-                lines |= dict(_wires(NUMBER, _fields(port.name, inside)))
+                parts = _fields(port.name, inside)
+                lines |= {
+                    name: f"wire {_range(part.bits)}\\{name}  = {part.whole};"
+                    for name, part in parts.items()
+                    if name not in declared
+                }
+                lines |= dict(_wires(NUMBER, parts))
                 if port.direction == "output" and not port.name.endswith(HANDSHAKE):
                     name = f"{EXPECTED}{port.name}"
                     lines[name] = f"reg {_range(port.bits)}{name} = 0;"

@@ -4,6 +4,8 @@
 import json
 import re
 import shlex
+import shutil
+import subprocess
 from pathlib import Path
 from random import Random
 from xml.etree import ElementTree
@@ -22,6 +24,7 @@ from bitpath.rtl.units import UNITS
 from bitpath.sim.engine import check as checks
 from bitpath.sim.engine.design import Sources, read_design, read_map
 from bitpath.sim.engine.options import SimulationError
+from bitpath.sim.study.waves import last_wave, traces_of
 from bitpath.verif.kit.code_mutants import FAULTS, QUICK, mutated
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.testplan import covers
@@ -157,6 +160,29 @@ def test_a_field_that_differs_is_named(bitpath, tmp_path):
     numerics.write_text(json.dumps(record | {"roundings": 1}))
     status, _, err = bitpath("check", DOTS / "acc_pe.sv", *options)
     assert (status, "missing or unknown fields: roundings" in err) == (2, True)
+
+
+@pytest.mark.skipif(shutil.which("fst2vcd") is None, reason="fst2vcd, which comes with GTKWave, is not installed")
+@pytest.mark.simulator
+def test_the_wave_shows_each_field_of_the_operands(check):
+    """Fields are those of golden's operands, and have the values of the design's ports."""
+    options = ("--unit", "quad_mx_dot", "--map", MAP, "--filter", "latency", "--sim", "icarus", "--waves")
+    status, _, err = check(SOURCE, *options)
+    assert not status, err
+    wave = last_wave("mx_dot4")
+    elements = [f"elements[{index}] E4M3FN/E5M2" for index in range(4)]
+    fields = [f"{side}/{field}" for side in ("moving", "stationary") for field in (*elements, "format", "scale E8M0")]
+    shown = {trace.label for trace in traces_of("mx_dot4", wave)["bench"] if trace.path.startswith("i__payload")}
+    assert shown == {f"i__payload/{field}" for field in (*fields, "partial FP32")}
+    text = subprocess.run(["fst2vcd", str(wave)], capture_output=True, text=True, check=True).stdout
+
+    def changes(name):
+        code = re.search(rf"^\$var \w+ \d+ (\S+) {re.escape(name)} ", text, re.MULTILINE)[1]
+        return re.findall(rf"^(?:b([01x]+) |([01x])){re.escape(code)}$", text, re.MULTILINE)
+
+    for field, port in (("moving.scale", "x_scale_i"), ("stationary.format", "w_e5m2_i"), ("partial", "acc_i")):
+        assert len(changes(port)) > 3
+        assert changes(rf"\i__payload.{field}") == changes(port)
 
 
 @pytest.fixture

@@ -249,6 +249,7 @@ module top_00000000(a, o, o__valid);
   wire [40:0] o;
   output o__valid;
   wire o__valid;
+  wire [7:0] \\o.elements[0] ;
   wire \\$1 ;
 endmodule
 """
@@ -260,8 +261,11 @@ def test_a_wave_has_wires_for_numbers_and_expected_values():
     assert "  wire [8:0] number__code = { format, code };\n" in decode
     assert re.findall(r"^  (?:reg|wire .*=).*", top, re.M) == [
         "  reg mismatch = 0;",
+        "  wire [7:0] \\a.code  = a[7:0];",
+        "  wire \\a.format  = a[8:8];",
         "  wire [8:0] number__a__code = { a[8:8], a[7:0] };",
         "  wire number__a__format = { a[8:8] };",
+        "  wire \\o.format  = o[40:40];",
         "  wire [8:0] number__o__elements_0 = { o[40:40], o[7:0] };",
         "  wire number__o__format = { o[40:40] };",
         "  reg [40:0] expected__o = 0;",
