@@ -97,7 +97,12 @@ class Synthesised:
 CLOCK = WaveGroup("clock", r"(clk|rst)$")
 INPUTS = WaveGroup("inputs", r"i__")
 OUTPUT = WaveGroup("output", r"o__")
-DEFAULT_WAVES = (CLOCK, WaveGroup("ports and registers", r"[a-z_0-9]+(\.[a-z_0-9\[\]]+)?$"), WaveGroup("inside", r"."))
+DEFAULT_WAVES = (
+    CLOCK,
+    WaveGroup("streams", r"\w+__(payload|valid|ready)\b"),
+    WaveGroup("ports and registers", r"[a-z_0-9]+(\.[a-z_0-9\[\]]+)?$"),
+    WaveGroup("inside", r"."),
+)
 """Groups of a unit without its own: the unit's signals, then those of its submodules."""
 
 
@@ -116,7 +121,8 @@ class Unit:
     uncompared : reason why simulators and netlist are not compared; empty if they are.
     judges : configurations in which its bench judges mutants; empty if other benches judge all its files.
     synthesised : configurations that ``make synth`` maps to cells.
-    waves : groups of the save file in order; a signal goes to the first match, or to a last group of all others.
+    waves : groups of the save file in order, ports first: as many as a screen shows are open initially. A signal goes to the
+        first match, or to a last group of all others.
     holds : True if its bench can send an operand one value alone, for a design of somebody's own that does not have it.
     """
 

@@ -6,7 +6,9 @@ The simulator reads the Verilog with these further lines::
 
     reg [40:0] expected__moving_east = 0;     golden's value of the last comparison, written by the bench
     reg mismatch__moving_east = 0;            1 if the last comparison failed, written by the bench
-    reg mismatch = 0;                         the same for the comparisons of all outputs
+    reg mismatch = 0;                         the same for all comparisons
+    reg [40:0] mismatch__actual = 0;          values of a comparison of no output's, written by the bench
+    reg [40:0] mismatch__expected = 0;
     wire [8:0] number__moving_east__elements_0 = { moving_east[40:40], moving_east[7:0] };
     wire [8:0] expected__moving_east__elements_0 = { expected__moving_east[40:40], expected__moving_east[7:0] };
     wire [7:0] \\moving_east.elements[0]  = moving_east[7:0];
@@ -61,6 +63,8 @@ def left_out(sources: list[str]) -> Iterator[str]:
 
 EXPECTED, MISMATCH, NUMBER = "expected__", "mismatch__", "number__"
 """Starts of the added names."""
+VALUES = {f"{MISMATCH}actual": "", f"{MISMATCH}expected": "expected"}
+"""Registers with the values of a comparison of no output's, and the kinds of their lines; as wide as the widest output."""
 HANDSHAKE = ("__valid", "__ready")
 """Ends of the names of outputs that scoreboards do not compare."""
 _MODULE = re.compile(r"^module (\w+)\(.*?^endmodule", re.MULTILINE | re.DOTALL)
@@ -100,8 +104,12 @@ def with_wave_wires(verilog: str, top: str, fields: Mapping[str, Mapping[str, tu
         declared = {name.strip("\\ "): _Signal(name, int(high or 0) + 1) for high, name in here if "$" not in name}
         lines = dict(_wires(NUMBER, declared, every=False))
         if found[1] == top:
+            ports = module_ports(verilog, top)
             lines["mismatch"] = "reg mismatch = 0;"
-            for port in module_ports(verilog, top):
+            widest = max((port.bits for port in ports if port.direction == "output"), default=1)
+            for name in VALUES:
+                lines[name] = f"reg {_range(widest)}{name} = 0;"
+            for port in ports:
                 inside = fields.get(port.name, {})
                 parts = _fields(port.name, inside)
                 lines |= {

@@ -7,7 +7,7 @@ import shutil
 import stat
 import struct
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
 from pathlib import Path
@@ -23,8 +23,8 @@ from bitpath.sim.engine import paths
 from bitpath.sim.engine.numbers import Shown, rule_of, single
 from bitpath.sim.engine.options import MissingToolError
 from bitpath.sim.engine.runner import WAVE
-from bitpath.sim.engine.tracing import EXPECTED, MISMATCH, NUMBER, plain
-from bitpath.verif.kit.marks import COMPARED
+from bitpath.sim.engine.tracing import EXPECTED, MISMATCH, NUMBER, VALUES, plain
+from bitpath.verif.kit.marks import COMPARED, UNNAMED
 from bitpath.verif.kit.scoreboard import FIRST_MISMATCH
 from bitpath.verif.kit.values import Integer
 
@@ -248,8 +248,12 @@ def traces_of(unit: str, wave: Path) -> dict[str, list[Trace]]:
         title = group_of(unit, trace.path)
         if title is not None:
             groups[title].append(trace)
-    if outputs and (flag := scopes[min(scopes, key=len)].get("mismatch")):
-        next(iter(groups.values())).append(Trace(flag, "mismatch"))
+    top = scopes[min(scopes, key=len)]
+    if outputs and (flag := top.get("mismatch")):
+        lines = [Trace(flag, "mismatch")]
+        if UNNAMED in outputs:
+            lines += [Trace(top[name], "compared value", kind) for name, kind in VALUES.items()]
+        next(iter(groups.values())).extend(lines)
     return {title: members for title, members in groups.items() if members}
 
 
@@ -293,8 +297,10 @@ LEAD_PS = 60_000
 """Time displayed before the first mismatch."""
 SIGNALS_WIDTH = 520
 """Width in pixels of names and of the values at the marker."""
-OPEN = ("clock", "inputs", "outputs", "output", "round")
-"""Groups that are open initially; those with comparisons are open too."""
+WINDOW = (1600, 900)
+"""Width and height of the window in pixels."""
+ROWS = 33
+"""Rows that this window shows."""
 COLORS = {"": None, "expected": GTKWColor.yellow, "mismatch": GTKWColor.red}
 """Colors of the lines by their kind."""
 
@@ -317,7 +323,7 @@ def write_save_file(unit: str, wave: Path) -> Path:
         save = GTKWSave(file)
         save.dumpfile(wave.name, abspath=False)
         save.savefile(path.name, abspath=False)
-        save.size(1600, 900)
+        save.size(*WINDOW)
         save.sst_expanded(False)
         save.signals_width(SIGNALS_WIDTH)
         save.timestart(max(0, (moment or 0) - LEAD_PS))
@@ -327,16 +333,33 @@ def write_save_file(unit: str, wave: Path) -> Path:
             save.zoom_markers(ZOOM, marker=moment, a=moment)  # type: ignore[arg-type]
             file.write("[markername] Afirst mismatch\n")
         groups = traces_of(unit, wave)
+        failed = (
+            [] if moment is None else [title for title, each in groups.items() if any(trace.kind for trace in each)]
+        )
         # The comparisons come first where one failed: the clock, which shows whether any did, and the outputs.
-        compared = [title for title, members in groups.items() if any(trace.kind for trace in members)]
-        for title in (
-            groups if moment is None else sorted(groups, key=lambda title: title not in (CLOCK.title, *compared))
-        ):
-            members = groups[title]
-            with save.group(title, closed=title not in (*OPEN, *compared)):
+        groups = dict(sorted(groups.items(), key=lambda each: bool(failed) and each[0] not in (CLOCK.title, *failed)))
+        opened = opened_of(groups, failed)
+        for title, members in groups.items():
+            with save.group(title, closed=title not in opened):
                 for trace in members:
                     _write(save, trace, written)
     return path
+
+
+def opened_of(groups: Mapping[str, Sequence[Trace]], needed: Sequence[str] = ()) -> list[str]:
+    """Return the titles of the groups that are open initially: each that ends within the window's rows, and the needed ones.
+
+    An open group has a first and a last row besides its lines, a closed one has one row.
+    """
+    opened, rows = [], 0
+    for title, members in groups.items():
+        size = len(members) + 2
+        if title in needed or rows + size <= ROWS:
+            opened.append(title)
+            rows += size
+        else:
+            rows += 1
+    return opened
 
 
 def _write(save: GTKWSave, trace: Trace, filters: Filters) -> None:

@@ -94,7 +94,7 @@ class Scoreboard:
         if request is not None and OBSERVED in os.environ and len(self._observed) < KEPT:
             self._observed.append(json.dumps([request, value, expected]))
         if self._show is not None:
-            self._show(expected, value != expected)
+            self._show(value, expected)
         if value == expected or self._passed_over(value, expected, context):
             return
         self.mismatches += 1

@@ -370,8 +370,10 @@ RECORDS = (
         ),
         waves=(
             CLOCK,
-            WaveGroup("bundle", r"(i__|goes|offered|check)"),
-            WaveGroup("state", r"(busy|cycles|stalls|products|fault)"),
+            WaveGroup("state", r"(i__(valid|ready)|goes|offered|busy|cycles|stalls|products|fault|clear)"),
+            WaveGroup("host", r"(host|answer)__"),
+            WaveGroup("bundle", r"(i__|check)"),
+            WaveGroup("outside", r"(outside|word)__"),
             WaveGroup("inside", r"(addresses|loads|stores|multiply|memory|vectors|accumulators)"),
         ),
     ),

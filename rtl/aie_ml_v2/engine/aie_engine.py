@@ -422,8 +422,9 @@ RECORDS = (
         agreed=AieEngineConfig(),
         waves=(
             CLOCK,
-            WaveGroup("commands", r"(command__|busy|retired|fault|check\.|queue\.)"),
+            WaveGroup("commands", r"(command__|busy|retired|fault|clear)"),
             WaveGroup("host", r"(write|read|data)__"),
+            WaveGroup("command check and queue", r"(check|queue)\."),
             WaveGroup("sequencer", r"sequencer\."),
             WaveGroup("beat and its operands", r"(held|free|issues|i__|operand__|memory_[xy])"),
             WaveGroup("issue and instructions in flight", r"unit\.issue\."),

@@ -351,8 +351,9 @@ RECORDS = (
         uncompared="its programs need an L1 of 256 KiB, which a netlist of gates cannot hold",
         waves=(
             CLOCK,
-            WaveGroup("host", r"(words_|mop_|write__|read__|data__|busy|fault|clear)"),
+            WaveGroup("instructions", r"(words_|busy|fault|clear)"),
             WaveGroup("executed", r"executed_"),
+            WaveGroup("host", r"(mop_|write__|read__|data__)"),
             WaveGroup("threads", r"thread_\d\."),
             WaveGroup("choices", r"(matrix|unpacker_\d|packer|config|semaphores)_(thread|view)"),
             WaveGroup("unpackers", r"(unpacker_\d|address_\d|port)\."),

@@ -792,8 +792,10 @@ RECORDS = (
         agreed=TensixEngineConfig(),
         waves=(
             CLOCK,
-            WaveGroup("commands", r"(command__|busy|retired|fault|check\.)"),
+            WaveGroup("commands", r"(command__(?!payload\.(left|right|store)\.)|busy|retired|fault|clear)"),
             WaveGroup("host", r"(write|read|data)__"),
+            WaveGroup("loads and store of the command", r"command__"),
+            WaveGroup("command check", r"check\."),
             WaveGroup("loads", r"(left|right)\."),
             WaveGroup("sequencer", r"sequencer\."),
             WaveGroup("Matrix unit", r"unit\.(instruction|starting|flight_|fire|step|src_[ab]\.|dst_register\.)"),

@@ -192,7 +192,7 @@ RECORDS = (
         covered=Covered(CoreConfig(count_bits=14), 60),
         waves=(
             CLOCK,
-            WaveGroup("program", r"(program__|idle|fault|number_)"),
+            WaveGroup("program", r"(program__|idle|fault|number_|clear)"),
             WaveGroup("host", r"host_"),
             WaveGroup("counters", r"(busy|grants|waits)"),
             WaveGroup("TensorE", r"(tensor|main|background)\."),

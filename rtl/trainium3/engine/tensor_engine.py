@@ -15,7 +15,7 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.common.fp32.fp32_arithmetic import DROPPED_BITS
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.pipeline.word_memory import wide_array
-from bitpath.rtl.common.unit import Covered, Unit
+from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
 from bitpath.rtl.trainium3.array.operand_row import control_layout
 from bitpath.rtl.trainium3.array.psum import Psum, host_layout, write_layout
 from bitpath.rtl.trainium3.array.systolic_array import SystolicArray, Tiling, operand_write_layout
@@ -497,5 +497,16 @@ RECORDS = (
         build=TensorEngine,
         summary="Trainium3: array, operand memory, PSUM and sequencers",
         covered=Covered(EngineConfig(), 24),
+        waves=(
+            CLOCK,
+            WaveGroup("instructions", r"(instruction__|busy|retired|fault|clear)"),
+            WaveGroup("host", r"(host|data)__"),
+            WaveGroup("operands and random bits", r"(write|table|random)__"),
+            WaveGroup("dispatch", r"dispatch\."),
+            WaveGroup("sequencers", r"(sequencer|load_queue|multiply_queue)_\d"),
+            WaveGroup("chains and write-back", r"(chain|write_back|destination_queue)_\d"),
+            WaveGroup("PSUM", r"psum\."),
+            WaveGroup("array", r"array\."),
+        ),
     ),
 )

@@ -25,6 +25,8 @@ $var wire 1 - mismatch__partial_south $end
 $var wire 1 . swap_east $end
 $var wire 1 / expected__swap_east $end
 $var wire 1 : mismatch $end
+$var reg 32 ; mismatch__actual [31:0] $end
+$var reg 32 < mismatch__expected [31:0] $end
 $var wire 1 & \$1 $end
 $scope module dot $end
 $scope module round $end

@@ -91,7 +91,8 @@ def test_tables_name_formats_and_groups():
     assert group_of("quad_mx_pe", "dot.fine.o") == "normalize"
     assert group_of("quad_mx_pe", "dot.multiply_3.a") == "products"
     assert group_of("quad_mx_pe", "nosuch") == "others"
-    assert group_of("element_map", "o__valid") == "ports and registers"
+    assert group_of("element_map", "o__valid") == "streams"
+    assert group_of("systolic_array", "advance") == "ports and registers"
     assert formats_of("dot.i__payload.partial", 32) == (FP32,)
     assert formats_of("o__payload.codes[3]", 8) == (E4M3FN, E5M2)
     assert formats_of("o__payload.block.codes[3]", 8) == (Integer(8),)
@@ -261,6 +262,8 @@ def test_a_wave_has_wires_for_numbers_and_expected_values():
     assert "  wire [8:0] number__code = { format, code };\n" in decode
     assert re.findall(r"^  (?:reg|wire .*=).*", top, re.M) == [
         "  reg mismatch = 0;",
+        "  reg [40:0] mismatch__actual = 0;",
+        "  reg [40:0] mismatch__expected = 0;",
         "  wire [7:0] \\a.code  = a[7:0];",
         "  wire \\a.format  = a[8:8];",
         "  wire [8:0] number__a__code = { a[8:8], a[7:0] };",

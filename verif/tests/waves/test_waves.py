@@ -8,6 +8,7 @@ import struct
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,8 +17,20 @@ from bitpath.rtl.common.unit import DEFAULT_WAVES
 from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.engine.build import Emitter, emitted_files, rtl_emitter
 from bitpath.sim.engine.runner import CASES, WAVE, SimulationError, build, run
-from bitpath.sim.study.waves import OTHERS, group_of, last_wave, signals, write_command_file, write_save_file
-from bitpath.verif.kit.marks import COMPARED
+from bitpath.sim.engine.tracing import port_fields
+from bitpath.sim.study.waves import (
+    OTHERS,
+    ROWS,
+    group_of,
+    last_wave,
+    opened_of,
+    signals,
+    traces_of,
+    write_command_file,
+    write_save_file,
+)
+from bitpath.verif.kit import marks
+from bitpath.verif.kit.marks import COMPARED, UNNAMED, Marks
 from bitpath.verif.kit.values import number_text
 from bitpath.verif.tests.units.manners import LARGE
 
@@ -198,15 +211,15 @@ def test_the_expected_value_is_beside_the_wrong_one(opened, simulator):
 
 @pytest.mark.simulator
 def test_codes_are_displayed_in_the_format_that_the_operand_has(opened):
-    words = recorded(opened["verilator"][0] / "dump.fst", "moving_west")
+    words = recorded(opened["verilator"][0] / "dump.fst", "moving_east")
     assert {word >> 40 for word in words.values()} == {0, 1}
     for moment, word in words.items():
         values = dict(traces(opened, "verilator", moment))
         fmt = E5M2 if word >> 40 else E4M3FN
         for index in range(4):
             number = number_text(fmt, word >> 8 * index & 0xFF)
-            assert values[f"moving_west/elements[{index}] E4M3FN/E5M2"] == number
-        assert values["moving_west/scale E8M0"] == number_text(E8M0, word >> 32 & 0xFF)
+            assert values[f"moving_east/elements[{index}] E4M3FN/E5M2"] == number
+        assert values["moving_east/scale E8M0"] == number_text(E8M0, word >> 32 & 0xFF)
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS)
@@ -279,6 +292,70 @@ def test_expected_values_follow_the_outputs_that_were_compared(wave):
     assert shown[1] == "mismatch"
 
 
+def test_values_that_were_read_from_a_memory_are_beside_the_clock(wave):
+    (wave.parent / COMPARED).write_text(f"{UNNAMED}\n")
+    clock = traces_of("quad_mx_pe", wave)["clock"]
+    assert [trace.label for trace in clock] == ["clk", "mismatch", "compared value", "compared value expected"]
+    assert [trace.signal.name for trace in clock[2:]] == ["mismatch__actual", "mismatch__expected"]
+
+
+def test_the_first_mismatch_of_one_time_stays_in_the_wave(tmp_path, monkeypatch):
+    """An engine's bench compares all words of a memory at one time; without a mismatch the wave shows the first one."""
+
+    class Register:
+        value = 0
+
+        def __len__(self):
+            return 8
+
+    found = []
+    monkeypatch.setattr(marks, "get_sim_time", lambda: len(found))
+    monkeypatch.setenv("BITPATH_RECORDS", str(tmp_path / "records.jsonl"))
+    dut = SimpleNamespace(mismatch=Register(), mismatch__actual=Register(), mismatch__expected=Register())
+    show = Marks(dut).of("result memory", 0, 16)
+    for values in ([(1, 1), (2, 2)], [(3, 3), (0x104, 5), (6, 7), (8, 8)], [(9, 9)]):
+        for actual, expected in values:
+            show(actual, expected)
+        found.append((dut.mismatch.value, dut.mismatch__actual.value, dut.mismatch__expected.value))
+    assert found == [(0, 1, 1), (1, 4, 5), (0, 9, 9)]
+    assert (tmp_path / COMPARED).read_text() == f"{UNNAMED}\n"
+
+
+def test_groups_are_open_as_far_as_the_window_shows_them():
+    """The needed ones are open whatever their size."""
+    groups = {
+        title: [None] * lines for title, lines in (("clock", 3), ("large", ROWS), ("ports", ROWS - 8), ("more", 1))
+    }
+    assert opened_of(groups) == ["clock", "ports"]
+    assert opened_of(groups, ["large"]) == ["clock", "large"]
+    assert opened_of({"clock": [None] * 3, "ports": [None] * (ROWS - 7)}) == ["clock", "ports"]
+    assert opened_of({"clock": [None] * 3, "ports": [None] * (ROWS - 6)}) == ["clock"]
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "port"),
+    [
+        ("tensor_engine", "instructions", "instruction__valid"),
+        ("core", "program", "program__valid"),
+        ("tensix_engine", "commands", "command__valid"),
+        ("tensix_core", "instructions", "words_0__valid"),
+        ("aie_engine", "commands", "command__valid"),
+        ("aie_tile", "state", "i__valid"),
+    ],
+)
+def test_an_engines_wave_opens_on_its_commands(name, title, port):
+    """The ports of the clock's group and of the next one fit the window, with the comparison of a memory's word."""
+    config = UNITS[name].config_type()
+    signature = UNITS[name].build(config).signature
+    fields = port_fields(name, config)
+    names = ["__".join(map(str, path)) for path, _, _ in signature.flatten(signature.create())]
+    paths = [path for each in names for path in fields.get(each, [each])]
+    inside = [path for path in paths if group_of(name, path) == title]
+    assert port in inside
+    clock = ["clk", "rst", "mismatch", "compared value", "compared value expected"]
+    assert opened_of({"clock": clock, title: inside}) == ["clock", title]
+
+
 def test_a_configuration_of_one_format_shows_that_one(wave):
     config = json.loads((wave.parent / "config.json").read_text())
     config["numerics"]["element_formats"] = ["E5M2"]
@@ -300,6 +377,7 @@ def test_the_wave_opens_at_the_first_mismatch(wave):
     assert any(line.startswith("*-14.2") and line.split()[1:3] == ["750000", "750000"] for line in lines)
     assert "[markername] Afirst mismatch" in lines
     assert lines.index("-outputs") < lines.index("-inputs")
+    assert lines[lines.index("-outputs") - 1] == "@800200"
 
 
 def test_without_a_mismatch_the_wave_opens_on_its_first_cycles(wave):
