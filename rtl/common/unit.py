@@ -114,6 +114,8 @@ class Unit:
     ----------
     name : name on the command line, of the bench and of the Verilog module.
     config_type : frozen dataclass of its configuration, from the unit's room; the defaults are a small instance.
+    default : configuration of a command without settings; None takes the defaults of ``config_type``. A datapath that is
+        combinational inside other units has pipeline stages here, so that it has a clock.
     build : function from configuration to component.
     summary : one line for listings.
     covered : run that measures coverage.
@@ -131,6 +133,7 @@ class Unit:
     build: Callable[[Any], wiring.Component]
     summary: str
     covered: Covered
+    default: Any | None = None
     agreed: Any | None = None
     uncompared: str = ""
     judges: tuple[Judge, ...] = ()
@@ -152,6 +155,11 @@ class Unit:
     def bench(self) -> str:
         """Module name of its cocotb tests."""
         return f"bitpath.verif.{self.room.replace('/', '.')}.tb_{self.name}"
+
+    @property
+    def default_config(self) -> Any:
+        """Configuration of a command without settings."""
+        return self.config_type() if self.default is None else self.default
 
     @property
     def agreed_config(self) -> Any:

@@ -18,7 +18,6 @@ from xml.etree import ElementTree
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In
 
-from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.common.files import write_whole
 from bitpath.rtl.emit import rtlil_text
 from bitpath.rtl.flat import CLOCK, flat_ports
@@ -221,15 +220,15 @@ def _missing(partner: object) -> bool:
 
 
 def configuration(unit: str, design: Design, port_map: PortMap, settings: dict[str, Any]) -> Any:
-    """Return the unit's configuration: that of the settings, with one pipeline stage by default if only the design has a clock."""
+    """Return the unit's configuration: that of the settings, by default with pipeline stages only if the design has a clock."""
     config = chosen(unit, **settings)
     given = settings.get("stages") is not None or settings.get("config") is not None
+    if given or not hasattr(config, "pipeline"):
+        return config
     clocked = any(piece.port in design.ports for piece in port_map.partner("clk").pieces)
-    if not clocked or given or _clock(find_unit(unit).build(config)):
+    if clocked == bool(_clock(find_unit(unit).build(config))):
         return config
-    if getattr(config, "pipeline", None) != PipelineConfig():
-        return config
-    return chosen(unit, **settings | {"stages": 1})
+    return chosen(unit, **settings | {"stages": int(clocked)})
 
 
 def _clock(component: Any) -> list[str]:

@@ -118,8 +118,8 @@ def configure(unit: str, *, preset: str | None = None, **sizes: int | None) -> A
     preset : name of the numerics.
     sizes : for example rows, cols, lanes and stages; None keeps the default.
     """
-    config_type = find_unit(unit).config_type
-    value = to_dict(config_type())
+    record = find_unit(unit)
+    value = to_dict(record.default_config)
     changes: dict[str, Any] = {name: size for name, size in sizes.items() if size is not None}
     if preset is not None:
         changes["numerics"] = to_dict(PRESETS[check_choice("preset", preset, PRESETS)].numerics)
@@ -129,7 +129,7 @@ def configure(unit: str, *, preset: str | None = None, **sizes: int | None) -> A
     for name, change in changes.items():
         if not _replace(value, name, change):
             raise ValueError(f"unit {unit!r} has no {'preset' if name == 'numerics' else name}")
-    return from_dict(config_type, value)
+    return from_dict(record.config_type, value)
 
 
 def with_numerics(unit: str, config: Any, path: Path) -> Any:

@@ -28,7 +28,7 @@ def unit_record(unit: Unit) -> dict[str, Any]:
         "summary": unit.summary,
         "folder": unit.room,
         "bench": unit.bench,
-        "configuration": config_fields(unit.config_type()),
+        "configuration": config_fields(unit.default_config),
     }
 
 
@@ -36,7 +36,7 @@ def unit_ports(unit: Unit) -> list[dict[str, Any]]:
     """Return the ports of the flat module in the default configuration, without clock and reset."""
     # The component is made for its signature alone.
     warnings.filterwarnings("ignore", category=UnusedElaboratable)
-    return port_table(flat_ports(unit.build(unit.config_type()), ()))
+    return port_table(flat_ports(unit.build(unit.default_config), ()))
 
 
 def config_fields(config: Any, path: str = "") -> list[dict[str, Any]]:

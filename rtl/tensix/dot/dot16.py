@@ -958,6 +958,7 @@ RECORDS = (
         config_type=Dot16Config,
         build=Dot16,
         summary="Tensix: 16 products, added to a Dst word; the sum of two operands",
+        default=Dot16Config(pipeline=registered(3)),
         covered=Covered(Dot16Config(pipeline=registered(3)), 500),
         judges=(Judge(20, Dot16Config()),),
         synthesised=(Synthesised("dot16, four styles, both Dst widths", Dot16Config(), 16, *FLOOR),),

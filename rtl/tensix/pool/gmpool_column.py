@@ -426,6 +426,7 @@ RECORDS = (
         config_type=GmpoolColumnConfig,
         build=GmpoolColumn,
         summary="Tensix: the maximum of 16 scaled SrcA words and a Dst word, and its index",
+        default=GmpoolColumnConfig(pipeline=registered(3)),
         covered=Covered(GmpoolColumnConfig(pipeline=registered(3)), 300),
         judges=(Judge(22, GmpoolColumnConfig()),),
         waves=(

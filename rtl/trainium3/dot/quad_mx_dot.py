@@ -264,6 +264,7 @@ RECORDS = (
         config_type=DotConfig,
         build=QuadMxDot,
         summary="Trainium3: four FP8 products, two scales, one partial sum",
+        default=DotConfig(pipeline=registered(2)),
         covered=Covered(DotConfig(pipeline=registered(2)), 1000),
         judges=(
             Judge(14, DotConfig()),

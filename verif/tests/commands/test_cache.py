@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,11 +15,14 @@ from bitpath.golden import aie_ml_v2, tensix, trainium3
 from bitpath.golden.arrays.arguments import one_of
 from bitpath.golden.formats.records import to_dict
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL, TRAINIUM3_MATMUL
-from bitpath.rtl.units import find_unit
+from bitpath.rtl.emit import rtlil_text
+from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.engine import build as building
 from bitpath.sim.engine import cache, paths, tools
 from bitpath.sim.engine.build import build
+from bitpath.sim.engine.check import configuration
 from bitpath.sim.engine.configure import PRESETS, chosen
+from bitpath.sim.engine.design import PortMap
 from bitpath.sim.engine.options import MissingToolError
 from bitpath.sim.engine.runner import Emitter, SimulationError, run
 from bitpath.verif.kit.exchange import EVERY_SECONDS, read_input, write_input, write_share
@@ -197,6 +201,21 @@ def test_sizes_are_set_wherever_they_stand(unit, settings):
     before, after = (json.dumps(to_dict(chosen(unit, **given))) for given in ({}, settings))
     assert before != after
     assert all(f'"{name}": {value}' in after for name, value in settings.items())
+
+
+@pytest.mark.parametrize("unit", [name for name, unit in UNITS.items() if hasattr(unit.config_type(), "pipeline")])
+def test_a_pipeline_has_a_clock_by_default(unit):
+    """Without settings a command takes a datapath with registers, which has an Fmax; --stages 0 makes it combinational."""
+    assert re.search(r"^ *wire .*\\clk$", rtlil_text(UNITS[unit].build(chosen(unit)), "unit")[0], re.MULTILINE)
+    assert chosen(unit, stages=0).pipeline.stages == 0
+
+
+@pytest.mark.parametrize(("clocked", "stages"), [(True, 2), (False, 0)])
+def test_a_checked_design_without_a_clock_is_combinational(clocked, stages):
+    design = SimpleNamespace(ports={"clk": None} if clocked else {})
+    assert configuration("quad_mx_dot", design, PortMap(), {}).pipeline.stages == stages
+    assert configuration("quad_mx_dot", design, PortMap(), {"stages": 1}).pipeline.stages == 1
+    assert configuration("quad_mx_pe", design, PortMap(), {}).pipeline.stages == 0
 
 
 @pytest.mark.parametrize(
