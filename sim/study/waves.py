@@ -95,7 +95,7 @@ as E5M2; for the others see `bitpath.sim.engine.numbers`. SrcA and SrcB words ar
 
 OTHERS = WaveGroup("others", r".")
 """Last group of a unit: the signals of none of its own groups."""
-CHECKED = (CLOCK, WaveGroup("bench", r"(?!dut\.|design_)"), WaveGroup("design", r"dut\."))
+CHECKED = (CLOCK, WaveGroup("bench", r"(?!dut\.|(given|pin|flat)_\d)"), WaveGroup("design", r"dut\."))
 """Groups of a design that `bitpath check` ran: what the bench drives and compares, then the design."""
 
 

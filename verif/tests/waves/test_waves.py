@@ -252,11 +252,8 @@ def test_a_checked_design_has_waves_too(wave, tmp_path):
     (folder / COMPARED).write_text("partial_south\n")
     text = write_save_file("my_dot", last_wave("my_dot")).read_text()
     assert "check_quad_mx_dot.expected__partial_south[31:0]" in text
-    assert (group_of("my_dot", "o__payload"), group_of("my_dot", "dut.sum"), group_of("my_dot", "design_1")) == (
-        "bench",
-        "design",
-        None,
-    )
+    groups = {"o__payload": "bench", "dut.sum": "design", "given_1": None, "pin_12": None, "flat_0": None}
+    assert {path: group_of("my_dot", path) for path in groups} == groups
 
 
 def test_signals_are_named_as_gtkwave_knows_them(wave):
