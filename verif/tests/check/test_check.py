@@ -104,7 +104,7 @@ DOTS = EXAMPLE.parent / "dots"
 """Designs in the style of what people have: unit, options, what passes over a difference, and the field that names it."""
 STYLES = {
     "mx_dot8.sv": ("dot_product", (), "zero-sign", "zero_sign = always plus"),
-    "FusedDot.v": ("dot_product", ("--stages", "0"), None, None),
+    "FusedDot.v": ("dot_product", (), None, None),
     "acc_pe.sv": ("dot_accumulator", (), None, None),
 }
 
