@@ -14,6 +14,8 @@ from bitpath.golden.arrays.arguments import one_of
 from bitpath.golden.formats.catalogue import (
     BF16,
     E2M1,
+    E2M3,
+    E3M2,
     E3M4,
     E4M3,
     E4M3FN,
@@ -36,6 +38,8 @@ DTYPES = {
     E3M4: np.dtype(ml_dtypes.float8_e3m4),
     E4M3FNUZ: np.dtype(ml_dtypes.float8_e4m3fnuz),
     E5M2FNUZ: np.dtype(ml_dtypes.float8_e5m2fnuz),
+    E3M2: np.dtype(ml_dtypes.float6_e3m2fn),
+    E2M3: np.dtype(ml_dtypes.float6_e2m3fn),
     E2M1: np.dtype(ml_dtypes.float4_e2m1fn),
     E8M0: np.dtype(ml_dtypes.float8_e8m0fnu),
     BF16: np.dtype(ml_dtypes.bfloat16),
@@ -59,12 +63,13 @@ def codes_of(array: np.ndarray, name: str = "array") -> np.ndarray:
     Raises
     ------
     TypeError : the dtype carries no format of the catalogue.
-    ValueError : a float4_e2m1fn array has bits above the low nibble of a byte.
+    ValueError : an array of 4 or 6 bits has bits above these in a byte.
     """
     fmt = format_of(array.dtype)
     codes = array.view(np.dtype(f"u{array.dtype.itemsize}"))
-    if fmt is E2M1 and np.any(codes > E2M1.sign_mask + E2M1.max_code):
-        raise ValueError(f"{name} has float4_e2m1fn bytes above 15; codes are 0 to 15, in the low nibble")
+    largest = (1 << fmt.width) - 1
+    if fmt.width < 8 and np.any(codes > largest):
+        raise ValueError(f"{name} has {array.dtype} bytes above {largest}; codes are 0 to {largest}, in the low bits")
     return codes
 
 

@@ -6,7 +6,7 @@ Ref: OCP Microscaling Formats (MX) 1.0, section 5; tt-metal's host quantisers; t
 from dataclasses import dataclass
 from fractions import Fraction
 
-from bitpath.golden.formats.catalogue import E2M1, E4M3FN, E5M2, FloatFormat, Specials
+from bitpath.golden.formats.catalogue import E2M1, E2M3, E3M2, E4M3FN, E5M2, FloatFormat
 
 MX_BLOCK = 32
 """Datums of a block: two face rows."""
@@ -15,9 +15,6 @@ MX_ALIGNMENT = 16
 SCALE_BIAS = 127
 INFINITE_SCALE, NAN_SCALE = 0xFE, 0xFF
 """Scales of blocks that hold infinities but no other number than 0, and NaN alone."""
-
-E3M2 = FloatFormat(name="E3M2", exponent_bits=3, fraction_bits=2, bias=3, specials=Specials.FINITE, nan_code=None)
-E2M3 = FloatFormat(name="E2M3", exponent_bits=2, fraction_bits=3, bias=1, specials=Specials.FINITE, nan_code=None)
 
 
 @dataclass(frozen=True, kw_only=True)

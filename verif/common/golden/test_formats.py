@@ -22,6 +22,7 @@ from bitpath.golden.formats.catalogue import (
     E8M0,
     FP16,
     FP32,
+    INT8,
     MX_FORMATS,
     MXFP4,
     MXFP8_E4M3,
@@ -136,7 +137,7 @@ def test_saturation(encode, fmt):
     assert encode(fmt, beyond, overflow=Overflow.SATURATE) == fmt.max_code
     assert encode(fmt, -beyond, overflow=Overflow.SATURATE) == fmt.max_code | fmt.sign_mask
     if fmt.specials is Specials.FINITE:
-        with pytest.raises(ValueError, match="E2M1 has neither infinity nor NaN and can only saturate"):
+        with pytest.raises(ValueError, match=f"{fmt.name} has neither infinity nor NaN and can only saturate"):
             encode(fmt, beyond)
 
 
@@ -153,7 +154,7 @@ def test_a_format_without_a_negative_zero_rounds_to_zero_and_not_to_nan(encode, 
 def test_specials(fmt):
     assert vector(fmt, np.inf, overflow=Overflow.SATURATE) == fmt.max_code
     if fmt.nan_code is None:
-        with pytest.raises(ValueError, match="values hold NaN, which E2M1 cannot express"):
+        with pytest.raises(ValueError, match=f"values hold NaN, which {fmt.name} cannot express"):
             vector(fmt, np.nan)
     else:
         assert vector(fmt, -np.inf) == (fmt.infinity_code | fmt.sign_mask if fmt.infinity_code else fmt.nan_code)
@@ -433,6 +434,8 @@ SPECIFIED = {
     "E4M3FN": {"max": 448, "emax": 8, "max_code": 0x7E, "min_subnormal": Fraction(1, 2**9)},
     "E5M2": {"max": 57344, "emax": 15, "max_code": 0x7B, "infinity_code": 0x7C, "min_subnormal": Fraction(1, 2**16)},
     "E2M1": {"max": 6, "emax": 2, "min_subnormal": Fraction(1, 2)},
+    "E3M2": {"max": 28, "emax": 4, "min_subnormal": Fraction(1, 16)},
+    "E2M3": {"max": Fraction(15, 2), "emax": 2, "min_subnormal": Fraction(1, 8)},
     "E4M3": {"max": 240, "emax": 7, "max_code": 0x77, "infinity_code": 0x78},
     "E8M0": {"max": 2**127, "max_code": 0xFE, "min_normal": Fraction(1, 2**127), "sign_mask": 0},
     "E3M4": {"max": Fraction(31, 2), "emax": 3, "max_code": 0x6F, "infinity_code": 0x70, "min_normal": Fraction(1, 4)},
@@ -472,3 +475,12 @@ def test_dtypes_and_codes():
         codes_of(wide)
     with pytest.raises(ValueError, match="moving has float4_e2m1fn bytes above 15"):
         codes_of(wide, "moving")
+
+
+def test_int8_is_ocps():
+    """Two's complement in units of 1/64; the smallest number has no positive one beside it."""
+    assert [decode(INT8, code).value for code in (0, 1, 127, 128, 255)] == [
+        0,
+        *(Fraction(x, 64) for x in (1, 127, -128, -1)),
+    ]
+    assert (INT8.max, INT8.min_subnormal) == (2, Fraction(1, 64))
