@@ -151,9 +151,6 @@ class DotProductNumerics(DotNumerics):
         super().__post_init__()
         if self.terms < 1:
             raise ValueError(f"terms must be 1 or more, not {self.terms}")
-        if not self.element_formats or len(set(self.element_formats)) < len(self.element_formats):
-            given = [fmt.name for fmt in self.element_formats]
-            raise ValueError(f"element_formats must be distinct formats, not {given}")
         if self.scales not in (0, 1, 2):
             raise ValueError(f"scales must be 0, 1 or 2, not {self.scales}")
         for name in ("accumulator", "result"):

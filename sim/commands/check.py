@@ -204,7 +204,7 @@ def _check(
         + (f"built in {built.seconds:.1f} s" if built.seconds else "build up to date")
     )
     folder = check.new_folder(top, simulator)
-    env |= _variables(held, volume or vector, exceptions, mismatches, folder / check.OBSERVED)
+    env |= _variables(held, volume or vector, exceptions, mismatches, folder / check.OBSERVED, settings["numerics"])
     check_command = ["bitpath", "check", *words, "--unit", unit, "--top", top]
     for option, value in {"--map": map_file, "--latency": latency, "--mismatches": mismatches}.items():
         check_command += [option, value] if value is not None else []
@@ -268,7 +268,12 @@ def _bench(
 
 
 def _variables(
-    held: list[Any], played: Any, exceptions: tuple[str, ...], mismatches: int | None, observed: Path
+    held: list[Any],
+    played: Any,
+    exceptions: tuple[str, ...],
+    mismatches: int | None,
+    observed: Path,
+    numerics: Path | None,
 ) -> dict[str, str]:
     """Return the environment in which a bench holds operands, passes over differences, and notes what it observes.
 
@@ -278,10 +283,12 @@ def _variables(
         raise ValueError("--volume plays every operand; it needs a design that has them all")
     import json
 
+    from bitpath.verif.common.dot.cases import NUMERICS
     from bitpath.verif.kit.exceptions import EXCEPT
     from bitpath.verif.kit.pipeline import HELD
     from bitpath.verif.kit.scoreboard import MOST, OBSERVED
 
     found = {HELD: json.dumps(held), EXCEPT: json.dumps(exceptions)}
     found = {name: value for name, value in found.items() if value != "[]"}
+    found |= {} if numerics is None else {NUMERICS: str(numerics)}
     return found | ({} if mismatches is None else {MOST: str(mismatches)}) | {OBSERVED: str(observed)}

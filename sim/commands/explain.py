@@ -75,6 +75,10 @@ def _print(
         found = explain_one()
     else:
         raise ValueError(f"nothing to explain; give {first} and {second}, or --output")
+    _show(found, printer)
+
+
+def _show(found: Any, printer: Printer) -> None:
     printer.say(found)
     printer.result(json.loads(found.to_json()))
 
@@ -96,6 +100,38 @@ def _refuse(options: Mapping[str, Any], message: str) -> None:
 )
 def explain_command() -> None:
     """Explain one dot product of a machine, bit by bit."""
+
+
+@explain_command.command(
+    cls=Command,
+    extra=None,
+    epilog=examples(
+        "bitpath explain dot --stationary 1,1,1,1,1,1,1,1 --moving 1,2,3,4,5,6,7,8 --partial 0.5",
+        "bitpath explain dot --numerics mine.json --stationary 38 --moving 3c --partial 0",
+        "bitpath explain dot --preset multiply_add_fp32 --stationary 1.5 --moving 3 --partial -4.5",
+    ),
+)
+@click.option("--stationary", metavar="CODES", required=True, help="Codes (38 or 0x38) or numbers (1.0), one a term.")
+@click.option("--moving", metavar="CODES", required=True, help="The moving elements.")
+@click.option("--stationary-format", help="One of the numerics' element formats.  [default: the first]")
+@click.option("--moving-format", help="The same for the moving elements.")
+@click.option("--scales", default="7f,7f", show_default=True, metavar="CODES", help="Stationary and moving E8M0 codes.")
+@click.option("--partial", default="0", show_default=True, metavar="CODE", help="Incoming partial sum.")
+@click.option("--preset", default="mx_dot_product", show_default=True, help="Numerics by name.")
+@click.option("--numerics", "file", type=FILE, help="JSON file with fields of numerics, for those of its preset.")
+@output_options
+def dot(preset: str, file: Path | None, printer: Printer, **given: Any) -> None:
+    """Explain one step of any dot product, as bitpath check dot_product computes it."""
+    from bitpath.golden.arrays.arguments import check_choice
+    from bitpath.golden.formats.dot import PRESETS
+    from bitpath.golden.matmul import read_numerics
+    from bitpath.sim.flows import explain
+
+    numerics = PRESETS[check_choice("--preset", preset, PRESETS)].numerics
+    numerics = read_numerics(file, PRESETS, option="--numerics") if file else numerics
+    first = numerics.element_formats[0].name
+    elements = [(f"--{side}", given[f"{side}_format"] or first, given[side]) for side in ("stationary", "moving")]
+    _show(explain.pe_step(numerics, elements, given["scales"], given["partial"]), printer)
 
 
 @explain_command.command(

@@ -28,10 +28,11 @@ from bitpath.golden.aie_ml_v2.operands.arguments import numerics_or_default
 from bitpath.golden.arrays.arguments import check_choice, member, one_of
 from bitpath.golden.explain.explanation import Explanation
 from bitpath.golden.explain_output import explain
-from bitpath.golden.formats.catalogue import FP32, FloatFormat, Specials
+from bitpath.golden.formats.catalogue import FP32, FixedFormat, FloatFormat, Specials
 from bitpath.golden.formats.dot import DotNumerics
 from bitpath.golden.machines import find_machine
 from bitpath.golden.scalar.codec import Overflow, decode
+from bitpath.golden.scalar.dot import general
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.tensix import phases
 from bitpath.golden.tensix.declarations.formats import (
@@ -108,14 +109,14 @@ def split_list(option: str, text: str, count: int, noun: str) -> list[str]:
 
 
 def pe_step(numerics: DotNumerics, elements: Sequence[tuple[str, str, str]], scales: str, partial: str) -> Explanation:
-    """Explain one step of a PE.
+    """Explain one step of a PE, or of any dot product.
 
     Raises ValueError for an unknown format, another number of codes, and text that is neither a code nor a number.
 
     Parameters
     ----------
     elements : option, format name and codes of the stationary and of the moving side.
-    scales, partial : codes or numbers: stationary and moving scale, FP32 partial sum.
+    scales, partial : codes or numbers: stationary and moving scale, and the partial sum in its format.
     """
     formats = {fmt.name: fmt for fmt in numerics.element_formats}
     operands: list[Any] = []
@@ -124,27 +125,33 @@ def pe_step(numerics: DotNumerics, elements: Sequence[tuple[str, str, str]], sca
             raise ValueError(f"{option}-format must be {one_of(formats)}, not {name!r}")
         operands += [_pe_codes(option, text, numerics.terms, formats[name]), formats[name]]
     operands += _pe_codes("--scales", scales, 2, numerics.scale_format)
-    operands += _pe_codes("--partial", partial, 1, FP32)
+    operands += _pe_codes("--partial", partial, 1, general(numerics).partial_format)
     trace = exact.trace_dot_step(numerics, *operands)
     return Explanation(explain_dot_step(trace), (("step", trace),), trace.result)
 
 
-def _pe_codes(option: str, text: str, count: int, fmt: FloatFormat) -> list[int]:
+def _pe_codes(option: str, text: str, count: int, fmt: FloatFormat | FixedFormat) -> list[int]:
     """Read codes and numbers; a word of all of a code's hexadecimal digits is a code without 0x before it too."""
     words = text.split(",")
     if len(words) != count:
         raise ValueError(f"{option} must have {count} codes or numbers, not {len(words)}")
-    digits = re.compile(f"[0-9a-fA-F]{{{fmt.width // 4}}}")
+    digits = re.compile(f"[0-9a-fA-F]{{{-(-fmt.width // 4)}}}")
     return [
         read_word(
             option,
             f"0x{word}" if digits.fullmatch(word) else word,
             fmt.width,
             fmt.name,
-            lambda value: float_code(value, fmt),
+            lambda value: float_code(value, fmt) if isinstance(fmt, FloatFormat) else _fixed_code(value, fmt),
         )
         for word in words
     ]
+
+
+def _fixed_code(value: Fraction, fmt: FixedFormat) -> int:
+    """Return the code of a number, which is rounded to even and saturates."""
+    largest = (1 << fmt.width - 1) - 1
+    return max(-largest - 1, min(largest, round(value * 2**fmt.fraction_bits))) & (1 << fmt.width) - 1
 
 
 # Text that ``bitpath explain tensix`` prints of one datum of Dst.

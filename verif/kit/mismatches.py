@@ -66,17 +66,23 @@ def shown_at(context: Context, path: str = "") -> Shown:
 
 
 def explain_line(
-    machine: str, presets: Mapping[str, Any], numerics: Any, **options: str | Sequence[str] | None
+    machine: str,
+    presets: Mapping[str, Any],
+    numerics: Any,
+    *,
+    file: str | None = None,
+    **options: str | Sequence[str] | None,
 ) -> str | None:
-    """Return the ``bitpath explain`` command with these options; None if the numerics are not those of a preset.
+    """Return the ``bitpath explain`` command with these options; None if the numerics are neither a preset's nor in a file.
 
     An option of None is left out, one of several values is repeated, and the value of a switch is empty.
     """
     preset = next((name for name, each in presets.items() if each.numerics == numerics), None)
-    if preset is None:
+    if preset is None and file is None:
         return None
     words = [f"bitpath explain {machine}"]
-    for name, given in (options | {"preset": preset}).items():
+    own = {"numerics": file} if preset is None else {"preset": preset}
+    for name, given in (options | own).items():
         for value in (given,) if isinstance(given, str) else given or ():
             words += [f"--{name.replace('_', '-')}", *([shlex.quote(value)] if value else [])]
     return " ".join(words)

@@ -22,7 +22,7 @@ from bitpath.golden.explain.explanation import (
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.formats.dot import DotNumerics
 from bitpath.golden.scalar.codec import Kind, decode
-from bitpath.golden.scalar.dot import DotTrace, Term, trace_dot_product
+from bitpath.golden.scalar.dot import DotTrace, Term, general, trace_dot_product
 from bitpath.golden.scalar.rounding import floor_log2, ulp
 from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS
 from bitpath.golden.trainium3.exact.array import psum_write
@@ -38,14 +38,16 @@ def explain_dot_step(trace: DotTrace) -> str:
     Exact numbers are written in hexadecimal with a binary exponent, as C's %a does: 0x1.8p+1 is 3.
     """
     titles = f"stationary {trace.stationary_format.name}", f"moving {trace.moving_format.name}"
+    whole = general(trace.numerics)
+    columns = 54 if trace.stationary_format.width > 16 else 34
     lines = [
         f"numerics     {_numerics(trace.numerics)}",
-        *_scales(trace),
-        f"lane  {titles[0]:<34}{titles[1]:<34}product with scales",
-        *_lanes(trace),
-        f"partial sum  {code_text(FP32, trace.partial_sum)} = {_term(trace.terms[-1])}",
+        *_scales(trace)[: whole.scales],
+        f"lane  {titles[0]:<{columns}}{titles[1]:<{columns}}product{' with scales' if whole.scales else ''}",
+        *_lanes(trace, columns),
+        f"partial sum  {code_text(whole.partial_format, trace.partial_sum)} = {_term(trace.terms[-1])}",
         *_sum(trace),
-        f"result       {result_text(FP32, trace.result)}",
+        f"result       {result_text(whole.result_format, trace.result)}",
         f"error        {error_text(trace.error_ulp)}",
     ]
     return "\n".join(lines)
@@ -88,7 +90,9 @@ def _products(step: DotTrace) -> Fraction:
 def _numerics(numerics: DotNumerics) -> str:
     bits = numerics.align_fraction_bits
     kind = "exact sum" if bits is None else f"sum aligned to {bits} fraction bits ({numerics.align_rounding.name})"
-    return f"{kind}, one {numerics.accumulator_rounding.name} rounding to {numerics.accumulator.name}"
+    whole = general(numerics)
+    products = "" if whole.product_rounding is None else f"products rounded {whole.product_rounding}, "
+    return f"{products}{kind}, one {numerics.accumulator_rounding.name} rounding to {whole.rounded_format.name}"
 
 
 def _scales(trace: DotTrace) -> list[str]:
@@ -102,11 +106,15 @@ def _scale(fmt: FloatFormat, code: int) -> str:
     return f"2**{scale.exponent}" if scale.kind is Kind.FINITE else "NaN code"
 
 
-def _lanes(trace: DotTrace) -> list[str]:
+def _lanes(trace: DotTrace, columns: int) -> list[str]:
     lanes = zip(trace.stationary_codes, trace.moving_codes, trace.terms[:-1], strict=True)
+    formats = trace.stationary_format, trace.moving_format
     return [
-        f"{i:>4}  {fields_text(trace.stationary_format, x):<34}{fields_text(trace.moving_format, y):<34}{_term(product)}"
-        for i, (x, y, product) in enumerate(lanes)
+        "".join(
+            [f"{i:>4}  ", *(f"{fields_text(fmt, code):<{columns}}" for fmt, code in zip(formats, codes, strict=True))]
+        )
+        + _term(product)
+        for i, (*codes, product) in enumerate(lanes)
     ]
 
 
@@ -128,7 +136,7 @@ def _sum(trace: DotTrace) -> list[str]:
 
 
 def _rounding(numerics: DotNumerics, total: Fraction) -> str:
-    last_place = ulp(numerics.accumulator, total)
+    last_place = ulp(general(numerics).rounded_format, total)
     remainder = abs(total) / last_place % 1
     return f"{numerics.accumulator_rounding.name}, last place 2**{floor_log2(last_place)}, {float(remainder):.6g} of it remain"
 

@@ -65,8 +65,10 @@ MAX_ALIGN_FRACTION_BITS = 64
 def require_dot_product(unit: str, numerics: DotProductNumerics) -> None:
     """Raise ValueError unless the datapath can have these numerics."""
     require_range(unit, "terms", numerics.terms, 1, MAX_TERMS)
+    given = [fmt.name for fmt in numerics.element_formats]
+    if not given or len(set(given)) < len(given):
+        raise ValueError(f"{unit}: element_formats must be distinct formats, not {given}")
     if len({fmt.width for fmt in numerics.element_formats}) > 1:
-        given = [fmt.name for fmt in numerics.element_formats]
         raise ValueError(f"{unit}: element_formats must have one width, not be {given}")
     if numerics.scale_format != E8M0:
         raise ValueError(f"{unit}: scale_format must be E8M0, not {numerics.scale_format.name}")

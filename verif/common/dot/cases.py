@@ -1,10 +1,12 @@
 """Operands of one step of a dot product, what golden says of them, and random ones by class."""
 
+import os
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
 from typing import Any
 
+from bitpath.golden.formats import dot
 from bitpath.golden.formats.catalogue import E8M0, FP32, FixedFormat, FloatFormat, Rounding
 from bitpath.golden.formats.dot import DotNumerics, DotProductNumerics
 from bitpath.golden.scalar.codec import Kind, Overflow, decode
@@ -17,6 +19,8 @@ from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import held
 from bitpath.verif.kit.values import code_text, codes_text
 
+NUMERICS = "BITPATH_NUMERICS"
+"""Environment variable with the file of the run's numerics, which a command that explains a result names."""
 SIDE_NAMES = ("stationary", "moving")
 SPLIT = 2 * E8M0.bias
 """Sum of two scale codes whose scales multiply to 1."""
@@ -82,9 +86,16 @@ class DotCase:
             codes, fmt, scale = (getattr(self, f"{name}{part}") for part in ("", "_format", "_scale"))
             sides[name] = f"{fmt.name} {codes_text(fmt, codes)}"
             sides[name] += f"; scale {code_text(E8M0, scale)}" if number < whole.scales else ""
-            options |= {name: ",".join(f"{code:02x}" for code in codes), f"{name}_format": fmt.name}
-        options |= {"scales": f"{self.stationary_scale:02x},{self.moving_scale:02x}", "partial": f"{self.partial:08x}"}
-        explain = explain_line("trainium3", PRESETS, numerics, **options)
+            words = ",".join(f"{code:0{-(-fmt.width // 4)}x}" for code in codes)
+            options |= {name: words, f"{name}_format": fmt.name}
+        digits = -(-whole.partial_format.width // 4)
+        options |= {"scales": f"{self.stationary_scale:02x},{self.moving_scale:02x}"}
+        options |= {"partial": f"{self.partial:0{digits}x}"}
+        if numerics is whole:
+            file = os.environ.get(NUMERICS)
+            explain = explain_line("dot", dot.PRESETS, numerics, file=file, **options)
+        else:
+            explain = explain_line("trainium3", PRESETS, numerics, **options)
         sums = {"partial sum": code_text(whole.partial_format, self.partial)}
         return Shown(operands=sides | sums, explain=explain, fields=self.flat(numerics))
 

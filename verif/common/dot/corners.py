@@ -12,7 +12,8 @@ from bitpath.verif.common.dot.cases import DotCase, finite_case
 
 def special_cases(numerics: DotProductNumerics, rng: Random) -> list[tuple[str, DotCase]]:
     """All cases with their bins."""
-    return [*_elements(numerics, rng), *_partials(numerics, rng), *_zeros(numerics), *_scales(numerics, rng)]
+    found = [*_elements(numerics, rng), *_partials(numerics, rng), *_zeros(numerics), *_scales(numerics, rng)]
+    return [*found, *_ties(numerics, rng)]
 
 
 def named_codes(fmt: FloatFormat | FixedFormat) -> dict[str, int]:
@@ -80,3 +81,25 @@ def _scales(numerics: DotProductNumerics, rng: Random) -> Iterator[tuple[str, Do
         case = replace(finite_case(numerics, rng), stationary_scale=own, moving_scale=other)
         case = replace(case, stationary=(0,) * numerics.terms) if zero else case
         yield f"scales/{own}/{other}/{'zeros' if zero else 'random'}", case
+
+
+def _ties(numerics: DotProductNumerics, rng: Random) -> Iterator[tuple[str, DotCase]]:
+    """A partial sum and half a unit of its last place, and the smallest product to both sides of that."""
+    rounded, fmt = numerics.rounded_format, numerics.partial_format
+    unused = fmt.fraction_bits - numerics.accumulator.fraction_bits
+    for x, y in product(numerics.element_formats, repeat=2):
+        if not (isinstance(x, FloatFormat) and isinstance(y, FloatFormat)):
+            continue
+        reach = range(x.emin + y.emin, x.emax + y.emax)
+        halves = [h for h in reach if max(fmt.emin, rounded.emin) <= h + 1 + rounded.fraction_bits <= fmt.emax]
+        for odd, side, sign in product((0, 1), (-1, 0, 1), (0, 1)) if halves else ():
+            half = rng.choice(halves)
+            first = rng.randint(max(x.emin, half - y.emax), min(x.emax, half - y.emin))
+            exponent = half + 1 + rounded.fraction_bits + fmt.bias
+            fraction = rng.getrandbits(numerics.accumulator.fraction_bits) & ~1 | odd
+            partial = (exponent << numerics.accumulator.fraction_bits | fraction) << unused | sign * fmt.sign_mask
+            a = [first + x.bias << x.fraction_bits, *[0] * (numerics.terms - 1)]
+            b = [half - first + y.bias << y.fraction_bits | sign * y.sign_mask, *[0] * (numerics.terms - 1)]
+            if side and numerics.terms > 1:
+                a[1], b[1] = 1, 1 | (side < 0) * y.sign_mask
+            yield f"tie/{x.name} {y.name}/{odd}/{side}/{sign}", DotCase(tuple(a), x, tuple(b), y, partial=partial)

@@ -4,13 +4,17 @@ Expected values come from golden's exact tier before anything is driven.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from random import Random
 
 from bitpath.golden.formats.catalogue import E8M0
+from bitpath.golden.scalar.dot import general
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
 from bitpath.rtl.common.dot.dot_product import DotProduct, DotProductConfig
 from bitpath.verif.common.dot.cases import DotCase, held_case, random_cases
 from bitpath.verif.common.dot.corners import special_cases
+from bitpath.verif.common.dot.directed_corners import corners as directed_corners
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.coverage import Coverage
@@ -18,6 +22,8 @@ from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Made, Request, StreamBench
 from bitpath.verif.kit.testplan import covers
 
+DIRECTED = general(TRAINIUM3_QUAD_MX.numerics)
+"""Numerics whose corners were made for Trainium3."""
 SWEPT_BITS = 8
 """Widest elements of which every pair is tried."""
 
@@ -67,8 +73,15 @@ covers(
 
 
 def corner_requests(bench: StreamBench) -> Made:
-    """Special values, zeros of both signs, ends of the range, of every pair of formats, with their bins."""
-    table = special_cases(bench.config.numerics, pauses.rng("corners"))
+    """Special values, zeros of both signs, ends of the range and ties, of every pair of formats, with their bins.
+
+    A shape that Trainium3's could have gets its directed corners too.
+    """
+    numerics = bench.config.numerics
+    table = special_cases(numerics, pauses.rng("corners"))
+    directed = replace(numerics, terms=4, element_formats=DIRECTED.element_formats) == DIRECTED
+    if directed and numerics.terms.bit_count() == 1 and set(numerics.element_formats) <= set(DIRECTED.element_formats):
+        table += [(f"directed/{each.bin}", each.case) for each in directed_corners(numerics, pauses.rng("directed"))]
     names = [name for name, _ in table]
     return requests(bench, [case for _, case in table]), Coverage(set(names), names)
 
@@ -77,7 +90,7 @@ def corner_requests(bench: StreamBench) -> Made:
     "dot_product.corners",
     "They override the sum, or have a sign of their own",
     "NaN, infinity, infinity - infinity, 0 * infinity, scales of 0 and 255, zero products and partial sums of both signs, "
-    "the ends of the range, for every pair of formats and in every lane",
+    "the ends of the range, ties and both sides of them, for every pair of formats and in every lane",
 )
 @BENCH.exchange("both")
 def corners() -> Made:

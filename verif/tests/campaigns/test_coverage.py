@@ -47,11 +47,11 @@ from bitpath.verif.aie_ml_v2.convert import tb_srs as aie_srs
 from bitpath.verif.aie_ml_v2.convert import tb_ups as aie_ups
 from bitpath.verif.aie_ml_v2.mac import mac_corners as aie_mac
 from bitpath.verif.aie_ml_v2.mac.mac import FLOATS
+from bitpath.verif.common.dot import directed_corners
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.tensix.dot import dot as tensix_dot
 from bitpath.verif.tensix.dot.dot import FLOAT_MODES
 from bitpath.verif.tensix.pack import pack_corners as tensix_pack_corners
-from bitpath.verif.trainium3.dot import quad_mx_corners
 from bitpath.verif.trainium3.refusals import MEASURED, WIDE
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant import CORNERS
 from bitpath.verif.trainium3.vector import exponential
@@ -636,7 +636,7 @@ def bins_of(corners):
 
 
 DECLARED = {
-    "quad_mx_dot": lambda config: bins_of(quad_mx_corners.corners(config.numerics, Random(0))),
+    "quad_mx_dot": lambda config: bins_of(directed_corners.corners(config.numerics, Random(0))),
     "exponential": lambda config: bins_of(exponential.corners(config.numerics, Random(0))),
     "dot16": lambda config: {name for mode in FLOAT_MODES for name in tensix_dot.bins(config.numerics, mode)},
     "packer": lambda config: bins_of(tensix_pack_corners.corners(config.numerics)),

@@ -25,10 +25,10 @@ from bitpath.sim.engine import check as checks
 from bitpath.sim.engine.design import Sources, read_design, read_map
 from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.study.waves import last_wave, traces_of
+from bitpath.verif.common.dot.directed_corners import near_boundaries
 from bitpath.verif.kit.code_mutants import FAULTS, QUICK, mutated
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.trainium3.dot.quad_mx_corners import near_boundaries
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "docs/examples/mx_dot4"
 SOURCE, MAP = EXAMPLE / "mx_dot4.sv", EXAMPLE / "ports.toml"

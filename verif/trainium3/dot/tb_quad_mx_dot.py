@@ -19,12 +19,12 @@ from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot
 from bitpath.verif.common.dot.cases import DotCase, held_case, random_cases
+from bitpath.verif.common.dot.directed_corners import BOUNDARIES, Corner, corners
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.coverage import Coverage
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import HELD, Made, Request, StreamBench, held
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.trainium3.dot.quad_mx_corners import BOUNDARIES, Corner, corners
 
 
 def draw(kinds: Sequence[None], rng: Random) -> list[Request]:

@@ -18,11 +18,11 @@ from bitpath.golden.trainium3.declarations.quad_mx import PRESETS, TRAINIUM3_QUA
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_MATMUL
 from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.golden.trainium3.matmul.instruction import psum_write
+from bitpath.verif.common.dot.directed_corners import BOUNDARIES, REPORTED
 from bitpath.verif.kit.c_library import counts
 from bitpath.verif.kit.known_answers import skip_absent
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dot.quad_mx import case_columns
-from bitpath.verif.trainium3.dot.quad_mx_corners import BOUNDARIES, REPORTED
 
 C = {name.removeprefix("BITPATH_TRAINIUM3_"): number for name, number in enumerations("trainium3").items()}
 FP32_CORNERS = [

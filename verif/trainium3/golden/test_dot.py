@@ -22,9 +22,9 @@ from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.golden.trainium3.matmul.array_loop import sum_to_odd
 from bitpath.sim.flows.operands import layer
 from bitpath.verif.common.dot.cases import random_cases
+from bitpath.verif.common.dot.directed_corners import BOUNDARIES
 from bitpath.verif.kit.testplan import covers
 from bitpath.verif.trainium3.dot.quad_mx import case_columns
-from bitpath.verif.trainium3.dot.quad_mx_corners import BOUNDARIES
 from bitpath.verif.trainium3.golden.samples import column_steps
 
 # One dot step by hand: operands and results in hexadecimal, worked out from the definition.

@@ -12,12 +12,12 @@ from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.rounding import floor_log2
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 from bitpath.rtl.trainium3.tensor.core_pe import CorePe, Mode
+from bitpath.verif.common.dot.directed_corners import BOUNDARIES
 from bitpath.verif.common.fp32.numbers import exact_code
 from bitpath.verif.kit.unit_bench import UnitBench, cases, covers, cross, pauses
 from bitpath.verif.kit.values import near_floats
 from bitpath.verif.trainium3.dot.multiply_add import boundary_corners
 from bitpath.verif.trainium3.dot.pe_player import STALLS, Cycle, PePlayer
-from bitpath.verif.trainium3.dot.quad_mx_corners import BOUNDARIES
 from bitpath.verif.trainium3.tensor.core_pe import Maker, Tile, Word, mode_pairs
 
 BENCH = UnitBench(CorePe, CorePeConfig, ms=100)
