@@ -463,7 +463,7 @@ RECORDS = (
         config_type=MultiplyAddConfig,
         build=DotProduct,
         summary="Any machine: one product and an addend, fused or not, FP32, FP16 or BF16",
-        covered=Covered(MultiplyAddConfig(), 500),
+        covered=Covered(MultiplyAddConfig(), 4000),
         waves=WAVES,
         holds=True,
     ),
