@@ -81,7 +81,7 @@ def read_numerics(path: Path, presets: Mapping[str, Preset], base: Any = None, o
     """Return the numerics of a JSON file: ``{"preset": "trainium3_quad_mx", "align_fraction_bits": 16}``.
 
     The file has some fields or all of a record; the others are those of its ``preset``, without which they are those of
-    `base`, or of the first of `presets`.
+    `base`, or of the first of `presets` with these fields. The configuration of a unit, which has a record ``numerics``, stands for that.
 
     Raises
     ------
@@ -90,12 +90,15 @@ def read_numerics(path: Path, presets: Mapping[str, Preset], base: Any = None, o
     fields = read_json(path, option)
     if not isinstance(fields, dict):
         raise FileError(f"{option}: {path} must hold an object of fields, not {type(fields).__name__}")
+    if isinstance(fields.get("numerics"), dict):
+        fields = fields["numerics"]
     name = fields.pop("preset", None)
     try:
         if name is not None:
             base = presets[check_choice("preset", name, presets)].numerics
         elif base is None:
-            base = next(iter(presets.values())).numerics
+            records = [each.numerics for each in presets.values()]
+            base = next((each for each in records if fields.keys() <= to_dict(each).keys()), records[0])
         return from_dict(type(base), to_dict(base) | fields)
     except (TypeError, ValueError) as error:
         raise FileError(f"{option}: {path}: {error}") from None

@@ -246,15 +246,19 @@ def asm_command(machine: str, file: Path, backward: bool, chip: str, printer: Pr
     help="Output folder; created if missing.",
 )
 @click.option("--preset", help="Numerics by name.  [default: the machine's reference]")
-@click.option("--numerics", type=FILE, help="JSON file with fields of numerics, in place of those of its preset.")
+@click.option(
+    "--numerics",
+    "--config",
+    "numerics",
+    type=FILE,
+    help="JSON file with fields of numerics, in place of those of its preset, or a unit's configuration with all of them.",
+)
 @click.option("--shared", is_flag=True, help="Compile a shared library too, with CC, cc, gcc or clang.")
 def export_c_command(machine: str, out: Path, preset: str | None, numerics: Path | None, shared: bool) -> None:
     """Write the golden model of a machine as C with a DPI package.
 
     The C has dot products, conversions and matmul of MACHINE; the SystemVerilog package imports them.
     """
-    from collections import ChainMap
-
     from bitpath.golden.arrays.arguments import check_choice
     from bitpath.golden.c.constants import MACHINES as RECORDS
     from bitpath.golden.c.export import export
@@ -265,7 +269,8 @@ def export_c_command(machine: str, out: Path, preset: str | None, numerics: Path
     names = RECORDS[machine].names
     if preset and numerics:
         raise click.UsageError("--numerics names its preset in the file; leave out --preset")
-    presets = ChainMap(*map(dict, (RECORDS[machine].presets, *RECORDS[machine].others.values())))
+    groups = (RECORDS[machine].presets, *RECORDS[machine].others.values())
+    presets = {name: each for group in groups for name, each in group.items()}
     record = read_numerics(numerics, presets, option="--numerics") if numerics else None
     texts = export(machine, check_choice("--preset", preset or names[0], names), record)
     out.mkdir(parents=True, exist_ok=True)
