@@ -3,7 +3,7 @@
 import html
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import ml_dtypes
@@ -12,11 +12,15 @@ import pytest
 
 from bitpath.golden import tensix
 from bitpath.golden.arrays.arguments import operand
+from bitpath.golden.comparison import compare
 from bitpath.golden.explain.explanation import Explanation
 from bitpath.golden.explain_output import explain
+from bitpath.golden.formats.dot import MX_DOT_PRODUCT
+from bitpath.golden.formats.records import to_dict
 from bitpath.golden.machines import MACHINES, find_machine
 from bitpath.golden.matmul import matmul
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE_FIXED
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX_ALIGNED
 
 # `explain` for all machines: its result is the matmul's, and text, HTML and JSON show the same steps.
 
@@ -287,6 +291,39 @@ def test_numerics_may_be_named(rng):
     a, b = -np.ones((2, 2, 32), np.float32)
     fixed = matmul(a, b.T, format="bf16_hifi4", numerics="tensix_wormhole_fixed")
     assert same(fixed, matmul(a, b.T, format="bf16_hifi4", numerics=WORMHOLE_FIXED.numerics))
+
+
+def test_numerics_may_be_a_file(rng, tmp_path):
+    """Every door computes with the record of a JSON file, or of a unit's configuration, as with the record itself."""
+    a, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((2, 512), (512, 2)))
+    record = replace(TRAINIUM3_QUAD_MX_ALIGNED.numerics, align_fraction_bits=5)
+    file, config = tmp_path / "mine.json", tmp_path / "config.json"
+    file.write_text(json.dumps({"preset": "trainium3_quad_mx_aligned", "align_fraction_bits": 5}))
+    config.write_text(json.dumps({"numerics": to_dict(record), "pipeline": {"stages": 2}}))
+    expected = matmul(a, b, format="mxfp8_e4m3", numerics=record)
+    assert not same(expected, matmul(a, b, format="mxfp8_e4m3"))
+    for given in (file, str(file), config):
+        assert same(matmul(a, b, format="mxfp8_e4m3", numerics=given), expected)
+    assert "aligned to 5 fraction bits" in str(explain(a, b, format="mxfp8_e4m3", numerics=file))
+    found = compare(a, b, formats=["mxfp8_e4m3"], numerics={"trainium3": file}, reference=expected)
+    assert found.errors["mxfp8_e4m3"].max_abs == 0
+    for text, says in {
+        "[1]": "must hold an object",
+        '{"preset": "x"}': "preset must be",
+        '{"x": 1}': "fields: x",
+    }.items():
+        file.write_text(text)
+        with pytest.raises(ValueError, match=says):
+            matmul(a, b, format="mxfp8_e4m3", numerics=file)
+
+
+def test_a_dot_products_record_is_of_no_machine(rng):
+    a = rng.standard_normal((2, 512)).astype(np.float32)
+    numerics = replace(MX_DOT_PRODUCT.numerics, terms=4)
+    with pytest.raises(
+        TypeError, match=r"numerics must be a DotNumerics \(preset.numerics\), not a DotProductNumerics"
+    ):
+        matmul(a, a.T.copy(), format="mxfp8_e4m3", numerics=numerics)
 
 
 def test_options_are_the_machines_own():

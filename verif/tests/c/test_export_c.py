@@ -63,6 +63,14 @@ def test_a_preset_changes_the_constants(bitpath, tmp_path):
     assert "numerics tensix_wormhole_fixed" in text
 
 
+def test_a_file_of_numerics_changes_the_constants(bitpath, tmp_path):
+    (tmp_path / "mine.json").write_text('{"preset": "trainium3_quad_mx_aligned", "align_fraction_bits": 10}')
+    assert bitpath("export-c", "trainium3", "-o", "c", "--numerics", "mine.json")[0] == 0
+    text = (tmp_path / "c/bitpath_trainium3.c").read_text()
+    assert "#define ALIGN_FRACTION_BITS 10\n" in text
+    assert "numerics of a file" in text
+
+
 def test_a_preset_of_the_unscaled_matmul_leaves_the_others(bitpath, tmp_path):
     default = export("trainium3", NAMES["trainium3"])["bitpath_trainium3.c"].splitlines()
     assert bitpath("export-c", "trainium3", "-o", "c", "--preset", "trainium2_bf16_products")[0] == 0
