@@ -12,6 +12,7 @@ from bitpath.verif.aie_ml_v2.scalar import properties as aie_ml_v2_scalar
 from bitpath.verif.aie_ml_v2.tile import properties as aie_ml_v2_tile
 from bitpath.verif.aie_ml_v2.vector import properties as aie_ml_v2_vector
 from bitpath.verif.common.arithmetic import properties as arithmetic
+from bitpath.verif.common.dot import properties as dot
 from bitpath.verif.common.fp32 import properties as fp32
 from bitpath.verif.common.pipeline import properties as pipeline
 from bitpath.verif.formal.property import Property
@@ -35,6 +36,7 @@ from bitpath.verif.trainium3.vector import properties as trainium3_vector
 
 MODULES = (
     arithmetic,
+    dot,
     fp32,
     pipeline,
     trainium3_dot,
