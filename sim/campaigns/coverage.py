@@ -220,7 +220,7 @@ RUN_SECONDS = 3600
 COUNTS, RECORDS = "coverage.dat", "bins.json"
 TAKEN_AT_1, TAKEN_AT_0 = ("if", "elsif", "cond_then"), ("else", "cond_else")
 """Verilator's names of branches, by the value of the condition that takes them."""
-UNMISSABLE = ("reg ", "always ", "initial ")
+UNMISSABLE = ("always ", "initial ")
 """Beginnings of lines that start a block which every simulation runs."""
 DUMMY = "dump_module$"
 """Part of the name of the dummy signal that Yosys adds to each block, so that no block is empty."""
@@ -339,11 +339,7 @@ def _run(built: Built, measured: Covered, bench: str, folder: Path) -> dict[str,
 def toggled_nets(counts: Counts, netlist: Netlist) -> dict[Net, tuple[list[str], bool]]:
     """Return, by net, its names and if it rose and fell."""
     found: dict[Net, tuple[list[str], bool]] = {}
-    # Verilog writes a wire without bits as [-1:0], two bits, and the netlist leaves it out.
-    empty = {(module, signal[: -len("[-1]")]) for module, signal in counts.toggles if signal.endswith("[-1]")}
     for (module, signal), both in counts.toggles.items():
-        if (module, signal.rpartition("[")[0]) in empty:
-            continue
         net = netlist.net(module, signal)
         if net is not None and netlist.drives(net):
             names, toggled = found.get(net, ([], False))

@@ -36,7 +36,6 @@ from bitpath.sim.campaigns.coverage import (
     percent,
     plain,
     real_lines,
-    toggled_nets,
 )
 from bitpath.sim.engine import bins, paths, runner
 from bitpath.sim.engine.options import SimulationError
@@ -163,7 +162,7 @@ def test_a_share_is_of_what_is_not_waived(tmp_path):
 
 
 BRANCHES = (
-    "reg r = 0;",
+    "initial r = 0;",
     "always @* begin",
     "  if (\\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end",
     "  if (high) begin",
@@ -171,13 +170,6 @@ BRANCHES = (
     "assign o = other ? a : b;",
     "  if (wired) begin",
 )
-
-
-def test_a_wire_without_bits_is_no_point():
-    """Verilog's [-1:0] has two bits, the netlist none."""
-    counts = Counts({}, {("top", "pair[-1]"): (0, 0), ("top", "pair[0]"): (0, 0), ("top", "o[0]"): (1, 1)})
-    netlist = SimpleNamespace(net=lambda module, signal: Net(module, {"o[0]": 2}[signal]), drives=lambda net: True)
-    assert toggled_nets(counts, netlist) == {Net("top", 2): (["o[0]"], True)}
 
 
 @covers("coverage.constant", "Constant nets are excluded from the figure, so a wrong proof would raise it")

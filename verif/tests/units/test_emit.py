@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import time
 from dataclasses import replace
@@ -94,10 +95,74 @@ def test_lint_clean_with_its_flat_wrapper(variant, flat):
         assert (done.returncode, done.stderr) == (0, "")
 
 
+OLD_RULES = """
+ALWCOMBORDER ASSIGNIN BADSTDPRAGMA BLKANDNBLK BLKLOOPINIT BLKSEQ BSSPACE CASEINCOMPLETE CASEOVERLAP CASEWITHX CASEX CASTCONST CLKDATA
+CMPCONST COLONPLUS COMBDLY CONTASSREG DECLFILENAME DEPRECATED ENCAPSULATED ENDLABEL ENUMVALUE EOFNEWLINE GENCLK HIERBLOCK IFDEPTH
+IGNOREDRETURN IMPERFECTSCH IMPLICIT IMPLICITSTATIC IMPORTSTAR IMPURE INCABSPATH INFINITELOOP INITIALDLY INSECURE LATCH LITENDIAN
+MINTYPMAXDLY MODDUP MULTIDRIVEN MULTITOP NOLATCH NULLPORT PINCONNECTEMPTY PINMISSING PINNOCONNECT PINNOTFOUND PKGNODECL PROCASSWIRE
+PROFOUTOFDATE PROTECTED RANDC REALCVT REDEFMACRO RISEFALLDLY SELRANGE SHORTREAL SPLITVAR STMTDLY SYMRSVDWORD SYNCASYNCNET TICKCOUNT
+TIMESCALEMOD UNDRIVEN UNOPT UNOPTFLAT UNOPTTHREADS UNPACKED UNUSEDGENVAR UNUSEDPARAM UNUSEDSIGNAL USERERROR USERFATAL USERINFO USERWARN
+VARHIDDEN WAITCONST WIDTH WIDTHCONCAT ZERODLY
+"""
+"""Lint rules of Verilator 5.006, which Debian 12 has; it rejects a pragma with another name."""
+
+
+def pragmas(text):
+    return set(re.findall(r"verilator lint_off (\w+)", text))
+
+
+def test_an_old_verilator_knows_every_pragma(variant):
+    files = variant[2].files
+    assert all(pragmas(file.read_text()) for file in files)
+    assert set().union(*(pragmas(file.read_text()) for file in files)) <= set(OLD_RULES.split())
+
+
+OLD_PROGRAMS = {
+    "verilator": ["--lint-only", "-Wall", "--top-module", "{top}", "{files}"],
+    # A combinational loop, or a wire without a driver or with two, is an error.
+    "yosys": ["-q", "-p", "read_verilog {files}; hierarchy -check -top {top}; proc; check -assert"],
+}
+"""Arguments of programs that Debian 12 has in old versions: Verilator 5.006 and Yosys 0.23."""
+
+
+@pytest.mark.simulator
+@pytest.mark.deep
+@pytest.mark.parametrize("program", OLD_PROGRAMS)
+def test_distributions_programs_take_it(program, variant, flat):
+    files = " ".join(map(str, (*variant[2].files, flat[0])))
+    arguments = []
+    for argument in OLD_PROGRAMS[program]:
+        arguments += files.split() if argument == "{files}" else [argument.format(files=files, top=variant[0])]
+    done = subprocess.run([of_distribution(program), *arguments], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def of_distribution(program):
+    """Return the path of a program that a distribution's package installed; skip the test if there is none."""
+    found = shutil.which(program, path=os.defpath)
+    if found is None:
+        pytest.skip(f"{program} of a distribution is not installed; run: sudo apt-get install {program}")
+    return found
+
+
+class Constant(wiring.Component):
+    """The upper half of ``o`` is a constant in a register of Verilog, since a process drives the lower half; ``empty`` has no bits."""
+
+    i: In(data.StructLayout({"low": 2, "empty": 0}))
+    o: Out(4)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.o[2:].eq(2)
+        with m.If(self.i.low[0]):
+            m.d.comb += self.o[:2].eq(self.i.low)
+        return m
+
+
 class Idle(wiring.Component):
     """``o`` follows a register that keeps its initial value, through a block ``always @*``."""
 
-    o: Out(2)
+    o: Out(4)
 
     def elaborate(self, platform):
         m = Module()
@@ -110,19 +175,22 @@ class Idle(wiring.Component):
 
 @pytest.mark.simulator
 @pytest.mark.parametrize("standard", ["-g2005", "-g2012"])
-def test_blocks_run_at_time_zero(standard, tmp_path):
+@pytest.mark.parametrize(
+    ("component", "ports", "shown"),
+    [(Idle, ".clk(1'b0), .rst(1'b0), .o(o)", "0010"), (Constant, ".i(2'd0), .o(o)", "1000")],
+)
+def test_blocks_run_at_time_zero(component, ports, shown, standard, tmp_path):
     tools.require("iverilog")
-    text, _ = verilog_text(Idle(), "idle")
+    text, _ = verilog_text(component(), "idle")
     assert "always @*" in text
-    bench = (
-        "module tb; wire [1:0] o; idle idle(.clk(1'b0), .rst(1'b0), .o(o)); initial #1 $write(\"%b\", o); endmodule\n"
-    )
+    assert "[-1:0]" not in text
+    bench = f'module tb; wire [3:0] o; idle idle({ports}); initial #1 $write("%b", o); endmodule\n'
     (tmp_path / "tb.v").write_text(text + bench)
     for command in (["iverilog", standard, "-s", "tb", "-o", "tb", "tb.v"], ["vvp", "-n", "tb"]):
         done = subprocess.run(
             [str(tools.find(command[0])), *command[1:]], cwd=tmp_path, capture_output=True, text=True, check=True
         )
-    assert done.stdout == "10"
+    assert done.stdout == shown
 
 
 def leaves(value, name):
@@ -294,16 +362,22 @@ PROGRAMS = {
     "verilator": (
         [
             *("verilator", "--binary", "--timing", "--top-module", "{0}_tb", "{0}_tb.v", "{0}.v"),
-            *("-CFLAGS", "-fcoroutines", "-MAKEFLAGS", "OPT_FAST=-O0 OPT_GLOBAL=-O0"),
+            # No optimisation, which saves time.
+            *("-MAKEFLAGS", "OPT_FAST=-O0 OPT_GLOBAL=-O0"),
         ],
         ["obj_dir/V{0}_tb"],
     ),
 }
+PROGRAMS["old verilator"] = PROGRAMS["verilator"]
+VARIABLES = ("PATH", "VERILATOR_ROOT", "MAKEFLAGS", "HOME")
+"""Variables of tools; the others are this project's."""
 
 
-def plain(command, name, folder):
-    """Run a program without this project's Python environment: its variables hold tools and nothing else."""
-    env = {key: value for key, value in tools.environment().items() if key in ("PATH", "VERILATOR_ROOT", "HOME")}
+def plain(command, name, folder, simulator):
+    """Run a program without this project's Python environment."""
+    env = {key: value for key, value in tools.environment().items() if key in VARIABLES}
+    if simulator == "old verilator":
+        env = {"PATH": os.path.dirname(of_distribution("verilator")) + os.pathsep + os.defpath, "HOME": env["HOME"]}
     command = [part.format(name) for part in command]
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
 
@@ -335,6 +409,8 @@ def emitted(tmp_path_factory):
         pytest.param("unpacker", "icarus", marks=pytest.mark.deep),
         ("fidelity_multiplier", "icarus"),
         pytest.param("unpacker", "verilator", marks=pytest.mark.deep),
+        pytest.param("fidelity_multiplier", "old verilator", marks=pytest.mark.deep),
+        pytest.param("unpacker", "old verilator", marks=pytest.mark.deep),
     ],
 )
 def test_a_testbench_passes_and_fails_on_plain_simulators(unit, simulator, emitted):
@@ -342,9 +418,9 @@ def test_a_testbench_passes_and_fails_on_plain_simulators(unit, simulator, emitt
     result, found = emitted(unit)
     folder = result.manifest.parent
     build, run = PROGRAMS[simulator]
-    built = plain(build, "my_unit", folder)
+    built = plain(build, "my_unit", folder, simulator)
     assert built.returncode == 0, built.stdout + built.stderr
-    done = plain(run, "my_unit", folder)
+    done = plain(run, "my_unit", folder, simulator)
     count = len(found.expected)
     assert (done.returncode, last_line(done.stdout, "PASS", "FAIL")) == (0, f"PASS {count} vectors"), done.stderr
     assert count > 100
@@ -355,7 +431,7 @@ def test_a_testbench_passes_and_fails_on_plain_simulators(unit, simulator, emitt
     for text, failures in ((bad, 1), (good[: len(first) + 1], count - 1), ("", count)):
         with replacing(file) as new:
             new.write(text.encode())
-        done = plain(run, "my_unit", folder)
+        done = plain(run, "my_unit", folder, simulator)
         assert last_line(done.stdout, "PASS", "FAIL") == f"FAIL {failures} of {count}"
         assert done.returncode != 0
     file.write_text(good)
@@ -368,9 +444,9 @@ def test_every_testbench_passes(unit, emitted):
     tools.require("iverilog")
     result, found = emitted(unit)
     build, run = PROGRAMS["icarus"]
-    built = plain(build, "my_unit", result.manifest.parent)
+    built = plain(build, "my_unit", result.manifest.parent, "icarus")
     assert (built.returncode, built.stderr) == (0, "")
-    done = plain(run, "my_unit", result.manifest.parent)
+    done = plain(run, "my_unit", result.manifest.parent, "icarus")
     assert last_line(done.stdout, "PASS", "FAIL") == f"PASS {len(found.expected)} vectors"
 
 
@@ -421,6 +497,7 @@ def test_files_hold_the_vectors_in_fixed_columns(tmp_path):
     assert json.loads(result.manifest.read_text())["testbench"] == [file.name for file in result.testbench]
     with pytest.raises(ValueError, match=r"^my_map: a testbench needs at least one expected value$"):
         bench_files("my_map", (), Vectors((), [], []))
+    assert pragmas(result.testbench[0].read_text()) <= set(OLD_RULES.split())
     # A later emission without a testbench leaves none.
     emit_flat("element_map", MapConfig(), tmp_path, "other")
     assert sorted(os.listdir(tmp_path)) == ["files.f", "manifest.json", "other.v"]
