@@ -14,8 +14,10 @@ from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.golden.c.constants import MACHINES, enumerations
 from bitpath.golden.c.export import export
 from bitpath.golden.formats.catalogue import E4M3FN, E5M2
-from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.golden.trainium3.matmul.array import chain_rows
+from bitpath.rtl.emit import emit_flat
+from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.sim.engine import tools
 from bitpath.sim.engine.process import compiler
 
@@ -227,10 +229,71 @@ def test_a_systemverilog_bench_calls_the_functions(folder):
     sizes = {"WORDS": len(words), "STEPS": STEPS, "BLOCKS": BLOCKS}
     (folder / "bench.sv").write_text(re.sub(r"\b(WORDS|STEPS|BLOCKS)\b", lambda each: str(sizes[each[0]]), BENCH))
     packages = [f"bitpath_{machine}_dpi.sv" for machine in NAMES]
+    printed = simulated("bench", [*packages, "bench.sv", *FILES], folder)
+    assert f"{2 * STEPS + 128 * BLOCKS} compared, 0 mismatches" in printed, printed
+
+
+def simulated(top, files, folder):
+    """Build a bench in a folder with Verilator, and return its printed text."""
     # Two milliseconds of simulation need no optimisation.
     env = tools.environment(make_settings=dict.fromkeys(("OPT_FAST", "OPT_SLOW", "OPT_GLOBAL"), "-O0"))
-    command = ["verilator", "--binary", "--top-module", "bench", *packages, "bench.sv", *FILES]
+    command = ["verilator", "--binary", "--timing", "--top-module", top, *files]
     built = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
-    ran = subprocess.run([folder / "obj_dir/Vbench"], cwd=folder, capture_output=True, text=True, check=True)
-    assert f"{2 * STEPS + 128 * BLOCKS} compared, 0 mismatches" in ran.stdout, ran.stdout
+    return subprocess.run([folder / f"obj_dir/V{top}"], cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+UNIT_BENCH = """module unit_bench;
+  import bitpath_trainium3_dpi::*;
+  byte unsigned x[4], y[4], x_scale, y_scale;
+  int unsigned partial, wanted;
+  bit x_format, y_format;
+  wire [31:0] got;
+  int wrong = 0, finite = 0;
+
+  quad_mx_dot dut(
+    .i_stationary_elements_0(x[0]), .i_stationary_elements_1(x[1]), .i_stationary_elements_2(x[2]),
+    .i_stationary_elements_3(x[3]), .i_stationary_scale(x_scale), .i_stationary_format(x_format),
+    .i_moving_elements_0(y[0]), .i_moving_elements_1(y[1]), .i_moving_elements_2(y[2]), .i_moving_elements_3(y[3]),
+    .i_moving_scale(y_scale), .i_moving_format(y_format), .i_partial(partial), .i_valid(1'b1), .i_ready(),
+    .o_payload(got), .o_valid(), .o_ready(1'b1)
+  );
+
+  initial begin
+    repeat (DOTS) begin
+      for (int i = 0; i < 4; i++) begin
+        x[i] = 8'($urandom);
+        y[i] = 8'($urandom);
+      end
+      x_scale = 8'($urandom_range(117, 137));
+      y_scale = 8'($urandom_range(117, 137));
+      x_format = 1'($urandom);
+      y_format = 1'($urandom);
+      partial = {1'($urandom), 8'($urandom_range(117, 137)), 23'($urandom)};
+      #1;
+      wanted = bitpath_trainium3_dot_step(x, 32'(x_format), y, 32'(y_format), x_scale, y_scale, partial);
+      if (got != wanted) wrong = wrong + 1;
+      if (got[30:23] != 8'hff) finite = finite + 1;
+    end
+    $display("%0d finite, %0d mismatches", finite, wrong);
+    $finish;
+  end
+endmodule
+"""
+DOTS = 5000
+
+
+@pytest.mark.simulator
+@pytest.mark.deep
+@pytest.mark.parametrize("preset", [TRAINIUM3_QUAD_MX.name, TRAINIUM3_QUAD_MX_ALIGNED.name])
+def test_an_emitted_unit_equals_the_package(preset, tmp_path):
+    """The exact unit must agree with the package of its own preset, and disagree with that of aligned sums."""
+    emit_flat("quad_mx_dot", DotConfig(), tmp_path)
+    for name, text in export("trainium3", preset).items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "unit_bench.sv").write_text(UNIT_BENCH.replace("DOTS", str(DOTS)))
+    files = ["bitpath_trainium3_dpi.sv", "quad_mx_dot.v", "unit_bench.sv", "bitpath_trainium3.c"]
+    printed = simulated("unit_bench", files, tmp_path)
+    finite, wrong = map(int, re.search(r"(\d+) finite, (\d+) mismatches", printed).groups())
+    assert finite > DOTS // 2
+    assert (wrong == 0) == (preset == TRAINIUM3_QUAD_MX.name), printed
