@@ -503,7 +503,7 @@ def vectors(unit: str, config: Any) -> Vectors:
     """
     played, chosen = _recorded(unit, config, cases=VECTOR_CASES, steps=VECTOR_STEPS)
     steps, expected = stimulus(played, chosen), [test.compared for test in played]
-    if not any(expected):
+    if not any(step < count for values, count in zip(expected, chosen, strict=True) for step, _, _ in values):
         whole, _ = _recorded(unit, config, cases=1, steps=None)
         shortest = min(
             (test for test in whole if len(test.answers) >= FEWEST), key=lambda test: test.steps, default=None
