@@ -41,7 +41,8 @@ def core_name(name: str) -> str:
 def package_files(name: str, summary: str) -> dict[str, str]:
     """Return the texts of ``NAME.core`` and ``Bender.yml`` by their names.
 
-    In FuseSoC the target ``sim`` runs the testbench on Icarus or Verilator; in Bender the testbench has the target ``test``.
+    In FuseSoC the target ``sim`` runs the testbench and ``lint`` checks the unit, both with ``--tool icarus`` or ``--tool
+    verilator``; in Bender the testbench has the target ``test``.
     """
     bench, *data = file_names(name)
     description = json.dumps(summary)
@@ -70,6 +71,14 @@ def package_files(name: str, summary: str) -> dict[str, str]:
         "      iverilog_options: [-g2012]",
         "      mode: binary",
         "      verilator_options: [--timing]",
+        "  lint:",
+        "    filesets: [rtl]",
+        f"    toplevel: {name}",
+        "    flow: lint",
+        "    flow_options:",
+        "      tool: verilator",
+        "      verilator_options: [-Wall]",
+        "      iverilog_options: [-g2005, -Wall]",
     ]
     bender = [
         "package:",

@@ -530,4 +530,10 @@ def test_packages_are_yaml_with_the_documented_keys():
     assert core["targets"]["default"] == {"filesets": ["rtl"], "toplevel": "my_map"}
     assert core["targets"]["sim"]["toplevel"] == "my_map_tb"
     assert core["targets"]["sim"]["flow_options"]["tool"] == "icarus"
+    assert core["targets"]["lint"] | {"flow_options": None} == {
+        "filesets": ["rtl"],
+        "toplevel": "my_map",
+        "flow": "lint",
+        "flow_options": None,
+    }
     assert bender["sources"] == ["my_map.v", {"target": "test", "files": [bench]}]
