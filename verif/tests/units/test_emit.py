@@ -89,7 +89,7 @@ def test_lint_clean_with_its_flat_wrapper(variant, flat):
     unit, _, emitted = variant
     files = [str(file) for file in (*emitted.files, flat[0])]
     verilator = [str(tools.find("verilator")), "--lint-only", "-Wall", "--top-module", unit]
-    icarus = [str(tools.find("iverilog")), "-g2005", "-t", "null", "-s", unit]
+    icarus = [str(tools.find("iverilog")), "-g2005", "-Wall", "-t", "null", "-s", unit]
     for command in (verilator, icarus):
         done = subprocess.run([*command, *files], env=tools.environment(), capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
