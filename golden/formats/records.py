@@ -13,7 +13,7 @@ FORMATS = CATALOGUE | FIXED_FORMATS
 
 def to_dict(config: Any) -> Any:
     """Convert a configuration to plain JSON values; a catalogued format becomes its name."""
-    if isinstance(config, FloatFormat | FixedFormat) and FORMATS.get(config.name) == config:
+    if isinstance(config, (FloatFormat, FixedFormat)) and FORMATS.get(config.name) == config:
         return config.name
     if is_dataclass(config):
         return {field.name: to_dict(getattr(config, field.name)) for field in fields(config)}
