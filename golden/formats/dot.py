@@ -119,7 +119,7 @@ class DotNumerics:
 
 @dataclass(frozen=True, kw_only=True)
 class DotProductNumerics(DotNumerics):
-    """One step of any dot product: `DotNumerics`, and as fields what the machine's step has fixed.
+    """One step of any dot product: the fields of `DotNumerics`, and those that are fixed for a machine.
 
     Elements, accumulator and result may have other formats. The accumulator need not have FP32's exponents: a partial sum
     travels as an FP32 code where `DotNumerics` says so, else in the accumulator's own codes.

@@ -275,7 +275,7 @@ def _variables(
     observed: Path,
     numerics: Path | None,
 ) -> dict[str, str]:
-    """Return the environment in which a bench holds operands, passes over differences, and notes what it observes.
+    """Return the bench's environment: held operands, excepted differences, the file of observed results, and the numerics.
 
     Raises ValueError for a design that lacks operands where vectors are ``played``.
     """

@@ -155,7 +155,7 @@ def _coded(name: str, place: str, bits: int, partner: Partner) -> list[str]:
     if partner.values is not None:
         (_, last), *others = reversed(partner.values)
         code = "".join(f"{place} == {own} ? {bits}'d{value} : " for own, value in reversed(others)) + f"{bits}'d{last}"
-    # A vector of one bit too, of which bits are chosen.
+    # Bits are chosen of a vector of one bit too.
     return [f"  wire [{bits - 1}:0] {name};", f"  assign {name} = {code};"]
 
 

@@ -43,7 +43,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Sources:
-    """What a simulator is told to read.
+    """Sources of a design, as a simulator reads them.
 
     Attributes
     ----------
@@ -290,7 +290,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Partner:
-    """A design's counterpart of a port of the unit: pieces, the highest first; or what stands for them.
+    """A design's counterpart of a port of the unit: pieces, the highest first, or a substitute.
 
     Attributes
     ----------
