@@ -122,8 +122,11 @@ def _pins(design: Design, driven: Mapping[str, Mapping[int, str]]) -> tuple[list
     """Return the pins of the design's instance, and the lines of their wires, inputs driven from the lowest bit given on."""
     pins, lines = [], []
     for number, port in enumerate(design.ports.values()):
-        own = f"pin_{number}"
+        own = f"pin_{number}" if port.bits else ""
         pins.append(f".{port.name}({own})")
+        if not own:
+            # An output that is no vector is open.
+            continue
         if port.bounds is None:
             lines.append(f"  wire {_range(port.bits)}{own};")
         else:
