@@ -31,6 +31,7 @@ from bitpath.sim.engine.runner import SimResult, run
 from bitpath.sim.engine.stepped import module_ports, variable
 from bitpath.verif.aie_ml_v2.convert import sweeps as aie_ml_v2_convert
 from bitpath.verif.aie_ml_v2.mac import volume as mac
+from bitpath.verif.common.dot import volume as dot
 from bitpath.verif.common.fp32 import functions as fp32
 from bitpath.verif.kit.batches import Batch, Place, decoded, words_of
 from bitpath.verif.kit.volume import SHOWN, Found, Mismatch, VolumeTask
@@ -44,7 +45,7 @@ from bitpath.verif.trainium3.golden.e2m1_dots import E2m1Dots
 
 
 AnyTask = VolumeTask | E2m1Dots
-VOLUMES = (*trainium3_dot.VOLUMES, *tensix_dot.VOLUMES, *mac.VOLUMES)
+VOLUMES = (*trainium3_dot.VOLUMES, *tensix_dot.VOLUMES, *mac.VOLUMES, *dot.VOLUMES)
 SWEEP_MODULES = (trainium3_dot, fp32, tensix_dot, unpack, pack, aie_ml_v2_convert)
 SWEEPS = (*(sweep for module in SWEEP_MODULES for sweep in module.SWEEPS), E2m1Dots())
 TASKS: dict[str, AnyTask] = {task.name: task for task in (*VOLUMES, *SWEEPS)}

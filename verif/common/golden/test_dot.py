@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
+from random import Random
 
 import mpmath
 import numpy as np
 import pytest
 
+from bitpath.golden.arrays.dot import dot_steps
 from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, E8M0, FP16, FP32, INT8, Rounding
 from bitpath.golden.formats.dot import (
     MULTIPLY_ADD_FP32,
@@ -17,6 +20,9 @@ from bitpath.golden.formats.dot import (
 )
 from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.dot import dot_step, trace_dot_step
+from bitpath.verif.common.dot.cases import random_cases
+from bitpath.verif.common.dot.corners import special_cases
+from bitpath.verif.common.dot.shapes import BF16_SUMS, DOT_PRODUCTS, FP16_SUMS, MULTIPLY_ADDS
 
 FMA, MX = MULTIPLY_ADD_FP32.numerics, MX_DOT_PRODUCT.numerics
 CARRIERS = {FP16: np.float16, FP32: np.float32}
@@ -134,3 +140,16 @@ def test_a_rounded_product_is_aligned_by_its_own_exponent():
 def test_what_a_record_refuses(changes, says):
     with pytest.raises(ValueError, match=says):
         replace(MX, **changes)
+
+
+@pytest.mark.parametrize("numerics", [MX, FMA, *DOT_PRODUCTS, *MULTIPLY_ADDS, BF16_SUMS, FP16_SUMS])
+def test_the_vectorised_step_is_the_exact_one(numerics):
+    """Random classes and special values, each pair of formats at once."""
+    cases = [*random_cases(numerics, Random(1), 500), *(case for _, case in special_cases(numerics, Random(2)))]
+    for pair in product(numerics.element_formats, repeat=2):
+        own = [case for case in cases if (case.stationary_format, case.moving_format) == pair]
+        x, y = (np.array([getattr(case, side) for case in own], np.uint32) for side in ("stationary", "moving"))
+        sides = ("stationary_scale", "moving_scale", "partial")
+        scales = [np.array([getattr(case, name) for case in own], np.uint32) for name in sides]
+        got = dot_steps(numerics, x, pair[0], y, pair[1], *scales)
+        assert got.tolist() == [case.trace(numerics).result for case in own]

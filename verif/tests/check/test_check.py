@@ -128,6 +128,10 @@ def test_designs_of_other_styles_come_in_by_a_map(file, bitpath):
     status, out, err = bitpath("check", design, *options)
     assert not status, err
     assert (f"differences passed over: {excepted}" in out) == bool(excepted)
+    if file == "FusedDot.v":
+        status, out, err = bitpath("check", design, *options, "--filter", "corners", "--volume", "60000", "--json")
+        assert not status, err
+        assert json.loads(out)["volume"]["vectors"] == 60_000
     status, out, err = bitpath("check", design, *options, "-D", "FAULT", "--json", "--mismatches", "0")
     assert status == 1
     found = json.loads(out)

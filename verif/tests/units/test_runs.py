@@ -7,15 +7,6 @@ from typing import Any
 import pytest
 
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
-from bitpath.golden.formats.catalogue import BF16, E2M1, E2M3, E3M2, E4M3FN, E5M2, FP16, FP32, INT8, Rounding
-from bitpath.golden.formats.dot import (
-    MULTIPLY_ADD_FP32,
-    MX_DOT_PRODUCT,
-    InvalidProduct,
-    ProductRounding,
-    ScaleNan,
-    ZeroSign,
-)
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE, WORMHOLE_DOCUMENTED, StochasticCompare
 from bitpath.rtl.aie_ml_v2.floats.layouts import FloatLanesConfig
@@ -54,6 +45,7 @@ from bitpath.rtl.trainium3.tensor.sparse_select import SelectConfig
 from bitpath.rtl.trainium3.tensor.tensor_issue import IssueConfig
 from bitpath.rtl.trainium3.tensor.weight_load import LoadConfig
 from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.common.dot.shapes import BF16_SUMS, DOT_PRODUCTS, FP16_SUMS, MULTIPLY_ADDS
 from bitpath.verif.kit.testplan import covers
 
 
@@ -82,53 +74,6 @@ class Run:
     deep: bool = False
 
 
-MX, FMA = MX_DOT_PRODUCT.numerics, MULTIPLY_ADD_FP32.numerics
-RNE_TO_FP32, RTZ_TO_FP16 = (
-    ProductRounding(format=fmt, rounding=mode) for fmt, mode in ((FP32, Rounding.RNE), (FP16, Rounding.RTZ))
-)
-DOT_PRODUCTS = (
-    *(replace(MX, terms=terms) for terms in (1, 3, 16)),
-    replace(MX, terms=32, element_formats=(E2M1,)),
-    replace(MX, terms=4, element_formats=(E3M2, E2M3), scales=1),
-    replace(MX, terms=4, element_formats=(INT8,)),
-    replace(MX, terms=2, element_formats=(INT8, E5M2), align_fraction_bits=20),
-    replace(MX, terms=4, scales=0, accumulator=FP16, result=FP16),
-    replace(
-        MX, terms=4, result=BF16, zero_sign=ZeroSign.PLUS, accumulator_rounding=Rounding.RTZ, overflow_to_infinity=False
-    ),
-    replace(
-        MX,
-        terms=5,
-        element_formats=(FP16,),
-        scales=0,
-        accumulator=FP16,
-        result=FP32,
-        align_fraction_bits=12,
-        align_rounding=Rounding.RNE,
-    ),
-    replace(MX, terms=4, result=E5M2, nan_code=0x7D, zero_sign=ZeroSign.PARTIAL, invalid_product=InvalidProduct.ZERO),
-    replace(
-        MX,
-        terms=6,
-        element_subnormals=False,
-        accumulator_subnormals=False,
-        result_subnormals=False,
-        nan_code=0xFFC00000,
-    ),
-    replace(MX, terms=2, result_subnormals=False, scale_nan=ScaleNan.INFINITY, invalid_product=InvalidProduct.ZERO),
-    replace(MX, terms=3, scale_nan=ScaleNan.INFINITY, product_rounding=RNE_TO_FP32),
-    replace(MX, terms=4, scales=1, product_rounding=RTZ_TO_FP16, align_fraction_bits=8),
-)
-"""Shapes and rules of a dot product, each field with another value somewhere."""
-MULTIPLY_ADDS = (
-    replace(FMA, element_formats=(BF16, FP16)),
-    replace(FMA, element_formats=(FP16,), accumulator=FP16),
-    replace(FMA, product_rounding=RNE_TO_FP32),
-    replace(FMA, element_formats=(FP16,), accumulator=FP16, product_rounding=RTZ_TO_FP16),
-)
-BF16_SUMS = replace(
-    MX, terms=1, element_formats=(E4M3FN,), scales=0, accumulator=BF16, accumulator_rounding=Rounding.RTZ
-)
 PLAIN = replace(AIE_ML_V2.numerics, mx_nan_block=False)
 EARLIER = WORMHOLE.variant(
     "earlier", stochastic_compare=(StochasticCompare.ALL_BITS, WORMHOLE.sources["stochastic_compare"])
@@ -144,7 +89,7 @@ RUNS = {
         *(Run("multiply_add", MultiplyAddConfig(numerics=each, pipeline=PipelineConfig(stages=number)), "verilator", 5000, 6, 20_000, deep=True) for number, each in enumerate(MULTIPLY_ADDS)),
         Run("dot_accumulator", DotAccumulatorConfig(numerics=BF16_SUMS), "icarus", 40, 7, 250),
         Run("dot_accumulator", DotAccumulatorConfig(), "verilator", 5000, 7, 20_000, deep=True),
-        Run("dot_accumulator", DotAccumulatorConfig(numerics=replace(MX, terms=4, element_formats=(FP16,), scales=0, accumulator=FP16), clear_adds=False), "verilator", 5000, 7, 20_000, deep=True),
+        Run("dot_accumulator", DotAccumulatorConfig(numerics=FP16_SUMS, clear_adds=False), "verilator", 5000, 7, 20_000, deep=True),
     ),
     20251127: (
         # Directed cases, random ones at every pace, latency, resets.
