@@ -3,7 +3,6 @@
 import numpy as np
 
 from bitpath.golden.arrays.codec import Overflow, decode_array, encode_array, flushed
-from bitpath.golden.arrays.dot_loop import rounded_sums
 from bitpath.golden.formats.catalogue import FixedFormat, FloatFormat, Rounding
 from bitpath.golden.formats.dot import DotNumerics, InvalidProduct, ScaleNan, ZeroSign
 from bitpath.golden.scalar.dot import general
@@ -33,6 +32,9 @@ def dot_steps(
     stationary_scale, moving_scale : scale codes [N]; one that the numerics do not have is not read.
     partial : codes of the partial sums [N], on the accumulator's grid.
     """
+    # The compiler is loaded with the first call.
+    from bitpath.golden.arrays.dot_loop import rounded_sums
+
     whole = general(numerics)
     terms, exponents = _products(
         whole,
