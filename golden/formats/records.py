@@ -32,7 +32,12 @@ def from_dict(cls: Any, value: Any) -> Any:
     ValueError : if a field is missing or unknown, or a value has an unknown name or the wrong type.
     """
     if get_origin(cls) in (Union, types.UnionType):
-        cls = next(option for option in get_args(cls) if (option is types.NoneType) == (value is None))
+        options = [option for option in get_args(cls) if (option is types.NoneType) == (value is None)]
+        if not options:
+            raise ValueError(
+                f"configuration: {value!r} is not one of {', '.join(each.__name__ for each in get_args(cls))}"
+            )
+        cls = options[0]
     if cls is types.NoneType:
         return None
     if get_origin(cls) is tuple:

@@ -288,10 +288,19 @@ def _check_of_union(parts: tuple[Any, ...]) -> Check:
     enums = [each for each in kinds if isinstance(each, type) and issubclass(each, Enum)]
     if len(enums) == 1 and {type(each.value) for each in enums[0]} | {enums[0]} >= {*kinds}:
         kinds = enums
+    if len(kinds) > 1 and all(map(is_dataclass, kinds)):
+        return partial(_one_of_records, kinds)
     if len(kinds) != 1:
         return _as_is
     check = _check(kinds[0])
     return (lambda name, value: None if value is None else check(name, value)) if types.NoneType in parts else check
+
+
+def _one_of_records(kinds: Sequence[type[Any]], name: str, value: Any) -> Any:
+    for kind in kinds:
+        if isinstance(value, kind):
+            return _record(cast(Any, kind))(name, value)
+    raise TypeError(f"{name} must be a {' or a '.join(kind.__name__ for kind in kinds)}, not {shown(value)}")
 
 
 @cache

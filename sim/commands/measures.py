@@ -329,9 +329,7 @@ def _judged(text: str, good: bool) -> Text:
 
 @click.command(
     cls=Command,
-    epilog=examples(
-        "bitpath self tools", "bitpath self tools --need icarus --install", 'eval "$(bitpath self tools --env)"'
-    ),
+    epilog=examples("bitpath self tools", "bitpath self tools --need icarus --install", "bitpath self tools --env"),
 )
 @click.option("--need", "simulator", type=SIMULATORS, help="Fail unless this simulator can run.")
 @click.option("--install", is_flag=True, help="With --need: install what is missing through apt.")

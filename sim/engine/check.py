@@ -326,7 +326,7 @@ def check_exceptions(unit: str, config: Any, given: Sequence[str]) -> None:
 
 def excepted(records: Sequence[Mapping[str, Any]]) -> Counter[str]:
     """Return the differences that were passed over in all tests, by exception."""
-    return sum((Counter(each["excepted"]) for each in records), Counter())
+    return sum((Counter(each.get("excepted", {})) for each in records), Counter())
 
 
 def fitting_variants(unit: str, config: Any, folder: Path) -> list[str]:

@@ -69,8 +69,10 @@ def _values(kind: Any) -> list[Any] | None:
 
 
 def _meanings(kind: type) -> dict[str, str]:
-    """Return the meaning of each field from the docstring of its class."""
-    _, _, attributes = (inspect.getdoc(kind) or "").partition("Attributes\n----------\n")
-    texts = {names: " ".join(text.split()) for names, text in ENTRY.findall(attributes)}
+    """Return the meaning of each field from the docstrings of its class and of those that it extends."""
+    texts: dict[str, str] = {}
+    for each in reversed(kind.__mro__):
+        _, _, attributes = (inspect.getdoc(each) or "").partition("Attributes\n----------\n")
+        texts |= {names: " ".join(text.split()) for names, text in ENTRY.findall(attributes)}
     plain = {names: ROLE.sub(lambda match: match[1] or match[2], text) for names, text in texts.items()}
     return {name: text for names, text in plain.items() for name in names.split(", ")}

@@ -11,7 +11,7 @@ from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.formats.catalogue import CATALOGUE, Rounding
+from bitpath.golden.formats.catalogue import CATALOGUE, INT8, Rounding
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import round_to_integer
 from bitpath.rtl.common.arithmetic.add import AddTree
@@ -35,7 +35,7 @@ def codes(fmt):
 
 
 DECODED = [
-    *("E4M3FN+E5M2", "E5M2+E4M3FN+E4M3", "E4M3FNUZ+E5M2FNUZ+E4M3", "E4M3FN", "E2M1", "E3M4+E4M3"),
+    *("E4M3FN+E5M2", "E5M2+E4M3FN+E4M3", "E4M3FNUZ+E5M2FNUZ+E4M3", "E4M3FN", "E2M1", "E3M4+E4M3", "E3M2+E2M3"),
     *("BF16+FP16", "TF32", "FP32"),
 ]
 
@@ -62,6 +62,17 @@ def test_decode_is_the_codec(evaluate, names, subnormals):
             assert value == (0 if flushed else abs(want.value)), hex(code)
             # Alignment goes by it: the exponent of the leading place, a subnormal's that of the smallest normal number.
             assert got.exponent - component.bias == want.exponent + fmt.fraction_bits
+
+
+def test_decode_reads_fixed_point_beside_floats(evaluate):
+    """Every code of INT8 has the value of the codec, under one exponent; -128 has the largest magnitude."""
+    component = Decode((CATALOGUE["E5M2"], INT8))
+    got = evaluate(component, [{"format": 1, "code": code} for code in range(256)])
+    places = component.bias + component.fraction_bits
+    for code, each in enumerate(got):
+        value = each.significand * Fraction(2) ** (each.exponent - places)
+        assert (-value if each.sign else value) == decode(INT8, code).value
+        assert each.exponent - component.bias == 1
 
 
 def test_decode_refuses_formats_of_two_widths():

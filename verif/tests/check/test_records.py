@@ -60,6 +60,7 @@ def test_a_run_that_passed(folder):
         **RUN,
         "compared": 7,
         "mismatches": 0,
+        "excepted": {},
         "passed": True,
         "first_mismatch": None,
         "replay": None,

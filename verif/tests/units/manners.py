@@ -428,6 +428,7 @@ ARRAY = Manners(
 ALWAYS_BUSY = ("busy",)
 MANNERS = {
     **dict.fromkeys(("quad_mx_dot", "reciprocal", "square_root", "reciprocal_square_root", "quantize_mx"), Manners()),
+    **dict.fromkeys(("dot_product", "multiply_add", "dot_accumulator"), Manners()),
     "xorwow": Manners(still=("fault",)),
     **dict.fromkeys(("dot16", "gmpool_column", "unpacker", "packer", "mx_convert", "srs", "ups"), Manners()),
     **dict.fromkeys(("float_narrow", "float_widen", "float_floor", "fix_float", "float_fix"), Manners()),

@@ -116,7 +116,7 @@ def test_the_first_mismatch_has_its_time_and_its_operands(folder):
 def test_each_comparison_is_shown_in_the_wave():
     shown = []
     compared(1, 2, show=lambda *each: shown.append(each))
-    assert shown == [(ONE, True), (ONE + 1, False)]
+    assert shown == [(ONE + 1, ONE), (ONE + 1, ONE + 1)]
 
 
 @pytest.mark.usefixtures("folder")

@@ -42,7 +42,7 @@ async def good_sums(dut, gap, stall):
         scoreboard = frame.check_stream("o", stalls=stalls[stall]())
         coverage = frame.coverage(cross(("small", "large"), ("even", "odd")))
         feed(frame, scoreboard, 100, driver=driver)
-        for value, _ in scoreboard._expected:
+        for value, *_ in scoreboard._expected:
             coverage.hit("large" if value >> CONFIG.width else "small", "odd" if value & 1 else "even")
 
 
