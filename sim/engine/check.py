@@ -88,13 +88,20 @@ def wrapper(name: str, component: wiring.Component, design: Design, links: Seque
     lines += [f"  {parts[0].direction} {_range(sum(p.bits for p in parts))}{packed};" for packed, parts in words]
     renamed, queue = _queue(component, links)
     lines += queue
+    drivers = [value for value in port_map.design.values() if isinstance(value, Piece)]
+    waits = any(link.partner.after for link in links) or any(driver.after for driver in drivers)
+    if waits and not (renamed and "clk" in {link.packed for link in links}):
+        raise ValueError('--map: "after" needs a clock, and a ready of the results that is "open": nothing may stall')
     places = {link.ours: _place(link, links, renamed) for link in links}
     driven: dict[str, dict[int, str]] = {port: {} for port in design.ports}
     for number, link in enumerate(links):
         partner, place = link.partner, places[link.ours]
         if link.direction == "input" and partner.pieces:
             code = f"given_{number}"
-            lines += _coded(code, place, sum(piece.width(design.ports) for piece in partner.pieces), partner)
+            width = sum(piece.width(design.ports) for piece in partner.pieces)
+            lines += _coded(code, place, width, partner)
+            code, later = _later(code, width, partner.after)
+            lines += later
             low = 0
             for piece in reversed(partner.pieces):
                 bits = piece.width(design.ports)
@@ -109,7 +116,10 @@ def wrapper(name: str, component: wiring.Component, design: Design, links: Seque
         if isinstance(value, int):
             driven[str(piece.port)][piece.low] = f"{piece.width(design.ports)}'d{value}"
         elif value is not None:
-            driven[str(piece.port)][0] = f"{'~' * value.inverted}{places[str(value.port)]}"
+            lines += [f"  wire [0:0] {piece.port}_now = {places[str(value.port)]};"]
+            code, later = _later(f"{piece.port}_now", 1, value.after)
+            lines += later
+            driven[str(piece.port)][piece.low] = f"{'~' * value.inverted}{code}"
     pins, wires = _pins(design, driven)
     lines += wires
     values = ", ".join(f".{key}({value})" for key, value in design.parameters.items())
@@ -160,6 +170,17 @@ def _coded(name: str, place: str, bits: int, partner: Partner) -> list[str]:
         code = "".join(f"{place} == {own} ? {bits}'d{value} : " for own, value in reversed(others)) + f"{bits}'d{last}"
     # Bits are chosen of a vector of one bit too.
     return [f"  wire [{bits - 1}:0] {name};", f"  assign {name} = {code};"]
+
+
+def _later(name: str, bits: int, cycles: int) -> tuple[str, list[str]]:
+    """Return the wire ``name`` some cycles later, and the lines of its registers."""
+    lines = []
+    for cycle in range(cycles):
+        lines += [
+            f"  reg [{bits - 1}:0] {name}_{cycle};",
+            f"  always @(posedge clk) {name}_{cycle} <= {name if cycle == 0 else f'{name}_{cycle - 1}'};",
+        ]
+    return f"{name}_{cycles - 1}" if cycles else name, lines
 
 
 def _taken(piece: Piece, design: Design) -> str:

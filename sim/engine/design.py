@@ -243,6 +243,7 @@ def _extent(text: str) -> int:
 #     "~name"       the same, inverted
 #     "{a, b[3:0]}" several, the highest first; "16'b0" in it stands for bits of that value that the design lacks
 #     {port = "name", values = {0 = 3, 1 = 5}}   the design has other codes: 3 for the unit's 0
+#     {port = "name", after = 1}                 an operand that the design takes 1 cycle after its request
 #     {same_as = "i_stationary_format"}          one port of the design serves both; the bench sends equal values
 #     "open"        an input of the unit's handshake, clock or reset that the design lacks. For the ready of a result: the
 #                   design cannot wait
@@ -251,7 +252,8 @@ def _extent(text: str) -> int:
 #     "delay 3"     the valid of a result, which the design lacks: results come 3 cycles after their requests
 #
 # ``[design]`` has the design's further ports, or bits of them: ``name = 0`` ties an input to a constant, ``name = "~rst"``
-# to a port of the unit of one bit, ``name = "open"`` ignores an output. ``[parameters]`` sets parameters of the top module:
+# to a port of the unit of one bit, ``name = {from = "i_valid", after = 1}`` to that of a cycle before, and ``name = "open"``
+# ignores an output. ``[parameters]`` sets parameters of the top module:
 # numbers, or Verilog texts.
 
 
@@ -271,6 +273,7 @@ class Piece:
     port : the port; None for a constant.
     high, low : places of its highest and lowest bit; a ``high`` of None is the port's highest.
     inverted : True if every bit is inverted.
+    after : cycles by which a port of the unit comes later, where it drives a further input.
     bits, constant : width and value of a constant.
     """
 
@@ -278,6 +281,7 @@ class Piece:
     high: int | None = None
     low: int = 0
     inverted: bool = False
+    after: int = 0
     bits: int = 0
     constant: int = 0
 
@@ -295,12 +299,14 @@ class Partner:
     Attributes
     ----------
     values : the design's codes by the unit's; None if they are the same.
+    after : cycles from a request until the design takes this part of it.
     same_as : port of the unit whose value this one has.
     constant, delay : level or value, and cycles; None if the counterpart is something else.
     """
 
     pieces: tuple[Piece, ...] = ()
     values: tuple[tuple[int, int], ...] | None = None
+    after: int = 0
     same_as: str | None = None
     constant: int | None = None
     delay: int | None = None
@@ -364,14 +370,17 @@ def _partner(path: Path | None, name: str, value: Any) -> Partner:
 def _partner_table(path: Path | None, name: str, table: dict[str, Any]) -> Partner:
     if table.keys() == {"same_as"} and isinstance(table["same_as"], str):
         return Partner(same_as=table["same_as"])
-    codes = table.get("values")
-    pieces = _pieces(table["port"]) if table.keys() == {"port", "values"} and isinstance(table["port"], str) else ()
-    if not pieces or not isinstance(codes, dict) or not codes or not all(key.isdecimal() for key in codes):
+    codes, keys = table.get("values"), table.keys()
+    whole = {"port"} < keys <= {"port", "values", "after"} and isinstance(table["port"], str)
+    pieces = _pieces(table["port"]) if whole else ()
+    named = isinstance(codes, dict) and codes and all(key.isdecimal() for key in codes)
+    if not pieces or ("values" in keys and not named):
         raise FileError(
             f'--map: {path}: {name} must be a table such as {{port = "name", values = {{0 = 3, 1 = 5}}}} or '
             f'{{same_as = "i_stationary_format"}}, not {table!r}'
         )
-    return Partner(pieces, tuple((int(key), _natural(path, name, code)) for key, code in codes.items()))
+    values = tuple((int(key), _natural(path, name, code)) for key, code in codes.items()) if codes else None
+    return Partner(pieces, values, after=_natural(path, name, table.get("after", 0)))
 
 
 def _pieces(text: str) -> tuple[Piece, ...]:
@@ -402,8 +411,11 @@ def _further(path: Path | None, name: str, value: Any) -> tuple[Piece, int | Pie
         raise FileError(f"--map: {path}: [design] takes ports or bits such as name[7:4], not {name!r}")
     if value == OPEN:
         return key, None
+    after = 0
+    if isinstance(value, dict) and value.keys() == {"from", "after"}:
+        after, value = _natural(path, name, value["after"]), value["from"]
     if isinstance(value, str) and (driver := _piece(value)) and driver.port and driver.high is None:
-        return key, driver
+        return key, replace(driver, after=after)
     return key, _natural(path, name, value)
 
 
@@ -562,6 +574,8 @@ def _check(unit: str, link: Link, design: Design, spare: list[str]) -> None:
         if partner.same_as is None:
             _check_substitute(ours, link)
         return
+    if partner.after and not link.operand:
+        raise ValueError(f"--map: only an operand can come cycles after its request; {ours} is none")
     needed = f"an {link.direction} of {_count(link.bits)}"
     for piece in partner.pieces:
         if piece.port is None:

@@ -140,6 +140,66 @@ def test_designs_of_other_styles_come_in_by_a_map(file, bitpath):
     assert "first mismatch: " in err
 
 
+WEIGHTS = """
+module ws_pe (
+  input clk, input rst_n, input load_i, input en_i, input [15:0] w_i, input [15:0] a_i, input [31:0] psum_i, output reg [15:0] a_o,
+  output reg [31:0] psum_o
+);
+  reg [15:0] w;
+  wire [31:0] sum;
+  FusedDot dot (
+    .clock(1'b0), .reset(1'b0), .io_a_0(a_i), .io_a_1(16'd0), .io_a_2(16'd0), .io_a_3(16'd0), .io_b_0(w), .io_b_1(16'h8000),
+    .io_b_2(16'h8000), .io_b_3(16'h8000), .io_c(psum_i), .io_out(sum)
+  );
+  always @(posedge clk) if (load_i) w <= w_i;
+  always @(posedge clk) if (en_i) {a_o, psum_o} <= {a_i, sum};
+endmodule
+"""
+WEIGHTS_MAP = """
+rst = "~rst_n"
+i_valid = "load_i"
+i_ready = 1
+i_stationary_elements = "w_i"
+i_moving_elements = {port = "a_i", after = 1}
+i_partial = {port = "psum_i", after = 1}
+o_valid = "delay 2"
+o_ready = "open"
+o_payload = "psum_o"
+[design]
+a_o = "open"
+en_i = {from = "i_valid", after = 1}
+"""
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+def test_a_weight_stationary_pe_takes_its_operands_a_cycle_after_the_weight(bitpath, tmp_path):
+    file, ports, numerics = (tmp_path / name for name in ("ws_pe.v", "ws_pe.toml", "ws_pe.json"))
+    file.write_text(WEIGHTS)
+    numerics.write_text('{"element_formats": ["FP16"]}')
+    options = (
+        file,
+        DOTS / "FusedDot.v",
+        "--unit",
+        "multiply_add",
+        "--map",
+        ports,
+        "--numerics",
+        numerics,
+        "--seed",
+        "1",
+    )
+    ports.write_text(WEIGHTS_MAP)
+    status, _, err = bitpath("check", *options)
+    assert not status, err
+    ports.write_text(WEIGHTS_MAP.replace('"psum_i", after = 1', '"psum_i", after = 2'))
+    assert bitpath("check", *options)[0] == 1
+    stalls = WEIGHTS_MAP.replace('o_ready = "open"', 'o_ready = "en_i"').replace("en_i = {", "# {")
+    ports.write_text(stalls.replace('"delay 2"', "1"))
+    status, _, err = bitpath("check", *options)
+    assert (status, '"after" needs a clock, and a ready of the results that is "open"' in err) == (2, True)
+
+
 @pytest.mark.simulator
 def test_a_field_that_differs_is_named(bitpath, tmp_path):
     """The accumulating PE truncates; a record that rounds is told so, and an expression over operands excepts the rest."""

@@ -239,6 +239,11 @@ REFUSED = {
         r"values are codes of an input; i_x_scale of dot has 8 bits, its port 2 bits",
     ),
     "codes without port": ({}, "i_x_scale = {values = {0 = 4}}", r"i_x_scale must be a table such as"),
+    "a handshake that comes later": (
+        {"v": ("input", 1), "i_valid": None},
+        'i_valid = {port = "v", after = 1}',
+        r"only an operand can come cycles after its request; i_valid of dot is none",
+    ),
     "same as nothing": (
         {},
         'i_x_scale = {same_as = "o_ready"}',
