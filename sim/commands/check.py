@@ -204,7 +204,14 @@ def _check(
         + (f"built in {built.seconds:.1f} s" if built.seconds else "build up to date")
     )
     folder = check.new_folder(top, simulator)
-    env |= _variables(held, volume or vector, exceptions, mismatches, folder / check.OBSERVED, settings["numerics"])
+    env |= _variables(
+        held,
+        volume or vector,
+        exceptions,
+        mismatches,
+        folder / check.OBSERVED,
+        settings["numerics"] or settings["config"],
+    )
     check_command = ["bitpath", "check", *words, "--unit", unit, "--top", top]
     for option, value in {"--map": map_file, "--latency": latency, "--mismatches": mismatches}.items():
         check_command += [option, value] if value is not None else []

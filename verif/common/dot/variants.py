@@ -92,7 +92,7 @@ def lines(component: Any, config: Any, observed: Sequence[tuple[int, int, int]])
     best = max(counts, key=lambda name: counts[name])
     base = len(cases) - differing
     if counts[best] <= base:
-        return [f"no other value of a single field gives the {len(cases)} results, {differing} of which differ"]
+        return [f"no other value of a single field gives these results; {differing} of {len(cases)} differ"]
     return [
         f"no other value of a single field gives all {len(cases)} results; {best} gives {counts[best]}, golden {base}"
     ]
