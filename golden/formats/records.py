@@ -54,7 +54,8 @@ def from_dict(cls: Any, value: Any) -> Any:
         try:
             member = cls(value)
         except ValueError:
-            member = None
+            # `bitpath numerics` shows names.
+            member = cls.__members__.get(value) if isinstance(value, str) else None
         # The type counts: True equals 1 but is not the code 1.
         if member is None or type(member.value) is not type(value):
             raise ValueError(

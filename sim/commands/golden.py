@@ -125,22 +125,26 @@ def nki_command(
         "bitpath numerics",
         "bitpath numerics trainium3",
         "bitpath numerics aie_ml_v2 align_rounding",
+        "bitpath numerics dot",
         "bitpath numerics --json",
     ),
 )
-@click.argument("machine", required=False, type=Choice(MACHINES))
+@click.argument("machine", required=False, type=Choice([*MACHINES, "dot"]))
 @click.argument("field", required=False)
 @output_options
 def numerics_command(machine: str | None, field: str | None, printer: Printer) -> None:
     """Print the numerics of a machine, or of all machines, with the source of each rule.
 
+    "dot" stands for the dot products of no particular machine, which bitpath check --numerics describes.
+
     Prints tables of the presets and of the choices that are fixed, and the documents that their sources name. FIELD is a
     field of the presets, or a text in fixed choices: only their rows are printed.
     """
-    from bitpath.sim.study.numerics import TEXTS, documents, numerics_rows
+    from bitpath.sim.study.numerics import DOT, TEXTS, documents, numerics_rows
 
     named = MACHINES if machine is None else (machine,)
-    tables = [(name, *numerics_rows(rows)) for name in named for rows in TEXTS[name].numerics]
+    texts = {**TEXTS, "dot": DOT}
+    tables = [(name, *numerics_rows(rows)) for name in named for rows in texts[name].numerics]
     if field is not None:
         fields = {row[1] for _, headings, rows in tables for row in rows if headings[1] == "field"}
         tables = [(name, headings, _matching(field, headings, rows)) for name, headings, rows in tables]

@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 from bitpath.golden.aie_ml_v2.declarations import choices as aie_ml_v2_choices
 from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
+from bitpath.golden.formats import dot
 from bitpath.golden.formats.catalogue import FloatFormat
 from bitpath.golden.formats.sources import DOCUMENTS, Choice, Kind, Preset, Source
 from bitpath.golden.nki.declarations import errors as nki_errors
@@ -134,4 +135,6 @@ AIE_ML_V2 = Texts(
     presets=aie_ml_v2_numerics.PRESETS,
     numerics=((*aie_ml_v2_numerics.PRESETS.values(),), aie_ml_v2_choices.CHOICES),
 )
+DOT = Texts(presets=dot.PRESETS, numerics=((*dot.PRESETS.values(),),))
+"""Numerics of dot products of no particular machine."""
 TEXTS = dict(zip(MACHINES, (TRAINIUM3, TENSIX, AIE_ML_V2), strict=True))

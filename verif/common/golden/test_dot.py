@@ -1,5 +1,6 @@
 """The step of any dot product against numpy's and mpmath's arithmetic, and its rules one by one."""
 
+import json
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -14,10 +15,12 @@ from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, E8M0, FP1
 from bitpath.golden.formats.dot import (
     MULTIPLY_ADD_FP32,
     MX_DOT_PRODUCT,
+    DotProductNumerics,
     InvalidProduct,
     ProductRounding,
     ZeroSign,
 )
+from bitpath.golden.formats.records import from_dict, to_dict
 from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.dot import dot_step, trace_dot_step
 from bitpath.verif.common.dot.cases import random_cases
@@ -125,6 +128,14 @@ def test_a_rounded_product_is_aligned_by_its_own_exponent():
     numerics = replace(MX, terms=1, scales=1, product_rounding=rounding, align_fraction_bits=10)
     trace = trace_dot_step(numerics, [0x38], E4M3FN, [0x38], E4M3FN, E8M0.bias - 20, E8M0.bias, 0)
     assert (trace.terms[0].exponent, trace.terms[0].value) == (FP16.emin, Fraction(1, 1 << 20))
+
+
+def test_a_record_is_json_and_back():
+    for numerics in (MX, FMA, *DOT_PRODUCTS, *MULTIPLY_ADDS):
+        assert from_dict(DotProductNumerics, json.loads(json.dumps(to_dict(numerics)))) == numerics
+    named = to_dict(MX) | {"zero_sign": "PLUS", "accumulator_rounding": "RTZ"}
+    found = from_dict(DotProductNumerics, named)
+    assert (found.zero_sign, found.accumulator_rounding) == (ZeroSign.PLUS, Rounding.RTZ)
 
 
 @pytest.mark.parametrize(
