@@ -15,6 +15,8 @@ from weakref import ref
 
 import numpy as np
 
+from bitpath.golden.formats.catalogue import FixedFormat, FloatFormat
+
 # Argument checks for all machines; each error reads "NAME must be ..., not ...".
 #
 # TypeError: an argument of another type. ValueError: the type is right, the value or range is not. Integers may be of any
@@ -288,19 +290,16 @@ def _check_of_union(parts: tuple[Any, ...]) -> Check:
     enums = [each for each in kinds if isinstance(each, type) and issubclass(each, Enum)]
     if len(enums) == 1 and {type(each.value) for each in enums[0]} | {enums[0]} >= {*kinds}:
         kinds = enums
-    if len(kinds) > 1 and all(map(is_dataclass, kinds)):
-        return partial(_one_of_records, kinds)
+    if set(kinds) == {FloatFormat, FixedFormat}:
+        return _number_format
     if len(kinds) != 1:
         return _as_is
     check = _check(kinds[0])
     return (lambda name, value: None if value is None else check(name, value)) if types.NoneType in parts else check
 
 
-def _one_of_records(kinds: Sequence[type[Any]], name: str, value: Any) -> Any:
-    for kind in kinds:
-        if isinstance(value, kind):
-            return _record(cast(Any, kind))(name, value)
-    raise TypeError(f"{name} must be a {' or a '.join(kind.__name__ for kind in kinds)}, not {shown(value)}")
+def _number_format(name: str, value: Any) -> Any:
+    return _record(FixedFormat if isinstance(value, FixedFormat) else FloatFormat)(name, value)
 
 
 @cache

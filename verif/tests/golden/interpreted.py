@@ -18,9 +18,11 @@ import numpy as np
 from bitpath.golden import aie_ml_v2, tensix, trainium3
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
+from bitpath.golden.arrays.dot import dot_steps
 from bitpath.golden.machines import MACHINES
 from bitpath.golden.matmul import matmul
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
+from bitpath.verif.common.dot.shapes import DOT_PRODUCTS
 from bitpath.verif.tests.golden.calls import SAMPLES, call, public
 
 ALL_NUMERICS = "mxfp8_e4m3", "bf16_lofi", "mx9", "bf16"
@@ -87,9 +89,21 @@ def conversions() -> Iterator[tuple[str, Any]]:
         yield f"{fmt} {numerics}", matmul(*floats, format=fmt, numerics=numerics).tobytes()
 
 
+def dots() -> Iterator[tuple[str, Any]]:
+    """Yield steps of dot products of every shape."""
+    rng = np.random.default_rng(3)
+    for number, numerics in enumerate(DOT_PRODUCTS):
+        sides = []
+        for fmt in (numerics.element_formats[0], numerics.element_formats[-1]):
+            sides += [rng.integers(0, 1 << fmt.width, (8, numerics.terms)), fmt]
+        scales = rng.integers(0, 255, (2, 8))
+        partial = np.zeros(8, np.uint32)
+        yield f"dot {number}", dot_steps(numerics, *sides, *scales, partial).tobytes()
+
+
 def results(extent: str) -> dict[str, str]:
     """Return the digest of each result."""
-    found = chain(products(extent), samples(extent), conversions())
+    found = chain(products(extent), samples(extent), conversions(), dots())
     return {name: sha256(repr(each).encode()).hexdigest()[:16] for name, each in found}
 
 
