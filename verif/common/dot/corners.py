@@ -10,6 +10,10 @@ from bitpath.golden.formats.dot import DotProductNumerics
 from bitpath.verif.common.dot.cases import DotCase, finite_case
 
 
+PLACES = 64
+"""Most places at which ties are made."""
+
+
 def special_cases(numerics: DotProductNumerics, rng: Random) -> list[tuple[str, DotCase]]:
     """All cases with their bins."""
     found = [*_elements(numerics, rng), *_partials(numerics, rng), *_zeros(numerics), *_scales(numerics, rng)]
@@ -92,8 +96,8 @@ def _ties(numerics: DotProductNumerics, rng: Random) -> Iterator[tuple[str, DotC
             continue
         reach = range(x.emin + y.emin, x.emax + y.emax)
         halves = [h for h in reach if max(fmt.emin, rounded.emin) <= h + 1 + rounded.fraction_bits <= fmt.emax]
-        for odd, side, sign in product((0, 1), (-1, 0, 1), (0, 1)) if halves else ():
-            half = rng.choice(halves)
+        spaced = halves[:: -(-len(halves) // PLACES) or 1]
+        for half, odd, side, sign in product(spaced, (0, 1), (-1, 0, 1), (0, 1)):
             first = rng.randint(max(x.emin, half - y.emax), min(x.emax, half - y.emin))
             exponent = half + 1 + rounded.fraction_bits + fmt.bias
             fraction = rng.getrandbits(numerics.accumulator.fraction_bits) & ~1 | odd
