@@ -9,8 +9,7 @@ from bitpath.golden.formats.catalogue import E8M0, FixedFormat, FloatFormat
 from bitpath.golden.formats.dot import DotProductNumerics
 from bitpath.verif.common.dot.cases import DotCase, finite_case
 
-
-PLACES = 64
+PLACES = 24
 """Most places at which ties are made."""
 
 
