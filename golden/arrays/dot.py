@@ -4,7 +4,7 @@ import numpy as np
 
 from bitpath.golden.arrays.codec import Overflow, decode_array, encode_array, flushed
 from bitpath.golden.formats.catalogue import FixedFormat, FloatFormat, Rounding
-from bitpath.golden.formats.dot import DotNumerics, InvalidProduct, ScaleNan, ZeroSign
+from bitpath.golden.formats.dot import DotNumerics, DotProductNumerics, InvalidProduct, ScaleNan, ZeroSign
 from bitpath.golden.scalar.dot import general
 
 _NO_EXPONENT = -(1 << 20)
@@ -78,7 +78,7 @@ def dot_steps(
 
 
 def _elements(
-    numerics: DotNumerics, fmt: FloatFormat | FixedFormat, codes: np.ndarray
+    whole: DotProductNumerics, fmt: FloatFormat | FixedFormat, codes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the numbers of codes and the exponents that alignment goes by."""
     if isinstance(fmt, FixedFormat):
@@ -87,7 +87,7 @@ def _elements(
             codes.shape, fmt.width - 1 - fmt.fraction_bits
         )
     values = decode_array(fmt, codes)
-    values = values if numerics.element_subnormals else flushed(fmt, values)
+    values = values if whole.element_subnormals else flushed(fmt, values)
     return values, _exponents(values, fmt.emin)
 
 
@@ -99,13 +99,12 @@ def _exponents(values: np.ndarray, emin: int) -> np.ndarray:
 
 
 def _products(
-    numerics: DotNumerics,
+    whole: DotProductNumerics,
     left: tuple[np.ndarray, np.ndarray],
     right: tuple[np.ndarray, np.ndarray],
     scale_codes: list[np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the scaled products [N, terms], exact or rounded, and their exponents."""
-    whole = general(numerics)
     (x, x_exponents), (y, y_exponents) = left, right
     scale, exponent = np.ones(len(x)), np.zeros(len(x), np.int64)
     for codes in scale_codes:

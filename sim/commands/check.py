@@ -110,9 +110,11 @@ def check_command(
       i_moving_elements = "{x1, x0}"   # several ports, the highest first
       i_moving_format = {same_as = "i_stationary_format"}
       i_stationary_format = {port = "fmt_i", values = {0 = 3, 1 = 5}}
+      i_moving_scale = {port = "b_scale", after = 1}  # taken a cycle later
       [design]
       clear = 0                        # a further input, tied to a level
       arst_n = "~rst"                  # or driven by an input of the unit
+      en = {from = "i_valid", after = 1}  # or by that input a cycle later
       busy = "open"                    # a further output
       [parameters]
       WIDTH = 8                        # of the top module
