@@ -1,6 +1,6 @@
 """Bit-exact models of AI matrix engines: ``bitpath.golden`` in numpy, ``bitpath.rtl`` in Amaranth.
 
-`matmul`, `quantize`, `explain` and `compare` take each machine and format by name. ``import bitpath`` loads no other package; each name of
+`matmul`, `prepare`, `quantize`, `explain` and `compare` take each machine and format by name. ``import bitpath`` loads no other package; each name of
 this module is loaded at its first use.
 """
 
@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bitpath.golden.comparison import compare
     from bitpath.golden.explain_output import explain
-    from bitpath.golden.matmul import matmul
+    from bitpath.golden.matmul import matmul, prepare
     from bitpath.golden.quantize import dequantize, quantize
 
-__all__ = ["__version__", "compare", "dequantize", "explain", "matmul", "quantize"]
+__all__ = ["__version__", "compare", "dequantize", "explain", "matmul", "prepare", "quantize"]
 _MODULES = {
     "compare": "bitpath.golden.comparison",
     "dequantize": "bitpath.golden.quantize",
     "explain": "bitpath.golden.explain_output",
     "matmul": "bitpath.golden.matmul",
+    "prepare": "bitpath.golden.matmul",
     "quantize": "bitpath.golden.quantize",
 }
 

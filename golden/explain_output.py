@@ -6,8 +6,7 @@ import numpy as np
 
 from bitpath.golden.arrays.arguments import checked, operand
 from bitpath.golden.explain.explanation import Explanation
-from bitpath.golden.machines import find_machine
-from bitpath.golden.matmul import find_numerics
+from bitpath.golden.matmul import find_arguments
 from bitpath.golden.scalar.checked import as_numpy
 
 
@@ -36,7 +35,7 @@ def explain(
     ------
     TypeError, ValueError : as `matmul`; an output outside the result; a step that does not exist.
     """
-    record = find_machine(machine, format)
+    record, arguments = find_arguments(machine, format, numerics, options)
     sides = []
     for name, value, shape in (("a", a, (1, -1)), ("b", b, (-1, 1))):
         array = as_numpy(name, value)
@@ -44,5 +43,4 @@ def explain(
         if array.ndim != 2:
             raise ValueError(f"{name} must have one or two dimensions, not shape {array.shape}")
         sides.append(np.ascontiguousarray(array))
-    arguments = {**record.formats[format], "numerics": find_numerics(record, numerics), **options}
     return record.explain(*sides, output, step, **arguments)

@@ -3,9 +3,11 @@
 A format name belongs to one machine, so that it says alone which machine computes.
 """
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from difflib import SequenceMatcher
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from bitpath.golden.aie_ml_v2.matmul import cycles as aie_ml_v2_cycles
 from bitpath.golden.aie_ml_v2.matmul import explain as aie_ml_v2_explain
 from bitpath.golden.aie_ml_v2.matmul.matmul import FORMATS as AIE_ML_V2_FORMATS
 from bitpath.golden.aie_ml_v2.matmul.matmul import dequantize_rows, quantize_rows
-from bitpath.golden.arrays.arguments import check_choice
+from bitpath.golden.arrays.arguments import check_choice, check_instance
 from bitpath.golden.explain.explanation import Explanation
 from bitpath.golden.formats.catalogue import MX_FORMATS
 from bitpath.golden.formats.sources import Preset, Rate
@@ -57,6 +59,8 @@ class Machine:
     ----------
     name : as Python, the command line and reports have it.
     matmul : the machine's own function, of operands [M, K] and [K, N].
+    prepare : converts right operands [B, K, N], with `matmul`'s arguments.
+    multiply : multiplies left operands [B, M, K] by what `prepare` gave; returns [B, M, N].
     formats : format names, each with the arguments of `matmul` that it stands for.
     explain : explains one output of `matmul`: (a, b, output, step, **arguments).
     integers : names of the formats whose operands are integers; all others take float32.
@@ -67,6 +71,8 @@ class Machine:
 
     name: str
     matmul: Callable[..., np.ndarray]
+    prepare: Callable[..., Any]
+    multiply: Callable[..., np.ndarray]
     explain: Callable[..., Explanation]
     formats: Mapping[str, Mapping[str, Any]]
     integers: frozenset[str]
@@ -74,10 +80,25 @@ class Machine:
     presets: Mapping[str, Preset]
     rates: Callable[[], Sequence[Rate]]
 
+    @cached_property
+    def options(self) -> tuple[str, ...]:
+        """Names of the further arguments of `matmul`, which no format name stands for."""
+        named = {name for arguments in self.formats.values() for name in arguments}
+        parameters = inspect.signature(self.matmul).parameters
+        return tuple(each for each in parameters if each not in named | {"a", "b", "numerics", "progress"})
+
+
+def _later(matmul: Callable[..., np.ndarray]) -> dict[str, Callable[..., Any]]:
+    def multiply(a: np.ndarray, right: Any, *, progress: Any = None) -> np.ndarray:
+        return np.stack([matmul(x, y, progress=progress, **right[1]) for x, y in zip(a, right[0], strict=True)])
+
+    return {"prepare": lambda b, **arguments: (b, arguments), "multiply": multiply}
+
 
 TRAINIUM3 = Machine(
     name="trainium3",
     matmul=trainium3.matmul,
+    **_later(trainium3.matmul),
     explain=trainium3_explain.explain_output,
     # The vendor documents FP8 as QuantizeMX's result, so with "mxfp4" the weights alone have FP4.
     formats={
@@ -95,6 +116,7 @@ TRAINIUM3 = Machine(
 TENSIX = Machine(
     name="tensix",
     matmul=tensix.matmul,
+    **_later(tensix.matmul),
     explain=tensix_explain.explain_output,
     formats={
         f"{element}_{fidelity.value.lower()}": {"format": element, "fidelity": fidelity}
@@ -120,6 +142,7 @@ TENSIX = Machine(
 AIE_ML_V2 = Machine(
     name="aie_ml_v2",
     matmul=aie_ml_v2.matmul,
+    **_later(aie_ml_v2.matmul),
     explain=aie_ml_v2_explain.explain_output,
     formats={name: {"format": name} for name in AIE_ML_V2_FORMATS},
     integers=frozenset(INTEGER_MODES),
@@ -141,12 +164,7 @@ def find_conversion(machine: str | None, format_name: str) -> tuple[Machine, Con
     ------
     TypeError, ValueError : another machine; a format of integers; a format that the machine, or every machine, lacks.
     """
-    if machine is not None:
-        check_choice("machine", machine, MACHINES)
-    records = [each for each in MACHINES.values() if machine in (None, each.name)]
-    known = [name for each in records for name in each.conversions]
-    check_choice("format" if machine is None else f"format of {machine}", format_name, known)
-    record = next(each for each in records if format_name in each.conversions)
+    record = _find(machine, format_name, {name: each.conversions for name, each in MACHINES.items()})
     return record, record.conversions[format_name]
 
 
@@ -157,9 +175,23 @@ def find_machine(machine: str | None, format_name: str) -> Machine:
     ------
     TypeError, ValueError : another machine; a format that the machine, or every machine, lacks.
     """
+    return _find(machine, format_name, {name: each.formats for name, each in MACHINES.items()})
+
+
+NEAREST = 3
+"""Formats of each machine that an error names."""
+
+
+def _find(machine: str | None, format_name: str, known: Mapping[str, Mapping[str, Any]]) -> Machine:
     if machine is not None:
-        check_choice("machine", machine, MACHINES)
-        check_choice(f"format of {machine}", format_name, MACHINES[machine].formats)
-        return MACHINES[machine]
-    check_choice("format", format_name, [name for each in MACHINES.values() for name in each.formats])
-    return next(each for each in MACHINES.values() if format_name in each.formats)
+        known = {machine: known[check_choice("machine", machine, MACHINES)]}
+    check_instance("format", format_name, str)
+    for name, formats in known.items():
+        if format_name in formats:
+            return MACHINES[name]
+
+    def distance(name: str) -> tuple[bool, float]:
+        return format_name not in name, -SequenceMatcher(None, format_name, name).ratio()
+
+    nearest = [f"{name}'s {', '.join(sorted(formats, key=distance)[:NEAREST])}" for name, formats in known.items()]
+    raise ValueError(f"format must be a machine's, such as {'; '.join(nearest)}; not {format_name!r}")

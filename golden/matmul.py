@@ -1,12 +1,14 @@
 """One matmul for all machines and formats, on all kinds of arrays."""
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_broadcast, check_choice, checked, operand
+from bitpath.golden.arrays.arguments import as_numpy, check_broadcast, check_choice, checked, one_of, operand
 from bitpath.golden.arrays.files import FileError, read_json
 from bitpath.golden.arrays.parallel import Progress
 from bitpath.golden.formats.records import from_dict, to_dict
@@ -14,12 +16,51 @@ from bitpath.golden.formats.sources import Preset
 from bitpath.golden.machines import Machine, find_machine
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Prepared:
+    """A right operand that `prepare` has converted, for any number of products.
+
+    Attributes
+    ----------
+    machine, format : their names.
+    shape : shape of the operand, [..., K, N].
+    data : what the machine's own `prepare` gives of [B, K, N], the leading axes as one.
+    """
+
+    machine: str
+    format: str
+    shape: tuple[int, ...]
+    data: Any
+
+
+@checked
+def prepare(b: Any, *, format: str, machine: str | None = None, numerics: Any = None, **options: Any) -> Prepared:
+    """Convert the right operand [..., K, N] of `matmul` once, such as a layer's weights.
+
+    Parameters
+    ----------
+    b, format, machine, numerics, options : as `matmul` takes them.
+
+    Returns
+    -------
+    What `matmul` takes as its `b`, with the same bits as the operand itself.
+
+    Raises
+    ------
+    TypeError, ValueError : as `matmul`.
+    """
+    record, arguments = find_arguments(machine, format, numerics, options)
+    right = operand("b", b, format in record.integers)
+    data = record.prepare(np.ascontiguousarray(right.reshape(-1, *right.shape[-2:])), **arguments)
+    return Prepared(machine=record.name, format=format, shape=right.shape, data=data)
+
+
 @checked
 def matmul(
     a: Any,
     b: Any,
     *,
-    format: str,
+    format: str | None = None,
     machine: str | None = None,
     numerics: Any = None,
     progress: Progress | None = None,
@@ -30,15 +71,17 @@ def matmul(
     Parameters
     ----------
     a, b : arrays of floats or integers, lists, or objects with `__array__` or `__dlpack__`. float64 is rounded to float32;
-        the machine's own conversion to the format follows. Leading axes broadcast as numpy's do.
+        the machine's own conversion to the format follows. Leading axes broadcast, and a vector is a row or a column, as numpy's
+        do. `b` may be what `prepare` returns; then it alone says format, machine, numerics and options.
     format : trainium3's "mxfp8_e4m3", "mxfp8_e5m2", "mxfp4" (weights; activations are mxfp8_e4m3); tensix's "bf16", "tf32",
         "fp16", "fp8", "bfp8", "bfp4", "bfp2" or "int8", followed by "_lofi", "_hifi2", "_hifi3" or "_hifi4"; aie_ml_v2's "mx9",
         "mx6", "mx4", "bfp16ebs8" (of XDNA2), "bf16", "fp16", "fp8_e4m3", "fp8_e4m3fn", "fp8_e4m3fnuz", "fp8_e5m2", "fp8_e5m2fnuz", "int8", "int16",
         "int16_64", "int32x16".
     machine : "trainium3", "tensix" or "aie_ml_v2"; None is the machine that has the format.
     numerics : the machine's numerics, a preset's name, or a JSON file as `read_numerics` takes it; None is the machine's default.
-    progress : is told the number of finished parts and of all, for each product of two matrices.
-    options : further arguments of the machine's own `matmul`, such as `dst32` of tensix or `rounding` of aie_ml_v2.
+    progress : is told the number of finished parts and of all.
+    options : further arguments of the machine's own `matmul`: `scale_rule` and `k_order` of trainium3, `dst32`, `chip` and
+        `quirk` of tensix, `rounding` and `sparse` of aie_ml_v2.
 
     Returns
     -------
@@ -48,19 +91,53 @@ def matmul(
     ------
     TypeError, ValueError : operands, names or options that the machine does not take.
     """
+    if isinstance(b, Prepared):
+        given = {"format": format not in (None, b.format), "machine": machine not in (None, b.machine)}
+        given |= {"numerics": numerics is not None, **dict.fromkeys(options, True)}
+        for name in (name for name, other in given.items() if other):
+            raise ValueError(f"{name} must not be given with a prepared b, which has been converted to {b.format}")
+        record = find_machine(b.machine, b.format)
+    elif format is None:
+        raise TypeError("format must be given, unless b is prepared")
+    else:
+        record = find_machine(machine, format)
+    a, right = as_numpy("a", a), b if isinstance(b, Prepared) else as_numpy("b", b)
+    row, column = a.ndim == 1, len(right.shape) == 1
+    left = operand("a", a[np.newaxis] if row else a, (format or b.format) in record.integers)
+    if not isinstance(right, Prepared):
+        own = right[:, np.newaxis] if column else right
+        right = prepare(own, format=cast(str, format), machine=machine, numerics=numerics, **options)
+    product = _product(record, left, right, progress)
+    return product.squeeze(axis=(-1,) * column + (-2,) * row)
+
+
+def _product(record: Machine, left: np.ndarray, right: Prepared, progress: Progress | None) -> np.ndarray:
+    *batch, depth, columns = right.shape
+    if left.shape[-1] != depth:
+        raise ValueError(f"b must have {left.shape[-1]} rows, as many as a has columns, not {depth}")
+    shared = check_broadcast(a=left.shape[:-2], b=tuple(batch))
+    batch = [1] * (len(shared) - len(batch)) + batch
+    # A row of a product depends on its own row of `a` alone, so that axes along which `b` stays the same have rows too.
+    order = sorted(range(len(shared)), key=lambda axis: batch[axis] == 1)
+    moved = np.broadcast_to(left, (*shared, *left.shape[-2:])).transpose(*order, -2, -1)
+    lefts = np.ascontiguousarray(moved.reshape(math.prod(batch), -1, depth))
+    product = record.multiply(lefts, right.data, progress=progress).reshape(*moved.shape[:-1], columns)
+    return product.transpose(*np.argsort(order), -2, -1)
+
+
+def find_arguments(
+    machine: str | None, format: str, numerics: Any, options: Mapping[str, Any]
+) -> tuple[Machine, dict[str, Any]]:
+    """Return the machine of a format, and the arguments of its own functions that format, numerics and options stand for.
+
+    Raises
+    ------
+    TypeError, ValueError : as `find_machine` and `find_numerics`; an option that the machine does not take.
+    """
     record = find_machine(machine, format)
-    left, right = (operand(name, value, format in record.integers) for name, value in (("a", a), ("b", b)))
-    arguments = {**record.formats[format], "numerics": find_numerics(record, numerics), "progress": progress, **options}
-    if right.ndim == 2:
-        # A row of the result depends on its own row of `a` alone: all leading axes are one product.
-        rows = np.ascontiguousarray(left.reshape(-1, left.shape[-1]))
-        return record.matmul(rows, right, **arguments).reshape(*left.shape[:-1], right.shape[-1])
-    leading = check_broadcast(a=left.shape[:-2], b=right.shape[:-2])
-    lefts, rights = (
-        np.broadcast_to(side, (*leading, *side.shape[-2:])).reshape(-1, *side.shape[-2:]) for side in (left, right)
-    )
-    products = [record.matmul(x, y, **arguments) for x, y in zip(lefts, rights, strict=True)]
-    return np.stack(products).reshape(*leading, *products[0].shape)
+    for name in options.keys() - {*record.options}:
+        raise TypeError(f"options of {record.name} must be {one_of(record.options)}, not {name!r}")
+    return record, {**record.formats[format], "numerics": find_numerics(record, numerics), **options}
 
 
 def find_numerics(machine: Machine, numerics: Any) -> Any:

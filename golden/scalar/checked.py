@@ -76,9 +76,12 @@ def check_instance(name: str, value: object, kind: type, where: str = "") -> Non
 
 
 def member(name: str, value: object, members: type[Member]) -> Member:
-    """Return an enum's member, given itself or its value."""
+    """Return an enum's member, given itself, its value, or, where values are numbers, its name in any case of letters."""
     if isinstance(value, members):
         return value
+    if isinstance(value, str) and isinstance(next(iter(members)).value, int):
+        names = {each.name.lower(): each for each in members}
+        return names[check_choice(name, value.lower(), names)]
     return members(check_choice(name, value, [each.value for each in members]))
 
 
@@ -210,7 +213,7 @@ def checked(public: Public) -> Public:
     int                     any integer type, handed on as Python's int; bool is no integer
     bool                    True or False, handed on as Python's bool
     Fraction                a fraction or an integer
-    an enum                 a member or its value, of a flag any integer; also joined with the values' type
+    an enum                 a member, its value, or the name of a numbered one; of a flag any integer; also joined with the values' type
     a dataclass             an instance; its fields are checked as its arguments
     numpy.ndarray           what `as_array` takes, handed on as a numpy array
     another class           an instance; str, float and dtypes are left to the function

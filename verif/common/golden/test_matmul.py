@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from bitpath.golden import tensix
+from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.golden.arrays.arguments import operand
 from bitpath.golden.comparison import compare
 from bitpath.golden.explain.explanation import Explanation
@@ -18,7 +19,7 @@ from bitpath.golden.explain_output import explain
 from bitpath.golden.formats.dot import MX_DOT_PRODUCT
 from bitpath.golden.formats.records import to_dict
 from bitpath.golden.machines import MACHINES, find_machine
-from bitpath.golden.matmul import matmul
+from bitpath.golden.matmul import matmul, prepare
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE_FIXED
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX_ALIGNED
 
@@ -285,6 +286,36 @@ def test_leading_axes_broadcast(name, rng):
     assert same(matmul(a, b[0, 0], format=name)[1, 2], matmul(a[1, 2], b[0, 0], format=name))
     assert same(matmul(a[0, 0], b, format=name)[1, 2], matmul(a[0, 0], b[1, 2], format=name))
     assert same(matmul(a[:, :1], b[0], format=name)[1, 2], matmul(a[1, 0], b[0, 2], format=name))
+    # Three groups of two left operands share a right one each.
+    shared = matmul(a, b[:, :1], format=name)
+    assert same(shared[1, 2], matmul(a[1, 2], b[1, 0], format=name))
+    assert same(matmul(a.swapaxes(0, 1), b[:, 0], format=name)[2, 1], shared[1, 2])
+
+
+@pytest.mark.parametrize("name", ["mxfp8_e4m3", "mxfp4", "bf16_lofi", "bfp8_hifi2", "mx9", "bf16", "int8"])
+def test_a_prepared_operand_gives_the_same_bits(name, rng):
+    a, b = operands(name, rng, 2)
+    prepared = prepare(b, format=name)
+    assert (prepared.machine, prepared.shape) == (find_machine(None, name).name, b.shape)
+    assert same(matmul(a, prepared), matmul(a, b, format=name))
+    assert same(matmul(a[:1], prepared, format=name)[0], matmul(a[0], b[0], format=name))
+
+
+def test_vectors_are_rows_and_columns_as_in_numpy(rng):
+    a, b = operands("mx9", rng, 2)
+    product = matmul(a, b, format="mx9")
+    assert same(matmul(a[0, 0], b, format="mx9"), np.stack([product[0, 0], matmul(a[0], b[1], format="mx9")[0]]))
+    assert same(
+        matmul(a, b[0, :, 3], format="mx9"), np.stack([product[0, :, 3], matmul(a[1], b[0], format="mx9")[:, 3]])
+    )
+    assert matmul(a[0, 0], b[0, :, 3], format="mx9").shape == ()
+
+
+def test_a_choice_may_be_named(rng):
+    a, b = operands("mx9", rng)
+    floor = matmul(a, b, format="mx9", rounding=RoundingCode.FLOOR)
+    assert same(matmul(a, b, format="mx9", rounding="floor"), floor)
+    assert not same(matmul(a, b, format="mx9"), floor)
 
 
 def test_numerics_may_be_named(rng):
@@ -333,14 +364,18 @@ def test_options_are_the_machines_own():
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
-        ((A, B, {"format": "mx10"}), ValueError, r"format must be 'mxfp8_e4m3', .* or 'int32x16', not 'mx10'"),
-        ((A, B, {"format": None}), TypeError, r"format must be .*, not None"),
+        ((A, B, {"format": "mx10"}), ValueError, r"format must be a machine's, such as trainium3's .*; tensix's .*; aie_ml_v2's mx9, mx6, mx4; not 'mx10'"),
+        ((A, B, {"format": "fp8"}), ValueError, r"tensix's fp8_lofi, fp8_hifi2, fp8_hifi3; aie_ml_v2's fp8_e4m3, fp8_e5m2, fp8_e"),
+        ((A, B, {}), TypeError, r"format must be given, unless b is prepared"),
         ((A, B, {"machine": "tpu", "format": "mx9"}), ValueError, r"machine must be 'trainium3', .*, not 'tpu'"),
-        ((A, B, {"machine": "tensix", "format": "mx9"}), ValueError, r"format of tensix must be .*, not 'mx9'"),
+        ((A, B, {"machine": "tensix", "format": "mx9"}), ValueError, r"^format must be a machine's, such as tensix's [^;]*; not 'mx9'"),
         ((A, B, {"format": "mx9", "numerics": "tensix"}), ValueError, r"numerics must be 'aie_ml_v2', .*, not 'tensix'"),
         ((A, B, {"format": "mx9", "numerics": 3}), TypeError, r"numerics must be an AieNumerics"),
         ((A, A, {"format": "mx9"}), ValueError, r"b must have 3 rows, as many as a has columns, not 2"),
-        ((A, B[0], {"format": "mx9"}), ValueError, r"b must have two dimensions or more of at least 1, not shape \(2,\)"),
+        ((A, B[0], {"format": "mx9"}), ValueError, r"b must have 3 rows, as many as a has columns, not 2"),
+        ((A, prepare(B, format="mx9"), {"format": "mx6"}), ValueError, r"format must not be given with a prepared b, .* mx9"),
+        ((A, prepare(B, format="mx9"), {"rounding": 0}), ValueError, r"rounding must not be given with a prepared b"),
+        ((A, B, {"format": "mx9", "rounding": "x"}), ValueError, r"rounding must be 'floor', .*, not 'x'"),
         ((A[:0], B, {"format": "mx9"}), ValueError, r"a must have two dimensions or more .* not shape \(0, 3\)"),
         ((A, B, {"format": "int8"}), TypeError, r"a must hold integers for a format of integers, not float32"),
         ((A > 0, B, {"format": "mx9"}), TypeError, r"a must hold floats or integers, not bool"),
@@ -350,7 +385,7 @@ def test_options_are_the_machines_own():
         (([[1, 2], [3]], B, {"format": "mx9"}), ValueError, r"a must be an array or a list of rows, not a list"),
         (([[2**24 + 1]], [[1]], {"format": "mx9"}), ValueError, r"a must hold integers that float32 represents"),
         ((np.ones((2, 4, 3)), np.ones((3, 3, 4)), {"format": "mx9"}), ValueError, r"leading axes must broadcast"),
-        ((A, B, {"format": "mx9", "fidelity": "LoFi"}), TypeError, r"unexpected keyword argument 'fidelity'"),
+        ((A, B, {"format": "mx9", "fidelity": "LoFi"}), TypeError, r"options of aie_ml_v2 must be rounding or sparse, not 'fidelity'"),
     ],
 )  # fmt: skip
 def test_matmul_refuses(arguments, error, text):
