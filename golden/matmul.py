@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -106,7 +106,7 @@ def matmul(
     left = operand("a", a[np.newaxis] if row else a, (format or b.format) in record.integers)
     if not isinstance(right, Prepared):
         own = right[:, np.newaxis] if column else right
-        right = prepare(own, format=cast(str, format), machine=machine, numerics=numerics, **options)
+        right = prepare(own, format=format, machine=machine, numerics=numerics, **options)
     product = _product(record, left, right, progress)
     return product.squeeze(axis=(-1,) * column + (-2,) * row)
 
