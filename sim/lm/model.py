@@ -218,7 +218,7 @@ def generate(model: Model, ids: Sequence[int] | np.ndarray, count: int, backend:
 
 def _checked(model: Model, ids: Sequence[int] | np.ndarray, cache: Cache | None) -> np.ndarray:
     tokens = np.asarray(ids)
-    check_integers("ids", tokens, 63, signed=False)
+    check_integers("ids", tokens, 64, signed=True)
     if tokens.ndim != 1 or not tokens.size:
         raise ValueError(f"ids must have one dimension of at least 1, not shape {tokens.shape}")
     check_range("ids", tokens, range(len(model.embedding)))

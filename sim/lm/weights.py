@@ -352,8 +352,12 @@ class _Reader:
             raise FileError(f"{self.checkpoint.path}: {self.shown(name)} must be {wanted}, not {found}")
 
     def shown(self, name: str) -> str:
-        architecture = self.checkpoint.config.get("model_type")
-        return f"{architecture}.{FIELDS[name]}" if self.checkpoint.gguf and name in FIELDS else name
+        if not self.checkpoint.gguf:
+            return name
+        architecture = self.checkpoint.config["model_type"]
+        return (
+            f"{architecture}.{FIELDS[name]}" if name in FIELDS else name.replace("model_type", "general.architecture")
+        )
 
     def check_architecture(self) -> None:
         config = self.checkpoint.config
