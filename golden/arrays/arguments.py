@@ -4,7 +4,7 @@ TypeError: an argument of another type or dtype. ValueError: the type is right, 
 checks of scalars, and `checked`, which applies a function's annotations, are those of `bitpath.golden.scalar`.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -140,17 +140,20 @@ def check_broadcast(**shapes: tuple[int, ...]) -> tuple[int, ...]:
         raise ValueError(f"leading axes must broadcast, not be {given}") from None
 
 
-def check_matrix(name: str, matrix: np.ndarray, integers: range | None = None, *, no_nan: str = "") -> None:
+def check_matrix(
+    name: str, matrix: np.ndarray, integers: range | None = None, *, no_nan: str = "", dimensions: Literal[2, 3] = 2
+) -> None:
     """Raise unless a value is a matrix, at least 1 by 1, of float32, or of any integer dtype with numbers of a range.
 
-    With ``no_nan``, the reason in words, NaN is refused too.
+    With ``no_nan``, the reason in words, NaN is refused too. With three dimensions it is a stack of matrices.
     """
     if integers is None:
         check_array(name, matrix, np.float32)
     else:
         _check_integer_dtype(name, matrix)
-    if matrix.ndim != 2 or 0 in matrix.shape:
-        raise ValueError(f"{name} must have two dimensions of at least 1, not shape {matrix.shape}")
+    if matrix.ndim != dimensions or 0 in matrix.shape:
+        count = "two" if dimensions == 2 else "three"
+        raise ValueError(f"{name} must have {count} dimensions of at least 1, not shape {matrix.shape}")
     if integers is not None:
         check_range(name, matrix, integers)
     elif no_nan and np.isnan(matrix).any():

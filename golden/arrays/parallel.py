@@ -124,6 +124,16 @@ def shares(size: int, multiple: int) -> list[slice]:
     return cuts(size, -(-parts // threads()) * multiple)
 
 
+WORTH = 1 << 18
+"""Steps of a kernel that are worth a thread: handing them over takes as long as 100,000 of them."""
+
+
+def spread(size: int, steps: int, parts: int | None = None) -> list[slice]:
+    """Cut 0 to size - 1 into one block for each core, fewer where all of it has few steps; or into about `parts` blocks."""
+    parts = min(threads(), -(-steps // WORTH)) if parts is None else parts
+    return cuts(size, -(-size // max(parts, 1)))
+
+
 # Products of many rows, a block of rows at a time, so that memory does not grow with converted operands and sums.
 
 
@@ -156,3 +166,11 @@ def _within(part: slice, rows: int, progress: Progress | None) -> Progress | Non
     if progress is None:
         return None
     return lambda done, total: progress(part.start + (part.stop - part.start) * done // total, rows)
+
+
+def in_row_blocks(
+    work: Callable[[slice, Progress | None], None], rows: int, most: int, progress: Progress | None = None
+) -> None:
+    """Call `work` with each block of up to `most` rows; it writes their results. `progress` is told as by `streamed`."""
+    for part in cuts(rows, most):
+        work(part, progress if rows <= most else _within(part, rows, progress))

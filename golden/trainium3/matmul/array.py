@@ -28,7 +28,7 @@ def chain_rows(
     Parameters
     ----------
     stationary, moving : element codes [P, M, 4] and [P, N, 4] of the formats named.
-    stationary_scale, moving_scale : scale codes [P, M] and [P, N], one for each row and column.
+    stationary_scale, moving_scale : scale codes [G, M] and [G, N], one for each column and P / G rows; G divides P.
     start : partial sums that enter row 0, FP32 codes uint32 [M, N] on the accumulator's grid; +0 by default.
 
     Returns

@@ -1,5 +1,8 @@
 """Trainium3's array: scaled four-product dot steps chained down the rows, with float64 as the exact container.
 
+An operand's elements are kept as BF16 codes, which hold every FP8 number, with their scales, and a block is decoded when its
+columns are computed. Products of one batch and one instruction after the other along K are parts of one call.
+
 Exactness. An element times its scale is a float64 without error: at most 4 significant bits between 2**-16 and 2**16, times
 a power of two between 2**-127 and 2**127. So is a product of two of them, and fusing it with an addition changes nothing.
 The smallest product is 2**-32 * 2**-254, the largest sum below 2**34 * 2**254 * 4: no step comes near float64's own
@@ -32,14 +35,17 @@ from typing import NamedTuple
 import numpy as np
 
 from bitpath.golden.arrays.bits import code64, copy_corner, magnitude_code, to_odd, two_sum, value64
-from bitpath.golden.arrays.codec import decode_array, flushed
+from bitpath.golden.arrays.codec import decode_array, encode_array, flushed
 from bitpath.golden.arrays.kernels import kernel, piece
-from bitpath.golden.arrays.parallel import in_parallel, owned, shares
-from bitpath.golden.formats.catalogue import FP32, FloatFormat, Rounding
+from bitpath.golden.arrays.parallel import Progress, in_parallel, owned, spread
+from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat, Rounding
 from bitpath.golden.formats.dot import DotNumerics, ScaleNan
+from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_FP32, MAX_STATIONARY, X4
 
 ROWS, COLUMNS = 8, 64
 """Sizes of a block: its partial sums and its stationary elements fit in the L1 cache, the moving ones in the L2 cache."""
+CHUNK = 16
+"""Blocks of rows that share the decoded numbers of a block of columns."""
 PLAIN, NARROW, WIDE = range(3)
 """Cheap steps of a block's row, see above."""
 _SUM_BITS = 2
@@ -54,6 +60,10 @@ _FRACTION, _EMIN, _EMAX, _BIAS = FP32.fraction_bits, FP32.emin, FP32.emax, FP32.
 _NAN = np.uint32(FP32.nan_code).view(np.float32)
 
 
+Packed = tuple[np.ndarray, ...]
+"""One side of products, in blocks of `width` columns, as `packed` returns it."""
+
+
 def chain_rows(
     numerics: DotNumerics,
     stationary: np.ndarray,
@@ -65,20 +75,51 @@ def chain_rows(
     start: np.ndarray | None,
 ) -> np.ndarray:
     """Return the array's partial sums, FP32 codes uint32 [M, N]; arguments are those of `array.chain_rows`."""
-    x_side, y_side = (stationary, stationary_format, stationary_scale), (moving, moving_format, moving_scale)
-    shape = stationary.shape[1], moving.shape[1]
-    result = np.zeros(shape, np.float32) if start is None else start.view(np.float32).copy()
-    x = packed(numerics, *x_side, ROWS)
+    shape = 1, stationary.shape[1], moving.shape[1]
+    result = np.zeros(shape, np.float32) if start is None else start.view(np.float32).reshape(shape).copy()
+    x = packed(numerics, stationary[:, np.newaxis], stationary_format, stationary_scale[:, np.newaxis], ROWS)
+    y = packed(numerics, moving[:, np.newaxis], moving_format, moving_scale[:, np.newaxis], COLUMNS)
+    formats = stationary_format, moving_format
+    multiply(numerics, formats, x, y, result, tile=len(stationary), started=start is not None)
+    return result[0].view(np.uint32)
+
+
+def multiply(
+    numerics: DotNumerics,
+    formats: tuple[FloatFormat, FloatFormat],
+    x: Packed,
+    y: Packed,
+    result: np.ndarray,
+    *,
+    tile: int,
+    started: bool = False,
+    rows: slice | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Write the products of packed sides to `result`, float32 [B, M, N], NaN as the one NaN.
+
+    Parameters
+    ----------
+    formats : those of the elements of `x` and `y`.
+    tile : rows of the array that an instruction has; its sums start from +0 and are added, in FP32, to those before.
+    started : True if the sums start from `result`, which is for one instruction.
+    rows : those of the result that `x` has; None for all.
+    progress : is told the parts done and all of them: as many as there are tiles of 128 rows and 512 columns.
+    """
+    rows = slice(0, result.shape[1]) if rows is None else rows
+    count = rows.stop - rows.start
+    units = y[0].shape[0] * y[0].shape[1] * -(-x[0].shape[1] // CHUNK)
+    tables, emins = _scales(numerics.scale_format, numerics.scale_nan), tuple(fmt.emin for fmt in formats)
     fields = _rounding(numerics)
+    parts = (
+        None if progress is None else len(result) * -(-count // MAX_STATIONARY) * -(-result.shape[2] // MAX_MOVING_FP32)
+    )
 
-    def work(columns: slice) -> None:
-        codes, fmt, scale = y_side
-        y = packed(numerics, codes[:, columns], fmt, scale[:, columns], COLUMNS)
-        _chain(*x, *y, fields, start is not None, result, columns.start)
+    def work(part: slice) -> None:
+        options = *tables, *emins, fields, started, tile
+        _chain(*x, *y, *options, result, rows.start, rows.stop, part.start, part.stop)
 
-    in_parallel(work, shares(shape[1], COLUMNS))
-    result[np.isnan(result)] = _NAN
-    return result.view(np.uint32)
+    in_parallel(work, spread(units, result[:, rows].size * x[0].shape[2] * X4, parts), progress)
 
 
 class _Fields(NamedTuple):
@@ -113,50 +154,46 @@ def _rounding(numerics: DotNumerics) -> _Fields | None:
     return None if plain else fields
 
 
-def packed(
-    numerics: DotNumerics, codes: np.ndarray, fmt: FloatFormat, scale_codes: np.ndarray, width: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return one side in blocks of `width` columns, the last one filled with zeros.
+def packed(numerics: DotNumerics, codes: np.ndarray, fmt: FloatFormat, scale_codes: np.ndarray, width: int) -> Packed:
+    """Return one side, element codes [P, B, F, 4] and scale codes [G, B, F], in blocks of `width` columns.
+
+    G divides P: each P / G rows share a scale. The last block is filled with zeros.
 
     Returns
     -------
-    Elements times scales, float64 [blocks, P, 4, width]; for each block and row the exponent of the lowest last place and
-    one above those of all its elements, int64 [blocks, P] each; for aligned numerics the exponents of the elements, int64
-    [blocks, P, 4, width], or else an array without elements.
+    Elements as BF16 codes, which hold every FP8 number, uint16 [B, blocks, P, 4, width]; scale codes, uint8 [B, blocks, G,
+    width]; for each block and row the exponent of the lowest last place and one above those of all its elements times
+    scales, int64 [B, blocks, P] each.
     """
-    values, last, above, exponents = _elements(fmt, numerics.element_subnormals)
-    scales, scale_exponents = _scales(numerics.scale_format, numerics.scale_nan)
-    rows, free, lanes = codes.shape
-    shape = -(-free // width), rows, lanes, width
-    blocks, spans = np.zeros(shape), np.empty((2, *shape[:2]), np.int64)
-    bytes_of = (owned(each.astype(np.uint8, copy=False)) for each in (codes, scale_codes))
-    _pack(*bytes_of, values, last, above, scales, scale_exponents, blocks, *spans)
-    if numerics.align_fraction_bits is None:
-        return blocks, *spans, np.zeros((0, 0, 0, 0), np.int64)
-    each = exponents[codes] + scale_exponents[scale_codes][..., np.newaxis]
-    filled = np.full((rows, shape[0] * width, lanes), -_NO_EXPONENT)
-    filled[:, :free] = each
-    return blocks, *spans, owned(filled.reshape(rows, shape[0], width, lanes).transpose(1, 0, 3, 2))
+    table, last, above = _elements(fmt, numerics.element_subnormals)
+    _, scale_exponents = _scales(numerics.scale_format, numerics.scale_nan)
+    rows, batch, free, lanes = codes.shape
+    shape = batch, -(-free // width)
+    elements = np.zeros((*shape, rows, lanes, width), np.uint16)
+    scales, spans = np.zeros((*shape, len(scale_codes), width), np.uint8), np.empty((2, *shape, rows), np.int64)
+    bytes_of = [owned(each.astype(np.uint8, copy=False)) for each in (codes, scale_codes)]
+
+    def work(part: slice) -> None:
+        _pack(*bytes_of, table, last, above, scale_exponents, elements, scales, *spans, part.start, part.stop)
+
+    in_parallel(work, spread(batch * shape[1], codes.size))
+    return elements, scales, *spans
 
 
 @cache
-def _elements(fmt: FloatFormat, subnormals: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return, for every code, its value, the exponent of its last place, one that is above the value's, and its own.
-
-    Its own exponent is that of DotNumerics' E: a subnormal has emin.
-    """
+def _elements(fmt: FloatFormat, subnormals: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return, for every code, its BF16 code, the exponent of its last place, and one that is above the value's."""
     values = decode_array(fmt, np.arange(1 << fmt.width))
     if not subnormals:
         values = flushed(fmt, values)
     counts = np.isfinite(values) & (values != 0)
     above = np.frexp(np.where(counts, values, 1.0))[1].astype(np.int64)
-    own = np.maximum(above - 1, fmt.emin)
     # The sum with a scale's exponent stays beyond every real one.
     nothing = 2 * _NO_EXPONENT
     return (
-        values,
-        *(np.where(counts, own - fmt.fraction_bits, nothing), np.where(counts, above, -nothing)),
-        np.where(counts, own, -nothing),
+        encode_array(BF16, values, dtype=np.uint16),
+        np.where(counts, np.maximum(above - 1, fmt.emin) - fmt.fraction_bits, nothing),
+        np.where(counts, above, -nothing),
     )
 
 
@@ -172,83 +209,148 @@ def _scales(fmt: FloatFormat, nan: ScaleNan) -> tuple[np.ndarray, np.ndarray]:
 
 
 @kernel
-def _pack(codes, scale_codes, values, last, above, scales, scale_exponents, blocks, lowest, highest):
-    """Write what `packed` returns, for codes [P, F, 4] and scale codes [P, F]."""
-    width = blocks.shape[3]
-    for block in range(blocks.shape[0]):
-        columns = slice(block * width, min((block + 1) * width, codes.shape[1]))
+def _pack(codes, scale_codes, table, last, above, scale_exponents, elements, scales, lowest, highest, first, stop):
+    """Write blocks of what `packed` returns: those from `first` to `stop`, counted over all of the batch."""
+    width, group = elements.shape[4], codes.shape[0] // scale_codes.shape[0]
+    for unit in range(first, stop):
+        b, block = unit // elements.shape[1], unit % elements.shape[1]
+        start = block * width
+        count = min(width, codes.shape[2] - start)
         for p in range(codes.shape[0]):
-            own, own_scale, out = codes[p, columns], scale_codes[p, columns], blocks[block, p]
             low, high = _NO_EXPONENT, -_NO_EXPONENT
-            for i in range(own.shape[0]):
-                scale, exponent = scales[own_scale[i]], scale_exponents[own_scale[i]]
-                own_low, own_high = _NO_EXPONENT, -_NO_EXPONENT
+            for i in range(count):
+                scale = scale_codes[p // group, b, start + i]
+                scales[b, block, p // group, i] = scale
+                own_low, own_high = 2 * _NO_EXPONENT, -2 * _NO_EXPONENT
                 for lane in range(4):
-                    code = own[i, lane]
-                    out[lane, i] = values[code] * scale
+                    code = codes[p, b, start + i, lane]
+                    elements[b, block, p, lane, i] = table[code]
                     own_low, own_high = min(own_low, last[code]), max(own_high, above[code])
-                low, high = min(low, own_low + exponent), max(high, own_high + exponent)
-            lowest[block, p], highest[block, p] = low, high
+                low, high = min(low, own_low + scale_exponents[scale]), max(high, own_high + scale_exponents[scale])
+            lowest[b, block, p], highest[b, block, p] = low, high
 
 
 @kernel(fused=True)
-def _chain(x, x_lowest, x_highest, x_exponents, y, y_lowest, y_highest, y_exponents, fields, started, result, first):
-    """Add all rows to `result` [M, N] float32, columns from `first` on: two sides of `packed`, and what `_rounding` returns.
+def _chain(
+    x, x_scales, x_lowest, x_highest, y, y_scales, y_lowest, y_highest, scales, scale_exponents, x_emin, y_emin, fields,
+    started, tile, result, top, bottom, first, stop
+):  # fmt: skip
+    """Write the parts of `result` [B, M, N] of two sides of `packed`, from part `first` to `stop`.
 
-    numba compiles the cheap steps or the fourth one, by the type of `fields`.
+    A part has the columns of a block and up to `CHUNK` blocks of rows. numba compiles the cheap steps or the fourth one, by
+    the type of `fields`.
     """
-    partial = np.zeros((ROWS, COLUMNS), np.float32)
-    steps = np.empty(x.shape[1], np.int64)
-    for n in range(y.shape[0]):
-        for m in range(x.shape[0]):
-            out = result[m * ROWS : (m + 1) * ROWS, first + n * COLUMNS : first + (n + 1) * COLUMNS]
-            copy_corner(out, partial)
-            if fields is None:
-                choose_steps(x_lowest[m], x_highest[m], y_lowest[n], y_highest[n], started, steps)
-                for p in range(x.shape[1]):
-                    _row(x, y, m, n, p, steps[p], partial)
-            else:
-                for p in range(x.shape[1]):
-                    _other_row(x, x_exponents, y, y_exponents, m, n, p, fields, partial)
-            copy_corner(partial, out)
+    x_numbers, y_numbers = np.empty((tile, 4, ROWS)), np.empty((tile, 4, COLUMNS))
+    partial, steps = np.zeros((ROWS, COLUMNS), np.float32), np.empty(tile, np.int64)
+    if fields is not None:
+        x_exponents, y_exponents = np.empty((tile, 4, ROWS), np.int64), np.empty((tile, 4, COLUMNS), np.int64)
+    depth, chunks = x.shape[2], (x.shape[1] + CHUNK - 1) // CHUNK
+    for part in range(first, stop):
+        b, n, chunk = part // (chunks * y.shape[1]), part // chunks % y.shape[1], part % chunks
+        for start in range(0, depth, tile):
+            rows = slice(start, min(start + tile, depth))
+            _decode(y[b, n, rows], y_scales[b, n], start, depth, scales, y_numbers)
+            if fields is not None:
+                _exponents(y[b, n, rows], y_scales[b, n], start, depth, scale_exponents, y_emin, y_exponents)
+            for m in range(chunk * CHUNK, min((chunk + 1) * CHUNK, x.shape[1])):
+                out = result[b, top + m * ROWS : min(top + (m + 1) * ROWS, bottom), n * COLUMNS : (n + 1) * COLUMNS]
+                _decode(x[b, m, rows], x_scales[b, m], start, depth, scales, x_numbers)
+                partial[:] = 0
+                if started:
+                    copy_corner(out, partial)
+                if fields is None:
+                    choose_steps(
+                        x_lowest[b, m, rows], x_highest[b, m, rows], y_lowest[b, n, rows], y_highest[b, n, rows],
+                        started, steps
+                    )  # fmt: skip
+                    for p in range(rows.stop - start):
+                        _row(x_numbers[p], y_numbers[p], steps[p], partial[: out.shape[0]])
+                else:
+                    _exponents(x[b, m, rows], x_scales[b, m], start, depth, scale_exponents, x_emin, x_exponents)
+                    for p in range(rows.stop - start):
+                        _other_row(
+                            x_numbers[p], x_exponents[p], y_numbers[p], y_exponents[p], fields, partial[: out.shape[0]]
+                        )
+                put(partial, out, start > 0)
 
 
 @piece
-def _row(x, y, m, n, p, step, partial):
-    """Add row p to the partial sums of block m, n by one of the three cheap steps."""
-    for r in range(ROWS):
-        x0, x1, x2, x3 = x[m, p, 0, r], x[m, p, 1, r], x[m, p, 2, r], x[m, p, 3, r]
+def _decode(elements, scales, start, depth, values, numbers):
+    """Write elements, BF16 codes [rows, 4, width], times their scales; the first row is row `start` of `depth`."""
+    group = depth // scales.shape[0]
+    factors = np.empty(elements.shape[2])
+    for p in range(elements.shape[0]):
+        if p == 0 or (start + p) % group == 0:
+            for i in range(factors.shape[0]):
+                factors[i] = values[scales[(start + p) // group, i]]
+        for lane in range(4):
+            for i in range(factors.shape[0]):
+                numbers[p, lane, i] = of_bfloat16(elements[p, lane, i]) * factors[i]
+
+
+@piece
+def _exponents(elements, scales, start, depth, scale_exponents, emin, exponents):
+    """Write the exponents of DotNumerics' E of `_decode`'s numbers: a subnormal has emin, a zero none, as what is not finite."""
+    group = depth // scales.shape[0]
+    for p in range(elements.shape[0]):
+        for lane in range(4):
+            for i in range(elements.shape[2]):
+                element = of_bfloat16(elements[p, lane, i])
+                own = max(_exponent(element), emin) + scale_exponents[scales[(start + p) // group, i]]
+                exponents[p, lane, i] = own if (element != 0.0) & (element - element == 0.0) else -2 * _NO_EXPONENT
+
+
+@piece
+def of_bfloat16(code):
+    """Return the number of a BF16 code, float64."""
+    return np.float64(np.uint32(np.uint32(code) << 16).view(np.float32))
+
+
+@piece
+def put(sums, psum, adds):
+    """Write sums to the rows and columns that both have, or add them to what is there in FP32; NaN as the one NaN."""
+    for m in range(psum.shape[0]):
+        for j in range(psum.shape[1]):
+            total = psum[m, j] + sums[m, j] if adds else sums[m, j]
+            psum[m, j] = _NAN if np.isnan(total) else total
+
+
+@piece
+def _row(x, y, step, partial):
+    """Add a row of the array to the partial sums of a block by one of the three cheap steps."""
+    for r in range(partial.shape[0]):
+        x0, x1, x2, x3 = x[0, r], x[1, r], x[2, r], x[3, r]
         if step == PLAIN:
             for i in range(COLUMNS):
-                total = x2 * y[n, p, 2, i] + (x3 * y[n, p, 3, i] + np.float64(partial[r, i]))
-                partial[r, i] = np.float32(x0 * y[n, p, 0, i] + (x1 * y[n, p, 1, i] + total))
+                total = x2 * y[2, i] + (x3 * y[3, i] + np.float64(partial[r, i]))
+                partial[r, i] = np.float32(x0 * y[0, i] + (x1 * y[1, i] + total))
         elif step == NARROW:
             for i in range(COLUMNS):
-                total = x0 * y[n, p, 0, i] + x1 * y[n, p, 1, i] + (x2 * y[n, p, 2, i] + x3 * y[n, p, 3, i])
+                total = x0 * y[0, i] + x1 * y[1, i] + (x2 * y[2, i] + x3 * y[3, i])
                 total, error = two_sum(total, np.float64(partial[r, i]))
                 partial[r, i] = np.float32(to_odd(total, error))
         else:
             for i in range(COLUMNS):
-                a, b, c, d = x0 * y[n, p, 0, i], x1 * y[n, p, 1, i], x2 * y[n, p, 2, i], x3 * y[n, p, 3, i]
+                a, b, c, d = x0 * y[0, i], x1 * y[1, i], x2 * y[2, i], x3 * y[3, i]
                 partial[r, i] = np.float32(sum_to_odd(a, b, c, d, np.float64(partial[r, i])))
 
 
 @piece
-def _other_row(x, x_exponents, y, y_exponents, m, n, p, fields, partial):
-    """Add row p to the partial sums of block m, n by the numerics' fields."""
+def _other_row(x, x_exponents, y, y_exponents, fields, partial):
+    """Add a row of the array to the partial sums of a block by the numerics' fields."""
     align, align_to_nearest, fraction_bits, to_nearest, subnormals, to_infinity = fields
-    for r in range(ROWS):
+    for r in range(partial.shape[0]):
         for i in range(COLUMNS):
             own = np.float64(partial[r, i])
             if not subnormals and abs(own) < 2.0**_EMIN:
                 own = math.copysign(0.0, own)
-            a, b = x[m, p, 0, r] * y[n, p, 0, i], x[m, p, 1, r] * y[n, p, 1, i]
-            c, d = x[m, p, 2, r] * y[n, p, 2, i], x[m, p, 3, r] * y[n, p, 3, i]
+            a, b = x[0, r] * y[0, i], x[1, r] * y[1, i]
+            c, d = x[2, r] * y[2, i], x[3, r] * y[3, i]
             ieee = a + b + (c + d) + own
             if align >= 0:
                 largest = -_NO_EXPONENT if own == 0.0 else max(_exponent(own), _EMIN)
                 for lane in range(4):
-                    largest = max(largest, x_exponents[m, p, lane, r] + y_exponents[n, p, lane, i])
+                    largest = max(largest, x_exponents[lane, r] + y_exponents[lane, i])
                 if largest > -_NO_EXPONENT:
                     shift = align - largest
                     a, b = _on_grid(a, shift, align_to_nearest), _on_grid(b, shift, align_to_nearest)
@@ -267,7 +369,7 @@ def choose_steps(x_lowest, x_highest, y_lowest, y_highest, started, steps):
     # Sums are multiples of 2**grid and below `bound`; FP32 codes from elsewhere may be anything.
     grid = _EMIN - _FRACTION if started else _NO_EXPONENT
     bound = 2.0 ** (_EMAX + 1) if started else 0.0
-    for p in range(steps.shape[0]):
+    for p in range(x_lowest.shape[0]):
         last = x_lowest[p] + y_lowest[p]
         above = x_highest[p] + y_highest[p] + _SUM_BITS
         if above <= last:
@@ -275,15 +377,21 @@ def choose_steps(x_lowest, x_highest, y_lowest, y_highest, started, steps):
             steps[p] = PLAIN
         else:
             grid = min(grid, last)
-            bound += math.ldexp(1.0, int(above))
-            if bound <= math.ldexp(1.0, int(grid + _EXACT_BITS)):
+            bound += power_of_two(above)
+            if bound <= power_of_two(grid + _EXACT_BITS):
                 steps[p] = PLAIN
             elif above - last <= _EXACT_BITS:
                 steps[p] = NARROW
             else:
                 steps[p] = WIDE
             # A sum that rounds up is larger by 2**-24 of itself at most.
-            bound += math.ldexp(bound, -_FRACTION)
+            bound += bound * 2.0**-_FRACTION
+
+
+@piece
+def power_of_two(exponent):
+    """Return the float64 of a power of two in its normal range."""
+    return value64((np.int64(exponent) + 1023) << 52)
 
 
 @piece

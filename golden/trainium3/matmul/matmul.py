@@ -2,6 +2,14 @@
 
 `matmul_program` makes the list of instructions. The golden model (`run_program`) and the RTL execute the same list, so a
 difference between the two is never one of tiling or quantisation.
+
+`prepare` and `multiply` give the bits of that list without making it. `prepare` converts right operands once, and keeps 2.25
+bytes an element of the padded matrix; `multiply` takes all of a batch in one call of the array's kernel, which computes no
+row of padding. The bits are those of the list because
+
+- an element depends on its own block of 32 alone, so it has the same code in any cut of M and N, and in any batch;
+- an instruction's partial sums start from +0, and PSUM adds its results in FP32 in the order of K: the kernel does both;
+- an output is that of its own row and column, whatever stands in the others.
 """
 
 from collections.abc import Sequence
@@ -18,10 +26,11 @@ from bitpath.golden.arrays.arguments import (
     check_product,
     check_shape,
     checked,
+    member,
 )
 from bitpath.golden.arrays.codec import DTYPES
-from bitpath.golden.arrays.parallel import ROWS, Progress, cuts, in_parallel, mapped, streamed
-from bitpath.golden.formats.catalogue import BF16, MX_FORMATS, FloatFormat
+from bitpath.golden.arrays.parallel import ROWS, Progress, cuts, in_parallel, in_row_blocks, mapped
+from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, MX_FORMATS, FloatFormat
 from bitpath.golden.formats.dot import DotNumerics
 from bitpath.golden.trainium3.declarations.quad_mx import (
     MAX_MOVING_FP32,
@@ -30,18 +39,21 @@ from bitpath.golden.trainium3.declarations.quad_mx import (
     QUADRANT,
     X4,
     AccumulateFlag,
+    ScaleRule,
 )
 from bitpath.golden.trainium3.matmul.instruction import check_numerics
-from bitpath.golden.trainium3.matmul.nc_matmul_mx import nc_matmul_mx
+from bitpath.golden.trainium3.matmul.nc_matmul_mx import mapped_to_fp8, nc_matmul_mx
 from bitpath.golden.trainium3.operands import fp32
-from bitpath.golden.trainium3.operands.layout import KOrder, from_partitions, to_partitions
-from bitpath.golden.trainium3.operands.quantize_mx import ScaleRuleName, dequantize, quantize_offline
+from bitpath.golden.trainium3.operands.layout import KOrder, check_k_order, from_partitions, to_partitions
+from bitpath.golden.trainium3.operands.quantize_mx import ScaleRuleName, dequantize, quantize_blocks, quantize_offline
 
 FIRST_OVERWRITE, LAST = AccumulateFlag.FIRST_OVERWRITE, AccumulateFlag.LAST
 K_TILE = X4 * PARTITIONS
 """Depth of a full instruction."""
 K_STEP = X4 * QUADRANT
 """Depth that K is padded to a multiple of."""
+CONVERTED_AT_ONCE = 1 << 22
+"""Elements that are converted at once."""
 
 
 @checked
@@ -71,6 +83,26 @@ class MatmulInstruction:
 Program = list[MatmulInstruction]
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PreparedRight:
+    """Right operands that `prepare` has converted.
+
+    Attributes
+    ----------
+    shape : B, K and N.
+    packed : elements, scales and exponents as the array's kernel takes them.
+    a_format, b_format, scale_rule, k_order, numerics : arguments of `prepare`.
+    """
+
+    shape: tuple[int, int, int]
+    packed: tuple[np.ndarray, ...]
+    a_format: str
+    b_format: str
+    scale_rule: ScaleRuleName
+    k_order: KOrder
+    numerics: DotNumerics
+
+
 @checked
 def matmul(
     a: np.ndarray,
@@ -85,22 +117,154 @@ def matmul(
 ) -> np.ndarray:
     """Multiply float32 matrices [M, K] @ [K, N] in MX formats; returns float32 [M, N].
 
-    Parameters are those of `matmul_program`; `numerics` is nc_matmul_mx's, and checked first; `progress` is
-    `run_program`'s; with more than `streamed.ROWS` rows it is told the rows done and all of them.
+    Parameters are those of `matmul_program`; `numerics` is nc_matmul_mx's, and checked first; `progress` is told the output
+    tiles done and all of them, or, with more than `parallel.ROWS` rows, the rows done and all of them.
 
     Raises
     ------
     TypeError, ValueError : as `matmul_program`; no `DotNumerics`, or other than four products per step.
     """
-    check_numerics(numerics)
+    numerics = check_numerics(numerics)
     _check_operands(a, b, a_format, b_format)
-    moving = _quantized(b, b_format, scale_rule, k_order)
+    right = _prepared(b[np.newaxis], a_format, b_format, scale_rule, k_order, numerics)
+    return _multiplied(a[np.newaxis], right, progress)[0]
 
-    def multiply(rows: slice, told: Progress | None) -> np.ndarray:
-        program = tile_program(_quantized(_stationary(a[rows]), a_format, scale_rule, k_order), moving)
-        return run_program(program, numerics=numerics, progress=told)[: rows.stop - rows.start]
 
-    return streamed(multiply, a.shape[0], ROWS, progress)
+@checked
+def prepare(
+    b: np.ndarray,
+    *,
+    a_format: str = "mxfp8_e4m3",
+    b_format: str = "mxfp8_e4m3",
+    scale_rule: ScaleRuleName = "ocp",
+    k_order: KOrder = "interleaved",
+    numerics: DotNumerics | None = None,
+) -> PreparedRight:
+    """Quantise right operands for any number of `multiply`.
+
+    Parameters
+    ----------
+    b : float32 [B, K, N], B operands that do not see each other.
+    a_format : format of the left operands to come.
+    b_format, scale_rule, k_order, numerics : as `matmul`.
+
+    Raises
+    ------
+    TypeError, ValueError : as `matmul`.
+    """
+    numerics = check_numerics(numerics)
+    check_choice("a_format", a_format, MX_FORMATS)
+    _check_stack("b", b, "b_format", b_format)
+    return _prepared(b, a_format, b_format, scale_rule, k_order, numerics)
+
+
+@checked
+def multiply(a: np.ndarray, right: PreparedRight, *, progress: Progress | None = None) -> np.ndarray:
+    """Multiply left operands, float32 [B, M, K], with prepared ones; returns float32 [B, M, N] with the bits of `matmul`.
+
+    `progress` is as `matmul`'s.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype or shape; NaN where ``a_format`` is "mxfp4".
+    """
+    _check_stack("a", a, "a_format", right.a_format)
+    batch, depth, _ = right.shape
+    check_shape("a", a, batch, "M", depth, why=" for this right operand")
+    return _multiplied(a, right, progress)
+
+
+def _check_stack(name: str, stack: np.ndarray, format_argument: str, format_name: str) -> None:
+    element = MX_FORMATS[check_choice(format_argument, format_name, MX_FORMATS)].element
+    check_matrix(name, stack, no_nan=_no_nan(element), dimensions=3)
+
+
+def _prepared(
+    b: np.ndarray,
+    a_format: str,
+    b_format: str,
+    scale_rule: ScaleRuleName,
+    k_order: KOrder,
+    numerics: DotNumerics,
+) -> PreparedRight:
+    # The compiler is loaded with the first call.
+    from bitpath.golden.trainium3.matmul.array_loop import COLUMNS
+
+    options = b_format, scale_rule, k_order, numerics
+    # Whole blocks of columns, whose intermediate forms take several times the memory of the result.
+    step = max(CONVERTED_AT_ONCE // b[:, :, 0].size // COLUMNS, 1) * COLUMNS
+    parts = [_packed("moving", b[:, :, part], *options, COLUMNS) for part in cuts(b.shape[2], step)]
+    packed = parts[0] if len(parts) == 1 else tuple(np.concatenate(each, axis=1) for each in zip(*parts, strict=True))
+    return PreparedRight(
+        shape=b.shape,
+        packed=packed,
+        a_format=a_format,
+        b_format=b_format,
+        scale_rule=scale_rule,
+        k_order=k_order,
+        numerics=numerics,
+    )
+
+
+def _multiplied(a: np.ndarray, right: PreparedRight, progress: Progress | None) -> np.ndarray:
+    # The compiler is loaded with the first call.
+    from bitpath.golden.trainium3.matmul import array_loop
+
+    options = right.a_format, right.scale_rule, right.k_order, right.numerics
+    formats = _at_the_array(right.a_format), _at_the_array(right.b_format)
+    result = np.empty((*a.shape[:2], right.shape[2]), np.float32)
+
+    def work(rows: slice, told: Progress | None) -> None:
+        left = _packed("stationary", a[:, rows].swapaxes(1, 2), *options, array_loop.ROWS)
+        array_loop.multiply(
+            right.numerics, formats, left, right.packed, result, tile=PARTITIONS, rows=rows, progress=told
+        )
+
+    in_row_blocks(work, a.shape[1], ROWS, progress)
+    return result
+
+
+def _packed(
+    name: str,
+    stack: np.ndarray,
+    format_name: str,
+    scale_rule: ScaleRuleName,
+    k_order: KOrder,
+    numerics: DotNumerics,
+    width: int,
+) -> tuple[np.ndarray, ...]:
+    """Quantise operands [B, K, F], all tiles of K on one axis of partitions, and pack them for the array's kernel."""
+    # The compiler is loaded with the first call.
+    from bitpath.golden.trainium3.matmul import array_loop
+
+    element = MX_FORMATS[format_name].element
+    rows = _on_partitions(round_to_bfloat16(stack), k_order)
+    codes, scale = quantize_blocks(rows.reshape(len(rows), -1), element, member("scale_rule", scale_rule, ScaleRule))
+    codes, fmt = mapped_to_fp8(numerics, name, codes.reshape(rows.shape), element)
+    return array_loop.packed(numerics, codes, fmt, scale.reshape(-1, *rows.shape[1:3]), width)
+
+
+def _on_partitions(stack: np.ndarray, k_order: KOrder) -> np.ndarray:
+    """Lay operands [B, K, F] out as tiles [P, B, F, 4], one below the other, of K padded with zeros."""
+    check_k_order(k_order)
+    missing = -stack.shape[1] % K_STEP
+    padded = np.pad(stack, ((0, 0), (0, missing), (0, 0))) if missing else stack
+    batch, depth, free = padded.shape
+    whole = depth // K_TILE * K_TILE
+    tiles = np.empty((depth // X4, batch, free, X4), stack.dtype)
+    for part, partitions in ((slice(0, whole), PARTITIONS), (slice(whole, depth), (depth - whole) // X4)):
+        if part.start < part.stop:
+            inner = (X4, partitions) if k_order == "interleaved" else (partitions, X4)
+            axes = (1, 3, 0, 4, 2) if k_order == "interleaved" else (1, 2, 0, 4, 3)
+            own = padded[:, part].reshape(batch, -1, *inner, free).transpose(axes)
+            tiles[part.start // X4 : part.stop // X4] = own.reshape(-1, batch, free, X4)
+    return tiles
+
+
+def _at_the_array(format_name: str) -> FloatFormat:
+    """Return the element format that the array sees: FP4 comes as E4M3FN."""
+    element = MX_FORMATS[format_name].element
+    return E4M3FN if element is E2M1 else element
 
 
 @checked

@@ -14,7 +14,6 @@ from bitpath.golden.arrays.arguments import check_array, checked, one_of
 from bitpath.golden.arrays.codec import codes_of, decode_array, encode_array, format_of
 from bitpath.golden.formats.catalogue import E2M1, E4M3FN, FloatFormat
 from bitpath.golden.formats.dot import DotNumerics
-from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS
 from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.golden.trainium3.matmul.instruction import (
     accumulates,
@@ -91,10 +90,10 @@ def nc_matmul_mx(
         numerics,
         x,
         x_format,
-        stationary_scale.repeat(SCALE_PARTITIONS, axis=0),
+        stationary_scale,
         y,
         y_format,
-        moving_scale.repeat(SCALE_PARTITIONS, axis=0),
+        moving_scale,
     )
     return psum_write(result, dst if accumulate else None, dtype, mode, random_bits)
 
@@ -113,7 +112,13 @@ def _compact(name: str, data: np.ndarray, scale: np.ndarray, offset: int) -> np.
 
 def as_fp8(numerics: DotNumerics, name: str, array: np.ndarray) -> tuple[np.ndarray, FloatFormat]:
     """Return FP8 codes and their format; FP4 is mapped to E4M3FN, which holds all its numbers, before the array."""
-    fmt, codes = format_of(array.dtype), codes_of(array, name)
+    return mapped_to_fp8(numerics, name, codes_of(array, name), format_of(array.dtype))
+
+
+def mapped_to_fp8(
+    numerics: DotNumerics, name: str, codes: np.ndarray, fmt: FloatFormat
+) -> tuple[np.ndarray, FloatFormat]:
+    """Return what `as_fp8` returns of codes of a format."""
     if fmt is E2M1:
         fmt, codes = E4M3FN, _fp4_as_e4m3fn()[codes]
     if fmt not in numerics.element_formats:

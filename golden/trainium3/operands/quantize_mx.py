@@ -47,7 +47,8 @@ def quantize_mx(
     check_array("src", src, DTYPES[BF16], DTYPES[FP16])
     _check_tile("src", src)
     fmt = format_of(dtype_of("dtype", dtype, *MX_DTYPES))
-    return _quantize(src, fmt, member("scale_rule", scale_rule, ScaleRule))
+    codes, scale = quantize_blocks(src, fmt, member("scale_rule", scale_rule, ScaleRule))
+    return codes.view(DTYPES[fmt]), scale
 
 
 @checked
@@ -77,7 +78,8 @@ def quantize_offline(
     with np.errstate(invalid="ignore"):  # a signalling NaN raises the flag
         if fmt.nan_code is None and np.isnan(x).any():
             raise ValueError(f"x holds NaN, which {DTYPES[fmt]} cannot express")
-    return _quantize(x, fmt, member("scale_rule", scale_rule, ScaleRule))
+    codes, scale = quantize_blocks(x, fmt, member("scale_rule", scale_rule, ScaleRule))
+    return codes.view(DTYPES[fmt]), scale
 
 
 @checked
@@ -100,13 +102,13 @@ def dequantize(data: np.ndarray, scale: np.ndarray) -> np.ndarray:
     return decode_array(format_of(data.dtype), codes_of(data, "data")) * factors
 
 
-def _quantize(x: np.ndarray, fmt: FloatFormat, rule: ScaleRule) -> tuple[np.ndarray, np.ndarray]:
+def quantize_blocks(x: np.ndarray, fmt: FloatFormat, rule: ScaleRule) -> tuple[np.ndarray, np.ndarray]:
+    """Return the codes [P, F] and scales [P/8, F/4], uint8, of any number of partitions that is a multiple of 8."""
     offset = fmt.emax - (rule is ScaleRule.NKI05 and fmt is not E2M1)
     # The compiler is loaded with the first call.
     from bitpath.golden.trainium3.operands import quantize_mx_loop
 
-    codes, scale = quantize_mx_loop.quantize(x, fmt, offset)
-    return codes.view(DTYPES[fmt]), scale
+    return quantize_mx_loop.quantize(x, fmt, offset)
 
 
 def _spread(scale: np.ndarray) -> np.ndarray:

@@ -52,7 +52,7 @@ NUMERICS, ROWS = TRAINIUM3_QUAD_MX.numerics, TRAINIUM3_RMSNORM_QUANT.numerics
 MULTIPLY = {"op0": "add", "operand0": 1.0}
 TILE = {"tile_size": (32, 128), "tile_position": (0, 0), "psum_accumulate_flag": 3}
 AFFINE = {"pattern": ((4, 2), (1, 2)), "offset": 3, "channel_multiplier": -2}
-PROGRAM = trainium3.matmul_program(MATRIX, MATRIX)
+PROGRAM, RIGHT = trainium3.matmul_program(MATRIX, MATRIX), trainium3.prepare(MATRIX[np.newaxis])
 STEP = {
     "numerics": NUMERICS,
     "stationary_codes": [0x38, 0x39, 0xB8, 1],
@@ -152,6 +152,7 @@ VECTORISED = {
     "matmul": {"a": MATRIX, "b": MATRIX},
     "matmul_program": {"a": MATRIX, "b": MATRIX},
     "max8": {"src": COLUMNS},
+    "multiply": {"a": MATRIX[np.newaxis], "right": RIGHT},
     "memset": {"shape": (2, 3), "value": 1.5},
     "nc_find_index8": {"data": COLUMNS, "vals": COLUMNS[:, :8]},
     "nc_match_replace8": {"data": COLUMNS, "vals": COLUMNS[:, :8], "imm": 0.0},
@@ -175,6 +176,7 @@ VECTORISED = {
     },
     "operand_tiles": {"matrix": MATRIX},
     "pack_x4": {"data": np.ones((1, 4), E4)},
+    "prepare": {"b": MATRIX[np.newaxis]},
     "psum_random_bits": {"source": lambda: trainium3.Xorwow(STATE), "columns": 3, "writes": 2},
     "quantize_mx": {"src": np.ones((32, 4), BFLOAT), "dtype": E4},
     "quantize_offline": {"x": np.ones((32, 4), np.float64), "dtype": E4},

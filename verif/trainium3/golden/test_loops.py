@@ -119,8 +119,11 @@ def test_the_widest_sums_that_one_float64_holds(monkeypatch, small, step, expect
     scale = np.full((2, 1), 127, np.uint8)
     got = chain_rows(NUMERICS, x, E5M2, scale, y, E5M2, scale)
     assert got.view(np.float32)[0, 0] == expected
-    steps, sides = np.zeros(2, np.int64), [array_loop.packed(NUMERICS, each, E5M2, scale, 1) for each in (x, y)]
-    choose_steps(*(each[0] for side in sides for each in side[1:3]), False, steps)
+    steps, sides = (
+        np.zeros(2, np.int64),
+        [array_loop.packed(NUMERICS, each[:, np.newaxis], E5M2, scale[:, np.newaxis], 1) for each in (x, y)],
+    )
+    choose_steps(*(each[0, 0] for side in sides for each in side[2:]), False, steps)
     assert steps.tolist() == [PLAIN, step]
 
 
@@ -131,7 +134,7 @@ def test_one_kernel_is_compiled_for_all_shapes(monkeypatch):
         x = np.zeros((8, free, 4), np.uint8)
         for start in (None, np.zeros((free, free), np.uint32)):
             chain_rows(NUMERICS, x, E5M2, x[..., 0], x, E5M2, x[..., 0], start)
-    of_fields = [each[8] for each in array_loop._chain.signatures]
+    of_fields = [each[12] for each in array_loop._chain.signatures]
     assert len({*of_fields}) == len(of_fields) > 0
 
 

@@ -1,6 +1,7 @@
 """Whole matrices: tiling, padding, and the list of instructions that golden and RTL share."""
 
 import re
+import sys
 
 import ml_dtypes
 import numpy as np
@@ -13,6 +14,8 @@ from bitpath.golden.trainium3 import (
     from_partitions,
     matmul,
     matmul_program,
+    multiply,
+    prepare,
     quantize_offline,
     run_program,
     to_partitions,
@@ -111,6 +114,57 @@ def test_one_output_against_the_scalar_tier(preset, a_format, b_format, scale_ru
         result = column_steps(preset.numerics, *sides, 0, 0)[-1].result
         present = psum_write(result, present, FP32)
     assert got.view(np.uint32)[row, column] == present
+
+
+@pytest.mark.parametrize("preset", [TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED], ids=lambda preset: preset.name)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"a_format": "mxfp8_e5m2", "b_format": "mxfp8_e5m2", "scale_rule": "nki05"},
+        {"b_format": "mxfp4", "k_order": "adjacent"},
+        {"a_format": "mxfp4", "b_format": "mxfp8_e5m2", "scale_rule": "nki05", "k_order": "adjacent"},
+    ],
+    ids=str,
+)
+def test_prepared_operands_give_the_bits_of_the_program(options, preset):
+    """A batch, one row and many, a second use, and numbers from the smallest to infinity."""
+    rng = np.random.default_rng(9)
+    b = rng.standard_normal((3, 700, 67)).astype(np.float32)
+    b[2] *= np.exp2(rng.integers(-140, 120, b[2].shape)).astype(np.float32)
+    b[0, 5, 3], b[1] = np.inf, 0
+    right = prepare(b, **options, numerics=preset.numerics)
+    for m in (1, 11):
+        a = rng.standard_normal((3, m, 700)).astype(np.float32)
+        got = multiply(a, right)
+        assert got.tobytes() == multiply(a, right).tobytes()
+        for own, x, y in zip(got, a, b, strict=True):
+            program = matmul_program(x, y, **options)
+            assert own.tobytes() == run_program(program, numerics=preset.numerics)[:m].tobytes()
+
+
+def test_prepared_operands_are_small_and_are_cut_where_they_are_large(monkeypatch):
+    a, b = matrices(5, 256, 300, seed=10)
+    whole = prepare(b[np.newaxis])
+    assert sum(each.nbytes for each in whole.packed) < 3 * 256 * 320
+    monkeypatch.setattr(sys.modules[prepare.__module__], "CONVERTED_AT_ONCE", 256 * 128)
+    parts = prepare(b[np.newaxis])
+    assert all(np.array_equal(*pair) for pair in zip(whole.packed, parts.packed, strict=True))
+    assert multiply(a[np.newaxis], parts)[0].tobytes() == matmul(a, b).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("a", "sentence"),
+    [
+        (np.zeros((2, 4), np.float32), "a must have three dimensions of at least 1, not shape (2, 4)"),
+        (np.zeros((1, 2, 4), np.float32), "a must have shape [2, M, 4] for this right operand, not (1, 2, 4)"),
+        (np.full((2, 1, 4), np.nan, np.float32), "a holds NaN, which float4_e2m1fn cannot express"),
+    ],
+)
+def test_errors_of_prepared_operands(a, sentence):
+    right = prepare(np.ones((2, 4, 3), np.float32), a_format="mxfp4")
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        multiply(a, right)
 
 
 def test_the_e4m3_preset_is_the_reference_without_e5m2():
