@@ -98,7 +98,8 @@ def _later(matmul: Callable[..., np.ndarray]) -> dict[str, Callable[..., Any]]:
 TRAINIUM3 = Machine(
     name="trainium3",
     matmul=trainium3.matmul,
-    **_later(trainium3.matmul),
+    prepare=trainium3.prepare,
+    multiply=trainium3.multiply,
     explain=trainium3_explain.explain_output,
     # The vendor documents FP8 as QuantizeMX's result, so with "mxfp4" the weights alone have FP4.
     formats={
