@@ -18,19 +18,21 @@ from bitpath.golden.aie_ml_v2.declarations.modes import INTEGER_MODES
 from bitpath.golden.aie_ml_v2.matmul import cycles as aie_ml_v2_cycles
 from bitpath.golden.aie_ml_v2.matmul import explain as aie_ml_v2_explain
 from bitpath.golden.aie_ml_v2.matmul.matmul import FORMATS as AIE_ML_V2_FORMATS
-from bitpath.golden.aie_ml_v2.matmul.matmul import dequantize_rows, quantize_rows
+from bitpath.golden.aie_ml_v2.matmul.matmul import dequantize_rows, mode_of, quantize_rows
 from bitpath.golden.arrays.arguments import check_choice, check_instance
 from bitpath.golden.explain.explanation import Explanation
 from bitpath.golden.formats.catalogue import MX_FORMATS
 from bitpath.golden.formats.sources import Preset, Rate
 from bitpath.golden.tensix.convert import mx as tensix_mx
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
-from bitpath.golden.tensix.declarations.formats import Fidelity
+from bitpath.golden.tensix.declarations.formats import FIDELITY_PHASES, Fidelity
 from bitpath.golden.tensix.declarations.quasar import MX_FORMATS as QUASAR_FORMATS
 from bitpath.golden.tensix.matmul import cycles as tensix_cycles
 from bitpath.golden.tensix.matmul import explain as tensix_explain
 from bitpath.golden.tensix.matmul import host
 from bitpath.golden.tensix.matmul.host import FORMATS as TENSIX_FORMATS
+from bitpath.golden.tensix.matmul.matmul import MACS_PER_MVMUL
+from bitpath.golden.tensix.operands.arguments import numerics_or_default
 from bitpath.golden.trainium3.declarations import quad_mx
 from bitpath.golden.trainium3.matmul import explain as trainium3_explain
 from bitpath.golden.trainium3.matmul.matmul import dequantize_columns, quantize_columns
@@ -61,6 +63,9 @@ class Machine:
     matmul : the machine's own function, of operands [M, K] and [K, N].
     prepare : converts right operands [B, K, N], with `matmul`'s arguments.
     multiply : multiplies left operands [B, M, K] by what `prepare` gave; returns [B, M, N].
+    numbers : returns the numbers that the conversion of `matmul` leaves of an operand, float32 of its shape: of "a" [..., M, K] or
+        "b" [..., K, N], with `matmul`'s arguments.
+    macs_per_cycle : multiply-accumulates a cycle of a format, by its name, that nothing holds back.
     formats : format names, each with the arguments of `matmul` that it stands for.
     explain : explains one output of `matmul`: (a, b, output, step, **arguments).
     integers : names of the formats whose operands are integers; all others take float32.
@@ -73,6 +78,8 @@ class Machine:
     matmul: Callable[..., np.ndarray]
     prepare: Callable[..., Any]
     multiply: Callable[..., np.ndarray]
+    numbers: Callable[..., np.ndarray]
+    macs_per_cycle: Callable[[str], float]
     explain: Callable[..., Explanation]
     formats: Mapping[str, Mapping[str, Any]]
     integers: frozenset[str]
@@ -95,11 +102,51 @@ def _later(matmul: Callable[..., np.ndarray]) -> dict[str, Callable[..., Any]]:
     return {"prepare": lambda b, **arguments: (b, arguments), "multiply": multiply}
 
 
+def _of_rows(quantize: Callable[..., Any], dequantize: Callable[..., np.ndarray], x: np.ndarray) -> np.ndarray:
+    """Return what a conversion leaves of numbers [..., R, K] whose blocks run along K."""
+    rows = np.ascontiguousarray(x.reshape(-1, x.shape[-1]))
+    return dequantize(quantize(rows), rows.shape).reshape(x.shape)
+
+
+def _along_k(
+    quantize: Callable[..., Any], dequantize: Callable[..., np.ndarray], side: str, x: np.ndarray
+) -> np.ndarray:
+    """Return what a conversion leaves of an operand whose blocks run along K."""
+    if side == "a":
+        return _of_rows(quantize, dequantize, x)
+    return _of_rows(quantize, dequantize, x.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
+def _trainium3_numbers(
+    side: str, x: np.ndarray, *, a_format: str, b_format: str, numerics: Any = None, **options: Any
+) -> np.ndarray:
+    order = {name: each for name, each in options.items() if name == "k_order"}
+    quantize = partial(quantize_columns, format_name=a_format if side == "a" else b_format, **options)
+    return _along_k(quantize, partial(dequantize_columns, **order), side, x)
+
+
+def _tensix_numbers(
+    side: str, x: np.ndarray, *, format: str, numerics: Any = None, chip: Any = None, **_: Any
+) -> np.ndarray:
+    record = numerics_or_default(numerics, chip)
+    # Blocks of the right operand run along N.
+    return _of_rows(*(partial(f, format=format, numerics=record) for f in (host.quantize_rows, host.dequantize_rows)), x)
+
+
+def _aie_ml_v2_numbers(
+    side: str, x: np.ndarray, *, format: str, numerics: Any = None, sparse: bool = False, **options: Any
+) -> np.ndarray:
+    quantize = partial(quantize_rows, format=format, numerics=numerics, **options)
+    return _along_k(quantize, partial(dequantize_rows, numerics=numerics), side, x)
+
+
 TRAINIUM3 = Machine(
     name="trainium3",
     matmul=trainium3.matmul,
     prepare=trainium3.prepare,
     multiply=trainium3.multiply,
+    numbers=_trainium3_numbers,
+    macs_per_cycle=lambda _: quad_mx.PARTITIONS * quad_mx.MAX_STATIONARY * quad_mx.X4,
     explain=trainium3_explain.explain_output,
     # The vendor documents FP8 as QuantizeMX's result, so with "mxfp4" the weights alone have FP4.
     formats={
@@ -118,6 +165,8 @@ TENSIX = Machine(
     name="tensix",
     matmul=tensix.matmul,
     **_later(tensix.matmul),
+    numbers=_tensix_numbers,
+    macs_per_cycle=lambda name: MACS_PER_MVMUL / len(FIDELITY_PHASES[TENSIX.formats[name]["fidelity"]]),
     explain=tensix_explain.explain_output,
     formats={
         f"{element}_{fidelity.value.lower()}": {"format": element, "fidelity": fidelity}
@@ -144,6 +193,8 @@ AIE_ML_V2 = Machine(
     name="aie_ml_v2",
     matmul=aie_ml_v2.matmul,
     **_later(aie_ml_v2.matmul),
+    numbers=_aie_ml_v2_numbers,
+    macs_per_cycle=lambda name: aie_ml_v2.macs_per_cycle(mode_of(name).name),
     explain=aie_ml_v2_explain.explain_output,
     formats={name: {"format": name} for name in AIE_ML_V2_FORMATS},
     integers=frozenset(INTEGER_MODES),

@@ -170,11 +170,11 @@ def matmul_program(
 def _checked_mode(a: np.ndarray, b: np.ndarray, fmt: str, sparse: bool, numerics: AieNumerics) -> Mode:
     """The mode of a product; raises as `matmul_program`."""
     check_choice("format", fmt, FORMATS)
-    mode = _mode(fmt, numerics)
+    mode = mode_of(fmt, numerics)
     left, right = (signed_range(bits) if bits else None for bits in (mode.a_bits, mode.b_bits))
     check_product(a, b, (left, right))
     if sparse and not mode.sparse_shapes:
-        known = one_of(name for name in FORMATS if _mode(name, numerics).sparse_shapes)
+        known = one_of(name for name in FORMATS if mode_of(name, numerics).sparse_shapes)
         raise ValueError(f"format must be {known} with sparse True, not {fmt!r}")
     return mode
 
@@ -231,7 +231,8 @@ def result_matrix(program: Program, tiles: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(whole[: program.shape[0], : program.shape[1]])
 
 
-def _mode(fmt: str, numerics: AieNumerics) -> Mode:
+def mode_of(fmt: str, numerics: AieNumerics | None = None) -> Mode:
+    """Return the row of Table 7, or XDNA2's, that multiplies a format of `matmul`."""
     if fmt in BLOCK_FORMATS:
         return mx_mode(fmt, numerics)
     if fmt in INTEGER_MODES:

@@ -377,7 +377,7 @@ def quantize_tile(
 
 @checked
 def quantize_columns(
-    x: np.ndarray, format_name: str, *, scale_rule: ScaleRuleName = "ocp"
+    x: np.ndarray, format_name: str, *, scale_rule: ScaleRuleName = "ocp", k_order: KOrder = "interleaved"
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Quantise rows [R, K] as `matmul` does: for each tile of K, elements [P, R, 4] and scales [P/8, R].
 
@@ -387,14 +387,17 @@ def quantize_columns(
     """
     element = MX_FORMATS[check_choice("format_name", format_name, MX_FORMATS)].element
     check_matrix("x", x, no_nan=_no_nan(element))
-    return _quantized(x.T, format_name, scale_rule, "interleaved")
+    return _quantized(x.T, format_name, scale_rule, k_order)
 
 
 @checked
-def dequantize_columns(tiles: Sequence[tuple[np.ndarray, np.ndarray]], shape: tuple[int, int]) -> np.ndarray:
+def dequantize_columns(
+    tiles: Sequence[tuple[np.ndarray, np.ndarray]], shape: tuple[int, int], *, k_order: KOrder = "interleaved"
+) -> np.ndarray:
     """Return the numbers [R, K] of `quantize_columns`, which float32 holds exactly."""
     columns = [
-        from_partitions(dequantize(data.reshape(len(data), -1), scale).reshape(data.shape)) for data, scale in tiles
+        from_partitions(dequantize(data.reshape(len(data), -1), scale).reshape(data.shape), k_order)
+        for data, scale in tiles
     ]
     return np.ascontiguousarray(np.concatenate(columns)[: shape[1]].T.astype(np.float32))
 

@@ -1,0 +1,260 @@
+"""What a language model loses in a machine's formats, where it loses it, and why.
+
+The model in float32 is the reference, P its probabilities of the next token, Q those of a run::
+
+    perplexity  exp(-mean ln Q(next token))           over the tokens that have a next one
+    KL          mean over tokens of sum P ln(P / Q)   in nats
+    top-1       share of tokens whose likeliest next token is the same
+
+Perplexity alone misleads: a run may lie below float32's by chance. KL is 0 for the same probabilities alone.
+
+Runs with blocks are noisy: one unit in the last place of the embeddings moves elements over a rounding's boundary, and the change
+grows from block to block. Each figure of a format has a spread, the largest difference among runs from embeddings whose numbers have moved
+by one unit in the last place, up or down at random.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from bitpath.sim.engine import cache, paths
+from bitpath.sim.engine.cluster import sources
+from bitpath.sim.lm.arithmetic import Arithmetic, Options, Part
+from bitpath.sim.lm.model import KINDS, Backend, Model, forward, generate
+from bitpath.sim.lm.plans import FLOAT32, Plan, cycles, machine_of, parse, rate
+from bitpath.sim.lm.tokens import Tokens
+
+PARTS: tuple[Part, ...] = ("operands", "sums", "output")
+"""Sources of errors that are shown apart."""
+Told = Callable[[str], None]
+"""Is told of each run that ends."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loss:
+    """Figures of one run; see the module."""
+
+    perplexity: float
+    kl: float
+    top1: float
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """What a plan loses.
+
+    Attributes
+    ----------
+    plan : its text.
+    whole : figures of all matmuls in the plan's formats.
+    spread : of perplexity, KL and top-1.
+    parts : KL of each source of errors alone.
+    answer : text after the prompt; None without one.
+    """
+
+    plan: str
+    whole: Loss
+    spread: tuple[float, float, float]
+    parts: Mapping[str, float]
+    answer: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Where:
+    """KL of a plan when its formats hold in one kind of matmul alone, and in one block alone."""
+
+    plan: str
+    kinds: Mapping[str, float]
+    blocks: Sequence[float]
+
+
+class Study:
+    """Runs of a model on a text; each result is kept below build/lm for later processes.
+
+    Parameters
+    ----------
+    model, tokens : the model and its tokenizer.
+    digest : of the model's files.
+    ids : the text.
+    options : of the machines.
+    told : is told of each run that ends, kept ones too.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        tokens: Tokens | None,
+        digest: str,
+        ids: Sequence[int],
+        options: Options,
+        told: Told = lambda _: None,
+    ):
+        self.model, self.tokens, self.ids, self.options, self.told = model, tokens, np.asarray(ids), options, told
+        self.common = {"model": digest, "ids": self.ids.tolist(), "options": repr(options), "sources": sources()}
+        self.weights: tuple[str, dict[Any, Any]] = ("", {})
+        self.known = {each["key"]: each["value"] for each in cache.read(_store())}
+
+    @cached_property
+    def reference(self) -> np.ndarray:
+        """Log-probabilities of the model in float32, float64 [n, vocabulary]."""
+        return log_softmax(forward(self.model, self.ids))
+
+    def loss(self, plan: Plan, *, part: Part = "machine", seed: int = 0) -> Loss:
+        """Return the figures of a run; a `seed` above 0 moves the embeddings by one unit in the last place."""
+        found = self._kept(
+            {"plan": str(plan), "part": part, "seed": seed}, lambda: asdict(self._loss(plan, part, seed))
+        )
+        return Loss(**found)
+
+    def _loss(self, plan: Plan, part: Part, seed: int) -> Loss:
+        start, model = monotonic(), self.model
+        if seed:
+            model = replace(model, embedding=moved(model.embedding, self.ids, seed))
+        own = log_softmax(forward(model, self.ids, self._backend(plan, part)))
+        return measured(self.reference, own, self.ids, monotonic() - start)
+
+    def _backend(self, plan: Plan, part: Part = "machine") -> Backend:
+        # The converted weights of one plan at a time are as large as the model.
+        formats = repr(plan.formats)
+        if self.weights[0] != formats:
+            self.weights = (formats, {})
+        return Arithmetic(plan, part=part, options=self.options, kept=self.weights[1])
+
+    def row(self, plan: Plan, *, spread: int, prompt: Sequence[int] | None, answer: int) -> Row:
+        """Return what a plan loses, with `spread` perturbed runs and the answer to a prompt of at most `answer` tokens."""
+        whole = self.loss(plan)
+        others = [whole, *(self.loss(plan, seed=seed) for seed in range(1, spread + 1))]
+        figures = np.array([[each.perplexity, each.kl, each.top1] for each in others])
+        parts = {part: self.loss(plan, part=part).kl for part in self.parts}
+        text = None if prompt is None else self.answer(plan, prompt, answer)
+        perplexity, kl, top1 = np.ptp(figures, axis=0).tolist()
+        return Row(plan=str(plan), whole=whole, spread=(perplexity, kl, top1), parts=parts, answer=text)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Sources of errors that the options have."""
+        return PARTS if self.options.output != FLOAT32 else PARTS[:-1]
+
+    def where(self, plan: Plan) -> Where:
+        """Return the KL of a plan in each kind of matmul alone and in each block alone."""
+        kinds = {kind: self.loss(plan.only(kinds=(kind,))).kl for kind in KINDS}
+        blocks = [self.loss(plan.only(block=block)).kl for block in range(len(self.model.blocks))]
+        return Where(plan=str(plan), kinds=kinds, blocks=blocks)
+
+    def answer(self, plan: Plan, prompt: Sequence[int], count: int) -> str:
+        """Return the text of at most `count` tokens after a prompt, each the likeliest, without the token that ends it."""
+
+        def ids() -> dict[str, Any]:
+            return {"ids": list(islice(generate(self.model, prompt, count, self._backend(plan)), count))}
+
+        found = self._kept({"plan": str(plan), "prompt": list(prompt), "count": count}, ids)["ids"]
+        assert self.tokens is not None
+        return self.tokens.decode(each for each in found if each not in self.model.ends)
+
+    def _kept(self, question: Mapping[str, Any], answer: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        key = cache.hash_json({**self.common, **question})
+        if key not in self.known:
+            self.known[key] = answer()
+            cache.append(_store(), {"key": key, "value": self.known[key]})
+        self.told(" ".join(f"{name} {value}" for name, value in question.items() if name not in ("prompt", "count")))
+        return self.known[key]
+
+
+def _store() -> Path:
+    return paths.build_root() / "lm" / "results.jsonl"
+
+
+def log_softmax(logits: np.ndarray) -> np.ndarray:
+    """Return ``x - ln(sum(exp(x)))`` over the last axis, float64."""
+    x = logits.astype(np.float64)
+    x -= x.max(axis=-1, keepdims=True)
+    return x - np.log(np.exp(x).sum(axis=-1, keepdims=True))
+
+
+def measured(reference: np.ndarray, own: np.ndarray, ids: np.ndarray, seconds: float) -> Loss:
+    """Return the figures of log-probabilities [n, vocabulary] against the reference's."""
+    following = own[np.arange(len(ids) - 1), ids[1:]]
+    return Loss(
+        perplexity=float(np.exp(-following.mean())),
+        kl=float((np.exp(reference) * (reference - own)).sum(axis=-1).mean()),
+        top1=float((reference.argmax(axis=-1) == own.argmax(axis=-1)).mean()),
+        seconds=seconds,
+    )
+
+
+def moved(embedding: np.ndarray, ids: np.ndarray, seed: int) -> np.ndarray:
+    """Return embeddings whose rows `ids` have moved by one unit in the last place, each number up or down at random."""
+    rows, found = np.unique(ids), embedding.copy()
+    up = np.random.default_rng(seed).integers(0, 2, (len(rows), embedding.shape[1])).astype(bool)
+    found[rows] = np.nextafter(embedding[rows], np.where(up, np.inf, -np.inf).astype(np.float32))
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """A plan that `cheapest` has run: its text, cycles of its matmuls and KL."""
+
+    plan: str
+    cycles: float
+    kl: float
+
+
+def cheapest(study: Study, formats: Sequence[str], bound: float) -> Iterator[tuple[Plan, Step]]:
+    """Yield plans from the most exact to the cheapest one that is found within a bound of KL; the last one is the result.
+
+    Each kind of matmul has one of the formats. The plan begins with the format of the least KL everywhere. Each step
+    moves one kind to a cheaper format, that which costs the least KL for each cycle saved when it stands alone; a step that leaves the bound is
+    taken back, and its kind's format is not tried again.
+
+    Raises
+    ------
+    ValueError : no format keeps the bound.
+    """
+    count = len(study.ids)
+    alone = {name: parse(name) for name in formats}
+    start = min(formats, key=lambda name: study.loss(alone[name]).kl)
+    best = Plan(formats={kind: alone[start].format_of(kind, 0) for kind in KINDS})
+    kl = study.loss(best).kl
+    if kl > bound:
+        raise ValueError(
+            f"--bound must be at least {kl:.4g}, the KL of {start}, the most exact of the formats; not {bound}"
+        )
+    yield best, Step(plan=str(best), cycles=cycles(best, study.model, count), kl=kl)
+
+    def gain(kind: str, name: str) -> tuple[float, float]:
+        """Return the KL that a kind in a format costs, and the cycles that it saves."""
+        new = replace(best, formats={**best.formats, kind: name})
+        saved = cycles(best, study.model, count) - cycles(new, study.model, count)
+        own = study.loss(alone[name].only(kinds=(kind,))).kl - study.loss(best.only(kinds=(kind,))).kl
+        return own, saved
+
+    tried: set[tuple[str, str]] = set()
+    while True:
+        moves = {
+            (kind, target): gain(kind, target)
+            for kind in KINDS
+            for target in {alone[name].format_of(kind, 0) for name in formats}
+            if (kind, target) not in tried and rate(target) > rate(best.formats[kind])
+        }
+        if not moves:
+            return
+        kind, target = min(moves, key=lambda move: max(moves[move][0], 0.0) / moves[move][1])
+        tried.add((kind, target))
+        new = replace(best, formats={**best.formats, kind: target})
+        kl = study.loss(new).kl
+        if kl <= bound:
+            best = new
+            yield best, Step(plan=str(best), cycles=cycles(best, study.model, count), kl=kl)
+
+
+def machine_names(plan: Plan) -> str:
+    """Return the machines that a plan's formats name."""
+    found = [machine_of(name)[0] for name in plan.formats.values()]
+    return ", ".join(dict.fromkeys(machine.name for machine in found if machine is not None)) or "-"
