@@ -81,13 +81,13 @@ class Tokens:
         whole = self._render([asked], answer=True)
         if system:
             return whole
-        # The user's turn is what follows a system message; the template adds its own only where none is given.
+        # The template adds its own message only where none is given; the user's turn follows a given one.
         given = {"role": "system", "content": "-"}
-        before = self._render([given])
-        after = self._render([given, asked], answer=True)
-        turn = after.removeprefix(before)
+        before, after = self._render([given]), self._render([given, asked], answer=True)
+        if not before or not after.startswith(before):
+            return whole
         begin = self.special.get("bos_token", "")
-        return (begin if begin and whole.startswith(begin) else "") + turn.removeprefix(begin)
+        return (begin if whole.startswith(begin) else "") + after.removeprefix(before)
 
     def _render(self, messages: list[dict[str, str]], *, answer: bool = False) -> str:
         from jinja2 import TemplateError
@@ -120,8 +120,6 @@ def read_tokens(checkpoint: Checkpoint) -> Tokens:
 
 
 def _of_gguf(checkpoint: Checkpoint) -> Tokens:
-    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
-
     def field(name: str, default: Any = None) -> Any:
         found = checkpoint.metadata(f"tokenizer.{name}")
         return default if found is None else found
@@ -134,6 +132,8 @@ def _of_gguf(checkpoint: Checkpoint) -> Tokens:
         )
     if words not in WORDS:
         raise FileError(f"{checkpoint.path}: tokenizer.ggml.pre must be {one_of(map(repr, WORDS))}, not {words!r}")
+    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+
     tokens, kinds = field("ggml.tokens"), field("ggml.token_type", [])
     merges = [tuple(each.split(" ")) for each in field("ggml.merges")]
     # Llama 3's words that are tokens are taken whole.
@@ -159,10 +159,10 @@ def _of_gguf(checkpoint: Checkpoint) -> Tokens:
 
 
 def _of_folder(checkpoint: Checkpoint) -> Tokens:
-    from tokenizers import Tokenizer
-
     file = checkpoint.path / "tokenizer.json"
     text = read_text(file, most=TOKENIZER_BYTES)
+    from tokenizers import Tokenizer
+
     try:
         tokenizer = Tokenizer.from_str(text)
     except Exception as error:  # the package has no class of its own
