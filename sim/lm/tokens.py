@@ -86,8 +86,9 @@ class Tokens:
         before, after = self._render([given]), self._render([given, asked], answer=True)
         if not before or not after.startswith(before):
             return whole
-        begin = self.special.get("bos_token", "")
-        return (begin if whole.startswith(begin) else "") + after.removeprefix(before)
+        turn, begin = after.removeprefix(before), self.special.get("bos_token", "")
+        # Some models begin each turn with bos_token, others the text alone.
+        return turn if turn.startswith(begin) or not whole.startswith(begin) else begin + turn
 
     def _render(self, messages: list[dict[str, str]], *, answer: bool = False) -> str:
         from jinja2 import TemplateError

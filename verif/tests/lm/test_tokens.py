@@ -42,6 +42,11 @@ def test_a_template_without_a_beginning_of_texts():
     assert with_template(OWN).chat("Why?", system=False) == "[user]Why?\n[answer]"
 
 
+def test_a_beginning_of_texts_that_is_one_of_turns_too():
+    template = PLAIN.replace("<{{", "{{ bos_token }}<{{")
+    assert with_template(template, bos_token="^").chat("Why?", system=False) == "^<user>Why?"
+
+
 def test_a_template_that_puts_the_system_message_elsewhere_stays_whole():
     template = (
         "{% for each in messages if each.role == 'user' %}{{ each.content }}{{ messages[0].content }}{% endfor %}"
