@@ -52,7 +52,7 @@ test-fast: setup ## the golden models, the house rules and other cheap tests; no
 
 test-deep: icarus ## the long tests that `make test` leaves out
 	@mkdir -p $(REPORTS)
-	@$(PYTHON) -I sim/engine/bootstrap.py synth plot formal torch
+	@$(PYTHON) -I sim/engine/bootstrap.py synth plot formal torch lm
 	@$(PYTEST) -m deep --junitxml=$(REPORTS)/test-deep.xml
 	@$(MAKE) --no-print-directory deep
 

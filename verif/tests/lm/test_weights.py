@@ -311,9 +311,15 @@ def test_an_absent_file_is_named(tmp_path, absent, says):
         open_checkpoint(tmp_path)
 
 
-@pytest.mark.parametrize(
-    "index", ["[]", "{}", '{"weight_map": {"x": "../model.safetensors"}}', '{"weight_map": {"x": 3}}']
-)
+@pytest.mark.parametrize("name", ["config.json", "generation_config.json", "model.safetensors.index.json"])
+def test_settings_are_an_object(tmp_path, name):
+    file = save(tiny(), tmp_path) / name
+    file.write_text("[1, 2]")
+    with pytest.raises(FileError, match=rf"^{re.escape(str(file))} must hold an object, not \[1, 2\]$"):
+        open_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize("index", ["{}", '{"weight_map": {"x": "../model.safetensors"}}', '{"weight_map": {"x": 3}}'])
 def test_an_index_names_files_beside_it(tmp_path, index):
     save(tiny(), tmp_path)
     (tmp_path / "model.safetensors.index.json").write_text(index)
