@@ -8,6 +8,7 @@ import numpy as np
 
 from bitpath.golden.arrays.arguments import check_choice, check_matrix, check_shape, checked
 from bitpath.golden.arrays.codec import decode_array, encode_array
+from bitpath.golden.arrays.parallel import cuts
 from bitpath.golden.formats.catalogue import BF16, E5M2, FP16, FP32
 from bitpath.golden.scalar.codec import Overflow
 from bitpath.golden.tensix.convert.pack import pack
@@ -51,6 +52,8 @@ FORMATS = {
 LARGEST_INT8 = 127
 INT8 = range(-LARGEST_INT8, LARGEST_INT8 + 1)
 """Numbers of sign and magnitude."""
+PART = 1 << 16
+"""Face rows that are converted at a time: the intermediate values take many times the memory of the words."""
 TILE_ROWS = TILE * TILE // FACE
 """Register rows of a tile: its faces one below the other."""
 
@@ -129,6 +132,23 @@ def tile_words(images: np.ndarray, fmt: MatmulFormat, numerics: TensixNumerics) 
     exponents = _exponents(fmt)
     content = np.concatenate([images[..., :exponents].reshape(-1), images[..., exponents:].reshape(-1)])
     return unpack(content, fmt.stored, fmt.register, count=math.prod(shape), numerics=numerics).reshape(shape)
+
+
+def source_words(matrices: np.ndarray, multiples: tuple[int, int], fmt: str, numerics: TensixNumerics) -> np.ndarray:
+    """Return the logical source words of matrices [B, R, C], checked, as the unpacker makes them of their tiles.
+
+    Rows and columns are padded with zeros to multiples of two numbers, the second one a multiple of 16.
+    """
+    rest = [(0, -size % multiple) for size, multiple in zip(matrices.shape[1:], multiples, strict=True)]
+    padded = np.pad(matrices, [(0, 0), *rest]) if np.any(rest) else matrices
+    flat, own = padded.reshape(-1, FACE), FORMATS[fmt]
+    words = np.empty(flat.shape, np.uint32)
+    for part in cuts(len(flat), PART):
+        content = l1_bytes(flat[part], fmt, numerics)
+        words[part] = unpack(content, own.stored, own.register, count=flat[part].size, numerics=numerics).reshape(
+            -1, FACE
+        )
+    return words.reshape(padded.shape)
 
 
 def _exponents(fmt: MatmulFormat) -> int:

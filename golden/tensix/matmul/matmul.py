@@ -8,7 +8,7 @@ show that it issues them in this order.
 Ref: tt-llk, llk_math_matmul.h; tt-isa-documentation 3930471, MVMUL.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,11 +35,11 @@ from bitpath.golden.tensix.matmul.host import (
     MatmulFormat,
     dst_values,
     operand_rule,
+    source_words,
     tile_images,
     tile_words,
 )
-from bitpath.golden.tensix.matrix.mvmul import mvmul
-from bitpath.golden.tensix.operands.arguments import check_dst32, numerics_or_default, phases
+from bitpath.golden.tensix.operands.arguments import check_dst32, numerics_or_default, numerics_with, phases
 
 # How output tiles go from Dst to L1.
 
@@ -176,6 +176,11 @@ class Program:
         return tile_words(self.right, self.fmt, self.numerics)
 
     @property
+    def phases(self) -> tuple[int, ...]:
+        """Fidelity phases of the instructions, in order."""
+        return tuple(dict.fromkeys(each.phase for each in self.instructions))
+
+    @property
     def instruction_count(self) -> int:
         """MVMULs of the whole product."""
         return int(np.prod(self.tiles)) * len(self.instructions)
@@ -214,17 +219,93 @@ def matmul(
     TypeError, ValueError : as `matmul_program`.
     """
     _check_operands(a, b, format, dst32)
-    numerics = numerics_or_default(numerics, chip)
-    # Each block of rows has its own part of the left operand.
-    program = matmul_program(a[:1], b, format=format, fidelity=fidelity, dst32=dst32, numerics=numerics)
+    options = {
+        "format": format,
+        "fidelity": fidelity,
+        "dst32": dst32,
+        "quirk": quirk,
+        "numerics": numerics,
+        "chip": chip,
+    }
+    return multiply(a[np.newaxis], prepare(b[np.newaxis], **options), progress=progress)[0]
 
-    def multiply(rows: slice, told: Progress | None) -> np.ndarray:
-        part = replace(
-            program, left=_images(a[rows], format, program.numerics), shape=(rows.stop - rows.start, b.shape[1])
-        )
-        return result_matrix(part, run_program(part, quirk=quirk, numerics=numerics, progress=told))
 
-    return streamed(multiply, a.shape[0], ROWS, progress)
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PreparedRight:
+    """Right operands as the Matrix unit reads them, and how they are multiplied.
+
+    Attributes
+    ----------
+    src_a : logical words, uint32 [B, K, N], K and N padded with zeros to multiples of 32 and 16.
+    columns : N before padding.
+    format, dst32 : as `matmul` has them.
+    phases : phases of the fidelity.
+    numerics : of conversions and products.
+    """
+
+    src_a: np.ndarray
+    columns: int
+    format: str
+    phases: tuple[int, ...]
+    dst32: bool
+    numerics: TensixNumerics
+
+
+def prepare(
+    b: np.ndarray,
+    *,
+    format: str = "bf16",
+    fidelity: str | Fidelity = "HiFi4",
+    dst32: bool = True,
+    quirk: bool = True,
+    numerics: TensixNumerics | None = None,
+    chip: Chip | str | None = None,
+) -> PreparedRight:
+    """Convert right operands [B, K, N], checked as `matmul` checks its own; the other parameters are those of `matmul`."""
+    numerics = numerics_with(quirk, numerics, chip)
+    return PreparedRight(
+        src_a=source_words(b, (TILE, FACE), format, numerics),
+        columns=b.shape[-1],
+        format=format,
+        phases=phases(fidelity),
+        dst32=dst32,
+        numerics=numerics,
+    )
+
+
+def multiply(a: np.ndarray, right: PreparedRight, *, progress: Progress | None = None) -> np.ndarray:
+    """Multiply left operands [B, M, K], checked as `matmul` checks its own, by right ones.
+
+    `progress` is `run_program`'s; with more than `streamed.ROWS` rows it is told the rows done and all of them.
+
+    Returns
+    -------
+    float32 [B, M, N], int32 for "int8".
+    """
+    fmt = FORMATS[right.format]
+
+    def product(rows: slice, told: Progress | None) -> np.ndarray:
+        words = source_words(a[:, rows], (1, TILE), right.format, right.numerics)
+        dst = _dst_words(words, right.src_a, right.columns, fmt, right.dst32, right.phases, right.numerics, told)
+        return dst_values(dst, fmt.style, right.dst32).swapaxes(0, 1)
+
+    return np.ascontiguousarray(streamed(product, a.shape[1], ROWS, progress).swapaxes(0, 1))
+
+
+def _dst_words(
+    src_b: np.ndarray,
+    src_a: np.ndarray,
+    columns: int,
+    fmt: MatmulFormat,
+    dst32: bool,
+    phases: tuple[int, ...],
+    numerics: TensixNumerics,
+    progress: Progress | None,
+) -> np.ndarray:
+    # The compiler is loaded with the first call.
+    from bitpath.golden.tensix.matmul import product_loop
+
+    return product_loop.multiply(numerics, src_b, src_a, columns, fmt.style, fmt.register, dst32, phases, progress)
 
 
 @checked
@@ -324,35 +405,16 @@ def run_program(
 ) -> np.ndarray:
     """Execute a program; returns Dst words, uint32 [M/32, N/32, 64, 16], each rounded after every instruction.
 
-    `progress` is told the instructions done and all of them, each counted once for a tile of K.
+    `progress` is told the parts of the product done and all of them.
 
     Raises
     ------
     TypeError, ValueError : `numerics` are no `TensixNumerics`; both they and a chip.
     """
-    numerics = numerics_or_default(numerics, chip)
-    rows, depth, columns = program.tiles
-    dst = np.zeros((rows, columns, TILE_ROWS, FACE), np.uint32)
-    for k in range(depth):
-        src_b = tile_words(program.left[:, k], program.fmt, program.numerics)
-        src_a = tile_words(program.right[k], program.fmt, program.numerics)
-        for number, each in enumerate(program.instructions, 1):
-            target = dst[:, :, each.dst_row : each.dst_row + BLOCK_ROWS]
-            target[:] = mvmul(
-                target,
-                src_b[:, np.newaxis, each.src_b_row : each.src_b_row + BLOCK_ROWS],
-                src_a[np.newaxis, :, each.src_a_row : each.src_a_row + FACE],
-                style=program.fmt.style,
-                dst32=program.dst32,
-                phase=each.phase,
-                srca_format=program.fmt.register,
-                srcb_format=program.fmt.register,
-                quirk=quirk,
-                numerics=numerics,
-            )
-            if progress is not None:
-                progress(k * len(program.instructions) + number, depth * len(program.instructions))
-    return dst
+    numerics = numerics_with(quirk, numerics, chip)
+    src_b, src_a = (from_tiles(each)[np.newaxis] for each in (program.src_b, program.src_a))
+    options = program.fmt, program.dst32, program.phases, numerics, progress
+    return to_tiles(_dst_words(src_b, src_a, src_a.shape[2], *options)[0])
 
 
 @checked

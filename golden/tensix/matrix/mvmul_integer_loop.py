@@ -48,9 +48,9 @@ def mvmul(
 
 
 @piece
-def _read(words, fields, mask, flush):
+def read_integers(words, fields, mask, flush):
     """Write the signed fields of source words."""
-    for i in range(COLUMNS):
+    for i in range(words.shape[0]):
         word = np.int32(words[i])
         field = 0 if (flush != 0) & (word >> 10 & 0xFF == 0) else word & mask
         fields[i] = -field if word >> 18 else field
@@ -64,6 +64,18 @@ def saturated_sum(word, value):
     return min(abs(total), INT32_MAX) | np.int64(total < 0) << 31
 
 
+@piece
+def add_integers(a, b, sums, dst, result):
+    """Write a row of Dst words plus 16 products each, by way of `sums`."""
+    for i in range(sums.shape[0]):
+        sums[i] = 0
+    for k in range(COLUMNS):
+        for i in range(sums.shape[0]):
+            sums[i] += b[k] * a[k, i]
+    for i in range(sums.shape[0]):
+        result[i] = saturated_sum(np.int64(dst[i]), sums[i])
+
+
 @kernel
 def _mvmul(dst, src_b, src_a, which_b, which_a, result, b_mask, a_mask, b_flush, a_flush):
     rows = dst.shape[1] // COLUMNS
@@ -71,12 +83,8 @@ def _mvmul(dst, src_b, src_a, which_b, which_a, result, b_mask, a_mask, b_flush,
     for block in range(dst.shape[0]):
         if block == 0 or which_a[block] != which_a[block - 1]:
             for k in range(COLUMNS):
-                _read(src_a[which_a[block], k], a[k], a_mask, a_flush)
+                read_integers(src_a[which_a[block], k], a[k], a_mask, a_flush)
         for row in range(rows):
-            _read(src_b[which_b[block], row], b, b_mask, b_flush)
-            sums[:] = 0
-            for k in range(COLUMNS):
-                for i in range(COLUMNS):
-                    sums[i] += b[k] * a[k, i]
-            for i in range(COLUMNS):
-                result[block, row * COLUMNS + i] = saturated_sum(np.int64(dst[block, row * COLUMNS + i]), sums[i])
+            read_integers(src_b[which_b[block], row], b, b_mask, b_flush)
+            own = slice(row * COLUMNS, (row + 1) * COLUMNS)
+            add_integers(a, b, sums, dst[block, own], result[block, own])

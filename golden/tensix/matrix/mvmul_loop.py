@@ -6,6 +6,8 @@ last place. Products have 12 bits and a group's sum 29. Ties are rounded as in `
 Sums are exact in any order. Fields of SrcA have the factor `away`: 5 + 32 bits times 7 bits of SrcB are exact.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -23,6 +25,63 @@ OCTET = 8
 """Products that are summed at a time."""
 A_FIELD = np.int32(0x1F)
 """Mask of SrcA's fields; as int32, so that both operands are read by one compiled function."""
+
+
+class General(NamedTuple):
+    """Fields of the numerics.
+
+    Attributes
+    ----------
+    group, guard : products of a group, and their guard bits.
+    empty_terms : 1 if a product whose field is 0 takes part in the maximum exponent.
+    away : factor of SrcA's fields.
+    goes_up : True if a tie of a product moves up, else None.
+    addition : the last arguments of `add_to_dst`.
+    """
+
+    group: int
+    guard: int
+    empty_terms: int
+    away: float
+    goes_up: bool | None
+    addition: tuple[Any, ...]
+
+
+def general_fields(numerics: TensixNumerics, dst_fields: tuple[int, int]) -> General:
+    """Return the fields for Dst words with these exponent and fraction bits."""
+    numbers = numerics.group, numerics.product_guard_bits, numerics.empty_terms_in_maximum
+    away, up = STEPS[numerics.product_tie]
+    return General(*(np.int32(each) for each in numbers), away, True if up else None, addition(numerics, dst_fields))
+
+
+def signed(reading: SourceFields) -> SourceFields:
+    """Return the fields as int32, the width of the words' loops."""
+    return reading._make(map(np.int32, reading))
+
+
+class Workspace(NamedTuple):
+    """Arrays of an MVMUL.
+
+    Attributes
+    ----------
+    a, a_powers : operands of SrcA and their powers of two, [2, 8, 16], by octets of their rows.
+    b, b_powers : operands of SrcB, [rows, octets * 8]: those of a group of four stand in an octet of their own, beside zeros.
+    a_least, b_least : least powers of the groups' products, [groups, 16] and [rows, groups].
+    least : the same of a SrcB row's products, [16].
+    combined : highest powers of a group of 16, [1, 16].
+    sums, highest : sums of the octets and their highest powers, [octets, rows * 16].
+    """
+
+    a: np.ndarray
+    a_powers: np.ndarray
+    a_least: np.ndarray
+    b: np.ndarray
+    b_powers: np.ndarray
+    b_least: np.ndarray
+    least: np.ndarray
+    combined: np.ndarray
+    sums: np.ndarray
+    highest: np.ndarray
 
 
 def mvmul(
@@ -48,13 +107,10 @@ def mvmul(
     numbers = [owned(each) for each in which]
     dst = owned(dst)
     result = np.empty(dst.shape, np.uint32)
-    fields = [np.int32(each) for each in (*reading, numerics.group, numerics.product_guard_bits)]
-    fields += [np.int32(numerics.empty_terms_in_maximum)]
-    away, up = STEPS[numerics.product_tie]
-    last = away, True if up else None, *addition(numerics, dst_fields)
+    arguments = signed(reading), general_fields(numerics, dst_fields)
 
     def work(part: slice) -> None:
-        _mvmul(dst[part], *operands, *(each[part] for each in numbers), result[part], *fields, *last)
+        _mvmul(dst[part], *operands, *(each[part] for each in numbers), result[part], *arguments)
 
     in_parallel(work, shares(len(dst), BLOCKS))
     return result
@@ -80,50 +136,87 @@ def _read(
 
 
 @kernel(fused=True)
-def _mvmul(
-    dst, src_b, src_a, which_b, which_a, result,
-    offset, zero_exponent, exponent_mask, a_mask, a_right, b_mask, b_right, b_field, b_left, b_zeros, group, guard, empty_terms,
-    away, goes_up, steps, narrow, quirk, exponent_bits, fraction_bits, to_even,
-):  # fmt: skip
-    rows, groups, octets = dst.shape[1] // COLUMNS, COLUMNS // group, max(COLUMNS // OCTET, COLUMNS // group)
-    zero_power, unit = power_of_two(zero_exponent), ON_GRID * power_of_two(-guard)
-    a, a_powers = np.empty((COLUMNS // OCTET, OCTET, COLUMNS)), np.empty((COLUMNS // OCTET, OCTET, COLUMNS))
-    a_least, combined = np.empty((groups, COLUMNS)), np.empty((1, COLUMNS))
-    b_least = np.empty(COLUMNS)
-    # A row's operands by octets: those of a group of four stand in an octet of their own, beside zeros.
-    b, b_powers = np.zeros((rows, octets * OCTET)), np.zeros((rows, octets * OCTET))
-    least_by_groups = np.empty((rows, groups))
-    sums, highest = np.empty((octets, rows * COLUMNS)), np.empty((octets, rows * COLUMNS))
+def _mvmul(dst, src_b, src_a, which_b, which_a, result, reading, general):
+    rows = dst.shape[1] // COLUMNS
+    space = workspace(rows, general.group)
     for block in range(dst.shape[0]):
         if block == 0 or which_a[block] != which_a[block - 1]:
-            a_least[:] = 1.0
-            for k in range(COLUMNS):
-                out = a[k // OCTET, k % OCTET], a_powers[k // OCTET, k % OCTET], a_least[k // group]
-                own = src_a[which_a[block], k]
-                masks = exponent_mask, a_mask, a_right, A_FIELD, np.int32(0), np.int32(1)
-                _read(own, *out, np.int32(0), zero_power, *masks, empty_terms, away)
+            read_src_a(src_a[which_a[block]], reading, general, space)
         if block == 0 or which_b[block] != which_b[block - 1]:
             for row in range(rows):
-                own, out = src_b[which_b[block], row], (b[row], b_powers[row], b_least)
-                b_least[:] = 1.0
-                masks = exponent_mask, b_mask, b_right, b_field, b_left, b_zeros
-                _read(own, *out, offset, zero_power, *masks, empty_terms, 1.0)
-                if group < OCTET:
-                    _spread(b[row])
-                    _spread(b_powers[row])
-                for number in range(groups):
-                    least = 1.0
-                    for k in range(number * group, (number + 1) * group):
-                        least = max(least, b_least[k])
-                    least_by_groups[row, number] = least
-        for row in range(rows):
-            _products(a, a_powers, a_least, b, b_powers, least_by_groups, row, unit, goes_up, combined, highest, sums)
-        if group > OCTET:
-            for i in range(sums.shape[1]):
-                sums[0, i] += sums[1, i]
-        # A group whose exponents are all 0 or below is 0.
-        own = sums[:groups], highest[:groups], 1.0, result[block]
-        add_to_dst(dst[block], *own, steps, narrow, quirk, exponent_bits, fraction_bits, to_even)
+                read_src_b(src_b[which_b[block], row], row, reading, general, space)
+        add_products(dst[block], rows, general, space, result[block])
+
+
+@piece
+def reading_of(row):
+    """Return the fields of a row of an array of them."""
+    low = row[0], row[1], row[2], row[3], row[4]
+    return SourceFields(*low, row[5], row[6], row[7], row[8], row[9])
+
+
+@piece
+def workspace(rows, group):
+    """Return the arrays that the other pieces share, for MVMULs of so many rows."""
+    groups, octets = COLUMNS // group, max(COLUMNS // OCTET, COLUMNS // group)
+    by_octets = COLUMNS // OCTET, OCTET, COLUMNS
+    return Workspace(
+        a=np.empty(by_octets),
+        a_powers=np.empty(by_octets),
+        a_least=np.empty((groups, COLUMNS)),
+        b=np.zeros((rows, octets * OCTET)),
+        b_powers=np.zeros((rows, octets * OCTET)),
+        b_least=np.empty((rows, groups)),
+        least=np.empty(COLUMNS),
+        combined=np.empty((1, COLUMNS)),
+        sums=np.empty((octets, rows * COLUMNS)),
+        highest=np.empty((octets, rows * COLUMNS)),
+    )
+
+
+@piece
+def read_src_a(words, reading, general, space):
+    """Write the operands of a SrcA block, words [16, 16]."""
+    space.a_least[:] = 1.0
+    zero_power = power_of_two(reading.zero_exponent)
+    masks = reading.exponent_mask, reading.a_mask, reading.a_right, A_FIELD, np.int32(0), np.int32(1)
+    for k in range(COLUMNS):
+        octet, place = k // OCTET, k % OCTET
+        out = space.a[octet, place], space.a_powers[octet, place], space.a_least[k // general.group]
+        _read(words[k], *out, np.int32(0), zero_power, *masks, general.empty_terms, general.away)
+
+
+@piece
+def read_src_b(words, row, reading, general, space):
+    """Write the operands of a SrcB row, words [16]."""
+    own, powers, least = space.b[row], space.b_powers[row], space.least
+    least[:] = 1.0
+    zero_power = power_of_two(reading.zero_exponent)
+    masks = reading.exponent_mask, reading.b_mask, reading.b_right, reading.b_field, reading.b_left, reading.b_zeros
+    _read(words, own, powers, least, reading.offset, zero_power, *masks, general.empty_terms, 1.0)
+    if general.group < OCTET:
+        _spread(own)
+        _spread(powers)
+    for number in range(COLUMNS // general.group):
+        highest = 1.0
+        for k in range(number * general.group, (number + 1) * general.group):
+            highest = max(highest, least[k])
+        space.b_least[row, number] = highest
+
+
+@piece
+def add_products(dst, rows, general, space, result):
+    """Write the Dst words of an MVMUL of rows, [rows * 16], from the operands that were read."""
+    unit = ON_GRID * power_of_two(-general.guard)
+    a, b = (space.a, space.a_powers, space.a_least), (space.b, space.b_powers, space.b_least)
+    for row in range(rows):
+        _products(*a, *b, row, unit, general.goes_up, space.combined, space.highest, space.sums)
+    sums, groups = space.sums, COLUMNS // general.group
+    if general.group > OCTET:
+        for i in range(sums.shape[1]):
+            sums[0, i] += sums[1, i]
+    # A group whose exponents are all 0 or below is 0.
+    add_to_dst(dst, sums[:groups], space.highest[:groups], 1.0, result, *general.addition)
 
 
 @piece
@@ -158,8 +251,8 @@ def _multiply(a, a_powers, b, b_powers, own, row, octet, unit, goes_up, least, n
     vectorised.
     """
     k = octet * OCTET
-    b0, b1, b2, b3, b4, b5, b6, b7 = _eight(b, row, k)
-    p0, p1, p2, p3, p4, p5, p6, p7 = _eight(b_powers, row, k)
+    b0, b1, b2, b3, b4, b5, b6, b7 = eight(b[row], k)
+    p0, p1, p2, p3, p4, p5, p6, p7 = eight(b_powers[row], k)
     for i in range(COLUMNS):
         m0 = max(a_powers[own, 0, i] * p0, a_powers[own, 1, i] * p1)
         m1 = max(a_powers[own, 2, i] * p2, a_powers[own, 3, i] * p3)
@@ -186,7 +279,7 @@ def _aligned(product, goes_up, up):
 
 
 @piece
-def _eight(b, row, k):
+def eight(row, k):
     """Return eight neighbours of a row."""
-    low = b[row, k], b[row, k + 1], b[row, k + 2], b[row, k + 3]
-    return *low, b[row, k + 4], b[row, k + 5], b[row, k + 6], b[row, k + 7]
+    low = row[k], row[k + 1], row[k + 2], row[k + 3]
+    return *low, row[k + 4], row[k + 5], row[k + 6], row[k + 7]

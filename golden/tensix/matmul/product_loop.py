@@ -1,0 +1,450 @@
+"""Tensix's matrix products, compiled: all MVMULs of rows by columns, by tiles of K, phases and halves of a tile.
+
+A step adds 16 products to a row of Dst words. It is one of two kinds, which give the same bits:
+
+- *General*: `mvmul_loop` on float64 lanes, for all numerics.
+- *Plain*: 32-bit lanes, for numerics with the fields of `plain_fields` and tiles of operands with near exponents.
+
+A product's exponent is the sum of its operands' and of a phase's offset, a zero's apart. So a row's groups have one maximum
+exponent m for all phases, before the offset. A group counts where m + offset is above 0.
+
+Plain sums. Operands are float32 numbers s * 2**(e - r) of a significand s, an exponent e and a reference r of their tile,
+`A_SPAN` and `SPAN` keep all numbers normal. SrcA's significands of 5 bits are times 1 + 2**-19: 24 bits. In units q of a
+product's last place at exponent m::
+
+    x = p * (1 + 2**-19)                          p, 12 bits, is a multiple of its own last place u
+    t = c + x[0] + ... + x[7],  c = 1.5 * 2**23   each addition rounds to a multiple of 1
+    sum = bits(t) - bits(c)
+
+x leaves a tie away from zero, and reaches no other tie: the step is above 0 and below 2**12 * 2**-19 * u, and ties are
+multiples of the smaller of u and 1/2. Rounding x to 24 bits, where the addition is not fused, keeps it between p and the next
+multiple of u. The sum is below 2**15, so t's last place is 1 throughout: since no x is a tie, each addition rounds x alone,
+as RNA rounds p.
+
+Plain addition. A sum has the magnitude 8 * 31 * 127 < 2**15, so that sums and Dst's significand are below 2**28 in units of
+2**-23, and their total is below 2**29. Doubled they fit in int32. With d, the distance to the highest exponent, at most 30::
+
+    y = ((2 * v >> d) + 1) >> 1                   RNU, as floor(v / 2**d + 1/2)
+    y = ((2 * v - (v < 0) >> d) + 1) >> 1         RNA: a negative tie leaves the tie downwards
+    w = 2 * abs(t) | (abs(t) >= 2**24)            float32(w) rounds abs(t) to 24 bits, RNA
+
+A distance above 30 leaves 0, as does 30. Of w, 2**24 and above discard at least two bits, the last of which is set: w is no
+tie, and is above one where abs(t) is a tie. Below, w has 24 bits.
+
+A 16-bit Dst rounds the addends once more, to 10 fraction bits. Their total has 17 bits, so that float32(w) is exact, and is
+rounded to Dst's fraction.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bitpath.golden.arrays.bits import copy_corner
+from bitpath.golden.arrays.kernels import kernel, piece
+from bitpath.golden.arrays.parallel import Progress, cuts, in_parallel, owned, threads
+from bitpath.golden.formats.catalogue import Rounding
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE, Format, Style
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.matrix.mvmul_integer_loop import add_integers, read_integers
+from bitpath.golden.tensix.matrix.mvmul_loop import (
+    A_FIELD,
+    add_products,
+    eight,
+    general_fields,
+    read_src_a,
+    read_src_b,
+    reading_of,
+    signed,
+    workspace,
+)
+from bitpath.golden.tensix.operands.registers import dst_fields
+from bitpath.golden.tensix.operands.sources import integer_flushes, integer_mask_a, integer_mask_b, source_fields
+
+ROWS, COLUMNS = 64, 64
+"""Sizes of a block of the result: its tile of both operands fits in the L2 cache."""
+SHORTEST, LONGEST = 1 << 20, 1 << 25
+"""Fewest products for a thread of their own, and most between two reports of progress."""
+OCTET, OCTETS = 8, 4
+"""Products of a group, and groups of a tile."""
+ABSENT = -(1 << 14)
+"""Exponent of a zero: below every other one, and the sum of two is an int16."""
+A_SPAN, SPAN, B_HIGHEST = 120, 220, 100
+"""Most distance of SrcA's exponents, of both sources' together, and the float32 exponent of SrcB's highest."""
+STEP_AWAY = 1 << 4
+"""Bits of 1 + 2**-19 as float32, below those of 1."""
+FRACTION = 23
+HIDDEN = 1 << FRACTION
+FRACTION_MASK = HIDDEN - 1
+BIAS = 127
+HALF_GRID = 1 << FRACTION - 1
+SUM_SHIFT = 14
+"""Places from a product's last place to half of that of Dst's significand."""
+
+
+class Plain(NamedTuple):
+    """Fields of plain steps.
+
+    Attributes
+    ----------
+    group_of_zeros : maximum exponent of a group of zeros, before the offset.
+    minus_one : what a total of -1 unit becomes.
+    narrow : 1 to round addends to 10 fraction bits.
+    half, kept : half a unit in the last place of Dst and the bits of a float32 word that Dst keeps.
+    overflow, last, largest : the first exponent that overflows, the exponent and the significand that Dst has then.
+    """
+
+    group_of_zeros: int
+    minus_one: int
+    narrow: int
+    half: int
+    kept: int
+    overflow: int
+    last: int
+    largest: int
+
+
+NARROW = FRACTION - 10
+"""Bits that the second rounding of an addend discards."""
+NARROW_HALF = 1 << NARROW - 1
+
+
+def plain_fields(numerics: TensixNumerics, fields: tuple[int, int]) -> Plain | None:
+    """Return the fields for Dst words with these exponent and fraction bits, None where all steps must be general."""
+    exponent_bits, fraction_bits = fields
+    is_dst32, dropped, last = fraction_bits == FRACTION, FRACTION - fraction_bits, (1 << exponent_bits) - 1
+    ties = numerics.product_tie, numerics.sum_tie, numerics.dst_tie, numerics.final_tie
+    if (
+        ties != (Rounding.RNA, Rounding.RNU, Rounding.RNA, Rounding.RNA)
+        or (numerics.group, numerics.product_guard_bits) != (OCTET, 0)
+        or not numerics.empty_terms_in_maximum
+        or not (is_dst32 or numerics.pre_round)
+    ):
+        return None
+    return Plain(
+        *map(
+            np.int32,
+            (
+                0 if numerics.zero_terms_keep_bias else 2 * ABSENT,
+                -(1 << FRACTION + 4) if is_dst32 and numerics.minus_one_quirk else -1,
+                not is_dst32,
+                1 << dropped >> 1,
+                -1 << dropped,
+                last if exponent_bits == 8 else last + 1,
+                last,
+                HIDDEN if exponent_bits == 8 else (1 << fraction_bits + 1) - 1 << dropped,
+            ),
+        )
+    )
+
+
+def multiply(
+    numerics: TensixNumerics,
+    src_b: np.ndarray,
+    src_a: np.ndarray,
+    columns: int,
+    style: Style,
+    fmt: Format,
+    dst32: bool,
+    phases: tuple[int, ...],
+    progress: Progress | None = None,
+) -> np.ndarray:
+    """Return the Dst words of products, uint32 [B, M, columns].
+
+    Parameters
+    ----------
+    src_b, src_a : logical words, uint32 [B, M, K] and [B, K, N], K a multiple of 32, N of 16 and at least `columns`.
+    style, fmt, dst32 : of both operands, and the width of Dst.
+    phases : fidelity phases, in order.
+    progress : is told the blocks of work done and all of them.
+    """
+    result = np.empty((*src_b.shape[:2], columns), np.uint32)
+    operands = result, owned(src_b), owned(src_a)
+    arguments: tuple[Any, ...]
+    if style is Style.INT8:
+        masks = [(integer_mask_b(phase), integer_mask_a(phase)) for phase in phases]
+        run = _multiply_integers
+        arguments = np.array(masks, np.int32), *map(np.int32, integer_flushes(numerics))
+    else:
+        fields, run = dst_fields(style, dst32), _multiply
+        # Phases 0 and 3 have different halves of both significands.
+        readings, halves = (
+            [source_fields(numerics, style, dst32, phase, (fmt, fmt)) for phase in each] for each in (phases, (0, 3))
+        )
+        arguments = (
+            np.array(phases, np.int32),
+            np.array(readings, np.int32),
+            *map(signed, halves),
+            general_fields(numerics, fields),
+            plain_fields(numerics, fields),
+            *map(np.int32, fields),
+        )
+
+    def work(part: slice) -> None:
+        run(*operands, part.start, part.stop, *arguments)
+
+    batch, rows, depth = src_b.shape
+    units = batch * -(-rows // ROWS) * -(-columns // COLUMNS)
+    products = min(rows, ROWS) * min(columns, COLUMNS) * depth * len(phases)
+    in_parallel(work, _parts(units, max(products, 1)), progress)
+    return result
+
+
+def _parts(units: int, products: int) -> list[slice]:
+    """Cut blocks of the result, each of so many products, into a part for each core, neither tiny nor long."""
+    longest, shortest = -(-LONGEST // products), -(-SHORTEST // products)
+    return cuts(units, max(min(-(-units // threads()), longest), shortest))
+
+
+@kernel(fused=True)
+def _multiply(
+    result, src_b, src_a, first, last, phases, readings, low, high, general, plain, exponent_bits, fraction_bits
+):
+    most = min(ROWS, result.shape[1])
+    a, a_exponents = np.empty((2, TILE, COLUMNS), np.float32), np.empty((TILE, COLUMNS), np.int16)
+    b, b_exponents = np.empty((2, TILE), np.float32), np.empty(TILE, np.int16)
+    maxima, others = np.empty((OCTETS, COLUMNS), np.int16), np.empty(most, np.int64)
+    dst, exponents = np.empty((most, COLUMNS), np.int32), np.empty((most, COLUMNS), np.int32)
+    space = workspace(min(BLOCK_ROWS, most), general.group)
+    for unit in range(first, last):
+        batch, top, left = _place(result, unit)
+        rows, columns = min(ROWS, result.shape[1] - top), min(COLUMNS, src_a.shape[2] - left)
+        own_b, own_a = src_b[batch, top : top + rows], src_a[batch]
+        dst[:], exponents[:] = np.int32(0), np.int32(0)
+        # Lanes beyond the columns compute zeros.
+        a[:], a_exponents[:] = np.float32(0), np.int16(ABSENT)
+        for k in range(0, src_a.shape[1], TILE):
+            count = 0
+            if plain is None:
+                for row in range(rows):
+                    others[row] = row
+                count = rows
+            else:
+                a_span, a_reference = _read_tile(own_a, k, left, columns, low, high, a, a_exponents)
+                for row in range(rows):
+                    span, reference = _read_row(own_b[row, k : k + TILE], low, high, b, b_exponents)
+                    if (a_span <= A_SPAN) & (a_span + span <= SPAN):
+                        _highest(a_exponents, b_exponents, plain.group_of_zeros, maxima)
+                        reference = np.int32(a_reference + reference)
+                        for i in range(phases.shape[0]):
+                            own, offset = (a[phases[i] & 1], b[phases[i] >> 1]), readings[i, 0]
+                            for half in range(2):
+                                _add(*own, half, maxima, reference, offset, plain, dst[row], exponents[row])
+                    else:
+                        others[count] = row
+                        count += 1
+            if count:
+                chosen = others[:count]
+                bits = exponent_bits, fraction_bits
+                _add_general(own_b, own_a, k, left, columns, chosen, readings, general, space, dst, exponents, bits)
+        for row in range(rows):
+            words = result[batch, top + row, left : left + COLUMNS]
+            _encode(dst[row], exponents[row], exponent_bits, fraction_bits, words)
+
+
+@piece
+def _place(result, unit):
+    """Return the batch, the first row and the first column of a block of the result; a row's blocks follow each other."""
+    blocks = (result.shape[2] + COLUMNS - 1) // COLUMNS
+    units = (result.shape[1] + ROWS - 1) // ROWS * blocks
+    return unit // units, unit % units // blocks * ROWS, unit % blocks * COLUMNS
+
+
+@piece
+def _read_exponents(words, mask, zeros, exponents):
+    """Write the exponents of words, `ABSENT` for zeros, and return the lowest and the highest one of the others."""
+    lowest, highest = np.int32(-ABSENT), np.int32(ABSENT)
+    for i in range(words.shape[0]):
+        exponent = np.int32(np.int32(words[i]) >> 10 & mask)
+        present = (exponent != 0) | (zeros == 0)
+        exponents[i] = np.int16(exponent if present else ABSENT)
+        lowest = min(lowest, exponent if present else np.int32(-ABSENT))
+        highest = max(highest, exponent if present else np.int32(ABSENT))
+    return lowest, highest
+
+
+@piece
+def _read_values(words, exponents, reference, mask, right, field_mask, left, step, values):
+    """Write the signed fields of words times powers of two, of exponents less a reference."""
+    for i in range(words.shape[0]):
+        word = np.int32(words[i])
+        field = np.int32(np.int32(np.int32(word & mask) | 1 << 10) >> (right & 31))
+        field = np.int32(np.int32(field & field_mask) << (left & 31))
+        field = np.int32(-field) if word >> 18 else field
+        own = np.int32(exponents[i])
+        power = np.int32(np.int32(np.int32(own - reference + BIAS) << FRACTION) | step)
+        values[i] = np.float32(field) * np.int32(power).view(np.float32) if own > ABSENT else np.float32(0)
+
+
+@piece
+def _read_tile(words, k, left, columns, low, high, values, exponents):
+    """Write SrcA's operands of a tile; return the distance of their exponents and the reference, the highest one."""
+    lowest, highest = np.int32(-ABSENT), np.int32(ABSENT)
+    for i in range(TILE):
+        own = words[k + i, left : left + columns]
+        own_lowest, own_highest = _read_exponents(own, low.exponent_mask, np.int32(1), exponents[i])
+        lowest, highest = min(lowest, own_lowest), max(highest, own_highest)
+    reference = max(highest, np.int32(0))
+    for i in range(TILE):
+        own = words[k + i, left : left + columns], exponents[i], reference, low.a_mask
+        _read_values(*own, low.a_right, A_FIELD, np.int32(0), np.int32(STEP_AWAY), values[0, i])
+        _read_values(*own, high.a_right, A_FIELD, np.int32(0), np.int32(STEP_AWAY), values[1, i])
+    return np.int32(highest - lowest), reference
+
+
+@piece
+def _read_row(words, low, high, values, exponents):
+    """Write SrcB's operands of a row of a tile; return the distance of their exponents and the reference."""
+    lowest, highest = _read_exponents(words, low.exponent_mask, low.b_zeros, exponents)
+    reference = np.int32(max(highest, np.int32(0)) - B_HIGHEST)
+    own = words, exponents, reference, low.b_mask
+    _read_values(*own, low.b_right, low.b_field, low.b_left, np.int32(0), values[0])
+    _read_values(*own, high.b_right, high.b_field, high.b_left, np.int32(0), values[1])
+    return np.int32(highest - lowest), reference
+
+
+@piece
+def _highest(a, b, least, maxima):
+    """Write the maximum exponents of a tile's groups, without offset."""
+    for octet in range(OCTETS):
+        k, own = octet * OCTET, maxima[octet]
+        b0, b1, b2, b3, b4, b5, b6, b7 = eight(b, k)
+        for i in range(COLUMNS):
+            m0 = max(np.int16(a[k, i] + b0), np.int16(a[k + 1, i] + b1))
+            m1 = max(np.int16(a[k + 2, i] + b2), np.int16(a[k + 3, i] + b3))
+            m2 = max(np.int16(a[k + 4, i] + b4), np.int16(a[k + 5, i] + b5))
+            m3 = max(np.int16(a[k + 6, i] + b6), np.int16(a[k + 7, i] + b7))
+            own[i] = max(m0, m1, m2, m3, np.int16(least))
+
+
+@piece
+def _grid(exponent, reference):
+    """Return the float32 code of 1.5 * 2**23 units in the last place of a product."""
+    # Where all products are 0 the exponent may be lower.
+    lowest = np.int32(1 - BIAS)
+    return np.int32(
+        np.int32(np.int32(max(np.int32(exponent - reference), lowest) + BIAS + FRACTION) << FRACTION) | HALF_GRID
+    )
+
+
+@piece
+def _shifted(value, distance):
+    """Divide twice a value by ``2**distance``, and by two once more with a tie up."""
+    return np.int32(np.int32(np.int32(value >> (min(distance, np.int32(30)) & 31)) + 1) >> 1)
+
+
+@piece
+def _again(value):
+    """Round to 10 fraction bits, a tie up."""
+    return np.int32(np.int32(np.int32(value + NARROW_HALF) >> NARROW) << NARROW)
+
+
+@piece
+def _add(a, b, half, maxima, reference, offset, plain, dst, exponents):
+    """Add 16 products to a row of Dst, twice its significands and its exponents."""
+    k, first, second = half * 16, maxima[2 * half], maxima[2 * half + 1]
+    b0, b1, b2, b3, b4, b5, b6, b7 = eight(b, k)
+    c0, c1, c2, c3, c4, c5, c6, c7 = eight(b, k + OCTET)
+    for i in range(COLUMNS):
+        e0, e1 = np.int32(first[i]), np.int32(second[i])
+        g0, g1 = _grid(e0, reference), _grid(e1, reference)
+        t0, t1 = np.int32(g0).view(np.float32), np.int32(g1).view(np.float32)
+        t0, t1 = a[k, i] * b0 + t0, a[k + 8, i] * c0 + t1
+        t0, t1 = a[k + 1, i] * b1 + t0, a[k + 9, i] * c1 + t1
+        t0, t1 = a[k + 2, i] * b2 + t0, a[k + 10, i] * c2 + t1
+        t0, t1 = a[k + 3, i] * b3 + t0, a[k + 11, i] * c3 + t1
+        t0, t1 = a[k + 4, i] * b4 + t0, a[k + 12, i] * c4 + t1
+        t0, t1 = a[k + 5, i] * b5 + t0, a[k + 13, i] * c5 + t1
+        t0, t1 = a[k + 6, i] * b6 + t0, a[k + 14, i] * c6 + t1
+        t0, t1 = a[k + 7, i] * b7 + t0, a[k + 15, i] * c7 + t1
+        s0 = np.int32(np.int32(np.float32(t0).view(np.int32) - g0) << SUM_SHIFT)
+        s1 = np.int32(np.int32(np.float32(t1).view(np.int32) - g1) << SUM_SHIFT)
+        e0, e1, own = np.int32(e0 + offset), np.int32(e1 + offset), exponents[i]
+        s0, s1 = s0 if e0 > 0 else np.int32(0), s1 if e1 > 0 else np.int32(0)
+        highest = max(e0, e1, own)
+        value = dst[i]
+        s0, s1 = _shifted(s0, np.int32(highest - e0)), _shifted(s1, np.int32(highest - e1))
+        value = _shifted(np.int32(value + np.int32(value >> 31)), np.int32(highest - own))
+        if plain.narrow:
+            s0, s1, value = _again(s0), _again(s1), _again(np.int32(value + np.int32(value >> 31)))
+        total = np.int32(np.int32(s0 + s1) + value)
+        total = plain.minus_one if total == -1 else total
+        sign = np.int32(total >> 31)
+        magnitude = np.int32(np.int32(total ^ sign) - sign)
+        magnitude = np.int32(np.int32(magnitude << 1) | min(np.int32(magnitude >> 24), np.int32(1)))
+        code = np.int32(np.int32(np.float32(magnitude).view(np.int32) + plain.half) & plain.kept)
+        exponent = np.int32(np.int32(highest + np.int32(code >> FRACTION)) - (BIAS + FRACTION + 1))
+        significand = np.int32(np.int32(code & FRACTION_MASK) | HIDDEN)
+        significand = significand if exponent < plain.overflow else plain.largest
+        exponent = min(exponent, plain.last)
+        present = (exponent > 0) & (magnitude != 0)
+        significand, exponent = significand if present else np.int32(0), exponent if present else np.int32(0)
+        dst[i] = np.int32(np.int32(np.int32(significand << 1) ^ sign) - sign)
+        exponents[i] = exponent
+
+
+@piece
+def _encode(significands, exponents, exponent_bits, fraction_bits, words):
+    """Write Dst words of twice their significands and their exponents."""
+    right, sign_bit = np.int32(FRACTION - fraction_bits & 31), np.int32(exponent_bits + fraction_bits & 31)
+    for i in range(words.shape[0]):
+        magnitude = np.int32(np.int32(abs(significands[i]) >> 1 & FRACTION_MASK) >> right)
+        code = np.int32(np.int32(exponents[i] << (fraction_bits & 31)) | magnitude)
+        words[i] = np.uint32(np.uint32(code) | np.uint32(np.uint32(significands[i] < 0) << np.uint32(sign_bit)))
+
+
+@piece
+def _decode(words, exponent_bits, fraction_bits, significands, exponents):
+    """Read Dst words, as `_encode` writes them."""
+    left, sign_bit = np.int32(FRACTION - fraction_bits & 31), np.int32(exponent_bits + fraction_bits & 31)
+    for i in range(words.shape[0]):
+        word = np.int64(words[i])
+        exponents[i] = word >> fraction_bits & (1 << exponent_bits) - 1
+        magnitude = ((word & (1 << fraction_bits) - 1) << left | HIDDEN) << 1 if exponents[i] else 0
+        significands[i] = -magnitude if word >> sign_bit else magnitude
+
+
+@piece
+def _add_general(src_b, src_a, k, left, columns, chosen, readings, general, space, dst, exponents, bits):
+    """Add the products of a tile to the chosen rows of Dst by general steps, some rows at a time."""
+    step = space.b.shape[0]
+    block = np.empty((FACE, FACE), np.uint32)
+    before, after = np.zeros(step * FACE, np.uint32), np.empty(step * FACE, np.uint32)
+    for start in range(0, chosen.shape[0], step):
+        rows = chosen[start : start + step]
+        for phase in range(readings.shape[0]):
+            reading = reading_of(readings[phase])
+            for depth in range(k, k + TILE, FACE):
+                for i in range(rows.shape[0]):
+                    read_src_b(src_b[rows[i], depth : depth + FACE], i, reading, general, space)
+                for column in range(0, columns, FACE):
+                    own, lanes = slice(left + column, left + column + FACE), slice(column, column + FACE)
+                    copy_corner(src_a[depth : depth + FACE, own], block)
+                    read_src_a(block, reading, general, space)
+                    for i in range(rows.shape[0]):
+                        row, words = rows[i], before[i * FACE : (i + 1) * FACE]
+                        _encode(dst[row, lanes], exponents[row, lanes], *bits, words)
+                    add_products(before, step, general, space, after)
+                    for i in range(rows.shape[0]):
+                        row, words = rows[i], after[i * FACE : (i + 1) * FACE]
+                        _decode(words, *bits, dst[row, lanes], exponents[row, lanes])
+
+
+@kernel
+def _multiply_integers(result, src_b, src_a, first, last, masks, b_flush, a_flush):
+    a, b, sums = np.zeros((TILE, COLUMNS), np.int32), np.empty(TILE, np.int32), np.empty(COLUMNS, np.int32)
+    dst = np.empty((min(ROWS, result.shape[1]), COLUMNS), np.uint32)
+    for unit in range(first, last):
+        batch, top, left = _place(result, unit)
+        rows, columns = min(ROWS, result.shape[1] - top), min(COLUMNS, src_a.shape[2] - left)
+        dst[:] = np.uint32(0)
+        a[:] = np.int32(0)
+        for k in range(0, src_a.shape[1], TILE):
+            for phase in range(masks.shape[0]):
+                for i in range(TILE):
+                    read_integers(src_a[batch, k + i, left : left + columns], a[i], masks[phase, 1], a_flush)
+                for row in range(rows):
+                    read_integers(src_b[batch, top + row, k : k + TILE], b, masks[phase, 0], b_flush)
+                    for half in range(0, TILE, FACE):
+                        add_integers(a[half : half + FACE], b[half : half + FACE], sums, dst[row], dst[row])
+        for row in range(rows):
+            copy_corner(dst[row : row + 1], result[batch, top + row : top + row + 1, left:])
