@@ -130,7 +130,9 @@ def _tensix_numbers(
 ) -> np.ndarray:
     record = numerics_or_default(numerics, chip)
     # Blocks of the right operand run along N.
-    return _of_rows(*(partial(f, format=format, numerics=record) for f in (host.quantize_rows, host.dequantize_rows)), x)
+    return _of_rows(
+        *(partial(f, format=format, numerics=record) for f in (host.quantize_rows, host.dequantize_rows)), x
+    )
 
 
 def _aie_ml_v2_numbers(
@@ -164,7 +166,8 @@ TRAINIUM3 = Machine(
 TENSIX = Machine(
     name="tensix",
     matmul=tensix.matmul,
-    **_later(tensix.matmul),
+    prepare=tensix.prepare,
+    multiply=tensix.multiply,
     numbers=_tensix_numbers,
     macs_per_cycle=lambda name: MACS_PER_MVMUL / len(FIDELITY_PHASES[TENSIX.formats[name]["fidelity"]]),
     explain=tensix_explain.explain_output,
